@@ -1,10 +1,10 @@
-//! NVIDIA's assembler, for comparison: `ptxas` of the Python package `nvidia-cuda-nvcc`.
+//! NVIDIA's assembler, for comparison: `ptxas` from the Python package `nvidia-cuda-nvcc`.
 
 use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What `ptxas -v` says of a kernel.
+/// Resources of a kernel as `ptxas -v` reports them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     pub name: String,
@@ -16,7 +16,7 @@ pub struct Entry {
     pub constant_bytes: u64,
 }
 
-/// The assembler at a path.
+/// An assembler, called by its path.
 pub struct Assembler {
     path: PathBuf,
 }
@@ -28,16 +28,16 @@ impl Assembler {
         }
     }
 
-    /// Its version: the line with the release among those that it prints of itself.
+    /// The line of `ptxas --version` that contains the release.
     pub fn version(&self) -> Result<String> {
         let text = output(Command::new(&self.path).arg("--version"))?;
         let line = text.lines().find(|line| line.contains("release"));
-        let line = line.context("ptxas does not say its version")?;
+        let line = line.context("ptxas does not report its version")?;
         Ok(line.trim().to_owned())
     }
 
-    /// Assembles PTX for an architecture or for what it says that it is for, with at most `limit`
-    /// registers; the figures of its kernels, in the order of the assembler's report.
+    /// Assembles PTX for an architecture, or for the PTX's own target, with at most `limit`
+    /// registers. Returns the resources of its kernels, in the order of the assembler's report.
     pub fn assemble(
         &self,
         ptx: &str,
@@ -60,17 +60,17 @@ impl Assembler {
         parse(&report?)
     }
 
-    /// The figures of one kernel of PTX, assembled for what it says that it is for.
+    /// Resources of one kernel of PTX, assembled for the PTX's own target.
     pub fn kernel(&self, ptx: &str, kernel: &str, limit: Option<u32>) -> Result<Entry> {
         let entries = self.assemble(ptx, None, limit)?;
         let mut entries = entries.into_iter();
         entries
             .find(|entry| entry.name == kernel)
-            .with_context(|| format!("ptxas says nothing of {kernel}"))
+            .with_context(|| format!("ptxas does not report {kernel}"))
     }
 }
 
-/// What a command prints, on either stream.
+/// Output of a command, on both streams.
 pub fn output(command: &mut Command) -> Result<String> {
     let program = command.get_program().display().to_string();
     let output = command
@@ -84,7 +84,7 @@ pub fn output(command: &mut Command) -> Result<String> {
     Ok(both)
 }
 
-/// What the PTX is for.
+/// Target architecture of the PTX.
 fn target(ptx: &str) -> &str {
     let target = ptx
         .lines()
@@ -94,8 +94,8 @@ fn target(ptx: &str) -> &str {
         .map_or("sm_50", str::trim)
 }
 
-/// The entries of a report, in its order: for each a line that names it, one with its stack and
-/// spills, and one that begins with the registers used.
+/// Parses the entries of a report, in its order. Each has a line that names it, one with its stack
+/// and spills, and one that begins with the registers used.
 fn parse(report: &str) -> Result<Vec<Entry>> {
     let mut entries: Vec<Entry> = Vec::new();
     for line in report.lines() {
@@ -125,12 +125,15 @@ fn parse(report: &str) -> Result<Vec<Entry>> {
     }
     let empty = entries.iter().find(|entry| entry.registers == 0);
     match empty {
-        Some(entry) => bail!("ptxas does not say what {} uses:\n{report}", entry.name),
+        Some(entry) => bail!(
+            "ptxas does not report the registers of {}:\n{report}",
+            entry.name
+        ),
         None => Ok(entries),
     }
 }
 
-/// The number that stands before `unit`.
+/// The number before `unit` in a line.
 fn number(line: &str, unit: &str) -> Result<u64> {
     let before = line.split_once(unit).map(|(before, _)| before);
     let digits = before.and_then(|before| before.split(' ').next_back());

@@ -1,9 +1,9 @@
-//! `cargo xtask bench`: how fast the simulator is, beside GPGPU-Sim's recorded speed and beside
-//! functional execution alone, and where its time goes.
+//! `cargo xtask bench`: measures the speed of the simulator, compares it with GPGPU-Sim's recorded
+//! speed and with functional execution, and shows where its time goes.
 //!
-//! `benches/README.md` says how to read and compare the figures. Cases are interleaved: every
-//! round runs each once, so that a disturbance of the machine hits all of them, and the first
-//! round, which warms caches, is dropped.
+//! `benches/README.md` explains how to read and compare the figures. Cases are interleaved: every
+//! round runs each case once, so that a disturbance of the machine affects all of them. The first
+//! round warms caches and is dropped.
 
 mod cores;
 mod growth;
@@ -35,7 +35,7 @@ pub struct Args {
     /// Workloads, or `all` [default: the reference kernels]
     workloads: Vec<String>,
 
-    /// Size of the workloads
+    /// Size of the workloads' inputs
     #[arg(long, default_value_t = Size::Paper)]
     size: Size,
 
@@ -43,25 +43,25 @@ pub struct Args {
     #[arg(long, default_value = "gtx480-gpgpusim4")]
     gpu: String,
 
-    /// Numbers of threads to measure with
+    /// Numbers of simulator threads to measure
     #[arg(long, value_delimiter = ',', default_values_t = [1, 2])]
     threads: Vec<usize>,
 
-    /// Rounds that count; one more runs before them
+    /// Number of rounds that count, in addition to one before them
     #[arg(long, default_value_t = 3)]
     rounds: usize,
 
-    /// Measure instead what a cycle costs by number of SMs [default: of dxtc] and by time
+    /// Instead, measure the cost of a cycle by number of SMs [default: of dxtc] and by time
     #[arg(long, conflicts_with_all = ["size", "threads"])]
     growth: bool,
 
-    /// Print JSON
+    /// Print the results as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// Measures and prints. A build without optimisation builds itself anew and passes on what it was
-/// given.
+/// Measures and prints. A build without optimisation builds an optimised one and runs it with the
+/// same arguments.
 pub fn run(args: &Args, root: &Path) -> Result<()> {
     if cfg!(debug_assertions) {
         return crate::run_optimised(root);
@@ -117,7 +117,7 @@ fn show_progress(round: usize, case: &Case) -> Result<()> {
     Ok(())
 }
 
-/// The cases of each workload, without timing first.
+/// Cases of each workload, the one without timing first.
 fn cases(args: &Args) -> Result<Vec<Case>> {
     let spec = warploom_config::preset(&args.gpu)?;
     let timed = args.threads.iter().map(|&threads| Mode::Timed { threads });

@@ -1,4 +1,5 @@
-//! `cargo xtask bless`: accepts what the tests now see. Review the difference before you commit it.
+//! `cargo xtask bless`: accepts the current results of the tests as expected. Review the difference
+//! before you commit it.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,15 +14,15 @@ pub struct Args {
     tests: Vec<String>,
 }
 
-/// What makes tests write their expectations: `insta` for snapshots in files, our own for
-/// generated documentation and expectation files.
+/// Variables that make tests write their expected results: `insta` for snapshots in files, our own
+/// for generated documentation and other expected files.
 const SWITCHES: [(&str, &str); 3] = [
     ("INSTA_UPDATE", "always"),
     ("INSTA_FORCE_PASS", "1"),
     ("WARPLOOM_BLESS", "1"),
 ];
 
-/// Runs the tests so that they write their expectations.
+/// Runs the tests so that they write their expected results.
 pub fn run(args: &Args, root: &Path) -> Result<()> {
     let all = ["--workspace".to_owned()];
     let tests = if args.tests.is_empty() {
@@ -40,7 +41,7 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
         .context("cannot start cargo")?;
     ensure!(
         status.success(),
-        "some tests fail for other reasons than their expectations"
+        "some tests fail for other reasons than their expected results"
     );
     Ok(())
 }

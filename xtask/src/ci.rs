@@ -1,4 +1,4 @@
-//! `cargo xtask ci`: everything that must hold before a change lands, in one list.
+//! `cargo xtask ci`: all checks that must pass before a change is merged, in one list.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -10,7 +10,7 @@ use anyhow::{Context, Result, ensure};
 /// Settings of `cargo xtask ci`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Run only the steps of these names
+    /// Names of the steps to run
     #[arg(value_name = "STEP")]
     only: Vec<String>,
 
@@ -19,16 +19,17 @@ pub struct Args {
     list: bool,
 }
 
-/// One command that must succeed.
+/// A command that must succeed.
 struct Step {
     name: &'static str,
-    /// Variables set for it.
+    /// Environment variables set for it.
     env: &'static [(&'static str, &'static str)],
-    /// Arguments of `cargo`.
+    /// Arguments for the program `cargo`.
     args: &'static [&'static str],
 }
 
-/// In order of how soon they fail. `cargo deny` reads no advisories here: those need the network.
+/// Steps in the order of how soon they fail. `cargo deny` does not check advisories here, because
+/// that needs the network.
 const STEPS: &[Step] = &[
     Step {
         name: "format",
@@ -219,8 +220,9 @@ mod tests {
         lines.map(|line| line.trim_end().to_owned()).collect()
     }
 
-    /// Cargo gives a dependency the features that any of the packages at hand asks for: where these
-    /// are others than for tests, all that stands on it is built again.
+    /// Cargo enables for a dependency all features that any of the selected packages needs. Where a
+    /// selection enables other features than the tests do, all crates that depend on it are built
+    /// again.
     #[test]
     fn programs_have_the_features_of_tests() {
         let tested = packages(&["--workspace"]);

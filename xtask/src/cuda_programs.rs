@@ -1,12 +1,12 @@
 //! `cargo xtask cuda-programs`: builds the test programs of `cudart` with the nvcc of NVIDIA's
 //! Python packages.
 //!
-//! Programs are checked in so that nobody needs CUDA to test; this verb is for whoever changes one.
-//! With `--check` it builds them anew elsewhere and runs cudart's tests with these, so that nobody
-//! forgets to build what was changed, or skips that where the packages, or g++, cannot be had.
-//! Packages are pinned in `xtask/cuda-requirements.txt`. They hold release 13; those of releases
-//! 11 and 12, which test other layouts and symbol versions, are built as
-//! `crates/cudart/tests/programs/README.md` says.
+//! Programs are checked in so that nobody needs CUDA to test. This verb is for developers who
+//! change one. `--check` builds the programs in another folder and runs cudart's tests with them,
+//! so that a changed source cannot be left unbuilt. It is skipped if the packages or g++ are not
+//! available. Packages are pinned in `xtask/cuda-requirements.txt`. They contain release 13. The
+//! programs of releases 11 and 12, which test other layouts and symbol versions, are built as
+//! `crates/cudart/tests/programs/README.md` describes.
 
 use std::fs;
 use std::io::{self, Write};
@@ -18,22 +18,22 @@ use anyhow::{Context, Result, ensure};
 use crate::python;
 
 const PROGRAMS: &str = "crates/cudart/tests/programs";
-/// Folder of those that are checked in.
+/// Folder of the checked-in programs of release 13.
 const RELEASE: &str = "13";
 const REQUIREMENTS: &str = "xtask/cuda-requirements.txt";
-/// Use what release 13 does not have.
+/// Programs that use features which release 13 no longer has.
 const OLD: [&str; 3] = ["older.cu", "reference.cu", "surfref.cu"];
-/// Built a second time, for programs whose default stream is a thread's own.
+/// Programs that are also built with a default stream for each thread.
 const BOTH_STREAMS: [&str; 4] = ["family.cu", "graph.cu", "pool.cu", "stream.cu"];
 
-/// Where cudart's tests find programs of release 13, if not among those that are checked in.
+/// Variable with the folder of release 13's programs, if it is not the checked-in one.
 const PROGRAMS_VARIABLE: &str = "WARPLOOM_PROGRAMS";
 
 /// Settings of `cargo xtask cuda-programs`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Build them below target and run cudart's tests with them; skip that, with a message, where
-    /// NVIDIA's packages, or g++, cannot be had
+    /// Build the programs below target and run cudart's tests with them; skipped, with a message,
+    /// if NVIDIA's packages or g++ are not available
     #[arg(long)]
     check: bool,
 }
@@ -46,16 +46,16 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
         (Ok(toolkit), true) => check(&toolkit, root),
         (Err(error), false) => Err(error),
         (Err(error), true) => {
-            let why = format!("skipped: nvcc cannot be had: {error:#}");
+            let why = format!("skipped: nvcc is not available: {error:#}");
             Ok(writeln!(io::stdout(), "{why}")?)
         }
     }
 }
 
-/// The toolkit of NVIDIA's packages, installed now if it was not before.
+/// The toolkit of NVIDIA's packages, which is installed if necessary.
 fn packages(root: &Path) -> Result<PathBuf> {
     let compiler = Command::new("g++").arg("--version").output();
-    compiler.context("cannot start g++, which nvcc compiles host code with")?;
+    compiler.context("cannot start g++, with which nvcc compiles host code")?;
     let python = python::prepare(&root.join("target/cuda"), &root.join(REQUIREMENTS))?;
     let toolkit = toolkit(&python)?;
     link_runtime(&toolkit)?;
@@ -66,8 +66,8 @@ fn check(toolkit: &Path, root: &Path) -> Result<()> {
     let built = root.join("target/cuda/programs");
     build_all(toolkit, &root.join(PROGRAMS), &built)?;
     let mut tests = Command::new("cargo");
-    // Of the workspace and not of the one package, for which dependencies would have fewer
-    // features and be built again, with all that uses them.
+    // The test runs for the workspace. For the one package, dependencies would have fewer features
+    // and would be built again, with all crates that use them.
     tests.args(["test", "--locked", "--workspace", "--test", "programs"]);
     tests.current_dir(root);
     python::succeed(tests.env(PROGRAMS_VARIABLE, built))
@@ -101,7 +101,8 @@ fn toolkit(python: &Path) -> Result<PathBuf> {
     found.with_context(|| format!("no nvcc below {}", library.display()))
 }
 
-/// Packages have the runtime under its full name only, and linkers want the short one.
+/// Creates a link with the runtime's short name, which linkers need. The packages contain only its
+/// full name.
 fn link_runtime(toolkit: &Path) -> Result<()> {
     let short = toolkit.join("lib/libcudart.so");
     if !short.exists() {

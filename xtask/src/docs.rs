@@ -11,7 +11,7 @@ use warploom_gpu::registry::TABLES;
 use warploom_stats::METRICS;
 use warploom_workloads::{KernelInfo, Variant, all};
 
-/// A generated page.
+/// A page below `docs/generated`.
 struct Page {
     file: &'static str,
     text: String,
@@ -49,8 +49,8 @@ fn write(folder: &Path, page: Page) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// What every preset measures. Not among `pages`: it takes a while, and the crate's own test
-/// compares it.
+/// Measurements of every preset. They are not among `pages`, because they take a while and the
+/// crate's own test compares them.
 fn microbench() -> Page {
     let gpus: Vec<_> = PRESETS
         .iter()
@@ -115,9 +115,10 @@ fn policies() -> String {
     let mut text = String::from(
         "# Policies\n\n\
          Generated from the policies' tables. Choose one with `--set KEY=NAME`; its settings are\n\
-         keys `NAME.SETTING` of `keys.md`. `warploom list policies` prints the same. State is\n\
-         what a policy keeps beyond what any SM keeps (the ages of warps, for example); bits are\n\
-         those of `gtx480`. To add one: `docs/adding-a-policy.md`.\n\n\
+         keys `NAME.SETTING` of `keys.md`. `warploom list policies` prints the same. The column\n\
+         `state` lists the state of a policy in addition to that of every SM (such as the ages of\n\
+         warps). The column `bits` is for `gtx480`. `docs/adding-a-policy.md` explains how to add\n\
+         a policy.\n\n\
          | key | name | what it does | source | state | bits | work of a choice |\n\
          |---|---|---|---|---|---|---|\n",
     );
@@ -142,9 +143,8 @@ fn policies() -> String {
 fn statistics() -> String {
     let mut text = String::from(
         "# Statistics\n\n\
-         Generated from the declarations. `{a,b}` in a name stands for one statistic a word.\n\
-         Figures that are computed from counters come first. The last column is GPGPU-Sim's name\n\
-         for the same.\n\n\
+         Generated from the declarations. `{a,b}` in a name stands for one statistic per word.\n\
+         Figures computed from counters come first. The last column is GPGPU-Sim's name.\n\n\
          | name | unit | meaning | GPGPU-Sim |\n|---|---|---|---|\n",
     );
     let tables: Vec<_> = std::iter::once(METRICS)
@@ -196,8 +196,8 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    /// `cargo xtask docs` or `WARPLOOM_BLESS=1` renews them; the latter only those that take no
-    /// measuring.
+    /// `cargo xtask docs` or `WARPLOOM_BLESS=1` renews the pages. The latter renews only those that
+    /// need no measurement.
     #[test]
     fn generated_pages_are_current() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/generated");

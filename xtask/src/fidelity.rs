@@ -1,7 +1,7 @@
-//! `cargo xtask fidelity`: the reference kernels beside what GPGPU-Sim itself reported for them.
+//! `cargo xtask fidelity`: compares the reference kernels with what GPGPU-Sim reported for them.
 //!
-//! Writes `docs/fidelity.md`, whose text depends on nothing but the program. GPGPU-Sim's figures
-//! are data of this crate ([`counts`]); the kernels are the workloads of the suite `reference`.
+//! Writes `docs/fidelity.md`, whose text depends only on the program. GPGPU-Sim's figures are data
+//! of this crate ([`counts`]). The kernels are the workloads of the suite `reference`.
 
 mod compare;
 pub(crate) mod counts;
@@ -26,21 +26,21 @@ use compare::Comparison;
 use counts::{Counts, RecordedRun};
 
 const PAGE: &str = "docs/fidelity.md";
-/// Seed of the inputs; the reference kernels have none that depend on it.
+/// Seed of the inputs. No input of the reference kernels depends on it.
 const SEED: u64 = 0;
 
-/// The option lists of GPGPU-Sim's configurations, which the importer's tests keep.
+/// Option lists of GPGPU-Sim's configurations, which are test data of the importer.
 const OPTION_LISTS: &str = "crates/config/testdata/gpgpusim";
 
 /// A configuration of GPGPU-Sim.
 struct Configuration {
     name: &'static str,
-    /// Its options and the file of its network, if it has one.
+    /// File of its options, and the file of its network if it has one.
     options: &'static str,
     network: Option<&'static str>,
-    /// Our preset of it.
+    /// Our preset for this configuration.
     preset: &'static str,
-    /// `-gpgpu_kernel_launch_latency`: core cycles of every launch before its first block.
+    /// Value of `-gpgpu_kernel_launch_latency`: core cycles of every launch before its first block.
     launch_latency: u64,
 }
 
@@ -61,14 +61,14 @@ static CONFIGURATIONS: [Configuration; 2] = [
     },
 ];
 
-/// GPGPU-Sim's name of the configuration that a preset is made from.
+/// GPGPU-Sim's name of the configuration to which a preset corresponds.
 pub(crate) fn configuration_of(preset: &str) -> Option<&'static str> {
     let of = CONFIGURATIONS.iter().find(|c| c.preset == preset);
     of.map(|c| c.name)
 }
 
 impl Configuration {
-    /// The machine that GPGPU-Sim's own files make.
+    /// The machine that the import makes of GPGPU-Sim's own files.
     fn import(&self, root: &Path) -> Result<GpuSpec> {
         let file = |name: &str| launch_file::read(&root.join(OPTION_LISTS).join(name));
         let request = Request {
@@ -77,7 +77,7 @@ impl Configuration {
             name: self.name.to_owned(),
             style: None,
         };
-        let mut no_other = |_: &str, name: &str| Err(format!("{name} is not at hand"));
+        let mut no_other = |_: &str, name: &str| Err(format!("{name} is not available"));
         Ok(import(request, &mut no_other)?.spec)
     }
 }
@@ -89,47 +89,47 @@ Examples:
   cargo xtask fidelity                                  write docs/fidelity.md
   cargo xtask fidelity --kernel ref-gather --config SM7_QV100 --presets
   cargo xtask fidelity --json > fidelity.json
-  cargo xtask fidelity --programs ~/built               run whole programs anew, then write the page")]
+  cargo xtask fidelity --programs ~/built               measure whole programs again, then write the page")]
 pub struct Args {
-    /// Only these kernels; the page is printed then and not written
+    /// Only these kernels; prints the page instead of writing it
     #[arg(long, value_name = "NAME")]
     kernel: Vec<String>,
 
-    /// Only these configurations of GPGPU-Sim; the page is printed then and not written
+    /// Only these configurations of GPGPU-Sim; prints the page instead of writing it
     #[arg(long, value_name = "NAME")]
     config: Vec<String>,
 
-    /// Take the built-in presets instead of importing GPGPU-Sim's option lists; the page is printed
-    /// then and not written
+    /// Use the built-in presets instead of importing GPGPU-Sim's option lists; prints the page
+    /// instead of writing it
     #[arg(long)]
     presets: bool,
 
-    /// Runs at a time
+    /// Number of simultaneous runs
     #[arg(long, value_name = "N", default_value_t = 2)]
     jobs: usize,
 
-    /// Print JSON; nothing is written
+    /// Print JSON and write nothing
     #[arg(long)]
     json: bool,
 
-    /// Measure the whole programs before: a folder with a folder for each, which has its
-    /// executable, called `program`, and the files that it reads
+    /// Measure the whole programs first: a folder with a folder for each program, which contains
+    /// its executable, called `program`, and the files that it reads
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["kernel", "config", "presets", "json"])]
     programs: Option<PathBuf>,
 
-    /// Leave what the page says of the kernels as it is, and renew its section on whole programs
+    /// Keep the page's text on the kernels, and renew its section on whole programs
     #[arg(long, conflicts_with_all = ["kernel", "config", "presets", "json"])]
     only_programs: bool,
 
-    /// The release build of `warploom` to measure them with, `libwarploom_cudart.so` beside it;
-    /// without it both are built
+    /// A release build of `warploom` to measure them with, in a folder with
+    /// `libwarploom_cudart.so`; without this option both are built
     #[arg(long, value_name = "FILE", requires = "programs")]
     warploom: Option<PathBuf>,
 }
 
 #[cfg(test)]
 impl Args {
-    /// Every kernel on every configuration.
+    /// Arguments that select every kernel on every configuration.
     fn all() -> Self {
         Self {
             kernel: Vec::new(),
@@ -144,7 +144,7 @@ impl Args {
     }
 }
 
-/// What `--json` prints.
+/// Structure that `--json` prints.
 #[derive(Serialize)]
 struct Report<'a> {
     version: &'a str,
@@ -156,13 +156,13 @@ struct Report<'a> {
 /// A run to be made.
 struct Case<'a> {
     recorded: &'a RecordedRun,
-    /// What the machine is called on the page.
+    /// Name of the machine on the page.
     machine: String,
     spec: GpuSpec,
     target: Target,
 }
 
-/// Runs the kernels and writes or prints what came of them.
+/// Runs the kernels and writes or prints the results.
 pub fn run(args: &Args, root: &Path) -> Result<()> {
     if args.only_programs {
         let path = root.join(PAGE);
@@ -199,13 +199,13 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
 }
 
 impl Args {
-    /// What is asked for is the page.
+    /// True if the arguments request the whole page.
     fn are_whole(&self) -> bool {
         self.kernel.is_empty() && self.config.is_empty() && !self.presets
     }
 }
 
-/// The page's section on whole programs, which are measured before where that is asked for.
+/// The page's section on whole programs, which are measured first if the arguments request it.
 fn whole_programs(args: &Args, root: &Path) -> Result<String> {
     let recorded = programs::recorded()?;
     if let Some(folder) = &args.programs {
@@ -216,7 +216,7 @@ fn whole_programs(args: &Args, root: &Path) -> Result<String> {
     programs::section(&recorded, &programs::measured(root)?)
 }
 
-/// The page with its section on whole programs replaced, which is its last.
+/// Replaces the last section of the page, the one on whole programs.
 fn with_section(page: &str, section: &str) -> String {
     let kernels = page.split(programs::TITLE).next().unwrap_or(page);
     format!("{kernels}{section}")
@@ -226,7 +226,7 @@ fn read(path: &Path) -> Result<String> {
     fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
-/// Beside its place, then in it, so that a crash leaves no half of it.
+/// Writes to a temporary file and renames it, so that a crash leaves no incomplete file.
 fn replace(path: &Path, text: &str) -> Result<()> {
     let beside = path.with_extension("tmp");
     fs::write(&beside, text)
@@ -253,7 +253,7 @@ fn known(flag: &str, names: &[String], known: &[&str]) -> Result<()> {
         there.dedup();
         ensure!(
             there.contains(&name.as_str()),
-            "{flag}: nothing was recorded for `{name}`; there are: {}",
+            "{flag}: nothing was recorded for `{name}`; recorded are: {}",
             there.join(", ")
         );
     }
@@ -264,7 +264,7 @@ impl<'a> Case<'a> {
     fn new(recorded: &'a RecordedRun, presets: bool, root: &Path) -> Result<Self> {
         let name = recorded.configuration.as_str();
         let of = CONFIGURATIONS.iter().find(|of| of.name == name);
-        let of = of.with_context(|| format!("no option list is {name}'s"))?;
+        let of = of.with_context(|| format!("there is no option list for {name}"))?;
         let (machine, spec) = if presets {
             let spec = warploom_config::preset(of.preset)?;
             (format!("preset `{}`", of.preset), spec)
@@ -307,8 +307,9 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// What was recorded, but for the blocks an SM: GPGPU-Sim prints how many fit before it takes
-    /// the grid into account (`shader_core_config::max_cta`), and then spreads a small grid.
+    /// GPGPU-Sim's counts, with its number of blocks per SM limited to the grid's share. GPGPU-Sim
+    /// prints how many blocks fit before it takes the grid into account
+    /// (`shader_core_config::max_cta`), and then spreads a small grid.
     fn theirs(&self) -> Counts {
         let launches = self.target.launches(Size::Paper);
         let blocks: u64 = launches.iter().map(|launch| launch.grid.count()).sum();
@@ -321,7 +322,7 @@ impl<'a> Case<'a> {
     }
 }
 
-/// Every case's comparison in the order of the cases, `jobs` at a time.
+/// Comparisons of all cases in their order, with `jobs` runs at a time.
 fn compare_all(cases: &[Case<'_>], jobs: usize) -> Result<Vec<Comparison>> {
     let waiting = Mutex::new(cases.iter().enumerate());
     let worker = || -> Result<Vec<(usize, Comparison)>> {
@@ -412,7 +413,7 @@ mod tests {
         };
         assert_eq!(
             refused(&[], &["SM3"]),
-            "--config: nothing was recorded for `SM3`; there are: SM2_GTX480, SM7_QV100"
+            "--config: nothing was recorded for `SM3`; recorded are: SM2_GTX480, SM7_QV100"
         );
         assert!(refused(&["gather"], &[]).starts_with("--kernel: nothing was recorded"));
     }
@@ -426,7 +427,7 @@ mod tests {
         assert_eq!(with_section(&first, &section), first);
     }
 
-    /// Figures of both sides are kept, so nothing of the section needs a run.
+    /// The figures of both simulators are stored, so the section needs no run.
     #[test]
     fn the_committed_section_on_programs_is_what_the_command_writes() {
         let committed = fs::read_to_string(root().join(PAGE)).unwrap();
@@ -437,8 +438,8 @@ mod tests {
         );
     }
 
-    /// One cycle is enough to know how many blocks an SM holds: what the registers of the
-    /// workloads were derived from.
+    /// A single cycle is enough to count the blocks of an SM, from which the registers of the
+    /// workloads were derived.
     #[test]
     fn as_many_blocks_fit_an_sm_as_in_gpgpu_sim() {
         let recorded = counts::recorded().unwrap();

@@ -1,11 +1,11 @@
-//! `cargo xtask hardware`: what the functional executor does for every pure instruction form,
-//! beside what a GPU does, bit by bit.
+//! `cargo xtask hardware`: compares the functional executor with a GPU, for every instruction form
+//! without side effects and bit by bit.
 //!
-//! Forms come from `warploom-ptx`'s table ([`table`]), operands from a seeded generator
+//! Forms come from the table of `warploom-ptx` ([`table`]), operands from a seeded generator
 //! ([`operands`]). Each form is a small kernel of its own ([`case`]), which Warploom
-//! ([`simulated`]) and a GPU ([`driver`]) run ([`machine`]); of CUDA nothing is needed but the
-//! GPU's driver. What the GPU answered is kept as digests ([`record`]), so that a test holds
-//! Warploom to it without a GPU; `docs/hardware.md` says how the two compare ([`page`]).
+//! ([`simulated`]) and a GPU ([`driver`]) run ([`machine`]). Of CUDA, only the GPU's driver is
+//! needed. The results of the GPU are stored as digests ([`record`]), so that a test compares
+//! Warploom with them without a GPU. `docs/hardware.md` describes how the two compare ([`page`]).
 
 mod accuracy;
 mod atomic;
@@ -41,14 +41,14 @@ use machine::{Job, Machine, answers};
 use record::{Record, Verdict};
 use simulated::Simulated;
 
-/// The newest architecture that forms are compared on.
+/// Newest architecture on which forms are compared.
 const ARCHITECTURE: u32 = 90;
-/// The version of PTX that modules say they are written for.
+/// Version of PTX that modules declare.
 const VERSION: &str = "8.6";
-/// The hardware's answers.
+/// File with the results of a GPU.
 const RECORD: &str = "xtask/data/hardware.tsv";
 const PAGE: &str = "docs/hardware.md";
-/// Forms that share a module.
+/// Number of forms in a module.
 const MODULE: usize = 32;
 
 /// Settings of `cargo xtask hardware`.
@@ -58,50 +58,50 @@ pub struct Args {
     #[arg(value_name = "PART")]
     only: Vec<String>,
 
-    /// Renew the record of the hardware's answers and docs/hardware.md
+    /// Renew the record of the GPU's results and docs/hardware.md
     #[arg(long, conflicts_with = "only")]
     record: bool,
 
-    /// Hold Warploom to the record, and docs/hardware.md to both: needs no GPU
+    /// Compare Warploom with the record, and docs/hardware.md with both; needs no GPU
     #[arg(long, conflicts_with_all = ["record", "only", "out"])]
     check: bool,
 
-    /// Write docs/hardware.md from the record: needs no GPU
+    /// Write docs/hardware.md from the record; needs no GPU
     #[arg(long, conflicts_with_all = ["check", "record", "only", "out"])]
     page: bool,
 
-    /// Write the report, and tuples that differ, into this folder
+    /// Write the report, and the tuples with different results, into this folder
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Stop after so many seconds, and say what was left out
+    /// Seconds after which to stop; the report lists the forms that are left
     #[arg(long, value_name = "SECONDS", default_value_t = 120)]
     time_limit: u64,
 
-    /// Threads that load modules; as many as the machine has unless given
+    /// Number of threads that load modules [default: one per core]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
 
-    /// The version that modules say they are written for
+    /// Version of PTX that modules declare
     #[arg(long, value_name = "X.Y", default_value = VERSION)]
     ptx_version: String,
 
-    /// Write the modules into this folder and compare nothing: needs no GPU
+    /// Write the modules into this folder and compare nothing; needs no GPU
     #[arg(long, value_name = "DIR")]
     modules: Option<PathBuf>,
 }
 
-/// What became of one form.
+/// Result of comparing one form.
 pub enum Outcome {
-    /// The time was up.
+    /// The time limit was reached.
     Late,
-    /// It needs a newer architecture.
+    /// The form needs a newer architecture.
     TooNew,
-    /// The GPU's driver refuses it, and why.
+    /// The GPU's driver refuses the form, for this reason.
     Refused(String),
-    /// The hardware's answers without ours, and why we have none.
+    /// Warploom did not execute the form, for this reason; the GPU's results.
     Alone(String, Vec<u8>),
-    /// Both ran it; the hardware's answers.
+    /// Both executed the form; the comparison, and the GPU's results.
     Compared(Comparison, Vec<u8>),
 }
 
@@ -150,7 +150,7 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Says what differs from the record, and writes the page or says whether it is old.
+/// Reports differences from the record, and writes the page or checks that it is current.
 fn hold(cases: &[Case], root: &Path, renew: bool) -> Result<()> {
     let (page, wrong) = judged(cases, root)?;
     let path = root.join(PAGE);
@@ -171,7 +171,7 @@ fn hold(cases: &[Case], root: &Path, renew: bool) -> Result<()> {
     Ok(())
 }
 
-/// The page, and what is wrong with Warploom beside the record.
+/// The page, and all differences of Warploom from the record.
 fn judged(cases: &[Case], root: &Path) -> Result<(String, Vec<String>)> {
     let path = root.join(RECORD);
     let text = fs::read_to_string(&path);
@@ -209,14 +209,14 @@ fn write_modules(folder: &Path, cases: &[Case], version: &str) -> Result<()> {
     Ok(())
 }
 
-/// How Warploom does beside a record; by two threads.
+/// Verdicts of all cases against a record, computed by two threads.
 fn verdicts(cases: &[Case], record: &Record<'_>) -> Vec<Verdict> {
     let judge = |cases: &[Case]| -> Vec<Verdict> {
         let mut machine = Simulated::default();
         let of_module = |some: &[Case]| judge_module(some, record, &mut machine);
         cases.chunks(MODULE).flat_map(of_module).collect()
     };
-    // Whole modules, and alternately: neighbours take equally long.
+    // Each thread gets every second module, because neighbouring modules take equally long.
     let modules: Vec<&[Case]> = cases.chunks(MODULE).collect();
     let share = |first: usize| -> Vec<Case> {
         let mine = modules.iter().skip(first).step_by(2);
@@ -249,7 +249,7 @@ fn judge_module(cases: &[Case], record: &Record<'_>, machine: &mut Simulated) ->
     all.map(&mut verdict).collect()
 }
 
-/// All forms, by as many threads as there are; in the order of the cases.
+/// Outcomes of all cases in their order, computed by several threads.
 fn compare_all(args: &Args, cases: &[Case], gpu: &Gpu) -> Result<Vec<Outcome>> {
     let deadline = Instant::now() + Duration::from_secs(args.time_limit);
     let cores = thread::available_parallelism().map_or(1, |cores| cores.get());
@@ -262,9 +262,10 @@ fn compare_all(args: &Args, cases: &[Case], gpu: &Gpu) -> Result<Vec<Outcome>> {
             let Some(some) = cases.chunks(MODULE).nth(number) else {
                 return Ok(());
             };
-            let outcomes = match Instant::now() < deadline {
-                true => outcomes(some, &mut ours, &mut theirs, &args.ptx_version),
-                false => late(some),
+            let outcomes = if Instant::now() < deadline {
+                outcomes(some, &mut ours, &mut theirs, &args.ptx_version)
+            } else {
+                late(some)
             };
             let mut done = done.lock().expect("no thread panics with it");
             done.push((number, outcomes));
@@ -290,7 +291,7 @@ fn late(cases: &[Case]) -> Vec<Outcome> {
     cases.iter().map(|_| Outcome::Late).collect()
 }
 
-/// One module's forms.
+/// Outcomes of the cases in one module.
 fn outcomes(
     cases: &[Case],
     ours: &mut dyn Machine,
@@ -329,7 +330,7 @@ mod tests {
 
     use super::{PAGE, judged, table};
 
-    /// `cargo xtask hardware --page` or `WARPLOOM_BLESS=1` renews the page; the record takes a GPU.
+    /// `cargo xtask hardware --page` or `WARPLOOM_BLESS=1` renews the page. The record needs a GPU.
     #[test]
     fn warploom_does_what_a_gpu_did() {
         let root = crate::root();

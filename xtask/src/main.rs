@@ -1,4 +1,5 @@
-//! Project chores that Cargo has no verb for, as `cargo xtask VERB`. One file a verb.
+//! Project chores that are not built into Cargo: `cargo xtask VERB`. Each verb has a file of its
+//! own.
 
 mod assembler;
 mod bench;
@@ -24,11 +25,11 @@ use anyhow::{Context, Result, ensure};
 use clap::{Parser, Subcommand};
 use mimalloc::MiMalloc;
 
-/// The one that `warploom` has, for the same reason: runs are timed here.
+/// The allocator of `warploom`, so that runs timed here are comparable.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// Project chores.
+/// Project chores that are not built into Cargo.
 #[derive(Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 struct Cli {
@@ -38,31 +39,31 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Verb {
-    /// Measure how fast the simulator is on the workloads, and where its time goes
+    /// Measure the speed of the simulator on workloads, and where its time goes
     Bench(bench::Args),
-    /// Run the tests so that they accept what they see: snapshots and generated files
+    /// Accept the current results of tests as expected: snapshots and generated files
     Bless(bless::Args),
-    /// Run everything that must hold before a change lands
+    /// Run all checks that must pass before a change is merged
     Ci(ci::Args),
     /// Build the test programs of cudart with NVIDIA's nvcc
     CudaPrograms(cuda_programs::Args),
     /// Write docs/generated from the program's own tables
     Docs,
-    /// Run the reference kernels and write docs/fidelity.md: our figures beside GPGPU-Sim's
+    /// Run the reference kernels and write docs/fidelity.md: our figures next to GPGPU-Sim's
     Fidelity(fidelity::Args),
-    /// Compare every pure instruction form with a GPU, bit by bit
+    /// Compare every instruction form without side effects with a GPU, bit by bit
     Hardware(hardware::Args),
-    /// Compile every kernel.cu to the kernel.ptx beside it
+    /// Compile every kernel.cu to the kernel.ptx in its folder
     Ptx(ptx::Args),
     /// Assemble every workload's PTX with NVIDIA's ptxas and tabulate registers and memory
     Ptxas(ptxas::Args),
-    /// Sum up the stored figures of all papers in docs/results/README.md and README.md
+    /// Summarise the stored figures of all papers in docs/results/README.md and README.md
     Results,
-    /// Compare address slices with what every workload issues, into docs/slices.md
+    /// Compare computed and issued addresses of every workload, into docs/slices.md
     Slices(slices::Args),
-    /// Measure every workload into docs/workloads.md, or check all outputs at length
+    /// Measure every workload into docs/workloads.md, or check all outputs
     Workloads(workloads::Args),
-    /// Prove the register allocator on whole programs, and measure it
+    /// Test the register allocator on whole programs, and measure it
     Regalloc(regalloc::Args),
 }
 
@@ -84,13 +85,13 @@ fn main() -> Result<()> {
     }
 }
 
-/// The workspace's folder: the parent of this crate's.
+/// The workspace's folder, which is the parent of this crate's folder.
 fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().unwrap_or(here).to_path_buf()
 }
 
-/// What a folder holds, in no order.
+/// Paths of a folder's entries, in no order.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     let entries = fs::read_dir(folder)
         .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
@@ -98,7 +99,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(entries)
 }
 
-/// Builds this program with optimisation and passes on what it was given.
+/// Builds this program with optimisation and runs it with the same arguments.
 fn run_optimised(root: &Path) -> Result<()> {
     let mut command = Command::new("cargo");
     command.args(["run", "--quiet", "--release", "--package", "xtask", "--"]);

@@ -1,10 +1,10 @@
 //! `cargo xtask ptx`: compiles the workloads' kernels with NVRTC from its Python package.
 //!
-//! Every folder `crates/workloads/src/NAME` holds a `kernel.cu` and the `kernel.ptx` made from it.
-//! PTX is checked in so that nobody needs CUDA to build, test or run; this verb is for whoever
-//! changes a kernel, and its `--check` proves that sources and PTX belong together. The compiler's
-//! version is pinned in `xtask/nvrtc-requirements.txt`. Kernels that lie deeper, those of
-//! `reference/`, keep the PTX that GPGPU-Sim ran.
+//! Every folder `crates/workloads/src/NAME` contains a `kernel.cu` and the `kernel.ptx` compiled
+//! from it. PTX is checked in so that nobody needs CUDA to build, test or run. This verb is for
+//! developers who change a kernel; its `--check` verifies that sources and PTX match. The
+//! compiler's version is pinned in `xtask/nvrtc-requirements.txt`. Kernels in deeper folders, those
+//! of `reference/`, keep the PTX that GPGPU-Sim ran.
 
 use std::fs;
 use std::io::{self, Write};
@@ -29,7 +29,7 @@ pub struct Args {
     check: bool,
 }
 
-/// One kernel: the checked-in PTX's place and what its source compiles to.
+/// A kernel: the path of the checked-in PTX, and the PTX that its source compiles to.
 struct Kernel {
     ptx: PathBuf,
     compiled: String,
@@ -74,7 +74,7 @@ fn stale_message(stale: &[&Kernel], root: &Path) -> String {
         })
         .collect();
     format!(
-        "not what the kernel.cu beside it compiles to: {}; run `cargo xtask ptx`",
+        "differ from the compiled kernel.cu in the same folder: {}; run `cargo xtask ptx`",
         names.join(", ")
     )
 }

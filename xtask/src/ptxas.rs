@@ -1,9 +1,9 @@
-//! `cargo xtask ptxas`: registers and memory of the workloads' kernels as NVIDIA's assembler
-//! reports them, into `crates/workloads/src/ptxas.csv`.
+//! `cargo xtask ptxas`: writes the registers and memory of the workloads' kernels, as NVIDIA's
+//! assembler reports them, into `crates/workloads/src/ptxas.csv`.
 //!
-//! `ptxas` is not needed to build, test or run: the table is checked in. It comes from a Python
-//! package whose version is pinned in `xtask/ptxas-requirements.txt`, and stands in the table's
-//! first line. Version 12.9 knows sm_50 and later, and PTX for sm_50 cannot be assembled for
+//! `ptxas` is not needed to build, test or run, because the table is checked in. It comes from a
+//! Python package whose version is pinned in `xtask/ptxas-requirements.txt`; the table's first line
+//! names it. Version 12.9 supports sm_50 and later, and PTX for sm_50 cannot be assembled for
 //! anything older, so Fermi and GK104 have no rows.
 
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ use warploom_workloads::all;
 use crate::assembler::{Assembler, Entry, output};
 use crate::python;
 
-/// The architectures of the presets from Maxwell on.
+/// Architectures of the presets from Maxwell on.
 const ARCHITECTURES: &[&str] = &["sm_50", "sm_61", "sm_70", "sm_75", "sm_86"];
 const TABLE: &str = "crates/workloads/src/ptxas.csv";
 const REQUIREMENTS: &str = "xtask/ptxas-requirements.txt";
@@ -66,13 +66,13 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The package's assembler.
+/// Path of the assembler in the package.
 fn find(python: &Path) -> Result<PathBuf> {
     let code = "import nvidia.cuda_nvcc as p; print(list(p.__path__)[0] + '/bin/ptxas')";
     output(Command::new(python).args(["-c", code])).map(|path| path.trim().into())
 }
 
-/// An entry's row, but for its workload.
+/// Cells of an entry's row, without the workload.
 fn row(entry: &Entry, architecture: &str) -> String {
     let Entry {
         name,

@@ -1,4 +1,4 @@
-//! Tools of NVIDIA's Python packages: virtual environments with what a requirements file pins.
+//! Python packages of NVIDIA: virtual environments with the packages that a requirements file pins.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,8 +6,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// A Python with the pinned packages in a virtual environment below `work`; reused while the pin
-/// stays.
+/// Creates a virtual environment with the pinned packages below `work` and returns its Python. An
+/// existing environment is reused while the pinned versions stay the same.
 pub fn prepare(work: &Path, requirements: &Path) -> Result<PathBuf> {
     let (environment, stamp) = (work.join("venv"), work.join("requirements.txt"));
     let python = environment.join("bin/python");
@@ -34,7 +34,7 @@ pub fn prepare(work: &Path, requirements: &Path) -> Result<PathBuf> {
     Ok(python)
 }
 
-/// Runs a command to its end.
+/// Runs a command and fails if it fails.
 pub fn succeed(command: &mut Command) -> Result<()> {
     let program = command.get_program().display().to_string();
     let status = command

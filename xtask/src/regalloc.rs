@@ -1,6 +1,7 @@
-//! `cargo xtask regalloc`: proves the register allocator on whole programs, and measures it.
+//! `cargo xtask regalloc`: tests the register allocator on whole programs, and measures it.
 //!
-//! Every allocation goes through the independent checker, is printed, read again and executed.
+//! The independent checker checks every allocation, which is then printed, parsed again and
+//! executed.
 
 mod allocation;
 mod execution;
@@ -31,22 +32,22 @@ enum Part {
     },
     /// Run generated programs at random limits: outputs must be bit-identical
     Random {
-        /// How many programs
+        /// Number of programs to generate
         #[arg(long, default_value_t = 2000)]
         count: u64,
-        /// Number of the first one
+        /// Number of the first program, which seeds it
         #[arg(long, default_value_t = 0)]
         first: u64,
     },
     /// Write docs/regalloc.md: registers, spills and time of every kernel
     Table {
-        /// NVIDIA's assembler, to compare with; it comes with the Python package nvidia-cuda-nvcc
+        /// Path of NVIDIA's assembler, to compare with (in the Python package nvidia-cuda-nvcc)
         #[arg(long)]
         ptxas: Option<PathBuf>,
     },
-    /// Have NVIDIA's assembler take every workload at every limit
+    /// Assemble every workload, allocated at every limit, with NVIDIA's assembler
     Assemble {
-        /// Its path; it comes with the Python package nvidia-cuda-nvcc
+        /// Path of the assembler (in the Python package nvidia-cuda-nvcc)
         ptxas: PathBuf,
         /// Only workloads whose name contains this
         #[arg(default_value = "")]
@@ -54,7 +55,7 @@ enum Part {
     },
 }
 
-/// Does what was asked.
+/// Runs the chosen subcommand.
 pub fn run(args: &Args, root: &Path) -> Result<()> {
     if cfg!(debug_assertions) {
         return super::run_optimised(root);
@@ -83,7 +84,10 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
         Part::Table { ptxas } => page::write(root, ptxas.as_deref())?,
         Part::Assemble { ptxas, name } => {
             let count = workloads::assemble(ptxas, name)?;
-            writeln!(io::stdout(), "{count} allocations: ptxas takes them all")?;
+            writeln!(
+                io::stdout(),
+                "{count} allocations: ptxas accepts all of them"
+            )?;
         }
     }
     Ok(())

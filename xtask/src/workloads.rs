@@ -1,6 +1,6 @@
 //! `cargo xtask workloads`: measures every workload as the papers ran it, into `docs/workloads.md`
-//! and the table behind `warploom list workloads`; or checks all outputs where tests would take too
-//! long.
+//! and the table of `warploom list workloads`. It can also check all outputs, where tests would
+//! take too long.
 
 mod check;
 mod contexts;
@@ -22,57 +22,59 @@ use measure::{Measured, Run};
 
 const TABLE: &str = "crates/workloads/src/character.csv";
 const PAGE: &str = "docs/workloads.md";
-/// Columns of the table before [`COLUMNS`].
+/// Columns of the table that come before [`COLUMNS`].
 const FIRST: &str = "target,gpu,kernel,block threads,registers,shared bytes,blocks per SM,limited \
                      by,category";
 
 /// Settings of `cargo xtask workloads`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Measure only these targets and keep the other rows: PAPER/ABBREVIATION, or a workload
+    /// Measure only these targets (PAPER/ABBREVIATION or a workload) and keep the other rows
     #[arg(value_name = "TARGET")]
     only: Vec<String>,
 
-    /// Cut runs after this many core cycles
+    /// Core cycles after which runs are cut
     #[arg(long, value_name = "N", default_value_t = 200_000)]
     cycles: u64,
 
-    /// Measure nothing; compare the outputs of every variant with its reference, timed at size
+    /// Instead of measuring, compare the outputs of every variant with its reference, timed at size
     /// small under six pairs of warp and block schedulers
     #[arg(long)]
     check: bool,
 
-    /// With --check: of first blocks at size paper without timing, into
-    /// docs/generated/paper-outputs.md, which takes a quarter of an hour and gigabytes
+    /// With --check: check the first blocks at size paper without timing, into
+    /// docs/generated/paper-outputs.md; takes a quarter of an hour and gigabytes
     #[arg(long, requires = "check")]
     paper: bool,
 
-    /// With --check: under context switching with every number of extra blocks and drawn latencies,
-    /// into docs/generated/context-outputs.md
+    /// With --check: check under context switching with every number of extra blocks and random
+    /// latencies, into docs/generated/context-outputs.md
     #[arg(long, requires = "check", conflicts_with = "paper")]
     contexts: bool,
 
-    /// With --check: of every pair and triple of Warped-Slicer under every multiprogramming policy,
-    /// at size small, into docs/generated/mix-outputs.md
+    /// With --check: check every pair and triple of Warped-Slicer under every multiprogramming
+    /// policy at size small, into docs/generated/mix-outputs.md
     #[arg(long, requires = "check", conflicts_with_all = ["paper", "contexts", "only"])]
     mixes: bool,
 
-    /// With --mixes: so many runs at a time; none: one a core
+    /// With --mixes: number of simultaneous runs [default: one per core]
     #[arg(long, value_name = "N", requires = "mixes")]
     threads: Option<usize>,
 }
 
-/// Measures or checks.
+/// Measures or checks, as the arguments request.
 pub fn run(args: &Args, root: &Path) -> Result<()> {
     if args.mixes {
         let cores = || thread::available_parallelism().map_or(1, usize::from);
         return mixes::run(args.threads.unwrap_or_else(cores), root);
     }
     if args.check {
-        return match (args.paper, args.contexts) {
-            (true, _) => paper::run(&args.only, &check::plain()?, root),
-            (_, true) => contexts::run(&args.only, root),
-            _ => check::run(&args.only),
+        return if args.paper {
+            paper::run(&args.only, &check::plain()?, root)
+        } else if args.contexts {
+            contexts::run(&args.only, root)
+        } else {
+            check::run(&args.only)
         };
     }
     let path = root.join(TABLE);
@@ -96,7 +98,7 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
     write(&root.join(PAGE), &page::page(&rows, args.cycles))
 }
 
-/// Every workload by itself, then every benchmark of a paper.
+/// All workloads on their own, then all benchmarks of the papers.
 fn runs(cycles: u64) -> impl Iterator<Item = Run> {
     let plain = all()
         .iter()
@@ -111,7 +113,7 @@ fn line_of<'a>(table: &'a str, target: &str) -> Option<&'a str> {
         .find(|line| line.split(',').next() == Some(target))
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file atomically: whole or not at all.
 fn write(path: &Path, text: &str) -> Result<()> {
     let new = path.with_extension("new");
     fs::write(&new, text)

@@ -1,82 +1,85 @@
-//! Arrays: texels that only textures and copies reach. They are pitched device memory.
+//! Arrays: texels that only textures, surfaces and copies can access. They are pitched device
+//! memory.
 
 use crate::context::Context;
 use crate::copy::End;
 use crate::error::{Cuda, CudaError};
 use crate::memory::{Kind, PITCH_BYTES};
 
-/// Bits of each channel and their kind (`cudaChannelFormatDesc`): 0 signed, 1 unsigned, 2 float.
+/// Format of a texel's channels (`cudaChannelFormatDesc`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Channels {
-    /// Bits of x, y, z and w.
+    /// Number of bits of x, y, z and w.
     pub bits: [i32; 4],
-    /// Kind.
+    /// Kind of the values: 0 for signed and 1 for unsigned integers, 2 for floats.
     pub kind: i32,
 }
 
 impl Channels {
-    /// Number of channels and bits of each, if it is a format that there is.
+    /// Number of channels and of bits in each channel. Fails if the format is not supported.
     pub fn format(&self) -> Cuda<(u8, u8)> {
         let used = self.bits.iter().take_while(|bits| **bits != 0).count();
         let same = self.bits[..used].iter().all(|bits| *bits == self.bits[0]);
         let none = self.bits[used..].iter().all(|bits| *bits == 0);
         let fits = matches!(used, 1 | 2 | 4) && matches!(self.bits[0], 8 | 16 | 32);
-        match same && none && fits && (0..=2).contains(&self.kind) {
-            true => Ok((used as u8, self.bits[0] as u8)),
-            false => Err(CudaError::INVALID_CHANNEL_DESCRIPTOR),
+        if same && none && fits && (0..=2).contains(&self.kind) {
+            Ok((used as u8, self.bits[0] as u8))
+        } else {
+            Err(CudaError::INVALID_CHANNEL_DESCRIPTOR)
         }
     }
 
-    /// Bytes of a texel.
+    /// Size of a texel in bytes.
     pub fn texel_bytes(&self) -> Cuda<u64> {
         let (channels, bits) = self.format()?;
         Ok(u64::from(channels) * u64::from(bits) / 8)
     }
 }
 
-/// Width, height and depth in texels; 0 where there is no such dimension.
+/// Extent in texels. Dimensions that do not exist are 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Extent {
-    /// Texels of a row.
+    /// Number of texels in a row.
     pub width: u64,
-    /// Rows.
+    /// Number of rows in a slice.
     pub height: u64,
-    /// Slices or layers.
+    /// Number of slices or layers.
     pub depth: u64,
 }
 
-/// `cudaArrayLayered`, `cudaArraySurfaceLoadStore`, `cudaArrayCubemap`, `cudaArrayTextureGather`.
+/// Flags `cudaArrayLayered` and `cudaArrayCubemap`, and the mask of all flags including
+/// `cudaArraySurfaceLoadStore` and `cudaArrayTextureGather`.
 const LAYERED: u32 = 1;
 const CUBE: u32 = 4;
 const KNOWN_FLAGS: u32 = 0xf;
 
-/// An array.
+/// An array in device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Array {
-    /// First texel.
+    /// Address of the first texel.
     pub address: u64,
-    /// Bytes from row to row.
+    /// Distance in bytes between consecutive rows.
     pub pitch: u64,
-    /// What a texel is.
+    /// Format of a texel.
     pub channels: Channels,
-    /// Texels.
+    /// Extent of the array in texels.
     pub extent: Extent,
-    /// As given.
+    /// Flags with which the array was created.
     pub flags: u32,
 }
 
 impl Array {
-    /// Rows of a slice, at least one.
+    /// Number of rows in a slice, at least one.
     pub fn rows(&self) -> u64 {
         self.extent.height.max(1)
     }
 
-    /// Its slices are layers.
+    /// True if the slices of the array are layers.
     pub fn is_layered(&self) -> bool {
         self.flags & (LAYERED | CUBE) != 0
     }
 
-    /// The place `bytes` into row `y` of slice `z`.
+    /// Position at `bytes` bytes in row `y` of slice `z`.
     pub fn place(&self, bytes: u64, y: u64, z: u64) -> End {
         let slice = self.pitch.wrapping_mul(self.rows());
         let rows = z
@@ -91,7 +94,7 @@ impl Array {
 }
 
 impl Context {
-    /// Creates an array and gives its handle.
+    /// Creates an array and returns its handle.
     pub fn create_array(&mut self, channels: Channels, extent: Extent, flags: u32) -> Cuda<u64> {
         let texel = channels.texel_bytes()?;
         if extent.width == 0 || flags & !KNOWN_FLAGS != 0 {
@@ -117,7 +120,7 @@ impl Context {
         Ok(handle)
     }
 
-    /// Frees one.
+    /// Frees an array that is not a level of a mipmapped array.
     pub fn free_array(&mut self, handle: u64) -> Cuda {
         if handle == 0 {
             return Ok(());
@@ -130,7 +133,7 @@ impl Context {
         self.free(array.address, &[Kind::Array])
     }
 
-    /// An array by its handle.
+    /// Returns the array with the given handle.
     pub fn array(&self, handle: u64) -> Cuda<Array> {
         let array = self.arrays.get(&handle).copied();
         array.ok_or(CudaError::INVALID_RESOURCE_HANDLE)

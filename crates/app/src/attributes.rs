@@ -1,51 +1,51 @@
-//! Attributes of streams and of kernel nodes: words that are kept and told again.
+//! Attributes of streams and of kernel nodes. Most are only stored and returned.
 
 use crate::context::Context;
 use crate::error::{Cuda, CudaError};
 use std::collections::BTreeMap;
 
-/// Bytes of `cudaLaunchAttributeValue`.
+/// Size of `cudaLaunchAttributeValue` in bytes.
 pub const ATTRIBUTE_BYTES: usize = 64;
 
-/// A value, as the header lays it out.
+/// Value of an attribute in the layout of the header.
 pub type AttributeValue = [u8; ATTRIBUTE_BYTES];
 
-/// Values by number (`cudaLaunchAttributeID`).
+/// Attribute values by number (`cudaLaunchAttributeID`).
 pub(crate) type Attributes = BTreeMap<i32, AttributeValue>;
 
-/// `cudaLaunchAttributeAccessPolicyWindow`
+/// Attribute `cudaLaunchAttributeAccessPolicyWindow` of a stream or node.
 const WINDOW: i32 = 1;
-/// `cudaLaunchAttributeCooperative`
+/// Attribute `cudaLaunchAttributeCooperative` of a kernel node.
 pub(crate) const COOPERATIVE: i32 = 2;
-/// `cudaLaunchAttributeSynchronizationPolicy`
+/// Attribute `cudaLaunchAttributeSynchronizationPolicy` of a stream or node.
 const POLICY: i32 = 3;
-/// `cudaLaunchAttributePriority`
+/// Attribute `cudaLaunchAttributePriority` of a stream or node.
 const PRIORITY: i32 = 8;
-/// `cudaLaunchAttributeMemSyncDomainMap`
+/// Attribute `cudaLaunchAttributeMemSyncDomainMap` of a stream or node.
 const DOMAIN_MAP: i32 = 9;
-/// `cudaLaunchAttributeMemSyncDomain`
+/// Attribute `cudaLaunchAttributeMemSyncDomain` of a stream or node.
 const DOMAIN: i32 = 10;
 
-/// A value that begins with a word.
+/// Attribute value that begins with a 32-bit number.
 pub(crate) fn word(value: i32) -> AttributeValue {
     let mut bytes = [0; ATTRIBUTE_BYTES];
     bytes[..4].copy_from_slice(&value.to_le_bytes());
     bytes
 }
 
-/// The first word of a value.
+/// First 32-bit number of an attribute value.
 pub(crate) fn first_word(value: &AttributeValue) -> i32 {
     let [a, b, c, d, ..] = *value;
     i32::from_le_bytes([a, b, c, d])
 }
 
-/// What an attribute is that nobody has set.
+/// Default value of an attribute.
 fn standard(number: i32) -> Cuda<AttributeValue> {
     match number {
         WINDOW | DOMAIN | PRIORITY | COOPERATIVE => Ok([0; ATTRIBUTE_BYTES]),
-        // `cudaSyncPolicyAuto`
+        // Value of `cudaSyncPolicyAuto`.
         POLICY => Ok(word(1)),
-        // The default domain is 0, the remote one 1.
+        // The default domain is 0, and the remote domain is 1.
         DOMAIN_MAP => {
             let mut map = [0; ATTRIBUTE_BYTES];
             map[1] = 1;
@@ -55,13 +55,13 @@ fn standard(number: i32) -> Cuda<AttributeValue> {
     }
 }
 
-/// Value of one attribute, by the number that the runtime gives it.
+/// Value of an attribute, given by the number that the runtime uses.
 pub(crate) fn attribute_of(attributes: &Attributes, number: i32) -> Cuda<AttributeValue> {
     let standard = standard(number)?;
     Ok(attributes.get(&number).copied().unwrap_or(standard))
 }
 
-/// Checks an attribute of a stream; streams have no cooperative launches.
+/// Checks that a stream has the attribute. Streams have no cooperative launches.
 fn of_stream(number: i32) -> Cuda {
     match number {
         COOPERATIVE => Err(CudaError::INVALID_VALUE),
@@ -70,7 +70,7 @@ fn of_stream(number: i32) -> Cuda {
 }
 
 impl Context {
-    /// An attribute of a stream (`cudaStreamGetAttribute`).
+    /// Returns an attribute of a stream (`cudaStreamGetAttribute`).
     pub fn stream_attribute(&mut self, stream: u64, number: i32) -> Cuda<AttributeValue> {
         let (_, priority) = self.stream_facts(stream)?;
         of_stream(number)?;
@@ -84,7 +84,7 @@ impl Context {
         }
     }
 
-    /// Sets one; it changes nothing here.
+    /// Stores an attribute of a stream. Attributes have no effect on the simulation.
     pub fn set_stream_attribute(
         &mut self,
         stream: u64,
@@ -99,7 +99,7 @@ impl Context {
         Ok(())
     }
 
-    /// Gives a stream what was set of another.
+    /// Copies the attributes of one stream to another.
     pub fn copy_stream_attributes(&mut self, to: u64, from: u64) -> Cuda {
         self.stream_facts(to)?;
         self.stream_facts(from)?;

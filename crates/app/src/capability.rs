@@ -1,12 +1,14 @@
-//! Which compute capability a machine stands for, where nobody says so.
+//! Choice of the compute capability that a GPU reports by default.
 
 use warploom_config::GpuSpec;
 
-/// Registers of a thread: Fermi has 63, Kepler's first 63, later ones 255.
+/// Maximum number of registers of a thread on Fermi and on the first Kepler GPUs. Later GPUs have
+/// 255.
 const FERMI_REGISTERS: u32 = 63;
 
-/// Compute capability as ten times the major number and the minor one, by what the CUDA C++
-/// Programming Guide says of register files, shared memory and warp slots of each.
+/// Compute capability of a GPU as ten times the major number plus the minor number. Derived from
+/// the register files, shared memory and warp slots that the CUDA C++ Programming Guide lists for
+/// each capability.
 pub fn capability(spec: &GpuSpec) -> u32 {
     let sm = &spec.sm;
     if sm.max_registers_per_thread <= FERMI_REGISTERS {

@@ -1,29 +1,29 @@
-//! Stream capture: what is asked of a stream becomes nodes of a graph.
+//! Stream capture: operations of a stream become nodes of a graph.
 //!
-//! A capture begins in one stream, and others join it by waiting for events that were recorded in
-//! it. Each of its streams knows the nodes that what is asked of it next comes after. A call that
-//! is not permitted meanwhile makes the capture useless, as in CUDA: what is asked of its streams
-//! then fails until its end.
+//! A capture begins in one stream. Other streams join it by waiting for events that were recorded
+//! in it. Each of its streams stores the nodes on which the next operation depends. A call that is
+//! not permitted during a capture invalidates it, as in CUDA. Operations of its streams then fail
+//! until the capture ends.
 
 use crate::context::{Context, ThreadKey};
 use crate::error::{Cuda, CudaError};
 use crate::work::Work;
 use std::collections::BTreeMap;
 
-/// What a thread may do while streams capture (`cudaStreamCaptureMode`).
+/// Restriction of a thread's calls while streams are captured (`cudaStreamCaptureMode`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum CaptureMode {
-    /// Nothing unsafe while it captures, or any thread in this mode.
+    /// Unsafe calls are forbidden while the thread captures, or any thread captures in this mode.
     #[default]
     Global,
-    /// Nothing unsafe while it captures itself.
+    /// Unsafe calls are forbidden while the thread itself captures.
     ThreadLocal,
     /// Every call is allowed while a stream captures.
     Relaxed,
 }
 
 impl CaptureMode {
-    /// From the runtime's number.
+    /// Mode with the number that the runtime uses.
     pub fn of(mode: i32) -> Cuda<Self> {
         Ok(match mode {
             0 => Self::Global,
@@ -33,52 +33,52 @@ impl CaptureMode {
         })
     }
 
-    /// Number of the mode in the runtime's interface.
+    /// Number that the runtime uses for the mode.
     pub fn number(self) -> i32 {
         self as i32
     }
 }
 
-/// How a stream is told to be captured (`cudaStreamCaptureStatus`).
+/// State of a stream with respect to captures (`cudaStreamCaptureStatus`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaptureStatus {
-    /// The stream does not capture.
+    /// The stream takes part in no capture.
     None,
-    /// The stream captures.
+    /// The stream takes part in a capture.
     Active,
-    /// It captures, and what comes of it cannot be used.
+    /// The stream takes part in a capture that was invalidated.
     Invalidated,
 }
 
-/// What is told of a capture.
+/// Description of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CaptureFacts {
     /// Number of the capture, unique in the process.
     pub id: u64,
-    /// Handle of the graph that the capture makes.
+    /// Handle of the graph that the capture creates.
     pub graph: u64,
-    /// Address of the nodes that what is asked next comes after, until the next call.
+    /// Address of the list of nodes on which the next operation depends. Valid until the next call.
     pub nodes: u64,
-    /// How many there are.
+    /// Number of nodes in the list.
     pub count: usize,
 }
 
-/// A capture under way, with the streams that take part in it.
+/// A capture in progress, with its streams.
 pub(crate) struct Capture {
     graph: u64,
-    /// The graph was there before.
+    /// True if the graph existed before the capture.
     into_graph: bool,
     mode: CaptureMode,
-    /// Stream in which it began.
+    /// Stream in which the capture began.
     origin: u64,
     thread: Option<ThreadKey>,
     invalid: bool,
-    /// By stream: the nodes that what is asked of it next comes after.
+    /// For each stream, the nodes on which its next operation depends.
     streams: BTreeMap<u64, Vec<u64>>,
 }
 
 impl Context {
-    /// The capture that a stream takes part in.
+    /// Number of the capture in which a stream takes part.
     fn capture_of(&self, stream: u64) -> Option<u64> {
         let captures = self.graphs.captures.iter();
         captures
@@ -87,7 +87,7 @@ impl Context {
             .next()
     }
 
-    /// Captures in which a stream takes part that the legacy default stream waits for.
+    /// Captures with a stream for which the legacy default stream would wait.
     fn blocking_captures(&self) -> Vec<u64> {
         let captures = self.graphs.captures.iter();
         let blocks = |stream: &u64| self.streams.get(stream).is_some_and(|own| own.blocks());
@@ -95,6 +95,7 @@ impl Context {
         of_blocking.map(|(id, _)| *id).collect()
     }
 
+    /// Marks captures as invalid.
     fn invalidate(&mut self, captures: &[u64]) {
         for id in captures {
             if let Some(capture) = self.graphs.captures.get_mut(id) {
@@ -103,11 +104,11 @@ impl Context {
         }
     }
 
-    /// The stream, if what is asked of it now becomes a node.
+    /// Returns the stream if its next operation becomes a node, and `None` if it is executed.
     ///
     /// # Errors
-    /// When the capture is of no use any more, or the legacy default stream would have to wait for
-    /// one, which that makes useless.
+    /// Fails if the capture is invalid. Also fails if the legacy default stream would have to wait
+    /// for a capture, which invalidates that capture.
     pub(crate) fn capturing(&mut self, stream: u64) -> Cuda<Option<u64>> {
         if self.graphs.captures.is_empty() {
             return Ok(None);
@@ -129,7 +130,7 @@ impl Context {
         }
     }
 
-    /// What no capturing stream may be asked: it makes the capture useless.
+    /// Rejects a call that a capturing stream does not permit, and invalidates the capture.
     pub(crate) fn forbid_if_capturing(&mut self, stream: u64) -> Cuda {
         let Some(stream) = self.capturing(stream)? else {
             return Ok(());
@@ -139,7 +140,7 @@ impl Context {
         Err(CudaError::STREAM_CAPTURE_UNSUPPORTED)
     }
 
-    /// The same of what is asked of no stream but waits for all.
+    /// Rejects a call that waits for all streams while any stream captures.
     pub(crate) fn forbid_in_any_capture(&mut self) -> Cuda {
         let captures: Vec<u64> = self.graphs.captures.keys().copied().collect();
         self.invalidate(&captures);
@@ -149,15 +150,15 @@ impl Context {
         }
     }
 
-    /// Refuses a call for which the host waits while the stream captures, or where a capture
+    /// Rejects a call for which the host waits while the stream captures, or while a capture
     /// forbids unsafe calls.
     pub(crate) fn forbid_in_capture(&mut self, stream: u64) -> Cuda {
         self.forbid_if_capturing(stream)?;
         self.forbid_unsafe()
     }
 
-    /// What is potentially unsafe while streams capture, such as `cudaMalloc`: whether it is
-    /// permitted depends on the thread's mode and on those of the captures
+    /// Rejects a potentially unsafe call, such as `cudaMalloc`, if a capture forbids it. This
+    /// depends on the mode of the thread and on those of the captures
     /// (`cudaThreadExchangeStreamCaptureMode`).
     pub(crate) fn forbid_unsafe(&mut self) -> Cuda {
         let caller = self.caller.map(|caller| caller.thread);
@@ -181,7 +182,7 @@ impl Context {
         }
     }
 
-    /// An event that was recorded last in a capture cannot be waited for by the host.
+    /// Rejects a wait of the host for an event that was last recorded in a capture.
     pub(crate) fn forbid_captured(&mut self, event: u64) -> Cuda {
         let Some((capture, _)) = self.event(event)?.captured else {
             return Ok(());
@@ -190,7 +191,7 @@ impl Context {
         Err(CudaError::CAPTURED_EVENT)
     }
 
-    /// Makes a node of what is asked of a stream that captures.
+    /// Adds an operation of a capturing stream to the graph.
     pub(crate) fn capture(&mut self, stream: u64, work: Work) -> Cuda {
         self.check_work(&work)?;
         let id = self.capture_of(stream).ok_or(CudaError::UNKNOWN)?;
@@ -201,19 +202,21 @@ impl Context {
         Ok(())
     }
 
+    /// Sets the nodes on which the next operation of a stream depends.
     fn set_tails(&mut self, id: u64, stream: u64, nodes: Vec<u64>) {
         if let Some(capture) = self.graphs.captures.get_mut(&id) {
             capture.streams.insert(stream, nodes);
         }
     }
 
+    /// Nodes on which the next operation of a stream depends.
     fn tails(&self, id: u64, stream: u64) -> Vec<u64> {
         let capture = self.graphs.captures.get(&id);
         let nodes = capture.and_then(|capture| capture.streams.get(&stream));
         nodes.cloned().unwrap_or_default()
     }
 
-    /// Records an event in a stream that captures: it stands for the nodes so far.
+    /// Records an event in a capturing stream. The event stands for the nodes captured so far.
     pub(crate) fn capture_event(&mut self, event: u64, stream: u64) -> Cuda {
         let id = self.capture_of(stream).ok_or(CudaError::UNKNOWN)?;
         let nodes = self.tails(id, stream);
@@ -223,8 +226,8 @@ impl Context {
         Ok(())
     }
 
-    /// A stream is to wait for an event. Returns whether that concerns a capture, which the stream
-    /// takes part in from then on.
+    /// Handles a wait of a stream for an event. Returns true if the event belongs to a capture,
+    /// which the stream then joins.
     pub(crate) fn joins_capture(&mut self, stream: u64, event: u64) -> Cuda<bool> {
         let captured = self.event(event)?.captured.clone();
         let own = self.capturing(stream)?;
@@ -234,7 +237,7 @@ impl Context {
                 Some(stream) => self.refuse_isolation(stream),
             };
         };
-        // What is left of an event behind its capture's end.
+        // The event was recorded in a capture that has ended.
         let Some(capture) = self.graphs.captures.get(&id) else {
             return Err(CudaError::CAPTURED_EVENT);
         };
@@ -260,7 +263,7 @@ impl Context {
         Ok(true)
     }
 
-    /// A stream that captures cannot wait for what is not captured.
+    /// Rejects a wait of a capturing stream for an event outside of the capture.
     fn refuse_isolation(&mut self, stream: u64) -> Cuda<bool> {
         let captures: Vec<u64> = self.capture_of(stream).into_iter().collect();
         self.invalidate(&captures);
@@ -274,7 +277,8 @@ impl Context {
         self.start_capture(stream, mode, (graph, false), Vec::new())
     }
 
-    /// The same, into a graph that is there, behind some of its nodes.
+    /// Begins to capture a stream into an existing graph, after some of its nodes
+    /// (`cudaStreamBeginCaptureToGraph`).
     pub fn begin_capture_to_graph(
         &mut self,
         stream: u64,
@@ -287,7 +291,7 @@ impl Context {
         self.start_capture(stream, mode, (graph, true), nodes)
     }
 
-    /// A stream that can begin a capture.
+    /// Unique handle of a stream, which must be able to begin a capture.
     fn capturable(&mut self, stream: u64) -> Cuda<u64> {
         self.stream(stream)?;
         let key = self.meant(stream)?;
@@ -298,6 +302,7 @@ impl Context {
         }
     }
 
+    /// Creates the capture of a stream.
     fn start_capture(
         &mut self,
         stream: u64,
@@ -319,7 +324,7 @@ impl Context {
         Ok(())
     }
 
-    /// Ends the capture that began in a stream, and gives its graph (`cudaStreamEndCapture`).
+    /// Ends the capture that began in a stream and returns its graph (`cudaStreamEndCapture`).
     pub fn end_capture(&mut self, stream: u64) -> Cuda<u64> {
         self.stream(stream)?;
         let stream = self.stream_key(stream)?;
@@ -347,7 +352,8 @@ impl Context {
         Err(error)
     }
 
-    /// What was asked of the capture's other streams comes before what is asked next of the first.
+    /// True if the next operation of the first stream would depend on all operations of the
+    /// capture's other streams.
     fn is_joined(&self, capture: &Capture) -> bool {
         let mut before: Vec<u64> = capture.streams[&capture.origin].clone();
         let mut at = 0;
@@ -363,14 +369,14 @@ impl Context {
         tails.all(|node| before.contains(node))
     }
 
-    /// A stream is destroyed. What was asked of one that joined stays in the graph, and must be
-    /// joined; the capture of the one in which it began is gone.
+    /// Handles the destruction of a stream. A capture that began in it is discarded. Operations of
+    /// a stream that joined remain in the graph and must still be joined.
     pub(crate) fn abandon_capture(&mut self, stream: u64) {
         let captures = &mut self.graphs.captures;
         captures.retain(|_, capture| capture.origin != stream);
     }
 
-    /// Whether a stream captures (`cudaStreamIsCapturing`), and what is known of the capture.
+    /// Status of a stream (`cudaStreamIsCapturing`), and a description of its capture.
     pub fn capture_status(&mut self, stream: u64) -> Cuda<(CaptureStatus, CaptureFacts)> {
         self.stream(stream)?;
         let none = CaptureFacts {
@@ -403,7 +409,8 @@ impl Context {
         })
     }
 
-    /// Changes the nodes that what is asked of a stream next comes after: these, or these too
+    /// Changes the nodes on which the next operation of a stream depends. The given nodes replace
+    /// the current ones if `only_these`, and are added otherwise
     /// (`cudaStreamUpdateCaptureDependencies`).
     pub fn update_capture(&mut self, stream: u64, nodes: Vec<u64>, only_these: bool) -> Cuda {
         self.stream(stream)?;
@@ -411,9 +418,10 @@ impl Context {
         let id = self.capture_of(stream).ok_or(CudaError::UNKNOWN)?;
         let graph = self.graphs.captures.get(&id).map(|capture| capture.graph);
         self.nodes_of(graph.ok_or(CudaError::UNKNOWN)?, &nodes)?;
-        let mut tails = match only_these {
-            true => Vec::new(),
-            false => self.tails(id, stream),
+        let mut tails = if only_these {
+            Vec::new()
+        } else {
+            self.tails(id, stream)
         };
         tails.extend(nodes);
         tails.sort_unstable();
@@ -422,7 +430,7 @@ impl Context {
         Ok(())
     }
 
-    /// Sets the calling thread's mode and gives the one that it had
+    /// Sets the capture mode of the calling thread and returns the previous one
     /// (`cudaThreadExchangeStreamCaptureMode`).
     pub fn exchange_capture_mode(&mut self, mode: CaptureMode) -> Cuda<CaptureMode> {
         let caller = self.caller.ok_or(CudaError::UNKNOWN)?;

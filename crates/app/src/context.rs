@@ -1,4 +1,4 @@
-//! What one process has of the GPU.
+//! State that a process has on the GPU.
 
 use crate::array::Array;
 use crate::attributes::Attributes;
@@ -25,15 +25,15 @@ use warploom_config::GpuSpec;
 use warploom_report::outcome_told;
 use warploom_run::{DevicePtr, HostAction, Options, Printer};
 
-/// A thread of the process.
+/// Identifier of a thread of the process.
 pub type ThreadKey = ThreadId;
 
-/// What `<<<...>>>` says: grid, block, dynamic shared memory in bytes, stream.
+/// Launch configuration given by `<<<...>>>`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Configuration {
-    /// Blocks.
+    /// Extents of the grid in blocks.
     pub grid: Dim3,
-    /// Threads of a block.
+    /// Extents of a block in threads.
     pub block: Dim3,
     /// Dynamic shared memory in bytes.
     pub shared_bytes: u64,
@@ -41,35 +41,35 @@ pub struct Configuration {
     pub stream: u64,
 }
 
-/// Who calls.
+/// Caller of the runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// The thread.
+    /// Thread that makes the call.
     pub thread: ThreadKey,
-    /// Its default stream is its own, not the process's.
+    /// True if the default stream of the thread is its own, and not that of the process.
     pub own_stream: bool,
 }
 
-/// What a thread of the process has of its own.
+/// State of a thread of the process.
 #[derive(Default)]
 pub(crate) struct Thread {
     last_error: i32,
     configurations: Vec<Configuration>,
-    /// It runs a function that a stream called.
+    /// True while the thread runs a function that a stream called.
     called: bool,
-    /// Handle of its own default stream, once something was asked of it.
+    /// Handle of the thread's own default stream, once it was used.
     pub(crate) stream: Option<u64>,
-    /// What it may do while streams capture.
+    /// Calls that the thread may make while streams are captured.
     pub(crate) capture_mode: CaptureMode,
 }
 
-/// Bytes on their way from the device to the host.
+/// Bytes that a copy from the device writes to the host.
 pub(crate) struct Arrival {
     pub to: u64,
     pub bytes: Vec<u8>,
 }
 
-/// What one process has of the GPU.
+/// State that a process has on the GPU: modules, memory, streams, events, graphs and textures.
 pub struct Context {
     pub(crate) settings: Settings,
     pub(crate) spec: GpuSpec,
@@ -78,39 +78,39 @@ pub struct Context {
     engine: Option<Engine>,
     failed: Option<CudaError>,
     pub(crate) threads: HashMap<ThreadKey, Thread>,
-    /// Who called last.
+    /// Caller of the last call.
     pub(crate) caller: Option<Caller>,
     told: BTreeSet<String>,
     pub(crate) modules: Vec<Module>,
-    /// By the address that the host calls them by.
+    /// Functions, by the address that the host uses to launch them.
     pub(crate) functions: BTreeMap<u64, Function>,
     pub(crate) variables: BTreeMap<u64, Variable>,
-    /// To textures and surfaces.
+    /// References to textures and surfaces, by their address in the host program.
     pub(crate) references: BTreeMap<u64, Reference>,
-    /// Memory by address.
+    /// Allocations by their address.
     pub(crate) memory: BTreeMap<u64, Block>,
     pub(crate) used_bytes: u64,
     pub(crate) shadows: Vec<Shadow>,
-    /// Kernels may have written memory that the host sees, too.
+    /// True if kernels may have written memory that the host can access.
     pub(crate) unsettled: bool,
-    /// What marks send, and what was sent.
+    /// Channel through which copies from the device reach the host.
     pub(crate) arrivals: (Sender<Arrival>, Receiver<Arrival>),
-    /// Where bytes will come: addresses and how many.
+    /// Pending writes to host memory: address and number of bytes.
     pub(crate) outstanding: Vec<(u64, u64)>,
-    /// What kernels that have ended have printed.
+    /// Channel through which printed text of completed kernels reaches the host.
     printed: (Sender<Vec<u8>>, Receiver<Vec<u8>>),
     pub(crate) arrays: BTreeMap<u64, Array>,
     pub(crate) mipmapped: BTreeMap<u64, Mipmapped>,
     pub(crate) texture_objects: BTreeMap<u64, Bound>,
     pub(crate) streams: BTreeMap<u64, Stream>,
-    /// What was set of them.
+    /// Attributes that were set for streams.
     pub(crate) stream_attributes: BTreeMap<u64, Attributes>,
     pub(crate) graphs: Graphs,
     pub(crate) pools: Pools,
-    /// What streams come behind.
+    /// Known order between streams.
     pub(crate) order: Order,
     pub(crate) events: BTreeMap<u64, Event>,
-    /// By number of a stream: what cooperative launches there synchronise by.
+    /// Workspaces of cooperative launches, by number of the simulated stream.
     pub(crate) workspaces: BTreeMap<u32, DevicePtr>,
     pub(crate) limits: BTreeMap<i32, u64>,
     pub(crate) flags: u32,
@@ -119,7 +119,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// A context on the GPU that the settings name; `say` tells the user something.
+    /// Creates a context on the GPU of the settings. `say` shows a message to the user.
     pub fn new(
         settings: Settings,
         spec: GpuSpec,
@@ -164,19 +164,19 @@ impl Context {
         }
     }
 
-    /// Tells the user something, on a line of its own.
+    /// Shows a message to the user on a line of its own.
     pub fn say(&self, text: &str) {
         (self.say)(&format!("warploom: {text}\n"));
     }
 
-    /// Tells something once.
+    /// Shows a message to the user unless it was shown before.
     pub fn say_once(&mut self, text: &str) {
         if self.told.insert(text.to_owned()) {
             self.say(text);
         }
     }
 
-    /// A call that is not supported.
+    /// Reports a call that is not supported, and returns its error.
     pub fn unsupported(&mut self, call: &str) -> CudaError {
         self.say_once(&format!(
             "{call} is not supported: it returns cudaErrorNotSupported"
@@ -184,8 +184,8 @@ impl Context {
         CudaError::NOT_SUPPORTED
     }
 
-    /// Does a call of the runtime and notes its error for the thread. Calls behind a fault give the
-    /// fault's code.
+    /// Executes a call of the runtime and stores its error for the thread. After a fault, every
+    /// call returns the error of the fault.
     pub fn call(&mut self, caller: Caller, work: impl FnOnce(&mut Self) -> Cuda) -> i32 {
         let thread = caller.thread;
         if self.thread(thread).called {
@@ -197,18 +197,19 @@ impl Context {
             None => work(self),
         };
         let code = result.map_or_else(|error| error.0, |()| 0);
-        // What is not ready is no error.
+        // A query whose result is not ready is not an error.
         if code != 0 && code != CudaError::NOT_READY.0 {
             self.thread(thread).last_error = code;
         }
         code
     }
 
+    /// State of a thread, which is created if necessary.
     pub(crate) fn thread(&mut self, thread: ThreadKey) -> &mut Thread {
         self.threads.entry(thread).or_default()
     }
 
-    /// The last error of a thread (`cudaPeekAtLastError`).
+    /// Last error of a thread (`cudaPeekAtLastError`).
     pub fn last_error(&mut self, thread: ThreadKey) -> i32 {
         match self.failed {
             Some(failed) => failed.0,
@@ -216,48 +217,49 @@ impl Context {
         }
     }
 
-    /// The same, and forgets it, unless it stays (`cudaGetLastError`).
+    /// Last error of a thread, which is cleared unless it is persistent (`cudaGetLastError`).
     pub fn take_last_error(&mut self, thread: ThreadKey) -> i32 {
         let error = self.last_error(thread);
         self.thread(thread).last_error = 0;
         error
     }
 
-    /// A thread runs a function that a stream called, or does no longer. Meanwhile calls of the
-    /// runtime are not permitted (`cudaLaunchHostFunc`).
+    /// Records whether a thread runs a function that a stream called. Calls of the runtime are not
+    /// permitted meanwhile (`cudaLaunchHostFunc`).
     pub fn runs_function(&mut self, thread: ThreadKey, called: bool) {
         self.thread(thread).called = called;
     }
 
-    /// Keeps what `<<<...>>>` says for the launch that follows in this thread.
+    /// Stores the configuration given by `<<<...>>>` for the launch that follows in this thread.
     pub fn push_configuration(&mut self, thread: ThreadKey, configuration: Configuration) {
         self.thread(thread).configurations.push(configuration);
     }
 
-    /// Takes it again.
+    /// Removes and returns the last stored configuration.
     pub fn pop_configuration(&mut self, thread: ThreadKey) -> Cuda<Configuration> {
         let configuration = self.thread(thread).configurations.pop();
         configuration.ok_or(CudaError::MISSING_CONFIGURATION)
     }
 
-    /// A number that no handle had before. Handles are told from small numbers and from addresses
-    /// that the simulated memory has.
+    /// Creates a handle that was never used before. Handles differ from small numbers and from
+    /// addresses of simulated memory.
     pub(crate) fn handle(&mut self) -> u64 {
         self.handles += 1;
         0x1_0000 + 64 * self.handles
     }
 
+    /// Creates a number for a stream of the simulation.
     pub(crate) fn stream_number(&mut self) -> u32 {
         self.stream_numbers += 1;
         self.stream_numbers
     }
 
-    /// The simulation; it starts when it is needed for the first time.
+    /// Simulation, which is started when it is first needed.
     pub(crate) fn engine(&mut self) -> Cuda<&mut Engine> {
         if self.engine.is_none() {
             let printed = self.printed.0.clone();
             let options = Options {
-                // Whoever listened may be gone with its process.
+                // The receiver may have ended with its process.
                 printer: Printer::new(move |text| drop(printed.send(text.to_vec()))),
                 ..self.settings.options()
             };
@@ -267,7 +269,7 @@ impl Context {
         self.engine.as_mut().ok_or(CudaError::INITIALIZATION)
     }
 
-    /// What the simulation answered; if it has ended, why, and from now on nothing else.
+    /// Records an error of the simulation, which every later call returns.
     pub(crate) fn noted<T>(&mut self, answer: Cuda<T>) -> Cuda<T> {
         if let Err(error) = &answer
             && self.failed.is_none()
@@ -277,7 +279,7 @@ impl Context {
         answer
     }
 
-    /// Does something with the device.
+    /// Executes a function with the device.
     pub(crate) fn with<R: Send + 'static>(
         &mut self,
         work: impl FnOnce(&mut warploom_run::Device) -> R + Send + 'static,
@@ -286,19 +288,19 @@ impl Context {
         self.noted(answer)
     }
 
-    /// Asks for an action.
+    /// Requests an action without waiting.
     pub(crate) fn act(&mut self, action: HostAction) -> Cuda {
         let answer = self.engine()?.act(action);
         self.noted(answer)
     }
 
-    /// Asks for work in the order of a stream.
+    /// Requests the execution of a function in the order of a stream.
     pub(crate) fn mark(&mut self, stream: u32, work: crate::engine::Work) -> Cuda<u64> {
         let answer = self.engine()?.mark(stream, work);
         self.noted(answer)
     }
 
-    /// Waits, and takes in what came for the host meanwhile.
+    /// Requests an action, waits for it, and delivers the data that reached the host meanwhile.
     pub(crate) fn wait(&mut self, action: HostAction) -> Cuda {
         let answer = self.engine()?.wait(action);
         for text in self.printed.1.try_iter() {
@@ -309,7 +311,7 @@ impl Context {
         self.settle()
     }
 
-    /// Waits for everything (`cudaDeviceSynchronize`).
+    /// Waits for all operations (`cudaDeviceSynchronize`).
     pub fn synchronize_device(&mut self) -> Cuda {
         self.forbid_in_any_capture()?;
         self.synchronize()?;
@@ -317,6 +319,7 @@ impl Context {
         self.release_spares()
     }
 
+    /// Waits for all operations if the simulation has started.
     pub(crate) fn synchronize(&mut self) -> Cuda {
         match self.engine {
             None => Ok(()),
@@ -324,6 +327,7 @@ impl Context {
         }
     }
 
+    /// Writes the data of completed copies to host memory.
     fn take_arrivals(&mut self) {
         for Arrival { to, bytes } in self.arrivals.1.try_iter() {
             let here = (to, bytes.len() as u64);
@@ -333,8 +337,9 @@ impl Context {
         }
     }
 
-    /// Ends the simulation: waits for what was asked, writes the result and the report, whose last
-    /// word is how the run ended if not as it should. Once. Returns whether all is well.
+    /// Ends the simulation after all requested operations, and writes the result and the report.
+    /// The last message describes an abnormal end of the run. Returns true if the run succeeded.
+    /// Further calls have no effect.
     pub fn finish(&mut self) -> bool {
         let Some(mut engine) = self.engine.take() else {
             if self.failed.is_none() && !self.settings.quiet {

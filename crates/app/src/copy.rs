@@ -1,4 +1,4 @@
-//! Copies and fills: every kind comes down to rows of bytes between two places.
+//! Copies of memory. Every kind of copy is reduced to rows of bytes between two places.
 
 use crate::context::{Arrival, Context};
 use crate::error::{Cuda, CudaError};
@@ -6,23 +6,23 @@ use crate::memory::Kind;
 use crate::work::{CopyWork, Work};
 use warploom_run::{DevicePtr, HostAction};
 
-/// `cudaMemcpyKind`.
+/// Direction of a copy (`cudaMemcpyKind`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// Host to host.
+    /// From host memory to host memory.
     HostToHost,
-    /// Host to device.
+    /// From host memory to device memory.
     HostToDevice,
-    /// Device to host.
+    /// From device memory to host memory.
     DeviceToHost,
-    /// Device to device.
+    /// From device memory to device memory.
     DeviceToDevice,
-    /// As the addresses say.
+    /// Derived from the two addresses.
     Default,
 }
 
 impl Direction {
-    /// From the runtime's number.
+    /// Direction with the number that the runtime uses.
     pub fn of(kind: i32) -> Cuda<Self> {
         Ok(match kind {
             0 => Self::HostToHost,
@@ -36,25 +36,25 @@ impl Direction {
 }
 
 impl Direction {
-    /// Number of the kind in the runtime's interface.
+    /// Number that the runtime uses for the direction.
     pub fn number(self) -> i32 {
         self as i32
     }
 }
 
-/// One end of a copy: first byte, bytes from one row to the next, and from one slice to the next.
+/// Source or destination of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
-    /// First byte.
+    /// Address of the first byte.
     pub address: u64,
-    /// Bytes from row to row.
+    /// Distance in bytes between consecutive rows.
     pub pitch: u64,
-    /// Bytes from slice to slice.
+    /// Distance in bytes between consecutive slices.
     pub slice: u64,
 }
 
 impl End {
-    /// Bytes in one row.
+    /// Source or destination that consists of a single row.
     pub const fn linear(address: u64) -> Self {
         Self {
             address,
@@ -63,6 +63,7 @@ impl End {
         }
     }
 
+    /// Address of a row, given as (row, slice).
     pub(crate) fn row(&self, row: (u64, u64)) -> u64 {
         let rows = row.0.wrapping_mul(self.pitch);
         let slices = row.1.wrapping_mul(self.slice);
@@ -70,19 +71,19 @@ impl End {
     }
 }
 
-/// Bytes of a row, rows of a slice, slices.
+/// Extent of a box of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Box3 {
-    /// Bytes of a row.
+    /// Number of bytes in a row.
     pub width: u64,
-    /// Rows of a slice.
+    /// Number of rows in a slice.
     pub height: u64,
-    /// Slices.
+    /// Number of slices in the box.
     pub depth: u64,
 }
 
 impl Box3 {
-    /// One row.
+    /// Extent of a single row.
     pub const fn linear(bytes: u64) -> Self {
         Self {
             width: bytes,
@@ -91,28 +92,31 @@ impl Box3 {
         }
     }
 
+    /// True if the box contains no bytes.
     pub(crate) fn is_empty(&self) -> bool {
         self.width == 0 || self.height == 0 || self.depth == 0
     }
 
+    /// All rows of the box as (row, slice).
     pub(crate) fn rows(self) -> impl Iterator<Item = (u64, u64)> {
         (0..self.depth).flat_map(move |z| (0..self.height).map(move |y| (y, z)))
     }
 }
 
-/// A box of memory.
+/// A box of bytes at a place in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Area {
-    /// Where.
+    /// Position of the box.
     pub end: End,
-    /// How large.
+    /// Extent of the box.
     pub extent: Box3,
 }
 
 impl Context {
-    /// Copies a box of bytes in the order of a stream; `wait` says that the host waits for it. It
-    /// does so in any case where bytes come to memory that is not pinned (CUDA Runtime API, "API
-    /// synchronization behavior"). Bytes of the host are taken now: it may change its own at once.
+    /// Copies a box of bytes in the order of a stream, given by its handle and whether the host
+    /// waits for the copy. The host also waits for a copy to host memory that is not pinned (CUDA
+    /// Runtime API, "API synchronization behavior"). Bytes of the host are read at once, so that
+    /// the host may change them after the call.
     pub fn copy(
         &mut self,
         to: End,
@@ -131,6 +135,7 @@ impl Context {
         self.ask_copy(copy, stream)
     }
 
+    /// Executes or captures a copy.
     pub(crate) fn ask_copy(&mut self, copy: CopyWork, (stream, wait): (u64, bool)) -> Cuda {
         if copy.extent.is_empty() {
             return Ok(());
@@ -149,8 +154,8 @@ impl Context {
         }
     }
 
-    /// Looks whether a copy can be made; gives on which sides its ends are, where it goes first:
-    /// true for memory that only the device has.
+    /// Checks whether a copy can be executed. Returns for destination and source whether only the
+    /// device can access the memory.
     pub(crate) fn check_copy(&self, copy: &CopyWork) -> Cuda<(bool, bool)> {
         let CopyWork { to, from, .. } = copy;
         if to.address == 0 || from.address == 0 {
@@ -164,7 +169,7 @@ impl Context {
             Direction::DeviceToDevice => fits(sides.0, true) && fits(sides.1, true),
             Direction::HostToHost | Direction::Default => true,
         };
-        // Memory that both sides see fits either word.
+        // Memory that both sides can access matches either side.
         if !wanted && !self.is_shared(to.address) && !self.is_shared(from.address) {
             return Err(CudaError::INVALID_VALUE);
         }
@@ -176,8 +181,8 @@ impl Context {
         Ok(sides)
     }
 
-    /// Copies in the order of a stream of the simulation. Returns whether bytes come to memory of
-    /// the host that is not pinned.
+    /// Executes a copy in the order of a simulated stream. Returns whether it writes host memory
+    /// that is not pinned.
     pub(crate) fn perform_copy(&mut self, copy: &CopyWork, stream: u32) -> Cuda<bool> {
         let sides = self.check_copy(copy)?;
         let CopyWork {
@@ -192,17 +197,19 @@ impl Context {
         Ok(sides == (false, true) && !self.is_shared(to.address))
     }
 
+    /// True if host and device can access the memory at an address.
     pub(crate) fn is_shared(&self, address: u64) -> bool {
         self.block(address).is_some() || self.registered(address).is_some()
     }
 
-    /// The address is of a module's variable: copies to and from one leave L2 as it is.
+    /// True if an address belongs to a variable of a module. Copies to and from variables bypass
+    /// L2.
     fn is_variable(&self, address: u64) -> bool {
         let block = self.block(address).map(|(_, block)| block.kind);
         block == Some(Kind::Variable)
     }
 
-    /// All rows of a box are inside one block.
+    /// Checks that all rows of a box are inside one allocation.
     pub(crate) fn fits(&self, end: End, extent: Box3) -> Cuda {
         let last = end.row((extent.height - 1, extent.depth - 1));
         let bytes = last
@@ -211,6 +218,7 @@ impl Context {
         self.inside(end.address, bytes.ok_or(CudaError::INVALID_VALUE)?)
     }
 
+    /// Copies from device memory to device memory.
     fn copy_inside(&mut self, to: End, from: End, extent: Box3, stream: u32) -> Cuda {
         let work = move |device: &mut warploom_run::Device, _| {
             for row in extent.rows() {
@@ -222,8 +230,9 @@ impl Context {
         self.mark(stream, Box::new(work)).map(|_| ())
     }
 
+    /// Copies from host memory to device memory.
     fn copy_in(&mut self, to: End, from: End, extent: Box3, stream: u32) -> Cuda {
-        // Bytes are as they are now, as with memory that is not pinned.
+        // The bytes are read now, as for memory that is not pinned.
         self.await_arrivals(from, extent)?;
         let rows = extent.rows();
         let rows: Vec<Vec<u8>> = rows
@@ -233,9 +242,10 @@ impl Context {
         let work = move |device: &mut warploom_run::Device, _| {
             for (row, bytes) in extent.rows().zip(rows) {
                 let to = DevicePtr(to.row(row));
-                match to_variable {
-                    true => device.write_past_l2(to, &bytes)?,
-                    false => device.write(to, &bytes)?,
+                if to_variable {
+                    device.write_past_l2(to, &bytes)?
+                } else {
+                    device.write(to, &bytes)?
                 }
             }
             Ok(())
@@ -243,6 +253,7 @@ impl Context {
         self.mark(stream, Box::new(work)).map(|_| ())
     }
 
+    /// Copies from device memory to host memory.
     fn copy_out(&mut self, to: End, from: End, extent: Box3, stream: u32) -> Cuda {
         let arrivals = self.arrivals.0.clone();
         let ends = extent.rows().map(|row| (to.row(row), extent.width));
@@ -257,7 +268,7 @@ impl Context {
                     device.note_copy(from, extent.width);
                 }
                 let to = to.row(row);
-                // Whoever waits for it may be gone with its process.
+                // The receiver may have ended with its process.
                 let _ = arrivals.send(Arrival { to, bytes });
             }
             Ok(())
@@ -265,7 +276,7 @@ impl Context {
         self.mark(stream, Box::new(work)).map(|_| ())
     }
 
-    /// Waits where bytes of the host are still on their way from the device.
+    /// Waits if copies to the given host memory are still pending.
     fn await_arrivals(&mut self, from: End, extent: Box3) -> Cuda {
         let meets = |(to, bytes): &(u64, u64)| {
             let mut rows = extent.rows().map(|row| from.row(row));
@@ -273,12 +284,14 @@ impl Context {
                 row < to.saturating_add(*bytes) && *to < row.saturating_add(extent.width)
             })
         };
-        match self.outstanding.iter().any(meets) {
-            true => self.synchronize(),
-            false => Ok(()),
+        if self.outstanding.iter().any(meets) {
+            self.synchronize()
+        } else {
+            Ok(())
         }
     }
 
+    /// Copies between two places that the host can access.
     fn copy_outside(&mut self, to: End, from: End, extent: Box3) -> Cuda {
         self.synchronize()?;
         for row in extent.rows() {

@@ -6,38 +6,39 @@ use crate::copy::{Box3, Direction, End};
 use crate::error::Cuda;
 use crate::work::CopyWork;
 
-/// Source or destination of a copy.
+/// Source or destination of a three-dimensional copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Place {
-    /// An array's handle, or 0.
+    /// Handle of an array, or 0 for other memory.
     pub array: u64,
-    /// Where the box begins: texels of an array, bytes of other memory; rows; slices.
+    /// Start of the box as x, y and z. The unit of x is texels for an array and bytes for other
+    /// memory; y counts rows and z slices.
     pub position: [u64; 3],
-    /// First byte of memory that is no array.
+    /// Address of memory that is not an array.
     pub pointer: u64,
-    /// Bytes from one row of that memory to the next.
+    /// Distance in bytes between consecutive rows of that memory.
     pub pitch: u64,
     /// Bytes of a row without padding.
     pub width: u64,
-    /// Rows of one slice of that memory.
+    /// Number of rows in a slice of that memory.
     pub height: u64,
 }
 
-/// A copy of a box of memory or of an array.
+/// Copy of a box between memory or arrays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copy3 {
-    /// Place to which the box is copied.
+    /// Destination of the copy.
     pub to: Place,
-    /// Place from which the box is copied.
+    /// Source of the copy.
     pub from: Place,
-    /// How much: texels of an array if one is concerned, else bytes; rows; slices.
+    /// Extent of the box. The width counts texels if an array is involved, and bytes otherwise.
     pub extent: Extent,
-    /// Which sides the ends must be on.
+    /// Sides on which source and destination must be.
     pub direction: Direction,
 }
 
 impl Place {
-    /// Memory that is no array.
+    /// Describes memory that is not an array.
     fn of(end: End, extent: Box3) -> Self {
         let pitch = end.pitch.max(extent.width);
         Self {
@@ -51,7 +52,7 @@ impl Place {
 }
 
 impl CopyWork {
-    /// The copy as the runtime would describe it.
+    /// Description of the copy, as the program gave it or as the runtime would give it.
     pub fn description(&self) -> Copy3 {
         let extent = Extent {
             width: self.extent.width,
@@ -68,13 +69,14 @@ impl CopyWork {
 }
 
 impl Context {
-    /// Copies as described, in the order of a stream, for which the host may wait.
+    /// Executes a copy in the order of a stream. The second element of `stream` states whether the
+    /// host waits for it.
     pub fn copy3(&mut self, copy: &Copy3, stream: (u64, bool)) -> Cuda {
         let copy = self.described_copy(copy)?;
         self.ask_copy(copy, stream)
     }
 
-    /// What is to be done for a description.
+    /// Converts a description to the copy that it denotes.
     pub fn described_copy(&self, copy: &Copy3) -> Cuda<CopyWork> {
         let (to, to_unit) = self.end(&copy.to)?;
         let (from, from_unit) = self.end(&copy.from)?;
@@ -92,7 +94,7 @@ impl Context {
         })
     }
 
-    /// One end, and bytes of what its positions and extents count.
+    /// Resolves one side of a copy. Also returns the number of bytes that one unit of x stands for.
     fn end(&self, place: &Place) -> Cuda<(End, u64)> {
         let [x, y, z] = place.position;
         if place.array != 0 {

@@ -1,8 +1,8 @@
-//! The thread that simulates, and how it is asked.
+//! Thread that runs the simulation, and the requests to it.
 //!
-//! The simulation asks a host program for its next action; here the host program waits until the
-//! process wants something. Between two wishes of the process no simulated time goes by, so that
-//! results do not depend on how fast the process is.
+//! The simulation asks a host program for its next action. Here, the host program waits for the
+//! next request of the process. No simulated time passes between two requests, so that results do
+//! not depend on the speed of the process.
 
 use crate::error::CudaError;
 use std::collections::BTreeMap;
@@ -17,22 +17,23 @@ use warploom_run::{
 use warploom_stats::result::RunReport;
 use warploom_stats::trace::Trace;
 
-/// Done at a mark of a stream, in core cycle `Cycle`.
+/// Function that is executed when a stream reaches a mark. It receives the core cycle of that time.
 pub(crate) type Work = Box<dyn FnOnce(&mut Device, Cycle) -> Result<(), HostError> + Send>;
 
-/// A run's result and its timeline, if one was asked for.
+/// Result of a run, with its timeline if one was requested.
 pub(crate) type Made = (RunReport, Option<Trace>);
 
+/// Request of the process to the simulation.
 enum Wish {
-    /// Something with the device, now.
+    /// Executes a function with the device at once.
     Now(Box<dyn FnOnce(&mut Device) + Send>),
-    /// An action; the answer comes when the program goes on after it.
+    /// Performs an action. The sender is notified when the host program continues after it.
     Act(HostAction, Option<Sender<()>>),
-    /// Something in the order of a stream.
+    /// Executes a function in the order of a stream, with the number of its mark.
     Mark(u32, u64, Work),
 }
 
-/// The host program inside the simulation.
+/// Host program inside the simulation, which forwards requests.
 struct Host {
     wishes: Receiver<Wish>,
     waiting: Option<Sender<()>>,
@@ -43,7 +44,7 @@ struct Host {
 impl HostProgram for Host {
     fn next(&mut self, device: &mut Device) -> Result<HostAction, HostError> {
         if let Some(waiting) = self.waiting.take() {
-            // Whoever waited may be gone with its process.
+            // The receiver may have ended with its process.
             let _ = waiting.send(());
         }
         loop {
@@ -70,7 +71,7 @@ impl HostProgram for Host {
     }
 
     fn stopped(&mut self, why: Stopped) {
-        // The engine may be gone with its process.
+        // The engine may have ended with its process.
         let _ = self.why.send(why);
     }
 
@@ -79,17 +80,17 @@ impl HostProgram for Host {
     }
 }
 
-/// The simulation, from outside.
+/// Handle of the process to the simulation.
 pub(crate) struct Engine {
     wishes: Option<Sender<Wish>>,
     thread: Option<JoinHandle<Result<Made, RunError>>>,
-    /// Why the run ended early; comes before the wishes' other end goes.
+    /// Reason for which the run ended early. It is sent before the channel of requests is closed.
     why: Receiver<Stopped>,
     marks: u64,
 }
 
 impl Engine {
-    /// Starts the simulation; `traced` makes a timeline, too.
+    /// Starts the simulation. `traced` also requests a timeline.
     pub fn start(spec: GpuSpec, options: Options, traced: bool) -> std::io::Result<Self> {
         let (wishes, received) = channel();
         let (tell, why) = channel();
@@ -102,12 +103,11 @@ impl Engine {
         let run = move || {
             let session = Session::new(spec, options);
             let go_on = &mut |_: &_| ControlFlow::Continue(());
-            match traced {
-                true => {
-                    let made = session.run_traced(&mut host, go_on);
-                    made.map(|(run, trace)| (run, Some(trace)))
-                }
-                false => session.run(&mut host, go_on).map(|run| (run, None)),
+            if traced {
+                let made = session.run_traced(&mut host, go_on);
+                made.map(|(run, trace)| (run, Some(trace)))
+            } else {
+                session.run(&mut host, go_on).map(|run| (run, None))
             }
         };
         let thread = std::thread::Builder::new().name("warploom".to_owned());
@@ -119,18 +119,21 @@ impl Engine {
         })
     }
 
+    /// Sends a request to the simulation.
     fn wish(&self, wish: Wish) -> Result<(), CudaError> {
         let wishes = self.wishes.as_ref().ok_or_else(|| self.failure())?;
         wishes.send(wish).map_err(|_| self.failure())
     }
 
-    /// Why nothing can be asked any more. Told once: the context keeps it.
+    /// Reason for which the simulation accepts no more requests. It can be read only once, and the
+    /// context keeps it.
     fn failure(&self) -> CudaError {
         let why = self.why.try_recv();
         why.map_or(CudaError::UNKNOWN, CudaError::of)
     }
 
-    /// Does something with the device, as soon as the default stream is idle.
+    /// Executes a function with the device as soon as the default stream is idle, and returns its
+    /// result.
     pub fn with<R: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Device) -> R + Send + 'static,
@@ -142,26 +145,27 @@ impl Engine {
         answered.recv().map_err(|_| self.failure())
     }
 
-    /// Asks for an action.
+    /// Requests an action without waiting.
     pub fn act(&self, action: HostAction) -> Result<(), CudaError> {
         self.wish(Wish::Act(action, None))
     }
 
-    /// Asks for an action and waits until the host goes on after it.
+    /// Requests an action and waits until the host program continues after it.
     pub fn wait(&self, action: HostAction) -> Result<(), CudaError> {
         let (answer, answered) = channel();
         self.wish(Wish::Act(action, Some(answer)))?;
         answered.recv().map_err(|_| self.failure())
     }
 
-    /// Asks for work in the order of a stream, and gives the mark's number.
+    /// Requests the execution of a function in the order of a stream. Returns the number of its
+    /// mark.
     pub fn mark(&mut self, stream: u32, work: Work) -> Result<u64, CudaError> {
         self.marks += 1;
         self.wish(Wish::Mark(stream, self.marks, work))?;
         Ok(self.marks)
     }
 
-    /// Ends the simulation and gives its result; `None` if it was given before.
+    /// Ends the simulation and returns its result. Returns `None` if the result was already taken.
     pub fn finish(&mut self) -> Option<Result<Made, String>> {
         self.wishes = None;
         Some(match self.thread.take()?.join() {

@@ -1,17 +1,17 @@
-//! Error codes as the runtime gives them, with their names and sentences.
+//! Error codes of the runtime with their names and texts.
 //!
-//! `errors.txt` holds what `cudaGetErrorName` and `cudaGetErrorString` of NVIDIA's runtime 13.5
-//! say, one code a line.
+//! `errors.txt` holds the results of `cudaGetErrorName` and `cudaGetErrorString` in NVIDIA's
+//! runtime 13.5, with one code per line.
 
 use warploom_run::{FaultKind, Stopped};
 
 const TABLE: &str = include_str!("errors.txt");
 
-/// A code other than success.
+/// An error code of the runtime other than success.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CudaError(pub i32);
 
-/// What a call gives.
+/// Result of a call of the runtime.
 pub type Cuda<T = ()> = Result<T, CudaError>;
 
 macro_rules! codes {
@@ -72,14 +72,14 @@ codes! {
 }
 
 impl CudaError {
-    /// What a launch that stopped the run leaves: every later call gives it.
+    /// Error that a launch leaves if it stops the run. Every later call returns it.
     pub fn of(why: Stopped) -> Self {
         match why {
             Stopped::CycleLimit | Stopped::Stuck => Self::LAUNCH_TIMEOUT,
             Stopped::Fault(kind) => match kind {
                 FaultKind::OutOfBounds
                 | FaultKind::Freed
-                | FaultKind::NoSpace
+                | FaultKind::NoStateSpace
                 | FaultKind::WriteToReadOnly
                 | FaultKind::BadTexture => Self::ILLEGAL_ADDRESS,
                 FaultKind::Misaligned => Self::MISALIGNED_ADDRESS,
@@ -96,6 +96,7 @@ impl CudaError {
     }
 }
 
+/// Name and text of an error code.
 fn row(code: i32) -> Option<(&'static str, &'static str)> {
     TABLE.lines().find_map(|line| {
         let (number, rest) = line.split_once('\t')?;
@@ -105,12 +106,12 @@ fn row(code: i32) -> Option<(&'static str, &'static str)> {
 
 const UNKNOWN: &str = "unrecognized error code";
 
-/// The name of a code: `cudaErrorInvalidValue`.
+/// Name of an error code, such as `cudaErrorInvalidValue`.
 pub fn name(code: i32) -> &'static str {
     row(code).map_or(UNKNOWN, |row| row.0)
 }
 
-/// The sentence of a code.
+/// Text that describes an error code.
 pub fn sentence(code: i32) -> &'static str {
     row(code).map_or(UNKNOWN, |row| row.1)
 }

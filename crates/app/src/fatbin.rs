@@ -1,8 +1,9 @@
-//! Fat binaries: the container in which `nvcc` and clang put device code into a program.
+//! Fat binaries: the container in which `nvcc` and clang store device code in a program.
 //!
-//! A container is a header and entries, each PTX or machine code for one architecture, plain or
-//! compressed. The layout is not published; it was read from what `fatbinary` of CUDA 11.8 and 13.5
-//! writes, with and without its compressions. All numbers are little-endian.
+//! A container is a header followed by entries. Each entry holds PTX or machine code for one
+//! architecture, possibly compressed. The layout is not published. It was derived from the output
+//! of `fatbinary` in CUDA 11.8 and 13.5, with and without compression. All numbers are
+//! little-endian.
 //!
 //! | header | | entry | |
 //! |---|---|---|---|
@@ -16,68 +17,69 @@
 
 use std::io::Read;
 
-/// First bytes of a container.
+/// Number in the first bytes of a container.
 pub const MAGIC: u32 = 0xba55_ed50;
 const HEADER_BYTES: usize = 16;
 const ENTRY_BYTES: usize = 64;
 const LZ4: u64 = 0x2000;
 const ZSTD: u64 = 0x8000;
-/// Most bytes that one entry may have after decompression: far more than any compiler writes.
+/// Maximum size of a decompressed entry in bytes: far more than any compiler writes.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// Why a container cannot be used.
+/// Reason for which a container cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FatbinError {
-    /// It does not begin as one.
+    /// The bytes do not begin with the number of a container.
     #[error("not a fat binary: it begins with {0:#010x}, not with {MAGIC:#010x}")]
     Magic(u32),
-    /// It ends too early.
+    /// The container ends inside one of its parts.
     #[error("the fat binary ends inside its {0}")]
     Truncated(&'static str),
-    /// A payload cannot be unpacked.
+    /// The payload of an entry cannot be decompressed.
     #[error("the PTX for sm_{arch} in the fat binary cannot be unpacked ({packing}): {reason}")]
     Packing {
         /// Architecture of the entry.
         arch: u32,
-        /// "LZ4" or "zstd".
+        /// Compression: "LZ4" or "zstd", or "size" for an entry that is too large.
         packing: &'static str,
-        /// What the unpacker says.
+        /// Message of the decompressor.
         reason: String,
     },
-    /// Nothing but machine code.
+    /// The container holds only machine code, for the named architectures.
     #[error(
         "the program has machine code only ({0}), and Warploom runs PTX; build it with PTX, too: \
          nvcc -gencode arch=compute_75,code=compute_75 (or -arch=compute_75)"
     )]
     NoPtx(String),
-    /// No code at all.
+    /// The container holds no code.
     #[error("the fat binary holds no code")]
     Empty,
 }
 
-/// What an entry is.
+/// Kind of an entry's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
-    /// PTX.
+    /// PTX of one architecture.
     Ptx,
     /// Machine code of one architecture.
     Machine,
-    /// Something newer.
+    /// Another kind, with its number.
     Other(u16),
 }
 
-/// One entry, still packed.
+/// An entry of a container, whose payload may be compressed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// What it is.
+    /// Kind of the code.
     pub code: Code,
-    /// Architecture: 75 for `sm_75`.
+    /// Architecture, such as 75 for `sm_75`.
     pub arch: u32,
     flags: u64,
     unpacked: u64,
     payload: &'a [u8],
 }
 
+/// Bytes at an offset of a container. `part` names the part for an error.
 fn array<const N: usize>(
     bytes: &[u8],
     at: usize,
@@ -87,10 +89,10 @@ fn array<const N: usize>(
     found.copied().ok_or(FatbinError::Truncated(part))
 }
 
-/// Bytes of the container that begins with `header`, which is at least 16 bytes.
+/// Size in bytes of the container that begins with `header`, of which at least 16 bytes are needed.
 ///
 /// # Errors
-/// When it is none.
+/// Fails if the bytes do not begin a container.
 pub fn container_bytes(header: &[u8]) -> Result<u64, FatbinError> {
     let magic = u32::from_le_bytes(array(header, 0, "header")?);
     if magic != MAGIC {
@@ -101,11 +103,11 @@ pub fn container_bytes(header: &[u8]) -> Result<u64, FatbinError> {
     Ok(entries.saturating_add(own.into()))
 }
 
-/// The entries of a container, in order. Empty containers in front of others, as CUDA 13 writes
-/// them, are stepped over.
+/// Entries of a container in their order. Empty containers before others, as CUDA 13 writes them,
+/// are skipped.
 ///
 /// # Errors
-/// When it is none, or ends early.
+/// Fails if the bytes do not begin a container or end early.
 pub fn entries(mut bytes: &[u8]) -> Result<Vec<Entry<'_>>, FatbinError> {
     let mut found = Vec::new();
     while !bytes.is_empty() {
@@ -124,6 +126,7 @@ pub fn entries(mut bytes: &[u8]) -> Result<Vec<Entry<'_>>, FatbinError> {
     Ok(found)
 }
 
+/// First entry of the bytes, and its size.
 fn entry(bytes: &[u8]) -> Result<(Entry<'_>, usize), FatbinError> {
     let part = "entry";
     let header = u32::from_le_bytes(array(bytes, 4, part)?) as usize;
@@ -151,10 +154,10 @@ fn entry(bytes: &[u8]) -> Result<(Entry<'_>, usize), FatbinError> {
 }
 
 impl Entry<'_> {
-    /// The text of a PTX entry.
+    /// Text of a PTX entry.
     ///
     /// # Errors
-    /// When it cannot be unpacked.
+    /// Fails if the payload cannot be decompressed.
     pub fn text(&self) -> Result<String, FatbinError> {
         let wrong = |packing, reason: String| FatbinError::Packing {
             arch: self.arch,
@@ -175,13 +178,14 @@ impl Entry<'_> {
         } else {
             self.payload.to_vec()
         };
-        // The text ends with a zero, and zeros fill it up.
+        // The text ends with a zero byte, and further zeros pad it.
         let end = bytes.iter().position(|byte| *byte == 0);
         let text = &bytes[..end.unwrap_or(bytes.len())];
         Ok(String::from_utf8_lossy(text).into_owned())
     }
 }
 
+/// Decompresses a payload in zstd format.
 fn unzstd(payload: &[u8], unpacked: u64) -> Result<Vec<u8>, String> {
     let decoder = ruzstd::decoding::StreamingDecoder::new(payload);
     let decoder = decoder.map_err(|error| error.to_string())?;
@@ -191,12 +195,12 @@ fn unzstd(payload: &[u8], unpacked: u64) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// The PTX that a GPU of compute capability `capability` (75 for 7.5) takes of a container, with
-/// its architecture: that of the newest architecture that it knows, else of the oldest there is,
-/// which Warploom runs as well.
+/// PTX that a GPU of compute capability `capability` (75 for 7.5) uses from a container, with its
+/// architecture. This is the PTX of the newest architecture up to the capability. If there is none,
+/// it is that of the oldest one, which Warploom also runs.
 ///
 /// # Errors
-/// When the container cannot be read or has no PTX.
+/// Fails if the container cannot be read or has no PTX.
 pub fn ptx(bytes: &[u8], capability: u32) -> Result<(u32, String), FatbinError> {
     let all = entries(bytes)?;
     let mut ptx: Vec<&Entry<'_>> = all.iter().filter(|entry| entry.code == Code::Ptx).collect();

@@ -1,4 +1,4 @@
-//! Fills: rows of elements of one value.
+//! Fills of memory: rows of elements with the same value.
 
 use crate::context::Context;
 use crate::copy::{Area, Box3, End};
@@ -6,22 +6,22 @@ use crate::error::{Cuda, CudaError};
 use crate::work::Work;
 use warploom_run::{Device, DevicePtr, HostError};
 
-/// A fill of a box with elements of 1, 2 or 4 bytes (`cudaMemsetParams`).
+/// Fill of a box with elements of 1, 2 or 4 bytes (`cudaMemsetParams`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fill {
-    /// What is filled; its width is in bytes.
+    /// Filled box. Its width is in bytes.
     pub area: Area,
-    /// The value, of which an element has the low bytes.
+    /// Value, of which an element holds the low bytes.
     pub value: u32,
-    /// Bytes of an element.
+    /// Size of an element in bytes.
     pub element: u32,
 }
 
 impl Fill {
-    /// Rows of `width` elements of `element` bytes.
+    /// Fill of rows of `width` elements of `element` bytes.
     ///
     /// # Errors
-    /// When there are no elements of that size, or the rows are longer than their distance.
+    /// Fails if elements of that size are not supported, or if rows are longer than their distance.
     pub fn of_rows(
         (address, pitch): (u64, u64),
         (value, element): (u32, u32),
@@ -57,7 +57,7 @@ impl Fill {
         element.repeat(count as usize)
     }
 
-    /// Writes it on the device.
+    /// Writes the fill to device memory.
     fn apply(&self, device: &mut Device) -> Result<(), HostError> {
         let Area { end, extent } = self.area;
         for row in extent.rows() {
@@ -72,7 +72,7 @@ impl Fill {
 }
 
 impl Context {
-    /// Fills a box with one byte in the order of a stream.
+    /// Fills a box with one byte value in the order of a stream.
     pub fn fill(&mut self, area: Area, byte: u8, stream: u64) -> Cuda {
         let fill = Fill {
             area,
@@ -89,7 +89,8 @@ impl Context {
         self.perform_fill(&fill, stream)
     }
 
-    /// Looks whether a fill can be made; true if in memory that only the device has.
+    /// Checks whether a fill can be executed. Returns true if it concerns memory that only the
+    /// device can access.
     pub(crate) fn check_fill(&self, fill: &Fill) -> Cuda<bool> {
         let Area { end, extent } = fill.area;
         match self.is_device(end.address)? {
@@ -100,7 +101,7 @@ impl Context {
         }
     }
 
-    /// Fills in the order of a stream of the simulation.
+    /// Executes a fill in the order of a simulated stream.
     pub(crate) fn perform_fill(&mut self, fill: &Fill, stream: u32) -> Cuda {
         let fill = *fill;
         if self.check_fill(&fill)? {

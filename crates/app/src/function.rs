@@ -1,4 +1,4 @@
-//! Functions: launches, attributes, occupancy.
+//! Kernel functions: launches, attributes and occupancy.
 
 use crate::context::Context;
 use crate::error::{Cuda, CudaError};
@@ -9,7 +9,7 @@ use warploom_config::BlockNeeds;
 use warploom_ir::Program;
 use warploom_run::{Arg, DevicePtr, HostAction, Launch};
 
-/// Most threads of a block, and its largest extents (CUDA C++ Programming Guide, all
+/// Maximum number of threads of a block, and its maximum extents (CUDA C++ Programming Guide, all
 /// capabilities).
 const MAX_THREADS: u64 = 1024;
 const MAX_BLOCK: Dim3 = Dim3 {
@@ -17,68 +17,68 @@ const MAX_BLOCK: Dim3 = Dim3 {
     y: 1024,
     z: 64,
 };
-/// Largest extents of a grid.
+/// Maximum extents of a grid.
 const MAX_GRID: Dim3 = Dim3 {
     x: i32::MAX as u32,
     y: 65_535,
     z: 65_535,
 };
-/// Bytes of what the barrier of a cooperative launch works on: they begin with their number, then
-/// comes the barrier's word (CUDA's `cooperative_groups`).
+/// Size in bytes of the workspace for the barrier of a cooperative launch. Its first word is its
+/// size, and the second one is the barrier (CUDA's `cooperative_groups`).
 const WORKSPACE_BYTES: u32 = 8;
 
-/// A launch as the program asks for it.
+/// A launch that the program requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LaunchRequest {
-    /// The function, by the address that the host calls it by.
+    /// Function, given by the address that the host uses to launch it.
     pub function: u64,
-    /// Blocks.
+    /// Extents of the grid in blocks.
     pub grid: Dim3,
-    /// Threads of a block.
+    /// Extents of a block in threads.
     pub block: Dim3,
     /// Dynamic shared memory in bytes.
     pub shared_bytes: u64,
-    /// Arguments, each as long as its parameter.
+    /// Arguments, each with the size of its parameter.
     pub arguments: Vec<Vec<u8>>,
-    /// All blocks must run at once.
+    /// True if all blocks must be resident at the same time.
     pub cooperative: bool,
 }
 
-/// What `cudaFuncGetAttributes` tells.
+/// Result of `cudaFuncGetAttributes` for a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FunctionAttributes {
     /// Static shared memory in bytes.
     pub shared_bytes: u64,
-    /// Constant memory of the program's in bytes.
+    /// Constant memory of the function's module in bytes.
     pub constant_bytes: u64,
     /// Local memory of a thread in bytes.
     pub local_bytes: u64,
-    /// Most threads of a block.
+    /// Maximum number of threads of a block.
     pub max_threads: i32,
-    /// Registers of a thread.
+    /// Number of registers of a thread.
     pub registers: i32,
-    /// Architecture that its PTX is for, 75 for `compute_75`.
+    /// Architecture of the function's PTX, such as 75 for `compute_75`.
     pub ptx_version: i32,
-    /// Architecture of the machine code that a GPU would make of it: the device's, or the PTX's
-    /// where that is newer, which no GPU would run.
+    /// Architecture of the machine code that a GPU would generate: that of the device, or of the PTX
+    /// if that is newer. A real GPU could not run the latter.
     pub binary_version: i32,
-    /// Most dynamic shared memory in bytes.
+    /// Maximum dynamic shared memory in bytes.
     pub max_dynamic_shared: i32,
 }
 
-/// Blocks of a function that fit an SM.
+/// Occupancy of an SM by blocks of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Occupancy {
-    /// Blocks.
+    /// Number of blocks that fit in an empty SM.
     pub blocks: u32,
 }
 
-/// Most dynamic shared memory of a block without asking for more
+/// Maximum dynamic shared memory of a block unless the program requests more
 /// (`cudaFuncAttributeMaxDynamicSharedMemorySize`).
 const SHARED_WITHOUT_ASKING: u32 = 48 << 10;
 
 impl Context {
-    /// Sizes of a function's parameters in bytes, in order.
+    /// Sizes of a function's parameters in bytes, in their order.
     pub fn parameters(&mut self, function: u64) -> Cuda<Vec<u64>> {
         let (_, program) = self.program(function)?;
         Ok(program
@@ -88,7 +88,7 @@ impl Context {
             .collect())
     }
 
-    /// Where a parameter begins and how long it is, in bytes.
+    /// Offset and size in bytes of a parameter.
     pub fn parameter(&mut self, function: u64, number: usize) -> Cuda<(u64, u64)> {
         let (_, program) = self.program(function)?;
         let param = program.params.get(number);
@@ -96,7 +96,7 @@ impl Context {
         place.ok_or(CudaError::INVALID_VALUE)
     }
 
-    /// The name of a function in PTX.
+    /// Name of a function in PTX.
     pub fn function_name(&self, function: u64) -> Cuda<&str> {
         let own = self.functions.get(&function);
         own.map(|own| own.name.as_str())
@@ -113,7 +113,7 @@ impl Context {
         self.perform_launch(request, stream)
     }
 
-    /// Looks whether a launch can be made.
+    /// Checks whether a launch can be executed.
     pub(crate) fn check_launch(&mut self, request: &LaunchRequest) -> Cuda {
         let (function, program) = self.program(request.function)?;
         let (grid, block) = (request.grid, request.block);
@@ -145,15 +145,16 @@ impl Context {
         Ok(())
     }
 
-    /// Launches in the order of a stream of the simulation.
+    /// Launches a kernel in the order of a simulated stream.
     pub(crate) fn perform_launch(&mut self, request: LaunchRequest, stream: u32) -> Cuda {
         let (function, _) = self.program(request.function)?;
         let (grid, block) = (request.grid, request.block);
         let module = self.load(function.module)?;
         self.send_shadows(stream, &request.arguments)?;
-        let workspace = match request.cooperative {
-            true => Some(self.workspace(stream)?),
-            false => None,
+        let workspace = if request.cooperative {
+            Some(self.workspace(stream)?)
+        } else {
+            None
         };
         let arguments = request.arguments.into_iter().map(Arg::Bytes).collect();
         self.act(HostAction::Launch(Launch {
@@ -165,8 +166,8 @@ impl Context {
         }))
     }
 
-    /// What the barrier of a cooperative launch works on. Kernels of a stream follow each other,
-    /// and each leaves it as it was.
+    /// Workspace for the barriers of cooperative launches in a stream. The kernels of a stream run
+    /// one after another, and each leaves the workspace as it was.
     fn workspace(&mut self, stream: u32) -> Cuda<DevicePtr> {
         if let Some(workspace) = self.workspaces.get(&stream) {
             return Ok(*workspace);
@@ -178,11 +179,12 @@ impl Context {
         Ok(workspace)
     }
 
+    /// Default maximum of dynamic shared memory in bytes.
     fn default_shared(&self) -> u32 {
         SHARED_WITHOUT_ASKING.min(self.spec.sm.max_shared_bytes_per_block)
     }
 
-    /// What the machine has no units for cannot be timed.
+    /// Rejects kernels that use units which the GPU does not have, since they cannot be timed.
     fn check_units(&mut self, program: &Program, name: &str) -> Cuda {
         let units = self.spec.sm.units.tensor.count;
         if self.settings.functional || units > 0 || !program.multiplies_matrices() {
@@ -197,6 +199,7 @@ impl Context {
         Err(CudaError::NO_KERNEL_IMAGE)
     }
 
+    /// Checks the block size against the directives of the kernel.
     fn check_bounds(&self, program: &Program, block: Dim3) -> Cuda {
         let product = |[x, y, z]: [u32; 3]| u64::from(x) * u64::from(y) * u64::from(z);
         let too_many = |most: [u32; 3]| block.count() > product(most);
@@ -204,20 +207,21 @@ impl Context {
             return Err(CudaError::INVALID_VALUE);
         }
         let other = |size: [u32; 3]| size != [block.x, block.y, block.z];
-        match program.required_threads.is_some_and(other) {
-            true => Err(CudaError::INVALID_CONFIGURATION),
-            false => Ok(()),
+        if program.required_threads.is_some_and(other) {
+            Err(CudaError::INVALID_CONFIGURATION)
+        } else {
+            Ok(())
         }
     }
 
-    /// Registers of a thread of a kernel: as they are said, or as the compiler counts.
+    /// Registers of a thread of a kernel: the number in the settings, or that of the compiler.
     fn registers(&self, program: &Program, name: &str) -> u32 {
         let said = self.settings.registers_of(name);
         said.unwrap_or(program.registers_per_thread)
             .clamp(1, self.spec.sm.max_registers_per_thread)
     }
 
-    /// Blocks of a kernel that fit an empty SM.
+    /// Number of blocks of a kernel that fit in an empty SM.
     fn blocks(&self, (program, name): (&Program, &str), threads: u32, shared: u32) -> u32 {
         let sm = &self.spec.sm;
         let registers = self.registers(program, name);
@@ -225,7 +229,8 @@ impl Context {
         needs.blocks_per_sm(u64::MAX, sm, &self.spec.gpu).0
     }
 
-    /// Blocks of a function that fit an SM (`cudaOccupancyMaxActiveBlocksPerMultiprocessor`).
+    /// Number of blocks of a function that fit in an SM
+    /// (`cudaOccupancyMaxActiveBlocksPerMultiprocessor`).
     pub fn occupancy(&mut self, function: u64, threads: i32, shared: u64) -> Cuda<Occupancy> {
         let (own, program) = self.program(function)?;
         let threads = u32::try_from(threads).ok().filter(|threads| *threads > 0);
@@ -240,7 +245,7 @@ impl Context {
         Ok(Occupancy { blocks })
     }
 
-    /// Dynamic shared memory that leaves room for so many blocks on an SM.
+    /// Maximum dynamic shared memory in bytes with which `blocks` blocks fit in an SM.
     pub fn available_shared(&mut self, function: u64, blocks: i32) -> Cuda<u64> {
         let (_, program) = self.program(function)?;
         let blocks = u32::try_from(blocks).ok().filter(|blocks| *blocks > 0);
@@ -250,7 +255,7 @@ impl Context {
         Ok(share.saturating_sub(program.shared_bytes).into())
     }
 
-    /// What is known of a function.
+    /// Attributes of a function (`cudaFuncGetAttributes`).
     pub fn function_attributes(&mut self, function: u64) -> Cuda<FunctionAttributes> {
         let (own, program) = self.program(function)?;
         let sm = &self.spec.sm;
@@ -273,14 +278,15 @@ impl Context {
         })
     }
 
-    /// Bytes of the constants that a module's program declares.
+    /// Size in bytes of the constants that a module declares.
     fn constant_bytes(&self, module: FatBinary) -> u64 {
         let own = self.variables.values();
         let own = own.filter(|own| own.module == module && own.constant);
         own.map(|own| own.bytes).sum()
     }
 
-    /// Sets an attribute: 8 is the most dynamic shared memory, 9 a wish for the cache's division.
+    /// Sets an attribute of a function: 8 is the maximum dynamic shared memory, and 9 a preference
+    /// for the division of the cache, which has no effect.
     pub fn set_function_attribute(&mut self, function: u64, attribute: i32, value: i32) -> Cuda {
         let (_, program) = self.program(function)?;
         match (attribute, u32::try_from(value)) {
@@ -301,6 +307,7 @@ impl Context {
     }
 }
 
+/// True if all extents are between 1 and their maximum.
 fn within(size: Dim3, most: Dim3) -> bool {
     let inside = |extent: u32, most: u32| (1..=most).contains(&extent);
     inside(size.x, most.x) && inside(size.y, most.y) && inside(size.z, most.z)

@@ -1,7 +1,8 @@
-//! Graphs: nodes of work, and what comes after what.
+//! Graphs: nodes with operations, and the dependencies between them.
 //!
-//! A graph is a description alone; what is launched is made of it (`executable`) and knows it no
-//! longer. A graph that is a node of another belongs to that one.
+//! A graph is only a description. An executable graph (`executable`) is created from it and is
+//! independent of it afterwards. A graph that is the operation of a node belongs to the graph of
+//! this node.
 
 mod edit;
 mod executable;
@@ -23,13 +24,13 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Clone)]
 pub(crate) struct Node {
     pub work: Work,
-    /// Nodes that it comes after, in the order in which they were named.
+    /// Nodes on which the node depends, in the order in which they were given.
     pub after: Vec<u64>,
     /// Attributes of a kernel's launch.
     pub attributes: Attributes,
-    /// Addresses of a kernel's arguments, for who asks.
+    /// Addresses of a kernel's arguments, for queries of the node's parameters.
     pub arguments: Vec<u64>,
-    /// Number in its graph.
+    /// Number of the node in its graph.
     pub number: u32,
 }
 
@@ -48,13 +49,13 @@ impl Node {
 /// A graph: nodes and the edges between them.
 #[derive(Default)]
 pub(crate) struct Graph {
-    /// By handle: in the order in which they were made.
+    /// Nodes by handle, in the order of their creation.
     pub nodes: BTreeMap<u64, Node>,
-    /// Of a clone: what each node of the original became.
+    /// For a clone, the node that corresponds to each node of the original.
     pub clones: BTreeMap<u64, u64>,
-    /// The graph is a child node of another graph, which owns it.
+    /// True if the graph is a child node of another graph, which owns it.
     pub embedded: bool,
-    /// Nodes made so far.
+    /// Number of nodes created so far.
     made: u32,
     /// Number of the graph.
     id: u32,
@@ -64,44 +65,49 @@ pub(crate) struct Graph {
 #[derive(Default)]
 pub(crate) struct Graphs {
     pub graphs: BTreeMap<u64, Graph>,
-    /// The graph of each node.
+    /// Handle of the graph that contains each node.
     pub owners: BTreeMap<u64, u64>,
     pub executables: BTreeMap<u64, Executable>,
     pub captures: BTreeMap<u64, Capture>,
-    /// Memory that graphs allocate, by address: whoever frees it, it is there again at the next
-    /// launch.
+    /// Addresses of the memory that graphs allocate. The memory remains available for the next
+    /// launch even if it is freed.
     pub memory: BTreeSet<u64>,
-    /// The simulation's streams that no executable graph has any more.
+    /// Streams of the simulation that destroyed executable graphs no longer use.
     pub streams: Vec<u32>,
     numbers: u64,
 }
 
 impl Graphs {
-    /// A number that nothing of graphs had before.
+    /// Creates a number that is unique among graphs, captures and executable graphs.
     pub fn number(&mut self) -> u64 {
         self.numbers += 1;
         self.numbers
     }
 
+    /// Graph with the given handle.
     pub fn graph(&self, graph: u64) -> Cuda<&Graph> {
         self.graphs.get(&graph).ok_or(CudaError::INVALID_VALUE)
     }
 
+    /// Mutable graph with the given handle.
     pub fn graph_mut(&mut self, graph: u64) -> Cuda<&mut Graph> {
         self.graphs.get_mut(&graph).ok_or(CudaError::INVALID_VALUE)
     }
 
+    /// Node with the given handle.
     pub fn node(&self, node: u64) -> Cuda<&Node> {
         let graph = self.graph(self.owner(node)?)?;
         graph.nodes.get(&node).ok_or(CudaError::INVALID_VALUE)
     }
 
+    /// Mutable node with the given handle.
     pub fn node_mut(&mut self, node: u64) -> Cuda<&mut Node> {
         let graph = self.owner(node)?;
         let nodes = &mut self.graph_mut(graph)?.nodes;
         nodes.get_mut(&node).ok_or(CudaError::INVALID_VALUE)
     }
 
+    /// Handle of the graph that contains a node.
     fn owner(&self, node: u64) -> Cuda<u64> {
         let owner = self.owners.get(&node).copied();
         owner.ok_or(CudaError::INVALID_VALUE)
@@ -109,7 +115,7 @@ impl Graphs {
 }
 
 impl Context {
-    /// Makes an empty graph.
+    /// Creates an empty graph and returns its handle.
     pub fn create_graph(&mut self) -> u64 {
         let handle = self.handle();
         let graph = Graph {
@@ -122,12 +128,14 @@ impl Context {
 
     /// Destroys a graph with its nodes.
     pub fn destroy_graph(&mut self, graph: u64) -> Cuda {
-        match self.graphs.graph(graph)?.embedded {
-            true => Err(CudaError::INVALID_VALUE),
-            false => self.drop_graph(graph),
+        if self.graphs.graph(graph)?.embedded {
+            Err(CudaError::INVALID_VALUE)
+        } else {
+            self.drop_graph(graph)
         }
     }
 
+    /// Removes a graph with its nodes and child graphs.
     fn drop_graph(&mut self, graph: u64) -> Cuda {
         let gone = self.graphs.graphs.remove(&graph);
         for (handle, node) in gone.ok_or(CudaError::INVALID_VALUE)?.nodes {
@@ -139,7 +147,7 @@ impl Context {
         Ok(())
     }
 
-    /// Makes a copy of a graph, with copies of the graphs inside.
+    /// Creates a copy of a graph, including its child graphs.
     pub fn clone_graph(&mut self, graph: u64) -> Cuda<u64> {
         let nodes = self.graphs.graph(graph)?.nodes.clone();
         let made = self.graphs.graph(graph)?.made;
@@ -162,20 +170,21 @@ impl Context {
         Ok(clone)
     }
 
-    /// Makes a copy of a graph that belongs to a node.
+    /// Creates a copy of a graph that belongs to a node.
     pub(crate) fn embed(&mut self, graph: u64) -> Cuda<u64> {
         let inner = self.clone_graph(graph)?;
         self.graphs.graph_mut(inner)?.embedded = true;
         Ok(inner)
     }
 
-    /// What a node of the original became in a clone of its graph (`cudaGraphNodeFindInClone`).
+    /// Node of a clone that corresponds to a node of the original graph
+    /// (`cudaGraphNodeFindInClone`).
     pub fn find_in_clone(&self, node: u64, clone: u64) -> Cuda<u64> {
         let found = self.graphs.graph(clone)?.clones.get(&node).copied();
         found.ok_or(CudaError::INVALID_VALUE)
     }
 
-    /// Nodes of a graph, in the order in which they were made.
+    /// Nodes of a graph in the order of their creation.
     pub fn graph_nodes(&self, graph: u64) -> Cuda<Vec<u64>> {
         Ok(self.graphs.graph(graph)?.nodes.keys().copied().collect())
     }
@@ -187,19 +196,19 @@ impl Context {
         Ok(roots.map(|(handle, _)| *handle).collect())
     }
 
-    /// Pairs of nodes, of which the second comes after the first.
+    /// Edges of a graph as pairs of nodes, of which the second depends on the first.
     pub fn graph_edges(&self, graph: u64) -> Cuda<Vec<(u64, u64)>> {
         let nodes = self.graphs.graph(graph)?.nodes.iter();
         let edges = nodes.flat_map(|(handle, node)| node.after.iter().map(|from| (*from, *handle)));
         Ok(edges.collect())
     }
 
-    /// Nodes that a node comes after.
+    /// Nodes on which a node depends.
     pub fn node_dependencies(&self, node: u64) -> Cuda<Vec<u64>> {
         Ok(self.graphs.node(node)?.after.clone())
     }
 
-    /// Nodes that come after a node.
+    /// Nodes that depend on a node.
     pub fn node_dependents(&self, node: u64) -> Cuda<Vec<u64>> {
         let graph = self.graphs.graph(self.graphs.owner(node)?)?;
         let later = graph.nodes.iter();
@@ -207,17 +216,17 @@ impl Context {
         Ok(later.map(|(handle, _)| *handle).collect())
     }
 
-    /// What a node does.
+    /// Operation of a node.
     pub fn node_work(&self, node: u64) -> Cuda<&Work> {
         Ok(&self.graphs.node(node)?.work)
     }
 
-    /// The graph that a node is of.
+    /// Handle of the graph that contains a node.
     pub fn node_graph(&self, node: u64) -> Cuda<u64> {
         self.graphs.owner(node)
     }
 
-    /// A node's number in its graph.
+    /// Number of a node in its graph.
     pub fn node_number(&self, node: u64) -> Cuda<u32> {
         Ok(self.graphs.node(node)?.number)
     }
@@ -227,7 +236,8 @@ impl Context {
         Ok(self.graphs.graph(graph)?.id)
     }
 
-    /// Address of the addresses of a kernel node's arguments: they stay until its arguments change.
+    /// Address of the list of argument addresses of a kernel node. Valid until its arguments
+    /// change.
     pub fn node_arguments(&mut self, node: u64) -> Cuda<u64> {
         let node = self.graphs.node_mut(node)?;
         let Work::Launch(request) = &node.work else {

@@ -1,15 +1,16 @@
-//! What a process has of its own: memory, and standard output.
+//! Resources of the process itself: its memory and its standard output.
 
-/// The process's own memory, by address. The program vouches for the addresses that it gives to
-/// the runtime, as it does to NVIDIA's; the caller of these has looked that they are not 0.
+/// Memory of the process, by address. The program guarantees that the addresses it passes to the
+/// runtime are valid, as it does for NVIDIA's runtime. Callers of these methods have checked that
+/// addresses are not 0.
 pub trait HostMemory: Send {
-    /// Copies bytes out.
+    /// Returns a copy of `bytes` bytes at an address.
     fn read(&self, address: u64, bytes: u64) -> Vec<u8>;
-    /// Copies bytes in.
+    /// Writes bytes to an address.
     fn write(&mut self, address: u64, bytes: &[u8]);
-    /// Makes zeroed memory at just these addresses, which need not be whole pages; pages that it
-    /// made before are left as they are. False if something else is there.
+    /// Maps zeroed memory at exactly these addresses, which need not be whole pages. Pages mapped
+    /// earlier keep their contents. Returns false if other memory occupies the addresses.
     fn map(&mut self, address: u64, bytes: u64) -> bool;
-    /// Writes to standard output, behind what the program itself has written so far.
+    /// Writes to standard output, after everything that the program itself has written so far.
     fn print(&mut self, text: &[u8]);
 }

@@ -1,23 +1,23 @@
-//! Structures whose layout differs from release to release.
+//! Structures whose layout differs between releases of the runtime.
 
 use std::collections::BTreeMap;
 
-/// Fields of `cudaDeviceProp` in order.
+/// Fields of `cudaDeviceProp` in their order.
 const FIELDS: &str = include_str!("properties.txt");
 
-/// A release of the runtime, by the name of the library that the program asked for.
+/// A release of the runtime, identified by the name of the library that the program requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Abi {
-    /// `libcudart.so.11.0`
+    /// The library `libcudart.so.11.0` of CUDA 11.
     V11,
-    /// `libcudart.so.12`
+    /// The library `libcudart.so.12` of CUDA 12.
     V12,
-    /// `libcudart.so.13`
+    /// The library `libcudart.so.13` of CUDA 13.
     V13,
 }
 
 impl Abi {
-    /// What `cudaRuntimeGetVersion` tells.
+    /// Version that `cudaRuntimeGetVersion` returns.
     pub const fn version(self) -> i32 {
         match self {
             Self::V11 => 11_080,
@@ -26,6 +26,7 @@ impl Abi {
         }
     }
 
+    /// Mark of the release in the table of fields.
     const fn mark(self) -> char {
         match self {
             Self::V11 => '1',
@@ -34,7 +35,7 @@ impl Abi {
         }
     }
 
-    /// Bytes of `cudaDeviceProp`: fields, and from 12 on what is reserved behind them.
+    /// Size of `cudaDeviceProp` in bytes. From CUDA 12 on, reserved bytes follow the fields.
     pub const fn property_bytes(self) -> usize {
         match self {
             Self::V11 => 728,
@@ -44,12 +45,14 @@ impl Abi {
     }
 }
 
+/// A field of `cudaDeviceProp`.
 struct Field {
     name: &'static str,
     kind: char,
     count: usize,
 }
 
+/// Fields of a release in their order.
 fn fields(abi: Abi) -> impl Iterator<Item = Field> {
     let lines = FIELDS.lines().filter(|line| !line.starts_with('#'));
     lines.filter_map(move |line| {
@@ -61,8 +64,8 @@ fn fields(abi: Abi) -> impl Iterator<Item = Field> {
     })
 }
 
-/// A `cudaDeviceProp` of a release: numbers by the names of fields (what is not named is 0), and
-/// the device's name.
+/// Contents of `cudaDeviceProp` for a release. `facts` holds the values of fields by name. Other
+/// fields are 0. `name` is the name of the device.
 pub fn device_properties(abi: Abi, facts: &BTreeMap<&str, Vec<i64>>, name: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     for field in fields(abi) {
@@ -101,7 +104,7 @@ mod tests {
     use super::{Abi, device_properties};
     use std::collections::BTreeMap;
 
-    /// Places are those that a C compiler gives the headers' structures.
+    /// Offsets are those that a C compiler gives the structures of the headers.
     #[test]
     fn fields_lie_where_the_headers_put_them() {
         let facts: BTreeMap<&str, Vec<i64>> = [

@@ -1,17 +1,17 @@
-//! A CUDA runtime on a simulated GPU: everything that a `libcudart` does, but for its calling
+//! CUDA runtime on a simulated GPU: everything that `libcudart` does, except for its calling
 //! convention.
 //!
-//! A [`Context`] is what one process has of the GPU: modules out of fat binaries ([`fatbin`]),
-//! memory, streams, events, textures. Its methods are the runtime's calls with checked arguments;
-//! their errors are the runtime's codes. The simulation runs in a thread of its own (`engine`)
-//! and is asked for one thing after the other; the host takes no simulated time.
+//! A [`Context`] is the state of one process: modules from fat binaries ([`fatbin`]), memory,
+//! streams, events and textures. Its methods are the calls of the runtime with checked arguments,
+//! and their errors are the error codes of the runtime. The simulation runs in a thread of its own
+//! (`engine`) and receives one request after another. The host takes no simulated time.
 //!
-//! The crate `cudart` puts the C interface on top and says where host memory is ([`HostMemory`]).
-//! What is needed to start a program is here, too: [`Settings`] that go to it in an environment
-//! variable, the little libraries that the loader asks for ([`stub`]) and what a program's file
-//! tells ([`program`]).
+//! The crate `cudart` adds the C interface and provides access to host memory ([`HostMemory`]).
+//! This crate also contains everything needed to start a program: the [`Settings`] that it receives
+//! in an environment variable, the stub libraries that the loader requests ([`stub`]), and the
+//! inspection of a program's file ([`program`]).
 //!
-//! Invariants: no `unsafe`; host memory is touched in the calling thread only, between two calls of
+//! Invariants: no `unsafe`. Host memory is accessed only in the calling thread, during a call of
 //! the program.
 
 mod array;

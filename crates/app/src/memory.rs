@@ -1,66 +1,67 @@
-//! Memory: what was allocated, of which kind, and which kind an address is.
+//! Memory: the allocations of the process, their kinds, and the classification of addresses.
 
 use crate::context::Context;
 use crate::error::{Cuda, CudaError};
 use warploom_ir::GLOBAL_BASE;
 use warploom_run::DevicePtr;
 
-/// Bytes that rows of pitched memory and of arrays are a multiple of.
+/// Alignment in bytes of the rows of pitched memory and of arrays.
 pub(crate) const PITCH_BYTES: u64 = 512;
 
-/// What a block of memory is.
+/// Kind of an allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Of the device.
+    /// Memory of the device (`cudaMalloc`).
     Device,
     /// A variable of a module.
     Variable,
     /// Texels of an array.
     Array,
-    /// Of the host, and visible to kernels (`cudaMallocHost`, `cudaHostAlloc`).
+    /// Host memory that kernels can access (`cudaMallocHost`, `cudaHostAlloc`).
     Pinned,
-    /// Of both (`cudaMallocManaged`).
+    /// Memory that host and device access (`cudaMallocManaged`).
     Managed,
 }
 
-/// A block of memory that a program got.
+/// An allocation of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Block {
     pub bytes: u64,
     pub kind: Kind,
-    /// As it was asked for.
+    /// Flags with which the memory was allocated.
     pub flags: u32,
 }
 
-/// What `cudaPointerGetAttributes` tells.
+/// Result of `cudaPointerGetAttributes` for an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PointerFacts {
-    /// 0 unknown, 1 host, 2 device, 3 managed.
+    /// Kind of the memory: 0 unknown, 1 host, 2 device, 3 managed.
     pub kind: i32,
-    /// Address for kernels, or 0.
+    /// Address that kernels use, or 0.
     pub device: u64,
-    /// Address for the host, or 0.
+    /// Address that the host uses, or 0.
     pub host: u64,
 }
 
 impl Context {
-    /// Bytes of device memory: those left, and all.
+    /// Free and total device memory in bytes.
     pub fn memory_info(&self) -> (u64, u64) {
         let all = self.settings.memory_mib << 20;
         (all.saturating_sub(self.used_bytes), all)
     }
 
-    /// Allocates device memory (`cudaMalloc`).
+    /// Allocates device memory (`cudaMalloc`) and returns its address.
     pub fn malloc(&mut self, bytes: u64) -> Cuda<u64> {
         self.allocate(bytes, Kind::Device)
     }
 
+    /// Allocates memory of the given kind, unless a capture forbids it.
     pub(crate) fn allocate(&mut self, bytes: u64, kind: Kind) -> Cuda<u64> {
         self.forbid_unsafe()?;
         self.allocate_freely(bytes, kind)
     }
 
-    /// Allocates memory also while streams capture.
+    /// Allocates memory of the given kind, even while streams are captured.
     pub(crate) fn allocate_freely(&mut self, bytes: u64, kind: Kind) -> Cuda<u64> {
         if bytes == 0 {
             return Ok(0);
@@ -77,7 +78,8 @@ impl Context {
         Ok(address)
     }
 
-    /// Allocates rows of `width` bytes, and gives the distance of two (`cudaMallocPitch`).
+    /// Allocates rows of `width` bytes (`cudaMallocPitch`). Returns the address and the distance in
+    /// bytes between rows.
     pub fn malloc_pitch(&mut self, width: u64, rows: u64) -> Cuda<(u64, u64)> {
         if width == 0 || rows == 0 {
             return Ok((0, 0));
@@ -90,8 +92,8 @@ impl Context {
         Ok((self.malloc(bytes)?, pitch))
     }
 
-    /// Allocates memory that host and kernels see (`cudaMallocManaged`, `cudaHostAlloc`), and keeps
-    /// the flags.
+    /// Allocates memory that host and kernels access (`cudaMallocManaged`, `cudaHostAlloc`), and
+    /// stores the flags.
     pub fn malloc_shared(&mut self, (bytes, flags): (u64, u32), kind: Kind) -> Cuda<u64> {
         let address = self.allocate(bytes, kind)?;
         if let Some(block) = self.memory.get_mut(&address) {
@@ -103,7 +105,8 @@ impl Context {
         Ok(address)
     }
 
-    /// Frees a block of one of the kinds, when all that may use it is done.
+    /// Frees an allocation of one of the given kinds, after waiting for all operations that may use
+    /// it.
     pub fn free(&mut self, address: u64, kinds: &[Kind]) -> Cuda {
         if address == 0 {
             return Ok(());
@@ -124,13 +127,14 @@ impl Context {
         Ok(())
     }
 
-    /// The block that an address lies in, and where.
+    /// Allocation that contains an address, with its first address.
     pub(crate) fn block(&self, address: u64) -> Option<(u64, Block)> {
         let (base, block) = self.memory.range(..=address).next_back()?;
         (address - base < block.bytes.max(1)).then_some((*base, *block))
     }
 
-    /// The address is of memory that only the device has; `Err` if it is of no memory at all.
+    /// True if only the device can access the memory at an address. Fails if the address belongs to
+    /// device memory that is not allocated.
     pub(crate) fn is_device(&self, address: u64) -> Cuda<bool> {
         match self.block(address) {
             Some((_, block)) => Ok(!matches!(block.kind, Kind::Pinned | Kind::Managed)),
@@ -139,13 +143,13 @@ impl Context {
         }
     }
 
-    /// The address lies where device memory was once.
+    /// True if the address is in the range that device memory has used.
     fn may_be_simulated(&self, address: u64) -> bool {
         let last = self.memory.keys().next_back().copied().unwrap_or(0);
         (GLOBAL_BASE..=last).contains(&address)
     }
 
-    /// `bytes` from an address on are inside one block.
+    /// Checks that `bytes` bytes from an address on are inside one allocation.
     pub(crate) fn inside(&self, address: u64, bytes: u64) -> Cuda {
         let (base, block) = self.block(address).ok_or(CudaError::INVALID_VALUE)?;
         match (address - base).checked_add(bytes) {
@@ -154,6 +158,7 @@ impl Context {
         }
     }
 
+    /// Reads device memory that must be inside one allocation.
     pub(crate) fn read_device(&mut self, address: u64, bytes: u64) -> Cuda<Vec<u8>> {
         self.inside(address, bytes)?;
         let read = self.with(move |device| {
@@ -163,7 +168,7 @@ impl Context {
         read.map_err(|_| CudaError::INVALID_VALUE)
     }
 
-    /// What is known of an address (`cudaPointerGetAttributes`).
+    /// Describes an address (`cudaPointerGetAttributes`).
     pub fn pointer_facts(&self, address: u64) -> PointerFacts {
         let facts = |kind, device, host| PointerFacts { kind, device, host };
         match self.block(address).map(|(_, block)| block.kind) {
@@ -177,7 +182,7 @@ impl Context {
         }
     }
 
-    /// All of it is managed memory.
+    /// Checks that all bytes are managed memory.
     pub fn managed(&self, address: u64, bytes: u64) -> Cuda {
         match self.block(address) {
             Some((_, block)) if block.kind == Kind::Managed && bytes > 0 => {

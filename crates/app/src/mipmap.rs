@@ -1,4 +1,4 @@
-//! Mipmapped arrays: arrays of a picture in several sizes.
+//! Mipmapped arrays: one array for each level of a texture.
 
 use crate::array::{Channels, Extent};
 use crate::context::Context;
@@ -7,11 +7,11 @@ use crate::error::{Cuda, CudaError};
 /// A mipmapped array with its levels.
 #[derive(Clone, Debug)]
 pub(crate) struct Mipmapped {
-    /// Handles of the arrays, the largest first.
+    /// Handles of the levels' arrays, the largest first.
     pub levels: Vec<u64>,
 }
 
-/// How large a level is: half of the one before on every side, but for layers.
+/// Extent of a level: half of the previous level in each dimension except layers.
 fn of_level(extent: Extent, level: u32, layered: bool) -> Extent {
     let half = |texels: u64| match texels {
         0 => 0,
@@ -28,10 +28,10 @@ fn of_level(extent: Extent, level: u32, layered: bool) -> Extent {
     }
 }
 
-/// `cudaArrayLayered` and `cudaArrayCubemap`: slices are layers.
+/// Flags `cudaArrayLayered` and `cudaArrayCubemap`, with which slices are layers.
 const LAYERS: u32 = 5;
 
-/// Levels down to one texel.
+/// Number of levels down to a single texel.
 fn most_levels(extent: Extent, layered: bool) -> u32 {
     let depth = if layered { 1 } else { extent.depth };
     let longest = extent.width.max(extent.height).max(depth).max(1);
@@ -39,8 +39,8 @@ fn most_levels(extent: Extent, layered: bool) -> u32 {
 }
 
 impl Context {
-    /// Creates a mipmapped array of the given number of levels, at most as many as its extent
-    /// has, and returns its handle.
+    /// Creates a mipmapped array and returns its handle. `levels` is limited to the number of
+    /// levels that the extent has.
     pub fn create_mipmapped(
         &mut self,
         channels: Channels,
@@ -68,7 +68,7 @@ impl Context {
         Ok(handle)
     }
 
-    /// Frees one with its levels.
+    /// Frees a mipmapped array with all of its levels.
     pub fn free_mipmapped(&mut self, handle: u64) -> Cuda {
         if handle == 0 {
             return Ok(());
@@ -80,20 +80,21 @@ impl Context {
             .try_for_each(|array| self.free_array(array))
     }
 
-    /// The array of a level (`cudaGetMipmappedArrayLevel`).
+    /// Handle of the array of one level (`cudaGetMipmappedArrayLevel`).
     pub fn mipmap_level(&self, handle: u64, level: u32) -> Cuda<u64> {
         let levels = self.mipmap_levels(handle)?;
         let array = levels.get(level as usize).copied();
         array.ok_or(CudaError::INVALID_VALUE)
     }
 
+    /// Handles of the levels of a mipmapped array.
     pub(crate) fn mipmap_levels(&self, handle: u64) -> Cuda<&[u64]> {
         let own = self.mipmapped.get(&handle);
         let own = own.ok_or(CudaError::INVALID_RESOURCE_HANDLE)?;
         Ok(&own.levels)
     }
 
-    /// An array that is a level of a mipmapped one belongs to that.
+    /// True if an array is a level of a mipmapped array, which then owns it.
     pub(crate) fn is_level(&self, array: u64) -> bool {
         let mut all = self.mipmapped.values();
         all.any(|own| own.levels.contains(&array))

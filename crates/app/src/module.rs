@@ -1,5 +1,5 @@
-//! Fat binaries that the program registers, and what is in them: functions, variables, references
-//! to textures and surfaces. A module is read when something of it is used for the first time.
+//! Fat binaries that the program registers, with their functions, variables, and texture and
+//! surface references. A module is loaded when something in it is first used.
 
 use crate::capability::capability;
 use crate::context::Context;
@@ -10,31 +10,32 @@ use std::sync::Arc;
 use warploom_ir::Program;
 use warploom_run::{DeviceError, ModuleId};
 
-/// A registered fat binary, by its place.
+/// A registered fat binary, identified by its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FatBinary(pub usize);
 
-/// A fat binary and the module made of it.
+/// A fat binary and the module loaded from it.
 pub(crate) struct Module {
     bytes: Vec<u8>,
     loaded: Option<Cuda<ModuleId>>,
-    /// Architecture of the PTX that was loaded, 75 for `compute_75`.
+    /// Architecture of the loaded PTX, such as 75 for `compute_75`.
     arch: u32,
-    /// Variables that the host sees, too: their pointers are set when the module is loaded.
+    /// Managed variables as (address of the host's pointer, name, size in bytes). The pointers are
+    /// set when the module is loaded.
     managed: Vec<(u64, String, u64)>,
 }
 
-/// A `__global__` function.
+/// A `__global__` function of the program.
 #[derive(Clone)]
 pub(crate) struct Function {
     pub module: FatBinary,
     pub name: String,
     pub program: Option<Arc<Program>>,
-    /// Most dynamic shared memory that it was allowed, in bytes.
+    /// Maximum dynamic shared memory in bytes that the program requested.
     pub dynamic_shared: Option<u32>,
 }
 
-/// A `__device__` or `__constant__` variable.
+/// A `__device__` or `__constant__` variable of the program.
 #[derive(Clone)]
 pub(crate) struct Variable {
     pub module: FatBinary,
@@ -44,25 +45,25 @@ pub(crate) struct Variable {
     pub address: Option<u64>,
 }
 
-/// How a texture reference was declared.
+/// Declaration of a texture reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Texturing {
-    /// Dimensions.
+    /// Number of dimensions of the texture.
     pub dimensions: i32,
-    /// Integers are read as floats from 0 to 1.
+    /// True if integers are read as floats from 0 to 1.
     pub normalized_read: bool,
 }
 
-/// What a reference was declared as.
+/// Kind of a reference with its declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Referred {
-    /// `texture<>`
+    /// Texture reference, declared as `texture<>`.
     Texture(Texturing),
-    /// `surface<>`
+    /// Surface reference, declared as `surface<>`.
     Surface,
 }
 
-/// A `texture<>` or `surface<>` variable.
+/// A `texture<>` or `surface<>` variable of the program.
 #[derive(Clone)]
 pub(crate) struct Reference {
     pub module: FatBinary,
@@ -82,7 +83,7 @@ impl Context {
         FatBinary(self.modules.len() - 1)
     }
 
-    /// Registers a function under the address that the host calls it by.
+    /// Registers a function under the address that the host uses to launch it.
     pub fn register_function(&mut self, module: FatBinary, host: u64, name: String) {
         let function = Function {
             module,
@@ -93,8 +94,8 @@ impl Context {
         self.functions.insert(host, function);
     }
 
-    /// Registers a variable under its address in the host program: of so many bytes, in constant
-    /// memory or not.
+    /// Registers a variable under its address in the host program, with its size in bytes and
+    /// whether it is in constant memory.
     pub fn register_variable(
         &mut self,
         module: FatBinary,
@@ -112,7 +113,8 @@ impl Context {
         self.variables.insert(host, variable);
     }
 
-    /// Registers a managed variable: `pointer` is where the host keeps its address.
+    /// Registers a managed variable. `pointer` is the address at which the host stores the
+    /// variable's address.
     pub fn register_managed(&mut self, module: FatBinary, pointer: u64, name: String, bytes: u64) {
         self.register_variable(module, pointer, name.clone(), (bytes, false));
         if let Some(module) = self.modules.get_mut(module.0) {
@@ -136,7 +138,7 @@ impl Context {
         self.references.insert(host, reference);
     }
 
-    /// Gives managed variables their addresses (`__cudaInitModule`).
+    /// Assigns addresses to the managed variables of a module (`__cudaInitModule`).
     pub fn initialise(&mut self, module: FatBinary) -> Cuda {
         let managed = self
             .modules
@@ -148,7 +150,7 @@ impl Context {
         }
     }
 
-    /// The module of a fat binary, read now if it was not before.
+    /// Module of a fat binary, which is loaded if necessary.
     pub(crate) fn load(&mut self, module: FatBinary) -> Cuda<ModuleId> {
         let own = self.modules.get(module.0);
         let own = own.ok_or(CudaError::INVALID_RESOURCE_HANDLE)?;
@@ -179,11 +181,13 @@ impl Context {
         loaded
     }
 
-    /// The architecture that the loaded PTX of a fat binary is for.
+    /// Architecture of the PTX that was loaded from a fat binary.
     pub(crate) fn architecture(&self, module: FatBinary) -> u32 {
         self.modules.get(module.0).map_or(0, |own| own.arch)
     }
 
+    /// Loads a PTX text. The outer error is one of the simulation, the inner one is one of the
+    /// text.
     fn load_text(&mut self, module: FatBinary, text: String) -> Cuda<Cuda<ModuleId>> {
         let name = format!("module {} of the program", module.0);
         let loaded = self.with(move |device| device.load_ptx(&name, &text))?;
@@ -196,6 +200,7 @@ impl Context {
         }))
     }
 
+    /// Maps the managed variables of a module and sets the host's pointers.
     fn place_managed(&mut self, module: FatBinary, id: ModuleId) -> Cuda {
         for (pointer, name, bytes) in self.modules[module.0].managed.clone() {
             let address = self.address_of(id, &name, bytes)?;
@@ -210,6 +215,7 @@ impl Context {
         Ok(())
     }
 
+    /// Address of a variable of a module.
     fn address_of(&mut self, id: ModuleId, name: &str, bytes: u64) -> Cuda<u64> {
         let wanted = name.to_owned();
         let found = self.with(move |device| device.variable(id, &wanted))?;
@@ -219,13 +225,13 @@ impl Context {
             kind: Kind::Variable,
             flags: 0,
         };
-        // It may be known, and managed.
+        // The variable may be known as managed memory already.
         self.memory.entry(address).or_insert(block);
         Ok(address)
     }
 
-    /// Forgets what was loaded. What is used again is loaded anew, with its first values; managed
-    /// variables are there at once.
+    /// Unloads all modules. A module that is used again is reloaded with its initial values.
+    /// Managed variables are available again at once.
     pub(crate) fn unload(&mut self) -> Cuda {
         for own in &mut self.modules {
             own.loaded = None;
@@ -240,9 +246,9 @@ impl Context {
         (0..self.modules.len()).try_for_each(|at| self.initialise(FatBinary(at)))
     }
 
-    /// Address and size of the variable that the host knows under an address.
+    /// Address and size of the variable that the host knows by an address.
     pub fn symbol(&mut self, host: u64) -> Cuda<(u64, u64)> {
-        // A managed variable is where the host sees it.
+        // The host accesses a managed variable at the variable's own address.
         let managed = || {
             let mut all = self.variables.values();
             all.find(|own| own.address == Some(host))
@@ -260,7 +266,7 @@ impl Context {
         Ok((address, variable.bytes))
     }
 
-    /// The kernel that the host calls by an address.
+    /// Function and program of the kernel that the host knows by an address.
     pub(crate) fn program(&mut self, host: u64) -> Cuda<(Function, Arc<Program>)> {
         let function = self.functions.get(&host).cloned();
         let function = function.ok_or(CudaError::INVALID_DEVICE_FUNCTION)?;

@@ -1,34 +1,36 @@
-//! What streams are known to come behind, from what the program said: events that they wait for,
-//! and what the host has waited for.
+//! Known order between streams. It follows from the calls of the program: the events for which
+//! streams wait, and everything for which the host has waited.
 
 use std::collections::BTreeMap;
 
-/// The legacy default stream: it comes behind everything, and the host waits for it.
+/// The legacy default stream, which is ordered after all earlier operations and for which the host
+/// waits.
 const LEGACY: u64 = 1;
 
-/// A place in the order of a stream.
+/// A point in the order of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Moment {
-    /// The stream whose order is meant.
+    /// Stream to which the point belongs.
     pub stream: u64,
     number: u64,
 }
 
-/// By stream, the number of the last moment that is known to be before.
+/// Number of the last point of each stream that is known to precede.
 pub(crate) type Known = BTreeMap<u64, u64>;
 
-/// What is known of all streams.
+/// Known order of all streams.
 #[derive(Default)]
 pub(crate) struct Order {
     numbers: u64,
-    /// By stream: what it comes behind.
+    /// For each stream, the points that precede its next operation.
     known: BTreeMap<u64, Known>,
-    /// What the host has waited for.
+    /// Points for which the host has waited.
     over: Known,
-    /// All up to this is over.
+    /// Number of the last point for which the host has waited in all streams.
     all_over: u64,
 }
 
+/// Adds the points of one set to another.
 fn merge(into: &mut Known, from: &Known) {
     for (stream, number) in from {
         let own = into.entry(*stream).or_default();
@@ -37,50 +39,50 @@ fn merge(into: &mut Known, from: &Known) {
 }
 
 impl Order {
-    /// The next moment of a stream.
+    /// Creates the next point of a stream.
     pub fn now(&mut self, stream: u64) -> Moment {
         self.numbers += 1;
         let number = self.numbers;
         Moment { stream, number }
     }
 
-    /// A moment that is over.
+    /// Creates a point for which the host has already waited.
     pub fn past(&mut self) -> Moment {
         let moment = self.now(LEGACY);
         self.all_over = moment.number;
         moment
     }
 
-    /// What an event stands for that is recorded in a stream now.
+    /// Points that precede an event which is now recorded in a stream.
     pub fn recorded(&mut self, stream: u64) -> Known {
         let mut known = self.known.get(&stream).cloned().unwrap_or_default();
         known.insert(stream, self.now(stream).number);
         known
     }
 
-    /// A stream waits for an event.
+    /// Orders a stream after an event.
     pub fn waits(&mut self, stream: u64, event: &Known) {
         merge(self.known.entry(stream).or_default(), event);
     }
 
-    /// The host has waited for a stream.
+    /// Records that the host has waited for a stream.
     pub fn stream_over(&mut self, stream: u64) {
         let done = self.recorded(stream);
         merge(&mut self.over, &done);
     }
 
-    /// The host has waited for everything.
+    /// Records that the host has waited for all streams.
     pub fn all_over(&mut self) {
         self.all_over = self.numbers;
     }
 
-    /// The host has waited for a moment.
+    /// True if the host has waited for a point.
     pub fn is_over(&self, moment: Moment) -> bool {
         let over = self.over.get(&moment.stream).copied().unwrap_or(0);
         moment.stream == LEGACY || moment.number <= over.max(self.all_over)
     }
 
-    /// What is asked of a stream now comes behind a moment.
+    /// True if the next operation of a stream is ordered after a point.
     pub fn follows(&self, stream: u64, moment: Moment) -> bool {
         let known = self.known.get(&stream);
         let before = known.and_then(|known| known.get(&moment.stream));
@@ -101,7 +103,7 @@ mod tests {
         let later = order.now(7);
         order.waits(8, &event);
         assert!(order.follows(8, freed) && !order.follows(8, later));
-        // What 8 knows goes on to 9.
+        // The order known to stream 8 is passed on to stream 9.
         let further = order.recorded(8);
         order.waits(9, &further);
         assert!(order.follows(9, freed) && !order.follows(9, later));

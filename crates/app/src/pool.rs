@@ -1,10 +1,11 @@
-//! Memory pools: memory that is given and taken in the order of streams.
+//! Memory pools: allocations in the order of streams.
 //!
-//! What was freed in a stream can be given again to what comes behind that: in the same stream at
-//! once, in another as soon as that waits for an event recorded behind it or the host has waited.
-//! Both are known when the program calls, so that addresses are the same in every run. Only where
-//! memory is short does the host wait for it. What nobody has goes back to the device when the host
-//! waits, but for as much as the pool's release threshold says.
+//! Memory that was freed in a stream can be reused by operations that are ordered after the free.
+//! These are operations of the same stream, and those of other streams once they wait for an event
+//! recorded after the free or once the host has waited. Both orders are known when the program
+//! calls, so that addresses are the same in every run. The host waits for a free only if memory is
+//! exhausted. Free memory beyond the release threshold of a pool is returned to the device when the
+//! host waits.
 
 use crate::context::Context;
 use crate::error::{Cuda, CudaError};
@@ -14,10 +15,10 @@ use crate::work::Work;
 use std::collections::BTreeMap;
 use warploom_run::DevicePtr;
 
-/// Bytes to a multiple of which allocations are rounded up.
+/// Granularity of allocations in bytes.
 const GRAIN: u64 = 512;
 
-/// `cudaMemPoolAttr`: what may be used again, the release threshold, and bytes.
+/// Numbers of `cudaMemPoolAttr`: conditions for reuse, the release threshold, and sizes.
 const REUSE: std::ops::RangeInclusive<i32> = 1..=3;
 const THRESHOLD: i32 = 4;
 const RESERVED: i32 = 5;
@@ -25,15 +26,15 @@ const RESERVED_HIGH: i32 = 6;
 const USED: i32 = 7;
 const USED_HIGH: i32 = 8;
 
-/// Memory that nobody has.
+/// Free memory of a pool.
 struct Spare {
     address: u64,
     bytes: u64,
-    /// Where it was freed.
+    /// Point in the order of streams at which the memory was freed.
     freed: Moment,
 }
 
-/// Bytes now, and at most.
+/// Current and maximum size in bytes.
 #[derive(Clone, Copy, Default)]
 struct Level {
     now: u64,
@@ -51,11 +52,12 @@ impl Level {
 pub(crate) struct Pool {
     spares: Vec<Spare>,
     threshold: u64,
-    /// Flags by number, from `cudaMemPoolReuseFollowEventDependencies` on.
+    /// Conditions for reuse by number, starting with `cudaMemPoolReuseFollowEventDependencies`.
     reuse: [bool; 3],
     reserved: Level,
     used: Level,
-    /// The program has destroyed the pool: what is freed goes back to the device at once.
+    /// True if the program has destroyed the pool. Freed memory is then returned to the device at
+    /// once.
     destroyed: bool,
 }
 
@@ -72,24 +74,25 @@ impl Default for Pool {
     }
 }
 
-/// The pools of a process.
+/// Memory pools of a process.
 #[derive(Default)]
 pub(crate) struct Pools {
     pools: BTreeMap<u64, Pool>,
-    /// The one that is there from the beginning.
+    /// Default pool of the device.
     standard: Option<u64>,
-    /// The one that `cudaMallocAsync` takes.
+    /// Pool from which `cudaMallocAsync` allocates.
     current: Option<u64>,
-    /// Memory that the program has: its pool and the bytes that were allocated for it.
+    /// Memory in use by the program: its pool and the number of bytes allocated for it.
     given: BTreeMap<u64, (u64, u64)>,
 }
 
+/// Size in bytes rounded up to the granularity.
 fn counted(bytes: u64) -> u64 {
     bytes.next_multiple_of(GRAIN)
 }
 
 impl Context {
-    /// The pool that is there from the beginning (`cudaDeviceGetDefaultMemPool`).
+    /// Handle of the default pool (`cudaDeviceGetDefaultMemPool`).
     pub fn default_pool(&mut self) -> u64 {
         if let Some(pool) = self.pools.standard {
             return pool;
@@ -99,7 +102,7 @@ impl Context {
         pool
     }
 
-    /// The pool that `cudaMallocAsync` takes.
+    /// Handle of the pool from which `cudaMallocAsync` allocates.
     pub fn current_pool(&mut self) -> u64 {
         match self.pools.current {
             Some(pool) => pool,
@@ -114,20 +117,21 @@ impl Context {
         Ok(())
     }
 
-    /// Makes an empty pool and returns its handle.
+    /// Creates an empty pool and returns its handle.
     pub fn create_pool(&mut self) -> u64 {
         let handle = self.handle();
         self.pools.pools.insert(handle, Pool::default());
         handle
     }
 
+    /// Pool with the given handle that was not destroyed.
     fn pool(&mut self, pool: u64) -> Cuda<&mut Pool> {
         let pools = &mut self.pools.pools;
         let own = pools.get_mut(&pool).filter(|own| !own.destroyed);
         own.ok_or(CudaError::INVALID_VALUE)
     }
 
-    /// Destroys a pool; what the program has of it stays until it is freed.
+    /// Destroys a pool. Memory in use remains valid until it is freed.
     pub fn destroy_pool(&mut self, pool: u64) -> Cuda {
         if self.pools.standard == Some(pool) {
             return Err(CudaError::INVALID_VALUE);
@@ -140,7 +144,7 @@ impl Context {
         self.release(pool, 0)
     }
 
-    /// Allocates in the order of a stream, from a pool or from the current one.
+    /// Allocates memory in the order of a stream, from the given pool or from the current one.
     pub fn malloc_async(&mut self, bytes: u64, pool: Option<u64>, stream: u64) -> Cuda<u64> {
         self.stream_facts(stream)?;
         let pool = match pool {
@@ -172,7 +176,7 @@ impl Context {
         Ok(address)
     }
 
-    /// The smallest memory that nobody has, fits, and may be given to a stream now.
+    /// Removes the smallest free memory that fits and that the stream may use now.
     fn take_spare(&mut self, pool: u64, bytes: u64, stream: u64) -> Cuda<Option<Spare>> {
         let order = &self.order;
         let own = self.pools.pools.get_mut(&pool);
@@ -183,7 +187,7 @@ impl Context {
                 || events && order.follows(stream, freed)
                 || host && order.is_over(freed)
         };
-        // Larger ones are kept for those who need them.
+        // Much larger memory is kept for larger requests.
         let most = bytes.saturating_mul(2).max(GRAIN);
         let spares = own.spares.iter().enumerate();
         let fits = spares.filter(|(_, spare)| (bytes..=most).contains(&spare.bytes));
@@ -193,7 +197,8 @@ impl Context {
         Ok(found.map(|at| own.spares.remove(at)))
     }
 
-    /// Allocates anew; where memory is short what the pool has spare goes back first.
+    /// Allocates new memory. If memory is exhausted, the free memory of the pool is returned to the
+    /// device first.
     fn allocate_for(&mut self, pool: u64, bytes: u64) -> Cuda<u64> {
         let got = match self.allocate_freely(bytes, Kind::Device) {
             Err(CudaError::MEMORY_ALLOCATION) => {
@@ -219,7 +224,8 @@ impl Context {
         Ok(address)
     }
 
-    /// Frees in the order of a stream. Memory of no pool is freed when all that may use it is done.
+    /// Frees memory in the order of a stream. Memory outside of pools is freed after all operations
+    /// that may use it.
     pub fn free_async(&mut self, address: u64, stream: u64) -> Cuda {
         self.stream_facts(stream)?;
         if let Some(stream) = self.capturing(stream)? {
@@ -232,16 +238,15 @@ impl Context {
             return Ok(());
         }
         let stream = self.stream_key(stream)?;
-        match self.pools.given.contains_key(&address) {
-            true => {
-                let freed = self.order.now(stream);
-                self.give_back(address, freed)
-            }
-            false => self.free(address, &[Kind::Device]),
+        if self.pools.given.contains_key(&address) {
+            let freed = self.order.now(stream);
+            self.give_back(address, freed)
+        } else {
+            self.free(address, &[Kind::Device])
         }
     }
 
-    /// `cudaFree` of memory of a pool or of a graph: true if it is of one.
+    /// Handles `cudaFree` for memory of a pool or of a graph. Returns false for other memory.
     pub(crate) fn free_of_pool(&mut self, address: u64) -> Cuda<bool> {
         if self.graphs.memory.contains(&address) {
             return self.synchronize().map(|()| true);
@@ -255,6 +260,7 @@ impl Context {
         self.give_back(address, freed).map(|()| true)
     }
 
+    /// Returns memory to its pool.
     fn give_back(&mut self, address: u64, freed: Moment) -> Cuda {
         let given = self.pools.given.remove(&address);
         let (pool, bytes) = given.ok_or(CudaError::INVALID_VALUE)?;
@@ -267,18 +273,17 @@ impl Context {
             bytes,
             freed,
         });
-        match own.destroyed {
-            true => {
-                self.synchronize()?;
-                self.order.all_over();
-                self.release(pool, 0)
-            }
-            false => Ok(()),
+        if own.destroyed {
+            self.synchronize()?;
+            self.order.all_over();
+            self.release(pool, 0)
+        } else {
+            Ok(())
         }
     }
 
-    /// Gives back to the device what nobody has and what is done with, until a pool holds no more
-    /// than `keep` bytes.
+    /// Returns free memory whose uses have ended to the device, until the pool holds at most `keep`
+    /// bytes.
     fn release(&mut self, pool: u64, keep: u64) -> Cuda {
         loop {
             let order = &self.order;
@@ -300,7 +305,8 @@ impl Context {
         }
     }
 
-    /// The host has waited: pools give back what they hold beyond their thresholds.
+    /// Returns free memory beyond the release threshold of each pool to the device. Called after
+    /// the host has waited.
     pub(crate) fn release_spares(&mut self) -> Cuda {
         let pools = self.pools.pools.iter();
         let some: Vec<(u64, u64)> = pools
@@ -311,13 +317,14 @@ impl Context {
             .try_for_each(|(pool, keep)| self.release(pool, keep))
     }
 
-    /// Gives back to the device what nobody has, until a pool holds no more than `keep` bytes.
+    /// Returns free memory to the device until the pool holds at most `keep` bytes
+    /// (`cudaMemPoolTrimTo`).
     pub fn trim_pool(&mut self, pool: u64, keep: u64) -> Cuda {
         self.pool(pool)?;
         self.release(pool, keep)
     }
 
-    /// An attribute of a pool (`cudaMemPoolAttr`).
+    /// Value of an attribute of a pool (`cudaMemPoolAttr`).
     pub fn pool_attribute(&mut self, pool: u64, number: i32) -> Cuda<u64> {
         let own = self.pool(pool)?;
         Ok(match number {
@@ -333,7 +340,7 @@ impl Context {
         })
     }
 
-    /// Sets one; the most bytes can only be forgotten.
+    /// Sets an attribute of a pool. Maximum sizes can only be reset.
     pub fn set_pool_attribute(&mut self, pool: u64, number: i32, value: u64) -> Cuda {
         let own = self.pool(pool)?;
         match (number, value) {
@@ -348,12 +355,12 @@ impl Context {
         Ok(())
     }
 
-    /// Whether an attribute's value has four bytes, else eight.
+    /// True if the value of an attribute has four bytes, false if it has eight.
     pub fn pool_attribute_is_word(number: i32) -> bool {
         REUSE.contains(&number)
     }
 
-    /// Forgets all pools with their memory, of which `memory` knows no more.
+    /// Removes all pools and returns their free memory to the device.
     pub(crate) fn forget_pools(&mut self) -> Cuda {
         self.order.all_over();
         let pools: Vec<u64> = self.pools.pools.keys().copied().collect();

@@ -1,52 +1,52 @@
-//! What a program's file tells before it is started: whether it can run here.
+//! Inspection of a program's file before it is started.
 
 use crate::fatbin::{self, Code};
 use crate::stub::NAMES;
 use object::read::elf::{Dyn, FileHeader, ProgramHeader, SectionHeader};
 use object::{Endianness, elf};
 
-/// Why a program cannot run under Warploom.
+/// Reason for which a program cannot run under Warploom.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ProgramError {
-    /// A 32-bit program.
+    /// The file is a 32-bit program.
     #[error(
         "it is a 32-bit program, and CUDA's runtime has been for 64 bits only since CUDA 7; build it for x86-64"
     )]
     Bits,
-    /// For another processor.
+    /// The program is built for another processor.
     #[error("it is not built for x86-64; build it for this machine")]
     Machine,
-    /// The runtime is inside.
+    /// The program is statically linked to the runtime.
     #[error(
         "CUDA's runtime is linked into it statically, which is nvcc's default, so that nothing can \
          stand in for it; build it with `nvcc -cudart shared` (clang: link with -lcudart)"
     )]
     Static,
-    /// Another runtime than ours.
+    /// The program needs a release of the runtime that Warploom does not provide.
     #[error("it needs {0}, and Warploom stands in for {list}; build it with CUDA 11, 12 or 13", list = NAMES.join(", "))]
     Release(String),
-    /// Nothing but machine code.
+    /// The program contains only machine code.
     #[error("{0}")]
     NoPtx(fatbin::FatbinError),
 }
 
-/// What is known of a program that can be started.
+/// Properties of a program that can be started.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct Facts {
-    /// The runtime that it needs; `None` if it needs none itself: a script, or a program whose
-    /// libraries do.
+    /// Name of the runtime library that the program needs. `None` if the file itself needs none,
+    /// such as a script or a program whose libraries need the runtime.
     pub runtime: Option<String>,
-    /// It is a program for this machine that needs no runtime itself.
+    /// True for a program for this processor that does not need the runtime itself.
     pub is_without_runtime: bool,
 }
 
 type Header = elf::FileHeader64<Endianness>;
 
-/// Looks at a program's file.
+/// Inspects the file of a program.
 ///
 /// # Errors
-/// What keeps it from running under Warploom. A file that is no ELF file may be a script: it is not
-/// for us to say.
+/// Returns the reason for which the program cannot run under Warploom. A file that is not an ELF
+/// file may be a script and is accepted.
 pub fn inspect(file: &[u8]) -> Result<Facts, ProgramError> {
     if !file.starts_with(&elf::ELFMAG) {
         return Ok(Facts::default());
@@ -85,8 +85,8 @@ pub fn inspect(file: &[u8]) -> Result<Facts, ProgramError> {
     })
 }
 
-/// The PTX that a GPU of compute capability `capability` (75 for 7.5) takes of each part of a
-/// program's file, with the architecture that it is for. What cannot be read is left out.
+/// PTX that a GPU of compute capability `capability` (75 for 7.5) uses from each part of a
+/// program's file, with its architecture. Unreadable parts are omitted.
 pub fn ptx(file: &[u8], capability: u32) -> Vec<(u32, String)> {
     let Ok(header) = Header::parse(file) else {
         return Vec::new();
@@ -102,7 +102,7 @@ pub fn ptx(file: &[u8], capability: u32) -> Vec<(u32, String)> {
         .collect()
 }
 
-/// The containers of a section, one behind the other.
+/// Consecutive containers of a section.
 fn containers(mut data: &[u8]) -> Vec<&[u8]> {
     let mut found = Vec::new();
     while let Ok(bytes) = fatbin::container_bytes(data)
@@ -115,22 +115,23 @@ fn containers(mut data: &[u8]) -> Vec<&[u8]> {
     found
 }
 
-/// Machine code without any PTX is told of. What cannot be read here is told of when it is loaded.
+/// Rejects machine code without any PTX. Code that cannot be read is reported when it is loaded.
 fn check_code(data: &[u8]) -> Result<(), ProgramError> {
     let Ok(entries) = fatbin::entries(trimmed(data)) else {
         return Ok(());
     };
     let machine = entries.iter().filter(|entry| entry.code == Code::Machine);
     let machine: Vec<String> = machine.map(|entry| format!("sm_{}", entry.arch)).collect();
-    match !machine.is_empty() && entries.iter().all(|entry| entry.code != Code::Ptx) {
-        true => Err(ProgramError::NoPtx(fatbin::FatbinError::NoPtx(
+    if !machine.is_empty() && entries.iter().all(|entry| entry.code != Code::Ptx) {
+        Err(ProgramError::NoPtx(fatbin::FatbinError::NoPtx(
             machine.join(", "),
-        ))),
-        false => Ok(()),
+        )))
+    } else {
+        Ok(())
     }
 }
 
-/// Without the zeros that fill a section up.
+/// Section without the zeros that pad it.
 fn trimmed(data: &[u8]) -> &[u8] {
     let mut end = 0;
     while let Some(rest) = data.get(end..)
@@ -142,6 +143,7 @@ fn trimmed(data: &[u8]) -> &[u8] {
     &data[..end.min(data.len())]
 }
 
+/// Names and contents of the sections of a file.
 fn sections<'d>(header: &Header, endian: Endianness, file: &'d [u8]) -> Vec<(&'d str, &'d [u8])> {
     let Ok(table) = header.sections(endian, file) else {
         return Vec::new();
@@ -154,7 +156,7 @@ fn sections<'d>(header: &Header, endian: Endianness, file: &'d [u8]) -> Vec<(&'d
     table.iter().filter_map(section).collect()
 }
 
-/// Libraries that a program needs.
+/// Names of the libraries that a program needs.
 fn needed(header: &Header, endian: Endianness, file: &[u8]) -> Vec<String> {
     let Ok(segments) = header.program_headers(endian, file) else {
         return Vec::new();

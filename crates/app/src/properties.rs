@@ -1,8 +1,8 @@
-//! What the simulated GPU tells of itself.
+//! Properties and limits that the simulated GPU reports.
 //!
-//! What follows from the machine's specification is taken from it. Limits of the programming model
-//! are those of the CUDA C++ Programming Guide's table of compute capabilities; textures and
-//! surfaces have the smallest limits of all of them.
+//! Properties that follow from the GPU's specification are derived from it. Limits of the
+//! programming model are those of the CUDA C++ Programming Guide's table of compute capabilities.
+//! Textures and surfaces have the smallest limits of all capabilities.
 
 use crate::capability::capability;
 use crate::context::Context;
@@ -12,7 +12,8 @@ use std::collections::BTreeMap;
 use warploom_config::{CacheSpec, GpuSpec};
 use warploom_run::DevicePtr;
 
-/// `cudaDeviceGetAttribute`'s numbers, the property with the same value, and the place in it.
+/// Number of `cudaDeviceGetAttribute`, name of the property with the same value, and index in that
+/// property.
 const ATTRIBUTES: &[(i32, &str, usize)] = &[
     (1, "maxThreadsPerBlock", 0),
     (2, "maxThreadsDim", 0),
@@ -127,7 +128,7 @@ const ATTRIBUTES: &[(i32, &str, usize)] = &[
     (125, "ipcEventSupported", 0),
 ];
 
-/// Largest attribute number that there is.
+/// Largest number of an attribute.
 const LAST_ATTRIBUTE: i32 = 160;
 
 /// Properties that are not 0, by field of `cudaDeviceProp`.
@@ -145,12 +146,14 @@ pub fn facts(
     facts
 }
 
+/// Properties that follow from the specification.
 fn machine(spec: &GpuSpec, capability: u32, memory_bytes: u64) -> BTreeMap<&'static str, Vec<i64>> {
     let (sm, clocks) = (&spec.sm, &spec.clocks);
     let banks = spec.gpu.channels * spec.gpu.sub_partitions_per_channel;
-    let l2 = match spec.partition.l2.enabled {
-        true => cache_bytes(&spec.partition.l2) * u64::from(banks),
-        false => 0,
+    let l2 = if spec.partition.l2.enabled {
+        cache_bytes(&spec.partition.l2) * u64::from(banks)
+    } else {
+        0
     };
     let bytes = spec.dram.chips * spec.dram.bus_bytes;
     let bus_bits = u64::from(spec.gpu.channels) * u64::from(bytes) * 8;
@@ -189,10 +192,12 @@ fn machine(spec: &GpuSpec, capability: u32, memory_bytes: u64) -> BTreeMap<&'sta
         .into()
 }
 
+/// Size of a cache in bytes.
 fn cache_bytes(cache: &CacheSpec) -> u64 {
     u64::from(cache.sets) * u64::from(cache.ways) * u64::from(cache.line_bytes)
 }
 
+/// Properties that follow from the programming model.
 const fn model() -> &'static [(&'static str, &'static [i64])] {
     &[
         ("warpSize", &[32]),
@@ -234,10 +239,10 @@ const fn model() -> &'static [(&'static str, &'static [i64])] {
     ]
 }
 
-/// An attribute's value.
+/// Value of a device attribute.
 ///
 /// # Errors
-/// `cudaErrorInvalidValue` where there is no such attribute.
+/// Returns `cudaErrorInvalidValue` if no attribute has this number.
 pub fn attribute(facts: &BTreeMap<&'static str, Vec<i64>>, number: i32) -> Cuda<i32> {
     let row = ATTRIBUTES.iter().find(|(own, ..)| *own == number);
     match row {
@@ -250,19 +255,19 @@ pub fn attribute(facts: &BTreeMap<&'static str, Vec<i64>>, number: i32) -> Cuda<
     }
 }
 
-/// `cudaLimitPrintfFifoSize`
+/// Number of the limit `cudaLimitPrintfFifoSize`.
 const PRINTF_BYTES: i32 = 1;
-/// `cudaLimitMallocHeapSize`
+/// Number of the limit `cudaLimitMallocHeapSize`.
 const HEAP_BYTES: i32 = 2;
 
 impl Context {
-    /// Compute capability that the program is told, 75 for 7.5.
+    /// Compute capability that the program sees, such as 75 for 7.5.
     pub fn capability(&self) -> u32 {
         let told = self.settings.capability;
         told.unwrap_or_else(|| capability(&self.spec))
     }
 
-    /// The GPU's properties.
+    /// Properties of the GPU, by field of `cudaDeviceProp`.
     pub fn device_facts(&self) -> BTreeMap<&'static str, Vec<i64>> {
         facts(
             &self.spec,
@@ -271,23 +276,23 @@ impl Context {
         )
     }
 
-    /// Flags of the device, as they were set.
+    /// Device flags that the program set.
     pub fn flags(&self) -> u32 {
         self.flags
     }
 
-    /// Sets them.
+    /// Sets the device flags, which have no effect.
     pub fn set_flags(&mut self, flags: u32) {
         self.flags = flags;
     }
 
-    /// The GPU's name.
+    /// Name of the GPU.
     pub fn device_name(&self) -> String {
         format!("Warploom {}", self.spec.name)
     }
 
-    /// A limit (`cudaDeviceGetLimit`): stack, printf's buffer, heap, and others that change nothing
-    /// here.
+    /// Value of a limit (`cudaDeviceGetLimit`): stack size, buffer of `printf`, heap, and others
+    /// without effect.
     pub fn limit(&self, limit: i32) -> Cuda<u64> {
         let standard = match limit {
             0 => 1024,
@@ -302,7 +307,7 @@ impl Context {
         Ok(self.limits.get(&limit).copied().unwrap_or(standard))
     }
 
-    /// Sets a limit.
+    /// Sets a limit (`cudaDeviceSetLimit`).
     pub fn set_limit(&mut self, limit: i32, value: u64) -> Cuda {
         self.limit(limit)?;
         match limit {
@@ -317,7 +322,7 @@ impl Context {
         Ok(())
     }
 
-    /// Frees everything that the program allocated, and forgets its modules (`cudaDeviceReset`).
+    /// Frees all allocations of the program and unloads its modules (`cudaDeviceReset`).
     pub fn reset(&mut self) -> Cuda {
         self.synchronize()?;
         self.graphs = Graphs::default();
@@ -339,7 +344,7 @@ impl Context {
         self.unload()?;
         for limit in std::mem::take(&mut self.limits).into_keys() {
             let standard = self.limit(limit)?;
-            // A heap that kernels have used stays as it is.
+            // A heap that kernels have used keeps its size.
             let _ = self.set_limit(limit, standard);
         }
         Ok(())

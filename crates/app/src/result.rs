@@ -1,4 +1,4 @@
-//! What is left of a run: the result file and the report.
+//! Output of a run: the result file, the timeline and the report.
 
 use crate::settings::Settings;
 use std::path::Path;
@@ -7,8 +7,8 @@ use warploom_run::write_whole;
 use warploom_stats::result::RunReport;
 use warploom_stats::trace::Trace;
 
-/// Writes the result, the timeline and the report where the settings want them, each file whole or
-/// not at all. Gives what is to be told on standard error.
+/// Writes the result, the timeline and the report to the files named by the settings, each
+/// completely or not at all. Returns the text for standard error.
 pub(crate) fn hand_out(settings: &Settings, run: &RunReport, trace: Option<&Trace>) -> String {
     let mut told = String::new();
     if let (Some(path), Some(trace)) = (&settings.trace, trace) {
@@ -28,7 +28,7 @@ pub(crate) fn hand_out(settings: &Settings, run: &RunReport, trace: Option<&Trac
     told
 }
 
-/// Writes a file, whole or not at all. Gives what went wrong.
+/// Writes a file completely or not at all. Returns a message if this fails.
 fn write(path: &Path, text: &str) -> String {
     match write_whole(path, |out| out.write_all(text.as_bytes())) {
         Ok(()) => String::new(),

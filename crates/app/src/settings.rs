@@ -1,4 +1,4 @@
-//! What a program under Warploom is told, in one environment variable.
+//! Settings of a program that runs under Warploom, passed in one environment variable.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -8,62 +8,67 @@ use warploom_config::{Base, GpuSpec, find, resolve};
 use warploom_diag::{Source, Style};
 use warploom_run::{Checks, Options, Timed};
 
-/// The variable: a JSON text of [`Settings`] (`warploom app` writes it), or the path of a file with
-/// one. Without it everything is as it is without options.
+/// Name of the environment variable. Its value is a JSON text of [`Settings`], as `warploom app`
+/// writes it, or the path of a file with such a text. Without the variable, all settings have their
+/// defaults.
 pub const SETTINGS_VARIABLE: &str = "WARPLOOM_APP";
 
-/// What is looked for that no fault shows.
+/// Optional check for errors that do not cause a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckKind {
-    /// Loads of memory that nobody wrote.
+    /// Check for loads of memory that was never written.
     Uninitialised,
-    /// Races on shared memory.
+    /// Check for races on shared memory.
     SharedRaces,
-    /// Barriers that a part of a warp reaches.
+    /// Check for barriers that only a part of a warp reaches.
     Barriers,
 }
 
-/// Options of a run.
+/// Settings of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// The GPU: a preset's name, a TOML file's path, or a TOML text (with a line break).
+    /// GPU: the name of a preset, the path of a TOML file, or a TOML text that contains a line
+    /// break.
     pub gpu: String,
-    /// Keys to change of it, `KEY=VALUE`.
+    /// Keys of the GPU to change, as `KEY=VALUE`.
     pub set: Vec<String>,
-    /// Execute only, without timing.
+    /// True to execute kernels without timing.
     pub functional: bool,
-    /// Threads that simulate.
+    /// Number of host threads that simulate.
     pub threads: usize,
-    /// Stop the GPU after this many core cycles.
+    /// Number of core cycles after which the GPU is stopped.
     pub max_cycles: Option<u64>,
-    /// First launch that is timed, counted from 0, and the one behind the last.
+    /// Timed launches, counted from 0. All launches are timed if not given.
     pub launches: Option<Range<u64>>,
-    /// Kernels that are timed, by parts of their names; all if there is none.
+    /// Kernels that are timed, given by parts of their names. All kernels are timed if the list is
+    /// empty.
     pub kernels: Vec<String>,
     /// Device memory in MiB.
     pub memory_mib: u64,
-    /// Only accesses outside pages of 2 MiB with something allocated are faults, as on a GPU.
+    /// True if an access is a fault only when no allocation is in the same unit of 2 MiB, as on a
+    /// GPU.
     pub page_protection: bool,
-    /// What is looked for and warned of.
+    /// Optional checks whose findings are reported as warnings.
     pub check: Vec<CheckKind>,
-    /// Registers of a thread by names of kernels, or by parts of names: of several that fit the
-    /// longest counts. Of other kernels as the compiler counts.
+    /// Registers per thread by kernel name or part of a name. If several parts match a name, the
+    /// longest one counts. Other kernels use the compiler's number.
     pub registers: BTreeMap<String, u32>,
-    /// Compute capability that the program is told, 75 for 7.5; the machine's own if not given.
+    /// Compute capability that the program sees, such as 75 for 7.5. If not given, the one of the
+    /// GPU.
     pub capability: Option<u32>,
-    /// Where the result goes, as JSON.
+    /// File for the result in JSON.
     pub stats: Option<PathBuf>,
-    /// Where a timeline of every warp goes, for the Perfetto UI.
+    /// File for a timeline of every warp, for the Perfetto UI.
     pub trace: Option<PathBuf>,
-    /// Where the report goes; standard error if not given.
+    /// File for the report. If not given, the report is written to standard error.
     pub report: Option<PathBuf>,
-    /// No report at all.
+    /// True to write no report.
     pub quiet: bool,
-    /// Counters in windows of this many core cycles.
+    /// Length in core cycles of the windows in which counters are recorded.
     pub window_cycles: Option<u64>,
-    /// The command line, for the result.
+    /// Command line, which is stored in the result.
     pub command: String,
 }
 
@@ -92,32 +97,32 @@ impl Default for Settings {
     }
 }
 
-/// Why settings cannot be used.
+/// Reason for which settings cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// A file cannot be read.
     #[error("{SETTINGS_VARIABLE} names {path}, which cannot be read: {error}")]
     File {
-        /// The file.
+        /// Path of the file.
         path: String,
-        /// Why.
+        /// Error of the operating system.
         error: std::io::Error,
     },
-    /// No such text.
+    /// The text is not a valid JSON text of settings.
     #[error(
         "{SETTINGS_VARIABLE} is not what Warploom writes: {0}; start the program with `warploom app`"
     )]
     Text(serde_json::Error),
-    /// The GPU, rendered with every problem.
+    /// The description of the GPU is invalid. The text lists all problems.
     #[error("{0}")]
     Gpu(String),
 }
 
 impl Settings {
-    /// Settings from the variable's value.
+    /// Reads settings from the value of the environment variable.
     ///
     /// # Errors
-    /// When it is neither a text nor a file of settings.
+    /// Fails if the value is neither a JSON text of settings nor the path of a file with one.
     pub fn read(value: Option<&str>) -> Result<Self, SettingsError> {
         let Some(value) = value.filter(|value| !value.trim().is_empty()) else {
             return Ok(Self::default());
@@ -129,10 +134,10 @@ impl Settings {
         serde_json::from_str(&text).map_err(SettingsError::Text)
     }
 
-    /// The machine.
+    /// Specification of the GPU.
     ///
     /// # Errors
-    /// When there is none of that name or a key is wrong.
+    /// Fails if there is no GPU of that name, or if a key is invalid.
     pub fn spec(&self) -> Result<GpuSpec, SettingsError> {
         let base = match self.gpu.contains('\n') {
             true => Base::Text(Source::new("the GPU", &self.gpu)),
@@ -144,7 +149,7 @@ impl Settings {
         resolve(&base, &self.set).map_err(|error| SettingsError::Gpu(error.render(Style::Plain)))
     }
 
-    /// Registers of a thread of a kernel, where they are said.
+    /// Registers per thread of a kernel, if the settings give a number.
     pub(crate) fn registers_of(&self, kernel: &str) -> Option<u32> {
         let fits = self
             .registers
@@ -154,6 +159,7 @@ impl Settings {
             .map(|(_, count)| *count)
     }
 
+    /// Optional checks in the form of the simulator's options.
     fn checks(&self) -> Checks {
         let has = |kind| self.check.contains(&kind);
         Checks {
@@ -163,7 +169,7 @@ impl Settings {
         }
     }
 
-    /// How the session is made.
+    /// Options of the simulation session.
     pub fn options(&self) -> Options {
         Options {
             threads: self.threads.max(1),
@@ -184,6 +190,7 @@ impl Settings {
     }
 }
 
+/// Text of a file.
 fn file(path: &Path) -> Result<String, SettingsError> {
     std::fs::read_to_string(path).map_err(|error| SettingsError::File {
         path: path.display().to_string(),

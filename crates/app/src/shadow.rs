@@ -1,28 +1,29 @@
-//! Memory that both sides see: managed, pinned and registered.
+//! Memory that host and device access: managed, pinned and registered memory.
 //!
-//! Host and device have a copy each, at the same address where Warploom chose it. What the host
-//! changed goes to the device before a launch, in the order of its stream, and what kernels changed
-//! comes back when the host has waited. A third copy, of when both were last the same, tells who
-//! changed what. As on GPUs before Pascal, the host must not touch managed memory while kernels
-//! run.
+//! Host and device have a copy each, at the same address if Warploom chose the address. Changes by
+//! the host are sent to the device before a launch, in the order of its stream. Changes by kernels
+//! are sent to the host after the host has waited. A third copy, taken when both were last equal,
+//! shows which side changed a byte. As on GPUs before Pascal, the host must not access managed
+//! memory while kernels run.
 
 use crate::context::Context;
 use crate::error::{Cuda, CudaError};
 use crate::memory::Kind;
 use warploom_run::{DevicePtr, HostAction};
 
-/// Bytes that are compared and copied as one.
+/// Granularity in bytes of comparisons and copies.
 const PAGE: usize = 4096;
 
-/// Memory with two copies.
+/// Memory of which host and device have a copy each.
 pub(crate) struct Shadow {
     pub host: u64,
     pub device: u64,
-    /// What both held when they were last the same.
+    /// Contents of both copies when they were last equal.
     same: Vec<u8>,
-    /// Kernels may reach it by a pointer in memory; else only by one of their parameters.
+    /// True if kernels may access the memory through a pointer in memory. Otherwise they access it
+    /// only through a parameter.
     hidden: bool,
-    /// Registered by the program, which keeps the host's copy.
+    /// True if the program registered the memory and owns the copy of the host.
     registered: bool,
 }
 
@@ -31,12 +32,13 @@ impl Shadow {
         self.same.len() as u64
     }
 
+    /// True if a device address is in this memory.
     fn holds(&self, address: u64) -> bool {
         (self.device..self.device + self.bytes()).contains(&address)
     }
 }
 
-/// Runs of pages in which the two differ, as places in both.
+/// Ranges of pages in which two copies differ.
 fn differences(one: &[u8], other: &[u8]) -> Vec<std::ops::Range<usize>> {
     let mut runs: Vec<std::ops::Range<usize>> = Vec::new();
     for (page, (a, b)) in one.chunks(PAGE).zip(other.chunks(PAGE)).enumerate() {
@@ -53,7 +55,7 @@ fn differences(one: &[u8], other: &[u8]) -> Vec<std::ops::Range<usize>> {
 }
 
 impl Context {
-    /// Gives the host memory at a device address.
+    /// Maps host memory at a device address, so that both sides can access it.
     pub(crate) fn share(&mut self, address: u64, bytes: u64) -> Cuda {
         if !self.host.map(address, bytes) {
             return Err(CudaError::MEMORY_ALLOCATION);
@@ -75,12 +77,12 @@ impl Context {
         Ok(())
     }
 
-    /// Forgets the host's side of a block.
+    /// Drops the host's copy of an allocation.
     pub(crate) fn unshare(&mut self, address: u64) {
         self.shadows.retain(|shadow| shadow.device != address);
     }
 
-    /// Lets kernels see memory of the host (`cudaHostRegister`).
+    /// Makes host memory accessible to kernels (`cudaHostRegister`).
     pub fn register_host(&mut self, host: u64, bytes: u64) -> Cuda {
         if host == 0 || bytes == 0 {
             return Err(CudaError::INVALID_VALUE);
@@ -99,7 +101,7 @@ impl Context {
         Ok(())
     }
 
-    /// No longer (`cudaHostUnregister`).
+    /// Ends the access of kernels to registered host memory (`cudaHostUnregister`).
     pub fn unregister_host(&mut self, host: u64) -> Cuda {
         let own = |shadow: &&Shadow| shadow.registered && shadow.host == host;
         let device = self.shadows.iter().find(own).map(|shadow| shadow.device);
@@ -107,14 +109,14 @@ impl Context {
         self.free(device, &[Kind::Device])
     }
 
-    /// Device address of registered memory.
+    /// Device address of registered host memory.
     pub(crate) fn registered(&self, host: u64) -> Option<u64> {
         let holds = |s: &&Shadow| s.registered && (s.host..s.host + s.bytes()).contains(&host);
         let shadow = self.shadows.iter().find(holds)?;
         Some(shadow.device + (host - shadow.host))
     }
 
-    /// Address for kernels of memory of the host (`cudaHostGetDevicePointer`).
+    /// Device address of host memory (`cudaHostGetDevicePointer`).
     pub fn device_pointer(&mut self, host: u64) -> Cuda<u64> {
         let address = match self.block(host) {
             Some((_, block)) if block.kind == Kind::Pinned => host,
@@ -126,7 +128,7 @@ impl Context {
         Ok(address)
     }
 
-    /// Before a launch: what the host changed goes to the device. `parameters` are the launch's.
+    /// Sends changes of the host to the device before a launch with the given parameters.
     pub(crate) fn send_shadows(&mut self, stream: u32, parameters: &[Vec<u8>]) -> Cuda {
         let mut pointers: Vec<u64> = Vec::new();
         for bytes in parameters {
@@ -142,7 +144,7 @@ impl Context {
             if !shadow.hidden && !pointers.iter().any(|pointer| shadow.holds(*pointer)) {
                 continue;
             }
-            // Once a kernel got it, its results come back.
+            // A kernel may change memory that it has received, so that its results are copied back.
             shadow.hidden = true;
             self.unsettled = true;
             self.send(at, stream)?;
@@ -150,6 +152,7 @@ impl Context {
         Ok(())
     }
 
+    /// Sends the changed pages of one block of memory to the device.
     fn send(&mut self, at: usize, stream: u32) -> Cuda {
         let (host, device) = (self.shadows[at].host, self.shadows[at].device);
         let now = self.host.read(host, self.shadows[at].bytes());
@@ -162,7 +165,7 @@ impl Context {
         Ok(())
     }
 
-    /// After a wait: what kernels changed comes to the host.
+    /// Copies changes of kernels to the host after a wait.
     pub(crate) fn settle(&mut self) -> Cuda {
         if !self.unsettled {
             return Ok(());

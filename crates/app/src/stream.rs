@@ -1,4 +1,5 @@
-//! Streams and events. The host takes no simulated time: events tell the time of what the GPU did.
+//! Streams and events. The host takes no simulated time, so that events measure only the time of
+//! the GPU.
 
 use crate::context::Context;
 use crate::error::{Cuda, CudaError};
@@ -9,55 +10,56 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use warploom_base::Cycle;
 use warploom_run::HostAction;
 
-/// The default stream, which is the one of the two that the caller wants.
+/// Handle of the default stream. The caller decides which of the two default streams it denotes.
 const DEFAULT: u64 = 0;
-/// `cudaStreamLegacy` and `cudaStreamPerThread`.
+/// Handles `cudaStreamLegacy` and `cudaStreamPerThread`.
 const LEGACY: u64 = 1;
 const PER_THREAD: u64 = 2;
-/// `cudaEventDisableTiming`.
+/// Flag `cudaEventDisableTiming` of an event.
 const DISABLE_TIMING: u32 = 2;
 
-/// A time that has not come.
+/// Cycle of an event that has not been reached.
 const NOT_YET: Cycle = Cycle::MAX;
 
-/// A stream.
+/// A stream of the program.
 pub(crate) struct Stream {
     number: u32,
     flags: u32,
     priority: i32,
-    /// Something was asked of it since the host waited last.
+    /// True if an operation was requested since the host last waited for the stream.
     pub busy: bool,
 }
 
 impl Stream {
-    /// The legacy default stream waits for it on a GPU: it is not `cudaStreamNonBlocking`.
+    /// True if the legacy default stream of a GPU waits for this stream, which is then not
+    /// `cudaStreamNonBlocking`.
     pub fn blocks(&self) -> bool {
         self.flags == 0
     }
 }
 
-/// An event.
+/// An event of the program.
 #[derive(Default)]
 pub(crate) struct Event {
     flags: u32,
     recorded: Option<Recorded>,
-    /// It was recorded last in a stream that captured: in which capture, behind which nodes.
+    /// Capture and nodes for which the event stands, if it was last recorded in a capturing stream.
     pub captured: Option<(u64, Vec<u64>)>,
 }
 
-/// How an event was recorded last.
+/// The last recording of an event.
 #[derive(Clone)]
 struct Recorded {
     mark: u64,
     stream: u64,
-    /// When the mark was reached, or [`NOT_YET`].
+    /// Cycle at which the mark was reached, or [`NOT_YET`].
     time: Arc<AtomicU64>,
-    /// What it comes behind.
+    /// Points in the order of streams that precede the event.
     known: Known,
 }
 
 impl Context {
-    /// Creates a stream.
+    /// Creates a stream and returns its handle.
     pub fn create_stream(&mut self, flags: u32, priority: i32) -> Cuda<u64> {
         if flags > 1 {
             return Err(CudaError::INVALID_VALUE);
@@ -73,7 +75,7 @@ impl Context {
         Ok(handle)
     }
 
-    /// Destroys one; what was asked of it is done all the same.
+    /// Destroys a stream. Operations that were requested before are still executed.
     pub fn destroy_stream(&mut self, handle: u64) -> Cuda {
         self.abandon_capture(handle);
         self.stream_attributes.remove(&handle);
@@ -81,8 +83,8 @@ impl Context {
         known.map(|_| ()).ok_or(CudaError::INVALID_RESOURCE_HANDLE)
     }
 
-    /// The stream that a handle stands for where it is asked for: `None` is the process's default
-    /// stream. A thread's own is made now if it has none.
+    /// Resolves a handle to a stream. `None` stands for the default stream of the process. The
+    /// default stream of a thread is created if necessary.
     pub(crate) fn meant(&mut self, handle: u64) -> Cuda<Option<u64>> {
         let own = self.caller.is_some_and(|caller| caller.own_stream);
         let caller = self.caller.map(|caller| caller.thread);
@@ -99,12 +101,12 @@ impl Context {
         Ok(Some(stream))
     }
 
-    /// The handle by which a stream is known however it is asked for.
+    /// Unique handle of a stream, whichever handle the caller used.
     pub(crate) fn stream_key(&mut self, handle: u64) -> Cuda<u64> {
         Ok(self.meant(handle)?.unwrap_or(LEGACY))
     }
 
-    /// The simulation's number of a stream.
+    /// Number of a stream in the simulation.
     pub(crate) fn stream(&mut self, handle: u64) -> Cuda<u32> {
         let Some(handle) = self.meant(handle)? else {
             return Ok(0);
@@ -115,7 +117,7 @@ impl Context {
             .ok_or(CudaError::INVALID_RESOURCE_HANDLE)
     }
 
-    /// The same, for something that is asked of it now.
+    /// Number of a stream in the simulation, which is marked as busy.
     pub(crate) fn busy_stream(&mut self, handle: u64) -> Cuda<u32> {
         let handle = self.meant(handle)?.unwrap_or(LEGACY);
         if let Some(stream) = self.streams.get_mut(&handle) {
@@ -124,7 +126,7 @@ impl Context {
         self.stream(handle)
     }
 
-    /// Flags and priority.
+    /// Flags and priority of a stream.
     pub fn stream_facts(&mut self, handle: u64) -> Cuda<(u32, i32)> {
         let Some(handle) = self.meant(handle)? else {
             return Ok((0, 0));
@@ -134,12 +136,13 @@ impl Context {
         facts.ok_or(CudaError::INVALID_RESOURCE_HANDLE)
     }
 
-    /// Waits for a stream, which must not capture.
+    /// Waits for a stream, which must not be capturing.
     pub fn synchronize_stream(&mut self, handle: u64) -> Cuda {
         self.forbid_if_capturing(handle)?;
         self.wait_for_stream(handle)
     }
 
+    /// Waits for a stream and records the resulting order.
     fn wait_for_stream(&mut self, handle: u64) -> Cuda {
         let handle = self.meant(handle)?.unwrap_or(LEGACY);
         match self.stream(handle)? {
@@ -159,9 +162,9 @@ impl Context {
         self.release_spares()
     }
 
-    /// Calls a function of the host when a stream has come to it. Simulated time stands still while
-    /// the host does nothing, so the host waits for it here. Returns whether the function is to be
-    /// called now: where the stream captures it becomes a node.
+    /// Calls a host function in the order of a stream. Simulated time does not advance while the
+    /// host is idle, so that the host waits for the stream here. Returns true if the caller must
+    /// call the function now, and false if the call was captured as a node.
     pub fn call_in_stream(&mut self, handle: u64, call: HostCall) -> Cuda<bool> {
         if let Some(stream) = self.capturing(handle)? {
             return self.capture(stream, Work::Call(call)).map(|()| false);
@@ -169,13 +172,14 @@ impl Context {
         self.wait_for_stream(handle).map(|()| true)
     }
 
-    /// Looks whether a stream may call back (`cudaStreamAddCallback`): it must not capture.
+    /// Checks whether a callback can be added to a stream (`cudaStreamAddCallback`), which must not
+    /// be capturing.
     pub fn may_call_back(&mut self, handle: u64) -> Cuda {
         self.stream_facts(handle)?;
         self.forbid_if_capturing(handle)
     }
 
-    /// Creates an event.
+    /// Creates an event and returns its handle.
     pub fn create_event(&mut self, flags: u32) -> Cuda<u64> {
         if flags > 7 {
             return Err(CudaError::INVALID_VALUE);
@@ -189,19 +193,20 @@ impl Context {
         Ok(handle)
     }
 
-    /// Destroys one.
+    /// Destroys an event (`cudaEventDestroy`).
     pub fn destroy_event(&mut self, handle: u64) -> Cuda {
         let known = self.events.remove(&handle);
         known.map(|_| ()).ok_or(CudaError::INVALID_RESOURCE_HANDLE)
     }
 
-    /// Records an event in a stream; `external` makes that a node where the stream captures.
+    /// Records an event in a stream. With `external`, a capturing stream records it as a node.
     pub fn record(&mut self, event: u64, stream: u64, external: bool) -> Cuda {
         self.known_event(event)?;
         if let Some(stream) = self.capturing(stream)? {
-            return match external {
-                true => self.capture(stream, Work::Record(event)),
-                false => self.capture_event(event, stream),
+            return if external {
+                self.capture(stream, Work::Record(event))
+            } else {
+                self.capture_event(event, stream)
             };
         }
         let stream = self.stream_key(stream)?;
@@ -209,12 +214,13 @@ impl Context {
         self.perform_record(event, number, stream)
     }
 
-    /// The event is one.
+    /// Checks that an event exists.
     pub(crate) fn known_event(&self, event: u64) -> Cuda {
         self.event(event).map(|_| ())
     }
 
-    /// Records an event in the order of a stream of the simulation, for the program `handle`.
+    /// Records an event in the order of a simulated stream. `handle` is the stream's handle in the
+    /// program.
     pub(crate) fn perform_record(&mut self, event: u64, number: u32, handle: u64) -> Cuda {
         let time = Arc::new(AtomicU64::new(NOT_YET));
         let kept = Arc::clone(&time);
@@ -237,13 +243,15 @@ impl Context {
         Ok(())
     }
 
+    /// Event with the given handle.
     pub(crate) fn event(&self, handle: u64) -> Cuda<&Event> {
         self.events
             .get(&handle)
             .ok_or(CudaError::INVALID_RESOURCE_HANDLE)
     }
 
-    /// Lets a stream wait for an event; `external` makes that a node where the stream captures.
+    /// Lets a stream wait for an event. With `external`, a capturing stream records the wait as a
+    /// node.
     pub fn wait_for_event(&mut self, stream: u64, event: u64, external: bool) -> Cuda {
         self.known_event(event)?;
         if external && let Some(stream) = self.capturing(stream)? {
@@ -261,7 +269,7 @@ impl Context {
         self.perform_wait(event, stream)
     }
 
-    /// Lets a stream of the simulation wait for an event.
+    /// Lets a simulated stream wait for an event.
     pub(crate) fn perform_wait(&mut self, event: u64, stream: u32) -> Cuda {
         let recorded = &self.event(event)?.recorded;
         match recorded.as_ref().map(|recorded| recorded.mark) {
@@ -270,7 +278,7 @@ impl Context {
         }
     }
 
-    /// Waits for an event; one that was never recorded is there at once.
+    /// Waits for an event. Returns at once if the event was never recorded.
     pub fn synchronize_event(&mut self, event: u64) -> Cuda {
         self.forbid_captured(event)?;
         let Some(Recorded { stream, .. }) = self.event(event)?.recorded.clone() else {
@@ -282,7 +290,7 @@ impl Context {
         self.wait_for_stream(stream)
     }
 
-    /// Milliseconds between two events.
+    /// Time between two events in milliseconds.
     pub fn elapsed(&mut self, start: u64, end: u64) -> Cuda<f32> {
         for event in [start, end] {
             if self.event(event)?.flags & DISABLE_TIMING != 0 {
@@ -297,6 +305,7 @@ impl Context {
         Ok((cycles / f64::from(self.spec.clocks.core_khz)) as f32)
     }
 
+    /// Cycle at which an event was reached.
     fn reached_at(&self, event: u64) -> Cuda<Cycle> {
         let recorded = self
             .event(event)?

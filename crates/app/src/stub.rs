@@ -1,28 +1,30 @@
-//! The libraries that the loader asks for: `libcudart.so.11.0`, `.12` and `.13`.
+//! Stub libraries with the names that the loader requests: `libcudart.so.11.0`, `.12` and `.13`.
 //!
-//! A program linked to NVIDIA's runtime needs a library of that name which defines the symbol
-//! version of the same name. Ours is one library, whose functions have no version; the loader takes
-//! such functions for any version asked for, but wants the name and the version's definition from a
-//! library of the right name (glibc, `elf/dl-version.c` and `do_lookup_x`). So each name is a small
-//! ELF file without code: its name, its version, and that it needs our library. The names that a
-//! process has loaded also tell which release's structures it uses.
+//! A program that is linked to NVIDIA's runtime needs a library of that name, which defines the
+//! symbol version of the same name. The functions of Warploom are in a single library and have no
+//! version. The loader accepts such functions for any requested version, but requires the name and
+//! the definition of the version from a library with the right name (glibc, `elf/dl-version.c` and
+//! `do_lookup_x`). Each name is therefore a small ELF file without code. It contains its name, its
+//! version and a reference to Warploom's library. The names that a process has loaded also show
+//! which release's structures it uses.
 
 use std::path::Path;
 
-/// File name of the library with the functions.
+/// File name of the library that contains the functions.
 pub const LIBRARY: &str = "libwarploom_cudart.so";
-/// Names that programs ask for.
+/// Library names that programs request.
 pub const NAMES: [&str; 3] = ["libcudart.so.11.0", "libcudart.so.12", "libcudart.so.13"];
 
 const HEADERS: usize = 64 + 3 * 56;
 const ALIGN: u64 = 0x1000;
 
-/// A string table and the places of its strings.
+/// A string table under construction.
 struct Strings {
     bytes: Vec<u8>,
 }
 
 impl Strings {
+    /// Appends a string and returns its offset.
     fn add(&mut self, text: &str) -> u64 {
         let at = self.bytes.len() as u64;
         self.bytes.extend(text.as_bytes());
@@ -31,7 +33,7 @@ impl Strings {
     }
 }
 
-/// The System V hash of a symbol version's name (ELF, "Hash Table").
+/// System V hash of the name of a symbol version (ELF, "Hash Table").
 fn hash(name: &str) -> u32 {
     name.bytes().fold(0, |hash: u32, byte| {
         let hash = (hash << 4).wrapping_add(byte.into());
@@ -40,7 +42,7 @@ fn hash(name: &str) -> u32 {
     })
 }
 
-/// A version's definition and its name (Linux Standard Base, "Symbol Versioning").
+/// Definition of a symbol version with its name (Linux Standard Base, "Symbol Versioning").
 fn definition(index: u16, base: bool, name: &str, name_at: u64, last: bool) -> Vec<u8> {
     let mut bytes = Vec::new();
     for half in [1, u16::from(base), index, 1] {
@@ -53,13 +55,13 @@ fn definition(index: u16, base: bool, name: &str, name_at: u64, last: bool) -> V
     bytes
 }
 
-/// The file of one name, for x86-64.
+/// Contents of the stub library with the given name, for x86-64.
 pub fn library(name: &str) -> Vec<u8> {
     let mut strings = Strings { bytes: vec![0] };
     let (soname, needed) = (strings.add(name), strings.add(LIBRARY));
     let path = strings.add("$ORIGIN:$ORIGIN/..");
-    // One segment: headers, an empty symbol, a hash table of no symbol (whose
-    // last zeros are the symbol's version, too), versions, strings, dynamic.
+    // One segment holds the headers, an empty symbol, a hash table without symbols (whose last
+    // zeros also serve as the symbol's version), the versions, the strings and the dynamic section.
     let symbols = HEADERS as u64;
     let hashes = symbols + 24;
     let versions = hashes + 16;
@@ -96,7 +98,8 @@ pub fn library(name: &str) -> Vec<u8> {
     file
 }
 
-/// ELF header and program headers: the segment, its dynamic part, a stack without code.
+/// ELF header and program headers: the segment, its dynamic section and a stack that is not
+/// executable.
 fn headers(size: u64, dynamic: (u64, u64)) -> Vec<u8> {
     let mut file = b"\x7fELF\x02\x01\x01".to_vec();
     file.resize(16, 0);
@@ -126,7 +129,8 @@ fn headers(size: u64, dynamic: (u64, u64)) -> Vec<u8> {
     file
 }
 
-/// A file that comes to its name when it is whole. Who may read the folder may read the file.
+/// Temporary file that is renamed when it is complete. It is readable by everybody who can read the
+/// folder.
 fn whole_file(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
@@ -137,10 +141,10 @@ fn whole_file(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
     builder.tempfile_in(folder)
 }
 
-/// Puts the files of all names into a folder, each whole or not at all.
+/// Writes the stub libraries of all names to a folder, each completely or not at all.
 ///
 /// # Errors
-/// When the folder cannot be written.
+/// Fails if the folder cannot be written.
 pub fn write_all(folder: &Path) -> std::io::Result<()> {
     for name in NAMES {
         let bytes = library(name);
@@ -163,7 +167,7 @@ mod tests {
 
     #[test]
     fn names_hash_as_the_loader_hashes_them() {
-        // The ABI's own example of the function gives these for names of the C library.
+        // The example in the ABI's description gives these hashes for names of the C library.
         assert_eq!(hash("GLIBC_2.2.5"), 0x0969_1a75);
         assert_eq!(hash("GLIBC_2.14"), 0x0696_9194);
     }

@@ -1,80 +1,78 @@
-//! Objects and references of textures and of surfaces, which are textures that nobody filters.
+//! Texture and surface objects and references. A surface is a texture that is not filtered.
 
 use crate::array::{Array, Channels, Extent};
 use crate::context::Context;
 use crate::error::{Cuda, CudaError};
 use crate::module::{Reference, Referred};
 
-use warploom_run::{AddressMode, ChannelKind, Detail, Texture};
+use warploom_run::{AddressMode, ChannelKind, MipmapSettings, Texture};
 
-/// How a texture is read (`cudaTextureDesc`, `textureReference`).
+/// Settings for reading a texture (`cudaTextureDesc`, `textureReference`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sampler {
-    /// `cudaTextureAddressMode` of x, y and z.
+    /// Addressing modes of x, y and z (`cudaTextureAddressMode`).
     pub address: [i32; 3],
-    /// Linear filtering.
+    /// True for linear filtering between texels.
     pub linear: bool,
-    /// Integers are read as floats from 0 to 1.
+    /// True if integers are read as floats from 0 to 1.
     pub normalized_read: bool,
-    /// Coordinates run from 0 to 1.
+    /// True if coordinates range from 0 to 1.
     pub normalized_coordinates: bool,
-    /// Colour outside where that is a border: floats by their bits, or integers where texels are
-    /// read as such.
+    /// Border colour: bits of floats, or integers if texels are read as integers.
     pub border: [u32; 4],
-    /// Two levels are mixed.
+    /// True if two mipmap levels are blended.
     pub mixes_levels: bool,
-    /// Added to the level of detail, its least and its largest, as floats by their bits.
+    /// Bias, minimum and maximum of the level of detail, as bits of floats.
     pub detail: [u32; 3],
-    /// What else was asked for and is told again, without a meaning here: anisotropy, and two
-    /// switches of filtering.
+    /// Settings that are stored but have no effect: anisotropy and two options of filtering.
     pub others: [u32; 3],
 }
 
-/// Another look at an array (`cudaResourceViewDesc`).
+/// Resource view of an array (`cudaResourceViewDesc`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct View {
-    /// What a texel is read as; the array's own if `None`.
+    /// Format of the texels. `None` stands for that of the array.
     pub channels: Option<Channels>,
-    /// Width, height and depth that it is said to have.
+    /// Width, height and depth that the view specifies.
     pub extent: Extent,
-    /// First and last level.
+    /// First and last mipmap level of the view.
     pub levels: [u32; 2],
-    /// First and last layer.
+    /// First and last layer of the view.
     pub layers: [u32; 2],
 }
 
-/// What a texture reads.
+/// Memory that a texture reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// An array, by its handle.
+    /// An array, given by its handle.
     Array(u64),
-    /// A mipmapped array, by its handle.
+    /// A mipmapped array, given by its handle.
     Mipmapped(u64),
-    /// Bytes in a row.
+    /// Linear memory with a single row of texels.
     Linear {
-        /// First texel.
+        /// Address of the first texel.
         address: u64,
-        /// What a texel is.
+        /// Format of a texel.
         channels: Channels,
-        /// Bytes.
+        /// Size of the memory in bytes.
         bytes: u64,
     },
-    /// Rows of pitched memory.
+    /// Pitched memory with several rows.
     Pitched {
-        /// First texel.
+        /// Address of the first texel.
         address: u64,
-        /// What a texel is.
+        /// Format of a texel.
         channels: Channels,
-        /// Texels of a row.
+        /// Number of texels in a row.
         width: u64,
-        /// Rows.
+        /// Number of rows of texels.
         height: u64,
-        /// Bytes from row to row.
+        /// Distance in bytes between consecutive rows.
         pitch: u64,
     },
 }
 
-/// How surfaces are read: texel by texel, as it is.
+/// Settings of surfaces: single texels without conversion.
 const PLAIN: Sampler = Sampler {
     address: [1; 3],
     linear: false,
@@ -86,7 +84,7 @@ const PLAIN: Sampler = Sampler {
     others: [0; 3],
 };
 
-/// A texture object.
+/// A texture object with its settings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bound {
     pub target: Target,
@@ -94,13 +92,13 @@ pub(crate) struct Bound {
     pub view: Option<View>,
 }
 
-/// Texels in one dimension that linear memory may have (CUDA C++ Programming Guide: 2^27, later
-/// 2^28).
+/// Maximum number of texels in linear memory (CUDA C++ Programming Guide: 2^27, later 2^28).
 const LINEAR_TEXELS: u64 = 1 << 28;
 
-/// `cudaChannelFormatKindFloat`
+/// Number of the channel kind `cudaChannelFormatKindFloat`.
 const FLOAT: i32 = 2;
 
+/// Addressing mode with the number that the runtime uses.
 fn address_mode(mode: i32) -> Cuda<AddressMode> {
     Ok(match mode {
         0 => AddressMode::Wrap,
@@ -111,6 +109,7 @@ fn address_mode(mode: i32) -> Cuda<AddressMode> {
     })
 }
 
+/// Representation of the channels for the simulator.
 fn kind(channels: &Channels, normalized: bool) -> ChannelKind {
     match (channels.kind, normalized) {
         (0, false) => ChannelKind::Signed,
@@ -121,17 +120,18 @@ fn kind(channels: &Channels, normalized: bool) -> ChannelKind {
     }
 }
 
-/// How levels are chosen.
-fn detail(sampler: &Sampler) -> Detail {
-    let [bias, least, most] = sampler.detail.map(f32::from_bits);
-    Detail {
+/// Settings for the choice of mipmap levels.
+fn detail(sampler: &Sampler) -> MipmapSettings {
+    let [bias, min_level, max_level] = sampler.detail.map(f32::from_bits);
+    MipmapSettings {
         linear: sampler.mixes_levels,
         bias,
-        least,
-        most,
+        min_level,
+        max_level,
     }
 }
 
+/// Texture with the given format and settings, without position and extent.
 fn sampled(channels: Channels, sampler: &Sampler) -> Cuda<Texture> {
     let (count, bits) = channels.format()?;
     let [x, y, z] = sampler.address.map(address_mode);
@@ -158,11 +158,13 @@ fn sampled(channels: Channels, sampler: &Sampler) -> Cuda<Texture> {
     })
 }
 
+/// Texture that reads an array.
 fn of_array(array: &Array, sampler: &Sampler) -> Cuda<Texture> {
     let texel = |extent: u64| u32::try_from(extent.max(1)).map_err(|_| CudaError::INVALID_VALUE);
-    let (depth, layers) = match array.is_layered() {
-        true => (1, texel(array.extent.depth)?),
-        false => (texel(array.extent.depth)?, 1),
+    let (depth, layers) = if array.is_layered() {
+        (1, texel(array.extent.depth)?)
+    } else {
+        (texel(array.extent.depth)?, 1)
     };
     Ok(Texture {
         base: array.address,
@@ -176,7 +178,7 @@ fn of_array(array: &Array, sampler: &Sampler) -> Cuda<Texture> {
 }
 
 impl View {
-    /// The array as it is looked at.
+    /// Part of an array that the view selects, with the view's format.
     fn of(&self, array: &Array) -> Cuda<Array> {
         let channels = self.channels.unwrap_or(array.channels);
         if channels.format()? != array.channels.format()? {
@@ -201,22 +203,23 @@ impl View {
         })
     }
 
-    /// Width and height must be those of the largest level that is looked at.
+    /// Checks that width and height are those of the largest level that the view selects.
     fn fits(&self, array: &Array) -> Cuda {
         let same = |said: u64, own: u64| said == own.max(1) || said == own;
         let (said, own) = (self.extent, array.extent);
-        match same(said.width, own.width) && same(said.height, own.height) {
-            true => Ok(()),
-            false => Err(CudaError::INVALID_VALUE),
+        if same(said.width, own.width) && same(said.height, own.height) {
+            Ok(())
+        } else {
+            Err(CudaError::INVALID_VALUE)
         }
     }
 }
 
-/// What a texture object is made of: levels, the largest first.
+/// Levels of a texture object, the largest first.
 type Levels = Vec<Texture>;
 
 impl Context {
-    /// The textures of an array's levels, or the one of something else.
+    /// Textures for the levels of an array, or a single one for other memory.
     fn levels(&self, target: Target, sampler: &Sampler, view: Option<&View>) -> Cuda<Levels> {
         let arrays = match target {
             Target::Array(handle) => vec![handle],
@@ -242,6 +245,7 @@ impl Context {
         all.collect()
     }
 
+    /// Texture that reads memory without levels.
     fn texture(&self, target: Target, sampler: &Sampler) -> Cuda<Texture> {
         match target {
             Target::Array(handle) => of_array(&self.array(handle)?, sampler),
@@ -283,7 +287,7 @@ impl Context {
         }
     }
 
-    /// Makes a texture object, of an array also by way of a view.
+    /// Creates a texture object and returns its handle. An array may be read through a view.
     pub fn create_texture(
         &mut self,
         target: Target,
@@ -291,7 +295,7 @@ impl Context {
         view: Option<View>,
     ) -> Cuda<u64> {
         let levels = self.levels(target, sampler, view.as_ref())?;
-        // Coordinates of other levels are the same only where they are normalized.
+        // Coordinates are independent of the level only if they are normalized.
         let is_mipmapped = matches!(target, Target::Mipmapped(_));
         if is_mipmapped && !sampler.normalized_coordinates {
             return Err(CudaError::INVALID_VALUE);
@@ -316,13 +320,12 @@ impl Context {
         Ok(handle)
     }
 
-    /// Makes a surface object: the array's texels, without a way to read between them. Any array
-    /// can be one here.
+    /// Creates a surface object, which accesses single texels of an array. Every array can be used.
     pub fn create_surface(&mut self, array: u64) -> Cuda<u64> {
         self.create_texture(Target::Array(array), &PLAIN, None)
     }
 
-    /// Forgets one.
+    /// Destroys a texture or surface object.
     pub fn destroy_texture(&mut self, handle: u64) -> Cuda {
         if handle == 0 {
             return Ok(());
@@ -331,7 +334,7 @@ impl Context {
         known.map(|_| ()).ok_or(CudaError::INVALID_VALUE)
     }
 
-    /// What a texture or surface object reads.
+    /// Memory that a texture or surface object reads.
     pub fn texture_target(&self, handle: u64) -> Cuda<Target> {
         let bound = self.texture_objects.get(&handle);
         bound
@@ -339,7 +342,7 @@ impl Context {
             .ok_or(CudaError::INVALID_VALUE)
     }
 
-    /// How a texture object is read.
+    /// Settings of a texture object.
     pub fn texture_sampler(&self, handle: u64) -> Cuda<Sampler> {
         let bound = self.texture_objects.get(&handle);
         bound
@@ -347,16 +350,16 @@ impl Context {
             .ok_or(CudaError::INVALID_VALUE)
     }
 
-    /// The view by way of which a texture object reads its array.
+    /// View through which a texture object reads its array.
     pub fn texture_view(&self, handle: u64) -> Cuda<View> {
         let bound = self.texture_objects.get(&handle);
         let view = bound.and_then(|bound| bound.view);
         view.ok_or(CudaError::INVALID_VALUE)
     }
 
-    /// Binds a texture reference, which the host knows under an address. The sampler's reading of
-    /// integers comes from the reference's declaration. Gives bytes between the address asked for
-    /// and where the texture begins: none, for any address can begin one here.
+    /// Binds a texture reference, given by its address in the host program. The declaration of the
+    /// reference decides whether integers are read as floats. Returns the offset in bytes of the
+    /// texture from the requested address, which is always 0 here.
     pub fn bind_texture(&mut self, reference: u64, target: Target, sampler: Sampler) -> Cuda<u64> {
         let own = self.references.get(&reference).cloned();
         let own = own.ok_or(CudaError::INVALID_TEXTURE)?;
@@ -379,14 +382,15 @@ impl Context {
         self.bind(own, Target::Array(array), &PLAIN)
     }
 
+    /// Binds a texture or surface reference to memory.
     fn bind(&mut self, own: Reference, target: Target, sampler: &Sampler) -> Cuda {
         let texture = self.texture(target, sampler)?;
         let module = self.load(own.module)?;
         let name = own.name.clone();
-        // Launches before it see what was bound before.
+        // Earlier launches use the earlier binding.
         self.synchronize()?;
         let bound = self.with(move |device| device.bind_texture(module, &name, texture))?;
-        // A reference that no kernel uses is not in the PTX.
+        // A reference that no kernel uses does not occur in the PTX.
         if bound.is_err() {
             let what = match own.referred {
                 Referred::Texture(_) => "texture",
@@ -398,8 +402,8 @@ impl Context {
         Ok(())
     }
 
-    /// Unbinds one. What kernels read by it before it is bound again, CUDA does not say; here it is
-    /// what they read before.
+    /// Unbinds a texture reference. CUDA does not specify the data that kernels read until the next
+    /// binding. Here they read the previous data.
     pub fn unbind_texture(&self, reference: u64) -> Cuda {
         let own = self.references.get(&reference);
         match own.map(|own| own.referred) {

@@ -1,4 +1,4 @@
-//! What can be asked of a stream, and what nodes of graphs do.
+//! Operations of streams and of graph nodes.
 
 use crate::context::Context;
 use crate::copy::{Box3, Direction, End};
@@ -8,34 +8,34 @@ use crate::fill::Fill;
 use crate::function::LaunchRequest;
 use warploom_run::HostAction;
 
-/// A function of the host with what it is given, both by their addresses.
+/// Call of a host function with its argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostCall {
     /// Address of the host function.
     pub function: u64,
-    /// Argument that the function is given.
+    /// Argument that is passed to the function.
     pub data: u64,
 }
 
-/// A copy of a box of bytes.
+/// Copy of a box of bytes between two places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CopyWork {
-    /// Place to which is copied.
+    /// Destination of the copy.
     pub to: End,
-    /// Place from which is copied.
+    /// Source of the copy.
     pub from: End,
-    /// Extent of what is copied.
+    /// Extent of the copied box.
     pub extent: Box3,
-    /// Which sides the ends must be on.
+    /// Sides on which source and destination must be.
     pub direction: Direction,
-    /// As the program described it, if it did so by `cudaMemcpy3DParms`.
+    /// Description by `cudaMemcpy3DParms`, if the program used one.
     pub described: Option<Copy3>,
 }
 
-/// What can be asked of a stream, and what nodes of graphs do.
+/// An operation of a stream or of a graph node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Work {
-    /// Launches a kernel.
+    /// Launches a kernel function.
     Launch(LaunchRequest),
     /// Copies memory or arrays.
     Copy(CopyWork),
@@ -43,23 +43,23 @@ pub enum Work {
     Fill(Fill),
     /// Calls a function of the host.
     Call(HostCall),
-    /// Does what a graph does, by its handle; of graphs alone.
+    /// Executes another graph, given by its handle. Occurs only in graphs.
     Graph(u64),
-    /// Does nothing but keep the order.
+    /// Does nothing except keep the order of its neighbours.
     Nothing,
-    /// Waits for an event.
+    /// Waits for an event, given by its handle.
     Wait(u64),
-    /// Records an event.
+    /// Records an event, given by its handle.
     Record(u64),
-    /// Begins the use of memory, by its address and bytes. It is there from the time on when the
-    /// node was made, and stays.
+    /// Begins the use of an allocation, given by address and size in bytes. The memory exists from
+    /// the creation of the node on.
     Allocate(u64, u64),
-    /// Ends the use of memory, by its address.
+    /// Ends the use of an allocation, given by its address.
     Free(u64),
 }
 
 impl Work {
-    /// The number of its kind (`cudaGraphNodeType`).
+    /// Number of the operation's kind (`cudaGraphNodeType`).
     pub fn kind(&self) -> i32 {
         match self {
             Self::Launch(_) => 0,
@@ -75,14 +75,14 @@ impl Work {
         }
     }
 
-    /// It waits for the host.
+    /// True if the operation waits for the host.
     pub(crate) fn calls(&self) -> bool {
         matches!(self, Self::Call(_))
     }
 }
 
 impl Context {
-    /// Looks whether the work can be done.
+    /// Checks whether an operation can be executed.
     pub(crate) fn check_work(&mut self, work: &Work) -> Cuda {
         match work {
             Work::Launch(request) => self.check_launch(request),
@@ -94,8 +94,8 @@ impl Context {
         }
     }
 
-    /// Does work in the order of a stream of the simulation, `stream`, which is `handle` for the
-    /// program. Functions of the host are their caller's.
+    /// Executes an operation in the order of the simulated stream `stream`, whose handle in the
+    /// program is `handle`. Host functions are left to the caller.
     pub(crate) fn perform(&mut self, work: &Work, stream: u32, handle: u64) -> Cuda {
         match work {
             Work::Launch(request) => self.perform_launch(request.clone(), stream),

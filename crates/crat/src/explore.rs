@@ -1,4 +1,4 @@
-//! The points worth considering, what allocating for each costs, and the one that scores best.
+//! The candidate points of the design space, their costs, and the choice of the best one.
 
 use crate::kernel::{Kernel, Refusal};
 use serde::Serialize;
@@ -8,31 +8,32 @@ use warploom_regalloc::space::{
 };
 use warploom_regalloc::{Options, Report, SharedSpills, Typing};
 
-/// Where spilled values may go.
+/// The memory that spilled values may use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Spill {
-    /// Local memory alone (CRAT-local).
+    /// Spilled values use local memory alone (CRAT-local).
     Local,
-    /// Shared memory as far as there is room at the point's TLP, or so many bytes of a block, if
-    /// they are fewer.
+    /// Spilled values may use the shared memory that is free at the point's number of blocks. The
+    /// value, if any, is an additional limit in bytes per block.
     Shared(Option<u32>),
 }
 
-/// What is searched for.
+/// The parameters of an exploration of the design space.
 #[derive(Clone, Copy, Debug)]
 pub struct Search {
-    /// Points of more blocks on an SM are left out; none: as many as fit.
+    /// An upper bound of the number of blocks per SM. With `None` the bound is the number of blocks
+    /// that fit.
     pub opt_tlp: Option<u32>,
-    /// Where spilled values may go.
+    /// The memory that spilled values may use.
     pub spill: Spill,
-    /// How finely registers are told apart.
+    /// The rule by which types of the same width share registers.
     pub typing: Typing,
-    /// What accesses of spilled values cost.
+    /// The costs of accesses to spilled values, in cycles.
     pub costs: Costs,
 }
 
 impl Search {
-    /// Options for one point of the space.
+    /// Returns the allocator options for one point of the design space on the given GPU.
     pub fn options(&self, kernel: &Kernel, point: Point, gpu: &GpuSpec) -> Options {
         let shared = match self.spill {
             Spill::Local => None,
@@ -53,7 +54,7 @@ impl Search {
         }
     }
 
-    /// Options without a limit.
+    /// Returns the allocator options without a limit of registers.
     pub fn unlimited(&self) -> Options {
         Options {
             typing: self.typing,
@@ -62,38 +63,39 @@ impl Search {
     }
 }
 
-/// Accesses of spilled values that stand in the code.
+/// The numbers of instructions that an allocation adds, counted once each in the code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub struct Spills {
-    /// In local memory.
+    /// Accesses to spilled values in local memory.
     pub local: u64,
-    /// In shared memory.
+    /// Accesses to spilled values in shared memory.
     pub shared: u64,
-    /// Addresses, and values made again.
+    /// Address computations, and instructions that recompute values.
     pub others: u64,
 }
 
-/// A point that was considered, and what allocating for it costs.
+/// A point of the design space with the costs of its allocation.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Candidate {
-    /// Registers per thread.
+    /// The number of registers per thread.
     pub registers: u32,
-    /// Blocks on an SM.
+    /// The number of resident blocks per SM.
     pub tlp: u32,
-    /// What it spills.
+    /// The instructions that the allocation adds.
     pub spills: Spills,
-    /// TLP_gain * (Base + Spill_cost), weighted by loops.
+    /// The score TLP_gain * (Base + Spill_cost), weighted by loop depth. The smallest score is the
+    /// best.
     pub tpsc: f64,
-    /// TLP_gain * Spill_cost, as the paper has it.
+    /// The score TLP_gain * Spill_cost, as printed in CRAT, without loop weights.
     pub tpsc_literal: f64,
-    /// TLP_gain (section 6).
+    /// The TLP gain of the point (CRAT, section 6).
     pub tlp_gain: f64,
-    /// Spill_cost, weighted by loops.
+    /// The spill cost in cycles, weighted by loop depth.
     pub spill_cost: f64,
 }
 
 impl Candidate {
-    /// The point.
+    /// Returns the point of the design space.
     pub fn point(&self) -> Point {
         Point {
             registers: self.registers,
@@ -102,27 +104,29 @@ impl Candidate {
     }
 }
 
-/// The design space of a kernel on a machine.
+/// The explored design space of a kernel on a GPU.
 #[derive(Clone, Debug)]
 pub struct Exploration {
-    /// Registers that spare all spills: MaxReg.
+    /// The lowest number of registers per thread that requires no spills (MaxReg).
     pub max_reg: u32,
-    /// Fewer registers would not let more threads on an SM (section 4.1).
+    /// The number of registers per thread below which no more threads fit on an SM (CRAT, section
+    /// 4.1).
     pub min_reg: u32,
-    /// Blocks that fit an SM with the fewest registers considered.
+    /// The number of blocks that fit on an SM with the fewest registers considered.
     pub max_tlp: u32,
-    /// The bound on blocks that was searched under.
+    /// The upper bound of the number of blocks that the exploration used.
     pub opt_tlp: u32,
-    /// The rightmost points of the stairs, in order of registers.
+    /// The rightmost points of the staircase, in order of registers.
     pub candidates: Vec<Candidate>,
-    /// The one that scores best.
+    /// The point with the best score.
     pub best: Point,
 }
 
-/// Looks at the design space.
+/// Explores the design space of a kernel on a GPU.
 ///
 /// # Errors
-/// What the allocator refuses; a block that does not fit.
+/// Returns [`Refusal::Program`] if the allocator rejects the kernel, and [`Refusal::NoRoom`] if no
+/// block fits on an SM.
 pub fn explore(kernel: &Kernel, gpu: &GpuSpec, search: &Search) -> Result<Exploration, Refusal> {
     let sm = &gpu.sm;
     let unlimited = search.unlimited();
@@ -155,6 +159,7 @@ pub fn explore(kernel: &Kernel, gpu: &GpuSpec, search: &Search) -> Result<Explor
     })
 }
 
+/// Allocates registers for one point and computes its costs.
 fn candidate(
     kernel: &Kernel,
     gpu: &GpuSpec,
@@ -184,7 +189,7 @@ fn spills(report: &Report) -> Spills {
     }
 }
 
-/// Instructions of the program itself, weighted by loops.
+/// Returns the number of original instructions that remain, weighted by loop depth.
 fn base(report: &Report) -> f64 {
     report.kept.weighted as f64
 }
@@ -195,7 +200,7 @@ mod tests {
     use warploom_config::preset;
     use warploom_diag::Source;
 
-    /// A kernel that keeps `live` values over a loop and then uses them all.
+    /// Returns a kernel that keeps `live` values across a loop and then uses all of them.
     fn kernel(live: usize, threads: u32) -> Kernel {
         let mut text = ".version 7.0\n.target sm_20\n.address_size 64\n\
             .visible .entry k(.param .u64 out) {\n\
@@ -239,7 +244,8 @@ mod tests {
         let points: [Vec<_>; 2] = [points(&all), points(&of(Some(3)))];
         let most = all.max_reg;
         assert!((43..=63).contains(&most), "{most}");
-        // 32,768 registers are 128 for each of 256 threads: 6, 5, 4, 3 and 2 blocks.
+        // The SM's 32768 registers are 128 for each of 256 threads, which admit 6, 5, 4, 3 and 2
+        // blocks.
         assert_eq!(points[0], [(21, 6), (25, 5), (32, 4), (42, 3), (most, 2)]);
         assert_eq!(points[1], [(42, 3), (most, 2)]);
         assert_eq!((all.min_reg, all.max_tlp, all.opt_tlp), (21, 6, 6));
@@ -257,7 +263,8 @@ mod tests {
             counts[0].is_sorted_by(|a, b| a >= b) && counts[0][4] == 0,
             "{counts:?}"
         );
-        // At 42 registers few values are spilled: 16 KB for each of three blocks hold them.
+        // At 42 registers few values are spilled, and the 16 KiB of each of three blocks suffice
+        // for them.
         assert!(counts[0][3] > 0 && counts[1][3] == 0, "{counts:?}");
         assert_eq!(of(Spill::Shared(Some(0))).candidates, local.candidates);
     }

@@ -1,9 +1,9 @@
-//! The best number of blocks by static analysis (section 4.1, Fig. 10): the kernel's code is cut
-//! into computation and memory segments, which warps of several blocks then play against each
-//! other.
+//! A static estimate of the best number of blocks per SM (CRAT, section 4.1, Fig. 10). The code is
+//! divided into segments of computation and memory access, which the warps of several blocks then
+//! execute.
 //!
-//! What the code does not say has to be given or assumed: the share of loads that hit, which the
-//! paper measures for each application, and how often loops run.
+//! Two properties do not follow from the code. The share of loads that hit in the cache must be
+//! supplied, as CRAT measures it for each application. The number of loop iterations is assumed.
 
 use crate::kernel::Kernel;
 use warploom_config::{GpuSpec, OpTiming, TypeTiming, UnitSpecs};
@@ -11,21 +11,23 @@ use warploom_ptx::ast::Instruction;
 use warploom_ptx::tokens::{Modifier, Opcode};
 use warploom_regalloc::tlp::{Machine, opt_tlp, segments};
 
-/// Times that a loop runs, as costs of spills assume it.
+/// The assumed number of iterations of a loop, which is the same as for the costs of spills.
 const TRIPS: u32 = 10;
-/// Bytes that a miss brings.
+/// The size in bytes of a cache line, which one miss transfers.
 const LINE_BYTES: f64 = 128.0;
 
-/// What is assumed of the memory.
+/// The assumed behaviour of the cache.
 #[derive(Clone, Copy, Debug)]
 pub struct Guess {
-    /// Share of loads that hit L1D, 0 to 1.
+    /// The share of loads that hit in the L1 data cache, from 0 to 1.
     pub hit_ratio: f64,
-    /// Blocks for which that holds; with more, the cache's lines are divided among them.
+    /// The number of blocks per SM for which the share holds. With more blocks, the cache is
+    /// divided among them.
     pub at_tlp: u32,
 }
 
-/// How many of `max_tlp` blocks had a turn when the first of them is done.
+/// Estimates how many blocks, out of `max_tlp`, an SM needs: the number of blocks that were
+/// scheduled until the first one finishes.
 pub fn guess_tlp(kernel: &Kernel, gpu: &GpuSpec, max_tlp: u32, guess: &Guess) -> u32 {
     let Some(function) = kernel.function() else {
         return max_tlp;
@@ -51,7 +53,7 @@ pub fn guess_tlp(kernel: &Kernel, gpu: &GpuSpec, max_tlp: u32, guess: &Guess) ->
     opt_tlp(&segments, warps, max_tlp, &machine)
 }
 
-/// Latency and interval of an instruction's unit, by operation and type
+/// Returns latency and issue interval of an instruction, which depend on its operation and type
 /// (docs/model/sm.md, Instruction classes).
 fn timing(inst: &Instruction, units: &UnitSpecs) -> OpTiming {
     const SIMPLE: OpTiming = OpTiming {
@@ -105,8 +107,8 @@ mod tests {
         Kernel::new(module, &source, "k", [64, 1, 1]).unwrap()
     }
 
-    /// The more is computed before a load, the fewer blocks fill the wait; the more hits, the fewer
-    /// too; never more than fit.
+    /// More computation before a load, and more hits, must reduce the estimate, which never exceeds
+    /// the number of blocks that fit.
     #[test]
     fn computation_and_hits_need_fewer_blocks() {
         let gpu = preset("fermi-crat").unwrap();
@@ -123,7 +125,7 @@ mod tests {
         assert!(tlp(10, 1.0) < tlp(10, 0.0));
     }
 
-    /// A ratio measured with one block is a half of it with two: their lines share the cache.
+    /// A hit ratio for one block must halve with two blocks, because they share the cache.
     #[test]
     fn a_crowd_hits_less() {
         let gpu = preset("fermi-crat").unwrap();

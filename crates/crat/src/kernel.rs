@@ -1,27 +1,27 @@
-//! A kernel on its way through the allocator.
+//! A kernel with the block size with which it is launched.
 
 use warploom_config::{BlockNeeds, GpuSpec};
 use warploom_diag::{Diagnostics, Source};
 use warploom_ptx::ast::{Function, Item, Module};
 use warploom_regalloc::{Allocation, Options, allocate_kernel, fewest_registers, max_registers};
 
-/// Why nothing can be chosen or allocated.
+/// The reason for which a kernel cannot be allocated or no point can be chosen.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
-    /// The program or the limit, with their places.
+    /// The program has errors or the limit of registers is too low.
     #[error("{}", .0.iter().map(|d| d.message.as_str()).collect::<Vec<_>>().join("; "))]
     Program(Diagnostics),
-    /// The block is too large for the machine.
+    /// A thread block does not fit on the GPU.
     #[error(
         "not one block of {threads} threads fits an SM of `{gpu}` with {registers} registers a \
          thread; use smaller blocks or another --gpu"
     )]
     NoRoom {
-        /// Threads of a block.
+        /// The number of threads of a block.
         threads: u32,
-        /// The fewest registers that are worth considering.
+        /// The lowest number of registers per thread that was considered.
         registers: u32,
-        /// The machine.
+        /// The name of the GPU.
         gpu: String,
     },
 }
@@ -32,33 +32,33 @@ impl From<Diagnostics> for Refusal {
     }
 }
 
-/// A kernel of a module, and the block that it is launched with.
+/// A kernel of a module, with the block size with which it is launched.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// The module.
+    /// The module that contains the kernel.
     pub module: Module,
-    /// Name of the `.entry`.
+    /// The name of the `.entry` function.
     pub name: String,
-    /// Threads of a block.
+    /// The size of a thread block, in threads along x, y and z.
     pub block: [u32; 3],
-    /// Shared memory of a block without spilled values, in bytes.
+    /// The shared memory of a block in bytes, without spilled values.
     pub shared_bytes: u32,
-    /// Registers that a compiler such as `ptxas` would take: an estimate.
+    /// An estimate of the registers per thread that a compiler such as `ptxas` would use.
     pub default_registers: u32,
 }
 
 impl Kernel {
-    /// A kernel of a module that was read from `source`, without dynamic shared memory.
+    /// Describes a kernel of a module that was parsed from `source`, without dynamic shared memory.
     ///
     /// # Errors
-    /// Instructions that cannot be executed, with their places.
+    /// Returns diagnostics for instructions of the kernel that cannot be executed.
     pub fn new(
         module: Module,
         source: &Source,
         name: &str,
         block: [u32; 3],
     ) -> Result<Self, Refusal> {
-        let lowered = warploom_ir::lower(&module, source)?;
+        let lowered = warploom_lower::lower(&module, source)?;
         let mut refused = lowered.refused.into_iter();
         if let Some((_, why)) = refused.find(|(refused, _)| refused == name) {
             return Err(Refusal::Program(why));
@@ -74,56 +74,58 @@ impl Kernel {
         })
     }
 
-    /// Threads of a block.
+    /// Returns the number of threads of a block.
     pub fn threads(&self) -> u32 {
         self.block.iter().product()
     }
 
-    /// MaxReg: the registers that spare all spills.
+    /// Returns the lowest number of registers per thread that requires no spills (MaxReg).
     ///
     /// # Errors
-    /// As [`max_registers`].
+    /// Returns the errors of [`max_registers`].
     pub fn max_registers(&self, options: &Options) -> Result<u32, Refusal> {
         Ok(max_registers(&self.module, &self.name, options)?)
     }
 
-    /// The fewest registers, from `least` on, with which it can be allocated.
+    /// Returns the lowest number of registers per thread, at least `least`, with which the kernel
+    /// can be allocated.
     ///
     /// # Errors
-    /// As [`fewest_registers`].
+    /// Returns the errors of [`fewest_registers`].
     pub fn fewest_registers(&self, options: &Options, least: u32) -> Result<u32, Refusal> {
         Ok(fewest_registers(&self.module, &self.name, options, least)?)
     }
 
-    /// Allocates it.
+    /// Allocates the registers of the kernel.
     ///
     /// # Errors
-    /// As [`allocate_kernel`].
+    /// Returns the errors of [`allocate_kernel`].
     pub fn allocate(&self, options: &Options) -> Result<Allocation, Refusal> {
         Ok(allocate_kernel(&self.module, &self.name, options)?)
     }
 
-    /// Blocks that fit an SM with so many registers a thread.
+    /// Returns the number of blocks that fit on an SM with the given number of registers per
+    /// thread.
     pub fn blocks_per_sm(&self, registers: u32, gpu: &GpuSpec) -> u32 {
         let needs = BlockNeeds::new(self.threads(), registers, self.shared_bytes, &gpu.sm);
         needs.blocks_per_sm(u64::MAX, &gpu.sm, &gpu.gpu).0
     }
 
-    /// Shared memory that each of `tlp` blocks may use beyond its own without there being fewer
-    /// (section 5.3).
+    /// Returns the shared memory in bytes that each of `tlp` blocks may use in addition to its own
+    /// without reducing the number of blocks (CRAT, section 5.3).
     pub fn spare_shared(&self, tlp: u32, gpu: &GpuSpec) -> u32 {
         let each = gpu.sm.shared_bytes / tlp.max(1);
         let most = each.min(gpu.sm.max_shared_bytes_per_block);
         most.saturating_sub(self.shared_bytes)
     }
 
-    /// Share of an SM's registers that `tlp` blocks hold.
+    /// Returns the share of an SM's registers that `tlp` blocks occupy, from 0 to 1.
     pub fn register_share(&self, registers: u32, tlp: u32, gpu: &GpuSpec) -> f64 {
         let needs = BlockNeeds::new(self.threads(), registers, self.shared_bytes, &gpu.sm);
         f64::from(needs.registers * tlp) / f64::from(gpu.sm.registers)
     }
 
-    /// Its text in the module.
+    /// Returns the kernel's function in the module.
     pub(crate) fn function(&self) -> Option<&Function> {
         let mut functions = self.module.items.iter().filter_map(|item| match item {
             Item::Function(function) => Some(function),

@@ -1,14 +1,14 @@
-//! CRAT (Xie et al., MICRO 2015): which point of registers per thread and blocks on an SM
-//! a kernel is allocated for, and the module that comes of it.
+//! The CRAT method (Xie et al., MICRO 2015): coordinated allocation of registers and thread-level
+//! parallelism for a kernel.
 //!
-//! A [`Kernel`] on a machine spans a design space: with more registers fewer blocks fit.
-//! [`explore()`] keeps the rightmost point of every stair, allocates for each and scores it
-//! (sections 4 to 6). The best number of blocks comes from profiling, which is the caller's, or
-//! from [`guess_tlp`], which plays the code's segments against each other (section 4.1). What an
-//! access of a spilled value costs is measured on the machine, by whoever calls.
+//! A [`Kernel`] on a GPU defines a design space, because fewer blocks fit on an SM when each thread
+//! uses more registers. [`explore()`] keeps the rightmost point of each step of the staircase,
+//! allocates registers for each point and scores the result (sections 4 to 6 of CRAT). The best
+//! number of blocks is determined either by the caller through profiling or by [`guess_tlp`], a
+//! static estimate (section 4.1). The caller also measures the cost of accessing a spilled value on
+//! the simulated GPU.
 //!
-//! Nothing here simulates, and nothing here knows a workload: pure functions of PTX and of a
-//! machine's specification.
+//! All functions depend only on PTX and on a GPU specification; they run no simulation.
 
 mod explore;
 mod guess;

@@ -1,4 +1,4 @@
-//! Arrays and channel formats.
+//! Arrays, mipmapped arrays and channel formats.
 
 use crate::ffi::{get, put, put_if};
 use crate::types::{CChannels, CExtent};

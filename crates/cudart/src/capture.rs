@@ -1,12 +1,13 @@
-//! Stream capture.
+//! Capture of streams into graphs.
 
 use crate::ffi::{get, list, put, put_if};
 use crate::process::abi;
 use warploom_app::{Abi, CaptureMode, CaptureStatus, Context, Cuda};
 
-/// `cudaStreamSetCaptureDependencies`
+/// Flag `cudaStreamSetCaptureDependencies` of an update.
 const ONLY_THESE: u32 = 1;
 
+/// Number that the runtime uses for a status.
 fn number(status: CaptureStatus) -> i32 {
     match status {
         CaptureStatus::None => 0,
@@ -15,7 +16,7 @@ fn number(status: CaptureStatus) -> i32 {
     }
 }
 
-/// Where what is known of a capture goes.
+/// Output arguments of the queries for a stream's capture.
 struct Told {
     status: *mut i32,
     id: *mut u64,
@@ -25,20 +26,20 @@ struct Told {
     count: *mut usize,
 }
 
-/// Tells what is known of a stream's capture.
+/// Writes the description of a stream's capture.
 ///
 /// # Safety
-/// All are null or places for what they are named after.
+/// All pointers are null or valid for writes of their type.
 unsafe fn tell(context: &mut Context, stream: u64, to: Told) -> Cuda {
     let (status, facts) = context.capture_status(stream)?;
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     unsafe {
         put(to.status, number(status))?;
         if status == CaptureStatus::Active {
             put_if(to.id, facts.id);
             put_if(to.graph, facts.graph);
             put_if(to.nodes, facts.nodes);
-            // Edges have no data: all are of the one kind.
+            // Edges carry no data, since all are of one kind.
             put_if(to.edges, 0);
             put_if(to.count, facts.count);
         }
@@ -46,17 +47,17 @@ unsafe fn tell(context: &mut Context, stream: u64, to: Told) -> Cuda {
     Ok(())
 }
 
-/// Changes what comes before the next node.
+/// Changes the nodes on which the next operation of a stream depends.
 ///
 /// # Safety
-/// `nodes` holds as many.
+/// `nodes` is null or holds the given number of handles.
 unsafe fn update(
     context: &mut Context,
     stream: u64,
     (nodes, count): (*const u64, usize),
     flags: u32,
 ) -> Cuda {
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     let nodes = unsafe { list(nodes, count) }?;
     context.update_capture(stream, nodes, flags == ONLY_THESE)
 }
@@ -86,7 +87,7 @@ runtime! {
         put(to, number(status))
     }
 
-    // Until release 12 three arguments, from 13 on all of them.
+    // Three arguments before CUDA 13, and all of them from CUDA 13 on.
     fn cudaStreamGetCaptureInfo / cudaStreamGetCaptureInfo_ptsz (
         stream: u64, status: *mut i32, id: *mut u64, graph: *mut u64, nodes: *mut u64,
         edges: *mut u64,
@@ -116,7 +117,7 @@ runtime! {
         tell(context, stream, Told { status, id, graph, nodes, edges, count })
     }
 
-    // From 13 on data of edges stand before their number.
+    // From CUDA 13 on, an argument with data of edges precedes the number of edges.
     fn cudaStreamUpdateCaptureDependencies / cudaStreamUpdateCaptureDependencies_ptsz (
         stream: u64, nodes: *const u64, third: usize, fourth: usize, flags: u32,
     ) |context| {

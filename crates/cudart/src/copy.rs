@@ -1,15 +1,16 @@
-//! Copies and fills.
+//! Copies and fills of memory, arrays and symbols.
 
 use crate::device::the_one;
 use crate::ffi::get;
 use crate::types::{CCopy3, CExtent, CPeerCopy3, CPitched, CPosition};
 use warploom_app::{Area, Box3, Context, Copy3, Cuda, CudaError, Direction, End, Place};
 
-/// The default stream, for which the host waits.
+/// The default stream, with the host waiting for the operation.
 const HERE: (u64, bool) = (0, true);
-/// `cudaMemcpyDeviceToDevice`
+/// Number of the direction `cudaMemcpyDeviceToDevice`.
 const DEVICE_TO_DEVICE: i32 = 3;
 
+/// Source or destination with several rows.
 fn plane(address: u64, pitch: usize) -> End {
     End {
         address,
@@ -18,6 +19,7 @@ fn plane(address: u64, pitch: usize) -> End {
     }
 }
 
+/// Extent of several rows.
 fn rows(width: usize, height: usize) -> Box3 {
     Box3 {
         width: width as u64,
@@ -26,6 +28,7 @@ fn rows(width: usize, height: usize) -> Box3 {
     }
 }
 
+/// Copies several rows of bytes.
 fn copy2(
     context: &mut Context,
     (to, to_pitch): (u64, usize),
@@ -41,6 +44,7 @@ fn copy2(
     context.copy(to, from, rows(width, height), Direction::of(kind)?, stream)
 }
 
+/// Copies a single row.
 fn copy1(
     context: &mut Context,
     (to, from): (u64, u64),
@@ -59,11 +63,11 @@ fn copy1(
     )
 }
 
-/// Copies to a symbol have no other kinds, nor have those from one.
+/// Directions that are valid for copies to symbols, and for copies from symbols.
 pub const TO_SYMBOL: [i32; 3] = [1, DEVICE_TO_DEVICE, 4];
 pub const FROM_SYMBOL: [i32; 3] = [2, DEVICE_TO_DEVICE, 4];
 
-/// The place in a symbol.
+/// Position in a symbol.
 pub fn in_symbol(
     context: &mut Context,
     symbol: u64,
@@ -80,7 +84,8 @@ pub fn in_symbol(
     }
 }
 
-/// Copies that CUDA 11 knows of an array: bytes one after the other, row after row.
+/// Copies between memory and an array without regard to rows, as CUDA 11 provides them: the bytes
+/// of the array are consecutive, row after row.
 fn along_array(
     context: &mut Context,
     array: u64,
@@ -120,7 +125,7 @@ fn along_array(
     Ok(())
 }
 
-/// Bytes from array to array, row after row of each.
+/// Copies between arrays without regard to rows: the bytes of each are consecutive, row after row.
 fn between_arrays(
     context: &mut Context,
     (to, mut to_x, mut to_y): (u64, usize, usize),
@@ -146,6 +151,7 @@ fn between_arrays(
     Ok(())
 }
 
+/// Copies a box between two arrays.
 fn array_to_array(
     context: &mut Context,
     to: (u64, usize, usize),
@@ -158,7 +164,7 @@ fn array_to_array(
     array2(context, to, from, size, (DEVICE_TO_DEVICE, true), HERE)
 }
 
-/// The box is in the array.
+/// Checks that a box is inside an array.
 fn inside_array(
     context: &Context,
     (array, x, y): (u64, usize, usize),
@@ -169,12 +175,14 @@ fn inside_array(
     let fits = |at: usize, bytes: usize, most: u64| {
         at.checked_add(bytes).is_some_and(|end| end as u64 <= most)
     };
-    match fits(x, width, row) && fits(y, height, own.rows()) {
-        true => Ok(()),
-        false => Err(CudaError::INVALID_VALUE),
+    if fits(x, width, row) && fits(y, height, own.rows()) {
+        Ok(())
+    } else {
+        Err(CudaError::INVALID_VALUE)
     }
 }
 
+/// Copies several rows between memory and an array.
 fn array2(
     context: &mut Context,
     (array, x, y): (u64, usize, usize),
@@ -197,7 +205,7 @@ fn array2(
     context.copy(to, from, rows(width, height), Direction::of(kind)?, stream)
 }
 
-/// A description of a copy, as the header lays it out.
+/// Converts a description of a copy from the layout of the header.
 pub fn described(own: &CCopy3) -> Cuda<Copy3> {
     let place = |array, at: CPosition, memory: CPitched| Place {
         array,
@@ -215,10 +223,12 @@ pub fn described(own: &CCopy3) -> Cuda<Copy3> {
     })
 }
 
+/// Copies as described, in the order of a stream.
 fn copy3(context: &mut Context, own: CCopy3, stream: (u64, bool)) -> Cuda {
     context.copy3(&described(&own)?, stream)
 }
 
+/// Copies as described between the devices of two contexts, both of which are the only one.
 fn copy3_peer(context: &mut Context, own: CPeerCopy3, stream: (u64, bool)) -> Cuda {
     the_one(own.to_device)?;
     the_one(own.from_device)?;
@@ -235,10 +245,12 @@ fn copy3_peer(context: &mut Context, own: CPeerCopy3, stream: (u64, bool)) -> Cu
     copy3(context, own, stream)
 }
 
+/// Fills rows of memory with a byte.
 fn fill(context: &mut Context, end: End, value: i32, extent: Box3, stream: u64) -> Cuda {
     context.fill(Area { end, extent }, value as u8, stream)
 }
 
+/// Fills a box of pitched memory with a byte.
 fn fill3(context: &mut Context, own: CPitched, value: i32, size: CExtent, stream: u64) -> Cuda {
     let (pitch, rows) = (own.pitch as u64, own.height.max(1) as u64);
     let end = End {

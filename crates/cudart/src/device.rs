@@ -1,16 +1,17 @@
-//! The device: what it is, limits, profiler, versions.
+//! The device: properties, limits, profiler and versions.
 
 use crate::ffi::{put, put_bytes, put_if, text};
 use crate::process::abi;
 use std::ffi::c_char;
 use warploom_app::{Abi, Context, Cuda, CudaError, attribute, device_properties};
 
-/// `cudaDeviceMask`
+/// Mask `cudaDeviceMask` of the device flags.
 const DEVICE_FLAGS: u32 = 0xff;
 
-/// Where the one device is said to be.
+/// PCI address of the device.
 const BUS: &str = "0000:01:00.0";
 
+/// Checks that a number denotes the only device.
 pub fn the_one(device: i32) -> Cuda {
     match device {
         0 => Ok(()),
@@ -18,14 +19,14 @@ pub fn the_one(device: i32) -> Cuda {
     }
 }
 
-/// Writes the properties as a release lays them out.
+/// Writes the device properties in the layout of a release.
 ///
 /// # Safety
-/// `to` is null or has room for them.
+/// `to` is null or valid for a write of the properties.
 unsafe fn properties(context: &Context, to: *mut u8, device: i32, abi: Abi) -> Cuda {
     the_one(device)?;
     let bytes = device_properties(abi, &context.device_facts(), &context.device_name());
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     unsafe { put_bytes(to, &bytes) }
 }
 
@@ -57,7 +58,8 @@ runtime! {
         put(to, flags)
     }
 
-    // Until 12 the name is that of the older layout; its newer one is a name of its own.
+    // Before CUDA 13 this name uses the layout of CUDA 11. The newer layout of CUDA 12 has a name
+    // of its own.
     fn cudaGetDeviceProperties(to: *mut u8, device: i32) |context| {
         let release = match abi() {
             Abi::V12 => Abi::V11,
@@ -87,10 +89,7 @@ runtime! {
     }
 
     fn cudaDeviceGetByPCIBusId(to: *mut i32, name: *const c_char) |_context| {
-        match BUS.ends_with(text(name).as_str()) {
-            true => put(to, 0),
-            false => Err(CudaError::INVALID_DEVICE),
-        }
+        if BUS.ends_with(text(name).as_str()) { put(to, 0) } else { Err(CudaError::INVALID_DEVICE) }
     }
 
     fn cudaDeviceSynchronize / cudaThreadSynchronize () |context| {
@@ -108,7 +107,8 @@ runtime! {
         context.set_limit(limit, value as u64)
     }
 
-    // The configuration decides how caches are divided; wishes are taken note of by nobody.
+    // The GPU's configuration decides how caches are divided. Preferences of the program have no
+    // effect.
     fn cudaDeviceGetCacheConfig / cudaThreadGetCacheConfig / cudaDeviceGetSharedMemConfig (
         to: *mut i32,
     ) |_context| {
@@ -129,7 +129,7 @@ runtime! {
         put(to, 0)
     }
 
-    // What one device may do with another; with itself there is no question.
+    // Attributes concern pairs of different devices, of which there are none.
     fn cudaDeviceGetP2PAttribute(
         _to: *mut i32, _attribute: i32, _from: i32, _to_device: i32,
     ) |_context| {

@@ -1,19 +1,19 @@
-//! What programs ask of the driver by way of the runtime: there is none.
+//! Queries for functions of the driver, of which there are none.
 
 use crate::ffi::{put, put_if};
 use crate::process::abi;
 use std::ffi::c_char;
 use warploom_app::{Abi, Cuda};
 
-/// `cudaDriverEntryPointSymbolNotFound`
+/// Status `cudaDriverEntryPointSymbolNotFound` of a query.
 const NOT_FOUND: i32 = 1;
 
-/// Answers as CUDA does where the driver has no such function.
+/// Reports that the driver has no such function, as CUDA does.
 ///
 /// # Safety
-/// Both are null or places for what they are named after.
+/// Both pointers are null or valid for writes of their type.
 unsafe fn not_found(function: *mut u64, status: *mut i32) -> Cuda {
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     unsafe {
         put(function, 0)?;
         put_if(status, NOT_FOUND);
@@ -22,7 +22,7 @@ unsafe fn not_found(function: *mut u64, status: *mut i32) -> Cuda {
 }
 
 runtime! {
-    // Until release 12 nobody is told why there is none.
+    // Before CUDA 12 the function has no argument for the status.
     fn cudaGetDriverEntryPoint / cudaGetDriverEntryPoint_ptsz (
         _name: *const c_char, function: *mut u64, _flags: u64, status: *mut i32,
     ) |_context| {

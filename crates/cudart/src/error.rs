@@ -1,9 +1,9 @@
-//! Errors: names, sentences, the thread's last one.
+//! Errors: their names and texts, and the last error of a thread.
 
 use crate::process::{texts, with};
 use std::ffi::{CStr, CString, c_char};
 
-/// A C string that stays for as long as the process does, the same one for the same text.
+/// Returns a C string that is valid until the process ends. Equal texts yield the same string.
 pub fn lasting(text: &str) -> *const c_char {
     let mut texts = texts();
     let known = texts

@@ -1,8 +1,8 @@
-//! Events.
+//! Creation, recording and querying of events.
 
 use crate::ffi::put;
 
-/// `cudaEventRecordExternal`
+/// Flag `cudaEventRecordExternal` of a recording.
 const EXTERNAL: u32 = 1;
 
 runtime! {
@@ -30,7 +30,7 @@ runtime! {
 
     fn cudaEventSynchronize(event: u64) |context| { context.synchronize_event(event) }
 
-    // As with streams: whoever asks waits.
+    // A query waits for the event, because simulated time does not advance while the host polls.
     fn cudaEventQuery(event: u64) |context| { context.synchronize_event(event) }
 
     fn cudaEventElapsedTime / cudaEventElapsedTime_v2 (

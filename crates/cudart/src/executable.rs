@@ -1,4 +1,4 @@
-//! Executable graphs: how they are made, changed and launched.
+//! Executable graphs: their creation, modification and launch.
 
 use crate::ffi::{get, put, put_if};
 use crate::launch::call_host;
@@ -7,10 +7,11 @@ use crate::process::{abi, call_with};
 use crate::types::{CCopy3, CFillNode, CHostNode, CInstantiation, CKernelNode, CNode, CUpdate};
 use warploom_app::{Abi, Context, Cuda, CudaError, Launching, Work};
 
-/// Flags of instantiation: free on launch, upload, launch from the device, priorities of nodes.
+/// Flags of instantiation: free on launch, upload, launch from the device, and priorities of nodes.
 const KNOWN_FLAGS: u64 = 0xf;
 const DEVICE_LAUNCH: u64 = 4;
 
+/// Creates an executable graph, unless it is meant for launches from the device.
 fn instantiate(context: &mut Context, graph: u64, flags: u64) -> Cuda<u64> {
     if flags & !KNOWN_FLAGS != 0 {
         return Err(CudaError::INVALID_VALUE);
@@ -21,13 +22,13 @@ fn instantiate(context: &mut Context, graph: u64, flags: u64) -> Cuda<u64> {
     context.instantiate(graph, flags)
 }
 
-/// `cudaGraphExecUpdateError`
+/// Result `cudaGraphExecUpdateError` of an update.
 const OTHER: i32 = 1;
 
-/// Makes an update and tells what came of it.
+/// Updates an executable graph and writes the result.
 ///
 /// # Safety
-/// `third` and `fourth` are places as the release has them.
+/// `third` and `fourth` are null or valid for the results of the release.
 unsafe fn update(
     context: &mut Context,
     (executable, graph): (u64, u64),
@@ -42,7 +43,7 @@ unsafe fn update(
         }
         Err(error) => (OTHER, 0, Err(error)),
     };
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     unsafe {
         match abi() {
             Abi::V11 => {
@@ -62,7 +63,7 @@ unsafe fn update(
     code
 }
 
-/// Launches, and calls what is to be called of the host on the way.
+/// Launches an executable graph, and calls its host functions.
 fn launch(own: bool, executable: u64, stream: u64) -> i32 {
     let mut launching: Option<Launching> = None;
     let code = call_with(own, |context| {
@@ -79,7 +80,7 @@ fn launch(own: bool, executable: u64, stream: u64) -> i32 {
             Ok(())
         });
         match call {
-            // SAFETY: the program gave the function with its argument.
+            // SAFETY: the program passed the function with its argument.
             Some(call) => unsafe { call_host(call) },
             None => return code,
         }
@@ -97,7 +98,7 @@ pub extern "C" fn cudaGraphLaunch_ptsz(executable: u64, stream: u64) -> i32 {
 }
 
 runtime! {
-    // Release 11 has places for a node and for a text in place of the flags.
+    // In CUDA 11, pointers to a node and to a text take the place of the flags.
     fn cudaGraphInstantiate(to: *mut u64, graph: u64, third: u64) |context| {
         let flags = match abi() {
             Abi::V11 => {
@@ -118,7 +119,7 @@ runtime! {
     ) |context| {
         let asked = get(own)?;
         let made = instantiate(context, graph, asked.flags);
-        // `cudaGraphInstantiateError` is 1.
+        // The result `cudaGraphInstantiateError` is 1.
         put(own, CInstantiation { wrong_node: 0, result: made.is_err().into(), ..asked })?;
         put(to, made?)
     }

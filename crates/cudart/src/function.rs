@@ -1,4 +1,4 @@
-//! Attributes of functions, occupancy.
+//! Attributes of kernel functions, and occupancy.
 
 use crate::error::lasting;
 use crate::ffi::{put, put_bytes, put_if};
@@ -7,7 +7,7 @@ use crate::types::CFunctionAttributes;
 use std::ffi::c_char;
 use warploom_app::Abi;
 
-/// Bytes of the attributes that came with release 12.
+/// Size in bytes of the attributes that CUDA 12 added.
 const NEWER_BYTES: usize = 144 - size_of::<CFunctionAttributes>();
 
 runtime! {

@@ -1,4 +1,4 @@
-//! Graphs: how they are made, looked at and changed.
+//! Graphs: their construction, queries and modification.
 
 use crate::ffi::{get, list, put, put_list};
 use crate::node;
@@ -6,40 +6,40 @@ use crate::process::abi;
 use crate::types::{CAllocationNode, CCopy3, CFillNode, CHostNode, CKernelNode, CNode};
 use warploom_app::{Abi, AttributeValue, Context, Cuda, CudaError, Work};
 
-/// Adds a node behind others and tells its handle.
+/// Adds a node with dependencies and writes its handle.
 ///
 /// # Safety
-/// `to` is null or a place for a handle, `after` holds as many.
+/// `to` is null or valid for a handle, and `after` holds the given number of handles.
 unsafe fn add(
     context: &mut Context,
     (to, graph): (*mut u64, u64),
     (after, count): (*const u64, usize),
     work: Work,
 ) -> Cuda {
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     let after = unsafe { list(after, count) }?;
     if to.is_null() {
         return Err(CudaError::INVALID_VALUE);
     }
     let made = context.add_node(graph, &after, work)?;
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     unsafe { put(to, made) }
 }
 
-/// Pairs of nodes from two arrays of the program.
+/// Edges given by two arrays of the program.
 ///
 /// # Safety
-/// Both hold as many.
+/// Both arrays hold the given number of handles.
 unsafe fn edges(from: *const u64, to: *const u64, count: usize) -> Cuda<Vec<(u64, u64)>> {
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     let (from, to) = unsafe { (list(from, count)?, list(to, count)?) };
     Ok(from.into_iter().zip(to).collect())
 }
 
-/// Tells the pairs of a graph's nodes.
+/// Writes the edges of a graph.
 ///
 /// # Safety
-/// `from` and `to` are null or have as much room as `count` says.
+/// `from` and `to` are null or have the capacity given by `count`.
 unsafe fn tell_edges(
     context: &Context,
     graph: u64,
@@ -50,7 +50,7 @@ unsafe fn tell_edges(
         return Err(CudaError::INVALID_VALUE);
     }
     let (first, second): (Vec<u64>, Vec<u64>) = context.graph_edges(graph)?.into_iter().unzip();
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     unsafe {
         let mut room = get(count)?;
         put_list(to, &raw mut room, &second)?;
@@ -58,8 +58,8 @@ unsafe fn tell_edges(
     }
 }
 
-/// The last of the arguments that tell a number of edges: data of edges stand before it from
-/// release 13 on.
+/// Selects the argument with the number of edges. From CUDA 13 on, an argument with data of edges
+/// precedes it.
 fn counted<T>(before: T, behind: T) -> T {
     match abi() {
         Abi::V13 => behind,
@@ -366,7 +366,7 @@ runtime! {
         node::tell(context, node, 11, to.cast())
     }
 
-    // From 13 on data of edges stand before their number.
+    // From CUDA 13 on, an argument with data of edges precedes the number of edges.
     fn cudaGraphAddNode(
         to: *mut u64, graph: u64, after: *const u64, fourth: usize, fifth: usize,
         sixth: *mut CNode,

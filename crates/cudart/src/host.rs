@@ -1,4 +1,4 @@
-//! What the process has of its own: memory, and C's standard output.
+//! Memory of the process and the standard output of its C library.
 
 use std::collections::BTreeSet;
 use warploom_app::HostMemory;
@@ -6,27 +6,27 @@ use warploom_app::HostMemory;
 const PAGE_BYTES: u64 = 4096;
 
 unsafe extern "C" {
-    /// C's standard output, with the program's own texts in its buffer.
+    /// Standard output of the C library, whose buffer may hold text of the program.
     static stdout: *mut libc::FILE;
 }
 
-/// The process's memory.
+/// Access to the memory of the process.
 #[derive(Default)]
 pub struct Memory {
-    /// Pages that were made here.
+    /// Pages that were mapped by this object.
     pages: BTreeSet<u64>,
 }
 
 impl HostMemory for Memory {
     fn read(&self, address: u64, bytes: u64) -> Vec<u8> {
-        // SAFETY: the program vouches for memory that it has copied from; it may change it at the
-        // same time only at its own risk, as with NVIDIA's runtime.
+        // SAFETY: the program guarantees that it may copy from this memory. Concurrent changes are
+        // its own responsibility, as with NVIDIA's runtime.
         unsafe { std::slice::from_raw_parts(address as *const u8, bytes as usize) }.to_vec()
     }
 
     fn write(&mut self, address: u64, bytes: &[u8]) {
-        // SAFETY: the program vouches for memory that it has copied to; `bytes` is ours and does
-        // not overlap it.
+        // SAFETY: the program guarantees that it may copy to this memory. The slice `bytes` belongs
+        // to the simulator and does not overlap it.
         unsafe {
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, bytes.len());
         }
@@ -39,14 +39,14 @@ impl HostMemory for Memory {
     }
 
     fn print(&mut self, text: &[u8]) {
-        // SAFETY: the C library sets `stdout` before anything runs and locks what it points to.
-        // Nothing can be done about a reader that is gone.
+        // SAFETY: the C library initialises `stdout` before any code runs, and locks the stream. A
+        // failed write cannot be handled.
         unsafe { libc::fwrite(text.as_ptr().cast(), 1, text.len(), stdout) };
     }
 }
 
 impl Memory {
-    /// Maps from `page` to the next page that is there, at most to `last`.
+    /// Maps pages from `page` up to the next page that is already mapped, at most up to `last`.
     fn map_page(&mut self, page: u64, last: u64) -> bool {
         let next = self.pages.range(page..last).next().copied().unwrap_or(last);
         let (start, bytes) = (page * PAGE_BYTES, (next - page) * PAGE_BYTES);
@@ -55,8 +55,8 @@ impl Memory {
             | libc::MAP_ANONYMOUS
             | libc::MAP_NORESERVE
             | libc::MAP_FIXED_NOREPLACE;
-        // SAFETY: NOREPLACE leaves alone what is there already; kernels that do not know the flag
-        // take the address as a hint, and the result tells.
+        // SAFETY: NOREPLACE does not touch existing mappings. Kernels that do not know the flag
+        // treat the address as a hint, which the comparison of the result detects.
         let got = unsafe {
             libc::mmap(
                 start as *mut libc::c_void,
@@ -69,7 +69,7 @@ impl Memory {
         };
         if got as u64 != start {
             if got != libc::MAP_FAILED {
-                // SAFETY: it was mapped just now, and nobody knows of it.
+                // SAFETY: the memory was mapped just now, and no other code knows its address.
                 unsafe { libc::munmap(got, bytes as usize) };
             }
             return false;

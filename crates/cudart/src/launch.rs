@@ -1,4 +1,4 @@
-//! Launches.
+//! Kernel launches and calls of host functions.
 
 use crate::ffi::{bytes, get, put, put_if};
 use crate::process::{call_function, call_with, with};
@@ -6,9 +6,9 @@ use crate::types::{CDim3, CLaunchConfiguration};
 use std::ffi::c_void;
 use warploom_app::{Configuration, Context, Cuda, CudaError, HostCall, LaunchRequest};
 
-/// `cudaLaunchAttributeCooperative`
+/// Number of the attribute `cudaLaunchAttributeCooperative`.
 const COOPERATIVE: i32 = 2;
-/// `cudaLaunchAttributeClusterDimension`
+/// Number of the attribute `cudaLaunchAttributeClusterDimension`.
 const CLUSTER: i32 = 4;
 
 #[unsafe(no_mangle)]
@@ -25,7 +25,7 @@ pub extern "C" fn __cudaPushCallConfiguration(
         shared_bytes: shared as u64,
         stream,
     };
-    // The program launches if this is 0.
+    // The program launches the kernel if the result is 0.
     let pushed = with(|context| context.push_configuration(thread, configuration));
     u32::from(pushed.is_err())
 }
@@ -46,7 +46,7 @@ runtime! {
     }
 
     fn __cudaGetKernel(kernel: *mut u64, function: u64) |_context| {
-        // The handle of a kernel is the address that the host calls it by.
+        // The handle of a kernel is the address that the host uses to launch it.
         put(kernel, function)
     }
 
@@ -106,10 +106,10 @@ runtime! {
     }
 }
 
-/// Launches.
+/// Launches a kernel in a stream.
 ///
 /// # Safety
-/// `arguments` is null or holds a pointer to each parameter's value.
+/// `arguments` is null or holds a pointer to the value of each parameter.
 unsafe fn launch(
     context: &mut Context,
     function: u64,
@@ -118,15 +118,15 @@ unsafe fn launch(
     cooperative: bool,
 ) -> Cuda {
     let shape = (grid, block, shared);
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     let request = unsafe { request(context, function, shape, arguments, cooperative) }?;
     context.launch(request, stream)
 }
 
-/// A launch with its arguments.
+/// Launch with copies of its arguments.
 ///
 /// # Safety
-/// `arguments` is null or holds a pointer to each parameter's value.
+/// `arguments` is null or holds a pointer to the value of each parameter.
 pub unsafe fn request(
     context: &mut Context,
     function: u64,
@@ -137,13 +137,13 @@ pub unsafe fn request(
     let sizes = context.parameters(function)?;
     let mut values = Vec::with_capacity(sizes.len());
     for (at, size) in sizes.into_iter().enumerate() {
-        // SAFETY: see above.
+        // SAFETY: the caller fulfils the requirements of this function.
         let value = unsafe { get(arguments.wrapping_add(at)) };
         let value = value.ok().filter(|_| !arguments.is_null());
         let value = value
             .filter(|value| !value.is_null())
             .ok_or(CudaError::INVALID_VALUE)?;
-        // SAFETY: see above.
+        // SAFETY: the caller fulfils the requirements of this function.
         values.push(unsafe { bytes(value, size) });
     }
     Ok(LaunchRequest {
@@ -156,15 +156,15 @@ pub unsafe fn request(
     })
 }
 
-/// Calls a function of the host that was kept.
+/// Calls a host function that was stored in a graph.
 ///
 /// # Safety
-/// The program gave the address of such a function, and its argument.
+/// The program passed the address of such a function with its argument.
 pub unsafe fn call_host(call: HostCall) {
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     let function = unsafe { std::mem::transmute::<usize, HostFunction>(call.function as usize) };
     if let Some(function) = function {
-        // SAFETY: see above.
+        // SAFETY: the caller fulfils the requirements of this function.
         call_function(|| unsafe { function(call.data as *mut c_void) });
     }
 }
@@ -172,8 +172,8 @@ pub unsafe fn call_host(call: HostCall) {
 type HostFunction = Option<unsafe extern "C" fn(*mut c_void)>;
 type StreamCallback = Option<unsafe extern "C" fn(u64, i32, *mut c_void)>;
 
-/// Functions of the host in a stream. Each comes in a form for programs whose default stream is a
-/// thread's own.
+/// Defines the functions that call a host function in a stream. Each has a variant for programs in
+/// which every thread has its own default stream.
 macro_rules! host_functions {
     ($function:ident $callback:ident, $own:literal) => {
         #[unsafe(no_mangle)]
@@ -191,7 +191,7 @@ macro_rules! host_functions {
                 Ok(())
             });
             if now {
-                // SAFETY: the program gives a function that takes its data.
+                // SAFETY: the program passes a function that accepts its data.
                 call_function(|| unsafe { function(data) });
             }
             code
@@ -209,9 +209,10 @@ macro_rules! host_functions {
             };
             let code = call_with($own, |context| context.may_call_back(stream));
             if code == 0 {
-                // It is called, and told, also when what came before it in the stream has failed.
+                // The callback is called with the error code even if an earlier operation of the
+                // stream failed.
                 let status = call_with($own, |context| context.synchronize_stream(stream));
-                // SAFETY: the program gives a function that takes its data.
+                // SAFETY: the program passes a function that accepts its data.
                 call_function(|| unsafe { function(stream, status, data) });
             }
             code

@@ -1,12 +1,14 @@
-//! A drop-in `libcudart`: the CUDA runtime's C interface over a simulated GPU.
+//! Drop-in replacement for `libcudart`: the C interface of the CUDA runtime for a simulated GPU.
 //!
-//! Thin: every function turns C into Rust, asks the one [`Context`](warploom_app::Context) of the
-//! process, and turns the answer back. What a call means is said in `warploom_app`.
+//! Every function converts its arguments to Rust, calls the [`Context`](warploom_app::Context) of
+//! the process, and converts the result back. The behaviour of the calls is implemented and
+//! documented in `warploom_app`.
 //!
-//! This crate is exempt from the rule that there is no `unsafe` and no global: a C interface
-//! consists of both. All of it rests on one contract, that of the runtime's own header: a pointer
-//! that a program gives is null or points to what the header says, for as long as it says.
-//! `unsafe` helpers are in `ffi` and `host`; everything else calls them inside `runtime!`.
+//! This crate is exempt from the rules against `unsafe` and global state, because a C interface
+//! consists of both. Safety rests on the contract of the runtime's header: a pointer that a program
+//! passes is null or points to an object of the documented type, for as long as the header
+//! requires. The `unsafe` helpers are in `ffi` and `host`, and all other modules call them inside
+//! `runtime!`.
 
 #![allow(unsafe_code, reason = "a C interface; see above")]
 #![allow(

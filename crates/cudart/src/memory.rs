@@ -1,32 +1,34 @@
-//! Memory: allocation, release, what is known of an address.
+//! Memory: allocation, release and queries about addresses.
 
 use crate::ffi::{put, put_if};
 use crate::types::{CExtent, CPitched, CPointerAttributes};
 use warploom_app::{Cuda, CudaError, Kind};
 
-/// `cudaHostAllocMapped`
+/// Flag `cudaHostAllocMapped` of an allocation.
 const MAPPED: u32 = 2;
-/// Flags of `cudaHostAlloc` and `cudaHostRegister`.
+/// Flags that `cudaHostAlloc` and `cudaHostRegister` accept.
 const ALLOCATION_FLAGS: u32 = 0x7;
 const REGISTRATION_FLAGS: u32 = 0xf;
-/// `cudaMemAttachGlobal` and `cudaMemAttachHost`
+/// Flags `cudaMemAttachGlobal` and `cudaMemAttachHost` of managed memory.
 const ATTACH_FLAGS: std::ops::RangeInclusive<u32> = 1..=2;
 
-/// Nothing is allocated that nobody hears of.
+/// Checks that an output pointer is not null before anything is allocated.
 pub fn wanted<T>(to: *mut T) -> Cuda {
-    match to.is_null() {
-        true => Err(CudaError::INVALID_VALUE),
-        false => Ok(()),
+    if to.is_null() {
+        Err(CudaError::INVALID_VALUE)
+    } else {
+        Ok(())
     }
 }
 
-/// `cudaMemRangeAttribute`: read mostly, preferred location, accessed by, last prefetch.
+/// Attributes of `cudaMemRangeAttribute`: mostly read, preferred location and last prefetch.
 const READ_MOSTLY: i32 = 1;
 const PREFERRED_LOCATION: i32 = 2;
 const LAST_PREFETCH: i32 = 4;
-/// `cudaInvalidDeviceId`
+/// Number `cudaInvalidDeviceId` of no device.
 const NO_DEVICE: i32 = -2;
 
+/// Checks that no unknown flags are set.
 fn known(flags: u32, all: u32) -> Cuda {
     match flags & !all {
         0 => Ok(()),
@@ -135,7 +137,7 @@ runtime! {
         put(to, bytes as usize)
     }
 
-    // Wishes of where memory should be: it is where it is.
+    // Preferences for the location of memory have no effect.
     fn cudaMemPrefetchAsync / cudaMemPrefetchAsync_ptsz / cudaMemPrefetchAsync_v2
         / cudaMemPrefetchAsync_v2_ptsz (address: u64, bytes: usize) |context| {
         context.managed(address, bytes as u64)
@@ -162,7 +164,7 @@ runtime! {
         count: usize,
     ) |context| {
         context.managed(address, count as u64)?;
-        // Advice is taken note of by nobody.
+        // Advice about memory has no effect.
         let value = match attribute {
             READ_MOSTLY => 0,
             PREFERRED_LOCATION..=LAST_PREFETCH => NO_DEVICE,
@@ -171,7 +173,7 @@ runtime! {
         if bytes == 0 || !bytes.is_multiple_of(size_of::<i32>()) {
             return Err(CudaError::INVALID_VALUE);
         }
-        // One number, but for the devices that access the memory.
+        // All values are equal: a single one, or one for each device that accesses the memory.
         (0..bytes / size_of::<i32>()).try_for_each(|at| put(to.wrapping_add(at), value))
     }
 }

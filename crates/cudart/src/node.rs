@@ -1,4 +1,4 @@
-//! Nodes of graphs: what they do, as the headers lay it out.
+//! Operations of graph nodes in the layout of the headers.
 
 use crate::copy::{FROM_SYMBOL, TO_SYMBOL, described, in_symbol};
 use crate::ffi::{bytes, get, put};
@@ -11,10 +11,10 @@ use warploom_app::{
     Context, Copy3, Cuda, CudaError, Direction, Extent, Fill, HostCall, LaunchRequest, Place, Work,
 };
 
-/// Bytes in front of the part of `cudaGraphNodeParams`.
+/// Offset in bytes of the operation's part in `cudaGraphNodeParams`.
 const PART: usize = 16;
 
-/// What a copy of bytes in a row does.
+/// Operation that copies one row of bytes.
 pub fn copy1(context: &Context, (to, from): (u64, u64), bytes: usize, kind: i32) -> Cuda<Work> {
     let place = |pointer| Place {
         pointer,
@@ -37,7 +37,7 @@ pub fn copy1(context: &Context, (to, from): (u64, u64), bytes: usize, kind: i32)
     Ok(Work::Copy(context.described_copy(&copy)?))
 }
 
-/// What a copy to a symbol does.
+/// Operation that copies to a symbol.
 pub fn to_symbol(
     context: &mut Context,
     symbol: u64,
@@ -48,7 +48,7 @@ pub fn to_symbol(
     copy1(context, (to, from), bytes, kind)
 }
 
-/// What a copy from a symbol does.
+/// Operation that copies from a symbol.
 pub fn from_symbol(
     context: &mut Context,
     to: u64,
@@ -59,41 +59,48 @@ pub fn from_symbol(
     copy1(context, (to, from), bytes, kind)
 }
 
+/// Operation that copies as described by `cudaMemcpy3DParms`.
+///
 /// # Safety
-/// `own` is null or a description.
+/// `own` is null or points to a description.
 pub unsafe fn copy3(context: &Context, own: *const CCopy3) -> Cuda<Work> {
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     let own = unsafe { get(own) }?;
     Ok(Work::Copy(context.described_copy(&described(&own)?)?))
 }
 
+/// Operation that launches a kernel.
+///
 /// # Safety
-/// `own` is null or what a kernel node does, with pointers to its arguments.
+/// `own` is null or points to the parameters of a kernel node, with valid pointers to its
+/// arguments.
 pub unsafe fn kernel(context: &mut Context, own: *const CKernelNode) -> Cuda<Work> {
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     let own = unsafe { get(own) }?;
     let shape = (own.grid, own.block, own.shared_bytes as usize);
-    // SAFETY: see above.
-    let made = match own.arguments.is_null() && !own.extra.is_null() {
-        true => unsafe { packed(context, &own) },
-        false => unsafe { request(context, own.function, shape, own.arguments, false) },
+    // SAFETY: the caller fulfils the requirements of this function.
+    let made = if own.arguments.is_null() && !own.extra.is_null() {
+        unsafe { packed(context, &own) }
+    } else {
+        unsafe { request(context, own.function, shape, own.arguments, false) }
     };
     Ok(Work::Launch(made?))
 }
 
-/// Ends the list of `extra`; `CU_LAUNCH_PARAM_BUFFER_POINTER`, `CU_LAUNCH_PARAM_BUFFER_SIZE`.
+/// Constants of the list `extra`: its end, `CU_LAUNCH_PARAM_BUFFER_POINTER` and
+/// `CU_LAUNCH_PARAM_BUFFER_SIZE`.
 const END: u64 = 0;
 const BUFFER: u64 = 1;
 const BUFFER_BYTES: u64 = 2;
 
-/// A launch whose arguments lie in one buffer.
+/// Launch whose arguments are in a single buffer.
 ///
 /// # Safety
-/// `extra` is a list as the header says.
+/// `extra` is a list in the format of the header.
 unsafe fn packed(context: &mut Context, own: &CKernelNode) -> Cuda<LaunchRequest> {
     let (mut at, mut buffer, mut size) = (0, 0, 0);
     loop {
-        // SAFETY: see above.
+        // SAFETY: the caller fulfils the requirements of this function.
         let (key, value) = unsafe {
             let key = get(own.extra.wrapping_add(at))?;
             (
@@ -108,13 +115,13 @@ unsafe fn packed(context: &mut Context, own: &CKernelNode) -> Cuda<LaunchRequest
         match key {
             END => break,
             BUFFER => buffer = value,
-            // SAFETY: see above.
+            // SAFETY: the caller fulfils the requirements of this function.
             BUFFER_BYTES => size = unsafe { get(value as *const usize) }?,
             _ => return Err(CudaError::INVALID_VALUE),
         }
         at += 2;
     }
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     let all = unsafe { bytes(buffer as *const u8, size as u64) };
     let count = context.parameters(own.function)?.len();
     let argument = |context: &mut Context, number| {
@@ -133,10 +140,12 @@ unsafe fn packed(context: &mut Context, own: &CKernelNode) -> Cuda<LaunchRequest
     })
 }
 
+/// Operation that fills memory.
+///
 /// # Safety
-/// `own` is null or what a fill does.
+/// `own` is null or points to the parameters of a fill.
 pub unsafe fn fill(own: *const CFillNode) -> Cuda<Work> {
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     let own = unsafe { get(own) }?;
     let fill = Fill::of_rows(
         (own.address, own.pitch as u64),
@@ -146,10 +155,12 @@ pub unsafe fn fill(own: *const CFillNode) -> Cuda<Work> {
     Ok(Work::Fill(fill))
 }
 
+/// Operation that calls a host function.
+///
 /// # Safety
-/// `own` is null or a function with its argument.
+/// `own` is null or points to a function with its argument.
 pub unsafe fn host(own: *const CHostNode) -> Cuda<Work> {
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     let CHostNode { function, data } = unsafe { get(own) }?;
     match function {
         0 => Err(CudaError::INVALID_VALUE),
@@ -157,22 +168,23 @@ pub unsafe fn host(own: *const CHostNode) -> Cuda<Work> {
     }
 }
 
-/// What a node does that begins the use of memory, whose address is told.
+/// Operation that begins the use of an allocation. The address is written to the parameters.
 ///
 /// # Safety
-/// `own` is null or such a description.
+/// `own` is null or points to the parameters of an allocation node.
 pub unsafe fn allocation(context: &mut Context, own: *mut CAllocationNode) -> Cuda<Work> {
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     let asked = unsafe { get(own) }?;
     let bytes = asked.bytes as u64;
     let address = context.allocate_for_node(bytes)?;
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     unsafe { put(own, CAllocationNode { address, ..asked }) }?;
     Ok(Work::Allocate(address, bytes))
 }
 
+/// Parameters of an allocation node in the layout of the header.
 fn laid_out_allocation(address: u64, bytes: u64) -> CAllocationNode {
-    // Pinned, of no handles, on the device 0.
+    // Pinned memory without exported handles, on device 0.
     let location = CLocation { kind: 1, id: 0 };
     let properties = CPoolProperties {
         kind: 1,
@@ -189,15 +201,15 @@ fn laid_out_allocation(address: u64, bytes: u64) -> CAllocationNode {
     }
 }
 
-/// What a node of any kind does.
+/// Operation of a node of any kind.
 ///
 /// # Safety
-/// `own` is null or as the header says.
+/// `own` is null or points to valid parameters in the layout of the header.
 pub unsafe fn any(context: &mut Context, own: *mut CNode) -> Cuda<Work> {
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     let node = unsafe { get(own) }?;
     let part = own.cast::<u8>().wrapping_add(PART);
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     unsafe {
         match node.kind {
             0 => kernel(context, part.cast()),
@@ -215,11 +227,13 @@ pub unsafe fn any(context: &mut Context, own: *mut CNode) -> Cuda<Work> {
     }
 }
 
+/// Position in the layout of the header.
 fn position([x, y, z]: [u64; 3]) -> CPosition {
     let [x, y, z] = [x, y, z].map(|n| n as usize);
     CPosition { x, y, z }
 }
 
+/// Pitched memory in the layout of the header.
 fn pitched(place: &Place) -> CPitched {
     CPitched {
         pointer: place.pointer,
@@ -229,6 +243,7 @@ fn pitched(place: &Place) -> CPitched {
     }
 }
 
+/// Description of a copy in the layout of the header.
 fn laid_out_copy(copy: &Copy3) -> CCopy3 {
     let extent = copy.extent;
     CCopy3 {
@@ -247,6 +262,7 @@ fn laid_out_copy(copy: &Copy3) -> CCopy3 {
     }
 }
 
+/// Parameters of a fill in the layout of the header.
 fn laid_out_fill(fill: &Fill) -> CFillNode {
     let area = fill.area;
     CFillNode {
@@ -259,16 +275,17 @@ fn laid_out_fill(fill: &Fill) -> CFillNode {
     }
 }
 
-/// Writes what a node does where its kind has a place for it; `INVALID_VALUE` if it is of another.
+/// Writes the parameters of a node in the layout of its kind. Fails with `INVALID_VALUE` if the
+/// node is of another kind.
 ///
 /// # Safety
-/// `to` is null or a place for what nodes of the kind do.
+/// `to` is null or valid for a write of the parameters of this kind.
 pub unsafe fn tell(context: &mut Context, node: u64, kind: i32, to: *mut u8) -> Cuda {
     let work = context.node_work(node)?.clone();
     if work.kind() != kind {
         return Err(CudaError::INVALID_VALUE);
     }
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     unsafe {
         match work {
             Work::Launch(own) => put(
@@ -293,10 +310,10 @@ pub unsafe fn tell(context: &mut Context, node: u64, kind: i32, to: *mut u8) -> 
     }
 }
 
-/// The same in the layout for all kinds.
+/// Writes the parameters of a node in the layout for all kinds.
 ///
 /// # Safety
-/// `to` is null or a place for it.
+/// `to` is null or valid for a write.
 pub unsafe fn tell_any(context: &mut Context, node: u64, to: *mut CNode) -> Cuda {
     let kind = context.node_work(node)?.kind();
     let empty = CNode {
@@ -310,7 +327,7 @@ pub unsafe fn tell_any(context: &mut Context, node: u64, to: *mut CNode) -> Cuda
         1 => std::mem::offset_of!(CCopyNode, copy),
         _ => 0,
     };
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     unsafe {
         put(to, empty)?;
         tell(context, node, kind, part.wrapping_add(before))

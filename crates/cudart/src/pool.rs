@@ -1,4 +1,4 @@
-//! Memory pools.
+//! Memory pools and stream-ordered allocation.
 
 use crate::device::the_one;
 use crate::ffi::{get, put};
@@ -6,12 +6,13 @@ use crate::memory::wanted;
 use crate::types::{CLocation, CPoolAccess, CPoolProperties};
 use warploom_app::{Context, Cuda, CudaError};
 
-/// `cudaMemAllocationTypePinned`, `cudaMemLocationTypeDevice`, `cudaMemAccessFlagsProtReadWrite`
+/// Constants `cudaMemAllocationTypePinned`, `cudaMemLocationTypeDevice` and
+/// `cudaMemAccessFlagsProtReadWrite`.
 const PINNED: i32 = 1;
 const DEVICE: i32 = 1;
 const READ_WRITE: i32 = 3;
 
-/// Memory is on the device.
+/// Checks that a location is the device.
 fn here(context: &mut Context, location: CLocation) -> Cuda {
     match location.kind {
         DEVICE => the_one(location.id),
@@ -20,7 +21,7 @@ fn here(context: &mut Context, location: CLocation) -> Cuda {
     }
 }
 
-/// The one kind of memory that pools have.
+/// Checks that the kind of memory is the only one that pools support.
 fn pinned(kind: i32) -> Cuda {
     match kind {
         PINNED => Ok(()),
@@ -104,21 +105,15 @@ runtime! {
 
     fn cudaMemPoolGetAttribute(pool: u64, number: i32, to: *mut u64) |context| {
         let value = context.pool_attribute(pool, number)?;
-        match Context::pool_attribute_is_word(number) {
-            true => put(to.cast(), value as u32),
-            false => put(to, value),
-        }
+        if Context::pool_attribute_is_word(number) { put(to.cast(), value as u32) } else { put(to, value) }
     }
 
     fn cudaMemPoolSetAttribute(pool: u64, number: i32, from: *const u64) |context| {
-        let value = match Context::pool_attribute_is_word(number) {
-            true => get(from.cast::<u32>())?.into(),
-            false => get(from)?,
-        };
+        let value = if Context::pool_attribute_is_word(number) { get(from.cast::<u32>())?.into() } else { get(from)? };
         context.set_pool_attribute(pool, number, value)
     }
 
-    // The device has access to its own memory, and nobody can take that away.
+    // The device always has access to its own memory.
     fn cudaMemPoolSetAccess(pool: u64, own: *const CPoolAccess, count: usize) |context| {
         context.pool_attribute(pool, 1)?;
         for at in 0..count {

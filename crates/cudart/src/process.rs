@@ -1,4 +1,4 @@
-//! The process's one context: how it begins, who may use it, how it ends.
+//! The context of the process: its creation, access to it by threads, and its end.
 
 use crate::host::Memory;
 use std::ffi::{CStr, CString, c_int, c_void};
@@ -8,26 +8,28 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use warploom_app::{Abi, Caller, Context, Cuda, CudaError, SETTINGS_VARIABLE, Settings, stub};
 
-/// What the process has.
+/// State of the process.
 struct Process {
-    /// It alone: the child of a fork has a copy of the memory, but not of the simulation's thread.
+    /// Process that created the state. The child of a fork has a copy of the memory, but not of the
+    /// simulation's thread.
     id: u32,
     abi: Abi,
     context: Result<Mutex<Context>, String>,
-    /// The thread that uses the context, or 0.
+    /// Identifier of the thread that uses the context, or 0.
     user: AtomicUsize,
-    /// Names and sentences handed out, as C strings that stay.
+    /// Names and texts that were returned as C strings. They are valid until the process ends.
     texts: Mutex<Vec<&'static CStr>>,
 }
 
 static PROCESS: OnceLock<Process> = OnceLock::new();
 
-/// Tells the user something. Standard output is the program's.
+/// Shows a message to the user on standard error, since standard output belongs to the program.
 fn say(text: &str) {
-    // Nothing is left to tell if standard error is gone.
+    // A failure to write to standard error cannot be reported.
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
+/// Creates the state at the first call of the runtime.
 fn begin() -> Process {
     let context = settings().and_then(|settings| {
         let spec = settings.spec().map_err(|error| error.to_string())?;
@@ -37,8 +39,8 @@ fn begin() -> Process {
     if let Err(message) = &context {
         say(&format!("warploom: {message}\n"));
     }
-    // SAFETY: `end` is a function of this library, which stays loaded until it was called, and
-    // takes no argument.
+    // SAFETY: `end` is a function of this library, which stays loaded until `end` was called. The
+    // function does not use its argument.
     unsafe { on_exit(end, std::ptr::null_mut()) };
     Process {
         id: std::process::id(),
@@ -49,13 +51,13 @@ fn begin() -> Process {
     }
 }
 
-/// A number of the thread, never 0.
+/// Identifier of the calling thread, which is never 0.
 fn own_number() -> usize {
-    // SAFETY: it only asks who calls.
+    // SAFETY: the call only returns the identity of the caller.
     unsafe { libc::pthread_self() as usize }
 }
 
-/// The context in use by one thread.
+/// The context while one thread uses it.
 struct InUse<'a> {
     context: MutexGuard<'a, Context>,
     user: &'a AtomicUsize,
@@ -75,20 +77,21 @@ impl Drop for InUse<'_> {
     }
 }
 
+/// Settings from the environment of the process.
 fn settings() -> Result<Settings, String> {
     let value = std::env::var_os(SETTINGS_VARIABLE);
     let value = value.map(|value| value.to_string_lossy().into_owned());
     Settings::read(value.as_deref()).map_err(|error| error.to_string())
 }
 
-/// The release whose library the program has loaded; the newest of several.
+/// Release whose library the program has loaded, the newest one if there are several.
 fn loaded_abi() -> Abi {
     let is_loaded = |name: &str| {
         let Ok(name) = CString::new(name) else {
             return false;
         };
-        // SAFETY: the name is a C string; the library is not loaded by this, and the handle of one
-        // that is there may be kept.
+        // SAFETY: the name is a C string. The call does not load a library, and the handle of a
+        // loaded one may be kept.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY) };
         !handle.is_null()
     };
@@ -101,19 +104,20 @@ fn loaded_abi() -> Abi {
 }
 
 unsafe extern "C" {
-    /// As `atexit`; the function is told the exit status (of the C library of GNU).
+    /// Like `atexit`, but the function receives the exit status (GNU C library).
     fn on_exit(
         function: extern "C" fn(status: c_int, argument: *mut c_void),
         argument: *mut c_void,
     ) -> c_int;
 }
 
-/// What ended the simulation early, if the program's own exit status is success.
+/// Exit status after a simulation that ended early, if the program itself would report success.
 const FAULT: c_int = 1;
-/// Settings that cannot be used.
+/// Exit status if the settings are invalid.
 const INPUT: c_int = 2;
 
-/// At the process's regular end. A child of a fork ends without a word: its parent reports.
+/// Called at the regular end of the process. The child of a fork does nothing, since its parent
+/// reports.
 extern "C" fn end(status: c_int, _argument: *mut c_void) {
     let Some(process) = PROCESS.get() else { return };
     if process.id != std::process::id() {
@@ -124,14 +128,14 @@ extern "C" fn end(status: c_int, _argument: *mut c_void) {
         Err(_) => INPUT,
     };
     if status == 0 && own != 0 {
-        // SAFETY: the C library goes on with the functions that it has not called yet.
+        // SAFETY: the C library continues with the functions that it has not called yet.
         unsafe { libc::exit(own) };
     }
 }
 
-/// Ends the simulation. Gives the exit status of a program that has none of its own.
+/// Ends the simulation. Returns the exit status for a program that would report success.
 fn finish(context: &Mutex<Context>, user: &AtomicUsize) -> c_int {
-    // A handler of a signal may end the process inside a call: that will never be done.
+    // A signal handler may end the process inside a call, which can then never complete.
     if user.load(Ordering::Relaxed) == own_number() {
         say("warploom: the program ended inside a call of the runtime: there is no result\n");
         return 0;
@@ -143,18 +147,18 @@ fn finish(context: &Mutex<Context>, user: &AtomicUsize) -> c_int {
     }
 }
 
-/// The release that the program was built for.
+/// Release of the runtime for which the program was built.
 pub fn abi() -> Abi {
     PROCESS.get_or_init(begin).abi
 }
 
-/// Strings that were handed out.
+/// List of the strings that were returned to the program.
 pub fn texts() -> MutexGuard<'static, Vec<&'static CStr>> {
     let texts = &PROCESS.get_or_init(begin).texts;
     texts.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Uses the context, if this process may.
+/// Calls a function with the context. Fails in the child of a fork or if the settings are invalid.
 pub fn with<R>(work: impl FnOnce(&mut Context) -> R) -> Cuda<R> {
     let process = PROCESS.get_or_init(begin);
     if process.id != std::process::id() {
@@ -165,16 +169,18 @@ pub fn with<R>(work: impl FnOnce(&mut Context) -> R) -> Cuda<R> {
         .as_ref()
         .map_err(|_| CudaError::INITIALIZATION)?;
     let work = || work(&mut InUse::by_us(context, &process.user).context);
-    // A panic is our bug: it must not run through the program's frames.
+    // A panic is an error of the simulator and must not unwind through frames of the program.
     catch_unwind(AssertUnwindSafe(work)).map_err(|_| CudaError::UNKNOWN)
 }
 
-/// A call of the runtime: its code, noted as the thread's last error.
+/// Executes a call of the runtime. Returns its error code, which is stored as the last error of the
+/// thread.
 pub fn call(work: impl FnOnce(&mut Context) -> Cuda) -> i32 {
     call_with(false, work)
 }
 
-/// The same; `own` says that the default stream is the thread's own.
+/// Executes a call of the runtime like [`call`]. `own` states that the default stream belongs to
+/// the thread.
 pub fn call_with(own: bool, work: impl FnOnce(&mut Context) -> Cuda) -> i32 {
     let caller = Caller {
         thread: std::thread::current().id(),
@@ -183,8 +189,8 @@ pub fn call_with(own: bool, work: impl FnOnce(&mut Context) -> Cuda) -> i32 {
     with(|context| context.call(caller, work)).unwrap_or_else(|error| error.0)
 }
 
-/// Runs a function of the program that a stream has come to. Nobody waits for the context
-/// meanwhile: the function may wait for other threads, or end the process.
+/// Runs a function of the program in the order of a stream. The context is not locked meanwhile,
+/// since the function may wait for other threads or end the process.
 pub fn call_function(function: impl FnOnce()) {
     let thread = std::thread::current().id();
     let noted = |called| with(|context| context.runs_function(thread, called));
@@ -194,15 +200,15 @@ pub fn call_function(function: impl FnOnce()) {
     }
 }
 
-/// Defines functions of the runtime, each under one or more names: those that end in `_ptsz` and
-/// `_ptds` are for programs whose default stream is a thread's own.
+/// Defines functions of the runtime, each with one or more names. Names ending in `_ptsz` or
+/// `_ptds` are for programs in which every thread has its own default stream.
 macro_rules! runtime {
     () => {};
     (@ [] $args:tt $cx:ident $body:block) => {};
     (@ [$name:ident $($rest:ident)*] ($($arg:ident: $ty:ty),*) $cx:ident $body:block) => {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($arg: $ty),*) -> i32 {
-            // What is for programs whose default stream is a thread's own says so by its name.
+            // The suffix of the name shows whether every thread has its own default stream.
             let name = stringify!($name);
             let own = name.ends_with("_ptsz") || name.ends_with("_ptds");
             #[allow(unused_unsafe, reason = "not every call has a pointer")]

@@ -1,9 +1,9 @@
-//! Streams.
+//! Creation, synchronization and attributes of streams.
 
 use crate::ffi::{get, put, put_if};
 use warploom_app::{AttributeValue, CudaError};
 
-/// `cudaEventWaitExternal`
+/// Flag `cudaEventWaitExternal` of a wait.
 const EXTERNAL: u32 = 1;
 
 runtime! {
@@ -28,7 +28,7 @@ runtime! {
         context.synchronize_stream(stream)
     }
 
-    // Simulated time stands still while the host asks: whoever asks waits.
+    // A query waits for the stream, because simulated time does not advance while the host polls.
     fn cudaStreamQuery / cudaStreamQuery_ptsz (stream: u64) |context| {
         context.synchronize_stream(stream)
     }

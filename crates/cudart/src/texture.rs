@@ -5,12 +5,13 @@ use crate::process::abi;
 use crate::types::{CChannels, CExtent, CResource, CSampler, CTextureReference, CView};
 use warploom_app::{Abi, Channels, Context, Cuda, CudaError, Sampler, Target, View};
 
-/// `cudaResourceType`
+/// Numbers of `cudaResourceType` for kinds of resources.
 const ARRAY: i32 = 0;
 const MIPMAPPED: i32 = 1;
 const LINEAR: i32 = 2;
 const PITCHED: i32 = 3;
 
+/// Memory that a resource description denotes.
 fn target(own: &CResource) -> Cuda<Target> {
     Ok(match own.kind {
         ARRAY => Target::Array(own.first),
@@ -31,6 +32,7 @@ fn target(own: &CResource) -> Cuda<Target> {
     })
 }
 
+/// Description of a texture's memory.
 fn described(target: Target) -> CResource {
     let none = CResource {
         kind: ARRAY,
@@ -75,22 +77,24 @@ fn described(target: Target) -> CResource {
     }
 }
 
-/// References are their symbols.
+/// Writes the address of a reference, which is that of its symbol.
 ///
 /// # Safety
-/// `to` is null or a place for an address.
+/// `to` is null or valid for an address.
 unsafe fn reference(to: *mut u64, symbol: u64, none: CudaError) -> Cuda {
     match symbol {
         0 => Err(none),
-        // SAFETY: see above.
+        // SAFETY: the caller fulfils the requirements of this function.
         _ => unsafe { put(to, symbol) },
     }
 }
 
+/// Settings of a texture reference.
+///
 /// # Safety
 /// The reference is null or one of the program's.
 unsafe fn sampler(reference: *const CTextureReference) -> Cuda<(Sampler, CChannels)> {
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     let own = unsafe { get(reference) }?;
     let sampler = Sampler {
         address: own.address,
@@ -105,20 +109,20 @@ unsafe fn sampler(reference: *const CTextureReference) -> Cuda<(Sampler, CChanne
     Ok((sampler, own.channels))
 }
 
-/// The word behind what all samplers have, where a release has one.
+/// Word that follows the common part of texture settings, if the release has one.
 ///
 /// # Safety
-/// The sampler is null or as the release lays it out.
+/// The pointer is null or points to settings in the layout of the release.
 unsafe fn last(from: *const CSampler, has_last: bool) -> Cuda<u32> {
     match has_last {
-        // SAFETY: see above.
+        // SAFETY: the caller fulfils the requirements of this function.
         true => unsafe { get(from.wrapping_add(1).cast()) },
         false => Ok(0),
     }
 }
 
-/// Kinds of channels and their bits, in the order of `cudaResourceViewFormat`: each with one, two
-/// and four channels, from 1 on.
+/// Kinds and bits of channels in the order of `cudaResourceViewFormat`. Each has three formats,
+/// with one, two and four channels. Numbers start at 1.
 const VIEWED: [(i32, i32); 8] = [
     (1, 8),
     (0, 8),
@@ -130,6 +134,7 @@ const VIEWED: [(i32, i32); 8] = [
     (2, 32),
 ];
 
+/// Channels of a view's format.
 fn channels_of(format: i32) -> Option<Channels> {
     let number = usize::try_from(format).ok()?.checked_sub(1)?;
     let (kind, bits) = *VIEWED.get(number / 3)?;
@@ -138,13 +143,14 @@ fn channels_of(format: i32) -> Option<Channels> {
     Some(Channels { bits, kind })
 }
 
+/// Number of the format of given channels.
 fn format_of(channels: Channels) -> i32 {
     let all = 1..=VIEWED.len() as i32 * 3;
     let mut same = all.filter(|format| channels_of(*format) == Some(channels));
     same.next().unwrap_or(0)
 }
 
-/// What a view asks for.
+/// Resource view that the program requests.
 ///
 /// # Safety
 /// The view is null or one of the program's.
@@ -152,7 +158,7 @@ unsafe fn view(context: &mut Context, from: *const CView) -> Cuda<Option<View>> 
     if from.is_null() {
         return Ok(None);
     }
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     let own = unsafe { get(from) }?;
     let channels = channels_of(own.format);
     if own.format != 0 && channels.is_none() {
@@ -166,22 +172,22 @@ unsafe fn view(context: &mut Context, from: *const CView) -> Cuda<Option<View>> 
     }))
 }
 
-/// Creates a texture object.
+/// Creates a texture object and writes its handle.
 ///
 /// # Safety
-/// Pointers are null or as the release lays out what they point to.
+/// Pointers are null or point to structures in the layout of the release.
 unsafe fn create(
     context: &mut Context,
     (resource, sampler, looked): (*const CResource, *const CSampler, *const CView),
     has_last: bool,
 ) -> Cuda<u64> {
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     let (resource, own) = unsafe { (get(resource)?, get(sampler)?) };
     if own.srgb != 0 {
         return Err(context.unsupported("cudaCreateTextureObject with sRGB"));
     }
     let [anisotropy, mixes, bias, least, most, trilinear] = own.others;
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     let seamless = unsafe { last(sampler, has_last) }?;
     let sampler = Sampler {
         address: own.address,
@@ -193,15 +199,15 @@ unsafe fn create(
         detail: [bias, least, most],
         others: [anisotropy, trilinear, seamless],
     };
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     let view = unsafe { view(context, looked) }?;
     context.create_texture(target(&resource)?, &sampler, view)
 }
 
-/// Tells how a texture object is read.
+/// Writes the settings of a texture object.
 ///
 /// # Safety
-/// `to` is null or has room for what the release lays out.
+/// `to` is null or valid for a write in the layout of the release.
 unsafe fn describe(context: &Context, to: *mut CSampler, texture: u64, has_last: bool) -> Cuda {
     let own = context.texture_sampler(texture)?;
     let [anisotropy, trilinear, last] = own.others;
@@ -222,10 +228,10 @@ unsafe fn describe(context: &Context, to: *mut CSampler, texture: u64, has_last:
             trilinear,
         ],
     };
-    // SAFETY: see above.
+    // SAFETY: the caller fulfils the requirements of this function.
     unsafe { put(to, sampler) }?;
     match has_last {
-        // SAFETY: see above.
+        // SAFETY: the caller fulfils the requirements of this function.
         true => unsafe { put(to.wrapping_add(1).cast(), last) },
         false => Ok(()),
     }

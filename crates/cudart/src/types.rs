@@ -1,8 +1,9 @@
-//! Structures of the runtime's interface, as the headers lay them out.
+//! Structures of the runtime's interface in the layout of the headers.
 
 use warploom_app::{Channels, Extent};
 use warploom_base::Dim3;
 
+/// Layout of `dim3` in the headers.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CDim3 {
@@ -31,7 +32,7 @@ impl From<Dim3> for CDim3 {
     }
 }
 
-/// `cudaChannelFormatDesc`
+/// Layout of `cudaChannelFormatDesc` in the headers.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CChannels {
@@ -57,7 +58,7 @@ impl From<Channels> for CChannels {
     }
 }
 
-/// `cudaExtent`
+/// Layout of `cudaExtent` in the headers.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CExtent {
@@ -76,7 +77,7 @@ impl From<CExtent> for Extent {
     }
 }
 
-/// `cudaPitchedPtr`
+/// Layout of `cudaPitchedPtr` in the headers.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CPitched {
@@ -86,7 +87,7 @@ pub struct CPitched {
     pub height: usize,
 }
 
-/// `cudaPos`
+/// Layout of `cudaPos` in the headers.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CPosition {
@@ -95,7 +96,7 @@ pub struct CPosition {
     pub z: usize,
 }
 
-/// `cudaMemcpy3DParms`
+/// Layout of `cudaMemcpy3DParms` in the headers.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CCopy3 {
@@ -109,7 +110,7 @@ pub struct CCopy3 {
     pub kind: i32,
 }
 
-/// `cudaMemcpy3DPeerParms`
+/// Layout of `cudaMemcpy3DPeerParms` in the headers.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CPeerCopy3 {
@@ -124,8 +125,8 @@ pub struct CPeerCopy3 {
     pub extent: CExtent,
 }
 
-/// `cudaTextureDesc`, the part that is the same in all releases; from 12 on a word follows (and in
-/// release 11 in functions whose names end in `_v2`).
+/// Common part of `cudaTextureDesc` in all releases. From CUDA 12 on a further word follows, and in
+/// CUDA 11 for functions whose names end in `_v2`.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CSampler {
@@ -133,14 +134,14 @@ pub struct CSampler {
     pub filter: i32,
     pub read: i32,
     pub srgb: i32,
-    /// Floats, or integers, by their bits.
+    /// Border colour: bits of floats, or integers.
     pub border: [u32; 4],
     pub normalized: i32,
-    /// Anisotropy, then what tells mipmap levels apart.
+    /// Anisotropy, followed by the settings of mipmap levels.
     pub others: [u32; 6],
 }
 
-/// `cudaResourceViewDesc`, but for words behind that mean nothing.
+/// Layout of `cudaResourceViewDesc`, without reserved words at its end.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CView {
@@ -150,7 +151,7 @@ pub struct CView {
     pub layers: [u32; 2],
 }
 
-/// `textureReference`, the part that is read here.
+/// Part of `textureReference` that is read here.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CTextureReference {
@@ -160,21 +161,22 @@ pub struct CTextureReference {
     pub channels: CChannels,
 }
 
-/// `cudaResourceDesc`: a kind and the largest of its parts (release 13 has more room behind).
+/// Layout of `cudaResourceDesc`: a kind and the largest of its variants. In CUDA 13 more space
+/// follows.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CResource {
     pub kind: i32,
-    /// An array's handle or an address.
+    /// Handle of an array, or an address.
     pub first: u64,
     pub channels: CChannels,
-    /// Bytes, or texels of a row.
+    /// Size in bytes, or number of texels in a row.
     pub size: usize,
     pub height: usize,
     pub pitch: usize,
 }
 
-/// `cudaFuncAttributes`, the part that is the same in all releases.
+/// Common part of `cudaFuncAttributes` in all releases.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CFunctionAttributes {
@@ -190,7 +192,7 @@ pub struct CFunctionAttributes {
     pub carveout: i32,
 }
 
-/// `cudaPointerAttributes`, the part that is the same in all releases.
+/// Common part of `cudaPointerAttributes` in all releases.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CPointerAttributes {
@@ -200,7 +202,7 @@ pub struct CPointerAttributes {
     pub host_pointer: u64,
 }
 
-/// `cudaLaunchAttribute`
+/// Layout of `cudaLaunchAttribute` in the headers.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CLaunchAttribute {
@@ -209,7 +211,7 @@ pub struct CLaunchAttribute {
     pub value: [u32; 16],
 }
 
-/// `cudaKernelNodeParams`, and the part of its second version that is the same.
+/// Layout of `cudaKernelNodeParams`, and of the common part of its second version.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CKernelNode {
@@ -221,7 +223,7 @@ pub struct CKernelNode {
     pub extra: *const u64,
 }
 
-/// `cudaMemsetParams`, and the part of its second version that is the same.
+/// Layout of `cudaMemsetParams`, and of the common part of its second version.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CFillNode {
@@ -233,7 +235,7 @@ pub struct CFillNode {
     pub height: usize,
 }
 
-/// `cudaHostNodeParams`, and the part of its second version that is the same.
+/// Layout of `cudaHostNodeParams`, and of the common part of its second version.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CHostNode {
@@ -241,7 +243,7 @@ pub struct CHostNode {
     pub data: u64,
 }
 
-/// `cudaMemcpyNodeParams`
+/// Layout of `cudaMemcpyNodeParams` in the headers.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CCopyNode {
@@ -250,7 +252,7 @@ pub struct CCopyNode {
     pub copy: CCopy3,
 }
 
-/// `cudaGraphNodeParams`: a kind and the largest of its parts.
+/// Layout of `cudaGraphNodeParams`: a kind and the largest of its variants.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CNode {
@@ -260,7 +262,7 @@ pub struct CNode {
     pub more: u64,
 }
 
-/// `cudaMemLocation`
+/// Layout of `cudaMemLocation` in the headers.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CLocation {
@@ -268,7 +270,7 @@ pub struct CLocation {
     pub id: i32,
 }
 
-/// `cudaMemPoolProps`
+/// Layout of `cudaMemPoolProps` in the headers.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CPoolProperties {
@@ -278,7 +280,7 @@ pub struct CPoolProperties {
     pub more: [u64; 9],
 }
 
-/// `cudaMemAccessDesc`
+/// Layout of `cudaMemAccessDesc` in the headers.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CPoolAccess {
@@ -286,7 +288,7 @@ pub struct CPoolAccess {
     pub flags: i32,
 }
 
-/// `cudaMemAllocNodeParams`
+/// Layout of `cudaMemAllocNodeParams` in the headers.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CAllocationNode {
@@ -297,7 +299,7 @@ pub struct CAllocationNode {
     pub address: u64,
 }
 
-/// `cudaGraphInstantiateParams`
+/// Layout of `cudaGraphInstantiateParams` in the headers.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CInstantiation {
@@ -307,7 +309,7 @@ pub struct CInstantiation {
     pub result: i32,
 }
 
-/// `cudaGraphExecUpdateResultInfo`, from release 12 on.
+/// Layout of `cudaGraphExecUpdateResultInfo`, which exists from CUDA 12 on.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CUpdate {
@@ -316,7 +318,7 @@ pub struct CUpdate {
     pub wrong_from: u64,
 }
 
-/// `cudaLaunchConfig_t`
+/// Layout of `cudaLaunchConfig_t` in the headers.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CLaunchConfiguration {

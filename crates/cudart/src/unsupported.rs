@@ -1,6 +1,6 @@
-//! Every other name that the runtime exports: the table of what is not supported. Such a call tells
-//! so once on standard error and returns `cudaErrorNotSupported`; whatever it was given stays as it
-//! is. (Arguments that a function does not declare are left alone by the calling convention.)
+//! Functions that the runtime exports but that are not supported. A call reports this once on
+//! standard error and returns `cudaErrorNotSupported`. Its arguments are not changed. (The calling
+//! convention permits calls with arguments that a function does not declare.)
 
 macro_rules! unsupported {
     ($($name:ident)+) => {$(

@@ -1,12 +1,12 @@
-//! Programs of our own under the library: built by compilers of CUDA 11, 12 and 13
-//! (`cargo xtask cuda-programs`), each checks itself and says what is wrong.
+//! Tests with CUDA programs that use the library. They are built by compilers of CUDA 11, 12 and 13
+//! (`cargo xtask cuda-programs`). Each program checks itself and reports errors.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use warploom_app::{SETTINGS_VARIABLE, stub};
 
-/// Where cargo puts the library that it builds for these tests.
+/// Path at which cargo builds the library for these tests.
 fn library() -> PathBuf {
     let own = std::env::current_exe().expect("a path");
     let places = own
@@ -21,7 +21,7 @@ fn library() -> PathBuf {
         .clone()
 }
 
-/// A folder with the library and the names that programs ask for.
+/// Creates a folder with the library and the stub libraries that programs request.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     stub::write_all(folder.path()).expect("written");
@@ -48,7 +48,7 @@ impl Ran {
         Some(serde_json::from_str(&text).expect("whole"))
     }
 
-    /// Nothing is left but what was there and the result.
+    /// Files that the program created, without those that existed before.
     fn files(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.folder.path()).expect("a folder");
         let name = |entry: std::io::Result<std::fs::DirEntry>| {
@@ -65,8 +65,8 @@ impl Ran {
     }
 }
 
-/// Programs of a release: those that are checked in, or of 13 those that were built just now
-/// (`cargo xtask cuda-programs --check`).
+/// Folder with the programs of a release: the committed ones, or for CUDA 13 those that `cargo
+/// xtask cuda-programs --check` has just built.
 fn built(release: u32) -> PathBuf {
     let now = std::env::var_os("WARPLOOM_PROGRAMS").filter(|_| release == 13);
     now.map_or_else(
@@ -181,7 +181,7 @@ fn the_device_and_what_it_does_not_do() {
             "{}",
             ran.stdout()
         );
-        // Called twice, told once.
+        // The function is called twice but reported once.
         let told =
             "warploom: cudaIpcGetMemHandle is not supported: it returns cudaErrorNotSupported\n";
         assert_eq!(ran.stderr(), told);
@@ -246,8 +246,7 @@ fn launches_are_timed_by_place_and_by_name() {
     assert_eq!(timed(named), ["_Z4walkP4node", "_Z4walkP4node"]);
 }
 
-/// The program finds what it expects of a run that ends early: it says so, and its exit status,
-/// which is success, becomes 1.
+/// The program detects that the run ended early and reports success. Its exit status becomes 1.
 fn check_early_end(program: &str, what: &str, settings: &str) -> Ran {
     let ran = run(13, program, &[what], settings);
     let (out, err) = (ran.stdout(), ran.stderr());
@@ -322,7 +321,7 @@ fn memory_may_be_protected_by_pages() {
     check_early_end("fault", "page", settings);
     let ran = run(13, "fault", &["page"], QUIET);
     assert!(!ran.stdout().ends_with("all right\n"), "{}", ran.stdout());
-    // A context has memory of its own around what is allocated.
+    // A context has memory of its own around the allocations.
     let ran = run(13, "fault", &["above"], settings);
     assert!(ran.output.status.success(), "{}", ran.stdout());
     let ran = run(13, "fault", &["above"], QUIET);
@@ -417,7 +416,7 @@ fn matrices_are_multiplied_where_there_are_units_for_it() {
         let result = check(13, "tensor", &settings.to_string()).result();
         result.expect("a result")["totals"]["cycles"].as_u64()
     };
-    // At least the last product of a kernel is waited for.
+    // A kernel waits at least for its last product.
     let (fast, slow) = (cycles(64).expect("timed"), cycles(464).expect("timed"));
     assert!(slow >= fast + (464 - 64), "{fast}, {slow}");
     check(13, "tensor", FUNCTIONAL);
@@ -468,7 +467,7 @@ fn settings_that_are_wrong_are_told() {
 
 #[test]
 fn the_less_usual_members_of_families() {
-    // For both kinds of default streams.
+    // Both kinds of default streams are tested.
     for (program, overlap) in [("family", "no"), ("family-per-thread", "yes")] {
         let ran = check(13, program, QUIET);
         let said = format!("overlap: {overlap}\n");
@@ -494,7 +493,7 @@ fn calls_that_newer_releases_do_not_have() {
     }
 }
 
-/// Names that a library defines, or that it asks for.
+/// Names of the symbols that a library defines or requests.
 fn symbols(file: &Path, defined: bool) -> BTreeSet<String> {
     use object::read::elf::{FileHeader, Sym};
     use object::{Endianness, elf};
@@ -513,7 +512,7 @@ fn symbols(file: &Path, defined: bool) -> BTreeSet<String> {
         .collect()
 }
 
-/// Functions that NVIDIA's runtime exports in some release.
+/// Functions that NVIDIA's runtime exports in any release.
 fn names() -> Vec<&'static str> {
     let lines = include_str!("exports.txt").lines();
     let lines = lines.filter(|line| !line.starts_with('#'));
@@ -522,10 +521,11 @@ fn names() -> Vec<&'static str> {
     names
 }
 
-/// Compilers write calls of these in front of programs that have what none of ours has.
+/// Compilers generate calls of these functions only for programs with features that no test program
+/// uses.
 const OF_COMPILERS: [&str; 2] = ["__cudaRegisterHostVar", "__cudaRegisterUnifiedTable"];
 
-/// Every call that is supported is made, and looked at, by one of our programs.
+/// Every supported function is called and checked by one of the test programs.
 #[test]
 fn programs_make_all_calls() {
     let mut called = BTreeSet::new();
@@ -549,7 +549,7 @@ fn programs_make_all_calls() {
     }
 }
 
-/// Every function that NVIDIA's runtime exports is there, so that any program loads.
+/// Every function that NVIDIA's runtime exports is defined, so that any program can be loaded.
 #[test]
 fn all_names_are_exported() {
     let exported = symbols(&library(), true);

@@ -1,5 +1,5 @@
-//! Time per warp instruction, by kind of instruction: `cargo run --release -p warploom-exec
-//! --example step_speed`, with a part of a name to measure only that.
+//! Measures the time per warp instruction for several kinds of instructions: `cargo run --release
+//! -p warploom-exec --example step_speed`. An argument selects the kinds whose name contains it.
 
 #![allow(clippy::print_stdout, reason = "a measurement prints its results")]
 
@@ -10,9 +10,10 @@ use std::time::Instant;
 use support::*;
 use warploom_ir::*;
 
-/// Instructions per loop of the measured program.
+/// Number of instructions per loop of the measured program.
 const UNROLL: u32 = 256;
-/// Loops in one timing; the fastest of several timings counts, because others use the machine too.
+/// Number of loops in one measurement. The fastest of several measurements counts, because other
+/// processes use the host as well.
 const LOOPS: u32 = 20;
 const CHUNKS: u32 = 100;
 

@@ -2,15 +2,16 @@
 //! cycles before. Once that is visible they are executed again ([`Loaded::repeat`]) if any of it lies
 //! in lines that they read.
 
-use crate::block::BlockState;
-use crate::launch::LaunchContext;
-use crate::log::{LINE_SHIFT, MemPort, WriteLog};
-use crate::machine::Machine;
-use crate::memory::DeviceMemory;
-use crate::space::is_global;
-use crate::span::HalfWarp;
-use crate::step::{Effect, Env, MemEffect, StepOut};
-use crate::warp::WarpState;
+use crate::context::LaunchContext;
+use crate::inst::InstExec;
+use crate::memory::device::DeviceMemory;
+use crate::memory::effect::MemEffect;
+use crate::memory::span::HalfWarp;
+use crate::memory::state_space::is_global;
+use crate::memory::write_log::{LINE_SHIFT, MemPort, WriteLog};
+use crate::outcome::{Effect, Env, StepOut};
+use crate::state::block::BlockState;
+use crate::state::warp::WarpState;
 use warploom_base::{LaneMask, Pc, WARP_SIZE, bits, lanes_of};
 use warploom_ir::{MemSpace, Op};
 
@@ -225,7 +226,7 @@ impl Loaded {
             now: 0,
         };
         out.addrs = self.addrs;
-        let mut machine = Machine {
+        let mut machine = InstExec {
             ctx,
             block,
             warp,
@@ -233,6 +234,7 @@ impl Loaded {
             env: &Env::default(),
             out,
             inst: &decoded.inst,
+            polls: decoded.polls,
             pc: self.pc,
             mask: self.lanes,
         };

@@ -1,51 +1,54 @@
-//! What executes an instruction: chosen once, when its launch is prepared.
+//! Choice of the function that executes each instruction, made once when a launch is prepared.
 //!
-//! Operations of which kernels consist have a function for each type, which does nothing else. The
-//! others go through `Machine::operate`, which looks at operation and type every time.
+//! Frequent operations have a handler for each type. All others share the handler
+//! `InstExec::operate`, which inspects the operation and its type every time.
 
-use crate::bit_ops::{logic, shl, shr};
-use crate::compare::setp;
-use crate::float_ops::{float_bin, fma};
-use crate::int_ops::{int_bin, mad, mul};
-use crate::load_ops::load;
-use crate::move_ops::mov;
-use crate::space::cvta;
-use crate::store_ops::store;
-use crate::wide::{Run, Wide};
+use crate::handler::Handler;
+use crate::host_isa::VectorIsa;
+use crate::ops::address::cvta;
+use crate::ops::bits::{logic, shl, shr};
+use crate::ops::compare::setp;
+use crate::ops::float::{float_bin, fma};
+use crate::ops::integer::{int_bin, mad, mul};
+use crate::ops::load::load;
+use crate::ops::moves::mov;
+use crate::ops::store::store;
 use warploom_ir::{CacheOp, Dst, Inst, Op, Program, Src};
 
-/// An instruction and what executes it, in one line of the host's cache.
+/// An instruction with its handler, in one cache line of the host.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub(crate) struct Decoded {
     pub inst: Inst,
-    pub run: Run,
-    /// Some source is a special register: it has to be computed first.
-    pub special: bool,
-    /// It says itself where the warp goes on, also when no lane takes part.
-    pub control: bool,
-    /// Jumps back over something that looks at what others may have changed: the end of a loop
-    /// that may wait.
+    pub handler: Handler,
+    /// True if a source operand is a special register, whose value is computed before the handler
+    /// runs.
+    pub reads_special: bool,
+    /// True if the handler itself sets the warp's next program counter. Such a handler also runs
+    /// when no lane is active.
+    pub sets_pc: bool,
+    /// True if the instruction jumps backward over one that polls, so that it ends a loop which may
+    /// wait for other threads.
     pub polls: bool,
 }
 
 const _: () = assert!(size_of::<Decoded>() == 64);
 
-/// A program's instructions, for a launch with those vector instructions.
-pub(crate) fn decode(program: &Program, wide: Wide) -> Vec<Decoded> {
-    let mut looks = 0;
-    // How many instructions before each one look at what others may have changed.
+/// Decodes the instructions of a program for the given vector instructions of the host.
+pub(crate) fn decode(program: &Program, isa: VectorIsa) -> Vec<Decoded> {
+    let mut polls = 0;
+    // Number of polling instructions before each instruction.
     let before: Vec<u32> = (program.insts.iter())
         .map(|inst| {
-            let before = looks;
-            looks += u32::from(looks_at_others(inst));
+            let before = polls;
+            polls += u32::from(is_polling(inst));
             before
         })
         .collect();
     let decoded = |(at, &inst): (usize, &Inst)| Decoded {
-        run: control(inst.op).unwrap_or_else(|| run_of(inst.op, wide)),
-        special: inst.src.iter().any(|src| matches!(src, Src::Special(_))),
-        control: control(inst.op).is_some(),
+        handler: control_handler(inst.op).unwrap_or_else(|| handler_of(inst.op, isa)),
+        reads_special: inst.src.iter().any(|src| matches!(src, Src::Special(_))),
+        sets_pc: control_handler(inst.op).is_some(),
         polls: loop_start(program, &inst)
             .is_some_and(|start| start <= at && before[start] < before[at]),
         inst,
@@ -53,7 +56,7 @@ pub(crate) fn decode(program: &Program, wide: Wide) -> Vec<Decoded> {
     program.insts.iter().enumerate().map(decoded).collect()
 }
 
-/// The first instruction to which a branch leads.
+/// First instruction among the targets of a branch.
 fn loop_start(program: &Program, inst: &Inst) -> Option<usize> {
     match inst.op {
         Op::Bra(_) => usize::try_from(inst.imm).ok(),
@@ -65,8 +68,8 @@ fn loop_start(program: &Program, inst: &Inst) -> Option<usize> {
     }
 }
 
-/// The instruction shows what other threads have changed meanwhile, or lets time pass.
-fn looks_at_others(inst: &Inst) -> bool {
+/// True if the instruction reads what other threads may have changed meanwhile, or lets time pass.
+fn is_polling(inst: &Inst) -> bool {
     use CacheOp::{Acquire, Cv, Relaxed, Volatile};
     match inst.op {
         Op::Ld(_, _, cache) => matches!(cache, Volatile | Relaxed | Acquire | Cv),
@@ -76,43 +79,43 @@ fn looks_at_others(inst: &Inst) -> bool {
     }
 }
 
-/// What executes an instruction of control flow, and those at which lanes wait for each other.
-fn control(op: Op) -> Option<Run> {
+/// Handler of an instruction that changes control flow, or at which lanes wait for each other.
+fn control_handler(op: Op) -> Option<Handler> {
     Some(match op {
-        Op::Bra(_) => Run::plain(|machine| machine.branch()),
-        Op::BrxIdx => Run::plain(|machine| machine.branch_table()),
-        Op::Call => Run::plain(|machine| machine.call()),
-        Op::CallIndirect => Run::plain(|machine| machine.call_indirect()),
-        Op::Ret => Run::plain(|machine| machine.ret()),
-        Op::Exit => Run::plain(|machine| machine.exit()),
-        Op::Barrier(_) => Run::plain(|machine| machine.barrier()),
+        Op::Bra(_) => Handler::plain(|machine| machine.branch()),
+        Op::BrxIdx => Handler::plain(|machine| machine.branch_table()),
+        Op::Call => Handler::plain(|machine| machine.call()),
+        Op::CallIndirect => Handler::plain(|machine| machine.call_indirect()),
+        Op::Ret => Handler::plain(|machine| machine.ret()),
+        Op::Exit => Handler::plain(|machine| machine.exit()),
+        Op::Barrier(_) => Handler::plain(|machine| machine.barrier()),
         Op::Shfl(_) | Op::Vote(_) | Op::Match(..) | Op::Redux(..) | Op::Elect | Op::BarWarp => {
-            Run::plain(|machine| machine.warp_op())
+            Handler::plain(|machine| machine.warp_op())
         }
         Op::Mma(_) | Op::LdMatrix(..) | Op::StMatrix(..) | Op::TurnMatrix => {
-            Run::plain(|machine| machine.matrix_op())
+            Handler::plain(|machine| machine.matrix_op())
         }
         _ => return None,
     })
 }
 
-/// What executes any other, for at least one lane.
-fn run_of(op: Op, wide: Wide) -> Run {
+/// Handler of any other instruction, for at least one active lane.
+fn handler_of(op: Op, isa: VectorIsa) -> Handler {
     let own = match op {
-        Op::Mov(width) => mov(width, wide),
-        Op::Cvta(space, _, width) => cvta(space, width, wide),
-        Op::Int(op, ty) => int_bin(op, ty, wide),
-        Op::Mul(half, ty) => mul(half, ty, wide),
-        Op::Mad(half, ty, sat) => mad(half, ty, sat, wide),
-        Op::Logic(op, width) => logic(op, width, wide),
-        Op::Shl(width) => shl(width, wide),
-        Op::Shr(ty) => shr(ty, wide),
-        Op::Float(op, ty, mods) => float_bin(op, ty, mods, wide),
-        Op::Fma(ty, mods) => fma(ty, mods, wide),
-        Op::Setp(_, _, ty, _) => setp(ty, wide),
-        Op::Ld(space, ty, _) => load(space, ty, wide),
-        Op::St(space, ty, _) => store(space, ty, wide),
+        Op::Mov(width) => mov(width, isa),
+        Op::Cvta(space, _, width) => cvta(space, width, isa),
+        Op::Int(op, ty) => int_bin(op, ty, isa),
+        Op::Mul(half, ty) => mul(half, ty, isa),
+        Op::Mad(half, ty, sat) => mad(half, ty, sat, isa),
+        Op::Logic(op, width) => logic(op, width, isa),
+        Op::Shl(width) => shl(width, isa),
+        Op::Shr(ty) => shr(ty, isa),
+        Op::Float(op, ty, mods) => float_bin(op, ty, mods, isa),
+        Op::Fma(ty, mods) => fma(ty, mods, isa),
+        Op::Setp(_, _, ty, _) => setp(ty, isa),
+        Op::Ld(space, ty, _) => load(space, ty, isa),
+        Op::St(space, ty, _) => store(space, ty, isa),
         _ => None,
     };
-    own.unwrap_or_else(|| Run::plain(|machine| machine.operate()))
+    own.unwrap_or_else(|| Handler::plain(|machine| machine.operate()))
 }

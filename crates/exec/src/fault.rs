@@ -1,126 +1,133 @@
-//! What can go wrong with a simulated program. Faults and findings are results of a run, not
-//! errors of the simulator.
+//! Faults and findings of the simulated program. Both are results of a run, not errors of the
+//! simulator.
 
 use std::fmt;
 use std::mem::discriminant;
 use warploom_base::{Dim3, Pc};
 use warploom_ir::{MemSpace, SourcePos};
 
-/// Kinds of fault: the simulated program cannot go on.
+/// Kinds of faults, after which the simulated program cannot continue.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FaultKind {
-    /// The access leaves every allocation (or the block's, thread's or launch's own space).
+    /// The access is outside of every allocation, or outside of the memory of the block, thread or
+    /// launch.
     OutOfBounds,
-    /// The address is not a multiple of the access's size.
+    /// The address is not a multiple of the size of the access.
     Misaligned,
-    /// The access lies in memory that was freed.
+    /// The access is inside an allocation that was freed.
     Freed,
-    /// A store or an atomic to constant memory or to kernel parameters.
+    /// A store or an atomic operation addresses constant memory or kernel parameters.
     WriteToReadOnly,
-    /// A generic address that lies in no state space.
-    NoSpace,
-    /// A barrier that the GPU does not have, or a thread count that is not a multiple of the warp
-    /// size.
+    /// A generic address is outside of every state space.
+    NoStateSpace,
+    /// The barrier's number is beyond those of the GPU, or its thread count is not a multiple of
+    /// the warp size.
     BadBarrier,
-    /// `trap`.
+    /// The program executed `trap`.
     Trap,
-    /// An assertion that does not hold.
+    /// An assertion of the program failed.
     Assertion,
-    /// `free` of an address that `malloc` has not given, or that was given back.
+    /// `free` of an address that `malloc` did not return or that was already freed.
     BadFree,
-    /// The program counter left the code, or an operand does not fit the operation.
+    /// The program counter is outside of the code, or an operand does not fit the operation.
     IllegalInstruction,
-    /// `brx.idx` with an index beyond its table.
+    /// The index of a `brx.idx` is beyond the end of its table.
     BranchIndex,
-    /// A call through a register that holds the address of no function that it may reach.
+    /// An indirect call uses a register that holds the address of none of the functions that it may
+    /// call.
     BadCallee,
-    /// A thread's stack is used up: calls go too deep, or `alloca` asks for too much.
+    /// The stack of a thread overflowed: calls are nested too deeply, or `alloca` requested too
+    /// much.
     StackOverflow,
-    /// A texture handle that names no texture.
+    /// A texture handle names no texture.
     BadTexture,
-    /// An access outside a surface, which the instruction does not allow.
+    /// An access is outside of a surface, and the instruction traps in this case.
     OutsideSurface,
-    /// A reduction of samples that are no integers of its width, or are not alike in all lanes.
+    /// A reduction uses samples that are not integers of the operation's width, or whose format
+    /// differs between lanes.
     SurfaceFormat,
 }
 
-/// Kinds of finding: suspicious, reported on request, execution goes on.
+/// Kinds of findings: suspicious behaviour that is reported on request and does not stop the
+/// program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FindingKind {
-    /// A load of bytes that nobody wrote.
+    /// A load of bytes that were never written.
     Uninitialised,
-    /// Two warps touch the same shared byte without a barrier between, and one of them writes.
+    /// Two warps access the same byte of shared memory without a barrier in between, and at least
+    /// one of them writes.
     SharedRace {
-        /// The other warp.
+        /// Index in the block of the other warp.
         other_warp: u16,
     },
-    /// A warp reached a block barrier with a part of its unexited lanes.
+    /// A warp arrived at a block barrier with only a part of its unexited lanes.
     BarrierDivergence,
-    /// Lanes had to wait for others of their warp that came to the operation or barrier later, by
-    /// another way: undefined before sm_70.
-    LanesApart,
-    /// A lane executes an operation of the warp whose member mask does not name it: undefined.
-    MaskWithoutLane,
-    /// Lanes that name each other execute an operation of the warp with different member masks:
-    /// undefined.
+    /// Lanes had to wait for other lanes of their warp that arrived later at the operation or
+    /// barrier, on another path. The behaviour is undefined before sm_70.
+    LateLanes,
+    /// A lane executes a warp-wide operation whose member mask does not contain the lane. The
+    /// behaviour is undefined.
+    LaneNotInMask,
+    /// Lanes that name each other execute a warp-wide operation with different member masks. The
+    /// behaviour is undefined.
     MasksDiffer,
 }
 
-/// Which optional checks a launch makes. All are off by default.
+/// Optional checks of a launch. All are off by default.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Checks {
-    /// Report loads of bytes that nobody wrote. Global memory is covered when the memory tracks
-    /// it: see [`DeviceMemory::track_initialised`](crate::DeviceMemory::track_initialised).
+    /// Report loads of bytes that were never written. Global memory is checked only if it tracks
+    /// writes: see [`DeviceMemory::track_initialised`](crate::DeviceMemory::track_initialised).
     pub uninitialised: bool,
-    /// Report races on shared memory.
+    /// Report races between warps on shared memory.
     pub shared_races: bool,
-    /// Report barriers and operations of a warp that its lanes do not reach together, and member
-    /// masks that the ISA leaves undefined.
+    /// Report barriers and warp-wide operations that the lanes of a warp do not reach together, and
+    /// member masks whose behaviour the ISA leaves undefined.
     pub barrier_divergence: bool,
 }
 
-/// Something suspicious in one instruction of one warp, as `step` notes it.
+/// A finding in one instruction of one warp, as [`step`](crate::step()) records it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Finding {
-    /// What.
+    /// Kind of the finding.
     pub kind: FindingKind,
-    /// Lowest lane concerned.
+    /// Lowest lane that the finding concerns.
     pub lane: u8,
-    /// Space of the address.
+    /// State space of the address.
     pub space: MemSpace,
-    /// Byte address in its space; 0 for findings without one.
+    /// Byte address in that space, or 0 for findings without an address.
     pub address: u64,
 }
 
-/// An address with what is known about it.
+/// Address of a faulty or suspicious access.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FaultAddress {
-    /// Space that the access was resolved to.
+    /// State space of the access after a generic address was resolved.
     pub space: MemSpace,
     /// Byte address in that space.
     pub address: u64,
-    /// Bytes accessed.
+    /// Number of bytes accessed.
     pub bytes: u32,
-    /// The nearest allocation in words, or the size of the space.
+    /// Description of the nearest allocation, or of the size of the space.
     pub nearest: String,
 }
 
-/// Where in a program something happened.
+/// Place in a program at which a fault or a finding occurred.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
-    /// Address space of the process.
+    /// Identifier of the process's address space.
     pub asid: u8,
     /// Name of the kernel.
     pub kernel: String,
-    /// Function in the flat code that holds the instruction.
+    /// Name of the function that contains the instruction.
     pub function: String,
-    /// Instruction.
+    /// Program counter of the instruction.
     pub pc: Pc,
-    /// Place in the PTX file.
+    /// Position in the PTX file.
     pub pos: SourcePos,
-    /// Block.
+    /// Index of the block in the grid.
     pub block: Dim3,
-    /// Thread in the block: the lowest one concerned.
+    /// Index in the block of the lowest thread concerned.
     pub thread: Dim3,
 }
 
@@ -138,21 +145,22 @@ impl fmt::Display for Place {
     }
 }
 
-/// The simulated program cannot go on.
+/// A fault of the simulated program, after which it cannot continue.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{} in {place}{}", self.what(), address_text(.address.as_deref()))]
 pub struct Fault {
-    /// What happened.
+    /// Kind of the fault.
     pub kind: FaultKind,
-    /// Where.
+    /// Place of the fault.
     pub place: Box<Place>,
-    /// The address, for faults of memory.
+    /// Address of the access, for memory faults.
     pub address: Option<Box<FaultAddress>>,
-    /// What does not hold, for assertions.
+    /// Text of the assertion, for failed assertions.
     pub assertion: Option<Box<Assertion>>,
 }
 
 impl Fault {
+    /// Text of the fault's kind, or of its failed assertion.
     fn what(&self) -> String {
         match &self.assertion {
             None => kind_text(self.kind).to_owned(),
@@ -161,16 +169,16 @@ impl Fault {
     }
 }
 
-/// An assertion that does not hold, as the program has written it.
+/// A failed assertion, with the texts that the program passed to `__assertfail`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Assertion {
-    /// What does not hold.
+    /// Expression that is false.
     pub expression: String,
-    /// The file that it stands in.
+    /// Source file of the assertion.
     pub file: String,
-    /// The line.
+    /// Line in that file.
     pub line: u32,
-    /// The function.
+    /// Name of the function.
     pub function: String,
 }
 
@@ -187,16 +195,17 @@ impl fmt::Display for Assertion {
 /// A finding with its place, for reports.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FindingReport {
-    /// What.
+    /// Kind of the finding.
     pub kind: FindingKind,
-    /// Where.
+    /// Place of the finding.
     pub place: Place,
-    /// The address, for findings of memory.
+    /// Address of the access, for findings about memory.
     pub address: Option<FaultAddress>,
 }
 
 impl FindingReport {
-    /// Says the same of the same instruction, though of another thread.
+    /// True if the other report has the same kind and concerns the same instruction, possibly in
+    /// another thread.
     pub fn repeats(&self, other: &Self) -> bool {
         let of = |report: &Self| (report.place.pc, discriminant(&report.kind));
         of(self) == of(other)
@@ -215,13 +224,13 @@ impl fmt::Display for FindingReport {
             FindingKind::BarrierDivergence => {
                 write!(f, "barrier reached by a part of the warp")?;
             }
-            FindingKind::LanesApart => {
+            FindingKind::LateLanes => {
                 write!(
                     f,
                     "lanes wait for others of the warp, which came another way"
                 )?;
             }
-            FindingKind::MaskWithoutLane => write!(f, "member mask without the lane itself")?,
+            FindingKind::LaneNotInMask => write!(f, "member mask without the lane itself")?,
             FindingKind::MasksDiffer => write!(f, "member masks that differ between lanes")?,
         }
         write!(
@@ -233,13 +242,14 @@ impl fmt::Display for FindingReport {
     }
 }
 
+/// Message text of a fault's kind.
 fn kind_text(kind: FaultKind) -> &'static str {
     match kind {
         FaultKind::OutOfBounds => "access out of bounds",
         FaultKind::Misaligned => "misaligned access",
         FaultKind::Freed => "access to freed memory",
         FaultKind::WriteToReadOnly => "write to read-only memory",
-        FaultKind::NoSpace => "address outside every state space",
+        FaultKind::NoStateSpace => "address outside every state space",
         FaultKind::BadBarrier => "barrier with an invalid number or thread count",
         FaultKind::Trap => "trap",
         FaultKind::Assertion => "failed assertion",
@@ -254,6 +264,7 @@ fn kind_text(kind: FaultKind) -> &'static str {
     }
 }
 
+/// Message text of an address, with its nearest allocation.
 fn address_text(address: Option<&FaultAddress>) -> String {
     match address {
         None => String::new(),
@@ -267,7 +278,7 @@ fn address_text(address: Option<&FaultAddress>) -> String {
     }
 }
 
-/// PTX's name of a space, for messages.
+/// PTX name of a state space, for messages.
 pub(crate) fn space_name(space: MemSpace) -> &'static str {
     match space {
         MemSpace::Generic => "generic",
@@ -280,7 +291,7 @@ pub(crate) fn space_name(space: MemSpace) -> &'static str {
     }
 }
 
-/// A fault before its place is filled in: what `step` raises inside.
+/// A fault before its place is known, as operations raise it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RawFault {
     pub kind: FaultKind,
@@ -289,12 +300,14 @@ pub(crate) struct RawFault {
 }
 
 impl RawFault {
+    /// Fault of a lane that concerns no address.
     #[cold]
     pub fn plain(kind: FaultKind, lane: usize) -> Box<Self> {
         let access = None;
         Box::new(Self { kind, lane, access })
     }
 
+    /// Fault of a lane at an address of a state space.
     #[cold]
     pub fn memory(
         kind: FaultKind,

@@ -1,40 +1,45 @@
-//! Running a grid without timing: what the outputs are, and whether the program ends.
+//! Execution of a grid without timing, which yields its outputs and shows whether the program
+//! terminates.
 //!
-//! Blocks start in order, a few at a time; warps take turns. Everything is visible at once.
+//! Blocks start in order, a limited number at a time, and their warps take turns. Stores are
+//! visible to all threads at once.
 
-use crate::atomic::{AtomicMode, apply_atomic};
-use crate::barrier::{BarrierOutcome, BarrierRelease};
-use crate::block::BlockState;
+use crate::context::LaunchContext;
 use crate::fault::{Fault, FindingReport};
-use crate::launch::LaunchContext;
-use crate::log::{MemPort, WriteLog};
-use crate::memory::DeviceMemory;
-use crate::stack::Divergence;
-use crate::step::{Effect, Env, StepOut, report_finding, step};
-use crate::warp::WarpState;
+use crate::memory::atomic::{AtomicMode, apply_atomic};
+use crate::memory::device::DeviceMemory;
+use crate::memory::write_log::{MemPort, WriteLog};
+use crate::outcome::{Effect, Env, StepOut};
+use crate::state::barrier::{BarrierOutcome, BarrierRelease};
+use crate::state::block::BlockState;
+use crate::state::stack::Divergence;
+use crate::state::warp::WarpState;
+use crate::step::{report_finding, step};
 use std::collections::VecDeque;
 use std::fmt;
 use warploom_base::{Dim3, lanes_of};
 
-/// How to run a grid.
+/// Options of a functional run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FunctionalOptions {
-    /// First block that runs, by rank in the grid.
+    /// Rank in the grid of the first block that runs.
     pub first_block: u64,
-    /// The block after the last that runs, if the grid has so many.
+    /// Rank in the grid after the last block that runs. A value beyond the grid stands for its end.
     pub end_block: u64,
-    /// Blocks in flight. Programs whose blocks wait for later ones need as many as those.
+    /// Number of blocks that run at the same time. A program whose blocks wait for later blocks
+    /// needs a number that includes those.
     pub resident_blocks: usize,
-    /// Instructions of one warp before the next takes its turn.
+    /// Number of instructions that a warp executes in one turn.
     pub quantum: u32,
-    /// Warp instructions after which the run is given up.
+    /// Number of warp instructions after which the run is aborted.
     pub budget: u64,
-    /// Warp instructions after which no further block starts; those that have started end.
-    pub enough: u64,
-    /// Turns of a warp without a barrier or an exit after which its state is watched for
+    /// Number of warp instructions after which no further block starts. Blocks that have started
+    /// run to their end.
+    pub start_budget: u64,
+    /// Number of turns of a warp without a barrier or an exit after which its state is watched for
     /// repetition.
-    pub patience: u32,
-    /// Most findings kept; further ones only count.
+    pub watch_after: u32,
+    /// Maximum number of findings that are kept. Further findings are only counted.
     pub max_findings: usize,
 }
 
@@ -46,34 +51,35 @@ impl Default for FunctionalOptions {
             resident_blocks: 1,
             quantum: 256,
             budget: u64::MAX,
-            enough: u64::MAX,
-            patience: 1024,
+            start_budget: u64::MAX,
+            watch_after: 1024,
             max_findings: 64,
         }
     }
 }
 
-/// What a functional run did.
+/// Statistics and findings of a functional run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FunctionalStats {
-    /// Blocks completed.
+    /// Number of completed blocks.
     pub blocks: u64,
-    /// Warp instructions.
+    /// Number of executed warp instructions.
     pub warp_instructions: u64,
-    /// Instructions times lanes in which they took effect.
+    /// Number of thread instructions: the active lanes of each warp instruction, summed.
     pub thread_instructions: u64,
-    /// Findings of the launch's checks, one per instruction and kind.
+    /// Findings of the launch's checks, one for each instruction and kind.
     pub findings: Vec<FindingReport>,
-    /// Findings left out.
+    /// Number of findings that were not kept.
     pub findings_dropped: u64,
 }
 
-/// What each unfinished warp waits for.
+/// Description of the unfinished warps of a run that cannot continue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StuckReport {
-    /// Kernel.
+    /// Name of the kernel.
     pub kernel: String,
-    /// One entry per block: its place and what its warps wait for.
+    /// Index of each unfinished block in the grid, with a description of what each of its
+    /// unfinished warps waits for.
     pub blocks: Vec<(Dim3, Vec<String>)>,
 }
 
@@ -90,36 +96,36 @@ impl fmt::Display for StuckReport {
     }
 }
 
-/// Why a functional run did not end well.
+/// Reason for which a functional run failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RunError {
-    /// A fault of the program.
+    /// The simulated program caused a fault.
     #[error(transparent)]
     Fault(#[from] Fault),
-    /// Every unfinished warp waits at a barrier, or each of its lanes for another one.
+    /// Every unfinished warp waits at a barrier, or each of its lanes waits for another lane.
     #[error("deadlock: {0}")]
     Deadlock(Box<StuckReport>),
-    /// Every unfinished warp waits at a barrier or repeats itself: it spins on something that
-    /// nobody left can change.
+    /// Every unfinished warp waits at a barrier or repeats its states. It spins on a condition that
+    /// no remaining thread can change.
     #[error(
         "livelock: warps spin and nobody can end it (blocks that wait for blocks not started, or a \
          loop that nothing ends): {0}"
     )]
     Livelock(Box<StuckReport>),
-    /// The budget is used up.
+    /// The run exceeded its budget of instructions.
     #[error("not finished after {budget} warp instructions: {report}")]
     OutOfBudget {
-        /// The budget.
+        /// Budget in warp instructions.
         budget: u64,
-        /// Where the warps are.
+        /// Positions of the unfinished warps.
         report: Box<StuckReport>,
     },
 }
 
-/// Watches one warp for states that come back (Brent's cycle detection over its turns).
+/// Detector of repeating states of one warp (Brent's cycle detection over its turns).
 #[derive(Clone, Copy, Default)]
 struct Watch {
-    /// Turns since the last barrier or exit.
+    /// Number of turns since the last barrier or exit.
     turns: u32,
     saved: u64,
     /// Turn at which `saved` is replaced next.
@@ -128,9 +134,10 @@ struct Watch {
 }
 
 impl Watch {
-    fn turn(&mut self, warp: &WarpState, patience: u32) {
+    /// Counts a turn and compares the warp's state with the saved one.
+    fn turn(&mut self, warp: &WarpState, watch_after: u32) {
         self.turns = self.turns.saturating_add(1);
-        if self.turns <= patience {
+        if self.turns <= watch_after {
             return;
         }
         let state = warp.fingerprint();
@@ -142,44 +149,48 @@ impl Watch {
     }
 }
 
-/// Watches a functional run, between its steps.
+/// Observer of a functional run, which is called between its steps.
 pub trait Observer {
-    /// A grid begins.
+    /// Called before the first block of a grid starts.
     fn begin(&mut self, launch: &LaunchContext);
 
-    /// A warp of the block of this rank (x fastest) executed an instruction.
+    /// Called after a warp executed an instruction. `block` is the rank of the block in the grid (x
+    /// varies fastest), and `warp` the index of the warp in the block.
     fn stepped(&mut self, block: u64, warp: u32, out: &StepOut);
 
-    /// Every warp of the block has ended.
+    /// Called when every warp of a block has exited.
     fn block_ended(&mut self, launch: &LaunchContext, block: u64);
 
-    /// All blocks have ended.
+    /// Called when all blocks of the grid have ended.
     fn end(&mut self, launch: &LaunchContext);
 }
 
+/// A block that runs, with its warps.
 struct Resident {
     rank: u64,
     block: BlockState,
     warps: Vec<WarpState>,
     watches: Vec<Watch>,
-    /// Warps not done.
+    /// Number of warps that have not finished.
     left: usize,
 }
 
 impl Resident {
-    /// Every unfinished warp waits or repeats itself.
+    /// True if every unfinished warp waits or repeats its states.
     fn is_stuck(&self) -> bool {
         let mut pairs = self.warps.iter().zip(&self.watches);
         self.left > 0
             && pairs.all(|(warp, watch)| warp.is_done() || warp.is_pending() || watch.repeats)
     }
 
-    /// Something happened that may end others' waiting: watch anew.
+    /// Restarts the detection of repeating states after an event that other warps may have waited
+    /// for.
     fn wake(&mut self) {
         self.watches.fill(Watch::default());
     }
 }
 
+/// State of a functional run.
 struct Driver<'a> {
     ctx: &'a LaunchContext,
     memory: &'a mut DeviceMemory,
@@ -190,7 +201,11 @@ struct Driver<'a> {
     stats: FunctionalStats,
 }
 
-/// Runs a grid, as much of it as the options say. Memory holds its results, also when it fails.
+/// Runs a grid, or the part of it that the options select. Memory holds the results, also after a
+/// failure.
+///
+/// # Errors
+/// Returns a [`RunError`] if the program faults, cannot continue or exceeds its budget.
 pub fn run_grid(
     ctx: &LaunchContext,
     memory: &mut DeviceMemory,
@@ -199,7 +214,10 @@ pub fn run_grid(
     run(ctx, memory, options, None)
 }
 
-/// The same, watched.
+/// Runs a grid like [`run_grid`] and calls an observer after each step.
+///
+/// # Errors
+/// Returns the errors of [`run_grid`].
 pub fn run_grid_observed(
     ctx: &LaunchContext,
     memory: &mut DeviceMemory,
@@ -278,11 +296,14 @@ impl Driver<'_> {
         }
     }
 
+    /// True if another block may start.
     fn has_room(&self, resident: usize) -> bool {
         resident < self.options.resident_blocks.max(1)
-            && self.stats.warp_instructions < self.options.enough
+            && self.stats.warp_instructions < self.options.start_budget
     }
 
+    /// Starts the block of the given rank in the grid, and reuses the memory of a finished block if
+    /// there is one.
     fn start(&self, rank: u64, reuse: Option<Resident>) -> Resident {
         let count = self.ctx.warps_per_block();
         let mut resident = reuse.unwrap_or_else(|| Resident {
@@ -303,7 +324,7 @@ impl Driver<'_> {
         resident
     }
 
-    /// Every warp of a block runs for a while.
+    /// Lets every warp of a block execute one turn.
     fn turn(&mut self, resident: &mut Resident) -> Result<(), RunError> {
         for index in 0..resident.warps.len() {
             for _ in 0..self.options.quantum {
@@ -314,11 +335,12 @@ impl Driver<'_> {
                 self.step(resident, index)?;
             }
             self.log.commit(self.memory);
-            resident.watches[index].turn(&resident.warps[index], self.options.patience);
+            resident.watches[index].turn(&resident.warps[index], self.options.watch_after);
         }
         Ok(())
     }
 
+    /// Executes one instruction of a warp and handles its effect.
     fn step(&mut self, resident: &mut Resident, index: usize) -> Result<(), RunError> {
         let now = self.stats.warp_instructions;
         let env = Env {
@@ -350,7 +372,7 @@ impl Driver<'_> {
             return Err(fault.into());
         }
         if self.out.atomic.mask != 0 {
-            // What is the memory owner's in every mode.
+            // Atomic operations of the heap are left to the owner of the memory in every mode.
             let batch = &self.out.atomic;
             let old = apply_atomic(self.memory, batch, batch.mask);
             if let Some(dst) = batch.dst {
@@ -383,6 +405,7 @@ impl Driver<'_> {
         Ok(())
     }
 
+    /// Keeps the finding of the last step unless it was reported before.
     fn keep_finding(&mut self, block: &BlockState, warp: &WarpState) {
         let Some(finding) = self.out.finding else {
             return;
@@ -402,6 +425,7 @@ impl Driver<'_> {
         self.stats.findings.extend(report);
     }
 
+    /// Describes the unfinished blocks of a run that cannot continue.
     fn stuck(&self, resident: &VecDeque<Resident>) -> StuckReport {
         let blocks = resident
             .iter()
@@ -413,6 +437,7 @@ impl Driver<'_> {
     }
 }
 
+/// Lets the warps that a barrier releases continue.
 fn release_warps(warps: &mut [WarpState], release: &BarrierRelease) {
     for half in 0..2 {
         for bit in lanes_of((release.warps >> (32 * half)) as u32) {
@@ -423,6 +448,7 @@ fn release_warps(warps: &mut [WarpState], release: &BarrierRelease) {
     }
 }
 
+/// Describes what each unfinished warp of a block waits for.
 fn describe_block(ctx: &LaunchContext, resident: &Resident) -> Vec<String> {
     let unfinished = resident.warps.iter().filter(|warp| !warp.is_done());
     let barriers = &resident.block.barriers;

@@ -1,138 +1,135 @@
-//! A launch: what stays the same for all blocks of a grid. Validated once, then read by every
-//! [`step()`](crate::step()).
+//! Data of a kernel launch that is the same for all blocks of the grid. Validated once and then
+//! read by every [`step()`](crate::step()).
 
-use crate::ahead::Ahead;
-use crate::barrier::BARRIERS;
-use crate::decode::{Decoded, decode};
 use crate::fault::Checks;
-use crate::regs::{Lanes32, Lanes64};
-use crate::stack::BranchOrder;
-use crate::texture::TextureTable;
-use crate::wide::Wide;
+use crate::host_isa::VectorIsa;
+use crate::memory::texture::TextureTable;
+use crate::state::barrier::BARRIERS;
+use crate::state::registers::{Lanes32, Lanes64};
+use crate::state::stack::BranchOrder;
 use std::sync::Arc;
 use warploom_base::{Dim3, Pc};
 use warploom_ir::{ConstValue, Dst, Program, Src};
 
-/// Most threads that a block may have.
+/// Maximum number of threads in a block.
 pub const MAX_BLOCK_THREADS: u64 = 1024;
-/// Largest x extent of a grid; y and z go to 65,535.
+/// Maximum x extent of a grid. The y and z extents are limited to 65,535.
 const MAX_GRID_X: u32 = i32::MAX as u32;
 const MAX_GRID_YZ: u32 = 65_535;
 
-/// What a caller says about a launch.
+/// Description of a launch by its caller.
 #[derive(Clone, Debug, Default)]
 pub struct LaunchSpec {
-    /// Blocks.
+    /// Extents of the grid in blocks.
     pub grid: Dim3,
-    /// Threads of a block.
+    /// Extents of a block in threads.
     pub block: Dim3,
-    /// Dynamic shared memory in bytes.
+    /// Dynamic shared memory of a block in bytes.
     pub dynamic_shared_bytes: u32,
-    /// Largest shared memory that a block may have on this GPU, in bytes.
+    /// Maximum shared memory of a block on this GPU in bytes.
     pub max_shared_bytes: u32,
-    /// Named barriers that a block has on this GPU, at most [`crate::BARRIERS`].
+    /// Number of named barriers of a block on this GPU, at most [`crate::BARRIERS`].
     pub barriers: u32,
-    /// The parameter buffer, laid out as [`Program::params`] says.
+    /// Parameter buffer, laid out as [`Program::params`] describes.
     pub params: Vec<u8>,
-    /// Address of each of the module's variables, in the order of `ModuleIr::globals`.
+    /// Address of each variable of the module, in the order of `ModuleIr::globals`.
     pub globals: Vec<u64>,
-    /// Handle of each of the module's texture references, in the order of `ModuleIr::textures`.
+    /// Handle of each texture reference of the module, in the order of `ModuleIr::textures`.
     pub texture_refs: Vec<u64>,
-    /// Textures that handles name.
+    /// Textures, indexed by handle.
     pub textures: Arc<TextureTable>,
-    /// `%gridid`
+    /// Number of the launch (`%gridid`).
     pub grid_id: u64,
-    /// Bytes of code in front of the kernel's in the program's memory for code.
+    /// Bytes of code that precede the kernel's in the code memory of the program.
     pub code_offset: u64,
-    /// Address of what the barrier of a cooperative launch works on, or 0.
+    /// Address of the workspace that grid barriers of a cooperative launch use, or 0.
     pub workspace: u64,
-    /// Address space of the process.
+    /// Identifier of the process's address space.
     pub asid: u8,
-    /// Optional checks.
+    /// Optional checks of the launch.
     pub checks: Checks,
-    /// Which side of a divergent branch runs first.
+    /// Side of a divergent branch that runs first.
     pub branch_order: BranchOrder,
 }
 
-/// Why a kernel cannot be launched.
+/// Reason for which a kernel cannot be launched.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum LaunchError {
-    /// An extent is zero or above the limit.
+    /// An extent of the grid or of the block is zero or exceeds its limit.
     #[error(
         "the {what} {size} has an extent of zero or beyond the limit {limit}; choose extents from 1 to the limit"
     )]
     BadExtent {
-        /// "grid" or "block".
+        /// Object with the wrong extent: "grid" or "block".
         what: &'static str,
-        /// As given.
+        /// Extents given by the caller.
         size: Dim3,
-        /// Largest extents.
+        /// Maximum extent on each axis.
         limit: Dim3,
     },
-    /// Too many threads in a block.
+    /// The block has too many threads.
     #[error("a block of {threads} threads exceeds the limit of {limit}; use a smaller block")]
     BlockTooLarge {
-        /// Threads asked for.
+        /// Number of threads of the block.
         threads: u64,
-        /// The limit (of the hardware, or `.maxntid`).
+        /// Maximum number of threads, given by the hardware or by `.maxntid`.
         limit: u64,
     },
-    /// The kernel's `.reqntid` names another block size.
+    /// The block size differs from the one that the kernel's `.reqntid` requires.
     #[error("the kernel requires blocks of {required}, not {given} (`.reqntid`)")]
     WrongBlock {
-        /// `.reqntid`
+        /// Block size required by `.reqntid`.
         required: Dim3,
-        /// As given.
+        /// Block size given by the caller.
         given: Dim3,
     },
-    /// Too much shared memory.
+    /// A block needs more shared memory than the GPU has.
     #[error(
         "a block needs {needed} bytes of shared memory ({fixed} static, {dynamic} dynamic), but the limit is {limit}"
     )]
     SharedTooLarge {
-        /// Total.
+        /// Total shared memory of a block in bytes.
         needed: u64,
-        /// Static part.
+        /// Static shared memory in bytes.
         fixed: u32,
-        /// Dynamic part.
+        /// Dynamic shared memory in bytes.
         dynamic: u32,
-        /// The limit.
+        /// Maximum shared memory of a block in bytes.
         limit: u32,
     },
-    /// Parameters of another size.
+    /// The parameter buffer has the wrong size.
     #[error(
         "the kernel takes {expected} bytes of parameters, but {given} were given; check the argument list"
     )]
     WrongParams {
-        /// Bytes of the kernel's parameters.
+        /// Size of the kernel's parameters in bytes.
         expected: u32,
-        /// Bytes given.
+        /// Size of the given buffer in bytes.
         given: usize,
     },
-    /// The code refers to a module variable or texture whose address was not given.
+    /// The code refers to a module variable or texture for which no address was given.
     #[error("{what} number {index} of the module has no address; load the module first")]
     Unresolved {
-        /// "variable" or "texture".
+        /// Kind of the object: "variable" or "texture".
         what: &'static str,
-        /// Its index.
+        /// Index of the object in the module.
         index: u32,
     },
-    /// The code itself is inconsistent: our lowering is at fault.
+    /// The lowered code violates an invariant, which is an error of the simulator.
     #[error("the lowered code of `{kernel}` is inconsistent: {reason}")]
     BadProgram {
-        /// The kernel.
+        /// Name of the kernel.
         kernel: String,
-        /// What is wrong.
+        /// Description of the violated invariant.
         reason: &'static str,
     },
 }
 
-/// A validated launch. Immutable while it runs, shared by all SMs.
+/// A validated kernel launch without its decoded instructions. Immutable while the kernel runs, and
+/// shared by all SMs.
 #[derive(Clone, Debug)]
-pub struct LaunchContext {
+pub struct KernelLaunch {
     pub(crate) program: Arc<Program>,
-    /// The program's instructions, ready to execute.
-    pub(crate) code: Arc<[Decoded]>,
     pub(crate) grid: Dim3,
     pub(crate) block: Dim3,
     pub(crate) block_threads: u32,
@@ -149,11 +146,15 @@ pub struct LaunchContext {
     pub(crate) checks: Checks,
     pub(crate) branch_order: BranchOrder,
     pub(crate) barriers: u32,
-    pub(crate) wide: Wide,
+    pub(crate) isa: VectorIsa,
 }
 
-impl LaunchContext {
-    /// Checks a launch and resolves the program's constants.
+impl KernelLaunch {
+    /// Validates a launch and resolves the program's constants.
+    ///
+    /// # Errors
+    /// Returns a [`LaunchError`] if an extent, the shared memory, the parameters or the code is
+    /// invalid.
     pub fn new(program: Arc<Program>, spec: LaunchSpec) -> Result<Self, LaunchError> {
         check_program(&program)?;
         check_extents(&program, &spec)?;
@@ -167,9 +168,8 @@ impl LaunchContext {
         }
         let consts = program.consts.iter().map(|&c| resolve(c, &spec));
         let consts = consts.collect::<Result<Vec<u64>, _>>()?;
-        let wide = Wide::of_host();
+        let isa = VectorIsa::detect();
         Ok(Self {
-            code: decode(&program, wide).into(),
             consts32: consts.iter().map(|&v| Lanes32([v as u32; 32])).collect(),
             consts64: consts.iter().map(|&v| Lanes64([v; 32])).collect(),
             grid: spec.grid,
@@ -186,43 +186,19 @@ impl LaunchContext {
             checks: spec.checks,
             branch_order: spec.branch_order,
             barriers: spec.barriers.min(BARRIERS as u32),
-            wide,
+            isa,
             program,
         })
     }
 
-    /// The same launch, executed with those vector instructions alone that the program was compiled
-    /// for. Results are the same: this is for tests that say so.
-    pub fn plainly(mut self) -> Self {
-        self.wide = Wide::Plain;
-        self.code = decode(&self.program, self.wide).into();
-        self
-    }
-
-    /// The same launch of another program with the same constants and parameters, such as a part
-    /// of the kernel. It has no shared memory.
-    ///
-    /// # Panics
-    /// If the constants or the parameters differ in number, or the code is inconsistent.
-    pub fn with_program(&self, program: Arc<Program>) -> Self {
-        assert_eq!(program.consts.len(), self.program.consts.len());
-        assert_eq!(program.param_bytes, self.program.param_bytes);
-        assert_eq!(check_program(&program), Ok(()));
-        Self {
-            code: decode(&program, self.wide).into(),
-            program,
-            shared_bytes: 0,
-            ..self.clone()
-        }
-    }
-
-    /// The eight bytes at an offset of the parameter buffer.
+    /// Eight bytes at an offset of the parameter buffer, as a little-endian number. `None` if they
+    /// are not inside the buffer.
     pub fn param_u64(&self, offset: u32) -> Option<u64> {
         let bytes = self.params.get(offset as usize..)?.first_chunk::<8>()?;
         Some(u64::from_le_bytes(*bytes))
     }
 
-    /// Address of a variable of the module that the code mentions.
+    /// Address of a module variable. `None` if the code does not refer to the variable.
     pub fn global_address(&self, index: u32) -> Option<u64> {
         let consts = self.program.consts.iter().zip(&self.consts64);
         consts.into_iter().find_map(|(value, lanes)| match value {
@@ -233,27 +209,27 @@ impl LaunchContext {
         })
     }
 
-    /// Bytes of code in front of the kernel's in the program's memory for code.
+    /// Bytes of code that precede the kernel's in the code memory of the program.
     pub fn code_offset(&self) -> u64 {
         self.code_offset
     }
 
-    /// The kernel.
+    /// Lowered program of the kernel.
     pub fn program(&self) -> &Arc<Program> {
         &self.program
     }
 
-    /// Blocks of the grid.
+    /// Extents of the grid in blocks.
     pub fn grid(&self) -> Dim3 {
         self.grid
     }
 
-    /// Threads of a block.
+    /// Extents of a block in threads.
     pub fn block(&self) -> Dim3 {
         self.block
     }
 
-    /// Warps of a block, the last one possibly partly filled.
+    /// Number of warps of a block. The last one may be partly filled.
     pub fn warps_per_block(&self) -> u32 {
         self.block_threads.div_ceil(32)
     }
@@ -263,7 +239,7 @@ impl LaunchContext {
         self.shared_bytes
     }
 
-    /// PTX line of an instruction, 0 if the pc lies outside the code.
+    /// PTX line of the instruction at `pc`, or 0 if `pc` is outside of the code.
     pub fn line(&self, pc: Pc) -> u32 {
         self.program
             .facts
@@ -271,26 +247,19 @@ impl LaunchContext {
             .map_or(0, |facts| facts.pos.line)
     }
 
-    /// The process.
+    /// Identifier of the process's address space.
     pub fn asid(&self) -> u8 {
         self.asid
     }
 
-    /// How SMs may run its warps ahead of each other.
-    pub fn ahead(&self) -> Ahead {
-        let of_code = self.code.iter().map(|decoded| Ahead::of(decoded.inst.op));
-        match self.checks == Checks::default() {
-            true => of_code.min().unwrap_or(Ahead::Kept),
-            false => Ahead::Never,
-        }
-    }
-
-    /// Optional checks in force.
+    /// Optional checks of the launch.
     pub fn checks(&self) -> Checks {
         self.checks
     }
 }
 
+/// Value of a constant of the program: a number, the address of a variable or the handle of a
+/// texture.
 fn resolve(value: ConstValue, spec: &LaunchSpec) -> Result<u64, LaunchError> {
     let unresolved = |what, index| LaunchError::Unresolved { what, index };
     match value {
@@ -309,6 +278,7 @@ fn resolve(value: ConstValue, spec: &LaunchSpec) -> Result<u64, LaunchError> {
     }
 }
 
+/// Shared memory of a block in bytes: the static part, aligned, and the dynamic part.
 fn shared_bytes(program: &Program, spec: &LaunchSpec) -> Result<u32, LaunchError> {
     let align = u64::from(program.dynamic_shared_align.unwrap_or(1).max(1));
     let dynamic = spec.dynamic_shared_bytes;
@@ -328,6 +298,8 @@ fn shared_bytes(program: &Program, spec: &LaunchSpec) -> Result<u32, LaunchError
     Ok(needed as u32)
 }
 
+/// Checks the extents of the grid and of a block against the GPU's limits and the kernel's
+/// directives.
 fn check_extents(program: &Program, spec: &LaunchSpec) -> Result<(), LaunchError> {
     let limit = Dim3::new(MAX_GRID_X, MAX_GRID_YZ, MAX_GRID_YZ);
     check_extent("grid", spec.grid, limit)?;
@@ -349,6 +321,7 @@ fn check_extents(program: &Program, spec: &LaunchSpec) -> Result<(), LaunchError
     }
 }
 
+/// Checks that each extent is between 1 and its limit.
 fn check_extent(what: &'static str, size: Dim3, limit: Dim3) -> Result<(), LaunchError> {
     let inside = |given: u32, most: u32| (1..=most).contains(&given);
     if inside(size.x, limit.x) && inside(size.y, limit.y) && inside(size.z, limit.z) {
@@ -358,8 +331,8 @@ fn check_extent(what: &'static str, size: Dim3, limit: Dim3) -> Result<(), Launc
     }
 }
 
-/// Everything that `step` takes for granted of the code.
-fn check_program(program: &Program) -> Result<(), LaunchError> {
+/// Checks the properties of the code that [`step`](crate::step()) relies on.
+pub(crate) fn check_program(program: &Program) -> Result<(), LaunchError> {
     let bad = |reason| LaunchError::BadProgram {
         kernel: program.name.clone(),
         reason,
@@ -384,6 +357,7 @@ fn check_program(program: &Program) -> Result<(), LaunchError> {
     Ok(())
 }
 
+/// True if every register, predicate and constant operand is inside its table.
 fn valid_operands(program: &Program, dsts: &[Dst], srcs: &[Src]) -> bool {
     let dst = |dst: &Dst| match *dst {
         Dst::None => true,

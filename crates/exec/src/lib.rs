@@ -1,78 +1,43 @@
-//! What instructions do: warp-wide values, memory images, atomics. Knows no cycle.
+//! Functional execution of instructions, without any notion of time.
 //!
-//! A [`LaunchContext`] holds what a grid shares; [`BlockState`] and [`WarpState`] hold what runs.
-//! [`step()`] executes one instruction of one warp and says what the timing must know of it: lanes,
-//! addresses, barriers. Stores go to the SM's [`WriteLog`] and reach [`DeviceMemory`] when it is
-//! committed; atomics on global memory can be left to the memory system ([`AtomicMode::Deferred`]).
+//! A [`LaunchContext`] holds the data that all blocks of a grid share. [`BlockState`] and
+//! [`WarpState`] hold the state of running blocks and warps. [`step()`] executes one instruction of
+//! one warp and reports what the timing needs: lanes, addresses and barrier arrivals. Stores are
+//! recorded in the SM's [`WriteLog`] and reach [`DeviceMemory`] when the log is committed. Atomic
+//! operations on global memory can be deferred to the memory system ([`AtomicMode::Deferred`]).
 //!
-//! Semantics are those of the PTX ISA, bit by bit, and those of a GPU where that differs or says
-//! nothing (`docs/hardware.md`); where NVIDIA promises only error bounds, results lie within them
-//! and are the same on every machine. Faults of the simulated program are results
-//! ([`Fault`]), never panics.
+//! Results follow the PTX ISA bit by bit. Where a GPU differs from the ISA, or the ISA leaves a
+//! result open, they follow the GPU (`docs/hardware.md`). Where NVIDIA documents only error bounds,
+//! results are within these bounds and equal on every host. Faults of the simulated program are
+//! results of a run ([`Fault`]) and never panics.
+//!
+//! The modules are sorted by subject: `ops` implements the instructions, `state` holds the state of
+//! warps and blocks, `memory` holds memory contents, textures and pending stores, and `numeric`
+//! implements arithmetic on single values.
 
 #![allow(
     clippy::needless_range_loop,
     reason = "loops over lanes index several arrays alike; this form is the one that vectorises"
 )]
 
-mod access;
 mod ahead;
-pub mod approx;
-mod async_ops;
-mod atomic;
-mod atomic_ops;
-mod barrier;
-mod bit_ops;
-mod block;
-mod compare;
-mod control;
-mod convert;
+mod context;
 mod decode;
 mod fault;
-mod float8;
-mod float_ops;
-mod frames;
 mod functional;
-mod heap;
-mod int_ops;
+mod handler;
+mod host_isa;
+mod inst;
 mod launch;
-mod load_ops;
-mod log;
-mod machine;
-mod matrix;
-mod meet;
 mod memory;
-mod mipmap;
-mod module;
-mod move_ops;
-mod printed;
-mod printf;
-mod race;
-mod regs;
-mod scalar_video;
-mod soft;
-mod space;
-mod span;
-mod special;
-mod spin;
-mod stack;
+mod numeric;
+mod ops;
+mod outcome;
+mod state;
 mod step;
-mod store_ops;
-mod surface;
-mod system;
-mod texture;
-mod texture_ops;
-mod tiny;
-mod vals;
-mod video;
-mod warp;
-mod warp_ops;
-mod wide;
 
 pub use ahead::{Ahead, Loaded, Pages, StoredLines};
-pub use atomic::{AtomicAct, AtomicBatch, AtomicDst, AtomicMode, apply_atomic, atom_bytes};
-pub use barrier::{BARRIERS, BarrierArrival, BarrierOutcome, BarrierRelease, BarrierTable};
-pub use block::BlockState;
+pub use context::LaunchContext;
 pub use fault::{
     Assertion, Checks, Fault, FaultAddress, FaultKind, Finding, FindingKind, FindingReport, Place,
 };
@@ -80,15 +45,23 @@ pub use functional::{
     FunctionalOptions, FunctionalStats, Observer, RunError, StuckReport, run_grid,
     run_grid_observed,
 };
-pub use launch::{LaunchContext, LaunchError, LaunchSpec, MAX_BLOCK_THREADS};
-pub use log::{MemPort, WriteLog};
-pub use memory::{
+pub use launch::{KernelLaunch, LaunchError, LaunchSpec, MAX_BLOCK_THREADS};
+pub use memory::atomic::{
+    AtomicAction, AtomicBatch, AtomicDst, AtomicMode, apply_atomic, atom_bytes,
+};
+pub use memory::device::{
     ALLOC_ALIGN, AccessCheck, Allocation, DeviceMemory, MemoryError, PAGE_BYTES, PROTECTED_BYTES,
 };
-pub use mipmap::Detail;
-pub use module::{ModuleImage, load_module};
-pub use span::HalfWarp;
-pub use stack::{BranchOrder, Divergence, Spin, StackEntry};
-pub use step::{Effect, Env, MemEffect, MemKind, StepOut, report_finding, step};
-pub use texture::{AddressMode, ChannelKind, Texture, TextureTable};
-pub use warp::WarpState;
+pub use memory::effect::{MemEffect, MemKind};
+pub use memory::mipmap::MipmapSettings;
+pub use memory::module::{LoadedModule, load_module};
+pub use memory::span::HalfWarp;
+pub use memory::texture::{AddressMode, ChannelKind, Texture, TextureTable};
+pub use memory::write_log::{MemPort, WriteLog};
+pub use numeric::approx;
+pub use outcome::{Effect, Env, StepOut};
+pub use state::barrier::{BARRIERS, BarrierArrival, BarrierOutcome, BarrierRelease, BarrierTable};
+pub use state::block::BlockState;
+pub use state::stack::{BranchOrder, Divergence, Spin, StackEntry};
+pub use state::warp::WarpState;
+pub use step::{report_finding, step};

@@ -1,4 +1,4 @@
-//! `cvt`: every pair of types against exact arithmetic.
+//! Tests of `cvt`: every pair of types against exact arithmetic.
 
 mod support;
 use half::f16;
@@ -167,7 +167,7 @@ fn floats_to_integers_round_and_saturate() {
         let (least, most) = limits(width, signed);
         for (round, f) in ROUNDS {
             let op = |from| cvt(Ty::Int(to), Ty::Float(from), CvtRound::Integral(round));
-            // `as` to i128 saturates; every f32 is exact in f64.
+            // A conversion by `as` to i128 saturates, and every f32 is exact in f64.
             let want = |x: f64| (f(x) as i128).clamp(least, most) as u64;
             let bits: Vec<u64> = floats().iter().map(|x| x.to_bits().into()).collect();
             check(op(FloatTy::F32), &bits, width, |x| {

@@ -1,5 +1,5 @@
-//! Lanes of a warp go the way that each would go alone, whatever the control flow and wherever they
-//! meet: random programs against a walk of one lane at a time.
+//! Every lane of a warp takes the path that it would take alone, whatever the control flow and the
+//! reconvergence points. Random programs are compared with the execution of one lane at a time.
 
 mod support;
 use proptest::prelude::*;
@@ -8,16 +8,17 @@ use warploom_base::{Pc, lanes_of};
 use warploom_ir::cfg::Cfg;
 use warploom_ir::*;
 
-/// Instructions of a unit of a program: a new number, its sign, and what the letter says.
+/// Instructions of a unit of a program: they compute a new number and its sign, and perform the
+/// action of the unit's letter.
 const UNIT: usize = 4;
 const FACTOR: u32 = 1_664_525;
 const TERM: u32 = 1_013_904_223;
-/// Steps of one lane after which it is taken for one that never ends.
+/// Number of steps after which a lane counts as one that never ends.
 const MOST: usize = 300;
 
-/// `.` does nothing, `x` exits, `X` exits if the number is negative, a digit branches to that unit
-/// if it is, a letter from `a` on branches to unit 0, 1 ... always. Behind the last unit is an
-/// exit.
+/// Program of the units given by a text. `.` does nothing, `x` exits, and `X` exits if the number
+/// is negative. A digit branches to that unit if the number is negative. A letter from `a` on
+/// always branches to unit 0, 1 and so on. An exit follows the last unit.
 fn program(text: &str) -> Builder {
     let mut b = Builder::new();
     let (factor, term, zero) = (b.c(FACTOR.into()), b.c(TERM.into()), b.c(0));
@@ -52,7 +53,7 @@ fn program(text: &str) -> Builder {
     b
 }
 
-/// The units that a lane comes to, and whether it ends.
+/// Units that a lane reaches when it runs alone, and whether it ends.
 fn alone(text: &[u8], lane: u32) -> (Vec<usize>, bool) {
     let mut number = lane.wrapping_mul(TERM);
     let (mut unit, mut units) = (0, Vec::new());
@@ -74,7 +75,7 @@ fn alone(text: &[u8], lane: u32) -> (Vec<usize>, bool) {
     (units, false)
 }
 
-/// The units that each lane comes to in the warp, and whether the warp ends.
+/// Units that each lane reaches in the warp, and whether the warp ends.
 fn together(text: &str) -> (Vec<Vec<usize>>, bool) {
     let mut bench = Bench::new(program(text).launch(1, 32));
     let mut units = vec![Vec::new(); 32];
@@ -84,7 +85,7 @@ fn together(text: &str) -> (Vec<Vec<usize>>, bool) {
         }
         bench.step().expect("no fault");
         let at = bench.out.pc.index();
-        // A unit's first instruction stands for it.
+        // The first instruction of a unit represents it.
         if at % UNIT == 1 && at / UNIT < text.len() {
             lanes_of(bench.out.stack_active).for_each(|lane| units[lane].push(at / UNIT));
         }

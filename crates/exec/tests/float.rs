@@ -1,4 +1,5 @@
-//! Floating-point instructions with their modifiers: special values, flushing, saturation, NaNs.
+//! Tests of floating-point instructions and their modifiers: special values, flushing, saturation
+//! and NaNs.
 
 mod support;
 use half::{bf16, f16};
@@ -26,7 +27,7 @@ fn with(round: Round) -> FloatMods {
     FloatMods { round, ..TINY }
 }
 
-/// One operation on 32-bit registers: operand tuples with the expected result.
+/// Operation on 32-bit registers, with operand tuples and expected results.
 fn check32(op: Op, cases: &[(&[u32], u32)]) {
     for chunk in cases.chunks(32) {
         let lanes: Vec<[u64; 4]> = chunk
@@ -240,7 +241,7 @@ fn f32_products_quotients_and_roots() {
 fn fused_multiply_add_rounds_once_in_every_direction() {
     let b = |x: f32| x.to_bits();
     let (x, y) = (b(1.0) + 1, b(1.0) + 1);
-    // (1+u)^2 - 1 = 2u + u^2: exact only when fused.
+    // (1+u)^2 - 1 = 2u + u^2 is exact only if it is fused.
     let fma = |mods| Op::Fma(FloatTy::F32, mods);
     let u = 2f32.powi(-23);
     check32(
@@ -319,7 +320,7 @@ fn f64_keeps_nan_payloads() {
     );
 }
 
-/// Every f16 and bf16 operation against the `half` crate, on single and packed registers.
+/// Every operation on f16 and bf16 agrees with the `half` crate, in single and packed registers.
 #[test]
 fn half_precision_in_both_forms() {
     let mut rng = Rng::new(42);
@@ -355,7 +356,8 @@ fn half_precision_in_both_forms() {
             let (single, packed, wide) =
                 (go(FloatTy::F16), go(FloatTy::F16x2), go(FloatTy::Bf16x2));
             for (lane, [a, b, _]) in chunk.iter().enumerate() {
-                // Products and sums of f16 fit f32's double rounding: half's own route.
+                // Products and sums of f16 are exact enough in f32 for a second rounding, which is
+                // how `half` computes them.
                 let low = canonical(f16::from_f32(f(h(*a), h(*b)) as f32));
                 let high = canonical(f16::from_f32(f(h(a >> 16), h(b >> 16)) as f32));
                 assert_eq!(single[lane], low.into(), "{op:?} {a:x} {b:x}");
@@ -447,7 +449,7 @@ fn three_input_minimum_and_signs() {
     );
 }
 
-/// Comparison results per operator for less, equal, greater and unordered operands.
+/// Results of a comparison for less, equal, greater and unordered operands.
 #[test]
 fn comparisons_ordered_and_unordered() {
     let b = |x: f32| u64::from(x.to_bits());
@@ -458,7 +460,7 @@ fn comparisons_ordered_and_unordered() {
         [u64::from(NAN), b(2.0), 0, 0],
         [0, NEG.into(), 0, 0],
     ];
-    // One bit per lane, lane 0 first: <, =, >, unordered, +0 with -0.
+    // One bit per lane, starting at lane 0: <, =, >, unordered, +0 with -0.
     let table = [
         (Cmp::Eq, 0b10010),
         (Cmp::Ne, 0b00101),

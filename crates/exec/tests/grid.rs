@@ -1,4 +1,4 @@
-//! Whole grids: results, deadlocks, livelocks, launches that are refused.
+//! Tests of whole grids: results, deadlocks, livelocks and rejected launches.
 
 mod support;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ fn tid() -> Src {
     Src::Special(SpecialReg::TidX)
 }
 
-/// buffer[global thread id] = 3 * id
+/// Kernel that executes `buffer[global thread id] = 3 * id`.
 fn scale() -> Builder {
     let mut b = Builder::new();
     let (base, four, three) = (b.c(GLOBAL_BASE), b.c(4), b.c(3));
@@ -125,7 +125,8 @@ fn early_exits_do_not_block_a_barrier() {
     assert_eq!(stats.blocks, 2);
 }
 
-/// while (atomicCAS(lock, 0, 1) != 0) {} ...; the lock is never freed before the lanes meet.
+/// Kernel that executes `while (atomicCAS(lock, 0, 1) != 0) {} ...`. The lock is not released
+/// before the lanes reconverge.
 fn spin_lock() -> Builder {
     let mut b = Builder::new();
     let (lock, zero, one) = (b.c(GLOBAL_BASE), b.c(0), b.c(1));
@@ -145,14 +146,15 @@ fn spin_lock() -> Builder {
     b
 }
 
-/// The lanes that have the lock leave the place where they would meet the others, who spin.
+/// The lane that holds the lock leaves the reconvergence point at which it would wait for the
+/// spinning lanes.
 #[test]
 fn a_spin_lock_within_a_warp_is_passed_on() {
     let ctx = spin_lock().launch(1, 32);
     let mut memory = DeviceMemory::new(1 << 20);
     memory.alloc(0, 4).unwrap();
     let options = FunctionalOptions {
-        patience: 16,
+        watch_after: 16,
         ..Default::default()
     };
     let stats = run_grid(&ctx, &mut memory, options).expect("every lane takes the lock");
@@ -176,14 +178,14 @@ fn a_lock_between_single_lanes_of_warps_is_passed_on() {
     let mut memory = DeviceMemory::new(1 << 20);
     memory.alloc(0, 4).unwrap();
     let options = FunctionalOptions {
-        patience: 16,
+        watch_after: 16,
         quantum: 1,
         ..Default::default()
     };
     assert_eq!(run_grid(&ctx, &mut memory, options).unwrap().blocks, 2);
 }
 
-/// Block 0 waits for a flag that block 1 sets.
+/// Kernel in which block 0 waits for a flag that block 1 sets.
 fn handshake() -> LaunchContext {
     let mut b = Builder::new();
     let (flag, zero, one) = (b.c(GLOBAL_BASE), b.c(0), b.c(1));
@@ -215,7 +217,7 @@ fn blocks_that_wait_for_later_ones_need_them_in_flight() {
         memory.alloc(0, 4).unwrap();
         let options = FunctionalOptions {
             resident_blocks,
-            patience: 16,
+            watch_after: 16,
             ..Default::default()
         };
         run_grid(&handshake(), &mut memory, options)
@@ -238,7 +240,7 @@ fn long_loops_are_no_livelock_but_have_a_budget() {
     b.push(inst(Op::Exit, &[], &[]));
     let ctx = b.launch(1, 32);
     let options = FunctionalOptions {
-        patience: 16,
+        watch_after: 16,
         ..Default::default()
     };
     let mut memory = DeviceMemory::new(0);

@@ -1,17 +1,17 @@
-//! What hardware does where the PTX ISA says nothing or something else: values worked out by hand
-//! from what a GPU was seen to do (`docs/hardware.md`).
+//! Behaviour of hardware where the PTX ISA leaves a result open or differs. Expected values were
+//! computed by hand from observations on a GPU (`docs/hardware.md`).
 
 mod support;
 use support::*;
 use warploom_ir::*;
 
 const NEG: u32 = 1 << 31;
-/// The smallest normal f32, and 1 less and more than 1 by a unit of its place.
+/// The smallest normal f32, and the neighbours of 1 below and above.
 const MIN: u32 = 0x0080_0000;
 const BELOW_ONE: u32 = 0x3f7f_ffff;
 const ABOVE_ONE: u32 = 0x3f80_0001;
 
-/// The result of one lane with 32-bit registers.
+/// Result of one lane with 32-bit registers.
 fn narrow(op: Op, operands: &[u32]) -> u32 {
     let lane = std::array::from_fn(|k| operands.get(k).copied().unwrap_or(0).into());
     run_one(
@@ -24,7 +24,7 @@ fn narrow(op: Op, operands: &[u32]) -> u32 {
     .r32[0]
 }
 
-/// The same with 64-bit registers, or 32-bit ones for operands from `counts` on.
+/// Result of one lane with 64-bit registers, except for 32-bit operands from index `counts` on.
 fn wide(op: Op, operands: &[u64], counts: usize) -> u64 {
     let lane = std::array::from_fn(|k| operands.get(k).copied().unwrap_or(0));
     let wide = Wide {
@@ -57,7 +57,8 @@ const FTZ: FloatMods = FloatMods {
 #[test]
 fn products_are_flushed_as_if_exponents_had_no_end() {
     let mul = |mods| Op::Float(FloatBin::Mul, FloatTy::F32, mods);
-    // 2^-126 (1 - 2^-24) fits 24 bits; a subnormal has 23 for it, and a tie goes to the even one.
+    // 2^-126 (1 - 2^-24) needs 24 significant bits. A subnormal number has 23, and the tie is
+    // rounded to even.
     let near = [(MIN, BELOW_ONE), (BELOW_ONE, MIN)];
     for (a, b) in near {
         assert_eq!(narrow(mul(mods(Round::Near, false)), &[a, b]), MIN);
@@ -67,7 +68,7 @@ fn products_are_flushed_as_if_exponents_had_no_end() {
         assert_eq!(narrow(mul(saturating), &[a, b]), 0);
         assert_eq!(narrow(mul(mods(Round::Up, true)), &[a, b]), 0);
     }
-    // (1 + 2^-13) (1 - 2^-13) = 1 - 2^-26: nearest of 24 bits is 1.
+    // (1 + 2^-13) (1 - 2^-13) = 1 - 2^-26. The nearest number with 24 bits is 1.
     let (a, b) = (MIN + (1 << 10), 0x3f80_0000 - (1 << 11));
     assert_eq!(narrow(mul(FTZ), &[a, b]), MIN);
     assert_eq!(narrow(mul(mods(Round::Up, true)), &[a, b]), MIN);
@@ -96,7 +97,7 @@ fn only_the_lanes_next_to_the_smallest_normal_are_looked_at_again() {
         let expected = match (lane % 3, lane % 2) {
             (0, 0) => 0,
             (0, _) => MIN,
-            // (1 + 7 2^-23) (1 - 2^-24) is nearer to 1 + 6 2^-23, by a little.
+            // (1 + 7 2^-23) (1 - 2^-24) is slightly closer to 1 + 6 2^-23.
             (_, 0) => MIN + 6,
             _ => MIN + 7,
         };
@@ -108,7 +109,7 @@ fn only_the_lanes_next_to_the_smallest_normal_are_looked_at_again() {
 fn fused_sums_are_flushed_as_if_exponents_had_no_end() {
     let fma = |mods| Op::Fma(FloatTy::F32, mods);
     assert_eq!(narrow(fma(FTZ), &[MIN, BELOW_ONE, 1]), 0);
-    // 2^-75, and what makes of it -2^-151, -1.5 2^-151 and -2^-150.
+    // Number 2^-75, and the factors that turn it into -2^-151, -1.5 2^-151 and -2^-150.
     let (a, half, more, unit) = (0x1a00_0000, 0x9980_0000, 0x99c0_0000, 0x9a00_0000);
     let of = |round, b| narrow(fma(mods(round, true)), &[a, b, MIN]);
     assert_eq!(
@@ -134,7 +135,7 @@ fn quotients_are_flushed_as_if_exponents_had_no_end() {
         MIN
     );
     assert_eq!(narrow(div(mods(Round::Up, true)), &[MIN, ABOVE_ONE]), 0);
-    // 1 / (2^126 + 2^103), above which the next number is 2^-126 (1 - 2^-24).
+    // The next number above 1 / (2^126 + 2^103) is 2^-126 (1 - 2^-24).
     let rcp = Op::FloatUn(FloatUn::Rcp, FloatTy::F32, mods(Round::Up, true));
     assert_eq!(narrow(rcp, &[0x7e80_0001]), 0);
     assert_eq!(narrow(rcp, &[0x7e80_0000]), MIN);
@@ -157,7 +158,7 @@ fn half_precision_is_flushed_as_if_exponents_had_no_end() {
     );
     let fma = Op::Fma(FloatTy::F16, FTZ);
     assert_eq!(narrow(fma, &[0x0878, 0x087a, 0x8400]), 0x8000);
-    // 2^-14 less 2^-27, 2^-26 (a tie) and 1.5 2^-26.
+    // Numbers that are 2^-27, 2^-26 (a tie) and 1.5 2^-26 below 2^-14.
     assert_eq!(narrow(fma, &[0x0800, 0x8400, 0x0400]), 0x0400);
     assert_eq!(narrow(fma, &[0x0800, 0x8800, 0x0400]), 0x0400);
     assert_eq!(narrow(fma, &[0x0a00, 0x8800, 0x0400]), 0);
@@ -204,7 +205,7 @@ fn only_fields_of_64_bits_mind_large_positions_and_lengths() {
     let bfi = |o: [u64; 4]| wide(Op::Bfi(Width::B64), &o, 2);
     assert_eq!(bfi([0x55, u64::MAX, 4, 1 << 31]), 0x55f);
     assert_eq!(bfi([0x55, 0xabc, 0x101, 5]), 0xabc);
-    // The PTX ISA (9.7.1.21 and 9.7.1.22) lets the lowest 8 bits count.
+    // In the PTX ISA (9.7.1.21 and 9.7.1.22) only the lowest 8 bits count.
     assert_eq!(narrow(Op::Bfe(IntTy::U32), &[0xff, 0x101, 0x102]), 3);
     assert_eq!(narrow(Op::Bfi(Width::B32), &[3, 0, 0x101, 0x102]), 6);
 }
@@ -250,7 +251,7 @@ fn nans_and_infinities_become_tf32() {
     assert_eq!(finite(0xad97_49d5), 0xad97_4000);
 }
 
-/// PTX ISA 9.7.9.21: `.satfinite` is part of the form, NaN is canonical.
+/// In PTX ISA 9.7.9.21, `.satfinite` is part of the instruction and NaN is canonical.
 #[test]
 fn numbers_become_eight_bits() {
     let to = |to, from, relu| Op::CvtToFloat8 { to, from, relu };
@@ -262,7 +263,7 @@ fn numbers_become_eight_bits() {
     assert_eq!(f32s(E4m3, 448.0, f32::INFINITY), 0x7e7e);
     assert_eq!(f32s(E5m2, 57344.0, f32::NEG_INFINITY), 0x7bfb);
     assert_eq!(f32s(E4m3, f32::NAN, 1e30), 0x7f7e);
-    // Ties of 1 and 1.125, of 1.125 and 1.25, and of zero and the smallest number.
+    // Ties between 1 and 1.125, between 1.125 and 1.25, and between zero and the smallest number.
     assert_eq!(f32s(E4m3, 1.0625, 1.1875), 0x383a);
     assert_eq!(f32s(E4m3, 2f32.powi(-10), 1.5 * 2f32.powi(-9)), 0x0002);
     assert_eq!(f32s(E5m2, 2f32.powi(-16), 1.5 * 2f32.powi(-16)), 0x0102);

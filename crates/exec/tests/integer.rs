@@ -1,5 +1,5 @@
-//! Integer arithmetic, logic, shifts and fields against 128-bit arithmetic and bit-by-bit
-//! definitions.
+//! Tests of integer arithmetic, logic, shifts and bit fields against 128-bit arithmetic and
+//! bit-by-bit definitions.
 
 mod support;
 use support::*;
@@ -47,7 +47,7 @@ fn low(value: i128, width: u32) -> u64 {
     (value & ((1 << width) - 1)) as u64
 }
 
-/// Operand tuples: all pairs of edges, then random ones of random widths.
+/// Operand tuples: all pairs of edge values, followed by random ones of random widths.
 fn tuples() -> Vec<[u64; 4]> {
     let mut rng = Rng::new(1);
     let mut random = move || rng.next_u64() >> rng.below(64);
@@ -69,7 +69,8 @@ fn wide(width: u32) -> Wide {
     }
 }
 
-/// Checks an operation on all tuples; `expected` gives the result's bits, of which `bits` count.
+/// Checks an operation on all tuples. `expected` returns the bits of the result, of which the low
+/// `bits` are compared.
 fn check(op: Op, n: usize, wide: Wide, bits: u32, expected: impl Fn(&[u64; 4]) -> u64) {
     let src: Vec<Src> = (0..n as u16).map(|k| r(2 * k)).collect();
     for chunk in tuples().chunks(32) {
@@ -184,7 +185,7 @@ fn one_operand_arithmetic_and_counting() {
 fn products_and_sums_of_products() {
     for (ty, width, signed) in TYPES {
         let v = |x: u64| value(x, width, signed);
-        // Halves of a 128-bit product do not fit i128 for u64: take them from u128.
+        // Halves of a 128-bit product of u64 do not fit i128 and are taken from u128.
         let product = |o: &[u64; 4]| (v(o[0])).wrapping_mul(v(o[1]));
         let high = |o: &[u64; 4]| match (width, signed) {
             (64, false) => ((u128::from(o[0]) * u128::from(o[1])) >> 64) as i128,
@@ -270,7 +271,7 @@ fn sums_of_differences_and_dot_products() {
     }
 }
 
-/// A chain over three words must equal the long sum.
+/// A chain of additions over three words equals the sum of the long numbers.
 #[test]
 fn carry_chains_make_long_numbers() {
     let mut rng = Rng::new(2);
@@ -301,7 +302,7 @@ fn carry_chains_make_long_numbers() {
     }
 }
 
-/// Low and high word of a two-word sum or difference.
+/// Low and high word of a sum or difference of two words.
 fn chain(ty: IntTy, a: [u64; 2], b: [u64; 2], sub: bool) -> [u64; 2] {
     let mut builder = Builder::new();
     let (bytes, wide_reg) = if ty == IntTy::U64 {
@@ -369,7 +370,7 @@ fn chain(ty: IntTy, a: [u64; 2], b: [u64; 2], sub: bool) -> [u64; 2] {
 
 #[test]
 fn multiply_add_with_carry() {
-    // mad.lo.cc then madc.hi gives the 64-bit product plus a 64-bit number.
+    // mad.lo.cc followed by madc.hi gives the 64-bit product plus a 64-bit number.
     let mut rng = Rng::new(3);
     for _ in 0..100 {
         let (a, b, c) = (rng.next_u32(), rng.next_u32(), rng.next_u64());
@@ -399,7 +400,7 @@ fn multiply_add_with_carry() {
             wide_reg: true,
         };
         let store = Op::St(MemSpace::Shared, memory, CacheOp::Default);
-        // A register pair is not two registers: pack first.
+        // The operands are packed first, since a register pair is not two registers.
         let extra = builder.extra(&[], &[r(0), r(1)]);
         let mut pack = inst(
             Op::Pack {
@@ -459,7 +460,8 @@ fn shifts_of_any_amount() {
     }
 }
 
-/// Position or length of a field: the lowest 8 bits, or all of them up to 255 in 64-bit forms.
+/// Effective position or length of a field: the lowest 8 bits, or in 64-bit forms all bits, limited
+/// to 255.
 fn field(operand: u64, width: u32) -> u32 {
     match width {
         64 => (operand as u32).min(0xff),
@@ -531,7 +533,7 @@ fn masks_extensions_and_nth_bits() {
         }
     }
     let cases = [
-        // mask, base, offset, result
+        // Columns: mask, base, offset, result.
         (0xaaaa_aaaa_u32, 0u32, 1i32, 1u32),
         (0xaaaa_aaaa, 3, 0, 3),
         (0xaaaa_aaaa, 2, 0, u32::MAX),
@@ -604,7 +606,8 @@ fn byte_permutation() {
         };
         u64::from(u32::from_le_bytes([pick(0), pick(1), pick(2), pick(3)]))
     });
-    // Results for a = 0x03020100, b = 0x07060504: the bytes name themselves (PTX ISA, `prmt`).
+    // Results for a = 0x03020100 and b = 0x07060504, in which each byte is its own index (PTX ISA,
+    // `prmt`).
     let tables = [
         (
             PrmtMode::F4e,

@@ -1,4 +1,4 @@
-//! Device memory, write logs, loads, stores, atomics, checks.
+//! Tests of device memory, write logs, loads, stores, atomic operations and checks.
 
 mod support;
 use support::*;
@@ -95,7 +95,7 @@ fn pages_with_something_allocated_may_be_accessed_where_they_are_protected_as_on
     }
 }
 
-/// A warp that loads a word from `address` on, or stores one there, where pages are protected.
+/// Warp that loads a word from an address, or stores one there, in memory with coarse protection.
 fn access_by_pages(address: u64, store: bool) -> Result<(), FaultKind> {
     let mut b = Builder::new();
     let at = b.c(address);
@@ -144,7 +144,7 @@ fn digests_see_contents_not_history() {
     assert_ne!(digest(&[(3, 1)]), digest(&[(4, 1)]));
 }
 
-/// A warp that stores its lane number + `value` to a buffer of 32 words and loads it back.
+/// Warp that stores its lane number plus `value` to a buffer of 32 words and loads the words back.
 fn store_and_load(value: u64) -> Builder {
     let mut b = Builder::new();
     let (base, four, value) = (b.c(GLOBAL_BASE), b.c(4), b.c(value));
@@ -201,7 +201,7 @@ fn logs_commit_by_cycle_then_sm() {
         b.push(inst(Op::Exit, &[], &[]));
         b.launch(1, 32)
     };
-    // SM 0 stores at cycle 7, SM 1 at cycle 5: SM 0's value stays.
+    // SM 0 stores in cycle 7 and SM 1 in cycle 5, so that the value of SM 0 remains.
     for (sm, value, now) in [(0, 10, 7), (1, 20, 5)] {
         let ctx = ctx(value);
         let mut bench = Bench::new(ctx);
@@ -230,7 +230,7 @@ fn logs_commit_by_cycle_then_sm() {
     assert!(logs.iter().all(WriteLog::is_empty));
 }
 
-/// Loads through every space in every width, sign-extended and not.
+/// Loads from every state space in every width, with and without sign extension.
 #[test]
 fn loads_extend_and_vectors_spread() {
     let mut b = Builder::new();
@@ -265,7 +265,7 @@ fn loads_extend_and_vectors_spread() {
     );
     vector.extra = extra;
     b.push(vector);
-    // Store the results to shared memory for inspection.
+    // The results are stored to shared memory for inspection.
     b.program.shared_bytes = 32;
     let wide = MemTy {
         bytes: 8,
@@ -295,7 +295,7 @@ fn loads_extend_and_vectors_spread() {
 
 #[test]
 fn generic_addresses_reach_every_space() {
-    // Even lanes point to shared memory, odd ones to local memory.
+    // Even lanes point to shared memory, and odd lanes to local memory.
     let mut b = Builder::new();
     b.program.shared_bytes = 256;
     b.program.local_bytes = 256;
@@ -329,7 +329,7 @@ fn generic_addresses_reach_every_space() {
     b.push(inst(Op::Mov(Width::B32), &[d(11)], &[lane]));
     b.push(inst(st(MemSpace::Generic, WORD), &[], &[r(8), r(11)]));
     b.push(inst(ld(MemSpace::Generic, WORD), &[d(12)], &[r(8)]));
-    // All lanes of one space again.
+    // All lanes are in one state space again.
     b.push(inst(ld(MemSpace::Generic, WORD), &[d(13)], &[r(2)]));
     b.push(inst(
         Op::Cvta(MemSpace::Shared, true, Width::B64),
@@ -366,7 +366,7 @@ fn generic_addresses_reach_every_space() {
     assert_eq!(shared[128..132], 0x5555_5555u32.to_le_bytes());
 }
 
-/// The fault of a one-instruction kernel whose lane `lane` accesses `address`.
+/// Fault of a kernel with one instruction in which lane `lane` accesses `address`.
 fn fault_of(space: MemSpace, address: u64, store: bool) -> Fault {
     let mut b = Builder::new();
     b.program.shared_bytes = 64;
@@ -415,7 +415,7 @@ fn faults_name_place_address_and_neighbour() {
     assert_eq!(kind(MemSpace::Shared, 64, true), OutOfBounds);
     assert_eq!(kind(MemSpace::Shared, u64::MAX - 3, false), OutOfBounds);
     assert_eq!(kind(MemSpace::Local, 16, false), OutOfBounds);
-    assert_eq!(kind(MemSpace::Generic, 16, false), NoSpace);
+    assert_eq!(kind(MemSpace::Generic, 16, false), NoStateSpace);
     assert_eq!(
         kind(MemSpace::Generic, SHARED_WINDOW + 64, false),
         OutOfBounds
@@ -425,14 +425,14 @@ fn faults_name_place_address_and_neighbour() {
     assert_eq!(kind(MemSpace::Param, 0, true), OutOfBounds);
 }
 
-/// What an atomic leaves and returns, for one type at a time, shared memory and global memory
-/// alike.
+/// New value in memory and returned value of an atomic operation, for each type, in shared and in
+/// global memory.
 #[test]
 fn atomics_of_every_kind() {
     let f = |x: f32| u64::from(x.to_bits());
     let m1 = u64::from(u32::MAX);
     let cases: [(AtomOp, AtomTy, u64, u64, u64, u64); 26] = [
-        // operation, type, old, a, b, new
+        // Columns: operation, type, old value, a, b, new value.
         (AtomOp::And, AtomTy::B32, 0xf0, 0x3c, 0, 0x30),
         (AtomOp::Or, AtomTy::B64, 0xf0, 1 << 40, 0, 0xf0 | 1 << 40),
         (AtomOp::Xor, AtomTy::B32, 0xff, 0x0f, 0, 0xf0),
@@ -482,7 +482,7 @@ fn atomics_of_every_kind() {
         let deferred = atomic(MemSpace::Global, op, ty, old, a, b, AtomicMode::Deferred);
         assert_eq!(deferred, (new, old), "{op:?} {ty:?} deferred");
     }
-    // Additions on global memory flush subnormals, on shared memory they do not.
+    // Additions on global memory flush subnormal numbers. Additions on shared memory do not.
     let sub = |space| {
         atomic(
             space,
@@ -498,7 +498,7 @@ fn atomics_of_every_kind() {
     assert_eq!((sub(MemSpace::Global), sub(MemSpace::Shared)), (0, 2));
 }
 
-/// (new value in memory, returned value) of one thread's atomic.
+/// New value in memory and returned value of an atomic operation by one thread.
 fn atomic(
     space: MemSpace,
     op: AtomOp,
@@ -585,7 +585,7 @@ fn lanes_of_one_atomic_act_one_after_the_other() {
         bench.step().unwrap();
         let batch = bench.out.atomic.clone();
         if mode == AtomicMode::Deferred {
-            // The memory system may take the lanes in parts.
+            // The memory system may apply the lanes in several groups.
             let high = apply_atomic(&mut bench.memory, &batch, 0xffff_0000);
             let low = apply_atomic(&mut bench.memory, &batch, 0x0000_ffff);
             assert_eq!((high[16], high[31], low[0], low[15]), (0, 15, 16, 31));
@@ -643,7 +643,8 @@ fn uninitialised_loads_are_found_on_request() {
     }
 }
 
-/// Two warps: warp 0 stores to shared word 0, [barrier], warp 1 loads it.
+/// Two warps: warp 0 stores to word 0 of shared memory, and warp 1 loads it, with an optional
+/// barrier in between.
 fn race(barrier: bool) -> Vec<FindingKind> {
     let mut b = Builder::new();
     b.program.shared_bytes = 8;

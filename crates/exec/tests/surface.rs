@@ -1,5 +1,5 @@
-//! What surface instructions tell of themselves: which lanes act, where, on how many bytes, and
-//! when. Values are tested by forms (crate `run`).
+//! Reports of surface instructions to the timing: active lanes, addresses, sizes and the time of
+//! atomic operations. Values are tested by the forms in the crate `run`.
 
 mod support;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use support::*;
 use warploom_exec::*;
 use warploom_ir::*;
 
-/// Lane n accesses sample n - 1 of a row of four.
+/// Each lane n accesses sample n - 1 of a row of four.
 const INSIDE: u32 = 0b1_1110;
 
 fn row(channels: u8, channel_bits: u8, kind: ChannelKind) -> Texture {
@@ -27,7 +27,7 @@ fn row(channels: u8, channel_bits: u8, kind: ChannelKind) -> Texture {
     }
 }
 
-/// A warp in front of one access of the row with the value 1.
+/// Warp before an access to the row, with the value 1.
 fn before(surface: Texture, act: SurfAct, edge: SurfEdge, atomics: AtomicMode) -> Bench {
     let mut table = TextureTable::default();
     let handle = table.bind(surface);
@@ -60,7 +60,7 @@ fn before(surface: Texture, act: SurfAct, edge: SurfEdge, atomics: AtomicMode) -
     bench
 }
 
-/// The same behind the access.
+/// State of the warp after the access.
 fn accessed(surface: Texture, act: SurfAct, atomics: AtomicMode) -> Bench {
     let mut bench = before(surface, act, SurfEdge::Zero, atomics);
     bench.step().expect("an access");
@@ -69,7 +69,7 @@ fn accessed(surface: Texture, act: SurfAct, atomics: AtomicMode) -> Bench {
 
 #[test]
 fn what_is_longer_than_a_row_lies_outside() {
-    // Eight bytes, in rows of four.
+    // Eight bytes in rows of four.
     let surface = row(1, 8, ChannelKind::Unsigned);
     let pair = MemTy {
         bytes: 4,
@@ -123,7 +123,7 @@ fn reductions_are_atomics_of_the_lanes_inside() {
         [0; 4],
         "nothing before its owner acts"
     );
-    // The memory system may take the lanes in parts.
+    // The memory system may apply the lanes in several groups.
     apply_atomic(&mut later.memory, &batch, 0b0110);
     assert_eq!(words(&later.memory), [1, 1, 0, 0]);
     apply_atomic(&mut later.memory, &batch, !0b0110);

@@ -1,4 +1,4 @@
-//! Texture fetches against a direct reading of the CUDA programming guide.
+//! Tests of texture fetches against a direct implementation of the CUDA programming guide.
 
 mod support;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use support::*;
 use warploom_exec::*;
 use warploom_ir::*;
 
-/// A 4 x 2 texture of f32: texel (x, y) holds 10 y + x.
+/// Texture of 4 x 2 texels in f32, where texel (x, y) holds 10 y + x.
 fn base_texture() -> Texture {
     Texture {
         base: GLOBAL_BASE,
@@ -24,7 +24,7 @@ fn base_texture() -> Texture {
     }
 }
 
-/// The four results of one operation at the given coordinates.
+/// The four results of an operation at the given coordinates.
 fn run(texture: Texture, op: Op, coords: &[u32]) -> ([u32; 4], StepOut) {
     let mut table = TextureTable::default();
     let handle = table.bind(texture);
@@ -110,7 +110,7 @@ fn nearest_texels_and_missing_channels() {
         &[2.7f32.to_bits(), 1f32.to_bits()],
     );
     assert_eq!(texel.map(f32::from_bits), [12.0, 0.0, 0.0, 1.0]);
-    // Eight texels of four bytes, four rows: row 1 of the first tile.
+    // Eight texels of four bytes in four rows: row 1 of the first tile.
     assert_eq!(out.addrs[0], GLOBAL_BASE + 32 + 8);
     let Effect::Memory(effect) = out.effect else {
         panic!("{:?}", out.effect)
@@ -152,7 +152,7 @@ fn linear_filtering_has_eight_bit_weights() {
     assert_eq!(at(linear, 1.0, 0.5), 0.5, "between texels 0 and 1");
     assert_eq!(at(linear, 1.5, 1.0), 6.0, "between rows");
     assert_eq!(at(linear, 1.75, 1.25), 1.25 + 7.5);
-    // 0.3 becomes 77/256.
+    // The weight 0.3 becomes 77/256.
     assert_eq!(at(linear, 0.8, 0.5), 77.0 / 256.0);
     assert_eq!(at(linear, 0.0, 0.0), 0.0, "clamped at the edge");
     assert_eq!(at(linear, 100.0, 0.5), 3.0);
@@ -217,7 +217,7 @@ fn integer_fetches_and_formats() {
     assert_eq!(run(raw, op, &[0]).0, [0, -128i32 as u32, -1i32 as u32, 64]);
 }
 
-/// CUDA's linear textures reach 2^27 texels; f32 counts to 2^24.
+/// Linear textures of CUDA have up to 2^27 texels, whereas f32 is exact only up to 2^24.
 #[test]
 fn integer_fetches_are_exact_beyond_the_reach_of_f32() {
     const FAR: u32 = 1 << 24;
@@ -302,12 +302,12 @@ fn unknown_handles_and_freed_textures_are_faults() {
     assert_eq!(fault.kind, FaultKind::BadTexture);
 }
 
-/// What GPGPU-Sim's `tex_impl` gives to the timing: the tile's number by rows of tiles, 64 bytes
-/// each, and the texel's place within the tile of 128 bytes.
+/// Addresses that GPGPU-Sim's `tex_impl` reports to the timing: the index of the tile in rows of
+/// tiles, 64 bytes each, plus the position of the texel in its tile of 128 bytes.
 #[test]
 fn caches_see_tiles() {
-    // Channels, bits, width, height; a texel of the tile in the second row and column of tiles;
-    // (2 + 1) x 64 and (row x tile width + column) x bytes.
+    // Columns: channels, bits, width and height; a texel in the second row and column of tiles; its
+    // address (2 + 1) x 64 + (row x tile width + column) x bytes.
     let cases = [
         ([1, 8], [32, 16], [17, 9], 192 + 17),
         ([1, 16], [32, 8], [17, 5], 192 + 17 * 2),

@@ -1,6 +1,6 @@
-//! Fetches of 32 lanes at different places against a reading of the CUDA programming guide texel
-//! by texel: all address modes, formats, geometries, filtered or not, borders and values that are
-//! no numbers.
+//! Fetches of 32 lanes at different positions, compared with an implementation of the CUDA
+//! programming guide for single texels. Covered are all address modes, formats and geometries, with
+//! and without filtering, borders, and coordinates that are NaN or infinite.
 
 mod support;
 use std::sync::Arc;
@@ -48,7 +48,8 @@ fn any_texture(rng: &mut Rng) -> (TexGeom, Texture) {
         height: size(rng, !matches!(geom, TexGeom::D1 | TexGeom::A1)),
         depth: size(rng, geom == TexGeom::D3),
         layers: size(rng, matches!(geom, TexGeom::A1 | TexGeom::A2)),
-        // Rows that are not as long as blocks of 16 bytes, so that texels lie across their ends.
+        // The lengths of rows are no multiples of 16 bytes, so that texels cross the ends of such
+        // blocks.
         pitch: width * texel + 4 * rng.below(3),
         channels,
         channel_bits,
@@ -83,7 +84,7 @@ fn any_coordinate(rng: &mut Rng, normalized: bool) -> f32 {
     }
 }
 
-/// Layer (if `geom` has any) and dimensions.
+/// Layer, if `geom` has layers, and number of dimensions.
 fn shape(geom: TexGeom) -> (usize, usize) {
     match geom {
         TexGeom::D1 => (0, 1),
@@ -94,7 +95,7 @@ fn shape(geom: TexGeom) -> (usize, usize) {
     }
 }
 
-/// The four channels of all lanes; of those outside `mask` nothing is known.
+/// The four channels of all lanes. Lanes outside of `mask` are undefined.
 fn fetch(
     (geom, texture): (TexGeom, Texture),
     data: &[u8],
@@ -185,7 +186,10 @@ fn fetch(
     };
     let ctx = b.launch_with(launch);
     let lanes = run_fetch(ctx.clone(), texture.base, data);
-    assert_eq!(lanes, run_fetch(ctx.plainly(), texture.base, data));
+    assert_eq!(
+        lanes,
+        run_fetch(ctx.with_baseline_isa(), texture.base, data)
+    );
     lanes
 }
 
@@ -203,7 +207,7 @@ fn run_fetch(ctx: LaunchContext, at: u64, data: &[u8]) -> [[u32; 4]; 32] {
     std::array::from_fn(lanes)
 }
 
-/// Coordinate in texels.
+/// Coordinate of a texture in texels.
 fn scaled(t: &Texture, axis: usize, x: f32) -> f32 {
     let part = x - x.floor();
     let folded = match t.address[axis] {
@@ -216,7 +220,7 @@ fn scaled(t: &Texture, axis: usize, x: f32) -> f32 {
     folded * [t.width, t.height, t.depth][axis] as f32
 }
 
-/// Number of a texel on an axis.
+/// Index of a texel on an axis after the addressing mode is applied.
 fn place(t: &Texture, axis: usize, i: i64, whole: bool) -> Option<i64> {
     let n = i64::from([t.width, t.height, t.depth][axis]);
     match t.address[axis] {
@@ -298,7 +302,7 @@ fn expected(geom: TexGeom, t: &Texture, data: &[u8], coord: TexTy, c: [u32; 3]) 
     })
 }
 
-/// The same bits, or two of the many values that are no numbers.
+/// True if two results have the same bits or both are NaN.
 fn agree(kind: ChannelKind, got: u32, want: u32) -> bool {
     let integer = matches!(kind, ChannelKind::Signed | ChannelKind::Unsigned);
     let no_number = |bits: u32| f32::from_bits(bits).is_nan();

@@ -1,4 +1,4 @@
-//! Video instructions: values from the definitions of PTX ISA 9.7.19.
+//! Tests of video instructions, with values from the definitions of PTX ISA 9.7.19.
 
 mod support;
 use support::*;
@@ -14,7 +14,7 @@ const ADD2: Video = Video {
     add: false,
 };
 
-/// Lanes of the sources' own registers, all of them written.
+/// Operation on the corresponding elements of both sources, all of which are written.
 fn plain(lanes: VideoLanes) -> VideoParts {
     match lanes {
         VideoLanes::Two => VideoParts::new(0b11, [[0, 1, 0, 0], [2, 3, 0, 0]]),
@@ -89,7 +89,7 @@ fn averages_round_away_from_zero() {
 
 #[test]
 fn lanes_are_chosen_and_merged() {
-    // The upper half alone; its sources are the second one's halves.
+    // Only the upper half is written. Its sources are halves of the second register.
     let parts = VideoParts::new(0b10, [[0, 2, 0, 0], [0, 3, 0, 0]]);
     assert_eq!(run(ADD2, parts, [1, 0x0003_0004, 0x1111_2222]), 0x0007_2222);
     let below = Video {

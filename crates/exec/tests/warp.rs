@@ -1,4 +1,4 @@
-//! Operations across lanes, divergence, calls, barriers.
+//! Tests of operations across lanes, divergence, calls and barriers.
 
 mod support;
 use support::*;
@@ -52,7 +52,7 @@ fn votes() {
     assert_eq!(ballot.r32[0], 0x3, "the member mask");
 }
 
-/// Each mode against a table worked out from the ISA's pseudo code.
+/// Each mode gives the values of a table that was derived from the pseudo code of the ISA.
 #[test]
 fn shuffles() {
     let go = |mode, b: u64, c: u64| {
@@ -69,7 +69,7 @@ fn shuffles() {
     assert_eq!((v[0], v[1], v[30], p), (101, 100, 131, u32::MAX));
     let (v, p) = go(ShflMode::Idx, 5, 31);
     assert_eq!((v[0], v[31], p), (105, 105, u32::MAX));
-    // Segments of eight lanes: mask 0x18 in bits 8 to 12.
+    // Segments of eight lanes use the mask 0x18 in bits 8 to 12.
     let (v, p) = go(ShflMode::Idx, 3, 0x181f);
     assert_eq!((v[0], v[8], v[31], p), (103, 111, 127, u32::MAX));
     let (v, p) = go(ShflMode::Down, 2, 0x1807);
@@ -79,7 +79,7 @@ fn shuffles() {
         (v[1], v[2], v[9], v[10], p),
         (101, 100, 109, 108, 0xfcfc_fcfc)
     );
-    // Width 4 by clamp: `idx` beyond the clamp keeps the own value.
+    // The clamp limits the width to 4: `idx` beyond the clamp returns the lane's own value.
     let (v, p) = go(ShflMode::Idx, 9, 0x0007);
     assert_eq!((v[0], v[20], p), (100, 120, 0));
 }
@@ -151,7 +151,7 @@ fn matches_reductions_and_elections() {
     assert_eq!(active.r32[2], 0x1234);
 }
 
-/// Sets predicate `k` where the lane number is below `limit`.
+/// Sets predicate `k` in the lanes below `limit`.
 fn lane_below(builder: &mut Builder, k: u16, limit: u64) {
     let limit = builder.c(limit);
     let lt = Op::Setp(Cmp::Lt, Combine::None, Ty::Int(IntTy::U32), false);
@@ -167,7 +167,7 @@ fn mov(builder: &mut Builder, slot: u16, value: u64) {
     builder.push(inst(Op::Mov(Width::B32), &[d(slot)], &[value]));
 }
 
-/// The pcs and lanes that a program executes.
+/// Program counters and lanes that a program executes.
 fn trace(bench: &mut Bench) -> Vec<(u32, u32)> {
     let mut steps = Vec::new();
     while !bench.warp.is_done() && steps.len() < 1000 {
@@ -177,7 +177,7 @@ fn trace(bench: &mut Bench) -> Vec<(u32, u32)> {
     steps
 }
 
-/// if (lane < 8) A else B; C
+/// Kernel that executes `if (lane < 8) A else B; C`.
 fn if_else(order: BranchOrder) -> Vec<(u32, u32)> {
     let mut b = Builder::new();
     lane_below(&mut b, 0, 8);
@@ -220,7 +220,7 @@ fn branches_meet_again_in_either_order() {
             (5, all)
         ]
     );
-    // With the condition turned round the orders differ.
+    // With the inverted condition, the orders differ.
     let turned = |order| {
         let mut b = Builder::new();
         lane_below(&mut b, 0, 8);
@@ -260,7 +260,7 @@ fn the_group_of_the_highest_lane_runs_last_on_request() {
 
 #[test]
 fn loops_shrink_until_all_lanes_left() {
-    // do { i += 1 } while (i < lane); lanes leave one after the other.
+    // Loop `do { i += 1 } while (i < lane)`, which the lanes leave one after the other.
     let mut b = Builder::new();
     mov(&mut b, 0, 0);
     let one = b.c(1);

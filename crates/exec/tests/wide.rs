@@ -1,6 +1,7 @@
-//! Operations that are compiled for plain and for wide vectors give the same bits with both: on
-//! operands with every special value, with all modifiers, by whole warps and by parts. Texture
-//! fetches are in `texture_lanes.rs`. A host without AVX2 compares plain with plain.
+//! Operations compiled for the baseline and for wide vector instructions give the same bits.
+//! Operands include every special value, all modifiers are covered, and whole and partial warps
+//! execute. Texture fetches are tested in `texture_lanes.rs`. On a host without AVX2, both sides
+//! use the baseline.
 
 mod support;
 use support::*;
@@ -27,10 +28,10 @@ const FLOATS: [FloatTy; 6] = [
     FloatTy::F64,
 ];
 const ROUNDS: [Round; 4] = [Round::Near, Round::Zero, Round::Down, Round::Up];
-/// Where global memory begins that loads and stores reach: 32 places of 64 bytes.
+/// Start of the 32 slots of 64 bytes in global memory that loads and stores access.
 const BYTES: u64 = 32 * 64;
 
-/// A register's bits: often a value at some edge, of 32 bits or as the upper half of 64.
+/// Random bits of a register, often an edge value of 32 bits or of the upper half of 64 bits.
 fn any_bits(rng: &mut Rng) -> u32 {
     const EDGES: [u32; 16] = [
         0,
@@ -57,8 +58,8 @@ fn any_bits(rng: &mut Rng) -> u32 {
     }
 }
 
-/// One operation of a warp with registers 0 to 23 and predicates 0 to 4 at random: what becomes of
-/// it all.
+/// Complete result of an operation of a warp whose registers 0 to 23 and predicates 0 to 4 are
+/// random.
 fn outcome(ctx: LaunchContext) -> Result<(u64, Vec<u8>), Fault> {
     let mut bench = Bench::new(ctx);
     let base = bench.memory.alloc(0, BYTES).expect("room");
@@ -71,7 +72,7 @@ fn outcome(ctx: LaunchContext) -> Result<(u64, Vec<u8>), Fault> {
     Ok((bench.warp.fingerprint(), bench.block.shared().to_vec()))
 }
 
-/// Adds what fills registers and predicates, a column of parameters for each register.
+/// Adds the code that fills registers and predicates from a column of parameters for each register.
 fn fill(b: &mut Builder, preds: [u32; 5]) {
     let word = MemTy {
         bytes: 4,
@@ -104,13 +105,14 @@ fn fill(b: &mut Builder, preds: [u32; 5]) {
         b.push(inst(and, &[d(29)], &[r(29), one]));
         b.push(inst(ne, &[dp(index)], &[r(29), zero]));
     }
-    // Places of lanes in shared memory (28) and in global memory (30).
+    // Addresses of the lanes in shared memory (register 28) and in global memory (register 30).
     b.push(inst(mul, &[d(28)], &[lane, stride]));
     let mad = Op::Mad(Half::Wide, IntTy::U32, false);
     b.push(inst(mad, &[d(30)], &[lane, stride, base]));
 }
 
-/// The instruction by itself, with both kinds of vectors, by a whole warp and by parts.
+/// Executes the instruction alone with both sets of vector instructions, in whole and partial
+/// warps.
 fn check_with(seed: u64, one: Inst, matrix: Option<Mma>) {
     let mut rng = Rng::new(seed);
     for masks in [false, true, true] {
@@ -137,7 +139,12 @@ fn check_with(seed: u64, one: Inst, matrix: Option<Mma>) {
         });
         let wide = outcome(ctx.clone());
         assert!(wide.is_ok(), "{:?} does not run: {:?}", one.op, wide.err());
-        assert_eq!(wide, outcome(ctx.plainly()), "{:?}, seed {seed}", one.op);
+        assert_eq!(
+            wide,
+            outcome(ctx.with_baseline_isa()),
+            "{:?}, seed {seed}",
+            one.op
+        );
     }
 }
 
@@ -147,7 +154,7 @@ fn check(op: Op, dst: &[Dst], src: &[Src]) {
     }
 }
 
-/// Registers 0, 2, 4, 6: as many as the operation takes.
+/// Source registers 0, 2, 4 and 6, as many as the operation takes.
 fn regs(n: u16) -> Vec<Src> {
     (0..n).map(|k| r(2 * k)).collect()
 }

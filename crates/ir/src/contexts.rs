@@ -33,7 +33,7 @@ const WORD_BYTES: u32 = 4;
 
 /// What a context holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Held {
+pub struct Held {
     /// 32-bit registers.
     pub registers: u32,
     /// Of these, those that are the same in all lanes.
@@ -58,7 +58,7 @@ impl Held {
 
 /// A switch point of one function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Point {
+pub struct Point {
     /// Position in the function of the instruction at which the warp goes on.
     pub at: usize,
     /// It waits for a load there.
@@ -88,7 +88,7 @@ impl Point {
 
 /// The contexts of one function.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Contexts {
+pub struct Contexts {
     /// Its switch points, in order.
     pub points: Vec<Point>,
     /// Most that it keeps at any of its calls.
@@ -263,6 +263,3 @@ fn waits(code: &Code, cfg: &Cfg, live: &Liveness) -> FixedBitSet {
     }
     waits
 }
-
-#[cfg(test)]
-mod tests;

@@ -85,7 +85,7 @@ fn memory_class(space: MemSpace) -> MemClass {
 }
 
 /// Scoreboard entries that a final instruction reads and writes, each once, in operand order.
-pub(crate) fn scoreboard(code: &Code, inst: &Inst, reg_slots: u16) -> (Vec<u16>, Vec<u16>) {
+pub fn scoreboard(code: &Code, inst: &Inst, reg_slots: u16) -> (Vec<u16>, Vec<u16>) {
     let entry = |var: Var| match var {
         Var::Reg(reg) => reg.0,
         Var::Pred(pred) => reg_slots + pred.0,
@@ -108,11 +108,7 @@ fn unique(entries: impl Iterator<Item = u16>) -> Vec<u16> {
 
 /// Register-bank reads and writes of an instruction: see
 /// [`InstFacts::bank_reads`](crate::InstFacts::bank_reads).
-pub(crate) fn banks(
-    code: &Code,
-    inst: &Inst,
-    bank: impl Fn(Var) -> Option<u16>,
-) -> (Vec<u16>, Vec<u16>) {
+pub fn banks(code: &Code, inst: &Inst, bank: impl Fn(Var) -> Option<u16>) -> (Vec<u16>, Vec<u16>) {
     let first = usize::from(inst.op.has_address());
     let values = code.sources(inst).skip(first);
     let address = code.sources(inst).take(first);

@@ -9,14 +9,13 @@
 
 mod asynchronous;
 pub mod cfg;
-mod contexts;
+pub mod contexts;
 mod convert;
 mod ends;
-mod facts;
+pub mod facts;
 mod inst;
 mod listing;
 pub mod liveness;
-mod lower;
 pub mod matrix;
 mod op;
 mod operands;
@@ -32,7 +31,6 @@ pub use contexts::UNIT_BYTES;
 pub use convert::{CvtRound, Float8, IntTyNarrow};
 pub use facts::class;
 pub use inst::{Dst, Extra, Guard, Inst, Pred, Reg, SpecialReg, Src};
-pub use lower::{compile, lower};
 pub use op::*;
 pub use operands::{Code, Var, var_of_dst, var_of_src};
 pub use program::*;

@@ -1,5 +1,6 @@
-//! The allocator's rounds: analyse, merge copies, divide the budget, colour; spill what got no
-//! colour; again, until everything has a register (Chaitin, 1981; Briggs, 1992).
+//! The rounds of the allocator (Chaitin, 1981; Briggs, 1992). Each round analyses the body, merges
+//! copies, divides the budget among classes, colours, and spills the variables that received no
+//! colour. The rounds end when every variable has a register.
 
 use crate::body::{Body, Inst, Item, Purpose, Var};
 use crate::class::{Class, PerClass, Typing};
@@ -14,68 +15,69 @@ use warploom_diag::nearest;
 use warploom_ptx::access::{Access, Accesses};
 use warploom_ptx::ast::Function;
 
-/// What one function is to be allocated with.
+/// The input of the allocation of one function.
 #[derive(Clone)]
 pub(crate) struct Task<'a> {
     pub function: &'a Function,
-    /// 32-bit registers that there are; `None` for as many as it wants.
+    /// The available 32-bit registers, or `None` for as many as the function needs to avoid spills.
     pub budget: Option<u32>,
     pub typing: Typing,
     pub loop_weight: u32,
     pub stack: Stack,
-    /// Registers that are kept in memory from the start, and where.
+    /// The names of the registers that are always spilled, each with the memory that holds it.
     pub kept: Vec<(String, Place)>,
 }
 
-/// A function with a register for every variable.
+/// The allocation of one function, with a register for every variable.
 pub(crate) struct Outcome {
     pub body: Body,
-    /// Register of every variable, in its class.
+    /// The register number of each variable within its class.
     pub colours: Vec<u32>,
-    /// Registers in use.
+    /// The number of registers of each class in use.
     pub used: PerClass<u32>,
     pub extent: Extent,
     pub stack: Stack,
-    /// 32-bit registers that would spare all spills.
+    /// The number of 32-bit registers that would require no spills.
     pub wanted: u32,
-    /// Highest demand at any place of the program as it came, in 32-bit registers.
+    /// The register pressure of the input, in 32-bit registers.
     pub pressure: u32,
-    /// Variables that were spilled, in order.
+    /// The spilled variables, in order of spilling.
     pub spilled: Vec<Spill>,
-    /// Loops around each instruction (prologue first).
+    /// The loop depth of each instruction, with the prologue first.
     pub depth: Vec<u32>,
-    /// Times around.
+    /// The number of rounds.
     pub rounds: u32,
 }
 
-/// A variable that got no register.
+/// A variable that received no register.
 pub(crate) struct Spill {
     pub var: Var,
-    /// It is made again wherever it is used.
+    /// Whether the value is recomputed before every use instead of being kept in memory.
     pub remade: bool,
-    /// What was expected of it, and of how many others it stood in the way.
+    /// The estimated cost of the spill, weighted by loop depth.
     pub cost: u64,
+    /// The number of variables that interfered with the variable when it was spilled.
     pub neighbours: u32,
 }
 
-/// Why a function cannot be allocated.
+/// The reason for which a function cannot be allocated.
 pub(crate) enum Failure {
-    /// The budget is too small.
+    /// The budget of registers is too small.
     Registers,
-    /// More variables than the analyses can number.
+    /// The function has more variables than the analyses can number.
     Size,
-    /// A register that is to be kept in memory is none of the kernel's.
+    /// A register that should always be spilled does not exist in the kernel.
     NoRegister {
-        /// Its name.
+        /// The requested register name.
         wanted: String,
-        /// The nearest name.
+        /// The most similar name of a register of the kernel.
         near: Option<String>,
     },
-    /// The text itself.
+    /// The program itself has errors.
     Program(warploom_diag::Diagnostics),
 }
 
-/// Allocates one function.
+/// Allocates the registers of one function.
 pub(crate) fn allocate(task: &Task, accesses: &Accesses) -> Result<Outcome, Failure> {
     let mut body = Body::new(task.function, task.typing, accesses).map_err(Failure::Program)?;
     let params = task
@@ -108,6 +110,7 @@ pub(crate) fn allocate(task: &Task, accesses: &Accesses) -> Result<Outcome, Fail
     rounds.run(body)
 }
 
+/// The state of the allocator across the rounds of one function.
 struct Rounds {
     params: Vec<String>,
     loop_weight: u32,
@@ -116,12 +119,12 @@ struct Rounds {
     spilled: Vec<Spill>,
     wanted: Option<u32>,
     pressure: Option<u32>,
-    /// Registers of each class in the round before.
+    /// The number of registers that each class received in the previous round.
     registers: Option<PerClass<u32>>,
     count: u32,
 }
 
-/// What is known at the start of a round.
+/// The facts that are computed at the start of a round.
 struct Analysis {
     flow: Flow,
     graphs: Vec<Graph>,
@@ -130,6 +133,7 @@ struct Analysis {
 }
 
 impl Rounds {
+    /// Repeats rounds until every variable has a register.
     fn run(&mut self, mut body: Body) -> Result<Outcome, Failure> {
         loop {
             self.count += 1;
@@ -144,7 +148,7 @@ impl Rounds {
         }
     }
 
-    /// Spills one register of the input.
+    /// Spills one register of the input to the memory `place`, before the first round.
     fn keep(&mut self, body: &mut Body, at: usize, place: Place) {
         let mut analysis = self.analyse(body);
         analysis.recipes.fill(None);
@@ -160,7 +164,7 @@ impl Rounds {
         self.stack.places = before;
     }
 
-    /// Merges copies as long as that is safe, and divides the budget.
+    /// Merges copies where that is safe, and divides the budget among the classes.
     fn settle(&mut self, body: &mut Body) -> Result<(Analysis, Plan), Failure> {
         if body.vars.len() >= MAX_VARS {
             return Err(Failure::Size);
@@ -177,8 +181,9 @@ impl Rounds {
         Ok((analysis, plan))
     }
 
-    /// About how many registers each class will have: as many as in the round before; at first its
-    /// share of the budget, by demand.
+    /// Estimates how many registers each class will receive. The estimate is the number of the
+    /// previous round. In the first round it is the class's share of the budget, in proportion to
+    /// its register pressure.
     fn expected(&self, graphs: &[Graph]) -> PerClass<u32> {
         if let Some(registers) = self.registers {
             return registers;
@@ -210,6 +215,7 @@ impl Rounds {
         }
     }
 
+    /// Records the variables that are about to be spilled.
     fn note(&mut self, analysis: &Analysis, victims: &[Var]) {
         for &var in victims {
             let of_class = |graph: &Graph| {
@@ -258,7 +264,7 @@ impl Rounds {
     }
 }
 
-/// Variables without a register, in order.
+/// Returns the variables without a register, in order of their numbers.
 fn victims(graphs: &[Graph], plan: &Plan) -> Vec<Var> {
     let mut victims: Vec<Var> = Vec::new();
     for (graph, colouring) in graphs.iter().zip(&plan.colourings) {
@@ -273,7 +279,7 @@ fn victims(graphs: &[Graph], plan: &Plan) -> Vec<Var> {
     victims
 }
 
-/// Gives the two sides of a copy one variable where that is safe; true if any were merged.
+/// Merges the two variables of each copy where that is safe. Returns whether any were merged.
 fn merge_copies(body: &mut Body, graphs: &[Graph], registers: &PerClass<u32>) -> bool {
     let mut stands_for: Vec<Var> = (0..body.vars.len()).map(Var::new).collect();
     let mut merged = false;
@@ -302,6 +308,7 @@ fn merge_copies(body: &mut Body, graphs: &[Graph], registers: &PerClass<u32>) ->
     true
 }
 
+/// Deletes copies whose source and destination have become the same variable.
 fn delete_idle_copies(body: &mut Body) {
     let vars = &body.vars;
     for item in &mut body.items {
@@ -313,7 +320,8 @@ fn delete_idle_copies(body: &mut Body) {
     }
 }
 
-/// Accesses of the spill stack by sub-stack, and whether they are in shared memory.
+/// Returns the sub-stack, the memory and the direction (true for a load) of an access to the spill
+/// stack. Returns `None` for other instructions.
 pub(crate) fn slot_of(inst: &Inst, body: &Body) -> Option<(Class, Place, bool)> {
     let (slot, load) = match inst.purpose {
         Purpose::Load(slot) => (slot, true),
@@ -324,7 +332,8 @@ pub(crate) fn slot_of(inst: &Inst, body: &Body) -> Option<(Class, Place, bool)> 
     Some((info.stack, info.place, load))
 }
 
-/// Fewer registers than this are not enough for the operands of some instruction.
+/// Returns a lower bound of the number of 32-bit registers: the operands of some instruction need
+/// that many at once.
 pub(crate) fn least(body: &Body) -> u32 {
     let mut most = PerClass::<u32>::default();
     for inst in body.insts() {

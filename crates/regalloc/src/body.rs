@@ -1,9 +1,11 @@
-//! A function's body as the allocator works on it: one flat list, registers resolved to variables.
+//! The allocator's representation of a function body: a flat list in which registers are resolved
+//! to variables.
 //!
-//! Scopes and labels stay where they are, so that the body can be put together again; names of
-//! registers give way to variables, one for each declared register that the code mentions.
-//! Invariants: an operand list has one entry for every name that
-//! [`Accesses::visit`] visits, in its order; instructions of the original keep their order.
+//! Scopes and labels remain in the list, so that the body can be reassembled. Each declared
+//! register that the code mentions becomes a variable.
+//!
+//! Invariants: the list of mentions of an instruction has one entry for each name that
+//! [`Accesses::visit`] visits, in the same order, and the original instructions keep their order.
 
 use crate::class::{Class, Typing};
 use crate::names::{Resolver, Symbol};
@@ -15,43 +17,45 @@ use warploom_ptx::ast::{self, Function, Instruction, Name, Operand, Statement};
 use warploom_ptx::tokens::{Opcode, ScalarType, Space};
 
 define_id! {
-    /// A value that wants a register: one of the program's registers, or one of the allocator's.
+    /// A variable that needs a register: a register of the program, or a temporary of the
+    /// allocator.
     Var(u32) = "v";
-    /// A branch target.
+    /// A branch target of a function body.
     Label(u32) = "label";
-    /// A place on the spill stack.
+    /// A slot of the spill stack.
     Slot(u32) = "slot";
 }
 
-/// What is known of a variable.
+/// The properties of a variable.
 #[derive(Clone, Debug)]
 pub(crate) struct VarInfo {
-    /// The register's name in the input.
+    /// The name of the register in the input.
     pub name: String,
     pub ty: ScalarType,
     pub class: Class,
-    /// Lives for one instruction only, or is an address of the spill stack: never spilled.
+    /// Whether the variable must not be spilled, because it lives for one instruction only or holds
+    /// an address of the spill stack.
     pub unspillable: bool,
 }
 
-/// What an instruction is there for.
+/// The reason for which an instruction is in the body.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Purpose {
-    /// The program's own, by position among its instructions.
+    /// An instruction of the input, with its index among the instructions of the input.
     Original(u32),
-    /// Brings a spilled value back.
+    /// A load of a spilled value.
     Load(Slot),
-    /// Puts a spilled value away.
+    /// A store of a spilled value.
     Store(Slot),
-    /// Makes a value again.
+    /// An instruction that recomputes a value.
     Remake,
-    /// Computes an address of the spill stack.
+    /// An instruction that computes an address of the spill stack.
     Address,
-    /// Gives a value to what the program reads before it writes it.
+    /// An initialization of a spilled variable that the program may read before it writes it.
     Clear,
 }
 
-/// Where control goes after an instruction.
+/// The successors of an instruction in the control flow.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Control {
     Next,
@@ -60,15 +64,15 @@ pub(crate) enum Control {
     Leave,
 }
 
-/// One name in an instruction.
+/// A name among the operands of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Mention {
-    /// `None` for what is no register of ours.
+    /// The variable, or `None` if the name is not a register under the allocator's control.
     pub var: Option<Var>,
     pub access: Access,
 }
 
-/// An instruction.
+/// An instruction with its resolved variables.
 #[derive(Clone, Debug)]
 pub(crate) struct Inst {
     pub ast: Instruction,
@@ -91,7 +95,8 @@ impl Inst {
         self.vars(Access::Write)
     }
 
-    /// `mov a, b` between registers of one class, always executed: (a, b).
+    /// Returns destination and source if the instruction is an unguarded `mov` between registers of
+    /// the same class.
     pub fn copy(&self, vars: &[VarInfo]) -> Option<(Var, Var)> {
         if self.ast.opcode != Opcode::Mov || self.ast.guard.is_some() {
             return None;
@@ -111,29 +116,31 @@ impl Inst {
     }
 }
 
-/// An element of the flat body.
+/// An element of the flat list that represents a function body.
 #[derive(Clone, Debug)]
 pub(crate) enum Item {
     Enter,
     Leave,
     Label(Label, Name),
-    /// Declarations other than registers, tables, directives.
+    /// A statement that is copied unchanged: a declaration other than of registers, a table, or a
+    /// directive.
     Kept(Statement),
     Inst(Box<Inst>),
-    /// An instruction of the program, by position, that is not needed any more.
+    /// A deleted instruction of the input, by its index among the instructions of the input.
     Deleted(u32),
 }
 
-/// A function's body.
+/// A function body in the form of a flat list.
 #[derive(Clone, Debug)]
 pub(crate) struct Body {
     pub items: Vec<Item>,
-    /// What runs before everything else: addresses of the spill stack.
+    /// Instructions that run before all others and compute addresses of the spill stack.
     pub prologue: Vec<Inst>,
     pub vars: Vec<VarInfo>,
     pub labels: u32,
     pub slots: Vec<crate::spill::SlotInfo>,
-    /// Registers that keep their declarations: parameters of functions, vectors.
+    /// Register variables whose declarations remain unchanged: parameters of functions, and
+    /// vectors.
     pub pinned: Vec<ast::Variable>,
 }
 
@@ -141,7 +148,8 @@ impl Body {
     /// Flattens a function that has a body.
     ///
     /// # Errors
-    /// Instructions whose written operands are not known; names without a meaning.
+    /// Returns a diagnostic for an instruction whose written operands are unknown, and for a branch
+    /// target that is not declared.
     pub fn new(
         function: &Function,
         typing: Typing,
@@ -169,9 +177,10 @@ impl Body {
         if let Some(body) = &function.body {
             reader.statements(body);
         }
-        match reader.errors.has_errors() {
-            true => Err(reader.errors),
-            false => Ok(reader.body),
+        if reader.errors.has_errors() {
+            Err(reader.errors)
+        } else {
+            Ok(reader.body)
         }
     }
 
@@ -196,13 +205,15 @@ impl Body {
         Var::new(self.vars.len() - 1)
     }
 
-    /// Where the prologue stands: before the first label or instruction.
+    /// Returns the index of the item before which the prologue runs: the first label or
+    /// instruction.
     pub fn start(&self) -> usize {
         let code = |item: &Item| matches!(item, Item::Label(..) | Item::Inst(_));
         self.items.iter().position(code).unwrap_or(self.items.len())
     }
 }
 
+/// Conversion of a parsed function body to a flat list.
 struct Reader<'a> {
     accesses: &'a Accesses,
     typing: Typing,
@@ -266,7 +277,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Vectors keep their declarations: their elements have names of their own only in PTX.
+    /// Declares the registers of a declaration. Vectors and arrays keep their declarations, because
+    /// the allocator cannot rename their elements.
     fn registers(&mut self, variable: &ast::Variable) {
         if variable.vector > 1 || !variable.dims.is_empty() {
             self.body.pinned.push(variable.clone());

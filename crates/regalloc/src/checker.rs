@@ -1,17 +1,18 @@
-//! Says whether an allocation is right, from the two programs alone.
+//! A checker that decides whether an allocation is correct from the two programs alone.
 //!
-//! Both programs are walked at once, as an abstract interpretation: at every place it is known
-//! which registers of the original each register and each place on the spill stack of the new
-//! program stands for, and which of them can be computed again. Where control joins, only what
-//! holds on every way counts. An instruction of the original must find every value that it reads
-//! where the new program looks for it; what the allocator added may move values, keep them on the
-//! spill stack or make them again, and nothing else. The idea is that of regalloc2's checker; no
-//! code is shared with the allocator, which only says which instructions are whose, and that is
-//! verified.
+//! The checker is an abstract interpretation of both programs side by side. At every instruction it
+//! knows which original registers each register and each spill slot of the new program represents,
+//! and which of them have a recomputable value. At control-flow joins it keeps the facts that hold
+//! on all paths. Each original instruction must find every value it reads in the register where the
+//! new program reads it. Instructions that the allocator added may only move values, spill them, or
+//! recompute them. The approach follows the checker of regalloc2. The checker shares no code with
+//! the allocator, except that the allocator states which instructions are original, and the checker
+//! verifies that statement.
 //!
-//! Checked besides: both programs branch alike; nothing but registers, spill stacks and needless
-//! copies differs; widths agree; the registers declared stay within the limit; no two places of the
-//! spill stack overlap, and in shared memory no two threads'.
+//! The checker also verifies that both programs have the same branches, that nothing else differs
+//! except registers, spill arrays and redundant copies, that widths agree, and that the declared
+//! registers are within the limit. It verifies that spill slots do not overlap, in shared memory
+//! also between threads.
 
 mod flat;
 mod stack;
@@ -28,21 +29,23 @@ use warploom_ptx::access::{Access, Accesses};
 use warploom_ptx::ast::{Function, FunctionKind, Item, Module, Operand, Spanned};
 use warploom_ptx::tokens::{Modifier, Opcode, Space};
 
-/// Why an allocation is refused.
+/// The reason for which the checker rejects an allocation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Refusal {
-    /// What is wrong.
+    /// A description of the error.
     pub message: String,
-    /// The instruction of the new program, as text; empty if it is not about one.
+    /// The instruction of the new program as text, or an empty string if the error does not concern
+    /// one.
     pub instruction: String,
 }
 
 impl std::fmt::Display for Refusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.message)?;
-        match self.instruction.is_empty() {
-            true => Ok(()),
-            false => write!(f, " at `{}`", self.instruction),
+        if self.instruction.is_empty() {
+            Ok(())
+        } else {
+            write!(f, " at `{}`", self.instruction)
         }
     }
 }
@@ -54,27 +57,29 @@ fn refuse<T>(message: impl Into<String>) -> Result<T, Refusal> {
     })
 }
 
-/// What to check.
+/// The allocation to check.
 #[derive(Clone, Copy, Debug)]
 pub struct Claim<'a> {
-    /// The program as it came.
+    /// The program before allocation.
     pub original: &'a Module,
-    /// The program with its registers.
+    /// The program after allocation.
     pub allocated: &'a Module,
-    /// The function, in both.
+    /// The name of the function in both programs.
     pub function: &'a str,
-    /// Which instructions are whose.
+    /// The correspondence between the instructions of both programs.
     pub steps: &'a [Step],
-    /// Threads of a block, where values are spilled to shared memory.
+    /// The size of a thread block, in threads along x, y and z, which matters for values in shared
+    /// memory.
     pub block: [u32; 3],
-    /// Most 32-bit registers that the function may declare.
+    /// The limit of 32-bit registers that the function may declare, if there is one.
     pub limit: Option<u32>,
 }
 
 /// Checks the allocation of one function.
 ///
 /// # Errors
-/// The first thing that is wrong, or cannot be seen to be right.
+/// Returns the first error found. An allocation whose correctness cannot be established is rejected
+/// too.
 pub fn check(claim: &Claim) -> Result<(), Refusal> {
     let accesses = Accesses::new();
     let original = find(claim.original, claim.function)?;
@@ -120,7 +125,7 @@ fn find<'a>(module: &'a Module, name: &str) -> Result<&'a Function, Refusal> {
     found.map_or_else(|| refuse(format!("there is no function `{name}`")), Ok)
 }
 
-/// Everything outside bodies is as it was.
+/// Checks that everything outside of function bodies is unchanged.
 fn same_surroundings(claim: &Claim) -> Result<(), Refusal> {
     let bare = |module: &Module| {
         let mut module = module.clone();
@@ -131,27 +136,28 @@ fn same_surroundings(claim: &Claim) -> Result<(), Refusal> {
         }
         module
     };
-    match bare(claim.original) == bare(claim.allocated) {
-        true => Ok(()),
-        false => refuse("something outside the functions' bodies has changed"),
+    if bare(claim.original) == bare(claim.allocated) {
+        Ok(())
+    } else {
+        refuse("something outside the functions' bodies has changed")
     }
 }
 
-/// A step of both programs: instruction of the original, of the new one.
+/// A step of both programs: the index of an original instruction, of a new instruction, or of both.
 #[derive(Clone, Copy)]
 struct Node {
     old: Option<usize>,
     new: Option<usize>,
 }
 
-/// The two programs as one list.
+/// The aligned sequence of both programs' instructions.
 struct Nodes {
     list: Vec<Node>,
-    /// Position of every label.
+    /// The index of the node after each label.
     labels: Vec<usize>,
 }
 
-/// Lays the programs side by side as `steps` say, which must fit both, labels included.
+/// Aligns the two programs according to `steps`, which must match both, including the labels.
 fn align(old: &Flat, new: &Flat, steps: &[Step]) -> Result<Nodes, Refusal> {
     let (mut at_old, mut at_new) = (0, 0);
     let mut nodes = Nodes {
@@ -199,7 +205,7 @@ fn align(old: &Flat, new: &Flat, steps: &[Step]) -> Result<Nodes, Refusal> {
     Ok(nodes)
 }
 
-/// Nodes that may follow one; the last of the list leads nowhere.
+/// Returns the possible successors of a node. The last node has no fall-through successor.
 fn successors(old: &Flat, nodes: &Nodes, at: usize) -> Vec<usize> {
     let next = Some(at + 1).filter(|next| *next < nodes.list.len());
     let Some(inst) = nodes.list[at].old.map(|index| &old.insts[index]) else {
@@ -215,7 +221,7 @@ fn successors(old: &Flat, nodes: &Nodes, at: usize) -> Vec<usize> {
     targets.chain(next.filter(|_| falls)).collect()
 }
 
-/// Registers of the original that may be read before they are written.
+/// Returns the original registers that may be read before they are written.
 fn exposed(old: &Flat, nodes: &Nodes) -> BTreeSet<Reg> {
     let count = nodes.list.len();
     let mut live: Vec<BTreeSet<Reg>> = vec![BTreeSet::new(); count];
@@ -242,6 +248,7 @@ fn exposed(old: &Flat, nodes: &Nodes) -> BTreeSet<Reg> {
     live.into_iter().next().unwrap_or_default()
 }
 
+/// Returns the registers that an instruction reads or writes.
 fn regs(inst: &FlatInst, wanted: Access) -> impl Iterator<Item = Reg> + '_ {
     let some = inst
         .regs
@@ -250,20 +257,21 @@ fn regs(inst: &FlatInst, wanted: Access) -> impl Iterator<Item = Reg> + '_ {
     some.map(|(reg, _)| *reg)
 }
 
+/// The data of one check.
 struct Checker<'a> {
     old: &'a Flat,
     new: &'a Flat,
     nodes: Nodes,
     params: Vec<String>,
-    /// Read, perhaps, before they are written.
+    /// The original registers that may be read before they are written.
     exposed: BTreeSet<Reg>,
     values: Values,
     slots: Slots,
 }
 
 impl Checker<'_> {
-    /// Follows facts until they no longer change. They only ever become fewer, so that what is
-    /// refused once would be refused at the end.
+    /// Propagates facts until a fixed point. Facts at an instruction only ever become fewer, so an
+    /// allocation that is rejected on the way would be rejected at the fixed point.
     fn run(&mut self) -> Result<(), Refusal> {
         if self.nodes.list.is_empty() {
             return Ok(());
@@ -303,7 +311,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Where control may come from elsewhere.
+    /// Returns the nodes that may have predecessors other than the node before them.
     fn starts(&self) -> BTreeSet<usize> {
         let branches = (0..self.nodes.list.len()).filter(|at| {
             let next = successors(self.old, &self.nodes, *at);
@@ -313,8 +321,8 @@ impl Checker<'_> {
         behind.chain(self.nodes.labels.iter().copied()).collect()
     }
 
-    /// At the start all registers of both programs are zero. Of the original's, only those matter
-    /// that are read so.
+    /// Returns the facts at function entry, where all registers of both programs are zero. Only
+    /// original registers that may be read before they are written are included.
     fn entry(&mut self) -> State {
         let mut state = State::default();
         for &reg in &self.exposed {
@@ -328,6 +336,7 @@ impl Checker<'_> {
         state
     }
 
+    /// Applies one node to the facts.
     fn step(&mut self, state: &mut State, at: usize) -> Result<(), Refusal> {
         let node = self.nodes.list[at];
         let result = match (node.old, node.new) {
@@ -342,6 +351,7 @@ impl Checker<'_> {
         })
     }
 
+    /// Returns the text of a node's instruction, with the names of its registers.
     fn text(&self, node: Node) -> String {
         let shown = match (node.new, node.old) {
             (Some(new), _) => (&self.new.insts[new], self.new),
@@ -357,7 +367,7 @@ impl Checker<'_> {
         format!("{} ({})", shown.0.blank, names.join(", "))
     }
 
-    /// An instruction of the original, with the new program's registers.
+    /// Checks an original instruction that is present in the new program with different registers.
     fn kept(&mut self, state: &mut State, old: usize, new: usize) -> Result<(), Refusal> {
         let (old, new) = (&self.old.insts[old], &self.new.insts[new]);
         if old.blank != new.blank || old.targets != new.targets {
@@ -382,7 +392,7 @@ impl Checker<'_> {
         let value = self.value_of(old, |reg| state.original(reg), self.old);
         let writes = || pairs.iter().filter(|(.., access)| *access == Access::Write);
         let guarded = old.blank.guard.is_some();
-        // In lanes where the guard fails both keep what they had.
+        // Where the guard is false, both destinations keep their previous values.
         let keeps: Vec<bool> = writes()
             .map(|(reg, place, _)| !guarded || state.agrees(Loc::Reg(*place), *reg))
             .collect();
@@ -409,7 +419,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// The value that an instruction makes, if it makes one that could be made again.
+    /// Returns the value that an instruction produces, if the value is recomputable.
     fn value_of(
         &mut self,
         inst: &FlatInst,
@@ -431,8 +441,8 @@ impl Checker<'_> {
             .of(&inst.blank, args, flat.regs[to as usize].1, &self.params)
     }
 
-    /// An instruction of the original that the new program does without: it only gives a register
-    /// a value that is elsewhere or can be made again.
+    /// Checks an original instruction that is absent from the new program. Such an instruction must
+    /// only produce a value that is available elsewhere or is recomputable.
     fn deleted(&mut self, state: &mut State, old: usize) -> Result<(), Refusal> {
         let inst = &self.old.insts[old];
         if let Some((to, from)) = copied(inst) {
@@ -453,7 +463,7 @@ impl Checker<'_> {
         }
     }
 
-    /// An instruction of the allocator.
+    /// Checks an instruction that the allocator added.
     fn inserted(&mut self, state: &mut State, new: usize) -> Result<(), Refusal> {
         let inst = &self.new.insts[new];
         if inst.blank.guard.is_some() {
@@ -474,7 +484,7 @@ impl Checker<'_> {
         self.spill(state, new)
     }
 
-    /// A load or store of the spill stack.
+    /// Checks a load or a store of the spill stack.
     fn spill(&mut self, state: &mut State, new: usize) -> Result<(), Refusal> {
         let inst = &self.new.insts[new];
         let load = inst.blank.opcode == Opcode::Ld;
@@ -512,15 +522,17 @@ impl Checker<'_> {
         let slot = self
             .slots
             .slot(&self.values, space, start, address.offset, bits / 8)?;
-        match load {
-            true => state.copy(Loc::Reg(place), Loc::Slot(slot)),
-            false => state.copy(Loc::Slot(slot), Loc::Reg(place)),
+        if load {
+            state.copy(Loc::Reg(place), Loc::Slot(slot))
+        } else {
+            state.copy(Loc::Slot(slot), Loc::Reg(place))
         }
         Ok(())
     }
 }
 
-/// `mov a, b` of whole registers, always executed: (a, b).
+/// Returns destination and source if the instruction is an unguarded `mov` between complete
+/// registers.
 fn copied(inst: &FlatInst) -> Option<(Reg, Reg)> {
     let whole = |operand: &Spanned<Operand>| match &operand.node {
         Operand::Name(name) => name.is_empty(),

@@ -1,46 +1,47 @@
-//! Register classes: which PTX registers can stand in for one another, and what they cost.
+//! Register classes: sets of PTX registers that can replace one another, and their costs.
 //!
-//! PTX wants a register of an instruction's width, and a predicate where it wants a predicate; a
-//! register declared as untyped bits serves every type of its width (PTX ISA 9.2). So classes go by
-//! width, and one register may hold an integer at one time and a float at another. With
-//! [`Typing::Kinds`] floats have classes of their own, as in the paper's section 5.2; values then
-//! pass between the two only through the program's own `mov`.
+//! PTX requires that a register has the width of the instruction's type and that a predicate
+//! operand is a predicate register. A register of an untyped type such as `.b32` is compatible with
+//! every type of its width (PTX ISA 9.2). Classes are therefore determined by width, and one
+//! register may hold an integer at one time and a float at another. With [`Typing::Kinds`] floats
+//! have separate classes, as in section 5.2 of CRAT (Xie et al., MICRO 2015); values then move
+//! between the classes only through `mov` instructions of the program.
 
 use warploom_ptx::tokens::ScalarType;
 
-/// How finely registers are told apart.
+/// The rule by which types of the same width share registers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Typing {
-    /// By width alone.
+    /// Classes depend on width alone.
     #[default]
     Bits,
-    /// By width, and floats apart from integers.
+    /// Classes depend on width, with floats separate from integers and untyped bits.
     Kinds,
 }
 
-/// A set of registers that can stand in for one another.
+/// A set of registers that can replace one another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Class {
-    /// Predicates. They cost nothing and are never spilled.
+    /// Predicate registers, which are free and are never spilled.
     Pred,
-    /// 8 bits.
+    /// Registers of 8 bits, of any type.
     B8,
-    /// 16 bits.
+    /// Registers of 16 bits, of any type.
     B16,
-    /// 32 bits; only integers and bits with [`Typing::Kinds`].
+    /// Registers of 32 bits. With [`Typing::Kinds`] the class excludes floats.
     B32,
-    /// 32-bit floats, with [`Typing::Kinds`].
+    /// Registers of 32-bit floats, with [`Typing::Kinds`] only.
     F32,
-    /// 64 bits; only integers and bits with [`Typing::Kinds`].
+    /// Registers of 64 bits. With [`Typing::Kinds`] the class excludes floats.
     B64,
-    /// 64-bit floats, with [`Typing::Kinds`].
+    /// Registers of 64-bit floats, with [`Typing::Kinds`] only.
     F64,
-    /// 128 bits.
+    /// Registers of 128 bits, of any type.
     B128,
 }
 
 impl Class {
-    /// All classes.
+    /// All classes, in the order of their indices.
     pub const ALL: [Self; 8] = [
         Self::Pred,
         Self::B8,
@@ -52,7 +53,7 @@ impl Class {
         Self::B128,
     ];
 
-    /// The class of registers declared with a type.
+    /// Returns the class of a register that is declared with the type `ty`.
     pub fn of(ty: ScalarType, typing: Typing) -> Self {
         let float = ty.is_float() && typing == Typing::Kinds;
         match (ty.bits(), float) {
@@ -67,12 +68,12 @@ impl Class {
         }
     }
 
-    /// Position in [`Class::ALL`].
+    /// Returns the index of the class in [`Class::ALL`].
     pub const fn index(self) -> usize {
         self as usize
     }
 
-    /// 32-bit registers that one of this class counts as.
+    /// Returns the number of 32-bit registers that one register of the class counts as.
     pub const fn units(self) -> u32 {
         match self {
             Self::Pred => 0,
@@ -82,7 +83,7 @@ impl Class {
         }
     }
 
-    /// Bytes that a spilled value takes.
+    /// Returns the size of a spilled value in bytes.
     pub const fn bytes(self) -> u32 {
         match self {
             Self::Pred => 0,
@@ -94,7 +95,7 @@ impl Class {
         }
     }
 
-    /// The type that the class's registers are declared with.
+    /// Returns the type with which registers of the class are declared.
     pub const fn ty(self) -> ScalarType {
         match self {
             Self::Pred => ScalarType::Pred,
@@ -108,7 +109,8 @@ impl Class {
         }
     }
 
-    /// What its registers' names start with, as NVIDIA's compilers name them.
+    /// Returns the prefix of register names of the class, following the convention of NVIDIA's
+    /// compilers.
     pub(crate) const fn prefix(self) -> &'static str {
         match self {
             Self::Pred => "%p",
@@ -123,7 +125,7 @@ impl Class {
     }
 }
 
-/// Something for every class.
+/// A table with one value for each class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PerClass<T>([T; 8]);
 
@@ -142,7 +144,8 @@ impl<T> std::ops::IndexMut<Class> for PerClass<T> {
 }
 
 impl PerClass<u32> {
-    /// 32-bit registers that so many of each class count as.
+    /// Returns the total number of 32-bit registers, for a table that holds the number of registers
+    /// of each class.
     pub fn units(&self) -> u32 {
         Class::ALL.iter().map(|c| self[*c] * c.units()).sum()
     }

@@ -1,4 +1,4 @@
-//! A body with its registers given, as PTX again.
+//! Conversion of an allocated function body back to PTX.
 
 use crate::body::{Body, Inst, Item, Purpose};
 use crate::class::{Class, PerClass};
@@ -8,25 +8,26 @@ use warploom_ptx::access::Accesses;
 use warploom_ptx::ast::{self, Linkage, Statement, Variable};
 use warploom_ptx::tokens::{ScalarType, Space};
 
-/// What became of the program's instructions, in the order of the new code.
+/// The correspondence between original and new instructions, in the order of the new code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// The next instruction is the program's own one at this position.
+    /// The next new instruction is the original instruction with this index.
     Kept(u32),
-    /// The program's instruction at this position is not in the new code.
+    /// The original instruction with this index is absent from the new code.
     Deleted(u32),
-    /// The next instruction is the allocator's.
+    /// The next new instruction was added by the allocator.
     Inserted,
 }
 
-/// An array that the new code declares.
+/// An array that the new code declares for spilled values.
 pub(crate) struct Array<'a> {
     pub name: &'a str,
     pub space: Space,
     pub bytes: u32,
 }
 
-/// Puts the body together. `colours` has the register of every variable in its class.
+/// Assembles the new function body. `colours` holds the register number of each variable within its
+/// class.
 pub(crate) fn emit(
     body: &Body,
     colours: &[u32],
@@ -57,7 +58,8 @@ pub(crate) fn emit(
     (whole, writer.steps)
 }
 
-/// Names of registers start as NVIDIA's compilers start them, unless something else is called so.
+/// Returns the prefix of the register names of each class. The prefixes follow the convention of
+/// NVIDIA's compilers, with underscores added where they would clash with another name.
 fn prefixes(body: &Body) -> Vec<String> {
     let mut others: Vec<&str> = body.pinned.iter().map(|v| v.name.node.as_str()).collect();
     for item in &body.items {
@@ -83,12 +85,13 @@ fn prefixes(body: &Body) -> Vec<String> {
     Class::ALL.into_iter().map(prefix).collect()
 }
 
+/// The new function body under construction.
 struct Writer<'a> {
     body: &'a Body,
     colours: &'a [u32],
     prefixes: Vec<String>,
     accesses: &'a Accesses,
-    /// Blocks that are open, outermost first.
+    /// The open scopes, from the outermost to the innermost.
     open: Vec<ast::Body>,
     steps: Vec<Step>,
 }
@@ -157,18 +160,20 @@ impl Writer<'_> {
         self.push(Statement::Instruction(ast));
     }
 
-    /// A copy of a register to itself.
+    /// Returns whether an instruction copies a register to itself.
     fn is_idle(&self, inst: &Inst) -> bool {
         let copy = inst.copy(&self.body.vars);
         copy.is_some_and(|(to, from)| self.colours[to.index()] == self.colours[from.index()])
     }
 
+    /// Returns the register name of a variable.
     fn name(&self, var: usize) -> String {
         let class = self.body.vars[var].class;
         format!("{}{}", self.prefixes[class.index()], self.colours[var])
     }
 }
 
+/// Returns a declaration with default properties.
 fn variable(space: Space, ty: ScalarType, name: &str) -> Variable {
     Variable {
         linkage: Linkage::Internal,

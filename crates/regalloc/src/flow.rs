@@ -1,8 +1,9 @@
-//! Facts about a body as it stands: basic blocks, live variables, loop depth.
+//! Data-flow facts of a function body: basic blocks, live variables and loop depth.
 //!
-//! The data flow is that of [`warploom_ir`]: every instruction is shown to it as an operation that
-//! branches where the instruction branches and touches what it touches. All variables, predicates
-//! too, are registers there. Liveness is per thread, because a PTX register is.
+//! The analysis itself is that of [`warploom_ir`]. Each PTX instruction is represented there by a
+//! synthetic instruction with the same successors, reads and writes. All variables, predicates
+//! included, are represented as registers. Liveness is a property of a single thread, because PTX
+//! registers belong to threads.
 
 use crate::body::{Body, Control, Inst, Item, Label};
 use fixedbitset::FixedBitSet;
@@ -13,18 +14,19 @@ use warploom_ir as ir;
 use warploom_ir::cfg::Cfg;
 use warploom_ir::liveness::{Liveness, Universe};
 
-/// Deepest nesting that counts: weights stay within 64 bits.
+/// The maximum loop depth that is counted, which keeps weights within 64 bits.
 const MAX_DEPTH: u32 = 12;
 
-/// What is known of a body, by position among its instructions (prologue first).
+/// The data-flow facts of a function body, indexed by instruction, with the prologue first.
 pub(crate) struct Flow {
     cfg: Cfg,
     live: Liveness,
     code: Synthetic,
-    /// Loops around each instruction.
+    /// The loop depth of each instruction.
     pub depth: Vec<u32>,
 }
 
+/// Synthetic instructions that represent a function body in the analyses of [`warploom_ir`].
 struct Synthetic {
     insts: Vec<ir::Inst>,
     extras: Vec<ir::ExtraOperands>,
@@ -39,12 +41,12 @@ impl Synthetic {
         }
     }
 
-    /// Shows one instruction to the analyses: `reads` and `writes` are what it touches.
+    /// Adds the synthetic instruction that represents `inst`, with the given reads and writes.
     fn push(&mut self, inst: &Inst, targets: &[u32], reads: Vec<u32>, writes: Vec<u32>) {
         let mut shown = ir::Inst {
             op: ir::Op::Nanosleep,
-            // Only that there is one matters: writes then end no life. The predicate is among
-            // what is read.
+            // The analyses only require the presence of a guard, which means that writes do not end
+            // a live range. The guard's predicate is among the reads.
             guard: None,
             dst: [ir::Dst::None; 2],
             src: [ir::Src::None; 4],
@@ -94,11 +96,11 @@ impl Synthetic {
     }
 }
 
-/// Most variables that the analyses can number; one is set aside.
+/// The maximum number of variables that the analyses can number. One number is reserved.
 pub(crate) const MAX_VARS: usize = u16::MAX as usize;
 
 impl Flow {
-    /// Of variables.
+    /// Computes the facts about the variables of a body.
     pub fn new(body: &Body) -> Self {
         let vars = |inst: &Inst| {
             let reads = inst.reads().map(|v| v.0).collect();
@@ -107,7 +109,8 @@ impl Flow {
         Self::with(body, body.vars.len(), vars)
     }
 
-    /// Of whatever `touched` says that an instruction reads and writes, numbered below `count`.
+    /// Computes the facts about other locations than variables. `touched` returns the locations
+    /// that an instruction reads and writes, as numbers below `count`.
     pub fn with(
         body: &Body,
         count: usize,
@@ -138,19 +141,21 @@ impl Flow {
         }
     }
 
-    /// Live when the function starts: read, perhaps, before it is written.
+    /// Returns the variables that are live at function entry, which the function may read before it
+    /// writes them.
     pub fn at_entry(&self) -> &FixedBitSet {
         self.live.live_in(0)
     }
 
-    /// Visits every instruction with what is live behind it. The predicate that stands for all
-    /// guards, behind the last variable, may be among it.
+    /// Visits every instruction with the set of variables that are live after it. The set may also
+    /// contain the predicate that represents all guards, whose number follows that of the last
+    /// variable.
     pub fn for_each(&self, visit: impl FnMut(usize, &FixedBitSet)) {
         self.live.for_each(&self.code.code(), &self.cfg, visit);
     }
 }
 
-/// The way out behind the last instruction.
+/// Returns the synthetic exit instruction that follows the last instruction of a body.
 fn end() -> ir::Inst {
     ir::Inst {
         op: ir::Op::Exit,
@@ -163,7 +168,7 @@ fn end() -> ir::Inst {
     }
 }
 
-/// For every label the position of the instruction behind it.
+/// Returns for each label the index of the instruction that follows it.
 fn label_targets(body: &Body) -> Vec<u32> {
     let mut targets = vec![0; body.labels as usize];
     let mut at = body.prologue.len() as u32;
@@ -177,8 +182,8 @@ fn label_targets(body: &Body) -> Vec<u32> {
     targets
 }
 
-/// How many natural loops hold each instruction. Loops with one head count once; cycles that have
-/// several entries are no natural loops and count nothing.
+/// Returns the number of natural loops around each instruction. Loops with the same header count
+/// once. Cycles with several entries are not natural loops and are not counted.
 fn loop_depth(cfg: &Cfg, count: usize) -> Vec<u32> {
     let blocks = cfg.blocks.len();
     let mut graph: DiGraph<(), ()> = DiGraph::new();

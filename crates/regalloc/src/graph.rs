@@ -1,9 +1,9 @@
-//! The interference graph of one class, its coalescing and its colouring (Briggs, 1992).
+//! The interference graph of one register class, with copy coalescing and colouring (Briggs, 1992).
 //!
-//! Two variables interfere if one is written while the other's value is still needed, or if one
-//! instruction writes both; the source of a copy does not stand in the way of its destination.
-//! What the program may read before it writes it exists from the start. Colours are numbers of
-//! registers of the class.
+//! Two variables interfere if one is written while the other is live, or if one instruction writes
+//! both. The source and the destination of a copy do not interfere through the copy itself. A
+//! variable that the program may read before it writes it is live from the start. A colour is the
+//! number of a register of the class.
 
 use crate::body::{Body, Var};
 use crate::class::{Class, PerClass};
@@ -12,24 +12,25 @@ use fixedbitset::FixedBitSet;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// Cost of a variable that cannot be spilled.
+/// The cost of a variable that cannot be spilled.
 pub(crate) const NEVER: u64 = u64::MAX;
 
-/// Interference among the variables of one class. Nodes are numbered from 0 in order of variables.
+/// The interference graph of one class. Nodes are numbered from 0 in the order of the variables.
 #[derive(Clone, Default)]
 pub(crate) struct Graph {
     /// The variable of each node.
     pub vars: Vec<Var>,
-    /// Whether two nodes interfere: the lower triangle, row by row.
+    /// The adjacency matrix: the lower triangle, row by row.
     matrix: FixedBitSet,
     neighbours: Vec<Vec<u32>>,
-    /// Copies between nodes, in order of the code: destination and source.
+    /// The copies between nodes, as destination and source, in program order.
     pub copies: Vec<(u32, u32)>,
-    /// Most nodes that are live at once.
+    /// The maximum number of nodes that are live at once.
     pub pressure: u32,
 }
 
 impl Graph {
+    /// Returns the index in the adjacency matrix of the pair of nodes `a` and `b`.
     fn cell(a: usize, b: usize) -> usize {
         let (low, high) = (a.min(b), a.max(b));
         high * (high + 1) / 2 + low
@@ -41,6 +42,7 @@ impl Graph {
         self.vars.len() as u32 - 1
     }
 
+    /// Allocates the adjacency matrix, after the last node has been added.
     fn finish_nodes(&mut self) {
         let count = self.vars.len();
         self.matrix = FixedBitSet::with_capacity(count * (count + 1) / 2);
@@ -53,7 +55,7 @@ impl Graph {
         }
     }
 
-    /// Nodes that a node interferes with.
+    /// Returns the number of nodes that interfere with a node.
     pub fn degree(&self, node: usize) -> u32 {
         self.neighbours[node].len() as u32
     }
@@ -63,8 +65,8 @@ impl Graph {
     }
 }
 
-/// Builds the graphs of all classes, and the highest demand for registers at any place, in 32-bit
-/// registers over all classes.
+/// Builds the interference graphs of all classes. The second result is the register pressure: the
+/// maximum number of 32-bit registers over all classes that are live at one instruction.
 pub(crate) fn build(body: &Body, flow: &Flow) -> (Vec<Graph>, u32) {
     let mut builder = Builder::new(body);
     builder.entry(flow.at_entry());
@@ -80,10 +82,11 @@ pub(crate) fn build(body: &Body, flow: &Flow) -> (Vec<Graph>, u32) {
     (builder.graphs, builder.highest)
 }
 
+/// Construction of the interference graphs of a body.
 struct Builder<'a> {
     body: &'a Body,
     graphs: Vec<Graph>,
-    /// Node of every variable in its class's graph.
+    /// The node of each variable in the graph of its class.
     nodes: Vec<u32>,
     highest: u32,
 }
@@ -116,6 +119,7 @@ impl<'a> Builder<'a> {
         self.body.vars[var].class
     }
 
+    /// Adds an interference between two variables if they are in the same class.
     fn edge(&mut self, a: usize, b: usize) {
         let class = self.class(a);
         if class == self.class(b) {
@@ -123,6 +127,7 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Adds the interferences among the variables that are live at function entry.
     fn entry(&mut self, live: &FixedBitSet) {
         let count = self.nodes.len();
         let vars: Vec<usize> = live.ones().take_while(|var| *var < count).collect();
@@ -132,7 +137,8 @@ impl<'a> Builder<'a> {
         self.count(&vars);
     }
 
-    /// Edges of what one instruction writes.
+    /// Adds the interferences of the variables that one instruction writes with the variables that
+    /// are live after it.
     fn write(&mut self, writes: &[Var], copy: Option<(Var, Var)>, after: &FixedBitSet) {
         let count = self.nodes.len();
         let mut live: Vec<usize> = after.ones().take_while(|var| *var < count).collect();
@@ -146,7 +152,7 @@ impl<'a> Builder<'a> {
                 self.edge(to.index(), other.index());
             }
         }
-        // What is written and never read takes a register for that moment too.
+        // A variable that is written but never read occupies a register at this instruction too.
         let dead = writes
             .iter()
             .map(|var| var.index())
@@ -155,7 +161,7 @@ impl<'a> Builder<'a> {
         self.count(&live);
     }
 
-    /// Notes how much is live at one place.
+    /// Updates the register pressure with the variables that are live at one instruction.
     fn count(&mut self, live: &[usize]) {
         let mut counts = PerClass::<u32>::default();
         for &var in live {
@@ -168,6 +174,7 @@ impl<'a> Builder<'a> {
         self.highest = self.highest.max(counts.units());
     }
 
+    /// Records the copies between different variables.
     fn copies(&mut self, insts: &[&crate::body::Inst]) {
         for inst in insts {
             if let Some((to, from)) = inst.copy(&self.body.vars).filter(|(to, from)| to != from) {
@@ -179,9 +186,9 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Merges nodes that a copy connects, wherever the merged node is still sure to find a register:
-/// fewer than `registers` of its neighbours have as many neighbours themselves (Briggs). Returns
-/// for every node the one that stands for it.
+/// Merges the nodes of each copy where the merged node is certain to receive a colour. Briggs's
+/// criterion is that fewer than `registers` of the merged node's neighbours have a degree of
+/// `registers` or more. Returns the representative of every node.
 pub(crate) fn coalesce(graph: &Graph, registers: u32) -> Vec<u32> {
     let mut merged = graph.clone();
     let mut stands_for: Vec<u32> = (0..graph.vars.len() as u32).collect();
@@ -203,6 +210,7 @@ pub(crate) fn coalesce(graph: &Graph, registers: u32) -> Vec<u32> {
         .collect()
 }
 
+/// Returns the representative of a node.
 fn find(stands_for: &[u32], mut node: u32) -> u32 {
     while stands_for[node as usize] != node {
         node = stands_for[node as usize];
@@ -211,6 +219,7 @@ fn find(stands_for: &[u32], mut node: u32) -> u32 {
 }
 
 impl Graph {
+    /// Returns whether the node that results from merging `a` and `b` meets Briggs's criterion.
     fn safe_to_merge(&self, a: u32, b: u32, registers: u32) -> bool {
         let significant = |node: &&u32| {
             let shared = self.interferes(**node, a) && self.interferes(**node, b);
@@ -224,7 +233,7 @@ impl Graph {
         both.filter(significant).count() < registers as usize
     }
 
-    /// Moves the edges of `gone` to `kept`.
+    /// Merges the node `gone` into the node `kept` by moving its edges.
     fn merge(&mut self, kept: u32, gone: u32) {
         for other in std::mem::take(&mut self.neighbours[gone as usize]) {
             self.matrix
@@ -238,19 +247,20 @@ impl Graph {
     }
 }
 
-/// What came out of colouring.
+/// The result of colouring a graph.
 #[derive(Clone, Debug)]
 pub(crate) struct Colouring {
-    /// Colour of every node; `None` where none was left.
+    /// The colour of each node, or `None` for a node that received no colour.
     pub colours: Vec<Option<u32>>,
-    /// Nodes without a colour.
+    /// The nodes without a colour.
     pub failed: Vec<u32>,
-    /// What it costs to spill them; [`NEVER`] if some cannot be.
+    /// The total cost of spilling the nodes without a colour. The cost is [`NEVER`] if one of them
+    /// cannot be spilled.
     pub cost: u64,
 }
 
 impl Colouring {
-    /// Colours in use.
+    /// Returns the number of colours in use.
     pub fn used(&self) -> u32 {
         self.colours
             .iter()
@@ -260,8 +270,12 @@ impl Colouring {
     }
 }
 
-/// Colours optimistically: nodes with few neighbours are set aside; if there is none, the one that
-/// is cheapest to spill for the neighbours that it frees; then all get colours in reverse.
+/// Colours a graph optimistically with `registers` colours (Briggs, 1992).
+///
+/// Nodes with fewer than `registers` remaining neighbours are removed from the graph first. If
+/// there is no such node, the node with the lowest ratio of spill cost to degree is removed. Nodes
+/// then receive colours in reverse order of removal, preferably the colour of a node that a copy
+/// connects them to.
 pub(crate) fn colour(graph: &Graph, costs: &[u64], registers: u32) -> Colouring {
     let order = simplify(graph, costs, registers);
     let mut partners: Vec<Vec<u32>> = vec![Vec::new(); graph.vars.len()];
@@ -302,7 +316,7 @@ pub(crate) fn colour(graph: &Graph, costs: &[u64], registers: u32) -> Colouring 
     }
 }
 
-/// The order in which nodes are set aside.
+/// Returns the order in which nodes are removed from the graph.
 fn simplify(graph: &Graph, costs: &[u64], registers: u32) -> Vec<u32> {
     let count = graph.vars.len();
     let mut degree: Vec<usize> = graph.neighbours.iter().map(Vec::len).collect();
@@ -313,8 +327,9 @@ fn simplify(graph: &Graph, costs: &[u64], registers: u32) -> Vec<u32> {
         .rev()
         .filter(|n| low(degree[*n as usize]))
         .collect();
-    // As neighbours go, a node frees fewer: its price rises. An entry of the heap is too low at
-    // worst, and is put back where it belongs when it comes to the top.
+    // The ratio of cost to degree of a node rises as its neighbours are removed. A key in the heap
+    // is therefore a lower bound, and an entry with an outdated key is reinserted when it reaches
+    // the top.
     let price = |node: u32, degree: usize| Price {
         price: costs[node as usize] as f64 / degree.max(1) as f64,
         node,
@@ -350,7 +365,7 @@ fn simplify(graph: &Graph, costs: &[u64], registers: u32) -> Vec<u32> {
     }
 }
 
-/// What spilling a node costs for each neighbour that it frees; of equal ones the first node.
+/// The ratio of the spill cost of a node to its degree. Equal ratios are ordered by node.
 #[derive(Clone, Copy, Debug)]
 struct Price {
     price: f64,

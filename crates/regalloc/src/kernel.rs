@@ -1,4 +1,5 @@
-//! A kernel with the functions that it calls: what the library's users ask for.
+//! The library's entry points: allocation and register demand of a kernel and the functions it
+//! calls.
 
 use crate::allocate::{Failure, Outcome, Task, allocate};
 use crate::body::Body;
@@ -14,19 +15,22 @@ use warploom_ptx::access::Accesses;
 use warploom_ptx::ast::{Function, FunctionKind, Item, Module, Operand, Statement};
 use warploom_ptx::tokens::{Opcode, Space};
 
-/// How to allocate.
+/// Settings of the register allocator.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Registers per thread, in 32-bit registers; `None` for as many as spare all spills.
+    /// The limit of registers per thread, in 32-bit registers. With `None` the limit is the lowest
+    /// that requires no spills.
     pub registers: Option<u32>,
-    /// How finely registers are told apart.
+    /// The rule by which types of the same width share registers.
     pub typing: Typing,
-    /// How many times as much an instruction counts for every loop around it.
+    /// The factor by which each enclosing loop multiplies the estimated execution count of an
+    /// instruction.
     pub loop_weight: u32,
-    /// Spill to shared memory what fits there.
+    /// The shared memory that is available for spilled values. With `None` all spilled values go to
+    /// local memory.
     pub shared: Option<SharedSpills>,
-    /// Registers of the kernel, by their names in the input, that are kept in memory whether or not
-    /// there is a register for them, and where.
+    /// Registers of the kernel, by their names in the input, that are always spilled, each with the
+    /// memory that holds it.
     pub kept: Vec<(String, Place)>,
 }
 
@@ -42,48 +46,55 @@ impl Default for Options {
     }
 }
 
-/// Shared memory that spilled values may use.
+/// The shared memory that spilled values may use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SharedSpills {
-    /// Threads of a block, by dimension: the layout depends on them.
+    /// The size of a thread block, in threads along x, y and z, on which the memory layout depends.
     pub block: [u32; 3],
-    /// Bytes of a block that may be used.
+    /// The available size in bytes for each thread block.
     pub spare_bytes: u32,
-    /// Weigh the accesses saved by loop depth; the paper counts them.
+    /// Whether the benefit of a sub-stack weights each access by loop depth. Without it, every
+    /// access in the program text counts once, as in CRAT.
     pub weigh_loops: bool,
 }
 
-/// A module in which one kernel has its registers.
+/// The result of register allocation for one kernel.
 #[derive(Clone, Debug)]
 pub struct Allocation {
-    /// The whole module.
+    /// The complete module, in which the kernel and the functions that it calls are rewritten.
     pub module: Module,
-    /// What was done to the kernel.
+    /// A summary of the registers and spills of the kernel.
     pub report: Report,
-    /// For every function that was rewritten: its name, and what became of its instructions.
+    /// The names of the rewritten functions, each with the correspondence between its original and
+    /// its new instructions.
     pub steps: Vec<(String, Vec<Step>)>,
 }
 
-/// Registers that a kernel wants.
+/// The register demand of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Demand {
-    /// Most that are in use at one place, of all classes together.
+    /// The register pressure: the maximum number of 32-bit registers that are live at one
+    /// instruction, over all classes.
     pub pressure: u32,
-    /// Those that spare all spills: MaxReg, by colouring.
+    /// The lowest number of 32-bit registers for which colouring requires no spills (MaxReg in
+    /// CRAT).
     pub max_registers: u32,
-    /// Fewest with which it can be allocated at all, spilling to local memory.
+    /// The lowest number of 32-bit registers for which allocation succeeds with spills to local
+    /// memory.
     pub min_registers: u32,
-    /// Predicates.
+    /// The number of predicate registers.
     pub predicates: u32,
 }
 
-/// Gives the registers of one kernel, and of the functions that it calls.
+/// Allocates the registers of one kernel and of the functions that it calls.
 ///
-/// Functions get what spares their spills; the kernel gets what their deepest chain leaves.
+/// Called functions receive as many registers as they need to avoid spills. The kernel receives the
+/// remainder of the limit after the chain of calls that needs most registers.
 ///
 /// # Errors
-/// An unknown kernel; too few registers, with the fewest that do; instructions whose operands are
-/// not known.
+/// Returns a diagnostic if the module has no such kernel, if the limit is too low (the diagnostic
+/// names the lowest limit that works), or if the kernel contains an instruction whose operands are
+/// unknown to the allocator.
 pub fn allocate_kernel(
     module: &Module,
     kernel: &str,
@@ -93,10 +104,10 @@ pub fn allocate_kernel(
     session.allocate()
 }
 
-/// Measures what a kernel wants.
+/// Measures the register demand of a kernel.
 ///
 /// # Errors
-/// As [`allocate_kernel`], but for the limit.
+/// Returns the errors of [`allocate_kernel`], except for those about the limit.
 pub fn demand(module: &Module, kernel: &str, options: &Options) -> Result<Demand, Diagnostics> {
     let session = Session::new(module, kernel, options)?;
     let outcome = session.run(None, &PerClass::default())?;
@@ -110,11 +121,11 @@ pub fn demand(module: &Module, kernel: &str, options: &Options) -> Result<Demand
     })
 }
 
-/// The fewest registers, from `least` on, with which a kernel can be allocated, spilling to local
-/// memory; those that it wants if they are fewer.
+/// Returns the lowest number of 32-bit registers, at least `least`, for which allocation succeeds
+/// with spills to local memory. The result is never higher than the number that requires no spills.
 ///
 /// # Errors
-/// As [`demand`].
+/// Returns the errors of [`demand`].
 pub fn fewest_registers(
     module: &Module,
     kernel: &str,
@@ -124,17 +135,17 @@ pub fn fewest_registers(
     Ok(Session::new(module, kernel, options)?.fewest(least))
 }
 
-/// MaxReg: the registers that spare all spills.
+/// Returns the lowest number of 32-bit registers that requires no spills (MaxReg in CRAT).
 ///
 /// # Errors
-/// As [`demand`].
+/// Returns the errors of [`demand`].
 pub fn max_registers(module: &Module, kernel: &str, options: &Options) -> Result<u32, Diagnostics> {
     let session = Session::new(module, kernel, options)?;
     let outcome = session.run(None, &PerClass::default())?;
     Ok(outcome.used.units() + session.reserved)
 }
 
-/// Names of a module's kernels, in order.
+/// Returns the names of the kernels of a module, in order of definition.
 pub fn kernels(module: &Module) -> Vec<&str> {
     let entries = functions(module).filter(|f| f.kind == FunctionKind::Entry && f.body.is_some());
     entries
@@ -149,15 +160,16 @@ fn functions(module: &Module) -> impl Iterator<Item = &Function> {
     })
 }
 
+/// The allocation of one kernel in progress.
 struct Session<'a> {
     module: &'a Module,
     function: &'a Function,
     options: &'a Options,
     accesses: Accesses,
     names: [String; 2],
-    /// Registers that the functions called, and registers that keep their place, take.
+    /// The number of 32-bit registers that the called functions and the pinned registers need.
     reserved: u32,
-    /// Functions that are called, rewritten.
+    /// The allocation results of the called functions, by name.
     callees: Vec<(String, Outcome)>,
 }
 
@@ -178,6 +190,7 @@ impl<'a> Session<'a> {
         Ok(session)
     }
 
+    /// Returns the number of 32-bit registers that the pinned variables of a function occupy.
     fn pinned(&self, function: &Function) -> Result<u32, Diagnostics> {
         let body = Body::new(function, self.options.typing, &self.accesses)?;
         let units = |v: &warploom_ptx::ast::Variable| {
@@ -187,7 +200,9 @@ impl<'a> Session<'a> {
         Ok(body.pinned.iter().map(units).sum())
     }
 
-    /// Registers of the deepest chain of functions below one, which get theirs on the way.
+    /// Returns the number of 32-bit registers needed by the most demanding chain of calls that
+    /// starts in `function`, and allocates the called functions on the way. The names in `open` are
+    /// the functions on the current call chain, which stops recursion.
     fn below(&mut self, function: &Function, open: &mut Vec<String>) -> Result<u32, Diagnostics> {
         let module = self.module;
         let mut deepest = 0;
@@ -228,10 +243,12 @@ impl<'a> Session<'a> {
             typing: self.options.typing,
             loop_weight: self.options.loop_weight,
             stack,
-            // Functions have registers of the same names.
-            kept: match std::ptr::eq(function, self.function) {
-                true => self.options.kept.clone(),
-                false => Vec::new(),
+            // Functions may declare registers with the names of the kernel's registers, so the
+            // setting applies to the kernel alone.
+            kept: if std::ptr::eq(function, self.function) {
+                self.options.kept.clone()
+            } else {
+                Vec::new()
             },
         }
     }
@@ -240,7 +257,8 @@ impl<'a> Session<'a> {
         allocate(task, &self.accesses).map_err(|failure| self.explain(failure))
     }
 
-    /// Allocates the kernel itself, with spilled values where `places` says.
+    /// Allocates the kernel itself, with the spilled values of each class in the memory that
+    /// `places` names.
     fn run(
         &self,
         registers: Option<u32>,
@@ -255,6 +273,7 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Returns whether the kernel can be allocated within the limit, with spills to local memory.
     fn fits(&self, registers: u32) -> bool {
         let Some(budget) = registers.checked_sub(self.reserved) else {
             return false;
@@ -263,7 +282,8 @@ impl<'a> Session<'a> {
         allocate(&task, &self.accesses).is_ok()
     }
 
-    /// The fewest registers, from `least` on, with which it can be allocated.
+    /// Returns the lowest number of 32-bit registers, at least `least`, with which the kernel can
+    /// be allocated.
     fn fewest(&self, least: u32) -> u32 {
         let wanted = self.run(None, &PerClass::default());
         let most = wanted.map_or(0, |outcome| outcome.used.units() + self.reserved);
@@ -326,9 +346,10 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Spills to local memory first, then moves to shared memory the sub-stacks that are worth it.
-    /// Their addresses take registers of their own, so that more may be spilled than before: what
-    /// then does not fit stays in local memory.
+    /// Allocates the kernel with all spills in local memory, and then moves the sub-stacks that the
+    /// knapsack optimization selects to shared memory. The addresses of these sub-stacks occupy
+    /// registers themselves, so that the second allocation may spill more. A sub-stack that no
+    /// longer fits remains in local memory.
     fn place_spills(&self) -> Result<Outcome, Diagnostics> {
         let registers = self.options.registers;
         let local = self.run(registers, &PerClass::default())?;
@@ -410,7 +431,8 @@ fn find_kernel<'a>(module: &'a Module, kernel: &str) -> Result<&'a Function, Dia
     })
 }
 
-/// Functions that a function calls by name, each once, in order.
+/// Returns the names of the functions that a function calls directly, without duplicates, in order
+/// of first call.
 fn called(function: &Function) -> Vec<String> {
     let mut names = Vec::new();
     if let Some(body) = &function.body {
@@ -445,7 +467,8 @@ fn add_called(statements: &[Statement], names: &mut Vec<String>) {
     }
 }
 
-/// Names for the spill stack that nothing in the file has.
+/// Returns names for the spill arrays in local and in shared memory that do not clash with any name
+/// of the file.
 fn stack_names(module: &Module, function: &Function) -> [String; 2] {
     let mut taken = FxHashSet::default();
     for item in &module.items {

@@ -1,19 +1,23 @@
-//! Which sub-stacks go to shared memory (the paper's Algorithm 1): the 0-1 knapsack that saves most
-//! accesses to local memory in the shared memory that a block leaves unused.
+//! The choice of sub-stacks for shared memory (Algorithm 1 of CRAT, Xie et al., MICRO 2015): a 0-1
+//! knapsack optimization. It saves the largest number of accesses to local memory within the shared
+//! memory that a thread block leaves unused.
 
-/// A sub-stack.
+/// A sub-stack of spilled values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Item {
-    /// Shared memory that a block needs for it, in bytes.
+    /// The shared memory that the sub-stack occupies per thread block, in bytes.
     pub bytes: u32,
-    /// Accesses to local memory that it saves, weighted.
+    /// The number of accesses to local memory that the choice saves, possibly weighted by loop
+    /// depth.
     pub gain: u64,
 }
 
-/// Which items to take: the greatest gain that fits `capacity` bytes; of equal gains the one found
-/// with the earlier items left out.
+/// Returns for each item whether it is chosen. The chosen items have the largest total gain of all
+/// sets that fit into `capacity` bytes. Among sets of equal gain, one that excludes earlier items
+/// is preferred.
 pub fn choose(items: &[Item], capacity: u32) -> Vec<bool> {
-    // Sizes are multiples of a common unit, mostly 128 bytes and more: count in it.
+    // The sizes are multiples of a common unit, usually at least 128 bytes, so the table counts in
+    // that unit.
     let unit = items
         .iter()
         .fold(0, |unit, item| gcd(unit, item.bytes))

@@ -1,8 +1,9 @@
-//! The spill stack's layout: slots whose values are not needed at the same time share a place, and
-//! places of one type and width stand together (the paper's sub-stacks).
+//! The layout of the spill stack. Slots that are never live at the same time share a location, and
+//! the locations of one type and width form a sub-stack, as in CRAT (Xie et al., MICRO 2015).
 //!
-//! In shared memory place `n` of width `w` of thread `t` lies at `(n * threads + t) * w` of its
-//! sub-stack: the lanes of a warp reach neighbouring words, hence different banks.
+//! In shared memory, location `n` of width `w` of thread `t` is at offset `(n * threads + t) * w`
+//! of its sub-stack. The lanes of a warp therefore access neighbouring words, which are in
+//! different banks.
 
 use crate::body::{Body, Inst, Purpose, Slot};
 use crate::class::{Class, PerClass};
@@ -11,21 +12,21 @@ use crate::make::set_offset;
 use crate::spill::Place;
 use fixedbitset::FixedBitSet;
 
-/// Alignment of the arrays in bytes: that of the widest value.
+/// The alignment of the arrays in bytes, which is that of the widest value.
 pub(crate) const ALIGNMENT: u32 = 16;
 
-/// Bytes of the spill stack.
+/// The size of the spill stack, in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Extent {
-    /// Of a thread, in local memory.
+    /// The size per thread in local memory.
     pub local: u32,
-    /// Of a block, in shared memory.
+    /// The size per block in shared memory.
     pub shared: u32,
-    /// Of a thread, by sub-stack, wherever it lies.
+    /// The size per thread of each sub-stack, in either memory.
     pub stacks: PerClass<u32>,
 }
 
-/// Gives every slot its offset and fills it into the accesses.
+/// Assigns an offset to every slot and sets it in the instructions that access the slot.
 pub(crate) fn lay_out(body: &mut Body, threads: u32) -> Extent {
     let places = share(body);
     let mut extent = Extent::default();
@@ -64,7 +65,8 @@ pub(crate) fn lay_out(body: &mut Body, threads: u32) -> Extent {
     extent
 }
 
-/// The place of every slot in its sub-stack: the lowest that no slot in need at the same time has.
+/// Returns the location of each slot in its sub-stack: the lowest location that no conflicting slot
+/// has. Slots conflict if both are live at the same time.
 fn share(body: &Body) -> Vec<u32> {
     let count = body.slots.len();
     let flow = Flow::with(body, count, |inst| match inst.purpose {

@@ -1,18 +1,23 @@
-//! A register allocator from PTX to PTX, usable on its own, and an independent checker of its work.
+//! A register allocator that maps PTX to PTX, and an independent checker of its results.
 //!
-//! [`allocate_kernel`] gives a kernel's variables registers within a limit (Chaitin, 1981; Briggs,
-//! 1992): interference graphs for each [`Class`], conservative coalescing, optimistic colouring,
-//! spilling by cost over loops, until everything fits. A value without a register is made again for
-//! every use where that is cheap, and otherwise kept in local memory, or in shared memory where
-//! [`SharedSpills`] has room and the [`knapsack`] of CRAT chooses it. [`demand`] says how many
-//! registers a kernel wants and can do with. [`checker::check`] says whether an allocation is
-//! right, from the two programs alone. [`space`] has the design space of registers and blocks,
-//! [`tlp`] a guess at the best number of blocks.
+//! [`allocate_kernel`] assigns the variables of a kernel to at most a given number of registers by
+//! graph colouring (Chaitin, 1981; Briggs, 1992). It builds one interference graph for each
+//! [`Class`] of registers, merges copies conservatively, colours optimistically, and spills the
+//! variables that are cheapest to spill, weighted by loop depth, until every variable has a
+//! register. A spilled value that is cheap to compute is recomputed before every use. Every other
+//! spilled value lives in local memory, or in shared memory where [`SharedSpills`] allows it and
+//! the [`knapsack`] optimization of CRAT (Xie et al., MICRO 2015) selects it.
 //!
-//! Invariants: the output declares exactly the registers that it counts, and counts at most the
-//! limit: one for 32 bits and less, two for 64 bits; predicates count nothing. It computes bit by
-//! bit what the input computes, also where that reads what it has not written. Equal inputs give
-//! equal outputs. No input makes it panic.
+//! [`demand`] measures how many registers a kernel needs. [`checker::check`] decides from the two
+//! programs alone whether an allocation is correct. [`space`] enumerates the design space of
+//! register counts and thread blocks per SM, and [`tlp`] estimates the best number of thread
+//! blocks.
+//!
+//! Invariants: the output declares exactly the registers that the report counts, and their count is
+//! at most the limit. A register of up to 32 bits counts as one, a register of 64 bits as two and
+//! one of 128 bits as four; predicate registers are free. The output computes bit for bit the
+//! results of the input, also where the input reads a register before it writes it. Equal inputs
+//! produce equal outputs. No input causes a panic.
 //!
 //! ```
 //! use warploom_diag::Source;

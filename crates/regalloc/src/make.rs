@@ -1,4 +1,4 @@
-//! Instructions of the allocator's own.
+//! Construction of new instructions by the allocator.
 
 use crate::body::{Control, Inst, Mention, Purpose, Var};
 use smallvec::SmallVec;
@@ -7,7 +7,7 @@ use warploom_ptx::access::Access;
 use warploom_ptx::ast::{Address, AddressBase, Constant, Instruction, Operand, Spanned};
 use warploom_ptx::tokens::{Modifier, Opcode};
 
-/// An instruction under construction: operands are added from left to right.
+/// An instruction under construction. Operands are added from left to right.
 pub(crate) struct Make {
     opcode: Opcode,
     modifiers: Vec<Modifier>,
@@ -15,6 +15,7 @@ pub(crate) struct Make {
     mentions: SmallVec<[Mention; 4]>,
 }
 
+/// Attaches an empty source position to a node of the syntax tree.
 pub(crate) fn here<T>(node: T) -> Spanned<T> {
     Spanned {
         node,
@@ -48,7 +49,7 @@ impl Make {
         self
     }
 
-    /// A variable in memory or a special register.
+    /// Adds a source operand that names a memory variable or a special register.
     pub fn symbol(mut self, name: &str) -> Self {
         self.mention(None, Access::Read);
         self.operands.push(Operand::Name(name.to_owned()));
@@ -61,7 +62,7 @@ impl Make {
         self
     }
 
-    /// `[base]`; the offset is known only when the spill stack is laid out.
+    /// Adds an address operand `[base]`. Its offset is set when the spill stack is laid out.
     pub fn address(mut self, base: Var) -> Self {
         self.mention(Some(base), Access::Read);
         self.operands.push(Operand::Address(Address {
@@ -87,7 +88,7 @@ impl Make {
     }
 }
 
-/// Sets the offset of an instruction's address.
+/// Sets the offset of the address operands of an instruction.
 pub(crate) fn set_offset(inst: &mut Inst, offset: u32) {
     for operand in &mut inst.ast.operands {
         if let Operand::Address(address) = &mut operand.node {

@@ -1,37 +1,39 @@
-//! Scopes of one function: which register, label or table a name means.
+//! Scopes of a function: the resolution of names to registers, labels and tables.
 
 use crate::body::{Label, Var};
 use rustc_hash::FxHashMap;
 use warploom_ptx::tokens::ScalarType;
 
-/// What a name stands for.
+/// The meaning of a name.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Symbol {
     Register(ScalarType),
     Label(Label),
-    /// Names of the labels.
+    /// A table of branch targets, as the names of its labels.
     Table(Vec<String>),
-    /// A variable, a parameter, a register that stays as it is.
+    /// Any other name: a memory variable, a parameter, or a register that keeps its declaration.
     Other,
 }
 
+/// The names that one scope declares.
 #[derive(Default)]
 struct Scope {
     names: FxHashMap<String, Symbol>,
-    /// `%r<12>`: the type and how many.
+    /// Register families such as `%r<12>`: the type and the number of registers, by the common
+    /// prefix of the names.
     families: FxHashMap<String, (ScalarType, u32)>,
-    /// Registers that the code has mentioned.
+    /// The variables of the registers that the code mentions.
     vars: FxHashMap<String, Var>,
 }
 
 impl Scope {
-    /// The type of the register called `name`, if this scope declares it.
+    /// Returns the type of the register `name` if this scope declares it.
     fn register(&self, name: &str) -> Option<ScalarType> {
         if let Some(Symbol::Register(ty)) = self.names.get(name) {
             return Some(*ty);
         }
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        // A family's own name may end in digits: every split counts.
+        // The prefix of a family may itself end in digits, so every split of the name is tried.
         (stem.len().max(1)..name.len())
             .filter(|at| name.is_char_boundary(*at))
             .find_map(|at| {
@@ -44,7 +46,7 @@ impl Scope {
     }
 }
 
-/// Scopes from the outermost to the innermost.
+/// The open scopes of a function, from the outermost to the innermost.
 #[derive(Default)]
 pub(crate) struct Resolver {
     scopes: Vec<Scope>,
@@ -71,13 +73,14 @@ impl Resolver {
         }
     }
 
-    /// What a name that is no register means, innermost scope first.
+    /// Returns the meaning of a name that is not a register, searched from the innermost scope
+    /// outwards.
     pub fn find(&self, name: &str) -> Option<Symbol> {
         let mut scopes = self.scopes.iter().rev();
         scopes.find_map(|scope| scope.names.get(name).cloned())
     }
 
-    /// The variable of a register; `make` gives a number to one that is mentioned first.
+    /// Returns the variable of a register. `make` creates the variable at the first mention.
     pub fn variable(
         &mut self,
         name: &str,

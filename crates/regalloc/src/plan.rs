@@ -1,24 +1,26 @@
-//! How many registers each class gets.
+//! Division of the register budget among the register classes.
 //!
-//! Classes do not interfere with one another, so each is coloured by itself; what they share is the
-//! budget. While the classes together want more than that, the one gives up registers whose loss
-//! costs least for every 32-bit register that it frees: many at first, one at a time at the end.
+//! Classes do not interfere with one another, so each is coloured separately, but they share the
+//! budget. While the classes together need more than the budget, the class whose loss of registers
+//! costs least per freed 32-bit register gives up some. The steps are large at first and end with
+//! single registers.
 
 use crate::class::{Class, PerClass};
 use crate::graph::{Colouring, Graph, NEVER, colour};
 
-/// Registers of every class, and the colouring with that many.
+/// The number of registers of each class, and the resulting colourings.
 pub(crate) struct Plan {
     pub registers: PerClass<u32>,
-    /// 32-bit registers that would spare all spills.
+    /// The number of 32-bit registers that would require no spills.
     pub wanted: u32,
     pub colourings: Vec<Colouring>,
 }
 
-/// No division of the budget works.
+/// The error that no division of the budget yields a valid colouring.
 pub(crate) struct Shortage;
 
-/// Divides `budget` 32-bit registers; without a budget every class gets what it wants.
+/// Divides `budget` 32-bit registers among the classes. Without a budget every class receives
+/// enough registers to avoid spills.
 pub(crate) fn divide(
     graphs: &[Graph],
     costs: &[u64],
@@ -80,23 +82,25 @@ pub(crate) fn divide(
                 plan.registers[class] -= offer.fewer;
                 plan.colourings[class.index()] = offer.colouring;
             }
-            // Nobody can give so many: the steps become smaller with the excess only.
+            // No class can give up a step of this size, and the step size depends on the excess
+            // alone.
             None => return one_by_one(graphs, &costs, budget, plan),
         }
     }
     Ok(plan)
 }
 
-/// Part of the excess, one in so many, that a class gives up in one step.
+/// The divisor of the excess that gives the size of one step.
 const STEPS: u32 = 6;
 
-/// What a class could give up, and what its colouring then is.
+/// A possible reduction of a class, with the resulting colouring.
 struct Offer {
     fewer: u32,
     colouring: Colouring,
 }
 
-/// Takes single registers from whichever class can still spare one, the cheapest first.
+/// Removes single registers from the classes, each time from the class with the cheapest resulting
+/// colouring.
 fn one_by_one(
     graphs: &[Graph],
     costs: &[Vec<u64>],
@@ -130,7 +134,7 @@ fn node_costs(graph: &Graph, costs: &[u64]) -> Vec<u64> {
     graph.vars.iter().map(|var| costs[var.index()]).collect()
 }
 
-/// The colouring with the fewest registers that spills nothing.
+/// Returns the colouring with the fewest registers that requires no spills.
 fn without_spills(graph: &Graph, costs: &[u64]) -> Colouring {
     let mut registers = graph.pressure;
     loop {

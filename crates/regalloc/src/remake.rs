@@ -1,6 +1,6 @@
-//! Values that are cheaper to make again than to keep: constants, addresses of variables, thread
-//! and launch indices, kernel parameters, and generic or global addresses of these (Briggs, Cooper
-//! and Torczon, 1992).
+//! Rematerialization: values that are cheaper to recompute than to keep in memory (Briggs, Cooper
+//! and Torczon, 1992). These values are constants, addresses of variables, thread and launch
+//! indices, kernel parameters, and generic or global addresses derived from them.
 
 use crate::body::{Body, Control, Inst, Purpose, Var};
 use crate::flow::Flow;
@@ -8,17 +8,18 @@ use warploom_ptx::ast::{AddressBase, Operand};
 use warploom_ptx::special;
 use warploom_ptx::tokens::{Modifier, Opcode, Space};
 
-/// Instructions that make a value: each after the first reads what the one before it wrote.
+/// The instructions that recompute a value. Each instruction after the first reads the result of
+/// the previous one.
 pub(crate) type Recipe = Vec<Inst>;
 
-/// Longest recipe that is used.
+/// The maximum length of a recipe.
 const LONGEST: usize = 3;
 
-/// Special registers whose value never changes for a thread.
+/// Special registers whose value is constant during the lifetime of a thread.
 const CONSTANT: &[&str] = &["%tid", "%ntid", "%ctaid", "%nctaid", "%laneid"];
 
-/// The recipe of every variable that has one. A variable with several definitions has none, nor
-/// has one that the program may read before it is written.
+/// Returns the recipe of each variable that has one. A variable has no recipe if it has several
+/// definitions or if the program may read it before it is written.
 pub(crate) fn recipes(body: &Body, flow: &Flow, params: &[String]) -> Vec<Option<Recipe>> {
     let mut definitions = vec![0_u32; body.vars.len()];
     for var in body.insts().flat_map(Inst::writes) {
@@ -26,7 +27,8 @@ pub(crate) fn recipes(body: &Body, flow: &Flow, params: &[String]) -> Vec<Option
     }
     let once = |var: Var| definitions[var.index()] == 1 && !flow.at_entry().contains(var.index());
     let mut recipes: Vec<Option<Recipe>> = vec![None; body.vars.len()];
-    // A recipe may build on one of a later definition: twice around suffices for LONGEST steps.
+    // A recipe may depend on a definition that is later in the text. Two passes suffice for LONGEST
+    // steps.
     for _ in 1..LONGEST {
         for inst in body.insts() {
             let Some(var) = inst.writes().next().filter(|var| once(*var)) else {
@@ -40,6 +42,8 @@ pub(crate) fn recipes(body: &Body, flow: &Flow, params: &[String]) -> Vec<Option
     recipes
 }
 
+/// Returns whether an instruction may be part of a recipe: an unguarded instruction of the input
+/// with one result.
 fn is_candidate(inst: &Inst) -> bool {
     matches!(inst.purpose, Purpose::Original(_))
         && inst.ast.guard.is_none()
@@ -47,6 +51,8 @@ fn is_candidate(inst: &Inst) -> bool {
         && inst.writes().count() == 1
 }
 
+/// Returns the recipe of the variable that an instruction defines, given the recipes that are
+/// already known.
 fn recipe(inst: &Inst, recipes: &[Option<Recipe>], params: &[String]) -> Option<Recipe> {
     let source = &inst.ast.operands.get(1)?.node;
     let from = inst.reads().next();
@@ -69,6 +75,7 @@ fn recipe(inst: &Inst, recipes: &[Option<Recipe>], params: &[String]) -> Option<
     }
 }
 
+/// Returns whether an operand has the same value throughout the lifetime of a thread.
 fn is_constant(operand: &Operand) -> bool {
     match operand {
         Operand::Immediate(_) | Operand::NameOffset(..) => true,
@@ -83,7 +90,7 @@ fn is_constant(operand: &Operand) -> bool {
     }
 }
 
-/// A kernel's parameter at a known place.
+/// Returns whether an operand is an address within a kernel parameter.
 fn is_param(operand: &Operand, params: &[String]) -> bool {
     match operand {
         Operand::Address(address) => match &address.base.node {

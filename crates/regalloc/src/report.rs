@@ -1,4 +1,4 @@
-//! What an allocation did, in figures and for people to read.
+//! The report of an allocation: numbers of registers, of spills and of added instructions.
 
 use crate::allocate::{Outcome, slot_of};
 use crate::body::{Inst, Purpose, Var};
@@ -9,12 +9,12 @@ use crate::spill::Place;
 use warploom_diag::Span;
 use warploom_ptx::tokens::ScalarType;
 
-/// An amount as it stands in the code, and weighted by loops.
+/// A number of instructions, both static and weighted by loop depth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Amount {
-    /// Instructions in the code.
+    /// The number of instructions in the code.
     pub count: u64,
-    /// The same, each multiplied for every loop around it.
+    /// The sum of the instructions' weights, each the loop weight to the power of the loop depth.
     pub weighted: u64,
 }
 
@@ -25,92 +25,97 @@ impl Amount {
     }
 }
 
-/// Instructions that an allocation added.
+/// The instructions that an allocation added.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Added {
-    /// Accesses of spilled values in local memory.
+    /// Accesses to spilled values in local memory.
     pub local: Amount,
-    /// Accesses of spilled values in shared memory.
+    /// Accesses to spilled values in shared memory.
     pub shared: Amount,
-    /// Addresses of the spill stack, and values made again.
+    /// Address computations for the spill stack, and instructions that recompute values.
     pub others: Amount,
-    /// Bytes that the stores move, as `ptxas -v` counts them: once for each in the code.
+    /// The total size in bytes of the values stored, with each store in the code counted once, as
+    /// in the output of `ptxas -v`.
     pub store_bytes: u64,
-    /// Bytes that the loads move.
+    /// The total size in bytes of the values loaded, with each load in the code counted once.
     pub load_bytes: u64,
 }
 
-/// Where a value went that got no register.
+/// The location of a value that received no register.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Home {
-    /// Nowhere: it is made again for every use.
+    /// No location: the value is recomputed before every use.
     Remade,
-    /// Local memory, at this offset of the spill stack.
+    /// Local memory, at this offset in bytes from the base of the spill stack.
     Local(u32),
-    /// Shared memory, at this offset from a thread's base.
+    /// Shared memory, at this offset in bytes from the thread's base address.
     Shared(u32),
 }
 
 /// A register of the program that was spilled.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Spilled {
-    /// Its name in the input.
+    /// The name of the register in the input.
     pub name: String,
-    /// Its type.
+    /// The declared type of the register.
     pub ty: ScalarType,
-    /// Where its value is now.
+    /// The location of the spilled value.
     pub home: Home,
-    /// Loads, or instructions that make it again.
+    /// The loads of the value, or the instructions that recompute it.
     pub loads: Amount,
-    /// Stores.
+    /// The stores of the value.
     pub stores: Amount,
-    /// What spilling it was expected to cost, weighted by loops.
+    /// The cost that the allocator estimated for the spill, weighted by loop depth.
     pub cost: u64,
-    /// Values of its class that are in use while it is.
+    /// The number of variables of the same class that interfere with the variable.
     pub neighbours: u32,
-    /// Where it is first stored, or made again; empty if nowhere.
+    /// The source position of the first store or of the first recomputation, or an empty position.
     pub place: Span,
 }
 
-/// What an allocation did to a kernel.
+/// A summary of the registers and spills of a kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Report {
-    /// The kernel.
+    /// The name of the kernel.
     pub kernel: String,
-    /// Registers that were allowed.
+    /// The limit of 32-bit registers per thread, if there is one.
     pub limit: Option<u32>,
-    /// 32-bit registers of a thread, those of called functions included.
+    /// The number of 32-bit registers per thread, including those of called functions.
     pub registers: u32,
-    /// Of these, registers of called functions and such as keep their declarations.
+    /// The part of `registers` that belongs to called functions and to declarations that remain
+    /// unchanged.
     pub reserved: u32,
-    /// Registers that the kernel declares, by class.
+    /// The number of registers that the kernel declares in each class.
     pub classes: PerClass<u32>,
-    /// Registers that would spare all spills.
+    /// The number of 32-bit registers that would require no spills.
     pub wanted: u32,
-    /// Most registers in use at one place of the input.
+    /// The register pressure of the input: the maximum number of 32-bit registers live at one
+    /// instruction.
     pub pressure: u32,
-    /// Bytes of spilled values in local memory, of a thread.
+    /// The size per thread of the spilled values in local memory, in bytes.
     pub local_bytes: u32,
-    /// Bytes of spilled values in shared memory, of a block.
+    /// The size per block of the spilled values in shared memory, in bytes.
     pub shared_bytes: u32,
-    /// What was added.
+    /// The instructions that the allocator added.
     pub added: Added,
-    /// Instructions of the input that are gone: copies, and values that are made again elsewhere.
+    /// The number of removed original instructions: copies, and definitions of values that are
+    /// recomputed elsewhere.
     pub removed: u32,
-    /// The input's instructions that remain, weighted by loops.
+    /// The original instructions that remain.
     pub kept: Amount,
-    /// Values without a register, in the order in which they were given up.
+    /// The variables that received no register, in order of spilling.
     pub spilled: Vec<Spilled>,
-    /// Times that the allocator went around.
+    /// The number of rounds of the allocator.
     pub rounds: u32,
 }
 
+/// Returns the weight of each instruction, the loop weight to the power of its loop depth.
 fn weights(outcome: &Outcome, options: &Options) -> Vec<u64> {
     let weight = |depth: &u32| u64::from(options.loop_weight).saturating_pow(*depth);
     outcome.depth.iter().map(weight).collect()
 }
 
-/// Draws up the report.
+/// Creates the report of an allocation.
 pub(crate) fn report(
     kernel: &str,
     limit: Option<u32>,
@@ -149,6 +154,7 @@ pub(crate) fn report(
     }
 }
 
+/// Counts the instructions that the allocator added.
 fn added(outcome: &Outcome, insts: &[(&Inst, u64)]) -> Added {
     let mut added = Added::default();
     for (inst, weight) in insts {
@@ -159,9 +165,10 @@ fn added(outcome: &Outcome, insts: &[(&Inst, u64)]) -> Added {
                     Place::Shared => added.shared.add(*weight),
                 }
                 let bytes = u64::from(class.bytes());
-                match load {
-                    true => added.load_bytes += bytes,
-                    false => added.store_bytes += bytes,
+                if load {
+                    added.load_bytes += bytes
+                } else {
+                    added.store_bytes += bytes
                 }
             }
             None if matches!(inst.purpose, Purpose::Original(_)) => {}
@@ -171,6 +178,7 @@ fn added(outcome: &Outcome, insts: &[(&Inst, u64)]) -> Added {
     added
 }
 
+/// Describes each spilled variable.
 fn spilled(outcome: &Outcome, insts: &[(&Inst, u64)]) -> Vec<Spilled> {
     let body = &outcome.body;
     let mut rows = Vec::new();
@@ -200,6 +208,7 @@ fn spilled(outcome: &Outcome, insts: &[(&Inst, u64)]) -> Vec<Spilled> {
     rows
 }
 
+/// Counts the loads, stores and recomputations of one spilled variable.
 fn count_accesses(
     row: &mut Spilled,
     outcome: &Outcome,
@@ -235,7 +244,8 @@ fn count_accesses(
     }
 }
 
-/// The knapsack's items, one for each class: its sub-stack's bytes in a block and its accesses.
+/// Returns the items of the knapsack optimization, one for each class: the size per block and the
+/// number of accesses of its sub-stack.
 pub(crate) fn gains(
     outcome: &Outcome,
     threads: u32,

@@ -1,10 +1,12 @@
-//! Spill code: every use of a spilled variable fetches it, every definition puts it away.
+//! Insertion of spill code: every use of a spilled variable loads it, and every definition stores
+//! it.
 //!
-//! Local memory is reached through one register with the stack's base (the paper's Listing 4),
-//! shared memory through one register for each width of value: the thread's own place in a layout
-//! that keeps the places of a warp's lanes side by side, slot after slot, so that they lie in
-//! different banks. An instruction under a guard leaves the old value in some lanes: it is fetched
-//! first and put away as a whole.
+//! Accesses to local memory use one register that holds the base of the spill stack, as in Listing
+//! 4 of CRAT (Xie et al., MICRO 2015). Accesses to shared memory use one register for each width of
+//! value, which holds the thread's own address in the layout. The layout places the values of the
+//! lanes of a warp side by side, slot after slot, so that they are in different banks. An
+//! instruction with a guard leaves the old value in the lanes where the guard is false, so the old
+//! value is loaded before the instruction and the complete value is stored after it.
 
 use crate::body::{Body, Inst, Item, Purpose, Slot, Var, VarInfo};
 use crate::class::{Class, PerClass, Typing};
@@ -16,47 +18,49 @@ use fixedbitset::FixedBitSet;
 use warploom_ptx::access::Access;
 use warploom_ptx::tokens::{Modifier, Opcode, ScalarType, Space};
 
-/// What one access of the spill stack costs, in instructions that make a value again.
+/// The cost of one access to the spill stack, relative to an instruction that recomputes a value.
 const ACCESS_COST: u64 = 4;
 
-/// Where spilled values of one kind go.
+/// The memory that holds spilled values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Place {
-    /// Local memory.
+    /// Local memory of the thread.
     #[default]
     Local,
-    /// Shared memory.
+    /// Shared memory of the thread block.
     Shared,
 }
 
-/// A place on the spill stack.
+/// The properties of a slot of the spill stack.
 #[derive(Clone, Debug)]
 pub(crate) struct SlotInfo {
-    /// Whose values it holds.
+    /// The variable whose value the slot holds.
     pub var: Var,
-    /// Type and width of the values, as a class of [`Typing::Kinds`].
+    /// The sub-stack that contains the slot, named by the class of [`Typing::Kinds`] that gives
+    /// type and width of its values.
     pub stack: Class,
     pub place: Place,
-    /// Bytes from the base register, once it is laid out.
+    /// The offset from the base register in bytes, which is valid after the layout is computed.
     pub offset: u32,
 }
 
-/// Names and shape of the spill stack in one kernel.
+/// The names and the shape of the spill stack of one function.
 #[derive(Clone, Debug)]
 pub(crate) struct Stack {
-    /// Name of the array in local memory.
+    /// The name of the array in local memory.
     pub local: String,
-    /// Name of the array in shared memory.
+    /// The name of the array in shared memory.
     pub shared: String,
-    /// Where values go, by type and width.
+    /// The memory for spilled values of each type and width.
     pub places: PerClass<Place>,
-    /// Threads of a block, by dimension.
+    /// The size of a thread block, in threads along x, y and z.
     pub block: [u32; 3],
-    /// Width of an address in local memory.
+    /// The type of an address of local memory.
     pub address: ScalarType,
-    /// Register with the address of `local`.
+    /// The variable that holds the address of `local`.
     local_base: Option<Var>,
-    /// Registers with the thread's place in `shared`, by width of value.
+    /// The variables that hold the thread's own address in `shared`, each with the width of its
+    /// values in bytes.
     shared_bases: Vec<(u32, Var)>,
 }
 
@@ -78,7 +82,8 @@ impl Stack {
         }
     }
 
-    /// The register that a slot's accesses start from; computed in the prologue.
+    /// Returns the variable that holds the base address for the accesses to a slot, and computes it
+    /// in the prologue if necessary.
     fn base(&mut self, body: &mut Body, place: Place, bytes: u32) -> Var {
         match place {
             Place::Local => match self.local_base {
@@ -101,7 +106,7 @@ impl Stack {
         base
     }
 
-    /// stack + number of the thread in its block * width
+    /// Computes `shared + thread number in the block * width` in the prologue.
     fn make_shared_base(&mut self, body: &mut Body, bytes: u32) -> Var {
         let thread = self.thread_number(body);
         let start = self.temporary(body);
@@ -113,7 +118,7 @@ impl Stack {
         base
     }
 
-    /// x + y * width of the block + z * width * height
+    /// Computes the linear thread number, `x + y * width + z * width * height`, in the prologue.
     fn thread_number(&mut self, body: &mut Body) -> Var {
         let [width, height, depth] = self.block;
         let x = self.index(body, "%tid.x");
@@ -134,6 +139,7 @@ impl Stack {
         number
     }
 
+    /// Reads a special register into a new variable in the prologue.
     fn index(&self, body: &mut Body, name: &str) -> Var {
         let var = self.temporary(body);
         body.prologue.push(mov(var, name));
@@ -145,7 +151,7 @@ impl Stack {
     }
 }
 
-/// A new variable that is never spilled.
+/// Creates a variable that is never spilled.
 fn fixed(body: &mut Body, name: &str, ty: ScalarType) -> Var {
     body.new_var(VarInfo {
         name: name.to_owned(),
@@ -167,8 +173,8 @@ fn mad() -> Make {
     )
 }
 
-/// What spilling each variable would cost: accesses or instructions that make it again, each
-/// `loop_weight` times as much for every loop around it.
+/// Returns the estimated cost of spilling each variable: the number of memory accesses or
+/// recomputing instructions, with a weight of `loop_weight` to the power of the loop depth.
 pub(crate) fn costs(
     body: &Body,
     flow: &Flow,
@@ -205,8 +211,8 @@ pub(crate) fn costs(
     costs
 }
 
-/// Variables that are written once and read only by the next instruction: nothing is gained by
-/// spilling them.
+/// Returns the variables that are written once and read only by the next instruction. Spilling them
+/// would not reduce register pressure.
 fn short_lived(body: &Body) -> FixedBitSet {
     let mut written: Vec<Option<usize>> = vec![None; body.vars.len()];
     let mut short = FixedBitSet::with_capacity(body.vars.len());
@@ -227,7 +233,8 @@ fn short_lived(body: &Body) -> FixedBitSet {
     short
 }
 
-/// Spills variables: makes them again where they have a recipe, puts them on the stack otherwise.
+/// Spills variables. A variable with a recipe is recomputed before each use, and every other
+/// variable is kept on the spill stack.
 pub(crate) fn spill(
     body: &mut Body,
     stack: &mut Stack,
@@ -276,6 +283,7 @@ fn new_slot(body: &mut Body, stack: &Stack, var: Var) -> Slot {
     Slot::new(body.slots.len() - 1)
 }
 
+/// Insertion of the spill code for a set of variables.
 struct Spiller<'a> {
     stack: &'a mut Stack,
     recipes: &'a [Option<Recipe>],
@@ -288,7 +296,8 @@ impl Spiller<'_> {
         var.index() < self.spilled.len() && self.spilled.contains(var.index())
     }
 
-    /// What is read before it is written reads as zero, as a register does.
+    /// Initializes the slot of a variable to zero, because a register that is read before it is
+    /// written reads as zero.
     fn clear(&mut self, body: &mut Body, var: Var) {
         let Some(slot) = self.slot_of[var.index()] else {
             return;
@@ -303,6 +312,7 @@ impl Spiller<'_> {
         body.prologue.push(store.0);
     }
 
+    /// Rewrites one instruction and adds the spill code before and after it.
     fn rewrite(&mut self, body: &mut Body, mut inst: Inst, out: &mut Vec<Item>) {
         let mut vars: Vec<Var> = Vec::new();
         for var in inst.mentions.iter().filter_map(|m| m.var) {
@@ -315,7 +325,8 @@ impl Spiller<'_> {
             .writes()
             .any(|var| self.is_spilled(var) && remade(&var))
         {
-            // It is the only definition; the value is made again wherever it is needed.
+            // The deleted instruction is the only definition, and the value is recomputed before
+            // each use.
             if let Purpose::Original(number) = inst.purpose {
                 out.push(Item::Deleted(number));
             }
@@ -332,6 +343,8 @@ impl Spiller<'_> {
         out.extend(after.into_iter().map(|inst| Item::Inst(Box::new(inst))));
     }
 
+    /// Loads a spilled variable before an instruction that reads it, and stores it after an
+    /// instruction that writes it.
     fn fetch_and_put(
         &mut self,
         body: &mut Body,
@@ -362,7 +375,8 @@ impl Spiller<'_> {
         }
     }
 
-    /// A load (`Read`) or store of a slot, and the register that it goes to or comes from.
+    /// Returns a load (`Access::Read`) or a store (`Access::Write`) of a slot, and the temporary
+    /// variable that holds the value.
     fn access(&mut self, body: &mut Body, slot: Slot, var: Var, access: Access) -> (Inst, Var) {
         let info = body.vars[var.index()].clone();
         let (place, class) = (body.slots[slot.index()].place, info.class);
@@ -389,6 +403,7 @@ impl Spiller<'_> {
         (inst, temp)
     }
 
+    /// Recomputes a variable before an instruction that reads it.
     fn remake(&mut self, body: &mut Body, inst: &mut Inst, var: Var, before: &mut Vec<Item>) {
         let recipe = self.recipes[var.index()].clone().unwrap_or_default();
         let mut last = None;
@@ -416,6 +431,7 @@ impl Spiller<'_> {
     }
 }
 
+/// Replaces a variable by another in the mentions of an instruction.
 fn replace(inst: &mut Inst, var: Var, by: Var, access: Access) {
     for mention in &mut inst.mentions {
         if mention.var == Some(var) && mention.access == access {
@@ -424,7 +440,7 @@ fn replace(inst: &mut Inst, var: Var, by: Var, access: Access) {
     }
 }
 
-/// Untyped bits as wide as a class.
+/// Returns the untyped type with the width of a class.
 fn bits(class: Class) -> ScalarType {
     match class.bytes() {
         2 => ScalarType::B16,

@@ -1,27 +1,29 @@
-//! Removes spill code that does nothing, once every variable has its register.
+//! Removal of redundant spill code, after every variable has received its register.
 //!
-//! Spilling fetches a value for every use by itself. Where the register still holds what a load
-//! would bring or a recipe would make, within one basic block, the instruction goes; stores of
-//! places that nothing loads go too.
+//! Spilling inserts a separate load or recomputation before each use. Such an instruction is
+//! removed if its register already holds the value, within one basic block. Stores to slots that
+//! are never loaded are removed too.
 
 use crate::body::{Body, Control, Inst, Item, Purpose, Slot};
 use fixedbitset::FixedBitSet;
 use rustc_hash::FxHashMap;
 
-/// What a register is known to hold.
+/// The known content of a register.
 #[derive(Clone, PartialEq, Debug)]
 enum Content {
     Slot(Slot),
-    /// Made by these instructions, as text without their registers.
+    /// The result of these instructions, as text without register names.
     Recipe(String),
 }
 
-/// Drops needless spill code. `name` is what tells registers apart: class and number.
+/// Removes redundant spill code. `name` returns the class index and the register number of a
+/// variable.
 pub(crate) fn tidy(body: &mut Body, name: impl Fn(usize) -> (usize, u32)) {
     drop_repeats(body, &name);
     drop_dead_stores(body);
 }
 
+/// Removes loads and recomputations of values that their registers already hold.
 fn drop_repeats(body: &mut Body, name: &impl Fn(usize) -> (usize, u32)) {
     let mut known: FxHashMap<(usize, u32), Content> = FxHashMap::default();
     body.items.retain(|item| match item {
@@ -43,8 +45,11 @@ fn drop_repeats(body: &mut Body, name: &impl Fn(usize) -> (usize, u32)) {
     });
 }
 
+/// The known contents of registers, by class index and register number.
 type Known = FxHashMap<(usize, u32), Content>;
 
+/// Returns whether the destination of an instruction already holds the value that the instruction
+/// produces.
 fn is_repeat(inst: &Inst, known: &Known, name: &impl Fn(usize) -> (usize, u32)) -> bool {
     let content = content(inst, known, name);
     let to = inst.writes().next().map(|var| name(var.index()));
@@ -54,7 +59,7 @@ fn is_repeat(inst: &Inst, known: &Known, name: &impl Fn(usize) -> (usize, u32)) 
     }
 }
 
-/// What an instruction of the allocator's puts into its register.
+/// Returns the value that an added instruction puts into its destination register.
 fn content(inst: &Inst, known: &Known, name: &impl Fn(usize) -> (usize, u32)) -> Option<Content> {
     match inst.purpose {
         Purpose::Load(slot) => Some(Content::Slot(slot)),
@@ -76,6 +81,7 @@ fn content(inst: &Inst, known: &Known, name: &impl Fn(usize) -> (usize, u32)) ->
     }
 }
 
+/// Updates the known contents after an instruction.
 fn note(inst: &Inst, known: &mut Known, name: &impl Fn(usize) -> (usize, u32)) {
     let made = content(inst, known, name);
     for var in inst.writes() {
@@ -86,13 +92,14 @@ fn note(inst: &Inst, known: &mut Known, name: &impl Fn(usize) -> (usize, u32)) {
     }
     if let Purpose::Store(slot) = inst.purpose {
         known.retain(|_, content| *content != Content::Slot(slot));
-        // The address is read first, the value last.
+        // The address is the first operand and the value the last.
         if let Some(value) = inst.reads().last() {
             known.insert(name(value.index()), Content::Slot(slot));
         }
     }
 }
 
+/// Removes stores to slots that are never loaded.
 fn drop_dead_stores(body: &mut Body) {
     let mut loaded = FixedBitSet::with_capacity(body.slots.len());
     for inst in body.insts() {

@@ -1,44 +1,45 @@
-//! How many blocks an SM needs at once, guessed from the code (CRAT, section 4.1, Fig. 10): the
-//! best TLP by static analysis.
+//! A static estimate of the number of blocks that an SM needs at once (the optimal TLP of CRAT,
+//! section 4.1, Fig. 10).
 //!
-//! A thread's life is cut into computation that ends with an access to memory. Warps of as many
-//! blocks as fit are played against each other, greedily and then the oldest first, until the first
-//! block is done: blocks that had no turn by then were not needed. What an access takes follows
-//! from a hit ratio, which may fall as more blocks compete for the cache, and from the bandwidth
-//! behind it. Nothing is simulated: there are no addresses and no values.
+//! The execution of a thread is divided into segments of computation that end with a memory access.
+//! The warps of all blocks that fit are scheduled greedy-then-oldest (GTO) until the first block
+//! finishes. Blocks that were never scheduled until then are not needed. The latency of an access
+//! follows from a hit ratio, which may depend on the number of blocks that compete for the cache,
+//! and from the memory bandwidth. The estimate uses no addresses and no values.
 
 use warploom_ptx::ast::{Body, Function, Instruction, Operand, Statement};
 use warploom_ptx::tokens::{Modifier, Opcode, Space};
 
-/// Computation, and the accesses to memory that end it.
+/// A sequence of computation that may end with a memory access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Segment {
-    /// Cycles of issue.
+    /// The issue cycles of the computation.
     pub compute: u64,
-    /// Ends with an access to memory.
+    /// Whether the segment ends with a memory access.
     pub access: bool,
 }
 
-/// What the segments are played on.
+/// The parameters of the SM that executes the segments.
 #[derive(Clone, Copy)]
 pub struct Machine<'a> {
-    /// Warp schedulers of an SM; warps are dealt to them in turn.
+    /// The number of warp schedulers. Warps are distributed to them in turn.
     pub schedulers: u32,
-    /// Cycles of an access that hits.
+    /// The latency of an access that hits in the cache, in cycles.
     pub hit_cycles: u64,
-    /// Cycles of one that does not, on an idle machine.
+    /// The latency of an access that misses in the cache, in cycles, without contention.
     pub miss_cycles: u64,
-    /// Cycles for which a miss keeps the SM's share of the memory busy.
+    /// The time for which a miss occupies the SM's share of the memory bandwidth, in cycles.
     pub transfer_cycles: u64,
-    /// Fraction of hits, 0 to 1, while so many blocks are on the SM.
+    /// The hit ratio, from 0 to 1, for a number of blocks on the SM.
     pub hit_ratio: &'a dyn Fn(u32) -> f64,
 }
 
-/// Most segments of a thread that are played; code beyond is left out.
+/// The maximum number of segments per thread. Later code is ignored.
 const MOST_SEGMENTS: usize = 1 << 14;
 
-/// Cuts a function's code, in the order of the text, into segments. `cycles` is what an instruction
-/// takes to issue; a loop, a branch back to a label, runs `trips` times.
+/// Divides the code of a function into segments, in program order. `cycles` returns the issue
+/// cycles of an instruction. A loop, which is a branch back to an earlier label, executes `trips`
+/// times.
 pub fn segments(
     function: &Function,
     trips: u32,
@@ -61,6 +62,7 @@ pub fn segments(
     cutter.done
 }
 
+/// Lists the labels and the instructions of a body, with nested blocks in place.
 fn flatten<'a>(body: &'a Body, code: &mut Vec<&'a Statement>) {
     for statement in &body.statements {
         match statement {
@@ -71,6 +73,7 @@ fn flatten<'a>(body: &'a Body, code: &mut Vec<&'a Statement>) {
     }
 }
 
+/// Division of code into segments.
 struct Cutter<'a> {
     trips: u32,
     cycles: &'a dyn Fn(&Instruction) -> u64,
@@ -79,7 +82,7 @@ struct Cutter<'a> {
 }
 
 impl Cutter<'_> {
-    /// Walks the first `end` statements; a loop's body is walked again for every further trip.
+    /// Processes the first `end` statements, repeating loop bodies for each further iteration.
     fn run(&mut self, code: &[&Statement], end: usize) {
         for at in 0..end {
             let Statement::Instruction(inst) = code[at] else {
@@ -111,7 +114,8 @@ impl Cutter<'_> {
     }
 }
 
-/// Where a branch back goes, among the statements before it.
+/// Returns the index of the statement that a backward branch leads to, among the statements before
+/// the branch.
 fn back_target(before: &[&Statement], inst: &Instruction) -> Option<usize> {
     if inst.opcode != Opcode::Bra {
         return None;
@@ -123,7 +127,8 @@ fn back_target(before: &[&Statement], inst: &Instruction) -> Option<usize> {
     before.iter().position(is_target)
 }
 
-/// A load from memory outside the SM, or one that may be.
+/// Returns whether an instruction waits for memory outside the SM, or may do so through a generic
+/// address.
 fn waits_for_memory(inst: &Instruction) -> bool {
     let near = |m: &Modifier| {
         matches!(
@@ -138,22 +143,23 @@ fn waits_for_memory(inst: &Instruction) -> bool {
     ) && far
 }
 
-/// A warp under way.
+/// A warp in execution.
 struct Warp {
     block: u32,
     next: usize,
     ready: u64,
 }
 
-/// One warp scheduler.
+/// The state of a warp scheduler.
 struct Scheduler {
     now: u64,
-    /// Warps that it looks after, oldest first, by number.
+    /// The warps of the scheduler by number, oldest first.
     warps: Vec<usize>,
     greedy: Option<usize>,
 }
 
-/// How many of `max_tlp` blocks had a turn when the first of them is done: at least one.
+/// Estimates the number of blocks that an SM needs: the number of blocks, out of `max_tlp`, that
+/// were scheduled until the first block finishes. The result is at least 1.
 pub fn opt_tlp(segments: &[Segment], warps_per_block: u32, max_tlp: u32, machine: &Machine) -> u32 {
     let mut play = Play::new(warps_per_block.max(1), max_tlp.max(1), machine);
     let mut started = 1;
@@ -166,11 +172,12 @@ pub fn opt_tlp(segments: &[Segment], warps_per_block: u32, max_tlp: u32, machine
     started
 }
 
+/// The state of the estimate.
 struct Play<'a> {
     machine: &'a Machine<'a>,
     warps: Vec<Warp>,
     schedulers: Vec<Scheduler>,
-    /// When the memory is free again.
+    /// The time at which the memory becomes free.
     memory: u64,
     warps_per_block: u32,
 }
@@ -198,8 +205,8 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// The scheduler that goes next, in time, and its warp: the one it last chose, if that is
-    /// ready, else the oldest that is.
+    /// Returns the scheduler that issues next in time, and the warp it selects. That warp is the
+    /// one selected last if it is ready, and the oldest ready warp otherwise.
     fn next(&mut self, length: usize) -> Option<(usize, usize)> {
         let mut best: Option<(u64, usize, usize)> = None;
         for (nth, scheduler) in self.schedulers.iter().enumerate() {
@@ -225,7 +232,7 @@ impl<'a> Play<'a> {
         Some((scheduler, warp))
     }
 
-    /// Runs a warp's next segment; true if its block is done with it.
+    /// Executes the next segment of a warp. Returns whether the warp's block has finished.
     fn turn(&mut self, scheduler: usize, warp: usize, segments: &[Segment], started: u32) -> bool {
         let segment = segments[self.warps[warp].next];
         let end = self.schedulers[scheduler].now + segment.compute;
@@ -242,8 +249,8 @@ impl<'a> Play<'a> {
         of_block.iter().all(|warp| warp.next == segments.len())
     }
 
-    /// When an access that starts at `now` is done: the mean of hit and miss, and the wait for the
-    /// memory, which is busy for the misses' share of the time.
+    /// Returns the completion time of an access that starts at `now`. The latency is the mean of
+    /// hit and miss latency, weighted by the hit ratio, plus the wait for the memory bandwidth.
     fn access(&mut self, now: u64, blocks: u32) -> u64 {
         let hits = (self.machine.hit_ratio)(blocks).clamp(0.0, 1.0);
         let mean =
@@ -283,10 +290,11 @@ mod tests {
 
     #[test]
     fn blocks_are_needed_to_fill_the_first_one_s_wait() {
-        // Block 0 computes to 10 and waits to 30; blocks 1 and 2 fill that; then the oldest ends.
+        // Block 0 computes until cycle 10 and waits until cycle 30. Blocks 1 and 2 fill that time,
+        // and the oldest block finishes next.
         assert_eq!(opt_tlp(&TEN_AND_A_LOAD, 1, 4, &machine(&|_| 0.0, 0)), 3);
         assert_eq!(opt_tlp(&TEN_AND_A_LOAD, 1, 2, &machine(&|_| 0.0, 0)), 2);
-        // Without a wait one is enough.
+        // Without a wait, a single block suffices.
         assert_eq!(opt_tlp(&TEN_AND_A_LOAD, 1, 4, &machine(&|_| 1.0, 0)), 1);
     }
 
@@ -300,7 +308,8 @@ mod tests {
 
     #[test]
     fn a_busy_memory_makes_the_wait_longer() {
-        // Two warps a block: the second's load waits for the first's transfer, to 10 + 30 + 20.
+        // With two warps per block, the load of the second warp waits for the transfer of the
+        // first, until cycle 10 + 30 + 20.
         let few = opt_tlp(&TEN_AND_A_LOAD, 2, 8, &machine(&|_| 0.0, 0));
         let more = opt_tlp(&TEN_AND_A_LOAD, 2, 8, &machine(&|_| 0.0, 30));
         assert_eq!((few, more), (2, 3));
@@ -320,7 +329,8 @@ mod tests {
         };
         let cut = segments(function, 3, &|_| 1);
         let shown: Vec<_> = cut.iter().map(|s| (s.compute, s.access)).collect();
-        // ld.param and the load; three instructions and the load, twice; the rest.
+        // The segments are: ld.param and the load; three instructions and the load, twice; the rest
+        // of the code.
         assert_eq!(shown, [(2, true), (4, true), (4, true), (5, false)]);
     }
 }

@@ -1,4 +1,4 @@
-//! Registers that are kept in memory although there is room for them.
+//! Tests of registers that are always spilled, even where registers are available.
 
 use warploom_diag::Source;
 use warploom_ptx::ast::Module;

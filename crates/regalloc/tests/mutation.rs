@@ -1,4 +1,5 @@
-//! The checker refuses allocations that are wrong: each of fifty seeded corruptions of right ones.
+//! The checker must reject incorrect allocations: fifty corruptions of correct allocations, chosen
+//! by seeds.
 
 use warploom_base::Rng;
 use warploom_diag::Source;
@@ -23,7 +24,7 @@ const SUBJECTS: [(&str, &str); 4] = [
     (BFS, "kernel"),
 ];
 
-/// A right allocation.
+/// A correct allocation.
 struct Right {
     original: Module,
     allocated: Module,
@@ -38,7 +39,7 @@ fn module(text: &str) -> Module {
 }
 
 impl Right {
-    /// Allocated with few registers, so that there are spills; every other one to shared memory.
+    /// Allocates with few registers, so that spills occur. Odd seeds spill to shared memory.
     fn new(seed: u64, rng: &mut Rng) -> Self {
         let (text, kernel) = SUBJECTS[(seed / 2) as usize % SUBJECTS.len()];
         let original = module(text);
@@ -89,7 +90,8 @@ impl Right {
         functions.into_iter().next().expect("a body")
     }
 
-    /// Positions among the statements of the instructions that `wanted` accepts, with their steps.
+    /// Returns the indices among the statements of the instructions that `wanted` accepts, each
+    /// with the index of its step.
     fn places(&mut self, wanted: impl Fn(&Instruction, Step) -> bool) -> Vec<(usize, usize)> {
         let steps = self.steps.clone();
         let with_code = |step: &(usize, Step)| !matches!(step.1, Step::Deleted(_));
@@ -113,7 +115,7 @@ impl Right {
         }
     }
 
-    /// How many registers are declared with a prefix.
+    /// Returns the number of registers declared with a prefix.
     fn declared(&mut self, prefix: &str) -> u32 {
         let count = |statement: &Statement| match statement {
             Statement::Variable(v) if v.name.node == prefix => v.count,
@@ -122,7 +124,7 @@ impl Right {
         self.body().statements.iter().find_map(count).unwrap_or(0)
     }
 
-    /// Another register of the same class.
+    /// Returns the name of another register of the same class.
     fn other(&mut self, name: &str, rng: &mut Rng) -> Option<String> {
         let prefix = name
             .trim_end_matches(|c: char| c.is_ascii_digit())
@@ -133,7 +135,7 @@ impl Right {
         Some(format!("{prefix}{}", (number + step) % count))
     }
 
-    /// Puts another register in the place of an operand's.
+    /// Replaces the register of an operand by another. Returns whether a replacement was possible.
     fn rename(&mut self, at: usize, operand: usize, rng: &mut Rng) -> bool {
         let mut node = self.inst(at).operands[operand].node.clone();
         let name = match &mut node {
@@ -161,7 +163,8 @@ fn kept(step: Step) -> bool {
     matches!(step, Step::Kept(_))
 }
 
-/// What a corruption is called, and what it does; false if it found nothing to corrupt.
+/// The name of a corruption and the function that applies it. The function returns false if the
+/// allocation has nothing to corrupt.
 type Corruption = (&'static str, fn(&mut Right, &mut Rng) -> bool);
 
 const CORRUPTIONS: [Corruption; 12] = [
@@ -256,7 +259,8 @@ const CORRUPTIONS: [Corruption; 12] = [
         }
         true
     }),
-    // Past an instruction of the program: past the allocator's own it may do no harm.
+    // The label moves past an original instruction, because a move past an added instruction may be
+    // harmless.
     ("moves a label", |right, rng| {
         let labels = right.body().statements.iter().enumerate();
         let labels: Vec<usize> = labels

@@ -25,6 +25,6 @@ impl Device {
 /// Kernels that are wrong or not supported are refused alone.
 pub fn compile(source: &Source) -> Result<ModuleIr, DeviceError> {
     let refused = |problems: Diagnostics| DeviceError::Ptx(problems.render(source, Style::Plain));
-    let (ir, _warnings) = warploom_ir::compile(source).map_err(refused)?;
+    let (ir, _warnings) = warploom_lower::compile(source).map_err(refused)?;
     Ok(ir)
 }

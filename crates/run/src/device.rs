@@ -4,7 +4,7 @@ use crate::output::Output;
 use crate::written::{Bytes, Written};
 use std::sync::Arc;
 use warploom_base::Digest;
-use warploom_exec::{Detail, DeviceMemory, MemoryError, Texture, TextureTable, load_module};
+use warploom_exec::{MipmapSettings, DeviceMemory, MemoryError, Texture, TextureTable, load_module};
 use warploom_ir::{GlobalVar, ModuleIr, Program};
 use warploom_sm::INST_BYTES;
 
@@ -370,7 +370,7 @@ impl Device {
     }
 
     /// Makes a texture object in several sizes, the largest first.
-    pub fn mipmap_object(&mut self, levels: Vec<Texture>, detail: Detail) -> u64 {
+    pub fn mipmap_object(&mut self, levels: Vec<Texture>, detail: MipmapSettings) -> u64 {
         self.note_input(&format!("{levels:?} {detail:?}"));
         Arc::make_mut(&mut self.textures).bind_mipmap(levels, detail)
     }
@@ -379,7 +379,7 @@ impl Device {
     /// texels are read as such.
     pub fn colour_border(&mut self, handle: u64, colour: [u32; 4]) {
         self.note_input(&format!("border {colour:?}"));
-        Arc::make_mut(&mut self.textures).colour_border(handle, colour);
+        Arc::make_mut(&mut self.textures).set_border_colour(handle, colour);
     }
 
     /// Binds a texture to a module's texture reference (`cudaBindTexture`).

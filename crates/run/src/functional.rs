@@ -187,7 +187,7 @@ impl Session {
             number += 1;
             let watched = observer.as_mut().map(|observer| &mut **observer as _);
             let extent = FunctionalOptions {
-                enough: enough - instructions,
+                start_budget: enough - instructions,
                 ..FunctionalOptions::default()
             };
             match self.execute_prepared(&prepared, device, watched, extent) {

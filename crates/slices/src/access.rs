@@ -1,4 +1,4 @@
-//! One load or store of global memory, and how much of it is known before it runs.
+//! A load or store of global memory, and the predictability of its addresses.
 
 use crate::array::Base;
 use crate::regular::Cause;
@@ -6,19 +6,21 @@ use std::fmt;
 use warploom_base::Pc;
 use warploom_ir::{Inst, MemSpace, MemTy, Op, Program, SourcePos};
 
-/// How much of an access's addresses the address binary computes.
+/// The predictability of an access's addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Coverage {
-    /// The address follows from parameters, constants and indices.
+    /// The address depends only on parameters, constants and indices.
     Regular {
-        /// Whether it happens hangs on data: if it does, this is its address.
+        /// Whether the execution of the access depends on data. The computed address is correct if
+        /// the access happens.
         conditional: bool,
-        /// How often its loop runs hangs on data: the first time is known.
+        /// Whether the number of iterations of the access's loop depends on data. The address of
+        /// the first iteration is correct.
         first_only: bool,
     },
-    /// The address hangs on data.
+    /// The address depends on data.
     Irregular,
-    /// It stands in a function that the kernel calls; those are not sliced.
+    /// The access is in a function that the kernel calls, which is outside of the analysis.
     InFunction,
 }
 
@@ -30,7 +32,7 @@ impl fmt::Display for Coverage {
             } => "regular, first iteration",
             Self::Regular {
                 conditional: true, ..
-            } => "regular, if it happens",
+            } => "regular, conditional",
             Self::Regular { .. } => "regular",
             Self::Irregular => "irregular",
             Self::InFunction => "in a function",
@@ -38,27 +40,28 @@ impl fmt::Display for Coverage {
     }
 }
 
-/// A load from or a store to global memory (or a generic address, which is taken for global).
+/// A load from or a store to global memory. Generic addresses are treated as global addresses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Access {
-    /// Its place in the kernel.
+    /// The address of the instruction in the kernel.
     pub pc: Pc,
-    /// Its place in the PTX file.
+    /// The source position in the PTX file.
     pub pos: SourcePos,
-    /// A store, not a load.
+    /// Whether the access is a store rather than a load.
     pub store: bool,
-    /// Bytes of a thread.
+    /// The size of the access of one thread, in bytes.
     pub bytes: u32,
-    /// What is known.
+    /// The predictability of the address.
     pub coverage: Coverage,
-    /// Why nothing is known of an irregular address.
+    /// The reason for which the address is irregular, if it is.
     pub cause: Option<Cause>,
-    /// The pointer that a regular address starts from, if it is one.
+    /// The origin of the array that a regular access touches, if it is known.
     pub base: Option<Base>,
 }
 
 impl Access {
-    /// The access that an instruction makes, if it is a global one.
+    /// Returns the access that an instruction makes, or `None` if the instruction does not access
+    /// global memory.
     pub(crate) fn of(pc: Pc, inst: &Inst, kernel: &Program) -> Option<Self> {
         let of = |ty: MemTy| u32::from(ty.bytes) * u32::from(ty.count);
         let (space, bytes, store) = match inst.op {
@@ -78,40 +81,42 @@ impl Access {
         })
     }
 
-    /// Its address is computed ahead.
+    /// Returns whether the address is computed ahead of execution.
     pub fn is_regular(&self) -> bool {
         matches!(self.coverage, Coverage::Regular { .. })
     }
 }
 
-/// Why an access of a kernel is irregular, in words.
+/// Returns a description of the reason for which an access of a kernel is irregular, or `None` for
+/// a regular access.
 pub fn reason(access: &Access, kernel: &Program) -> Option<String> {
     let line = |pc: Pc| kernel.facts[pc.index()].pos.line;
     Some(match access.cause? {
         Cause::Value(pc) => {
             let what = yields(&kernel.insts[pc.index()]);
-            format!("the address hangs on {what} in line {}", line(pc))
+            format!("the address depends on {what} in line {}", line(pc))
         }
         Cause::Branch(pc) => format!(
-            "the address hangs on the branch in line {}, which hangs on data",
+            "the address depends on the branch in line {}, which depends on data",
             line(pc)
         ),
-        Cause::Paths => "the address hangs on which paths ran before".to_owned(),
+        Cause::Paths => "the address depends on the paths taken before it".to_owned(),
         Cause::Narrow => "the address has 32 bits".to_owned(),
     })
 }
 
+/// Returns a description of the kind of result that makes an address irregular.
 fn yields(inst: &Inst) -> &'static str {
     match inst.op {
         Op::Ld(..) | Op::CopyAsync { .. } | Op::LdMatrix(..) | Op::Surf { .. } => "a load",
-        Op::Atom(..) | Op::Mbarrier(..) => "an atomic",
-        Op::Tex { .. } | Op::Tld4 { .. } | Op::Txq(_) => "a texture",
+        Op::Atom(..) | Op::Mbarrier(..) => "an atomic operation",
+        Op::Tex { .. } | Op::Tld4 { .. } | Op::Txq(_) => "a texture operation",
         Op::Call | Op::CallIndirect | Op::System(_) => "a call",
-        Op::Barrier(_) => "a barrier's vote",
+        Op::Barrier(_) => "a barrier reduction",
         Op::Vote(_) | Op::Match(..) | Op::Shfl(_) | Op::Activemask | Op::Redux(..) | Op::Elect => {
             "an exchange between lanes"
         }
         Op::AddC { .. } | Op::SubC { .. } | Op::MadC { .. } => "a carry",
-        _ => "a register of the machine",
+        _ => "a special register",
     }
 }

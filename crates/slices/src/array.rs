@@ -1,10 +1,11 @@
-//! The arrays that a kernel's accesses touch: which pointer an address starts from.
+//! The identification of the arrays that a kernel accesses, by the pointer from which an address is
+//! derived.
 
 use crate::defs::{Defs, Uses};
 use fixedbitset::FixedBitSet;
 use warploom_ir::{Code, ConstValue, Half, Inst, IntBin, MemSpace, Op, Program, Src, Var};
 
-/// Where an array's address comes from.
+/// The origin of an array's address.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Base {
     /// A pointer at this byte offset of the parameter buffer.
@@ -14,7 +15,8 @@ pub enum Base {
 }
 
 impl Base {
-    /// Its name in the PTX: a parameter's, with the offset inside if it is a structure.
+    /// Returns the name in the PTX code. A pointer within a structure parameter has its byte offset
+    /// appended to the parameter's name.
     pub fn name(self, kernel: &Program) -> String {
         match self {
             Self::Param(at) => {
@@ -30,7 +32,7 @@ impl Base {
     }
 }
 
-/// The pointers that the address in `src[0]` of instruction `at` may start from.
+/// The search for the pointers from which the address of an access may be derived.
 pub(crate) struct Roots<'a> {
     pub code: Code<'a>,
     pub consts: &'a [ConstValue],
@@ -39,7 +41,8 @@ pub(crate) struct Roots<'a> {
 }
 
 impl Roots<'_> {
-    /// The one pointer that an access's address starts from, if there is exactly one.
+    /// Returns the pointer from which the address of the access at instruction `at` is derived, if
+    /// there is exactly one.
     pub fn base(&self, at: usize) -> Option<Base> {
         let mut search = Found::default();
         let mut seen = FixedBitSet::with_capacity(self.code.insts.len());
@@ -55,6 +58,7 @@ impl Roots<'_> {
         }
     }
 
+    /// Searches the definitions of an operand.
     fn follow(&self, at: usize, src: Src, seen: &mut FixedBitSet, found: &mut Found) {
         match src {
             Src::Reg(reg) => {
@@ -75,7 +79,7 @@ impl Roots<'_> {
         }
     }
 
-    /// Goes on behind an instruction that hands a pointer on.
+    /// Continues the search at the operands of an instruction through which a pointer may pass.
     fn enter(&self, at: usize, seen: &mut FixedBitSet, found: &mut Found) {
         let inst = &self.code.insts[at];
         if let Some(base) = parameter(inst) {
@@ -86,7 +90,7 @@ impl Roots<'_> {
         for &src in handed_on(inst) {
             self.follow(at, src, seen, found);
         }
-        // NVRTC converts every pointer, and nothing else, to the global space.
+        // NVRTC converts every pointer to the global space, and no other value.
         if matches!(inst.op, Op::Cvta(..)) {
             let pointers = found.numbers.split_off(before);
             pointers.into_iter().for_each(|base| found.pointer(base));
@@ -94,12 +98,12 @@ impl Roots<'_> {
     }
 }
 
-/// What a search has come to.
+/// The results of a search.
 #[derive(Default)]
 struct Found {
-    /// Known to be pointers.
+    /// Origins known to be pointers.
     pointers: Vec<Base>,
-    /// 64-bit parameters that may be pointers or not.
+    /// Parameters of 64 bits that may be pointers or other values.
     numbers: Vec<Base>,
 }
 
@@ -117,7 +121,7 @@ impl Found {
     }
 }
 
-/// Operands that a pointer can come through.
+/// Returns the operands from which the result of an instruction may take a pointer.
 fn handed_on(inst: &Inst) -> &[Src] {
     match inst.op {
         Op::Mov(_) | Op::Cvta(..) => &inst.src[..1],
@@ -128,7 +132,7 @@ fn handed_on(inst: &Inst) -> &[Src] {
     }
 }
 
-/// A 64-bit parameter that the instruction loads.
+/// Returns the 64-bit parameter that an instruction loads, if it loads one.
 fn parameter(inst: &Inst) -> Option<Base> {
     match inst.op {
         Op::Ld(MemSpace::Param, ty, _) if ty.bytes == 8 && ty.count == 1 => {

@@ -1,9 +1,10 @@
-//! The address binary: a kernel reduced to what its regular addresses need.
+//! The address binary: a kernel reduced to the computation of its regular addresses.
 //!
-//! It is a [`Program`] of its own: the definitions that addresses depend on, the branches that
-//! decide about them, and in the place of each access a `prefetch`, which computes the address and
-//! touches nothing. Registers are renamed, one place for each web of definitions and uses, because
-//! the kernel's own registers share places in ways that hold only on the kernel's own paths.
+//! The result is a [`Program`] that contains the definitions that addresses depend on, the branches
+//! that determine their execution, and a `prefetch` in place of each access, which computes the
+//! address without accessing memory. Registers are renamed, with one register for each web of
+//! definitions and uses. The renaming is necessary because register sharing in the kernel is only
+//! valid on the paths of the kernel.
 
 use crate::access::{Access, Coverage};
 use crate::array::Roots;
@@ -18,22 +19,23 @@ use warploom_ir::{
     Program, Reg, Src, Var,
 };
 
-/// The addresses of one kernel, as far as they can be known before it runs.
+/// The regular addresses of one kernel, in executable form.
 #[derive(Clone, Debug)]
 pub struct Slices {
-    /// The address binary. Its constants and parameters are the kernel's.
+    /// The address binary. Constants and parameters are those of the kernel.
     pub program: Program,
-    /// Every load from and store to global memory, in the order of the code.
+    /// All loads from and stores to global memory, in program order.
     pub accesses: Vec<Access>,
-    /// For every instruction of `program` the access whose address it computes.
+    /// The access whose address each instruction of `program` computes, if it computes one.
     pub records: Vec<Option<u32>>,
-    /// By access: the instructions of `program` that are its slice, in order; none of irregular
-    /// ones. Jumps that no address depends on are in none.
+    /// The slice of each access: the instructions of `program` that its address depends on, in
+    /// order. Slices of irregular accesses are empty, and jumps that no address depends on belong
+    /// to no slice.
     pub slice_of: Vec<Vec<Pc>>,
 }
 
 impl Slices {
-    /// Slices a kernel.
+    /// Computes the slices of a kernel.
     pub fn new(kernel: &Program) -> Self {
         let code = main_function(kernel);
         let regular = Regularity::new(&code);
@@ -41,18 +43,19 @@ impl Slices {
         Builder::new(kernel, &code, &regular, accesses).build()
     }
 
-    /// Instructions of the address binary. Slices of different accesses share most of theirs.
+    /// Returns the number of instructions of the address binary. Different accesses share most
+    /// instructions of their slices.
     pub fn len(&self) -> usize {
         self.program.insts.len()
     }
 
-    /// No access is regular.
+    /// Returns whether no access of the kernel is regular.
     pub fn is_empty(&self) -> bool {
         self.accesses.iter().all(|access| !access.is_regular())
     }
 }
 
-/// The kernel's own code, without the functions that it calls.
+/// Returns the code of the kernel itself, without the functions that it calls.
 fn main_function(kernel: &Program) -> Code<'_> {
     let end = kernel.functions.iter().map(|(pc, _)| pc.index());
     let end = end.filter(|pc| *pc > 0).min().unwrap_or(kernel.insts.len());
@@ -63,6 +66,7 @@ fn main_function(kernel: &Program) -> Code<'_> {
     }
 }
 
+/// Returns the global accesses of a kernel with their coverage.
 fn find_accesses(kernel: &Program, code: &Code, regular: &Regularity) -> Vec<Access> {
     let mut accesses = Vec::new();
     for (at, inst) in kernel.insts.iter().enumerate() {
@@ -84,7 +88,8 @@ fn find_accesses(kernel: &Program, code: &Code, regular: &Regularity) -> Vec<Acc
     accesses
 }
 
-/// Why an access's address is not regular, if it is not.
+/// Returns the reason for which an access's address is irregular, or `None` if the address is
+/// regular.
 fn cause(at: usize, inst: &Inst, regular: &Regularity) -> Option<Cause> {
     if matches!(inst.src[0], Src::Reg(_)) && !inst.wide_addr {
         return Some(Cause::Narrow);
@@ -93,6 +98,7 @@ fn cause(at: usize, inst: &Inst, regular: &Regularity) -> Option<Cause> {
     address.and_then(|var| regular.cause(at, var))
 }
 
+/// Returns the coverage of an access with a regular address.
 fn coverage(at: usize, inst: &Inst, regular: &Regularity) -> Coverage {
     let guard = inst.guard.map(|guard| Var::Pred(guard.pred));
     let sure = guard.is_none_or(|var| regular.reads_regularly(at, var));
@@ -102,19 +108,21 @@ fn coverage(at: usize, inst: &Inst, regular: &Regularity) -> Coverage {
     }
 }
 
+/// Construction of the address binary.
 struct Builder<'a> {
     kernel: &'a Program,
     accesses: Vec<Access>,
-    /// The opened code with an address computation in the place of each regular access.
+    /// The opened code, with an address computation in place of each regular access.
     insts: Vec<Inst>,
     cfg: Cfg,
     uses: Uses,
     defs: Defs,
-    /// Instructions that stay.
+    /// The instructions that remain in the address binary.
     kept: FixedBitSet,
-    /// By access: those that it needs.
+    /// The instructions that each access depends on.
     slices: Vec<FixedBitSet>,
-    /// Branches that decide about nothing that stays: they lead straight to where sides meet.
+    /// The branches that no remaining instruction depends on, each with the block where its sides
+    /// rejoin. Such a branch becomes a jump to that block, or an exit if there is none.
     bypassed: Vec<Option<Option<usize>>>,
 }
 
@@ -166,7 +174,8 @@ impl<'a> Builder<'a> {
                 origin.push(at);
             }
         }
-        // Opened ends of threads are gone; a branch may lead behind the last instruction.
+        // Opened thread exits are removed, so control may reach the end of the code and branches
+        // may lead there.
         out.push(Inst {
             op: Op::Exit,
             ..nothing(&self.insts[0])
@@ -174,6 +183,7 @@ impl<'a> Builder<'a> {
         self.finish(out, &origin, extras, &renaming)
     }
 
+    /// Determines the array of each regular access.
     fn find_bases(&mut self) {
         let roots = Roots {
             code: Code {
@@ -190,16 +200,19 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Backward over data and control: what an address needs, the branches that decide whether
-    /// that runs, and what they need.
+    /// Computes the backward slice of all addresses over data and control dependences, and the
+    /// slice of each access.
     fn keep_what_matters(&mut self) {
         let regions = self.regions();
         let roots = (0..self.insts.len()).filter(|at| self.is_root(*at));
         self.kept = self.slice(roots.collect(), &regions);
         let accesses = self.accesses.iter();
-        let slices = accesses.map(|access| match access.is_regular() {
-            true => self.slice(vec![access.pc.index()], &regions),
-            false => FixedBitSet::new(),
+        let slices = accesses.map(|access| {
+            if access.is_regular() {
+                self.slice(vec![access.pc.index()], &regions)
+            } else {
+                FixedBitSet::new()
+            }
         });
         self.slices = slices.collect();
         for (branch, region) in regions {
@@ -209,7 +222,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Everything that these instructions need.
+    /// Returns the instructions that the instructions in `work` depend on, including those
+    /// instructions.
     fn slice(&self, mut work: Vec<usize>, regions: &[(usize, Region)]) -> FixedBitSet {
         let mut found = FixedBitSet::with_capacity(self.insts.len());
         while let Some(at) = work.pop() {
@@ -226,7 +240,9 @@ impl<'a> Builder<'a> {
         found
     }
 
-    /// Addresses, and ends of threads: what a thread would do after its end must not be predicted.
+    /// Returns whether an instruction must remain in the address binary by itself. Such
+    /// instructions are address computations and conditional thread exits, because accesses after
+    /// the end of a thread must not be predicted.
     fn is_root(&self, at: usize) -> bool {
         let inst = &self.insts[at];
         match inst.op {
@@ -239,7 +255,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The region of every branch that may part lanes, by the branch's instruction.
+    /// Returns each branch that may diverge, with its region.
     fn regions(&self) -> Vec<(usize, Region)> {
         let meets = self.cfg.post_dominators();
         let branches = self.insts.iter().enumerate();
@@ -252,14 +268,15 @@ impl<'a> Builder<'a> {
             .collect()
     }
 
-    /// Jumps and exits without a condition stay as they are.
+    /// Returns whether an instruction remains. Unconditional jumps and exits always do.
     fn stays(&self, at: usize) -> bool {
         let inst = &self.insts[at];
         let jumps = matches!(inst.op, Op::Bra(_) | Op::BrxIdx | Op::Ret | Op::Exit);
         self.kept.contains(at) || jumps
     }
 
-    /// Where each instruction of the kernel went: its own place or that of the next that stays.
+    /// Returns the new index of each instruction of the kernel, which is that of the next remaining
+    /// instruction if the instruction itself is removed.
     fn places(&self) -> Vec<u32> {
         let mut next = 0;
         let mut places = Vec::with_capacity(self.insts.len());
@@ -270,6 +287,7 @@ impl<'a> Builder<'a> {
         places
     }
 
+    /// Sets the target of a jump to its new index.
     fn retarget(&self, at: usize, inst: &mut Inst, places: &[u32]) {
         let start_of = |block: usize| places[self.cfg.blocks[block].start] as i32;
         match (self.bypassed[at], inst.op) {
@@ -291,6 +309,7 @@ impl<'a> Builder<'a> {
         }
     }
 
+    /// Assembles the address binary and its tables.
     fn finish(
         self,
         insts: Vec<Inst>,
@@ -354,8 +373,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The access's address and nothing else. A guard that is not regular goes: the address is that of
-/// the access if it happens.
+/// Replaces an access by the computation of its address. An irregular guard is dropped, so that the
+/// address is computed whether or not the access happens.
 fn address_only(inst: &Inst, at: usize, regular: &Regularity) -> Inst {
     let guard = inst
         .guard
@@ -369,11 +388,11 @@ fn address_only(inst: &Inst, at: usize, regular: &Regularity) -> Inst {
     }
 }
 
-/// New places for registers and predicates: one for each web.
+/// The new numbers of registers and predicates, one for each web of definitions and uses.
 struct Renaming {
-    /// Web of each definition.
+    /// The parent of each definition in the union-find forest of webs.
     web: Vec<u32>,
-    /// New number of each web.
+    /// The new number of each web.
     number: Vec<u16>,
     slots: u16,
     preds: u16,
@@ -408,7 +427,8 @@ impl Renaming {
         renaming
     }
 
-    /// A register's web takes two slots, so that 64 bits have room.
+    /// Assigns a number to the web of a definition. A web of registers occupies two register slots,
+    /// because its values may have 64 bits.
     fn place(&mut self, def: Def, var: Var) {
         let root = root(&mut self.web, def.0) as usize;
         if self.number[root] == u16::MAX {
@@ -421,6 +441,7 @@ impl Renaming {
         }
     }
 
+    /// Returns the new number of a definition.
     fn of(&self, def: Def) -> u16 {
         let mut at = def.0;
         while self.web[at as usize] != at {
@@ -429,6 +450,7 @@ impl Renaming {
         self.number[at as usize]
     }
 
+    /// Returns an instruction with renamed registers and predicates.
     fn inst(&self, builder: &Builder, at: usize, extras: &mut Vec<ExtraOperands>) -> Inst {
         let mut inst = builder.insts[at];
         let read = |var: Var| {
@@ -466,6 +488,7 @@ impl Renaming {
     }
 }
 
+/// Returns the representative of a web, with path compression.
 fn root(web: &mut [u32], mut at: u32) -> u32 {
     while web[at as usize] != at {
         web[at as usize] = web[web[at as usize] as usize];
@@ -474,6 +497,7 @@ fn root(web: &mut [u32], mut at: u32) -> u32 {
     at
 }
 
+/// Unites the webs of two definitions.
 fn join(web: &mut [u32], a: Def, b: Def) {
     let (a, b) = (root(web, a.0), root(web, b.0));
     web[a.max(b) as usize] = a.min(b);

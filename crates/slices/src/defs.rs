@@ -1,14 +1,15 @@
-//! Which definitions reach which uses: the classical forward data flow over blocks.
+//! Reaching definitions: a forward data-flow analysis over basic blocks.
 //!
-//! A definition is one write of one variable by one instruction. Every variable has one more, its
-//! value at the entry (registers start as zero). A guarded write ends no other definition.
+//! A definition is a write of one variable by one instruction. Each variable also has a definition
+//! at function entry, because registers are initially zero. A guarded write does not end the reach
+//! of other definitions.
 
 use fixedbitset::FixedBitSet;
 use warploom_ir::cfg::Cfg;
 use warploom_ir::liveness::Universe;
 use warploom_ir::{Code, Inst, Var};
 
-/// Index of a definition: first those of instructions, then the entry's.
+/// A definition, by index. The definitions of instructions precede those at function entry.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Def(pub u32);
 
@@ -21,11 +22,12 @@ impl Def {
 /// All definitions of one function.
 pub(crate) struct Defs {
     universe: Universe,
-    /// Instruction and variable of each that an instruction makes.
+    /// The instruction and the variable of each definition that an instruction makes.
     sites: Vec<(usize, Var)>,
-    /// First definition of each instruction, and one past the last.
+    /// The index of the first definition of each instruction, followed by the number of such
+    /// definitions.
     first: Vec<u32>,
-    /// Definitions of each variable.
+    /// The set of definitions of each variable.
     of_var: Vec<FixedBitSet>,
 }
 
@@ -55,27 +57,30 @@ impl Defs {
         }
     }
 
-    /// Number of definitions, those of the entry included.
+    /// Returns the number of definitions, including those at function entry.
     pub fn len(&self) -> usize {
         self.sites.len() + self.universe.len()
     }
 
-    /// The instruction that makes it; `None` for the entry's.
+    /// Returns the instruction that makes a definition, or `None` for a definition at function
+    /// entry.
     pub fn site(&self, def: Def) -> Option<usize> {
         self.sites.get(def.index()).map(|(at, _)| *at)
     }
 
-    /// Definitions that an instruction makes, with their variables.
+    /// Returns the definitions that an instruction makes, with their variables.
     pub fn of_inst(&self, at: usize) -> impl Iterator<Item = (Def, Var)> + '_ {
         (self.first[at]..self.first[at + 1]).map(|def| (Def(def), self.sites[def as usize].1))
     }
 
+    /// Returns the definitions at function entry.
     fn at_entry(&self) -> FixedBitSet {
         let mut set = FixedBitSet::with_capacity(self.len());
         set.insert_range(self.sites.len()..);
         set
     }
 
+    /// Updates the reaching definitions across an instruction.
     fn apply(&self, at: usize, inst: &Inst, reaching: &mut FixedBitSet) {
         for (def, var) in self.of_inst(at) {
             if inst.guard.is_none() {
@@ -86,23 +91,23 @@ impl Defs {
     }
 }
 
-/// A variable that an instruction reads, and the definitions that it may read it from.
+/// A variable that an instruction reads, with the definitions that reach the read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Use {
     pub var: Var,
-    /// In ascending order; empty where the code cannot be reached.
+    /// The definitions in ascending order. The list is empty in unreachable code.
     pub defs: Vec<Def>,
 }
 
-/// The uses of every instruction, each variable once, in operand order.
+/// The uses of every instruction. Each variable occurs once per instruction, in operand order.
 pub(crate) struct Uses {
     of: Vec<Vec<Use>>,
-    /// Definitions that reach each block's start.
+    /// The definitions that reach the start of each block.
     block_in: Vec<FixedBitSet>,
 }
 
 impl Uses {
-    /// Solves the equations on `cfg`, which may lack edges of the code.
+    /// Computes the uses for the control-flow graph `cfg`, which may lack edges of the code.
     pub fn new(code: &Code, cfg: &Cfg, defs: &Defs) -> Self {
         let block_in = reaching(code, cfg, defs);
         let mut of = vec![Vec::new(); code.insts.len()];
@@ -125,12 +130,13 @@ impl Uses {
         self.of[at].iter().find(|used| used.var == var)
     }
 
-    /// The definition may still be what its variable holds at a block's start.
+    /// Returns whether a definition reaches the start of a block.
     pub fn reaches(&self, def: Def, block: usize) -> bool {
         self.block_in[block].contains(def.index())
     }
 }
 
+/// Returns the definitions that reach the start of each block.
 fn reaching(code: &Code, cfg: &Cfg, defs: &Defs) -> Vec<FixedBitSet> {
     let empty = FixedBitSet::with_capacity(defs.len());
     let mut block_in = vec![empty; cfg.blocks.len()];
@@ -157,6 +163,7 @@ fn reaching(code: &Code, cfg: &Cfg, defs: &Defs) -> Vec<FixedBitSet> {
     block_in
 }
 
+/// Returns the uses of an instruction, given the definitions that reach it.
 fn uses_of(code: &Code, defs: &Defs, at: usize, reaching: &FixedBitSet) -> Vec<Use> {
     let mut uses: Vec<Use> = Vec::new();
     for var in code.reads(&code.insts[at]) {

@@ -1,4 +1,4 @@
-//! Running the address binary: no memory is read or written, no time passes.
+//! Execution of the address binary, without memory accesses and without a notion of time.
 
 use crate::binary::Slices;
 use std::sync::Arc;
@@ -8,33 +8,34 @@ use warploom_exec::{
     step,
 };
 
-/// Instructions of one warp after which the binary is given up. Its loops are the kernel's own,
-/// with nothing but their counters left, and a kernel may count far: asking must not cost what
-/// running does. Enough for a thousand iterations of a matrix product's loop.
+/// The maximum number of instructions executed for one warp. The loops of the address binary are
+/// those of the kernel, reduced to their counters, and may have many iterations, but a prediction
+/// must not cost as much as the execution. The limit suffices for a thousand iterations of the loop
+/// of a matrix product.
 const BUDGET: u32 = 1 << 12;
 
-/// One access of a warp as the binary sees it.
+/// An access of a warp in the address binary.
 #[derive(Clone, Copy, Debug)]
 pub struct Record<'a> {
-    /// Index into [`Slices::accesses`].
+    /// The index into [`Slices::accesses`].
     pub access: usize,
-    /// Lanes that make it.
+    /// The lanes that make the access.
     pub lanes: LaneMask,
-    /// Byte addresses, valid in `lanes`.
+    /// The byte address of each lane, valid for the lanes in `lanes`.
     pub addresses: &'a [u64; WARP_SIZE],
 }
 
-/// How a warp's run of the binary ended.
+/// The end of a warp's execution of the address binary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// Every thread came to its end.
+    /// All threads of the warp terminated.
     Complete,
-    /// It was stopped in its loops after 4,096 instructions: an approximation, of which what was
-    /// reported is right, but not all.
+    /// Execution was cut off after 4096 instructions. The reported accesses are correct but
+    /// incomplete.
     Stopped,
 }
 
-/// The binary bound to a launch: ready to be run for any block.
+/// The address binary of a launch, which can be executed for any block.
 #[derive(Debug)]
 pub struct Predictor {
     slices: Arc<Slices>,
@@ -47,7 +48,7 @@ pub struct Predictor {
 }
 
 impl Predictor {
-    /// Binds the slices of a kernel to one of its launches.
+    /// Combines the slices of a kernel with one of its launches.
     pub fn new(slices: Arc<Slices>, launch: &LaunchContext) -> Self {
         let program = Arc::new(slices.program.clone());
         Self {
@@ -61,20 +62,20 @@ impl Predictor {
         }
     }
 
-    /// What was sliced.
+    /// Returns the slices of the kernel.
     pub fn slices(&self) -> &Slices {
         &self.slices
     }
 
-    /// The launch, with the binary as its program.
+    /// Returns the launch, with the address binary as its program.
     pub fn launch(&self) -> &LaunchContext {
         &self.launch
     }
 
-    /// Runs one warp of a block and reports its accesses in the order in which it makes them.
+    /// Executes the address binary for one warp of a block and reports the accesses in order.
     ///
     /// # Errors
-    /// A fault: the kernel itself would trap there.
+    /// Returns the fault if the kernel itself would fault in the warp.
     pub fn run(
         &mut self,
         ctaid: Dim3,
@@ -86,11 +87,12 @@ impl Predictor {
         self.go(report)
     }
 
-    /// Runs a few threads of a block, at most a warp's, in lanes from 0 on. They need not exist:
-    /// asking what the next thread would do is how a row's pitch is found.
+    /// Executes the address binary for up to 32 threads of a block, in lanes from 0 upwards. The
+    /// threads need not exist in the launch, because the search for row pitches uses neighbouring
+    /// threads.
     ///
     /// # Errors
-    /// As [`Predictor::run`].
+    /// Returns the errors of [`Predictor::run`].
     pub fn run_threads(
         &mut self,
         ctaid: Dim3,
@@ -102,6 +104,7 @@ impl Predictor {
         self.go(report)
     }
 
+    /// Executes the warp to its end or to the limit of instructions.
     fn go(&mut self, mut report: impl FnMut(Record<'_>)) -> Result<Outcome, Fault> {
         let env = Env::default();
         for _ in 0..BUDGET {

@@ -1,9 +1,9 @@
-//! What blocks touch: arrays with their row pitch, and a rectangle of each for every block.
+//! The footprints of blocks: the arrays of a launch with their row pitch, and a rectangle of each
+//! array for every block.
 //!
-//! A rectangle starts where the block's first thread begins and ends where its last thread does
-//! (spec: block scheduler `locality`); of an access in a loop the first and the last iteration
-//! count. It is therefore exact for blocks whose threads lie in order over the array, and an
-//! estimate otherwise.
+//! A rectangle contains the addresses of the block's first and last thread, with all iterations of
+//! their loops. The rectangle is exact if the threads of the block access the array in order, and
+//! an estimate otherwise.
 
 use crate::array::Base;
 use crate::binary::Slices;
@@ -12,22 +12,22 @@ use std::sync::Arc;
 use warploom_base::{Dim3, Rect, lanes_of};
 use warploom_exec::{Fault, LaunchContext};
 
-/// Bytes of a cache line, the unit of rectangles.
+/// The size of a cache line in bytes, the unit of a rectangle's columns.
 pub const LINE_BYTES: u64 = 128;
 
-/// An array of a launch.
+/// An array that a launch accesses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Array {
-    /// Where its address comes from.
+    /// The origin of the array's address.
     pub base: Base,
-    /// Its address in this launch.
+    /// The address of the array in the launch.
     pub address: u64,
-    /// Bytes from one row to the next; `None`: the array is linear.
+    /// The row pitch in bytes, or `None` for a linear array.
     pub pitch: Option<u64>,
 }
 
 impl Array {
-    /// Column (in lines) and row of an address.
+    /// Returns the column (in cache lines) and the row of an address in the array.
     pub fn line(&self, address: u64) -> Rect {
         let offset = address.wrapping_sub(self.address) as i64;
         let (row, column) = match self.pitch {
@@ -41,21 +41,22 @@ impl Array {
     }
 }
 
-/// A launch whose blocks' footprints can be asked for before they run.
+/// A launch whose footprints are available before its blocks run.
 #[derive(Debug)]
 pub struct Footprints {
     predictor: Predictor,
     arrays: Vec<Array>,
-    /// Array of each access; `None` where the access is irregular or its pointer is not known.
+    /// The array of each access, or `None` for irregular accesses and for accesses whose pointer is
+    /// unknown.
     array_of: Vec<Option<usize>>,
 }
 
 impl Footprints {
-    /// Finds the arrays of a launch. Those beyond `limit`, in the order of their first access, are
-    /// left out, as the thesis's hardware leaves them.
+    /// Finds the arrays of a launch. At most `limit` arrays, in the order of first access, are
+    /// included, as in the hardware table of Chen's thesis.
     ///
     /// # Errors
-    /// A fault: the kernel would trap.
+    /// Returns the fault if the kernel would fault in the threads that are examined.
     pub fn new(slices: Arc<Slices>, launch: &LaunchContext, limit: usize) -> Result<Self, Fault> {
         let mut arrays: Vec<Array> = Vec::new();
         let mut array_of = Vec::new();
@@ -75,25 +76,26 @@ impl Footprints {
         Ok(found)
     }
 
-    /// The arrays, in the order of their first access.
+    /// Returns the arrays in the order of first access.
     pub fn arrays(&self) -> &[Array] {
         &self.arrays
     }
 
-    /// Index into [`Footprints::arrays`] of an access's array.
+    /// Returns the index into [`Footprints::arrays`] of the array of an access.
     pub fn array_of(&self, access: usize) -> Option<usize> {
         self.array_of[access]
     }
 
-    /// The binary bound to the launch.
+    /// Returns the address binary of the launch.
     pub fn predictor(&mut self) -> &mut Predictor {
         &mut self.predictor
     }
 
-    /// The rectangle of each array that a block touches, `None` for those that it does not.
+    /// Returns the rectangle of each array that a block touches, or `None` for an array that the
+    /// block does not touch.
     ///
     /// # Errors
-    /// A fault: the kernel would trap.
+    /// Returns the fault if the kernel would fault in the block.
     pub fn rects(&mut self, ctaid: Dim3) -> Result<Vec<Option<Rect>>, Fault> {
         let mut rects = vec![None; self.arrays.len()];
         let threads = self.predictor.launch().block().count() as u32;
@@ -110,11 +112,11 @@ impl Footprints {
         Ok(rects)
     }
 
-    /// Lines of each array that one warp of a block touches, reported lane by lane: the index into
-    /// [`Footprints::arrays`] and the line's place.
+    /// Reports the cache lines that one warp of a block touches, lane by lane. `report` receives
+    /// the index into [`Footprints::arrays`] and the column and row of the line.
     ///
     /// # Errors
-    /// A fault: the kernel would trap.
+    /// Returns the fault if the kernel would fault in the warp.
     pub fn warp_lines(
         &mut self,
         ctaid: Dim3,
@@ -131,9 +133,10 @@ impl Footprints {
         })
     }
 
-    /// The thesis's way: one step in tid.y, tid.z, tid.x, then ctaid.y; the first that moves an
-    /// address by a line or more gives the pitch. Where the first thread makes no access (edges of
-    /// a stencil) the middle of the grid is asked.
+    /// Finds the row pitches by the method of Chen's thesis. The thread index is incremented in y,
+    /// z and x, and then the block index in y. The pitch is the first resulting change of an
+    /// address by at least a cache line. If the first thread makes no access, as at the boundary of
+    /// a stencil, the search is repeated in the middle of the grid.
     fn find_pitches(&mut self) -> Result<(), Fault> {
         let launch = self.predictor.launch();
         let (grid, block) = (launch.grid(), launch.block());
@@ -154,7 +157,7 @@ impl Footprints {
         Ok(())
     }
 
-    /// For every access the first of the four differences that is at least a line.
+    /// Returns the pitch that the increments yield for each access, if there is one.
     fn steps(&mut self, ctaid: Dim3, thread: Dim3) -> Result<Vec<Option<u64>>, Fault> {
         let Dim3 { x, y, z } = thread;
         let here = [
@@ -179,6 +182,7 @@ impl Footprints {
     }
 }
 
+/// Returns the first difference from the first address that is at least a cache line.
 fn pitch_of(addresses: [Option<u64>; 5]) -> Option<u64> {
     let [origin, others @ ..] = addresses;
     let far = |other: Option<u64>| {
@@ -188,6 +192,7 @@ fn pitch_of(addresses: [Option<u64>; 5]) -> Option<u64> {
     others.into_iter().find_map(far)
 }
 
+/// Adds an array within the limit and returns its index.
 fn add(arrays: &mut Vec<Array>, base: Base, launch: &LaunchContext, limit: usize) -> Option<usize> {
     let address = match base {
         Base::Param(at) => launch.param_u64(at)?,
@@ -203,6 +208,7 @@ fn add(arrays: &mut Vec<Array>, base: Base, launch: &LaunchContext, limit: usize
     })
 }
 
+/// Extends the rectangle of an array by an address.
 fn grow(rects: &mut [Option<Rect>], arrays: &[Array], array: Option<usize>, address: u64) {
     if let Some(index) = array {
         let line = arrays[index].line(address);

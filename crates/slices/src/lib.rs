@@ -1,14 +1,15 @@
-//! Address slices: which lines a block will touch, computed before it runs (Chen, NTU thesis 2016,
-//! sections 3.2 and 3.3.1).
+//! Address slices: the cache lines that a block will touch, computed before the block runs (Chen,
+//! NTU thesis 2016, sections 3.2 and 3.3.1).
 //!
-//! [`Slices::new`] reduces a kernel to its *address binary*: a program that computes the address of
-//! every global access that follows from parameters, constants and indices, and nothing else.
-//! [`Predictor`] runs it for any block of a launch without touching memory; [`Footprints`] makes
-//! rectangles of cache lines of it.
+//! [`Slices::new`] reduces a kernel to its *address binary*. That program computes the address of
+//! every global access whose address depends only on parameters, constants and indices.
+//! [`Predictor`] executes the address binary for any block of a launch without accessing memory,
+//! and [`Footprints`] derives rectangles of cache lines from the result.
 //!
-//! Invariants: an address that is called regular is exactly the one that the kernel issues,
-//! whatever its data (that it issues it at all may hang on data, see [`Coverage`]); what a
-//! prediction costs does not depend on memory's contents; nothing here knows time.
+//! Invariants: an address classified as regular is exactly the address that the kernel issues,
+//! whatever its data. Whether the kernel issues the access at all may depend on data, see
+//! [`Coverage`]. The cost of a prediction does not depend on the contents of memory. The crate does
+//! not model time.
 
 mod access;
 mod array;

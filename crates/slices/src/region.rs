@@ -1,21 +1,22 @@
-//! What a branch decides: the blocks between it and the place where its sides meet again.
+//! The region of a branch: the blocks between the branch and the point where its sides rejoin.
 
 use fixedbitset::FixedBitSet;
 use warploom_ir::cfg::Cfg;
 
-/// Blocks that run or not as one branch decides, and on which of its sides they lie.
+/// The blocks whose execution one branch determines, and the sides of the branch that contain them.
 #[derive(Clone, Debug)]
 pub(crate) struct Region {
     /// The block that ends with the branch.
     pub branch: usize,
-    /// Where the sides meet: the branch's immediate post-dominator, if there is one.
+    /// The block where the sides rejoin: the branch's immediate post-dominator, if there is one.
     pub meet: Option<usize>,
-    /// For each successor of the branch the blocks that can be reached from it before the meeting.
+    /// The blocks reachable from each successor of the branch before the sides rejoin.
     sides: Vec<FixedBitSet>,
 }
 
 impl Region {
-    /// `meet`: the immediate post-dominator of `branch`.
+    /// Computes the region of the branch at the end of block `branch`, whose immediate
+    /// post-dominator is `meet`.
     pub fn new(cfg: &Cfg, branch: usize, meet: Option<usize>) -> Self {
         let succs = &cfg.blocks[branch].succs;
         let sides = succs.iter().map(|&s| reach(cfg, s, meet)).collect();
@@ -30,12 +31,12 @@ impl Region {
         self.sides.iter().any(|side| side.contains(block))
     }
 
-    /// The block lies on one side only.
+    /// Returns whether a block is on exactly one side of the branch.
     pub fn on_one_side(&self, block: usize) -> bool {
         self.sides.iter().filter(|s| s.contains(block)).count() == 1
     }
 
-    /// Both blocks are inside, on different sides.
+    /// Returns whether two blocks are in the region but on no common side.
     pub fn apart(&self, a: usize, b: usize) -> bool {
         self.contains(a)
             && self.contains(b)
@@ -43,7 +44,7 @@ impl Region {
     }
 }
 
-/// Blocks that can be reached from `from`, itself included, without entering `stop`.
+/// Returns the blocks reachable from `from`, including `from`, on paths that do not enter `stop`.
 pub(crate) fn reach(cfg: &Cfg, from: usize, stop: Option<usize>) -> FixedBitSet {
     let mut found = FixedBitSet::with_capacity(cfg.blocks.len());
     let mut work = vec![from];

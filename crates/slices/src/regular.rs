@@ -1,16 +1,19 @@
-//! Which values can be known before a block runs.
+//! The analysis of the values that are known before a block runs.
 //!
-//! A value is *regular* when it follows from parameters, constants and the thread's and block's
-//! indices alone, through arithmetic and through branches whose conditions are regular too. Loads,
-//! atomics, textures, exchanges between lanes, clocks and places (`%smid`, `%warpid`) are not
-//! predictable, nor is what depends on them (thesis, 3.2).
+//! A value is *regular* if it depends only on parameters, constants, and thread and block indices,
+//! through arithmetic and through branches with regular conditions. The results of loads, atomics,
+//! texture operations and exchanges between lanes, and the special registers for clocks and
+//! locations (`%smid`, `%warpid`), are irregular, and so is every value that depends on them (Chen,
+//! NTU thesis 2016, section 3.2).
 //!
-//! A branch with an irregular condition is *opened*: the address binary runs all of its sides, one
-//! after the other in the order of the code, and a loop that it ends once. What its sides define
-//! is regular inside a side and irregular where sides meet. [`Regularity`] says what that leaves.
+//! A branch with an irregular condition is *opened*: the address binary executes both sides of the
+//! branch in program order, and executes a loop that the branch terminates once. A definition on
+//! one side is regular within that side and irregular after the sides rejoin. [`Regularity`] holds
+//! the resulting classification.
 //!
-//! Invariant: wherever a use is called regular, the opened code computes for it the value that the
-//! kernel computes when (and each time, but for opened loops the first time) it gets there.
+//! Invariant: for every regular use, the opened code computes the value that the kernel computes at
+//! that use. The value is correct for each execution of the use, or for the first execution in a
+//! loop that was opened.
 
 use crate::defs::{Def, Defs, Use, Uses};
 use crate::region::{Region, reach};
@@ -19,33 +22,36 @@ use warploom_base::Pc;
 use warploom_ir::cfg::Cfg;
 use warploom_ir::{Code, Inst, MemSpace, Op, SpecialReg, Src, Var};
 
-/// Why an address cannot be known before it is issued.
+/// The reason for which an address is not known before the access is issued.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
-    /// It hangs on what this instruction yields: a load, an atomic, an exchange between lanes.
+    /// The address depends on the result of this instruction, such as a load, an atomic operation
+    /// or an exchange between lanes.
     Value(Pc),
-    /// It hangs on which way this branch goes, and the branch hangs on data.
+    /// The address depends on the direction of this branch, and the branch depends on data.
     Branch(Pc),
-    /// It hangs on how paths run together, which opening their branches would change.
+    /// The address depends on the paths taken before it, in a way that opening their branches would
+    /// change.
     Paths,
-    /// It has 32 bits, which name shared memory as well as global memory.
+    /// The address has 32 bits and may therefore refer to shared memory as well as to global
+    /// memory.
     Narrow,
 }
 
-/// What is regular in one function, and its code with irregular branches opened.
+/// The regular values of one function, and its code with irregular branches opened.
 pub(crate) struct Regularity {
-    /// The code without the branches that were opened. Same length.
+    /// The code with opened branches replaced by no-operations, of the same length as the original.
     pub opened: Vec<Inst>,
-    /// For every instruction the variables that it reads irregularly, and why.
+    /// The variables that each instruction reads irregularly, with the reasons.
     pub reads: Vec<Vec<(Var, Cause)>>,
-    /// Blocks (by instruction) that an irregular branch may skip.
+    /// The instructions that an irregular branch may skip.
     pub conditional: FixedBitSet,
-    /// Instructions in a loop of which the opened code runs one iteration only.
+    /// The instructions of loops of which the opened code executes a single iteration.
     pub first_only: FixedBitSet,
 }
 
 impl Regularity {
-    /// Analyses a function.
+    /// Analyses a function by repeating rounds until no new irregular branch is found.
     pub fn new(code: &Code) -> Self {
         let mut search = Search::new(code);
         loop {
@@ -56,27 +62,28 @@ impl Regularity {
         }
     }
 
-    /// The instruction reads this variable regularly.
+    /// Returns whether the value of a variable is regular at an instruction that reads it.
     pub fn reads_regularly(&self, at: usize, var: Var) -> bool {
         self.cause(at, var).is_none()
     }
 
-    /// Why the instruction reads this variable irregularly, if it does.
+    /// Returns the reason for which an instruction reads a variable irregularly, or `None` if the
+    /// read is regular.
     pub fn cause(&self, at: usize, var: Var) -> Option<Cause> {
         let found = self.reads[at].iter().find(|(read, _)| *read == var);
         found.map(|(_, cause)| *cause)
     }
 }
 
-/// Everything that only grows from round to round.
+/// The state of the analysis. Its sets only grow from round to round.
 struct Search<'a> {
     code: &'a Code<'a>,
     cfg: Cfg,
     meets: Vec<Option<usize>>,
     defs: Defs,
-    /// Branches known to be irregular, by instruction.
+    /// The branches known to be irregular, by instruction.
     branches: FixedBitSet,
-    /// Reads that the opened code would get wrong.
+    /// The reads for which the opened code would compute wrong values.
     wrong: Vec<Vec<(Var, Cause)>>,
 }
 
@@ -93,6 +100,7 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// Classifies all reads, given the branches known to be irregular.
     fn round(&self) -> Regularity {
         let regions = self.regions();
         let (cut, looped) = self.cut_loops(&regions);
@@ -114,7 +122,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Takes from a round what the next must know; false when there is nothing new.
+    /// Adds the irregular branches and wrong reads of a round to the state. Returns whether there
+    /// were new ones.
     fn learn(&mut self, found: &Regularity) -> bool {
         let before = self.branches.count_ones(..);
         for (at, inst) in self.code.insts.iter().enumerate() {
@@ -128,7 +137,8 @@ impl<'a> Search<'a> {
         self.learn_wrong(found)
     }
 
-    /// Reads that the opened code takes from a definition that the kernel would not have used.
+    /// Finds the reads that the opened code takes from a definition that does not reach them in the
+    /// kernel. Returns whether there were new ones.
     fn learn_wrong(&mut self, found: &Regularity) -> bool {
         let opened = Code {
             insts: &found.opened,
@@ -150,6 +160,7 @@ impl<'a> Search<'a> {
         new
     }
 
+    /// Returns the region of each irregular branch.
     fn regions(&self) -> Vec<Region> {
         self.branches
             .ones()
@@ -158,8 +169,8 @@ impl<'a> Search<'a> {
             .collect()
     }
 
-    /// The control flow without the back edges of loops that an irregular branch ends, and the
-    /// instructions of those loops.
+    /// Returns the control-flow graph without the back edges of loops that an irregular branch may
+    /// terminate, and the instructions of those loops.
     fn cut_loops(&self, regions: &[Region]) -> (Cfg, FixedBitSet) {
         let mut cut = self.cfg.clone();
         let mut looped = FixedBitSet::with_capacity(self.code.insts.len());
@@ -179,7 +190,8 @@ impl<'a> Search<'a> {
         (cut, looped)
     }
 
-    /// The branch on whose irregular choice it depends what this use reads, if there is one.
+    /// Returns the irregular branch that selects among the definitions that reach a use, if there
+    /// is one.
     fn merges(
         &self,
         at: usize,
@@ -204,7 +216,8 @@ impl<'a> Search<'a> {
         Some(Pc(self.code.start.0 + last as u32))
     }
 
-    /// A definition inside a region reaches a use only on the way through the same side.
+    /// Returns whether a definition inside a region reaches a use only along the same side of the
+    /// branch.
     fn stays(&self, def: Def, at: usize, uses: &Uses, cut: &Cfg, region: &Region) -> bool {
         let block = self.cfg.block_of(at);
         if !region.contains(block) || !region.on_one_side(block) {
@@ -216,7 +229,7 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Everything that depends on an irregular value.
+    /// Propagates irregularity along definitions and uses until a fixed point.
     fn spread(&self, uses: &Uses, reads: &mut [Vec<(Var, Cause)>]) {
         let mut irregular: Vec<Option<Cause>> = vec![None; self.defs.len()];
         loop {
@@ -229,9 +242,10 @@ impl<'a> Search<'a> {
                     }
                 }
                 let own = Cause::Value(Pc(self.code.start.0 + at as u32));
-                let cause = match predictable(inst) {
-                    true => reads[at].first().map(|(_, cause)| *cause),
-                    false => Some(own),
+                let cause = if predictable(inst) {
+                    reads[at].first().map(|(_, cause)| *cause)
+                } else {
+                    Some(own)
                 };
                 for (def, _) in self.defs.of_inst(at) {
                     if cause.is_some() && irregular[def.index()].is_none() {
@@ -246,7 +260,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// The code with every irregular branch opened.
+    /// Returns the code with every irregular branch opened.
     fn open(&self, regions: &[Region], cut: &Cfg) -> Vec<Inst> {
         let mut opened = self.code.insts.to_vec();
         for (at, inst) in opened.iter_mut().enumerate() {
@@ -257,6 +271,7 @@ impl<'a> Search<'a> {
         opened
     }
 
+    /// Returns whether opening the irregular branches removes an instruction.
     fn is_opened(&self, at: usize, regions: &[Region], cut: &Cfg) -> bool {
         let inst = &self.code.insts[at];
         if self.branches.contains(at) {
@@ -279,6 +294,7 @@ impl<'a> Search<'a> {
         }
     }
 
+    /// Returns the instructions inside of any region.
     fn inside(&self, regions: &[Region]) -> FixedBitSet {
         let mut found = FixedBitSet::with_capacity(self.code.insts.len());
         for (index, block) in self.cfg.blocks.iter().enumerate() {
@@ -290,13 +306,14 @@ impl<'a> Search<'a> {
     }
 }
 
+/// Adds a variable with its cause to a list, unless the variable is already in it.
 fn add(reads: &mut Vec<(Var, Cause)>, var: Var, cause: Cause) {
     if reads.iter().all(|(read, _)| *read != var) {
         reads.push((var, cause));
     }
 }
 
-/// An instruction that leaves a place for another.
+/// Returns a no-operation that replaces an instruction.
 pub(crate) fn nothing(inst: &Inst) -> Inst {
     Inst {
         op: Op::Nop,
@@ -309,7 +326,7 @@ pub(crate) fn nothing(inst: &Inst) -> Inst {
     }
 }
 
-/// Its operands decide where lanes go on.
+/// Returns whether the operands of an instruction determine where threads continue.
 pub(crate) fn decides(inst: &Inst) -> bool {
     match inst.op {
         Op::Bra(_) | Op::Ret | Op::Exit | Op::Trap => inst.guard.is_some(),
@@ -318,7 +335,8 @@ pub(crate) fn decides(inst: &Inst) -> bool {
     }
 }
 
-/// Its results follow from its operands, for each lane on its own.
+/// Returns whether the results of an instruction depend only on its operands, for each lane
+/// separately.
 fn predictable(inst: &Inst) -> bool {
     let known = match inst.op {
         Op::Ld(space, ..) => space == MemSpace::Param,
@@ -344,13 +362,14 @@ fn predictable(inst: &Inst) -> bool {
         | Op::Redux(..)
         | Op::Elect
         | Op::System(_) => false,
-        // The carry flag is no variable of the analysis.
+        // The carry flag is not a variable of the analysis.
         Op::AddC { cin, .. } | Op::SubC { cin, .. } | Op::MadC { cin, .. } => !cin,
         _ => true,
     };
     known && inst.src.iter().all(|src| known_source(*src))
 }
 
+/// Returns whether an operand is constant during the execution of a block and known before it.
 fn known_source(src: Src) -> bool {
     use SpecialReg as S;
     match src {

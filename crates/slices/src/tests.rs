@@ -1,5 +1,5 @@
-//! Kernels whose slices are known, and random kernels whose predictions are compared with what they
-//! issue when they run.
+//! Tests with kernels whose slices are known, and with random kernels whose predictions are
+//! compared with the addresses that they issue.
 
 mod kernels;
 mod random;

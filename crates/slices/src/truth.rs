@@ -1,11 +1,13 @@
-//! Slices against truth: an observer of functional runs that compares the addresses which some
-//! blocks' threads issue with those that the address binary computed for them.
+//! A comparison of address slices with actual executions: an observer of functional runs that
+//! compares the addresses issued by the threads of some blocks with the addresses computed by the
+//! address binary.
 //!
-//! What each kind of coverage promises (see [`Coverage`]): of a regular access all addresses, in
-//! order; of one that may not happen each address that happens, in order; of one whose loop cannot
-//! be counted the first; of a warp whose loops were cut short (`Outcome::Stopped`) what was
-//! computed before. What lies outside of these promises counts as approximated or not covered,
-//! what breaks one as wrong.
+//! Each coverage makes a guarantee (see [`Coverage`]). A regular access issues exactly the computed
+//! addresses, in order. A conditional access issues a subsequence of them. For an access of a loop
+//! with an unknown number of iterations, the first address is correct. For a warp whose execution
+//! was cut off ([`Outcome::Stopped`]), the addresses computed until then are correct. Addresses
+//! without a guarantee count as approximated or not covered, and violations of a guarantee count as
+//! wrong.
 
 use crate::access::{Access, Coverage};
 use crate::binary::Slices;
@@ -16,21 +18,21 @@ use warploom_base::{WARP_SIZE, lanes_of};
 use warploom_exec::{LaunchContext, Observer, StepOut};
 use warploom_ir::Program;
 
-/// Addresses that threads issued, by what became of their prediction.
+/// The numbers of addresses issued by threads, by the outcome of the prediction.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Tally {
-    /// Issued by the threads that were compared.
+    /// The addresses issued by the compared threads.
     pub issued: u64,
-    /// Computed beforehand, and right.
+    /// The addresses that were predicted correctly.
     pub covered: u64,
-    /// Of regular accesses, but in iterations that the address binary does not run.
+    /// The addresses of regular accesses in iterations that the address binary does not execute.
     pub approximated: u64,
-    /// Computed beforehand, and not what was issued.
+    /// The addresses that violate the guarantee of their access.
     pub wrong: u64,
 }
 
 impl Tally {
-    /// Adds another's counts.
+    /// Adds the counts of another tally.
     pub fn add(&mut self, other: &Self) {
         self.issued += other.issued;
         self.covered += other.covered;
@@ -39,50 +41,52 @@ impl Tally {
     }
 }
 
-/// What was found of one kernel.
+/// The results of the comparison for one kernel.
 #[derive(Clone, Debug)]
 pub struct KernelTruth {
-    /// Its name.
+    /// The name of the kernel.
     pub name: String,
-    /// Its accesses, with their coverage.
+    /// The slices of the kernel, which include its accesses with their coverage.
     pub slices: Arc<Slices>,
-    /// By access.
+    /// The counts of each access, in the order of [`Slices::accesses`].
     pub tallies: Vec<Tally>,
-    /// Warps compared, and those whose loops were cut short.
+    /// The number of warps compared.
     pub warps: u64,
-    /// Of them.
+    /// The number of warps for which the execution of the address binary was cut off.
     pub stopped: u64,
-    /// The first wrong prediction, in words.
+    /// A description of the first wrong prediction, if there is one.
     pub first_wrong: Option<String>,
 }
 
-/// Addresses by access and lane, in the order of their issue.
+/// The addresses issued by each lane for each access, in order.
 type Issued = Vec<[Vec<u64>; WARP_SIZE]>;
 
-/// Compares the threads of a few blocks of every launch.
+/// An observer that compares the threads of some blocks of every launch.
 #[derive(Debug, Default)]
 pub struct Truth {
-    /// Blocks of a launch that are compared.
+    /// The maximum number of blocks compared per launch.
     blocks: u64,
-    /// Those kernels whose programs are alike are one.
+    /// The results by kernel. Launches of the same program share one entry.
     kernels: Vec<(Arc<Program>, KernelTruth)>,
-    /// The launch that runs.
+    /// The launch in progress.
     current: Option<Watched>,
 }
 
+/// The observation of one launch.
 #[derive(Debug)]
 struct Watched {
     kernel: usize,
-    /// Access at each place of the kernel.
+    /// The access at each instruction of the kernel.
     access_at: Vec<Option<u32>>,
     predictor: Predictor,
     warps: u32,
-    /// Blocks that are compared and run, with what each of their warps issued.
+    /// The blocks in execution that are compared, with the addresses issued by each of their warps.
     running: BTreeMap<u64, Vec<Issued>>,
 }
 
 impl Truth {
-    /// Compares up to `blocks` blocks of each launch, spread evenly from the first to the last.
+    /// Creates an observer that compares up to `blocks` blocks of each launch, at equal distances
+    /// from the first to the last.
     pub fn new(blocks: u64) -> Self {
         Self {
             blocks,
@@ -90,11 +94,12 @@ impl Truth {
         }
     }
 
-    /// What was found, kernel by kernel in the order of their first launch.
+    /// Returns the results of each kernel, in the order of first launch.
     pub fn kernels(&self) -> impl Iterator<Item = &KernelTruth> {
         self.kernels.iter().map(|(_, truth)| truth)
     }
 
+    /// Returns the index of a program's results, and adds an entry for a new program.
     fn kernel(&mut self, program: &Arc<Program>) -> usize {
         let same = |(known, _): &(Arc<Program>, KernelTruth)| Arc::ptr_eq(known, program);
         self.kernels.iter().position(same).unwrap_or_else(|| {
@@ -113,12 +118,13 @@ impl Truth {
     }
 }
 
-/// Whether a block is one of `most` that lie evenly between the first and the last.
+/// Returns whether a block is one of the `most` blocks that lie at equal distances between the
+/// first and the last.
 fn is_sampled(block: u64, blocks: u64, most: u64) -> bool {
     if blocks <= most || block + 1 == blocks {
         return true;
     }
-    // The sample i lies at i (blocks - 1) / (most - 1), rounded down.
+    // Sample i is the block i (blocks - 1) / (most - 1), rounded down.
     let last = blocks - 1;
     let i = (block * (most - 1)).div_ceil(last.max(1));
     i * last / (most - 1).max(1) == block
@@ -176,7 +182,8 @@ impl Observer for Truth {
                     said[record.access][lane].push(record.addresses[lane]);
                 }
             });
-            // The binary faults where the kernel would; a kernel that ended did not.
+            // The address binary faults where the kernel would fault, and a kernel that completed
+            // did not.
             let stopped = outcome != Ok(Outcome::Complete);
             truth.warps += 1;
             truth.stopped += u64::from(stopped);
@@ -206,7 +213,7 @@ fn nothing_issued(accesses: usize) -> Issued {
     vec![std::array::from_fn(|_| Vec::new()); accesses]
 }
 
-/// One thread's addresses of one access.
+/// Compares the predicted with the issued addresses of one thread for one access.
 fn compare(access: &Access, said: &[u64], issued: &[u64], stopped: bool) -> Tally {
     let Coverage::Regular {
         conditional,
@@ -218,9 +225,10 @@ fn compare(access: &Access, said: &[u64], issued: &[u64], stopped: bool) -> Tall
             ..Tally::default()
         };
     };
-    let found = match conditional {
-        true => in_order(issued, said),
-        false => equal_from_the_start(issued, said),
+    let found = if conditional {
+        in_order(issued, said)
+    } else {
+        equal_from_the_start(issued, said)
     };
     let missing = (issued.len() - found) as u64;
     let kept = if conditional {
@@ -239,7 +247,7 @@ fn compare(access: &Access, said: &[u64], issued: &[u64], stopped: bool) -> Tall
     }
 }
 
-/// Addresses of `issued` that `said` has in the same order.
+/// Returns the length of the longest prefix of `issued` that is a subsequence of `said`.
 fn in_order(issued: &[u64], said: &[u64]) -> usize {
     let mut rest = said.iter();
     issued
@@ -248,6 +256,7 @@ fn in_order(issued: &[u64], said: &[u64]) -> usize {
         .count()
 }
 
+/// Returns the length of the common prefix of both sequences.
 fn equal_from_the_start(issued: &[u64], said: &[u64]) -> usize {
     issued.iter().zip(said).take_while(|(a, b)| a == b).count()
 }

@@ -1,26 +1,26 @@
-//! How far two threads are apart. A step of the machine is a cycle, and whatever one thread has for
-//! another crosses once in each: on cores that do not share a cache two threads gain little.
+//! Measures the distance of two cores. Data passes from thread to thread at least once in each step
+//! of the machine, so two threads gain little on cores that do not share a cache.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// Most round trips of one measurement.
+/// Largest number of round trips in one measurement.
 const ROUNDS: u32 = 20_000;
 
-/// Longest that one measurement goes on, in whole stretches: where others have a core, each answer
-/// waits for the system, and that is known soon.
+/// Longest duration of one measurement. It is checked between batches: where others use a core,
+/// each answer waits for the operating system, which few round trips show.
 const LONGEST: Duration = Duration::from_millis(20);
 const STRETCH: u32 = 16;
 
-/// Turns of a waiting loop before a thread gives way.
+/// Iterations of a waiting loop before a thread yields.
 const SPINS: u32 = 1 << 12;
 
-/// The turn that ends a measurement.
+/// Value of the turn that ends a measurement.
 const END: u32 = u32::MAX;
 
-/// The time that a cache line takes from one thread's core to another's, where the system has put
-/// them now: the median of five. `None` with one core, on which each answer would take the time
-/// that the system takes from one thread to the next.
+/// Time that a cache line takes from one thread's core to another's, with the threads where the
+/// operating system has placed them: the median of five measurements. `None` with one core, where
+/// each answer would take as long as the operating system needs to switch threads.
 pub fn hop() -> Option<Duration> {
     (cores() > 1).then(|| {
         let mut hops = [(); 5].map(|()| round_trips());
@@ -29,12 +29,12 @@ pub fn hop() -> Option<Duration> {
     })
 }
 
-/// Cores that the system lets this program use.
+/// Number of cores that this program may use.
 fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// Two threads that answer each other: the time of an answer.
+/// Runs two threads that answer each other. Returns the time of an answer.
 fn round_trips() -> Duration {
     let turn = AtomicU32::new(0);
     std::thread::scope(|scope| {
@@ -51,7 +51,7 @@ fn round_trips() -> Duration {
     })
 }
 
-/// Makes every odd turn the next even one, until there are no more.
+/// Changes every odd turn into the next even one, until the end.
 fn answer(turn: &AtomicU32) {
     let mut next = 1;
     while wait_for(turn, next) != END {
@@ -60,7 +60,7 @@ fn answer(turn: &AtomicU32) {
     }
 }
 
-/// Waits for a turn, or the end. Returns which it is.
+/// Waits for a turn, or for the end, and returns which of them came.
 fn wait_for(turn: &AtomicU32, wanted: u32) -> u32 {
     let mut turns = 0_u32;
     loop {
@@ -72,7 +72,7 @@ fn wait_for(turn: &AtomicU32, wanted: u32) -> u32 {
         if turns < SPINS {
             std::hint::spin_loop();
         } else {
-            // The other one may need this core.
+            // The other thread may need this core.
             std::thread::yield_now();
         }
     }

@@ -1,10 +1,10 @@
-//! `cargo xtask bench --growth`: whether a simulated cycle costs more on a larger machine, or later
-//! in a run.
+//! `cargo xtask bench --growth`: measures whether a simulated cycle costs more on a larger machine,
+//! or later in a run.
 //!
-//! The first is asked of kernels whose grids fill the largest machine, the second of one that runs
-//! long, all at size `paper`. Times are between calls of the progress function, so that neither
-//! start-up nor the host program counts; of several rounds the least is taken, for what disturbs a
-//! run only adds.
+//! The first measurement uses kernels whose grids fill the largest machine, the second a kernel
+//! that runs long, all at size `paper`. Times are measured between calls of the progress function,
+//! so that they include neither start-up nor the host program. The shortest of several rounds is
+//! used, because disturbances only add time.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -17,43 +17,44 @@ use warploom_report::figures;
 use warploom_run::{Options, Session};
 use warploom_workloads::{Size, Target};
 
-/// The kernel of the machines, unless others are named: one that memory does not bound on any.
+/// Default kernel for the comparison of machines. Memory bounds it on none of them.
 const WIDE: &str = "dxtc";
-/// The kernel of the long run.
+/// Kernel of the long run.
 const LONG: &str = "ref-matmul-naive";
-/// Seed of its inputs.
+/// Seed of the kernels' inputs.
 const SEED: u64 = 1;
-/// Machines, by their SMs.
+/// Numbers of SMs of the machines.
 const SMS: [u32; 5] = [4, 15, 30, 60, 132];
-/// What is timed of each: from when it is full, within the first blocks.
+/// Cycles that are timed on each machine. The machine is full, and the first blocks are still
+/// running.
 const WINDOW: [u64; 2] = [8_000, 24_000];
-/// Cycles of a part of the whole run.
+/// Number of cycles in a part of the long run.
 const STRETCH: u64 = 50_000;
 
-/// What a cycle costs, by SMs and by time.
+/// Cost of a cycle, by number of SMs and by simulated time.
 #[derive(Clone, Debug, Serialize)]
 pub struct Growth {
-    /// Preset of the GPU.
+    /// Name of the preset.
     gpu: String,
-    /// By kernel and number of SMs.
+    /// Costs by kernel and number of SMs.
     by_sms: Vec<OfMachine>,
-    /// By simulated time, of one kernel.
+    /// Costs by simulated time, of one kernel.
     by_time: Vec<OfStretch>,
 }
 
-/// A machine's cycle.
+/// Cost of a cycle of one machine.
 #[derive(Clone, Debug, Serialize)]
 struct OfMachine {
     kernel: String,
     sms: u32,
-    /// Warp instructions a cycle, to the end of the window.
+    /// Warp instructions per cycle, up to the end of the timed cycles.
     warp_instructions_per_cycle: f64,
     microseconds_per_cycle: f64,
-    /// The same over SMs.
+    /// Cost of a cycle, divided by the number of SMs.
     microseconds_per_sm_cycle: f64,
 }
 
-/// A cycle in a part of the run.
+/// Cost of a cycle in a part of the long run.
 #[derive(Clone, Debug, Serialize)]
 struct OfStretch {
     first_cycle: u64,
@@ -61,13 +62,13 @@ struct OfStretch {
     microseconds_per_cycle: f64,
 }
 
-/// When a run had come how far.
+/// Times at which a run reached its cycles.
 struct Timed {
     marks: Vec<(u64, Instant)>,
     warp_instructions: u64,
 }
 
-/// Measures both on a preset, the first with the kernels named.
+/// Makes both measurements on a preset, the first with the given kernels.
 pub fn measure(gpu: &str, kernels: &[String], rounds: usize) -> Result<Growth> {
     let wide = [WIDE.to_owned()];
     let kernels = if kernels.is_empty() { &wide } else { kernels };
@@ -94,7 +95,7 @@ fn machine(gpu: &str, sms: Option<u32>) -> Result<GpuSpec> {
 
 fn of_machine(gpu: &str, kernel: &str, sms: u32, rounds: usize) -> Result<OfMachine> {
     let [from, to] = WINDOW;
-    // One call of the progress function more than the window needs.
+    // The progress function must be called once after the timed cycles.
     let end = to + 8_192;
     let runs = repeat(rounds, kernel, &machine(gpu, Some(sms))?, Some(end))?;
     let microseconds = least(&runs, from, to)
@@ -138,7 +139,7 @@ fn run(kernel: &str, spec: &GpuSpec, max_cycles: Option<u64>) -> Result<Timed> {
 }
 
 impl Timed {
-    /// Microseconds a cycle between the first marks at or behind two cycles.
+    /// Microseconds per cycle between the first marks at or after two cycles.
     fn between(&self, from: u64, to: u64) -> Option<f64> {
         let mark = |cycle| self.marks.iter().find(|(at, _)| *at >= cycle);
         let ((first, began), (end, ended)) = (mark(from)?, mark(to)?);
@@ -201,7 +202,7 @@ mod tests {
     use super::{Timed, least, stretches};
     use std::time::{Duration, Instant};
 
-    /// A run with a mark every 4,096 cycles, of a microsecond a cycle and twice as much behind
+    /// A run with a mark every 4,096 cycles. A cycle takes one microsecond, and two after cycle
     /// `slow`.
     fn timed(slow: u64, end: u64) -> Timed {
         let began = Instant::now();
@@ -219,7 +220,7 @@ mod tests {
         let close = |value: Option<f64>, to: f64| value.is_some_and(|v| (v - to).abs() < 1e-6);
         assert!(close(least(&runs, 4_000, 16_000), 1.0));
         assert!(close(least(&runs, 24_000, 36_000), 2.0));
-        assert_eq!(least(&runs, 24_000, 41_000), None, "behind the end");
+        assert_eq!(least(&runs, 24_000, 41_000), None, "after the end");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! One run of one case, timed without the host program's part.
+//! Makes one run of one case, and times it without the host program.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -17,14 +17,14 @@ use super::sample::{Counts, sample};
 /// Seed of the workloads' inputs.
 const SEED: u64 = 1;
 
-/// How a workload is run.
+/// Execution mode of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
-    /// Values only.
+    /// Functional execution without timing.
     Functional,
-    /// The whole machine.
+    /// Timed simulation of the whole machine.
     Timed {
-        /// Threads that simulate.
+        /// Number of threads that simulate.
         threads: usize,
     },
 }
@@ -42,37 +42,37 @@ fn plural(count: usize) -> &'static str {
     if count == 1 { "" } else { "s" }
 }
 
-/// What is measured.
+/// A case to be measured.
 pub struct Case {
-    /// The workload.
+    /// The workload to run.
     pub target: Target,
-    /// How much of it.
+    /// Size of its inputs.
     pub size: Size,
-    /// On which GPU.
+    /// Specification of the GPU.
     pub spec: GpuSpec,
-    /// How.
+    /// Execution mode of the run.
     pub mode: Mode,
 }
 
-/// What one run took.
+/// Measurements of one run.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Simulated core cycles in which kernels ran; none without timing.
+    /// Simulated core cycles in which kernels ran. Zero without timing.
     pub cycles: u64,
-    /// Warp instructions.
+    /// Number of warp instructions.
     pub warp_instructions: u64,
-    /// Thread instructions; none without timing.
+    /// Number of thread instructions. Zero without timing.
     pub thread_instructions: u64,
-    /// Most memory held meanwhile, inputs included.
+    /// Largest amount of memory in use, including inputs.
     pub peak_memory_mib: Option<f64>,
-    /// Time without the host program's.
+    /// Time without that of the host program.
     pub wall: Duration,
-    /// How often each part of the machine was seen running, on one thread.
+    /// Number of samples in which each part of the machine was running, on one thread.
     pub parts: Counts,
 }
 
 impl Case {
-    /// Runs the case once. Wrong outputs are an error: their speed is of no interest.
+    /// Runs the case once. Wrong outputs are an error.
     pub fn run(&self) -> Result<Run> {
         memory::forget_peak();
         let mut program = Stopwatch::new(self.target.program(self.size, SEED));
@@ -117,7 +117,8 @@ impl Case {
         let session = Session::new(self.spec.clone(), options);
         let started = Instant::now();
         let mut run = || session.run(program, &mut |_| ControlFlow::Continue(()));
-        // Whoever looks takes a core from the threads, of which each waits for the others.
+        // A sampling thread would take a core from the simulating threads, of which each waits for
+        // the others.
         let (report, mut parts) = match threads {
             1 => sample(&probe, run),
             _ => (run(), Counts::default()),
@@ -136,7 +137,7 @@ impl Case {
     }
 }
 
-/// A host program that notes how long it takes itself.
+/// A host program that measures its own time.
 struct Stopwatch {
     program: Box<dyn HostProgram>,
     host: Duration,

@@ -1,14 +1,15 @@
-//! The most memory that this process has held.
+//! Measures the peak memory use of this process.
 
 use std::fs;
 
-/// Forgets the most held so far, where the system can (Linux: proc(5), `clear_refs`).
+/// Resets the peak, where the operating system can (Linux: proc(5), `clear_refs`).
 pub fn forget_peak() {
-    // Where it cannot, the peak is that of the process so far: no less than the run's.
+    // Elsewhere the peak is that of the whole process, which is at least the run's.
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 
-/// The most resident memory since `forget_peak`, in MiB; `None` where the system does not tell.
+/// Peak of resident memory since `forget_peak`, in MiB. `None` where the operating system does not
+/// report it.
 pub fn peak_mib() -> Option<f64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status

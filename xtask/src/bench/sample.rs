@@ -1,4 +1,4 @@
-//! Looks now and then at what a machine does, from a thread of its own.
+//! Samples which part of the machine is running, from a thread of its own.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use warploom_run::Probe;
 
-/// Time between two looks: thousands of looks at a run of seconds, unseen by the simulation.
+/// Time between two samples. A run of seconds gets thousands of samples and does not notice them.
 const PERIOD: Duration = Duration::from_micros(500);
 
-/// How often each part was seen running, by its name.
+/// Number of samples in which each part was running, by its name.
 pub type Counts = BTreeMap<&'static str, u64>;
 
-/// Does `work` and counts meanwhile what `probe` says.
+/// Does `work` and counts samples of `probe` in the meantime.
 pub fn sample<T>(probe: &Probe, work: impl FnOnce() -> T) -> (T, Counts) {
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {

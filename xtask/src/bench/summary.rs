@@ -1,4 +1,4 @@
-//! From runs to figures and a table.
+//! Computes figures and a table from runs.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,36 +13,36 @@ use super::measure::{Case, Mode, Run};
 use crate::fidelity::configuration_of;
 use crate::fidelity::counts::{Recorded, recorded};
 
-/// What a measurement came to.
+/// Figures of a measurement.
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
-    /// This program's version.
+    /// Version of this program.
     pub version: &'static str,
-    /// Preset of the GPU.
+    /// Name of the preset.
     pub gpu: String,
-    /// What GPGPU-Sim's speed was recorded on.
+    /// Description of GPGPU-Sim's recorded runs.
     pub gpgpusim: String,
     /// Geometric mean of `ratio_to_gpgpusim` over the rows that have one.
     pub mean_ratio_to_gpgpusim: Option<f64>,
-    /// Nanoseconds that a cache line took from one core to another, least and most over the rounds:
-    /// what more than one thread can gain hangs on it. None with one core.
+    /// Shortest and longest time in nanoseconds that a cache line took from one core to another,
+    /// over the rounds. The gain of further threads depends on it. `None` with one core.
     pub core_hop_ns: Option<[u64; 2]>,
-    /// A row a kernel.
+    /// Rows of the table, one for each kernel.
     pub rows: Vec<Row>,
 }
 
-/// The figures of one kernel. Rates are of the median run.
+/// The figures of one kernel. Rates are those of the median run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// Workload.
+    /// Name of the workload.
     pub kernel: &'static str,
-    /// Its size.
+    /// Size of its inputs.
     pub size: &'static str,
     /// Simulated core cycles in which kernels ran.
     pub cycles: u64,
-    /// Warp instructions.
+    /// Number of warp instructions.
     pub warp_instructions: u64,
-    /// Thread instructions.
+    /// Number of thread instructions.
     pub thread_instructions: u64,
     /// Simulated core cycles per second, with the first number of threads.
     pub cycles_per_second: f64,
@@ -56,30 +56,30 @@ pub struct Row {
     pub ratio_to_functional: f64,
     /// Warp instructions per second of functional execution alone.
     pub functional_warp_instructions_per_second: f64,
-    /// Most memory held in MiB, inputs included, where the system tells.
+    /// Peak memory use in MiB, including inputs, where the operating system reports it.
     pub peak_memory_mib: Option<f64>,
-    /// By number of threads.
+    /// Speeds by number of threads.
     pub threads: Vec<Speed>,
     /// Shares of the time by part of the machine, with one thread.
     pub parts: BTreeMap<&'static str, f64>,
 }
 
-/// The speed with a number of threads.
+/// Speed with a number of threads.
 #[derive(Clone, Debug, Serialize)]
 pub struct Speed {
-    /// Threads.
+    /// Number of simulating threads.
     pub threads: usize,
-    /// Median time in seconds, without the host program's.
+    /// Median time in seconds, without that of the host program.
     pub seconds: f64,
-    /// Standard deviation of the time over its mean; none with one run.
+    /// Standard deviation of the time over its mean. `None` with one run.
     pub variation: Option<f64>,
-    /// Speed over that with the first number of threads.
+    /// Speed relative to that with the first number of threads.
     pub speedup: f64,
 }
 
 impl Summary {
-    /// Sums up the runs of all cases: a kernel's functional case, then its timed ones.
-    /// `hops`: how far two cores were apart, a value a round.
+    /// Summarises the runs of all cases: a kernel's functional case, then its timed ones. `hops`
+    /// are times that a cache line took between two cores, one per round.
     pub fn new(gpu: &str, runs: &[(&Case, Vec<Run>)], hops: &[Duration]) -> Result<Self> {
         let hops = || hops.iter().map(|hop| hop.as_nanos() as u64);
         let recorded = recorded()?;
@@ -132,7 +132,7 @@ impl Row {
                 .iter()
                 .map(|(case, runs)| speed(case, runs, first))
                 .collect(),
-            // With more threads the stepping thread's time is not the machine's.
+            // With more threads, the stepping thread does only a part of the work.
             parts: match case.mode {
                 Mode::Timed { threads: 1 } => shares(first),
                 _ => BTreeMap::new(),

@@ -1,22 +1,22 @@
-//! Figures side by side: how far ours are off, and what is allowed.
+//! Compares the figures of both simulators with their bounds.
 
 use serde::Serialize;
 
 use super::counts::{CacheCounts, Counts};
 
-/// Mean of the cycles' absolute differences that is allowed, as a share.
+/// Largest permitted mean of the cycles' absolute differences, as a share.
 pub const MEAN_CYCLES: f64 = 0.06;
 
-/// How far ours may be off.
+/// Permitted difference of a figure.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Bound {
-    /// Not at all.
+    /// No difference at all.
     Equal,
-    /// This share of GPGPU-Sim's figure.
+    /// A share of GPGPU-Sim's figure.
     Share(f64),
-    /// This much.
+    /// An absolute difference, of figures that are shares.
     Points(f64),
-    /// It is only shown.
+    /// No bound: the figure is only shown.
     Free,
 }
 
@@ -24,13 +24,13 @@ enum Bound {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
-    /// A number of things.
+    /// A number of events.
     Count,
-    /// A part of a whole, 0 to 1.
+    /// A share from 0 to 1.
     Share,
 }
 
-/// One figure of [`Counts`].
+/// Definition of a figure of [`Counts`].
 struct Row {
     name: &'static str,
     unit: Unit,
@@ -58,14 +58,14 @@ const fn share(name: &'static str, bound: Bound, of: fn(&Counts) -> Option<f64>)
     }
 }
 
-/// Name of the row of cycles.
+/// Name of the row with cycles.
 pub const CYCLES: &str = "cycles";
 const HITS: Bound = Bound::Points(0.03);
 const TRAFFIC: Bound = Bound::Share(0.05);
 
-/// What is compared, in the order of the page.
+/// The figures that are compared, in the order of the page.
 static ROWS: &[Row] = &[
-    count("blocks an SM", Bound::Equal, |c| number(c.blocks_per_sm)),
+    count("blocks per SM", Bound::Equal, |c| number(c.blocks_per_sm)),
     count("thread instructions", Bound::Equal, |c| {
         number(c.thread_instructions)
     }),
@@ -99,7 +99,7 @@ static ROWS: &[Row] = &[
     }),
     count("slots stall", Bound::Free, |c| number(c.slots.stall)),
     count("DRAM full", Bound::Free, |c| number(c.dram_full_stalls)),
-    count("replies held back", Bound::Free, |c| number(c.reply_stalls)),
+    count("stalled replies", Bound::Free, |c| number(c.reply_stalls)),
     count("flits to memory", Bound::Free, |c| {
         number(c.flits.to_memory)
     }),
@@ -120,49 +120,49 @@ fn miss_rate(cache: &CacheCounts) -> Option<f64> {
     (cache.accesses > 0).then(|| cache.misses as f64 / cache.accesses as f64)
 }
 
-/// One figure of both.
+/// A figure of both simulators.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figure {
-    /// What it is.
+    /// Name of the figure.
     pub name: &'static str,
-    /// Its unit.
+    /// Unit of both values.
     pub unit: Unit,
-    /// GPGPU-Sim's.
+    /// Value of GPGPU-Sim, if defined.
     pub theirs: Option<f64>,
-    /// Ours.
+    /// Value of Warploom, if defined.
     pub ours: Option<f64>,
-    /// Ours less theirs: of counts as a share of theirs, of shares as it is. None where there is
-    /// nothing to compare with.
+    /// Our value minus theirs: for counts as a share of theirs, for shares as the difference.
+    /// `None` if it is undefined.
     pub difference: Option<f64>,
-    /// How far it may be off, in the difference's unit; none for figures that are only shown.
+    /// Permitted difference, in the unit of `difference`. `None` for figures without a bound.
     pub bound: Option<f64>,
-    /// It is further off than it may be.
+    /// True if the difference exceeds the bound.
     pub outside: bool,
 }
 
-/// A kernel on a configuration.
+/// Comparison of a kernel on a configuration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// GPGPU-Sim's name of the configuration.
     pub configuration: String,
-    /// The machine that ours ran on.
+    /// Name of the machine on which our kernel ran.
     pub machine: String,
-    /// The kernel.
+    /// Name of the kernel's workload.
     pub workload: String,
     /// Digest of our run.
     pub digest: String,
-    /// The figures.
+    /// Figures of both simulators.
     pub figures: Vec<Figure>,
 }
 
 impl Comparison {
-    /// The figure of a name.
+    /// Figure with the given name.
     pub fn figure(&self, name: &str) -> Option<&Figure> {
         self.figures.iter().find(|figure| figure.name == name)
     }
 }
 
-/// Every figure of both.
+/// All figures of both simulators.
 pub fn figures(theirs: &Counts, ours: &Counts) -> Vec<Figure> {
     let figure = |row: &Row| row.figure((row.of)(theirs), (row.of)(ours));
     ROWS.iter().map(figure).collect()
@@ -201,7 +201,7 @@ fn difference(unit: Unit, theirs: Option<f64>, ours: Option<f64>) -> Option<f64>
     }
 }
 
-/// Mean of the cycles' absolute differences; none of no comparisons.
+/// Mean of the cycles' absolute differences. `None` without comparisons.
 pub fn mean_cycle_error(comparisons: &[&Comparison]) -> Option<f64> {
     let cycles = comparisons.iter().filter_map(|c| c.figure(CYCLES));
     let errors: Vec<_> = cycles.filter_map(|f| f.difference).map(f64::abs).collect();
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn a_bound_holds_up_to_its_value() {
         let cycles = |cycles: u64| figure(|c| c.cycles = cycles, "cycles").outside;
-        // GPGPU-Sim's 85,737 and a tenth of it.
+        // GPGPU-Sim's 85,737 cycles and a tenth of them.
         assert_eq!((cycles(94_310), cycles(94_311)), (false, true));
         assert_eq!((cycles(77_164), cycles(77_163)), (false, true));
         assert!(figure(|c| c.warp_instructions += 1, "warp instructions").outside);

@@ -1,8 +1,8 @@
-//! What is compared: the same counts of both simulators.
+//! Counts that are compared, with the same definition in both simulators.
 //!
-//! Cache counts are GPGPU-Sim's `*_total_cache_*` lines: every access of any kind has one outcome,
-//! hit, pending hit (HIT_RESERVED: the line is on its way) or miss (MISS and SECTOR_MISS), and
-//! attempts that failed (RESERVATION_FAIL) are no accesses.
+//! Cache counts are GPGPU-Sim's `*_total_cache_*` lines. Every access of any kind has one outcome:
+//! hit, pending hit (HIT_RESERVED: the line was requested before) or miss (MISS and SECTOR_MISS).
+//! Attempts that failed (RESERVATION_FAIL) are not accesses.
 
 use std::collections::BTreeMap;
 
@@ -10,62 +10,62 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use warploom_stats::result::RunReport;
 
-/// GPGPU-Sim's figures, recorded once.
+/// Recorded figures of GPGPU-Sim.
 const RECORDED: &str = include_str!("../../data/gpgpusim-4.2.json");
 
-/// All that was recorded.
+/// All recorded figures of GPGPU-Sim.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recorded {
-    /// What ran.
+    /// Description of the program that ran.
     pub source: String,
     /// The runs, in order of configuration.
     pub runs: Vec<RecordedRun>,
 }
 
-/// One run of GPGPU-Sim.
+/// A run of GPGPU-Sim.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RecordedRun {
-    /// Its name of the configuration.
+    /// GPGPU-Sim's name of the configuration.
     pub configuration: String,
     /// Our name of the kernel, at size `paper`.
     pub workload: String,
-    /// Processor time that it took in seconds, on one thread.
+    /// Processor time of the run in seconds, on one thread.
     pub user_seconds: f64,
-    /// What it reported.
+    /// Counts that GPGPU-Sim reported.
     pub counts: Counts,
 }
 
-/// The figures of a run.
+/// All counts of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counts {
-    /// Blocks that an SM holds at a time.
+    /// Number of blocks that an SM holds at a time.
     pub blocks_per_sm: u64,
-    /// Core cycles.
+    /// Number of core cycles.
     pub cycles: u64,
-    /// Instructions, one a lane that they take effect in.
+    /// Instructions, counted once per lane in which they take effect.
     pub thread_instructions: u64,
-    /// Instructions, one a warp.
+    /// Instructions, counted once per warp.
     pub warp_instructions: u64,
-    /// L1 data caches.
+    /// Accesses of L1 data caches.
     pub l1d: CacheCounts,
-    /// Instruction caches: fetches on wrong paths, too.
+    /// Accesses of instruction caches, including fetches on wrong paths.
     pub l1i: CacheCounts,
-    /// Constant caches.
+    /// Accesses of constant caches.
     pub l1c: CacheCounts,
-    /// L2.
+    /// Accesses of the L2.
     pub l2: CacheCounts,
-    /// Memory channels.
+    /// Events of memory channels.
     pub dram: DramCounts,
     /// Scheduler cycles without an instruction.
     pub slots: SlotCounts,
-    /// `gpu_stall_dramfull`.
+    /// Value of GPGPU-Sim's counter `gpu_stall_dramfull`.
     pub dram_full_stalls: u64,
-    /// `gpu_stall_icnt2sh`.
+    /// Value of GPGPU-Sim's counter `gpu_stall_icnt2sh`.
     pub reply_stalls: u64,
-    /// What crossed the networks.
+    /// Flits in the networks.
     pub flits: FlitCounts,
 }
 
@@ -75,32 +75,32 @@ pub struct Counts {
 pub struct CacheCounts {
     /// Hits, pending hits and misses.
     pub accesses: u64,
-    /// HIT.
+    /// Accesses with outcome HIT.
     pub hits: u64,
-    /// HIT_RESERVED.
+    /// Accesses with outcome HIT_RESERVED.
     pub pending_hits: u64,
-    /// MISS and SECTOR_MISS.
+    /// Accesses with outcomes MISS and SECTOR_MISS.
     pub misses: u64,
-    /// RESERVATION_FAIL, once an attempt.
+    /// Attempts that failed (RESERVATION_FAIL).
     pub failed_attempts: u64,
 }
 
-/// What memory channels did, all together.
+/// Events of all memory channels together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DramCounts {
-    /// Column reads.
+    /// Number of column reads.
     pub reads: u64,
-    /// Column writes, write-backs included.
+    /// Number of column writes, including write-backs.
     pub writes: u64,
-    /// Rows opened.
+    /// Number of opened rows.
     pub activates: u64,
-    /// Rows closed.
+    /// Number of closed rows.
     pub precharges: u64,
-    /// Requests that found their row open, of all; none without requests. GPGPU-Sim's figure is
-    /// the mean of its channels'.
+    /// Share of requests that found their row open. `None` without requests. GPGPU-Sim's figure is
+    /// the mean over its channels.
     pub row_locality: Option<f64>,
-    /// Command cycles in which data moved, of all.
+    /// Share of command cycles in which data moved.
     pub utilisation: f64,
 }
 
@@ -108,31 +108,31 @@ pub struct DramCounts {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SlotCounts {
-    /// `W0_Idle`: no warp had an instruction to offer.
+    /// Class `W0_Idle`: no warp had an instruction to offer.
     pub idle: u64,
-    /// `W0_Scoreboard`: what they had waited for operands.
+    /// Class `W0_Scoreboard`: the instructions waited for operands.
     pub scoreboard: u64,
-    /// `Stall`: a warp passed the scoreboard and did not issue.
+    /// Class `Stall`: a warp passed the scoreboard and did not issue.
     pub stall: u64,
 }
 
-/// Flits that SMs and L2 exchanged, which GPGPU-Sim calls packets.
+/// Flits between SMs and L2, which GPGPU-Sim calls packets.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FlitCounts {
-    /// `icnt_total_pkts_simt_to_mem`.
+    /// Value of GPGPU-Sim's counter `icnt_total_pkts_simt_to_mem`.
     pub to_memory: u64,
-    /// `icnt_total_pkts_mem_to_simt`.
+    /// Value of GPGPU-Sim's counter `icnt_total_pkts_mem_to_simt`.
     pub from_memory: u64,
 }
 
-/// GPGPU-Sim's figures.
+/// Parses the recorded figures of GPGPU-Sim.
 pub fn recorded() -> Result<Recorded> {
     serde_json::from_str(RECORDED).context("cannot read the recorded figures")
 }
 
 impl Counts {
-    /// The counts of one of our runs: of a single launch that ended with right outputs.
+    /// Counts of a run of ours with a single launch that ended with correct outputs.
     pub fn of(report: &RunReport) -> Result<Self> {
         ensure!(report.succeeded(), "the run failed: {:?}", report.outcome);
         let [kernel] = &report.kernels[..] else {
@@ -165,11 +165,11 @@ impl Counts {
     }
 }
 
-/// Counters of a result by name; those that are 0 are left out there.
+/// Counters of a result by name. A result omits counters with the value 0.
 struct Counters<'a>(&'a BTreeMap<String, u64>);
 
 impl Counters<'_> {
-    /// A counter, or the sum of those whose names go on with labels.
+    /// A counter, or the sum of the counters whose names add labels to `name`.
     fn sum(&self, name: &str) -> u64 {
         let labels = format!("{name}.");
         let named = |key: &str| key == name || key.starts_with(&labels);

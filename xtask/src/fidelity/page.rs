@@ -1,4 +1,4 @@
-//! From comparisons to `docs/fidelity.md`.
+//! Text of `docs/fidelity.md`, computed from comparisons.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use warploom_report::grouped;
 
 use super::compare::{CYCLES, Comparison, Figure, MEAN_CYCLES, Unit, mean_cycle_error};
 
-/// Columns of the summary.
+/// Figures in the summary's columns.
 const SUMMARY: &[&str] = &[
     CYCLES,
     "L1D hit rate",
@@ -16,48 +16,47 @@ const SUMMARY: &[&str] = &[
 ];
 
 const DEFINITIONS: &str = "\
-Bounds: instructions and blocks an SM are equal; cycles are within 10 % each and within 6 % in the
-mean of their absolute differences; rates of L1D and L2 are within 3 points; DRAM reads and writes
-are within 5 %. What has no bound is shown because it tells where a difference comes from.
+Bounds: instructions and blocks per SM are equal. Each number of cycles differs by at most 10 %,
+and the mean of their absolute differences is at most 6 %. Rates of L1D and L2 differ by at most 3
+points, and DRAM reads and writes by at most 5 %. Figures without a bound help to find the cause of
+a difference.
 
-Both sides count alike:
+Both simulators count in the same way:
 
-- *Cycles*: core cycles from the launch to the end of its last block; GPGPU-Sim goes on until
-  memory is quiet. On SM7_QV100 they include 5,000 cycles of launch latency.
-- *Blocks an SM*: as many as fit, and at most the grid's share. GPGPU-Sim prints the former alone;
-  the latter is applied to its figure here.
-- *Instructions*: thread instructions leave out lanes whose guard is false, warp instructions do
-  not.
-- *Cache accesses*: every access of any kind (for L1D global and local ones, for L2 constants and
-  instructions, too) has one outcome: hit (HIT), pending hit (HIT_RESERVED) or miss (MISS,
-  SECTOR_MISS). *Hit rate* is hits over accesses; *miss rate* is misses over accesses, which
-  GPGPU-Sim prints as `total_cache_miss_rate`; pending hits are in neither. *Failed attempts*
-  (RESERVATION_FAIL) are no accesses.
-- *DRAM reads and writes*: column commands; write-backs are among the writes. *Row-buffer
-  locality*: requests that found their row open over all requests; GPGPU-Sim's figure is the mean
-  of its channels'.
-- *Slots*: scheduler cycles without an instruction in GPGPU-Sim's classes. `W0_Idle`: no warp of
-  an SM with blocks has an instruction to offer; `W0_Scoreboard`: operands are not there; `Stall`:
-  a warp passed the scoreboard and did not issue.
-- *DRAM full*: L2 cycles in which a partition could not take a waiting request
-  (`gpu_stall_dramfull`). *Replies held back*: network cycles in which a reply could not enter
-  (`gpu_stall_icnt2sh`). *Flits*: what GPGPU-Sim prints as `icnt_total_pkts_*`.
+- *Cycles*: core cycles from the launch to the end of its last block. GPGPU-Sim continues until the
+  memory system is idle. On SM7_QV100 they include 5,000 cycles of launch latency.
+- *Blocks per SM*: the number that fits, limited to the grid's share. GPGPU-Sim prints only the
+  number that fits; the limit is applied to its figure here.
+- *Instructions*: thread instructions exclude lanes whose guard is false; warp instructions do not.
+- *Cache accesses*: every access of any kind has one outcome: hit (HIT), pending hit (HIT_RESERVED)
+  or miss (MISS, SECTOR_MISS). L1D counts global and local accesses, and L2 also counts those for
+  constants and instructions. *Hit rate* is hits over accesses. *Miss rate* is misses over
+  accesses, which GPGPU-Sim prints as `total_cache_miss_rate`. Neither includes pending hits.
+  *Failed attempts* (RESERVATION_FAIL) are not accesses.
+- *DRAM reads and writes*: column commands. Write-backs count as writes. *Row-buffer locality*: the
+  share of requests that found their row open. GPGPU-Sim's figure is the mean over its channels.
+- *Slots*: scheduler cycles without an instruction, in GPGPU-Sim's classes. `W0_Idle`: no warp of
+  an SM with blocks has an instruction to offer. `W0_Scoreboard`: operands are not available.
+  `Stall`: a warp passed the scoreboard and did not issue.
+- *DRAM full*: L2 cycles in which a partition could not accept a waiting request
+  (`gpu_stall_dramfull`). *Stalled replies*: network cycles in which a reply could not enter
+  (`gpu_stall_icnt2sh`). *Flits*: the counters that GPGPU-Sim prints as `icnt_total_pkts_*`.
 ";
 
-/// What stands above the tables.
+/// Values in the heading of the page.
 pub struct Heading<'a> {
-    /// Our version.
+    /// Version of this program.
     pub version: &'a str,
-    /// What GPGPU-Sim's figures are from.
+    /// Description of GPGPU-Sim's figures.
     pub source: &'a str,
 }
 
-/// The page. Comparisons of one configuration follow each other.
+/// The text of the page. Comparisons of one configuration must follow each other.
 pub fn page(heading: &Heading<'_>, comparisons: &[Comparison]) -> String {
     let mut text = format!(
-        "# Beside GPGPU-Sim 4.2\n\n\
+        "# Comparison with GPGPU-Sim 4.2\n\n\
          Generated by `cargo xtask fidelity` (Warploom {}). The kernels are the workloads `ref-*`\n\
-         at size `paper`; their notes say how PTX, inputs and registers come about.\n\n\
+         at size `paper`; their notes describe the origin of PTX, inputs and registers.\n\n\
          GPGPU-Sim's figures: {}\n\n{DEFINITIONS}",
         heading.version, heading.source
     );
@@ -81,7 +80,9 @@ fn by_configuration(comparisons: &[Comparison]) -> impl Iterator<Item = &[Compar
 }
 
 fn summary(text: &mut String, comparisons: &[Comparison]) {
-    text.push_str("\n## Summary\n\nWarploom's figures, and how far they are from GPGPU-Sim's.\n\n");
+    text.push_str(
+        "\n## Summary\n\nWarploom's figures, and their differences from GPGPU-Sim's.\n\n",
+    );
     text.push_str("| configuration | kernel |");
     SUMMARY
         .iter()
@@ -99,7 +100,7 @@ fn summary(text: &mut String, comparisons: &[Comparison]) {
             cells.join(" | ")
         );
     }
-    text.push_str("\nMean of the cycles' absolute differences: ");
+    text.push_str("\nMean absolute difference of cycles: ");
     let mut means = Vec::new();
     for of_one in by_configuration(comparisons) {
         let of_one: Vec<_> = of_one.iter().collect();
@@ -149,14 +150,14 @@ fn outside(text: &mut String, comparisons: &[Comparison]) {
     if text.len() == start {
         text.push_str("Nothing.\n");
     } else {
-        text.push_str("\n`docs/deviations.md` says what they come from.\n");
+        text.push_str("\n`docs/deviations.md` explains the causes.\n");
     }
 }
 
 fn figures(text: &mut String, comparison: &Comparison) {
     let _ = write!(
         text,
-        "\n### {}\n\n| figure | GPGPU-Sim | Warploom | off by | allowed |\n|---|--:|--:|--:|--:|\n",
+        "\n### {}\n\n| figure | GPGPU-Sim | Warploom | difference | allowed |\n|---|--:|--:|--:|--:|\n",
         comparison.workload
     );
     for figure in &comparison.figures {
@@ -212,7 +213,7 @@ mod tests {
     use crate::root;
     use std::fs;
 
-    /// The page of a simulator that does to GPGPU-Sim's counts what `change` does.
+    /// The page for a simulator whose counts are those of GPGPU-Sim, changed by `change`.
     fn page_of(change: impl Fn(&mut Counts)) -> String {
         let recorded = recorded().unwrap();
         let comparison = |case: &Case<'_>| {
@@ -229,8 +230,8 @@ mod tests {
         page(&heading, &comparisons)
     }
 
-    /// What no run of ours can change: everything before the summary but the version, and of the
-    /// tables of figures the names, GPGPU-Sim's values and what is allowed.
+    /// The parts of the page that do not depend on our runs: everything before the summary except
+    /// for the version, and the names, GPGPU-Sim's values and the bounds in the tables of figures.
     fn fixed_part(page: &str) -> Vec<String> {
         let kernels_only = page.split(TITLE).next();
         let page = kernels_only.expect("a first part");

@@ -1,7 +1,8 @@
-//! Whole programs: each launch's cycles beside GPGPU-Sim's.
+//! Compares the cycles of each launch of whole programs with GPGPU-Sim's.
 //!
-//! Programs are built by whoever measures and are no part of this project; figures are. GPGPU-Sim's
-//! were recorded once, ours are what `cargo xtask fidelity --programs FOLDER` measured last.
+//! The programs are not part of this project and must be built by the user; their figures are part
+//! of it. GPGPU-Sim's figures were recorded once. Ours are those that
+//! `cargo xtask fidelity --programs FOLDER` measured last.
 
 mod measure;
 mod page;
@@ -16,16 +17,16 @@ use serde_json::json;
 pub use measure::{build, measure};
 pub use page::{TITLE, section};
 
-/// What GPGPU-Sim reported.
+/// Recorded figures of GPGPU-Sim.
 const THEIRS: &str = include_str!("../../data/gpgpusim-4.2-programs.json");
-/// What Warploom came to, from the workspace's root.
+/// Path of Warploom's figures, relative to the workspace's root.
 const OURS: &str = "xtask/data/warploom-programs.json";
 
 /// Programs as GPGPU-Sim ran them.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Recorded {
-    /// What ran, and how programs were built.
+    /// Description of the simulator and of how the programs were built.
     pub source: String,
     /// The programs, in the order of the page.
     pub programs: Vec<Program>,
@@ -35,15 +36,15 @@ pub struct Recorded {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
-    /// Its name, and that of its folder.
+    /// Name of the program and of its folder.
     pub name: String,
-    /// Where its source is from.
+    /// Name of the suite that contains it.
     pub suite: String,
-    /// What it is started with.
+    /// Command-line arguments of the program.
     pub arguments: Vec<String>,
-    /// What lies in the files that it reads; empty where it reads none.
+    /// Description of its input files; empty if it has none.
     pub input: String,
-    /// Launches by configuration.
+    /// Launches of the program by configuration.
     pub runs: Runs,
 }
 
@@ -54,11 +55,11 @@ pub type Runs = BTreeMap<String, Vec<Launch>>;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Launch {
-    /// The kernel, as the PTX calls it.
+    /// Name of the kernel in the PTX.
     pub kernel: String,
-    /// Core cycles.
+    /// Number of core cycles.
     pub cycles: u64,
-    /// Thread instructions.
+    /// Number of thread instructions.
     pub instructions: u64,
 }
 
@@ -66,9 +67,9 @@ pub struct Launch {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measured {
-    /// Our version.
+    /// Version of this program.
     pub version: String,
-    /// Launches by program.
+    /// Launches of each program.
     pub programs: BTreeMap<String, Runs>,
 }
 
@@ -76,7 +77,7 @@ pub struct Measured {
 pub struct Pairs<'a> {
     /// GPGPU-Sim's name of the configuration.
     pub configuration: &'a str,
-    /// GPGPU-Sim's launch and ours.
+    /// Pairs of GPGPU-Sim's launch and ours.
     pub launches: Vec<(&'a Launch, &'a Launch)>,
 }
 
@@ -85,7 +86,7 @@ pub fn recorded() -> Result<Recorded> {
     serde_json::from_str(THEIRS).context("cannot read the recorded programs")
 }
 
-/// Our figures, as they were measured last.
+/// Reads our figures of the last measurement.
 pub fn measured(root: &Path) -> Result<Measured> {
     let text = super::read(&root.join(OURS))?;
     serde_json::from_str(&text).with_context(|| format!("cannot read {OURS}"))
@@ -97,7 +98,7 @@ pub fn keep(measured: &Measured, root: &Path) -> Result<()> {
 }
 
 impl Measured {
-    /// JSON with a launch a line, so that a change is seen where it is.
+    /// JSON with one launch per line, so that differences between versions are easy to read.
     fn text(&self) -> String {
         let launch = |launch: &Launch| format!("   {}", json!(launch));
         let run = |(configuration, launches): (&String, &Vec<Launch>)| {
@@ -119,7 +120,7 @@ fn joined(lines: impl Iterator<Item = String>) -> String {
 }
 
 impl Program {
-    /// Its launches on every configuration beside ours.
+    /// Pairs of its launches on every configuration.
     pub fn pairs<'a>(&'a self, ours: &'a Measured) -> Result<Vec<Pairs<'a>>> {
         let runs = ours.programs.get(&self.name);
         let runs = runs.with_context(|| format!("{} was not measured", self.name))?;
@@ -135,13 +136,13 @@ impl Program {
         self.runs.iter().map(pairs).collect()
     }
 
-    /// Both sides launched the same kernels.
+    /// Checks that both simulators launched the same kernels.
     fn check_kernels(&self, theirs: &[Launch], ours: &[Launch]) -> Result<()> {
         let differs = |(a, b): (&Launch, &Launch)| a.kernel != b.kernel;
         let differing = theirs.iter().zip(ours).position(differs);
         ensure!(
             theirs.len() == ours.len() && differing.is_none(),
-            "{}: {} launches, of GPGPU-Sim {}; the first other kernel at {differing:?}",
+            "{}: {} launches, GPGPU-Sim has {}; first different kernel: {differing:?}",
             self.name,
             ours.len(),
             theirs.len(),
@@ -151,14 +152,14 @@ impl Program {
 }
 
 impl Pairs<'_> {
-    /// Cycles of all launches: GPGPU-Sim's and ours.
+    /// Total cycles of all launches: GPGPU-Sim's and ours.
     pub fn totals(&self) -> (u64, u64) {
         let sum = |of: fn(&(&Launch, &Launch)) -> u64| self.launches.iter().map(of).sum();
         (sum(|pair| pair.0.cycles), sum(|pair| pair.1.cycles))
     }
 }
 
-/// How far ours is off, as a share of theirs.
+/// Relative difference of our value from theirs.
 pub fn off_by(theirs: u64, ours: u64) -> f64 {
     (ours as f64 - theirs as f64) / (theirs.max(1) as f64)
 }
@@ -208,9 +209,9 @@ mod tests {
     fn a_launch_that_is_far_off_is_listed() {
         let recorded = recorded().unwrap();
         let text = section(&recorded, &slower(&recorded)).unwrap();
-        let bfs = "- SM2_GTX480, bfs: `Kernel2`, 10 of 10 launches, the furthest +10.0 %\n";
+        let bfs = "- SM2_GTX480, bfs: `Kernel2`, 10 of 10 launches, at most +10.0 %\n";
         assert!(text.contains(bfs), "{text}");
-        // 3,126 cycles of GPGPU-Sim, whose eleventh tenth is cut off.
+        // 1.1 times GPGPU-Sim's 3,126 cycles, rounded down.
         assert!(text.contains("| 1 | Kernel | 81,992 | 3,126 | 3,438 | +10.0 % |\n"));
         let mut equal = slower(&recorded);
         for program in &recorded.programs {
@@ -218,7 +219,7 @@ mod tests {
             equal.programs.insert(program.name.clone(), runs);
         }
         let text = section(&recorded, &equal).unwrap();
-        assert!(text.contains("are more than 3.0 % off\n\nNone.\n"));
+        assert!(text.contains("differ by more than 3.0 %\n\nNone.\n"));
     }
 
     #[test]
@@ -233,6 +234,6 @@ mod tests {
         let Err(error) = first.pairs(&ours) else {
             panic!("accepted");
         };
-        assert!(error.to_string().contains("of GPGPU-Sim"), "{error}");
+        assert!(error.to_string().contains("GPGPU-Sim has"), "{error}");
     }
 }

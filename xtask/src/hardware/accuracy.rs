@@ -1,5 +1,5 @@
-//! Which forms are approximations, and how far results are from what they approximate, in the
-//! measure of the bound that the PTX ISA gives (9.7.3 and 9.7.4).
+//! Bounds of approximate functions, and errors in the units of the bounds that the PTX ISA gives
+//! (9.7.3 and 9.7.4).
 
 use std::f64::consts::PI;
 
@@ -7,31 +7,31 @@ use warploom_ptx::tokens::{Modifier, Opcode, ScalarType};
 
 use super::format::Format;
 
-/// How an error is measured.
+/// Unit of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Measure {
     /// Units in the last place of the exact value.
     Units,
     /// Units in the last place of the upper word of an f64.
     UpperUnits,
-    /// In proportion to the exact value.
+    /// Relative to the exact value.
     Relative,
-    /// As it is.
+    /// Absolute difference from the exact value.
     Absolute,
-    /// As it is where the exact value is below 1, in proportion to it elsewhere.
+    /// Absolute where the exact value is below 1, relative to it elsewhere.
     Mixed,
 }
 
-/// What is known of an approximation.
+/// Properties and bound of an approximation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bound {
-    /// The documented bound.
+    /// Text of the documented bound.
     pub text: &'static str,
     opcode: Opcode,
     ty: ScalarType,
-    /// Subnormal operands count as zero.
+    /// True if subnormal operands count as zero.
     flushes: bool,
-    /// `.approx`, not `.full`.
+    /// True for `.approx`, false for `.full`.
     approx: bool,
     measure: Measure,
     most: f64,
@@ -53,8 +53,8 @@ pub fn bound(opcode: Opcode, modifiers: &[Modifier]) -> Option<Bound> {
     let power = |power: f64| power.exp2();
     let (text, measure, most) = match opcode {
         Opcode::Div => ("2 units", M::Units, 2.0),
-        // The ISA gives none for f64: what is within a unit of what the upper word can hold, or two
-        // of the whole, is taken as right.
+        // The ISA gives no bound for f64. The permitted error is one unit of a value that the upper
+        // word can represent, or two units of the whole value.
         Opcode::Rcp | Opcode::Rsqrt if double && has(Modifier::Ftz) => ("none", M::UpperUnits, 1.0),
         Opcode::Rsqrt if double => ("none", M::Units, 2.0),
         Opcode::Rcp => ("1 unit", M::Units, 1.0),
@@ -82,8 +82,8 @@ pub fn bound(opcode: Opcode, modifiers: &[Modifier]) -> Option<Bound> {
 }
 
 impl Bound {
-    /// The error of a result; `None` where there is no bound: outside the documented range, or
-    /// where the exact result is no normal number.
+    /// Error of a result. `None` where no bound applies: outside of the documented range, or where
+    /// the exact result is not a normal number.
     pub fn error(&self, operands: &[u64], result: u64) -> Option<f64> {
         let (format, count) = Format::of(self.ty)?;
         let of_part = |k| {
@@ -100,16 +100,17 @@ impl Bound {
         (0..count).filter_map(of_part).reduce(f64::max)
     }
 
-    /// An operand as the instruction takes it.
+    /// Value of an operand for the instruction.
     fn operand(&self, format: Format, bits: u64) -> f64 {
         let bits = match self.measure {
             Measure::UpperUnits => bits >> 32 << 32,
             _ => bits,
         };
         let value = format.value(bits);
-        match self.flushes && format.is_subnormal(bits) {
-            true => 0.0_f64.copysign(value),
-            false => value,
+        if self.flushes && format.is_subnormal(bits) {
+            0.0_f64.copysign(value)
+        } else {
+            value
         }
     }
 
@@ -134,11 +135,11 @@ impl Bound {
             Measure::Absolute => apart,
             Measure::Mixed => apart / size.max(1.0),
         };
-        // What is no number is infinitely far.
+        // A result that is not a number has an infinite error.
         Some(if error.is_nan() { f64::INFINITY } else { error })
     }
 
-    /// Is the bound documented for these operands?
+    /// True if the documented bound applies to these operands.
     fn holds(&self, a: f64, b: f64) -> bool {
         match self.opcode {
             Opcode::Sin | Opcode::Cos => a.abs() <= PI,
@@ -161,12 +162,12 @@ impl Bound {
         }
     }
 
-    /// Does an error break the bound?
+    /// True if an error exceeds the bound.
     pub fn is_broken_by(&self, error: f64) -> bool {
         error > self.most
     }
 
-    /// The error, in its measure.
+    /// Text of an error with its unit.
     pub fn shown(&self, error: f64) -> String {
         match self.measure {
             Measure::Units => format!("{error:.2} units"),
@@ -177,8 +178,8 @@ impl Bound {
         }
     }
 
-    /// Are two results of one kind: NaNs, the same infinity, or numbers? Zero is a kind of its own,
-    /// as far as errors are in proportion to results.
+    /// True if both results are NaNs, the same infinity, or numbers. If errors are relative, zero
+    /// is distinguished from other numbers.
     pub fn is_same_kind(&self, one: u64, other: u64) -> bool {
         let Some((format, count)) = Format::of(self.ty) else {
             return false;

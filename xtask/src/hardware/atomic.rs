@@ -1,11 +1,11 @@
-//! Cases of atomics, each thread on a place of its own: what comes of them does not depend on any
-//! order.
+//! Cases of atomics. Each thread accesses an address of its own, so that results do not depend on
+//! any order.
 
 use warploom_ptx::tokens::ScalarType;
 
 use super::case::{Accuracy, COLUMN, Case, Family, Given, register_type};
 
-/// Operations with the types that they take.
+/// Operations and their types.
 const OPERATIONS: &[(&str, &[ScalarType])] = {
     use ScalarType as T;
     &[
@@ -23,7 +23,7 @@ const OPERATIONS: &[(&str, &[ScalarType])] = {
     ]
 };
 
-/// `atom` and, where it exists, `red`, in global and shared memory.
+/// Cases of `atom` and, where it exists, `red`, in global and shared memory.
 pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (operation, types) in OPERATIONS {
@@ -47,7 +47,7 @@ fn case(opcode: &str, space: &str, operation: &str, ty: ScalarType) -> Case {
     let (last, bits) = (outputs.len() - 1, register_type(ty));
     let place = match space {
         "shared" => "[cell]".to_owned(),
-        // The result's own place in memory.
+        // The place of the result in memory.
         _ => format!("[to+{}]", last * COLUMN),
     };
     let result = if returns { "d0, " } else { "" };

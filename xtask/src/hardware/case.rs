@@ -1,4 +1,4 @@
-//! One instruction form as a kernel: thread i reads tuple i, computes, and stores the results.
+//! An instruction form as a kernel: thread i reads tuple i, computes, and stores the results.
 
 use std::fmt::Write as _;
 
@@ -6,42 +6,42 @@ use warploom_ptx::tokens::ScalarType;
 
 use super::accuracy::Bound;
 
-/// Threads of a block.
+/// Number of threads in a block.
 pub const BLOCK: usize = 256;
-/// Tuples of a form, one a thread.
+/// Number of tuples of a form, one per thread.
 pub const TUPLES: usize = 2048;
-/// Bytes from one operand, or one result, to the next.
+/// Bytes between the columns of two operands or of two results.
 pub const COLUMN: usize = 8 * TUPLES;
 
-/// What kind of instruction it is: the rows of the table of results.
+/// Families of instructions, which are the rows of the table of results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Family {
-    /// Integers, extended precision among them.
+    /// Integer arithmetic, including extended precision.
     Integer,
-    /// Logic, shifts and fields of bits.
+    /// Logic, shifts and bit fields.
     Bits,
-    /// f32 and f64.
+    /// Arithmetic of f32 and f64.
     Float,
-    /// f16, bf16 and pairs of them.
+    /// Arithmetic of f16, bf16 and pairs of them.
     Half,
     /// Functions for which NVIDIA gives bounds.
     Approximate,
-    /// Comparison and selection.
+    /// Comparison and selection of values.
     Compare,
-    /// Conversions.
+    /// Conversions between two types.
     Convert,
-    /// Video instructions.
+    /// Video instructions (SIMD within a register).
     Video,
-    /// What lanes of a warp tell each other.
+    /// Exchange between lanes of a warp.
     Warp,
-    /// Products of matrices, and what moves them.
+    /// Products of matrices, and moves of their elements.
     Matrix,
-    /// Atomics on places of which each has one thread.
+    /// Atomics, each at an address of its own.
     Atomic,
 }
 
 impl Family {
-    /// All, in the order in which they are reported.
+    /// All families, in the order of the report.
     pub const ALL: &[Self] = &[
         Self::Integer,
         Self::Bits,
@@ -56,7 +56,7 @@ impl Family {
         Self::Atomic,
     ];
 
-    /// What the table calls it.
+    /// Title of the family's row.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Integer => "integer arithmetic",
@@ -74,37 +74,37 @@ impl Family {
     }
 }
 
-/// Which values an operand takes.
+/// Kind of values for an operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Given {
-    /// Any of the type.
+    /// Any value of the type.
     Value(ScalarType),
     /// Integers from -8 to 8, in a floating-point type.
     Small(ScalarType),
-    /// Shift counts, places and lengths of fields: mostly small, now and then huge.
+    /// Shift counts, positions and lengths of fields: mostly small, some very large.
     Count,
-    /// 0 to 31.
+    /// Lane numbers from 0 to 31.
     Lane,
-    /// 0 to 15.
+    /// Lane numbers from 0 to 15.
     HalfLane,
-    /// -40 to 40.
+    /// Offsets from -40 to 40.
     Offset,
-    /// 0 or 1, in a predicate.
+    /// The value 0 or 1, in a predicate.
     Predicate,
-    /// 0 or 1, in a register.
+    /// The value 0 or 1, in a register.
     Bit,
-    /// A predicate that is the same in all lanes of every second warp.
+    /// A predicate that is equal in all lanes of every second warp.
     Vote,
-    /// Few different values a warp.
+    /// Values of which few are different in a warp.
     Few(ScalarType),
-    /// The operand of `shfl` that bounds segments.
+    /// The operand of `shfl` that limits segments.
     Clamp,
-    /// The same, of segments that lie within half a warp.
+    /// The operand of `shfl` that limits segments, for segments within half a warp.
     HalfClamp,
 }
 
 impl Given {
-    /// The type of the register that holds it.
+    /// Type of the register for such a value.
     pub const fn ty(self) -> ScalarType {
         match self {
             Self::Value(ty) | Self::Few(ty) | Self::Small(ty) => ty,
@@ -114,33 +114,33 @@ impl Given {
     }
 }
 
-/// How exactly a result is specified.
+/// Specified accuracy of a result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Accuracy {
-    /// To the bit.
+    /// Exact in every bit.
     Exact,
-    /// Within a bound.
+    /// Within a documented bound.
     Within(Bound),
 }
 
-/// One instruction form and what it is run on.
+/// An instruction form with its operands.
 #[derive(Clone, Debug)]
 pub struct Case {
-    /// Opcode and modifiers, and which variant of the operands if there are several.
+    /// Opcode and modifiers, and the variant of the operands if there are several.
     pub name: String,
     pub family: Family,
     pub accuracy: Accuracy,
-    /// First architecture that has it.
+    /// First architecture that supports the form.
     pub since: u32,
-    /// Operand k is in register `a{k}`.
+    /// Kinds of operands. Operand k is in register `a{k}`.
     pub inputs: Vec<Given>,
-    /// Result k is in register `d{k}`.
+    /// Types of results. Result k is in register `d{k}`.
     pub outputs: Vec<ScalarType>,
-    /// What is between loads and stores, a line each.
+    /// Lines of code between loads and stores.
     pub code: Vec<String>,
 }
 
-/// The word for a register of a type.
+/// Type name for a register of a type.
 pub const fn register_type(ty: ScalarType) -> &'static str {
     match ty.bits() {
         1 => "pred",
@@ -151,12 +151,12 @@ pub const fn register_type(ty: ScalarType) -> &'static str {
 }
 
 impl Case {
-    /// Bytes of all results.
+    /// Size of all results in bytes.
     pub fn output_bytes(&self) -> usize {
         self.outputs.len() * COLUMN
     }
 
-    /// The kernel of this number.
+    /// Text of the kernel with this number.
     fn entry(&self, number: usize) -> String {
         let mut text = format!(".visible .entry k{number}(.param .u64 in, .param .u64 out)\n{{\n");
         text += ".reg .b32 block, thread, size, lane, scratch;\n";
@@ -202,7 +202,7 @@ fn store(k: usize, ty: ScalarType) -> String {
     format!("st.global.{register} [to+{at}], d{k};\n")
 }
 
-/// A module with a kernel `k0`, `k1` ... for each case, and the line at which each begins.
+/// Text of a module with a kernel `k0`, `k1` ... for each case, and the first line of each kernel.
 pub fn module(cases: &[&Case], version: &str) -> (String, Vec<usize>) {
     let mut text = format!(".version {version}\n.target sm_90\n.address_size 64\n");
     let mut starts = Vec::new();

@@ -1,4 +1,4 @@
-//! Our answers beside the hardware's.
+//! Compares our results with those of the GPU.
 
 use warploom_ptx::tokens::ScalarType;
 
@@ -6,7 +6,7 @@ use super::accuracy::Bound;
 use super::case::{Accuracy, Case, TUPLES};
 use super::format::Format;
 
-/// What one thread had and gave.
+/// Operands and results of one thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tuple {
     pub inputs: Vec<u64>,
@@ -14,30 +14,30 @@ pub struct Tuple {
     pub theirs: Vec<u64>,
 }
 
-/// How the answers of one case compare.
+/// Comparison of the results of one case.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Comparison {
-    /// Tuples with a difference beyond the payload of a NaN.
+    /// Tuples that differ in more than the payload of a NaN.
     pub differing: Vec<Tuple>,
-    /// Tuples that differ in the payload of a NaN only.
+    /// Tuples that differ only in the payload of a NaN.
     pub payloads: Vec<Tuple>,
-    /// Of an approximation: the largest error, ours and theirs.
+    /// Largest errors of an approximation: ours and the GPU's.
     pub errors: [f64; 2],
 }
 
-/// The value in column `k` of `bytes`.
+/// Value in column `k` of `bytes`, for one thread.
 pub fn value(bytes: &[u8], k: usize, thread: usize) -> u64 {
     let at = 8 * (k * TUPLES + thread);
     let word = bytes[at..at + 8].try_into().expect("eight bytes");
     u64::from_le_bytes(word)
 }
 
-/// All columns' values of one thread.
+/// Values in all columns, for one thread.
 pub fn row(bytes: &[u8], columns: usize, thread: usize) -> Vec<u64> {
     (0..columns).map(|k| value(bytes, k, thread)).collect()
 }
 
-/// Compares all tuples.
+/// Compares the results of all tuples.
 pub fn compare(case: &Case, input: &[u8], ours: &[u8], theirs: &[u8]) -> Comparison {
     let mut comparison = Comparison::default();
     if let Accuracy::Within(bound) = case.accuracy {
@@ -56,16 +56,17 @@ pub fn compare(case: &Case, input: &[u8], ours: &[u8], theirs: &[u8]) -> Compari
             let both = tuple.ours.iter().zip(&tuple.theirs).zip(&case.outputs);
             let mut both = both.map(|((&ours, &theirs), &ty)| [ours, theirs].map(|b| (ty, b)));
             let payload = both.all(|[a, b]| without_payload(a.0, a.1) == without_payload(b.0, b.1));
-            match payload {
-                true => comparison.payloads.push(tuple),
-                false => comparison.differing.push(tuple),
+            if payload {
+                comparison.payloads.push(tuple)
+            } else {
+                comparison.differing.push(tuple)
             }
         }
     }
     comparison
 }
 
-/// Of the first results, as many as there are, of an approximation.
+/// Largest error of an approximation, over the given results, which begin with the first tuple.
 pub fn largest_error(
     case: &Case,
     bound: &Bound,
@@ -79,13 +80,13 @@ pub fn largest_error(
 }
 
 impl Comparison {
-    /// Equal to the last bit.
+    /// True if all results are equal in every bit.
     pub fn is_equal(&self) -> bool {
         self.differing.is_empty() && self.payloads.is_empty()
     }
 }
 
-/// The bits with one NaN in the place of all.
+/// The bits with every NaN replaced by the same one.
 pub fn without_payload(ty: ScalarType, bits: u64) -> u64 {
     let Some((format, count)) = Format::of(ty) else {
         return bits;

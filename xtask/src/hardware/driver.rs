@@ -1,8 +1,9 @@
-//! A GPU through NVIDIA's driver, which is loaded when it is asked for: nothing of CUDA is needed
-//! to build, and of a machine with a GPU only the driver's own library.
+//! Runs cases on a GPU through NVIDIA's driver. The driver's library is loaded at run time, so that
+//! building needs nothing of CUDA, and running needs only the driver.
 //!
-//! The one file of the chores with `unsafe`: a C library is called, with memory of ours that
-//! outlives each call. Functions and their types are those of the CUDA Driver API's reference.
+//! This is the only file of the chores with `unsafe`: it calls a C library, with memory of ours
+//! that outlives each call. Functions and their types are those in the reference of the CUDA Driver
+//! API.
 #![allow(
     unsafe_code,
     reason = "the driver is a C library that is found at run time"
@@ -17,22 +18,22 @@ use super::case::{BLOCK, Case, TUPLES};
 use super::machine::Machine;
 
 const LIBRARY: &CStr = c"libcuda.so.1";
-/// Room for what the assembler says of a module.
+/// Size of the buffer for the assembler's messages.
 const LOG_BYTES: usize = 1 << 16;
-/// CU_JIT_ERROR_LOG_BUFFER and CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES.
+/// Values of CU_JIT_ERROR_LOG_BUFFER and CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES.
 const LOG_OPTIONS: [c_uint; 2] = [5, 6];
-/// CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR.
+/// Values of CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR.
 const CAPABILITY: [c_int; 2] = [75, 76];
-/// Operands, and results, that a form may have.
+/// Largest number of operands and of results of a form.
 const MOST_COLUMNS: usize = 16;
 
-/// A handle of the driver: a pointer that only it reads.
+/// A handle of the driver: a pointer that only the driver dereferences.
 type Handle = *mut c_void;
 
-/// Declares the functions that are used, and finds them in the library.
+/// Declares the driver's functions, and finds them in the library.
 macro_rules! functions {
     ($($name:ident = $symbol:literal ( $($arg:ty),* );)*) => {
-        /// The driver's functions.
+        /// Pointers to the driver's functions.
         #[derive(Clone, Copy)]
         struct Functions {
             $($name: unsafe extern "C" fn($($arg),*) -> c_int,)*
@@ -80,11 +81,11 @@ functions! {
     );
 }
 
-/// The first GPU, with a context that every thread may make its own.
+/// The first GPU, with a context that every thread can make current.
 pub struct Gpu {
     functions: Functions,
     context: Handle,
-    /// Its name and the driver's version.
+    /// Name of the GPU and version of the driver.
     pub description: String,
 }
 
@@ -92,7 +93,7 @@ pub struct Gpu {
 unsafe impl Sync for Gpu {}
 
 impl Gpu {
-    /// Finds a GPU, or says what is missing.
+    /// Opens the first GPU, or reports what is missing.
     pub fn open() -> Result<Self> {
         // SAFETY: the name is a C string; the handle is kept for ever.
         let library = unsafe { libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_NOW) };
@@ -123,7 +124,7 @@ impl Gpu {
         })
     }
 
-    /// A machine of the calling thread's own, which needs PTX's version `.version`.
+    /// A machine for the calling thread.
     pub fn machine(&self) -> Result<GpuMachine<'_>> {
         let f = &self.functions;
         let mut buffers = [0; 2];
@@ -143,8 +144,7 @@ impl Gpu {
     }
 }
 
-/// The version of the driver itself, from the file in which it tells it: the first word of digits
-/// and dots.
+/// Version of the driver, from the file in which it reports it: the first word of digits and dots.
 fn version_of_driver() -> Option<String> {
     let text = std::fs::read_to_string("/proc/driver/nvidia/version").ok()?;
     let is_version =
@@ -152,7 +152,7 @@ fn version_of_driver() -> Option<String> {
     text.split_whitespace().find(is_version).map(str::to_owned)
 }
 
-/// Name, architecture and driver.
+/// Text with name, architecture and driver of the GPU.
 fn describe(functions: &Functions, device: c_int) -> Result<String> {
     let mut name = [0; 256];
     let (mut version, mut capability) = (0, [0; 2]);
@@ -181,7 +181,7 @@ fn describe(functions: &Functions, device: c_int) -> Result<String> {
     ))
 }
 
-/// An error with the driver's word for it, unless the status is success.
+/// Returns an error with the driver's name for it, unless the status is success.
 fn check(functions: &Functions, what: &str, status: c_int) -> Result<()> {
     if status == 0 {
         return Ok(());
@@ -190,19 +190,20 @@ fn check(functions: &Functions, what: &str, status: c_int) -> Result<()> {
     // SAFETY: the pointer is to a variable; the driver gives a string that is never freed.
     let word = unsafe {
         (functions.error_name)(status, &mut name);
-        match name.is_null() {
-            true => "an unknown error".into(),
-            false => CStr::from_ptr(name).to_string_lossy(),
+        if name.is_null() {
+            "an unknown error".into()
+        } else {
+            CStr::from_ptr(name).to_string_lossy()
         }
     };
     bail!("{what}: {word} ({status})")
 }
 
-/// One thread's use of a GPU: a module at a time, and room for operands and results.
+/// A GPU as one thread uses it: one module at a time, and buffers for operands and results.
 pub struct GpuMachine<'a> {
     functions: &'a Functions,
     module: Handle,
-    /// Addresses of operands and of results.
+    /// Addresses of the buffers for operands and results.
     buffers: [u64; 2],
 }
 
@@ -275,7 +276,7 @@ impl Machine for GpuMachine<'_> {
     fn run(&mut self, number: usize, case: &Case, input: &[u8]) -> Result<Vec<u8>> {
         ensure!(
             case.inputs.len().max(case.outputs.len()) <= MOST_COLUMNS,
-            "more operands than there is room for"
+            "more operands than the buffer holds"
         );
         let f = self.functions;
         let [from, to] = self.buffers;
@@ -287,7 +288,7 @@ impl Machine for GpuMachine<'_> {
             self.check("cuMemsetD32", (f.fill)(to, 0, output.len() / 4))?;
         }
         self.launch(number)?;
-        // SAFETY: as above.
+        // SAFETY: as for the copy to the device.
         let status = unsafe { (f.from_device)(output.as_mut_ptr().cast(), to, output.len()) };
         self.check("cuMemcpyDtoH", status)?;
         Ok(output)

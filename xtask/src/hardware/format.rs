@@ -1,9 +1,9 @@
-//! Floating-point formats as bits.
+//! Floating-point formats, and conversions from and to their bits.
 
 use half::{bf16, f16};
 use warploom_ptx::tokens::ScalarType;
 
-/// Sign, exponent and mantissa of a number, in bits.
+/// Format of a number: bits of the exponent and of the mantissa.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
     pub exponent: u32,
@@ -11,7 +11,7 @@ pub struct Format {
 }
 
 impl Format {
-    /// The format of a type's numbers, and how many there are.
+    /// The format of a type's numbers, and how many numbers a register contains.
     pub const fn of(ty: ScalarType) -> Option<(Self, u32)> {
         let (exponent, mantissa, count) = match ty {
             ScalarType::F16 => (5, 10, 1),
@@ -37,12 +37,12 @@ impl Format {
         ((1 << self.exponent) - 1) << self.mantissa
     }
 
-    /// All bits of a number.
+    /// Mask of all bits of a number.
     pub const fn mask(self) -> u64 {
         self.sign() | (self.sign() - 1)
     }
 
-    /// Number `k` of several in a register.
+    /// Bits of number `k` in a register.
     pub const fn part(self, bits: u64, k: u32) -> u64 {
         bits >> (k * (1 + self.exponent + self.mantissa)) & self.mask()
     }
@@ -56,7 +56,7 @@ impl Format {
         magnitude != 0 && magnitude < 1 << self.mantissa
     }
 
-    /// The number.
+    /// Value of a number's bits.
     pub fn value(self, bits: u64) -> f64 {
         match self.mantissa {
             7 => bf16::from_bits(bits as u16).to_f64(),
@@ -66,7 +66,7 @@ impl Format {
         }
     }
 
-    /// A small integer.
+    /// Bits of a small integer.
     pub fn integer(self, value: i64) -> u64 {
         let value = value as f64;
         match self.mantissa {
@@ -77,7 +77,7 @@ impl Format {
         }
     }
 
-    /// The smallest normal number.
+    /// Value of the smallest normal number.
     pub fn smallest_normal(self) -> f64 {
         self.value(1 << self.mantissa)
     }

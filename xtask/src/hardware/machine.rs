@@ -1,5 +1,6 @@
-//! What runs cases: a GPU or Warploom. Several cases share a module, because loading one takes a
-//! GPU's driver far longer than running it; a form that is refused leaves the others' module.
+//! Machines that run cases: a GPU or Warploom. Several cases share a module, because a GPU's driver
+//! takes far longer to load a module than to run it. A form that is refused is removed from the
+//! module of the others.
 
 use anyhow::{Error, Result};
 
@@ -7,10 +8,10 @@ use super::case::{Case, module};
 
 /// Loads a module and runs its kernels.
 pub trait Machine {
-    /// Compiles a module in the place of the one before.
+    /// Compiles a module, which replaces the previous one.
     fn load(&mut self, text: &str) -> Result<()>;
 
-    /// Runs kernel `k{number}` of the module; gives the bytes of all results.
+    /// Runs kernel `k{number}` of the module and returns the bytes of all results.
     fn run(&mut self, number: usize, case: &Case, input: &[u8]) -> Result<Vec<u8>>;
 }
 
@@ -21,7 +22,7 @@ pub struct Job<'a> {
     pub input: &'a [u8],
 }
 
-/// The results of each job, or why there are none.
+/// Results of each job, or the reason why there are none.
 pub fn answers(
     machine: &mut dyn Machine,
     jobs: &[Job<'_>],
@@ -43,7 +44,8 @@ pub fn answers(
     }
 }
 
-/// Those that are to blame, each alone, and the others together; halves, if nobody is known to be.
+/// Runs blamed jobs one by one, and the others together. If it is unknown which job is to blame,
+/// runs each half.
 fn apart(
     machine: &mut dyn Machine,
     jobs: &[Job<'_>],
@@ -62,15 +64,16 @@ fn apart(
     let mut good = answers(machine, &good, version).into_iter();
     let mut results = Vec::new();
     for (job, &blamed) in jobs.iter().zip(blamed) {
-        match blamed {
-            true => results.extend(answers(machine, &[*job], version)),
-            false => results.extend(good.next()),
+        if blamed {
+            results.extend(answers(machine, &[*job], version))
+        } else {
+            results.extend(good.next())
         }
     }
     results
 }
 
-/// Which of the kernels that begin at `starts` the lines that a message names lie in.
+/// Which kernels, by their first lines, contain the lines that a message names.
 fn blamed(message: &str, starts: &[usize]) -> Vec<bool> {
     let mut blamed = vec![false; starts.len()];
     for line in lines_named(message) {
@@ -82,7 +85,7 @@ fn blamed(message: &str, starts: &[usize]) -> Vec<bool> {
     blamed
 }
 
-/// Numbers of lines as NVIDIA's assembler (`line 7;`) and Warploom (`module.ptx:7:3`) give them.
+/// Line numbers in messages of NVIDIA's assembler (`line 7;`) and of Warploom (`module.ptx:7:3`).
 fn lines_named(message: &str) -> impl Iterator<Item = usize> {
     let numbers = |mark| {
         message.split(mark).skip(1).filter_map(|rest: &str| {
@@ -99,7 +102,7 @@ fn short_all(error: &Error) -> String {
     format!("{error:#}")
 }
 
-/// The first line of a message that says something, without the place.
+/// The first line of a message that contains an error, without the place.
 fn short(error: &Error) -> String {
     let all = short_all(error);
     let line = all
@@ -119,7 +122,7 @@ mod tests {
     use super::super::table::cases;
     use super::{Job, Machine, answers, blamed};
 
-    /// Refuses modules with a word, and says in which line it stands, or does not.
+    /// A machine that refuses modules with a certain word, and names its line or does not.
     struct Picky {
         word: &'static str,
         says_where: bool,

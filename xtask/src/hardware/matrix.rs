@@ -1,18 +1,19 @@
-//! Cases of what a warp does with matrices: products, and the moves that go with them.
+//! Cases of a warp's matrix operations: products, and moves of elements.
 //!
-//! Elements of products are small integers, so that every sum is exact in whatever order a machine
-//! forms it: what is compared is which lane holds which element, and how types are converted.
+//! Elements of products are small integers, so that every sum is exact in any order of additions.
+//! The comparison covers which lane holds which element, and how types are converted.
 
 use warploom_ptx::tokens::ScalarType;
 
 use super::case::{Accuracy, Case, Family, Given};
 
-/// A kind of product: shapes, each with a lane's registers of the first and the second matrix.
+/// A kind of product: shapes, each with the numbers of a lane's registers for the first and the
+/// second matrix.
 struct Products {
     shapes: &'static [(&'static str, usize, usize)],
-    /// Types of destination, matrices and addend, as written.
+    /// Types of destination, matrices and addend, as in the PTX.
     types: &'static [[&'static str; 4]],
-    /// A register of a matrix.
+    /// Kind of values in a register of a matrix.
     element: Given,
     suffixes: &'static [&'static str],
 }
@@ -58,7 +59,7 @@ const PRODUCTS: &[Products] = &[
     },
 ];
 
-/// All of them.
+/// All cases of matrix operations.
 pub fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for products in PRODUCTS {
@@ -99,7 +100,7 @@ fn empty(name: String) -> Case {
     }
 }
 
-/// Registers `{letter}{first}` and so on, in braces.
+/// List of registers `{letter}{first}` and following, in braces.
 fn list(letter: char, first: usize, count: usize) -> String {
     let names = (first..first + count).map(|k| format!("{letter}{k}"));
     format!("{{{}}}", names.collect::<Vec<_>>().join(", "))
@@ -119,7 +120,7 @@ fn product(products: &Products, shape: Shape, types: Types, suffix: &str) -> Cas
         "bf16" => Given::Small(ScalarType::Bf16x2),
         _ => products.element,
     };
-    // A lane has an element of each of m x n / 32 places, two of f16 in a register.
+    // A lane has m x n / 32 elements; a register contains one of them, or two of f16.
     let rows = if shape.starts_with("m8") { 8 } else { 16 };
     let of_c = rows * 8 / 32 / if d == "f16" { 2 } else { 1 };
     let mut case = empty(text.clone());
@@ -140,7 +141,7 @@ fn transposition() -> Case {
     case
 }
 
-/// Each lane writes a row of a matrix and says where it lies.
+/// Case of `ldmatrix`: each lane writes a row of a matrix and passes its address.
 fn load(count: usize, how: &str) -> Case {
     let mut case = empty(format!(
         "ldmatrix.sync.aligned.m8n8.x{count}{how}.shared.b16"

@@ -1,5 +1,5 @@
-//! The operands: values that often go wrong, all pairs of them where that is possible, and random
-//! ones. Fixed by the form's name, so that every run and every machine sees the same.
+//! Operands of cases: values that often cause errors, all pairs of them where that is possible, and
+//! random ones. The form's name determines them, so that every run on every machine uses the same.
 
 use warploom_base::{Digest, Rng};
 use warploom_ptx::tokens::ScalarType;
@@ -7,12 +7,12 @@ use warploom_ptx::tokens::ScalarType;
 use super::case::{Case, Given, TUPLES};
 use super::format::Format;
 
-/// Most tuples that are pairs of special values; the others are random.
+/// Largest number of tuples that are pairs of special values; the others are random.
 const PAIRS: usize = TUPLES * 3 / 4;
-/// Lanes of a warp.
+/// Number of lanes in a warp.
 const WARP: usize = 32;
 
-/// The operands of a case, one after the other, a value of 64 bits for each thread.
+/// Bytes of all operands of a case, one operand after the other, with 64 bits for each thread.
 pub fn bytes(case: &Case) -> Vec<u8> {
     let columns = columns(case);
     let mut bytes = Vec::with_capacity(8 * TUPLES * columns.len());
@@ -38,7 +38,7 @@ fn columns(case: &Case) -> Vec<Vec<u64>> {
     columns
 }
 
-/// The tuple of one thread.
+/// Operands of one thread.
 fn tuple(inputs: &[Given], special: &[Vec<u64>], thread: usize, rng: &mut Rng) -> Vec<u64> {
     let product: usize = special.iter().map(Vec::len).product();
     if thread < product && product <= PAIRS {
@@ -63,7 +63,7 @@ fn tuple(inputs: &[Given], special: &[Vec<u64>], thread: usize, rng: &mut Rng) -
     values
 }
 
-/// The thread's number, written in digits that each choose one of a list.
+/// Chooses one value of each list by the digits of the thread's number.
 fn digits(special: &[Vec<u64>], mut thread: usize) -> Vec<u64> {
     let mut digit = |list: &Vec<u64>| {
         let value = list[thread % list.len()];
@@ -73,12 +73,12 @@ fn digits(special: &[Vec<u64>], mut thread: usize) -> Vec<u64> {
     special.iter().map(&mut digit).collect()
 }
 
-/// Of small integers alone, whose neighbours are none.
+/// True for kinds that contain only small integers, which have no neighbours.
 fn is_small(given: Given) -> bool {
     matches!(given, Given::Small(_))
 }
 
-/// A value that differs little from another of its type, or not at all.
+/// A value that differs little or not at all from another value of its type.
 fn near(given: Given, other: u64, rng: &mut Rng) -> u64 {
     let bits = given.ty().bits().clamp(1, 64);
     let step = rng.below(3) as u64;
@@ -90,7 +90,7 @@ fn near(given: Given, other: u64, rng: &mut Rng) -> u64 {
     moved & (u64::MAX >> (64 - bits))
 }
 
-/// Values of the lanes of a warp that depend on each other.
+/// Changes a column so that the values of a warp's lanes depend on each other.
 fn by_warp(column: &mut [u64], given: Given, rng: &mut Rng) {
     for (number, warp) in column.chunks_mut(WARP).enumerate() {
         match (given, number % 4) {
@@ -113,14 +113,14 @@ fn by_warp(column: &mut [u64], given: Given, rng: &mut Rng) {
 }
 
 impl Format {
-    /// 2^power, if the format has it as a normal number.
+    /// Bits of 2^power, if the format has it as a normal number.
     fn power(self, power: i64) -> Option<u64> {
         let exponent = self.bias() as i64 + power;
         (exponent > 0 && exponent < (1 << self.exponent) - 1)
             .then_some((exponent as u64) << self.mantissa)
     }
 
-    /// What rounding, comparison and conversion tend to get wrong.
+    /// Values for which rounding, comparison and conversion often fail.
     fn special(self) -> Vec<u64> {
         let (infinity, sign) = (self.infinity(), self.sign());
         let one = self.bias() << self.mantissa;
@@ -146,7 +146,7 @@ impl Format {
             infinity | 1,
             sign | infinity | quarter,
         ]);
-        // 2.5, and integers around those that the integer types hold.
+        // The value 2.5, and integers close to the limits of the integer types.
         list.extend(self.power(1).map(|two| two + quarter));
         let powers = [
             7,
@@ -168,7 +168,7 @@ impl Format {
         list
     }
 
-    /// A random number: any bits, any exponent, an exponent near one, or few significant bits, so
+    /// A random number: any bits, any exponent, an exponent near zero, or few significant bits so
     /// that results are ties.
     fn random(self, rng: &mut Rng) -> u64 {
         let mask = (1 << self.mantissa) - 1;
@@ -190,7 +190,7 @@ impl Format {
     }
 }
 
-/// Values of a type that are worth trying with each other.
+/// Special values of a kind of operand.
 fn special(given: Given) -> Vec<u64> {
     match given {
         Given::Value(ty) | Given::Few(ty) => special_of_type(ty),
@@ -233,7 +233,7 @@ fn special(given: Given) -> Vec<u64> {
     }
 }
 
-/// Integers in a floating-point type; the second one is for the upper half.
+/// Integers in a floating-point type. The second one is for the upper half of a pair.
 fn whole(ty: ScalarType, value: i64, upper: i64) -> u64 {
     match Format::of(ty) {
         Some((format, 1)) => format.integer(value),
@@ -242,7 +242,7 @@ fn whole(ty: ScalarType, value: i64, upper: i64) -> u64 {
     }
 }
 
-/// The bits of a 32-bit integer.
+/// Bits of a 32-bit integer.
 fn word(value: i32) -> u64 {
     u64::from(value as u32)
 }
@@ -257,7 +257,7 @@ fn special_of_type(ty: ScalarType) -> Vec<u64> {
     }
 }
 
-/// Each value with another in the upper half.
+/// Pairs of each value with another value in the upper half.
 fn pairs(halves: &[u64]) -> Vec<u64> {
     let upper = |k: usize| halves[(7 * k + 3) % halves.len()];
     let pair = |(k, &lower): (usize, &u64)| upper(k) << 16 | lower;
@@ -342,8 +342,8 @@ fn random_of_type(ty: ScalarType, rng: &mut Rng) -> u64 {
     }
 }
 
-/// Of any size: as many significant bits as chance says, of either sign. What is narrower than a
-/// register has something above it.
+/// A random integer with a random number of significant bits and either sign. A type that is
+/// narrower than its register has random bits above it.
 fn random_integer(bits: u32, rng: &mut Rng) -> u64 {
     let value = rng.next_u64() >> rng.below(bits);
     let value = if rng.below(2) == 0 { value } else { !value };

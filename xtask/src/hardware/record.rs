@@ -1,15 +1,17 @@
-//! The hardware's answers as a file: behind lines with `#`, which name the GPU, one line a form:
+//! File with the results of a GPU. Lines with `#` at the beginning name the GPU. Each form has one
+//! line:
 //!
 //! ```text
-//! form <tab> answers
+//! form <tab> results
 //! ```
 //!
-//! Answers are a digest, XXH3 (64 bits) over all results. `nan:` before it says that NaNs count
-//! as one value, because Warploom's had another payload. `~` stands for an approximate function:
-//! the first answers follow, in hexadecimal. `-` is a form that the GPU's driver refuses; its words
-//! follow. `?` is a form that no GPU was asked about; the reason follows, in somebody's own words.
+//! Results are a digest, XXH3 (64 bits) over all results. The prefix `nan:` means that all NaNs
+//! count as one value, because Warploom's had other payloads. `~` marks an approximate function;
+//! its first results follow, in hexadecimal. `-` marks a form that the GPU's driver refuses; its
+//! message follows. `?` marks a form that was not run on a GPU; the reason follows, written by
+//! hand.
 //!
-//! Video instructions that Warploom does not execute are left out.
+//! Video instructions that Warploom does not execute are omitted.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -21,10 +23,10 @@ use super::accuracy::Bound;
 use super::case::{Accuracy, Case, Family, TUPLES};
 use super::compare::{largest_error, value, without_payload};
 
-/// Answers of an approximate function that are kept: its special values come first.
+/// Number of stored results of an approximate function. Its special values come first.
 const KEPT: usize = 192;
 
-/// The file.
+/// Text of the file.
 pub fn record(cases: &[Case], outcomes: &[Outcome], gpu: &str) -> String {
     let mut text = format!("# {gpu}\n");
     for (case, outcome) in cases.iter().zip(outcomes) {
@@ -50,64 +52,66 @@ fn answers(case: &Case, theirs: &[u8], one_nan: bool) -> String {
     }
 }
 
-/// Over the results of all threads, one after the other.
+/// Digest over the results of all threads, one after the other.
 fn digest(case: &Case, answers: &[u8], one_nan: bool) -> String {
     let mut digest = Digest::new();
     for thread in 0..TUPLES {
         for (k, &ty) in case.outputs.iter().enumerate() {
             let bits = value(answers, k, thread);
-            digest.u64(match one_nan {
-                true => without_payload(ty, bits),
-                false => bits,
+            digest.u64(if one_nan {
+                without_payload(ty, bits)
+            } else {
+                bits
             });
         }
     }
     digest.hex()
 }
 
-/// The first answers of a form with one result.
+/// First results of a form with one output.
 fn kept(case: &Case, answers: &[u8]) -> String {
     assert_eq!(case.outputs.len(), 1, "{}", case.name);
     let words = (0..KEPT).map(|thread| format!("{:x}", value(answers, 0, thread)));
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// A video instruction on one lane: drivers compose it of others, and not always as the ISA says.
+/// True for video instructions on one lane. Drivers replace them by other instructions, not always
+/// as the ISA specifies.
 fn is_left_out(case: &Case) -> bool {
     let opcode = case.name.split('.').next().unwrap_or_default();
     case.family == Family::Video && !opcode.ends_with(['2', '4'])
 }
 
-/// How Warploom does beside a record.
+/// Comparison of Warploom with a record.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// Equal to the bit.
+    /// Equal in every bit.
     Equal,
-    /// Equal, but for payloads of NaNs.
+    /// Equal, except for payloads of NaNs.
     EqualButNans,
-    /// Within the bound: our largest error and that of the recorded answers.
+    /// Within the bound: our largest error, and that of the recorded results.
     Within([f64; 2]),
-    /// The architecture is older than the form.
+    /// The GPU's architecture is older than the form.
     TooNew,
-    /// The record leaves it out: no GPU executes it as the PTX ISA says.
+    /// The record omits the form, because no GPU executes it as the PTX ISA specifies.
     LeftOut,
-    /// No GPU was asked, for this reason.
+    /// The form was not run on a GPU, for this reason.
     Unasked(String),
-    /// The GPU's driver refuses it, in these words.
+    /// The GPU's driver refuses the form, with this message.
     Refused(String),
-    /// Anything else, in words.
+    /// Any other difference, with its description.
     Wrong(String),
 }
 
-/// A record that was read.
+/// A parsed file of results.
 pub struct Record<'a> {
-    /// The GPU and its driver.
+    /// Name of the GPU and its driver.
     pub gpu: &'a str,
     lines: BTreeMap<&'a str, &'a str>,
 }
 
 impl<'a> Record<'a> {
-    /// Reads a file.
+    /// Parses the text of a file.
     pub fn new(text: &'a str) -> Self {
         let lines = text.lines().filter(|line| !line.starts_with('#'));
         Self {
@@ -116,7 +120,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Recorded forms that there are no cases for.
+    /// Recorded forms for which there are no cases.
     pub fn without_case(&self, cases: &[Case]) -> Vec<&'a str> {
         let mut left = self.lines.clone();
         for case in cases {
@@ -125,7 +129,7 @@ impl<'a> Record<'a> {
         left.into_keys().collect()
     }
 
-    /// How Warploom's answers to a case compare.
+    /// Compares Warploom's results for a case with the record.
     pub fn judge(&self, case: &Case, input: &[u8], answers: &Result<Vec<u8>, String>) -> Verdict {
         let Some(&expected) = self.lines.get(case.name.as_str()) else {
             return match (is_left_out(case), answers) {
@@ -142,7 +146,7 @@ impl<'a> Record<'a> {
                 approximation(case, &bound, input, answers, rest)
             }
             (_, Ok(answers), Accuracy::Exact) => exact(case, answers, mark),
-            _ => Verdict::Wrong("its record is not of its kind".to_owned()),
+            _ => Verdict::Wrong("the record has another kind of result".to_owned()),
         }
     }
 }
@@ -155,7 +159,7 @@ fn exact(case: &Case, answers: &[u8], expected: &str) -> Verdict {
     match (digest(case, answers, one_nan) == expected, one_nan) {
         (true, false) => Verdict::Equal,
         (true, true) => Verdict::EqualButNans,
-        (false, _) => Verdict::Wrong("other results than the GPU's".to_owned()),
+        (false, _) => Verdict::Wrong("results differ from the GPU's".to_owned()),
     }
 }
 
@@ -163,7 +167,7 @@ fn approximation(case: &Case, bound: &Bound, input: &[u8], answers: &[u8], kept:
     let words = kept.split(' ').map(|word| u64::from_str_radix(word, 16));
     let theirs: Vec<u64> = words.map_while(Result::ok).collect();
     if theirs.len() != KEPT {
-        return Verdict::Wrong("answers are missing in the record".to_owned());
+        return Verdict::Wrong("results are missing in the record".to_owned());
     }
     let ours: Vec<u64> = (0..TUPLES)
         .map(|thread| value(answers, 0, thread))
@@ -176,18 +180,17 @@ fn approximation(case: &Case, bound: &Bound, input: &[u8], answers: &[u8], kept:
         both.clone().all(|(&a, &b)| bound.is_same_kind(a, b)),
     ) {
         ([ours, _], _) if bound.is_broken_by(ours) => Verdict::Wrong(format!(
-            "off by {}, allowed: {}",
+            "error {}, allowed: {}",
             bound.shown(ours),
             bound.text
         )),
         ([_, theirs], _) if bound.is_broken_by(theirs) => {
             let shown = bound.shown(theirs);
-            Verdict::Wrong(format!(
-                "the GPU is off by {shown}, allowed: {}",
-                bound.text
-            ))
+            Verdict::Wrong(format!("error of the GPU {shown}, allowed: {}", bound.text))
         }
-        (_, false) => Verdict::Wrong("a result of another kind than the GPU's".to_owned()),
+        (_, false) => Verdict::Wrong(
+            "a NaN, infinity or zero where the GPU has another value, or the reverse".to_owned(),
+        ),
         (errors, true) => Verdict::Within(errors),
     }
 }

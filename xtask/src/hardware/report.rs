@@ -1,4 +1,4 @@
-//! What a comparison found, for people.
+//! Text report of a comparison with a GPU.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,18 +7,18 @@ use super::case::{Accuracy, Case, Family, TUPLES};
 use super::compare::{Comparison, Tuple, row};
 use super::{Outcome, operands};
 
-/// Tuples of a form that the report shows.
+/// Number of tuples of a form in the report.
 const SHOWN: usize = 3;
-/// Tuples of a form that go into the file of differences.
+/// Number of tuples of a form in the file of differences.
 const WRITTEN: usize = 48;
-/// The same, of a form that the hardware alone ran.
+/// Number of tuples in that file of a form that only the GPU executed.
 const ALONE: usize = 16;
-/// Names shown of forms that were not run for the same reason.
+/// Number of names to show of forms that were not run for the same reason.
 const NAMES: usize = 6;
-/// Longest file of differences.
+/// Largest size of the file of differences.
 const MOST_BYTES: usize = 10 << 20;
 
-/// Counts of one family.
+/// Outcomes of one family, counted.
 #[derive(Default)]
 struct Counts {
     forms: usize,
@@ -28,7 +28,7 @@ struct Counts {
     not_run: usize,
 }
 
-/// The whole report.
+/// Text of the whole report.
 pub fn report(cases: &[Case], outcomes: &[Outcome], gpu: &str) -> String {
     let all: Vec<(&Case, &Outcome)> = cases.iter().zip(outcomes).collect();
     let mut text = format!("{gpu}, {TUPLES} tuples a form\n\n");
@@ -115,7 +115,7 @@ fn not_run(all: &[(&Case, &Outcome)]) -> String {
             Outcome::Late => "the time limit was reached".to_owned(),
             Outcome::TooNew => format!("needs sm_{}", case.since),
             Outcome::Refused(why) => format!("refused by the GPU's driver: {why}"),
-            // What stands in quotes is the form.
+            // The text in quotes is the form, which differs between messages.
             Outcome::Alone(why, _) => format!("Warploom: {}", why.split('`').next().unwrap_or("")),
         };
         reasons.entry(why).or_default().push(&case.name);
@@ -128,7 +128,7 @@ fn not_run(all: &[(&Case, &Outcome)]) -> String {
     text
 }
 
-/// A tuple on a line of its own.
+/// Text of a tuple as a line.
 fn line(tuple: &Tuple) -> String {
     let words = |values: &[u64]| {
         let words: Vec<String> = values.iter().map(|bits| format!("{bits:x}")).collect();
@@ -138,7 +138,8 @@ fn line(tuple: &Tuple) -> String {
     format!("  {inputs} | {ours} | {theirs}\n")
 }
 
-/// Tuples that differ, spread over all that do, for a file; behind them what Warploom cannot run.
+/// Text of the file of differences: tuples that differ, evenly selected, then tuples that Warploom
+/// cannot run.
 pub fn tuples(cases: &[Case], outcomes: &[Outcome]) -> String {
     let mut text = String::new();
     let mut add = |case: &Case, some: String| {
@@ -170,7 +171,7 @@ fn spread(tuples: &[Tuple]) -> impl Iterator<Item = &Tuple> {
     tuples.iter().step_by(tuples.len().div_ceil(WRITTEN).max(1))
 }
 
-/// Some answers that only the hardware gave.
+/// Some results of a form that only the GPU executed.
 fn alone(case: &Case, theirs: &[u8]) -> String {
     let input = operands::bytes(case);
     let of = |thread| Tuple {

@@ -1,4 +1,4 @@
-//! Warploom's functional executor as what runs cases.
+//! Runs cases on Warploom's functional executor.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use warploom_ir::Program;
 use super::case::{BLOCK, Case, TUPLES};
 use super::machine::Machine;
 
-/// Device memory: operands and results of one case.
+/// Size of device memory, for the operands and results of one case.
 const MEMORY_BYTES: u64 = 1 << 22;
-/// Shared memory of a block that every GPU has.
+/// Shared memory per block that every GPU supports.
 const SHARED_BYTES: u32 = 48 << 10;
 
-/// Kernels of the module that is loaded, with why those are missing that were refused.
+/// Kernels of the loaded module. A refused kernel has the reason in its place.
 #[derive(Default)]
 pub struct Simulated {
     kernels: Vec<(String, Result<Arc<Program>, String>)>,
@@ -65,7 +65,7 @@ fn execute(program: Arc<Program>, case: &Case, input: &[u8]) -> Result<Vec<u8>> 
         max_shared_bytes: SHARED_BYTES,
         ..LaunchSpec::default()
     };
-    let context = LaunchContext::new(program, spec).context("a launch of our own")?;
+    let context = LaunchContext::new(program, spec).context("cannot launch a generated kernel")?;
     let end = run_grid(&context, &mut memory, FunctionalOptions::default());
     end.map_err(|error| anyhow!("{error}"))?;
     let mut output = vec![0; bytes];

@@ -1,9 +1,10 @@
-//! The cases: every pure instruction form of `warploom-ptx`'s table.
+//! Cases for every instruction form without side effects in the table of `warploom-ptx`.
 //!
-//! The table decides, so that a form that Warploom learns is compared with hardware from then on.
-//! What reads or writes memory, changes control flow or needs other threads is left out; what
-//! lanes of a warp tell each other is in [`super::warp`], video instructions in [`super::video`].
-//! Matrices ([`super::matrix`]) and atomics ([`super::atomic`]) have lists of their own.
+//! Because the cases come from the table, a form that Warploom starts to support is compared with
+//! hardware from then on. Forms that access memory, change control flow or need other threads are
+//! omitted. Exchange between lanes of a warp is in [`super::warp`], and video instructions are in
+//! [`super::video`]. Matrices ([`super::matrix`]) and atomics ([`super::atomic`]) have lists of
+//! their own.
 
 use std::collections::BTreeSet;
 
@@ -13,8 +14,8 @@ use warploom_ptx::tokens::{Modifier, Opcode, ScalarType};
 use super::case::{Accuracy, Case, Family, Given};
 use super::{accuracy, atomic, matrix, video, warp};
 
-/// Truth tables of `lop3`: every operator with a name of its own, selection, majority, and some
-/// that have none.
+/// Truth tables of `lop3`: every operator that has a name, selection, majority, and some without a
+/// name.
 const LUTS: &[u32] = &[
     0x00, 0x01, 0x1b, 0x3c, 0x40, 0x6d, 0x80, 0x96, 0xca, 0xd8, 0xe8, 0xf1, 0xff,
 ];
@@ -59,7 +60,7 @@ fn of_modifiers(form: &Form, modifiers: &[Modifier], family: Family) -> Vec<Case
     }
 }
 
-/// The family of a pure opcode.
+/// Family of an opcode without side effects.
 fn family(opcode: Opcode) -> Option<Family> {
     use Opcode as O;
     Some(match opcode {
@@ -141,11 +142,11 @@ fn family(opcode: Opcode) -> Option<Family> {
     })
 }
 
-/// A case that comes about operand by operand.
+/// Builds a case operand by operand.
 pub struct Builder<'a> {
     pub form: &'a Form,
     pub modifiers: &'a [Modifier],
-    /// Opcode and modifiers.
+    /// Text of opcode and modifiers.
     pub text: String,
     pub types: Vec<ScalarType>,
     family: Family,
@@ -167,7 +168,7 @@ impl<'a> Builder<'a> {
         self.modifiers.contains(&modifier)
     }
 
-    /// The type that a rule stands for.
+    /// Type to which a rule resolves.
     pub fn ty(&self, rule: TypeRule) -> ScalarType {
         let nth = |n: usize| self.types.get(n).copied().unwrap_or(ScalarType::B32);
         match (rule, nth(0)) {
@@ -197,7 +198,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Opcodes that integers have too are among the floats if their type is one.
+    /// Opcodes for both integers and floats belong to the floats if their type is one.
     fn family(&self) -> Family {
         let is = |types: &[ScalarType]| self.types.first().is_some_and(|ty| types.contains(ty));
         let arithmetic = matches!(self.family, Family::Integer | Family::Float);
@@ -209,7 +210,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Registers for every operand.
+    /// Case with a register for every operand.
     fn plain(&self) -> Case {
         self.fill(self.empty(""), 0)
     }
@@ -247,8 +248,8 @@ impl<'a> Builder<'a> {
         case
     }
 
-    /// NVIDIA's assembler takes conversions between bf16 and eight bits with a register of eight
-    /// bits only, which no load or store has.
+    /// Code that passes an 8-bit register. For conversions between bf16 and eight bits, NVIDIA's
+    /// assembler accepts only such a register, which no load or store supports.
     fn through_byte(&self) -> Option<Vec<String>> {
         let &[to, from] = self.types.as_slice() else {
             return None;
@@ -268,7 +269,7 @@ impl<'a> Builder<'a> {
         Some(code.to_vec())
     }
 
-    /// The values of the operand at an index.
+    /// Kind of values for the operand at an index.
     fn given(&self, index: usize, ty: ScalarType) -> Given {
         use Opcode as O;
         match (self.form.opcode(), index) {
@@ -283,7 +284,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What sets the carry before the form and what shows it afterwards.
+    /// Code that sets the carry before the form and reads it afterwards.
     fn with_carry(
         &self,
         inputs: &mut Vec<Given>,
@@ -296,9 +297,10 @@ impl<'a> Builder<'a> {
         if matches!(opcode, Opcode::Addc | Opcode::Subc | Opcode::Madc) {
             let bit = inputs.len();
             inputs.push(Given::Bit);
-            lines.push(match subtracts {
-                true => format!("sub.cc.u32 scratch, 0, a{bit};"),
-                false => format!("add.cc.u32 scratch, a{bit}, 0xffffffff;"),
+            lines.push(if subtracts {
+                format!("sub.cc.u32 scratch, 0, a{bit};")
+            } else {
+                format!("add.cc.u32 scratch, a{bit}, 0xffffffff;")
             });
         }
         lines.push(code);
@@ -312,13 +314,13 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The name of a new operand's register.
+/// Adds an operand and returns the name of its register.
 pub fn input(case: &mut Case, given: Given) -> String {
     case.inputs.push(given);
     format!("a{}", case.inputs.len() - 1)
 }
 
-/// The name of a new result's register.
+/// Adds a result and returns the name of its register.
 pub fn output(case: &mut Case, ty: ScalarType) -> String {
     case.outputs.push(ty);
     format!("d{}", case.outputs.len() - 1)

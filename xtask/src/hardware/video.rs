@@ -1,17 +1,18 @@
-//! Cases of video instructions, whose operands name parts of registers (PTX ISA 9.7.19).
+//! Cases of video instructions, whose operands select parts of registers (PTX ISA 9.7.19).
 
 use warploom_ptx::tokens::{Modifier, Opcode, ScalarType};
 
 use super::case::{Case, Given};
 use super::table::{Builder, input, output};
 
-/// Parts of the destination and of the two first sources.
+/// Selectors of the destination and of the first two sources.
 type Selectors = [&'static str; 3];
 
-/// For the scalar instructions. Those with a part of the destination merge a third source.
+/// Selectors of scalar instructions. Instructions with a part of the destination merge a third
+/// source.
 const SCALAR: &[Selectors] = &[["", "", ""], ["", ".b1", ".h1"], ["", ".h0", ".b3"]];
 const MERGING: &[Selectors] = &[[".b2", "", ".b0"], [".h1", ".b3", ".h0"]];
-/// For two halves and for four bytes: a mask of lanes, and which parts come together.
+/// Selectors for two halves and for four bytes: a mask of lanes, and which parts are combined.
 const HALVES: &[Selectors] = &[["", "", ""], [".h1", ".h32", ".h10"], ["", ".h13", ".h20"]];
 const BYTES: &[Selectors] = &[["", "", ""], [".b20", ".b7531", ".b0123"]];
 
@@ -44,20 +45,20 @@ fn is_packed(opcode: Opcode) -> bool {
 }
 
 fn case(builder: &Builder<'_>, selectors: &Selectors, third: bool) -> Case {
-    let chosen: String = match selectors.iter().all(|selector| selector.is_empty()) {
-        true => String::new(),
-        false => {
-            let shown = selectors.map(|s| if s.is_empty() { "-" } else { s });
-            format!(" {}", shown.join(","))
-        }
+    let chosen: String = if selectors.iter().all(|selector| selector.is_empty()) {
+        String::new()
+    } else {
+        let shown = selectors.map(|s| if s.is_empty() { "-" } else { s });
+        format!(" {}", shown.join(","))
     };
     let mut case = builder.empty(&chosen);
     let d = output(&mut case, ScalarType::B32) + selectors[0];
     let a = input(&mut case, Given::Value(ScalarType::B32)) + selectors[1];
     let shifts = matches!(builder.form.opcode(), Opcode::Vshl | Opcode::Vshr);
-    let second = match shifts {
-        true => Given::Count,
-        false => Given::Value(ScalarType::B32),
+    let second = if shifts {
+        Given::Count
+    } else {
+        Given::Value(ScalarType::B32)
     };
     let b = input(&mut case, second) + selectors[2];
     let mut operands = vec![d, a, b];

@@ -1,4 +1,4 @@
-//! Cases of what lanes tell each other: by whole warps, and by parts that have diverged.
+//! Cases of exchange between lanes: in whole warps, and in parts of a diverged warp.
 
 use warploom_ptx::forms::Role;
 use warploom_ptx::tokens::{Modifier, Opcode, ScalarType};
@@ -6,11 +6,11 @@ use warploom_ptx::tokens::{Modifier, Opcode, ScalarType};
 use super::case::{Case, Given};
 use super::table::{Builder, input, output};
 
-/// How a warp is divided when the form is executed.
+/// Division of a warp while the form is executed.
 struct Parts {
-    /// What the case's name says.
+    /// Suffix of the case's name.
     variant: &'static str,
-    /// Masks of the parts.
+    /// Lane masks of the parts.
     masks: &'static [u32],
 }
 
@@ -32,7 +32,8 @@ const PARTS: &[Parts] = &[
 /// The cases of one form.
 pub fn cases(builder: &Builder<'_>) -> Vec<Case> {
     let shuffles = builder.form.opcode() == Opcode::Shfl;
-    // A shuffle must not read lanes of another part: only halves can be kept apart.
+    // A shuffle must not read lanes of another part, so that only a division into halves is
+    // possible.
     let fits = |parts: &&Parts| !shuffles || parts.variant != " by turns";
     let parts = PARTS.iter().filter(fits);
     parts.map(|parts| case(builder, parts)).collect()
@@ -53,7 +54,7 @@ fn case(builder: &Builder<'_>, parts: &Parts) -> Case {
     case
 }
 
-/// One line for the lanes of a mask, another for the others.
+/// Code that executes one line for the lanes of a mask, and another for the other lanes.
 fn diverged(mask: u32, inside: String, outside: String) -> Vec<String> {
     vec![
         format!("shr.u32 scratch, {mask:#x}, lane;"),
@@ -68,7 +69,7 @@ fn diverged(mask: u32, inside: String, outside: String) -> Vec<String> {
     ]
 }
 
-/// All operands but the mask of members.
+/// All operands except for the member mask.
 fn operands(builder: &Builder<'_>, case: &mut Case, in_parts: bool) -> Vec<String> {
     let shapes = &builder.form.shapes;
     let members = usize::from(builder.has(Modifier::Sync));

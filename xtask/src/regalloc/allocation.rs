@@ -1,4 +1,4 @@
-//! Allocating whole modules, with every result checked.
+//! Allocates whole modules and checks every result.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use warploom_ptx::ast::Module;
 use warploom_regalloc::checker::{Claim, check};
 use warploom_regalloc::{Demand, Options, Report, allocate_kernel, demand, kernels};
 
-/// PTX with its syntax tree.
+/// PTX and its syntax tree.
 pub struct Program {
     pub source: Source,
     pub module: Module,
 }
 
 impl Program {
-    /// Reads PTX that must be right.
+    /// Parses PTX that must be valid.
     pub fn read(name: &str, text: &str) -> Result<Self> {
         let source = Source::new(name, text);
         match warploom_ptx::load(&source) {
@@ -32,20 +32,20 @@ impl Program {
             .collect()
     }
 
-    /// By kernel: registers of a launch that names none.
+    /// Registers of a launch that does not specify any, by kernel.
     pub fn estimates(&self) -> Result<BTreeMap<String, u32>> {
-        let lowered = warploom_ir::lower(&self.module, &self.source);
+        let lowered = warploom_lower::lower(&self.module, &self.source);
         let lowered = lowered.map_err(|why| self.error(&why))?;
         let of = |kernel: warploom_ir::Program| (kernel.name, kernel.registers_per_thread);
         Ok(lowered.kernels.into_iter().map(of).collect())
     }
 
-    /// What a kernel wants.
+    /// Register demand of a kernel.
     pub fn demand(&self, kernel: &str) -> Result<Demand> {
         demand(&self.module, kernel, &Options::default()).map_err(|why| self.error(&why))
     }
 
-    /// Allocates one kernel; the result has gone through text and the checker.
+    /// Allocates one kernel. The result is printed, parsed again, and checked.
     pub fn allocate(&self, kernel: &str, options: &Options) -> Result<(Self, Report)> {
         let allocation =
             allocate_kernel(&self.module, kernel, options).map_err(|why| self.error(&why))?;

@@ -1,17 +1,17 @@
-//! What a program computes, as something to compare.
+//! Executes a program, so that its results can be compared.
 
 use anyhow::{Result, ensure};
 use warploom_run::{HostProgram, Options, Session, Substituted};
 use warploom_stats::result::Outcome;
 
-/// What a program left behind.
+/// Result of a program.
 #[derive(PartialEq, Eq, Debug)]
 pub struct Left {
     /// Digest of device memory.
     pub memory: String,
 }
 
-/// Runs a program without timing, with `to` in place of the PTX `from`. All its checks must pass.
+/// Runs a program without timing, with the PTX `from` replaced by `to`. All its checks must pass.
 pub fn execute(name: &str, program: Box<dyn HostProgram>, from: &str, to: &str) -> Result<Left> {
     let gpu = warploom_config::preset("gtx480")?;
     let session = Session::new(gpu, Options::default());

@@ -1,4 +1,4 @@
-//! `docs/regalloc.md`: what the allocator does to every kernel, and how long it takes.
+//! Writes `docs/regalloc.md`: the allocation of every kernel, and its processor time.
 
 use super::allocation::Program;
 use crate::assembler::{Assembler, Entry};
@@ -10,36 +10,40 @@ use warploom_regalloc::{Demand, Options, allocate_kernel};
 use warploom_workloads::all;
 
 const PAGE: &str = "docs/regalloc.md";
-/// Limits of the second table: those that the papers' machines suggest.
+/// Register limits of the second table, as the papers' machines suggest.
 const LIMITS: [u32; 6] = [16, 20, 24, 28, 32, 40];
-/// Times that each allocation is measured; the shortest counts.
+/// Number of measurements of each allocation, of which the shortest counts.
 const TRIES: u32 = 5;
 
 const HEAD: &str = "# The register allocator\n\n\
-    `cargo xtask regalloc table` writes this page: the kernels of every workload through the \
-    allocator (`crates/regalloc`), each result checked by the independent checker. \
-    `cargo xtask regalloc workloads` runs them all at every limit, \
-    `cargo xtask regalloc random` runs generated programs.\n";
+    `cargo xtask regalloc table` writes this page. It allocates the registers of every \
+    workload's kernels\n(`crates/regalloc`), and the independent checker checks each result. \
+    `cargo xtask regalloc workloads`\nruns the kernels at every limit, and `cargo xtask regalloc \
+    random` runs generated programs.\n";
 
-const DEMANDS: &str = "\n## What kernels want\n\n\
-    Registers count 32 bits; a 64-bit register counts as two. *Pressure* is what is in use at the \
-    program's worst place; *MaxReg* what spares all spills when each class of width has \
-    registers of its own; *estimate* what a launch takes that names no number of registers; \
-    *fewest* what the kernel can be allocated with. *Slowest* is the processor time of the \
-    slowest of all limits from fewest to MaxReg (the shortest of five measurements of each). \
-    Right of it what ptxas makes of the input and of the output at MaxReg.\n\n\
+const DEMANDS: &str = "\n## Register demand of kernels\n\n\
+    All numbers count 32-bit registers; a 64-bit register counts as two.\n\n\
+    - *Pressure*: the largest number of registers in use at any instruction.\n\
+    - *MaxReg*: the number that avoids all spills if each class of width has its own registers.\n\
+    - *Estimate*: the number that a launch uses if it does not specify one.\n\
+    - *Fewest*: the smallest number with which the kernel can be allocated.\n\
+    - *Slowest*: the processor time of the slowest allocation of all limits from fewest to MaxReg \
+    (the\n  shortest of five measurements of each).\n\
+    - *ptxas, input* and *ptxas, output*: the registers that ptxas uses for the input and for \
+    the\n  output at MaxReg.\n\n\
     | kernel | instructions | pressure | MaxReg | estimate | fewest | slowest (ms) \
     | ptxas, input | ptxas, output |\n\
     |---|--:|--:|--:|--:|--:|--:|--:|--:|\n";
 
 const SPILLS: &str = "\n## Spills at equal limits\n\n\
-    Bytes that stores / loads of spilled values move, each counted once where it stands in the \
-    code, as `ptxas -v` counts them (CRAT, Fig. 12): ours, then ptxas' for the same limit, \
-    then the registers that ptxas needs for our output. A dot: the limit is above MaxReg or below \
-    what the kernel can do with.\n\n";
+    Each cell gives the bytes of stores / loads of spilled values for this allocator, then those \
+    of ptxas\nfor the same limit, then the registers that ptxas needs for this allocator's output. \
+    Each instruction\ncounts once, however often it executes, as in the output of `ptxas -v` \
+    (CRAT, Fig. 12). A dot means\nthat the limit is above MaxReg or below the fewest registers \
+    that the kernel needs.\n\n";
 
-/// Processor time that this thread has had, where the system tells (Linux does); else the time of
-/// day, which counts what other programs take too.
+/// Processor time of this thread, where the system reports it (as Linux does). Elsewhere the time
+/// of day, which includes the time of other programs.
 fn processor_time() -> Duration {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let nanoseconds = told.and_then(|text| text.split(' ').next()?.parse().ok());
@@ -53,7 +57,7 @@ fn processor_time() -> Duration {
     )
 }
 
-/// Writes the page; columns of `ptxas` stay empty without it.
+/// Writes the page. Without `ptxas`, its columns stay empty.
 pub fn write(root: &Path, ptxas: Option<&Path>) -> Result<()> {
     let assembler = ptxas.map(Assembler::new);
     let mut page = HEAD.to_owned();
@@ -87,9 +91,9 @@ struct Measured {
     demand: Demand,
     estimate: u32,
     slowest: Duration,
-    /// What `ptxas` makes of it.
+    /// Report of `ptxas` on the input.
     input: Option<Entry>,
-    /// And of what the allocator makes of it at MaxReg.
+    /// Report of `ptxas` on the allocator's output at MaxReg.
     output: Option<Entry>,
 }
 
@@ -114,7 +118,7 @@ impl Measured {
     }
 }
 
-/// How far each number of registers is from what `ptxas` gives the input.
+/// Deviation of each number of registers from that of `ptxas` for the input.
 fn deviations(rows: &[Measured]) -> String {
     let theirs = |row: &Measured| row.input.as_ref().map(|entry| entry.registers as f64);
     let count = rows.iter().filter_map(theirs).count();
@@ -122,7 +126,8 @@ fn deviations(rows: &[Measured]) -> String {
         return String::new();
     }
     let mut text = format!(
-        "\nFrom what ptxas gives the {count} kernels, the mean absolute deviation is (and the mean):\n\n"
+        "\nThe mean absolute deviation from the registers of ptxas, over the {count} kernels, is as \
+         follows\n(the mean deviation is in brackets):\n\n"
     );
     type Registers = fn(&Measured) -> u32;
     let ours: [(&str, Registers); 3] = [
@@ -144,8 +149,8 @@ fn deviations(rows: &[Measured]) -> String {
             mean(|off| off)
         );
     }
-    text + "\nA launch that names no registers takes the estimate: sparing all spills is the \
-            allocator's work, guessing what another compiler needs is not.\n"
+    text + "\nA launch that does not specify registers uses the estimate, which predicts what \
+            another compiler\nneeds. MaxReg does not: it is the number that avoids all spills.\n"
 }
 
 struct Subject<'a> {
@@ -183,7 +188,7 @@ impl<'a> Subject<'a> {
         assembled.transpose()
     }
 
-    /// The slowest of all limits.
+    /// Processor time of the slowest limit.
     fn slowest(&self) -> Duration {
         let mut slowest = Duration::ZERO;
         for limit in self.demand.min_registers..=self.demand.max_registers {
@@ -199,7 +204,7 @@ impl<'a> Subject<'a> {
         slowest
     }
 
-    /// What it takes; `estimate` registers without the allocator.
+    /// Measures the kernel; `estimate` is its number of registers without the allocator.
     fn measure(&self, estimate: u32) -> Result<Measured> {
         let most = self.options(self.demand.max_registers);
         let (made, report) = self.program.allocate(self.kernel, &most)?;

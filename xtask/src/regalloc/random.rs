@@ -1,8 +1,8 @@
-//! Generated programs: branches that part a warp, loops, guards, values of 16, 32 and 64 bits,
-//! vectors, shared and local memory, values that are read before they are written.
+//! Generated programs with branches that diverge a warp, loops, guards, values of 16, 32 and 64
+//! bits, vectors, shared and local memory, and values that are read before they are written.
 //!
-//! Every program ends by itself and touches only its own memory, so that what it computes depends
-//! on nothing but its text.
+//! Every program terminates and accesses only its own memory, so that its results depend only on
+//! its text.
 
 use super::allocation::Program;
 use super::execution::execute;
@@ -16,10 +16,10 @@ use warploom_run::{Arg, Check, Device, HostAction, HostError, HostProgram, Launc
 const BLOCK: [u32; 3] = [16, 3, 2];
 const THREADS: u32 = BLOCK[0] * BLOCK[1] * BLOCK[2];
 const BLOCKS: u32 = 2;
-/// 32-bit words that a thread reads, and writes.
+/// Number of 32-bit words that a thread reads and writes.
 const WORDS: u32 = 8;
 
-/// What was run.
+/// Counts of programs that were run.
 #[derive(Default)]
 pub struct Counts {
     pub programs: u64,
@@ -27,7 +27,7 @@ pub struct Counts {
     pub shared: u64,
 }
 
-/// Runs the programs of these numbers, each at a random limit.
+/// Runs the programs with these numbers, each at a random limit.
 pub fn programs(numbers: Range<u64>) -> Result<Counts> {
     let mut counts = Counts::default();
     for number in numbers {
@@ -65,11 +65,11 @@ fn one(number: u64, counts: &mut Counts) -> Result<()> {
     };
     let (allocated, _) = program.allocate("k", &kinds)?;
     let found = execute("by kinds", Host::boxed(allocated.source.text()), "", "")?;
-    ensure!(expected == found, "results differ with registers by kinds");
+    ensure!(expected == found, "results differ with registers by kind");
     Ok(())
 }
 
-/// Launches the kernel once.
+/// A host program that launches the kernel once.
 struct Host {
     text: String,
     launched: bool,
@@ -111,7 +111,7 @@ impl HostProgram for Host {
     }
 }
 
-/// Writes one program.
+/// Generates the text of one program.
 struct Generator {
     rng: Rng,
     text: String,
@@ -175,13 +175,13 @@ impl Generator {
         self.text.push_str(";\n");
     }
 
-    /// Some variable of a kind.
+    /// A random variable of a kind.
     fn any(&mut self, kind: Kind) -> String {
         let number = self.rng.below(self.counts[kind as usize]);
         format!("{}{number}", NAMES[kind as usize])
     }
 
-    /// Thread numbers, addresses, and a first value for nearly every variable.
+    /// Writes code for thread numbers, addresses, and a first value for nearly every variable.
     fn start(&mut self) {
         for line in [
             "mov.u32 %t0, %tid.x",
@@ -206,7 +206,7 @@ impl Generator {
             self.line(line);
         }
         for number in 0..self.counts[Kind::Word as usize] {
-            // Some are read before they are written: registers start as zero.
+            // Some variables are read before they are written: registers start as zero.
             if self.rng.below(12) > 0 {
                 let at = 4 * self.rng.below(WORDS);
                 self.line(&format!("ld.global.u32 %r{number}, [%a3+{at}]"));
@@ -251,7 +251,7 @@ impl Generator {
         }
     }
 
-    /// `@p`, sometimes.
+    /// A random guard (`@p`), or none.
     fn guard(&mut self) -> String {
         match self.rng.below(4) {
             0 => format!("@{} ", self.any(Kind::Pred)),
@@ -303,7 +303,7 @@ impl Generator {
         self.fill(form, kinds)
     }
 
-    /// Puts variables in place of `#`. Two results of one instruction are never the same.
+    /// Replaces every `#` by a variable. Two results of one instruction are never the same.
     fn fill(&mut self, form: &str, kinds: &[Kind]) -> String {
         loop {
             let mut names = kinds.iter().map(|kind| self.any(*kind)).collect::<Vec<_>>();
@@ -354,7 +354,7 @@ impl Generator {
         }
     }
 
-    /// What other lanes see.
+    /// Writes an exchange between lanes, or a move.
     fn crossing(&mut self) {
         let (a, b) = (self.any(Kind::Word), self.any(Kind::Word));
         let predicate = self.any(Kind::Pred);
@@ -381,7 +381,7 @@ impl Generator {
         let _ = writeln!(self.text, "{end}:");
     }
 
-    /// One to four times; not all lanes as often.
+    /// Writes a loop of one to four iterations, whose number differs between lanes.
     fn repeat(&mut self, depth: u32) {
         let (again, counter) = (self.label(), self.counters);
         self.counters += 1;
@@ -395,7 +395,7 @@ impl Generator {
         self.line(&format!("@{predicate} bra {again}"));
     }
 
-    /// A scope with registers of its own, called as others are outside.
+    /// Writes a scope with registers of its own, whose names are also used outside.
     fn block(&mut self, depth: u32) {
         let (a, b) = (self.any(Kind::Word), self.any(Kind::Word));
         let _ = writeln!(self.text, "{{\n.reg .b32 %t5, x;");
@@ -408,7 +408,7 @@ impl Generator {
         let _ = writeln!(self.text, "}}");
     }
 
-    /// Folds all variables into the thread's words.
+    /// Writes code that combines all variables into the thread's words.
     fn finish(&mut self) {
         self.line("add.s64 %a5, %a5, %a0");
         self.line("mov.u32 %t5, 1");
@@ -447,7 +447,7 @@ mod tests {
     use super::programs;
     use std::time::{Duration, Instant};
 
-    /// As many of the programs of `cargo xtask regalloc random` as fit into some seconds.
+    /// Runs as many programs of `cargo xtask regalloc random` as ten seconds permit.
     #[test]
     fn generated_programs_agree() {
         let started = Instant::now();

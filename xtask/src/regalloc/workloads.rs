@@ -1,4 +1,4 @@
-//! Every workload at every limit.
+//! Runs every workload at every register limit.
 
 use super::allocation::Program;
 use super::execution::execute;
@@ -12,7 +12,7 @@ use warploom_workloads::{LaunchShape, Size, Target, Times, WorkloadInfo, all};
 /// Shared memory of a block on every machine since Fermi, in bytes.
 const SHARED_BYTES: u32 = 48 << 10;
 
-/// How much was done.
+/// Counts of workloads, allocations and runs.
 #[derive(Default)]
 pub struct Counts {
     pub workloads: usize,
@@ -20,7 +20,7 @@ pub struct Counts {
     pub runs: usize,
 }
 
-/// A workload's module and what its kernels want.
+/// A workload's module and the register demands of its kernels.
 struct Subject {
     info: &'static WorkloadInfo,
     demands: Vec<(String, Demand)>,
@@ -41,7 +41,7 @@ impl Subject {
         })
     }
 
-    /// Every limit between the lowest that some kernel can do with and the highest that one wants.
+    /// Every limit from the lowest minimum of its kernels to the highest MaxReg.
     fn limits(&self) -> std::ops::RangeInclusive<u32> {
         let lowest = self
             .demands
@@ -56,7 +56,7 @@ impl Subject {
         lowest.unwrap_or(0)..=highest.unwrap_or(0)
     }
 
-    /// The module with every kernel at `limit`, or as near to it as the kernel can.
+    /// The module with every kernel at `limit`, or as close to it as the kernel permits.
     fn allocate(&self, limit: u32, shared: bool, counts: &mut Counts) -> Result<String> {
         let mut text = self.info.ptx.to_owned();
         for (kernel, demand) in &self.demands {
@@ -66,7 +66,7 @@ impl Subject {
                 registers: Some(limit),
                 ..Options::default()
             };
-            // Launches of one kernel may differ: spills have room for the largest block.
+            // Launches of one kernel may differ: the largest block decides the space for spills.
             let launches = self.shapes.iter().filter(|shape| shape.entry == kernel);
             let shape = launches.max_by_key(|shape| shape.block.count());
             if let Some(shape) = shape.filter(|_| shared) {
@@ -105,8 +105,8 @@ impl Subject {
     }
 }
 
-/// Threads of a block in x. Where data decides about launches it decides about blocks too, beyond
-/// what is announced: those are rows of at most 256 threads.
+/// Threads of a block in x. Where data decides the number of launches it also decides the blocks,
+/// which are rows of at most 256 threads.
 fn most_threads_across(shape: &LaunchShape) -> u32 {
     match shape.times {
         Times::UntilDone => shape.block.x.max(256),
@@ -131,7 +131,7 @@ pub fn every_limit(name: &str) -> Result<Counts> {
     Ok(counts)
 }
 
-/// Has the assembler take every kernel at every limit; how many allocations that were.
+/// Assembles every kernel at every limit with `ptxas`. Returns the number of allocations.
 pub fn assemble(ptxas: &Path, name: &str) -> Result<usize> {
     let assembler = Assembler::new(ptxas);
     let mut counts = Counts::default();
@@ -154,7 +154,8 @@ pub fn assemble(ptxas: &Path, name: &str) -> Result<usize> {
 mod tests {
     use super::{Counts, Subject, all};
 
-    /// A sample of what `cargo xtask regalloc workloads` runs: the ends and the middle.
+    /// Runs a sample of what `cargo xtask regalloc workloads` runs: the lowest, middle and highest
+    /// limits.
     #[test]
     fn outputs_stay_bit_identical() {
         let mut counts = Counts::default();

@@ -1,4 +1,4 @@
-//! All outputs, where tests would take too long.
+//! Checks all outputs, where tests would take too long.
 
 use std::io::{self, Write};
 use std::ops::ControlFlow;
@@ -20,9 +20,9 @@ const SCHEDULERS: [[&str; 2]; 6] = [
     ["gto", "locality"],
     ["locality", "locality"],
 ];
-/// Those of runs without timing, where they choose nothing.
+/// Schedulers of runs without timing, in which they choose nothing.
 const PLAIN: [&str; 2] = SCHEDULERS[1];
-/// Seed of the inputs.
+/// Seed of the workloads' inputs.
 const SEED: u64 = 1;
 
 /// Checks every variant, or those of the workloads in `only`.
@@ -53,13 +53,13 @@ fn small(name: &str) -> Result<Verdicts> {
     Ok(verdicts)
 }
 
-/// What came of a run.
+/// Result of checking a run.
 struct Verdict {
     passed: bool,
     text: String,
 }
 
-/// The machine of runs without timing.
+/// The machine for runs without timing.
 pub fn plain() -> Result<GpuSpec> {
     gpu(PLAIN)
 }
@@ -72,7 +72,7 @@ fn gpu([warps, blocks]: [&str; 2]) -> Result<GpuSpec> {
     )
 }
 
-/// A preset with settings.
+/// A preset with further settings.
 pub fn machine(preset: &str, settings: &[&str]) -> Result<GpuSpec> {
     let base = Base::Preset(preset.to_owned());
     let settings: Vec<_> = settings.iter().map(|set| (*set).to_owned()).collect();

@@ -1,5 +1,5 @@
-//! Outputs under context switching, into `docs/generated/context-outputs.md`: every variant with
-//! every number of extra blocks, under latencies that a seed draws.
+//! Checks outputs under context switching, into `docs/generated/context-outputs.md`: every variant
+//! with every number of extra blocks, with random latencies.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -19,11 +19,11 @@ use super::check::machine;
 use super::variants::variants;
 
 const PAGE: &str = "docs/generated/context-outputs.md";
-/// Seed of the inputs, and of the latencies that are drawn.
+/// Seed of the inputs, and of the random latencies.
 const SEED: u64 = 1;
-/// Hardware threads of the one SM: half of Maxwell's, so that small grids fill it.
+/// Hardware threads of the only SM: half of Maxwell's, so that small grids fill it.
 const THREADS: u64 = 1024;
-/// Systems of context switching that find the number of extra blocks themselves, or have no such.
+/// Settings of context switching without a fixed number of extra blocks.
 const ADAPTIVE: [&[&str]; 3] = [
     &["sm.context=duet", "duet.extra_blocks=30", "duet.l1d=always"],
     &[
@@ -33,45 +33,46 @@ const ADAPTIVE: [&[&str]; 3] = [
     ],
     &["sm.context=virtual-thread"],
 ];
-/// Those with a fixed number of extra blocks, of which every one is tried.
+/// Systems of context switching with a fixed number of extra blocks. Every number is tried.
 const FIXED: [&str; 2] = ["duet", "duet-tb"];
 
 const INTRODUCTION: &str = "\
 # Outputs under context switching
 
-Written by `cargo xtask workloads --check --contexts`: every variant of every workload on one SM of
-`maxwell-duet`, and its outputs compared with its reference. Each is run with GPUDuet and GPUDuet_TB
-for every number of extra blocks from one to what storage has room for (and that number once more,
-asked for one above it), with L1D as a store, with the monitor in windows of 1,000 cycles, and with
-Virtual Thread. Each run has a latency of L2 that a seed draws from 50 to 849 cycles. The SM has
-1,024 threads; where size `test` has too few blocks for any to leave, as many as the largest block,
-and where that is not enough, the runs are those of size `small`, on that machine too.
+Written by `cargo xtask workloads --check --contexts`. Every variant of every workload runs on one
+SM of `maxwell-duet`, and its outputs are compared with its reference. The runs use GPUDuet and
+GPUDuet_TB with every number of extra blocks, from one to the number that storage permits and with
+one more; GPUDuet with L1D as storage for contexts; GPUDuet with its monitor in windows of 1,000
+cycles; and Virtual Thread. In each run, the latency of L2 is a random number from 50 to 849
+cycles. The SM has 1,024 threads. If size `test` has too few blocks for any to leave, it has as
+many threads as the largest block. If that is still too few, the runs use size `small` on that
+machine.
 
-| target | size | threads | runs | that switched | most extra blocks: duet | duet-tb | verdict |
+| target | size | threads | runs | with switches | most extra blocks: duet | duet-tb | verdict |
 |---|---|--:|--:|--:|--:|--:|---|
 ";
 
-/// What a target's runs came to.
+/// Results of a target's runs.
 struct Row {
     target: String,
     size: Size,
-    /// Hardware threads of the SM.
+    /// Number of hardware threads of the SM.
     threads: u64,
     runs: u32,
     switched: u32,
-    /// By [`FIXED`]: the most extra blocks that any kernel had room for.
+    /// Largest number of extra blocks for which any kernel had space, by the order of [`FIXED`].
     most: [u32; 2],
     wrong: Vec<String>,
 }
 
-/// Checks, and writes the page; it keeps the rows of what `only` does not name.
+/// Checks, and writes the page. The page keeps the rows of targets that `only` does not name.
 pub fn run(only: &[String], root: &Path) -> Result<()> {
     let path = root.join(PAGE);
     let old = fs::read_to_string(&path).unwrap_or_default();
     let all = variants();
     let wanted: Vec<_> = all.iter().filter(|variant| variant.is_in(only)).collect();
     let names: Vec<_> = wanted.iter().map(|variant| variant.name.as_str()).collect();
-    ensure!(!names.is_empty(), "no workload or variant is called so");
+    ensure!(!names.is_empty(), "no workload or variant has this name");
     let rows = on_all_cores(&names, |name| {
         let row = Row::of(name)?;
         write!(io::stdout(), "{}", row.line())?;
@@ -94,7 +95,7 @@ pub fn run(only: &[String], root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// `work` on each of `items`, as many at a time as there are cores; results in order.
+/// Applies `work` to each of `items`, on all cores. Results are in the order of the items.
 fn on_all_cores<T: Send>(
     items: &[&str],
     work: impl Fn(&str) -> Result<T> + Sync,
@@ -121,11 +122,11 @@ fn on_all_cores<T: Send>(
 }
 
 impl Row {
-    /// Of the first machine and size with which anything is switched, or the last.
+    /// Row for the first machine and size with which any context is switched, or for the last.
     fn of(name: &str) -> Result<Self> {
         let shapes = Target::resolve(name)?.launches(Size::Test);
         let largest = shapes.iter().map(|shape| shape.block.count()).max();
-        // Each of the four schedulers has a warp at least.
+        // Each of the four schedulers has at least one warp.
         let one_block = largest.unwrap_or(THREADS).next_multiple_of(32).max(128);
         let first = Self::of_machine(name, Size::Test, THREADS)?;
         if first.switched > 0 {
@@ -167,7 +168,8 @@ impl Row {
         Ok(row)
     }
 
-    /// One run; the most extra blocks that any of its kernels had room for.
+    /// Makes one run. Returns the largest number of extra blocks for which any of its kernels had
+    /// space.
     fn check(&mut self, settings: &[&str], rng: &mut Rng) -> Result<u32> {
         let latency = format!("partition.rop_cycles={}", 50 + rng.below(800));
         let threads = format!("sm.max_threads={}", self.threads);
@@ -188,7 +190,7 @@ impl Row {
                 .push(format!("{}: {}", settings.join(" "), check.name)),
             None if right => {}
             None => {
-                // A line a warp may follow the first.
+                // Only the first line: the others list single warps.
                 let what = format!("{:?}", report.outcome);
                 let what = what.split("\\n").next().unwrap_or_default();
                 self.wrong.push(format!("{}: {what}", settings.join(" ")));

@@ -1,4 +1,4 @@
-//! One target on one machine, and what is kept of the result.
+//! Measures one target on one machine.
 
 use std::ops::ControlFlow;
 
@@ -9,12 +9,12 @@ use warploom_run::{Options, Session};
 use warploom_stats::result::{Figures, Outcome, RunReport};
 use warploom_workloads::{Alias, COLUMNS, Size, Target, architecture};
 
-/// Seed of the inputs.
+/// Seed of the workloads' inputs.
 const SEED: u64 = 1;
-/// Cells of a line before the measures.
+/// Number of cells of a line before the measured values.
 const FIRST: usize = 9;
 
-/// What is to be measured.
+/// A measurement to be made.
 pub struct Run {
     /// `PAPER/ABBREVIATION` or a workload's name.
     pub target: String,
@@ -25,13 +25,13 @@ pub struct Run {
 
 /// A line of the table.
 pub struct Measured {
-    /// What was run.
+    /// Name of the measured target.
     pub target: String,
-    /// Cells behind it: see `character.rs` of the workloads.
+    /// Cells after the target; `character.rs` of the workloads defines them.
     pub cells: Vec<String>,
 }
 
-/// The machine that a paper's benchmarks are measured on.
+/// Preset on which a paper's benchmarks are measured.
 fn preset_of(paper: &str) -> &'static str {
     match paper {
         "duet" => "maxwell-duet",
@@ -53,7 +53,7 @@ impl Run {
         }
     }
 
-    /// A benchmark as its paper ran it, but cut.
+    /// A benchmark as its paper ran it, but cut after `cycles`.
     pub fn of_paper(alias: &Alias, cycles: u64) -> Self {
         Self {
             target: format!("{}/{}", alias.paper, alias.abbreviation),
@@ -63,7 +63,7 @@ impl Run {
         }
     }
 
-    /// Runs it. Outputs are right if it came to its end.
+    /// Makes the run. Outputs are checked if the run has finished.
     pub fn measure(&self) -> Result<Measured> {
         let gpu = warploom_config::preset(self.gpu).map_err(|error| anyhow::anyhow!("{error}"))?;
         let target = Target::resolve(&self.target)?;
@@ -127,7 +127,7 @@ impl Run {
     }
 }
 
-/// The counters of the kernel that is meant, or of the whole run.
+/// Counters of the target's kernel, or of the whole run.
 fn figures_of(report: &RunReport, target: &Target, kernel: &KernelAnalysis) -> Figures {
     let same = report.kernels.iter().filter(|k| k.name == kernel.kernel);
     let longest = same.max_by_key(|k| k.figures.cycles);
@@ -137,7 +137,7 @@ fn figures_of(report: &RunReport, target: &Target, kernel: &KernelAnalysis) -> F
     }
 }
 
-/// In the order of [`COLUMNS`].
+/// Measured values in the order of [`COLUMNS`].
 fn measures(figures: &Figures, kernel: &KernelAnalysis) -> [String; COLUMNS.len()] {
     let count = |name: &str| figures.statistics.get(name).copied().unwrap_or(0) as f64;
     let sum = |prefix: &str| -> f64 {
@@ -146,10 +146,7 @@ fn measures(figures: &Figures, kernel: &KernelAnalysis) -> [String; COLUMNS.len(
         named.map(|(_, value)| *value as f64).sum()
     };
     let instructions = figures.warp_instructions as f64;
-    let share = |part: f64, whole: f64| match whole > 0.0 {
-        true => part / whole,
-        false => 0.0,
-    };
+    let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
     let percent = |share: f64| format!("{:.1}", 100.0 * share);
     let rate = |rate: Option<f64>| rate.map_or("-".to_owned(), percent);
     let lanes: f64 = (1..=32)
@@ -182,18 +179,18 @@ fn measures(figures: &Figures, kernel: &KernelAnalysis) -> [String; COLUMNS.len(
 }
 
 impl Measured {
-    /// As the table has it.
+    /// The line as it stands in the table.
     pub fn line(&self) -> String {
         format!("{},{}", self.target, self.cells.join(","))
     }
 
-    /// What one of [`COLUMNS`] holds.
+    /// Value in one of the [`COLUMNS`].
     pub fn number(&self, column: &str) -> Option<f64> {
         let at = COLUMNS.iter().position(|name| *name == column)?;
         self.cells.get(FIRST - 1 + at)?.parse().ok()
     }
 
-    /// From a line of the table.
+    /// Parses a line of the table.
     pub fn read(line: &str) -> Option<Self> {
         let mut cells = line.split(',').map(str::to_owned);
         let target = cells.next()?;

@@ -1,5 +1,5 @@
-//! Outputs of programs that run at once, into `docs/generated/mix-outputs.md`: every pair and
-//! triple of Warped-Slicer under every multiprogramming policy.
+//! Checks outputs of programs that run at once, into `docs/generated/mix-outputs.md`: every pair
+//! and triple of Warped-Slicer under every multiprogramming policy.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -15,35 +15,36 @@ const PAGE: &str = "docs/generated/mix-outputs.md";
 const INTRODUCTION: &str = "\
 # Outputs of programs that run at once
 
-Written by `cargo xtask workloads --check --mixes`: every pair and triple of Warped-Slicer under
-every multiprogramming policy, at size `small` on four SMs of `fermi-slicer`. Every program of a
-mix runs once to its end, and all that it wrote is compared with its reference. `warped-slicer`
-profiles for 300 cycles after 500, `fixed` gives two blocks to the first program and one to each
-other. Programs ran at once if a kernel of one had blocks before a kernel of another had ended;
-they shared an SM if it took a block of one while it held a block of another.
+Written by `cargo xtask workloads --check --mixes`. Every pair and triple of Warped-Slicer runs
+under every multiprogramming policy, at size `small` on four SMs of `fermi-slicer`. Every program
+of a mix runs once to its end, and all of its outputs are compared with its reference.
+`warped-slicer` profiles for 300 cycles after 500. `fixed` gives two blocks to the first program
+and one to each other. Programs ran at once if a kernel of one had blocks before a kernel of
+another had ended. They shared an SM if it accepted a block of one while it held a block of
+another.
 
-| policy | mixes | right | ran at once | shared an SM | blocks that did |
+| policy | mixes | right | ran at once | shared an SM | shared blocks |
 |---|--:|--:|--:|--:|--:|
 ";
 
 const BY_MIX: &str = "
-By mix: blocks that an SM took while it held a block of another program. Divided SMs change hands
-when a program ends, and may still hold blocks of the one that leaves them.
+By mix: number of blocks that an SM accepted while it held a block of another program. When a
+program ends, its SMs go to other programs, and may still hold its blocks.
 ";
 
-/// What came of one mix under one policy.
+/// Result of one mix under one policy.
 struct Cell {
     policy: String,
-    /// Why it is wrong, if it is.
+    /// Reason why the outputs are wrong, if they are.
     wrong: Option<String>,
     at_once: bool,
-    /// Blocks that an SM took beside another program's.
+    /// Number of blocks that an SM accepted while it held a block of another program.
     joined: u64,
-    /// Warped-Slicer's partitions, and the times that it divided the SMs instead.
+    /// Number of Warped-Slicer's partitions, and number of times that it divided the SMs instead.
     decided: [usize; 2],
 }
 
-/// Checks on so many threads, and writes the page.
+/// Checks on `threads` threads, and writes the page.
 pub fn run(threads: usize, root: &Path) -> Result<()> {
     let specs = every_mix(Size::Small);
     let runner = Runner {
@@ -51,7 +52,7 @@ pub fn run(threads: usize, root: &Path) -> Result<()> {
         threads,
         observer: &|event| {
             if let Event::Started { number, label } = event {
-                // Who runs this reads along; a closed pipe is no reason to stop.
+                // Progress for the user; a closed pipe is no reason to stop.
                 let _ = writeln!(io::stdout(), "{}: {label}", number + 1);
             }
         },
@@ -85,7 +86,7 @@ fn page(specs: &[RunSpec], cells: &[Cell]) -> String {
     let decided = |at: usize| cells.iter().filter(|cell| cell.decided[at] > 0).count();
     let _ = writeln!(
         text,
-        "\n`warped-slicer` came to a partition in {} mixes, and divided the SMs in {}.",
+        "\n`warped-slicer` chose a partition in {} mixes, and divided the SMs in {}.",
         decided(0),
         decided(1)
     );
@@ -100,7 +101,7 @@ fn page(specs: &[RunSpec], cells: &[Cell]) -> String {
     text
 }
 
-/// In the order of their runs.
+/// Names of the policies in the order of their runs.
 fn policies(cells: &[Cell]) -> Vec<&str> {
     let mut policies: Vec<&str> = Vec::new();
     for cell in cells {
@@ -132,7 +133,7 @@ impl Cell {
             Some(report) if is_right(report) => cell.take(report),
             _ => {
                 let failed = results.failure(&key).map(|failed| failed.reason.as_str());
-                let reason = failed.unwrap_or("not everything was compared");
+                let reason = failed.unwrap_or("some outputs were not compared");
                 cell.wrong = Some(format!("{}: {reason}", spec.command()));
             }
         }
@@ -158,7 +159,7 @@ impl Cell {
     }
 }
 
-/// A kernel had blocks before one of another program had ended.
+/// True if a kernel had blocks before a kernel of another program had ended.
 fn ran_at_once(kernels: &[KernelReport]) -> bool {
     let stay = |kernel: &KernelReport| {
         let concurrent = kernel.concurrent?;

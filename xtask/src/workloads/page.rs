@@ -1,4 +1,4 @@
-//! `docs/workloads.md`: what was measured beside what the papers state.
+//! Text of `docs/workloads.md`: measured values next to what the papers state.
 
 use std::fmt::Write;
 
@@ -6,31 +6,31 @@ use warploom_workloads::{COLUMNS, Facts, aliases, all, assembler, facts, papers_
 
 use super::measure::Measured;
 
-/// Papers in the order of their seeds.
+/// Papers in the order of the page.
 const PAPERS: [(&str, &str); 5] = [
-    ("duet", "GPUDuet: bottleneck analysis, GPUDuet"),
+    ("duet", "GPUDuet: bottleneck analysis"),
     ("cooperative", "Do et al. 2017: cooperative scheduling"),
-    ("crat", "CRAT: CRAT"),
-    ("slicer", "Warped-Slicer: Warped-Slicer"),
+    ("crat", "CRAT: coordinated register allocation and TLP"),
+    ("slicer", "Warped-Slicer: sharing SMs between kernels"),
     ("locality", "Chen 2016: locality-aware scheduling"),
 ];
 
-/// A result that a paper states of a benchmark.
+/// A paper's statement about a benchmark.
 #[derive(Clone, Copy)]
 enum Stated {
-    /// Utilised beyond its category's limit (GPUDuet, section 4.2): these columns.
+    /// Utilised above its category's limit (GPUDuet, section 4.2), in these columns.
     Bound(&'static [&'static str]),
-    /// Nothing is (GPUDuet, Table 3).
+    /// No part is utilised above its limit (GPUDuet, Table 3).
     Underutilised,
-    /// Its L2 misses by 1,000 warp instructions, and what it is called for them or for its L1D.
+    /// The paper's class of the benchmark, and its L2 misses per 1,000 warp instructions.
     Misses(&'static str, f64),
-    /// Type of sharing; `reproduce locality/table5.1` says what ours is.
+    /// Type of sharing; `reproduce locality/table5.1` shows ours.
     Sharing(&'static str),
 }
 
 use Stated::{Bound, Misses, Sharing, Underutilised};
 
-/// Above it the papers call a benchmark memory-intensive (Warped-Slicer, section II.B).
+/// Number of L2 misses above which a benchmark is memory-intensive (Warped-Slicer, section II.B).
 const MEMORY_INTENSIVE: f64 = 30.0;
 
 const COMPUTE: &str = "schedulers %";
@@ -51,7 +51,7 @@ impl Stated {
         }
     }
 
-    /// Whether what was measured agrees, where this page can tell.
+    /// Whether the measured values agree with the statement, where this page can decide.
     fn agrees(self, row: &Measured) -> Option<bool> {
         let number = |column: &str| row.number(column).unwrap_or(0.0);
         let limit = |column: &str| if column == DRAM { 50.0 } else { 60.0 };
@@ -67,9 +67,8 @@ impl Stated {
     }
 }
 
-/// Results that the papers state of single benchmarks: GPUDuet, section 4.2 (Fig. 4);
-/// Warped-Slicer, Table II; Chen 2016, Table 5.1. The page shows them beside ours; nothing else
-/// reads them.
+/// Statements of the papers about single benchmarks: GPUDuet, section 4.2 (Fig. 4); Warped-Slicer,
+/// Table II; Chen 2016, Table 5.1. The page compares our values with them; nothing else reads them.
 const STATED: &[(&str, &str, Stated)] = &[
     ("duet", "SAD_1", Bound(&[COMPUTE])),
     ("duet", "BP_1", Bound(&[COMPUTE])),
@@ -118,31 +117,32 @@ const STATED: &[(&str, &str, Stated)] = &[
 const INTRODUCTION: &str = "\
 # Workloads
 
-Written by `cargo xtask workloads`: what was measured of every workload, beside what the papers
-print. `docs/generated/workloads.md` says what each computes, its `notes.md` where its shape is from
-and why it differs from a paper where it does.
+Written by `cargo xtask workloads`. This page compares measurements of every workload with what the
+papers print. `docs/generated/workloads.md` says what each workload computes. Its `notes.md` names
+the source of its shape, and explains differences from a paper.
 
-- Benchmarks of the papers ran at size `paper` on the paper's preset, workloads by themselves at
-  size `small` on `gtx480`; all were cut after CYCLES core cycles, so that of programs of many
-  launches only the first count.
-- *memory* (global, local, texture) and *shared* are shares of the warp instructions; *lanes* is the
-  mean number of active lanes; *transactions* are requests by instruction of *memory*; *L2 MPKI* is
-  misses by 1,000 warp instructions. *schedulers* to *DRAM* are the utilisations of GPUDuet,
-  section 4.1. *agrees*: what the paper names is used by 60 % (DRAM by 50 %, GPUDuet, Table 3),
-  nothing is where it says underutilised; L2 misses lie on the same side of Warped-Slicer's 30.
-  Where they do not, `docs/disagreements.md` says why.
-- Registers are the paper's where it prints or implies them; on `maxwell-duet` they are those of
-  ASSEMBLER; else the simulator's estimate.
+- Benchmarks of the papers ran at size `paper` on the paper's preset, and workloads on their own at
+  size `small` on `gtx480`. All runs were cut after CYCLES core cycles, so only the first launches
+  of programs with many launches count.
+- *memory* (global, local, texture) and *shared* are shares of the warp instructions. *lanes* is
+  the mean number of active lanes. *transactions* is the number of requests per instruction of
+  *memory*. *L2 MPKI* is the number of misses per 1,000 warp instructions. *schedulers* to *DRAM*
+  are the utilisations of GPUDuet, section 4.1.
+- *agrees*: a part that the paper names as a bottleneck must be used by 60 % or more (DRAM by 50 %;
+  GPUDuet, Table 3). No part may be used that much where the paper says underutilised. L2 MPKI must
+  be on the same side of Warped-Slicer's limit of 30. `docs/disagreements.md` explains the disagreements.
+- Registers are those of the paper where it prints or implies them, on `maxwell-duet` those of
+  ASSEMBLER; otherwise they are the simulator's estimate.
 ";
 
-/// The page's text.
+/// The text of the page.
 pub fn page(rows: &[Measured], cycles: u64) -> String {
     let mut text = INTRODUCTION.replace("CYCLES", &cycles.to_string());
     text = text.replace("ASSEMBLER", assembler());
     for (paper, title) in PAPERS {
         let _ = write!(text, "\n## {title}\n\n{}", papers_table(paper, rows));
     }
-    text += "\n## By themselves\n\n";
+    text += "\n## Workloads on their own\n\n";
     text += &plain_table(rows);
     text
 }
@@ -157,7 +157,7 @@ fn header(first: &[&str]) -> String {
     format!("| {} |\n|{}|\n", names.join(" | "), rule.join("|"))
 }
 
-/// Benchmarks of a paper with what it states.
+/// Table of a paper's benchmarks with its statements.
 fn papers_table(paper: &str, rows: &[Measured]) -> String {
     let first = [
         "benchmark",
@@ -169,7 +169,7 @@ fn papers_table(paper: &str, rows: &[Measured]) -> String {
         "threads",
         "registers",
         "shared",
-        "blocks an SM",
+        "blocks per SM",
         "limited by",
         "category",
     ];
@@ -192,7 +192,7 @@ fn papers_table(paper: &str, rows: &[Measured]) -> String {
         }
         let agrees = agrees.map_or("-", |yes| if yes { "yes" } else { "no" });
         let stated = stated.map_or("-".to_owned(), Stated::text);
-        // The machine stands in the section's preset.
+        // The first cell is the machine, which the section's preset determines.
         let cells = row.cells[1..].join(" | ");
         let _ = writeln!(
             text,
@@ -207,7 +207,7 @@ fn papers_table(paper: &str, rows: &[Measured]) -> String {
     text
 }
 
-/// What a paper gives as inputs.
+/// Facts that a paper gives about a benchmark's inputs and launches.
 fn given(facts: &Facts) -> String {
     let mut parts = Vec::new();
     parts.extend(facts.data_set.map(str::to_owned));
@@ -216,7 +216,7 @@ fn given(facts: &Facts) -> String {
     parts.extend(
         facts
             .blocks_a_launch
-            .map(|n| format!("{n} blocks a launch")),
+            .map(|n| format!("{n} blocks per launch")),
     );
     parts.extend(facts.block_threads.map(|n| format!("{n} threads")));
     parts.extend(facts.blocks_per_sm.map(|n| format!("{n} on an SM")));
@@ -235,7 +235,7 @@ fn given(facts: &Facts) -> String {
     parts.join(", ")
 }
 
-/// Workloads without a paper's shape.
+/// Table of workloads in their own shapes.
 fn plain_table(rows: &[Measured]) -> String {
     let first = [
         "workload",
@@ -245,7 +245,7 @@ fn plain_table(rows: &[Measured]) -> String {
         "threads",
         "registers",
         "shared",
-        "blocks an SM",
+        "blocks per SM",
         "limited by",
         "category",
     ];

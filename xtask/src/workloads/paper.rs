@@ -1,4 +1,4 @@
-//! Outputs at size paper, of as many blocks as a budget of instructions allows, into
+//! Checks outputs at size paper, of as many blocks as a budget of instructions allows, into
 //! `docs/generated/paper-outputs.md`.
 
 use std::fmt::Write as _;
@@ -16,37 +16,37 @@ use warploom_workloads::{Size, Target, Times};
 use super::variants::{Variant, variants};
 
 const PAGE: &str = "docs/generated/paper-outputs.md";
-/// Warp instructions after which a program is cut: a quarter of an hour for all of them.
+/// Warp instructions after which a program is cut. All programs then take a quarter of an hour.
 const ENOUGH: u64 = 40_000_000;
-/// Seed of the inputs.
+/// Seed of the workloads' inputs.
 const SEED: u64 = 1;
 
 const INTRODUCTION: &str = "\
 # Outputs at size paper
 
-Written by `cargo xtask workloads --check --paper`: every variant of every workload with the inputs
-and the launches of the papers, executed without timing on `gtx480`, and its outputs compared with
-its reference.
+Written by `cargo xtask workloads --check --paper`. Every variant of every workload runs with the
+inputs and the launches of the papers, without timing on `gtx480`, and its outputs are compared
+with its reference.
 
-A program is cut after MILLIONS million warp instructions: blocks that have started end, and the
-launch that they belong to is the last. Only the elements of outputs are compared, then, that were
-written: by any launch, or where launches overwrite what others wrote, by the last, whose inputs are
-whole, as all launches before it were. What all blocks make together (sums by atomics) and what only
-later launches write is not compared. Where a program of several kernels is cut, those that can be
-launched alone are checked alone, too. A program of which nothing can be compared so is executed
-whole.
+A program is cut after MILLIONS million warp instructions. Blocks that have started run to their
+end, and no launch follows theirs. The comparison then covers only elements of outputs that were
+written: by any launch, or by the last launch if launches overwrite each other's results. The
+inputs of the last launch are complete, because all launches before it were. Results of all blocks
+together (sums by atomics) and results of later launches are not compared. If a program of several
+kernels is cut, its kernels that can be launched on their own are also checked on their own. A
+program without comparable results is executed whole.
 
 ";
 
-/// What a target's run came to.
+/// Result of a target's run.
 struct Row {
     target: String,
     run: FirstBlocks,
-    /// Launches and blocks of the whole program, where they are known beforehand.
+    /// Launches and blocks of the whole program, if they are known in advance.
     all: Option<[u64; 2]>,
 }
 
-/// Checks, and writes the page; it keeps the rows of what `only` does not name.
+/// Checks, and writes the page. The page keeps the rows of targets that `only` does not name.
 pub fn run(only: &[String], gpu: &GpuSpec, root: &Path) -> Result<()> {
     let path = root.join(PAGE);
     let old = fs::read_to_string(&path).unwrap_or_default();
@@ -73,7 +73,7 @@ pub fn run(only: &[String], gpu: &GpuSpec, root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The whole program and, where it is cut, its kernels alone.
+/// The whole program and, if it is cut, each of its kernels on its own.
 fn rows(variant: &Variant, gpu: &GpuSpec) -> Result<Vec<Row>> {
     let Variant { workload, name } = variant;
     let mut rows = vec![Row::of(name, gpu)?];
@@ -123,7 +123,7 @@ impl Row {
         self.run.checks.iter().map(|check| check.compared).sum()
     }
 
-    /// What is wrong.
+    /// Description of the first error, if there is one.
     fn wrong(&self) -> Option<String> {
         if self.run.outcome != Outcome::Finished {
             return Some(format!("{:?}", self.run.outcome));
@@ -151,12 +151,13 @@ impl Row {
         let counts = self.run.launches.iter().map(|(_, counts)| counts);
         let instructions: u64 = counts.clone().map(|c| c.warp_instructions).sum();
         let (launches, blocks) = (counts.len() as u64, counts.map(|c| c.blocks).sum());
-        let all = match self.run.whole {
-            true => [launches, blocks].map(|count: u64| count.to_string()),
-            false => [0, 1].map(|at| match self.all {
+        let all = if self.run.whole {
+            [launches, blocks].map(|count: u64| count.to_string())
+        } else {
+            [0, 1].map(|at| match self.all {
                 Some(all) => all[at].to_string(),
                 None => "-".to_owned(),
-            }),
+            })
         };
         let mut line = format!("| `{}` | {launches} | {}", self.target, all[0]);
         let _ = writeln!(
@@ -170,7 +171,7 @@ impl Row {
     }
 }
 
-/// Launches and blocks of a whole program.
+/// Number of launches and of blocks of a whole program.
 fn announced(target: &Target) -> Option<[u64; 2]> {
     let mut all = [0; 2];
     for shape in target.launches(Size::Paper) {

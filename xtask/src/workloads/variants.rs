@@ -1,23 +1,23 @@
-//! Every variant of every workload, and the rows of pages that have one for each.
+//! All variants of all workloads, and their rows on a page.
 
 use warploom_workloads::{WorkloadInfo, all};
 
-/// One of a workload's variants.
+/// A variant of a workload.
 pub struct Variant {
-    /// Its workload.
+    /// The workload of this variant.
     pub workload: &'static WorkloadInfo,
-    /// What [`Target`](warploom_workloads::Target) calls it.
+    /// Name that [`Target`](warploom_workloads::Target) resolves.
     pub name: String,
 }
 
 impl Variant {
-    /// It is one of these workloads or variants, or none is named.
+    /// True if `only` is empty or names this variant or its workload.
     pub fn is_in(&self, only: &[String]) -> bool {
         let meant = |name: &String| name == self.workload.name || *name == self.name;
         only.is_empty() || only.iter().any(meant)
     }
 
-    /// Its rows, or those of its kernels, on a page.
+    /// Rows of this variant and of its kernels on a page.
     pub fn rows_of<'a>(&'a self, page: &'a str) -> impl Iterator<Item = &'a str> {
         page.lines().filter(|line| self.has(line))
     }
@@ -29,7 +29,7 @@ impl Variant {
     }
 }
 
-/// All, in the order of the workloads.
+/// All variants, in the order of the workloads.
 pub fn variants() -> Vec<Variant> {
     let of = |workload: &'static WorkloadInfo| {
         workload.variants.iter().map(move |variant| Variant {

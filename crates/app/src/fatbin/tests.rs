@@ -1,10 +1,10 @@
-//! Containers made here, as `fatbinary` makes them, and damaged.
+//! Tests with containers that are built as `fatbinary` builds them, and with damaged ones.
 
 use super::{FatbinError, LZ4, MAGIC, ZSTD, container_bytes, entries, ptx};
 
 const TEXT: &str = ".version 7.0\n.target sm_50\n";
 
-/// An entry as `fatbinary` writes it.
+/// An entry in the layout of `fatbinary`.
 fn entry(kind: u16, arch: u32, flags: u64, packed: Option<&[u8]>) -> Vec<u8> {
     let payload = packed.map_or(TEXT.as_bytes().to_vec(), <[u8]>::to_vec);
     let padded = payload.len().next_multiple_of(8);
@@ -33,7 +33,7 @@ fn container(entries: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// A zstd frame of one raw block (RFC 8878).
+/// A zstd frame with one raw block (RFC 8878).
 fn zstd() -> Vec<u8> {
     let mut frame = 0xfd2f_b528u32.to_le_bytes().to_vec();
     frame.extend([0x20, TEXT.len() as u8]);
@@ -43,7 +43,7 @@ fn zstd() -> Vec<u8> {
     frame
 }
 
-/// The text that is taken.
+/// Text that is selected for a capability.
 fn text(bytes: &[u8], capability: u32) -> Result<String, FatbinError> {
     ptx(bytes, capability).map(|(_, text)| text)
 }

@@ -1,4 +1,4 @@
-//! How graphs are put together and changed.
+//! Construction and modification of graphs.
 
 use super::{Graph, Node};
 use crate::attributes::{AttributeValue, COOPERATIVE, attribute_of, first_word, word};
@@ -7,16 +7,17 @@ use crate::error::{Cuda, CudaError};
 use crate::work::Work;
 
 impl Context {
-    /// All of these are nodes of a graph.
+    /// Checks that all of the given nodes belong to a graph.
     pub(crate) fn nodes_of(&self, graph: u64, nodes: &[u64]) -> Cuda {
         let graph = self.graphs.graph(graph)?;
-        match nodes.iter().all(|node| graph.nodes.contains_key(node)) {
-            true => Ok(()),
-            false => Err(CudaError::INVALID_VALUE),
+        if nodes.iter().all(|node| graph.nodes.contains_key(node)) {
+            Ok(())
+        } else {
+            Err(CudaError::INVALID_VALUE)
         }
     }
 
-    /// Adds a node that comes after others of its graph. A graph that it does is copied.
+    /// Adds a node that depends on others of its graph. A child graph is copied.
     pub fn add_node(&mut self, graph: u64, after: &[u64], work: Work) -> Cuda<u64> {
         self.nodes_of(graph, after)?;
         if (1..after.len()).any(|at| after[..at].contains(&after[at])) {
@@ -34,7 +35,7 @@ impl Context {
         Ok(handle)
     }
 
-    /// Adds pairs of nodes, of which the second comes after the first.
+    /// Adds edges, given as pairs of nodes of which the second depends on the first.
     pub fn add_edges(&mut self, graph: u64, edges: &[(u64, u64)]) -> Cuda {
         for (from, to) in edges {
             self.nodes_of(graph, &[*from, *to])?;
@@ -58,7 +59,7 @@ impl Context {
         Ok(())
     }
 
-    /// Takes a node out of its graph, with all that connects it.
+    /// Removes a node from its graph, with all of its edges.
     pub fn destroy_node(&mut self, node: u64) -> Cuda {
         let graph = self.node_graph(node)?;
         let own = self.graphs.graph_mut(graph)?;
@@ -73,7 +74,7 @@ impl Context {
         }
     }
 
-    /// Lets a node do something else of the same kind.
+    /// Replaces the operation of a node by another one of the same kind.
     pub fn set_node_work(&mut self, node: u64, work: Work) -> Cuda {
         if self.graphs.node(node)?.work.kind() != work.kind() {
             return Err(CudaError::INVALID_VALUE);
@@ -89,6 +90,7 @@ impl Context {
         Ok(())
     }
 
+    /// Node with the given handle, which must be a kernel node.
     fn kernel_node(&mut self, node: u64) -> Cuda<&mut Node> {
         let node = self.graphs.node_mut(node)?;
         match node.work {
@@ -97,7 +99,7 @@ impl Context {
         }
     }
 
-    /// An attribute of a kernel node.
+    /// Value of an attribute of a kernel node.
     pub fn node_attribute(&mut self, node: u64, number: i32) -> Cuda<AttributeValue> {
         let node = self.kernel_node(node)?;
         match &node.work {
@@ -106,7 +108,8 @@ impl Context {
         }
     }
 
-    /// Sets one: whether the launch is cooperative means something, the others nothing here.
+    /// Sets an attribute of a kernel node. Only the attribute for cooperative launches has an
+    /// effect.
     pub fn set_node_attribute(&mut self, node: u64, number: i32, value: AttributeValue) -> Cuda {
         let node = self.kernel_node(node)?;
         attribute_of(&node.attributes, number)?;
@@ -119,7 +122,7 @@ impl Context {
         Ok(())
     }
 
-    /// Gives a kernel node the attributes of another.
+    /// Copies the attributes of one kernel node to another.
     pub fn copy_node_attributes(&mut self, to: u64, from: u64) -> Cuda {
         let attributes = self.kernel_node(from)?.attributes.clone();
         let cooperative = first_word(&self.node_attribute(from, COOPERATIVE)?) != 0;
@@ -133,6 +136,7 @@ impl Context {
 }
 
 impl Graph {
+    /// Adds a node and assigns its number.
     fn insert(&mut self, handle: u64, mut node: Node) {
         node.number = self.made;
         self.made += 1;

@@ -1,5 +1,5 @@
-//! What can be launched: the steps of a graph with those of the graphs inside, as they were when it
-//! was made. It can be changed as long as its shape stays.
+//! Executable graphs: the steps of a graph and of its child graphs at the time of instantiation. An
+//! executable graph can be changed as long as its topology stays the same.
 
 use super::order::{lanes, ordered};
 use crate::context::Context;
@@ -11,55 +11,55 @@ use std::ops::Range;
 /// A step of an executable graph.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
-    /// The node that it was made of.
+    /// Node from which the step was created.
     pub node: u64,
     pub work: Work,
-    /// Numbers of the steps that it comes after.
+    /// Indices of the steps on which the step depends.
     pub after: Vec<usize>,
-    /// Of a node that is a graph, the steps of that.
+    /// For a node with a child graph, the range of that graph's steps.
     pub inner: Range<usize>,
-    /// It is done; else it only stands in its place.
+    /// False if the step is skipped when the graph runs.
     pub enabled: bool,
 }
 
-/// What can be launched.
+/// An executable graph with its schedule.
 pub(crate) struct Executable {
     pub steps: Vec<Step>,
-    /// In which order steps are asked for.
+    /// Order in which steps are requested.
     pub order: Vec<usize>,
-    /// Lane of each step, by step.
+    /// Lane of each step.
     pub lanes: Vec<usize>,
-    /// Whether another lane waits for the step.
+    /// For each step, whether another lane waits for it.
     pub waited: Vec<bool>,
-    /// The simulation's streams of all lanes but the first.
+    /// Simulated streams of all lanes but the first.
     pub streams: Vec<u32>,
-    /// The step of each node.
+    /// Index of each node's step.
     places: BTreeMap<u64, usize>,
     flags: u64,
     id: u32,
 }
 
-/// Why a graph cannot take the place of the one that something was made of, as
-/// `cudaGraphExecUpdateResult` numbers it.
+/// Reason for which an executable graph cannot be updated, with the numbers of
+/// `cudaGraphExecUpdateResult`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unchangeable {
     /// The graphs differ in nodes or edges.
     Topology = 2,
-    /// A node is of another kind.
+    /// A node has another kind of operation.
     Kind = 3,
 }
 
-/// What came of an update.
+/// Failure of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Why it was not made.
+    /// Reason for which the update failed.
     pub why: Unchangeable,
-    /// The first node that is different, or 0.
+    /// First node that differs, or 0.
     pub node: u64,
 }
 
 impl Executable {
-    /// Gives each step its lane; the streams are still to be had.
+    /// Assigns a lane to each step. The streams are assigned later.
     fn new(steps: Vec<Step>, flags: u64, id: u32) -> Cuda<Self> {
         let after: Vec<Vec<usize>> = steps.iter().map(|step| step.after.clone()).collect();
         let last: Vec<bool> = steps.iter().map(|step| step.work.calls()).collect();
@@ -87,13 +87,13 @@ impl Executable {
         })
     }
 
-    /// Streams that it needs beside the one that it is launched in.
+    /// Number of streams needed in addition to the one in which the graph is launched.
     fn further_streams(&self) -> usize {
         self.lanes.iter().copied().max().unwrap_or(0)
     }
 }
 
-/// Which steps another lane waits for.
+/// For each step, whether another lane waits for it.
 fn waited(after: &[Vec<usize>], lanes: &[usize]) -> Vec<bool> {
     let mut waited = vec![false; lanes.len()];
     for (step, earlier) in after.iter().enumerate() {
@@ -104,7 +104,7 @@ fn waited(after: &[Vec<usize>], lanes: &[usize]) -> Vec<bool> {
     waited
 }
 
-/// The first difference in shape of two lists of steps.
+/// First difference in topology between two lists of steps.
 fn compared(old: &[Step], new: &[Step]) -> Result<(), Change> {
     let different = |why, node| Err(Change { why, node });
     for (old, new) in old.iter().zip(new) {
@@ -118,15 +118,16 @@ fn compared(old: &[Step], new: &[Step]) -> Result<(), Change> {
             return different(Unchangeable::Topology, new.node);
         }
     }
-    match old.len() == new.len() {
-        true => Ok(()),
-        false => different(Unchangeable::Topology, 0),
+    if old.len() == new.len() {
+        Ok(())
+    } else {
+        different(Unchangeable::Topology, 0)
     }
 }
 
 impl Context {
-    /// Appends the steps of a graph, those without others before them behind `before`. Returns the
-    /// steps that nothing of the graph comes after.
+    /// Appends the steps of a graph. Steps without dependencies depend on `before`. Returns the
+    /// steps on which no other step of the graph depends.
     fn flatten(&self, graph: u64, before: &[usize], steps: &mut Vec<Step>) -> Cuda<Vec<usize>> {
         let nodes: Vec<_> = self.graphs.graph(graph)?.nodes.iter().collect();
         let number = |node: &u64| nodes.binary_search_by_key(node, |(handle, _)| **handle);
@@ -159,7 +160,7 @@ impl Context {
         }
         let all = made.into_iter().zip(ends);
         let last: Vec<usize> = all.filter(|(_, end)| *end).map(|(step, _)| step).collect();
-        // Of an empty graph, what comes before it is what is left.
+        // For an empty graph, later steps depend on the steps before it.
         Ok(if nodes.is_empty() {
             before.to_vec()
         } else {
@@ -167,13 +168,14 @@ impl Context {
         })
     }
 
+    /// Steps of a graph and of its child graphs.
     fn steps(&self, graph: u64) -> Cuda<Vec<Step>> {
         let mut steps = Vec::new();
         self.flatten(graph, &[], &mut steps)?;
         Ok(steps)
     }
 
-    /// Makes what can be launched of a graph (`cudaGraphInstantiate`).
+    /// Creates an executable graph from a graph (`cudaGraphInstantiate`).
     pub fn instantiate(&mut self, graph: u64, flags: u64) -> Cuda<u64> {
         let id = self.graphs.number() as u32;
         let mut made = Executable::new(self.steps(graph)?, flags, id)?;
@@ -187,17 +189,19 @@ impl Context {
         Ok(handle)
     }
 
+    /// Executable graph with the given handle.
     pub(super) fn executable(&self, handle: u64) -> Cuda<&Executable> {
         let found = self.graphs.executables.get(&handle);
         found.ok_or(CudaError::INVALID_VALUE)
     }
 
+    /// Mutable executable graph with the given handle.
     fn executable_mut(&mut self, handle: u64) -> Cuda<&mut Executable> {
         let found = self.graphs.executables.get_mut(&handle);
         found.ok_or(CudaError::INVALID_VALUE)
     }
 
-    /// Forgets one; what was launched of it is done all the same.
+    /// Destroys an executable graph. Operations of earlier launches are still executed.
     pub fn destroy_executable(&mut self, handle: u64) -> Cuda {
         let gone = self.graphs.executables.remove(&handle);
         let gone = gone.ok_or(CudaError::INVALID_VALUE)?;
@@ -205,7 +209,7 @@ impl Context {
         Ok(())
     }
 
-    /// The flags that it was made with.
+    /// Flags with which an executable graph was created.
     pub fn executable_flags(&self, handle: u64) -> Cuda<u64> {
         Ok(self.executable(handle)?.flags)
     }
@@ -215,13 +219,14 @@ impl Context {
         Ok(self.executable(handle)?.id)
     }
 
+    /// Step that was created from a node.
     fn step_mut(&mut self, executable: u64, node: u64) -> Cuda<&mut Step> {
         let own = self.executable_mut(executable)?;
         let at = own.places.get(&node).copied();
         Ok(&mut own.steps[at.ok_or(CudaError::INVALID_VALUE)?])
     }
 
-    /// Lets the step of a node do something else of the same kind.
+    /// Replaces the operation of a node's step by another one of the same kind.
     pub fn set_step_work(&mut self, executable: u64, node: u64, work: Work) -> Cuda {
         self.step_mut(executable, node)?;
         if let Work::Graph(graph) = work {
@@ -236,11 +241,13 @@ impl Context {
         Ok(())
     }
 
-    /// Lets the steps of a node that is a graph do what another graph of its shape does.
+    /// Replaces the operations of a child graph's steps by those of another graph with the same
+    /// topology.
     fn set_step_graph(&mut self, executable: u64, node: u64, graph: u64) -> Cuda {
         let inner = self.step_mut(executable, node)?.inner.clone();
         let own = self.executable_mut(executable)?;
-        // Numbers are counted from the first step of the graph, which comes after nothing of it.
+        // Indices are relative to the first step of the child graph, on which dependencies outside
+        // are dropped.
         let from = inner.start;
         let mut old = own.steps[inner.clone()].to_vec();
         for step in &mut old {
@@ -257,8 +264,8 @@ impl Context {
         Ok(())
     }
 
-    /// Lets all steps do what the nodes of another graph of the same shape do
-    /// (`cudaGraphExecUpdate`). The inner error says why not.
+    /// Replaces the operations of all steps by those of another graph with the same topology
+    /// (`cudaGraphExecUpdate`). The inner error describes a mismatch.
     pub fn update_executable(&mut self, executable: u64, graph: u64) -> Cuda<Result<(), Change>> {
         let new = self.steps(graph)?;
         let own = self.executable_mut(executable)?;
@@ -272,12 +279,12 @@ impl Context {
         Ok(Ok(()))
     }
 
-    /// Whether the step of a node is done.
+    /// True if the step of a node is executed.
     pub fn step_enabled(&mut self, executable: u64, node: u64) -> Cuda<bool> {
         Ok(self.step_mut(executable, node)?.enabled)
     }
 
-    /// Says whether the step of a node is done: of kernels, copies and fills.
+    /// Enables or disables the step of a node, which must be a kernel, a copy or a fill.
     pub fn enable_step(&mut self, executable: u64, node: u64, enabled: bool) -> Cuda {
         let step = self.step_mut(executable, node)?;
         match step.work {

@@ -1,19 +1,20 @@
-//! In which order steps are asked for, and in which lane each stands.
+//! Order in which the steps of an executable graph are requested, and assignment of steps to lanes.
 //!
-//! Steps of one lane are done one after the other, those of several at the same time: a lane is a
-//! stream of the simulation. A step goes on in the lane of one that it comes after, where nothing
-//! else does, so that a chain has one lane.
+//! The steps of a lane are executed one after another, and those of different lanes may overlap: a
+//! lane is a stream of the simulation. A step is placed in the lane of one of its dependencies if
+//! that dependency is the last step of its lane. A chain of steps therefore uses a single lane.
 
 use crate::error::{Cuda, CudaError};
 
-/// Most lanes of a graph. Of more branches some wait for others, which changes no result.
+/// Maximum number of lanes of a graph. With more branches, some wait for others, which does not
+/// change any result.
 const MOST_LANES: usize = 32;
 
-/// Steps in an order in which each comes behind those that it comes after; `last` ones as late as
-/// that allows, for the host waits there. `after` holds numbers of steps.
+/// Order of steps in which each follows its dependencies, given in `after` as indices of steps.
+/// Steps marked in `last` are placed as late as possible, because the host waits for them.
 ///
 /// # Errors
-/// When steps come after each other in a circle.
+/// Fails if the dependencies contain a cycle.
 pub(super) fn ordered(after: &[Vec<usize>], last: &[bool]) -> Cuda<Vec<usize>> {
     let mut missing: Vec<usize> = after.iter().map(Vec::len).collect();
     let mut later: Vec<Vec<usize>> = vec![Vec::new(); after.len()];
@@ -34,16 +35,17 @@ pub(super) fn ordered(after: &[Vec<usize>], last: &[bool]) -> Cuda<Vec<usize>> {
             }
         }
     }
-    match order.len() == after.len() {
-        true => Ok(order),
-        false => Err(CudaError::INVALID_VALUE),
+    if order.len() == after.len() {
+        Ok(order)
+    } else {
+        Err(CudaError::INVALID_VALUE)
     }
 }
 
-/// The lane of each step, and how many there are. Steps are in an order of `ordered`.
+/// Lane of each step, and the number of lanes. The steps must be in an order given by `ordered`.
 pub(super) fn lanes(after: &[Vec<usize>]) -> (Vec<usize>, usize) {
     let mut lanes: Vec<usize> = Vec::with_capacity(after.len());
-    // The last step of each lane.
+    // Last step of each lane.
     let mut ends: Vec<usize> = Vec::new();
     for (step, earlier) in after.iter().enumerate() {
         let open = earlier.iter().find(|from| ends[lanes[**from]] == **from);
@@ -68,7 +70,7 @@ mod tests {
 
     #[test]
     fn steps_come_behind_those_that_they_come_after() {
-        // 0 and 1 before 2, 2 before 3; 1 is to be last.
+        // Steps 0 and 1 precede 2, and 2 precedes 3. Step 1 is marked as last.
         let after = [vec![], vec![], vec![0], vec![2]];
         let last = [false, true, false, false];
         assert_eq!(ordered(&after, &last), Ok(vec![0, 2, 3, 1]));

@@ -1,6 +1,6 @@
-//! How an executable graph runs in a stream: the first lane is the stream itself, and others begin
-//! behind what was asked of it before and are waited for at the end. Functions of the host are
-//! called by whoever launches, in between.
+//! Execution of an executable graph in a stream. The first lane is the stream itself. The other
+//! lanes begin after earlier operations of the stream, and the stream waits for them at the end.
+//! Host functions are called by the launching thread in between.
 
 use super::executable::Executable;
 use crate::context::Context;
@@ -9,22 +9,22 @@ use crate::work::{HostCall, Work};
 use std::collections::BTreeMap;
 use warploom_run::HostAction;
 
-/// A launch that is on its way.
+/// A launch of a graph in progress.
 #[derive(Debug)]
 pub struct Launching {
     executable: u64,
-    /// Handle of the stream, and its number.
+    /// Handle of the stream, and its number in the simulation.
     stream: (u64, u32),
-    /// Steps that were asked for.
+    /// Number of steps that were requested.
     done: usize,
-    /// The step of each lane that was asked for last.
+    /// Last requested step of each lane.
     ends: BTreeMap<usize, usize>,
-    /// Marks behind steps that other lanes wait for.
+    /// Marks after steps for which other lanes wait.
     marks: BTreeMap<usize, u64>,
 }
 
 impl Executable {
-    /// The simulation's stream of a lane.
+    /// Simulated stream of a lane.
     fn stream(&self, lane: usize, own: u32) -> u32 {
         match lane {
             0 => own,
@@ -34,8 +34,8 @@ impl Executable {
 }
 
 impl Context {
-    /// Begins to launch an executable graph in a stream (`cudaGraphLaunch`). Where the stream
-    /// captures it becomes a node, and there is nothing more to do.
+    /// Begins the launch of an executable graph in a stream (`cudaGraphLaunch`). In a capturing
+    /// stream the graph becomes a node, and `None` is returned.
     pub fn launch_graph(&mut self, executable: u64, stream: u64) -> Cuda<Option<Launching>> {
         self.executable(executable)?;
         if let Some(stream) = self.capturing(stream)? {
@@ -57,7 +57,7 @@ impl Context {
         Ok(Some(launching))
     }
 
-    /// A graph of the steps as they are now.
+    /// Graph that consists of the current steps.
     fn graph_of(&mut self, executable: u64) -> Cuda<u64> {
         let steps = self.executable(executable)?.steps.clone();
         let graph = self.create_graph();
@@ -65,7 +65,7 @@ impl Context {
         for step in steps {
             let after: Vec<u64> = step.after.iter().map(|from| nodes[*from]).collect();
             let work = match step.work {
-                // The steps of a child graph stand before the step of its node.
+                // The steps of a child graph precede the step of its node.
                 Work::Graph(_) => Work::Nothing,
                 _ if !step.enabled => Work::Nothing,
                 work => work,
@@ -75,7 +75,7 @@ impl Context {
         Ok(graph)
     }
 
-    /// All lanes but the first begin behind what was asked of the stream before.
+    /// Lets all lanes but the first begin after earlier operations of the stream.
     fn begin_lanes(&mut self, executable: u64, number: u32) -> Cuda {
         let streams = self.executable(executable)?.streams.clone();
         if streams.is_empty() {
@@ -86,8 +86,8 @@ impl Context {
         waits.try_for_each(|stream| self.act(HostAction::WaitFor { stream, mark }))
     }
 
-    /// Asks for what is left of a launch, as far as the host need not do anything: what it is to
-    /// call now, or `None` at the end.
+    /// Requests the remaining steps of a launch up to the next call of a host function. Returns
+    /// this call, or `None` at the end of the launch.
     pub fn go_on(&mut self, launching: &mut Launching) -> Cuda<Option<HostCall>> {
         loop {
             let own = self.executable(launching.executable)?;
@@ -114,7 +114,7 @@ impl Context {
         }
     }
 
-    /// Lets a lane wait for a step of another.
+    /// Lets a lane wait for a step of another lane.
     fn wait_for_step(
         &mut self,
         launching: &mut Launching,
@@ -134,7 +134,7 @@ impl Context {
         self.act(HostAction::WaitFor { stream, mark })
     }
 
-    /// The stream waits for all lanes.
+    /// Lets the stream wait for all lanes.
     fn join_lanes(&mut self, launching: &mut Launching) -> Cuda {
         let ends: Vec<usize> = launching.ends.values().copied().collect();
         let own = (0, launching.stream.1);
@@ -142,8 +142,8 @@ impl Context {
             .try_for_each(|step| self.wait_for_step(launching, step, own))
     }
 
-    /// Looks whether a graph could be launched in a stream (`cudaGraphUpload`): nothing has to be
-    /// brought anywhere.
+    /// Checks whether a graph could be launched in a stream (`cudaGraphUpload`). No data needs to
+    /// be transferred.
     pub fn upload_graph(&mut self, executable: u64, stream: u64) -> Cuda {
         self.executable(executable)?;
         self.stream(stream).map(|_| ())

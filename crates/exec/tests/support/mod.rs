@@ -1,4 +1,4 @@
-//! Programs built by hand, and a bench that runs one instruction on given lanes.
+//! Construction of programs, and execution of single instructions on given lanes.
 
 #![allow(
     dead_code,
@@ -10,27 +10,27 @@ use warploom_base::{Dim3, Pc};
 use warploom_exec::*;
 use warploom_ir::*;
 
-/// A register operand.
+/// Source operand in a register.
 pub fn r(slot: u16) -> Src {
     Src::Reg(Reg(slot))
 }
 
-/// A register destination.
+/// Destination in a register.
 pub fn d(slot: u16) -> Dst {
     Dst::Reg(Reg(slot))
 }
 
-/// A predicate operand.
+/// Source operand in a predicate.
 pub fn p(index: u16) -> Src {
     Src::Pred(Pred(index), false)
 }
 
-/// A predicate destination.
+/// Destination in a predicate.
 pub fn dp(index: u16) -> Dst {
     Dst::Pred(Pred(index))
 }
 
-/// An instruction with up to two destinations and four sources.
+/// Instruction with up to two destinations and four source operands.
 pub fn inst(op: Op, dst: &[Dst], src: &[Src]) -> Inst {
     let mut inst = Inst {
         op,
@@ -46,7 +46,7 @@ pub fn inst(op: Op, dst: &[Dst], src: &[Src]) -> Inst {
     inst
 }
 
-/// The instruction under `@p` or `@!p`.
+/// Instruction with the guard `@p` or `@!p`.
 pub fn guarded(mut inst: Inst, pred: u16, negated: bool) -> Inst {
     inst.guard = Some(Guard {
         pred: Pred(pred),
@@ -55,7 +55,7 @@ pub fn guarded(mut inst: Inst, pred: u16, negated: bool) -> Inst {
     inst
 }
 
-/// A branch.
+/// Branch to an instruction of the program.
 pub fn bra(target: u32) -> Inst {
     let mut inst = inst(Op::Bra(false), &[], &[]);
     inst.imm = target as i32;
@@ -93,12 +93,12 @@ impl Builder {
         }
     }
 
-    /// Adds an instruction; its PTX line is its number from 1.
+    /// Adds an instruction, whose PTX line is its number counted from 1.
     pub fn push(&mut self, inst: Inst) -> &mut Self {
         self.push_to(inst, None)
     }
 
-    /// Adds a branch whose lanes meet again at `reconverge`.
+    /// Adds a branch with the reconvergence point `reconverge`.
     pub fn push_to(&mut self, inst: Inst, reconverge: Option<u32>) -> &mut Self {
         let line = self.program.insts.len() as u32 + 1;
         self.program.insts.push(inst);
@@ -114,13 +114,13 @@ impl Builder {
         self
     }
 
-    /// A constant operand.
+    /// Source operand with a constant.
     pub fn c(&mut self, bits: u64) -> Src {
         self.program.consts.push(ConstValue::Bits(bits));
         Src::Const(self.program.consts.len() as u16 - 1)
     }
 
-    /// Further operands.
+    /// Operands beyond those stored in an instruction.
     pub fn extra(&mut self, dsts: &[Dst], srcs: &[Src]) -> Extra {
         self.program.extras.push(ExtraOperands {
             dsts: dsts.to_vec(),
@@ -143,7 +143,7 @@ impl Builder {
     }
 }
 
-/// One block of one thread, plenty of shared memory.
+/// Launch of one block with one thread and plenty of shared memory.
 pub fn spec() -> LaunchSpec {
     LaunchSpec {
         grid: Dim3::linear(1),
@@ -154,7 +154,7 @@ pub fn spec() -> LaunchSpec {
     }
 }
 
-/// A warp with everything around it.
+/// Warp with the state that it needs to execute.
 pub struct Bench {
     pub ctx: LaunchContext,
     pub block: BlockState,
@@ -198,10 +198,10 @@ impl Bench {
     }
 }
 
-/// Runs one instruction on up to 32 operand tuples, one per lane. Operands are 64 bits wide in
-/// slots 0, 2, 4, 6 (32-bit operations read the low half: the first slot of a pair is then written
-/// apart); predicates 0 and 1 hold `preds`. Returns slot 8 as 32 and as 64 bits per lane, and
-/// predicates 2 and 3.
+/// Runs one instruction on up to 32 operand tuples, one for each lane. Operands have 64 bits in
+/// slots 0, 2, 4 and 6. For 32-bit operations, the first slot of a pair is written separately.
+/// Predicates 0 and 1 hold `preds`. Returns slot 8 as 32 and as 64 bits per lane, and predicates 2
+/// and 3.
 pub struct One {
     pub r32: [u32; 32],
     pub r64: [u64; 32],
@@ -209,7 +209,7 @@ pub struct One {
     pub p3: u32,
 }
 
-/// Which registers of [`run_one`] are 64 bits wide.
+/// Registers of [`run_one`] that have 64 bits.
 #[derive(Clone, Copy, Default)]
 pub struct Wide {
     pub src: [bool; 4],
@@ -223,7 +223,7 @@ pub fn run_one(op: Op, dst: &[Dst], src: &[Src], lanes: &[[u64; 4]], wide: Wide)
 pub fn run_inst(one: Inst, lanes: &[[u64; 4]], wide: Wide, preds: u32, mask: u32) -> One {
     let mut builder = Builder::new();
     builder.program.shared_bytes = 32 * 64;
-    // Operands come in through shared memory, results leave the same way.
+    // Operands are passed through shared memory, and so are results.
     for k in 0..4u16 {
         let ty = MemTy {
             bytes: 8,
@@ -251,7 +251,7 @@ pub fn run_inst(one: Inst, lanes: &[[u64; 4]], wide: Wide, preds: u32, mask: u32
     builder.push(inst(Op::Mov(whole), &[d(8)], &[marker]));
     let bit = builder.c(preds.into());
     let one_bit = builder.c(1);
-    // Predicates 0 and 4 per lane from the masks.
+    // Predicates 0 and 4 are set in each lane from the masks.
     builder.push(inst(
         Op::Shr(IntTy::U32),
         &[d(22)],
@@ -316,7 +316,7 @@ pub fn run_inst(one: Inst, lanes: &[[u64; 4]], wide: Wide, preds: u32, mask: u32
     drive_one(builder, lanes)
 }
 
-/// Prepends the address computation and the operands' way into shared memory.
+/// Prepends the computation of addresses and the loads of operands from shared memory.
 fn drive_one(mut builder: Builder, lanes: &[[u64; 4]]) -> One {
     let stride = builder.c(64);
     let address = inst(

@@ -714,7 +714,7 @@ mod tests {
     fn launch(blocks: u32) -> KernelLaunch {
         let source = Source::new("k.ptx", PTX);
         let (module, _) = warploom_ptx::load(&source).unwrap_or_else(|e| panic!("{e:?}"));
-        let ir = warploom_ir::lower(&module, &source).unwrap_or_else(|e| panic!("{e:?}"));
+        let ir = warploom_lower::lower(&module, &source).unwrap_or_else(|e| panic!("{e:?}"));
         let program = Arc::new(ir.kernels.into_iter().next().expect("one kernel"));
         let spec = LaunchSpec {
             grid: Dim3::linear(blocks),

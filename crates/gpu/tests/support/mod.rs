@@ -38,7 +38,7 @@ pub fn kernel(body: &str) -> Arc<Program> {
     );
     let source = Source::new("ahead.ptx", text);
     let (module, _) = warploom_ptx::load(&source).unwrap_or_else(|e| panic!("{e:?}"));
-    let ir = warploom_ir::lower(&module, &source).unwrap_or_else(|e| panic!("{e:?}"));
+    let ir = warploom_lower::lower(&module, &source).unwrap_or_else(|e| panic!("{e:?}"));
     assert!(ir.refused.is_empty(), "{:?}", ir.refused);
     Arc::new(ir.kernels.into_iter().next().expect("one kernel"))
 }

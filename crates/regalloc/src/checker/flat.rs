@@ -1,43 +1,43 @@
-//! A function as one list of instructions, registers and labels told apart by scope.
+//! A function as a flat list of instructions, with registers and labels resolved by scope.
 
 use rustc_hash::FxHashMap;
 use warploom_ptx::access::{Access, Accesses};
 use warploom_ptx::ast::{Function, Instruction, Operand, Statement, Variable};
 use warploom_ptx::tokens::{Opcode, Space};
 
-/// A register of one of the two programs.
+/// A register of one of the two programs, by index.
 pub(super) type Reg = u32;
 
-/// An instruction without the names of its registers.
+/// An instruction without its register names.
 pub(super) struct FlatInst {
-    /// Registers have empty names here: what is left must agree between the two programs.
+    /// The instruction with empty register names. It must be equal in both programs.
     pub blank: Instruction,
-    /// In the order of [`Accesses::visit`]; what is no register is left out.
+    /// The registers in the order of [`Accesses::visit`], without other names.
     pub regs: Vec<(Reg, Access)>,
-    /// Labels that it may branch to, by order in the function.
+    /// The labels that the instruction may branch to, by their order in the function.
     pub targets: Vec<usize>,
 }
 
-/// One function.
+/// A function in the form of a flat list.
 #[derive(Default)]
 pub(super) struct Flat {
     pub insts: Vec<FlatInst>,
-    /// Name of every label and the number of instructions before it, in order.
+    /// The name of each label, in order, with the number of instructions before it.
     pub labels: Vec<(String, usize)>,
-    /// Name and width in bits of every register that is mentioned.
+    /// The name and the width in bits of each register that the code mentions.
     pub regs: Vec<(String, u32)>,
-    /// Declarations and directives that are not about registers.
+    /// Declarations and directives that do not concern registers.
     pub others: Vec<Statement>,
-    /// Registers declared, in 32-bit registers.
+    /// The number of declared registers, in 32-bit registers.
     pub declared: u32,
 }
 
-/// What a scope declares.
+/// The declarations of a scope.
 #[derive(Default)]
 struct Scope {
-    /// Width in bits, by name.
+    /// The width in bits of each single register, by name.
     singles: FxHashMap<String, u32>,
-    /// Width in bits and how many, by prefix.
+    /// The width in bits and the count of each register family, by prefix.
     ranges: FxHashMap<String, (u32, u32)>,
     labels: FxHashMap<String, usize>,
     tables: FxHashMap<String, Vec<String>>,
@@ -45,7 +45,8 @@ struct Scope {
 }
 
 impl Flat {
-    /// Flattens a function; `None` if an instruction cannot be read.
+    /// Flattens a function. Returns `None` if the operands of an instruction are unknown or a label
+    /// is missing.
     pub fn new(function: &Function, accesses: &Accesses) -> Option<Self> {
         let mut walk = Walk {
             flat: Self::default(),
@@ -59,11 +60,12 @@ impl Flat {
     }
 }
 
+/// The flattening of a function in progress.
 struct Walk<'a> {
     flat: Flat,
     scopes: Vec<Scope>,
     accesses: &'a Accesses,
-    /// Labels that have a number: in order of the text.
+    /// The number of labels that have been numbered, in program order.
     labels_seen: usize,
 }
 
@@ -91,7 +93,8 @@ impl Walk<'_> {
         Some(())
     }
 
-    /// Registers; vectors go by their names as everything else does.
+    /// Declares registers. Elements of vectors are not registers of the checker and keep their
+    /// names.
     fn declare(&mut self, variable: &Variable) {
         let bits = variable.ty.bits();
         let each = if bits == 1 { 0 } else { bits.div_ceil(32) };
@@ -108,6 +111,7 @@ impl Walk<'_> {
         }
     }
 
+    /// Returns the register with the given name, searched from the innermost scope outwards.
     fn reg(&mut self, name: &str) -> Option<Reg> {
         for scope in self.scopes.iter_mut().rev() {
             if let Some(reg) = scope.known.get(name) {
@@ -143,6 +147,7 @@ impl Walk<'_> {
         Some(())
     }
 
+    /// Returns the labels that an instruction may branch to, or `None` if one is not declared.
     fn targets(&self, inst: &Instruction) -> Option<Vec<usize>> {
         let name = |index: usize| match inst.operands.get(index).map(|o| &o.node) {
             Some(Operand::Name(name)) => Some(name),
@@ -167,6 +172,7 @@ impl Walk<'_> {
 }
 
 impl Scope {
+    /// Returns the width in bits of a register that the scope declares.
     fn width(&self, name: &str) -> Option<u32> {
         if let Some(bits) = self.singles.get(name) {
             return Some(*bits);
@@ -184,8 +190,8 @@ impl Scope {
     }
 }
 
-/// Labels and tables of a block are known throughout it. Labels are numbered in order of the text,
-/// those of inner blocks where these stand.
+/// Numbers the labels and records the branch tables of a block, which are visible in the whole
+/// block. Labels are numbered in program order, including those of nested blocks.
 fn number_labels(statements: &[Statement], mut next: usize, scope: &mut Scope) {
     for statement in statements {
         match statement {

@@ -1,4 +1,4 @@
-//! The places of the spill stack that the new program uses, and that they are apart.
+//! The spill slots of the new program, and the check that they do not overlap.
 
 use super::flat::Flat;
 use super::state::SlotId;
@@ -8,21 +8,22 @@ use std::collections::BTreeMap;
 use warploom_ptx::ast::{Statement, Variable};
 use warploom_ptx::tokens::Space;
 
-/// A place: array, address of the first byte in every thread (in local memory in any), bytes.
+/// A spill slot: its array, the address of its first byte in each thread, and its size in bytes. In
+/// local memory one address represents all threads.
 struct Slot {
     array: usize,
     addresses: Vec<u32>,
     bytes: u32,
 }
 
-/// Arrays of the new program that the original does not have.
+/// An array that the new program declares in addition to those of the original.
 struct Array {
     name: String,
     space: Space,
     bytes: u64,
 }
 
-/// Places by what they are reached with.
+/// The spill slots, by the address values through which the code accesses them.
 pub(super) struct Slots {
     arrays: Vec<Array>,
     block: [u32; 3],
@@ -31,7 +32,7 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// Finds the spill stacks: the only declarations that may have been added.
+    /// Finds the spill arrays, which are the only declarations that the allocator may add.
     pub fn new(old: &Flat, new: &Flat, block: [u32; 3]) -> Result<Self, Refusal> {
         let mut expected = old.others.iter().peekable();
         let mut arrays = Vec::new();
@@ -60,7 +61,7 @@ impl Slots {
         })
     }
 
-    /// The place at `offset` from the address `start`.
+    /// Returns the slot at `offset` bytes from the address `start`.
     pub fn slot(
         &mut self,
         values: &Values,
@@ -103,7 +104,8 @@ impl Slots {
         Ok(slot)
     }
 
-    /// The address in every thread of a block; local memory is every thread's own.
+    /// Returns the address in each thread of a block. For local memory, which is private to each
+    /// thread, one address represents all threads.
     fn addresses(
         &self,
         values: &Values,
@@ -128,6 +130,7 @@ impl Slots {
         Ok(addresses)
     }
 
+    /// Returns the indices of all threads of a block.
     fn threads(&self) -> Vec<[u32; 3]> {
         let [width, height, depth] = self.block;
         let rows = (0..depth).flat_map(|z| (0..height).map(move |y| (y, z)));
@@ -135,7 +138,7 @@ impl Slots {
             .collect()
     }
 
-    /// No two places share a byte, of one thread or of two.
+    /// Checks that no two slots overlap, whether of one thread or of different threads.
     pub fn finish(&self) -> Result<(), Refusal> {
         for (index, array) in self.arrays.iter().enumerate() {
             let mut ranges: Vec<(u32, u32)> = Vec::new();

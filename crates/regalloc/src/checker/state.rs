@@ -1,33 +1,33 @@
-//! What is known at one place of the two programs.
+//! The facts known at one point of the two programs.
 
 use super::flat::Reg;
 use super::value::ValueId;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A place on the spill stack, by number.
+/// A spill slot, by index.
 pub(super) type SlotId = u32;
 
-/// Where the new program can keep a value.
+/// A location where the new program can hold a value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Loc {
     Reg(Reg),
     Slot(SlotId),
 }
 
-/// Facts that hold whichever way control came. Fewer facts are always safe. A place and a register
-/// of the original that are known to have one value hold the same.
+/// The facts that hold on all paths to a point. Fewer facts are always safe. A location and an
+/// original register that have the same known value are considered equal.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(super) struct State {
-    /// Registers of the original whose present value a place holds.
+    /// The original registers whose current value each location holds.
     holds: BTreeMap<Loc, BTreeSet<Reg>>,
-    /// What the original's registers are.
+    /// The known values of the original registers.
     original: BTreeMap<Reg, ValueId>,
-    /// What the new program's places are.
+    /// The known values of the new program's locations.
     present: BTreeMap<Loc, ValueId>,
 }
 
 impl State {
-    /// Whether a place has what a register of the original has.
+    /// Returns whether a location holds the current value of an original register.
     pub fn agrees(&self, loc: Loc, reg: Reg) -> bool {
         self.holds.get(&loc).is_some_and(|regs| regs.contains(&reg))
     }
@@ -40,7 +40,8 @@ impl State {
         self.present.get(&loc).copied()
     }
 
-    /// The original writes a register: nothing holds its present value any more.
+    /// Applies a write of an original register. Afterwards only locations with the same known value
+    /// hold its value.
     pub fn redefine(&mut self, reg: Reg, value: Option<ValueId>) {
         for (loc, regs) in &mut self.holds {
             regs.remove(&reg);
@@ -51,7 +52,8 @@ impl State {
         set(&mut self.original, reg, value);
     }
 
-    /// The original copies a register: whatever holds the one now holds the other too.
+    /// Applies a copy between original registers. Every location that holds the source then also
+    /// holds the destination.
     pub fn copy_original(&mut self, to: Reg, from: Reg) {
         if to == from {
             return;
@@ -63,8 +65,8 @@ impl State {
         }
     }
 
-    /// The new program writes a place. It then stands for `regs`, and for whatever the original has
-    /// with the same value.
+    /// Applies a write of a location of the new program. The location then holds the registers
+    /// `regs`, and every original register with the same known value.
     pub fn overwrite(&mut self, loc: Loc, mut regs: BTreeSet<Reg>, value: Option<ValueId>) {
         let same = |(_, of): &(&Reg, &ValueId)| Some(**of) == value;
         regs.extend(self.original.iter().filter(same).map(|(reg, _)| *reg));
@@ -72,14 +74,14 @@ impl State {
         set(&mut self.present, loc, value);
     }
 
-    /// The new program copies a place.
+    /// Applies a copy between locations of the new program.
     pub fn copy(&mut self, to: Loc, from: Loc) {
         let regs = self.holds.get(&from).cloned().unwrap_or_default();
         let value = self.present(from);
         self.overwrite(to, regs, value);
     }
 
-    /// Keeps what holds in both; true if that is less than before.
+    /// Keeps the facts that hold in both states. Returns whether the number of facts decreased.
     pub fn meet(&mut self, other: &Self) -> bool {
         let before = self.clone();
         self.holds.retain(|loc, regs| {
@@ -96,6 +98,7 @@ impl State {
     }
 }
 
+/// Sets or removes an entry of a map.
 fn set<K: Ord>(map: &mut BTreeMap<K, ValueId>, key: K, value: Option<ValueId>) {
     match value {
         Some(value) => drop(map.insert(key, value)),

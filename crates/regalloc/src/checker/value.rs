@@ -1,30 +1,30 @@
-//! Values that can be computed again: constants, parameters, indices, and addresses made of them.
+//! Recomputable values: constants, parameters, indices, and addresses derived from them.
 
 use rustc_hash::FxHashMap;
 use warploom_ptx::ast::{Constant, Instruction, Operand};
 use warploom_ptx::tokens::{Modifier, Opcode, Space};
 
-/// A value, by number: equal numbers are equal values.
+/// The index of a value. Equal indices mean equal values.
 pub(super) type ValueId = u32;
 
-/// How a value comes about.
+/// The definition of a value.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Value {
-    /// What every register holds at the start: zero, of so many bits.
+    /// The initial value of every register: zero, with the given width in bits.
     Zero(u32),
-    /// An instruction, as text without its registers, of values.
+    /// The result of an instruction, given as text without register names, for the given argument values.
     Of(String, Vec<ValueId>),
 }
 
-/// Every value that came up.
+/// All values that occurred.
 #[derive(Default)]
 pub(super) struct Values {
     numbers: FxHashMap<Value, ValueId>,
-    /// The instruction and its arguments, for evaluation.
+    /// The instruction and the arguments of each value, for evaluation.
     made: Vec<Option<(Instruction, Vec<ValueId>)>>,
 }
 
-/// Special registers that keep their value for as long as a thread lives.
+/// Special registers whose value is constant during the lifetime of a thread.
 const STEADY: [&str; 5] = ["%tid.", "%ntid.", "%ctaid.", "%nctaid.", "%laneid"];
 
 impl Values {
@@ -37,13 +37,14 @@ impl Values {
         id
     }
 
-    /// What registers of so many bits hold at the start.
+    /// Returns the initial value of registers of the given width in bits.
     pub fn zero(&mut self, bits: u32) -> ValueId {
         self.number(Value::Zero(bits), None)
     }
 
-    /// The value that an instruction without guard makes in a register of `bits` bits; `None` if it
-    /// depends on more than its arguments. `params`: the parameters that never change.
+    /// Returns the value that an unguarded instruction produces in a register of `bits` bits.
+    /// Returns `None` if the value depends on anything other than the arguments. `params` are the
+    /// names of the parameters that never change.
     pub fn of(
         &mut self,
         blank: &Instruction,
@@ -69,7 +70,7 @@ impl Values {
         Some(self.number(value, Some((blank.clone(), args))))
     }
 
-    /// The symbol whose address a value is.
+    /// Returns the symbol whose address a value is.
     pub fn symbol(&self, value: ValueId) -> Option<&str> {
         let (inst, _) = self.made[value as usize].as_ref()?;
         match (inst.opcode.node, inst.operands.get(1).map(|o| &o.node)) {
@@ -78,7 +79,8 @@ impl Values {
         }
     }
 
-    /// The number that a value is in the thread at `thread`, if `start` is the address of `symbol`.
+    /// Returns the number that a value is in the thread with index `thread`, relative to the
+    /// address of `symbol`.
     pub fn evaluate(&self, value: ValueId, thread: [u32; 3], symbol: &str) -> Option<u32> {
         let Some((inst, args)) = self.made[value as usize].as_ref() else {
             return Some(0);
@@ -112,6 +114,7 @@ impl Values {
     }
 }
 
+/// Returns whether a `mov` produces the same value throughout the lifetime of a thread.
 fn is_steady_move(inst: &Instruction, args: &[ValueId]) -> bool {
     match inst.operands.get(1).map(|operand| &operand.node) {
         Some(Operand::Immediate(_) | Operand::NameOffset(..)) => true,
@@ -124,6 +127,7 @@ fn is_steady_move(inst: &Instruction, args: &[ValueId]) -> bool {
     }
 }
 
+/// Returns whether an instruction loads from a parameter that never changes.
 fn is_param_load(inst: &Instruction, args: &[ValueId], params: &[String]) -> bool {
     let space = Modifier::Space(Space::Param);
     let Some(Operand::Address(address)) = inst.operands.get(1).map(|o| &o.node) else {
@@ -136,7 +140,8 @@ fn is_param_load(inst: &Instruction, args: &[ValueId], params: &[String]) -> boo
     named && args.is_empty() && inst.modifiers.iter().any(|m| m.node == space)
 }
 
-/// Unsigned 32-bit arithmetic, low half, no carry.
+/// Returns whether an instruction is unsigned 32-bit arithmetic that produces the low half without
+/// carry.
 fn is_plain(inst: &Instruction) -> bool {
     use warploom_ptx::tokens::ScalarType::{B32, U32};
     inst.modifiers
@@ -144,6 +149,7 @@ fn is_plain(inst: &Instruction) -> bool {
         .all(|modifier| matches!(modifier.node, Modifier::Lo | Modifier::Type(U32 | B32)))
 }
 
+/// Returns whether an instruction moves zero into a register.
 fn is_zero(inst: &Instruction) -> bool {
     let source = inst.operands.get(1).map(|operand| &operand.node);
     let zero = matches!(source, Some(Operand::Immediate(Constant::Int(0, _))));

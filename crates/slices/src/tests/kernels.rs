@@ -1,4 +1,4 @@
-//! Kernels as compilers write them, with their slices by hand.
+//! Tests with hand-written kernels in the style of compiler output, and their expected slices.
 
 use super::truth::{Bench, compare, kernel};
 use crate::{Footprints, Slices};
@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use warploom_base::Dim3;
 
-/// A kernel of two pointers and three numbers around a body.
+/// Returns the text of a kernel with two pointers and three numbers as parameters, and the given
+/// body.
 pub fn ptx(body: &str) -> String {
     format!(
         ".version 7.0\n.target sm_50\n.address_size 64\n\
@@ -21,7 +22,8 @@ pub fn ptx(body: &str) -> String {
     )
 }
 
-/// The accesses with their coverage and arrays, then the binary.
+/// Returns a listing of the accesses with their coverage and arrays, followed by the address
+/// binary.
 fn listing(body: &str) -> String {
     let program = kernel(&ptx(body));
     let slices = Slices::new(&program);
@@ -57,7 +59,7 @@ fn a_copy_keeps_its_address_computation_only() {
     assert_eq!(both, (2 * 96, 2 * 96));
 }
 
-/// An address that was loaded is left out; the load that fetched it is not.
+/// A loaded address must be left out, while the load that fetched it remains regular.
 #[test]
 fn gathered_addresses_are_irregular() {
     let body = "
@@ -72,7 +74,8 @@ fn gathered_addresses_are_irregular() {
     assert_eq!(both, (32, 64));
 }
 
-/// `for (i = 0; i < a; i++) out[i * b + tid] = in[tid]`: the loop stays, the load's value goes.
+/// For `for (i = 0; i < a; i++) out[i * b + tid] = in[tid]`, the loop must remain and the loaded
+/// value must be removed.
 #[test]
 fn a_counted_loop_is_run_whole() {
     let body = "
@@ -93,7 +96,7 @@ fn a_counted_loop_is_run_whole() {
     assert_eq!(both, (640, 640));
 }
 
-/// How often the loop runs is data: its first iteration is known.
+/// For a loop whose iteration count is data, the first iteration must be known.
 #[test]
 fn a_loop_ended_by_data_is_known_once() {
     let body = "
@@ -110,8 +113,8 @@ fn a_loop_ended_by_data_is_known_once() {
     holds(body, Dim3::new(2, 1, 1), Dim3::new(32, 1, 1), [0, 0, 0]);
 }
 
-/// The pointer depends on which side of a data-dependent branch ran: known inside the sides, not
-/// behind them.
+/// A pointer that depends on the side taken at a data-dependent branch must be regular within each
+/// side and irregular after the sides rejoin.
 #[test]
 fn sides_of_a_data_dependent_branch_do_not_mix() {
     let body = "
@@ -131,7 +134,7 @@ fn sides_of_a_data_dependent_branch_do_not_mix() {
     holds(body, Dim3::new(2, 1, 1), Dim3::new(32, 1, 1), [0, 0, 0]);
 }
 
-/// Threads beyond the array's end are known to do nothing.
+/// The guard that excludes threads beyond the end of the array must remain.
 #[test]
 fn guards_on_indices_are_kept() {
     let body = "
@@ -146,8 +149,8 @@ fn guards_on_indices_are_kept() {
     assert_eq!(both, (70, 70));
 }
 
-/// `out[y * a + x]` on a row of 512 bytes: the pitch comes from tid.y, a block of 32 x 4 touches
-/// four rows of one line each.
+/// The kernel writes `out[y * a + x]` with rows of 512 bytes. The pitch must follow from tid.y, and
+/// a block of 32 x 4 threads must touch one line in each of four rows.
 const ROWS: &str = "
     mad.lo.s32 %r10, %r5, 32, %r4;
     mad.lo.s32 %r11, %r7, 4, %r6;

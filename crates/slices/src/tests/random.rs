@@ -1,13 +1,15 @@
-//! Random structured kernels: whatever their data, a regular address is the one that is issued.
+//! Tests with random structured kernels: regular addresses must equal the issued addresses,
+//! whatever the data.
 
 use super::kernels::ptx;
 use super::truth::{Bench, compare, kernel};
 use std::fmt::Write as _;
 use warploom_base::{Dim3, Rng};
 
-/// Variables r20 to r25 hold numbers; loops count in registers of their own.
+/// The number of variables, which are the registers from r20. Loop counters use other registers.
 const VARS: u64 = 6;
 
+/// A generator of random kernels.
 struct Author {
     rng: Rng,
     text: String,
@@ -33,7 +35,7 @@ impl Author {
         let _ = writeln!(self.text, "{text}");
     }
 
-    /// p1 := a comparison of a variable that may or may not be data.
+    /// Sets p1 to a comparison of a variable that may or may not depend on data.
     fn condition(&mut self) {
         let (a, n) = (self.var(), self.below(4));
         self.line(format_args!(
@@ -103,7 +105,8 @@ impl Author {
         self.line(format_args!("L{end}:"));
     }
 
-    /// A loop of a fixed count, which data may end early or leave out the rest of.
+    /// Writes a loop with a constant number of iterations, from which data may exit early or skip
+    /// the rest of an iteration.
     fn repeat(&mut self, depth: u32) {
         let (head, next, end) = (self.label(), self.label(), self.label());
         self.counters += 1;

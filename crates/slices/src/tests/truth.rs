@@ -1,4 +1,5 @@
-//! What a kernel really issues, against what its address binary said.
+//! The comparison of the addresses that a kernel issues with those that its address binary
+//! computes.
 
 use crate::{Access, Coverage, Predictor, Slices};
 use std::sync::Arc;
@@ -8,12 +9,13 @@ use warploom_exec::{
     BlockState, DeviceMemory, Env, LaunchContext, LaunchSpec, MemPort, StepOut, WarpState,
     WriteLog, step,
 };
-use warploom_ir::{Program, lower};
+use warploom_ir::Program;
+use warploom_lower::lower;
 
-/// Words of the array that kernels read, all small.
+/// The number of words of the input array, all of which are small.
 pub const WORDS: usize = 1024;
 
-/// The first kernel of a PTX text.
+/// Returns the first kernel of a PTX text.
 pub fn kernel(ptx: &str) -> Program {
     let source = Source::new("test.ptx", ptx);
     let (module, diagnostics) = warploom_ptx::parse(&source);
@@ -23,8 +25,8 @@ pub fn kernel(ptx: &str) -> Program {
     module.kernels.remove(0)
 }
 
-/// A launch with pointers to an input array of small seeded numbers and an output array of a
-/// megabyte, then `numbers` as 32-bit parameters.
+/// A launch whose parameters are a pointer to an input array of small pseudo-random numbers, a
+/// pointer to an output array of 1 MiB, and `numbers` as 32-bit values.
 pub struct Bench {
     pub launch: LaunchContext,
     pub memory: DeviceMemory,
@@ -55,7 +57,7 @@ impl Bench {
         Self { launch, memory }
     }
 
-    /// Addresses that every thread of a block's warp issues, by access and lane, in order.
+    /// Returns the addresses that every thread of a warp issues, by access and lane, in order.
     fn real(&mut self, slices: &Slices, ctaid: Dim3, warp: u32) -> Vec<[Vec<u64>; 32]> {
         let mut found = empty(slices);
         let (mut block, mut state) = (BlockState::new(), WarpState::new());
@@ -93,7 +95,7 @@ fn empty(slices: &Slices) -> Vec<[Vec<u64>; 32]> {
     vec![std::array::from_fn(|_| Vec::new()); slices.accesses.len()]
 }
 
-/// Compares every warp of a launch and returns how many addresses were predicted and issued.
+/// Compares every warp of a launch and returns the numbers of predicted and of issued addresses.
 pub fn compare(program: &Program, bench: &mut Bench) -> (usize, usize) {
     let slices = Arc::new(Slices::new(program));
     let mut predictor = Predictor::new(slices.clone(), &bench.launch);
@@ -128,7 +130,7 @@ pub fn compare(program: &Program, bench: &mut Bench) -> (usize, usize) {
     (predicted, issued)
 }
 
-/// What each kind of coverage promises.
+/// Returns whether the addresses satisfy the guarantee of the access's coverage.
 fn agrees(access: &Access, said: &[u64], real: &[u64]) -> bool {
     match access.coverage {
         Coverage::Irregular | Coverage::InFunction => said.is_empty(),

@@ -69,7 +69,7 @@ fn kernel(rules: &ContextRules, moves: (bool, bool), slot: u8) -> KernelImage {
                 ld.global.u32 %r1, [%rd1];\nret;\n}\n";
     let source = Source::new("bench.ptx", text.to_owned());
     let (module, _) = warploom_ptx::load(&source).unwrap_or_else(|e| panic!("{e:?}"));
-    let ir = warploom_ir::lower(&module, &source).unwrap_or_else(|e| panic!("{e:?}"));
+    let ir = warploom_lower::lower(&module, &source).unwrap_or_else(|e| panic!("{e:?}"));
     let program = Arc::new(ir.kernels.into_iter().next().expect("one kernel"));
     let launch = LaunchContext::new(Arc::clone(&program), launch(&spec));
     let launch = launch.unwrap_or_else(|error| panic!("{error}"));

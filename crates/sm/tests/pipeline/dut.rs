@@ -55,7 +55,7 @@ fn program(body: &str) -> Arc<Program> {
     );
     let source = Source::new("dut.ptx", text);
     let (module, _) = warploom_ptx::load(&source).unwrap_or_else(|e| panic!("{e:?}"));
-    let ir = warploom_ir::lower(&module, &source).unwrap_or_else(|e| panic!("{e:?}"));
+    let ir = warploom_lower::lower(&module, &source).unwrap_or_else(|e| panic!("{e:?}"));
     Arc::new(ir.kernels.into_iter().next().expect("one kernel"))
 }
 

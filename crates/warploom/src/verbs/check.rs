@@ -86,7 +86,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
 
 /// Reads, checks and lowers a file.
 fn report(source: &Source) -> Result<Report, Failure> {
-    let (module, warnings) = warploom_ir::compile(source)
+    let (module, warnings) = warploom_lower::compile(source)
         .map_err(|problems| Failure::Ptx(problems.render(source, error_style())))?;
     let rows = module.kernels.iter().map(kernel_row).collect();
     let refused = module.refused.iter().map(|(kernel, why)| Refused {

@@ -90,7 +90,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
 fn report(source: &Source, args: &Args) -> Result<Report, Failure> {
     let wrong = |why: Diagnostics| Failure::Ptx(why.render(source, error_style()));
     let (module, _warnings) = warploom_ptx::load(source).map_err(wrong)?;
-    let lowered = warploom_ir::lower(&module, source).map_err(wrong)?;
+    let lowered = warploom_lower::lower(&module, source).map_err(wrong)?;
     if let Some((_, why)) = lowered.refused.first() {
         return Err(wrong(why.clone()));
     }

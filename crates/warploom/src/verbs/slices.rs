@@ -198,7 +198,7 @@ fn of_file(args: &Args) -> Result<Report, Failure> {
 fn lower(source: &Source) -> Result<Vec<Program>, Failure> {
     let wrong = |why: Diagnostics| Failure::Ptx(why.render(source, error_style()));
     let (module, _warnings) = warploom_ptx::load(source).map_err(wrong)?;
-    let lowered = warploom_ir::lower(&module, source).map_err(wrong)?;
+    let lowered = warploom_lower::lower(&module, source).map_err(wrong)?;
     match lowered.refused.into_iter().next() {
         Some((_, why)) => Err(wrong(why)),
         None => Ok(lowered.kernels),

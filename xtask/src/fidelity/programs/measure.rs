@@ -1,4 +1,4 @@
-//! Running the programs under `warploom app`.
+//! Runs the programs under `warploom app`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,13 +12,14 @@ use warploom_stats::result::{KernelReport, RunReport};
 use super::{Launch, Measured, Program, Recorded, Runs};
 use crate::fidelity::{CONFIGURATIONS, read};
 
-/// What the executable in a program's folder is called.
+/// Name of the executable in a program's folder.
 const EXECUTABLE: &str = "program";
 
-/// Runs every recorded program of `folder` on every configuration that it was recorded on.
+/// Runs every recorded program in `folder` on every configuration for which it was recorded.
 ///
-/// `folder` has a folder for each program, of its name, with the executable `program` and the files
-/// that it reads. It runs there, and may write there. `warploom` has its runtime library beside it.
+/// `folder` contains a folder for each program, with the program's name, its executable `program`
+/// and the files that it reads. The program runs in that folder and may write there. The runtime
+/// library of `warploom` must be in the same folder as `warploom`.
 pub fn measure(recorded: &Recorded, folder: &Path, warploom: &Path) -> Result<Measured> {
     let results = folder.join("results");
     fs::create_dir_all(&results)?;
@@ -36,7 +37,7 @@ pub fn measure(recorded: &Recorded, folder: &Path, warploom: &Path) -> Result<Me
     })
 }
 
-/// Builds the program and the library that stands in for CUDA's, and says where the program is.
+/// Builds `warploom` and its runtime library, and returns the path of `warploom`.
 pub fn build(root: &Path) -> Result<PathBuf> {
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--quiet", "--release", "--locked"]);
@@ -45,7 +46,7 @@ pub fn build(root: &Path) -> Result<PathBuf> {
     Ok(root.join("target/release/warploom"))
 }
 
-/// What programs are run with.
+/// Paths with which programs are run.
 struct Runner<'a> {
     folder: &'a Path,
     warploom: &'a Path,
@@ -65,7 +66,7 @@ impl Runner<'_> {
 
     fn run(&self, program: &Program, configuration: &str) -> Result<Vec<Launch>> {
         let of = CONFIGURATIONS.iter().find(|of| of.name == configuration);
-        let preset = of.context("no preset is made from it")?.preset;
+        let preset = of.context("no preset corresponds to it")?.preset;
         let at = self.folder.join(&program.name);
         let stats = self.stats_file(program, configuration)?;
         let mut command = Command::new(self.warploom);
@@ -79,7 +80,8 @@ impl Runner<'_> {
         Ok(launches(&report))
     }
 
-    /// Where a run's result goes. An older one is removed, so that it is not taken for this one's.
+    /// Path of a run's result. An older file there is removed, so that it is not mistaken for the
+    /// new result.
     fn stats_file(&self, program: &Program, configuration: &str) -> Result<PathBuf> {
         let name = format!("{}-{configuration}.json", program.name);
         let file = self.folder.join("results").join(name);

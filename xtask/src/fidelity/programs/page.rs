@@ -1,4 +1,4 @@
-//! From pairs of launches to a section of `docs/fidelity.md`.
+//! Text of the section of `docs/fidelity.md` on whole programs, computed from pairs of launches.
 
 use std::fmt::Write as _;
 
@@ -8,28 +8,28 @@ use warploom_report::grouped;
 use super::{Launch, Measured, Pairs, Program, Recorded, off_by};
 use crate::fidelity::CONFIGURATIONS;
 
-/// What the section begins with.
+/// Heading of the section.
 pub const TITLE: &str = "\n## Whole programs\n";
 
-/// Kernels that are further off than this are listed.
+/// Difference above which a kernel is listed.
 const LISTED: f64 = 0.03;
 
 const HEAD: &str = "\
-Programs that anybody can build, on both simulators: the same executable with the same input,
-unmodified but for what is said beside it. Cycles are those of each launch, as above. *Without
-latency* leaves out the launch latency of the configuration (none on SM2_GTX480, 5,000 cycles a
-launch on SM7_QV100), which is a large part of small kernels. *Mean* is that of the launches'
-absolute differences. Registers per thread are each simulator's own: GPGPU-Sim asks `ptxas`,
-`warploom app` counts live ranges.
+Public programs run on both simulators: the same executable with the same input, unmodified except
+where a program's section says otherwise. Cycles are those of each launch, as above. *Without
+latency* excludes the launch latency of the configuration (none on SM2_GTX480, 5,000 cycles per
+launch on SM7_QV100), which is a large part of small kernels. *Mean* is the mean of the launches'
+absolute differences. Each simulator determines the registers per thread itself: GPGPU-Sim asks
+`ptxas`, and `warploom app` counts live ranges.
 ";
 
 /// The section of the page on whole programs.
 ///
 /// # Errors
-/// A program whose launches were not measured, or are not those of GPGPU-Sim.
+/// If a program's launches were not measured, or are not those of GPGPU-Sim.
 pub fn section(recorded: &Recorded, ours: &Measured) -> Result<String> {
     let mut text = format!(
-        "{TITLE}\n{HEAD}\nGPGPU-Sim's figures: {}\n\nWarploom's: version {}, by `cargo xtask fidelity --programs FOLDER`.\n",
+        "{TITLE}\n{HEAD}\nGPGPU-Sim's figures: {}\n\nWarploom's figures: version {}, by `cargo xtask fidelity --programs FOLDER`.\n",
         recorded.source, ours.version
     );
     let mut programs = Vec::new();
@@ -52,7 +52,7 @@ fn summary(text: &mut String, configuration: &str, programs: &[Compared<'_>]) {
     let _ = write!(
         text,
         "\n### Programs on {configuration}\n\n\
-         | program | launches | GPGPU-Sim | Warploom | off by | without latency | mean |\n\
+         | program | launches | GPGPU-Sim | Warploom | difference | without latency | mean |\n\
          |---|--:|--:|--:|--:|--:|--:|\n"
     );
     let mut totals = Vec::new();
@@ -78,7 +78,7 @@ fn summary(text: &mut String, configuration: &str, programs: &[Compared<'_>]) {
     }
     let _ = writeln!(
         text,
-        "\n{} programs. Mean of the programs' absolute differences: {}; of their launches' means: {}.",
+        "\n{} programs. Mean absolute difference of the programs: {}; mean of their launches' means: {}.",
         totals.len(),
         percent(mean(totals.into_iter())),
         percent(mean(means.into_iter())),
@@ -86,7 +86,7 @@ fn summary(text: &mut String, configuration: &str, programs: &[Compared<'_>]) {
 }
 
 impl Pairs<'_> {
-    /// How far the totals are off, launch latency left out of both.
+    /// Difference of the totals, without the launch latencies of both.
     fn without_latency(&self) -> f64 {
         let of = CONFIGURATIONS.iter().find(|c| c.name == self.configuration);
         let latency = of.map_or(0, |of| of.launch_latency) * self.launches.len() as u64;
@@ -95,11 +95,11 @@ impl Pairs<'_> {
     }
 }
 
-/// Kernels of which a launch is too far off.
+/// Lists kernels with a launch whose difference exceeds the limit.
 fn listed(text: &mut String, programs: &[Compared<'_>]) {
     let _ = write!(
         text,
-        "\n### Launches that are more than {} off\n\n",
+        "\n### Launches that differ by more than {}\n\n",
         percent(LISTED)
     );
     let start = text.len();
@@ -119,7 +119,7 @@ fn listed(text: &mut String, programs: &[Compared<'_>]) {
     let end = if text.len() == start {
         "None.\n"
     } else {
-        "\n`docs/deviations.md` says what they come from, as far as that is known.\n"
+        "\n`docs/deviations.md` explains the causes, as far as they are known.\n"
     };
     text.push_str(end);
 }
@@ -134,7 +134,7 @@ fn list(text: &mut String, program: &Program, pairs: &Pairs<'_>, kernel: &str) {
     if let Some(worst) = worst {
         let _ = writeln!(
             text,
-            "- {}, {}: `{}`, {} of {} launches, the furthest {}",
+            "- {}, {}: `{}`, {} of {} launches, at most {}",
             pairs.configuration,
             program.name,
             short(kernel),
@@ -162,7 +162,7 @@ fn launches(text: &mut String, program: &Program, pairs: &[Pairs<'_>]) {
     for pairs in pairs {
         let _ = write!(
             text,
-            "\n| {} | kernel | instructions | GPGPU-Sim | Warploom | off by |\n|--:|---|--:|--:|--:|--:|\n",
+            "\n| {} | kernel | instructions | GPGPU-Sim | Warploom | difference |\n|--:|---|--:|--:|--:|--:|\n",
             pairs.configuration
         );
         for (index, pair) in pairs.launches.iter().enumerate() {
@@ -173,13 +173,14 @@ fn launches(text: &mut String, program: &Program, pairs: &[Pairs<'_>]) {
 
 fn launch(text: &mut String, number: usize, pair: &(&Launch, &Launch)) {
     let (theirs, ours) = pair;
-    let instructions = match theirs.instructions == ours.instructions {
-        true => grouped(theirs.instructions),
-        false => format!(
+    let instructions = if theirs.instructions == ours.instructions {
+        grouped(theirs.instructions)
+    } else {
+        format!(
             "{} / {}",
             grouped(theirs.instructions),
             grouped(ours.instructions)
-        ),
+        )
     };
     let _ = writeln!(
         text,
@@ -195,7 +196,7 @@ fn off(pair: &(&Launch, &Launch)) -> f64 {
     off_by(pair.0.cycles, pair.1.cycles)
 }
 
-/// The function's own name of a mangled C++ name, as far as it is a plain one.
+/// The plain name of the function in a mangled C++ name, if it has one.
 fn short(kernel: &str) -> &str {
     let plain = |rest: &str| {
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();

@@ -1,0 +1,72 @@
+//! A launch that is ready to execute: its data and its decoded instructions.
+
+use crate::ahead::Ahead;
+use crate::decode::{Decoded, decode};
+use crate::fault::Checks;
+use crate::host_isa::VectorIsa;
+use crate::launch::{KernelLaunch, LaunchError, LaunchSpec, check_program};
+use std::ops::Deref;
+use std::sync::Arc;
+use warploom_ir::Program;
+
+/// A validated launch with its decoded instructions. Immutable while it runs, shared by all SMs.
+#[derive(Clone, Debug)]
+pub struct LaunchContext {
+    launch: KernelLaunch,
+    /// The program's instructions, ready to execute.
+    pub(crate) code: Arc<[Decoded]>,
+}
+
+impl Deref for LaunchContext {
+    type Target = KernelLaunch;
+
+    fn deref(&self) -> &KernelLaunch {
+        &self.launch
+    }
+}
+
+impl LaunchContext {
+    /// Checks a launch, resolves the program's constants and decodes its instructions.
+    pub fn new(program: Arc<Program>, spec: LaunchSpec) -> Result<Self, LaunchError> {
+        let launch = KernelLaunch::new(program, spec)?;
+        let code = decode(&launch.program, launch.isa).into();
+        Ok(Self { launch, code })
+    }
+
+    /// Returns the same launch, executed only with the vector instructions for which the simulator
+    /// was compiled. Used by tests which show that the results are equal.
+    pub fn with_baseline_isa(mut self) -> Self {
+        self.launch.isa = VectorIsa::Baseline;
+        self.code = decode(&self.launch.program, VectorIsa::Baseline).into();
+        self
+    }
+
+    /// Returns the same launch for another program with the same constants and parameters, such as
+    /// a part of the kernel. The result has no shared memory.
+    ///
+    /// # Panics
+    /// Panics if the constants or the parameters differ in number, or if the code is inconsistent.
+    pub fn with_program(&self, program: Arc<Program>) -> Self {
+        assert_eq!(program.consts.len(), self.program.consts.len());
+        assert_eq!(program.param_bytes, self.program.param_bytes);
+        assert_eq!(check_program(&program), Ok(()));
+        Self {
+            code: decode(&program, self.isa).into(),
+            launch: KernelLaunch {
+                program,
+                shared_bytes: 0,
+                ..self.launch.clone()
+            },
+        }
+    }
+
+    /// How SMs may run its warps ahead of each other.
+    pub fn ahead(&self) -> Ahead {
+        let of_code = self.code.iter().map(|decoded| Ahead::of(decoded.inst.op));
+        if self.checks == Checks::default() {
+            of_code.min().unwrap_or(Ahead::Kept)
+        } else {
+            Ahead::Never
+        }
+    }
+}

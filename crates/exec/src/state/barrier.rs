@@ -1,0 +1,236 @@
+//! Barriers of a block (`bar`, `barrier`). Arrivals are counted by warp: the lanes of a warp first
+//! wait for each other (see [`crate::ops::warp_sync`]), then the warp arrives as a whole (PTX ISA,
+//! `barrier`).
+
+use crate::state::race::RaceTable;
+use warploom_base::{LaneMask, lanes_of};
+use warploom_ir::{BarrierKind, Dst};
+
+/// Number of named barriers of a block.
+pub const BARRIERS: usize = 16;
+
+/// Arrival of a warp at a barrier, as [`step`](crate::step()) reports it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BarrierArrival {
+    /// Kind of the barrier instruction.
+    pub kind: BarrierKind,
+    /// Number of the barrier, below [`BARRIERS`].
+    pub id: u8,
+    /// Number of threads that must arrive, a multiple of 32. `None` stands for all threads of the
+    /// block.
+    pub threads: Option<u32>,
+    /// Lanes that arrive with the warp.
+    pub lanes: LaneMask,
+    /// Arriving lanes whose predicate is true, for barrier reductions.
+    pub votes: LaneMask,
+}
+
+/// Consequence of an arrival for the arriving warp.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BarrierOutcome {
+    /// The arriving warp must wait.
+    Wait,
+    /// The warp continues at once (`barrier.arrive`), and no warp is released.
+    Continue,
+    /// The barrier completes with this arrival.
+    Release(BarrierRelease),
+}
+
+/// Warps that a completed barrier releases, and the result of its reduction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BarrierRelease {
+    /// Number of the barrier.
+    pub id: u8,
+    /// Warps that waited and now continue, one bit for each index in the block. The warp that
+    /// arrived last is included unless its instruction was `barrier.arrive`.
+    pub warps: u64,
+    /// Number of threads whose predicate was true.
+    pub count: u32,
+    /// True if the predicate of every arriving thread was true.
+    pub all: bool,
+    /// True if the predicate of any arriving thread was true.
+    pub any: bool,
+}
+
+/// Barrier at which a warp waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PendingBarrier {
+    pub kind: BarrierKind,
+    pub id: u8,
+    /// Lanes that wait at the instruction of the running split, and the destination of the result.
+    pub target: ReductionTarget,
+}
+
+/// Lanes that wait at one barrier instruction, and the destination of a reduction's result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ReductionTarget {
+    pub lanes: LaneMask,
+    pub dst: Dst,
+}
+
+/// Arrivals at one barrier.
+#[derive(Clone, Copy, Debug)]
+struct Barrier {
+    arrived: u64,
+    waiting: u64,
+    /// Number of warps that must arrive. 0 stands for all unexited warps.
+    expected: u32,
+    count: u32,
+    all: bool,
+    any: bool,
+}
+
+impl Barrier {
+    const IDLE: Self = Self {
+        arrived: 0,
+        waiting: 0,
+        expected: 0,
+        count: 0,
+        all: true,
+        any: false,
+    };
+}
+
+/// Barriers of one block.
+#[derive(Clone, Debug)]
+pub struct BarrierTable {
+    barriers: [Barrier; BARRIERS],
+    /// Warps that have not exited, one bit for each index in the block.
+    live: u64,
+    /// Tracker of races on shared memory, if the launch checks them. Barriers order accesses.
+    pub(crate) races: Option<Box<RaceTable>>,
+}
+
+impl Default for BarrierTable {
+    fn default() -> Self {
+        Self {
+            barriers: [Barrier::IDLE; BARRIERS],
+            live: 0,
+            races: None,
+        }
+    }
+}
+
+impl BarrierTable {
+    /// Clears all arrivals for a block of `warps` unexited warps.
+    pub fn reset(&mut self, warps: u32) {
+        self.barriers = [Barrier::IDLE; BARRIERS];
+        self.live = if warps >= 64 {
+            u64::MAX
+        } else {
+            (1 << warps) - 1
+        };
+    }
+
+    /// Records the arrival of a warp, given by its index in the block.
+    pub fn arrive(&mut self, warp: u32, arrival: &BarrierArrival) -> BarrierOutcome {
+        let blocks = !matches!(arrival.kind, BarrierKind::Arrive);
+        if let Some(races) = &mut self.races {
+            races.arrive(warp, arrival.id);
+        }
+        let barrier = &mut self.barriers[arrival.id as usize];
+        barrier.arrived |= 1 << warp;
+        barrier.waiting |= u64::from(blocks) << warp;
+        barrier.expected = arrival.threads.map_or(0, |t| t.div_ceil(32));
+        barrier.count += arrival.votes.count_ones();
+        barrier.all &= arrival.votes == arrival.lanes;
+        barrier.any |= arrival.votes != 0;
+        match self.test(arrival.id) {
+            Some(release) => BarrierOutcome::Release(release),
+            None if blocks => BarrierOutcome::Wait,
+            None => BarrierOutcome::Continue,
+        }
+    }
+
+    /// Completes the barrier if its condition holds.
+    fn test(&mut self, id: u8) -> Option<BarrierRelease> {
+        let barrier = &self.barriers[id as usize];
+        let all_live = barrier.arrived & self.live == self.live;
+        let counted = barrier.expected > 0 && barrier.arrived.count_ones() >= barrier.expected;
+        let complete = if barrier.expected == 0 {
+            all_live
+        } else {
+            counted
+        };
+        complete.then(|| self.complete(id))
+    }
+
+    /// Resets a barrier and describes the warps that it releases.
+    fn complete(&mut self, id: u8) -> BarrierRelease {
+        let done = std::mem::replace(&mut self.barriers[id as usize], Barrier::IDLE);
+        let Barrier {
+            waiting: warps,
+            count,
+            all,
+            any,
+            ..
+        } = done;
+        let release = BarrierRelease {
+            id,
+            warps,
+            count,
+            all,
+            any,
+        };
+        if let Some(races) = &mut self.races {
+            races.release(&release);
+        }
+        release
+    }
+
+    /// Records that a warp exited. Barriers that waited only for this warp complete, and `released`
+    /// is called for each of them. For a barrier with a thread count, the exit is not an arrival.
+    pub fn warp_exited(&mut self, warp: u32, mut released: impl FnMut(BarrierRelease)) {
+        self.live &= !(1 << warp);
+        for id in 0..BARRIERS as u8 {
+            let barrier = &self.barriers[id as usize];
+            let counts = barrier.expected > 0;
+            if !counts && barrier.waiting != 0 && barrier.arrived & self.live == self.live {
+                released(self.complete(id));
+            }
+        }
+    }
+
+    /// Warps that wait at a barrier, one bit for each index in the block.
+    pub fn waiting(&self, id: u8) -> u64 {
+        self.barriers[id as usize].waiting
+    }
+
+    /// Warps that have not exited, one bit for each index in the block.
+    pub fn live(&self) -> u64 {
+        self.live
+    }
+
+    /// Unexited warps that have not arrived at a barrier, one bit for each index in the block.
+    pub fn missing(&self, id: u8) -> u64 {
+        self.live & !self.barriers[id as usize].arrived
+    }
+
+    /// Describes for which warps a barrier waits.
+    pub fn describe(&self, id: u8) -> String {
+        let barrier = &self.barriers[id as usize];
+        let missing = self.missing(id);
+        let list = |warps: u64| {
+            let halves = [warps as u32, (warps >> 32) as u32];
+            let numbers = halves
+                .iter()
+                .enumerate()
+                .flat_map(|(half, &mask)| lanes_of(mask).map(move |w| (w + 32 * half).to_string()));
+            numbers.collect::<Vec<_>>().join(", ")
+        };
+        let more = barrier
+            .expected
+            .saturating_sub(barrier.arrived.count_ones());
+        match (barrier.expected, missing) {
+            (0, _) => format!("barrier {id} waits for warps {}", list(missing)),
+            (_, 0) => format!(
+                "barrier {id} waits for {more} more warps, but every warp that has not ended has \
+                 arrived"
+            ),
+            _ => format!(
+                "barrier {id} waits for {more} more warps; warps {} have not arrived",
+                list(missing)
+            ),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Barriers and fences (PTX ISA, "Parallel Synchronization and Communication").
+
+use crate::builder::Builder;
+use crate::error::Res;
+use crate::form::Form;
+use crate::function::is_assurance;
+use warploom_ir::{BarrierKind, Dst, Op, Scope, Src};
+use warploom_ptx::tokens::{Modifier, ScalarType};
+
+const B32: ScalarType = ScalarType::B32;
+
+pub(crate) fn barrier(b: &mut Builder, form: &mut Form) -> Res<()> {
+    form.ignore(|m| m == Modifier::Cta || is_assurance(m));
+    if form.has(Modifier::Warp) {
+        return warp_barrier(b, form);
+    }
+    let action = form.need("`.sync`, `.arrive` or `.red`", |m| match m {
+        Modifier::Sync => Some(BarrierKind::Sync),
+        Modifier::Arrive => Some(BarrierKind::Arrive),
+        Modifier::Red => Some(BarrierKind::RedPopc),
+        _ => None,
+    })?;
+    if action == BarrierKind::RedPopc {
+        return reduce(b, form);
+    }
+    form.finish(2)?;
+    let number = b.src(form.operand(0)?, B32)?;
+    let count = match form.count() {
+        1 if action == BarrierKind::Sync => Src::None,
+        _ => b.src(form.operand(1)?, B32)?,
+    };
+    b.emit(Op::Barrier(action), &[], &[number, count]);
+    Ok(())
+}
+
+fn warp_barrier(b: &mut Builder, form: &mut Form) -> Res<()> {
+    form.need("`.sync`", |m| (m == Modifier::Sync).then_some(()))?;
+    form.finish(1)?;
+    let mask = b.src(form.operand(0)?, B32)?;
+    b.emit(Op::BarWarp, &[], &[mask]);
+    Ok(())
+}
+
+/// `bar.red.op d, a{, b}, c`.
+fn reduce(b: &mut Builder, form: &mut Form) -> Res<()> {
+    let kind = form.need("`.popc`, `.and` or `.or`", |m| match m {
+        Modifier::Popc => Some(BarrierKind::RedPopc),
+        Modifier::And => Some(BarrierKind::RedAnd),
+        Modifier::Or => Some(BarrierKind::RedOr),
+        _ => None,
+    })?;
+    form.ty()?;
+    form.finish(4)?;
+    let dst: Dst = match kind {
+        BarrierKind::RedPopc => b.dst(form.operand(0)?, B32)?,
+        _ => b.dst_pred(form.operand(0)?)?,
+    };
+    let number = b.src(form.operand(1)?, B32)?;
+    let (count, last) = match form.count() {
+        4 => (b.src(form.operand(2)?, B32)?, 3),
+        _ => (Src::None, 2),
+    };
+    let value = b.src_pred(form.operand(last)?)?;
+    b.emit(Op::Barrier(kind), &[dst], &[number, count, value]);
+    Ok(())
+}
+
+fn scope(modifier: Modifier) -> Option<Scope> {
+    Some(match modifier {
+        Modifier::Cta => Scope::Block,
+        Modifier::Cluster => Scope::Cluster,
+        Modifier::Gl | Modifier::Gpu => Scope::Gpu,
+        Modifier::Sys => Scope::System,
+        _ => return None,
+    })
+}
+
+const SCOPE: &str = "a scope, such as `.gpu`";
+
+pub(crate) fn membar(b: &mut Builder, form: &mut Form) -> Res<()> {
+    let scope = form.need(SCOPE, scope)?;
+    form.finish(0)?;
+    b.emit(Op::Membar(scope), &[], &[]);
+    Ok(())
+}
+
+/// `fence`: execution orders all accesses of a thread, so the weaker orders are the strong one.
+pub(crate) fn fence(b: &mut Builder, form: &mut Form) -> Res<()> {
+    form.ignore(|m| {
+        matches!(
+            m,
+            Modifier::Sc | Modifier::AcqRel | Modifier::Acquire | Modifier::Release
+        )
+    });
+    if form
+        .inst
+        .modifiers
+        .iter()
+        .any(|m| m.node == Modifier::Proxy)
+    {
+        return form.unsupported();
+    }
+    let scope = form.need(SCOPE, scope)?;
+    form.finish(0)?;
+    b.emit(Op::Membar(scope), &[], &[]);
+    Ok(())
+}
