@@ -117,8 +117,9 @@ fn policies() -> String {
          Generated from the policies' tables. Choose one with `--set KEY=NAME`; its settings are\n\
          keys `NAME.SETTING` of `keys.md`. `warploom list policies` prints the same. The column\n\
          `state` lists the state of a policy in addition to that of every SM (such as the ages of\n\
-         warps). The column `bits` is for `gtx480`. `docs/adding-a-policy.md` explains how to add\n\
-         a policy.\n\n\
+         warps). The column `bits` is for `gtx480`. Replacement policies\n\
+         are listed for L1D; the key of every other cache takes the same names.\n\
+         `docs/adding-a-policy.md` explains how to add a policy.\n\n\
          | key | name | what it does | source | state | bits | work of a choice |\n\
          |---|---|---|---|---|---|---|\n",
     );
@@ -135,6 +136,19 @@ fn policies() -> String {
             facts.state,
             policy.storage(&gtx480),
             facts.complexity,
+        );
+    }
+    for policy in warploom_mem::cache::cache_policies(&gtx480) {
+        let _ = writeln!(
+            text,
+            "| `{}` | `{}` | {} | {} | {} | {} | {} |",
+            policy.key,
+            policy.name,
+            policy.about,
+            policy.source,
+            policy.state,
+            policy.storage,
+            policy.complexity,
         );
     }
     text

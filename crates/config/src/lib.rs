@@ -14,6 +14,7 @@
 //! documentation. To add a preset, see `preset.rs`.
 
 mod address_map;
+mod cache_policies;
 mod contexts;
 mod error;
 pub mod gpgpusim;
@@ -34,6 +35,7 @@ mod tests;
 mod validate;
 mod value;
 
+pub use cache_policies::*;
 pub use contexts::*;
 pub use error::ConfigErrors;
 pub use keys::keys;

@@ -152,6 +152,8 @@ macro_rules! choices {
     };
 }
 
+pub(crate) use choices;
+
 warp_schedulers!(choices);
 block_schedulers!(choices);
 sm_filters!(choices);

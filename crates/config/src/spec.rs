@@ -4,6 +4,7 @@ mod memory;
 
 pub use memory::*;
 
+use crate::cache_policies::{L1dAllocation, Replacement};
 use crate::policies::{BlockScheduler, Context, Multiprogram, SmFilter, WarpScheduler};
 
 /// Specification of a whole GPU.
@@ -139,6 +140,8 @@ pub struct SmSpec {
     pub warp_scheduler: WarpScheduler,
     /// Policy for warps that wait long.
     pub context: Context,
+    /// Policy for reads that miss L1D: whether they take a line of it.
+    pub l1d_allocation: L1dAllocation,
     /// Instructions that one scheduler may issue from one warp in a cycle.
     pub max_issue_per_warp: u32,
     /// True if the second instruction of a dual issue must use another kind of unit.
@@ -359,15 +362,6 @@ pub struct CacheSpec {
     pub port_bytes: u32,
     /// Percentage of dirty lines below which clean lines are replaced first (4.x).
     pub write_ratio_percent: u32,
-}
-
-/// Policies of replacement in a set.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Replacement {
-    /// Least recently used line.
-    Lru,
-    /// Line that was reserved first.
-    Fifo,
 }
 
 /// Policies of write hits (docs/model/caches.md, Write policies).

@@ -1,5 +1,6 @@
 //! Rules between keys, which no single value can break. Each names the keys and what to change.
 
+use crate::cache_policies::{L1dAllocation, Replacement};
 use crate::policies::WarpScheduler;
 use crate::section::Problem;
 use crate::spec::*;
@@ -11,6 +12,7 @@ pub(crate) fn validate(spec: &GpuSpec) -> Vec<Problem> {
     units(&mut rules, &spec.sm);
     device(&mut rules, spec);
     adaptive(&mut rules, spec);
+    allocation(&mut rules, spec);
     context(&mut rules, spec);
     let caches = [
         ("l1d", &spec.l1d),
@@ -359,6 +361,25 @@ fn device(rules: &mut Rules, spec: &GpuSpec) {
     );
 }
 
+/// Rules of allocation policies, which need an L1D, and warps that stay in their slots.
+fn allocation(rules: &mut Rules, spec: &GpuSpec) {
+    if spec.sm.l1d_allocation == L1dAllocation::Always {
+        return;
+    }
+    rules.require(
+        spec.l1d.enabled,
+        &["sm.l1d_allocation", "l1d.enabled"],
+        "no reads allocate in an L1D that does not exist".to_owned(),
+        "write `sm.l1d_allocation = \"always\"`, or turn `l1d.enabled` on",
+    );
+    rules.require(
+        spec.sm.context.rules().is_none(),
+        &["sm.l1d_allocation", "sm.context"],
+        "an allocation policy knows warps by slots, which context switching changes".to_owned(),
+        "write `sm.l1d_allocation = \"always\"`, or `sm.context = \"none\"`",
+    );
+}
+
 /// Rules of the division of one memory between L1D and shared memory (Volta).
 fn adaptive(rules: &mut Rules, spec: &GpuSpec) {
     if !spec.sm.adaptive_l1d {
@@ -428,6 +449,15 @@ fn cache(rules: &mut Rules, name: &str, cache: &CacheSpec) {
         &[&key("index"), &key("sets")],
         format!("`{name}`: the hash is not defined for {} sets", cache.sets),
         "write 32 or 64 sets (`ipoly` takes 16 too), or `index = \"linear\"`",
+    );
+    rules.require(
+        cache.replacement != Replacement::Dip || cache.sets >= 4,
+        &[&key("replacement"), &key("sets")],
+        format!(
+            "`{name}`: {} sets have none that follows the leader sets of both policies",
+            cache.sets
+        ),
+        "write at least 4 sets, or another replacement policy",
     );
     let keeps_writes = cache.write == WritePolicy::WriteBack;
     rules.require(

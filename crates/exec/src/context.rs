@@ -1,12 +1,12 @@
 //! A launch that is ready to execute: its data and its decoded instructions.
 
-use crate::ahead::Ahead;
 use crate::decode::{Decoded, decode};
-use crate::fault::Checks;
 use crate::host_isa::VectorIsa;
 use crate::launch::{KernelLaunch, LaunchError, LaunchSpec, check_program};
+use crate::replay::Lookahead;
 use std::ops::Deref;
 use std::sync::Arc;
+use warploom_base::Pc;
 use warploom_ir::Program;
 
 /// A validated launch with its decoded instructions. Immutable while it runs, shared by all SMs.
@@ -60,13 +60,20 @@ impl LaunchContext {
         }
     }
 
-    /// How SMs may run its warps ahead of each other.
-    pub fn ahead(&self) -> Ahead {
-        let of_code = self.code.iter().map(|decoded| Ahead::of(decoded.inst.op));
-        if self.checks == Checks::default() {
-            of_code.min().unwrap_or(Ahead::Kept)
-        } else {
-            Ahead::Never
-        }
+    /// How far SMs may run ahead of each other in the kernel: as its most demanding instruction
+    /// allows.
+    pub fn lookahead(&self) -> Lookahead {
+        let of_code = self.code.iter().map(|decoded| self.lookahead_of(decoded));
+        of_code.min().unwrap_or(Lookahead::Repeated)
+    }
+
+    /// True if the instruction needs memory with all stores and atomics of earlier cycles.
+    pub fn needs_settled(&self, pc: Pc) -> bool {
+        let decoded = self.code.get(pc.index());
+        decoded.is_some_and(|decoded| self.lookahead_of(decoded) == Lookahead::Settled)
+    }
+
+    fn lookahead_of(&self, decoded: &Decoded) -> Lookahead {
+        Lookahead::of(decoded.inst.op, self.checks)
     }
 }

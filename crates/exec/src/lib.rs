@@ -20,7 +20,6 @@
     reason = "loops over lanes index several arrays alike; this form is the one that vectorises"
 )]
 
-mod ahead;
 mod context;
 mod decode;
 mod fault;
@@ -33,10 +32,10 @@ mod memory;
 mod numeric;
 mod ops;
 mod outcome;
+mod replay;
 mod state;
 mod step;
 
-pub use ahead::{Ahead, Loaded, Pages, StoredLines};
 pub use context::LaunchContext;
 pub use fault::{
     Assertion, Checks, Fault, FaultAddress, FaultKind, Finding, FindingKind, FindingReport, Place,
@@ -60,6 +59,7 @@ pub use memory::texture::{AddressMode, ChannelKind, Texture, TextureTable};
 pub use memory::write_log::{MemPort, WriteLog};
 pub use numeric::approx;
 pub use outcome::{Effect, Env, StepOut};
+pub use replay::{LoadRecord, Lookahead, Pages, StoredLines};
 pub use state::barrier::{BARRIERS, BarrierArrival, BarrierOutcome, BarrierRelease, BarrierTable};
 pub use state::block::BlockState;
 pub use state::stack::{BranchOrder, Divergence, Spin, StackEntry};

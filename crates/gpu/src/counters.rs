@@ -1,12 +1,15 @@
-//! What the machine counts, by part, and its sum over the parts.
+//! Statistics of the machine by part, and their sum over the parts.
+//!
+//! A statistic is declared where it is counted, in a group of its crate's. This file lists the
+//! groups; sums and differences cover all that a group declares.
 
 use warploom_mem::cache::CacheCounters;
 use warploom_mem::dram::{DramCounters, DramDetail};
 use warploom_mem::partition::PartitionCounters;
-use warploom_noc::NocCounters;
+use warploom_noc::{NocCounters, NocDetail};
 use warploom_policy::{SmFilterCounters, WarpPolicyCounters};
 use warploom_sm::{ContextCounters, SmCounters, SmDetail};
-use warploom_stats::{Counter, Counters, declare_stats};
+use warploom_stats::{Counters, declare_stats};
 
 declare_stats! {
     /// Counters of the device itself.
@@ -29,34 +32,56 @@ declare_stats! {
     }
 }
 
-/// What one SM and its caches count.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct SmPart {
-    /// The pipeline.
-    pub sm: SmCounters,
-    /// Its warp schedulers' policies.
-    pub policy: WarpPolicyCounters,
-    /// Context switching.
-    pub context: ContextCounters,
-    /// Data cache.
-    pub l1d: CacheCounters,
-    /// Instruction cache.
-    pub l1i: CacheCounters,
-    /// Constant cache.
-    pub l1c: CacheCounters,
-    /// Texture cache.
-    pub l1t: CacheCounters,
-    /// More of the pipeline; not part of any sum.
-    pub detail: SmDetail,
+/// Declares a struct of groups of counters, with the difference of all of them.
+macro_rules! counter_groups {
+    ($(#[$meta:meta])* pub struct $Name:ident {
+        $($(#[$doc:meta])* pub $field:ident: $Group:ty,)+
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone, PartialEq, Debug, Default)]
+        pub struct $Name {
+            $($(#[$doc])* pub $field: $Group,)+
+        }
+
+        impl $Name {
+            /// Counts since `earlier`, a former state of the same counters or the default.
+            pub fn since(&self, earlier: &Self) -> Self {
+                Self {$($field: self.$field.since(&earlier.$field),)+}
+            }
+        }
+    };
 }
 
-/// What one L2 bank counts.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct BankPart {
-    /// Its queues.
-    pub partition: PartitionCounters,
-    /// L2.
-    pub l2: CacheCounters,
+counter_groups! {
+    /// Statistics of one SM and its caches.
+    pub struct SmPart {
+        /// Pipeline.
+        pub sm: SmCounters,
+        /// Policies of its warp schedulers.
+        pub policy: WarpPolicyCounters,
+        /// Context switching.
+        pub context: ContextCounters,
+        /// Data cache.
+        pub l1d: CacheCounters,
+        /// Instruction cache.
+        pub l1i: CacheCounters,
+        /// Constant cache.
+        pub l1c: CacheCounters,
+        /// Texture cache.
+        pub l1t: CacheCounters,
+        /// Details of the pipeline; not part of any sum.
+        pub detail: SmDetail,
+    }
+}
+
+counter_groups! {
+    /// Statistics of one L2 bank.
+    pub struct BankPart {
+        /// Queues around the bank.
+        pub partition: PartitionCounters,
+        /// L2.
+        pub l2: CacheCounters,
+    }
 }
 
 /// Everything that the machine counts, at one moment or between two. What is counted for each of
@@ -78,68 +103,47 @@ pub struct PartCounters {
     pub banks: Vec<BankPart>,
     /// By memory channel.
     pub channels: Vec<DramCounters>,
-    /// More of the channels; not part of any sum.
+    /// Details of the channels; not part of any sum.
     pub channel_details: Vec<DramDetail>,
+    /// Details of the networks, requests first; not part of any sum.
+    pub network_details: [NocDetail; 2],
     /// Network towards memory.
     pub requests: NocCounters,
     /// Network towards SMs.
     pub replies: NocCounters,
 }
 
-/// Everything that the machine counts, summed over its parts.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct MachineCounters {
-    /// The device.
-    pub device: DeviceCounters,
-    /// The SM filter.
-    pub filter: SmFilterCounters,
-    /// All SMs.
-    pub sm: SmCounters,
-    /// All warp schedulers' policies.
-    pub policy: WarpPolicyCounters,
-    /// Context switching of all SMs.
-    pub context: ContextCounters,
-    /// Data caches.
-    pub l1d: CacheCounters,
-    /// Instruction caches.
-    pub l1i: CacheCounters,
-    /// Constant caches.
-    pub l1c: CacheCounters,
-    /// Texture caches.
-    pub l1t: CacheCounters,
-    /// All partitions' queues.
-    pub partition: PartitionCounters,
-    /// L2.
-    pub l2: CacheCounters,
-    /// All channels.
-    pub dram: DramCounters,
-    /// Network towards memory.
-    pub requests: NocCounters,
-    /// Network towards SMs.
-    pub replies: NocCounters,
-}
-
-impl SmPart {
-    fn since(&self, earlier: &Self) -> Self {
-        Self {
-            sm: self.sm.since(&earlier.sm),
-            policy: self.policy.since(&earlier.policy),
-            context: self.context.since(&earlier.context),
-            l1d: self.l1d.since(&earlier.l1d),
-            l1i: self.l1i.since(&earlier.l1i),
-            l1c: self.l1c.since(&earlier.l1c),
-            l1t: self.l1t.since(&earlier.l1t),
-            detail: self.detail.since(&earlier.detail),
-        }
-    }
-}
-
-impl BankPart {
-    fn since(&self, earlier: &Self) -> Self {
-        Self {
-            partition: self.partition.since(&earlier.partition),
-            l2: self.l2.since(&earlier.l2),
-        }
+counter_groups! {
+    /// Statistics of the machine, summed over its parts.
+    pub struct MachineCounters {
+        /// Device.
+        pub device: DeviceCounters,
+        /// SM filter.
+        pub filter: SmFilterCounters,
+        /// All SMs.
+        pub sm: SmCounters,
+        /// Policies of all warp schedulers.
+        pub policy: WarpPolicyCounters,
+        /// Context switching of all SMs.
+        pub context: ContextCounters,
+        /// Data caches.
+        pub l1d: CacheCounters,
+        /// Instruction caches.
+        pub l1i: CacheCounters,
+        /// Constant caches.
+        pub l1c: CacheCounters,
+        /// Texture caches.
+        pub l1t: CacheCounters,
+        /// Queues of all partitions.
+        pub partition: PartitionCounters,
+        /// L2.
+        pub l2: CacheCounters,
+        /// All channels.
+        pub dram: DramCounters,
+        /// Network towards memory.
+        pub requests: NocCounters,
+        /// Network towards SMs.
+        pub replies: NocCounters,
     }
 }
 
@@ -152,25 +156,28 @@ fn each_since<P: Clone>(now: &[P], earlier: &[P], since: impl Fn(&P, &P) -> P) -
 }
 
 impl PartCounters {
-    /// What was counted since an earlier moment.
+    /// Counts since `earlier`, a former state of the same counters or the default.
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
             device: self.device.since(&earlier.device),
             filter: self.filter.since(&earlier.filter),
             sms: each_since(&self.sms, &earlier.sms, SmPart::since),
             banks: each_since(&self.banks, &earlier.banks, BankPart::since),
-            channels: each_since(&self.channels, &earlier.channels, dram_since),
+            channels: each_since(&self.channels, &earlier.channels, DramCounters::since),
             channel_details: each_since(
                 &self.channel_details,
                 &earlier.channel_details,
                 DramDetail::since,
             ),
-            requests: noc_since(&self.requests, &earlier.requests),
-            replies: noc_since(&self.replies, &earlier.replies),
+            network_details: std::array::from_fn(|at| {
+                self.network_details[at].since(&earlier.network_details[at])
+            }),
+            requests: self.requests.since(&earlier.requests),
+            replies: self.replies.since(&earlier.replies),
         }
     }
 
-    /// The sum over parts.
+    /// Sum over parts.
     pub fn sum(&self) -> MachineCounters {
         let mut sum = MachineCounters {
             device: self.device.clone(),
@@ -183,118 +190,25 @@ impl PartCounters {
             sum.sm.merge(&part.sm);
             sum.policy.merge(&part.policy);
             sum.context.merge(&part.context);
-            sum.l1d.add(&part.l1d);
-            sum.l1i.add(&part.l1i);
-            sum.l1c.add(&part.l1c);
-            sum.l1t.add(&part.l1t);
+            sum.l1d.merge(&part.l1d);
+            sum.l1i.merge(&part.l1i);
+            sum.l1c.merge(&part.l1c);
+            sum.l1t.merge(&part.l1t);
         }
         for bank in &self.banks {
             sum.partition.merge(&bank.partition);
-            sum.l2.add(&bank.l2);
+            sum.l2.merge(&bank.l2);
         }
-        self.channels
-            .iter()
-            .for_each(|c| add_dram(&mut sum.dram, c));
+        self.channels.iter().for_each(|c| sum.dram.merge(c));
         sum
     }
 }
 
 impl MachineCounters {
-    /// What was counted since an earlier moment.
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            device: self.device.since(&earlier.device),
-            filter: self.filter.since(&earlier.filter),
-            sm: self.sm.since(&earlier.sm),
-            policy: self.policy.since(&earlier.policy),
-            context: self.context.since(&earlier.context),
-            l1d: self.l1d.since(&earlier.l1d),
-            l1i: self.l1i.since(&earlier.l1i),
-            l1c: self.l1c.since(&earlier.l1c),
-            l1t: self.l1t.since(&earlier.l1t),
-            partition: self.partition.since(&earlier.partition),
-            l2: self.l2.since(&earlier.l2),
-            dram: dram_since(&self.dram, &earlier.dram),
-            requests: noc_since(&self.requests, &earlier.requests),
-            replies: noc_since(&self.replies, &earlier.replies),
-        }
-    }
-
     /// Share of DRAM command cycles in which data moved; `None` before any.
     pub fn dram_utilisation(&self) -> Option<f64> {
-        (self.dram.n_cmd > 0).then(|| self.dram.busy as f64 / self.dram.n_cmd as f64)
+        (self.dram.cycles > 0).then(|| self.dram.data_cycles as f64 / self.dram.cycles as f64)
     }
-}
-
-/// Applies `$op(&mut into.field, &from.field)` to every field.
-macro_rules! each_field {
-    ($op:path, $into:expr, $from:expr, [$($field:ident),+ $(,)?]) => {{
-        $($op(&mut $into.$field, &$from.$field);)+
-    }};
-}
-
-macro_rules! each_dram_field {
-    ($op:path, $into:expr, $from:expr) => {
-        each_field!(
-            $op,
-            $into,
-            $from,
-            [
-                n_cmd,
-                n_nop,
-                n_act,
-                n_pre,
-                n_req,
-                n_rd,
-                n_rd_l2_alloc,
-                n_write,
-                n_wr_bk,
-                busy,
-                active,
-                row_hits,
-                row_misses,
-                row_hits_read,
-                row_misses_read,
-                queue_occupancy,
-                queue_max,
-                wait_cycles,
-                wait_cycles_max,
-                waits
-            ]
-        )
-    };
-}
-
-fn add_dram(sum: &mut DramCounters, c: &DramCounters) {
-    each_dram_field!(Counter::add, sum, c);
-}
-
-fn dram_since(now: &DramCounters, then: &DramCounters) -> DramCounters {
-    let mut delta = *now;
-    each_dram_field!(Counter::subtract, delta, then);
-    delta
-}
-
-fn noc_since(now: &NocCounters, then: &NocCounters) -> NocCounters {
-    let mut delta = *now;
-    each_field!(
-        Counter::subtract,
-        delta,
-        then,
-        [
-            cycles,
-            packets,
-            flits,
-            bytes,
-            conflicts,
-            packet_cycles,
-            active_cycles,
-            input_packet_cycles,
-            output_packet_cycles,
-            full_output_cycles
-        ]
-    );
-    delta
 }
 
 #[cfg(test)]
@@ -302,30 +216,12 @@ mod tests {
     use super::*;
     use warploom_stats::Peak;
 
-    /// A channel that counted `n`, 2 `n`, ... Every field stands here: a new one does not compile
-    /// before it is named.
     fn channel(n: u64) -> DramCounters {
         DramCounters {
-            n_cmd: n,
-            n_nop: 2 * n,
-            n_act: 3 * n,
-            n_pre: 4 * n,
-            n_req: 5 * n,
-            n_rd: 6 * n,
-            n_rd_l2_alloc: 7 * n,
-            n_write: 8 * n,
-            n_wr_bk: 9 * n,
-            busy: 10 * n,
-            active: 11 * n,
+            cycles: n,
             row_hits: 12 * n,
-            row_misses: 13 * n,
-            row_hits_read: 14 * n,
-            row_misses_read: 15 * n,
-            queue_occupancy: 16 * n,
-            queue_max: Peak(0),
-            wait_cycles: 17 * n,
-            wait_cycles_max: Peak(0),
             waits: std::array::from_fn(|bin| bin as u64 * n),
+            ..DramCounters::default()
         }
     }
 
@@ -333,14 +229,7 @@ mod tests {
         NocCounters {
             cycles: n,
             packets: 2 * n,
-            flits: 3 * n,
-            bytes: 4 * n,
-            conflicts: 5 * n,
-            packet_cycles: 6 * n,
-            active_cycles: 7 * n,
-            input_packet_cycles: 8 * n,
-            output_packet_cycles: 9 * n,
-            full_output_cycles: 10 * n,
+            ..NocCounters::default()
         }
     }
 
@@ -348,14 +237,14 @@ mod tests {
         let mut part = SmPart::default();
         part.sm.warp_instructions = n;
         part.policy.demotions = 2 * n;
-        part.l1d.hit[0] = 3 * n;
-        part.l1i.miss[0] = 4 * n;
-        part.l1c.hit_reserved[0] = 5 * n;
+        part.l1d.accesses[0][0] = 3 * n;
+        part.l1i.accesses[2][0] = 4 * n;
+        part.l1c.accesses[1][0] = 5 * n;
         part.l1t.fill_port_busy = 6 * n;
         part.detail.return_cycles = 9 * n;
         let mut bank = BankPart::default();
         bank.partition.packets = 7 * n;
-        bank.l2.sector_miss[0] = 8 * n;
+        bank.l2.accesses[3][0] = 8 * n;
         let detail = DramDetail {
             busy_banks: 10 * n,
             ..DramDetail::default()
@@ -367,6 +256,10 @@ mod tests {
             channels: vec![channel(n); 2],
             requests: network(n),
             replies: network(2 * n),
+            network_details: [NocDetail {
+                active_cycles: 11 * n,
+                ..NocDetail::default()
+            }; 2],
             ..PartCounters::default()
         };
         counters.device.cycles = n;
@@ -423,7 +316,7 @@ mod tests {
     fn utilisation_is_of_command_cycles() {
         assert_eq!(MachineCounters::default().dram_utilisation(), None);
         let mut counters = MachineCounters::default();
-        (counters.dram.busy, counters.dram.n_cmd) = (1, 4);
+        (counters.dram.data_cycles, counters.dram.cycles) = (1, 4);
         assert_eq!(counters.dram_utilisation(), Some(0.25));
     }
 }

@@ -23,7 +23,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use warploom_base::{BitSet, Cycle, KernelSlot, SmId};
 use warploom_config::{ContextPlan, GpuSpec};
-use warploom_exec::Ahead;
+use warploom_exec::Lookahead;
 use warploom_mem::cache::CacheCounters;
 use warploom_policy::{
     BlockPolicy, BlockQueueView, BlockScheduler, Decision, DeviceView, Footprint, KernelView,
@@ -36,7 +36,7 @@ use warploom_sm::{
 
 use crate::counters::PartCounters;
 use crate::footprints::{Touches, warp_ranges};
-use crate::sms::SmArray;
+use crate::host::sms::SmArray;
 use crate::stretches::{Stretches, Timing};
 
 /// A kernel in flight.
@@ -80,8 +80,8 @@ pub(crate) struct InFlight {
     pub halted: bool,
     /// Its number among the codes that its process has launched.
     pub code: u32,
-    /// How SMs may run its blocks ahead of each other.
-    pub ahead: Ahead,
+    /// How far SMs may run its blocks ahead of each other.
+    pub lookahead: Lookahead,
     /// How its contexts could be switched, where `sm.context` says so.
     pub plan: Option<ContextPlan>,
     /// Which blocks are timed, if not all.
@@ -104,7 +104,7 @@ impl InFlight {
         let bound = image.contexts.as_ref().map_or(0, |c| c.plan.bound);
         let most = blocks_per_sm + bound;
         Self {
-            ahead: image.launch.ahead(),
+            lookahead: image.launch.lookahead(),
             image,
             needs,
             blocks_per_sm,
@@ -147,6 +147,15 @@ impl InFlight {
             }
             self.next_rank += 1;
         }
+    }
+
+    /// Timed blocks before the next gap that are not among those that the block policy looks at.
+    fn before_gap(&self) -> u64 {
+        let open = self.timing.as_ref().map(|timing| {
+            let open = timing.stretches.open(self.next_rank, self.blocks);
+            open.end - open.start
+        });
+        open.unwrap_or(self.blocks - self.next_rank)
     }
 
     /// Ranks that come next and are not timed.

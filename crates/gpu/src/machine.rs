@@ -1,37 +1,27 @@
-//! The machine: one step after the other, with what must happen in between in a fixed order.
+//! The machine: launches, ends of kernels, and everything that looks at it as a whole. `host` runs
+//! its cycles.
 
-mod advance;
-mod commit;
-mod spell;
+mod counting;
 
 use crate::conservation::Ledger;
-use crate::counters::{BankPart, DeviceCounters, PartCounters, SmPart};
 use crate::dispatch::{Dispatcher, InFlight, KernelEnd, KernelLaunch};
 use crate::footprints::{SliceCache, Touches};
-use crate::memory::{Later, MemorySystem, Receive};
+use crate::host::sms::SmArray;
+use crate::host::window::Window;
+use crate::memory::MemorySystem;
 use crate::monitor::Monitor;
-use crate::probe::{Part, Probe};
+use crate::probe::Probe;
 use crate::recorder::{Recorder, Recording};
-use crate::sms::{Alone, SmArray};
 use crate::stretches::Stretches;
 use crate::watchdog::{Stuck, Watchdog};
-use advance::Far;
-use spell::Spell;
 use std::ops::Range;
 use std::sync::Arc;
-use warploom_base::{Cycle, KernelSlot, SmId, each_member};
+use warploom_base::{Cycle, KernelSlot, SmId};
 use warploom_config::{ContextPlan, GpuSpec, OccupancyLimit};
 use warploom_exec::{DeviceMemory, Fault, FindingReport};
-use warploom_mem::Reply;
-use warploom_mem::cache::{Cache, CacheCounters};
-use warploom_mem::dram::DramChannel;
-use warploom_mem::partition::SubPartition;
 use warploom_policy::{Check, Decision, DeviceView, OwnPolicies, SmFilter};
-use warploom_sm::{BlockNeeds, KernelContexts, KernelCounters, KernelImage, Sm, physical_base};
+use warploom_sm::{BlockNeeds, KernelContexts, KernelImage, Sm, physical_base};
 use warploom_stats::trace::Trace;
-
-/// Core cycles that one step may skip, so that a caller who watches progress sees some.
-const MOST_SKIPPED: Cycle = 10_000;
 
 /// Why the machine cannot go on.
 #[derive(Debug)]
@@ -57,56 +47,29 @@ pub enum Stop {
     },
 }
 
-/// What is left to do after the exchange.
-#[derive(Clone, Copy, Default)]
-struct Pending {
-    stores: bool,
-    fault: bool,
-}
-
 /// A GPU.
 pub struct Gpu {
-    spec: GpuSpec,
-    now: Cycle,
+    pub(crate) spec: GpuSpec,
+    pub(crate) now: Cycle,
     pub(crate) sms: SmArray,
     pub(crate) memory: MemorySystem,
     pub(crate) ledger: Ledger,
-    dispatcher: Dispatcher,
+    pub(crate) dispatcher: Dispatcher,
     /// Address slices of the kernels launched so far.
     slices: SliceCache,
-    ended: Vec<KernelEnd>,
-    atomics_done: u64,
-    watch: Watchdog,
-    probe: Probe,
-    recorder: Option<Recorder>,
+    pub(crate) ended: Vec<KernelEnd>,
+    pub(crate) atomics_done: u64,
+    pub(crate) watch: Watchdog,
+    pub(crate) probe: Probe,
+    pub(crate) recorder: Option<Recorder>,
     /// Where contexts are switched as the load allows.
-    monitor: Option<Monitor>,
-    /// SMs with stores to make visible, and the cycle of the oldest one.
-    storing: Vec<(Cycle, usize)>,
-    /// Where SMs are that run some cycles at a stretch.
-    spell: Spell,
+    pub(crate) monitor: Option<Monitor>,
+    /// SMs with stores that are not visible, and the cycle of the oldest one.
+    pub(crate) storing: Vec<(Cycle, usize)>,
+    /// How far the parts of the machine have come in a window.
+    pub(crate) window: Window,
     /// A fault has been seen: the cycle in which the machine stops.
-    stops_at: Option<Cycle>,
-}
-
-/// Replies that go to SMs at once, as no other thread runs any.
-struct AtOnce<'a> {
-    alone: Alone<'a>,
-    ledger: &'a mut Ledger,
-}
-
-impl Receive for AtOnce<'_> {
-    #[inline]
-    fn receive(&mut self, sm: usize, at: Cycle, reply: &Reply) -> bool {
-        self.ledger.answered(sm, reply);
-        self.alone.reply(sm, at, reply);
-        true
-    }
-
-    #[inline]
-    fn untaken(&self, sm: usize) -> Option<u32> {
-        Some(self.alone.untaken(sm))
-    }
+    pub(crate) stops_at: Option<Cycle>,
 }
 
 impl Gpu {
@@ -134,7 +97,7 @@ impl Gpu {
             recorder: None,
             monitor: Monitor::of(&spec),
             storing: Vec::with_capacity(spec.gpu.sms as usize),
-            spell: Spell::new(&spec, memory.most_apart()),
+            window: Window::new(&spec, memory.max_lead()),
             memory,
             stops_at: None,
             spec,
@@ -282,90 +245,8 @@ impl Gpu {
         std::mem::take(&mut self.ended)
     }
 
-    /// Advances by one step, at most to cycle `limit`.
-    pub fn step(&mut self, device: &mut DeviceMemory, limit: Cycle) -> Result<(), Stop> {
-        let from = self.now;
-        let to = self.step_end().min(limit);
-        let view = self.device_view();
-        self.probe.enter(Part::Dispatch);
-        if self.dispatcher.is_update_due(from) {
-            let Self {
-                dispatcher,
-                spec,
-                sms,
-                ..
-            } = self;
-            dispatcher.update(from, spec, sms);
-        }
-        self.dispatcher.dispatch(from, to, &mut self.sms, &view);
-        let Self {
-            memory,
-            probe,
-            ledger,
-            sms,
-            ..
-        } = self;
-        probe.enter(Part::Sms);
-        sms.run(from, to, device, |alone| {
-            probe.enter(Part::Memory);
-            match alone {
-                Some(alone) => memory.run(from, to, &mut AtOnce { alone, ledger }),
-                None => memory.run(from, to, &mut Later),
-            }
-            probe.enter(Part::Sms);
-        });
-        self.now = to;
-        self.probe.enter(Part::Exchange);
-        let pending = self.exchange();
-        self.probe.enter(Part::Commit);
-        let result = self.settle(pending, device);
-        self.probe.enter(Part::Outside);
-        result
-    }
-
-    /// The end of the step that starts now. Steps in which nothing can happen are taken at once.
-    fn step_end(&self) -> Cycle {
-        let length = Cycle::from(self.spec.gpu.link_cycles.max(1));
-        if !self.memory.is_idle() {
-            return self.now + length;
-        }
-        let next = self
-            .sms
-            .next_wake()
-            .min(self.dispatcher.next_offer(self.now));
-        let idle = next.saturating_sub(self.now).min(MOST_SKIPPED) / length;
-        // A window ends with the step that reaches its end.
-        let due = self.recorder.as_ref().map_or(Cycle::MAX, Recorder::due);
-        let due = due.min(self.stops_at.unwrap_or(Cycle::MAX));
-        // So does the stretch that ends with a look of the multiprogramming policy.
-        let due = due.min(self.dispatcher.next_check());
-        let due = due.min(self.monitor.as_ref().map_or(Cycle::MAX, Monitor::due));
-        let until_due = due.saturating_sub(self.now).div_ceil(length);
-        self.now + length * idle.min(until_due).max(1)
-    }
-
-    /// What happens between steps once packets have crossed.
-    fn settle(&mut self, pending: Pending, device: &mut DeviceMemory) -> Result<(), Stop> {
-        self.commit(pending, device);
-        self.end_step(pending.fault)
-    }
-
-    /// What happens between steps once stores are visible.
-    fn end_step(&mut self, fault: bool) -> Result<(), Stop> {
-        if fault && self.stops_at.is_none() {
-            self.stops_at = Some(spell::stop_behind(self.now - 1));
-        }
-        if self.stops_at.is_some_and(|at| at <= self.now) {
-            return Err(self.first_fault());
-        }
-        self.end_kernels();
-        self.record();
-        self.watch_load();
-        self.check_progress()
-    }
-
     /// The monitor's window may be over: another number of extra blocks from now on.
-    fn watch_load(&mut self) {
+    pub(crate) fn watch_load(&mut self) {
         if self.monitor.as_ref().is_none_or(|m| m.due() > self.now) {
             return;
         }
@@ -389,7 +270,7 @@ impl Gpu {
         self.dispatcher.reopen(None);
     }
 
-    fn device_view(&self) -> DeviceView {
+    pub(crate) fn device_view(&self) -> DeviceView {
         let (dram_full_stalls, reply_stalls) = self.memory.stalls();
         DeviceView {
             now: self.now,
@@ -399,61 +280,8 @@ impl Gpu {
         }
     }
 
-    /// Packets and credits cross the links; ended blocks are noted. SMs in order.
-    fn exchange(&mut self) -> Pending {
-        self.sms.end_step();
-        let all = self.sms.flags();
-        if all.finished() || all.gained_room() {
-            self.note_blocks();
-        }
-        let now = self.now;
-        let (sms, mut far) = self.far_end();
-        if all.sent() {
-            let Far { memory, ledger } = &mut far;
-            sms.for_each_sent(|index, sent| {
-                ledger.sent(index, &sent.request);
-                memory.take(index, sent);
-            });
-        }
-        far.memory
-            .take_credits(|index, flits| sms.credit(index, now, flits));
-        far.take_replies(|index, at, reply| sms.reply(index, at, reply));
-        if let Some(waiting) = sms.waiting() {
-            far.memory.end_exchange_of_all(waiting);
-        }
-        Pending {
-            stores: all.stored(),
-            fault: all.fault(),
-        }
-    }
-
-    /// Blocks ended, or there is room for others.
-    fn note_blocks(&mut self) {
-        each_member!(self.sms.ran(), index => { self.note_blocks_of(index); });
-    }
-
-    /// The same on one SM, in the step that it ran last.
-    fn note_blocks_of(&mut self, index: usize) {
-        let Self {
-            sms, dispatcher, ..
-        } = self;
-        let news = sms.news(index);
-        if news.flags.finished() {
-            let sm = sms.get(index);
-            let mut finished = std::mem::take(&mut sm.finished);
-            for block in finished.drain(..) {
-                dispatcher.block_finished(SmId::new(index), sm, &block);
-            }
-            sm.finished = finished;
-        }
-        if news.flags.gained_room() {
-            sms.get(index).gained_room = false;
-            dispatcher.reopen(Some(index));
-        }
-    }
-
     /// The earliest fault, by cycle, then SM.
-    fn first_fault(&mut self) -> Stop {
+    pub(crate) fn first_fault(&mut self) -> Stop {
         let mut first: Option<(Cycle, Fault)> = None;
         self.sms.for_each(|_, sm| {
             if let Some((at, fault)) = sm.fault.take()
@@ -466,7 +294,7 @@ impl Gpu {
         Stop::Fault(Box::new(fault))
     }
 
-    fn end_kernels(&mut self) {
+    pub(crate) fn end_kernels(&mut self) {
         while let Some((slot, kernel)) = self.dispatcher.take_finished() {
             let slot = KernelSlot::new(slot);
             let end = self.kernel_end(slot, &kernel, kernel.last_end);
@@ -499,82 +327,6 @@ impl Gpu {
     /// What the multiprogramming policy has decided.
     pub fn decisions(&self) -> &[Decision] {
         self.dispatcher.decisions()
-    }
-
-    /// What was counted of the kernels in a slot: by all SMs, and of accesses by each SM and bank.
-    fn counted_of(&mut self, slot: KernelSlot) -> (KernelCounters, Vec<CacheCounters>) {
-        let mut own = KernelCounters::default();
-        let mut caches = Vec::with_capacity(self.sms.len() + self.memory.partitions().len());
-        self.sms.for_each(|_, sm| {
-            own.add(&sm.by_kernel[slot.index()]);
-            let l1d = sm.ldst.l1d.as_ref();
-            caches.push(counters_of(l1d.map(|l1d| l1d.kernel_counters(slot))));
-        });
-        let banks = self.memory.partitions().iter();
-        caches.extend(banks.map(|bank| counters_of(bank.kernel_counters(slot))));
-        (own, caches)
-    }
-
-    /// What was counted of one kernel since its launch, and whole machine's counters where it ran
-    /// alone.
-    fn counted_since(
-        &mut self,
-        slot: KernelSlot,
-        kernel: &InFlight,
-        ended_at: Cycle,
-    ) -> (KernelCounters, PartCounters) {
-        let (own, caches) = self.counted_of(slot);
-        let own = own.since(&kernel.own_before);
-        if !kernel.shared {
-            return (own, self.part_counters().since(&kernel.before));
-        }
-        let since = caches.iter().zip(&kernel.caches_before);
-        let mut caches = since.map(|(now, before)| now.since(before));
-        let mut counters = PartCounters::default();
-        counters.device.cycles = ended_at - kernel.launched_at;
-        counters.sms = caches
-            .by_ref()
-            .take(self.sms.len())
-            .map(|l1d| SmPart {
-                l1d,
-                ..SmPart::default()
-            })
-            .collect();
-        counters.banks = caches
-            .map(|l2| BankPart {
-                l2,
-                ..BankPart::default()
-            })
-            .collect();
-        if let Some(first) = counters.sms.first_mut() {
-            first.sm.warp_instructions = own.warp_instructions;
-            first.sm.thread_instructions = own.thread_instructions;
-            first.sm.blocks_started = own.blocks_started;
-            first.sm.blocks_finished = own.blocks_finished;
-        }
-        (own, counters)
-    }
-
-    fn kernel_end(&mut self, slot: KernelSlot, kernel: &InFlight, ended_at: Cycle) -> KernelEnd {
-        let (own, counters) = self.counted_since(slot, kernel, ended_at);
-        KernelEnd {
-            slot,
-            launched_at: kernel.launched_at,
-            started_at: kernel.started_at.unwrap_or(kernel.launched_at),
-            ended_at,
-            blocks_per_sm: kernel.blocks_per_sm,
-            limit: kernel.limit,
-            shared_bytes: kernel.needs.shared_bytes,
-            registers_per_thread: kernel.image.registers_per_thread,
-            context_registers: kernel.image.program.context_registers(),
-            contexts: kernel.plan,
-            counters,
-            shared: kernel.shared,
-            own,
-            held: kernel.held(ended_at),
-            halted: kernel.halted,
-            timing: kernel.timing.clone(),
-        }
     }
 
     fn unload(&mut self, slot: KernelSlot) {
@@ -611,7 +363,7 @@ impl Gpu {
     }
 
     /// Stops a run that cannot end.
-    fn check_progress(&mut self) -> Result<(), Stop> {
+    pub(crate) fn check_progress(&mut self) -> Result<(), Stop> {
         if !self.watch.is_due(self.now) {
             return Ok(());
         }
@@ -644,59 +396,6 @@ impl Gpu {
             }
         });
         all
-    }
-
-    /// Everything counted so far, by part.
-    pub fn part_counters(&mut self) -> PartCounters {
-        let mut sms = Vec::with_capacity(self.sms.len());
-        let now = self.now;
-        self.sms.for_each(|_, sm| {
-            sm.settle(now);
-            sms.push(SmPart {
-                sm: sm.counters.clone(),
-                policy: sm.policy_counters(),
-                context: sm.context_counters(),
-                l1d: counters_of(sm.ldst.l1d.as_ref().map(Cache::counters)),
-                l1i: sm.front.l1i.counters().clone(),
-                l1c: sm.ldst.l1c.counters().clone(),
-                l1t: sm.ldst.l1t.counters().clone(),
-                detail: sm.detail.clone(),
-            });
-        });
-        let bank = |p: &SubPartition| BankPart {
-            partition: p.counters(),
-            l2: counters_of(p.l2_counters()),
-        };
-        let (requests, replies) = self.memory.networks();
-        let (dram_full_stalls, reply_stalls) = self.memory.stalls();
-        PartCounters {
-            device: DeviceCounters {
-                cycles: self.now,
-                dram_full_stalls,
-                reply_stalls,
-                arrival_cycles: self.memory.arrival_cycles,
-                atomics: self.atomics_done,
-                blocks_reordered: self.dispatcher.blocks_reordered(),
-                fragmented_blocks: self.dispatcher.fragmented(),
-            },
-            filter: self.dispatcher.sm_filter.counters(),
-            sms,
-            banks: self.memory.partitions().iter().map(bank).collect(),
-            channels: self
-                .memory
-                .channels()
-                .iter()
-                .map(DramChannel::counters)
-                .collect(),
-            channel_details: self
-                .memory
-                .channels()
-                .iter()
-                .map(DramChannel::detail)
-                .collect(),
-            requests: *requests.counters(),
-            replies: *replies.counters(),
-        }
     }
 
     /// What the SM filter saw and chose at each of its looks at the machine.
@@ -734,14 +433,10 @@ impl Gpu {
         trace
     }
 
-    fn record(&mut self) {
+    pub(crate) fn record(&mut self) {
         if let Some(mut recorder) = self.recorder.take_if(|r| r.due() <= self.now) {
             recorder.close(self.now, &self.part_counters());
             self.recorder = Some(recorder);
         }
     }
-}
-
-fn counters_of(counters: Option<&CacheCounters>) -> CacheCounters {
-    counters.cloned().unwrap_or_default()
 }

@@ -4,19 +4,13 @@
 //! replies into the network, DRAM, L2 with its input, networks. Domains of other clocks run as
 //! often per core cycle as their clocks' ratio says, by exact integer accumulation.
 
-mod apart;
-mod back;
-mod lag;
-mod parcel;
+pub(crate) mod backend;
 
-use apart::Apart;
-pub(crate) use apart::Errand;
-use back::Ticks;
-pub(crate) use back::{AtomicEvent, Back, Later, Receive};
-use lag::Lag;
-#[cfg(test)]
-pub(crate) use parcel::testing::reply_to;
-pub(crate) use parcel::{Parcel, Seen};
+use crate::host::backend_trace::Ticks;
+use crate::host::decoupled::DecoupledBackend;
+use crate::host::late_arrivals::LateArrivals;
+pub(crate) use backend::AtomicEvent;
+use backend::{Backend, ReplySink};
 use std::collections::VecDeque;
 use warploom_base::{BitSet, Cycle, each_bit, each_member};
 use warploom_config::GpuSpec;
@@ -24,27 +18,24 @@ use warploom_mem::address::AddressDecoder;
 use warploom_mem::dram::DramChannel;
 use warploom_mem::partition::SubPartition;
 use warploom_noc::{Network, PacketId};
-use warploom_sm::{Entrance, FarEnd, Outgoing};
+use warploom_sm::Outgoing;
 
-/// Fewest flits that must surely pass into the network for SMs to look at what becomes of theirs.
-const FEWEST_PASSES: u32 = 8;
-
-/// A request on its way to the network, which keeps it.
+/// A request on its way to the network, which stores it.
 #[derive(Clone, Copy, Debug)]
-struct Inbound {
+pub(crate) struct Inbound {
     /// Cycle in which it has crossed the link.
-    at: Cycle,
-    packet: PacketId,
-    flits: u32,
+    pub(crate) at: Cycle,
+    pub(crate) packet: PacketId,
+    pub(crate) flits: u32,
 }
 
-/// What is on the way from an SM to the network, oldest first.
+/// Requests on the way from an SM to the network, oldest first.
 #[derive(Clone, Debug)]
-struct Lane {
-    /// The first, if there is one: most cycles find that it cannot enter.
+pub(crate) struct Lane {
+    /// The first one, if there is any: in most cycles it cannot enter.
     first: Inbound,
-    /// Flits of all.
-    flits: u32,
+    /// Flits of all of them.
+    pub(crate) flits: u32,
     others: VecDeque<Inbound>,
 }
 
@@ -61,60 +52,60 @@ impl Lane {
         }
     }
 
-    /// The first has gone on. Returns whether there is another.
+    /// Drops the first. Returns whether there is another.
     #[inline]
     fn step_up(&mut self) -> bool {
         self.flits -= self.first.flits;
         let next = self.others.pop_front();
         match next {
             Some(next) => self.first = next,
-            // Begins at its first place again: the host's cache has it.
+            // The queue begins at its first place again, which the host's cache has.
             None => self.others.clear(),
         }
         next.is_some()
     }
 
-    /// The first has crossed the link and finds room at an input of the network.
+    /// True if the first has crossed the link and finds room at an input of the network.
     #[inline(always)]
     fn can_enter(&self, requests: &Network, input: usize, now: Cycle) -> bool {
         self.first.at <= now && requests.has_room(input, self.first.flits)
     }
 }
 
-/// Everything behind the SMs' links.
+/// Everything beyond the SMs' links.
 pub(crate) struct MemorySystem {
     link: Cycle,
     decoder: AddressDecoder,
     /// The lowest bits of addresses that are in one line of one L2 bank.
     together: u64,
-    /// By SM: what is on the way to the network.
-    inbound: Vec<Lane>,
-    /// SMs from which something is.
-    sending: BitSet,
-    /// By SM: how far the front is ahead of it.
-    lags: Vec<Lag>,
-    /// What entered the network in cycles that the front had run, with its SM, the cycle from which
-    /// that has credits for it, and its flits.
-    late: Vec<(usize, Cycle, u32)>,
-    /// By SM: flits that the network took since the last exchange.
+    /// By SM: requests on the way to the network.
+    pub(crate) inbound: Vec<Lane>,
+    /// SMs from which there are any.
+    pub(crate) sending: BitSet,
+    /// By SM: cycles that the request network has run ahead of it.
+    pub(crate) late_arrivals: Vec<LateArrivals>,
+    /// Packets that entered the network in such cycles: the SM, the cycle from which it has credits
+    /// for them, and flits.
+    pub(crate) late_credits: Vec<(usize, Cycle, u32)>,
+    /// By SM: flits that the network has taken since the last exchange.
     freed_flits: Vec<u32>,
-    /// SMs of which it took any.
+    /// SMs of which it has taken any.
     freed: BitSet,
     /// SMs that share a port of the network.
     cluster: usize,
     /// By SM: that port.
-    cluster_of: Vec<u32>,
-    /// Answers come at once: nothing behind the links works.
-    perfect: bool,
-    /// Each SM has a port of its own, and the network runs with it.
-    sees_entrances: bool,
-    requests: Network,
-    /// L2 banks.
+    pub(crate) cluster_of: Vec<u32>,
+    /// Replies come at once: networks, L2 and DRAM do nothing.
+    pub(crate) perfect: bool,
+    /// Each SM has a port of its own, and the network has the clock of SMs.
+    pub(crate) has_own_ports: bool,
+    pub(crate) requests: Network,
+    /// Number of L2 banks.
     subs: usize,
-    /// The rest, unless another thread has it.
-    back: Option<Box<Back>>,
-    /// What the parts that run apart leave for each other.
-    apart: Apart,
+    /// The backend, unless a worker has it.
+    pub(crate) backend: Option<Box<Backend>>,
+    /// What the request network knows of it where they run one after the other.
+    pub(crate) decoupled: DecoupledBackend,
     /// L2 cycles in which a packet came to any partition.
     pub arrival_cycles: u64,
 }
@@ -132,76 +123,37 @@ impl MemorySystem {
             decoder,
             inbound: vec![Lane::new(); sms],
             sending: BitSet::new(sms),
-            lags: vec![Lag::default(); sms],
-            late: Vec::with_capacity(64),
+            late_arrivals: vec![LateArrivals::default(); sms],
+            late_credits: Vec::with_capacity(64),
             freed_flits: vec![0; sms],
             freed: BitSet::new(sms),
             cluster,
             cluster_of: (0..sms).map(|sm| (sm / cluster) as u32).collect(),
             perfect: spec.gpu.perfect_memory,
-            sees_entrances: cluster == 1 && spec.clocks.noc_khz == spec.clocks.core_khz,
+            has_own_ports: cluster == 1 && spec.clocks.noc_khz == spec.clocks.core_khz,
             requests: Network::new(&spec.noc, sms / cluster, subs, spec.gpu.seed),
             subs,
-            back: Some(Box::new(Back::new(spec))),
-            apart: Apart::default(),
+            backend: Some(Box::new(Backend::new(spec))),
+            decoupled: DecoupledBackend::default(),
             arrival_cycles: 0,
         }
     }
 
-    /// The back, which is here.
+    /// The backend, which is here.
     #[inline]
-    fn back(&self) -> &Back {
-        match &self.back {
-            Some(back) => back,
+    pub(crate) fn backend(&self) -> &Backend {
+        match &self.backend {
+            Some(backend) => backend,
             None => unreachable!("another thread runs it"),
         }
     }
 
     /// The same, to be changed.
     #[inline]
-    fn back_mut(&mut self) -> &mut Back {
-        match &mut self.back {
-            Some(back) => back,
+    pub(crate) fn backend_mut(&mut self) -> &mut Backend {
+        match &mut self.backend {
+            Some(backend) => backend,
             None => unreachable!("another thread runs it"),
-        }
-    }
-
-    /// Where the packets of an SM enter the network: flits that are there, and flits that surely
-    /// pass. If it has a port of its own, whose cycles are those of the core.
-    #[inline]
-    fn entrance(&self, sm: usize) -> Option<(u32, u32)> {
-        let entrance = self.requests.entrance(sm);
-        entrance.filter(|_| self.sees_entrances)
-    }
-
-    /// What an SM that has run the cycles before `at` is to know of the front, which has run those
-    /// before `front`: where its packets enter the network, if it is behind or enough flits surely
-    /// pass for it to be worth a look.
-    #[inline]
-    pub fn far_end(&self, sm: usize, at: Cycle, front: Cycle) -> FarEnd {
-        let entrance = self.entrance(sm);
-        let lag = &self.lags[sm];
-        let lags = at < front && lag.is_before(front);
-        let (from, end) = if lags { lag.span() } else { (front, front) };
-        let passed = if lags { lag.passed() } else { 0 };
-        let entrance = entrance.filter(|(_, passes)| lags || *passes >= FEWEST_PASSES);
-        FarEnd {
-            at: from,
-            entrance: entrance.map(|(flits, passes)| Entrance {
-                flits: flits + passed.count_ones(),
-                cycles: (end - from) as u32,
-                passed,
-                passes,
-            }),
-        }
-    }
-
-    /// The front has run cycle `now`, and an SM has not run the one before.
-    #[inline]
-    pub fn note_lag(&mut self, sm: usize, now: Cycle) {
-        if self.entrance(sm).is_some() {
-            let waits = self.sending.contains(sm);
-            self.lags[sm].note(now, waits, self.requests.has_passed(sm));
         }
     }
 
@@ -217,7 +169,7 @@ impl MemorySystem {
             packet,
             flits,
         };
-        if !self.lags[sm].is_behind(new.at) && self.enter_late(sm, &new) {
+        if !self.late_arrivals[sm].are_before(new.at) && self.enter_late(sm, &new) {
             return;
         }
         let lane = &mut self.inbound[sm];
@@ -230,32 +182,8 @@ impl MemorySystem {
         }
     }
 
-    /// Something has come for the network in a cycle that the front had run. Returns whether it
-    /// entered in one of these.
-    #[inline(never)]
-    fn enter_late(&mut self, sm: usize, new: &Inbound) -> bool {
-        let Self { lags, requests, .. } = self;
-        let (lag, flits) = (&mut lags[sm], new.flits);
-        let (_, end) = lag.span();
-        let entered = lag.enter(new.at, |passed| requests.has_room(sm, passed + flits));
-        if let Some(now) = entered {
-            requests.enter_late(sm, (new.packet, flits), end - now);
-            self.late.push((sm, now + 1, flits));
-        }
-        entered.is_some()
-    }
-
-    /// Calls `f` on the SMs of which something entered the network late since the last call, with
-    /// the cycle from which they have credits for it, and its flits: of each SM in order.
-    #[inline]
-    pub fn take_late_credits(&mut self, mut f: impl FnMut(usize, Cycle, u32)) {
-        self.late
-            .drain(..)
-            .for_each(|(sm, at, flits)| f(sm, at, flits));
-    }
-
-    /// Calls `f` on the SMs of which the network took flits since the last exchange, with their
-    /// number, in order.
+    /// Calls `f` on the SMs of which the network has taken flits since the last exchange, with the
+    /// number of flits, in order.
     #[inline]
     pub fn take_credits(&mut self, mut f: impl FnMut(usize, u32)) {
         each_member!(self.freed, sm => {
@@ -264,49 +192,49 @@ impl MemorySystem {
         self.freed.clear();
     }
 
-    /// Nothing is anywhere behind the links.
+    /// True if nothing is anywhere beyond the links.
     pub fn is_idle(&self) -> bool {
-        debug_assert!(self.apart.is_settled(), "the back has post");
+        debug_assert!(self.decoupled.is_settled(), "input is pending");
         self.requests.is_idle()
             && self.sending.is_empty()
             && self.freed.is_empty()
-            && self.back().is_idle()
+            && self.backend().is_idle()
     }
 
     /// Runs the core cycles from `from` up to, not including, `to`.
-    pub fn run(&mut self, from: Cycle, to: Cycle, receive: &mut impl Receive) {
+    pub fn run(&mut self, from: Cycle, to: Cycle, sink: &mut impl ReplySink) {
         if self.is_idle() {
             self.skip(to - from);
             return;
         }
         for now in from..to {
-            self.cycle(now, receive);
+            self.cycle(now, sink);
         }
     }
 
     #[inline]
-    fn cycle(&mut self, now: Cycle, receive: &mut impl Receive) {
+    fn cycle(&mut self, now: Cycle, sink: &mut impl ReplySink) {
         if self.perfect {
-            self.answer_at_once(now, receive);
+            self.answer_at_once(now, sink);
             return self.skip(1);
         }
-        let Ticks { noc, l2 } = self.back_mut().cycle_before_l2(now, receive);
+        let Ticks { noc, l2 } = self.backend_mut().cycle_before_l2(now, sink);
         for _ in 0..l2 {
             self.l2_cycle(now);
         }
         for _ in 0..noc {
             self.inject_requests(now);
             self.requests.cycle();
-            self.back_mut().replies.cycle();
+            self.backend_mut().replies.cycle();
         }
     }
 
-    /// Answers what has crossed the links, where there is nothing behind them, as much as the
-    /// cluster's FIFO takes. Atomics act here.
-    fn answer_at_once(&mut self, now: Cycle, receive: &mut impl Receive) {
+    /// Answers all requests that have crossed the links, as far as the clusters' FIFOs have room, where
+    /// the memory is perfect. Atomics act here.
+    fn answer_at_once(&mut self, now: Cycle, sink: &mut impl ReplySink) {
         for first in (0..self.inbound.len()).step_by(self.cluster) {
             for sm in first..first + self.cluster {
-                while self.back().has_reply_room(first, receive)
+                while self.backend().has_reply_room(first, sink)
                     && self.sending.contains(sm)
                     && self.inbound[sm].first.at <= now
                 {
@@ -318,13 +246,13 @@ impl MemorySystem {
                     self.free(sm, flits);
                     let request = *self.requests.content(packet);
                     self.requests.release(packet);
-                    self.back_mut().answer(request, now, receive);
+                    self.backend_mut().answer(request, now, sink);
                 }
             }
         }
     }
 
-    /// The network took so many flits of an SM.
+    /// The network has taken flits of an SM.
     #[inline]
     fn free(&mut self, sm: usize, flits: u32) {
         self.freed_flits[sm] += flits;
@@ -333,7 +261,7 @@ impl MemorySystem {
 
     /// Accounts for core cycles in which nothing is inside.
     fn skip(&mut self, cycles: u64) {
-        let noc = self.back_mut().skip(cycles);
+        let noc = self.backend_mut().skip(cycles);
         self.requests.skip(noc);
     }
 
@@ -341,32 +269,32 @@ impl MemorySystem {
     fn l2_cycle(&mut self, now: Cycle) {
         let mut any = false;
         for index in 0..self.partition_words() {
-            let back = self.back_mut();
-            let full = back.full_inputs(index);
-            back.count_full(index, full);
+            let backend = self.backend_mut();
+            let full = backend.full_inputs(index);
+            backend.count_full(index, full);
             any |= self.take_requests(now, index, full);
-            self.back_mut().run_partitions(index, now);
+            self.backend_mut().run_partitions(index, now);
         }
         self.arrival_cycles += u64::from(any);
     }
 
-    /// Words of a set of partitions.
+    /// Number of words of a set of partitions.
     #[inline]
-    fn partition_words(&self) -> usize {
+    pub(crate) fn partition_words(&self) -> usize {
         self.subs.div_ceil(64)
     }
 
     /// The partitions of a word take a packet, but for those that are full. Returns whether any
     /// does.
     #[inline]
-    fn take_requests(&mut self, now: Cycle, index: usize, full: u64) -> bool {
+    pub(crate) fn take_requests(&mut self, now: Cycle, index: usize, full: u64) -> bool {
         let taken = self.requests.arrived().word(index) & !full;
         each_bit!(taken, p => {
             if let Some(packet) = self.requests.take(64 * index + p) {
                 let request = self.requests.content(packet);
-                match &mut self.back {
-                    Some(back) => back.push(64 * index + p, now, request),
-                    None => self.apart.keep(64 * index + p, now, request),
+                match &mut self.backend {
+                    Some(backend) => backend.push(64 * index + p, now, request),
+                    None => self.decoupled.keep(64 * index + p, now, request),
                 }
                 self.requests.release(packet);
             }
@@ -376,7 +304,7 @@ impl MemorySystem {
 
     /// What has crossed the links goes into the network's buffers. SMs of a cluster fill theirs in
     /// an order that moves on by one a core cycle (`-gpgpu_simt_core_sim_order 1`).
-    fn inject_requests(&mut self, now: Cycle) {
+    pub(crate) fn inject_requests(&mut self, now: Cycle) {
         // Mostly an SM is alone and needs no turn.
         if self.cluster == 1 {
             each_member!(self.sending, sm => {
@@ -401,14 +329,14 @@ impl MemorySystem {
         }
     }
 
-    /// The first request from an SM has crossed the link and finds room.
+    /// True if the first request from an SM has crossed the link and finds room.
     #[inline(always)]
     fn can_enter(&self, sm: usize, cluster: usize, now: Cycle) -> bool {
         self.inbound[sm].can_enter(&self.requests, cluster, now)
     }
 
-    /// As many as find room, of which the first does. Apart from the loop of cycles in which mostly
-    /// none does.
+    /// Injects as many as find room, of which the first does. Out of line, because in most cycles none
+    /// does.
     #[inline(never)]
     fn inject_requests_of(&mut self, sm: usize, cluster: usize, now: Cycle) {
         let (lane, requests) = (&mut self.inbound[sm], &mut self.requests);
@@ -430,7 +358,7 @@ impl MemorySystem {
 
     /// Drops the dirty lines of L2: GPGPU-Sim models no writes for them (`flushL2`).
     pub fn flush_l2(&mut self) {
-        let banks = self.back_mut().partitions.iter_mut();
+        let banks = self.backend_mut().partitions.iter_mut();
         banks.for_each(SubPartition::flush);
     }
 
@@ -440,44 +368,45 @@ impl MemorySystem {
         while first < end {
             let to = self.decoder.sub_partition(first).index();
             let next = end.min((first | self.together) + 1);
-            self.back_mut().partitions[to].warm(first, next);
+            self.backend_mut().partitions[to].warm(first, next);
             first = next;
         }
     }
 
     pub fn partitions(&self) -> &[SubPartition] {
-        debug_assert!(self.apart.is_settled(), "the back has post");
-        &self.back().partitions
+        debug_assert!(self.decoupled.is_settled(), "input is pending");
+        &self.backend().partitions
     }
 
     pub fn channels(&self) -> &[DramChannel] {
-        &self.back().channels
+        &self.backend().channels
     }
 
     pub fn networks(&self) -> (&Network, &Network) {
-        (&self.requests, &self.back().replies)
+        (&self.requests, &self.backend().replies)
     }
 
-    /// Atomics of the running step, in order.
+    /// Atomics of the running step or window, in order.
     pub fn atomics(&mut self) -> &mut Vec<AtomicEvent> {
-        &mut self.back_mut().atomics
+        &mut self.backend_mut().atomics
     }
 
     /// L2 cycles of banks whose input had no room, and replies that found none in their network.
     pub fn stalls(&self) -> (u64, u64) {
-        (self.back().dram_full_stalls, self.back().reply_stalls)
+        (self.backend().dram_full_stalls, self.backend().reply_stalls)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Later, MemorySystem};
+pub(crate) mod tests {
+    use super::MemorySystem;
+    use super::backend::Deferred;
     use warploom_base::{Cycle, KernelSlot, SmId};
     use warploom_config::{GpuSpec, preset};
     use warploom_mem::{AccessKind, Request};
     use warploom_sm::Outgoing;
 
-    pub(super) fn request(kind: AccessKind) -> Request {
+    pub(crate) fn request(kind: AccessKind) -> Request {
         Request {
             addr: 0x2000_0000,
             byte_mask: 0xffff_ffff,
@@ -495,7 +424,7 @@ mod tests {
     }
 
     /// Volta's machine: all domains but DRAM have one clock, and its crossbar takes no time.
-    pub(super) fn volta() -> GpuSpec {
+    pub(crate) fn volta() -> GpuSpec {
         let spec = preset("qv100-volta").expect("a preset");
         let clocks = spec.clocks;
         assert_eq!(
@@ -519,8 +448,8 @@ mod tests {
         memory.take(0, &sent);
         (0..10_000)
             .find(|now| {
-                memory.run(*now, now + 1, &mut Later);
-                !memory.back().outbound.is_empty()
+                memory.run(*now, now + 1, &mut Deferred);
+                !memory.backend().has_no_replies()
             })
             .expect("an answer")
     }

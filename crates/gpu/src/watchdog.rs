@@ -10,7 +10,7 @@
 //! come in and end the spinning: then an interval must pass whole, and every warp that was present
 //! in it must have come back.
 
-use crate::sms::SmArray;
+use crate::host::sms::SmArray;
 use std::collections::BTreeMap;
 use warploom_base::Cycle;
 
@@ -178,7 +178,7 @@ impl Watchdog {
 #[cfg(test)]
 mod tests {
     use super::{INTERVAL, PATIENCE, STRIDE, Sample, Stuck, Watchdog, next_sample};
-    use crate::sms::SmArray;
+    use crate::host::sms::SmArray;
     use std::collections::BTreeSet;
     use warploom_base::{Cycle, SmId};
     use warploom_config::preset;

@@ -339,7 +339,7 @@ fn draw_spec(rng: &mut Rng) -> (String, GpuSpec) {
 }
 
 /// What comes of a case is the same however it is run. Returns the share of its cycles that are run
-/// in spells on one thread.
+/// in windows on one thread.
 fn check(seed: u64) -> f64 {
     let mut rng = Rng::new(seed);
     let (gpu, spec) = draw_spec(&mut rng);
@@ -357,11 +357,16 @@ fn check(seed: u64) -> f64 {
     };
     let run = |how| run_drawn(&spec, &kernels, &launch, how);
     let (expected, _) = run((1, false));
+    assert!(
+        expected.fault.is_none(),
+        "{seed} on {gpu}, {launch:?}, does not end: {:?}\n{drawn:#?}",
+        expected.fault
+    );
     let mut share = 0.0;
     for threads in [1, 2] {
         let (seen, ahead) = run((threads, true));
         if threads == 1 {
-            share = ahead.in_spells as f64 / seen.at as f64;
+            share = ahead.in_windows as f64 / seen.at as f64;
         }
         assert!(
             seen == expected,
@@ -388,5 +393,5 @@ fn cases() -> Range<u64> {
 fn what_races_comes_out_the_same_however_it_is_run() {
     let shares: Vec<f64> = cases().map(check).collect();
     let mean = shares.iter().sum::<f64>() / shares.len() as f64;
-    assert!(mean > 0.25, "{mean} of the cycles are in spells");
+    assert!(mean > 0.25, "{mean} of the cycles are in windows");
 }

@@ -303,7 +303,7 @@ fn clock_domains_keep_their_ratio() {
         counters
             .channels
             .iter()
-            .all(|channel| channel.n_cmd == dram)
+            .all(|channel| channel.cycles == dram)
     );
 }
 

@@ -1,15 +1,16 @@
-//! Which channel, L2 bank, DRAM bank, row and column an address belongs to (GPGPU-Sim's
-//! `-gpgpu_mem_addr_mapping` and `-gpgpu_memory_partition_indexing`).
+//! From an address to channel, L2 bank, DRAM bank, row and column: GPGPU-Sim's
+//! `-gpgpu_mem_addr_mapping` and `-gpgpu_memory_partition_indexing`
+//! (docs/model/partition.md, Address decoding).
 //!
-//! The channel's number is a digit of the address at `channel_bit` (bits when the number of
-//! channels is a power of two, else a remainder); the masks apply to what is left without it.
+//! The channel's number is a digit of the address at `channel_bit` (bits if the number of channels
+//! is a power of two, else a remainder); the masks apply to the address without that digit.
 
 use crate::hash::{Ipoly, xor};
 use core::hint::cold_path;
 use warploom_base::{ChannelId, Rng, SubPartitionId};
 use warploom_config::{ChannelIndex, GpuSpec};
 
-/// Where an address lives.
+/// Location of an address in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Location {
     /// Memory channel.
@@ -24,13 +25,14 @@ pub struct Location {
     pub column: u32,
 }
 
-/// A run of an address's bits, to be put in place: right shift, and mask after the shift.
+/// A run of neighbouring address bits: the right shift that moves them into place, and the mask to
+/// apply after it.
 type Run = (u32, u64);
 
 /// Gathers the bits under a mask into a number, lowest first, run by run.
 #[derive(Clone, Debug)]
 struct Gather {
-    /// The first runs; most masks have no more. Those that are not there have no bits.
+    /// First two runs; most masks have no more. A run that a mask lacks selects no bit.
     first: [Run; 2],
     others: Box<[Run]>,
 }
@@ -51,7 +53,7 @@ impl Gather {
         Self { first, others }
     }
 
-    /// The lowest bit that is gathered, or 63.
+    /// Number of the lowest bit that is gathered; 63 if none is.
     fn lowest_bit(&self) -> u32 {
         match self.first[0] {
             (_, 0) => 63,
@@ -80,7 +82,7 @@ impl Gather {
     }
 }
 
-/// How the channel's number is hashed, with what that needs.
+/// Hash of the channel's number.
 #[derive(Clone, Debug)]
 enum Hash {
     None,
@@ -93,14 +95,14 @@ enum Hash {
 #[derive(Clone, Debug)]
 pub struct AddressDecoder {
     channel_bit: u32,
-    /// The bits below that.
+    /// Mask of the bits below `channel_bit`.
     below_channel: u64,
     channels: u64,
     /// Right shift that replaces the division where the number of channels is a power of two.
     channel_shift: Option<u32>,
     sub_partitions: u32,
-    /// The bank's lowest bits, which choose a channel's L2 bank.
-    side: Gather,
+    /// Lowest bits of the DRAM bank, which choose the L2 bank of a channel.
+    l2_bank: Gather,
     bank: Gather,
     row: Gather,
     column: Gather,
@@ -115,7 +117,7 @@ impl AddressDecoder {
         let sub_partitions = spec.gpu.sub_partitions_per_channel;
         let channels = spec.gpu.channels;
         let total = channels.next_power_of_two() * sub_partitions;
-        let side_mask = lowest_bits(map.bank_mask, sub_partitions);
+        let l2_bank_mask = lowest_bits(map.bank_mask, sub_partitions);
         Self {
             channel_bit: map.channel_bit,
             below_channel: (1 << map.channel_bit) - 1,
@@ -124,11 +126,11 @@ impl AddressDecoder {
                 .is_power_of_two()
                 .then(|| channels.trailing_zeros()),
             sub_partitions,
-            side: Gather::new(side_mask),
+            l2_bank: Gather::new(l2_bank_mask),
             bank: Gather::new(map.bank_mask),
             row: Gather::new(map.row_mask),
             column: Gather::new(map.column_mask),
-            without_sub_partition: Gather::new(!side_mask),
+            without_sub_partition: Gather::new(!l2_bank_mask),
             hash: match spec.partition.channel_index {
                 ChannelIndex::Consecutive => Hash::None,
                 ChannelIndex::Xor => Hash::Xor,
@@ -138,7 +140,8 @@ impl AddressDecoder {
         }
     }
 
-    /// The address in channel-sized units: (quotient, channel before hashing).
+    /// Quotient and remainder of the address in channel-sized units; the remainder is the channel
+    /// before hashing.
     #[inline]
     fn split(&self, addr: u64) -> (u64, u64) {
         let upper = addr >> self.channel_bit;
@@ -154,25 +157,31 @@ impl AddressDecoder {
         quotient << self.channel_bit | addr & self.below_channel
     }
 
+    /// Number of the L2 bank over the whole GPU. `split` and `rest` are the parts of the address.
     #[inline]
     fn hashed(&self, addr: u64, split: (u64, u64), rest: u64) -> u32 {
-        let side = self.side.of(rest) as u32;
-        let plain = split.1 as u32 * self.sub_partitions + side;
+        let l2_bank = self.l2_bank.of(rest) as u32;
+        let plain = split.1 as u32 * self.sub_partitions + l2_bank;
         match &self.hash {
             Hash::None => plain,
-            // Apart, so that the usual case need not save the registers that hashes take.
-            _ => self.hash(addr, split, (side, plain)),
+            // A call, so that the usual case need not save the registers that hashes take.
+            _ => self.hash(addr, split, (l2_bank, plain)),
         }
     }
 
     #[inline(never)]
-    fn hash(&self, addr: u64, (quotient, channel): (u64, u64), (side, plain): (u32, u32)) -> u32 {
+    fn hash(
+        &self,
+        addr: u64,
+        (quotient, channel): (u64, u64),
+        (l2_bank, plain): (u32, u32),
+    ) -> u32 {
         let banks = self.sub_partitions;
         match &self.hash {
             Hash::None => plain,
             Hash::Xor => {
                 let upper = quotient >> banks.trailing_zeros();
-                xor(upper, channel as u32, self.channels as u32) * banks + side
+                xor(upper, channel as u32, self.channels as u32) * banks + l2_bank
             }
             Hash::Ipoly(ipoly) => match self.channel_shift {
                 Some(_) => ipoly.hash(quotient >> banks.trailing_zeros(), plain),
@@ -186,7 +195,7 @@ impl AddressDecoder {
         }
     }
 
-    /// The whole location of `addr`.
+    /// Complete location of an address.
     #[inline]
     pub fn decode(&self, addr: u64) -> Location {
         let split = self.split(addr);
@@ -201,7 +210,7 @@ impl AddressDecoder {
         }
     }
 
-    /// DRAM bank, before any bank hash, and row of `addr`: what a channel needs.
+    /// DRAM bank, before any bank hash, and row of an address: the part that a channel needs.
     #[inline]
     pub fn bank_and_row(&self, addr: u64) -> (u32, u32) {
         let (quotient, _) = self.split(addr);
@@ -209,13 +218,13 @@ impl AddressDecoder {
         (self.bank.of(rest) as u32, self.row.of(rest) as u32)
     }
 
-    /// The lowest bits of an address that neither of them depends on.
+    /// Number of lowest address bits that neither DRAM bank nor row depends on.
     pub(crate) fn bits_below_bank_and_row(&self) -> u32 {
         let lowest = [&self.bank, &self.row].map(Gather::lowest_bit);
         self.channel_bit.min(lowest[0]).min(lowest[1])
     }
 
-    /// So many lowest bits of an address do not change its L2 bank.
+    /// Number of lowest address bits that do not change the L2 bank.
     pub fn bits_below_sub_partition(&self) -> u32 {
         let chunk = match self.hash {
             Hash::Random(_) => self.channel_bit - self.sub_partitions.trailing_zeros(),
@@ -224,7 +233,7 @@ impl AddressDecoder {
         chunk.min(self.bank.lowest_bit())
     }
 
-    /// Only the L2 bank of `addr`: what the network needs.
+    /// L2 bank of an address: the part that the network needs.
     #[inline]
     pub fn sub_partition(&self, addr: u64) -> SubPartitionId {
         let split = self.split(addr);
@@ -232,7 +241,8 @@ impl AddressDecoder {
         SubPartitionId::new(self.hashed(addr, split, rest) as usize)
     }
 
-    /// `addr` with the bits that chose channel and L2 bank taken out: what L2 indexes its sets by.
+    /// Partition address: the address without the bits that choose channel and L2 bank. It gives the
+    /// set of L2.
     #[inline]
     pub fn partition_addr(&self, addr: u64) -> u64 {
         let (quotient, _) = self.split(addr);
@@ -240,19 +250,20 @@ impl AddressDecoder {
     }
 }
 
-/// What decoding the last address gave, which is the same for its neighbours: those that differ in
-/// their lowest bits alone.
+/// Remembered result of decoding the last address. It holds for all addresses that differ from that
+/// one in their lowest bits only.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Nearby<T> {
-    /// The lowest bits.
+    /// Mask of the lowest bits.
     low: u64,
-    /// The address without these.
+    /// Last address without its lowest bits.
     last: u64,
     decoded: T,
 }
 
 impl<T: Copy> Nearby<T> {
-    /// `low_bits` addresses' lowest bits do not matter. `any` stands for what has yet to come.
+    /// A memory for decoders that ignore the `low_bits` lowest bits. `any` is a placeholder until the
+    /// first address.
     pub(crate) fn new(low_bits: u32, any: T) -> Self {
         Self {
             low: (1 << low_bits) - 1,
@@ -261,7 +272,7 @@ impl<T: Copy> Nearby<T> {
         }
     }
 
-    /// What `decode` gives for an address without its lowest bits.
+    /// Result of `decode` for an address without its lowest bits.
     #[inline]
     pub(crate) fn of(&mut self, addr: u64, decode: impl FnOnce(u64) -> T) -> T {
         let high = addr & !self.low;
@@ -289,7 +300,7 @@ mod tests {
     use warploom_base::{ChannelId, SubPartitionId};
     use warploom_config::ChannelIndex;
 
-    /// Bit by bit.
+    /// Reference for `Gather`: bit by bit.
     fn gather(addr: u64, mask: u64) -> u64 {
         (0..64)
             .filter(|bit| mask >> bit & 1 == 1)

@@ -1,5 +1,5 @@
-//! From the addresses of a warp's lanes to memory transactions
-//! (docs/model/load-store.md, Coalescing), and bank conflicts of shared memory.
+//! From the addresses of a warp's lanes to memory transactions (docs/model/load-store.md,
+//! Coalescing), and bank conflicts of shared memory.
 
 mod banks;
 mod words;
@@ -19,20 +19,20 @@ const HALF: usize = WARP_SIZE / 2;
 /// One memory transaction of a warp instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Transaction {
-    /// First byte: a multiple of `bytes`.
+    /// Address of the first byte: a multiple of `bytes`.
     pub addr: u64,
     /// Bytes used, bit i for byte i of the 128-byte line that holds `addr`.
     pub byte_mask: u128,
-    /// Lanes served.
+    /// Lanes that the transaction serves.
     pub lanes: LaneMask,
-    /// Size: 32, 64 or 128 bytes (or a constant or texture line).
+    /// Size in bytes: 32, 64 or 128, or that of a constant or texture line.
     pub bytes: u16,
     /// Sectors used, bit i for bytes 32i to 32i+31 of the line.
     pub sectors: u8,
 }
 
-/// Transactions of one warp instruction, in ascending address order. Consume with `pop`: from the
-/// back, highest address first, as GPGPU-Sim does.
+/// Transactions of one warp instruction, in ascending order of addresses. `pop` takes them from the
+/// back, the highest address first, as GPGPU-Sim does.
 #[derive(Clone, Debug)]
 pub struct Transactions {
     list: [Transaction; Self::CAPACITY],
@@ -40,7 +40,7 @@ pub struct Transactions {
 }
 
 impl Transactions {
-    /// Most transactions of one instruction: 32 lanes of up to four local words, each on its own.
+    /// Largest number of transactions of one instruction: four local words of each of 32 lanes.
     pub const CAPACITY: usize = 128;
 
     /// An empty list.
@@ -58,13 +58,13 @@ impl Transactions {
         }
     }
 
-    /// Transactions left.
+    /// Number of transactions left.
     #[inline]
     pub const fn len(&self) -> usize {
         self.len
     }
 
-    /// None left.
+    /// True if no transaction is left.
     #[inline]
     pub const fn is_empty(&self) -> bool {
         self.len == 0
@@ -76,29 +76,29 @@ impl Transactions {
         self.len = 0;
     }
 
-    /// Next to be sent (the last of `as_slice`).
+    /// Next transaction to send: the last of `as_slice`.
     #[inline]
     pub fn last(&self) -> Option<&Transaction> {
         self.as_slice().last()
     }
 
-    /// Takes the next to be sent.
+    /// Takes the next transaction to send.
     #[inline]
     pub fn pop(&mut self) -> Option<Transaction> {
         self.len = self.len.checked_sub(1)?;
         Some(self.list[self.len])
     }
 
-    /// All that are left, ascending.
+    /// Transactions left, in ascending order of addresses.
     #[inline]
     pub fn as_slice(&self) -> &[Transaction] {
         &self.list[..self.len]
     }
 
-    /// The transaction of `segment`, made in its place if there is none.
+    /// Transaction of `segment`, inserted at its place if there is none yet.
     #[inline(always)]
     fn of_segment(&mut self, segment: u64, bytes: u16) -> &mut Transaction {
-        // Lanes mostly ascend: look from the back.
+        // Searched from the back, because addresses usually ascend with lanes.
         let mut at = self.len;
         while at > 0 && self.list[at - 1].addr > segment {
             at -= 1;
@@ -133,8 +133,8 @@ impl Transactions {
         self.len += 1;
     }
 
-    /// Adds `len` bytes at `addr` of some lanes, over as many segments as they touch, up to the
-    /// end of the address space.
+    /// Adds `len` bytes at `addr` for some lanes, over all segments that they touch, up to the end of
+    /// the address space.
     fn add(&mut self, segment_bytes: u64, lanes: LaneMask, addr: u64, len: u64) {
         let (mut at, last) = (addr, addr.saturating_add(len - 1));
         loop {
@@ -147,8 +147,8 @@ impl Transactions {
         }
     }
 
-    /// Adds the accesses of the `N` lanes from `from` on if all are active, and at one address or
-    /// following each other. Returns the lanes added.
+    /// Adds the accesses of the `N` lanes from lane `from` on if all are active and their addresses
+    /// are equal or contiguous. Returns the lanes added.
     #[inline]
     fn add_even<const N: usize>(
         &mut self,
@@ -162,7 +162,7 @@ impl Transactions {
         let first = addrs[0];
         let step = addrs[1].wrapping_sub(first);
         let is_row = step == len;
-        // Scattered addresses mostly are so from the start.
+        // Scattered addresses usually differ in their first step already.
         if mask & lanes != lanes || !(is_row || step == 0) || !is_even(addrs, step) {
             return 0;
         }
@@ -182,9 +182,9 @@ impl Transactions {
         lanes
     }
 
-    /// Becomes the list of what lanes touch, one by one, in the order of their segments. Where a
-    /// segment ends is not foreseen: each lane's is written, over that of the lane before if it is
-    /// the same.
+    /// Replaces the list by the transactions of `keys`. Branch-free, because the end of a segment is
+    /// unpredictable: the transaction is written after each lane, over the one before if the segment
+    /// is the same.
     fn of_lanes(&mut self, keys: &Keys, size: u64, len: u64, addrs: &[u64; WARP_SIZE]) {
         self.len = 0;
         let mut last = Transaction::default();
@@ -203,7 +203,7 @@ impl Transactions {
         }
     }
 
-    /// Adds `len` bytes at `addr` of some lanes, which lie in one segment.
+    /// Adds `len` bytes at `addr` for some lanes; the bytes lie in one segment.
     #[inline(always)]
     fn add_within(&mut self, segment_bytes: u64, lanes: LaneMask, addr: u64, len: u64) {
         let segment = addr & !(segment_bytes - 1);
@@ -212,8 +212,8 @@ impl Transactions {
         transaction.lanes |= lanes;
     }
 
-    /// Adds accesses of `count` lanes from `from` on that follow each other without gaps. Requires
-    /// that they are aligned to their length.
+    /// Adds contiguous accesses of `count` lanes from lane `from` on. Requires that they are aligned
+    /// to their length.
     fn add_row(&mut self, segment_bytes: u64, from: u32, first: u64, len: u64, count: u64) {
         let end = first + len * count;
         let len_bits = len.trailing_zeros();
@@ -229,7 +229,7 @@ impl Transactions {
         }
     }
 
-    /// Shrinks every transaction to the half or quarter in use and notes its sectors.
+    /// Sets the sectors of every transaction, and shrinks it to the half or quarter in use.
     fn finish(&mut self) {
         for transaction in &mut self.list[..self.len] {
             transaction.sectors = sectors_of(transaction.byte_mask);
@@ -248,7 +248,7 @@ impl Default for Transactions {
 #[inline]
 const fn byte_mask(addr: u64, len: u64) -> u128 {
     let ones = match len {
-        // Mostly few, for which half of the bits do.
+        // The usual case, for which 64 bits are enough.
         1..=64 => (u64::MAX >> (64 - len)) as u128,
         LINE.. => u128::MAX,
         _ => (1 << len) - 1,
@@ -266,8 +266,8 @@ pub(crate) const fn sectors_of(bytes: u128) -> u8 {
         | ((bytes >> 96 & SECTOR != 0) as u8) << 3
 }
 
-/// The part of a line to which a transaction shrinks, by the sectors that it uses: 128 to 64 bytes
-/// if one half is used, 64 to 32 if one quarter. Its offset in the line, and its bytes.
+/// Part of a line to which a transaction shrinks, by the sectors that it uses: 64 bytes if they lie
+/// in one half, 32 bytes if they are one. Offset in the line and size, both in bytes.
 const PARTS: [(u8, u8); 16] = {
     let mut parts = [(0, LINE as u8); 16];
     let mut quarter = 0;
@@ -280,8 +280,8 @@ const PARTS: [(u8, u8); 16] = {
     parts
 };
 
-/// Shrinks a transaction to the part in use. Segments are no larger than a line, so that what is
-/// used of a smaller one is within it.
+/// Shrinks a transaction to the part in use. A segment is at most a line, so that the part in use of
+/// a smaller segment lies within it.
 #[inline]
 fn shrink(transaction: &mut Transaction) {
     let (offset, bytes) = PARTS[usize::from(transaction.sectors & 15)];
@@ -289,7 +289,7 @@ fn shrink(transaction: &mut Transaction) {
     transaction.bytes = bytes.into();
 }
 
-/// Segment size by access size.
+/// Segment size in bytes, by the size of an access.
 #[inline]
 const fn segment_bytes(rule: Coalescing, skips_l1: bool, bytes_per_lane: u32) -> u64 {
     let sectored = match rule {
@@ -304,10 +304,10 @@ const fn segment_bytes(rule: Coalescing, skips_l1: bool, bytes_per_lane: u32) ->
     }
 }
 
-/// Bits of a key that hold the lane; segments are at least as large.
+/// Bits of a key that hold the lane. Segments are larger.
 const LANE_BITS: u64 = 31;
 
-/// (segment | lane) of every segment that a lane touches, ascending.
+/// Keys (segment | lane) of every segment that a lane touches, in ascending order.
 struct Keys {
     list: [u64; 2 * WARP_SIZE],
     len: usize,
@@ -339,7 +339,7 @@ impl Keys {
         keys
     }
 
-    /// (segment, lane), by segment and then by lane.
+    /// Pairs (segment, lane), by segment and then by lane.
     fn iter(&self) -> impl Iterator<Item = (u64, usize)> {
         self.list[..self.len]
             .iter()
@@ -347,7 +347,7 @@ impl Keys {
     }
 }
 
-/// Bytes that an access of `len` (up to 16, a power of two) bytes at `addr` has in a segment.
+/// Byte mask of an access of `len` bytes (a power of two up to 16) at `addr` within a segment.
 #[inline]
 fn bytes_within(segment: u64, segment_bytes: u64, addr: u64, len: u64) -> u128 {
     if addr & (len - 1) == 0 {
@@ -360,8 +360,8 @@ fn bytes_within(segment: u64, segment_bytes: u64, addr: u64, len: u64) -> u128 {
     byte_mask(from, last - from + 1)
 }
 
-/// Coalesces each of `parts` equal parts of a warp by itself (GT200: halves), with what `coalesce`
-/// does for some lanes. The transactions of the first part come first in the list.
+/// Coalesces each of `parts` equal parts of a warp by itself (GT200: halves). `coalesce` does so for
+/// the lanes that it is given. The transactions of the first part come first in the list.
 #[inline]
 pub fn in_parts(
     parts: u32,
@@ -380,16 +380,16 @@ pub fn in_parts(
     }
 }
 
-/// The lanes of each of `parts` equal parts of a warp.
+/// Lanes of each of `parts` equal parts of a warp.
 fn part_masks(parts: u32) -> impl Iterator<Item = LaneMask> {
     let lanes = WARP_SIZE as u32 / parts;
     let ones = LaneMask::MAX >> (WARP_SIZE as u32 - lanes);
     (0..parts).map(move |part| ones << (part * lanes))
 }
 
-/// Coalesces a global access of `bytes_per_lane` (1, 2, 4, 8 or 16) into `out` (cleared first).
-/// `skips_l1`: the access is marked `.cg` or global accesses skip L1, which matters to
-/// `Coalescing::SegmentsAndSectors`.
+/// Coalesces a global access of `bytes_per_lane` bytes (1, 2, 4, 8 or 16) into `out`, which is
+/// cleared first. `skips_l1` says that the access is marked `.cg` or that global accesses skip L1,
+/// which matters to `Coalescing::SegmentsAndSectors`.
 pub fn coalesce(
     rule: Coalescing,
     skips_l1: bool,
@@ -410,7 +410,7 @@ pub fn coalesce(
         left &= !out.add_even(size, len, 0, addrs, left);
     }
     if left != 0 {
-        // Rows of a block of 16 threads, and the halves that GT200 coalesces apart.
+        // Rows of blocks that are 16 threads wide, and the halves that GT200 coalesces by themselves.
         for from in [0, HALF] {
             let half: &[u64; HALF] = addrs[from..].first_chunk().expect("half a warp");
             left &= !out.add_even(size, len, from, half, left);
@@ -422,7 +422,7 @@ pub fn coalesce(
     out.finish();
 }
 
-/// Each address is `step` behind the one before.
+/// True if each address is the one before plus `step`.
 #[inline]
 fn is_even<const N: usize>(addrs: &[u64; N], step: u64) -> bool {
     let (mut expected, mut unlike) = (addrs[0], 0);
@@ -433,15 +433,15 @@ fn is_even<const N: usize>(addrs: &[u64; N], step: u64) -> bool {
     unlike == 0
 }
 
-/// Bytes of an access within its line. Requires that it is aligned to its length, up to 16.
+/// Byte mask of an access within its line. Requires that it is aligned to its length, up to 16.
 #[inline]
 const fn aligned_bytes(addr: u64, len: u64) -> u128 {
     let half = (((1_u64 << len) - 1) << (addr % 64)) as u128;
     if addr & 64 == 0 { half } else { half << 64 }
 }
 
-/// As `coalesce`, for atomics: lanes on the same bytes go to separate transactions, lowest lanes
-/// in those that come first in the list.
+/// Coalesces an atomic: like `coalesce`, but lanes on the same bytes go to separate transactions, the
+/// lowest lanes to those that come first in the list.
 pub fn coalesce_atomic(
     rule: Coalescing,
     skips_l1: bool,
@@ -475,8 +475,8 @@ pub fn coalesce_atomic(
     out.finish();
 }
 
-/// One transaction per distinct block of `line_bytes` (32 to 128): constant, parameter and texture
-/// accesses.
+/// Coalesces a constant, parameter or texture access: one transaction for each distinct line of
+/// `line_bytes` bytes (32 to 128).
 pub fn coalesce_lines(
     line_bytes: u32,
     bytes_per_lane: u32,
@@ -490,7 +490,7 @@ pub fn coalesce_lines(
     let all_same = mask == LaneMask::MAX && unlike == 0;
     let len = u64::from(bytes_per_lane);
     if all_same && (addrs[0] & (line - 1)) + len <= line {
-        // The usual case, parameters above all.
+        // The usual case, above all of parameters.
         let byte_mask = byte_mask(addrs[0], len);
         return out.push(Transaction {
             addr: addrs[0] & !(line - 1),
@@ -508,22 +508,23 @@ pub fn coalesce_lines(
     }
 }
 
-/// How the local memory of a kernel's threads is laid out in the global address space.
+/// Layout of the local memory of a kernel's threads in the global address space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LocalMap {
-    /// First byte of the window.
+    /// Address of the first byte of the window.
     pub base: u64,
     /// Threads of a block, rounded up to whole warps.
     pub padded_block_threads: u32,
-    /// Blocks that fit an SM.
+    /// Number of blocks that fit an SM.
     pub blocks_per_sm: u32,
-    /// SMs.
+    /// Number of SMs.
     pub sms: u32,
 }
 
 impl LocalMap {
-    /// Global address of the byte `local` of thread `thread` (0-based in its block) of block slot
-    /// `block` on SM `sm`. Neighbouring threads' four-byte words are neighbours.
+    /// Global address of byte `local` of the local memory of thread `thread` (counted from 0 in its
+    /// block) of block slot `block` on SM `sm`. Four-byte words of neighbouring threads are
+    /// neighbours.
     #[inline]
     pub fn address(&self, sm: u32, block: u32, thread: u32, local: u64) -> u64 {
         let padded = u64::from(self.padded_block_threads);
@@ -534,8 +535,9 @@ impl LocalMap {
     }
 }
 
-/// Coalesces a local access: `addrs` are addresses in each thread's own local memory;
-/// `first_thread` is the first lane's thread in its block. Wide accesses go in four-byte pieces.
+/// Coalesces a local access. `addrs` are addresses in each thread's own local memory, and
+/// `first_thread` is the thread of the first lane in its block. Wide accesses are split into pieces
+/// of four bytes.
 #[expect(
     clippy::too_many_arguments,
     reason = "plain numbers of one instruction"

@@ -1,4 +1,5 @@
-//! Hash functions that spread addresses over sets, channels and banks.
+//! Hash functions that spread addresses over sets, channels and banks
+//! (docs/model/caches.md, Set index).
 //!
 //! Irreducible polynomials: B. R. Rau, "Pseudo-randomly interleaved memory", ISCA 1991. Fermi's
 //! set hash: C. Nugteren et al., "A detailed GPU cache model based on reuse distance theory",
@@ -9,7 +10,8 @@ use warploom_config::{SetIndex, SmSpec};
 /// Irreducible polynomials over GF(2) by degree, without the leading term.
 const IRREDUCIBLE: [u64; 11] = [0, 1, 3, 3, 3, 5, 3, 3, 0x1b, 0x11, 9];
 
-/// Remainder modulo an irreducible polynomial, as one parity per bit of the result.
+/// Remainder modulo an irreducible polynomial: bit i of the result is the parity of the bits that
+/// `parity[i]` selects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ipoly {
     parity: [u64; IRREDUCIBLE.len() - 1],
@@ -17,7 +19,7 @@ pub struct Ipoly {
 }
 
 impl Ipoly {
-    /// Hash onto `count` numbers: a power of two up to 1024.
+    /// A hash onto `count` numbers: a power of two up to 1024.
     pub fn new(count: u32) -> Self {
         assert!(
             count.is_power_of_two() && count <= 1024,
@@ -38,8 +40,8 @@ impl Ipoly {
         Self { parity, degree }
     }
 
-    /// How many upper bits take part: GPGPU-Sim's tables stop at 13, 15 and 19 bits for 16, 32 and
-    /// 64 numbers; others take all that matter.
+    /// Number of upper bits that take part: GPGPU-Sim's tables stop at 13, 15 and 19 bits for 16, 32
+    /// and 64 numbers; for other counts all bits of an address do.
     const fn upper_bits(degree: usize) -> u32 {
         match degree {
             4 => 13,
@@ -49,7 +51,7 @@ impl Ipoly {
         }
     }
 
-    /// `index` (below `count`) mixed with the bits above it.
+    /// Hash of `index` (below `count`) and the address bits above it.
     #[inline]
     pub fn hash(&self, upper: u64, index: u32) -> u32 {
         let mut out = index;
@@ -79,8 +81,8 @@ pub const fn fermi(addr: u64, line_shift: u32, sets: u32) -> u32 {
     }
 }
 
-/// Which bank of L1D an address belongs to: a set's hash with banks in place of sets and
-/// interleaving in place of lines (`l1d_cache_config::set_bank`).
+/// Bank of L1D of an address: a set hash with banks in place of sets and the interleaving in place
+/// of lines (`l1d_cache_config::set_bank`).
 #[derive(Clone, Copy, Debug)]
 pub struct BankIndex {
     kind: SetIndex,

@@ -1,4 +1,4 @@
-//! A sub-partition: one L2 bank with its queues, between the network and a DRAM channel
+//! Sub-partition: one L2 bank with its queues, between the network and a DRAM channel
 //! (docs/model/partition.md, Cycle of an L2 bank).
 
 mod input;
@@ -16,7 +16,7 @@ use warploom_stats::{LOG2_BINS, Peak, declare_stats, log2_bin};
 const SECTOR_BYTES: u16 = 32;
 
 declare_stats! {
-    /// Counters of one sub-partition or of all.
+    /// Statistics of one sub-partition, or of all.
     pub struct PartitionCounters in "partition" {
         /// L2 cycles, summed over sub-partitions.
         pub cycles: u64 = Cycles;
@@ -42,19 +42,20 @@ declare_stats! {
     }
 }
 
-/// One L2 bank with its queues. What a cycle without work needs comes first, as it lies in memory.
+/// One L2 bank with its queues. Fields that a cycle without work needs come first in memory.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct SubPartition {
-    /// Where there is no L2, nothing but its outlet is used.
+    /// L2 bank. Where there is no L2, its outlet alone is used.
     l2: Cache,
-    /// L2 cycles so far, and one for each sector copied in, so that copies have an order too.
+    /// L2 cycles so far, plus one for each sector that copies brought, so that these have an order of
+    /// use.
     now: Cycle,
-    /// Sectors copied in.
+    /// Number of sectors that copies brought.
     copied: u64,
-    /// Entries that the input queue must have free for a packet to be taken.
+    /// Number of free entries that the input queue needs for a packet to be taken.
     packet_room: usize,
-    /// Packets in the fixed delay before L2 and requests behind it.
+    /// Packets in the fixed delay before L2, and requests that have left it.
     input: Input,
     from_dram: FixedQueue<InLine>,
     to_noc: FixedQueue<InLine>,
@@ -64,7 +65,7 @@ pub struct SubPartition {
     id: SubPartitionId,
     has_l2: bool,
     ideal: bool,
-    /// Writes that miss are acknowledged at once.
+    /// True if writes that miss are acknowledged at once.
     acknowledges_misses: bool,
 }
 
@@ -82,10 +83,12 @@ impl SubPartition {
             sectored: l2.enabled && l2.sectored,
             exact: partition.exact_sectors,
         };
+        let mut cache = Cache::with_outlet(l2, Level::L2, spec.gpu.style, partition.l2_to_dram);
+        cache.seed_replacement(spec.gpu.seed.wrapping_add(u64::from(id.0)));
         Self {
             id,
             decoder: AddressDecoder::new(spec),
-            l2: Cache::with_outlet(l2, Level::L2, spec.gpu.style, partition.l2_to_dram),
+            l2: cache,
             has_l2: l2.enabled,
             ideal: partition.ideal_l2,
             acknowledges_misses: lazy && l2.write == WritePolicy::WriteBack,
@@ -103,24 +106,24 @@ impl SubPartition {
         }
     }
 
-    /// The input can take another packet from the network; when not, the machine counts
+    /// True if the input can take another packet from the network. If not, the machine counts
     /// `gpu_stall_dramfull` for this L2 cycle.
     #[inline]
     pub fn can_accept(&self) -> bool {
         self.input.room() >= self.packet_room
     }
 
-    /// Core cycles after it was taken in which a packet cannot be acted on, if it is not one of a
-    /// texture's that goes past the delay.
+    /// Fixed delay of a packet before L2 in core cycles. Texture packets that are not split skip it.
     #[inline]
     pub fn delay(&self) -> Cycle {
         self.rop_cycles
     }
 
-    /// Takes a packet from the network. A texture's goes past the fixed delay unless it is split:
-    /// GPGPU-Sim (`memory_sub_partition::push`) no longer knows the parts as a texture's. A
-    /// sectored L2 splits it in 32-byte requests (`bytes` / 32 of them, also for writes that skip
-    /// a sector), each of which is answered by a reply of its own with the packet's token.
+    /// Takes a packet from the network in core cycle `now_core`. A texture packet skips the fixed
+    /// delay unless it is split: in GPGPU-Sim (`memory_sub_partition::push`) its parts lose their
+    /// texture type. A sectored L2 splits a packet into requests of 32 bytes (`bytes` / 32 of them,
+    /// also for writes that skip a sector), each with a reply of its own that has the packet's
+    /// token.
     pub fn push(&mut self, now_core: Cycle, request: &Request) {
         let cycles = request.age(now_core);
         self.counters.packets += 1;
@@ -138,14 +141,15 @@ impl SubPartition {
         }
     }
 
-    /// One L2 cycle.
+    /// Runs one L2 cycle in core cycle `now_core`.
     pub fn cycle(&mut self, now_core: Cycle) {
         Self::cycle_all(std::slice::from_mut(self), now_core);
     }
 
-    /// One L2 cycle of at most 64 sub-partitions. Returns those whose input could take no packet
-    /// before it, as bits.
-    // One call for all of them: most have work, and each would save and restore all registers.
+    /// Runs one L2 cycle of at most 64 sub-partitions. Returns, as bits, those whose input could take
+    /// no packet before it.
+    // One call for all sub-partitions: most have work, and a call each would save and restore all
+    // registers each time.
     #[inline(never)]
     pub fn cycle_all(all: &mut [Self], now_core: Cycle) -> u64 {
         debug_assert!(all.len() <= 64, "more sub-partitions than bits");
@@ -154,7 +158,7 @@ impl SubPartition {
             full |= u64::from(!partition.can_accept()) << at;
             partition.now += 1;
             if !partition.queues_empty() || partition.input.is_due(now_core) {
-                partition.bring_home();
+                partition.return_and_fill();
                 if partition.asks() {
                     partition.access();
                 }
@@ -164,9 +168,9 @@ impl SubPartition {
         full
     }
 
-    /// What comes before a look at the oldest request.
+    /// Runs the first part of a cycle: answers, fills, and misses that move on.
     #[inline(always)]
-    fn bring_home(&mut self) {
+    fn return_and_fill(&mut self) {
         if self.has_l2 {
             answer(&mut self.l2, &mut self.to_noc);
             self.take_fill();
@@ -176,7 +180,7 @@ impl SubPartition {
         }
     }
 
-    /// The oldest request can be looked up.
+    /// True if the oldest request can be looked up.
     #[inline(always)]
     fn asks(&self) -> bool {
         let l2 = &self.l2;
@@ -187,7 +191,7 @@ impl SubPartition {
             & self.has_l2
     }
 
-    /// The oldest reply of DRAM fills L2, or goes on if it is one to a write.
+    /// Fills L2 with the oldest reply of DRAM, or passes it on if it replies to a write.
     #[inline]
     fn take_fill(&mut self) {
         let Some(InLine(reply)) = self.from_dram.front() else {
@@ -206,11 +210,11 @@ impl SubPartition {
         self.from_dram.drop_oldest();
     }
 
-    /// The oldest request is looked up.
+    /// Looks the oldest request up.
     #[inline(always)]
     fn access(&mut self) {
         let l2 = &mut self.l2;
-        // Put together where its reply waits, should it be answered now.
+        // Built in the reply queue, where it stays if it is answered now.
         let packet = self.input.next();
         let InLine(request) = self.to_noc.push(InLine(*packet.whole()));
         packet.cut(request);
@@ -222,7 +226,7 @@ impl SubPartition {
             let access = l2.access_near(self.now, request, self.input.after(), index_addr);
             match access.outcome {
                 AccessOutcome::ReservationFail(_) => return self.to_noc.keep_newest_if(false),
-                // A hit that was not passed down, or a write that L2 took.
+                // A hit that is not sent down, or a write that L2 keeps.
                 AccessOutcome::Hit => !access.sent.has_write(),
                 _ => {
                     request.kind.is_write()
@@ -236,7 +240,7 @@ impl SubPartition {
         self.input.take();
     }
 
-    /// What a cycle does where there is no L2.
+    /// Runs a cycle where there is no L2.
     fn pass_by_l2(&mut self) {
         if !self.to_noc.is_full()
             && let Some(InLine(reply)) = self.from_dram.pop()
@@ -245,26 +249,27 @@ impl SubPartition {
             self.to_noc.push(InLine(reply));
         }
         if !self.l2.outlet_full() && !self.input.is_empty() {
-            // Nothing is split.
+            // Without L2, packets are not split.
             self.l2.pass(self.input.next().whole());
             self.input.take();
         }
     }
 
-    /// Reply at the head of the queue to the network.
+    /// Oldest reply of the queue to the network.
     #[inline]
     pub fn reply_front(&self) -> Option<&Request> {
         self.to_noc.front().map(|InLine(reply)| reply)
     }
 
-    /// Takes the reply, of which there must be one, unseen.
+    /// Removes the oldest reply, which must exist.
     #[inline]
     pub fn drop_reply(&mut self) {
         self.to_noc.drop_oldest();
         self.counters.replies += 1;
     }
 
-    /// Takes that reply. Replies of kind `GlobalAtomic` are the atomics to execute, in this order.
+    /// Takes the oldest reply. Replies of kind `GlobalAtomic` are the atomics to execute, in this
+    /// order.
     #[inline]
     pub fn pop_reply(&mut self) -> Option<Request> {
         let reply = self.reply_front().copied();
@@ -274,19 +279,19 @@ impl SubPartition {
         reply
     }
 
-    /// Request at the head of the queue to DRAM.
+    /// Oldest request of the queue to DRAM.
     #[inline]
     pub fn dram_front(&self) -> Option<&Request> {
         self.l2.sent_front()
     }
 
-    /// There is one.
+    /// True if a request waits for DRAM.
     #[inline]
     pub fn has_for_dram(&self) -> bool {
         self.l2.any_sent()
     }
 
-    /// Takes that request, of which there must be one, unseen. The next is looked at soon.
+    /// Removes the oldest request of the queue to DRAM, which must exist, and prefetches the next.
     #[inline]
     pub fn drop_dram(&mut self) {
         self.l2.drop_sent();
@@ -295,7 +300,7 @@ impl SubPartition {
         }
     }
 
-    /// There is room for a reply from DRAM.
+    /// True if there is room for a reply from DRAM.
     #[inline]
     pub fn can_take_from_dram(&self) -> bool {
         !self.from_dram.is_full()
@@ -310,12 +315,12 @@ impl SubPartition {
         self.from_dram.push(InLine(*reply));
     }
 
-    /// Nothing inside, in any queue or miss.
+    /// True if no queue holds a request and no miss is outstanding.
     pub fn is_idle(&self) -> bool {
         self.queues_empty() && self.input.is_idle() && self.to_noc.is_empty() && self.l2.is_idle()
     }
 
-    /// Nothing that `cycle` could move, but for the fixed delay.
+    /// True if `cycle` could move nothing, packets in the fixed delay apart.
     #[inline]
     fn queues_empty(&self) -> bool {
         self.input.is_empty()
@@ -324,8 +329,8 @@ impl SubPartition {
             && !self.l2.has_unsent()
     }
 
-    /// Earliest core cycle at which `cycle` can do anything if nothing is pushed before:
-    /// `None` when only an input can wake it.
+    /// Earliest core cycle at which `cycle` can do anything if nothing is pushed before; `None` if
+    /// only an input can wake the sub-partition.
     #[inline]
     pub fn next_event(&self, now_core: Cycle) -> Option<Cycle> {
         if !self.queues_empty() {
@@ -334,7 +339,7 @@ impl SubPartition {
         self.input.due_at().map(|due_at| due_at.max(now_core))
     }
 
-    /// Accounts for `cycles` L2 cycles that were not run because `next_event` said so.
+    /// Accounts for `cycles` L2 cycles that were not run because of `next_event`.
     #[inline]
     pub fn skip(&mut self, cycles: u64) {
         self.now += cycles;
@@ -346,14 +351,14 @@ impl SubPartition {
         self.counters.input_full += 1;
     }
 
-    /// Counts a network cycle in which the network could not take the reply that waits.
+    /// Counts a network cycle in which the network could not take the oldest reply.
     #[inline]
     pub fn count_reply_stall(&mut self) {
         self.counters.reply_stalls += 1;
     }
 
-    /// Marks the 32 bytes at `addr` and those after them, up to `end`, as present (host-to-device
-    /// copies), all in one line of L2.
+    /// Marks the sectors from `addr` up to `end`, all in one line of L2, as present (host-to-device
+    /// copies).
     pub fn warm(&mut self, addr: u64, end: u64) {
         if self.has_l2 {
             let index_addr = self.decoder.partition_addr(addr);
@@ -364,37 +369,37 @@ impl SubPartition {
         }
     }
 
-    /// Drops dirty lines (`flush_l2`).
+    /// Makes dirty lines of L2 invalid (`flush_l2`).
     pub fn flush(&mut self) {
         self.l2.flush();
     }
 
-    /// Invalidates L2.
+    /// Makes all lines of L2 invalid.
     pub fn invalidate_all(&mut self) {
         self.l2.invalidate_all();
     }
 
-    /// Counts L2's accesses apart by kernel too, for the first `kernels` kernel slots.
+    /// Counts accesses of L2 by kernel as well, for the first `kernels` kernel slots.
     pub fn follow_kernels(&mut self, kernels: usize) {
         self.l2.follow_kernels(kernels);
     }
 
-    /// L2's accesses of the kernels in a slot, if there is an L2.
+    /// Accesses of L2 by the kernels in a slot, if there is an L2.
     pub fn kernel_counters(&self, slot: KernelSlot) -> Option<&CacheCounters> {
         self.has_l2.then(|| self.l2.kernel_counters(slot))
     }
 
-    /// Which one this is.
+    /// Number of the sub-partition over the whole GPU.
     pub fn id(&self) -> SubPartitionId {
         self.id
     }
 
-    /// L2's counters, if there is an L2.
+    /// Statistics of L2, if there is an L2.
     pub fn l2_counters(&self) -> Option<&CacheCounters> {
         self.has_l2.then(|| self.l2.counters())
     }
 
-    /// Counters so far.
+    /// Statistics so far.
     pub fn counters(&self) -> PartitionCounters {
         PartitionCounters {
             cycles: self.now - self.copied,
@@ -403,32 +408,32 @@ impl SubPartition {
     }
 }
 
-/// How packets become requests.
+/// Splitting of packets into requests.
 #[derive(Clone, Copy, Debug)]
 struct Splitting {
-    /// By sector.
+    /// Packets are split by sector.
     sectored: bool,
-    /// Parts keep their own addresses.
+    /// Each part has the address of its own sector.
     exact: bool,
 }
 
 impl Splitting {
-    /// More than one request is made of a packet.
+    /// True if a packet becomes more than one request.
     #[inline]
     fn splits(self, packet: &Request) -> bool {
         self.sectored && packet.bytes > SECTOR_BYTES
     }
 
-    /// What the addresses of a packet's parts are counted from. GPGPU-Sim 4.2
+    /// Address from which the addresses of a packet's parts are counted. GPGPU-Sim 4.2
     /// (`breakdown_request_to_sector_requests`) adds the sector's offset in the line to an address
-    /// that has it already, and to that of a constant line nothing.
+    /// that includes it already, and nothing to the address of a constant line.
     #[inline]
     fn base_addr(self, packet: &Request) -> u64 {
         let stays = (packet.kind.is_write() | (self.step(packet) == 0)) & !self.exact;
         packet.addr & if stays { !0 } else { !127 }
     }
 
-    /// Distance of the addresses of neighbouring sectors.
+    /// Distance in bytes between the addresses of neighbouring parts.
     #[inline]
     fn step(self, packet: &Request) -> u32 {
         let half_line = packet.bytes == 2 * SECTOR_BYTES;
@@ -438,7 +443,7 @@ impl Splitting {
     }
 }
 
-/// One request whose line came goes back.
+/// Answers one request whose line has come.
 #[inline]
 fn answer(l2: &mut Cache, to_noc: &mut FixedQueue<InLine>) {
     if l2.has_ready()
@@ -450,7 +455,7 @@ fn answer(l2: &mut Cache, to_noc: &mut FixedQueue<InLine>) {
     }
 }
 
-/// A reply to a request of this kind goes to an SM.
+/// True if a reply to a request of this kind goes to an SM.
 const fn wants_reply(kind: AccessKind) -> bool {
     !matches!(
         kind,

@@ -1,10 +1,10 @@
-//! What travels between an SM and memory.
+//! Requests and replies between an SM and memory.
 
 use crate::cache::sectors_from;
 use crate::coalesce::sectors_of;
 use warploom_base::{Cycle, KernelSlot, SmId};
 
-/// Why memory is accessed: GPGPU-Sim's access types (docs/model/formats.md, Access types).
+/// Reason of a memory access: GPGPU-Sim's access types (docs/model/formats.md, Access types).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum AccessKind {
     /// Global load.
@@ -34,90 +34,106 @@ pub enum AccessKind {
 }
 
 impl AccessKind {
-    /// Kinds, for counters indexed by kind.
+    /// Number of kinds, for counters indexed by kind.
     pub const COUNT: usize = 12;
 
-    /// Carries data towards memory.
+    /// True for kinds that carry data towards memory and read none.
     #[inline]
     pub const fn is_write(self) -> bool {
         Self::WRITES >> self.index() & 1 == 1
     }
 
-    /// The kinds that do, a bit each: hosts test it with one branch.
+    /// Kinds that write, one bit each, so that a host tests for them with one branch.
     const WRITES: u32 = 1 << Self::GlobalWrite.index()
         | 1 << Self::LocalWrite.index()
         | 1 << Self::L1WriteBack.index()
         | 1 << Self::L2WriteBack.index();
 
-    /// Position in counters.
+    /// Position in counters, in the order of [`ACCESS_KINDS`].
     #[inline]
     pub const fn index(self) -> usize {
         self as usize
     }
 }
 
-/// One memory transaction. Plain data: the issuer finds its own records by `token`.
+/// Labels of access kinds in counters, in the order of [`AccessKind`].
+pub const ACCESS_KINDS: &[&str] = &[
+    "global_read",
+    "global_write",
+    "global_atomic",
+    "local_read",
+    "local_write",
+    "const_read",
+    "texture_read",
+    "inst_read",
+    "l1_write_back",
+    "l2_write_back",
+    "l2_write_allocate",
+    "l1_write_allocate",
+];
+
+/// One memory transaction. The issuer finds its own record by `token`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Request {
-    /// First byte.
+    /// Address of the first byte.
     pub addr: u64,
     /// Bytes touched, bit i for byte i of the 128-byte line that holds `addr`.
     pub byte_mask: u128,
     /// Core cycle of issue, modulo 2^32.
     pub issued_at: u32,
-    /// Of a read that a cache sends down: the number of what waits for it there, returned with the
-    /// reply. Of what no cache waits for: [`NO_ENTRY`](Self::NO_ENTRY).
+    /// Number of the MSHR that waits for the reply, in the cache that sent a read down; returned with
+    /// the reply. [`NO_ENTRY`](Self::NO_ENTRY) if no cache waits.
     pub entry: u32,
-    /// Core cycle, modulo 2^32, in which the reply entered the network; 0 before. Of a read that L2
-    /// sends down: the line that it fills.
+    /// Core cycle, modulo 2^32, in which the reply entered the network; 0 before. In a read that L2
+    /// sends to DRAM, the place of the line to fill.
     pub returned_at: u32,
-    /// The issuer's own number, returned with the reply.
+    /// Number chosen by the issuer, returned with the reply.
     pub token: u32,
     /// Bytes asked for.
     pub bytes: u16,
     /// Issuing SM.
     pub sm: SmId,
-    /// Why.
+    /// Reason of the access.
     pub kind: AccessKind,
     /// Sectors of the line touched, bit i for bytes 32i to 32i+31.
     pub sectors: u8,
-    /// Kernel that it belongs to.
+    /// Slot of the kernel that the access belongs to.
     pub kernel: KernelSlot,
     /// Address space (process).
     pub asid: u8,
 }
 
-/// What of a request comes back: all but which bytes were asked for, which is known to who did.
-/// Half a host's cache line, for a thread gets hundreds of them in a few dozen cycles. Fields are
-/// those of [`Request`] in its order, so that one is made by two of the host's moves.
+/// Reply to a request: all of its fields except the byte mask, which the issuer knows. Half a cache
+/// line of the host, because a thread receives hundreds of replies within a few dozen cycles. The
+/// fields are in the order of [`Request`], so that a host makes a reply with two vector moves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reply {
-    /// First byte.
+    /// Address of the first byte.
     pub addr: u64,
     /// Core cycle, modulo 2^32, in which the request was issued.
     pub issued_at: u32,
-    /// What waits for it in the cache that asked, or [`Request::NO_ENTRY`].
+    /// Number of the MSHR that waits for the reply, or [`Request::NO_ENTRY`].
     pub entry: u32,
     /// Core cycle, modulo 2^32, in which the reply entered the network.
     pub returned_at: u32,
-    /// The issuer's own number.
+    /// Number chosen by the issuer.
     pub token: u32,
     /// Bytes asked for.
     pub bytes: u16,
-    /// The SM that gets it.
+    /// SM that receives the reply.
     pub sm: SmId,
-    /// Why they were.
+    /// Reason of the access.
     pub kind: AccessKind,
     /// Sectors of the line that were touched.
     pub sectors: u8,
-    /// Kernel that it belongs to.
+    /// Slot of the kernel that the access belongs to.
     pub kernel: KernelSlot,
     /// Address space (process).
     pub asid: u8,
 }
 
 impl Reply {
-    /// Size of its packet: see [`Request::reply_bytes`].
+    /// Size of the packet in bytes, as [`Request::reply_bytes`] gives it.
     #[inline]
     pub const fn packet_bytes(&self) -> u32 {
         reply_bytes(self.kind, self.bytes)
@@ -155,15 +171,15 @@ impl From<&Request> for Reply {
     }
 }
 
-/// Size of a reply's packet: a header, and the data of reads and atomics.
+/// Size of a reply's packet in bytes: a header, and the data of reads and atomics.
 #[inline]
 const fn reply_bytes(kind: AccessKind, bytes: u16) -> u32 {
-    // Nobody can foretell that: no branch.
+    // Branch-free: the kind of the next reply is unpredictable.
     Request::HEADER_BYTES + bytes as u32 * !kind.is_write() as u32
 }
 
-/// A request in a host's cache line of its own, for queues whose entries stay until the nearest
-/// caches have forgotten them.
+/// A request in a cache line of the host to itself, for queues whose entries stay until they have
+/// left the host's nearest caches.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct InLine(pub Request);
@@ -172,14 +188,14 @@ pub(crate) struct InLine(pub Request);
 const SECTOR_BYTES: u16 = 32;
 
 impl Request {
-    /// Nothing in a cache waits for its reply.
+    /// Value of `entry` if no cache waits for the reply.
     pub const NO_ENTRY: u32 = u32::MAX;
 
-    /// Bytes of a packet without data.
+    /// Size of a packet without data, in bytes.
     pub const HEADER_BYTES: u32 = 8;
 
-    /// A request for `bytes` bytes from `addr`, as far as they lie in one 128-byte line, of SM 0,
-    /// kernel 0 and address space 0.
+    /// A request for `bytes` bytes from `addr`, of SM 0, kernel 0 and address space 0. Bytes beyond
+    /// the 128-byte line of `addr` are left out of the mask.
     pub const fn new(kind: AccessKind, addr: u64, bytes: u16) -> Self {
         let ones = if bytes >= 128 {
             u128::MAX
@@ -203,13 +219,13 @@ impl Request {
         }
     }
 
-    /// Cycles from its issue to core cycle `now`.
+    /// Cycles from the issue of the request to core cycle `now`.
     #[inline]
     pub fn age(&self, now: Cycle) -> u64 {
         age(self.issued_at, now)
     }
 
-    /// Replies that memory sends for it: a sectored L2 answers by 32-byte sectors.
+    /// Number of replies that memory sends: a sectored L2 answers by 32-byte sectors.
     pub fn replies(&self, sectored_l2: bool) -> u32 {
         if sectored_l2 {
             u32::from(self.bytes).div_ceil(u32::from(SECTOR_BYTES))
@@ -218,7 +234,8 @@ impl Request {
         }
     }
 
-    /// Its parts by 32-byte sector, in order: itself, if it is no longer than one.
+    /// Parts of the request by 32-byte sector, in order: the request itself if it is no longer than
+    /// a sector.
     pub fn by_sector(self) -> impl Iterator<Item = Self> {
         let whole = self.bytes <= SECTOR_BYTES;
         let sectors = match (whole, self.kind) {
@@ -239,7 +256,7 @@ impl Request {
         })
     }
 
-    /// Size of the packet towards memory: a header, and the data of writes and atomics.
+    /// Size of the packet towards memory in bytes: a header, and the data of writes and atomics.
     #[inline]
     pub const fn request_bytes(&self) -> u32 {
         match self.kind {
@@ -249,7 +266,7 @@ impl Request {
         }
     }
 
-    /// Size of the reply's packet: a header, and the data of reads and atomics.
+    /// Size of the reply's packet in bytes: a header, and the data of reads and atomics.
     #[inline]
     pub const fn reply_bytes(&self) -> u32 {
         reply_bytes(self.kind, self.bytes)
@@ -268,14 +285,39 @@ const _: () = assert!(
 #[cfg(test)]
 mod tests {
     use crate::testing::{read, write};
-    use crate::{AccessKind, Request};
+    use crate::{ACCESS_KINDS, AccessKind, Request};
+
+    /// A label is its kind's name in lower case, with words apart.
+    #[test]
+    fn kinds_are_labelled_in_their_order() {
+        use AccessKind as K;
+        let kinds = [
+            K::GlobalRead,
+            K::GlobalWrite,
+            K::GlobalAtomic,
+            K::LocalRead,
+            K::LocalWrite,
+            K::ConstRead,
+            K::TextureRead,
+            K::InstRead,
+            K::L1WriteBack,
+            K::L2WriteBack,
+            K::L2WriteAllocate,
+            K::L1WriteAllocate,
+        ];
+        assert_eq!(kinds.len(), AccessKind::COUNT);
+        for (kind, label) in kinds.into_iter().zip(ACCESS_KINDS) {
+            assert_eq!(format!("{kind:?}").to_lowercase(), label.replace('_', ""));
+            assert_eq!(ACCESS_KINDS[kind.index()], *label);
+        }
+    }
 
     #[test]
     fn a_request_knows_its_bytes_within_their_line() {
         let masks = |addr, bytes| (read(addr, bytes).byte_mask, read(addr, bytes).sectors);
         assert_eq!(masks(0x1000, 128), (u128::MAX, 0b1111));
         assert_eq!(masks(0x1020, 64), (u128::from(u64::MAX) << 32, 0b0110));
-        // Across two sectors, and as far as the line goes.
+        // Across two sectors, and up to the end of the line.
         assert_eq!(masks(0x101c, 8), (0xff << 28, 0b0011));
         assert_eq!(masks(0x1078, 16), (0xff << 120, 0b1000));
     }

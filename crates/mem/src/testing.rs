@@ -1,5 +1,5 @@
-//! Specifications for tests: the memory side of the configurations that GPGPU-Sim ships for the
-//! GTX 480 and the Quadro V100. The settings of SMs do not matter here.
+//! Specifications for tests: the memory side of GPGPU-Sim's GTX480 and QV100 configurations. The
+//! values of SMs do not matter here.
 
 use crate::{AccessKind, Request};
 use warploom_config::*;
@@ -14,7 +14,7 @@ pub(crate) fn write(addr: u64, bytes: u16) -> Request {
     Request::new(AccessKind::GlobalWrite, addr, bytes)
 }
 
-/// An associative line cache: LRU, allocate on miss, no write allocation.
+/// A set-associative cache of whole lines: LRU, allocation on a miss, no write allocation.
 pub(crate) fn cache_spec(sets: u32, ways: u32) -> CacheSpec {
     CacheSpec {
         enabled: true,
@@ -37,7 +37,7 @@ pub(crate) fn cache_spec(sets: u32, ways: u32) -> CacheSpec {
     }
 }
 
-/// The GTX480 of GPGPU-Sim 4.2.
+/// Specification of the GTX480 of GPGPU-Sim 4.2.
 pub(crate) fn fermi_spec() -> GpuSpec {
     let mut spec = any_spec();
     spec.partition.l2 = CacheSpec {
@@ -53,7 +53,7 @@ pub(crate) fn fermi_spec() -> GpuSpec {
     spec
 }
 
-/// The QV100 of GPGPU-Sim 4.2.
+/// Specification of the QV100 of GPGPU-Sim 4.2.
 pub(crate) fn volta_spec() -> GpuSpec {
     let mut spec = fermi_spec();
     spec.gpu.sms = 80;
@@ -250,6 +250,7 @@ fn any_sm() -> SmSpec {
         schedulers: 2,
         warp_scheduler: WarpScheduler::Gto,
         context: Context::Resident,
+        l1d_allocation: L1dAllocation::Always,
         max_issue_per_warp: 1,
         dual_issue_different_units: false,
         fetch_per_cycle: 1,

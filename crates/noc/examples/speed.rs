@@ -1,5 +1,5 @@
-//! Host time of simulated events of the memory system of the preset `gtx480`: coalescing, cache
-//! accesses, and core cycles of everything between the SMs and DRAM under saturating loads.
+//! Host time of simulated events of the memory system of preset `gtx480`: coalescing, cache accesses,
+//! and core cycles of networks, L2 and DRAM under saturating loads.
 //!
 //! `cargo run --release -p warploom-noc --example speed`
 
@@ -24,13 +24,13 @@ fn request(kind: AccessKind, addr: u64, sm: u16) -> Request {
     }
 }
 
-/// Nanoseconds on a processor, where the system tells (Linux).
+/// Processor time in nanoseconds, where the system provides it (Linux).
 fn processor_ns() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/schedstat").ok()?;
     text.split_whitespace().next()?.parse().ok()
 }
 
-/// Prints the time of one of `count` events: on the processor where known, else by the clock.
+/// Prints the time of one of `count` events: processor time if known, else elapsed time.
 fn report(what: &str, count: u64, unit: &str, run: impl FnOnce()) {
     let (start, before) = (Instant::now(), processor_ns());
     run();
@@ -102,7 +102,7 @@ fn caches(spec: &GpuSpec) {
     });
 }
 
-/// Everything between the SMs and DRAM.
+/// Networks, L2 and DRAM of a GPU.
 struct Memory {
     decoder: AddressDecoder,
     requests: Network,
@@ -205,8 +205,8 @@ fn memory(spec: &GpuSpec) {
         });
         let (mut busy, mut cycles) = (0, 0);
         for channel in &memory.channels {
-            busy += channel.counters().busy;
-            cycles += channel.counters().n_cmd;
+            busy += channel.counters().data_cycles;
+            cycles += channel.counters().cycles;
         }
         println!(
             "  {} replies, DRAM {:.1}% busy",

@@ -1,12 +1,13 @@
-//! Timing of the interconnect between SMs and memory partitions.
+//! Timing of the interconnect between SMs and memory partitions (docs/model/network.md).
 //!
-//! One `Network` is one direction: requests (inputs are SMs, outputs are sub-partitions) or
-//! replies (the reverse). A GPU has two.
+//! A [`Network`] is one direction: requests (inputs are SMs, outputs are sub-partitions) or replies
+//! (the reverse). A GPU has two.
 //!
-//! Invariants: every packet injected comes out once, at its output; packets from one input to one
-//! output and virtual channel keep their order; nothing allocates once queues and the packets in
-//! flight have reached their most.
+//! Invariants: every packet injected leaves once, at its output; packets from one input to one
+//! output and virtual channel keep their order; nothing is allocated once queues have reached their
+//! largest lengths and the packets in flight their largest number.
 
+mod counters;
 mod fly;
 mod local;
 mod random;
@@ -16,9 +17,11 @@ mod store;
 mod testing;
 mod turns;
 
+pub use counters::{Direction, NocCounters, NocDetail};
 pub use saturation::{saturated_throughput, sustainable};
 pub use store::PacketId;
 
+use counters::Counted;
 use fly::{Few, Fly, Many, is_small};
 use local::LocalCrossbar;
 use random::RandomCrossbar;
@@ -28,45 +31,18 @@ use warploom_base::bits;
 use warploom_config::{NocKind, NocSpec};
 use warploom_mem::Request;
 
-/// Counters of one network.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct NocCounters {
-    /// Network cycles.
-    pub cycles: u64,
-    /// Packets injected.
-    pub packets: u64,
-    /// Flits that crossed the switch.
-    pub flits: u64,
-    /// Bytes of packets that crossed the switch.
-    pub bytes: u64,
-    /// Heads that wanted an output another input got, summed over cycles (fly: over the switch's
-    /// steps).
-    pub conflicts: u64,
-    /// Packets inside, buffers included, summed over cycles: the same as each packet's time inside,
-    /// summed over packets.
-    pub packet_cycles: u64,
-    /// Of the local crossbars: cycles with a packet at an input.
-    pub active_cycles: u64,
-    /// Of the local crossbars: packets at inputs at the end of a cycle, summed over cycles.
-    pub input_packet_cycles: u64,
-    /// Of the local crossbars: packets at outputs at the end of a cycle, summed over cycles.
-    pub output_packet_cycles: u64,
-    /// Of the local crossbars: outputs without room as their turn came, summed over cycles.
-    pub full_output_cycles: u64,
-}
-
-/// Outputs of a network at which a packet waits, for `each_member`.
+/// Outputs of a network at which a packet waits, as a set for `each_member`.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrived<'a>(&'a Network);
 
 impl Arrived<'_> {
-    /// Words of the set.
+    /// Number of words of the set.
     #[inline]
     pub fn words(&self) -> usize {
         self.0.outputs.div_ceil(64)
     }
 
-    /// Outputs from 64 `index` on, as bits.
+    /// Word `index` of the set: outputs from 64 x `index` on, one bit each.
     #[inline]
     pub fn word(&self, index: usize) -> u64 {
         match &self.0.kind {
@@ -82,11 +58,11 @@ pub struct Network {
     kind: Kind,
     outputs: usize,
     flit_bytes: u32,
-    /// Packets inside and those that are lodged before or behind it.
+    /// Packets in the network, and those stored before they enter or after they left.
     store: Store,
-    /// Packets inside, outputs included.
+    /// Number of packets in the network, outputs included.
     inside: u64,
-    counters: NocCounters,
+    counted: Counted,
 }
 
 #[derive(Clone, Debug)]
@@ -98,8 +74,8 @@ enum Kind {
     LargeFly(Box<Fly<Many>>),
 }
 
-/// Calls a method of whichever kind of network this is. Callers that run often have the small
-/// butterfly's own at hand, and this behind a call.
+/// Calls a method of the kind of network that `$on` holds. Frequent callers handle the small
+/// butterfly themselves, and use this macro in a function that is not inlined.
 macro_rules! each_kind {
     ($on:expr, $net:ident => $call:expr) => {
         match $on {
@@ -113,7 +89,7 @@ macro_rules! each_kind {
 }
 
 impl Network {
-    /// An empty network. `seed` starts the generator of random arbitration.
+    /// An empty network. `seed` starts random arbitration.
     pub fn new(spec: &NocSpec, inputs: usize, outputs: usize, seed: u64) -> Self {
         Self {
             kind: match spec.kind {
@@ -135,12 +111,12 @@ impl Network {
             flit_bytes: spec.flit_bytes,
             store: Store::new(16 * inputs),
             inside: 0,
-            counters: NocCounters::default(),
+            counted: Counted::default(),
         }
     }
 
-    /// An empty network from partitions to SMs: where ports of both sides are counted together, SMs
-    /// come first (`LocalInterconnect`), here as outputs.
+    /// An empty network from partitions to SMs. Where the ports of both sides are numbered together,
+    /// SMs come first (`LocalInterconnect`), which are the outputs here.
     pub fn of_replies(spec: &NocSpec, inputs: usize, outputs: usize, seed: u64) -> Self {
         let mut network = Self::new(spec, inputs, outputs, seed);
         if let Kind::Turns(turns) = &mut network.kind {
@@ -149,18 +125,19 @@ impl Network {
         network
     }
 
-    /// A packet of `bytes` fits the input's buffer.
+    /// True if a packet of `bytes` bytes fits the input's buffer.
     #[inline]
     pub fn can_inject(&self, input: usize, bytes: u32) -> bool {
         self.has_room(input, self.flits_of(bytes))
     }
 
+    /// Number of flits of a packet of `bytes` bytes.
     #[inline]
     fn flits_of(&self, bytes: u32) -> u32 {
         bytes.div_ceil(self.flit_bytes).max(1)
     }
 
-    /// So many flits fit the input's buffer.
+    /// True if `flits` flits fit the input's buffer.
     #[inline]
     pub fn has_room(&self, input: usize, flits: u32) -> bool {
         match &self.kind {
@@ -169,8 +146,8 @@ impl Network {
         }
     }
 
-    /// So many flits will not all have gone into the input's buffer after this many cycles, as far
-    /// as that is easily seen. Requires that they go as soon as there is room.
+    /// True if `flits` flits surely have not all entered the input's buffer after `cycles` cycles; a
+    /// false answer says nothing. Requires that they enter as soon as there is room.
     #[inline]
     pub fn stays_full(&self, input: usize, flits: u32, cycles: u32) -> bool {
         match &self.kind {
@@ -180,8 +157,8 @@ impl Network {
         }
     }
 
-    /// Flits in the input's buffer, and how many surely pass from it into the network, one a cycle
-    /// if there is one. `None` where that is not easily said.
+    /// Number of flits in the input's buffer, and number of flits that surely pass from it into the
+    /// network, one in each cycle that has one. `None` where the network does not predict that.
     #[inline]
     pub fn entrance(&self, input: usize) -> Option<(u32, u32)> {
         match &self.kind {
@@ -191,14 +168,14 @@ impl Network {
         }
     }
 
-    /// A flit has passed from the input's buffer in the last cycle. Requires an
-    /// [`entrance`](Self::entrance), and a packet inside.
+    /// True if a flit has passed from the input's buffer in the last cycle. Requires an
+    /// [`entrance`](Self::entrance), and a packet in the network.
     #[inline]
     pub fn has_passed(&self, input: usize) -> bool {
         match &self.kind {
             Kind::Fly(fly) => fly.has_passed(input),
             Kind::LargeFly(fly) => fly.has_passed(input),
-            _ => unreachable!("it has no entrance"),
+            _ => unreachable!("a network without predictions"),
         }
     }
 
@@ -207,13 +184,14 @@ impl Network {
         each_kind!(&self.kind, net => net.has_room(input, flits))
     }
 
-    /// Puts a packet of `bytes` into an input's buffer. Requires `can_inject`.
+    /// Puts a packet of `bytes` bytes into an input's buffer. Requires `can_inject`.
     pub fn inject(&mut self, input: usize, output: usize, request: Request, bytes: u32) {
         let entered = self.try_inject(input, output, &request, bytes, |_| {});
         debug_assert!(entered.is_some(), "no room at input {input}");
     }
 
-    /// Puts a packet of `bytes` into an input's buffer, if it fits, with what it carries changed.
+    /// Puts a packet of `bytes` bytes into an input's buffer, if it fits. `change` may change the
+    /// request that it carries.
     #[inline]
     pub fn try_inject(
         &mut self,
@@ -232,8 +210,8 @@ impl Network {
         })
     }
 
-    /// Keeps a packet of `bytes` for an output until it can enter, or whoever has no need of the
-    /// network releases it. Returns how many flits it is, too.
+    /// Stores a packet of `bytes` bytes for an output until it enters, or is released without having
+    /// entered. Returns the packet and its number of flits.
     #[inline]
     pub fn lodge(&mut self, output: usize, request: &Request, bytes: u32) -> (PacketId, u32) {
         let flits = self.flits_of(bytes);
@@ -241,26 +219,27 @@ impl Network {
         (id, flits)
     }
 
-    /// Puts a lodged packet of so many flits into an input's buffer. Requires `has_room` for them.
+    /// Puts a stored packet with its number of flits into an input's buffer. Requires `has_room` for
+    /// them.
     #[inline]
     pub fn enter(&mut self, input: usize, (id, flits): (PacketId, u32)) {
         debug_assert!(self.has_room(input, flits), "no room at {input}");
-        debug_assert_eq!(self.store.parcel(id).flits, flits);
+        debug_assert_eq!(self.store.header(id).flits, flits);
         self.put_in(input, (id, flits));
     }
 
-    /// The same of a packet that entered before the last `cycles` cycles, which it was one of those
-    /// inside for, and in which it had no turn.
+    /// `enter` for a packet that entered before the last `cycles` cycles: it counts as inside during
+    /// them, and no flit of it could have moved.
     #[inline]
     pub fn enter_late(&mut self, input: usize, packet: (PacketId, u32), cycles: u64) {
         self.enter(input, packet);
-        self.counters.packet_cycles += cycles;
+        self.counted.counters.packet_cycles += cycles;
     }
 
     #[inline]
     fn put_in(&mut self, input: usize, packet: (PacketId, u32)) {
         self.inside += 1;
-        self.counters.packets += 1;
+        self.counted.counters.packets += 1;
         match &mut self.kind {
             Kind::Fly(fly) => fly.inject(input, packet, &mut self.store),
             _ => self.put_in_elsewhere(input, packet),
@@ -279,33 +258,40 @@ impl Network {
         }
     }
 
-    /// What a packet carries that is lodged, inside or taken.
+    /// Request that a packet carries, until the packet is released.
     #[inline]
     pub fn content(&self, id: PacketId) -> &Request {
         self.store.content(id)
     }
 
-    /// Forgets a packet that is lodged or taken.
+    /// Releases a packet that is stored or was taken.
     #[inline]
     pub fn release(&mut self, id: PacketId) {
         self.store.release(id);
     }
 
-    /// One network cycle.
+    /// Runs one network cycle.
     #[inline]
     pub fn cycle(&mut self) {
-        self.counters.cycles += 1;
-        self.counters.packet_cycles += self.inside;
+        self.counted.counters.cycles += 1;
+        self.counted.counters.packet_cycles += self.inside;
         match &mut self.kind {
             _ if self.inside == 0 => self.skip_kind(1),
-            Kind::Fly(fly) => fly.cycle(&mut self.store, &mut self.counters),
+            Kind::Fly(fly) => fly.cycle(&mut self.store, &mut self.counted.counters),
             _ => self.cycle_elsewhere(),
         }
     }
 
     #[inline(never)]
     fn cycle_elsewhere(&mut self) {
-        each_kind!(&mut self.kind, net => net.cycle(&mut self.store, &mut self.counters));
+        let (store, counted) = (&mut self.store, &mut self.counted);
+        match &mut self.kind {
+            Kind::Random(net) => net.cycle(store, &mut counted.counters),
+            Kind::Local(net) => net.cycle(store, counted),
+            Kind::Turns(net) => net.cycle(store, counted),
+            Kind::Fly(net) => net.cycle(store, &mut counted.counters),
+            Kind::LargeFly(net) => net.cycle(store, &mut counted.counters),
+        }
     }
 
     #[inline(never)]
@@ -313,14 +299,14 @@ impl Network {
         each_kind!(&mut self.kind, net => net.skip(cycles));
     }
 
-    /// Accounts for cycles not run while idle.
+    /// Accounts for `cycles` cycles that were not run because the network was idle.
     pub fn skip(&mut self, cycles: u64) {
-        debug_assert!(self.is_idle(), "packets cannot skip cycles");
-        self.counters.cycles += cycles;
+        debug_assert!(self.is_idle(), "cycles are skipped with packets inside");
+        self.counted.counters.cycles += cycles;
         self.skip_kind(cycles);
     }
 
-    /// Packet waiting at an output.
+    /// Request of the packet that waits at an output.
     #[inline]
     pub fn front(&self, output: usize) -> Option<&Request> {
         let id = each_kind!(&self.kind, net => net.front(output))?;
@@ -345,7 +331,7 @@ impl Network {
         }
     }
 
-    /// Takes the packet waiting at an output.
+    /// Takes the packet that waits at an output, and releases it.
     #[inline]
     pub fn pop(&mut self, output: usize) -> Option<Request> {
         let id = self.take(output)?;
@@ -353,7 +339,7 @@ impl Network {
         Some(*self.content(id))
     }
 
-    /// Takes the packet waiting at an output, which stays lodged.
+    /// Takes the packet that waits at an output; it stays stored.
     #[inline]
     pub fn take(&mut self, output: usize) -> Option<PacketId> {
         let id = match &mut self.kind {
@@ -370,14 +356,19 @@ impl Network {
         each_kind!(&mut self.kind, net => net.pop(output, store))
     }
 
-    /// No packet inside, outputs included.
+    /// True if no packet is in the network, outputs included.
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.inside == 0
     }
 
-    /// Counters so far.
+    /// Statistics so far.
     pub fn counters(&self) -> &NocCounters {
-        &self.counters
+        &self.counted.counters
+    }
+
+    /// Statistics so far that local crossbars alone count; 0 of other networks.
+    pub fn detail(&self) -> &NocDetail {
+        &self.counted.detail
     }
 }

@@ -1,11 +1,11 @@
-//! The built-in crossbar of GPGPU-Sim 4.x: a packet is one flit, inputs and outputs have queues,
-//! and each output takes one packet a cycle, inputs in turn (one iteration of iSLIP: N. McKeown,
-//! IEEE/ACM Transactions on Networking 7(2), 1999).
+//! Built-in crossbar of GPGPU-Sim 4.x: a packet is one flit, inputs and outputs have queues, and each
+//! output takes one packet a cycle from the inputs in round-robin order (one iteration of iSLIP:
+//! N. McKeown, IEEE/ACM Transactions on Networking 7(2), 1999; docs/model/network.md, Local crossbar).
 //!
-//! Outputs choose in order of their number, so an input whose head was taken may send its next
+//! Outputs choose in order of their numbers, so that an input whose head was taken may send its next
 //! packet to a later output in the same cycle.
 
-use crate::NocCounters;
+use crate::counters::Counted;
 use crate::store::{PacketId, Store};
 use warploom_base::{BitSet, FixedQueue};
 use warploom_config::NocSpec;
@@ -15,17 +15,19 @@ use warploom_config::NocSpec;
 pub(crate) struct LocalCrossbar {
     inputs: Box<[FixedQueue<PacketId>]>,
     outputs: Box<[FixedQueue<PacketId>]>,
-    /// Inputs whose head wants each output.
+    /// Inputs whose head wants an output, by output.
     wanted_by: Box<[BitSet]>,
-    /// Outputs that some head wants.
+    /// Outputs that a head wants.
     wanted: BitSet,
-    /// Inputs with a packet, each of which has a head.
+    /// Number of inputs with a packet, each of which has a head.
     heads: u64,
-    /// Input at which each output's turn starts.
+    /// First input of each output's round-robin order.
     next: Box<[usize]>,
-    /// Packets at inputs and at outputs, and outputs without room.
+    /// Number of packets at inputs.
     at_inputs: u64,
+    /// Number of packets at outputs.
     at_outputs: u64,
+    /// Number of outputs without room.
     full_outputs: u64,
 }
 
@@ -53,7 +55,7 @@ impl LocalCrossbar {
 
     pub(crate) fn inject(&mut self, input: usize, id: PacketId, store: &mut Store) {
         if self.inputs[input].is_empty() {
-            self.want(input, store.parcel(id).output as usize);
+            self.want(input, store.header(id).output as usize);
             self.heads += 1;
         }
         self.inputs[input].push(id);
@@ -66,24 +68,24 @@ impl LocalCrossbar {
         self.wanted.insert(output);
     }
 
-    pub(crate) fn cycle(&mut self, store: &mut Store, counters: &mut NocCounters) {
-        counters.active_cycles += u64::from(self.at_inputs > 0);
-        counters.full_output_cycles += self.full_outputs;
-        // As they stand before any of them moves, as 4.2 counts them: what comes to the front in
-        // this cycle is no conflict of this cycle.
-        counters.conflicts += self.heads - u64::from(self.wanted.len());
+    pub(crate) fn cycle(&mut self, store: &mut Store, counted: &mut Counted) {
+        counted.detail.active_cycles += u64::from(self.at_inputs > 0);
+        counted.detail.full_output_cycles += self.full_outputs;
+        // Counted before any head moves, as GPGPU-Sim 4.2 does: a packet that becomes head in this
+        // cycle causes no conflict in it.
+        counted.counters.conflicts += self.heads - u64::from(self.wanted.len());
         let mut from = 0;
         while let Some(output) = self.wanted.at_or_after(from) {
             from = output + 1;
             if !self.outputs[output].is_full() {
-                self.grant(output, store, counters);
+                self.grant(output, store, counted);
             }
         }
-        counters.input_packet_cycles += self.at_inputs;
-        counters.output_packet_cycles += self.at_outputs;
+        counted.detail.input_packet_cycles += self.at_inputs;
+        counted.detail.output_packet_cycles += self.at_outputs;
     }
 
-    fn grant(&mut self, output: usize, store: &Store, counters: &mut NocCounters) {
+    fn grant(&mut self, output: usize, store: &Store, counted: &mut Counted) {
         let Some(input) = self.wanted_by[output].in_turn(self.next[output]) else {
             return;
         };
@@ -95,7 +97,7 @@ impl LocalCrossbar {
             self.wanted.remove(output);
         }
         match self.inputs[input].front() {
-            Some(&behind) => self.want(input, store.parcel(behind).output as usize),
+            Some(&next) => self.want(input, store.header(next).output as usize),
             None => self.heads -= 1,
         }
         self.next[output] = (input + 1) % self.inputs.len();
@@ -103,8 +105,8 @@ impl LocalCrossbar {
         self.at_inputs -= 1;
         self.at_outputs += 1;
         self.full_outputs += u64::from(self.outputs[output].is_full());
-        counters.flits += 1;
-        counters.bytes += u64::from(store.parcel(id).bytes);
+        counted.counters.flits += 1;
+        counted.counters.bytes += u64::from(store.header(id).bytes);
     }
 
     pub(crate) fn skip(&mut self, _cycles: u64) {}
@@ -127,15 +129,15 @@ impl LocalCrossbar {
 #[cfg(test)]
 mod tests {
     use super::LocalCrossbar;
-    use crate::NocCounters;
+    use crate::counters::Counted;
     use crate::store::Store;
     use crate::testing::packet;
 
-    /// A crossbar of `ports` inputs and outputs, and what has come out of it.
+    /// A crossbar of `ports` inputs and outputs with its packets and statistics.
     struct Bench {
         net: LocalCrossbar,
         store: Store,
-        counters: NocCounters,
+        counted: Counted,
         ports: usize,
     }
 
@@ -146,7 +148,7 @@ mod tests {
             Self {
                 net: LocalCrossbar::new(&spec, ports, ports),
                 store: Store::new(8),
-                counters: NocCounters::default(),
+                counted: Counted::default(),
                 ports,
             }
         }
@@ -156,10 +158,10 @@ mod tests {
             self.net.inject(input, id, &mut self.store);
         }
 
-        /// One cycle; what came to each output.
+        /// Runs one cycle. Returns the token of the packet that left at each output.
         fn cycle(&mut self) -> Vec<Option<u32>> {
             let Self { net, store, .. } = self;
-            net.cycle(store, &mut self.counters);
+            net.cycle(store, &mut self.counted);
             let came = |output| net.pop(output, store).map(|id| store.content(id).token);
             (0..self.ports).map(came).collect()
         }
@@ -175,14 +177,17 @@ mod tests {
         let came: Vec<_> = (0..6).map(|_| bench.cycle()[1]).collect();
         assert_eq!(came, [0, 1, 2, 10, 11, 12].map(Some));
         // Three heads want the output, then always three again, then two, then one.
-        assert_eq!(bench.counters.conflicts, 2 + 2 + 2 + 2 + 1);
-        assert_eq!((bench.counters.flits, bench.counters.bytes), (6, 6 * 40));
+        assert_eq!(bench.counted.counters.conflicts, 2 + 2 + 2 + 2 + 1);
+        assert_eq!(
+            (bench.counted.counters.flits, bench.counted.counters.bytes),
+            (6, 6 * 40)
+        );
     }
 
-    /// Outputs choose in order, so that what was behind a head may leave in the cycle of the head,
-    /// to a later output; not to an earlier one.
+    /// Outputs choose in order, so that the packet after a head may leave in the head's cycle to a
+    /// later output, and not to an earlier one.
     #[test]
-    fn what_is_behind_a_head_may_go_to_a_later_output() {
+    fn the_packet_after_a_head_may_go_to_a_later_output() {
         let mut bench = Bench::new(3);
         for (token, output) in [(0, 0), (1, 2), (2, 1)] {
             bench.inject(0, token, output);
@@ -191,8 +196,9 @@ mod tests {
         assert_eq!(bench.cycle(), [None, Some(2), None]);
     }
 
-    /// Heads want outputs 0, 1 and 1: one conflict. What comes to the front when the first leaves
-    /// goes to output 1 in the same cycle and is none of it; then two heads are left, then one.
+    /// Heads want outputs 0, 1 and 1: one conflict. The packet that becomes head when the first one
+    /// leaves goes to output 1 in the same cycle and does not count in it; then two heads are left,
+    /// then one.
     #[test]
     fn conflicts_are_counted_before_heads_move() {
         let mut bench = Bench::new(3);
@@ -200,15 +206,15 @@ mod tests {
             bench.inject(input, token, output);
         }
         assert_eq!(bench.cycle(), [Some(0), Some(1), None]);
-        assert_eq!(bench.counters.conflicts, 1);
+        assert_eq!(bench.counted.counters.conflicts, 1);
         assert_eq!(bench.cycle()[1], Some(10));
-        assert_eq!(bench.counters.conflicts, 2);
+        assert_eq!(bench.counted.counters.conflicts, 2);
         assert_eq!(bench.cycle()[1], Some(20));
-        assert_eq!(bench.counters.conflicts, 2);
+        assert_eq!(bench.counted.counters.conflicts, 2);
     }
 
-    /// Nobody empties output 0 of two. A packet a cycle goes over until it is full; the rest stay
-    /// at the input.
+    /// Output 0 of two is never emptied. A packet a cycle crosses until the output is full; the other
+    /// packets stay at the input.
     #[test]
     fn buffers_are_counted_as_they_fill() {
         let mut bench = Bench::new(2);
@@ -219,17 +225,20 @@ mod tests {
                 bench.inject(1, 0, 0);
                 sent += 1;
             }
-            bench.net.cycle(&mut bench.store, &mut bench.counters);
+            bench.net.cycle(&mut bench.store, &mut bench.counted);
             let over = cycle.min(room);
             inputs += sent - over;
             outputs += over;
         }
-        assert_eq!(bench.counters.active_cycles, room + 10);
-        assert_eq!(bench.counters.full_output_cycles, 10);
-        assert_eq!(bench.counters.input_packet_cycles, inputs);
-        assert_eq!(bench.counters.output_packet_cycles, outputs);
+        assert_eq!(bench.counted.detail.active_cycles, room + 10);
+        assert_eq!(bench.counted.detail.full_output_cycles, 10);
+        assert_eq!(bench.counted.detail.input_packet_cycles, inputs);
+        assert_eq!(bench.counted.detail.output_packet_cycles, outputs);
         assert!(bench.net.pop(0, &mut bench.store).is_some());
-        bench.net.cycle(&mut bench.store, &mut bench.counters);
-        assert_eq!(bench.counters.full_output_cycles, 10, "there is room again");
+        bench.net.cycle(&mut bench.store, &mut bench.counted);
+        assert_eq!(
+            bench.counted.detail.full_output_cycles, 10,
+            "there is room again"
+        );
     }
 }

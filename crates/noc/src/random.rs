@@ -1,8 +1,8 @@
-//! An input-queued crossbar with random arbitration. Each input shows one head packet; of the
-//! inputs that want a free output a random one is connected and keeps the output until its
-//! packet's last flit; the rest wait. Under uniform load its throughput falls to 0.586 of the peak
-//! as ports grow (M. Karol, M. Hluchyj, S. Morgan, IEEE Transactions on Communications 35(12),
-//! 1987).
+//! Input-queued crossbar with random arbitration. Each input offers its head packet. Of the inputs
+//! that want a free output, a random one is connected and keeps the output until the last flit of
+//! its packet; the others wait. Under uniform load the throughput falls to 0.586 of the peak as the
+//! number of ports grows (M. Karol, M. Hluchyj, S. Morgan, IEEE Transactions on Communications
+//! 35(12), 1987).
 
 use crate::NocCounters;
 use crate::store::{PacketId, Store};
@@ -13,13 +13,13 @@ use warploom_config::NocSpec;
 /// An output.
 #[derive(Clone, Debug)]
 struct Output {
-    /// Cycle from which it can be connected again.
+    /// Cycle from which the output can be connected again.
     free_at: u64,
-    /// Packets on the way or waiting, with the cycle at which they are there.
+    /// Packets on the way or waiting, each with the cycle of its arrival.
     packets: VecDeque<(u64, PacketId)>,
-    /// Heads seen this cycle that want it.
+    /// Number of heads seen in this cycle that want the output.
     wanting: u32,
-    /// One of them, each as likely as any other.
+    /// Input of one of those heads, each with the same probability.
     chosen: u32,
 }
 
@@ -27,10 +27,10 @@ struct Output {
 #[derive(Clone, Debug)]
 pub(crate) struct RandomCrossbar {
     output_room: usize,
-    /// Cycles from the last flit's to the packet's arrival, beyond one.
+    /// Cycles from the last flit to the arrival of the packet, less one.
     extra_cycles: u64,
     inputs: Box<[FixedQueue<PacketId>]>,
-    /// Cycle from which an input can be connected again.
+    /// Cycle from which an input can be connected again, by input.
     input_free_at: Box<[u64]>,
     /// Inputs with packets.
     waiting: BitSet,
@@ -81,7 +81,7 @@ impl RandomCrossbar {
         self.now += 1;
     }
 
-    /// Heads ask for their outputs. Each output keeps one of those that ask, by reservoir
+    /// Collects the requests of heads. Each output chooses one of its requesters by reservoir
     /// sampling.
     fn request(&mut self, store: &Store, counters: &mut NocCounters) {
         for output in &mut self.outputs {
@@ -96,7 +96,7 @@ impl RandomCrossbar {
             let Some(&id) = self.inputs[input].front() else {
                 continue;
             };
-            let output = &mut self.outputs[store.parcel(id).output as usize];
+            let output = &mut self.outputs[store.header(id).output as usize];
             if output.free_at > self.now || output.packets.len() == self.output_room {
                 counters.conflicts += u64::from(output.free_at > self.now);
                 continue;
@@ -109,13 +109,15 @@ impl RandomCrossbar {
         }
     }
 
+    /// True if the head of an input was chosen by its output.
     fn is_chosen(&self, input: usize, store: &Store) -> bool {
         self.inputs[input].front().is_some_and(|id| {
-            let output = &self.outputs[store.parcel(*id).output as usize];
+            let output = &self.outputs[store.header(*id).output as usize];
             output.wanting > 0 && output.chosen as usize == input
         })
     }
 
+    /// Sends the head of an input to its output.
     fn connect(&mut self, input: usize, store: &Store, counters: &mut NocCounters) {
         let Some(id) = self.inputs[input].pop() else {
             return;
@@ -123,7 +125,7 @@ impl RandomCrossbar {
         if self.inputs[input].is_empty() {
             self.waiting.remove(input);
         }
-        let packet = store.parcel(id);
+        let packet = store.header(id);
         let flits = u64::from(packet.flits);
         let output = &mut self.outputs[packet.output as usize];
         output.wanting = 0;

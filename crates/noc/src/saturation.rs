@@ -1,4 +1,4 @@
-//! What a network sustains under uniform random traffic, measured on the network itself.
+//! Saturation throughput of a network under uniform random traffic, measured on the network itself.
 
 use crate::Network;
 use warploom_base::Rng;
@@ -7,14 +7,14 @@ use warploom_mem::{AccessKind, Request};
 
 /// Network cycles of a measurement: the share of the peak repeats within a third of a percent.
 const CYCLES: u64 = 20_000;
-/// Cycles before it, in which buffers fill.
+/// Network cycles before the measurement, in which buffers fill.
 const WARM_UP: u64 = 1_000;
-/// Bytes of a cache line, which most replies carry.
+/// Bytes of a cache line: the data of most replies.
 const LINE_BYTES: u32 = 128;
 
-/// Flits per cycle that cross a network of `inputs` and `outputs`, over the lesser of the two, when
-/// every input always has packets of `bytes` to outputs drawn anew for each packet and every output
-/// is emptied: 1 is the peak.
+/// Flits per cycle that cross a network, over the smaller of `inputs` and `outputs`: 1 is the peak.
+/// Every input always has packets of `bytes` bytes, with outputs drawn for each packet, and every
+/// output is emptied in every cycle.
 pub fn saturated_throughput(
     spec: &NocSpec,
     inputs: usize,
@@ -46,8 +46,8 @@ pub fn saturated_throughput(
     flits as f64 / (cycles as f64 * inputs.min(outputs) as f64)
 }
 
-/// Share of the peak that a GPU's network towards the SMs sustains with replies of whole lines:
-/// what the configuration says, or a measurement.
+/// Share of the peak that a GPU's network towards the SMs sustains with replies of whole lines: the
+/// configured value, or else a measurement.
 pub fn sustainable(spec: &GpuSpec) -> f64 {
     if let Some(percent) = spec.noc.sustainable_percent {
         return f64::from(percent) / 100.0;

@@ -1,38 +1,38 @@
-//! Where packets are while queues hold their numbers. A packet stays in its place from `lodge` to
-//! `release`, what it carries and what the network looks at in one line of the host's cache.
+//! Store of the packets whose numbers the queues of a network hold. A packet stays in one place from
+//! `lodge` to `release`. Its request and its header share one cache line of the host.
 
 use warploom_base::{define_id, fetch_ahead};
 use warploom_mem::Request;
 
 define_id! {
-    /// A packet in a network's store.
+    /// Number of a packet in the store of a network.
     PacketId(u32) = "packet";
 }
 
-/// No packet.
+/// Number that stands for no packet.
 const NONE: u32 = u32::MAX;
 
-/// A packet without its content.
+/// Fields of a packet that the network looks at.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Parcel {
+pub(crate) struct Header {
     pub output: u32,
     pub flits: u32,
     pub bytes: u32,
-    /// The packet behind it in its line.
+    /// Next packet of the queue that this one is in.
     next: u32,
 }
 
-/// A packet.
+/// A packet with its request.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Packet {
     content: Request,
-    parcel: Parcel,
+    header: Header,
 }
 
 const _: () = assert!(size_of::<Packet>() == 64);
 
-/// All of a network's packets.
+/// Store of all packets of a network.
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     packets: Vec<Packet>,
@@ -40,7 +40,7 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// An empty store with room for as many packets as are expected.
+    /// An empty store with memory for `expected` packets; it grows beyond them.
     pub(crate) fn new(expected: usize) -> Self {
         Self {
             packets: Vec::with_capacity(expected),
@@ -48,7 +48,7 @@ impl Store {
         }
     }
 
-    /// Takes a packet in. Returns what it carries, too, which may be changed.
+    /// Stores a packet. Returns its number, and its request, which may be changed.
     #[inline]
     pub(crate) fn lodge(
         &mut self,
@@ -57,7 +57,7 @@ impl Store {
         flits: u32,
         bytes: u32,
     ) -> (PacketId, &mut Request) {
-        let parcel = Parcel {
+        let header = Header {
             output,
             flits,
             bytes,
@@ -66,15 +66,15 @@ impl Store {
         let id = self.free.pop().unwrap_or_else(|| self.grow(content));
         let packet = &mut self.packets[id.index()];
         packet.content = *content;
-        packet.parcel = parcel;
+        packet.header = header;
         (id, &mut packet.content)
     }
 
-    /// Makes a place.
+    /// Adds a place to the store.
     #[cold]
     fn grow(&mut self, content: &Request) -> PacketId {
         let id = PacketId::new(self.packets.len());
-        let parcel = Parcel {
+        let header = Header {
             output: 0,
             flits: 0,
             bytes: 0,
@@ -82,123 +82,125 @@ impl Store {
         };
         self.packets.push(Packet {
             content: *content,
-            parcel,
+            header,
         });
         id
     }
 
-    /// What a packet carries.
+    /// Request that a packet carries.
     #[inline]
     pub(crate) fn content(&self, id: PacketId) -> &Request {
         &self.packets[id.index()].content
     }
 
-    /// The rest of it.
+    /// Header of a packet.
     #[inline]
-    pub(crate) fn parcel(&self, id: PacketId) -> &Parcel {
-        &self.packets[id.index()].parcel
+    pub(crate) fn header(&self, id: PacketId) -> &Header {
+        &self.packets[id.index()].header
     }
 
-    /// The packet behind another in its line, if there is one, will be looked at soon.
+    /// Prefetches the next packet of the queue that a packet is in, if there is one.
     #[inline]
-    pub(crate) fn fetch_next(&self, parcel: &Parcel) {
-        if let Some(next) = self.packets.get(parcel.next as usize) {
+    pub(crate) fn fetch_next(&self, header: &Header) {
+        if let Some(next) = self.packets.get(header.next as usize) {
             fetch_ahead(next);
         }
     }
 
-    /// Its place is free for another.
+    /// Releases a packet: another may take its place.
     #[inline]
     pub(crate) fn release(&mut self, id: PacketId) {
         self.free.push(id);
     }
 }
 
-/// Packets one behind the other. A packet is in one line at a time.
+/// A queue of packets, linked by their headers. A packet is in one queue at a time.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Line {
+pub(crate) struct PacketQueue {
     first: u32,
     last: u32,
 }
 
-impl Line {
+impl PacketQueue {
+    /// A queue without packets.
     pub(crate) const EMPTY: Self = Self {
         first: NONE,
         last: NONE,
     };
 
+    /// True if the queue has no packet.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
         self.first == NONE
     }
 
-    /// The first packet.
+    /// First packet of the queue.
     #[inline]
     pub(crate) fn front(&self) -> Option<PacketId> {
         (!self.is_empty()).then_some(PacketId(self.first))
     }
 
-    /// A packet comes last.
+    /// Appends a packet.
     #[inline]
     pub(crate) fn push(&mut self, store: &mut Store, id: PacketId) {
         if self.is_empty() {
             self.first = id.0;
         } else {
-            store.packets[self.last as usize].parcel.next = id.0;
+            store.packets[self.last as usize].header.next = id.0;
         }
         self.last = id.0;
     }
 
     /// Takes the first packet.
     #[inline]
-    pub(crate) fn pop(&mut self, store: &mut Store) -> Option<(PacketId, Parcel)> {
+    pub(crate) fn pop(&mut self, store: &mut Store) -> Option<(PacketId, Header)> {
         let id = self.front()?;
-        let parcel = &mut store.packets[id.index()].parcel;
-        self.first = std::mem::replace(&mut parcel.next, NONE);
-        Some((id, *parcel))
+        let header = &mut store.packets[id.index()].header;
+        self.first = std::mem::replace(&mut header.next, NONE);
+        Some((id, *header))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, Store};
+    use super::{PacketQueue, Store};
     use crate::testing::packet;
     use std::collections::VecDeque;
 
-    /// Lines keep their order while packets change from one to the other and places are used again.
+    /// Queues keep their order while packets move between them and places are used again.
     #[test]
     fn packets_keep_their_order_and_content() {
         let mut store = Store::new(1);
-        let mut lines = [Line::EMPTY; 2];
+        let mut queues = [PacketQueue::EMPTY; 2];
         let mut expected = [VecDeque::new(), VecDeque::new()];
         let mut most = 0;
         for round in 0..300_u32 {
             let (from, to) = ((round / 5 % 2) as usize, (round / 3 % 2) as usize);
             if round % 4 > 0 {
                 let (id, _) = store.lodge(&packet(round), round + 1, 2, 40);
-                lines[to].push(&mut store, id);
+                queues[to].push(&mut store, id);
                 expected[to].push_back(round);
                 most = most.max(expected.iter().map(VecDeque::len).sum());
             }
             if round % 3 > 0 {
-                let id = lines[from].pop(&mut store).map(|(id, _)| id);
+                let id = queues[from].pop(&mut store).map(|(id, _)| id);
                 let token = id.map(|id| store.content(id).token);
                 assert_eq!(token, expected[from].pop_front());
                 if let (Some(id), Some(token)) = (id, token) {
-                    assert_eq!(store.parcel(id).output, token + 1);
+                    assert_eq!(store.header(id).output, token + 1);
                     match round % 2 {
                         0 => store.release(id),
                         _ => {
-                            lines[1 - from].push(&mut store, id);
+                            queues[1 - from].push(&mut store, id);
                             expected[1 - from].push_back(token);
                         }
                     }
                 }
             }
-            for (line, expected) in lines.iter().zip(&expected) {
-                let front = line.front().map(|id| store.content(id).token);
+            for (queue, expected) in queues.iter().zip(&expected) {
+                let front = queue.front().map(|id| store.content(id).token);
                 assert_eq!(front, expected.front().copied());
-                assert_eq!(line.is_empty(), expected.is_empty());
+                assert_eq!(queue.is_empty(), expected.is_empty());
             }
         }
         assert_eq!(store.packets.len(), most, "places are used again");

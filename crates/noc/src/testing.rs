@@ -1,8 +1,8 @@
-//! A packet for tests.
+//! Packets for tests.
 
 use warploom_mem::{AccessKind, Request};
 
-/// A read's packet that its token tells from others.
+/// A read whose token tells its packet from others.
 pub(crate) fn packet(token: u32) -> Request {
     Request {
         token,

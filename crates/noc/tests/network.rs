@@ -31,7 +31,7 @@ fn spec(kind: NocKind) -> NocSpec {
     }
 }
 
-/// A read's packet that its token tells from others.
+/// A read whose token tells its packet from others.
 fn packet(token: u32) -> Request {
     Request {
         token,
@@ -39,7 +39,7 @@ fn packet(token: u32) -> Request {
     }
 }
 
-/// Cycles from injection until a lone packet of `bytes` is at its output.
+/// Cycles from the injection of a lone packet of `bytes` bytes to its arrival at the output.
 fn latency(spec: &NocSpec, bytes: u32) -> u64 {
     let mut net = Network::new(spec, 4, 4, 1);
     net.inject(1, 2, packet(7), bytes);
@@ -54,7 +54,7 @@ fn latency(spec: &NocSpec, bytes: u32) -> u64 {
     panic!("lost");
 }
 
-/// Puts packets of so many flits, which wait in front of an input, into it while there is room.
+/// Puts waiting packets, given by their flits, into an input while there is room.
 fn enter(net: &mut Network, waiting: &mut VecDeque<u32>, output: usize) {
     while let Some(&flits) = waiting.front()
         && net.has_room(0, flits)
@@ -64,7 +64,7 @@ fn enter(net: &mut Network, waiting: &mut VecDeque<u32>, output: usize) {
     }
 }
 
-/// What is said to wait for so many cycles does.
+/// Flits for which `stays_full` answers true wait for as many cycles.
 #[test]
 fn what_stays_full_does() {
     for cycles in [1, 2, 5] {
@@ -93,9 +93,9 @@ fn what_stays_full_does() {
     }
 }
 
-/// Random packets at the inputs of a fly. At input 0 two come together now and then, of which the
-/// second enters up to so many cycles late, as long as there is something before it. Returns what
-/// comes out when, with all counters, and how many were late.
+/// Random packets at the inputs of a butterfly. At input 0 two packets come together now and then; the
+/// second one enters up to `most` cycles late, as long as there are flits before it. Returns the
+/// packets that leave with their cycles and the statistics, as text, and the number of late packets.
 fn run_late(most: u64) -> (Vec<String>, usize) {
     let mut net = Network::new(&spec(NocKind::Fly), 4, 4, 1);
     let (mut rng, mut seen) = (Rng::new(5), Vec::new());
@@ -441,7 +441,7 @@ fn several_virtual_channels_lose_nothing() {
     assert!(net.is_idle() && seen.iter().all(|&n| n == 1));
 }
 
-/// Outputs with a packet are those that a look at each would find.
+/// `arrived` has the outputs at which `front` finds a packet.
 #[test]
 fn outputs_with_packets_are_found_at_once() {
     let kinds = KINDS.map(|kind| (kind, 1));

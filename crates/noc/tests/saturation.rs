@@ -1,12 +1,12 @@
-//! The crossbar with random arbitration under saturation: head-of-line blocking as Karol, Hluchyj
-//! and Morgan found it (Input versus output queueing on a space-division packet switch, 1987).
+//! Crossbar with random arbitration under saturation: head-of-line blocking as Karol, Hluchyj and
+//! Morgan derived it (Input versus output queueing on a space-division packet switch, 1987).
 
 use warploom_base::Rng;
 use warploom_config::{NocKind, NocSpec};
 use warploom_mem::{AccessKind, Request};
 use warploom_noc::Network;
 
-/// Their table I: throughput of a switch of that many ports, and of one without bound.
+/// Table I of the paper: (ports, throughput); the last row is the limit for many ports.
 const TABLE_I: [(usize, f64); 7] = [
     (2, 0.7500),
     (3, 0.6825),
@@ -16,14 +16,14 @@ const TABLE_I: [(usize, f64); 7] = [
     (7, 0.6234),
     (8, 0.6184),
 ];
-/// 2 - sqrt(2)
+/// Limit of the throughput for many ports: 2 - sqrt(2).
 const WITHOUT_BOUND: f64 = 0.5858;
-/// How far the crossbar may be off.
+/// Tolerance of the comparison.
 const TOLERANCE: f64 = 0.015;
 const CYCLES: usize = 20_000;
 
-/// The crossbar's packets of one flit per port and cycle, every input always having packets to
-/// outputs drawn anew for each.
+/// Throughput of the crossbar in packets of one flit per port and cycle. Every input always has
+/// packets, with outputs drawn for each.
 fn crossbar(ports: usize) -> f64 {
     let spec = NocSpec {
         kind: NocKind::RandomCrossbar,
@@ -51,9 +51,9 @@ fn crossbar(ports: usize) -> f64 {
     delivered as f64 / (CYCLES * ports) as f64
 }
 
-/// The paper's model by itself: every input has a packet at its head; in each slot every output
-/// that is wanted takes one of those that want it, at random, and a new one, for an output drawn
-/// at random, comes to that head.
+/// The paper's model by itself: every input has a head packet; in each slot every wanted output takes
+/// one of the heads that want it, at random, and a packet for an output drawn at random becomes the
+/// new head.
 fn model(ports: usize) -> f64 {
     let mut rng = Rng::new(3);
     let mut draw = |below: usize| rng.below(below as u32) as usize;

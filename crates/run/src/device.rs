@@ -4,7 +4,9 @@ use crate::output::Output;
 use crate::written::{Bytes, Written};
 use std::sync::Arc;
 use warploom_base::Digest;
-use warploom_exec::{MipmapSettings, DeviceMemory, MemoryError, Texture, TextureTable, load_module};
+use warploom_exec::{
+    DeviceMemory, MemoryError, MipmapSettings, Texture, TextureTable, load_module,
+};
 use warploom_ir::{GlobalVar, ModuleIr, Program};
 use warploom_sm::INST_BYTES;
 

@@ -33,6 +33,8 @@ pub use params::ArgError;
 pub use printer::Printer;
 pub use session::{Options, Progress, RunError, Session, Timed, TimedBlocks};
 pub use substitute::Substituted;
-pub use warploom_exec::{AddressMode, ChannelKind, Checks, MipmapSettings, FaultKind, Texture, approx};
+pub use warploom_exec::{
+    AddressMode, ChannelKind, Checks, FaultKind, MipmapSettings, Texture, approx,
+};
 pub use warploom_gpu::{Part, Probe};
 pub use warploom_policy::OwnPolicies;

@@ -281,7 +281,7 @@ pub(crate) fn figures(cycles: u64, counters: &MachineCounters) -> Figures {
         },
         l1d: CacheFigures::new(counters.l1d.hits(), counters.l1d.accesses()),
         l2: CacheFigures::new(counters.l2.hits(), counters.l2.accesses()),
-        dram: DramFigures::new(counters.dram.busy, counters.dram.n_cmd),
+        dram: DramFigures::new(counters.dram.data_cycles, counters.dram.cycles),
         contention: ContentionFigures::new(
             counters.device.dram_full_stalls,
             counters.device.reply_stalls,

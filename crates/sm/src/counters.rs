@@ -1,6 +1,6 @@
 //! What an SM counts.
 
-use warploom_mem::AccessKind;
+use warploom_mem::{ACCESS_KINDS, AccessKind};
 use warploom_stats::{LANE_COUNTS, LOG2_BINS, Peak, declare_stats};
 
 /// Labels of the causes in [`SmCounters::slots`].
@@ -150,22 +150,6 @@ pub enum LaneSpace {
     Param,
 }
 
-/// Labels of access kinds, in the order of [`AccessKind`].
-pub const ACCESS_KINDS: &[&str] = &[
-    "global_read",
-    "global_write",
-    "global_atomic",
-    "local_read",
-    "local_write",
-    "const_read",
-    "texture_read",
-    "inst_read",
-    "l1_write_back",
-    "l2_write_back",
-    "l2_write_allocate",
-    "l1_write_allocate",
-];
-
 declare_stats! {
     /// Counters of one SM, of one kernel or of all.
     pub struct SmCounters in "sm" {
@@ -298,21 +282,5 @@ mod tests {
             L::Param,
         ];
         check(LANE_SPACES, &spaces, |space| *space as usize);
-        use AccessKind as K;
-        let kinds = [
-            K::GlobalRead,
-            K::GlobalWrite,
-            K::GlobalAtomic,
-            K::LocalRead,
-            K::LocalWrite,
-            K::ConstRead,
-            K::TextureRead,
-            K::InstRead,
-            K::L1WriteBack,
-            K::L2WriteBack,
-            K::L2WriteAllocate,
-            K::L1WriteAllocate,
-        ];
-        check(ACCESS_KINDS, &kinds, |kind| kind.index());
     }
 }

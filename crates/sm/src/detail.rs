@@ -2,8 +2,7 @@
 //! replies take to come back. GPGPU-Sim 4.2 prints it; nothing else depends on it. Results have it
 //! by SM only, and leave it out of their digest.
 
-use crate::counters::ACCESS_KINDS;
-use warploom_mem::AccessKind;
+use warploom_mem::{ACCESS_KINDS, AccessKind};
 use warploom_stats::{LOG2_BINS, Peak, declare_stats};
 
 /// Most warp schedulers of an SM.
@@ -52,6 +51,9 @@ declare_stats! {
         pub requests: [[u64; 5]; AccessKind::COUNT] = Packets, as "traffic_breakdown_coretomem", by [ACCESS_KINDS, PACKET_SIZES];
         /// Packets received from memory by kind of access and size.
         pub replies: [[u64; 5]; AccessKind::COUNT] = Packets, as "traffic_breakdown_memtocore", by [ACCESS_KINDS, PACKET_SIZES];
+        /// Reads that missed the data cache and went past it, as the allocation policy decided
+        /// (`sm.l1d_allocation`).
+        pub l1d_bypasses: u64 = Accesses;
         /// Core cycles from a reply's way into the network to the load/store unit, summed over
         /// replies.
         pub return_cycles: u64 = Cycles, as "avg_icnt2sh_latency x replies";

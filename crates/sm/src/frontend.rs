@@ -34,8 +34,10 @@ impl Frontend {
     /// The front end of an SM of `spec`.
     pub fn new(spec: &GpuSpec) -> Self {
         let style: ModelStyle = spec.gpu.style;
+        let mut l1i = Cache::new(&spec.l1i, Level::L1, style);
+        l1i.seed_replacement(spec.gpu.seed);
         Self {
-            l1i: Cache::new(&spec.l1i, Level::L1, style),
+            l1i,
             buffer: None,
             // GPGPU-Sim begins its search after warp 0.
             last: WarpSlot(0),

@@ -500,9 +500,9 @@ impl Sm {
             .expect("issue checks for a free record");
         let is_global = effect.space == MemSpace::Global || effect.mixed;
         let loads = effect.kind == MemKind::Load && is_global;
-        let keeps = loads && self.kept.is_open(self.env.clock);
+        let keeps = loads && self.replay.records(self.env.clock);
         if keeps {
-            self.keep_load(slot, self.env.clock);
+            self.record_load(slot, self.env.clock);
         }
         let settles_at = if keeps { self.env.clock } else { 0 };
         let path = self.path_of(&effect);

@@ -8,6 +8,7 @@
 use crate::carveout::Carveout;
 use crate::context::Place;
 use crate::counters::LdstStall;
+mod allocation;
 mod blocked;
 mod paths;
 mod records;
@@ -21,7 +22,7 @@ use crate::link::Link;
 use crate::sm::Sm;
 use warploom_base::{Cycle, FixedQueue, KernelSlot, LaneMask, SmId, WarpSlot};
 use warploom_config::{CacheSpec, GpuSpec};
-use warploom_mem::cache::{AccessOutcome, Cache, Level, TextureCache};
+use warploom_mem::cache::{AccessOutcome, AllocationPolicy, Cache, Level, TextureCache};
 use warploom_mem::coalesce::{Transaction, Transactions};
 use warploom_mem::hash::BankIndex;
 use warploom_mem::{AccessKind, Reply, Request};
@@ -76,6 +77,8 @@ pub struct Ldst {
     pub lists: Pool<Transactions, LISTS>,
     /// Data cache.
     pub l1d: Option<Cache>,
+    /// Policy of the data cache for reads that miss.
+    allocation: AllocationPolicy,
     /// Constant cache.
     pub l1c: Cache,
     /// Texture cache.
@@ -93,7 +96,14 @@ impl Ldst {
     pub fn new(spec: &GpuSpec, sm: SmId, warps: usize) -> Self {
         let style = spec.gpu.style;
         let banks = spec.sm.l1d_banks.max(1) as usize;
-        let cache = |c: &CacheSpec| Cache::new(c, Level::L1, style);
+        let seed = spec.gpu.seed.wrapping_add(u64::from(sm.0));
+        let cache = |c: &CacheSpec| {
+            let mut cache = Cache::new(c, Level::L1, style);
+            cache.seed_replacement(seed);
+            cache
+        };
+        let mut l1t = TextureCache::new(&spec.l1t);
+        l1t.seed_replacement(seed);
         Self {
             dispatch: None,
             in_dispatch: None,
@@ -109,11 +119,13 @@ impl Ldst {
                 let most = most.max(spec.l1d.ways);
                 let mut l1d = Cache::with_max_ways(&spec.l1d, Level::L1, style, most);
                 l1d.follow_kernels(kernels);
+                l1d.seed_replacement(seed);
                 l1d
             }),
             l1d_use: L1dUse::Caches,
             l1c: cache(&spec.l1c),
-            l1t: TextureCache::new(&spec.l1t),
+            l1t,
+            allocation: AllocationPolicy::new(spec.sm.l1d_allocation),
             perfect_constant: spec.sm.perfect_inst_const_cache,
             banks: vec![Bank::new(spec.sm.l1d_latency_cycles.max(1)); banks],
             l1_latency: spec.sm.l1d_latency_cycles,
@@ -445,7 +457,7 @@ impl Sm {
         self.at_rest = false;
         let slot = self.place(inst.warp.0);
         if inst.kind == AccessKind::GlobalAtomic {
-            self.kept.arrive(inst.settles_at);
+            self.replay.require(inst.settles_at);
             self.write_old_values(slot);
         }
         self.warps.track[slot].atomics -= 1;
@@ -476,7 +488,7 @@ impl Sm {
             return self.complete_wherever(id);
         }
         let inst = self.ldst.insts[id.0];
-        self.kept.arrive(inst.settles_at);
+        self.replay.require(inst.settles_at);
         let slot = inst.warp.index();
         let image = image_of(&self.kernels, inst.kernel);
         if let Some(group) = inst.copy {
@@ -491,7 +503,7 @@ impl Sm {
     #[cold]
     fn complete_wherever(&mut self, id: MemId) {
         let inst = self.ldst.insts[id.0];
-        self.kept.arrive(inst.settles_at);
+        self.replay.require(inst.settles_at);
         let slot = self.place(inst.warp.0);
         let image = image_of(&self.kernels, inst.kernel);
         self.warps.clear_pending(slot, image.at(inst.pc), image);
@@ -592,7 +604,18 @@ impl Sm {
         {
             return l1d.count_failed(kind, reason, 1);
         }
-        let access = l1d.access(now, request);
+        let access = if ldst.allocation.always_allocates() {
+            l1d.access(now, request)
+        } else {
+            let parts = allocation::Parts {
+                l1d,
+                policy: &mut ldst.allocation,
+                insts: &mut ldst.insts,
+                detail: &mut self.detail,
+                sectored_l2: ldst.sectored_l2,
+            };
+            allocation::access(parts, now, request)
+        };
         let &Request { kind, token, .. } = request;
         if let AccessOutcome::ReservationFail(reason) = access.outcome {
             bank.blocked = Some((kind, reason, l1d.last_refusal()));

@@ -9,8 +9,8 @@
 //! | function units, result bus | `units` |
 //! | load/store unit | `ldst` |
 //! | blocks, warps and their resources | `admission`, `blocks`, `warps`, `carveout` |
-//! | links to the network, what others hear after a step | `link`, `news` |
-//! | cycles in which nothing happens, or little | `sleep` |
+//! | links to the network | `link` |
+//! | nothing of the hardware: how the host runs an SM | `host` |
 //! | what warps do, for timelines | `tracing` |
 //! | warps and blocks that leave and come back | `context`, `switching` |
 //!
@@ -27,15 +27,12 @@ mod detail;
 mod execution;
 mod flight;
 mod frontend;
+mod host;
 mod image;
 mod issue;
-mod kept;
 mod ldst;
 mod link;
 mod names;
-mod news;
-mod passage;
-mod sleep;
 mod sm;
 mod stage;
 mod switching;
@@ -46,19 +43,17 @@ mod warps;
 pub use blocks::Resources;
 pub use context::ContextCounters;
 pub use counters::{
-    ACCESS_KINDS, KernelCounters, LANE_SPACES, LDST_STAGES, LDST_STALLS, LaneSpace, LdstStage,
-    LdstStall, SLOT_CAUSES, SlotCause, SmCounters,
+    KernelCounters, LANE_SPACES, LDST_STAGES, LDST_STALLS, LaneSpace, LdstStage, LdstStall,
+    SLOT_CAUSES, SlotCause, SmCounters,
 };
 pub use detail::{
     ISSUES, MAX_SCHEDULERS, PACKET_BYTES, PACKET_SIZES, SCHEDULERS, SmDetail, WARP_SLOTS,
     packet_size,
 };
+pub use host::{InjectionPort, Outcome, PortState, SettledUpTo, SmEvents, SmStatus, WindowRun};
 pub use image::{
     CODE_BASE, INST_BYTES, KernelContexts, KernelImage, Pipe, TimedInst, physical_base,
 };
-pub use kept::Others;
-pub use link::{Arrival, Link, Outgoing};
-pub use news::{Flags, News};
-pub use passage::{Entrance, FarEnd};
+pub use link::{Link, Outgoing};
 pub use sm::{FinishedBlock, Sm};
 pub use warploom_config::{BlockNeeds, OccupancyLimit};

@@ -1,11 +1,10 @@
 //! The SM's ends of its links to the network.
 //!
-//! A packet sent in cycle t reaches the network in cycle t + link; the network's replies come the
-//! same way. How much room the network has is known only from the last exchange, so the SM
-//! works with credits; what it sends and what it receives in a step depends on nothing that other
-//! parts do in the same step. That makes SMs independent of the order in which they run.
+//! A packet sent in cycle t reaches the network in cycle t + link, and replies take as long. The SM
+//! knows of the network's room by credits only, which come with the same delay. So nothing that an
+//! SM does in a cycle depends on what other parts do in that cycle, and SMs may run in any order.
 
-use crate::passage::{FarEnd, Passage};
+use crate::host::{CreditForecast, PortState};
 use warploom_base::{Cycle, TimedQueue};
 use warploom_mem::{Reply, Request};
 
@@ -16,17 +15,6 @@ pub struct Outgoing {
     pub sent_at: Cycle,
     /// The packet.
     pub request: Request,
-}
-
-/// What comes to an SM's end of the links.
-#[derive(Clone, Copy, Debug)]
-pub enum Arrival {
-    /// The far end took packets of so many flits.
-    Credits(u32),
-    /// The same from some cycle on.
-    CreditsFrom(Cycle, u32),
-    /// A reply, with the cycle from which the SM sees it.
-    Reply(Cycle, Reply),
 }
 
 /// Both directions.
@@ -40,8 +28,8 @@ pub struct Link {
     /// Most flits that the SM sends in a cycle, and in a packet.
     most_a_cycle: u32,
     most_a_packet: u32,
-    /// Where packets are for which there are no credits yet.
-    passage: Passage,
+    /// Packets for which there are no credits yet.
+    forecast: CreditForecast,
     /// Sent in this step, oldest first.
     pub outgoing: Vec<Outgoing>,
     /// Replies with the cycle from which the SM sees them, oldest first.
@@ -61,7 +49,7 @@ impl Link {
             flit_bytes,
             credits,
             coming: TimedQueue::new(32),
-            passage: Passage::new(room),
+            forecast: CreditForecast::new(room),
             most_a_cycle: flits.sum(),
             outgoing: Vec::with_capacity(64),
             incoming: TimedQueue::new(64),
@@ -109,7 +97,7 @@ impl Link {
         let flits = self.flits(request.request_bytes());
         debug_assert!(flits <= self.credits);
         self.credits -= flits;
-        self.passage.send(now, flits);
+        self.forecast.send(now, flits);
         self.outgoing.push(Outgoing {
             sent_at: now,
             request,
@@ -118,39 +106,39 @@ impl Link {
 
     /// The far end took packets of this many flits.
     pub fn add_credits(&mut self, flits: u32) {
-        self.credits += self.passage.take(flits);
+        self.credits += self.forecast.take(flits);
     }
 
     /// The same from cycle `at` on, behind those of cycles before.
     pub fn add_credits_from(&mut self, at: Cycle, flits: u32) {
-        let flits = self.passage.take(flits);
+        let flits = self.forecast.take(flits);
         if flits > 0 {
             self.coming.push(at, flits);
         }
     }
 
-    /// The SM begins to run ahead of the far end.
-    pub fn begin_ahead(&mut self, far: &FarEnd) {
-        self.passage.begin(far);
+    /// A window begins, in which the SM runs ahead of the network.
+    pub fn begin_window(&mut self, port: &PortState) {
+        self.forecast.begin(port);
     }
 
     /// The SM sleeps in cycle `now`, short of credits, until it gets some or cycle `end`. Returns
     /// how far it is known to, by a cycle at least.
     #[inline(never)]
     pub fn sleep_for_credits(&mut self, now: Cycle, end: Cycle) -> Cycle {
-        let (at, credits) = self.passage.next_credits(end);
+        let (at, credits) = self.forecast.next_credits(end);
         self.credits += credits;
         at.clamp(now + 1, end)
     }
 
-    /// Takes the credits that are foreseen for cycle `now`, if it is short of any. Returns whether
+    /// Takes the credits that are predicted for cycle `now`, if it is short of any. Returns whether
     /// there are no others.
     #[inline]
-    pub fn foresees(&mut self, now: Cycle) -> bool {
+    pub fn predict_credits(&mut self, now: Cycle) -> bool {
         if self.is_short() {
-            self.credits += self.passage.foresee(now);
+            self.credits += self.forecast.predict(now);
         }
-        self.passage.is_known(now)
+        self.forecast.is_known(now)
     }
 
     /// Takes the credits that are there from cycle `now` on.
@@ -213,7 +201,7 @@ impl Link {
 
     /// Replies delivered and not yet taken.
     #[inline]
-    pub fn waiting(&self) -> usize {
+    pub fn undelivered(&self) -> usize {
         self.incoming.len()
     }
 }
@@ -299,9 +287,9 @@ mod tests {
         assert_eq!(link.next_arrival(), Some(10));
         assert!(link.front(9).is_none() && !link.has_arrived(9));
         assert!(link.front(10).is_some() && link.has_arrived(10));
-        assert_eq!(link.waiting(), 1);
+        assert_eq!(link.undelivered(), 1);
         link.drop_oldest();
-        assert_eq!((link.waiting(), link.next_arrival()), (0, None));
+        assert_eq!((link.undelivered(), link.next_arrival()), (0, None));
     }
 
     /// Each reply is looked at once, whether it has arrived or not.

@@ -4,7 +4,6 @@
 //! the cycle before (docs/model/sm.md, Pipeline order). A cycle in which nothing can happen until a
 //! known time is skipped together with those that follow; counters are the same either way.
 
-mod ahead;
 mod describe;
 
 use crate::blocks::{BlockSlot, Place, Resources};
@@ -15,10 +14,10 @@ use crate::counters::{KernelCounters, SlotCause, SmCounters};
 use crate::detail::{SmDetail, packet_size};
 use crate::flight::{Flight, FlightPool, Pool};
 use crate::frontend::Frontend;
+use crate::host::{ReplayBuffer, most_sent};
 use crate::image::{Images, KernelImage, Pipe};
-use crate::kept::Kept;
 use crate::ldst::{Ldst, image_of};
-use crate::link::{Arrival, Link, Outgoing};
+use crate::link::{Link, Outgoing};
 use crate::tracing::Tracer;
 use crate::units::Units;
 use crate::warps::Warps;
@@ -50,7 +49,7 @@ pub(crate) struct Scheduler {
 
 /// What has been done of a cycle.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Done {
+pub(crate) enum Done {
     Nothing,
     /// What comes to the SM has come, and no function unit had a result.
     Arrivals,
@@ -88,12 +87,12 @@ pub(crate) struct Start {
 #[repr(C, align(64))]
 pub struct Sm {
     /// Cycles before this one are counted.
-    settled: Cycle,
+    pub(crate) settled: Cycle,
     /// Nothing can happen before this cycle, unless something comes from outside.
-    wake_at: Cycle,
+    pub(crate) wake_at: Cycle,
     /// Something issued in the last cycle, or no cycle is skipped: whether the next may be is not
     /// worth a look.
-    wide_awake: bool,
+    pub(crate) wide_awake: bool,
     /// Fetch, schedulers and collectors have nothing to do until something comes to them.
     pub(crate) at_rest: bool,
     /// The load/store unit has one turn a cycle, of which the collectors' steps are no part.
@@ -108,8 +107,10 @@ pub struct Sm {
     pub(crate) context: Option<Box<Contexts>>,
     /// What warps do, where a timeline is wanted.
     pub(crate) tracer: Option<Box<Tracer>>,
-    /// What it loads while it runs some cycles at a stretch.
-    pub(crate) kept: Kept,
+    /// Loads of a window that may have to be repeated.
+    pub(crate) replay: ReplayBuffer,
+    /// Some loaded kernel has instructions that need settled memory.
+    pub(crate) needs_settled: bool,
     pub(crate) flights: FlightPool,
     pub(crate) schedulers: Vec<Scheduler>,
     pub(crate) blocks: Vec<BlockSlot>,
@@ -235,7 +236,7 @@ impl Sm {
             link: Link::new(
                 spec.noc.flit_bytes,
                 (credits, spec.noc.injection_buffer),
-                &ahead::most_sent(spec),
+                &most_sent(spec),
             ),
             log: WriteLog::new(),
             counters: SmCounters::default(),
@@ -268,7 +269,8 @@ impl Sm {
             moved: Vec::with_capacity(2 * contexts),
             gained_room: false,
             tracer: None,
-            kept: Kept::default(),
+            replay: ReplayBuffer::default(),
+            needs_settled: false,
             context,
             starts: VecDeque::new(),
             warps_started: 0,
@@ -288,11 +290,13 @@ impl Sm {
         let slot = image.slot.index();
         debug_assert!(self.kernels[slot].is_none(), "kernel slot {slot} is taken");
         self.kernels[slot] = Some(image);
+        self.find_settled_kernels();
     }
 
     /// Forgets a kernel whose blocks have all ended.
     pub fn unload_kernel(&mut self, slot: KernelSlot) {
         self.kernels[slot.index()] = None;
+        self.find_settled_kernels();
         self.give_back_l1d();
     }
 
@@ -356,7 +360,7 @@ impl Sm {
 
     /// The same, but for counting what can be counted later.
     #[inline]
-    fn sleep_to(&mut self, now: Cycle) {
+    pub(crate) fn sleep_to(&mut self, now: Cycle) {
         if self.settled < now {
             self.account(now - self.settled);
             self.settled = now;
@@ -408,15 +412,6 @@ impl Sm {
         }
     }
 
-    /// What came over the links since the SM ran last. Requires that replies come in their order.
-    pub fn receive(&mut self, arrival: Arrival) {
-        match arrival {
-            Arrival::Credits(flits) => self.link.add_credits(flits),
-            Arrival::CreditsFrom(at, flits) => self.link.add_credits_from(at, flits),
-            Arrival::Reply(at, reply) => self.receive_reply(at, &reply),
-        }
-    }
-
     /// A reply that came over the links, which the SM sees from cycle `at` on. It is counted when
     /// the SM runs: until then little of that is close to the core.
     #[inline]
@@ -446,7 +441,7 @@ impl Sm {
 
     /// Runs one cycle.
     #[inline]
-    fn run_cycle(&mut self, now: Cycle, memory: &DeviceMemory) {
+    pub(crate) fn run_cycle(&mut self, now: Cycle, memory: &DeviceMemory) {
         let claimed = cfg!(debug_assertions).then(|| (self.sleeps_until(now), self.footprint()));
         if self.at_rest && !self.units.has_finished(now) {
             self.rest(now, memory);
@@ -501,7 +496,7 @@ impl Sm {
 
     /// One cycle, stages back to front, of which some may be `done`.
     #[inline(never)]
-    fn work(&mut self, now: Cycle, memory: &DeviceMemory, done: Done) {
+    pub(crate) fn work(&mut self, now: Cycle, memory: &DeviceMemory, done: Done) {
         if done == Done::Nothing {
             self.take_arrivals(now);
             self.begin_counting();
@@ -518,7 +513,10 @@ impl Sm {
                 self.read_operands(self.counters.active_cycles * steps, steps);
             }
         }
-        if self.kept.stops(now) {
+        if self.needs_settled && self.is_next_settled() {
+            self.replay.require_before(now);
+        }
+        if self.replay.stalls_issue(now) {
             return;
         }
         let before = self.counters.warp_instructions;
@@ -742,8 +740,8 @@ impl Sm {
         &self.ldst.atomics[self.place(warp.0)].batch
     }
 
-    /// Writes the old values of an atomic where its reply finds them. If the last has been here
-    /// already, the SM stands, and they go on to where it would have brought them.
+    /// Writes the old values of an atomic where its reply finds them. If the last reply has come
+    /// already, the SM is stalled, and they go on into registers.
     pub fn atomic_old_values(&mut self, warp: WarpSlot, lanes: u32, old: &[u64; 32]) {
         let place = self.place(warp.0);
         let results = &mut self.ldst.atomics[place].results;
@@ -751,7 +749,10 @@ impl Sm {
             results[lane] = old[lane];
         }
         if self.warps.track[place].atomics == 0 {
-            debug_assert!(self.kept.stands(), "nobody waits for what an atomic brings");
+            debug_assert!(
+                self.replay.is_stalled(),
+                "nobody waits for the old values of an atomic"
+            );
             self.write_old_values(place);
         }
     }

@@ -89,15 +89,16 @@ impl Unit {
 /// Declaration of one statistic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatMeta {
-    /// Stable name, including the group: `sm.issued`.
+    /// Stable name within its group: `issued`. [`StatTable::name`] gives the full name.
     pub name: &'static str,
     /// Unit of the value.
     pub unit: Unit,
     /// Sentences that say what is counted; may begin with a blank from the doc comment.
     pub raw_sentence: &'static str,
-    /// Name of the same statistic in GPGPU-Sim, if it has one.
-    pub gpgpusim: Option<&'static str>,
-    /// Names of the elements of an array, outermost dimension first; empty for a plain counter.
+    /// Names of the same statistic in GPGPU-Sim: none, or one for each group of the struct, in the
+    /// order of [`Counters::TABLES`].
+    pub gpgpusim: &'static [&'static str],
+    /// Names of an array's elements, outermost dimension first; empty for a plain counter.
     pub labels: &'static [&'static [&'static str]],
     /// True for a [`Peak`], the largest value so far in the run. The names of peaks, and only
     /// these, end in [`PEAK_SUFFIX`].
@@ -112,25 +113,43 @@ impl StatMeta {
     pub const fn sentence(&self) -> &'static str {
         self.raw_sentence.trim_ascii()
     }
-
-    /// Name of an element of an array, such as `l1d.accesses.load.hit`.
-    pub fn element_name(&self, at: &[usize]) -> String {
-        let mut name = self.name.to_owned();
-        for (labels, &i) in self.labels.iter().zip(at) {
-            name.push('.');
-            name.push_str(labels[i]);
-        }
-        name
-    }
 }
 
 /// Declarations of the statistics of one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StatTable {
-    /// First word of every name in the group.
+    /// First word of every full name; empty for the figures computed from counters.
     pub group: &'static str,
-    /// Statistics in order of declaration.
+    /// Position of the group among those of its struct, for [`StatMeta::gpgpusim`].
+    pub nth: usize,
+    /// The statistics in order of declaration.
     pub stats: &'static [StatMeta],
+}
+
+impl StatTable {
+    /// Full name of a statistic of the group: `l1d.accesses`.
+    pub fn name(&self, meta: &StatMeta) -> String {
+        match self.group {
+            "" => meta.name.to_owned(),
+            group => format!("{group}.{}", meta.name),
+        }
+    }
+
+    /// Full name of one array element: `l1d.accesses.load.hit`. `at` is its position, outermost
+    /// dimension first.
+    pub fn element_name(&self, meta: &StatMeta, at: &[usize]) -> String {
+        let mut name = self.name(meta);
+        for (labels, &i) in meta.labels.iter().zip(at) {
+            name.push('.');
+            name.push_str(labels[i]);
+        }
+        name
+    }
+
+    /// Name of a statistic of the group in GPGPU-Sim, where there is one.
+    pub fn gpgpusim(&self, meta: &StatMeta) -> Option<&'static str> {
+        meta.gpgpusim.get(self.nth).copied()
+    }
 }
 
 /// An integer counter or an array of counters.
@@ -265,8 +284,11 @@ impl<C: Counter, const N: usize> Counter for [C; N] {
 
 /// Struct of counters declared by [`declare_stats!`](crate::declare_stats).
 pub trait Counters: Clone + Default {
-    /// Declarations of the counters.
-    const TABLE: StatTable;
+    /// The declarations, once for each group that the struct is counted in.
+    const TABLES: &'static [StatTable];
+
+    /// The declarations under the first group, for structs that have one group.
+    const TABLE: StatTable = Self::TABLES[0];
 
     /// Adds the counts of another struct, as of an SM to those of the GPU.
     fn merge(&mut self, other: &Self);
@@ -281,10 +303,15 @@ pub trait Counters: Clone + Default {
     /// Sizes of the dimensions of every counter, in order of declaration.
     fn shapes() -> Vec<Vec<usize>>;
 
-    /// Full names and values of all counters, in order of declaration.
+    /// Every counter by its full name under the first group, in order of declaration.
     fn named(&self) -> Vec<(String, u64)> {
+        self.named_in(&Self::TABLE)
+    }
+
+    /// Every counter by its full name under a group of [`Self::TABLES`], in order of declaration.
+    fn named_in(&self, table: &StatTable) -> Vec<(String, u64)> {
         let mut all = Vec::new();
-        self.visit(&mut |meta, at, value| all.push((meta.element_name(at), value)));
+        self.visit(&mut |meta, at, value| all.push((table.element_name(meta, at), value)));
         all
     }
 
@@ -298,9 +325,12 @@ pub trait Counters: Clone + Default {
 
 /// Declares a struct of counters.
 ///
-/// A field is `name: type = unit;`. Its type is `u64`, [`Peak`] or an array of these. Its doc
-/// comment is the sentence of the statistic. `as "name"` gives the name in GPGPU-Sim. `by [LABELS,
-/// ...]` names the elements of an array: one list of strings for each dimension, outermost first.
+/// A field is `name: type = unit;`, its type `u64`, [`Peak`] or arrays of them. The doc comment is
+/// the statistic's sentence. `as "name"` gives GPGPU-Sim's name for it; `by [LABELS, ...]` names
+/// the elements of an array, one list of strings a dimension, outermost first.
+///
+/// A struct that several parts of the machine count in, each under a group of its own, lists the
+/// groups: `in "l1d", "l2"`. Then `as "name" | "name"` has GPGPU-Sim's name for each group.
 ///
 /// ```
 /// use warploom_stats::{Counters, declare_stats};
@@ -325,10 +355,10 @@ pub trait Counters: Clone + Default {
 macro_rules! declare_stats {
     (
         $(#[$meta:meta])*
-        $vis:vis struct $name:ident in $group:literal {$(
+        $vis:vis struct $name:ident in $($group:literal),+ {$(
             $(#[doc = $doc:literal])+
             $field_vis:vis $field:ident: $ty:ty = $unit:ident
-                $(, as $gpgpusim:literal)? $(, by [$($labels:expr),+ $(,)?])? ;
+                $(, as $($gpgpusim:literal)|+)? $(, by [$($labels:expr),+ $(,)?])? ;
         )+}
     ) => {
         $(#[$meta])*
@@ -347,16 +377,16 @@ macro_rules! declare_stats {
         }
 
         impl $crate::Counters for $name {
-            const TABLE: $crate::StatTable = $crate::StatTable {
-                group: $group,
-                stats: &[$($crate::StatMeta {
-                    name: concat!($group, ".", stringify!($field)),
+            const TABLES: &'static [$crate::StatTable] = &{
+                const STATS: &[$crate::StatMeta] = &[$($crate::StatMeta {
+                    name: stringify!($field),
                     unit: $crate::Unit::$unit,
                     raw_sentence: concat!($($doc),+),
-                    gpgpusim: $crate::declare_stats!(@option $($gpgpusim)?),
+                    gpgpusim: &[$($($gpgpusim),+)?],
                     labels: &[$($($labels),+)?],
                     is_peak: <$ty as $crate::Counter>::IS_PEAK,
-                }),+],
+                }),+];
+                $crate::tables([$($group),+], STATS)
             };
 
             fn merge(&mut self, other: &Self) {
@@ -370,7 +400,7 @@ macro_rules! declare_stats {
             }
 
             fn visit(&self, f: &mut dyn FnMut(&'static $crate::StatMeta, &[usize], u64)) {
-                let mut metas = <Self as $crate::Counters>::TABLE.stats.iter();
+                let mut metas = <Self as $crate::Counters>::TABLES[0].stats.iter();
                 let mut at = ::std::vec::Vec::new();
                 $(
                     let meta = metas.next().expect("one declaration per field");
@@ -387,6 +417,37 @@ macro_rules! declare_stats {
             }
         }
     };
-    (@option) => { ::core::option::Option::None };
-    (@option $value:literal) => { ::core::option::Option::Some($value) };
+}
+
+/// One table for each group of a struct, all with the same statistics.
+///
+/// # Panics
+/// At compile time, where a statistic has GPGPU-Sim's name for some groups and not for others.
+#[doc(hidden)]
+pub const fn tables<const N: usize>(
+    groups: [&'static str; N],
+    stats: &'static [StatMeta],
+) -> [StatTable; N] {
+    let mut at = 0;
+    while at < stats.len() {
+        let names = stats[at].gpgpusim.len();
+        assert!(
+            names == 0 || names == N,
+            "one GPGPU-Sim name for each group"
+        );
+        at += 1;
+    }
+    let any = StatTable {
+        group: "",
+        nth: 0,
+        stats,
+    };
+    let mut tables = [any; N];
+    let mut nth = 0;
+    while nth < N {
+        tables[nth].group = groups[nth];
+        tables[nth].nth = nth;
+        nth += 1;
+    }
+    tables
 }

@@ -21,7 +21,7 @@ mod windows;
 
 pub use declare::{
     Counter, Counters, LANE_COUNTS, LOG2_BINS, PEAK_SUFFIX, Peak, StatMeta, StatTable, Unit,
-    log2_bin,
+    log2_bin, tables,
 };
 pub use metrics::METRICS;
 pub use registry::{StatRow, audit, audit_shapes, rows};

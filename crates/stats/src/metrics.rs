@@ -7,7 +7,7 @@ const fn metric(
     name: &'static str,
     unit: Unit,
     sentence: &'static str,
-    gpgpusim: Option<&'static str>,
+    gpgpusim: &'static [&'static str],
 ) -> StatMeta {
     StatMeta {
         name,
@@ -22,87 +22,88 @@ const fn metric(
 /// Metrics of each kernel and of the whole run.
 pub const METRICS: StatTable = StatTable {
     group: "",
+    nth: 0,
     stats: &[
         metric(
             "cycles",
             Unit::Cycles,
             "Core cycles from launch to end.",
-            Some("gpu_sim_cycle"),
+            &["gpu_sim_cycle"],
         ),
         metric(
             "warp_instructions",
             Unit::WarpInstructions,
             "Instructions issued, one for up to 32 lanes.",
-            Some("gpgpu_n_tot_w_icount"),
+            &["gpgpu_n_tot_w_icount"],
         ),
         metric(
             "thread_instructions",
             Unit::ThreadInstructions,
             "Instructions issued, one for each active lane.",
-            Some("gpu_sim_insn"),
+            &["gpu_sim_insn"],
         ),
         metric(
             "ipc",
             Unit::InstructionsPerCycle,
             "Thread instructions per core cycle of the whole GPU.",
-            Some("gpu_ipc"),
+            &["gpu_ipc"],
         ),
         metric(
             "l1d.hit_rate",
             Unit::Fraction,
             "Hits over accesses of the L1 data caches; null without accesses.",
-            Some("1 - L1D_total_cache_miss_rate"),
+            &["1 - L1D_total_cache_miss_rate"],
         ),
         metric(
             "l2.hit_rate",
             Unit::Fraction,
             "Hits over accesses of L2; null without accesses.",
-            Some("1 - L2_total_cache_miss_rate"),
+            &["1 - L2_total_cache_miss_rate"],
         ),
         metric(
             "dram.utilisation",
             Unit::Fraction,
             "Command cycles in which data moves, over all channels.",
-            Some("bw_util"),
+            &["bw_util"],
         ),
         metric(
             "contention.dram_full",
             Unit::StallsPerCycle,
             "L2 cycles in which a partition could not take a request, summed over partitions, over \
              core cycles; null for a kernel that shared the machine.",
-            Some("gpu_stall_dramfull / gpu_sim_cycle"),
+            &["gpu_stall_dramfull / gpu_sim_cycle"],
         ),
         metric(
             "contention.noc_to_sm",
             Unit::StallsPerCycle,
             "Network cycles in which a reply could not enter the network, summed over partitions, \
              over core cycles; null for a kernel that shared the machine.",
-            Some("gpu_stall_icnt2sh / gpu_sim_cycle"),
+            &["gpu_stall_icnt2sh / gpu_sim_cycle"],
         ),
         metric(
             "stalls",
             Unit::Fraction,
             "Scheduler cycles by what kept them from issuing, issue included; they sum to 1. Empty \
              for a kernel that shared the machine.",
-            Some("shader_cycle_distro"),
+            &["shader_cycle_distro"],
         ),
         metric(
             "wall_seconds",
             Unit::Seconds,
             "Time that the simulation took.",
-            Some("gpgpu_simulation_time"),
+            &["gpgpu_simulation_time"],
         ),
         metric(
             "cycles_per_second",
             Unit::CyclesPerSecond,
             "Simulated core cycles over the time taken.",
-            Some("gpgpu_simulation_rate"),
+            &["gpgpu_simulation_rate"],
         ),
         metric(
             "warp_instructions_per_second",
             Unit::WarpInstructionsPerSecond,
             "Simulated warp instructions over the time taken.",
-            None,
+            &[],
         ),
     ],
 };

@@ -18,12 +18,12 @@ pub struct StatRow {
 
 /// Lines of the tables, in order of declaration.
 pub fn rows(tables: &[StatTable]) -> Vec<StatRow> {
-    let stats = tables.iter().flat_map(|table| table.stats);
-    stats.map(row).collect()
+    let of = |table: &StatTable| table.stats.iter().map(|meta| row(table, meta)).collect();
+    tables.iter().flat_map::<Vec<_>, _>(of).collect()
 }
 
-fn row(meta: &StatMeta) -> StatRow {
-    let mut name = meta.name.to_owned();
+fn row(table: &StatTable, meta: &StatMeta) -> StatRow {
+    let mut name = table.name(meta);
     for labels in meta.labels {
         name.push('.');
         name.push_str(&dimension(labels));
@@ -32,7 +32,7 @@ fn row(meta: &StatMeta) -> StatRow {
         name,
         unit: meta.unit.name(),
         sentence: meta.sentence(),
-        gpgpusim: meta.gpgpusim,
+        gpgpusim: table.gpgpusim(meta),
     }
 }
 
@@ -45,8 +45,8 @@ fn dimension(labels: &[&str]) -> String {
 }
 
 /// Checks the tables and returns the problems, one line each: names that are not lower-case words
-/// joined by dots, are not in their group or occur twice, peaks not named as such, missing or
-/// incomplete sentences, labels that are not distinct words. Empty if there is no problem.
+/// joined by dots, or occur twice, peaks not named as such, missing or incomplete sentences, labels
+/// that are not distinct words. Empty if there is no problem.
 pub fn audit(tables: &[StatTable]) -> Vec<String> {
     let mut problems = Vec::new();
     let mut seen = BTreeSet::new();
@@ -55,41 +55,34 @@ pub fn audit(tables: &[StatTable]) -> Vec<String> {
     }
     for table in tables {
         for meta in table.stats {
-            if !seen.insert(meta.name) {
-                problems.push(format!("{}: declared twice", meta.name));
+            let name = table.name(meta);
+            problems.extend(audit_one(&name, meta));
+            if !seen.insert(name.clone()) {
+                problems.push(format!("{name}: declared twice"));
             }
-            problems.extend(audit_one(table.group, meta));
         }
     }
     problems
 }
 
-fn audit_one(group: &str, meta: &StatMeta) -> Vec<String> {
+fn audit_one(name: &str, meta: &StatMeta) -> Vec<String> {
     let mut problems = Vec::new();
-    if !meta.name.split('.').all(is_word) {
-        problems.push(format!(
-            "{}: not lower-case words joined by dots",
-            meta.name
-        ));
+    if !name.split('.').all(is_word) {
+        problems.push(format!("{name}: not lower-case words joined by dots"));
     }
-    let in_group = meta.name.strip_prefix(group);
-    if !group.is_empty() && !in_group.is_some_and(|rest| rest.starts_with('.')) {
-        problems.push(format!("{}: not in the group `{group}`", meta.name));
-    }
-    if meta.name.ends_with(PEAK_SUFFIX) != meta.is_peak {
+    if name.ends_with(PEAK_SUFFIX) != meta.is_peak {
         problems.push(format!(
-            "{}: peaks, and only they, end in {PEAK_SUFFIX}",
-            meta.name
+            "{name}: peaks, and only they, end in {PEAK_SUFFIX}"
         ));
     }
     let sentence = meta.sentence();
     if !sentence.ends_with('.') || !sentence.starts_with(char::is_uppercase) {
-        problems.push(format!("{}: `{sentence}` is not a sentence", meta.name));
+        problems.push(format!("{name}: `{sentence}` is not a sentence"));
     }
     for labels in meta.labels {
         let distinct: BTreeSet<_> = labels.iter().collect();
         if distinct.len() != labels.len() || !labels.iter().all(|label| is_word(label)) {
-            problems.push(format!("{}: labels are not distinct words", meta.name));
+            problems.push(format!("{name}: labels are not distinct words"));
         }
     }
     problems
@@ -190,6 +183,42 @@ mod tests {
         assert_eq!(named[5], ("sample.accesses.atomic.one".to_owned(), 9));
     }
 
+    declare_stats! {
+        /// Counted by two parts of the machine.
+        struct Twice in "near", "far" {
+            /// Cycles that passed.
+            cycles: u64 = Cycles, as "n_cycles" | "f_cycles";
+            /// Accesses by kind.
+            accesses: [u64; 3] = Accesses, by [KINDS];
+        }
+    }
+
+    /// A struct of several groups: one declaration, a table and names for each group.
+    #[test]
+    fn a_struct_may_be_counted_in_several_groups() {
+        let rows = rows(Twice::TABLES);
+        let shown = rows.iter().map(|row| (row.name.as_str(), row.gpgpusim));
+        let shown: Vec<_> = shown.collect();
+        let accesses = |group: &str| format!("{group}.accesses.{{load,store,atomic}}");
+        assert_eq!(
+            shown,
+            [
+                ("near.cycles", Some("n_cycles")),
+                (&accesses("near"), None),
+                ("far.cycles", Some("f_cycles")),
+                (&accesses("far"), None),
+            ]
+        );
+        let counted = Twice {
+            cycles: 7,
+            accesses: [0, 0, 2],
+        };
+        let far = counted.named_in(&Twice::TABLES[1]);
+        assert_eq!(far[0], ("far.cycles".to_owned(), 7));
+        assert_eq!(far[3], ("far.accesses.atomic".to_owned(), 2));
+        assert_eq!(audit(Twice::TABLES), Vec::<String>::new());
+    }
+
     #[test]
     fn rows_show_dimensions_and_sentences() {
         let rows = rows(&[Sample::TABLE]);
@@ -208,16 +237,17 @@ mod tests {
         assert_eq!(audit_shapes::<Misfit>().len(), 1);
         const BAD: StatTable = StatTable {
             group: "sm",
+            nth: 0,
             stats: &[StatMeta {
                 name: "SM.Issued",
                 unit: Unit::Cycles,
                 raw_sentence: "no sentence",
-                gpgpusim: None,
+                gpgpusim: &[],
                 labels: &[&["x", "x"]],
                 is_peak: true,
             }],
         };
-        assert_eq!(audit(&[BAD]).len(), 5);
+        assert_eq!(audit(&[BAD]).len(), 4);
         assert_eq!(audit(&[Sample::TABLE, Sample::TABLE]).len(), 2);
         assert_eq!(audit(&[]).len(), 1);
     }

@@ -1,14 +1,11 @@
 //! Keys of a cache; the same for every cache.
 
+use crate::cache_policies::REPLACEMENT;
 use crate::section::section;
-use crate::spec::{AllocatePolicy, MshrKind, Replacement, SetIndex, WriteAllocate, WritePolicy};
+use crate::spec::{AllocatePolicy, MshrKind, SetIndex, WriteAllocate, WritePolicy};
 use crate::value::{Rule, int, names, pow2};
 
 names! {
-    Replacement: REPLACEMENT {
-        Lru = "lru": "least recently used",
-        Fifo = "fifo": "first in, first out",
-    }
     WritePolicy: WRITE {
         ReadOnly = "read-only": "never written",
         WriteBack = "write-back": "writes stay until the line is evicted",
@@ -56,7 +53,8 @@ section! {
         sectored: "sectored", Rule::Switch, "",
             "Lines are filled in 32-byte sectors.", "GPGPU-Sim cache string, N or S";
         replacement: "replacement", REPLACEMENT, "",
-            "Which line is replaced.", "GPGPU-Sim cache string, replacement";
+            "Which line of a set is replaced.",
+            "GPGPU-Sim cache string, replacement (lru, fifo); others: `policies.md`";
         write: "write", WRITE, "",
             "What a write does.", "GPGPU-Sim cache string, write policy";
         allocate: "allocate", ALLOCATE, "",

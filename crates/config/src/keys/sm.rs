@@ -129,6 +129,7 @@ section! {
     within {
         warp_scheduler: "warp_scheduler";
         context: "context";
+        l1d_allocation: "l1d_allocation";
         units: "units";
         collectors: "collectors";
     }

@@ -1,11 +1,11 @@
 //! Atomic operations on memory: the operation of one lane on one value, and batches that the memory
 //! system applies in its own order.
 
-use crate::ahead::StoredLines;
 use crate::memory::device::DeviceMemory;
 use crate::memory::write_log::LINE_SHIFT;
 use crate::numeric::float::{canonical, flush_if, min_max16, nan64, narrow, widen};
 use crate::numeric::softfloat::Format;
+use crate::replay::StoredLines;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::{AtomOp, AtomTy, FloatMinMax, Reg, Round};
 

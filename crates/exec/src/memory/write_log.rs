@@ -5,8 +5,8 @@
 //! cycles, and of SMs within a cycle. Results therefore do not depend on the order in which the
 //! host ran the SMs.
 
-use crate::ahead::StoredLines;
 use crate::memory::device::{DeviceMemory, PAGE_BYTES, block_of};
+use crate::replay::StoredLines;
 use rustc_hash::FxHashMap;
 
 pub(crate) const LINE_SHIFT: u32 = 7;

@@ -1,28 +1,50 @@
-//! When no block can be given to an SM, so that parts of the machine may run ahead of each other.
+//! When no block can be given to an SM, so that the host may run a window.
 
 use super::{Dispatcher, InFlight};
 use warploom_base::{BitSet, Cycle, SmId};
-use warploom_exec::Ahead;
-use warploom_policy::{Multiprogram, SmFilter};
+use warploom_exec::Lookahead;
+use warploom_policy::{BlockScheduler, Multiprogram, SmFilter};
 use warploom_sm::Sm;
 
 impl Dispatcher {
     /// There are kernels in flight, whose blocks SMs may run ahead of each other, and no SM can be
     /// given any as long as none ends.
-    pub fn may_begin_spell(&self) -> bool {
-        let plain = |kernel: &InFlight| kernel.ahead > Ahead::Never && kernel.timing.is_none();
+    pub fn may_begin_window(&self) -> bool {
+        let plain = |kernel: &InFlight| kernel.lookahead > Lookahead::Never;
         let none_fits = self.open.is_empty() || !self.in_flight().any(InFlight::has_waiting);
         !self.changed && none_fits && !self.slots.is_empty() && self.in_flight().all(plain)
     }
 
     /// In so many cycles no block is given to an SM that could be the last for which blocks of
     /// other kernels wait.
-    pub fn has_more_than(&self, cycles: Cycle) -> bool {
+    pub fn has_more_than(&self, cycles: Cycle, issues: u64) -> bool {
         let mut waiting = self.in_flight().filter(|kernel| kernel.has_waiting());
         let (first, second) = (waiting.next(), waiting.next());
+        let mut sampled = self.in_flight().filter(|kernel| kernel.timing.is_some());
+        if !sampled.all(|kernel| self.is_far_from_gap(kernel, (cycles, issues))) {
+            return false;
+        }
         let by_turns = !self.multiprogram.overtakes() && second.is_some();
         let most = cycles * self.last_in.len() as u64;
         !by_turns || first.is_some_and(|kernel| kernel.waiting() > most)
+    }
+
+    /// True if a kernel, the only one in flight, surely does not come to a gap in `cycles` cycles in
+    /// each of which an SM `issues` at most: more timed blocks are left before it than can start in
+    /// the places of the resident blocks and of those that start and end meanwhile, or than
+    /// clusters can take.
+    fn is_far_from_gap(&self, kernel: &InFlight, (cycles, issues): (Cycle, u64)) -> bool {
+        if self.in_flight().count() > 1 {
+            return false;
+        }
+        if !kernel.has_waiting() && kernel.gap().is_none() {
+            return true;
+        }
+        let resident: usize = kernel.running.iter().map(Vec::len).sum();
+        let issued = cycles * issues * self.sms() as u64;
+        let ended = resident as u64 + issued / kernel.image.fewest_of_block().max(1);
+        let started = ended.min(cycles * self.last_in.len() as u64);
+        kernel.before_gap() > started + self.block_policy.look_ahead() as u64
     }
 
     /// An SM has taken a block. If it has no room for another it is not offered one in the next

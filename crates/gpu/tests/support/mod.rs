@@ -14,7 +14,7 @@ use warploom_exec::{
     AddressMode, ChannelKind, Checks, DeviceMemory, FindingReport, LaunchContext, LaunchSpec,
     Texture, TextureTable,
 };
-use warploom_gpu::{Gpu, KernelLaunch, PartCounters, Probe, Stop, Stretches};
+use warploom_gpu::{Gpu, KernelLaunch, PartCounters, Probe, Stretches};
 use warploom_ir::{GLOBAL_BASE, Program};
 
 /// Bytes of each of the two allocations, one behind the other.
@@ -51,6 +51,7 @@ pub fn spec(gpu: &str) -> GpuSpec {
 /// All that there is to see at the end of a run.
 #[derive(PartialEq, Debug)]
 pub struct Seen {
+    /// Why the machine stopped, if not at the end.
     pub fault: Option<String>,
     pub at: Cycle,
     pub counters: PartCounters,
@@ -70,10 +71,10 @@ pub struct Drawn {
     pub checks: Checks,
 }
 
-/// Cycles of a run that were run in spells.
+/// Cycles of a run that were run in windows.
 #[derive(Clone, Copy)]
 pub struct Ahead {
-    pub in_spells: Cycle,
+    pub in_windows: Cycle,
 }
 
 /// Runs two launches of each of several kernels at once, with so many threads, in steps or `ahead`.
@@ -132,8 +133,7 @@ pub fn run_drawn(
             };
             match done {
                 Ok(()) => {}
-                Err(Stop::Fault(found)) => fault = Some(format!("{found:?}")),
-                Err(stop) => panic!("{stop:?}"),
+                Err(stop) => fault = Some(format!("{stop:?}")),
             }
             left -= gpu.take_ended().len();
         }
@@ -152,8 +152,8 @@ pub fn run_drawn(
         printed: memory.take_printed(0),
         findings: gpu.take_findings(),
     };
-    let in_spells = gpu.cycles_in_spells();
-    (seen, Ahead { in_spells })
+    let in_windows = gpu.cycles_in_windows();
+    (seen, Ahead { in_windows })
 }
 
 /// A surface and texture of the first allocation, which handle 1 names.

@@ -1,43 +1,44 @@
-//! Miss status holding registers: lines on their way, and the requests that wait for each.
+//! Miss status holding registers (MSHRs): lines on their way, and the requests that wait for each.
 
 use super::table::{AddressTable, Slot};
-use crate::places::{NONE, Places};
+use crate::request_arena::{NONE, RequestArena};
 use crate::{AccessKind, Request};
 use warploom_base::{FixedQueue, fetch_ahead};
 
-/// One line on its way with the first request that waits for it, in a host's cache line of their
-/// own: it has left the nearest caches by the time that its fill comes.
+/// One line on its way with the first request that waits for it. An entry has a cache line of the
+/// host to itself, because it has left the nearest caches when its fill comes.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Entry {
-    /// The first request that waits, or did.
+    /// Request that started the entry. It may have been answered already.
     first: Request,
-    /// See `Fill`: the set, the sector, and what is so, a bit each.
+    /// Set and sector of the fill, and the flags below.
     place: u32,
+    /// Line of the fill, as in [`Fill::index`].
     index: u32,
-    /// The last of the others that wait, behind which comes their first. Of an entry that is free,
-    /// the next that is.
+    /// Last of the other requests, which are linked in a ring: its successor is the first of them.
+    /// In a free entry, the next free entry.
     last: u32,
-    /// Requests that wait.
+    /// Number of requests that wait.
     waiting: u16,
     /// Bytes still to come.
     bytes_left: u16,
 }
 
-const _: () = assert!(size_of::<Entry>() == 64, "a host's cache line");
+const _: () = assert!(size_of::<Entry>() == 64, "a cache line of the host");
 
-/// An atomic waits.
+/// Flag: an atomic waits.
 const HAS_ATOMIC: u32 = 1 << 31;
-/// A write waits.
+/// Flag: a write waits.
 const WRITE_WAITS: u32 = 1 << 30;
-/// The same, and then a read.
+/// Flag: a write waits, and a read that came after it.
 const READ_AFTER_WRITE: u32 = 1 << 29;
-/// The first request waits no longer.
+/// Flag: the first request has been answered.
 const FIRST_IS_OUT: u32 = 1 << 28;
-/// The sector.
+/// Bits of the sector.
 const SECTOR: u32 = 0xf << SECTOR_SHIFT;
 const SECTOR_SHIFT: u32 = 24;
-/// The set.
+/// Bits of the set.
 const SET: u32 = (1 << SECTOR_SHIFT) - 1;
 
 impl Entry {
@@ -46,19 +47,19 @@ impl Entry {
         self.place & flag != 0
     }
 
-    /// The address of its line or sector: the bits of `number`.
+    /// Address of the line or sector on its way; `number` masks the bits that name it.
     #[inline]
     const fn addr(&self, number: u64) -> u64 {
         self.first.addr & number
     }
 
-    /// Others wait than the first.
+    /// True if requests other than the first wait.
     #[inline]
     const fn has_others(&self) -> bool {
         self.waiting > !self.is(FIRST_IS_OUT) as u16
     }
 
-    /// The flags of a request that waits.
+    /// Flags that a waiting request sets.
     #[inline]
     fn flags_of(request: &Request) -> u32 {
         let flag = |flag, is_set| if is_set { flag } else { 0 };
@@ -67,51 +68,51 @@ impl Entry {
     }
 }
 
-/// Where a fill goes.
+/// Destination of a fill.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fill {
     /// Set of the line.
     pub(super) set: u32,
-    /// Line reserved at the miss; meaningless when lines are allocated at the fill.
+    /// Line reserved at the miss; without meaning where lines are allocated at the fill.
     pub(super) index: u32,
     /// Sector of the line.
     pub(super) sector: u8,
 }
 
-/// Whether a request can be taken.
+/// Room of the MSHRs for a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Room {
-    /// The line is on its way and has room for another request.
+    /// The line is on its way in this entry, which has room for another request.
     Merge(u32),
-    /// The line is on its way, but may not take more.
+    /// The line is on its way, and its entry is full.
     MergeFull,
-    /// A new entry is free, to be found at this place from now on.
+    /// An entry is free, and this slot of the table is for it.
     New(Slot),
     /// No entry is free.
     Full,
 }
 
-/// The table. What a look whether there is something to do needs comes first, as it lies in memory.
+/// The MSHRs of a cache. In memory, the fields that tell whether there is something to do come first.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(super) struct Mshrs {
-    /// Entries whose line came, in order of arrival.
+    /// Entries whose line has come, in order of arrival.
     ready: FixedQueue<u32>,
     by_addr: AddressTable,
     entries: Vec<Entry>,
-    /// The first of the entries that are free, each of which has the next as its `head`.
+    /// First free entry; free entries are linked by `last`.
     free_entry: u32,
     in_use: u32,
     most_entries: u32,
     most_waiting: u16,
-    /// Bits of an address that say which line or sector it is in.
+    /// Mask of the address bits that name a line or sector.
     number: u64,
-    /// Requests that wait behind the first for an entry, each entry's in a ring.
-    others: Places,
+    /// Waiting requests other than the first of an entry, each entry's in a ring.
+    others: RequestArena,
 }
 
 impl Mshrs {
-    /// For so many lines or sectors of `atom_bytes`, and as many requests for each as may merge.
+    /// MSHRs for `entries` lines or sectors of `atom_bytes` bytes, with up to `merge` requests each.
     pub(super) fn new(entries: u32, merge: u32, atom_bytes: u16) -> Self {
         let most_entries = entries as usize;
         debug_assert!(atom_bytes.is_power_of_two(), "a line or sector");
@@ -121,14 +122,14 @@ impl Mshrs {
             free_entry: NONE,
             in_use: 0,
             number: !(u64::from(atom_bytes) - 1),
-            others: Places::new(most_entries),
+            others: RequestArena::new(most_entries),
             ready: FixedQueue::new(most_entries.max(1)),
             most_entries: entries,
             most_waiting: merge as u16,
         }
     }
 
-    /// What a request for the line or sector at `addr` would find.
+    /// Room for a request for the line or sector at `addr`.
     #[inline]
     pub(super) fn room(&self, addr: u64) -> Room {
         match self.find(addr) {
@@ -147,14 +148,19 @@ impl Mshrs {
         self.by_addr.find(addr, has_addr)
     }
 
-    /// Nothing on its way or waiting to be answered.
+    /// True if the line or sector at `addr` is on its way, or has requests to be answered.
+    pub(super) fn is_coming(&self, addr: u64) -> bool {
+        self.find(addr).is_ok()
+    }
+
+    /// True if nothing is on its way or waits to be answered.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.in_use == 0
     }
 
-    /// Starts an entry for `bytes` at `addr`, and returns which. Requires `Room::New`, with `slot`,
-    /// and that nothing has changed since.
+    /// Starts an entry for `bytes` bytes at `addr`, and returns its number. Requires that `room` has
+    /// answered `Room::New(slot)`, and that nothing has changed since.
     #[inline(always)]
     pub(super) fn start(
         &mut self,
@@ -170,13 +176,14 @@ impl Mshrs {
         };
         let entry = &mut self.entries[index as usize];
         self.free_entry = entry.last;
-        // Where it stays: hosts are slow to load a whole that they have just stored in parts.
+        // Stored in its final place at once: hosts are slow to load a value as a whole that was just
+        // stored in parts.
         entry.first = *request;
         debug_assert!(fill.set <= SET, "a set of a cache");
         let sector = u32::from(fill.sector) << SECTOR_SHIFT;
         (entry.index, entry.waiting, entry.bytes_left) = (fill.index, 1, bytes);
         entry.place = fill.set | sector | Entry::flags_of(request);
-        // For the next one.
+        // Prefetched for the next call.
         if let Some(free) = self.entries.get(self.free_entry as usize) {
             fetch_ahead(free);
         }
@@ -185,7 +192,7 @@ impl Mshrs {
         index
     }
 
-    /// Adds a request to an entry. Requires `Room::Merge`.
+    /// Adds a request to an entry. Requires `Room::Merge(entry)`.
     pub(super) fn merge(&mut self, entry: u32, request: &Request) {
         let index = self.others.keep(request);
         let entry = &mut self.entries[entry as usize];
@@ -203,7 +210,7 @@ impl Mshrs {
         entry.place |= Entry::flags_of(request);
     }
 
-    /// Adds an entry, the last that is free.
+    /// Adds an entry to the table and returns its number.
     #[cold]
     #[inline(never)]
     fn add_entry(&mut self, any: &Request) -> u32 {
@@ -218,7 +225,7 @@ impl Mshrs {
         self.entries.len() as u32 - 1
     }
 
-    /// What waits in an entry, if there is such an entry, may come soon.
+    /// Prefetches an entry, if there is one of this number.
     #[inline]
     pub(super) fn fetch_entry(&self, entry: u32) {
         if let Some(entry) = self.entries.get(entry as usize) {
@@ -226,26 +233,20 @@ impl Mshrs {
         }
     }
 
-    /// The line or sector at `addr` will be looked for soon.
+    /// Prefetches what a search for the line or sector at `addr` looks at.
     #[inline]
     pub(super) fn fetch_slot(&self, addr: u64) {
         self.by_addr.fetch_ahead(addr);
     }
 
-    /// A read waits behind a write in this entry.
+    /// True if a read waits after a write in this entry.
     #[inline]
     pub(super) fn read_after_write(&self, entry: u32) -> bool {
         self.entries[entry as usize].is(READ_AFTER_WRITE)
     }
 
-    /// The entry of the line or sector at `addr`, if it is on its way.
-    #[cfg(test)]
-    fn on_its_way(&self, addr: u64) -> Option<u32> {
-        self.find(addr).ok()
-    }
-
-    /// Takes `bytes` of the line or sector of an entry. When that was the last of it, its requests
-    /// become ready, and the answer is true.
+    /// Takes `bytes` bytes of an entry's line or sector. Returns true with the last of them, when
+    /// the entry's requests become ready.
     #[inline]
     pub(super) fn arrive(&mut self, index: u32, bytes: u16) -> bool {
         let entry = &mut self.entries[index as usize];
@@ -256,14 +257,14 @@ impl Mshrs {
         entry.bytes_left = entry.bytes_left.saturating_sub(bytes);
         let is_whole = entry.bytes_left == 0;
         if is_whole {
-            // For `take_out`.
+            // Prefetched for `take_out`.
             self.by_addr.fetch_ahead(entry.addr(self.number));
             self.ready.push(index);
         }
         is_whole
     }
 
-    /// Where the line or sector of an entry goes.
+    /// Destination of an entry's line or sector.
     #[inline]
     pub(super) fn fill(&self, entry: u32) -> Fill {
         let entry = &self.entries[entry as usize];
@@ -274,13 +275,13 @@ impl Mshrs {
         }
     }
 
-    /// The first of the requests that wait for an entry.
+    /// First of the requests that wait for an entry.
     #[inline]
     pub(super) fn first(&self, entry: u32) -> &Request {
         &self.entries[entry as usize].first
     }
 
-    /// An atomic waits for an entry.
+    /// True if an atomic waits for an entry.
     #[inline]
     pub(super) fn has_atomic(&self, entry: u32) -> bool {
         self.entries[entry as usize].is(HAS_ATOMIC)
@@ -291,14 +292,14 @@ impl Mshrs {
         !self.ready.is_empty()
     }
 
-    /// Next request of the line that came first: it waits no longer.
+    /// Takes the next request of the line that came first.
     #[inline]
     pub(super) fn next_ready(&mut self) -> Option<&Request> {
         let index = *self.ready.front()?;
         Some(self.take_out(index))
     }
 
-    /// The next request of an entry that came.
+    /// Takes the next request of an entry whose line has come.
     fn take_out(&mut self, index: u32) -> &Request {
         let entry = &mut self.entries[index as usize];
         let is_first = !entry.is(FIRST_IS_OUT);
@@ -316,7 +317,7 @@ impl Mshrs {
         if is_first {
             return &self.entries[index as usize].first;
         }
-        self.others.take_behind(last)
+        self.others.take_after(last)
     }
 }
 
@@ -349,7 +350,7 @@ mod tests {
         assert_eq!(mshrs.room(256), Room::Full);
 
         let mut arrive = |addr, bytes| {
-            let entry = mshrs.on_its_way(addr).expect("it is waited for");
+            let entry = mshrs.find(addr).expect("it is waited for");
             mshrs.arrive(entry, bytes)
         };
         assert!(arrive(128, 128));
@@ -364,7 +365,7 @@ mod tests {
     fn a_line_that_came_still_takes_requests_until_it_is_answered() {
         let mut mshrs = Mshrs::new(1, 2, 32);
         start(&mut mshrs, 0, 32);
-        let entry = mshrs.on_its_way(0).expect("it is waited for");
+        let entry = mshrs.find(0).expect("it is waited for");
         mshrs.arrive(entry, 32);
         assert_eq!(mshrs.room(0), Room::Merge(0));
         mshrs.next_ready();
@@ -376,7 +377,7 @@ mod tests {
     fn a_long_line_comes_in_parts_and_its_requests_go_in_order() {
         let mut mshrs = Mshrs::new(1, 4, 1024);
         start(&mut mshrs, 0x800, 1024);
-        let entry = mshrs.on_its_way(0x800).expect("it is waited for");
+        let entry = mshrs.find(0x800).expect("it is waited for");
         (1..4).for_each(|n| mshrs.merge(entry, &read(0x800 + 256 * n, 32)));
         let parts: Vec<_> = (0..32).map(|_| mshrs.arrive(entry, 32)).collect();
         assert_eq!(parts.iter().position(|is_whole| *is_whole), Some(31));

@@ -1,4 +1,4 @@
-//! What hits and misses do under each policy (docs/model/caches.md, Write policies).
+//! Hits and misses under each write and allocation policy (docs/model/caches.md, Write policies).
 
 use super::mshr::{Fill, Room};
 use super::tags::Probe;
@@ -8,7 +8,7 @@ use core::hint::cold_path;
 use warploom_base::Cycle;
 use warploom_config::{AllocatePolicy, ModelStyle, WriteAllocate, WritePolicy};
 
-/// An access that was taken.
+/// Effect of an access that was taken.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Done {
     hit: bool,
@@ -20,21 +20,12 @@ const HIT: Done = Done {
     sent: Sent::Nothing,
 };
 
-/// What to report of an access that was not taken.
-#[inline]
-pub(super) const fn refused(reason: FailReason) -> Access {
-    Access {
-        outcome: AccessOutcome::ReservationFail(reason),
-        sent: Sent::Nothing,
-    }
-}
-
-/// What to report, from what the tags said and what was done.
+/// Result of an access, from the answer of the tags and what was done.
 #[inline]
 pub(super) fn outcome(probe: Probe, done: Result<Done, FailReason>) -> Access {
     let done = match done {
         Ok(done) => done,
-        Err(reason) => return refused(reason),
+        Err(reason) => return Access::refused(reason),
     };
     let outcome = match probe {
         _ if done.hit => AccessOutcome::Hit,
@@ -49,7 +40,7 @@ pub(super) fn outcome(probe: Probe, done: Result<Done, FailReason>) -> Access {
 }
 
 impl Cache {
-    /// The miss queue has room for `more` requests.
+    /// Fails unless the miss queue has room for `more` requests.
     #[inline]
     fn queue_has(&self, more: usize) -> Result<(), FailReason> {
         if self.misses.room() < more {
@@ -59,7 +50,7 @@ impl Cache {
         }
     }
 
-    /// A read, or an atomic, that finds its sector in line `at`.
+    /// Carries out a read or an atomic that finds its sector in the line at `at`.
     #[inline(always)]
     pub(super) fn read_hit(&mut self, place: Place, at: u32, request: &Request) -> Access {
         self.tags.touch(at, place.now);
@@ -79,7 +70,7 @@ impl Cache {
         }
     }
 
-    /// A read that does not find its sector.
+    /// Carries out a read that does not find its sector.
     #[inline(always)]
     pub(super) fn read_miss(
         &mut self,
@@ -90,14 +81,15 @@ impl Cache {
         if probe == Probe::Full {
             return Err(FailReason::LineAllocFail);
         }
-        // A line that is replaced may have to be written back.
+        // The replaced line may have to be written back.
         self.queue_has(if self.rules.read_only { 1 } else { 2 })?;
         let evicts = self.fetch(place, probe, request, request.kind)?;
         self.write_back_if(evicts, place, request, true);
         Ok(Done::default())
     }
 
-    /// The request, should it not find its line, is a write that takes none, and may go down.
+    /// True if the request is a write that takes no line when it misses, and the miss queue has
+    /// room for it.
     #[inline]
     pub(super) fn goes_past(&self, request: &Request) -> bool {
         request.kind.is_write()
@@ -105,7 +97,7 @@ impl Cache {
             && !self.misses.is_full()
     }
 
-    /// Such a write goes down: what `write` does of it, without what others need.
+    /// Sends such a write down: the part of `write` that it needs.
     #[inline]
     pub(super) fn send_past(&mut self, request: &Request) -> Access {
         self.refuses = false;
@@ -143,13 +135,13 @@ impl Cache {
         }
     }
 
-    /// Line `at` has the sector and keeps what is written to it.
+    /// True if the line at `at` has the sector, and keeps what is written to it.
     #[inline]
     pub(super) fn takes_write(&self, at: u32, sector: u8) -> bool {
         self.rules.write == WritePolicy::WriteBack && self.tags.is_present(at, sector)
     }
 
-    /// Such a write: what `write` does of it, without what others need.
+    /// Carries out such a write: the part of `write` that it needs.
     #[inline(never)]
     pub(super) fn take_write(&mut self, now: Cycle, near: Near, request: &Request) -> Access {
         self.refuses = false;
@@ -161,7 +153,7 @@ impl Cache {
         }
     }
 
-    /// Writes to a sector that is there, and stays.
+    /// Writes to a sector that is present, and stays.
     #[inline(always)]
     fn write_present(&mut self, place: Place, at: u32, request: &Request) {
         let Place { set, sector, .. } = place;
@@ -196,7 +188,7 @@ impl Cache {
         })
     }
 
-    /// Forwards the write and reads the line.
+    /// Write miss that forwards the write and reads the line.
     #[inline(never)]
     fn write_and_read(
         &mut self,
@@ -220,7 +212,8 @@ impl Cache {
         })
     }
 
-    /// Writes the sector if all of it is written, else reads it first and acknowledges then.
+    /// Write miss that keeps the sector if all of it is written, and else reads it first and is
+    /// acknowledged then.
     #[inline(never)]
     fn fetch_on_write(
         &mut self,
@@ -253,7 +246,7 @@ impl Cache {
         })
     }
 
-    /// Writes the bytes now; a later read of bytes that are missing fetches the sector.
+    /// Write miss that keeps the bytes now; a later read of missing bytes fetches the sector.
     fn write_lazily(
         &mut self,
         place: Place,
@@ -281,7 +274,7 @@ impl Cache {
         })
     }
 
-    /// The MSHRs could take a request for this address, or why not.
+    /// Room of the MSHRs for a request, or the reason why there is none.
     #[inline]
     fn mshr_has_room(&self, request: &Request) -> Result<Room, FailReason> {
         match self.mshrs.room(self.atom(request.addr)) {
@@ -291,8 +284,8 @@ impl Cache {
         }
     }
 
-    /// Merges a request into the MSHR of its line, or starts one and sends a read of kind `down`.
-    /// Returns whether a dirty line was replaced.
+    /// Merges a request into the MSHR of its line, or starts an MSHR and sends a read of kind
+    /// `down`. Returns whether a dirty line was replaced.
     #[inline(always)]
     fn fetch(
         &mut self,
@@ -310,7 +303,7 @@ impl Cache {
         let slot = match room {
             Room::Merge(entry) => {
                 self.mshrs.merge(entry, waiting);
-                self.counters.mshr_hit[down.index()] += 1;
+                self.counters.count_merged(down);
                 return Ok(evicts);
             }
             Room::New(slot) => slot,
@@ -330,7 +323,7 @@ impl Cache {
         read.bytes = self.rules.atom_bytes;
         read.sectors = self.rules.atom_sectors << (addr % 128 / 32) & 15;
         read.kind = down;
-        // The reply says what waits for it, and that to L2's where it goes.
+        // The reply carries the entry that waits for it, and for L2 the line that it fills.
         read.entry = entry;
         if self.rules.level == Level::L2 {
             read.returned_at = index;
@@ -338,8 +331,8 @@ impl Cache {
         Ok(evicts)
     }
 
-    /// Reserves the line or sector that a miss needs. Returns where it is, and whether a dirty line
-    /// was replaced.
+    /// Reserves the line or sector that a miss needs. Returns its place, and whether a dirty line was
+    /// replaced.
     #[inline(always)]
     fn take_line(&mut self, place: Place, probe: Probe) -> (u32, bool) {
         let Place {
@@ -372,7 +365,7 @@ impl Cache {
         }
     }
 
-    /// `write_back`, where a dirty line was replaced.
+    /// `write_back` if a dirty line was replaced.
     #[inline]
     fn write_back_if(&mut self, evicts: bool, place: Place, cause: &Request, by_read: bool) {
         if evicts {
@@ -381,8 +374,8 @@ impl Cache {
     }
 
     /// Sends the dirty line that was replaced down, unless lower levels have it already, and reads
-    /// it out of the data array. GPGPU-Sim 4.2 forgets the size where a read replaced the line, so
-    /// that such a write-back does not use the port; 3.2.2 always reads out the whole line.
+    /// it out of the data array. In GPGPU-Sim 4.2 the size is lost where a read replaced the line,
+    /// so that such a write-back does not use the port; 3.2.2 always reads out the whole line.
     #[inline(never)]
     pub(super) fn write_back(&mut self, place: Place, cause: &Request, by_read: bool) {
         if self.rules.write == WritePolicy::WriteThrough {

@@ -1,17 +1,17 @@
-//! A fixed-size map from addresses to the numbers of what has them: open addressing, linear
-//! probing, deletion by shifting back, so that no tombstones gather.
+//! Fixed-size map from addresses to entry numbers: open addressing with linear probing, and
+//! deletion by backward shifting, which leaves no tombstones.
 //!
-//! The table is looked at once for each miss and once for each fill, hundreds of cycles apart, so
-//! that it is kept small: a slot has half of the key's hash and the number, and whoever asks says
-//! whether the number is the one. But it is kept rather empty: hosts cannot foretell which searches
-//! take another step.
+//! The table is searched once for each miss and once for each fill, hundreds of cycles apart, so
+//! that it is kept small: a slot has half of the key's hash and the number, and the caller checks
+//! whether the number is the right one. The load factor is kept low, because branch predictors of
+//! hosts cannot tell which searches take another step.
 
 use warploom_base::fetch_ahead;
 
-/// A slot without a number.
+/// Value of an empty slot.
 const EMPTY: u64 = u64::MAX;
 
-/// Where a key would be.
+/// Slot at which a key would be inserted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Slot(u32);
 
@@ -19,7 +19,7 @@ pub(crate) struct Slot(u32);
 #[derive(Clone, Debug)]
 pub(crate) struct AddressTable {
     slots: Box<[u64]>,
-    /// Bits of a hash that are not its place.
+    /// Right shift from a slot's value to the home of its hash.
     shift: u32,
 }
 
@@ -30,7 +30,7 @@ const fn hash(key: u64) -> u64 {
 }
 
 impl AddressTable {
-    /// Room for `entries`, which fill a quarter at most.
+    /// An empty table for `entries` entries, which fill a quarter of it at most.
     pub(crate) fn new(entries: usize) -> Self {
         let slots = (entries * 4).next_power_of_two().max(8);
         Self {
@@ -39,19 +39,20 @@ impl AddressTable {
         }
     }
 
-    /// Where the search for what is in a slot begins.
+    /// Index at which the search for a slot's value begins.
     #[inline]
     fn home(&self, slot: u64) -> usize {
         (slot >> self.shift) as usize
     }
 
-    /// A key will be looked for soon.
+    /// Prefetches the slot at which the search for a key begins.
     #[inline]
     pub(crate) fn fetch_ahead(&self, key: u64) {
         fetch_ahead(&self.slots[self.home(hash(key) << 32)]);
     }
 
-    /// The number kept for `key`, which `has_key` knows, else where it would be put.
+    /// Number kept for `key`, else the slot at which the key would be inserted. `has_key` tells
+    /// whether a number belongs to the key.
     #[inline]
     pub(crate) fn find(&self, key: u64, has_key: impl Fn(u32) -> bool) -> Result<u32, Slot> {
         let mask = self.slots.len() - 1;
@@ -69,14 +70,14 @@ impl AddressTable {
         }
     }
 
-    /// Keeps `value` for a `key` that is not there yet, where `find` said.
+    /// Inserts `value` for a `key` that is absent, at the slot that `find` has returned.
     #[inline]
     pub(crate) fn insert(&mut self, slot: Slot, key: u64, value: u32) {
         debug_assert!(self.slots[slot.0 as usize] == EMPTY && value != u32::MAX);
         self.slots[slot.0 as usize] = hash(key) << 32 | u64::from(value);
     }
 
-    /// Forgets `key`, for which `value` must be kept.
+    /// Removes `key`, for which `value` must be present.
     pub(crate) fn remove(&mut self, key: u64, value: u32) {
         let mask = self.slots.len() - 1;
         let kept = hash(key) << 32 | u64::from(value);

@@ -1,11 +1,14 @@
-//! Each policy of the matrix, MSHR limits, reasons of failure, ports and sectors.
+//! Write and allocation policies, limits of MSHRs, reasons of failure, ports and sectors.
+
+mod bypass;
+mod random;
 
 use super::*;
 use crate::AccessKind;
 use crate::testing::{cache_spec, read, write};
 use AccessOutcome::{Hit, HitReserved, Miss, ReservationFail, SectorMiss};
 use proptest::prelude::*;
-use warploom_config::Replacement;
+use warploom_config::{Replacement, WriteAllocate, WritePolicy};
 
 fn cache(change: impl FnOnce(&mut CacheSpec)) -> Cache {
     let mut spec = cache_spec(4, 2);
@@ -16,7 +19,8 @@ fn cache(change: impl FnOnce(&mut CacheSpec)) -> Cache {
 /// Bytes to the next line of the same set.
 const SET: u64 = 4 * 128;
 
-/// Sends what is queued down and answers the reads.
+/// Takes all requests for the level below, answers the reads among them, and returns (kind, address,
+/// bytes) of each.
 fn settle(cache: &mut Cache, now: Cycle) -> Vec<(AccessKind, u64, u16)> {
     let mut sent = Vec::new();
     while let Some(down) = cache.pop_miss() {
@@ -31,8 +35,8 @@ fn settle(cache: &mut Cache, now: Cycle) -> Vec<(AccessKind, u64, u16)> {
 
 use AccessKind::{GlobalAtomic, GlobalRead, GlobalWrite, L1WriteAllocate, L1WriteBack, LocalWrite};
 
-/// Makes the line at 0 present, then does one access. Returns its outcome, whether it was sent
-/// down, whether the line is still readable, and what a read of two more lines evicts.
+/// Makes the line at 0 present, then does one access. Returns its result, whether the line is still
+/// readable, and the number of dirty lines that reads of two more lines evict.
 fn after_hit(change: impl FnOnce(&mut CacheSpec), kind: AccessKind) -> (Access, bool, usize) {
     let mut cache = cache(change);
     cache.access(0, &read(0, 128));
@@ -53,7 +57,7 @@ fn after_hit(change: impl FnOnce(&mut CacheSpec), kind: AccessKind) -> (Access, 
 }
 
 #[test]
-fn what_a_cache_has_is_seen_without_an_access() {
+fn has_tells_of_a_sector_without_an_access() {
     let mut cache = cache(|spec| {
         (spec.sectored, spec.write) = (true, WritePolicy::WriteBack);
     });
@@ -95,7 +99,8 @@ fn write_hits_by_policy() {
     }
 }
 
-/// One write of `bytes` to an empty cache: outcome, what goes down, what a read then finds.
+/// Writes `bytes` bytes to an empty cache. Returns the result, the requests sent down, and the outcome
+/// of a read that follows.
 fn write_miss(
     allocate: WriteAllocate,
     policy: WritePolicy,
@@ -205,7 +210,7 @@ fn fetch_on_write_gives_the_write_back_when_the_line_comes() {
 }
 
 #[test]
-fn a_write_does_not_join_a_read_that_waits_behind_a_write() {
+fn a_write_does_not_join_a_read_that_waits_after_a_write() {
     let mut cache = cache(|spec| {
         spec.write_allocate = WriteAllocate::FetchOnWrite;
         spec.write = WritePolicy::WriteBack;
@@ -297,7 +302,7 @@ fn reasons_of_failure() {
     let counters = no_merge.counters();
     assert_eq!((counters.accesses(), counters.misses()), (1, 1));
     assert_eq!(counters.reservation_fails(), 1);
-    assert_eq!(counters.fail[GlobalRead.index()], [0, 0, 0, 1, 0]);
+    assert_eq!(counters.fails[GlobalRead.index()], [0, 0, 0, 1, 0]);
 }
 
 #[test]
@@ -322,7 +327,7 @@ fn merged_requests_are_answered_in_order_once_the_whole_line_is_here() {
             .outcome;
         assert_eq!(found, if token == 1 { Miss } else { HitReserved });
     }
-    assert_eq!(cache.counters().mshr_hit[GlobalRead.index()], 2);
+    assert_eq!(cache.counters().mshr_hits(GlobalRead), 2);
     let down = cache.pop_miss().expect("one request goes down");
     assert_eq!((down.addr, down.bytes, down.sectors), (0, 128, 15));
     for _ in 0..4 {
@@ -461,8 +466,8 @@ fn invalidating_empties_the_cache_and_flushing_only_dirty_lines() {
     assert_eq!(cache.access(3, &read(128, 128)).outcome, Miss);
 }
 
-/// A miss that is out holds it up; then dirty lines go down one by one as the queue has room, and
-/// nothing is left.
+/// An outstanding miss delays the emptying; then dirty lines are written back one by one as the queue
+/// has room, until no line is left.
 #[test]
 fn emptying_waits_for_misses_and_writes_dirty_lines_back() {
     let mut cache = cache(|spec| spec.write = WritePolicy::WriteBack);
@@ -505,7 +510,7 @@ fn warming_makes_sectors_present() {
     assert_eq!(cache.access(1, &read(0, 32)).outcome, SectorMiss);
 }
 
-/// Sectors of a line that are warmed together are as if each had been warmed alone.
+/// Warming several sectors of a line has the effect of warming each of them alone.
 #[test]
 fn warming_a_line_is_warming_its_sectors() {
     for (sectored, replacement) in [(true, Replacement::Lru), (false, Replacement::Fifo)] {
@@ -525,201 +530,6 @@ fn warming_a_line_is_warming_its_sectors() {
             assert_eq!(whole.access(now + 3, &read), single.access(now + 3, &read));
             settle(&mut whole, now + 3);
             settle(&mut single, now + 3);
-        }
-    }
-}
-
-/// A cache of one set in a few lines: the least recently used of `ways` lines goes.
-#[test]
-fn hits_agree_with_a_simple_model() {
-    let mut rng = warploom_base::Rng::new(5);
-    let mut cache = cache(|spec| spec.ways = 4);
-    let mut sets = vec![Vec::<u64>::new(); 4];
-    for now in 0..5000 {
-        let line = u64::from(rng.below(48));
-        let set = &mut sets[line as usize % 4];
-        let found = set.iter().position(|&l| l == line);
-        let outcome = cache.access(now, &read(line * 128, 128)).outcome;
-        assert_eq!(outcome == Hit, found.is_some(), "access {now}");
-        settle(&mut cache, now);
-        if let Some(at) = found {
-            set.remove(at);
-        } else if set.len() == 4 {
-            set.remove(0);
-        }
-        set.push(line);
-    }
-}
-
-/// A line that others may have replaced, or that came back, is where a search of its set finds it.
-#[test]
-fn a_line_is_found_again_where_it_is() {
-    let mut rng = warploom_base::Rng::new(3);
-    let mut cache = cache(|spec| spec.ways = 4);
-    let mut found = 0;
-    for now in 0..5000 {
-        let addr = u64::from(rng.below(48)) * 128;
-        let tags = &mut cache.tags;
-        let searched = tags.find(tags.set(addr), tags.line(addr));
-        found += u32::from(searched.is_some());
-        assert_eq!(tags.find_again(addr), searched, "access {now}");
-        cache.access(now, &read(addr, 128));
-        settle(&mut cache, now);
-        if rng.below(200) == 0 {
-            cache.invalidate_all();
-        }
-    }
-    assert!(found > 1_000, "{found}");
-}
-
-/// A request that is refused without a look at anything is one that would be refused.
-#[test]
-fn a_request_refused_again_would_be_refused() {
-    let mut refused = 0;
-    let back = WritePolicy::WriteBack;
-    let writes = [
-        (WritePolicy::LocalBackGlobalEvict, WriteAllocate::None),
-        (back, WriteAllocate::None),
-        (back, WriteAllocate::WriteAndRead),
-        (back, WriteAllocate::FetchOnWrite),
-        (back, WriteAllocate::LazyFetchOnRead),
-    ];
-    let reserved = [
-        (AllocatePolicy::OnMiss, 0),
-        (AllocatePolicy::OnMiss, 30),
-        (AllocatePolicy::OnFill, 30),
-    ];
-    let rules = writes.into_iter().flat_map(|w| reserved.map(|r| (w, r)));
-    for (write, (reserve, ratio)) in rules {
-        let mut rng = warploom_base::Rng::new(7);
-        let mut cache = cache(|spec| {
-            (spec.write, spec.write_allocate) = write;
-            (spec.mshr_entries, spec.mshr_merge, spec.miss_queue) = (6, 2, 4);
-            (spec.allocate, spec.write_ratio_percent) = (reserve, ratio);
-        });
-        let mut below = std::collections::VecDeque::new();
-        let mut request = read(0, 32);
-        for now in 0..20_000 {
-            match rng.below(40) {
-                0..5 => below.extend(cache.pop_miss().filter(|down| !down.kind.is_write())),
-                5..8 => below
-                    .drain(..1.min(below.len()))
-                    .for_each(|r| cache.fill(now, r.entry, r.bytes)),
-                8..12 => drop(cache.next_ready()),
-                12 => cache.warm(now, request.addr, request.addr, 1),
-                13 if rng.below(100) == 0 => cache.flush(),
-                14..24 => {
-                    let kinds = [GlobalRead, GlobalWrite, GlobalAtomic, LocalWrite];
-                    let kind = kinds[rng.below(4) as usize];
-                    let line = u64::from(rng.below(6)) * SET + 128 * u64::from(rng.below(2));
-                    request = Request::new(kind, line + 32 * u64::from(rng.below(4)), 32);
-                }
-                _ => {
-                    let mut forgetful = cache.clone();
-                    forgetful.refuses = false;
-                    refused += u32::from(cache.clone().refuses_again(&request).is_some());
-                    let access = cache.access(now, &request);
-                    let looked = forgetful.look_up(now, &request);
-                    assert_eq!(access, looked);
-                    assert_eq!(cache.counters(), forgetful.counters());
-                }
-            }
-        }
-    }
-    assert!(refused > 1_000, "{refused}");
-}
-
-/// An access of a random program: to which line, sector and bytes, and whether what is missing
-/// comes before the next one.
-type Step = (bool, u64, u64, u32, bool);
-
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let step = (any::<bool>(), 0..12_u64, 0..4_u64, 0..7_u32, any::<bool>());
-    prop::collection::vec(step, 0..200)
-}
-
-/// Reads of a sector, or writes of some words of it.
-fn of_step((writes, line, sector, words, _): Step) -> Request {
-    let addr = line * 128 + sector * 32;
-    let mut request = if writes {
-        write(addr, 32)
-    } else {
-        read(addr, 32)
-    };
-    if writes {
-        // All words, the first or the last.
-        let words = [0xffff_ffff, 0xffff, 0xffff_0000][words as usize % 3];
-        request.byte_mask &= words << (sector * 32);
-    }
-    request
-}
-
-proptest! {
-    /// Looking where the last line was changes no answer.
-    #[test]
-    fn looking_nearby_is_looking_up(steps in steps()) {
-        for write in [WritePolicy::WriteBack, WritePolicy::WriteThrough, WritePolicy::WriteEvict] {
-            for allocate in [
-                WriteAllocate::None,
-                WriteAllocate::FetchOnWrite,
-                WriteAllocate::LazyFetchOnRead,
-            ] {
-                let mut plain = cache(|spec| {
-                    (spec.sectored, spec.write, spec.write_allocate) = (true, write, allocate);
-                });
-                let mut near = plain.clone();
-                for (now, step) in steps.iter().enumerate() {
-                    let (now, request) = (now as Cycle, of_step(*step));
-                    let expected = plain.look_up(now, &request);
-                    let found = near.access_near(now, &request, &request, |addr| addr);
-                    prop_assert_eq!(found, expected);
-                    if step.4 {
-                        prop_assert_eq!(settle(&mut near, now), settle(&mut plain, now));
-                    }
-                }
-                prop_assert_eq!(near.counters(), plain.counters());
-            }
-        }
-    }
-
-    /// What is usual, a write to a sector that is there and the fill of one that was not written
-    /// meanwhile, does what the unusual does.
-    #[test]
-    fn the_usual_is_a_case_of_the_unusual(steps in steps()) {
-        let mut spec = cache_spec(4, 2);
-        spec.sectored = true;
-        let mut tags = Tags::new(&spec, spec.ways);
-        for (now, step) in steps.iter().enumerate() {
-            let (now, request, sector) = (now as Cycle, of_step(*step), step.2 as u8);
-            let (set, line) = (tags.set(request.addr), tags.line(request.addr));
-            match tags.probe(set, line, sector, true) {
-                Probe::Miss => {
-                    tags.allocate(set, line, sector, now);
-                }
-                Probe::SectorMiss(at) => tags.allocate_sector(set, at, sector, now),
-                Probe::HitReserved(at) if request.kind.is_write() => {
-                    tags.write(set, at, sector, request.byte_mask);
-                    let readable = tags.fully_written(at, sector);
-                    tags.set_readable(at, sector, readable);
-                    tags.dirty_on_fill(at, sector, !readable);
-                }
-                Probe::HitReserved(at) => {
-                    let mut plain = tags.clone();
-                    plain.fill_written(set, at, 1 << sector);
-                    tags.fill(set, at, line, sector, || 0);
-                    prop_assert_eq!(format!("{tags:?}"), format!("{plain:?}"));
-                }
-                Probe::Hit(at) => {
-                    let mut plain = tags.clone();
-                    plain.write(set, at, sector, request.byte_mask);
-                    if plain.fully_written(at, sector) {
-                        plain.set_readable(at, sector, true);
-                    }
-                    tags.write_present(set, at, sector, request.byte_mask);
-                    prop_assert_eq!(format!("{tags:?}"), format!("{plain:?}"));
-                }
-                Probe::Full => {}
-            }
         }
     }
 }

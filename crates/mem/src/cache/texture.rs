@@ -1,6 +1,5 @@
-//! The latency-tolerant texture cache: tags are brought up to date in order at the access, data
-//! comes later through FIFOs (Igehy, Eldridge, Proudfoot, "Prefetching in a texture cache
-//! architecture", 1998).
+//! Latency-tolerant texture cache: tags are updated in order at the access, and data follow through
+//! FIFOs (Igehy, Eldridge, Proudfoot, "Prefetching in a texture cache architecture", 1998).
 
 use super::tags::{Probe, Tags};
 use super::{Access, AccessOutcome, CacheCounters, FailReason, Sent, sectors_from};
@@ -16,15 +15,16 @@ struct Fragment {
     is_miss: bool,
 }
 
-/// A miss, in order.
+/// A miss in the reorder buffer.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     line_addr: u64,
     bytes_left: u16,
 }
 
-/// A texture cache. `CacheSpec::mshr_entries` is the fragment FIFO's length, `mshr_merge` the
-/// request FIFO's, `miss_queue` the reorder buffer's, `result_fifo` the result FIFO's.
+/// A texture cache. `CacheSpec` gives the lengths of its queues: `mshr_entries` of the fragment
+/// FIFO, `mshr_merge` of the request FIFO, `miss_queue` of the reorder buffer, `result_fifo` of the
+/// result FIFO.
 #[derive(Clone, Debug)]
 pub struct TextureCache {
     line_bytes: u16,
@@ -40,7 +40,7 @@ pub struct TextureCache {
 impl TextureCache {
     /// An empty cache.
     pub fn new(spec: &CacheSpec) -> Self {
-        // A line is allocated whole, whatever parts it comes in.
+        // A line is allocated as a whole, whatever parts its data come in.
         let whole_lines = CacheSpec {
             sectored: false,
             ..*spec
@@ -57,7 +57,12 @@ impl TextureCache {
         }
     }
 
-    /// Offers a request. `HitReserved` and `Miss` are answered by `next_ready`, in order.
+    /// Starts the random choices of the replacement policy from `seed`. The cache must be empty.
+    pub fn seed_replacement(&mut self, seed: u64) {
+        self.tags.seed(seed);
+    }
+
+    /// Offers a request. Those with `HitReserved` and `Miss` are answered by `next_ready`, in order.
     pub fn access(&mut self, now: Cycle, request: &Request) -> Access {
         let outcome = self.offer(now, request);
         self.counters.count(request.kind, outcome);
@@ -94,7 +99,7 @@ impl TextureCache {
         AccessOutcome::Miss
     }
 
-    /// Brings the tags to where they will be once the data is here; true for a miss.
+    /// Updates the tags as if the data were present already. Returns true for a miss.
     fn allocate(&mut self, now: Cycle, request: &Request) -> bool {
         let set = self.tags.set(request.addr);
         let line = self.tags.line(request.addr);
@@ -111,7 +116,7 @@ impl TextureCache {
         }
     }
 
-    /// One cycle: the oldest access moves to the result FIFO if its data is here.
+    /// Runs one cycle: the oldest access moves to the result FIFO if its data have come.
     pub fn cycle(&mut self) {
         let Some(&Fragment { request, is_miss }) = self.fragments.front() else {
             return;
@@ -129,18 +134,18 @@ impl TextureCache {
         self.results.push(request);
     }
 
-    /// Next request to go down. The caller moves at most one per cycle, before `cycle`.
+    /// Next request for the level below. The caller moves at most one a cycle, before `cycle`.
     #[inline]
     pub fn miss_queue_front(&self) -> Option<&Request> {
         self.requests.front()
     }
 
-    /// Takes the next request to go down.
+    /// Takes the next request for the level below.
     pub fn pop_miss(&mut self) -> Option<Request> {
         self.requests.pop()
     }
 
-    /// Takes `bytes` bytes from `addr` on: a line or a part of it.
+    /// Takes `bytes` bytes of data from `addr` on: a line or a part of one.
     pub fn fill(&mut self, addr: u64, bytes: u16) {
         let line_addr = addr & !(u64::from(self.line_bytes) - 1);
         let miss = self
@@ -151,22 +156,22 @@ impl TextureCache {
         miss.bytes_left = miss.bytes_left.saturating_sub(bytes);
     }
 
-    /// A request can be answered.
+    /// True if a request can be answered.
     #[inline]
     pub fn has_ready(&self) -> bool {
         !self.results.is_empty()
     }
 
-    /// Next request that can be answered.
+    /// Takes the next request that can be answered.
     #[inline]
     pub fn next_ready(&mut self) -> Option<Request> {
         self.results.pop()
     }
 
-    /// Nothing outstanding.
+    /// True if no access is outstanding.
     #[inline]
     pub fn is_idle(&self) -> bool {
-        // What waits for a request that was not sent is still a fragment.
+        // The access of a request that was not sent is still a fragment.
         debug_assert!(self.requests.is_empty() || !self.fragments.is_empty());
         self.fragments.is_empty() && self.results.is_empty()
     }
@@ -176,7 +181,7 @@ impl TextureCache {
         self.tags.clear(|_| true);
     }
 
-    /// Counters so far.
+    /// Statistics so far.
     pub fn counters(&self) -> &CacheCounters {
         &self.counters
     }
@@ -201,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hit_waits_behind_the_miss_before_it() {
+    fn a_hit_waits_for_the_miss_before_it() {
         let mut cache = cache();
         assert_eq!(cache.access(0, &read(0, 32)).outcome, AccessOutcome::Miss);
         let hit = cache.access(1, &read(64, 32)).outcome;

@@ -1,5 +1,5 @@
-//! What is done to a cache as a whole, between kernels or by the host: to empty it, to change its
-//! size and policy, to warm it.
+//! Operations on a whole cache, between kernels or for the host: emptying it, changing its size and
+//! policy, warming it.
 
 use super::Cache;
 use super::tags::Probe;
@@ -20,9 +20,9 @@ impl Cache {
         self.tags.clear(|is_dirty| is_dirty);
     }
 
-    /// One cycle of emptying the cache, so that its memory can be put to another use: a dirty line
-    /// goes down, in the name of `cause`, if there is room. True when nothing is left, outstanding
-    /// or on its way.
+    /// Runs one cycle of emptying the cache, so that its memory can serve another use: a dirty line is
+    /// written back on behalf of `cause`, if there is room. Returns true when no line is left, and
+    /// none is outstanding or on its way.
     pub fn empty(&mut self, now: Cycle, cause: &Request) -> bool {
         if !self.is_idle() || self.has_ready() {
             return false;
@@ -37,13 +37,13 @@ impl Cache {
         false
     }
 
-    /// No miss is outstanding, so that size and policy may change.
+    /// True if no miss is outstanding, so that size and policy may change.
     pub fn is_quiescent(&self) -> bool {
         self.mshrs.is_empty()
     }
 
-    /// Changes the number of ways in use (Volta's carve-out) and invalidates every line, unless
-    /// the number is what it was. The cache must be quiescent.
+    /// Changes the number of ways in use (Volta's carve-out) and makes every line invalid, unless
+    /// the number stays the same. The cache must be quiescent.
     pub fn set_ways(&mut self, ways: u32) {
         assert!(self.is_quiescent(), "a cache in use cannot change its size");
         self.refuses = false;
@@ -63,8 +63,8 @@ impl Cache {
         self.rules.allocate = allocate;
     }
 
-    /// Marks sectors valid without traffic (a host-to-device copy that warms L2): so many of one
-    /// line from that at `addr` on, one a cycle from `now` on.
+    /// Marks `sectors` sectors of one line, from the one at `addr` on, valid without traffic (a
+    /// host-to-device copy that warms L2), one a cycle from `now` on.
     pub fn warm(&mut self, now: Cycle, addr: u64, index_addr: u64, sectors: u64) {
         self.refuses = false;
         let set = self.tags.set(index_addr);

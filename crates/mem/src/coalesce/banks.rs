@@ -1,23 +1,23 @@
-//! Bank conflicts of shared memory.
+//! Bank conflicts of shared memory (docs/model/load-store.md, Shared memory).
 
 use super::{is_even, part_masks};
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_config::SmSpec;
 
-/// Which accesses to a bank of shared memory are in each other's way.
+/// Rule that tells which accesses to a bank of shared memory conflict.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SharedRule {
-    /// Those of different words, of each lane's access the first.
+    /// Accesses of different words conflict; only the first word of each lane's access counts.
     FirstWord,
-    /// Those of different words, of every word of a lane's access.
+    /// Accesses of different words conflict; every word of a lane's access counts.
     EveryWord,
-    /// All, whatever their word, but those of one word that is broadcast (GT200); of each lane's
-    /// access the first word.
+    /// All accesses conflict, whatever their word, except those of one word that is broadcast (GT200);
+    /// only the first word of each lane's access counts.
     OneBroadcast,
 }
 
 impl SharedRule {
-    /// The rule of an SM.
+    /// Rule of an SM.
     pub const fn of(sm: &SmSpec) -> Self {
         match (sm.shared_one_broadcast, sm.wide_shared_conflicts) {
             (true, _) => Self::OneBroadcast,
@@ -27,8 +27,8 @@ impl SharedRule {
     }
 }
 
-/// Cycles that a shared-memory access takes: for each of `parts` of the warp the most accesses to
-/// one of `banks` (at most 64) that are in each other's way, at least 1 in all.
+/// Cycles that a shared-memory access takes: for each of `parts` parts of the warp the largest number
+/// of conflicting accesses to one of `banks` banks (at most 64), at least 1 in all.
 pub fn shared_conflict_cycles(
     banks: u32,
     parts: u32,
@@ -45,13 +45,13 @@ pub fn shared_conflict_cycles(
     cycles.sum::<u32>().max(1)
 }
 
-/// Most banks.
+/// Largest number of banks.
 const MOST_BANKS: usize = 64;
 
-/// Most words of a lane's access.
+/// Largest number of words of a lane's access.
 const MOST_PIECES: usize = 4;
 
-/// The most distinct words in one bank.
+/// Largest number of distinct words in one bank.
 fn most_words(banks: u32, words: u32, addrs: &[u64; WARP_SIZE], mask: LaneMask) -> u32 {
     if words == 1
         && mask == LaneMask::MAX
@@ -60,19 +60,19 @@ fn most_words(banks: u32, words: u32, addrs: &[u64; WARP_SIZE], mask: LaneMask) 
     {
         return most;
     }
-    // In turns, in each of which every bank gives one word to all lanes that want it.
+    // In rounds, in each of which every bank serves one word to all lanes that want it.
     let mut left = [0; MOST_PIECES];
     left[..words as usize].fill(mask);
-    let mut turns = 0;
+    let mut rounds = 0;
     while left.iter().any(|lanes| *lanes != 0) {
-        give_words(banks, addrs, &mut left);
-        turns += 1;
+        serve_words(banks, addrs, &mut left);
+        rounds += 1;
     }
-    turns
+    rounds
 }
 
-/// The most words of a full warp in one bank, one word a lane, where that follows from how the
-/// addresses lie: together, or in even steps.
+/// Largest number of words of a full warp in one bank, one word a lane, if the addresses are close
+/// together or in even steps; else `None`.
 #[inline]
 fn of_pattern(banks: u32, addrs: &[u64; WARP_SIZE]) -> Option<u32> {
     let first = addrs[0] & !3;
@@ -80,23 +80,23 @@ fn of_pattern(banks: u32, addrs: &[u64; WARP_SIZE]) -> Option<u32> {
         .iter()
         .fold(0, |bits, addr| bits | addr.wrapping_sub(first));
     if span < 4 * u64::from(banks) {
-        // Neighbouring words, as many as there are banks.
+        // At most as many neighbouring words as there are banks.
         return Some(1);
     }
     let step = addrs[1].wrapping_sub(addrs[0]);
     if !step.is_multiple_of(4) || step as u32 == 0 || !is_even(addrs, step) {
         return None;
     }
-    // No two lanes want one word, and every `period`th lane the same bank.
+    // No two lanes want the same word, and every `period`th lane wants the same bank.
     let zeros = (step / 4).trailing_zeros();
     let period_bits = banks.trailing_zeros().saturating_sub(zeros);
     Some((WARP_SIZE as u32 >> period_bits).max(1))
 }
 
-/// Each bank gives one word: the first that is wanted of those left, lanes in a mask for each word
-/// of their accesses.
+/// Serves one word of each bank: the first one wanted. `left` has, for each word of a lane's access,
+/// the lanes that still want it.
 #[inline]
-fn give_words(banks: u32, addrs: &[u64; WARP_SIZE], left: &mut [LaneMask; MOST_PIECES]) {
+fn serve_words(banks: u32, addrs: &[u64; WARP_SIZE], left: &mut [LaneMask; MOST_PIECES]) {
     let banks = u64::from(banks);
     let is_power = banks.is_power_of_two();
     let (mut given, mut giving) = ([0_u64; MOST_BANKS], 0_u64);
@@ -117,8 +117,8 @@ fn give_words(banks: u32, addrs: &[u64; WARP_SIZE], left: &mut [LaneMask; MOST_P
     }
 }
 
-/// The most accesses in one bank, those of the word that is broadcast counting once: the first word
-/// that several lanes want, by bank and address.
+/// Largest number of accesses in one bank. Accesses of the broadcast word count once: the first word,
+/// by bank and address, that several lanes want.
 fn most_accesses(banks: u32, addrs: &[u64; WARP_SIZE], mask: LaneMask) -> u32 {
     let place = |lane: usize| {
         let word = addrs[lane] / 4;

@@ -1,4 +1,4 @@
-//! Tables of patterns, and a byte-by-byte model.
+//! Access patterns by table, and a byte-by-byte model.
 
 use super::*;
 use Coalescing::{Sectors, Segments, SegmentsAndSectors};
@@ -12,7 +12,7 @@ fn strided(first: u64, stride: u64) -> [u64; WARP_SIZE] {
     std::array::from_fn(|lane| first + stride * lane as u64)
 }
 
-/// (address, bytes) of each transaction.
+/// Pair (address, bytes) of each transaction.
 fn parts(out: &Transactions) -> Vec<(u64, u16)> {
     out.as_slice().iter().map(|t| (t.addr, t.bytes)).collect()
 }
@@ -97,8 +97,8 @@ fn the_highest_address_is_sent_first() {
     assert!(out.is_empty());
 }
 
-/// Each half of a warp sends what it touches, also where both touch one line; the last of the
-/// second half goes first.
+/// Each half of a warp has transactions of its own, also where both touch one line; the last one of
+/// the second half is sent first.
 #[test]
 fn parts_of_a_warp_share_nothing() {
     let halves = |addrs: [u64; WARP_SIZE], mask| {
@@ -165,8 +165,7 @@ fn local_words_of_neighbours_are_neighbours() {
     assert_eq!(out.len(), Transactions::CAPACITY);
 }
 
-/// GT200, a half-warp on 16 banks: one word may be wanted by several lanes, which is the first of
-/// those that are.
+/// GT200, a half-warp on 16 banks: one word is broadcast, the first of those that several lanes want.
 #[test]
 fn one_word_may_be_broadcast() {
     let cycles = |words: [u64; 16]| {
@@ -230,7 +229,7 @@ fn covered(out: &Transactions) -> BTreeMap<u64, u32> {
     bytes
 }
 
-/// Halves that begin at some words.
+/// Strategy for halves of a warp.
 fn halves_at(firsts: [u64; 2], rows: [bool; 2]) -> [HalfWords; 2] {
     [0, 1].map(|half| HalfWords {
         first: 4 * firsts[half],
@@ -238,7 +237,7 @@ fn halves_at(firsts: [u64; 2], rows: [bool; 2]) -> [HalfWords; 2] {
     })
 }
 
-/// The addresses of all lanes.
+/// Addresses of all lanes.
 fn addresses(halves: [HalfWords; 2]) -> [u64; WARP_SIZE] {
     std::array::from_fn(|lane| {
         let HalfWords { first, row } = halves[lane / HALF];
@@ -247,7 +246,8 @@ fn addresses(halves: [HalfWords; 2]) -> [u64; WARP_SIZE] {
 }
 
 proptest! {
-    /// Warps, and halves of them, with accesses in step are put together as lane by lane.
+    /// Shortcuts for warps and halves with contiguous accesses give the transactions of lane-by-lane
+    /// coalescing.
     #[test]
     fn accesses_in_step_coalesce_as_others_do(
         firsts in prop::array::uniform2(prop::sample::select(vec![
@@ -278,7 +278,7 @@ proptest! {
         prop_assert_eq!(out.as_slice(), apart.as_slice());
     }
 
-    /// Words of halves give the transactions that their addresses give.
+    /// `coalesce_halves` gives the transactions of `coalesce` for the same addresses.
     #[test]
     fn words_of_halves_coalesce_as_addresses_do(
         firsts in prop::array::uniform2(0_u64..80),
@@ -299,7 +299,7 @@ proptest! {
         }
     }
 
-    /// Words of halves have the conflicts that their addresses have.
+    /// `halves_conflict_cycles` gives the cycles of `shared_conflict_cycles` for the same addresses.
     #[test]
     fn words_of_halves_conflict_as_addresses_do(
         firsts in prop::array::uniform2(0_u64..150),
@@ -313,7 +313,7 @@ proptest! {
         prop_assert_eq!(halves_conflict_cycles(banks, halves), known.then_some(cycles));
     }
 
-    /// However the addresses lie, as many cycles as a bank has words.
+    /// Shortcuts for patterns give the largest number of words in one bank.
     #[test]
     fn a_bank_gives_one_word_a_cycle(
         first in prop::sample::select(vec![0_u64, 2, 60, 64, 4096, u64::MAX - 255]),

@@ -1,5 +1,5 @@
-//! Words of whole halves of a warp, in one of the two usual ways: their transactions follow from
-//! where each half begins.
+//! Four-byte accesses of whole halves of a warp with equal or contiguous addresses, the usual case:
+//! their transactions follow from the first address of each half.
 
 use super::{HALF, LINE, Transaction, Transactions, byte_mask, sectors_of, segment_bytes, shrink};
 use warploom_base::LaneMask;
@@ -8,18 +8,18 @@ use warploom_config::Coalescing;
 /// Bytes of a word.
 const WORD: u64 = 4;
 
-/// The 4-byte words of half a warp, all of whose lanes are active: at one address for all, or one
-/// behind the other. They are aligned and do not reach the end of the address space.
+/// Four-byte words of half a warp, all of whose lanes are active, at one address for all or at
+/// contiguous addresses. They are aligned and do not reach the end of the address space.
 #[derive(Clone, Copy, Debug)]
 pub struct HalfWords {
-    /// Address of the first lane's.
+    /// Address of the first lane's word.
     pub first: u64,
-    /// One behind the other.
+    /// True if the addresses are contiguous, false if they are equal.
     pub row: bool,
 }
 
-/// What `coalesce` does for the words of two halves, if each half lies in one segment. Else false,
-/// and `out` is empty.
+/// Does what `coalesce` does for the words of two halves and returns true, if each half lies in one
+/// segment. Else returns false and leaves `out` empty.
 #[inline]
 pub fn coalesce_halves(
     rule: Coalescing,
@@ -47,8 +47,8 @@ pub fn coalesce_halves(
     true
 }
 
-/// What `shared_conflict_cycles` says of the words of two halves of a warp that is one part, for
-/// rules by words. `None` for numbers of banks that would need more thought.
+/// Result of `shared_conflict_cycles` for the words of two halves of a warp that is one part, under
+/// rules by words. `None` for numbers of banks that this shortcut does not cover.
 #[inline]
 pub fn halves_conflict_cycles(banks: u32, halves: [HalfWords; 2]) -> Option<u32> {
     if !banks.is_power_of_two() || banks < 2 * HALF as u32 {
@@ -56,8 +56,8 @@ pub fn halves_conflict_cycles(banks: u32, halves: [HalfWords; 2]) -> Option<u32>
     }
     let [(low, low_words), (high, high_words)] = halves.map(HalfWords::words);
     let banks = u64::from(banks);
-    // The words of a half are in banks of their own, so it is between halves that a bank may have
-    // two: where they overlap modulo the banks, but not in themselves.
+    // The words of one half lie in different banks. A bank has two words if the halves overlap modulo
+    // the number of banks without overlapping in addresses.
     let (above, below) = (high.wrapping_sub(low), low.wrapping_sub(high));
     let share_words = (above < low_words) | (below < high_words);
     let share_banks = (above % banks < low_words) | (below % banks < high_words);
@@ -65,14 +65,14 @@ pub fn halves_conflict_cycles(banks: u32, halves: [HalfWords; 2]) -> Option<u32>
 }
 
 impl HalfWords {
-    /// The first word, and how many there are.
+    /// Number of the first word, and number of words.
     #[inline(always)]
     fn words(self) -> (u64, u64) {
         (self.first / WORD, if self.row { HALF as u64 } else { 1 })
     }
 }
 
-/// What half a warp touches of a segment.
+/// Part of a segment that half a warp touches.
 struct Part {
     segment: u64,
     bytes: u128,
@@ -92,7 +92,7 @@ impl Part {
     }
 }
 
-/// A segment's transaction, shrunk to what is used of it.
+/// Transaction of a segment, shrunk to the part in use.
 #[inline(always)]
 fn transaction(segment: u64, bytes: u128, lanes: LaneMask) -> Transaction {
     let mut transaction = Transaction {

@@ -1,16 +1,18 @@
-//! Which L2 bank may send to DRAM: each has one credit of its own, the rest are shared, and turns
-//! start after the last borrower.
+//! Arbitration between the L2 banks of a channel: each bank has one credit of its own, the other
+//! credits are shared, and the round-robin order starts after the bank that took a credit last.
 
 use warploom_config::DramSpec;
 
 /// The arbiter of a channel.
 #[derive(Clone, Debug)]
 pub(super) struct Arbiter {
-    /// Banks that have taken their own credit, a bit each.
+    /// Banks that have taken their own credit, one bit each.
     own: u64,
+    /// Shared credits that are taken.
     shared: u32,
-    /// Shared credits; `u32::MAX` is no limit.
+    /// Number of shared credits; `u32::MAX` stands for no limit.
     most_shared: u32,
+    /// Bank that took a credit last.
     last: usize,
     banks: usize,
 }
@@ -32,7 +34,7 @@ impl Arbiter {
         }
     }
 
-    /// Banks in turn.
+    /// Banks in round-robin order.
     #[inline]
     pub(super) fn order(&self) -> impl Iterator<Item = usize> + use<> {
         let (banks, mut bank) = (self.banks, self.last);
@@ -42,12 +44,13 @@ impl Arbiter {
         })
     }
 
+    /// True if a credit is left for a bank.
     #[inline]
     pub(super) fn has_credit(&self, bank: usize) -> bool {
         (self.shared < self.most_shared) | (self.own >> bank & 1 == 0)
     }
 
-    /// Takes a credit: the bank's own first.
+    /// Takes a credit for a bank, its own first.
     #[inline]
     pub(super) fn borrow(&mut self, bank: usize) {
         self.shared += (self.own >> bank & 1) as u32;
@@ -55,7 +58,7 @@ impl Arbiter {
         self.last = bank;
     }
 
-    /// Gives a credit back: the bank's own first.
+    /// Returns a credit of a bank, its own first.
     #[inline]
     pub(super) fn give_back(&mut self, bank: usize) {
         let has_own = self.own >> bank & 1;

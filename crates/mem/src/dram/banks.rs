@@ -1,34 +1,35 @@
-//! Banks and buses: which command goes out in a cycle.
+//! Banks and buses of a channel: the commands issued in a cycle.
 //!
-//! Every constraint is kept as the first cycle at which it holds no longer. Banks with work are
-//! sorted into bit masks by what they need, and those that a constraint holds back into others, so
-//! that a cycle looks at masks and not at banks; when no command can go, a cycle before which none
-//! will is kept and nothing is looked at until then.
+//! A constraint is kept as the first cycle at which it no longer holds. Banks with work are sorted
+//! into bit masks by the command that they need, and banks that a constraint holds back into
+//! further masks, so that a cycle looks at masks and not at banks. When no command can be issued, a
+//! cycle before which none can is kept, and nothing is looked at until then.
 
+mod bus_use;
 mod census;
-mod waste;
 
 use super::DramCounters;
 use super::detail::{Detail, MAX_BANKS};
-use super::inside::{Pending, Ticket};
+use super::in_flight::{Pending, Ticket};
 use super::timing::Timing;
 use crate::AccessKind;
 use crate::dram::pipe::DataPipe;
 use census::Census;
 use warploom_config::{DramSpec, ModelStyle};
 
-/// How commands share the buses.
+/// Sharing of the command buses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Bus {
-    /// 3.2.2: the first bank that can do anything.
+    /// GPGPU-Sim 3.2.2: one command, of the first bank that can send any.
     One,
-    /// 4.2: banks in turn; a column command ends the turn, a row command may go out before it.
+    /// GPGPU-Sim 4.2: banks in turn; a column command ends the turn, and a row command may be
+    /// issued before it.
     Shared,
-    /// 4.2 with separate buses: one column and one row command.
+    /// GPGPU-Sim 4.2 with separate buses: one column and one row command.
     Dual,
 }
 
-/// Banks with work, by what they need next.
+/// Banks with work, by the command that they need next.
 #[derive(Clone, Copy, Default, Debug)]
 struct Needs {
     read: u64,
@@ -37,8 +38,8 @@ struct Needs {
     precharge: u64,
 }
 
-/// A bank: its work, if it has any, and the first cycles at which each constraint of its own holds
-/// no longer. It is in one line of the host's cache.
+/// A bank: its work, if it has any, and for each constraint of its own the first cycle at which it
+/// no longer holds. One cache line of the host.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 struct Bank {
@@ -48,7 +49,7 @@ struct Bank {
     precharge_at: u64,
     ticket: Ticket,
     row: u32,
-    /// Bytes for which no column command went out yet.
+    /// Bytes for which no column command has been issued.
     bytes_left: u32,
     group: u8,
 }
@@ -58,49 +59,50 @@ struct Bank {
 struct Group {
     column_at: u64,
     precharge_at: u64,
-    /// Its banks.
+    /// Banks of the group.
     banks: u64,
 }
 
-/// The banks of a channel. What every cycle needs comes first, as it lies in memory.
+/// Banks of a channel. Fields that every cycle needs come first in memory.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(super) struct Banks {
     needs: Needs,
     /// Banks without work.
     idle: u64,
-    /// No command can go before this cycle unless a bank gets work.
+    /// Cycle before which no command can be issued unless a bank gets work.
     wake_at: u64,
-    /// The same for row commands.
+    /// Cycle before which no row command can be issued unless a bank gets work.
     rows_wake_at: u64,
     /// First cycle at which no timer that counts as activity runs.
     quiet_at: u64,
-    // First cycles at which constraints of all banks hold no longer.
+    // First cycles at which the constraints of all banks no longer hold.
     any_column_at: u64,
     any_read_at: u64,
     any_write_at: u64,
     any_activate_at: u64,
     active: u64,
-    /// Banks for which the time from activate to read, or to write, may still run.
+    /// Banks for which the time from activate to read may still run.
     opening_read: u64,
+    /// Banks for which the time from activate to write may still run.
     opening_write: u64,
     /// Groups in which the time between two column commands may still run.
     closing: u64,
-    /// What the data bus does is counted before this cycle (`settle_bus`).
+    /// Cycle up to which the use of the data bus is counted (`settle_bus`).
     settled_to: u64,
-    /// The cycle after that in which the last bank with work had done it, and cycles without work
-    /// before then in which a timer ran that counts as activity.
+    /// Cycle after the one in which the last bank with work finished.
     idle_from: u64,
+    /// Cycles without work before `idle_from` in which a timer ran that counts as activity.
     idle_activity: u64,
-    /// Bank to be looked at first.
+    /// First bank of the order.
     first: u32,
     count: u32,
     bus: Bus,
-    /// Reads are going out (else writes).
+    /// True while reads are sent, false while writes are.
     reading: bool,
     banks: Box<[Bank]>,
     groups: Box<[Group]>,
-    /// Open row of each bank, or the last that was.
+    /// Row that each bank has open, or had open last.
     row: Box<[u32]>,
     census: Census,
     timing: Timing,
@@ -125,10 +127,10 @@ impl Banks {
             activate_at: 0,
             precharge_at: 0,
             ticket: Ticket {
-                place: 0,
+                slot: 0,
                 bytes: 0,
                 kind: AccessKind::GlobalRead,
-                side: 0,
+                l2_bank: 0,
             },
             row: 0,
             bytes_left: 0,
@@ -178,13 +180,13 @@ impl Banks {
         &self.timing
     }
 
-    /// Rows that are open, or were last.
+    /// Row that each bank has open, or had open last.
     #[inline]
     pub(super) fn rows(&self) -> &[u32] {
         &self.row
     }
 
-    /// Bank to be looked at first.
+    /// First bank of the order.
     #[inline]
     pub(super) fn first(&self) -> u32 {
         self.first
@@ -196,13 +198,13 @@ impl Banks {
         self.idle
     }
 
-    /// No bank has work.
+    /// True if no bank has work.
     #[inline]
     pub(super) fn is_idle(&self) -> bool {
         self.census.busy() == 0
     }
 
-    /// A cycle before which no command can go unless a bank gets work.
+    /// Cycle before which no command can be issued unless a bank gets work.
     #[inline]
     pub(super) fn wakes_at(&self) -> u64 {
         if self.is_idle() {
@@ -212,8 +214,8 @@ impl Banks {
         }
     }
 
-    /// Gives an idle bank work in cycle `now`, up to which the bus has been settled. Returns
-    /// whether the request is to the row that is (or was last) open.
+    /// Gives an idle bank work in cycle `now`, up to which the use of the bus has been counted.
+    /// Returns whether the request is to the row that the bank has open, or had open last.
     #[inline]
     pub(super) fn assign(&mut self, pending: &Pending, now: u64) -> bool {
         let at = pending.bank as usize;
@@ -241,7 +243,7 @@ impl Banks {
         same_row
     }
 
-    /// A bank finds its row open, which is counted from cycle `from` on.
+    /// Marks a bank as one that needs a column command, counted from cycle `from` on.
     #[inline(always)]
     fn need_column(&mut self, at: usize, from: u64) {
         let bank = &self.banks[at];
@@ -254,12 +256,12 @@ impl Banks {
         self.census.find_open(is_write, bank.group, from);
     }
 
-    /// Moves the bank to be looked at first on by one.
+    /// Makes the next bank the first of the order.
     pub(super) fn turn(&mut self) {
         self.first = self.wrap(self.first + 1);
     }
 
-    /// `bank`, numbered from 0 again after the last.
+    /// Number of a bank, counted from 0 again after the last.
     #[inline]
     fn wrap(&self, bank: u32) -> u32 {
         if bank < self.count {
@@ -269,7 +271,7 @@ impl Banks {
         }
     }
 
-    /// Sends what can be sent in cycle `now`. Returns whether there was any command.
+    /// Issues the commands of cycle `now`. Returns whether there was any.
     #[inline(always)]
     pub(super) fn issue(
         &mut self,
@@ -295,7 +297,7 @@ impl Banks {
         issued
     }
 
-    /// Banks whose column command can go out.
+    /// Banks whose column command can be issued.
     #[inline]
     fn ready_columns(&mut self, now: u64, pipe: &DataPipe) -> u64 {
         if now < self.any_column_at || pipe.is_full(now) {
@@ -311,7 +313,7 @@ impl Banks {
         (read & !self.opening_read | write & !self.opening_write) & !self.closed_groups(now)
     }
 
-    /// Forgets banks whose time from activate to column is over.
+    /// Takes banks out of the masks for which the time from activate to column is over.
     #[inline]
     fn settle_opening(&mut self, now: u64) {
         for bank in Members(self.opening_read) {
@@ -322,7 +324,7 @@ impl Banks {
         }
     }
 
-    /// Banks of groups in which the time between two column commands runs.
+    /// Banks of the groups in which the time between two column commands runs.
     #[inline]
     fn closed_groups(&mut self, now: u64) -> u64 {
         let mut closed = 0;
@@ -336,7 +338,7 @@ impl Banks {
         closed
     }
 
-    /// Banks whose row command can go out. Where there is none, the cycle of the next is noted.
+    /// Banks whose row command can be issued. If there is none, the cycle of the next is noted.
     #[inline]
     fn ready_rows(&mut self, now: u64) -> u64 {
         if now < self.rows_wake_at {
@@ -352,12 +354,12 @@ impl Banks {
             ready |= u64::from(now >= at) << bank;
             earliest = earliest.min(at);
         }
-        // A command that goes out, or that another one keeps back, changes what comes next.
+        // A command that is issued, or that another one holds back, changes the next cycle.
         self.rows_wake_at = if ready == 0 { earliest } else { 0 };
         ready
     }
 
-    /// First cycle at which a bank's row command can go out, as things are.
+    /// First cycle at which a bank's row command can be issued, as constraints stand.
     #[inline]
     fn row_at(&self, at: usize) -> u64 {
         let bank = &self.banks[at];
@@ -391,9 +393,9 @@ impl Banks {
         found.is_some()
     }
 
-    /// Banks in turn from `first`, `columns` of which can send a column command. A row command
-    /// moves `first` at once, and with it the rest of the turn: 4.2's order skips as many banks as
-    /// were looked at before.
+    /// Issues commands of banks in turn from `first`; the banks of `columns` can send a column
+    /// command. A row command moves `first` at once, and with it the rest of the turn: GPGPU-Sim
+    /// 4.2's order skips as many banks as were looked at before.
     #[inline]
     fn in_turn(
         &mut self,
@@ -486,7 +488,7 @@ impl Banks {
             self.active &= !bit;
             bank.activate_at = bank.activate_at.max(now + t.rp);
             self.quiet_at = self.quiet_at.max(now + t.rp);
-            counters.n_pre += 1;
+            counters.precharges += 1;
         } else {
             self.needs.activate &= !bit;
             self.row[at] = bank.row;
@@ -501,14 +503,14 @@ impl Banks {
             self.need_column(at, now + 1);
             let longest = t.rrd.max(t.rcd).max(t.rcdwr).max(t.ras).max(t.rc);
             self.quiet_at = self.quiet_at.max(now + longest);
-            counters.n_act += 1;
+            counters.activates += 1;
         }
         self.rows_wake_at = 0;
         self.first = self.wrap(at as u32 + 1);
     }
 
-    /// A cycle after `now` before which no column command can go. What holds all banks back is
-    /// mostly the longest; only where that is over are banks looked at.
+    /// A cycle after `now` before which no column command can be issued. The constraints of all banks
+    /// are usually the longest; single banks are looked at only once those are over.
     #[inline]
     fn columns_wake_at(&self, now: u64) -> u64 {
         let shared = |needs: u64, at: u64| match needs {
@@ -523,8 +525,8 @@ impl Banks {
         self.bank_wakes_at(read, write)
     }
 
-    /// First cycle at which the column command of any bank can go out, those that read not before
-    /// `read` and those that write not before `write`.
+    /// First cycle at which the column command of any bank can be issued: reads from cycle `read`
+    /// on, writes from cycle `write` on.
     fn bank_wakes_at(&self, read: u64, write: u64) -> u64 {
         let own = |bank: usize, at: u64| {
             let group = usize::from(self.banks[bank].group);
@@ -541,14 +543,14 @@ impl Banks {
 #[inline]
 fn count_column(counters: &mut DramCounters, kind: AccessKind) {
     match kind {
-        AccessKind::L2WriteBack => counters.n_wr_bk += 1,
-        AccessKind::L2WriteAllocate => counters.n_rd_l2_alloc += 1,
-        kind if kind.is_write() => counters.n_write += 1,
-        _ => counters.n_rd += 1,
+        AccessKind::L2WriteBack => counters.write_backs += 1,
+        AccessKind::L2WriteAllocate => counters.allocate_reads += 1,
+        kind if kind.is_write() => counters.writes += 1,
+        _ => counters.reads += 1,
     }
 }
 
-/// First step from `from` (below `count`) at which bank `first + step` is in `mask`.
+/// First step, counted from `from` on and below `count`, for which bank `first + step` is in `mask`.
 #[inline]
 fn next_in_turn(mask: u64, first: u32, from: u32, count: u32) -> Option<u32> {
     if from >= count {
@@ -564,7 +566,7 @@ fn next_in_turn(mask: u64, first: u32, from: u32, count: u32) -> Option<u32> {
     (left != 0).then(|| left.trailing_zeros())
 }
 
-/// The first bank in a mask, in turn from `first`.
+/// First bank of a mask in the order that starts at `first`.
 #[inline]
 fn first_from(mask: u64, first: u32) -> Option<usize> {
     let above = mask & (u64::MAX << first);
@@ -572,7 +574,7 @@ fn first_from(mask: u64, first: u32) -> Option<usize> {
     (from != 0).then(|| from.trailing_zeros() as usize)
 }
 
-/// The banks, or groups, in a mask.
+/// Iterator over the banks, or groups, of a mask.
 struct Members(u64);
 
 impl Iterator for Members {

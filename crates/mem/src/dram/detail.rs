@@ -1,12 +1,12 @@
-//! What a channel counts beyond [`super::DramCounters`]: where its bandwidth goes and what each
-//! bank does, as GPGPU-Sim 4.2 prints it (`dram_t::cycle`, `frfcfs_scheduler::data_collection`).
-//! Nothing else depends on it. Results have it by channel only, and leave it out of their digest.
+//! Statistics of a channel beyond [`super::DramCounters`]: use of the data bus and activity of each
+//! bank, as GPGPU-Sim 4.2 prints them (`dram_t::cycle`, `frfcfs_scheduler::data_collection`).
+//! Results have them by channel only, and not in their digest.
 
 use super::Pending;
 use warploom_base::Cycle;
 use warploom_stats::{Peak, declare_stats};
 
-/// Most banks of a channel.
+/// Largest number of banks of a channel.
 pub const MAX_BANKS: usize = 64;
 
 /// Labels of banks.
@@ -20,9 +20,9 @@ pub const BANKS: &[&str] = &[
     "bank_49", "bank_50", "bank_51", "bank_52", "bank_53", "bank_54", "bank_55", "bank_56",
     "bank_57", "bank_58", "bank_59", "bank_60", "bank_61", "bank_62", "bank_63",
 ];
-/// Labels of what the data bus does in a command cycle.
+/// Labels of the uses of the data bus in a command cycle.
 pub const BUS_USES: &[&str] = &["used", "column_wait", "row_wait", "idle"];
-/// Labels of what a column command waits for.
+/// Labels of the constraints that a column command waits for.
 pub const COLUMN_WAITS: &[&str] = &[
     "rcd",
     "rcdwr",
@@ -34,19 +34,19 @@ pub const COLUMN_WAITS: &[&str] = &[
     "wtr_alone",
     "rtw_alone",
 ];
-/// What stands for 1 in `write_shares`.
+/// Number that stands for a share of 1 in `write_shares`.
 pub const WHOLE_SHARE: u64 = 1 << 20;
 
-/// Those of `BUS_USES` that are counted; the others follow.
+/// Uses of the data bus that are counted, by their position in [`BUS_USES`]; the others follow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum BusUse {
-    /// A request that finds its row open waits.
+    /// A request to an open row waits.
     ColumnWait = 1,
     /// Requests wait for their rows.
     RowWait,
 }
 
-/// What a column command waits for.
+/// Constraint that a column command waits for, in the order of [`COLUMN_WAITS`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ColumnWait {
     Rcd,
@@ -61,7 +61,7 @@ pub(super) enum ColumnWait {
 }
 
 declare_stats! {
-    /// A channel in detail.
+    /// Details of a channel.
     pub struct DramDetail in "dram_detail" {
         /// Banks with a request, summed over command cycles.
         pub busy_banks: u64 = Cycles, as "Bank_Level_Parallism x busy_cycles";
@@ -103,34 +103,36 @@ declare_stats! {
     }
 }
 
-/// What is counted of a bank while it is, in one line of the host's cache.
+/// Counts of one bank while they are made, in one cache line of the host.
 #[derive(Clone, Copy, Default, Debug)]
 #[repr(align(64))]
 struct OfBank {
-    /// See `DramDetail`.
+    // As in `DramDetail`.
     reads: u64,
     writes: u64,
     request_cycles: u64,
     requests: u64,
     row_changes: u64,
-    /// Command cycle in which it got its request.
+    /// Command cycle in which the bank got its request.
     given_at: u64,
-    /// Requests since its row changed, and the core cycle of that.
+    /// Requests since the row changed.
     row_requests: u64,
+    /// Core cycle of that change.
     row_since: Cycle,
 }
 
-const _: () = assert!(size_of::<OfBank>() == 64, "a host's cache line");
+const _: () = assert!(size_of::<OfBank>() == 64, "a cache line of the host");
 
-/// The detail while it is counted.
+/// Details while they are counted.
 #[derive(Clone, Debug)]
 pub(super) struct Detail {
-    /// All but what `banks` has.
+    /// Counts that are not by bank.
     pub counts: DramDetail,
     banks: Box<[OfBank]>,
 }
 
 impl Detail {
+    /// Nothing counted, for a channel of `banks` banks.
     pub fn new(banks: u32) -> Self {
         Self {
             counts: DramDetail::default(),
@@ -151,7 +153,8 @@ impl Detail {
         all
     }
 
-    /// A bank got a request in command cycle `now`, to the row that it had open or not.
+    /// Counts a request that a bank gets in command cycle `now`; `hit` if to the row that the bank
+    /// has open, or had open last.
     pub fn assigned(&mut self, pending: &Pending, hit: bool, now: u64, now_core: Cycle) {
         let at = pending.bank as usize;
         let bank = &mut self.banks[at];
@@ -167,7 +170,7 @@ impl Detail {
         bank.row_requests += 1;
     }
 
-    /// A column command went out in command cycle `now`; `is_last` of its request.
+    /// Counts a column command in command cycle `now`; `is_last` if it is the last of its request.
     pub fn column(&mut self, bank: usize, is_read: bool, is_last: bool, now: u64) {
         let bank = &mut self.banks[bank];
         bank.reads += u64::from(is_read);

@@ -1,28 +1,29 @@
-//! The DRAM itself: the fixed delay before it, scheduler, banks and data pipe.
+//! DRAM device of a channel: fixed delay, scheduler, banks and data pipe.
 //!
-//! It runs with its channel, or some cycles ahead of it: it knows what comes to it for as long as
-//! the fixed delay. What comes out of it waits in the data pipe for the channel to come to the
-//! cycle in which it does; what the channel needs to know of the scheduler is kept by cycle.
+//! The device runs in step with its channel or some cycles ahead of it: all requests that reach it
+//! within the fixed delay are known. Requests that leave it wait in the data pipe until the channel
+//! comes to their cycle. The room of the scheduler, which the channel needs to know, is kept by
+//! cycle.
 
 use super::DramCounters;
 use super::banks::Banks;
 use super::detail::{Detail, DramDetail};
-use super::inside::{Pending, Ticket};
+use super::in_flight::{Pending, Ticket};
 use super::pipe::DataPipe;
 use super::scheduler::Scheduler;
 use super::tally::Tally;
 use warploom_base::{Cycle, TimedQueue};
 use warploom_config::{DramScheduler, DramSpec, ModelStyle};
 
-/// More command cycles than it may be ahead of its channel.
+/// Bound on the command cycles by which the device is ahead of its channel.
 pub(super) const MOST_AHEAD: usize = 256;
 
-/// For what the scheduler has room: a bit for reads, and one for writes.
+/// Room of the scheduler: one bit for reads, and one for writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Room(u8);
 
 impl Room {
-    /// For nothing.
+    /// Room for neither.
     pub(super) const NONE: Self = Self(0);
 
     #[inline]
@@ -31,41 +32,42 @@ impl Room {
         Self(bit(false) | bit(true))
     }
 
+    /// True if there is room for a write, or for a read.
     #[inline]
     pub(super) fn is_for(self, is_write: bool) -> bool {
         self.0 >> u8::from(is_write) & 1 != 0
     }
 }
 
-/// The DRAM of a channel.
+/// DRAM device of a channel.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub(super) struct Device {
     /// Command cycles so far.
     now: u64,
-    /// Before this command cycle nothing happens but for what leaves the delay.
+    /// Command cycle before which nothing happens, requests that leave the delay apart.
     calm_until: u64,
     /// Core cycle before which nothing leaves the delay.
     leaves_at: Cycle,
-    /// For what the scheduler has room.
+    /// Room of the scheduler now.
     room: Room,
     /// Requests in the fixed delay, with the core cycle at which they leave it.
     delayed: TimedQueue<Pending>,
     pipe: DataPipe,
-    /// By command cycle, of those that it is ahead: for what the scheduler has room then, when the
-    /// channel takes what L2 sends.
+    /// Room of the scheduler in each cycle that the device is ahead, at the moment at which the
+    /// channel takes a request of L2.
     rooms: Box<[Room; MOST_AHEAD]>,
     banks: Banks,
     scheduler: Scheduler,
-    /// The command cycle after the last that was not calm.
+    /// Command cycle after the last one in which something happened.
     calm_from: u64,
-    /// Cycles with a command.
+    /// Number of cycles with a command.
     commands: u64,
     /// Requests in the scheduler.
     waiting: Tally,
-    /// All but what the others have.
+    /// Statistics that the other fields do not give.
     counters: DramCounters,
-    /// The bank that is looked at first changes with each request scheduled.
+    /// True if the first bank of the order changes with each request scheduled.
     takes_turns: bool,
     detail: Detail,
 }
@@ -100,32 +102,32 @@ impl Device {
         self.now
     }
 
-    /// It has run cycle `now` already.
+    /// True if the device has run cycle `now` already.
     #[inline]
     pub(super) fn is_ahead_of(&self, now: u64) -> bool {
         self.now > now
     }
 
-    /// Cycles in which nothing happens have passed up to cycle `now`, unless it is ahead.
+    /// Passes cycles in which nothing happens up to cycle `now`, unless the device is ahead.
     #[inline]
     pub(super) fn come_to(&mut self, now: u64) {
         self.now = self.now.max(now);
     }
 
-    /// Nothing happens in its next cycle.
+    /// True if nothing happens in the device's next cycle.
     #[inline]
     fn is_calm(&self, now_core: Cycle) -> bool {
         self.now < self.calm_until && now_core < self.leaves_at
     }
 
-    /// It has run up to command cycle `end`, or nothing happens until then, which is in core cycle
-    /// `now_core`.
+    /// True if the device has run up to command cycle `end`, or nothing happens until then; `end` is
+    /// in core cycle `now_core`.
     #[inline]
     pub(super) fn is_calm_until(&self, end: u64, now_core: Cycle) -> bool {
         self.now >= end || end <= self.calm_until && now_core < self.leaves_at
     }
 
-    /// For what the scheduler has room in cycle `now`, its channel's next.
+    /// Room of the scheduler in cycle `now`, the next of the channel.
     #[inline]
     pub(super) fn room_in(&self, now: u64) -> Room {
         if self.is_ahead_of(now) {
@@ -135,8 +137,8 @@ impl Device {
         }
     }
 
-    /// Passes the cycles up to command cycle `end`, which is before core cycle `end_core`, if
-    /// nothing happens in them. Returns whether that is so.
+    /// Passes the cycles up to command cycle `end`, which is before core cycle `end_core`, if nothing
+    /// happens in them. Returns whether it did.
     pub(super) fn try_rest_until(&mut self, end: u64, end_core: Cycle) -> bool {
         let rests = end <= self.calm_until && end_core <= self.leaves_at;
         if rests {
@@ -148,9 +150,9 @@ impl Device {
         rests
     }
 
-    /// Runs ahead of its channel: as many command cycles as `ticks` says in each core cycle from
-    /// `from` on, but for the first `done` of them.
-    // Out of line, because all else is in it and it is called from two places.
+    /// Runs ahead of the channel: the number of command cycles that `ticks` has for each core cycle
+    /// from `from` on, the first `done` of them left out.
+    // Out of line, because everything else is inlined into it and it is called from two places.
     #[inline(never)]
     pub(super) fn run(&mut self, from: Cycle, ticks: &[u32], mut done: u64) {
         for (now_core, &ticks) in (from..).zip(ticks) {
@@ -160,7 +162,7 @@ impl Device {
         }
     }
 
-    /// Runs so many command cycles in core cycle `now_core`.
+    /// Runs `cycles` command cycles in core cycle `now_core`.
     #[inline(always)]
     fn run_in(&mut self, now_core: Cycle, cycles: u64) {
         for _ in 0..cycles {
@@ -176,7 +178,7 @@ impl Device {
         }
     }
 
-    /// The first part of a cycle: a bank gets work, and commands go out.
+    /// Runs the first part of a cycle: a bank gets work, and commands are issued.
     #[inline(always)]
     pub(super) fn work(&mut self, now_core: Cycle) {
         self.schedule(now_core);
@@ -191,7 +193,7 @@ impl Device {
         self.commands += u64::from(banks.issue(*now, pipe, (counters, detail)));
     }
 
-    /// The second: a request leaves the fixed delay.
+    /// Runs the second part of a cycle: a request leaves the fixed delay.
     #[inline(always)]
     pub(super) fn end_cycle(&mut self, now_core: Cycle) {
         self.now += 1;
@@ -199,7 +201,7 @@ impl Device {
         self.look_ahead();
     }
 
-    /// Gives at most one bank work.
+    /// Gives work to at most one bank.
     #[inline(always)]
     fn schedule(&mut self, now_core: Cycle) {
         if self.waiting.count() == 0 {
@@ -207,7 +209,8 @@ impl Device {
         }
         let (idle, first) = (self.banks.idle(), self.banks.first());
         let taken = self.scheduler.take(idle, first, self.banks.rows());
-        // What is left when one is taken has been before the last came, one at most a cycle.
+        // After a request was taken, the same number waited before the last one came, at most one a
+        // cycle: it has been noted then.
         if taken.is_none() || self.calm_from < self.now {
             self.counters.queue_max.note(self.waiting.count());
         }
@@ -231,14 +234,14 @@ impl Device {
         }
     }
 
-    /// A request waits for its bank, to be scheduled from the next cycle on.
+    /// Adds a request to the scheduler, which may choose it from the next cycle on.
     pub(super) fn enter(&mut self, pending: Pending) {
         self.scheduler.push(pending);
         self.waiting.add(self.now);
         self.room = Room::of(&self.scheduler);
     }
 
-    /// A request enters the fixed delay, which it leaves in core cycle `arrives_at`.
+    /// Adds a request to the fixed delay, which it leaves in core cycle `arrives_at`.
     #[inline]
     pub(super) fn delay(&mut self, arrives_at: Cycle, pending: Pending) {
         if self.delayed.is_empty() && self.room != Room::NONE {
@@ -247,7 +250,7 @@ impl Device {
         self.delayed.push(arrives_at, pending);
     }
 
-    /// One request leaves the fixed delay.
+    /// Moves one request from the fixed delay into the scheduler, if one is due and has room.
     #[inline(always)]
     fn leave_delay(&mut self, now_core: Cycle) {
         if self.room == Room::NONE {
@@ -263,11 +266,11 @@ impl Device {
             };
             self.enter(pending);
             self.delayed.drop_oldest();
-            self.counters.n_req += 1;
+            self.counters.requests += 1;
         }
     }
 
-    /// Finds how long nothing will happen.
+    /// Finds the cycles before which nothing happens.
     #[inline]
     pub(super) fn look_ahead(&mut self) {
         self.calm_from = self.now;
@@ -281,7 +284,7 @@ impl Device {
         };
     }
 
-    /// The data pipe stands still in its next cycle.
+    /// Stalls the data pipe in its next cycle.
     #[inline(never)]
     pub(super) fn stand(&mut self) {
         let counts = &mut self.detail.counts;
@@ -289,59 +292,59 @@ impl Device {
         self.pipe.stand();
     }
 
-    /// See [`DataPipe::take_returned`].
+    /// Calls [`DataPipe::take_returned`].
     #[inline]
     pub(super) fn take_returned(&mut self, now: u64) -> Option<Ticket> {
         self.pipe.take_returned(now)
     }
 
-    /// See [`DataPipe::take_ended`].
+    /// Calls [`DataPipe::take_ended`].
     #[inline]
     pub(super) fn take_ended(&mut self, now: u64) -> Option<Ticket> {
         self.pipe.take_ended(now)
     }
 
-    /// The request that comes out of it next.
+    /// Request that leaves the device next.
     #[inline]
     pub(super) fn next_out(&self) -> Option<Ticket> {
         self.pipe.next()
     }
 
-    /// The cycle in which that does.
+    /// Command cycle in which the next request leaves the device.
     #[inline]
     pub(super) fn next_out_at(&self) -> u64 {
         self.pipe.taken_at()
     }
 
-    /// Requests in the fixed delay.
+    /// Number of requests in the fixed delay.
     #[inline]
     pub(super) fn delayed(&self) -> usize {
         self.delayed.len()
     }
 
-    /// Core cycle from which the oldest of those may leave it.
+    /// Core cycle from which the oldest request may leave the fixed delay.
     #[inline]
     pub(super) fn leaves_delay_at(&self) -> Option<Cycle> {
         self.delayed.due_at()
     }
 
-    /// Counters of `now` command cycles.
+    /// Statistics of `now` command cycles that are summed over channels.
     pub(super) fn counters(&self, now: u64) -> DramCounters {
         let mut counters = self.counters;
         if self.calm_from < now {
             counters.queue_max.note(self.waiting.count());
         }
         DramCounters {
-            n_cmd: now,
-            n_nop: now - self.commands,
-            active: self.banks.active_cycles(now),
-            busy: self.banks.timing().burst * counters.columns(),
+            cycles: now,
+            idle_commands: now - self.commands,
+            active_cycles: self.banks.active_cycles(now),
+            data_cycles: self.banks.timing().burst * counters.columns(),
             queue_occupancy: self.waiting.sum(now),
             ..counters
         }
     }
 
-    /// More of them.
+    /// Statistics of `now` command cycles that results have by channel only.
     pub(super) fn detail(&self, now: u64) -> DramDetail {
         let mut all = self.detail.all();
         let columns = self.counters.columns();
@@ -360,7 +363,7 @@ impl Device {
         *self.banks.timing()
     }
 
-    /// It does not rest in its next cycle.
+    /// Makes the next cycle one in which something may happen.
     pub(super) fn wake(&mut self) {
         self.calm_until = 0;
     }

@@ -1,27 +1,28 @@
-//! The data pipe of a channel: a column command's data comes CL (reads) or WL (writes) cycles
-//! after it, in the order of the commands. The pipe stands still while replies cannot leave.
+//! Data pipe of a channel: the data of a column command follow CL (reads) or WL (writes) cycles
+//! after it, in the order of the commands. The pipe stalls while replies cannot leave.
 
-use super::inside::Ticket;
+use super::in_flight::Ticket;
 use warploom_base::{Cycle, TimedQueue};
 
-/// The pipe. Its time is counted in steps, one in each cycle in which it does not stand still.
+/// The pipe. Its time is counted in steps: one in each cycle in which it does not stall.
 #[derive(Clone, Debug)]
 pub(super) struct DataPipe {
-    /// Cycles in which it stood still.
+    /// Cycles in which the pipe stalled.
     stood: u64,
-    /// Step at which the last command's data leaves.
+    /// Step at which the last command's data leave.
     last_exit: u64,
-    /// Delay of what is put in now.
+    /// Steps between a command and its data.
     delay: u64,
-    /// Most steps between the first and the last entry.
+    /// Largest number of steps between the first and the last entry.
     longest: u64,
-    /// Requests whose last data is in the pipe, with the steps before the cycle in which they are
-    /// taken: those that end, in the cycle in which it leaves; others in the next, for nothing
-    /// looks at them in between.
+    /// Requests whose last data are in the pipe, each with the number of steps before the cycle in
+    /// which it is taken: write-backs are taken in the cycle in which the data leave, other
+    /// requests in the next one, because nothing looks at them in between.
     requests: TimedQueue<Ticket>,
 }
 
 impl DataPipe {
+    /// An empty pipe for reads with a delay of `read_delay` cycles.
     pub(super) fn new(read_delay: u64) -> Self {
         Self {
             stood: 0,
@@ -32,13 +33,13 @@ impl DataPipe {
         }
     }
 
-    /// Steps before cycle `now`.
+    /// Number of steps before cycle `now`.
     #[inline]
     fn steps(&self, now: u64) -> u64 {
         now - self.stood
     }
 
-    /// Takes the next request if it is to be returned in cycle `now`.
+    /// Takes the next request if it leaves the pipe as a reply in cycle `now`.
     #[inline]
     pub(super) fn take_returned(&mut self, now: u64) -> Option<Ticket> {
         let next = *self.requests.due(self.steps(now))?;
@@ -49,7 +50,8 @@ impl DataPipe {
         Some(next)
     }
 
-    /// Takes the next request, any that is to be returned being out, if it ends in cycle `now`.
+    /// Takes the next request if it is a write-back that ends in cycle `now`. Requires that
+    /// `take_returned` has taken any reply of the cycle.
     #[inline]
     pub(super) fn take_ended(&mut self, now: u64) -> Option<Ticket> {
         let next = self.requests.take_due(self.steps(now))?;
@@ -57,43 +59,45 @@ impl DataPipe {
         Some(next)
     }
 
-    /// The next request to be taken.
+    /// Request that leaves the pipe next.
     #[inline]
     pub(super) fn next(&self) -> Option<Ticket> {
         self.requests.nth(0).map(|(_, ticket)| *ticket)
     }
 
-    /// Stands still for a cycle.
+    /// Stalls the pipe for a cycle.
     pub(super) fn stand(&mut self) {
         self.stood += 1;
     }
 
-    /// Cycle in which the next request is to be taken, if the pipe moves until then.
+    /// Cycle in which the next request is to be taken if the pipe does not stall until then.
     #[inline]
     pub(super) fn taken_at(&self) -> Cycle {
         self.requests.due_or_never().saturating_add(self.stood)
     }
 
-    /// Cycle from which there is room for another command's data, if the pipe moves until then.
+    /// Cycle from which there is room for another command's data if the pipe does not stall until
+    /// then.
     #[inline]
     pub(super) fn room_at(&self) -> u64 {
         (self.last_exit + self.stood).saturating_sub(self.longest)
     }
 
-    /// No room for another command's data in cycle `now`, in which the pipe has moved.
+    /// True if there is no room for another command's data in cycle `now`, in which the pipe did not
+    /// stall.
     #[inline]
     pub(super) fn is_full(&self, now: u64) -> bool {
         now < self.room_at()
     }
 
-    /// Switches between reads and writes.
+    /// Changes the delay, between reads and writes.
     #[inline]
     pub(super) fn set_delay(&mut self, delay: u64) {
         self.delay = delay;
     }
 
-    /// Puts a column command's data in in cycle `now`; `finished` is the request if this is its
-    /// last.
+    /// Enters the data of a column command issued in cycle `now`; `finished` is the request if the
+    /// command is its last.
     #[inline]
     pub(super) fn push(&mut self, now: u64, finished: Option<Ticket>) {
         self.last_exit = (self.steps(now + 1) + self.delay).max(self.last_exit + 1);
@@ -110,10 +114,10 @@ mod tests {
     use crate::AccessKind;
 
     const READ: Ticket = Ticket {
-        place: 0,
+        slot: 0,
         bytes: 32,
         kind: AccessKind::GlobalRead,
-        side: 0,
+        l2_bank: 0,
     };
 
     #[test]
@@ -151,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_that_stands_still_fills_up() {
+    fn a_stalled_pipe_fills_up() {
         let mut pipe = DataPipe::new(3);
         pipe.push(0, None);
         assert!(!pipe.is_full(0));

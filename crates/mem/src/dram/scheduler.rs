@@ -1,9 +1,10 @@
-//! Requests that wait for their bank, one list a bank, linked by number.
+//! Schedulers of a channel: requests that wait for their bank, in one linked list a bank.
 
-use super::inside::Pending;
+use super::in_flight::Pending;
 use core::hint::cold_path;
 use warploom_config::{DramScheduler, DramSpec};
 
+/// Number that stands for no node.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
@@ -19,16 +20,16 @@ struct List {
     tail: u32,
 }
 
-/// Where writes wait apart from reads: which of the two are served.
+/// Choice between reads and writes where writes wait in a queue of their own.
 #[derive(Clone, Copy, Debug)]
 struct Drain {
     high: usize,
     low: usize,
-    /// Writes are served until fewer than `low` wait, then reads until `high` writes do.
+    /// True while writes are served: from `high` waiting writes on until fewer than `low` wait.
     writing: bool,
 }
 
-/// What waits: all requests, or the scheduler of reads with one of writes beside it.
+/// Scheduler of a channel: one queue for all requests, or a queue for reads and one for writes.
 #[derive(Clone, Debug)]
 pub(super) struct Scheduler {
     reads: Queue,
@@ -50,14 +51,14 @@ impl Scheduler {
         }
     }
 
-    /// Requests inside.
+    /// Number of waiting requests.
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.reads.len + self.writes.as_ref().map_or(0, |(writes, _)| writes.len)
     }
 
-    /// There is no room for a write, or for a read. Without a limit of reads there is none of
-    /// writes either (`dram_t::full`).
+    /// True if there is no room for a write, or for a read. Where reads have no limit, writes have
+    /// none either (`dram_t::full`).
     #[inline]
     pub(super) fn is_full(&self, is_write: bool) -> bool {
         match &self.writes {
@@ -66,7 +67,7 @@ impl Scheduler {
         }
     }
 
-    /// Adds a request behind those of its bank.
+    /// Adds a request after the others of its bank.
     #[inline]
     pub(super) fn push(&mut self, pending: Pending) {
         match &mut self.writes {
@@ -75,7 +76,7 @@ impl Scheduler {
         }
     }
 
-    /// `take` with these banks idle may have a request, or change what is served.
+    /// True if `take` may have a request for the banks of `idle`, or change between reads and writes.
     #[inline]
     pub(super) fn may_give(&self, idle: u64) -> bool {
         match self.writes {
@@ -84,8 +85,9 @@ impl Scheduler {
         }
     }
 
-    /// The request to serve next: see [`Queue::take`]. Where writes wait apart, of those that are
-    /// served now; the watermarks are looked at for every bank without work (`schedule`).
+    /// Takes the request to serve next, as [`Queue::take`] says, from the reads or from the writes,
+    /// whichever are served now. The watermarks are looked at whenever a bank has no work
+    /// (`schedule`).
     #[inline]
     pub(super) fn take(&mut self, idle: u64, first: u32, rows: &[u32]) -> Option<Pending> {
         let Some((writes, drain)) = &mut self.writes else {
@@ -106,25 +108,25 @@ impl Scheduler {
     }
 }
 
-/// Requests that wait.
+/// Queue of waiting requests.
 #[derive(Clone, Debug)]
 struct Queue {
     kind: DramScheduler,
-    /// Most requests; `usize::MAX` is no limit.
+    /// Largest number of requests; `usize::MAX` stands for no limit.
     most: usize,
     len: usize,
     nodes: Vec<Node>,
     free: u32,
-    /// One list a bank; first come, first served keeps all in the first.
+    /// Lists by bank; under first come, first served the first list holds all requests.
     lists: Box<[List]>,
-    /// Banks with requests.
+    /// Lists with requests, one bit each.
     waiting: u64,
-    /// By bank, where reads and writes wait apart: the row chosen last, while requests to it are
-    /// left. The open row may be that of the other queue.
+    /// Row chosen last of each bank while requests to it are left; empty where reads and writes
+    /// share one queue. The open row may be one that the other queue chose.
     chosen: Box<[Option<u32>]>,
 }
 
-/// FCFS looks at the head of a queue of two.
+/// Requests of the queue under first come, first served.
 const FCFS_QUEUE: usize = 2;
 
 impl Queue {
@@ -196,9 +198,9 @@ impl Queue {
         }
     }
 
-    /// The request to serve next: the first of the banks without work (`idle`, one bit each), in
-    /// order from `first`; of that bank's requests the oldest to its open row (`rows`), else the
-    /// oldest. First come, first served: the oldest of all, once its bank has no work.
+    /// Takes the request to serve next. FR-FCFS: the bank is the first without work (`idle`, one bit
+    /// each) in order from `first`; the request is the bank's oldest one to its open row (`rows`),
+    /// else its oldest. FCFS: the oldest request of all, once its bank has no work.
     #[inline]
     fn take(&mut self, idle: u64, first: u32, rows: &[u32]) -> Option<Pending> {
         if !self.may_give(idle) {
@@ -207,6 +209,7 @@ impl Queue {
         self.take_next(idle, first, rows)
     }
 
+    /// True if `take` may have a request for the banks of `idle`.
     #[inline]
     fn may_give(&self, idle: u64) -> bool {
         match self.kind {
@@ -239,14 +242,15 @@ impl Queue {
         }
     }
 
-    /// Keeps to a row while requests to it are left.
+    /// Remembers the chosen row of a bank while requests to it are left.
     fn choose(&mut self, bank: usize, row: u32) {
         let (_, next) = self.oldest(bank, row);
         let left = next != NONE && self.nodes[next as usize].pending.row == row;
         self.chosen[bank] = left.then_some(row);
     }
 
-    /// Oldest request to `row`, else the oldest, with the one before it.
+    /// Node of the oldest request to `row`, else of the oldest request; the node before it comes
+    /// first in the pair.
     #[inline]
     fn oldest(&self, bank: usize, row: u32) -> (u32, u32) {
         let head = self.lists[bank].head;
@@ -284,7 +288,7 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
-    use super::super::inside::Ticket;
+    use super::super::in_flight::Ticket;
     use super::{Pending, Scheduler};
     use crate::AccessKind;
     use crate::testing::fermi_spec;
@@ -296,13 +300,13 @@ mod tests {
         Scheduler::new(&dram)
     }
 
-    fn pending(bank: u32, row: u32, place: u32) -> Pending {
+    fn pending(bank: u32, row: u32, slot: u32) -> Pending {
         Pending {
             ticket: Ticket {
-                place,
+                slot,
                 bytes: 32,
                 kind: AccessKind::GlobalRead,
-                side: 0,
+                l2_bank: 0,
             },
             bank,
             row,
@@ -310,8 +314,8 @@ mod tests {
         }
     }
 
-    fn pending_write(bank: u32, place: u32) -> Pending {
-        let mut pending = pending(bank, 0, place);
+    fn pending_write(bank: u32, slot: u32) -> Pending {
+        let mut pending = pending(bank, 0, slot);
         pending.ticket.kind = AccessKind::GlobalWrite;
         pending
     }
@@ -324,7 +328,7 @@ mod tests {
         }
         let mut take = |row| {
             let rows = [0, 0, 0, row];
-            scheduler.take(0b1000, 0, &rows).map(|p| p.ticket.place)
+            scheduler.take(0b1000, 0, &rows).map(|p| p.ticket.slot)
         };
         assert_eq!(take(2), Some(20));
         assert_eq!(take(2), Some(21));
@@ -355,8 +359,8 @@ mod tests {
         assert_eq!(scheduler.take(0b0010, 0, &[0; 4]).map(|p| p.bank), Some(1));
     }
 
-    /// Writes that wait apart: reads go first until `high` writes wait (not at one less), then
-    /// writes until fewer than `low` do (not at `low`). Each has its own room.
+    /// With a write queue, reads go first until `high` writes wait (not at one less), then writes
+    /// until fewer than `low` do (not at `low`). Each queue has its own room.
     #[test]
     fn writes_drain_between_the_watermarks() {
         let mut dram = fermi_spec().dram;
@@ -367,7 +371,7 @@ mod tests {
             low: 2,
         };
         let mut scheduler = Scheduler::new(&dram);
-        let take = |s: &mut Scheduler| s.take(0b1111, 0, &[0; 4]).map(|p| p.ticket.place);
+        let take = |s: &mut Scheduler| s.take(0b1111, 0, &[0; 4]).map(|p| p.ticket.slot);
         scheduler.push(pending_write(0, 100));
         scheduler.push(pending_write(1, 101));
         assert_eq!(take(&mut scheduler), None, "two writes wait on");

@@ -1,35 +1,36 @@
-//! A number of things that come and go, summed over cycles.
+//! A count that changes over time, and its sum over cycles.
 //!
-//! The sum over the cycles so far is that of the cycles in which things went, less those in which
-//! they came, where those that are there go now: nothing is added in a cycle without a change.
+//! The sum needs no work in cycles without a change: it is the count times the present cycle, less
+//! the cycles in which items were added, plus those in which items were removed.
 
-/// The number and its sum.
+/// A count and its sum over cycles.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Tally {
     count: u64,
-    /// The sum, less what it would be had all of `count` been there from cycle 0 on; modulo 2^64.
+    /// The sum less `count` times the present cycle, modulo 2^64.
     less: u64,
 }
 
 impl Tally {
+    /// The present count.
     #[inline]
     pub(super) fn count(&self) -> u64 {
         self.count
     }
 
-    /// One more, from cycle `from` on.
+    /// Adds one to the count from cycle `from` on.
     #[inline]
     pub(super) fn add(&mut self, from: u64) {
         self.add_if(true, from);
     }
 
-    /// One less, from cycle `from` on.
+    /// Takes one off the count from cycle `from` on.
     #[inline]
     pub(super) fn remove(&mut self, from: u64) {
         self.remove_if(true, from);
     }
 
-    /// `add` or nothing, without a branch.
+    /// `add` if `adds` is set, without a branch.
     #[inline]
     pub(super) fn add_if(&mut self, adds: bool, from: u64) {
         let more = u64::from(adds);
@@ -37,7 +38,7 @@ impl Tally {
         self.less = self.less.wrapping_sub(from & more.wrapping_neg());
     }
 
-    /// `remove` or nothing, without a branch.
+    /// `remove` if `removes` is set, without a branch.
     #[inline]
     pub(super) fn remove_if(&mut self, removes: bool, from: u64) {
         let fewer = u64::from(removes);
@@ -45,7 +46,7 @@ impl Tally {
         self.less = self.less.wrapping_add(from & fewer.wrapping_neg());
     }
 
-    /// So many from cycle `from` on.
+    /// Sets the count from cycle `from` on.
     #[inline]
     pub(super) fn set(&mut self, count: u64, from: u64) {
         if count != self.count {
@@ -54,7 +55,7 @@ impl Tally {
         }
     }
 
-    /// The sum over the cycles before `now`.
+    /// Sum of the count over the cycles before `now`.
     #[inline]
     pub(super) fn sum(&self, now: u64) -> u64 {
         self.less.wrapping_add(self.count.wrapping_mul(now))
@@ -66,7 +67,7 @@ mod tests {
     use super::Tally;
 
     #[test]
-    fn sums_what_is_there_in_each_cycle() {
+    fn sums_the_count_of_each_cycle() {
         let mut tally = Tally::default();
         tally.add(3);
         tally.add(5);

@@ -1,4 +1,4 @@
-//! A channel under test, driven cycle by cycle: nothing at t-1, done at t.
+//! A channel driven cycle by cycle: a command is absent in cycle t-1 and issued in cycle t.
 
 use super::*;
 use crate::testing::{fermi_spec, volta_spec};
@@ -6,10 +6,10 @@ use crate::{AccessKind, Request};
 use warploom_base::{ChannelId, SubPartitionId};
 use warploom_config::ModelStyle;
 
-/// A channel without the fixed delay and L2 banks that only pass on.
+/// A channel without the fixed delay, and L2 banks that only pass requests on.
 struct Bench {
     channel: DramChannel,
-    sides: Vec<SubPartition>,
+    l2_banks: Vec<SubPartition>,
     sent: usize,
     answered: Vec<(u64, u64)>,
 }
@@ -18,22 +18,22 @@ impl Bench {
     fn new(mut spec: GpuSpec) -> Self {
         spec.partition.dram_latency_cycles = 0;
         spec.partition.l2.enabled = false;
-        let side = |id| SubPartition::new(&spec, SubPartitionId::new(id), 0);
+        let l2_bank = |id| SubPartition::new(&spec, SubPartitionId::new(id), 0);
         Self {
             channel: DramChannel::new(&spec),
-            sides: vec![side(0), side(1)],
+            l2_banks: vec![l2_bank(0), l2_bank(1)],
             sent: 0,
             answered: Vec::new(),
         }
     }
 
-    /// Hands a request to the scheduler, around queues.
+    /// Hands a request to the scheduler, past all queues.
     fn send(&mut self, kind: AccessKind, addr: u64, bytes: u16) {
         // The only channel's L2 banks have the first numbers.
-        let side = self.channel.decoder.sub_partition(addr).index();
+        let l2_bank = self.channel.decoder.sub_partition(addr).index();
         let request = Request::new(kind, addr, bytes);
-        let ticket = self.channel.requests.add(&request, side as u8);
-        self.channel.arbiter.borrow(side);
+        let ticket = self.channel.requests.add(&request, l2_bank as u8);
+        self.channel.arbiter.borrow(l2_bank);
         let pending = self.channel.place(addr, ticket, 0);
         self.channel.device.enter(pending);
         self.channel.device.wake();
@@ -49,16 +49,16 @@ impl Bench {
         let mut commands = Vec::new();
         while self.channel.now < last {
             let before = self.counters();
-            self.channel.cycle(before.n_cmd, &mut self.sides);
-            if self.counters().n_nop == before.n_nop {
-                commands.push(before.n_cmd);
+            self.channel.cycle(before.cycles, &mut self.l2_banks);
+            if self.counters().idle_commands == before.idle_commands {
+                commands.push(before.cycles);
             }
-            for side in &mut self.sides {
-                while side.next_event(0).is_some() {
-                    side.cycle(0);
+            for l2_bank in &mut self.l2_banks {
+                while l2_bank.next_event(0).is_some() {
+                    l2_bank.cycle(0);
                 }
-                while let Some(reply) = side.pop_reply() {
-                    self.answered.push((before.n_cmd, reply.addr));
+                while let Some(reply) = l2_bank.pop_reply() {
+                    self.answered.push((before.cycles, reply.addr));
                 }
             }
         }
@@ -90,8 +90,8 @@ fn one_read_takes_activate_rcd_cl() {
     bench.run(26);
     assert_eq!(bench.answered, [(25, at(0, 1, 0))]);
     let c = bench.counters();
-    assert_eq!((c.n_act, c.n_pre, c.n_rd, c.n_write), (1, 0, 1, 0));
-    assert_eq!((c.n_cmd, c.n_nop, c.busy), (26, 24, 2));
+    assert_eq!((c.activates, c.precharges, c.reads, c.writes), (1, 0, 1, 0));
+    assert_eq!((c.cycles, c.idle_commands, c.data_cycles), (26, 24, 2));
 }
 
 #[test]
@@ -121,13 +121,16 @@ fn another_row_waits_for_ras_and_precharge() {
     // Precharge at tRAS = 28, activate at max(28 + tRP = 40, tRC = 40), read tRCD later.
     assert_eq!(bench.run(60), [0, 12, 28, 40, 52]);
     let c = bench.counters();
-    assert_eq!((c.n_act, c.n_pre, c.row_hits, c.row_misses), (2, 1, 0, 2));
+    assert_eq!(
+        (c.activates, c.precharges, c.row_hits, c.row_misses),
+        (2, 1, 0, 2)
+    );
 }
 
-/// Where the bandwidth of those two reads goes. Until the first column (12), and from the second
-/// activate (40) until the second (52), a request waits for tRCD behind its open row. A column uses
-/// the bus for tCCD = 2 cycles. The second request gets the bank in 13, in time for the rest of the
-/// first's; from 14 to 39 it waits for its row. From 54 on there is nothing.
+/// Use of the data bus during those two reads. Up to the first column (12), and from the second
+/// activate (40) up to the second column (52), a request to an open row waits for tRCD. A column uses
+/// the bus for tCCD = 2 cycles. The second request gets the bank in cycle 13, while the bus is still in
+/// use; from 14 to 39 it waits for its row. From 54 on the bus is idle.
 #[test]
 fn every_cycle_of_the_bus_has_a_use() {
     let mut bench = Bench::new(fermi_spec());
@@ -145,8 +148,8 @@ fn every_cycle_of_the_bus_has_a_use() {
     assert_eq!((detail.open_groups, detail.write_shares), (24, 0));
 }
 
-/// The same by bank: requests, rows, and how long the bank was at it (0 to 12 and 13 to 52). Rows
-/// begin as number 0, so that the first request changes it, too.
+/// Counts of those two reads by bank: requests, row changes, and cycles with a request (0 to 12 and 13
+/// to 52). The last row of a bank is 0 at first, so that the first request changes it, too.
 #[test]
 fn banks_are_told_apart() {
     let mut bench = Bench::new(fermi_spec());
@@ -168,16 +171,17 @@ fn banks_are_told_apart() {
     assert_eq!(of(9), [1, 0, 2, 1, 0], "64-byte atoms");
     assert_eq!(of(1), [0; 5]);
     let c = bench.counters();
-    assert_eq!(detail.reads.iter().sum::<u64>(), c.n_rd);
-    assert_eq!(detail.writes.iter().sum::<u64>(), c.n_write);
-    assert_eq!(detail.bus.iter().sum::<u64>(), c.n_cmd);
+    assert_eq!(detail.reads.iter().sum::<u64>(), c.reads);
+    assert_eq!(detail.writes.iter().sum::<u64>(), c.writes);
+    assert_eq!(detail.bus.iter().sum::<u64>(), c.cycles);
     let busy: u64 = detail.request_cycles.iter().sum();
     // The last column's own cycle is one in which the bank has its request, too.
     let requests: u64 = detail.requests.iter().sum();
     assert_eq!(detail.busy_banks, busy + requests);
 }
 
-/// A read behind a write waits for the turnaround, alone once its own row and group are ready.
+/// A read after a write waits for the turnaround, and for nothing else once its own row and group are
+/// ready.
 #[test]
 fn turnarounds_are_waited_for() {
     let mut bench = Bench::new(fermi_spec());
@@ -256,7 +260,10 @@ fn buses_of_the_two_versions() {
         let before = bench.counters();
         bench.run(13);
         let after = bench.counters();
-        (after.n_rd - before.n_rd, after.n_act - before.n_act)
+        (
+            after.reads - before.reads,
+            after.activates - before.activates,
+        )
     };
     assert_eq!(commands(ModelStyle::V4, true), (1, 1), "a bus each");
     assert_eq!(
@@ -282,13 +289,13 @@ fn hits_reach_the_peak_of_the_data_bus() {
             bench.send(AccessKind::GlobalRead, at(bank, 1, column), 64);
             next += 1;
         }
-        let cycle = bench.counters().n_cmd + 1;
+        let cycle = bench.counters().cycles + 1;
         bench.run(cycle);
     }
     let c = bench.counters();
-    let utilisation = c.busy as f64 / c.n_cmd as f64;
+    let utilisation = c.data_cycles as f64 / c.cycles as f64;
     assert!(utilisation > 0.99, "{utilisation}");
-    assert_eq!(c.n_act, 4);
+    assert_eq!(c.activates, 4);
 }
 
 #[test]
@@ -299,7 +306,7 @@ fn write_backs_end_here_and_writes_are_acknowledged() {
     bench.run(60);
     assert_eq!(bench.answered.len(), 1);
     let c = bench.counters();
-    assert_eq!((c.n_wr_bk, c.n_write), (2, 1));
+    assert_eq!((c.write_backs, c.writes), (2, 1));
     assert!(bench.channel.is_idle());
 }
 
@@ -311,12 +318,12 @@ fn skipping_idle_cycles_changes_nothing() {
     let mut skipped = walked.channel.clone();
     assert!(skipped.is_idle());
     for step in [3, 1000] {
-        walked.run(walked.counters().n_cmd + step);
+        walked.run(walked.counters().cycles + step);
         skipped.skip(step);
         assert_eq!(skipped.counters(), walked.counters());
     }
     assert_eq!(
-        walked.counters().active,
+        walked.counters().active_cycles,
         40,
         "tRC = 40 is the longest timer"
     );
@@ -340,16 +347,16 @@ fn both_configurations_drain_random_traffic() {
                 reads += usize::from(kind == AccessKind::GlobalRead);
                 bench.send(kind, addr, 32);
             }
-            bench.run(bench.counters().n_cmd + 1);
+            bench.run(bench.counters().cycles + 1);
         }
-        bench.run(bench.counters().n_cmd + 20_000);
+        bench.run(bench.counters().cycles + 20_000);
         assert_eq!(bench.answered.len(), reads);
         assert!(bench.channel.is_idle() && bench.sent > 500);
     }
 }
 
-/// A channel that works in every cycle counts the same as one that rests while it can, whenever
-/// they are asked.
+/// A channel that runs every cycle has the same statistics, at any time, as one that skips cycles in
+/// which nothing happens.
 #[test]
 fn rest_changes_nothing() {
     let mut apart = fermi_spec();
@@ -383,8 +390,8 @@ fn rest_changes_nothing() {
     }
 }
 
-/// The device does not run ahead where what it returns may find no room, for then its data pipe
-/// stands still.
+/// The device does not run ahead where its replies may find no room, because its data pipe stalls
+/// then.
 #[test]
 fn it_runs_ahead_only_with_room_for_replies() {
     let mut spec = fermi_spec();
@@ -401,7 +408,7 @@ fn it_runs_ahead_only_with_room_for_replies() {
             bench.channel.run_ahead(now, &vec![1; most]);
             cycles_ahead += u32::from(bench.channel.device.is_ahead_of(now));
             // L2 takes the first reply, and no other.
-            bench.channel.cycle(now, &mut bench.sides);
+            bench.channel.cycle(now, &mut bench.l2_banks);
         }
         assert!(!bench.channel.device.is_ahead_of(80));
         (cycles_ahead, bench.counters(), bench.channel.detail())

@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn derived_values_of_the_gtx480() {
         let t = Timing::new(&fermi_spec().dram);
-        // By the formulas of docs/model/dram.md, Timing constraints.
+        // Worked out by hand from the formulas of docs/model/dram.md, Timing constraints.
         assert_eq!((t.burst, t.rcdwr, t.rtw), (2, 7, 12));
         assert_eq!((t.wtr, t.wtp, t.atom_bytes), (11, 18, 64));
         let mut spec = fermi_spec().dram;

@@ -1,7 +1,7 @@
-//! What is on its way into L2: packets in the fixed delay, and requests that have left it.
+//! Input of L2: packets in the fixed delay, and requests that have left it.
 //!
-//! Both lie in one ring. A packet stays in its place until the last of its requests is taken, and a
-//! request is put together where it is looked up: hosts copy none in between.
+//! Both share one ring. A packet stays in its place until the last of its requests is taken, and a
+//! request is built where it is looked up, so that none is copied in between.
 
 use super::Splitting;
 use crate::{AccessKind, Request};
@@ -11,7 +11,7 @@ use warploom_base::{Cycle, FixedQueue, fetch_ahead};
 /// Bytes of an L2 sector.
 const SECTOR_BYTES: u16 = 32;
 
-/// Bytes of a line's sectors, as a request has them.
+/// Byte masks of a line's sectors.
 const SECTORS: [u128; 4] = [
     u32::MAX as u128,
     (u32::MAX as u128) << 32,
@@ -19,25 +19,27 @@ const SECTORS: [u128; 4] = [
     (u32::MAX as u128) << 96,
 ];
 
-/// A packet and what is left of it, in one line of the host's cache.
+/// A packet with the state of its splitting, in one cache line of the host.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(super) struct Packet {
-    /// The packet. Where it is split, its address is what those of its parts are counted from.
+    /// The packet. If it is split, its address is the one from which the addresses of its parts are
+    /// counted.
     whole: Request,
-    /// Core cycle in which it leaves the fixed delay.
+    /// Core cycle in which the packet leaves the fixed delay.
     due_at: Cycle,
-    /// Distance of the addresses of neighbouring parts.
+    /// Distance in bytes between the addresses of neighbouring parts.
     step: u32,
-    /// Requests that are made of it.
+    /// Number of requests that the packet becomes.
     parts: u8,
-    /// Sectors whose requests are to be taken: one, whichever, where it is not split.
+    /// Sectors whose requests are still to be taken, one bit each; any one bit if the packet is not
+    /// split.
     left: u8,
-    /// More than one request is made of it.
+    /// True if the packet becomes more than one request.
     splits: bool,
 }
 
-const _: () = assert!(size_of::<Packet>() == 64, "a host's cache line");
+const _: () = assert!(size_of::<Packet>() == 64, "a cache line of the host");
 
 impl Packet {
     fn new(packet: &Request, splitting: Splitting) -> Self {
@@ -53,29 +55,29 @@ impl Packet {
         new
     }
 
-    /// Makes the packet one to be split, if it is.
+    /// Sets the fields that splitting needs, if the packet is split.
     #[inline]
     fn prepare(&mut self, splitting: Splitting) {
         if !self.splits {
             return;
         }
         self.left = sectors_to_ask(&self.whole);
-        debug_assert!(self.left != 0, "a packet of something");
+        debug_assert!(self.left != 0, "a packet with bytes");
         self.parts = self.left.count_ones() as u8;
         self.step = splitting.step(&self.whole);
         self.whole.addr = splitting.base_addr(&self.whole);
     }
 
-    /// The packet as a whole, from which `cut` makes its next request.
+    /// The whole packet, from a copy of which `cut` makes the next request.
     #[inline]
     pub(super) fn whole(&self) -> &Request {
         &self.whole
     }
 
-    /// Makes the next request from a copy of the whole.
+    /// Turns a copy of the whole packet into the next request.
     #[inline(always)]
     pub(super) fn cut(&self, request: &mut Request) {
-        // Nobody can foretell whether it is split: no branch.
+        // Branch-free: whether a packet is split is unpredictable.
         let (sector, splits) = (self.left.trailing_zeros(), self.splits);
         request.addr = self.whole.addr + u64::from(self.step * sector);
         request.bytes = if splits {
@@ -89,7 +91,7 @@ impl Packet {
         request.byte_mask = self.whole.byte_mask & (SECTORS[sector as usize % 4] | all);
     }
 
-    /// The next request is taken. Returns whether it was the last.
+    /// Removes the next request. Returns whether it was the last.
     #[inline]
     fn take(&mut self) -> bool {
         self.left &= self.left - 1;
@@ -97,8 +99,8 @@ impl Packet {
     }
 }
 
-/// Sectors for each of which a packet that is split makes a request: the dirty ones of a
-/// write-back, of anything else those of the bytes that it spans.
+/// Sectors for which a split packet makes requests: the dirty sectors of a write-back, and for other
+/// kinds the sectors of the bytes that the packet spans.
 fn sectors_to_ask(packet: &Request) -> u8 {
     match packet.kind {
         AccessKind::L1WriteBack => packet.sectors,
@@ -106,38 +108,42 @@ fn sectors_to_ask(packet: &Request) -> u8 {
     }
 }
 
-/// The packets. What every cycle needs comes first, as it lies in memory.
+/// Packets and requests on their way into L2. Fields that every cycle needs come first in memory.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(super) struct Input {
-    /// Core cycle from which the next request may leave the delay; `Cycle::MAX` without one.
+    /// Core cycle from which the next request may leave the delay; `Cycle::MAX` if there is none.
     due_at: Cycle,
-    /// Requests that have left it and are not taken.
+    /// Number of requests that have left the delay and are not taken.
     waiting: u32,
-    /// Most of them.
+    /// Largest such number.
     size: u32,
-    /// Requests of the packet at `leaving` that are in the delay.
+    /// Number of requests of the packet at `leaving` that are in the delay.
     in_delay: u32,
-    // Packets are counted as they come, modulo 2^32, and have the place of their number in the
-    // ring: the oldest, the first with a request in the delay, and the next to come.
+    // Packets are numbered as they come, modulo 2^32, and a packet's number gives its place in the
+    // ring.
+    /// Number of the oldest packet.
     oldest: u32,
+    /// Number of the first packet with a request in the delay.
     leaving: u32,
+    /// Number of the next packet to come.
     end: u32,
-    /// A power of two of them.
+    /// The ring; its length is a power of two.
     packets: Box<[Packet]>,
-    /// Requests that have left the delay, and of them those taken, modulo 2^32.
+    /// Number of requests that have left the delay, modulo 2^32.
     left: u32,
+    /// Number of those requests that were taken, modulo 2^32.
     taken: u32,
-    /// Packets that do not wait in the delay, with the number of requests that had left it before.
+    /// Packets that skip the delay, each with the number of requests that had left it before.
     passing: FixedQueue<(u32, Packet)>,
     splitting: Splitting,
 }
 
-/// Places to begin with.
+/// Initial length of the ring.
 const EXPECTED: usize = 64;
 
 impl Input {
-    /// Nothing, with room for `size` requests that have left the delay.
+    /// An empty input with room for `size` requests that have left the delay.
     pub(super) fn new(size: u32, splitting: Splitting) -> Self {
         let any = Request::new(AccessKind::GlobalRead, 0, 32);
         Self {
@@ -156,31 +162,31 @@ impl Input {
         }
     }
 
-    /// Nothing is there to be taken.
+    /// True if no request can be taken.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.waiting == 0
     }
 
-    /// Requests for which there is room behind the delay.
+    /// Number of requests for which there is room after the delay.
     #[inline]
     pub(super) fn room(&self) -> usize {
         (self.size - self.waiting) as usize
     }
 
-    /// Core cycle from which the next request may leave the delay; `None` without one.
+    /// Core cycle from which the next request may leave the delay; `None` if there is none.
     #[inline]
     pub(super) fn due_at(&self) -> Option<Cycle> {
         (self.due_at != Cycle::MAX).then_some(self.due_at)
     }
 
-    /// A request may leave the delay in core cycle `now`, if there is room.
+    /// True if a request may leave the delay in core cycle `now`, given room.
     #[inline]
     pub(super) fn is_due(&self, now: Cycle) -> bool {
         now >= self.due_at
     }
 
-    /// More than one request is made of a packet.
+    /// True if a packet becomes more than one request.
     #[inline]
     pub(super) fn splits(&self, packet: &Request) -> bool {
         self.splitting.splits(packet)
@@ -191,8 +197,8 @@ impl Input {
         (number & (self.packets.len() as u32).wrapping_sub(1)) as usize
     }
 
-    /// A packet comes, whose requests leave the delay from core cycle `due_at` on, one a call of
-    /// `leave`. Returns how many they are.
+    /// Adds a packet, whose requests leave the delay from core cycle `due_at` on, one a call of
+    /// `leave`. Returns the number of requests.
     #[inline]
     pub(super) fn push(&mut self, due_at: Cycle, packet: &Request) -> u32 {
         if (self.end.wrapping_sub(self.oldest)) as usize == self.packets.len() {
@@ -200,7 +206,8 @@ impl Input {
         }
         let place = self.place(self.end);
         let new = &mut self.packets[place];
-        // Where it stays: hosts are slow to load a whole that they have just stored in parts.
+        // Stored in its final place at once: hosts are slow to load a value as a whole that was just
+        // stored in parts.
         (new.whole, new.due_at) = (*packet, due_at);
         (new.step, new.parts, new.left) = (0, 1, 1);
         new.splits = self.splitting.splits(packet);
@@ -214,8 +221,8 @@ impl Input {
         parts
     }
 
-    /// A packet comes that does not wait in the delay, and must find room behind it. Returns how
-    /// many requests are made of it.
+    /// Adds a packet that skips the delay; there must be room after it. Returns the number of its
+    /// requests.
     #[inline(never)]
     pub(super) fn pass(&mut self, packet: &Request) -> u32 {
         let packet = Packet::new(packet, self.splitting);
@@ -226,22 +233,22 @@ impl Input {
         parts
     }
 
-    /// Makes twice as many places. A packet is found in both that could be its own.
+    /// Doubles the ring. Each packet is copied to both places that its number may give.
     #[cold]
     #[inline(never)]
     fn grow(&mut self) {
         self.packets = self.packets.repeat(2).into();
     }
 
-    /// A request leaves the delay, if one may in core cycle `now` and finds room. Nobody can
-    /// foretell that: no branch.
+    /// Moves a request out of the delay, if one is due in core cycle `now` and finds room.
+    /// Branch-free: whether one leaves is unpredictable.
     #[inline(always)]
     pub(super) fn leave(&mut self, now: Cycle) {
         let leaves = u32::from(self.is_due(now) & (self.waiting != self.size));
         self.waiting += leaves;
         self.left = self.left.wrapping_add(leaves);
         self.in_delay -= leaves;
-        // Whether it is its packet's last.
+        // True if the request is the last of its packet.
         let is_last = (leaves != 0) & (self.in_delay == 0);
         self.leaving = self.leaving.wrapping_add(u32::from(is_last));
         let next = &self.packets[self.place(self.leaving)];
@@ -252,13 +259,13 @@ impl Input {
         fetch_ahead(&self.packets[self.place(self.leaving.wrapping_add(1))]);
     }
 
-    /// The packet behind that which has the next request to be taken, or any.
+    /// Packet after the one with the next request to be taken; any packet if there is none.
     #[inline]
     pub(super) fn after(&self) -> &Request {
         &self.packets[self.place(self.oldest.wrapping_add(1))].whole
     }
 
-    /// The packet that has the next request to be taken. There must be one.
+    /// Packet with the next request to be taken. There must be one.
     #[inline]
     pub(super) fn next(&self) -> &Packet {
         match self.passing.front() {
@@ -270,7 +277,7 @@ impl Input {
         }
     }
 
-    /// The next request is taken.
+    /// Removes the next request.
     #[inline]
     pub(super) fn take(&mut self) {
         self.waiting -= 1;
@@ -289,7 +296,7 @@ impl Input {
         self.oldest = self.oldest.wrapping_add(u32::from(is_last));
     }
 
-    /// Nothing is anywhere.
+    /// True if there is no packet and no request.
     pub(super) fn is_idle(&self) -> bool {
         self.oldest == self.end && self.is_empty()
     }
@@ -309,15 +316,15 @@ mod tests {
     };
     const SIZE: u32 = 8;
 
-    /// The next request.
+    /// Next request of an input.
     fn next(input: &Input) -> Request {
         let mut request = *input.next().whole();
         input.next().cut(&mut request);
         request
     }
 
-    /// What comes in a cycle: nothing, a packet, or one that does not wait in the delay; its first
-    /// sector and how many.
+    /// Event of a cycle: 0 for none, 1 for a packet, 2 for a packet that skips the delay; its first
+    /// sector, its number of sectors, and whether a request is taken.
     type Step = (u8, u64, u16, bool);
 
     proptest! {
@@ -328,7 +335,7 @@ mod tests {
         ) {
             let mut input = Input::new(SIZE, SPLITTING);
             let mut delay: VecDeque<(u64, Request)> = VecDeque::new();
-            let mut behind: VecDeque<Request> = VecDeque::new();
+            let mut after_delay: VecDeque<Request> = VecDeque::new();
             for (now, step) in steps.iter().enumerate() {
                 let (now, (comes, sector, sectors, takes)): (u64, Step) = (now as u64, *step);
                 let bytes = 32 * sectors.min(4 - sector as u16);
@@ -345,22 +352,22 @@ mod tests {
                     }
                     2 if input.room() >= 4 => {
                         input.pass(&packet);
-                        behind.extend(parts);
+                        after_delay.extend(parts);
                     }
                     _ => {}
                 }
                 prop_assert_eq!(input.due_at(), delay.front().map(|(at, _)| *at));
                 input.leave(now);
-                let has_room = behind.len() < SIZE as usize;
+                let has_room = after_delay.len() < SIZE as usize;
                 if has_room && delay.front().is_some_and(|(at, _)| *at <= now) {
-                    behind.extend(delay.pop_front().map(|(_, part)| part));
+                    after_delay.extend(delay.pop_front().map(|(_, part)| part));
                 }
-                prop_assert_eq!(input.room(), SIZE as usize - behind.len());
+                prop_assert_eq!(input.room(), SIZE as usize - after_delay.len());
                 if takes && !input.is_empty() {
-                    prop_assert_eq!(Some(next(&input)), behind.pop_front());
+                    prop_assert_eq!(Some(next(&input)), after_delay.pop_front());
                     input.take();
                 }
-                prop_assert_eq!(input.is_idle(), behind.is_empty() && delay.is_empty());
+                prop_assert_eq!(input.is_idle(), after_delay.is_empty() && delay.is_empty());
             }
         }
     }

@@ -19,7 +19,8 @@ fn pop_dram(sub: &mut SubPartition) -> Option<Request> {
     Some(request)
 }
 
-/// Runs L2 cycles, DRAM answering at once, until a reply is there; returns the cycle and it.
+/// Runs L2 cycles until a reply waits, with DRAM that answers at once. Returns the cycle and the
+/// reply.
 fn reply_at(sub: &mut SubPartition, from: Cycle, to: Cycle) -> Option<(Cycle, Request)> {
     for now in from..to {
         sub.cycle(now);
@@ -56,8 +57,8 @@ fn texture_skips_the_delay() {
     assert_eq!(reply_at(&mut sub, 100, 200).map(|r| r.0), Some(103));
 }
 
-/// Of a line that a sectored L2 splits, GPGPU-Sim 4.2 makes requests without an instruction, and by
-/// that alone it knows a texture's.
+/// GPGPU-Sim 4.2 knows a texture request by its instruction, which the parts of a line that a sectored
+/// L2 splits do not have.
 #[test]
 fn a_texture_line_that_is_split_waits_for_the_delay() {
     let line = Request::new(AccessKind::TextureRead, 0, 128);
@@ -93,7 +94,7 @@ fn a_packet_is_split_into_sectors_that_are_answered_one_by_one() {
     }
 }
 
-/// Hand-worked from 4.2's source: the parts of a write at line + 64 get line + 128 and line + 160;
+/// Worked by hand from GPGPU-Sim 4.2's source: the parts of a write at line + 64 get line + 128 and line + 160;
 /// both parts of a constant line get its first address.
 #[test]
 fn inexact_sectors_are_misplaced_as_in_gpgpusim() {
@@ -118,8 +119,8 @@ fn inexact_sectors_are_misplaced_as_in_gpgpusim() {
     }
 }
 
-/// The second half of a constant line merges into the first's miss, but comes with a miss of its
-/// own: whoever needs it after the first came has to wait once more.
+/// The second half of a constant line merges into the miss of the first half, and is fetched by a
+/// miss of its own: an access after the first half has come waits once more.
 #[test]
 fn inexact_halves_of_a_constant_line_share_a_miss() {
     let mut spec = fermi_spec();
@@ -131,10 +132,12 @@ fn inexact_halves_of_a_constant_line_share_a_miss() {
     sub.push(100, &Request::new(AccessKind::ConstRead, 0, 64));
     while reply_at(&mut sub, 100, 200).is_some() {}
     let l2 = sub.l2_counters().expect("an L2");
-    let kind = AccessKind::ConstRead.index();
-    assert_eq!((l2.miss[kind], l2.sector_miss[kind]), (1, 1));
-    assert_eq!((l2.hit[kind], l2.hit_reserved[kind]), (1, 1));
-    assert_eq!(l2.mshr_hit[kind], 1, "of the first two alone");
+    use AccessOutcome::{Hit, HitReserved, Miss, SectorMiss};
+    let kind = AccessKind::ConstRead;
+    for outcome in [Miss, SectorMiss, Hit, HitReserved] {
+        assert_eq!(l2.of_kind(kind, outcome), 1, "{outcome:?}");
+    }
+    assert_eq!(l2.mshr_hits(kind), 1, "of the first two alone");
 }
 
 #[test]
@@ -144,7 +147,7 @@ fn writes_are_acknowledged_by_l2() {
     let (now, reply) = reply_at(&mut sub, 0, 100).expect("an acknowledgement");
     assert_eq!((now, reply.kind), (21, AccessKind::GlobalWrite));
     let l2 = sub.l2_counters().expect("an L2");
-    assert_eq!(l2.miss[AccessKind::GlobalWrite.index()], 1);
+    assert_eq!(l2.of_kind(AccessKind::GlobalWrite, AccessOutcome::Miss), 1);
 }
 
 #[test]
@@ -274,7 +277,7 @@ fn traffic(spec: &GpuSpec, seed: u64, count: usize, lines: u32) -> Vec<Request> 
     requests
 }
 
-/// Replies that a packet gets from a sectored L2.
+/// Number of replies to a packet from a sectored L2.
 fn replies_to(request: &Request) -> u32 {
     match request.kind {
         AccessKind::L1WriteBack => 0,
@@ -319,8 +322,8 @@ fn ticks(now: Cycle) -> u32 {
     [1, 2, 1, 0, 1][now as usize % 5]
 }
 
-/// What there is to see of random traffic: replies with their cycle and, each time that so many
-/// cycles are over, counters. DRAM runs `ahead` up to there or not.
+/// Observable effects of random traffic: replies with their cycles and, after every so many cycles,
+/// statistics. `ahead`: DRAM runs ahead up to those cycles.
 fn watch(spec: &GpuSpec, (seed, lines): (u64, u32), stretch: Cycle, ahead: bool) -> Vec<String> {
     let requests = traffic(spec, seed, 300, lines);
     let mut bench = Bench::new(spec.clone());
@@ -366,7 +369,7 @@ fn watch(spec: &GpuSpec, (seed, lines): (u64, u32), stretch: Cycle, ahead: bool)
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// With queues of writes apart, with little room for replies, with a short fixed delay or none.
+    /// Also with write queues, with little room for replies, and with a short fixed delay or none.
     #[test]
     fn dram_that_runs_ahead_changes_nothing(
         seed: u64,

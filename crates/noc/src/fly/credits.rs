@@ -1,24 +1,25 @@
-//! Credits: how many flits a port's virtual channel may still send, and those on their way back,
-//! which take as long over a channel as flits do.
+//! Credits: the number of flits that a virtual channel of a port may still send, and the credits on
+//! their way back, which take as long over a channel as flits do.
 
 use super::CHANNEL;
 use super::lanes::{Counts, LANES, Lanes, add, count};
 use super::ports::{PortTable, Ports};
 
-/// The credits of one side's ports.
+/// Credits of the ports of one side.
 #[derive(Clone, Debug)]
 pub(super) struct Credits<P: Ports> {
-    /// Lanes in use, by sixteen.
+    /// Number of groups of sixteen virtual channels.
     lanes: usize,
-    /// Flits that may be sent.
+    /// Number of flits that may be sent, by virtual channel.
     left: Counts<P>,
-    /// Credits that are given in the cycles to come, those of this cycle at `at`.
+    /// Credits on their way, by the cycle of their arrival modulo `CHANNEL`.
     coming: [Counts<P>; CHANNEL],
+    /// Position of the present cycle in `coming`.
     at: usize,
 }
 
 impl<P: Ports> Credits<P> {
-    /// So many for each of `channels` virtual channels.
+    /// `each` credits for each of `channels` virtual channels.
     pub(super) fn new(channels: usize, each: u32) -> Self {
         let lanes = channels.div_ceil(LANES);
         Self {
@@ -29,7 +30,7 @@ impl<P: Ports> Credits<P> {
         }
     }
 
-    /// A cycle begins: credits that were given `CHANNEL` cycles ago are there.
+    /// Begins a cycle: credits that were returned `CHANNEL` cycles ago arrive.
     #[inline(always)]
     pub(super) fn arrive(&mut self) {
         self.at = (self.at + 1) % CHANNEL;
@@ -39,31 +40,31 @@ impl<P: Ports> Credits<P> {
         }
     }
 
-    /// Flits that may be sent.
+    /// Number of flits that a virtual channel may send.
     #[inline]
     pub(super) fn left(&self, channel: usize) -> u32 {
         self.left[channel].into()
     }
 
-    /// One flit may be sent.
+    /// True if a virtual channel may send a flit.
     #[inline]
     pub(super) fn any(&self, channel: usize) -> bool {
         self.left[channel] > 0
     }
 
-    /// One is.
+    /// Takes the credit for a flit that is sent.
     #[inline]
     pub(super) fn take(&mut self, channel: usize) {
         self.left[channel] -= 1;
     }
 
-    /// By channel, from 16 `index` on: flits that may be sent.
+    /// Numbers of flits that may be sent, of the virtual channels from 16 x `index` on.
     #[inline(always)]
     pub(super) fn lanes(&mut self, index: usize) -> &mut Lanes {
         self.left.lanes(index)
     }
 
-    /// Where credits are given back in this cycle.
+    /// Counters of the credits that are returned in this cycle.
     #[inline]
     pub(super) fn giving(&mut self) -> &mut Counts<P> {
         &mut self.coming[self.at % CHANNEL]
@@ -75,7 +76,7 @@ mod tests {
     use super::{CHANNEL, Credits, LANES};
     use crate::fly::ports::Few;
 
-    /// A credit is there as many cycles after it was given as a channel takes.
+    /// A credit arrives as many cycles after its return as a channel takes.
     #[test]
     fn credits_come_back_after_the_channel() {
         let channels = 2 * LANES + 1;

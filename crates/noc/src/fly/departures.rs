@@ -1,34 +1,34 @@
-//! Flits behind the switch. Each output sends one a cycle, first come first, and a channel brings
-//! it to the node. Nothing holds a flit up there: when it comes is known as soon as it crosses the
-//! switch, and a table by the cycle says what comes.
+//! Flits after the switch. Each output sends one flit a cycle, first come, first served, over a
+//! channel to its node. Nothing delays a flit there: the cycle of its arrival is known when it
+//! crosses the switch, and a table by cycle holds the arrivals.
 
 use super::CHANNEL;
 use super::ports::{PortSet, PortTable, Ports};
 use crate::NocCounters;
 use warploom_base::Cycle;
 
-/// Cycles that the table has at first, a power of two: few outputs are busy for longer.
+/// Initial length of the table in cycles, a power of two: few outputs are busy for longer.
 const CYCLES: usize = 64;
 
-/// What comes to the nodes in a cycle: at most one flit of an output.
+/// Arrivals at the nodes in one cycle: at most one flit of an output.
 #[derive(Clone, Debug)]
 pub(super) struct Coming<P: Ports> {
-    /// Virtual channels of outputs over which one comes.
+    /// Virtual channels of outputs over which a flit comes.
     pub flits: P::Set,
-    /// How many flits, for not every host has an instruction for it.
+    /// Number of flits, kept because not every host counts bits with an instruction.
     count: u64,
-    /// Bytes of the packets that end.
+    /// Bytes of the packets whose last flit comes.
     bytes: u64,
 }
 
 impl<P: Ports> Coming<P> {
-    /// A flit ends a packet of `bytes`.
+    /// Notes that a flit is the last of a packet of `bytes` bytes.
     #[inline]
     pub(super) fn end(&mut self, bytes: u32) {
         self.bytes += u64::from(bytes);
     }
 
-    /// It has come.
+    /// Clears the arrivals, once they have been taken.
     #[inline]
     pub(super) fn clear(&mut self) {
         self.flits.clear();
@@ -36,20 +36,20 @@ impl<P: Ports> Coming<P> {
     }
 }
 
-/// The table, and how long each output is busy.
+/// Table of arrivals, and the cycles until which outputs are busy.
 #[derive(Clone, Debug)]
 pub(super) struct Departures<P: Ports> {
-    /// By cycle, modulo their number, which is a power of two. It grows to the most that outputs
-    /// were ever busy for.
+    /// Arrivals by cycle modulo the length, which is a power of two. The table grows to the longest
+    /// time for which an output was ever busy.
     coming: Box<[Coming<P>]>,
-    /// The first cycle behind those of the table: what came before the running one has been taken.
+    /// First cycle after those of the table. Arrivals before the present cycle have been taken.
     end: Cycle,
-    /// By output: the first cycle in which it may send.
+    /// First cycle in which an output may send, by output.
     free_at: P::Table<Cycle>,
 }
 
 impl<P: Ports> Departures<P> {
-    /// For outputs of so many virtual channels each.
+    /// An empty table for `outputs` outputs of `channels` virtual channels each.
     pub(super) fn new(outputs: usize, channels: usize) -> Self {
         let nothing = Coming {
             flits: P::Set::new(outputs * channels),
@@ -63,22 +63,22 @@ impl<P: Ports> Departures<P> {
         }
     }
 
-    /// Cycle `now` begins. What comes to the nodes in it is to be taken.
+    /// Begins cycle `now`. Returns its arrivals, which must be taken.
     #[inline]
     pub(super) fn begin(&mut self, now: Cycle) -> &mut Coming<P> {
         self.end = now + self.coming.len() as Cycle;
         self.at(now)
     }
 
-    /// What comes to the nodes in a cycle.
+    /// Arrivals at the nodes in a cycle.
     #[inline]
     fn at(&mut self, cycle: Cycle) -> &mut Coming<P> {
         let place = cycle as usize & (self.coming.len() - 1);
         &mut self.coming[place]
     }
 
-    /// A flit of an output's virtual channel `index` will be over the switch in cycle `over`.
-    /// Returns what it comes with, for [`Coming::end`] if it ends a packet.
+    /// Adds a flit of virtual channel `index` of an output that has crossed the switch in cycle `over`.
+    /// Returns the arrivals of its cycle, for [`Coming::end`] if it is the last of a packet.
     #[inline]
     pub(super) fn push(&mut self, output: usize, index: usize, over: Cycle) -> &mut Coming<P> {
         let leaves = over.max(self.free_at[output]);
@@ -94,7 +94,7 @@ impl<P: Ports> Departures<P> {
         coming
     }
 
-    /// Makes room up to cycle `last`.
+    /// Makes the table long enough for cycle `last`.
     #[cold]
     fn grow(&mut self, last: Cycle) {
         let old = self.coming.len();
@@ -111,7 +111,7 @@ impl<P: Ports> Departures<P> {
         self.end = (now + cycles) as Cycle;
     }
 
-    /// Counts what leaves in cycle `now`.
+    /// Counts the flits that leave the outputs in cycle `now`.
     #[inline]
     pub(super) fn count(&mut self, now: Cycle, counters: &mut NocCounters) {
         let coming = self.at(now + CHANNEL as Cycle);
@@ -126,8 +126,9 @@ mod tests {
     use super::{CHANNEL, CYCLES, Cycle, Departures, PortSet};
     use crate::NocCounters;
 
-    /// Flits of an output leave one a cycle, not before they are over the switch, in their order;
-    /// other outputs' go beside them. They are counted when they leave and come a channel later.
+    /// Flits of an output leave in order, one a cycle, and not before they have crossed the switch;
+    /// flits of other outputs do so at the same time. They are counted when they leave, and arrive a
+    /// channel later.
     #[test]
     fn an_output_sends_one_flit_a_cycle() {
         let mut departures = Departures::<Few>::new(3, 1);
@@ -153,8 +154,8 @@ mod tests {
         assert_eq!(seen, expected);
     }
 
-    /// More flits than the table has cycles, of which some are in it already, leave one a cycle
-    /// all the same.
+    /// Flits leave one a cycle also where they are more than the table has cycles, and some are in it
+    /// already.
     #[test]
     fn an_output_may_be_busy_for_long() {
         let mut departures = Departures::<Few>::new(2, 1);

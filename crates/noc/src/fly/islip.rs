@@ -1,12 +1,13 @@
 //! One iteration of iSLIP, as BookSim's allocators do it: outputs grant, inputs accept, both in
-//! turn, and pointers move where a grant is accepted (N. McKeown, IEEE/ACM Transactions on
-//! Networking 7(2), 1999).
+//! round-robin order, and pointers move where a grant is accepted (N. McKeown, IEEE/ACM Transactions
+//! on Networking 7(2), 1999).
 
 use super::ports::{PortSet, PortTable, Ports};
 
+/// Number that stands for no port.
 const NONE: u32 = u32::MAX;
 
-/// What an arbiter has chosen so far: the request that comes first in turn.
+/// Choice of an arbiter so far: the request that comes first in round-robin order.
 #[derive(Clone, Copy, Debug)]
 struct Choice {
     distance: u32,
@@ -14,13 +15,14 @@ struct Choice {
     channel: u32,
 }
 
+/// Choice of an arbiter without requests.
 const NOBODY: Choice = Choice {
     distance: NONE,
     who: NONE,
     channel: NONE,
 };
 
-/// Round-robin pointers and choices of one allocator's two sides.
+/// Allocator: round-robin pointers and choices of both sides.
 #[derive(Clone, Debug)]
 pub(super) struct Islip<P: Ports> {
     inputs: u32,
@@ -47,8 +49,8 @@ impl<P: Ports> Islip<P> {
         }
     }
 
-    /// `input` asks for `output` on behalf of `channel`; `before` says whether that channel goes
-    /// before another of the same input.
+    /// Adds a request of `input` for `output` on behalf of `channel`. `before` tells whether that
+    /// channel goes before another one of the same input.
     #[inline]
     pub(super) fn request(
         &mut self,
@@ -72,7 +74,8 @@ impl<P: Ports> Islip<P> {
         }
     }
 
-    /// All of `inputs`, each its own channel, ask for `output`, and nobody else does.
+    /// Adds requests of all of `inputs`, each of which is its own channel, for `output`. There must be
+    /// no other requests for it.
     #[inline]
     pub(super) fn request_all(&mut self, inputs: &P::Set, output: u32) {
         if let Some(first) = inputs.in_turn(self.grant_turn[output as usize] as usize) {
@@ -85,8 +88,8 @@ impl<P: Ports> Islip<P> {
         }
     }
 
-    /// The one of `inputs` that gets `output`, as if they had asked for it and accepted: where none
-    /// of them asks for another, whoever is granted accepts.
+    /// Matches `output` with one of `inputs`, as requests, grant and acceptance would. Requires that
+    /// none of them requests another output, so that a granted input accepts.
     #[inline]
     pub(super) fn match_one(&mut self, inputs: &P::Set, output: u32) -> Option<u32> {
         let turn = &mut self.grant_turn[output as usize];
@@ -95,8 +98,8 @@ impl<P: Ports> Islip<P> {
         Some(first)
     }
 
-    /// Inputs accept one of their grants each; calls `matched` with (channel, output). Returns how
-    /// often.
+    /// Lets each input accept one of its grants, and calls `matched` with (channel, output). Returns
+    /// the number of matches.
     pub(super) fn allocate(&mut self, mut matched: impl FnMut(u32, u32)) -> u32 {
         let outputs = self.outputs;
         for output in self.granting.drain(..) {
@@ -127,13 +130,13 @@ impl<P: Ports> Islip<P> {
     }
 }
 
-/// The port after `port`.
+/// Port after `port` in round-robin order.
 #[inline]
 const fn after(port: u32, ports: u32) -> u32 {
     if port + 1 == ports { 0 } else { port + 1 }
 }
 
-/// Steps from `first` on to `port`.
+/// Distance from `first` to `port` in round-robin order.
 #[inline]
 pub(super) const fn turns(port: u32, first: u32, ports: u32) -> u32 {
     if port >= first {
@@ -149,7 +152,7 @@ mod tests {
     use super::{Islip, after, turns};
     use warploom_base::BitSet;
 
-    /// Matches of one iteration, (input, output), where every pair in `wants` asks.
+    /// Matches (input, output) of one iteration in which every pair of `wants` is a request.
     fn matches(islip: &mut Islip<Many>, wants: &[(u32, u32)]) -> Vec<(u32, u32)> {
         for &(input, output) in wants {
             islip.request(input, output, input, |_| false);
@@ -193,7 +196,7 @@ mod tests {
         assert_eq!(matches(&mut islip, &[(0, 1), (2, 1)]), [(2, 1)]);
     }
 
-    /// Sets of those that ask come to the same matches as one request after the other.
+    /// Requests by sets lead to the same matches as single requests.
     #[test]
     fn inputs_may_ask_together() {
         let (mut single, mut together) = (Islip::<Many>::new(4, 3), Islip::<Many>::new(4, 3));
@@ -214,7 +217,7 @@ mod tests {
         }
     }
 
-    /// Where each input asks once, the shorter way comes to the same matches in every round.
+    /// Where each input requests one output, `match_one` leads to the same matches in every round.
     #[test]
     fn single_requests_need_no_accepting() {
         let (mut long, mut short) = (Islip::<Many>::new(4, 3), Islip::<Many>::new(4, 3));
@@ -233,7 +236,7 @@ mod tests {
         }
     }
 
-    /// Of two channels of one input the one that goes before is granted, whichever asks first.
+    /// Of two channels of one input, the one that goes before is granted, in either order of requests.
     #[test]
     fn channels_of_an_input_take_turns() {
         for order in [[4, 5], [5, 4]] {

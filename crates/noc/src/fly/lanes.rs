@@ -1,36 +1,36 @@
-//! Counts by port, side by side: what happens at all ports of a side in a cycle happens to sixteen
-//! of them at once, and hosts need foretell nothing of it.
+//! Counts by port in vectors of sixteen lanes: operations on all ports of a side are carried out for
+//! sixteen ports at once and without branches.
 //!
-//! Loops over lanes do one thing each, which compilers turn into instructions on vectors.
+//! Each loop over lanes does one operation, which compilers turn into vector instructions.
 
 use super::ports::Ports;
 use warploom_config::LARGEST_NOC_BUFFER;
 
-/// Ports that are looked at at once.
+/// Ports in a vector.
 pub(super) const LANES: usize = 16;
 
-/// Counts of as many ports, or what holds of each: one or nothing.
+/// Counts of sixteen ports, or a truth value of each as one or zero.
 pub(super) type Lanes = [u16; LANES];
 
-/// Counts by port, or by virtual channel of a port; always so many that they fill lanes.
+/// Counts by port, or by virtual channel of a port. The length is a multiple of [`LANES`].
 pub(super) type Counts<P> = <P as Ports>::Table<u16>;
 
-/// More than is counted.
+/// A value larger than any count.
 pub(super) const NEVER: u16 = LARGEST_NOC_BUFFER + 1;
 
-/// A buffer's size.
+/// Size of a buffer as a count.
 ///
 /// # Panics
-/// Where it is `NEVER` or more, which configurations do not allow.
+/// If the size is `NEVER` or more, which configurations do not allow.
 pub(super) fn count(size: u32) -> u16 {
     let size = u16::try_from(size).ok().filter(|size| *size < NEVER);
     size.expect("a buffer that configurations allow")
 }
 
-/// Turns bits into lanes and back.
+/// Conversion from bits to lanes and back.
 #[derive(Clone, Debug)]
 pub(super) struct Bits {
-    /// The bit of each lane. Compilers that know them make something longer of what is done here.
+    /// Bit of each lane. A field, because compilers generate longer code if they know the values.
     of: Lanes,
 }
 
@@ -41,7 +41,7 @@ impl Bits {
         }
     }
 
-    /// One in each lane whose bit is set.
+    /// Lanes with one where the bit is set, and zero elsewhere.
     #[inline(always)]
     pub(super) fn spread(&self, bits: u16) -> Lanes {
         let mut lanes = [0; LANES];
@@ -51,7 +51,7 @@ impl Bits {
         lanes
     }
 
-    /// The bits of lanes that hold one.
+    /// Bits of the lanes that hold one.
     #[inline(always)]
     pub(super) fn gather(&self, lanes: Lanes) -> u16 {
         let mut bits = 0;
@@ -62,6 +62,7 @@ impl Bits {
     }
 }
 
+/// Adds the counts of `more`.
 #[inline(always)]
 pub(super) fn add(counts: &mut Lanes, more: &Lanes) {
     for (count, more) in counts.iter_mut().zip(more) {
@@ -69,6 +70,7 @@ pub(super) fn add(counts: &mut Lanes, more: &Lanes) {
     }
 }
 
+/// Subtracts the counts of `fewer`.
 #[inline(always)]
 pub(super) fn subtract(counts: &mut Lanes, fewer: &Lanes) {
     for (count, fewer) in counts.iter_mut().zip(fewer) {
@@ -76,7 +78,7 @@ pub(super) fn subtract(counts: &mut Lanes, fewer: &Lanes) {
     }
 }
 
-/// Lanes in which something holds of both counts.
+/// Lanes with one where `holds` is true of both counts, and zero elsewhere.
 #[inline(always)]
 pub(super) fn both(a: &Lanes, b: &Lanes, holds: impl Fn(i16, i16) -> bool) -> Lanes {
     let mut lanes = [0; LANES];

@@ -1,25 +1,25 @@
-//! Sets of ports and tables by port, of few ports or of any number. Of few, a set is a word, and a
-//! table has as many places as a set has bits, so that no index needs a check.
+//! Sets of ports and tables by port, for few ports or for any number. For few ports, a set is one
+//! word, and a table has as many elements as a word has bits, so that no index needs a check.
 
 use super::lanes::LANES;
 use std::fmt::Debug;
 use std::ops::{Index, IndexMut};
 use warploom_base::BitSet;
 
-/// How ports are kept. Numbers of ports are below a bound fixed at construction.
+/// Representation of ports. Port numbers are below a bound that is fixed at construction.
 pub(crate) trait Ports: Clone + Debug {
-    /// Some of them.
+    /// A set of ports.
     type Set: PortSet;
-    /// Something for each of them.
+    /// A table with an element for each port.
     type Table<T: Clone + Debug>: PortTable<T>;
 }
 
-/// At most [`Few::MOST`] ports.
+/// Representation for at most [`Few::MOST`] ports.
 #[derive(Clone, Debug)]
 pub(crate) struct Few;
 
 impl Few {
-    /// Bits of a word.
+    /// Largest number of ports: the bits of a word.
     pub(crate) const MOST: usize = 64;
 }
 
@@ -28,7 +28,7 @@ impl Ports for Few {
     type Table<T: Clone + Debug> = Places<T>;
 }
 
-/// Any number of ports.
+/// Representation for any number of ports.
 #[derive(Clone, Debug)]
 pub(crate) struct Many;
 
@@ -37,36 +37,37 @@ impl Ports for Many {
     type Table<T: Clone + Debug> = Vec<T>;
 }
 
-/// A set of ports: what a [`BitSet`] does.
+/// A set of ports, with the operations of a [`BitSet`].
 pub(crate) trait PortSet: Clone + Debug {
-    /// No port below `bound`.
+    /// An empty set for ports below `bound`.
     fn new(bound: usize) -> Self;
     fn insert(&mut self, port: usize);
     fn remove(&mut self, port: usize);
-    /// Leaves out the port if `gone`, without a branch where that is possible.
+    /// Removes the port if `gone` is set, without a branch where that is possible.
     fn remove_if(&mut self, port: usize, gone: bool);
     fn clear(&mut self);
-    /// The set itself, which leaves none behind.
+    /// Moves the set out and leaves an unusable one.
     fn take_out(&mut self) -> Self;
-    /// Takes all members of `other`.
+    /// Moves all members of `other` into the set.
     fn take(&mut self, other: &mut Self);
     fn contains(&self, port: usize) -> bool;
     fn is_empty(&self) -> bool;
-    /// First member from `from` upwards, then from zero.
+    /// First member from `from` upwards, else the first from zero.
     fn in_turn(&self, from: usize) -> Option<usize>;
-    /// For `each_member`.
+    /// Number of words, for `each_member`.
     fn words(&self) -> usize;
+    /// Word `index`, for `each_member`: members from 64 x `index` on, one bit each.
     fn word(&self, index: usize) -> u64;
-    /// Ports from 16 `index` on, as bits.
+    /// Members from 16 x `index` on, one bit each.
     #[inline]
     fn lanes(&self, index: usize) -> u16 {
         (self.word(index / 4) >> (index % 4 * LANES)) as u16
     }
-    /// The same take the place of what was there.
+    /// Replaces the members from 16 x `index` on.
     fn set_lanes(&mut self, index: usize, bits: u16);
 }
 
-/// Members of the first set that are not in the second, for `each_member`.
+/// Difference of two sets: members of the first that are not in the second, for `each_member`.
 pub(super) struct Without<'a, S>(pub &'a S, pub &'a S);
 
 impl<S: PortSet> Without<'_, S> {
@@ -81,7 +82,7 @@ impl<S: PortSet> Without<'_, S> {
     }
 }
 
-/// Ports below 64.
+/// Set of ports below 64.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Word(u64);
 
@@ -223,15 +224,15 @@ impl PortSet for BitSet {
     }
 }
 
-/// Something for each port.
+/// Table with an element for each port.
 pub(crate) trait PortTable<T>: IndexMut<usize, Output = T> + Clone + Debug {
-    /// `value` for each of so many ports.
+    /// A table with `value` for each of `ports` ports.
     fn new(ports: usize, value: T) -> Self;
-    /// Those of the ports from 16 `index` on.
+    /// Elements of the sixteen ports from 16 x `index` on.
     fn lanes(&mut self, index: usize) -> &mut [T; LANES];
 }
 
-/// A table of few ports. It begins a line of the host's cache, which the first ports share.
+/// Table of few ports, aligned to a cache line of the host.
 #[derive(Clone, PartialEq, Debug)]
 #[repr(align(64))]
 pub(crate) struct Places<T>([T; Few::MOST]);
@@ -281,7 +282,7 @@ mod tests {
     use super::{Few, Many, PortSet, PortTable, Ports};
     use warploom_base::each_member;
 
-    /// What both kinds of ports answer, as text.
+    /// Answers of one representation to a fixed sequence of operations, as text.
     fn answers<P: Ports>() -> Vec<String> {
         let (mut set, mut other) = (P::Set::new(64), P::Set::new(64));
         let mut table = P::Table::new(64, 0);
@@ -309,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn few_ports_are_as_any_number() {
+    fn few_ports_behave_like_many() {
         assert_eq!(answers::<Few>(), answers::<Many>());
     }
 }

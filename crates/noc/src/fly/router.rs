@@ -1,12 +1,12 @@
-//! The router: input-queued, virtual channels, one iteration of iSLIP for virtual channels and one
-//! for the switch (BookSim's `iq` router).
+//! Router: input-queued, with virtual channels, and one iteration of iSLIP each for virtual channels
+//! and for the switch (BookSim's `iq` router).
 //!
-//! A step evaluates every stage on what the step before left, then brings it up to date: a head
-//! gets its output's virtual channel in one step, asks for the switch from the next, and crosses
-//! in the one after that.
+//! A step evaluates every stage on the state that the step before left, and then updates it: a head
+//! gets a virtual channel of its output in one step, requests the switch from the next step on, and
+//! crosses in the step after that.
 //!
-//! At inputs flits have no place of their own: those of a virtual channel follow each other, so
-//! that a queue of packets and a number of flits say which they are.
+//! Flits at inputs are not stored one by one: the flits of a virtual channel are in order, so that a
+//! queue of packets and a number of flits identify them.
 
 use super::credits::Credits;
 use super::departures::Departures;
@@ -15,24 +15,26 @@ use super::lanes::{Bits, Counts, LANES, add, both};
 use super::ports::{PortSet, PortTable, Ports, Without};
 use super::sinks::Sinks;
 use crate::NocCounters;
-use crate::store::{Line, PacketId, Store};
+use crate::store::{PacketId, PacketQueue, Store};
 use warploom_base::{Cycle, each_bit, each_member};
 use warploom_config::NocSpec;
 
+/// Number that stands for no virtual channel.
 const NONE: u32 = u32::MAX;
 
 /// A virtual channel of an input.
 #[derive(Clone, Debug)]
 struct InputChannel {
-    /// Packets of which flits will come, are on the way or here.
-    packets: Line,
-    /// Virtual channel of its output that the first packet holds, by output and channel.
+    /// Packets with flits that are here, on their way, or still to come.
+    packets: PacketQueue,
+    /// Virtual channel of its output that the first packet holds; [`NONE`] if it holds none.
     holds: u32,
-    /// Flits of the first packet which have not gone, once it has asked.
+    /// Number of flits of the first packet that have not crossed the switch; set when the packet makes
+    /// its request.
     left: u32,
 }
 
-/// Quotient and remainder; most networks divide by one.
+/// Quotient and remainder. Most networks divide by one.
 #[inline]
 const fn split(value: u32, by: u32) -> (u32, u32) {
     if by == 1 {
@@ -49,41 +51,41 @@ pub(super) struct Router<P: Ports> {
     input_speedup: u32,
     output_speedup: u32,
     inputs: P::Table<InputChannel>,
-    /// By input channel: flits here.
+    /// Number of flits here, by input channel.
     here: Counts<P>,
-    /// Lanes of these in use, by sixteen.
+    /// Number of groups of sixteen input channels.
     lanes: usize,
     bits: Bits,
-    /// Flits that may go to each output's virtual channel.
+    /// Number of flits that may be sent, by virtual channel of an output.
     pub(super) credits: Credits<P>,
-    /// Outputs' virtual channels that a packet holds.
+    /// Virtual channels of outputs that a packet holds.
     held: P::Set,
-    /// By output: input channels whose first packet needs one of its virtual channels.
+    /// Input channels whose first packet requests a virtual channel of an output, by output.
     wanted_by: P::Table<P::Set>,
-    /// Outputs that any needs.
+    /// Outputs with such a request.
     wanted: P::Set,
-    /// Input channels that need one.
+    /// Number of input channels with such a request.
     asking: u32,
-    /// Input channels whose first packet has one, and a flit here.
+    /// Input channels whose first packet holds a virtual channel and has a flit here.
     active: P::Set,
-    /// Those that have one since the running step.
+    /// Input channels that got a virtual channel in the present step.
     matched: P::Set,
     channel_islip: Islip<P>,
     switch_islip: Islip<P>,
-    /// Virtual channel that goes first at each input of the switch.
+    /// First virtual channel of the round-robin order at each input of the switch.
     channel_turn: P::Table<u32>,
-    /// Matches of the running step, (input channel, output's virtual channel).
+    /// Matches of the present step: (input channel, virtual channel of an output).
     channel_matches: Vec<(u32, u32)>,
     switch_matches: Vec<u32>,
-    /// Flits over the switch and on their way to the nodes.
+    /// Flits that have crossed the switch and are on their way to the nodes.
     pub(super) departures: Departures<P>,
 }
 
-/// What a step moves beside the router's own state.
+/// State around the router that a step changes.
 pub(super) struct Around<'a, P: Ports> {
-    /// Cycle in which a flit that begins to cross the switch in the step will be over.
+    /// Cycle in which a flit that enters the switch in the step has crossed it.
     pub over: Cycle,
-    /// Credits for the inputs.
+    /// Credits for the nodes at inputs.
     pub to_source: &'a mut Counts<P>,
     pub sinks: &'a mut Sinks<P>,
     pub store: &'a mut Store,
@@ -94,7 +96,7 @@ impl<P: Ports> Router<P> {
         let channels = spec.virtual_channels as usize;
         let (fan_in, fan_out) = (spec.input_speedup as usize, spec.output_speedup as usize);
         let input = InputChannel {
-            packets: Line::EMPTY,
+            packets: PacketQueue::EMPTY,
             holds: NONE,
             left: 0,
         };
@@ -124,13 +126,13 @@ impl<P: Ports> Router<P> {
         }
     }
 
-    /// A packet's flits will come over the channel.
+    /// Adds a packet whose flits will come over the channel.
     #[inline]
     pub(super) fn announce(&mut self, index: usize, id: PacketId, store: &mut Store) {
         self.inputs[index].packets.push(store, id);
     }
 
-    /// Flits came over the channels of inputs, at most one for each.
+    /// Takes the flits that came over the channels of inputs, at most one for each.
     #[inline]
     pub(super) fn arrive(&mut self, came: &mut Counts<P>, store: &Store) {
         for index in 0..self.lanes {
@@ -144,7 +146,7 @@ impl<P: Ports> Router<P> {
         }
     }
 
-    /// An input channel has a flit again.
+    /// Makes an input channel active that has a flit again, or makes the request of its first packet.
     #[inline]
     fn begin(&mut self, at: usize, store: &Store) {
         if self.inputs[at].holds == NONE {
@@ -154,28 +156,28 @@ impl<P: Ports> Router<P> {
         }
     }
 
-    /// The first packet of an input channel begins to ask for a virtual channel of its output.
+    /// Makes the request of an input channel's first packet for a virtual channel of its output.
     #[inline]
     fn ask(&mut self, at: usize, store: &Store) {
         let input = &mut self.inputs[at];
         if let Some(id) = input.packets.front() {
-            let parcel = store.parcel(id);
-            input.left = parcel.flits;
-            store.fetch_next(parcel);
-            let output = parcel.output as usize;
+            let header = store.header(id);
+            input.left = header.flits;
+            store.fetch_next(header);
+            let output = header.output as usize;
             self.wanted_by[output].insert(at);
             self.wanted.insert(output);
             self.asking += 1;
         }
     }
 
-    /// A step would do nothing.
+    /// True if a step would do nothing.
     #[inline]
     pub(super) fn is_at_rest(&self) -> bool {
         self.wanted.is_empty() && self.active.is_empty()
     }
 
-    /// One step of the pipeline.
+    /// Runs one step of the pipeline.
     pub(super) fn step(&mut self, mut around: Around<'_, P>, counters: &mut NocCounters) {
         if self.channels == 1 {
             self.match_outputs(counters);
@@ -186,7 +188,7 @@ impl<P: Ports> Router<P> {
         self.active.take(&mut self.matched);
     }
 
-    /// The same of several virtual channels.
+    /// Stages of a step with several virtual channels.
     #[inline(never)]
     fn step_channels(&mut self, around: &mut Around<'_, P>, counters: &mut NocCounters) {
         self.match_channels(counters);
@@ -194,10 +196,10 @@ impl<P: Ports> Router<P> {
         self.send_matched(around);
     }
 
-    /// Heads ask for their outputs, each of which has one virtual channel.
+    /// Matches heads with outputs that have one virtual channel each.
     #[inline]
     fn match_outputs(&mut self, counters: &mut NocCounters) {
-        // Taken out of the router: else each write to a table would have them stored before it.
+        // In local variables, because otherwise each write to a table would store them before it.
         let sets = [&mut self.wanted, &mut self.held, &mut self.matched];
         let ([mut wanted, mut held, mut matched], mut asking) =
             (sets.map(PortSet::take_out), self.asking);
@@ -217,7 +219,7 @@ impl<P: Ports> Router<P> {
         counters.conflicts += u64::from(asking);
     }
 
-    /// Heads ask for the free virtual channels of their outputs.
+    /// Matches heads with the free virtual channels of their outputs.
     fn match_channels(&mut self, counters: &mut NocCounters) {
         each_member!(self.wanted, output => {
             let first = output as u32 * self.channels;
@@ -238,8 +240,8 @@ impl<P: Ports> Router<P> {
         counters.conflicts += u64::from(self.asking);
     }
 
-    /// The first packet of an input channel has virtual channel `index`, of its output, with which
-    /// it asks for the switch from the next step on.
+    /// Gives virtual channel `index` of its output to the first packet of an input channel, which
+    /// requests the switch from the next step on.
     #[inline]
     fn take_channel(&mut self, at: usize, index: usize, output: usize) {
         self.inputs[at].holds = index as u32;
@@ -251,7 +253,7 @@ impl<P: Ports> Router<P> {
         self.matched.insert(at);
     }
 
-    /// First packets with a virtual channel ask for the switch.
+    /// Matches first packets that hold a virtual channel with outputs of the switch.
     fn match_switch(&mut self, counters: &mut NocCounters) {
         let mut asking = 0;
         each_member!(self.active, at => {
@@ -276,8 +278,9 @@ impl<P: Ports> Router<P> {
         }
     }
 
-    /// Where an output has one virtual channel, the packet that holds it is alone in asking for the
-    /// switch there, and so is its input: all are matched.
+    /// Sends a flit of every active input channel that has a credit. With one virtual channel, a
+    /// packet that holds it makes the only request for the switch at its output and at its input, so
+    /// that all are matched.
     fn send_all(&mut self, around: &mut Around<'_, P>) {
         each_member!(self.active, at => {
             let output = self.inputs[at].holds as usize;
@@ -287,6 +290,7 @@ impl<P: Ports> Router<P> {
         });
     }
 
+    /// Sends the flits that are matched with the switch.
     fn send_matched(&mut self, around: &mut Around<'_, P>) {
         while let Some(at) = self.switch_matches.pop() {
             let (input, channel) = split(at, self.channels);
@@ -298,7 +302,7 @@ impl<P: Ports> Router<P> {
         }
     }
 
-    /// The first flit of an input channel goes over the switch, to virtual channel `index`, of its
+    /// Sends the first flit of an input channel over the switch, to virtual channel `index` of its
     /// output.
     #[inline(always)]
     fn send_flit(&mut self, at: usize, index: usize, output: usize, around: &mut Around<'_, P>) {
@@ -309,9 +313,9 @@ impl<P: Ports> Router<P> {
         source.left -= 1;
         let coming = self.departures.push(output, index, around.over);
         if source.left == 0
-            && let Some((id, parcel)) = source.packets.pop(around.store)
+            && let Some((id, header)) = source.packets.pop(around.store)
         {
-            coming.end(parcel.bytes);
+            coming.end(header.bytes);
             around.sinks.expect(index, id, around.store);
             source.holds = NONE;
             self.held.remove(index);

@@ -1,34 +1,34 @@
-//! The nodes' side of output ports: flits come into an ejection buffer, go one a cycle into the
-//! boundary buffer while that has room, and a packet waits when its last flit is there.
+//! Nodes at output ports: flits enter an ejection buffer and move on, one a cycle, into the boundary
+//! buffer while that has room; a packet can be taken when its last flit is in the boundary buffer.
 
 use super::PacketId;
 use super::departures::Coming;
 use super::lanes::{Bits, Counts, LANES, NEVER, add, both, count, subtract};
 use super::ports::{PortSet, PortTable, Ports};
-use crate::store::{Line, Store};
+use crate::store::{PacketQueue, Store};
 use warploom_base::each_member;
 use warploom_config::NocSpec;
 
-/// All of them.
+/// Nodes at all output ports.
 #[derive(Clone, Debug)]
 pub(super) struct Sinks<P: Ports> {
     channels: u32,
     boundary_buffer: u16,
-    /// By output and virtual channel: packets that have crossed the switch, in the order in which
-    /// they end.
-    packets: P::Table<Line>,
-    /// Flits in the ejection buffer, mostly none.
+    /// Packets that have crossed the switch, in the order of their last flits, by output and virtual
+    /// channel.
+    packets: P::Table<PacketQueue>,
+    /// Number of flits in the ejection buffer, usually none.
     ejection: Counts<P>,
-    /// Flits in the boundary buffer, and how many have to be there for the first packet to be
-    /// whole.
+    /// Number of flits in the boundary buffer.
     boundary: Counts<P>,
+    /// Number of flits in the boundary buffer with which the first packet is complete.
     needed: Counts<P>,
-    /// Lanes in use, by sixteen.
+    /// Number of groups of sixteen sinks.
     lanes: usize,
     bits: Bits,
-    /// Virtual channel that each output's node looks at first.
+    /// First virtual channel of the node's round-robin order, by output.
     turn: P::Table<u32>,
-    /// Sinks with whole packets in their boundary buffers.
+    /// Sinks with a complete packet in the boundary buffer.
     waiting: P::Set,
 }
 
@@ -39,7 +39,7 @@ impl<P: Ports> Sinks<P> {
         Self {
             channels: spec.virtual_channels,
             boundary_buffer: count(spec.boundary_buffer),
-            packets: P::Table::new(channels, Line::EMPTY),
+            packets: P::Table::new(channels, PacketQueue::EMPTY),
             ejection: Counts::<P>::new(lanes * LANES, 0),
             boundary: Counts::<P>::new(lanes * LANES, 0),
             needed: Counts::<P>::new(lanes * LANES, NEVER),
@@ -50,19 +50,19 @@ impl<P: Ports> Sinks<P> {
         }
     }
 
-    /// A packet has crossed the switch and will come to a sink.
+    /// Adds a packet that has crossed the switch to the queue of a sink.
     #[inline]
     pub(super) fn expect(&mut self, index: usize, id: PacketId, store: &mut Store) {
         let packets = &mut self.packets[index];
         if packets.is_empty() {
-            self.needed[index] = store.parcel(id).flits as u16;
+            self.needed[index] = store.header(id).flits as u16;
         }
         packets.push(store, id);
     }
 
-    /// The flits that come over the channel in this cycle, at most one for each sink, go into the
-    /// ejection buffers, each of which then gives one to its boundary buffer, if there is room.
-    /// Credits go back.
+    /// Moves the flits that come over the channels in this cycle, at most one for each sink, into the
+    /// ejection buffers, and one flit of each ejection buffer into the boundary buffer, if there is
+    /// room. Returns credits for the latter.
     #[inline]
     pub(super) fn eject(&mut self, coming: &mut Coming<P>, credits: &mut Counts<P>) {
         for index in 0..self.lanes {
@@ -86,7 +86,7 @@ impl<P: Ports> Sinks<P> {
         coming.clear();
     }
 
-    /// Outputs from 64 `index` on at which a packet waits, as bits.
+    /// Outputs from 64 x `index` on at which a packet waits, one bit each.
     #[inline]
     pub(super) fn arrived(&self, index: usize) -> u64 {
         match self.channels {
@@ -105,7 +105,7 @@ impl<P: Ports> Sinks<P> {
         arrived
     }
 
-    /// Sink whose packet is next at an output.
+    /// Sink with the next packet of an output.
     #[inline]
     fn ready(&self, output: usize) -> Option<usize> {
         match self.channels {
@@ -125,20 +125,20 @@ impl<P: Ports> Sinks<P> {
         output * self.channels as usize + channel as usize
     }
 
-    /// The packet that is next at an output.
+    /// Next packet of an output.
     #[inline]
     pub(super) fn front(&self, output: usize) -> Option<PacketId> {
         self.packets[self.ready(output)?].front()
     }
 
-    /// Takes it.
+    /// Takes the next packet of an output.
     #[inline]
     pub(super) fn pop(&mut self, output: usize, store: &mut Store) -> Option<PacketId> {
         let index = self.ready(output)?;
-        let (id, parcel) = self.packets[index].pop(store)?;
-        self.boundary[index] -= parcel.flits as u16;
+        let (id, header) = self.packets[index].pop(store)?;
+        self.boundary[index] -= header.flits as u16;
         let next = self.packets[index].front();
-        let needed = next.map_or(NEVER, |id| store.parcel(id).flits as u16);
+        let needed = next.map_or(NEVER, |id| store.header(id).flits as u16);
         self.needed[index] = needed;
         self.waiting.remove_if(index, self.boundary[index] < needed);
         if self.channels > 1 {

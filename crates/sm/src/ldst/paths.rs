@@ -1,13 +1,14 @@
 //! The ways of a memory instruction in the dispatch register: one try a cycle, each of which sends
 //! what its part of the machine takes (docs/model/load-store.md, Paths).
 
+use super::allocation::{Parts, access};
 use super::{Blocked, Cause, Ldst, MemInst, Try, image_of};
 use crate::flight::MemId;
 use crate::image::physical_base;
 use crate::sm::Sm;
 use warploom_base::Cycle;
 use warploom_mem::Request;
-use warploom_mem::cache::{AccessOutcome, Cache};
+use warploom_mem::cache::{Access, AccessOutcome, Cache};
 
 impl Sm {
     pub(super) fn try_shared(&mut self, id: MemId) -> Try {
@@ -31,7 +32,38 @@ impl Sm {
     }
 
     pub(super) fn try_data(&mut self, now: Cycle, id: MemId) -> Try {
-        self.try_cache(now, id, |ldst| ldst.l1d.as_mut())
+        if self.ldst.allocation.always_allocates() {
+            self.try_cache(now, id, |ldst| ldst.l1d.as_mut())
+        } else {
+            self.try_data_by_policy(now, id)
+        }
+    }
+
+    /// `try_data` under an allocation policy that may send reads past the cache.
+    #[cold]
+    fn try_data_by_policy(&mut self, now: Cycle, id: MemId) -> Try {
+        let Some((mut request, left)) = self.next_transaction(now, id) else {
+            return Try::Done;
+        };
+        if request.kind.is_write() {
+            request.token = u32::from(self.ldst.insts[id.0].warp.0);
+        }
+        let ldst = &mut self.ldst;
+        let Some(l1d) = &mut ldst.l1d else {
+            return Try::Done;
+        };
+        if !l1d.data_port_free(now) {
+            return Try::DataPort;
+        }
+        let parts = Parts {
+            l1d,
+            policy: &mut ldst.allocation,
+            insts: &mut ldst.insts,
+            detail: &mut self.detail,
+            sectored_l2: ldst.sectored_l2,
+        };
+        let access = access(parts, now, &request);
+        self.accessed(id, &request, access, left)
     }
 
     /// One access of a cache whose lookup takes no time (3.x).
@@ -54,12 +86,18 @@ impl Sm {
             return Try::DataPort;
         }
         let access = cache.access(now, &request);
+        self.accessed(id, &request, access, left)
+    }
+
+    /// Counts the replies to come after an access of a cache whose lookup takes no time.
+    #[inline(always)]
+    fn accessed(&mut self, id: MemId, request: &Request, access: Access, left: usize) -> Try {
         if let AccessOutcome::ReservationFail(reason) = access.outcome {
             return self.block(id, Cause::Refused(reason));
         }
         if access.sent.has_write() {
             let warp = self.place(self.ldst.insts[id.0].warp.0);
-            self.warps.track[warp].stores += self.ldst.replies_to(&request);
+            self.warps.track[warp].stores += self.ldst.replies_to(request);
         }
         if access.outcome == AccessOutcome::Hit && self.ldst.insts[id.0].replies {
             self.ldst.insts[id.0].pending -= 1;

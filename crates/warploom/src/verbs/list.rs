@@ -160,8 +160,27 @@ fn policies() -> Columns {
             "gtx480_bits",
             "complexity",
         ],
-        rows: warploom_policy::all().map(row).collect(),
+        rows: warploom_policy::all()
+            .map(row)
+            .chain(cache_policies(&gtx480))
+            .collect(),
     }
+}
+
+/// Rows of the policies of caches.
+fn cache_policies(gpu: &warploom_config::GpuSpec) -> impl Iterator<Item = Vec<String>> {
+    let policies = warploom_mem::cache::cache_policies(gpu).into_iter();
+    policies.map(|policy| {
+        vec![
+            policy.key.to_owned(),
+            policy.name.to_owned(),
+            policy.about.to_owned(),
+            policy.source.to_owned(),
+            policy.state.to_owned(),
+            policy.storage,
+            policy.complexity.to_owned(),
+        ]
+    })
 }
 
 fn microbenchmarks() -> Columns {

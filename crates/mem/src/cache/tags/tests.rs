@@ -1,4 +1,4 @@
-//! What is known of bytes that were written, against lists of them.
+//! Dirty bytes of lines against lists of the bytes that were written.
 
 use super::{Probe, Tags};
 use crate::testing::cache_spec;
@@ -10,18 +10,17 @@ const SETS: u32 = 2;
 const WAYS: u32 = 2;
 const STEPS: u64 = 20_000;
 
-/// Tags beside what was written of each line since it came, in the plainest form.
+/// Tags, and a list of the bytes of each line that were written since it came.
 struct Pair {
     tags: Tags,
     written: BTreeMap<u64, u128>,
-    /// Lines that count what was written of them as dirty when they come.
+    /// Bytes that become dirty when their line comes, by line.
     on_fill: BTreeMap<u64, u128>,
     written_back: u64,
 }
 
 impl Pair {
-    /// Reserves a sector of a line that is not there. What it replaces is written back as it was
-    /// written.
+    /// Reserves a sector of an absent line, and checks the bytes of the line that it replaces.
     fn allocate(&mut self, line: u64, sector: u8, now: u64) {
         let set = self.tags.set(line * 128);
         let was: Vec<_> = self.lines().collect();
@@ -47,7 +46,7 @@ impl Pair {
         (0..8).filter(|line| self.find(*line).is_some())
     }
 
-    /// No sector is on its way.
+    /// True if no sector is on its way.
     fn is_quiescent(&self) -> bool {
         let comes = |line: u64, sector| {
             let probe = self
@@ -64,14 +63,14 @@ impl Pair {
         *self.written.entry(line).or_default() |= bytes;
     }
 
-    /// A line may have become absent: nothing is known of it any more.
+    /// Removes absent lines from the lists.
     fn forget_absent(&mut self) {
         let present: Vec<_> = self.lines().collect();
         self.written.retain(|line, _| present.contains(line));
         self.on_fill.retain(|line, _| present.contains(line));
     }
 
-    /// Does something with a sector of a line that is there.
+    /// Applies operation `what` to a sector of a present line.
     fn act(&mut self, (line, at): (u64, u32), sector: u8, bytes: u128, what: u64) {
         let set = self.tags.set(line * 128);
         let reserved = self.tags.probe(set, line, sector, true) == Probe::HitReserved(at);
@@ -102,8 +101,8 @@ impl Pair {
     }
 }
 
-/// What a dirty line is written back with is what was written of it since it came, whatever
-/// became of lines in its place before.
+/// A dirty line is written back with the bytes that were written since it came, whatever lines were in
+/// its place before.
 #[test]
 fn a_line_is_written_back_as_it_was_written() {
     let spec = CacheSpec {

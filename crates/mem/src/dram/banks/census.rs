@@ -1,26 +1,27 @@
-//! How many banks there are of each kind, kept as they change, and summed over cycles.
+//! Number of banks in each state, updated with every change, and summed over cycles.
 
 use crate::dram::detail::{DramDetail, MAX_BANKS, WHOLE_SHARE};
 use crate::dram::tally::Tally;
 
-/// Banks with work. A cycle is counted as it is before its commands, with what was assigned in it:
-/// what begins with a command does from the next cycle on.
+/// Counts of banks with work. A cycle is counted as it stands before its commands, with the
+/// requests assigned in it: a state that begins with a command counts from the next cycle on.
 #[derive(Clone, Debug)]
 pub(super) struct Census {
-    /// All of them.
+    /// Banks with work.
     busy: Tally,
-    /// Those that find their row open.
+    /// Banks whose request finds its row open.
     open: Tally,
-    /// Of these, those that write.
+    /// Banks of `open` whose request writes.
     pub(super) writes: u64,
-    /// Groups of those that find their row open.
+    /// Groups with a bank of `open`.
     groups: Tally,
-    /// The share of `writes` in `open`, in parts of `WHOLE_SHARE`, rounded.
+    /// Share of `writes` in `open`, in parts of `WHOLE_SHARE`, rounded.
     write_share: Tally,
-    /// One while any is busy, or open.
+    /// One while `busy` is not zero.
     any_busy: Tally,
+    /// One while `open` is not zero.
     any_open: Tally,
-    /// Banks that find their row open, by group.
+    /// Banks of `open` by group.
     by_group: [u8; MAX_BANKS],
 }
 
@@ -46,7 +47,7 @@ impl Census {
         self.busy.count()
     }
 
-    /// Banks that find their row open.
+    /// Banks whose request finds its row open.
     #[inline]
     pub(super) fn open(&self) -> u64 {
         self.open.count()
@@ -57,7 +58,7 @@ impl Census {
         self.any_busy.sum(now)
     }
 
-    /// A bank gets work in cycle `from`.
+    /// Counts a bank that gets work in cycle `from`.
     #[inline]
     pub(super) fn begin(&mut self, from: u64) {
         if self.busy() == 0 {
@@ -66,7 +67,7 @@ impl Census {
         self.busy.add(from);
     }
 
-    /// A bank with work finds its row open, counted from cycle `from` on.
+    /// Counts a bank with work as one that finds its row open, from cycle `from` on.
     #[inline]
     pub(super) fn find_open(&mut self, is_write: bool, group: u8, from: u64) {
         if self.open() == 0 {
@@ -80,7 +81,7 @@ impl Census {
         self.share(from);
     }
 
-    /// A bank that found its row open has done its work, and is counted before cycle `to`.
+    /// Takes out a bank that found its row open and has done its work. Cycles before `to` count.
     #[inline]
     pub(super) fn end(&mut self, is_write: bool, group: u8, to: u64) {
         self.busy.remove(to);
@@ -98,9 +99,10 @@ impl Census {
         self.share(to);
     }
 
+    /// Brings the share of writes up to date.
     #[inline]
     fn share(&mut self, at: u64) {
-        // Divided in half of the bits, which takes hosts half of the time.
+        // A division of 32 bits takes hosts half as long as one of 64.
         let share = match (self.writes as u32, self.open() as u32) {
             (0, _) => 0,
             (writes, open) => (writes * WHOLE_SHARE as u32 + open / 2) / open,
@@ -108,7 +110,7 @@ impl Census {
         self.write_share.set(share.into(), at);
     }
 
-    /// Sums over the cycles before `now`.
+    /// Writes the sums over the cycles before `now` into `counts`.
     pub(super) fn sum_up(&self, now: u64, counts: &mut DramDetail) {
         counts.busy_banks = self.busy.sum(now);
         counts.busy_cycles = self.any_busy.sum(now);

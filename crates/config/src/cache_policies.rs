@@ -1,0 +1,76 @@
+//! Tables of the policies of caches. One row a policy gives the choice in the specification and the
+//! names that its key accepts; the crate `warploom_mem` makes dispatch, lists and documentation
+//! from the same row, and has a struct of the variant's name.
+
+use crate::policies::choices;
+use crate::section::{Info, Reader, Section, Writer, settings};
+use crate::value::{Rule, int, names};
+
+/// Hands the rows of `l1d.replacement`, `l2.replacement` and their like to a macro. Hits under the
+/// first row's policy, the usual one, cost no call.
+#[macro_export]
+macro_rules! replacement_policies {
+    ($then:ident) => {
+        $then! {
+            Replacement;
+            Lru = "lru": "least recently used";
+            Fifo = "fifo": "first in, first out";
+            Random = "random": "any line, drawn from a generator seeded by `gpu.seed`";
+            Srrip = "srrip": "static re-reference interval prediction, 2 bits";
+            Brrip = "brrip": "bimodal re-reference interval prediction, 2 bits";
+            Dip = "dip": "dynamic insertion: LRU or bimodal insertion by set dueling";
+        }
+    };
+}
+
+/// Hands the rows of `sm.l1d_allocation` to a macro. The usual policy is the first row, under which
+/// no read asks.
+#[macro_export]
+macro_rules! l1d_allocations {
+    ($then:ident) => {
+        $then! {
+            L1dAllocation of "sm.l1d_allocation",
+                "Which reads that miss L1D take a line of it; others go past it.",
+                "this program", default "always";
+            Always = "always": "every read";
+            WarpTokens(settings: WarpTokensSettings) = "warp-tokens":
+                "reads of the warps that hold a token";
+        }
+    };
+}
+
+l1d_allocations!(choices);
+
+/// Settings of `warp-tokens`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WarpTokensSettings {
+    /// Warps of an SM that hold a token.
+    pub warps: u32,
+}
+
+settings! {
+    WarpTokensSettings {
+        warps: "warps", int(0, 128), 16, "16", "warps per SM",
+            "Warps that hold a token: those in the first slots of the SM.",
+            "Li et al., HPCA 2015, search for the number; this program fixes it";
+    }
+}
+
+/// Declares the enum of a key and its accepted names from its table.
+macro_rules! choice {
+    ($Enum:ident; $($Variant:ident = $name:literal: $meaning:literal;)+) => {
+        /// Policy that selects the line of a set to replace.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $Enum {
+            $(#[doc = concat!("`", $name, "`: ", $meaning, ".")] $Variant,)+
+        }
+
+        names! {
+            $Enum: REPLACEMENT {
+                $($Variant = $name: $meaning,)+
+            }
+        }
+    };
+}
+
+replacement_policies!(choice);

@@ -1,0 +1,109 @@
+//! The memory backend while it is lent to a worker.
+
+use super::decoupled::PendingInput;
+use super::exchange::TimedReply;
+use super::reply_batch::ReplyBatch;
+use super::undelivered::UndeliveredCounts;
+use crate::memory::backend::{Backend, Deferred};
+use std::ops::Range;
+use std::sync::Arc;
+use warploom_base::Cycle;
+
+/// The backend, to be run up to a cycle. SMs get no replies meanwhile, so it runs as far as they
+/// surely have room: by what they had not taken when it was lent, then by what they note that they
+/// have not taken in the window before.
+pub(crate) struct BackendTask {
+    pub backend: Box<Backend>,
+    /// The next cycle.
+    pub at: Cycle,
+    pub end: Cycle,
+    /// Number of channels whose DRAM has run up to the end.
+    pub dram_done: usize,
+    /// Where SMs note the replies that they have not taken in the window that began in a cycle.
+    pub counts: Option<(Arc<UndeliveredCounts>, Cycle)>,
+    /// Input that was pending.
+    pub input: PendingInput,
+    /// Replies that came out of the network, at the end, and how many, by SM.
+    pub replies: Vec<TimedReply>,
+    pub brought: Vec<u32>,
+    /// Other replies, for the SMs of the worker that has the backend.
+    pub batch: ReplyBatch,
+}
+
+impl BackendTask {
+    /// SMs note in `counts` what they have not taken in the window that began in cycle `began`, the
+    /// one before that which the backend runs.
+    pub fn follow(&mut self, counts: Arc<UndeliveredCounts>, began: Cycle) {
+        self.counts = Some((counts, began));
+    }
+
+    /// The worker that gets it has these SMs.
+    pub fn collect_for(&mut self, sms: Range<usize>) {
+        self.batch.begin(sms);
+    }
+
+    /// True if all cycles have been run.
+    #[inline]
+    pub fn is_done(&self) -> bool {
+        self.at == self.end
+    }
+
+    /// Runs the DRAM of a channel or, where all have run, a cycle of the rest, if replies surely
+    /// have room. Returns whether it has.
+    pub fn advance(&mut self) -> bool {
+        self.backend.apply_pending(&mut self.input);
+        if self.is_done() {
+            return false;
+        }
+        if self.dram_done < self.backend.channels.len() {
+            self.run_dram();
+            return true;
+        }
+        if !self.has_room() {
+            return false;
+        }
+        self.backend.run_cycle(self.at, &mut Deferred);
+        self.at += 1;
+        true
+    }
+
+    fn run_dram(&mut self) {
+        if self.dram_done == 0 {
+            self.backend.begin_dram(self.at, self.end);
+        }
+        self.backend.run_dram(self.dram_done, self.at);
+        self.dram_done += 1;
+    }
+
+    #[inline]
+    fn has_room(&mut self) -> bool {
+        self.backend.replies_have_room(&Deferred) || self.finds_room()
+    }
+
+    /// The same after a look at what SMs have taken since.
+    #[cold]
+    fn finds_room(&mut self) -> bool {
+        let Some((counts, began)) = &self.counts else {
+            return false;
+        };
+        self.backend.note_undelivered(|sm| counts.of(sm, *began));
+        self.backend.replies_have_room(&Deferred)
+    }
+
+    /// Collects the replies that came out of the network, before the backend goes back.
+    pub fn finish(&mut self) {
+        let Self {
+            backend,
+            input,
+            replies,
+            brought,
+            batch,
+            ..
+        } = self;
+        backend.apply_pending(input);
+        brought.clear();
+        brought.extend(backend.fresh());
+        backend.collect_replies(batch, replies);
+        backend.end_exchange();
+    }
+}

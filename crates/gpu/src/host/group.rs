@@ -1,0 +1,354 @@
+//! The SMs that one thread runs, neighbours by number.
+
+use super::exchange::{Exchange, TimedReply, ToSms, Turn};
+use super::undelivered::UndeliveredCounts;
+use std::ops::Range;
+use std::sync::Arc;
+use warploom_base::{Cycle, each_bit};
+use warploom_exec::{DeviceMemory, Pages};
+use warploom_mem::Reply;
+use warploom_sm::{Outcome, Outgoing, SettledUpTo, Sm, SmEvents, SmStatus, WindowRun};
+
+/// A step, or a round of a window, with device memory as it is meanwhile.
+#[derive(Clone, Copy)]
+pub(crate) struct Step<'a> {
+    /// In a window: how far all SMs have come. A step has none: all SMs run the same cycles.
+    pub settled: Option<SettledUpTo>,
+    pub memory: &'a DeviceMemory,
+}
+
+/// SMs of a thread.
+pub(crate) struct SmGroup {
+    exchange: Exchange,
+    /// Number of the first SM.
+    first: usize,
+    sms: Vec<Sm>,
+    /// By place: pages that the SM's unsettled loads read, as of the end of its last round.
+    loaded: Vec<Pages>,
+    /// In rounds, SMs note here how many replies they have not taken.
+    undelivered: Arc<UndeliveredCounts>,
+}
+
+impl SmGroup {
+    /// `sms`, of which the first has the number `first`. It may come to hold as many as
+    /// `undelivered` has entries.
+    pub fn new(first: usize, mut sms: Vec<Sm>, undelivered: Arc<UndeliveredCounts>) -> Self {
+        let most = undelivered.len();
+        sms.reserve_exact(most - sms.len());
+        let mut group = Self {
+            exchange: Exchange::new(most),
+            first,
+            sms,
+            loaded: Vec::with_capacity(most),
+            undelivered,
+        };
+        group.forget_loads();
+        group
+    }
+
+    /// Numbers of its SMs.
+    pub fn range(&self) -> Range<usize> {
+        self.first..self.first + self.sms.len()
+    }
+
+    /// Says what its SMs run in the next step or round.
+    pub fn order(&mut self, turns: &[Turn]) {
+        let orders = &mut self.exchange.to_sms.turns;
+        orders.clear();
+        orders.extend_from_slice(turns);
+    }
+
+    /// True if none of its SMs runs in the step or round.
+    #[inline]
+    pub fn rests(&self) -> bool {
+        self.exchange.to_sms.turns.is_empty()
+    }
+
+    /// Pages that an SM's unsettled loads read, by its number.
+    #[inline]
+    pub fn loaded(&self, number: usize) -> &Pages {
+        &self.loaded[number - self.first]
+    }
+
+    /// All loads of its SMs are settled.
+    fn forget_loads(&mut self) {
+        self.loaded.clear();
+        self.loaded.resize(self.sms.len(), Pages::default());
+    }
+
+    /// Credits for an SM, by number, from a cycle on, 0 for at once.
+    pub fn send_credits(&mut self, number: usize, flits: u32, from: Cycle) {
+        let place = number - self.first;
+        self.exchange.to_sms.add_credits(place, flits, from);
+    }
+
+    /// A reply for one of its SMs.
+    pub fn send_reply(&mut self, at: Cycle, reply: &Reply) {
+        self.exchange.to_sms.replies.push((at, *reply));
+    }
+
+    /// Replies for its SMs, which their own thread has written. If there are no others, the caller
+    /// does not touch them.
+    pub fn send_replies(&mut self, replies: &mut Vec<TimedReply>) {
+        let waiting = &mut self.exchange.to_sms.replies;
+        if waiting.is_empty() {
+            std::mem::swap(waiting, replies);
+        } else {
+            waiting.append(replies);
+        }
+    }
+
+    /// Delivers what came for its SMs.
+    #[inline]
+    fn deliver(&mut self) {
+        // Mostly nothing has come.
+        if !self.exchange.to_sms.brings_nothing() {
+            self.deliver_all();
+        }
+    }
+
+    #[inline(never)]
+    fn deliver_all(&mut self) {
+        self.exchange.to_sms.deliver(self.first, &mut self.sms);
+        self.exchange.to_sms.clear();
+    }
+
+    /// An SM of the stepping thread's group, by number, which has what came for it.
+    #[inline]
+    pub fn own(&mut self, number: usize) -> &mut Sm {
+        debug_assert!(self.first == 0 && self.exchange.to_sms.brings_nothing());
+        &mut self.sms[number]
+    }
+
+    /// An SM, by number, without what came for it since it ran.
+    #[inline]
+    pub fn see(&self, number: usize) -> &Sm {
+        &self.sms[number - self.first]
+    }
+
+    /// The same, to change what does not depend on what came.
+    #[inline]
+    pub fn touch(&mut self, number: usize) -> &mut Sm {
+        &mut self.sms[number - self.first]
+    }
+
+    /// An SM, by number, with what came for it.
+    #[inline]
+    pub fn sm(&mut self, number: usize) -> &mut Sm {
+        self.deliver();
+        &mut self.sms[number - self.first]
+    }
+
+    /// Runs the turns of the step or round.
+    pub fn run(&mut self, step: &Step<'_>) {
+        let Self {
+            exchange,
+            first,
+            sms,
+            undelivered,
+            ..
+        } = self;
+        let Exchange { to_sms, from_sms } = exchange;
+        // They stay there until `end`: the line is not this thread's to write.
+        to_sms.deliver(*first, sms);
+        let ToSms { turns, .. } = &**to_sms;
+        from_sms.runs.clear();
+        for turn in turns {
+            let sm = &mut sms[turn.sm - *first];
+            let run = match &step.settled {
+                Some(settled) => {
+                    let span = (turn.from, turn.to);
+                    let run = sm.run_window(span, &turn.port, settled, step.memory);
+                    undelivered.note(turn.sm, settled.began, run.status.undelivered);
+                    run
+                }
+                None => {
+                    sm.run(turn.from, turn.to, step.memory);
+                    WindowRun {
+                        at: turn.to,
+                        outcome: Outcome::Reached,
+                        status: sm.status(turn.to),
+                    }
+                }
+            };
+            from_sms.runs.push(run);
+        }
+    }
+
+    /// Runs those of its SMs from number `first` on that are `awake`, as bits, in a step of the only
+    /// thread. Updates their `statuses`, and returns what happened in any, and which have sent
+    /// packets.
+    pub fn run_awake(
+        &mut self,
+        (from, to): (Cycle, Cycle),
+        memory: &DeviceMemory,
+        (first, awake): (usize, u64),
+        statuses: &mut [SmStatus],
+    ) -> (SmEvents, u64) {
+        let (mut events, mut senders) = (SmEvents::default(), 0);
+        let sms = &mut self.sms[first..][..statuses.len()];
+        each_bit!(awake, nth => {
+            let (sm, status) = (&mut sms[nth], &mut statuses[nth]);
+            sm.run(from, to, memory);
+            *status = sm.status(to);
+            events |= status.events;
+            senders |= u64::from(status.events.sent()) << nth;
+        });
+        (events, senders)
+    }
+
+    /// Puts the requests of the SMs that ran into the exchange, and in a round the pages that they
+    /// have read from, so that the stepping thread does not look at the SMs. Called by the thread
+    /// that ran them, unless that is the stepping one.
+    pub fn post(&mut self, is_round: bool) {
+        let Self {
+            exchange,
+            first,
+            sms,
+            loaded,
+            ..
+        } = self;
+        let Exchange { to_sms, from_sms } = exchange;
+        from_sms.clear_requests();
+        for turn in &to_sms.turns {
+            let place = turn.sm - *first;
+            from_sms.take_requests(turn.sm, &mut sms[place]);
+            if is_round {
+                loaded[place] = sms[place].loaded_pages();
+            }
+        }
+    }
+
+    /// The step or round is over. Returns the SMs that ran, by number, and their runs.
+    pub fn end(&mut self) -> impl Iterator<Item = (usize, WindowRun)> {
+        let Exchange { to_sms, from_sms } = &mut self.exchange;
+        if !to_sms.turns.is_empty() {
+            to_sms.clear();
+        }
+        let ran = to_sms.turns.iter().map(|turn| turn.sm);
+        ran.zip(from_sms.runs.iter().copied())
+    }
+
+    /// Calls `f` on the requests of the step or round. `posted`: [`post`](Self::post) was called.
+    pub fn for_each_request(&mut self, posted: bool, f: &mut impl FnMut(usize, &Outgoing)) {
+        let Exchange { to_sms, from_sms } = &self.exchange;
+        if to_sms.turns.is_empty() {
+            return;
+        }
+        if posted {
+            return from_sms.for_each_request(f);
+        }
+        for (turn, run) in to_sms.turns.iter().zip(&from_sms.runs) {
+            if run.status.events.sent() {
+                self.sms[turn.sm - self.first].take_sent(|packet| f(turn.sm, packet));
+            }
+        }
+    }
+
+    /// Gives its last SM to the next group or, where `back`, takes that one's first. Between steps,
+    /// when all requests have been taken.
+    pub fn move_sm(&mut self, next: &mut Self, back: bool) {
+        self.deliver();
+        next.deliver();
+        if back {
+            self.sms.push(next.sms.remove(0));
+            next.first += 1;
+        } else if let Some(sm) = self.sms.pop() {
+            next.sms.insert(0, sm);
+            next.first -= 1;
+        }
+        for group in [self, next] {
+            group.exchange.to_sms.turns.clear();
+            group.forget_loads();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::testing::{idle_sm, reply_to, turns};
+    use warploom_mem::{AccessKind, Request};
+
+    /// SMs `first` up to, not including, `end`.
+    fn group(first: usize, end: usize) -> SmGroup {
+        let sms = (first..end).map(idle_sm).collect();
+        SmGroup::new(first, sms, UndeliveredCounts::new(5).into())
+    }
+
+    /// Sends an SM some replies, which it sees in a later cycle.
+    fn send(group: &mut SmGroup, number: usize, replies: usize) {
+        (0..replies).for_each(|_| group.send_reply(100, &reply_to(number)));
+    }
+
+    /// The number of replies at each SM.
+    fn undelivered(groups: &mut [SmGroup]) -> Vec<usize> {
+        let mut counts = Vec::new();
+        for group in groups {
+            let numbers = group.range();
+            counts.extend(numbers.map(|number| group.sm(number).link.undelivered()));
+        }
+        counts
+    }
+
+    /// What came for an SM stays with it, whether it runs, is looked at or changes groups before.
+    #[test]
+    fn what_came_for_an_sm_goes_with_it() {
+        let memory = DeviceMemory::new(1 << 16);
+        let step = Step {
+            settled: None,
+            memory: &memory,
+        };
+        let mut groups = [group(0, 3), group(3, 5)];
+        let [left, right] = &mut groups;
+        send(left, 2, 1);
+        send(right, 3, 2);
+        send(right, 4, 3);
+        left.move_sm(right, false);
+        assert_eq!((left.range(), right.range()), (0..2, 2..5));
+        send(right, 2, 10);
+        right.order(&turns(&[4], (0, 1)));
+        right.run(&step);
+        let ran: Vec<_> = right
+            .end()
+            .map(|(n, run)| (n, run.status.undelivered))
+            .collect();
+        assert_eq!(ran, [(4, 3)]);
+        assert_eq!(undelivered(&mut groups), [0, 0, 11, 2, 3]);
+        let [left, right] = &mut groups;
+        send(right, 2, 20);
+        left.move_sm(right, true);
+        assert_eq!((left.range(), right.range()), (0..3, 3..5));
+        assert_eq!(undelivered(&mut groups), [0, 0, 31, 2, 3]);
+    }
+
+    /// Requests are there once, from the SMs themselves or from the exchange. A group that rests has
+    /// none.
+    #[test]
+    fn requests_are_taken_once() {
+        let memory = DeviceMemory::new(1 << 16);
+        let packet = Request::new(AccessKind::GlobalRead, 0, 32);
+        for posted in [false, true] {
+            let mut group = group(2, 6);
+            let mut step = |awake: &[usize], sends: &[usize]| {
+                group.order(&turns(awake, (0, 1)));
+                for sm in sends {
+                    group.sm(*sm).link.send(0, packet);
+                }
+                group.run(&Step {
+                    settled: None,
+                    memory: &memory,
+                });
+                if posted && !group.rests() {
+                    group.post(false);
+                }
+                let mut taken = Vec::new();
+                group.for_each_request(posted, &mut |number, _| taken.push(number));
+                taken
+            };
+            assert_eq!(step(&[2, 4, 5], &[4, 5, 4]), [4, 4, 5]);
+            assert_eq!(step(&[], &[]), [0; 0]);
+            assert_eq!(step(&[4], &[4]), [4]);
+        }
+    }
+}

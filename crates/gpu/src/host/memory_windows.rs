@@ -1,0 +1,284 @@
+//! The memory system in windows: the backend runs some cycles, then the request network does.
+//!
+//! The backend acts on a request no sooner than the fixed delay before L2 after the network brought
+//! it, so that it may run up to that many cycles ahead of the network. The network needs to know of
+//! the backend only which inputs of L2 were full, which a trace says cycle by cycle. Within the
+//! backend, DRAM acts on requests after a fixed delay too, and runs first, channel by channel.
+//!
+//! Invariants: between two windows both parts have run the same cycles, unless a worker has the
+//! backend; no texture is in flight, because textures skip the delay. Atomics that the backend has
+//! answered do not act in it: the scheduler lets them act in the cycle in which they were answered.
+
+use super::backend_task::BackendTask;
+use super::backend_trace::Ticks;
+use super::decoupled::DecoupledBackend;
+use super::reply_batch::ReplyBatch;
+use crate::memory::backend::ReplySink;
+use crate::memory::{Inbound, MemorySystem};
+use warploom_base::Cycle;
+use warploom_mem::Reply;
+use warploom_sm::{InjectionPort, PortState};
+
+/// The fewest flits that must surely pass into the network for SMs to predict credits.
+const FEWEST_PASSES: u32 = 8;
+
+/// What SMs know of the request network.
+impl MemorySystem {
+    /// The port at which the packets of an SM enter the network, if it has one of its own and the
+    /// network has the clock of SMs: flits in its buffer, and flits that surely pass.
+    #[inline]
+    fn own_port(&self, sm: usize) -> Option<(u32, u32)> {
+        let port = self.requests.entrance(sm);
+        port.filter(|_| self.has_own_ports)
+    }
+
+    /// What an SM that has run the cycles before `at` has to know of the request network, which has
+    /// run those before `next`. Its port is among it if the network is ahead of the SM, or enough
+    /// flits surely pass for a prediction to be worth it.
+    #[inline]
+    pub fn port_state(&self, sm: usize, at: Cycle, next: Cycle) -> PortState {
+        let port = self.own_port(sm);
+        let late = &self.late_arrivals[sm];
+        let is_ahead = at < next && late.end_at(next);
+        let (from, end) = if is_ahead { late.span() } else { (next, next) };
+        let passed = if is_ahead { late.passed() } else { 0 };
+        let port = port.filter(|(_, passes)| is_ahead || *passes >= FEWEST_PASSES);
+        PortState {
+            at: from,
+            injection: port.map(|(flits, passes)| InjectionPort {
+                flits: flits + passed.count_ones(),
+                cycles: (end - from) as u32,
+                passed,
+                passes,
+            }),
+        }
+    }
+
+    /// The network has run cycle `now`, and an SM has not run the one before.
+    #[inline]
+    pub fn note_late(&mut self, sm: usize, now: Cycle) {
+        if self.own_port(sm).is_some() {
+            let waits = self.sending.contains(sm);
+            self.late_arrivals[sm].note(now, waits, self.requests.has_passed(sm));
+        }
+    }
+
+    /// A packet has come in a cycle that the network has run already. Returns whether it entered in
+    /// one of these cycles.
+    #[inline(never)]
+    pub(crate) fn enter_late(&mut self, sm: usize, new: &Inbound) -> bool {
+        let Self {
+            late_arrivals,
+            requests,
+            ..
+        } = self;
+        let (late, flits) = (&mut late_arrivals[sm], new.flits);
+        let (_, end) = late.span();
+        let entered = late.enter(new.at, |passed| requests.has_room(sm, passed + flits));
+        if let Some(now) = entered {
+            requests.enter_late(sm, (new.packet, flits), end - now);
+            self.late_credits.push((sm, now + 1, flits));
+        }
+        entered.is_some()
+    }
+
+    /// Calls `f` on the SMs of which packets have entered the network late since the last call, with
+    /// the cycle from which they have credits, and the flits: of each SM in order.
+    #[inline]
+    pub fn take_late_credits(&mut self, mut f: impl FnMut(usize, Cycle, u32)) {
+        for (sm, at, flits) in self.late_credits.drain(..) {
+            f(sm, at, flits);
+        }
+    }
+
+    /// True if packets that an SM may have sent and that are not known make no difference to the
+    /// network's next cycle: a flit is to pass before them, or not all known packets can enter.
+    pub fn is_backed_up(&self, sm: usize) -> bool {
+        let flits = self.inbound[sm].flits;
+        if let Some((entered, _)) = self.own_port(sm) {
+            return entered + flits > 0;
+        }
+        let Ticks { noc, .. } = self.decoupled.trace.ticks[self.decoupled.ticks_done];
+        let cluster = self.cluster_of[sm] as usize;
+        self.requests.stays_full(cluster, flits, noc)
+    }
+
+    /// True if that holds for every SM.
+    pub fn all_are_backed_up(&self) -> bool {
+        (0..self.inbound.len()).all(|sm| self.is_backed_up(sm))
+    }
+}
+
+/// The two parts.
+impl MemorySystem {
+    /// The most cycles that the backend may run ahead of the request network.
+    pub fn max_lead(&self) -> Cycle {
+        let delays = self.backend().partitions.iter().map(|p| p.delay());
+        match self.perfect {
+            true => 0,
+            false => delays.min().unwrap_or(0),
+        }
+    }
+
+    /// Runs the backend from cycle `from` to `end`, or as far as there is room for replies although
+    /// no SM takes any from cycle `known` on. Returns how far. The request network has to run as
+    /// far.
+    pub fn run_backend(
+        &mut self,
+        (from, end): (Cycle, Cycle),
+        known: Cycle,
+        sink: &mut impl ReplySink,
+    ) -> Cycle {
+        if from < end {
+            self.apply_pending();
+            let backend = self.backend_mut();
+            backend.begin_dram(from, end);
+            (0..backend.channels.len()).for_each(|nth| backend.run_dram(nth, from));
+        }
+        let backend = self.backend_mut();
+        for now in from..end {
+            if now > known && !backend.replies_have_room(sink) {
+                return now;
+            }
+            backend.run_cycle(now, sink);
+        }
+        end
+    }
+
+    /// The request network begins with the cycles that the backend has run.
+    pub fn begin_requests(&mut self) {
+        let Self {
+            decoupled, backend, ..
+        } = self;
+        debug_assert_eq!(decoupled.trace.ticks.len(), decoupled.ticks_done);
+        (decoupled.ticks_done, decoupled.full_done) = (0, 0);
+        decoupled.trace.clear();
+        if let Some(backend) = backend {
+            std::mem::swap(&mut backend.trace, &mut decoupled.trace);
+        }
+    }
+
+    /// Runs the next cycle of the request network.
+    pub fn run_requests(&mut self, now: Cycle) {
+        let Ticks { noc, l2 } = self.decoupled.trace.ticks[self.decoupled.ticks_done];
+        self.decoupled.ticks_done += 1;
+        for _ in 0..l2 {
+            let mut any = false;
+            for index in 0..self.partition_words() {
+                let full = self.decoupled.trace.full[self.decoupled.full_done];
+                self.decoupled.full_done += 1;
+                any |= self.take_requests(now, index, full);
+            }
+            self.arrival_cycles += u64::from(any);
+        }
+        for _ in 0..noc {
+            self.inject_requests(now);
+            self.requests.cycle();
+        }
+    }
+}
+
+/// The backend while a worker runs it.
+impl MemorySystem {
+    /// Lends the backend, to be run from cycle `from` to `end`.
+    pub fn lend_backend(&mut self, from: Cycle, end: Cycle) -> Option<BackendTask> {
+        let Self {
+            backend, decoupled, ..
+        } = self;
+        decoupled.is_pending = false;
+        let backend = backend.take()?;
+        let mut input = std::mem::take(&mut decoupled.input_room);
+        input.append(&mut decoupled.input);
+        Some(BackendTask {
+            backend,
+            at: from,
+            end,
+            dram_done: 0,
+            counts: None,
+            input,
+            replies: std::mem::take(&mut decoupled.replies_room),
+            brought: std::mem::take(&mut decoupled.brought),
+            batch: std::mem::take(&mut decoupled.batch_room),
+        })
+    }
+
+    /// Takes the backend back. Returns how far it has run. Input that has come since is pending until
+    /// it is lent again, or for [`apply_pending`](Self::apply_pending).
+    pub fn take_backend(&mut self, task: BackendTask) -> Cycle {
+        let Self {
+            backend, decoupled, ..
+        } = self;
+        *backend = Some(task.backend);
+        debug_assert!(decoupled.replies.is_empty(), "nobody has taken the last");
+        decoupled.replies_room = std::mem::replace(&mut decoupled.replies, task.replies);
+        (decoupled.input_room, decoupled.brought) = (task.input, task.brought);
+        decoupled.batch_room = std::mem::replace(&mut decoupled.batch, task.batch);
+        decoupled.is_pending = true;
+        task.at
+    }
+
+    /// Applies pending input to the backend. Required before anybody but a task looks at it.
+    pub fn apply_pending(&mut self) {
+        let Self {
+            backend, decoupled, ..
+        } = self;
+        if decoupled.is_pending
+            && let Some(backend) = backend
+        {
+            backend.apply_pending(&mut decoupled.input);
+            decoupled.is_pending = false;
+        }
+    }
+
+    /// Replies for the SMs of the worker that had the backend.
+    pub fn batch(&mut self) -> &mut ReplyBatch {
+        &mut self.decoupled.batch
+    }
+
+    /// Calls `f` on the other replies that wait for the exchange, with the number of their SM and
+    /// the cycle from which it sees them: of each SM the oldest first.
+    #[inline]
+    pub fn take_replies(&mut self, mut f: impl FnMut(usize, Cycle, &Reply)) {
+        for (at, reply) in self.decoupled.replies.drain(..) {
+            f(reply.sm.index(), at, &reply);
+        }
+        if let Some(backend) = &mut self.backend {
+            backend.take_replies(f);
+        }
+    }
+
+    /// An exchange is over, in which every SM got its replies. `undelivered`: by SM, those that it
+    /// has not taken. A lent backend has been told before.
+    #[inline]
+    pub fn end_exchange(&mut self, undelivered: impl Iterator<Item = u32>) {
+        let Self {
+            backend, decoupled, ..
+        } = self;
+        match backend {
+            Some(_) if decoupled.is_pending => {
+                decoupled.input.undelivered.clear();
+                decoupled.input.undelivered.extend(undelivered);
+            }
+            Some(backend) => backend.end_exchange_of_all(undelivered),
+            None => {}
+        }
+    }
+
+    /// Announces the exchange of the replies that the backend has brought along, if the backend is
+    /// lent again before. `undelivered`: by SM, earlier replies that it has not taken.
+    pub fn announce_exchange(&mut self, undelivered: impl Iterator<Item = u32>) {
+        let DecoupledBackend {
+            is_pending,
+            input,
+            brought,
+            ..
+        } = &mut self.decoupled;
+        debug_assert!(*is_pending, "it has been away");
+        input.undelivered.clear();
+        let all = undelivered.zip(brought).map(|(before, new)| before + *new);
+        input.undelivered.extend(all);
+    }
+}
+
+#[cfg(test)]
+mod tests;

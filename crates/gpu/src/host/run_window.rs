@@ -1,0 +1,290 @@
+//! A window: some cycles that the parts of the machine run one after the other, so that the host's
+//! caches serve all of them from one loading of a part. `docs/develop/host-execution.md` explains
+//! it.
+//!
+//! The memory backend runs first, then SMs in rounds, then the request network. An SM runs as far as
+//! it can without what others have not computed ([`Outcome`](warploom_sm::Outcome)); the next round
+//! goes on with it. With several threads each runs its own SMs, and a worker runs the backend for
+//! the next window when no round calls it.
+//!
+//! Invariants: results are those of steps; a window ends at the next multiple of its length at the
+//! latest; no look at the machine as a whole falls into one, nor the end of a kernel; nobody looks
+//! at the backend while a worker runs it, or before pending input has been applied.
+
+use super::sink::DirectSink;
+use crate::machine::{Gpu, Stop};
+use crate::memory::backend::Deferred;
+use crate::probe::Part;
+use warploom_base::{Cycle, each_member};
+use warploom_exec::DeviceMemory;
+use warploom_policy::DeviceView;
+
+impl Gpu {
+    /// Runs a window, up to cycle `end` or as far as replies have room. Neither it nor the backend
+    /// goes past `limit`.
+    pub(super) fn run_window(
+        &mut self,
+        (end, limit): (Cycle, Cycle),
+        device: &mut DeviceMemory,
+    ) -> Result<(), Stop> {
+        let from = self.now;
+        self.probe.enter(Part::Memory);
+        if !self.window.is_lent {
+            self.run_backend(end);
+            if !self.lend_backend(limit) {
+                self.memory.apply_pending();
+            }
+        }
+        // SMs and the request network have to run as far.
+        let to = self.window.backend;
+        self.window.begin(from);
+        if self.memory.all_are_backed_up() {
+            self.run_requests(to);
+        }
+        while self.window.next.min(self.window.requests) < to {
+            if self.window.next < to {
+                self.probe.enter(Part::Sms);
+                self.give_blocks(self.window.next);
+                self.run_sms((from, to), device);
+                if self.window.can_settle() {
+                    self.window.stalls += 1;
+                    self.settle_window(from, device);
+                }
+                self.probe.enter(Part::Memory);
+            }
+            self.run_requests(to);
+        }
+        self.now = to;
+        let is_single_threaded = self.sms.is_single_threaded();
+        self.window.end((from, to), is_single_threaded);
+        self.note_block_slots(to);
+        self.settle_window(from, device);
+        self.change_backend((from, to), limit);
+        let result = self.end_step(self.window.events.fault());
+        self.probe.enter(Part::Outside);
+        result
+    }
+
+    /// At a window's end: takes the backend back, if it is lent, lends it again, and hands over the
+    /// replies that it has brought along.
+    fn change_backend(&mut self, (from, to): (Cycle, Cycle), limit: Cycle) {
+        let was_lent = self.window.is_lent;
+        if was_lent {
+            self.take_backend();
+        }
+        self.sms.end_window(to - from);
+        if was_lent {
+            self.lend_again(limit);
+        }
+        self.hand_over_replies();
+        if !self.is_backend_ahead() {
+            self.memory.apply_pending();
+        }
+    }
+
+    /// Runs the backend from where it is.
+    fn run_backend(&mut self, end: Cycle) {
+        let Self {
+            sms,
+            memory,
+            ledger,
+            window,
+            now,
+            ..
+        } = self;
+        let span = (window.backend.max(*now), end);
+        window.backend = match sms.single_threaded() {
+            Some(sms) => memory.run_backend(span, *now, &mut DirectSink { sms, ledger }),
+            None => memory.run_backend(span, *now, &mut Deferred),
+        };
+        memory.begin_requests();
+        window.atomics.extend(memory.atomics().drain(..));
+        if span.0 < span.1 {
+            self.hand_over_replies();
+        }
+        self.window.view = self.device_view();
+    }
+
+    /// Gives SMs the replies that wait for the exchange, where there are several threads.
+    fn hand_over_replies(&mut self) {
+        if self.sms.is_single_threaded() {
+            return;
+        }
+        self.hand_over_batch();
+        let Self {
+            sms,
+            memory,
+            ledger,
+            ..
+        } = self;
+        memory.take_replies(|sm, at, reply| {
+            ledger.answered(sm, reply);
+            sms.reply(sm, at, reply);
+        });
+        if let Some(undelivered) = sms.undelivered() {
+            memory.end_exchange(undelivered);
+        }
+    }
+
+    /// The same for the SMs of the worker that had the backend.
+    fn hand_over_batch(&mut self) {
+        let Self {
+            sms,
+            memory,
+            ledger,
+            ..
+        } = self;
+        let batch = memory.batch();
+        if cfg!(debug_assertions) {
+            let replies = batch.replies();
+            replies.for_each(|(sm, _, reply)| ledger.answered(sm, reply));
+        }
+        sms.take_batch(batch);
+    }
+
+    /// Lends the backend to a worker, from where it is, if it may run on. Returns whether it does.
+    fn lend_backend(&mut self, limit: Cycle) -> bool {
+        let end = self.lent_end(self.window.backend, limit);
+        end.is_some_and(|end| self.lend_backend_to(end))
+    }
+
+    fn lend_backend_to(&mut self, end: Cycle) -> bool {
+        let task = self.memory.lend_backend(self.window.backend, end);
+        self.window.is_lent = task.is_some();
+        if let Some(task) = task {
+            self.window.backend_end = end;
+            self.sms.lend_backend(task, self.now);
+        }
+        self.window.is_lent
+    }
+
+    /// Waits for the backend.
+    fn take_backend(&mut self) {
+        let task = self.sms.take_backend();
+        self.window.backend = self.memory.take_backend(task);
+        self.window.is_lent = false;
+        let atomics = self.memory.atomics().drain(..);
+        self.window.atomics.extend(atomics);
+    }
+
+    /// Lends the backend to the same worker again, if it may run on and has run all that it should,
+    /// before its replies are handed over: meanwhile the worker would have nothing to do.
+    fn lend_again(&mut self, limit: Cycle) {
+        let window = &self.window;
+        let is_there = window.backend == window.backend_end && !window.events.fault();
+        let end = self.lent_end(window.backend, limit);
+        let Some(end) = end.filter(|_| is_there) else {
+            return;
+        };
+        self.memory.begin_requests();
+        self.window.view = self.device_view();
+        if let Some(undelivered) = self.sms.undelivered() {
+            self.memory.announce_exchange(undelivered);
+        }
+        self.lend_backend_to(end);
+    }
+
+    /// Blocks have ended before cycle `now`, where SMs wait for it: others may begin. An SM that takes
+    /// one may have to wait for others before it runs the cycle, but takes no second one in it.
+    pub(super) fn give_blocks(&mut self, now: Cycle) {
+        self.note_block_slots(now);
+        let is_first = self.window.offers_from <= now;
+        self.window.offers_from = now + 1;
+        if is_first && self.dispatcher.offered().is_some() {
+            let view = DeviceView {
+                now,
+                ..self.window.view
+            };
+            self.dispatcher.dispatch(now, now + 1, &mut self.sms, &view);
+        }
+    }
+
+    /// Tells the dispatcher of the blocks that have ended before cycle `now`.
+    fn note_block_slots(&mut self, now: Cycle) {
+        each_member!(self.window.with_block_slot, sm => {
+            if self.window.take_block_slot(sm, now) {
+                self.note_blocks_of(sm);
+            }
+        });
+    }
+
+    /// Runs the SMs that wait for nothing as far as they can run.
+    fn run_sms(&mut self, (from, to): (Cycle, Cycle), device: &DeviceMemory) {
+        if self.sms.is_single_threaded() {
+            self.run_single_threaded((from, to), device);
+        } else {
+            self.run_round((from, to), device);
+        }
+        let Self { sms, memory, .. } = self;
+        memory.take_late_credits(|sm, at, flits| sms.credit_from(sm, at, flits));
+        self.window.end_round(to);
+    }
+
+    fn run_single_threaded(&mut self, (from, to): (Cycle, Cycle), device: &DeviceMemory) {
+        let (offered, window) = (self.dispatcher.offered(), &mut self.window);
+        let (memory, ledger) = (&mut self.memory, &mut self.ledger);
+        let Some(mut sms) = self.sms.single_threaded() else {
+            unreachable!("other threads run SMs");
+        };
+        let settled = window.settled_up_to(from);
+        each_member!(window.running, sm => {
+            if let Some(turn) = window.turn(sm, sms.status(sm), offered, (to, memory)) {
+                let run = sms.run_window(&turn, &settled, device, |sent| {
+                    ledger.sent(sm, &sent.request);
+                    memory.take(sm, sent);
+                });
+                window.note_run(sm, &run);
+            }
+        });
+    }
+
+    /// The same on several threads, each with its own SMs.
+    fn run_round(&mut self, (from, to): (Cycle, Cycle), device: &DeviceMemory) {
+        let Self {
+            sms,
+            memory,
+            window,
+            dispatcher,
+            ledger,
+            ..
+        } = self;
+        let offered = dispatcher.offered();
+        let settled = window.settled_up_to(from);
+        let mut turns = std::mem::take(&mut window.turns);
+        each_member!(window.running, sm => {
+            turns.extend(window.turn(sm, sms.status(sm), offered, (to, memory)));
+        });
+        sms.run_round(
+            settled,
+            &mut turns,
+            device,
+            |sm, run| window.note_run(sm, run),
+            |sm, sent| {
+                ledger.sent(sm, &sent.request);
+                memory.take(sm, sent);
+            },
+        );
+        turns.clear();
+        window.turns = turns;
+    }
+
+    /// Runs the request network as far as it can up to cycle `to`.
+    fn run_requests(&mut self, to: Cycle) {
+        let Self {
+            sms,
+            memory,
+            window,
+            ..
+        } = self;
+        while window.requests < to && window.knows_requests(memory) {
+            let now = window.requests;
+            window.requests += 1;
+            memory.run_requests(now);
+            window.note_late(now, memory);
+            memory.take_credits(|sm, flits| sms.credit_from(sm, now + 1, flits));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,27 @@
+//! Replies that go to SMs at once, where no other thread runs any.
+
+use super::sms::SingleThreaded;
+use crate::conservation::Ledger;
+use crate::memory::backend::ReplySink;
+use warploom_base::Cycle;
+use warploom_mem::Reply;
+
+/// The SMs of the only thread as a sink.
+pub(super) struct DirectSink<'a> {
+    pub sms: SingleThreaded<'a>,
+    pub ledger: &'a mut Ledger,
+}
+
+impl ReplySink for DirectSink<'_> {
+    #[inline]
+    fn receive(&mut self, sm: usize, at: Cycle, reply: &Reply) -> bool {
+        self.ledger.answered(sm, reply);
+        self.sms.reply(sm, at, reply);
+        true
+    }
+
+    #[inline]
+    fn undelivered(&self, sm: usize) -> Option<u32> {
+        Some(self.sms.undelivered(sm))
+    }
+}

@@ -1,0 +1,173 @@
+//! A step: the reference that windows are compared with. SMs and the memory system run
+//! `gpu.link_cycles` core cycles; then packets and credits cross the links, stores become visible
+//! and atomics act.
+
+use super::sink::DirectSink;
+use super::window::{MOST, next_multiple};
+use crate::machine::{Gpu, Stop};
+use crate::memory::backend::Deferred;
+use crate::monitor::Monitor;
+use crate::probe::Part;
+use crate::recorder::Recorder;
+use warploom_base::{Cycle, SmId, each_member};
+use warploom_exec::DeviceMemory;
+
+/// Core cycles that one step may skip, so that a caller who watches progress sees some.
+const MOST_SKIPPED: Cycle = 10_000;
+
+/// Work that is left after the exchange.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Pending {
+    pub stores: bool,
+    fault: bool,
+}
+
+/// The cycle in which the machine stops for a fault in cycle `now`: the same in steps and windows.
+/// The backend may have run the next window, and nothing has run further. The last cycle is more than
+/// that needs; it stays so that runs with faults end where they always have.
+const fn stop_after(now: Cycle) -> Cycle {
+    next_multiple(now, MOST) + MOST + 1
+}
+
+impl Gpu {
+    /// Advances by one step, at most to cycle `limit`.
+    pub fn step(&mut self, device: &mut DeviceMemory, limit: Cycle) -> Result<(), Stop> {
+        let from = self.now;
+        let to = self.step_end().min(limit);
+        let view = self.device_view();
+        self.probe.enter(Part::Dispatch);
+        if self.dispatcher.is_update_due(from) {
+            let Self {
+                dispatcher,
+                spec,
+                sms,
+                ..
+            } = self;
+            dispatcher.update(from, spec, sms);
+        }
+        self.dispatcher.dispatch(from, to, &mut self.sms, &view);
+        let Self {
+            memory,
+            probe,
+            ledger,
+            sms,
+            ..
+        } = self;
+        probe.enter(Part::Sms);
+        sms.run((from, to), device, |sms| {
+            probe.enter(Part::Memory);
+            match sms {
+                Some(sms) => memory.run(from, to, &mut DirectSink { sms, ledger }),
+                None => memory.run(from, to, &mut Deferred),
+            }
+            probe.enter(Part::Sms);
+        });
+        self.now = to;
+        self.probe.enter(Part::Exchange);
+        let pending = self.exchange();
+        self.probe.enter(Part::Commit);
+        let result = self.settle(pending, device);
+        self.probe.enter(Part::Outside);
+        result
+    }
+
+    /// The end of the step that starts now. Steps in which nothing can happen are taken at once.
+    fn step_end(&self) -> Cycle {
+        let length = Cycle::from(self.spec.gpu.link_cycles.max(1));
+        if !self.memory.is_idle() {
+            return self.now + length;
+        }
+        let next = self
+            .sms
+            .next_wake()
+            .min(self.dispatcher.next_offer(self.now));
+        let idle = next.saturating_sub(self.now).min(MOST_SKIPPED) / length;
+        // A window ends with the step that reaches its end.
+        let due = self.recorder.as_ref().map_or(Cycle::MAX, Recorder::due);
+        let due = due.min(self.stops_at.unwrap_or(Cycle::MAX));
+        // So does the stretch that ends with a look of the multiprogramming policy.
+        let due = due.min(self.dispatcher.next_check());
+        let due = due.min(self.monitor.as_ref().map_or(Cycle::MAX, Monitor::due));
+        let until_due = due.saturating_sub(self.now).div_ceil(length);
+        self.now + length * idle.min(until_due).max(1)
+    }
+
+    /// What happens between steps once packets have crossed.
+    fn settle(&mut self, pending: Pending, device: &mut DeviceMemory) -> Result<(), Stop> {
+        self.commit(pending, device);
+        self.end_step(pending.fault)
+    }
+
+    /// What happens between steps once stores are visible.
+    pub(super) fn end_step(&mut self, fault: bool) -> Result<(), Stop> {
+        if fault && self.stops_at.is_none() {
+            self.stops_at = Some(stop_after(self.now - 1));
+        }
+        if self.stops_at.is_some_and(|at| at <= self.now) {
+            return Err(self.first_fault());
+        }
+        self.end_kernels();
+        self.record();
+        self.watch_load();
+        self.check_progress()
+    }
+
+    /// Packets and credits cross the links; ended blocks are noted. SMs in order.
+    fn exchange(&mut self) -> Pending {
+        self.sms.end_step();
+        let all = self.sms.events();
+        if all.finished() || all.gained_room() {
+            self.note_blocks();
+        }
+        let now = self.now;
+        let Self {
+            sms,
+            memory,
+            ledger,
+            ..
+        } = self;
+        if all.sent() {
+            sms.for_each_request(|index, sent| {
+                ledger.sent(index, &sent.request);
+                memory.take(index, sent);
+            });
+        }
+        memory.take_credits(|index, flits| sms.credit(index, now, flits));
+        memory.take_replies(|index, at, reply| {
+            ledger.answered(index, reply);
+            sms.reply(index, at, reply);
+        });
+        if let Some(undelivered) = sms.undelivered() {
+            memory.end_exchange(undelivered);
+        }
+        Pending {
+            stores: all.stored(),
+            fault: all.fault(),
+        }
+    }
+
+    /// Blocks ended, or there is room for others.
+    fn note_blocks(&mut self) {
+        each_member!(self.sms.ran(), index => { self.note_blocks_of(index); });
+    }
+
+    /// The same on one SM, in the step that it ran last.
+    pub(super) fn note_blocks_of(&mut self, index: usize) {
+        let Self {
+            sms, dispatcher, ..
+        } = self;
+        let events = sms.status(index).events;
+        if events.finished() {
+            let sm = sms.get(index);
+            let mut finished = std::mem::take(&mut sm.finished);
+            for block in finished.drain(..) {
+                dispatcher.block_finished(SmId::new(index), sm, &block);
+            }
+            sm.finished = finished;
+        }
+        if events.gained_room() {
+            sms.get(index).gained_room = false;
+            dispatcher.reopen(Some(index));
+        }
+    }
+}

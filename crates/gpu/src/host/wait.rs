@@ -1,0 +1,99 @@
+//! Waiting loops of threads.
+
+use std::time::{Duration, Instant};
+
+/// A wait longer than this shows that a worker has lost its core: less than the time for which
+/// systems let a program run at a stretch, and more than groups differ by in a step. It is the host's
+/// time, which no result can show: it decides only who runs SMs.
+const LATE: Duration = Duration::from_millis(1);
+
+/// The most yields of a wait that yielding ends: the thread waited for had no other core. Where it
+/// has one, a yield takes no time, and there are hundreds.
+const FEW: u32 = 4;
+
+/// Looks until `ready` is true. After `spins` looks it calls `yield_now` between them. Returns the
+/// number of looks in vain.
+pub(super) fn wait_until(spins: u32, ready: impl Fn() -> bool, mut yield_now: impl FnMut()) -> u32 {
+    let mut turns = 0u32;
+    while !ready() {
+        turns = turns.saturating_add(1);
+        pause(turns < spins, &mut yield_now);
+    }
+    turns
+}
+
+/// A turn of a waiting loop: a short pause of the core, or a yield to other threads.
+#[inline]
+pub(super) fn pause(is_short: bool, yield_now: impl FnOnce()) {
+    if is_short {
+        std::hint::spin_loop()
+    } else {
+        yield_now();
+    }
+}
+
+/// How long the stepping thread has waited for workers.
+#[derive(Default)]
+pub(super) struct Wait {
+    /// Looks in vain.
+    pub turns: u32,
+    /// It yielded to other threads.
+    pub yielded: bool,
+    /// A few yields ended it.
+    pub few_yields: bool,
+    /// It took longer than [`LATE`] after the first yield.
+    pub late: bool,
+}
+
+impl Wait {
+    /// Waits until `ready` is true.
+    pub fn until(spins: u32, ready: impl Fn() -> bool) -> Self {
+        let (mut since, mut yields) = (None, 0u32);
+        let turns = wait_until(spins, ready, || {
+            since.get_or_insert_with(Instant::now);
+            yields = yields.saturating_add(1);
+            std::thread::yield_now();
+        });
+        Self {
+            turns,
+            yielded: since.is_some(),
+            few_yields: (1..=FEW).contains(&yields),
+            late: since.is_some_and(|since| since.elapsed() > LATE),
+        }
+    }
+
+    /// Adds another wait.
+    pub fn add(&mut self, other: &Self) {
+        self.turns = self.turns.saturating_add(other.turns);
+        self.yielded |= other.yielded;
+        self.few_yields |= other.few_yields;
+        self.late |= other.late;
+    }
+
+    /// True if it waited at all.
+    pub fn any(&self) -> bool {
+        self.turns > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FEW, Wait};
+
+    /// A wait that ends as soon as a thread yields is told from shorter and longer ones.
+    #[test]
+    fn waits_that_yielding_ends_are_known() {
+        let spins = 8;
+        let wait = |looks: u32| {
+            let left = std::cell::Cell::new(looks);
+            let is_over = || left.replace(left.get().saturating_sub(1)) == 0;
+            let wait = Wait::until(spins, is_over);
+            (wait.yielded, wait.few_yields)
+        };
+        assert_eq!(wait(0), (false, false));
+        assert_eq!(wait(spins - 1), (false, false));
+        assert_eq!(wait(spins), (true, true));
+        assert_eq!(wait(spins - 1 + FEW), (true, true));
+        assert_eq!(wait(spins + FEW), (true, false));
+    }
+}

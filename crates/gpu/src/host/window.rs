@@ -1,0 +1,276 @@
+//! State of a window: how far each SM, the request network and the memory backend have come.
+
+use super::exchange::Turn;
+use crate::memory::{AtomicEvent, MemorySystem};
+use std::collections::VecDeque;
+use warploom_base::{BitSet, Cycle, each_member};
+use warploom_config::GpuSpec;
+use warploom_exec::StoredLines;
+use warploom_policy::DeviceView;
+use warploom_sm::{Outcome, SettledUpTo, SmEvents, SmStatus, WindowRun};
+
+/// Most cycles of a window.
+pub(super) const MOST: Cycle = 32;
+
+/// Most cycles of a window of several threads where SMs often stall for loads: each time all others
+/// have to come to where one stalls.
+const SHORT: Cycle = 8;
+
+/// The number of stalls in [`MOST`] cycles that counts as often.
+const OFTEN: u32 = 3;
+
+/// The first multiple of `cycles` after cycle `now`.
+pub(super) const fn next_multiple(now: Cycle, cycles: Cycle) -> Cycle {
+    (now / cycles + 1) * cycles
+}
+
+/// How far everything is. Kept between windows.
+pub(crate) struct Window {
+    /// A window ends at the next multiple of this number.
+    pub length: Cycle,
+    /// The number of times that SMs have stalled for loads since the last multiple of [`MOST`].
+    pub stalls: u32,
+    /// Most cycles that the backend may be ahead of the request network; 0 if there are no windows.
+    pub max_lead: Cycle,
+    /// There is no window before this cycle, because the kernel may be near its end.
+    pub not_before: Cycle,
+    /// Most instructions that an SM issues in a cycle.
+    pub issues: u64,
+    /// The machine when the window began.
+    pub view: DeviceView,
+    /// By SM: its next cycle, and why its last run ended there.
+    runs: Vec<(Cycle, Outcome)>,
+    /// Memory is settled up to this cycle: loads of earlier cycles are right, and stores of earlier
+    /// cycles are visible.
+    pub settled: Cycle,
+    /// The earliest next cycle of any SM.
+    pub next: Cycle,
+    /// Blocks have been offered in all cycles before this one.
+    pub offers_from: Cycle,
+    /// The next cycle of the request network.
+    pub requests: Cycle,
+    /// The next cycle of the backend, and the cycle up to which it is to run.
+    pub backend: Cycle,
+    pub backend_end: Cycle,
+    /// A worker runs the backend.
+    pub is_lent: bool,
+    /// SMs that have not run all of the window.
+    pub running: BitSet,
+    /// SMs whose last run ended with a block, which the dispatcher has not been told.
+    pub with_block_slot: BitSet,
+    /// Room for the turns of a round.
+    pub turns: Vec<Turn>,
+    /// What has happened in any SM.
+    pub events: SmEvents,
+    /// `stored` is in use: an SM has stored, or an atomic acts.
+    pub has_stored: bool,
+    /// Lines to which SMs and atomics have stored in the window.
+    pub stored: StoredLines,
+    /// Atomics that the backend has answered and that have not acted, in their order.
+    pub atomics: VecDeque<AtomicEvent>,
+    /// Cycles of all windows so far.
+    pub cycles: Cycle,
+}
+
+impl Window {
+    /// No window yet, of a machine whose backend may run `max_lead` cycles ahead.
+    pub fn new(spec: &GpuSpec, max_lead: Cycle) -> Self {
+        let sms = spec.gpu.sms as usize;
+        Self {
+            length: MOST,
+            stalls: 0,
+            max_lead: match spec.gpu.link_cycles {
+                1 => max_lead,
+                _ => 0,
+            },
+            not_before: 0,
+            issues: u64::from(spec.sm.schedulers.max(1) * spec.sm.max_issue_per_warp.max(1)),
+            view: DeviceView::default(),
+            runs: vec![(0, Outcome::Reached); sms],
+            settled: 0,
+            has_stored: false,
+            next: 0,
+            offers_from: 0,
+            requests: 0,
+            backend: 0,
+            backend_end: 0,
+            is_lent: false,
+            running: BitSet::new(sms),
+            with_block_slot: BitSet::new(sms),
+            turns: Vec::with_capacity(sms),
+            events: SmEvents::default(),
+            stored: StoredLines::default(),
+            atomics: VecDeque::new(),
+            cycles: 0,
+        }
+    }
+
+    /// A window begins in cycle `now`.
+    pub fn begin(&mut self, now: Cycle) {
+        self.runs.fill((now, Outcome::Reached));
+        (self.next, self.requests, self.settled) = (now, now, now);
+        self.has_stored = false;
+        (0..self.runs.len()).for_each(|sm| self.running.insert(sm));
+        self.events = SmEvents::default();
+    }
+
+    /// The window has come to cycle `to`. Chooses the length of the next ones.
+    pub fn end(&mut self, (from, to): (Cycle, Cycle), is_single_threaded: bool) {
+        self.cycles += to - from;
+        if to >= next_multiple(from, MOST) {
+            // Fewer cycles of short windows have stalls.
+            let often = if self.length == MOST { OFTEN } else { 1 };
+            let is_often = !is_single_threaded && self.stalls >= often;
+            self.length = if is_often { SHORT } else { MOST };
+            self.stalls = 0;
+        }
+    }
+
+    /// Lines to which SMs and atomics have stored in the window.
+    pub fn stored_lines(&mut self) -> &mut StoredLines {
+        if !self.has_stored {
+            self.stored.clear();
+            self.has_stored = true;
+        }
+        &mut self.stored
+    }
+
+    /// How far all SMs of a window that began in cycle `began` have come.
+    pub fn settled_up_to(&self, began: Cycle) -> SettledUpTo {
+        SettledUpTo {
+            began,
+            cycle: self.settled,
+        }
+    }
+
+    /// True if all requests are known that make a difference to the network's next cycle. Those of
+    /// an SM that has not run the cycle before make none if earlier ones have to pass first.
+    pub fn knows_requests(&self, memory: &MemorySystem) -> bool {
+        if self.next >= self.requests {
+            return true;
+        }
+        let mut known = true;
+        each_member!(self.running, sm => {
+            known &= self.runs[sm].0 >= self.requests || memory.is_backed_up(sm);
+        });
+        known
+    }
+
+    /// The request network has run cycle `now`, maybe ahead of SMs.
+    #[inline]
+    pub fn note_late(&self, now: Cycle, memory: &mut MemorySystem) {
+        if self.next < now {
+            each_member!(self.running, sm => {
+                if self.runs[sm].0 < now {
+                    memory.note_late(sm, now);
+                }
+            });
+        }
+    }
+
+    /// The cycles that an SM is to run now, up to cycle `to` at most; none if it has to wait for the
+    /// request network, for settled memory, or for other SMs before it is offered a block. Lets it
+    /// sleep as far as its `status` says. `offered`: SMs that may have room for a block.
+    #[inline]
+    pub fn turn(
+        &mut self,
+        sm: usize,
+        status: SmStatus,
+        offered: Option<&BitSet>,
+        (to, memory): (Cycle, &MemorySystem),
+    ) -> Option<Turn> {
+        let (at, outcome) = self.runs[sm];
+        let is_offered = offered.is_some_and(|open| open.contains(sm));
+        let in_order = is_offered || self.with_block_slot.contains(sm);
+        let is_unsettled = matches!(outcome, Outcome::Unsettled(until) if until > self.settled);
+        if at > self.requests || at > self.next && in_order || is_unsettled {
+            return None;
+        }
+        // An SM that may have room for a block is offered one in the next cycle.
+        let to = if is_offered { at + 1 } else { to };
+        let from = status.sleeps_until((at, to), self.requests);
+        let port = memory.port_state(sm, at, self.requests);
+        // One that wakes up ahead of the network may have enough credits, or predict some.
+        let waits_for_credits = status.events.waits_for_credits() && port.injection.is_none();
+        if from < to && !(from > self.requests && waits_for_credits) {
+            return Some(Turn { sm, from, to, port });
+        }
+        self.runs[sm] = (from, outcome);
+        None
+    }
+
+    /// An SM has run.
+    #[inline]
+    pub fn note_run(&mut self, sm: usize, run: &WindowRun) {
+        self.runs[sm] = (run.at, run.outcome);
+        self.events |= run.status.events;
+        if run.outcome == Outcome::BlockSlot {
+            self.with_block_slot.insert(sm);
+        }
+    }
+
+    /// All SMs have run as far as they could in a window up to cycle `to`.
+    pub fn end_round(&mut self, to: Cycle) {
+        let mut next = to;
+        each_member!(self.running, sm => {
+            let (at, _) = self.runs[sm];
+            next = next.min(at);
+            if at >= to {
+                self.running.remove(sm);
+            }
+        });
+        self.next = next;
+    }
+
+    /// True if an SM waits until memory is settled up to a cycle that all SMs have come to.
+    pub fn can_settle(&self) -> bool {
+        let mut can = false;
+        each_member!(self.running, sm => {
+            if let (_, Outcome::Unsettled(until)) = self.runs[sm] {
+                can |= (self.settled < until) & (until <= self.next);
+            }
+        });
+        can
+    }
+
+    /// Takes an SM out of those with a block slot, if its next cycle is `now`. Returns whether it is.
+    pub fn take_block_slot(&mut self, sm: usize, now: Cycle) -> bool {
+        let is_there = self.runs[sm].0 == now;
+        if is_there {
+            self.with_block_slot.remove(sm);
+        }
+        is_there
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MOST, Window};
+    use warploom_base::Cycle;
+    use warploom_config::preset;
+
+    /// The lengths of windows after each of some times 32 cycles in which SMs have stalled `stalls`
+    /// times, on one thread or several.
+    fn lengths(stalls: &[u32], is_single_threaded: bool) -> Vec<Cycle> {
+        let spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
+        let mut window = Window::new(&spec, 100);
+        let mut now = 0;
+        let after = stalls.iter().map(|stalls| {
+            window.stalls = *stalls;
+            let length = window.length;
+            for _ in 0..MOST / length {
+                window.end((now, now + length), is_single_threaded);
+                now += length;
+            }
+            window.length
+        });
+        after.collect()
+    }
+
+    #[test]
+    fn windows_of_several_threads_are_short_where_sms_often_stall() {
+        let stalls = [0, 2, 3, 1, 0, 2, 9, 9];
+        assert_eq!(lengths(&stalls, false), [32, 32, 8, 8, 32, 32, 8, 8]);
+        assert_eq!(lengths(&stalls, true), [32; 8]);
+    }
+}

@@ -1,0 +1,425 @@
+//! The memory backend, after the request network: L2 partitions, DRAM channels, and the reply
+//! network. It is a box of its own, so that another thread may run it for some cycles.
+
+use crate::domain::Domain;
+use crate::host::backend_trace::{BackendTrace, Ticks};
+use crate::host::decoupled::PendingInput;
+use crate::host::exchange::TimedReply;
+use crate::host::reply_batch::ReplyBatch;
+use warploom_base::{Cycle, SmId, SubPartitionId, bits, each_bit, each_member};
+use warploom_config::GpuSpec;
+use warploom_mem::dram::DramChannel;
+use warploom_mem::partition::SubPartition;
+use warploom_mem::{AccessKind, Reply, Request};
+use warploom_noc::{Network, PacketId};
+
+/// An atomic that reached the point where it acts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AtomicEvent {
+    /// The core cycle in which it acts.
+    pub at: Cycle,
+    /// Its reply, which brings the old values.
+    pub reply: Reply,
+}
+
+/// A reply on its way to an SM, kept by the network that it has left.
+#[derive(Clone, Copy, Debug)]
+struct Outbound {
+    /// Cycle from which the SM sees it.
+    at: Cycle,
+    packet: PacketId,
+    sm: SmId,
+}
+
+/// Receiver of the replies that come out of the network.
+pub(crate) trait ReplySink {
+    /// Takes a reply for an SM, by number, which sees it from cycle `at` on. Returns whether it has
+    /// taken it, else the reply waits for the exchange.
+    fn receive(&mut self, sm: usize, at: Cycle, reply: &Reply) -> bool;
+
+    /// Replies that an SM has not taken, if the sink takes replies.
+    fn undelivered(&self, sm: usize) -> Option<u32>;
+}
+
+/// A sink that leaves all replies to the exchange.
+pub(crate) struct Deferred;
+
+impl ReplySink for Deferred {
+    #[inline]
+    fn receive(&mut self, _sm: usize, _at: Cycle, _reply: &Reply) -> bool {
+        false
+    }
+
+    #[inline]
+    fn undelivered(&self, _sm: usize) -> Option<u32> {
+        None
+    }
+}
+
+/// Replies to an SM that it has not taken.
+#[derive(Clone, Copy, Debug, Default)]
+struct Undelivered {
+    /// Those of before the last exchange, and those since.
+    all: u32,
+    /// Those since the last exchange.
+    fresh: u32,
+}
+
+/// Replies that the backend brings along, where no other core looks, to be copied at once: see
+/// [`PendingInput`].
+#[derive(Debug, Default)]
+struct Collected {
+    own: Vec<TimedReply>,
+    others: Vec<TimedReply>,
+}
+
+/// The memory backend.
+pub(crate) struct Backend {
+    core_khz: u64,
+    noc_clock: Domain,
+    l2_clock: Domain,
+    dram_clock: Domain,
+    link: Cycle,
+    reply_room: u32,
+    /// Replies since the last exchange, oldest first.
+    outbound: Vec<Outbound>,
+    /// By SM: replies that it has not taken.
+    undelivered: Vec<Undelivered>,
+    /// SMs that share a port of the network.
+    cluster: usize,
+    /// By SM: that port.
+    cluster_of: Vec<u32>,
+    /// L2 answers by sector.
+    sectored: bool,
+    pub(super) replies: Network,
+    pub(crate) partitions: Vec<SubPartition>,
+    pub(crate) channels: Vec<DramChannel>,
+    per_channel: usize,
+    /// Command cycles of DRAM in each core cycle for which it is to run ahead of L2.
+    dram_ticks: Vec<u32>,
+    /// Record for the request network, where that runs later.
+    pub(crate) trace: BackendTrace,
+    /// Room for the replies that a task brings along.
+    collected: Collected,
+    /// Atomics of the running step, in order.
+    pub(crate) atomics: Vec<AtomicEvent>,
+    pub(super) dram_full_stalls: u64,
+    pub(super) reply_stalls: u64,
+}
+
+impl Backend {
+    pub(super) fn new(spec: &GpuSpec) -> Self {
+        let sms = spec.gpu.sms as usize;
+        let cluster = spec.gpu.sms_per_cluster as usize;
+        let clusters = sms / cluster;
+        let per_channel = spec.gpu.sub_partitions_per_channel as usize;
+        let subs = spec.gpu.channels as usize * per_channel;
+        let rop = spec
+            .partition
+            .rop_cycles
+            .saturating_sub(2 * spec.gpu.link_cycles);
+        Self {
+            core_khz: spec.clocks.core_khz.into(),
+            noc_clock: Domain::new(spec.clocks.noc_khz),
+            l2_clock: Domain::new(spec.clocks.l2_khz),
+            dram_clock: Domain::new(spec.clocks.dram_khz),
+            link: spec.gpu.link_cycles.into(),
+            reply_room: spec.sm.ejection_fifo + 2 * spec.gpu.link_cycles,
+            outbound: Vec::with_capacity(64),
+            undelivered: vec![Undelivered::default(); sms],
+            cluster,
+            cluster_of: (0..sms).map(|sm| (sm / cluster) as u32).collect(),
+            sectored: spec.partition.l2.enabled && spec.partition.l2.sectored,
+            replies: Network::of_replies(&spec.noc, subs, clusters, spec.gpu.seed.wrapping_add(1)),
+            partitions: (0..subs)
+                .map(|i| {
+                    let mut bank = SubPartition::new(spec, SubPartitionId::new(i), rop);
+                    bank.follow_kernels(spec.gpu.max_concurrent_kernels as usize);
+                    bank
+                })
+                .collect(),
+            channels: (0..spec.gpu.channels as usize)
+                .map(|_| DramChannel::new(spec))
+                .collect(),
+            per_channel,
+            dram_ticks: Vec::with_capacity(64),
+            trace: BackendTrace::default(),
+            collected: Collected::default(),
+            atomics: Vec::with_capacity(64),
+            dram_full_stalls: 0,
+            reply_stalls: 0,
+        }
+    }
+
+    /// SMs have taken replies since the last exchange. `left`: by SM, those of before it that it has
+    /// not taken, if that is known.
+    pub(crate) fn note_undelivered(&mut self, left: impl Fn(usize) -> Option<u32>) {
+        for (sm, undelivered) in self.undelivered.iter_mut().enumerate() {
+            if let Some(left) = left(sm) {
+                let all = left + undelivered.fresh;
+                debug_assert!(all <= undelivered.all, "{sm} has {all} of {undelivered:?}");
+                undelivered.all = all;
+            }
+        }
+    }
+
+    /// By SM: replies since the last exchange.
+    pub(crate) fn fresh(&self) -> impl Iterator<Item = u32> {
+        self.undelivered.iter().map(|undelivered| undelivered.fresh)
+    }
+
+    /// Applies all pending input.
+    pub(crate) fn apply_pending(&mut self, input: &mut PendingInput) {
+        if !input.undelivered.is_empty() {
+            self.end_exchange_of_all(input.undelivered.drain(..));
+        }
+        for (bank, now, request) in input.packets.drain(..) {
+            self.push(bank, now, &request);
+        }
+    }
+
+    /// Collects the replies that wait for the exchange: into `batch` those for its SMs, into
+    /// `others` the rest.
+    pub(crate) fn collect_replies(&mut self, batch: &mut ReplyBatch, others: &mut Vec<TimedReply>) {
+        let mut collected = std::mem::take(&mut self.collected);
+        self.take_replies(|sm, at, reply| match batch.expect(sm, at) {
+            true => collected.own.push((at, *reply)),
+            false => collected.others.push((at, *reply)),
+        });
+        batch.contents().append(&mut collected.own);
+        others.append(&mut collected.others);
+        self.collected = collected;
+    }
+
+    /// Calls `f` on the replies that wait for the exchange, with the number of their SM and the cycle
+    /// from which it sees them, the oldest first. They count as fresh until the exchange ends.
+    #[inline]
+    pub(crate) fn take_replies(&mut self, mut f: impl FnMut(usize, Cycle, &Reply)) {
+        for &Outbound { at, packet, sm } in &self.outbound {
+            f(sm.index(), at, &self.replies.content(packet).into());
+            self.replies.release(packet);
+        }
+    }
+
+    /// An exchange is over, in which every SM got its replies. `counts`: by SM, those that it has not
+    /// taken.
+    #[inline]
+    pub(crate) fn end_exchange_of_all(&mut self, counts: impl Iterator<Item = u32>) {
+        self.outbound.clear();
+        for (undelivered, all) in self.undelivered.iter_mut().zip(counts) {
+            *undelivered = Undelivered { all, fresh: 0 };
+        }
+    }
+
+    /// An exchange is over.
+    #[inline]
+    pub(crate) fn end_exchange(&mut self) {
+        for reply in self.outbound.drain(..) {
+            self.undelivered[reply.sm.index()].fresh = 0;
+        }
+    }
+
+    /// True if no reply waits for the exchange.
+    #[cfg(test)]
+    pub(crate) fn has_no_replies(&self) -> bool {
+        self.outbound.is_empty()
+    }
+
+    /// True if nothing is anywhere in the backend.
+    pub(super) fn is_idle(&self) -> bool {
+        self.replies.is_idle()
+            && self.outbound.is_empty()
+            && self.partitions.iter().all(SubPartition::is_idle)
+            && self.channels.iter().all(DramChannel::is_idle)
+    }
+
+    /// A packet for an L2 bank comes out of the request network.
+    #[inline]
+    pub(crate) fn push(&mut self, bank: usize, now: Cycle, request: &Request) {
+        self.partitions[bank].push(now, request);
+    }
+
+    /// The partitions of a word run a cycle. Returns those whose input had no room for a packet
+    /// before it, as bits.
+    #[inline]
+    pub(super) fn run_partitions(&mut self, index: usize, now: Cycle) -> u64 {
+        SubPartition::cycle_all(self.partitions_of(index), now)
+    }
+
+    /// Accounts for core cycles in which nothing is inside. Returns how many cycles of networks
+    /// these are.
+    pub(super) fn skip(&mut self, cycles: u64) -> u64 {
+        let noc = self.noc_clock.ticks(cycles, self.core_khz);
+        let l2 = self.l2_clock.ticks(cycles, self.core_khz);
+        let dram = self.dram_clock.ticks(cycles, self.core_khz);
+        self.replies.skip(noc);
+        self.partitions.iter_mut().for_each(|p| p.skip(l2));
+        self.channels.iter_mut().for_each(|c| c.skip(dram));
+        noc
+    }
+
+    /// DRAM is to run ahead of L2, from the next cycle, which is `from`, up to `to`.
+    pub(crate) fn begin_dram(&mut self, from: Cycle, to: Cycle) {
+        let mut clock = self.dram_clock;
+        let ticks = (from..to).map(|_| clock.tick(self.core_khz) as u32);
+        self.dram_ticks.clear();
+        self.dram_ticks.extend(ticks);
+    }
+
+    /// Runs the DRAM of the `nth` channel for these cycles.
+    pub(crate) fn run_dram(&mut self, nth: usize, from: Cycle) {
+        self.channels[nth].run_ahead(from, &self.dram_ticks);
+    }
+
+    /// Runs what comes before L2 in a cycle. Returns the ticks of what comes then.
+    #[inline]
+    pub(super) fn cycle_before_l2(&mut self, now: Cycle, sink: &mut impl ReplySink) -> Ticks {
+        let noc = self.noc_clock.tick(self.core_khz) as u32;
+        let l2 = self.l2_clock.tick(self.core_khz) as u32;
+        let dram = self.dram_clock.tick(self.core_khz);
+        self.deliver_replies(now, sink);
+        for _ in 0..noc {
+            self.inject_replies(now);
+        }
+        let (channels, banks) = (&mut self.channels, &mut self.partitions);
+        DramChannel::cycle_all(channels, (now, dram), banks, self.per_channel);
+        Ticks { noc, l2 }
+    }
+
+    /// The FIFO of the cluster whose first SM is `first` has room for a reply.
+    #[inline]
+    pub(super) fn has_reply_room(&self, first: usize, sink: &impl ReplySink) -> bool {
+        let undelivered = |sm| {
+            let count = sink.undelivered(sm);
+            count.unwrap_or_else(|| self.undelivered[sm].all)
+        };
+        let all = match self.cluster {
+            // Mostly a cluster has one SM.
+            1 => undelivered(first),
+            sms => (first..first + sms).map(undelivered).sum(),
+        };
+        all < self.reply_room
+    }
+
+    /// Replies to a request at once.
+    pub(super) fn answer(&mut self, request: Request, now: Cycle, sink: &mut impl ReplySink) {
+        let sectored = self.sectored;
+        let split = request.by_sector().filter(|_| sectored);
+        let whole = Some(request).filter(|_| !sectored);
+        let replies = whole.into_iter().chain(split);
+        for mut reply in replies.filter(|r| r.kind != AccessKind::L1WriteBack) {
+            reply.returned_at = now as u32;
+            if reply.kind == AccessKind::GlobalAtomic {
+                let reply = Reply::from(&reply);
+                self.atomics.push(AtomicEvent { at: now, reply });
+            }
+            let (packet, _) = self.replies.lodge(0, &reply, reply.reply_bytes());
+            self.send_out(packet, now, sink);
+        }
+    }
+
+    /// A reply that the network of replies keeps goes to its SM.
+    #[inline]
+    fn send_out(&mut self, packet: PacketId, now: Cycle, sink: &mut impl ReplySink) {
+        let reply = Reply::from(self.replies.content(packet));
+        let (sm, at) = (reply.sm, now + self.link);
+        if sink.receive(sm.index(), at, &reply) {
+            return self.replies.release(packet);
+        }
+        let undelivered = &mut self.undelivered[sm.index()];
+        undelivered.all += 1;
+        undelivered.fresh += 1;
+        self.outbound.push(Outbound { at, packet, sm });
+    }
+
+    /// One packet a cycle from the network to each cluster, if its FIFO has room: that of its SMs
+    /// together.
+    #[inline]
+    fn deliver_replies(&mut self, now: Cycle, sink: &mut impl ReplySink) {
+        each_member!(self.replies.arrived(), cluster => {
+            if self.has_reply_room(cluster * self.cluster, sink)
+                && let Some(packet) = self.replies.take(cluster)
+            {
+                self.send_out(packet, now, sink);
+            }
+        });
+    }
+
+    /// One reply a cycle from each partition into the network. Atomics act here.
+    fn inject_replies(&mut self, now: Cycle) {
+        for (p, partition) in self.partitions.iter_mut().enumerate() {
+            let Some(reply) = partition.reply_front() else {
+                continue;
+            };
+            let cluster = self.cluster_of[reply.sm.index()] as usize;
+            let (kind, bytes) = (reply.kind, reply.reply_bytes());
+            let stamp = |reply: &mut Request| reply.returned_at = now as u32;
+            let replies = &mut self.replies;
+            let Some(packet) = replies.try_inject(p, cluster, reply, bytes, stamp) else {
+                self.reply_stalls += 1;
+                partition.count_reply_stall();
+                continue;
+            };
+            partition.drop_reply();
+            if kind == AccessKind::GlobalAtomic {
+                let reply = Reply::from(replies.content(packet));
+                self.atomics.push(AtomicEvent { at: now, reply });
+            }
+        }
+    }
+
+    /// True if all replies that have come out of the network find room.
+    #[inline]
+    pub(crate) fn replies_have_room(&self, sink: &impl ReplySink) -> bool {
+        let mut room = true;
+        each_member!(self.replies.arrived(), cluster => {
+            room &= self.has_reply_room(cluster * self.cluster, sink);
+        });
+        room
+    }
+
+    /// Runs a cycle, of which the request network runs its part later.
+    pub(crate) fn run_cycle(&mut self, now: Cycle, sink: &mut impl ReplySink) {
+        let ticks = self.cycle_before_l2(now, sink);
+        let Ticks { noc, l2 } = ticks;
+        self.trace.ticks.push(ticks);
+        for _ in 0..l2 {
+            for index in 0..self.partition_words() {
+                let full = self.run_partitions(index, now);
+                self.count_full(index, full);
+                self.trace.full.push(full);
+            }
+        }
+        for _ in 0..noc {
+            self.replies.cycle();
+        }
+    }
+
+    /// Number of words of a set of partitions.
+    #[inline]
+    pub(super) fn partition_words(&self) -> usize {
+        self.partitions.len().div_ceil(64)
+    }
+
+    /// Partitions of a word, by its index.
+    #[inline]
+    fn partitions_of(&mut self, index: usize) -> &mut [SubPartition] {
+        let end = self.partitions.len().min(64 * index + 64);
+        &mut self.partitions[64 * index..end]
+    }
+
+    /// The partitions of a word whose input has no room for a packet, as bits.
+    #[inline]
+    pub(super) fn full_inputs(&mut self, index: usize) -> u64 {
+        let partitions = self.partitions_of(index);
+        bits(partitions.iter().map(|partition| !partition.can_accept()))
+    }
+
+    /// Counts a cycle in which these partitions of a word had no room for a packet.
+    #[inline]
+    pub(super) fn count_full(&mut self, index: usize, full: u64) {
+        let partitions = self.partitions_of(index);
+        each_bit!(full, p => { partitions[p].count_input_full(); });
+        self.dram_full_stalls += u64::from(full.count_ones());
+    }
+}

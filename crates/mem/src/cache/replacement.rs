@@ -1,0 +1,192 @@
+//! Replacement policies (`l1d.replacement`, `l2.replacement`, ...): which line of a set makes room
+//! for a new one (docs/model/caches.md, Replacement).
+//!
+//! A policy gives each line a rank. The tag store keeps the ranks and knows which lines may go:
+//! ways without a line are taken first, lines on their way never go, and dirty lines stay while
+//! the cache spares them. Among the lines that may go the policy chooses, by default the one of
+//! the least rank, of several the first way. A policy is one file, one row of the table in
+//! `warploom_config` and one `mod` line.
+
+mod brrip;
+mod dip;
+mod fifo;
+mod lru;
+mod random;
+mod srrip;
+
+use super::Facts;
+use super::tags::Ways;
+use brrip::Brrip;
+use dip::Dip;
+use fifo::Fifo;
+use lru::Lru;
+use random::Random;
+use srrip::Srrip;
+use warploom_base::Cycle;
+use warploom_config::{CacheSpec, Replacement as Choice};
+
+/// Rank of a line in its set, from 1 up to [`LAST_RANK`].
+pub(super) type Rank = u64;
+
+/// Bits of a rank.
+pub(super) const RANK_BITS: u32 = 40;
+
+/// The largest rank.
+pub(super) const LAST_RANK: Rank = (1 << RANK_BITS) - 1;
+
+/// Fills of which a bimodal policy treats one like the policy that it is a variant of: the papers'
+/// probability of 1/32, counted as a counter of five bits does.
+const BIMODAL_PERIOD: u32 = 32;
+
+/// Rank of cycle `now`: later cycles have larger ranks. Two months of a host that simulates 200,000
+/// cycles a second fit.
+#[inline]
+fn rank_of(now: Cycle) -> Rank {
+    debug_assert!(now < LAST_RANK, "cycle {now} has no rank");
+    now + 1
+}
+
+/// A row of the table of replacement policies.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplacementInfo {
+    /// Name in the configuration.
+    pub name: &'static str,
+    /// Description.
+    pub facts: Facts<CacheSpec>,
+}
+
+/// A replacement policy. One object serves one cache.
+///
+/// An access that finds its line, also while the line is on its way, is a hit. A line comes into a
+/// set when the cache reserves it: at the miss, or at the fill where `allocate` says so.
+trait Replace {
+    /// Description of the policy.
+    const FACTS: Facts<CacheSpec>;
+
+    /// Starts random choices from `seed`, before the first line comes.
+    fn seed(&mut self, _seed: u64) {}
+
+    /// Rank of a line that comes into `set` in cycle `now`.
+    fn on_fill(&mut self, set: u32, now: Cycle) -> Rank;
+
+    /// New rank of a line of rank `rank` that is hit in cycle `now`.
+    fn on_hit(&mut self, rank: Rank, now: Cycle) -> Rank;
+
+    /// Changes the ranks of a set whose ways are all in use, before a line of it is chosen.
+    fn age(&mut self, _ways: &mut Ways<'_>) {}
+
+    /// Way of the line that goes. At least one line of the set may.
+    fn victim(&mut self, ways: &Ways<'_>) -> usize {
+        ways.least()
+    }
+}
+
+/// Bits of one number a way of every set.
+fn bits_a_way(spec: &CacheSpec, bits: u64) -> u64 {
+    u64::from(spec.sets) * u64::from(spec.ways) * bits
+}
+
+/// Bits of a way's number.
+fn way_bits(spec: &CacheSpec) -> u64 {
+    spec.ways.next_power_of_two().trailing_zeros().into()
+}
+
+/// Makes the policies' enum, which dispatches without a virtual call, and the table of their
+/// descriptions. The first row's policy, the usual one, is handled without any call; it must not
+/// change `age` and `victim`, for the tag store has found the least rank already.
+macro_rules! policies {
+    (Replacement;
+     $First:ident = $first_name:literal: $first_meaning:literal;
+     $($Variant:ident = $name:literal: $meaning:literal;)*) => {
+        /// The replacement policy of one cache.
+        #[derive(Clone, Debug)]
+        pub(super) enum Policy {
+            $First($First),
+            $($Variant($Variant),)*
+        }
+
+        /// Every replacement policy, in the order of the table in `warploom_config`.
+        pub const REPLACEMENTS: &[ReplacementInfo] = &[
+            ReplacementInfo { name: $first_name, facts: <$First as Replace>::FACTS },
+            $(ReplacementInfo { name: $name, facts: <$Variant as Replace>::FACTS },)*
+        ];
+
+        impl Policy {
+            /// The policy that a cache's specification names.
+            pub(super) fn new(spec: &CacheSpec) -> Self {
+                match spec.replacement {
+                    Choice::$First => Self::$First($First::new(spec)),
+                    $(Choice::$Variant => Self::$Variant($Variant::new(spec)),)*
+                }
+            }
+
+            /// See [`Replace::seed`].
+            pub(super) fn seed(&mut self, seed: u64) {
+                match self {
+                    Self::$First(policy) => policy.seed(seed),
+                    $(Self::$Variant(policy) => policy.seed(seed),)*
+                }
+            }
+
+            /// See [`Replace::on_hit`].
+            #[inline]
+            pub(super) fn on_hit(&mut self, rank: Rank, now: Cycle) -> Rank {
+                match self {
+                    Self::$First(policy) => policy.on_hit(rank, now),
+                    _ => self.on_hit_of_another(rank, now),
+                }
+            }
+
+            #[inline(never)]
+            fn on_hit_of_another(&mut self, rank: Rank, now: Cycle) -> Rank {
+                match self {
+                    Self::$First(policy) => policy.on_hit(rank, now),
+                    $(Self::$Variant(policy) => policy.on_hit(rank, now),)*
+                }
+            }
+
+            /// See [`Replace::on_fill`].
+            #[inline]
+            pub(super) fn on_fill(&mut self, set: u32, now: Cycle) -> Rank {
+                match self {
+                    Self::$First(policy) => policy.on_fill(set, now),
+                    _ => self.on_fill_of_another(set, now),
+                }
+            }
+
+            #[inline(never)]
+            fn on_fill_of_another(&mut self, set: u32, now: Cycle) -> Rank {
+                match self {
+                    Self::$First(policy) => policy.on_fill(set, now),
+                    $(Self::$Variant(policy) => policy.on_fill(set, now),)*
+                }
+            }
+
+            /// Way of the line that goes from a set whose ways are all in use. `least` is the way
+            /// of the least rank among the lines that may go.
+            #[inline]
+            pub(super) fn victim(&mut self, ways: Ways<'_>, least: usize) -> usize {
+                match self {
+                    Self::$First(_) => least,
+                    _ => self.victim_of_another(ways),
+                }
+            }
+
+            #[inline(never)]
+            fn victim_of_another(&mut self, mut ways: Ways<'_>) -> usize {
+                match self {
+                    Self::$First(policy) => policy.victim(&ways),
+                    $(Self::$Variant(policy) => {
+                        policy.age(&mut ways);
+                        policy.victim(&ways)
+                    })*
+                }
+            }
+        }
+    };
+}
+
+warploom_config::replacement_policies!(policies);
+
+#[cfg(test)]
+mod tests;

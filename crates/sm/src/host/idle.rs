@@ -1,0 +1,161 @@
+//! When an SM has nothing to do. A cycle in which nothing can happen is not run. Where all but the
+//! load/store unit is at rest, a cycle is that unit's alone until something ends there.
+//!
+//! Invariant: counters are as if every cycle had been run in full.
+
+use crate::counters::SlotCause;
+use crate::ldst::L1dUse;
+use crate::sm::Sm;
+use crate::warps::Slots;
+use warploom_base::Cycle;
+use warploom_policy::{WarpMask, WarpScheduler};
+
+impl Sm {
+    /// The next cycle, from `now` on, in which anything can happen.
+    #[inline(always)]
+    pub(crate) fn sleeps_until(&self, now: Cycle) -> Cycle {
+        // Mostly there is something to do: first what is quickly seen.
+        let awake = self.link.has_arrived(now) || self.ldst.has_taken_in();
+        if awake || self.units.has_finished(now) {
+            now
+        } else {
+            self.next_event(now)
+        }
+    }
+
+    /// The same where none of that is seen.
+    #[inline(never)]
+    fn next_event(&self, now: Cycle) -> Cycle {
+        if !self.is_quiet() {
+            return now;
+        }
+        let or_never = |event: Option<Cycle>| event.unwrap_or(Cycle::MAX);
+        let mut next = or_never(self.link.next_arrival());
+        next = next.min(or_never(self.ldst.next_event()));
+        next = next.min(or_never(self.starts.front().map(|s| s.at)));
+        next = next.min(or_never(self.units.next_write_back(now)));
+        if let Some(context) = &self.context {
+            next = next.min(or_never(context.next_event()));
+        }
+        next.max(now)
+    }
+
+    /// What must stay as it is in a cycle that could have been skipped.
+    pub(crate) fn footprint(&self) -> ([WarpMask; 5], [u64; 8]) {
+        let w = &self.warps;
+        let c = &self.collectors;
+        let masks = [w.live, w.buffered, w.clear, w.fetching, w.at_barrier].map(Slots::mask);
+        let counts = [
+            self.counters.warp_instructions,
+            self.link.outgoing.len() as u64,
+            self.link.undelivered() as u64,
+            self.flights.used() as u64,
+            self.ldst.insts.used() as u64,
+            c.input.len() as u64,
+            c.output.len() as u64,
+            self.context.as_ref().map_or(0, |c| c.counters.bytes),
+        ];
+        (masks, counts)
+    }
+
+    /// Nothing can happen before an event whose time is known: either there is nothing to do, or
+    /// what there is to do was tried in the last cycle and cannot go on before such an event.
+    fn is_quiet(&self) -> bool {
+        self.ldst.is_quiet(&self.link)
+            && self.front.sends_nothing(&self.link)
+            && (self.at_rest
+                || self.ldst.l1d_use != L1dUse::Empties
+                    && self.context.as_ref().is_none_or(|c| c.is_quiet())
+                    && self.moves_nothing())
+    }
+
+    /// Neither fetch nor schedulers nor collectors have anything to do.
+    fn moves_nothing(&self) -> bool {
+        // What is seldom true first.
+        let w = &self.warps;
+        let clear = w.buffered & w.clear & !w.waiting();
+        let nobody_issues = |s: usize| {
+            let own = clear & self.schedulers[s].own;
+            own == 0 || self.with_free_pipe(s, own) == 0
+        };
+        self.collectors.is_stalled(!self.ldst.can_accept())
+            && w.astray() == 0
+            && w.to_reclaim() == 0
+            && self.front.is_quiet(self.wanting_fetch())
+            && (0..self.schedulers.len()).all(nobody_issues)
+    }
+
+    /// The end of a cycle in which nothing issued: if fetch, schedulers and collectors have
+    /// nothing to do, they are at rest until something comes to them.
+    #[inline]
+    pub(crate) fn come_to_rest(&mut self) {
+        if self.can_rest() {
+            self.at_rest = true;
+            for s in 0..self.schedulers.len() {
+                self.schedulers[s].resting = self.idle_cause(s);
+            }
+        }
+    }
+
+    /// They have nothing to do, and nobody wants to see every cycle.
+    fn can_rest(&self) -> bool {
+        self.moves_nothing()
+            && self.context.is_none()
+            && self.tracer.is_none()
+            && self.schedulers.iter().all(|s| !s.wants_cycles)
+    }
+
+    /// Counts the cycles at rest that are not yet counted.
+    #[inline]
+    pub(crate) fn count_rested(&mut self) {
+        if self.rested != 0 {
+            let cycles = std::mem::take(&mut self.rested);
+            self.count_residents(cycles);
+            self.count_rest(cycles);
+        }
+    }
+
+    /// Counts `cycles` cycles of schedulers that are or were at rest.
+    pub(crate) fn count_rest(&mut self, cycles: u64) {
+        for scheduler in &self.schedulers {
+            self.counters.slots[scheduler.resting as usize] += cycles;
+        }
+    }
+
+    /// Nothing moves, and schedulers issue nothing for the reasons for which they came to rest.
+    pub(crate) fn rests(&self) -> bool {
+        let same = |s: usize| self.schedulers[s].resting == self.idle_cause(s);
+        self.can_rest() && (0..self.schedulers.len()).all(same)
+    }
+
+    /// Why a scheduler does not issue that has nobody who could.
+    fn idle_cause(&self, s: usize) -> SlotCause {
+        let own = self.schedulers[s].own;
+        let valid = own & self.warps.buffered & !self.warps.waiting();
+        self.why_not(own, valid, valid & self.warps.clear)
+    }
+
+    /// Counts `cycles` cycles in which nothing happened.
+    pub(crate) fn account(&mut self, cycles: u64) {
+        self.ldst_retries(cycles * u64::from(self.mem_unit_ports));
+        if self.at_rest {
+            debug_assert!(self.rests(), "{} is not at rest", self.id);
+            self.rested += cycles;
+            return;
+        }
+        self.count_residents(cycles);
+        for s in 0..self.schedulers.len() {
+            let cause = self.idle_cause(s);
+            self.counters.slots[cause as usize] += cycles;
+            // Nobody was ready, and no buffer held the wrong path.
+            let own = self.schedulers[s].own;
+            let valid = own & self.warps.buffered & !self.warps.waiting();
+            let scheduler = &mut self.schedulers[s];
+            if scheduler.wants_cycles {
+                let view = self.warps.view(own);
+                scheduler.policy.begin_cycle(&view);
+                scheduler.policy.end_cycles(&view, valid, None, cycles);
+            }
+        }
+    }
+}

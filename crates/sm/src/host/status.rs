@@ -1,0 +1,257 @@
+//! What an SM tells its scheduler at the end of a run, so that the scheduler looks at the SM itself
+//! only where there is something to see.
+
+use crate::sm::Sm;
+use std::ops::BitOrAssign;
+use warploom_base::Cycle;
+
+const SENT: u32 = 1;
+const FINISHED: u32 = 1 << 1;
+const GAINED_ROOM: u32 = 1 << 2;
+const STORED: u32 = 1 << 3;
+const FAULT: u32 = 1 << 4;
+const WAITS_FOR_CREDITS: u32 = 1 << 5;
+
+/// What happened in an SM, or in any of several.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SmEvents(u32);
+
+impl SmEvents {
+    /// Packets have left for the network.
+    #[inline]
+    pub const fn sent(self) -> bool {
+        self.0 & SENT != 0
+    }
+
+    /// Blocks have ended.
+    #[inline]
+    pub const fn finished(self) -> bool {
+        self.0 & FINISHED != 0
+    }
+
+    /// A block may have room that had none before, although none has ended.
+    #[inline]
+    pub const fn gained_room(self) -> bool {
+        self.0 & GAINED_ROOM != 0
+    }
+
+    /// Stores have to become visible to others.
+    #[inline]
+    pub const fn stored(self) -> bool {
+        self.0 & STORED != 0
+    }
+
+    /// The SM sleeps, and credits wake it.
+    #[inline]
+    pub const fn waits_for_credits(self) -> bool {
+        self.0 & WAITS_FOR_CREDITS != 0
+    }
+
+    /// A warp did what no GPU allows.
+    #[inline]
+    pub const fn fault(self) -> bool {
+        self.0 & FAULT != 0
+    }
+}
+
+impl BitOrAssign for SmEvents {
+    #[inline]
+    fn bitor_assign(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+}
+
+/// An SM as its scheduler sees it between two runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SmStatus {
+    /// The SM has nothing to do before this cycle.
+    pub wake_at: Cycle,
+    /// Replies at its link that the SM has not taken.
+    pub undelivered: u32,
+    /// What happened in its last run.
+    pub events: SmEvents,
+}
+
+impl SmStatus {
+    /// The SM has something to do in cycle `at`, if not before.
+    #[inline]
+    pub fn wake(&mut self, at: Cycle) {
+        self.wake_at = self.wake_at.min(at);
+    }
+
+    /// Replies have come. The SM sees the first one in cycle `at`.
+    #[inline]
+    pub fn add_replies(&mut self, count: u32, at: Cycle) {
+        self.undelivered += count;
+        self.wake(at);
+    }
+
+    /// The cycle up to which the SM sleeps, between `now` and `to`. One that waits for credits may
+    /// get some in any cycle after `known`.
+    #[inline]
+    pub fn sleeps_until(&self, (now, to): (Cycle, Cycle), known: Cycle) -> Cycle {
+        let end = match self.events.waits_for_credits() {
+            true => self.wake_at.min(known + 1),
+            false => self.wake_at,
+        };
+        end.clamp(now, to)
+    }
+
+    /// The SM has got credits before cycle `now`: wakes it if it waits for them.
+    #[inline]
+    pub fn wake_for_credits(&mut self, now: Cycle) {
+        if self.events.waits_for_credits() {
+            self.wake(now);
+        }
+    }
+}
+
+/// The bit of an event that has happened.
+#[inline]
+fn event(happened: bool, bit: u32) -> u32 {
+    if happened { bit } else { 0 }
+}
+
+impl Sm {
+    /// The SM's status after a run up to cycle `end`.
+    #[inline]
+    pub fn status(&self, end: Cycle) -> SmStatus {
+        let mut events = event(!self.link.outgoing.is_empty(), SENT)
+            | event(!self.log.is_empty(), STORED)
+            | event(
+                self.wake_at() > end && self.waits_for_credits(),
+                WAITS_FOR_CREDITS,
+            );
+        // The other events are rare, so that one look for all of them mostly suffices.
+        let none = self.finished.is_empty() & !self.gained_room & self.fault.is_none();
+        if !none {
+            events |= self.rare_events();
+        }
+        SmStatus {
+            wake_at: self.wake_at(),
+            undelivered: self.link.undelivered() as u32,
+            events: SmEvents(events),
+        }
+    }
+
+    /// The events that most runs have none of.
+    #[inline(never)]
+    fn rare_events(&self) -> u32 {
+        event(!self.finished.is_empty(), FINISHED)
+            | event(self.gained_room, GAINED_ROOM)
+            | event(self.fault.is_some(), FAULT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sm::FinishedBlock;
+    use warploom_base::{BlockId, KernelSlot, SmId};
+    use warploom_config::preset;
+    use warploom_exec::DeviceMemory;
+    use warploom_mem::{AccessKind, Request};
+    use warploom_policy::OwnPolicies;
+
+    /// An SM that has run cycle 0 and sleeps.
+    fn sm() -> Sm {
+        let spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
+        let mut sm = Sm::new(&spec, SmId::new(3), &OwnPolicies::default());
+        sm.run(0, 1, &DeviceMemory::new(1 << 16));
+        sm
+    }
+
+    fn request() -> Request {
+        Request {
+            addr: 0,
+            byte_mask: 1,
+            entry: Request::NO_ENTRY,
+            issued_at: 0,
+            returned_at: 0,
+            token: 0,
+            bytes: 32,
+            sm: SmId(3),
+            kind: AccessKind::GlobalRead,
+            sectors: 1,
+            kernel: KernelSlot(0),
+            asid: 0,
+        }
+    }
+
+    /// An SM that waits for credits may get some in any cycle for which they are not known.
+    #[test]
+    fn an_sm_sleeps_no_further_than_credits_are_known() {
+        let asleep = |events| SmStatus {
+            wake_at: 20,
+            undelivered: 0,
+            events: SmEvents(events),
+        };
+        let (sleeps, waits) = (asleep(0), asleep(WAITS_FOR_CREDITS));
+        assert_eq!(sleeps.sleeps_until((10, 32), 12), 20);
+        assert_eq!(sleeps.sleeps_until((10, 16), 12), 16);
+        assert_eq!(waits.sleeps_until((10, 32), 12), 13);
+        assert_eq!(waits.sleeps_until((10, 32), 30), 20);
+        assert_eq!(sleeps.sleeps_until((25, 32), 30), 25, "it is awake");
+    }
+
+    /// The events of a status.
+    fn events(status: &SmStatus) -> [bool; 6] {
+        let events = status.events;
+        [
+            events.sent(),
+            events.finished(),
+            events.gained_room(),
+            events.stored(),
+            events.fault(),
+            events.waits_for_credits(),
+        ]
+    }
+
+    /// Number of the event that shows, and what is done to an SM.
+    type Thing = (usize, fn(&mut Sm));
+
+    /// Each event shows, and nothing else.
+    #[test]
+    fn each_event_shows() {
+        let mut quiet = sm();
+        assert_eq!(
+            quiet.status(1).events,
+            SmEvents::default(),
+            "nothing happened"
+        );
+        quiet.link.deliver(7, &(&request()).into());
+        quiet.link.deliver(8, &(&request()).into());
+        assert_eq!(
+            (quiet.status(1).undelivered, events(&quiet.status(1))),
+            (2, [false; 6])
+        );
+        let things: [Thing; 4] = [
+            (0, |sm| sm.link.send(0, request())),
+            (1, |sm| {
+                sm.finished.push(FinishedBlock {
+                    at: 1,
+                    kernel: KernelSlot(0),
+                    rank: 2,
+                    slot: BlockId(0),
+                });
+            }),
+            (2, |sm| sm.gained_room = true),
+            (5, |sm| {
+                let kind = AccessKind::InstRead;
+                sm.front.l1i.access(0, &Request { kind, ..request() });
+            }),
+        ];
+        for (nth, thing) in things {
+            let mut sm = sm();
+            thing(&mut sm);
+            let mut expected = [false; 6];
+            expected[nth] = true;
+            assert_eq!(events(&sm.status(1)), expected);
+            let mut both = quiet.status(1).events;
+            both |= sm.status(1).events;
+            assert_eq!(both, sm.status(1).events);
+            let awake = sm.status(Cycle::MAX).events;
+            assert!(!awake.waits_for_credits(), "it is not asked");
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! A run of several cycles before other SMs have run them.
+
+use super::{PortState, SettledUpTo, SmStatus};
+use crate::image::{INST_BYTES, KernelImage};
+use crate::ldst::image_of;
+use crate::sm::{Done, Sm};
+use std::sync::Arc;
+use warploom_base::{Cycle, KernelSlot, Pc, WarpSlot};
+use warploom_config::GpuSpec;
+use warploom_exec::{DeviceMemory, Lookahead};
+use warploom_mem::Request;
+use warploom_mem::cache::Cache;
+
+/// Why a run has ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Outcome {
+    /// All cycles that were asked for have been run.
+    #[default]
+    Reached,
+    /// The next cycle may send more than there are credits for.
+    Credits,
+    /// A block has ended, or one may have room that had none: another may begin.
+    BlockSlot,
+    /// The next cycle stalls before issue until memory is settled up to this cycle.
+    Unsettled(Cycle),
+}
+
+/// A finished run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct WindowRun {
+    /// The first cycle that has not been run.
+    pub at: Cycle,
+    /// Why not.
+    pub outcome: Outcome,
+    /// What the SM has for its scheduler.
+    pub status: SmStatus,
+}
+
+/// Bytes of the most packets that an SM sends in a cycle: a read of instructions, and from each
+/// port of the load/store unit a read of constants, an access past the data cache and one of that
+/// cache. The longest comes last.
+pub(crate) fn most_sent(spec: &GpuSpec) -> Vec<u32> {
+    let read = Request::HEADER_BYTES;
+    let data = read + spec.l1d.line_bytes.max(128);
+    let ports = spec.sm.mem_unit_ports.max(1) as usize;
+    let mut most = vec![read];
+    most.extend([read, data, data].repeat(ports));
+    most
+}
+
+impl Sm {
+    /// The fewest instructions of a kernel that will still issue here before its last block ends.
+    pub fn fewest_to_end(&self, kernel: KernelSlot) -> u64 {
+        let image = image_of(&self.kernels, kernel);
+        let running = warploom_policy::warps_of(self.warps.running()).map(WarpSlot::index);
+        let own = running.filter(|slot| self.warps.track[*slot].kernel == kernel);
+        let left = own.map(|slot| {
+            let pc = self.warps.exec[slot].pc();
+            pc.map_or(0, |pc| u64::from(image.fewest_to_end[pc.index()]))
+        });
+        left.sum()
+    }
+
+    /// Runs cycles from `from` up to, not including, `to`, as far as nothing is needed that other
+    /// SMs or the network have not computed yet: see [`Outcome`]. `port` says which credits are
+    /// known, `settled` up to where memory is.
+    pub fn run_window(
+        &mut self,
+        (from, to): (Cycle, Cycle),
+        port: &PortState,
+        settled: &SettledUpTo,
+        memory: &DeviceMemory,
+    ) -> WindowRun {
+        self.link.begin_window(port);
+        self.replay.resume(to, settled);
+        self.sleep_to(from);
+        self.count_received();
+        let mut run = WindowRun {
+            at: from,
+            ..WindowRun::default()
+        };
+        while run.at < to && self.fault.is_none() && run.outcome == Outcome::Reached {
+            self.run_on(&mut run, to, port, memory);
+        }
+        self.count_rested();
+        // After a fault it stands still, once the scheduler has heard of what it ended.
+        if self.fault.is_some() && run.outcome != Outcome::BlockSlot {
+            run.at = to;
+        }
+        self.wake_at = self.wake_at.min(self.link.next_credits()).max(run.at);
+        self.link.take_credits(run.at);
+        run.status = self.status(run.at);
+        run
+    }
+
+    /// Runs the next cycle of a window, or sleeps, or finds out that it cannot.
+    #[inline(always)]
+    fn run_on(&mut self, run: &mut WindowRun, to: Cycle, port: &PortState, memory: &DeviceMemory) {
+        let now = run.at;
+        if self.replay.is_stalled() {
+            self.work(now, memory, Done::Operands);
+        } else {
+            self.link.take_credits(now);
+            if now > port.at && !self.knows_credits(now, port) {
+                self.wake_at = now;
+                run.outcome = Outcome::Credits;
+                return;
+            }
+            self.wake_at = if self.wide_awake {
+                now
+            } else {
+                self.sleeps_until(now)
+            };
+            if self.wake_at > now {
+                run.at = self.sleep_in_window(now, to, port.at);
+                return self.sleep_to(run.at);
+            }
+            self.run_checked_cycle(now, memory);
+        }
+        if self.replay.is_stalled() {
+            run.outcome = Outcome::Unsettled(self.replay.unsettled_until());
+            return;
+        }
+        run.at = now + 1;
+        self.settled = run.at;
+        if self.gained_room | !self.finished.is_empty() {
+            run.outcome = Outcome::BlockSlot;
+        }
+    }
+
+    /// True if credits for all that cycle `now` may send are there, or no others will be.
+    #[inline(always)]
+    fn knows_credits(&mut self, now: Cycle, port: &PortState) -> bool {
+        let knows = port.injection.is_some() && self.link.predict_credits(now);
+        knows || !self.may_lack_credits(now)
+    }
+
+    /// The cycle up to which an SM sleeps that has nothing to do in cycle `now`. Credits of before
+    /// cycle `known` have come.
+    #[inline]
+    fn sleep_in_window(&mut self, now: Cycle, to: Cycle, known: Cycle) -> Cycle {
+        let end = self.wake_at.min(to).min(self.link.next_credits());
+        match end > known + 1 && self.may_lack_credits(now) {
+            true => self.link.sleep_for_credits(known.max(now), end),
+            false => end,
+        }
+    }
+
+    /// Runs a cycle. In debug builds panics if it sends more than [`most_to_send`] said.
+    ///
+    /// [`most_to_send`]: Self::most_to_send
+    #[inline(always)]
+    fn run_checked_cycle(&mut self, now: Cycle, memory: &DeviceMemory) {
+        let most = cfg!(debug_assertions).then(|| (self.most_to_send(now), self.link.credits()));
+        self.run_cycle(now, memory);
+        if let Some((most, before)) = most {
+            let sent = before - self.link.credits();
+            assert!(sent <= most, "{} sent {sent} flits of {most}", self.id);
+        }
+    }
+
+    /// True if something in cycle `now` may have to wait for credits. Without any credits that
+    /// needs no closer look.
+    #[inline]
+    fn may_lack_credits(&self, now: Cycle) -> bool {
+        let credits = self.link.credits();
+        self.link.is_short() && (credits == 0 || self.most_to_send(now) > credits)
+    }
+
+    /// The most flits that cycle `now` sends: the first packet of each queue, and what may be
+    /// requested and sent within a cycle.
+    #[inline(never)]
+    fn most_to_send(&self, now: Cycle) -> u32 {
+        if self.mem_unit_ports > 1 {
+            return self.link.most_a_cycle();
+        }
+        let data = self.most_data_to_send(now);
+        let all = data + self.link.flits(Request::HEADER_BYTES);
+        // A look at the instruction cache is worth it only where it decides.
+        if all == self.link.credits() + 1 && self.has_all_code() {
+            return data;
+        }
+        all
+    }
+
+    /// The same without reads of instructions.
+    fn most_data_to_send(&self, now: Cycle) -> u32 {
+        let Self { ldst, link, .. } = self;
+        let flits = |request: &Request| link.flits(request.request_bytes());
+        let first = |cache: &Cache| cache.miss_queue_front().map(flits);
+        let takes_reply = || link.has_arrived(now) || !ldst.has_no_responses();
+        let data = ldst.l1d.as_ref().map_or(0, |l1d| match first(l1d) {
+            Some(flits) => flits,
+            // A reply may evict a dirty line.
+            None => u32::from(l1d.holds_dirty() && takes_reply()) * link.most_a_packet(),
+        });
+        let around = u32::from(ldst.goes_around_next()) * link.most_a_packet();
+        data + around + first(&ldst.l1c).unwrap_or(0)
+    }
+
+    /// True if no fetch can miss: the instruction cache has all code, and the instructions after it
+    /// that fetch reads before it learns of a branch.
+    fn has_all_code(&self) -> bool {
+        let has = |image: &Arc<KernelImage>| {
+            let end = image.code + image.timed.len() as u64 * INST_BYTES;
+            let mut sectors = (image.code & !31..end + 2 * INST_BYTES).step_by(32);
+            sectors.all(|addr| self.front.l1i.has(addr))
+        };
+        let kernels = &self.kernels[..self.by_kernel.len()];
+        kernels.iter().flatten().all(has)
+    }
+
+    /// Notes whether any loaded kernel has instructions that need settled memory.
+    pub(crate) fn find_settled_kernels(&mut self) {
+        let kernels = self.kernels.iter().flatten();
+        let mut rules = kernels.map(|image| image.launch.lookahead());
+        self.needs_settled = rules.any(|rule| rule == Lookahead::Settled);
+    }
+
+    /// True if a warp may issue an instruction in this cycle that needs settled memory.
+    #[inline(never)]
+    pub(crate) fn is_next_settled(&self) -> bool {
+        let warps = &self.warps;
+        let may_issue = warps.buffered & warps.clear & !warps.waiting();
+        let mut slots = warploom_policy::warps_of(may_issue).map(WarpSlot::index);
+        slots.any(|slot| {
+            let launch = &image_of(&self.kernels, warps.track[slot].kernel).launch;
+            let Some(Pc(first)) = warps.exec[slot].pc() else {
+                return false;
+            };
+            (0..self.max_issue_per_warp).any(|nth| launch.needs_settled(Pc(first + nth)))
+        })
+    }
+}
