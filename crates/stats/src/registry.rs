@@ -186,9 +186,9 @@ mod tests {
     declare_stats! {
         /// Counted by two parts of the machine.
         struct Twice in "near", "far" {
-            /// Cycles that passed.
+            /// Cycles that passed in the core domain.
             cycles: u64 = Cycles, as "n_cycles" | "f_cycles";
-            /// Accesses by kind.
+            /// Accesses by kind of access.
             accesses: [u64; 3] = Accesses, by [KINDS];
         }
     }
