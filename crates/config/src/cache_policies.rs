@@ -41,7 +41,7 @@ macro_rules! l1d_allocations {
 
 l1d_allocations!(choices);
 
-/// Settings of `warp-tokens`.
+/// Settings of the policy `warp-tokens`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WarpTokensSettings {
     /// Warps of an SM that hold a token.
