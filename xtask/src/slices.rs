@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use warploom_config::preset;
 use warploom_run::{Options, Session};
-use warploom_slices::{KernelTruth, Tally, Truth};
+use warploom_slices::{KernelCheck, PredictionCheck, Tally};
 use warploom_stats::result::Outcome;
 use warploom_workloads::{Size, Target, all};
 
@@ -60,11 +60,11 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
 }
 
 /// Runs a workload without timing and compares its addresses.
-fn compare(name: &str, blocks: u64) -> Result<Truth> {
+fn compare(name: &str, blocks: u64) -> Result<PredictionCheck> {
     let gpu = preset(GPU).map_err(|errors| anyhow::anyhow!("{errors}"))?;
     let target = Target::resolve(name)?;
     let mut program = target.program(Size::Test, 1);
-    let mut truth = Truth::new(blocks);
+    let mut truth = PredictionCheck::new(blocks);
     let session = Session::new(gpu, Options::default());
     let run = session
         .run_observed(program.as_mut(), &mut truth)
@@ -77,9 +77,9 @@ fn compare(name: &str, blocks: u64) -> Result<Truth> {
     Ok(truth)
 }
 
-fn row(name: &str, truth: &Truth, sum: &Tally) -> String {
-    let count = |of: fn(&KernelTruth) -> usize| truth.kernels().map(of).sum::<usize>();
-    let regular = |kernel: &KernelTruth| {
+fn row(name: &str, truth: &PredictionCheck, sum: &Tally) -> String {
+    let count = |of: fn(&KernelCheck) -> usize| truth.kernels().map(of).sum::<usize>();
+    let regular = |kernel: &KernelCheck| {
         let accesses = kernel.slices.accesses.iter();
         accesses.filter(|access| access.is_regular()).count()
     };
@@ -122,7 +122,8 @@ fn page(rows: &str, whole: &Tally, blocks: u64) -> String {
          - *covered*: issued addresses that were computed in advance.\n\
          - *loop approximations*: addresses of regular accesses in loop iterations that the \
          slice does not\n  execute. Either data decides how often the loop runs (then the first \
-         iteration is known), or the\n  loops of a warp are cut after 4,096 instructions of the slice.\n\
+         iteration is known), or the\n  loops of a warp are cut after 4,096 instructions of \
+         the slice.\n\
          - *wrong*: computed addresses that were not issued. Outside of these approximations there \
          must be none.\n\n\
          Addresses that are neither covered nor approximated depend on data.\n\n\

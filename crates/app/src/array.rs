@@ -2,7 +2,7 @@
 //! memory.
 
 use crate::context::Context;
-use crate::copy::End;
+use crate::copy::Endpoint;
 use crate::error::{Cuda, CudaError};
 use crate::memory::{Kind, PITCH_BYTES};
 
@@ -80,12 +80,12 @@ impl Array {
     }
 
     /// Position at `bytes` bytes in row `y` of slice `z`.
-    pub fn place(&self, bytes: u64, y: u64, z: u64) -> End {
+    pub fn place(&self, bytes: u64, y: u64, z: u64) -> Endpoint {
         let slice = self.pitch.wrapping_mul(self.rows());
         let rows = z
             .wrapping_mul(slice)
             .wrapping_add(y.wrapping_mul(self.pitch));
-        End {
+        Endpoint {
             address: self.address.wrapping_add(rows).wrapping_add(bytes),
             pitch: self.pitch,
             slice,

@@ -7,7 +7,7 @@
 
 use crate::context::{Context, ThreadKey};
 use crate::error::{Cuda, CudaError};
-use crate::work::Work;
+use crate::operation::Operation;
 use std::collections::BTreeMap;
 
 /// Restriction of a thread's calls while streams are captured (`cudaStreamCaptureMode`).
@@ -113,7 +113,7 @@ impl Context {
         if self.graphs.captures.is_empty() {
             return Ok(None);
         }
-        let Some(stream) = self.meant(stream)? else {
+        let Some(stream) = self.resolve_stream(stream)? else {
             let captures = self.blocking_captures();
             self.invalidate(&captures);
             return match captures.as_slice() {
@@ -192,12 +192,12 @@ impl Context {
     }
 
     /// Adds an operation of a capturing stream to the graph.
-    pub(crate) fn capture(&mut self, stream: u64, work: Work) -> Cuda {
-        self.check_work(&work)?;
+    pub(crate) fn capture(&mut self, stream: u64, operation: Operation) -> Cuda {
+        self.check_operation(&operation)?;
         let id = self.capture_of(stream).ok_or(CudaError::UNKNOWN)?;
         let capture = self.graphs.captures.get(&id).ok_or(CudaError::UNKNOWN)?;
         let after = capture.streams.get(&stream).cloned().unwrap_or_default();
-        let node = self.add_node(capture.graph, &after, work)?;
+        let node = self.add_node(capture.graph, &after, operation)?;
         self.set_tails(id, stream, vec![node]);
         Ok(())
     }
@@ -244,7 +244,7 @@ impl Context {
         if capture.invalid {
             return Err(CudaError::STREAM_CAPTURE_INVALIDATED);
         }
-        let Some(stream) = self.meant(stream)? else {
+        let Some(stream) = self.resolve_stream(stream)? else {
             self.invalidate(&[id]);
             return Err(CudaError::STREAM_CAPTURE_IMPLICIT);
         };
@@ -274,7 +274,7 @@ impl Context {
     pub fn begin_capture(&mut self, stream: u64, mode: CaptureMode) -> Cuda {
         let stream = self.capturable(stream)?;
         let graph = self.create_graph();
-        self.start_capture(stream, mode, (graph, false), Vec::new())
+        self.start_capture(stream, mode, graph, false, Vec::new())
     }
 
     /// Begins to capture a stream into an existing graph, after some of its nodes
@@ -288,13 +288,13 @@ impl Context {
     ) -> Cuda {
         let stream = self.capturable(stream)?;
         self.nodes_of(graph, &nodes)?;
-        self.start_capture(stream, mode, (graph, true), nodes)
+        self.start_capture(stream, mode, graph, true, nodes)
     }
 
     /// Unique handle of a stream, which must be able to begin a capture.
     fn capturable(&mut self, stream: u64) -> Cuda<u64> {
         self.stream(stream)?;
-        let key = self.meant(stream)?;
+        let key = self.resolve_stream(stream)?;
         let key = key.ok_or(CudaError::STREAM_CAPTURE_UNSUPPORTED)?;
         match self.capture_of(key) {
             None => Ok(key),
@@ -307,7 +307,8 @@ impl Context {
         &mut self,
         stream: u64,
         mode: CaptureMode,
-        (graph, into_graph): (u64, bool),
+        graph: u64,
+        into_graph: bool,
         nodes: Vec<u64>,
     ) -> Cuda {
         let capture = Capture {
@@ -385,7 +386,7 @@ impl Context {
             nodes: 0,
             count: 0,
         };
-        let Some(stream) = self.meant(stream)? else {
+        let Some(stream) = self.resolve_stream(stream)? else {
             return match self.blocking_captures().as_slice() {
                 [] => Ok((CaptureStatus::None, none)),
                 _ => Err(CudaError::STREAM_CAPTURE_IMPLICIT),

@@ -12,7 +12,7 @@ use crate::mipmap::Mipmapped;
 use crate::module::{Function, Module, Reference, Variable};
 use crate::order::Order;
 use crate::pool::Pools;
-use crate::result::hand_out;
+use crate::result::write_results;
 use crate::settings::Settings;
 use crate::shadow::Shadow;
 use crate::stream::{Event, Stream};
@@ -74,13 +74,13 @@ pub struct Context {
     pub(crate) settings: Settings,
     pub(crate) spec: GpuSpec,
     pub(crate) host: Box<dyn HostMemory>,
-    say: fn(&str),
+    show: fn(&str),
     engine: Option<Engine>,
     failed: Option<CudaError>,
     pub(crate) threads: HashMap<ThreadKey, Thread>,
     /// Caller of the last call.
     pub(crate) caller: Option<Caller>,
-    told: BTreeSet<String>,
+    shown: BTreeSet<String>,
     pub(crate) modules: Vec<Module>,
     /// Functions, by the address that the host uses to launch them.
     pub(crate) functions: BTreeMap<u64, Function>,
@@ -92,7 +92,7 @@ pub struct Context {
     pub(crate) used_bytes: u64,
     pub(crate) shadows: Vec<Shadow>,
     /// True if kernels may have written memory that the host can access.
-    pub(crate) unsettled: bool,
+    pub(crate) copy_back_pending: bool,
     /// Channel through which copies from the device reach the host.
     pub(crate) arrivals: (Sender<Arrival>, Receiver<Arrival>),
     /// Pending writes to host memory: address and number of bytes.
@@ -119,23 +119,23 @@ pub struct Context {
 }
 
 impl Context {
-    /// Creates a context on the GPU of the settings. `say` shows a message to the user.
+    /// Creates a context on the GPU of the settings. `show` shows a message to the user.
     pub fn new(
         settings: Settings,
         spec: GpuSpec,
         host: Box<dyn HostMemory>,
-        say: fn(&str),
+        show: fn(&str),
     ) -> Self {
         Self {
             settings,
             spec,
             host,
-            say,
+            show,
             engine: None,
             failed: None,
             threads: HashMap::new(),
             caller: None,
-            told: BTreeSet::new(),
+            shown: BTreeSet::new(),
             modules: Vec::new(),
             functions: BTreeMap::new(),
             variables: BTreeMap::new(),
@@ -143,7 +143,7 @@ impl Context {
             memory: BTreeMap::new(),
             used_bytes: 0,
             shadows: Vec::new(),
-            unsettled: false,
+            copy_back_pending: false,
             arrivals: channel(),
             outstanding: Vec::new(),
             printed: channel(),
@@ -165,20 +165,20 @@ impl Context {
     }
 
     /// Shows a message to the user on a line of its own.
-    pub fn say(&self, text: &str) {
-        (self.say)(&format!("warploom: {text}\n"));
+    pub fn show(&self, text: &str) {
+        (self.show)(&format!("warploom: {text}\n"));
     }
 
     /// Shows a message to the user unless it was shown before.
-    pub fn say_once(&mut self, text: &str) {
-        if self.told.insert(text.to_owned()) {
-            self.say(text);
+    pub fn show_once(&mut self, text: &str) {
+        if self.shown.insert(text.to_owned()) {
+            self.show(text);
         }
     }
 
     /// Reports a call that is not supported, and returns its error.
     pub fn unsupported(&mut self, call: &str) -> CudaError {
-        self.say_once(&format!(
+        self.show_once(&format!(
             "{call} is not supported: it returns cudaErrorNotSupported"
         ));
         CudaError::NOT_SUPPORTED
@@ -186,7 +186,7 @@ impl Context {
 
     /// Executes a call of the runtime and stores its error for the thread. After a fault, every
     /// call returns the error of the fault.
-    pub fn call(&mut self, caller: Caller, work: impl FnOnce(&mut Self) -> Cuda) -> i32 {
+    pub fn call(&mut self, caller: Caller, action: impl FnOnce(&mut Self) -> Cuda) -> i32 {
         let thread = caller.thread;
         if self.thread(thread).called {
             return CudaError::NOT_PERMITTED.0;
@@ -194,7 +194,7 @@ impl Context {
         self.caller = Some(caller);
         let result = match self.failed {
             Some(failed) => Err(failed),
-            None => work(self),
+            None => action(self),
         };
         let code = result.map_or_else(|error| error.0, |()| 0);
         // A query whose result is not ready is not an error.
@@ -270,7 +270,7 @@ impl Context {
     }
 
     /// Records an error of the simulation, which every later call returns.
-    pub(crate) fn noted<T>(&mut self, answer: Cuda<T>) -> Cuda<T> {
+    pub(crate) fn record_failure<T>(&mut self, answer: Cuda<T>) -> Cuda<T> {
         if let Err(error) = &answer
             && self.failed.is_none()
         {
@@ -282,22 +282,22 @@ impl Context {
     /// Executes a function with the device.
     pub(crate) fn with<R: Send + 'static>(
         &mut self,
-        work: impl FnOnce(&mut warploom_run::Device) -> R + Send + 'static,
+        action: impl FnOnce(&mut warploom_run::Device) -> R + Send + 'static,
     ) -> Cuda<R> {
-        let answer = self.engine()?.with(work);
-        self.noted(answer)
+        let answer = self.engine()?.with(action);
+        self.record_failure(answer)
     }
 
     /// Requests an action without waiting.
     pub(crate) fn act(&mut self, action: HostAction) -> Cuda {
         let answer = self.engine()?.act(action);
-        self.noted(answer)
+        self.record_failure(answer)
     }
 
     /// Requests the execution of a function in the order of a stream.
-    pub(crate) fn mark(&mut self, stream: u32, work: crate::engine::Work) -> Cuda<u64> {
-        let answer = self.engine()?.mark(stream, work);
-        self.noted(answer)
+    pub(crate) fn mark(&mut self, stream: u32, action: crate::engine::MarkAction) -> Cuda<u64> {
+        let answer = self.engine()?.mark(stream, action);
+        self.record_failure(answer)
     }
 
     /// Requests an action, waits for it, and delivers the data that reached the host meanwhile.
@@ -306,17 +306,17 @@ impl Context {
         for text in self.printed.1.try_iter() {
             self.host.print(&text);
         }
-        self.noted(answer)?;
+        self.record_failure(answer)?;
         self.take_arrivals();
-        self.settle()
+        self.copy_back_changes()
     }
 
     /// Waits for all operations (`cudaDeviceSynchronize`).
     pub fn synchronize_device(&mut self) -> Cuda {
         self.forbid_in_any_capture()?;
         self.synchronize()?;
-        self.order.all_over();
-        self.release_spares()
+        self.order.complete_all();
+        self.release_free_blocks()
     }
 
     /// Waits for all operations if the simulation has started.
@@ -343,23 +343,23 @@ impl Context {
     pub fn finish(&mut self) -> bool {
         let Some(mut engine) = self.engine.take() else {
             if self.failed.is_none() && !self.settings.quiet {
-                self.say("the program asked nothing of the GPU: there is no result");
+                self.show("the program asked nothing of the GPU: there is no result");
             }
             return true;
         };
         self.failed.get_or_insert(CudaError(4));
         match engine.finish() {
             Some(Ok((run, trace))) => {
-                (self.say)(&hand_out(&self.settings, &run, trace.as_ref()));
+                (self.show)(&write_results(&self.settings, &run, trace.as_ref()));
                 if run.outcome.message().is_some()
-                    && let Some(told) = outcome_told(&run.outcome)
+                    && let Some(shown) = outcome_told(&run.outcome)
                 {
-                    self.say(&told);
+                    self.show(&shown);
                 }
                 run.succeeded()
             }
             Some(Err(message)) => {
-                self.say(&message);
+                self.show(&message);
                 false
             }
             None => true,

@@ -3,7 +3,7 @@
 use crate::context::{Arrival, Context};
 use crate::error::{Cuda, CudaError};
 use crate::memory::Kind;
-use crate::work::{CopyWork, Work};
+use crate::operation::{CopyOperation, Operation};
 use warploom_run::{DevicePtr, HostAction};
 
 /// Direction of a copy (`cudaMemcpyKind`).
@@ -42,9 +42,34 @@ impl Direction {
     }
 }
 
+/// Stream in which an operation is executed, and whether the host waits for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Submission {
+    /// Handle of the stream.
+    pub stream: u64,
+    /// True if the host waits for the end of the operation.
+    pub wait: bool,
+}
+
+impl Submission {
+    /// Submission to the default stream, with the host waiting for the operation.
+    pub const BLOCKING: Self = Self {
+        stream: 0,
+        wait: true,
+    };
+
+    /// Submission to a stream without waiting.
+    pub fn asynchronous(stream: u64) -> Self {
+        Self {
+            stream,
+            wait: false,
+        }
+    }
+}
+
 /// Source or destination of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct End {
+pub struct Endpoint {
     /// Address of the first byte.
     pub address: u64,
     /// Distance in bytes between consecutive rows.
@@ -53,7 +78,7 @@ pub struct End {
     pub slice: u64,
 }
 
-impl End {
+impl Endpoint {
     /// Source or destination that consists of a single row.
     pub const fn linear(address: u64) -> Self {
         Self {
@@ -73,7 +98,7 @@ impl End {
 
 /// Extent of a box of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Box3 {
+pub struct CopyExtent {
     /// Number of bytes in a row.
     pub width: u64,
     /// Number of rows in a slice.
@@ -82,7 +107,7 @@ pub struct Box3 {
     pub depth: u64,
 }
 
-impl Box3 {
+impl CopyExtent {
     /// Extent of a single row.
     pub const fn linear(bytes: u64) -> Self {
         Self {
@@ -107,9 +132,9 @@ impl Box3 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Area {
     /// Position of the box.
-    pub end: End,
+    pub end: Endpoint,
     /// Extent of the box.
-    pub extent: Box3,
+    pub extent: CopyExtent,
 }
 
 impl Context {
@@ -119,31 +144,32 @@ impl Context {
     /// the host may change them after the call.
     pub fn copy(
         &mut self,
-        to: End,
-        from: End,
-        extent: Box3,
+        to: Endpoint,
+        from: Endpoint,
+        extent: CopyExtent,
         direction: Direction,
-        stream: (u64, bool),
+        submission: Submission,
     ) -> Cuda {
-        let copy = CopyWork {
+        let copy = CopyOperation {
             to,
             from,
             extent,
             direction,
             described: None,
         };
-        self.ask_copy(copy, stream)
+        self.request_copy(copy, submission)
     }
 
     /// Executes or captures a copy.
-    pub(crate) fn ask_copy(&mut self, copy: CopyWork, (stream, wait): (u64, bool)) -> Cuda {
+    pub(crate) fn request_copy(&mut self, copy: CopyOperation, submission: Submission) -> Cuda {
+        let Submission { stream, wait } = submission;
         if copy.extent.is_empty() {
             return Ok(());
         }
         if wait {
             self.forbid_in_capture(stream)?;
         } else if let Some(stream) = self.capturing(stream)? {
-            return self.capture(stream, Work::Copy(copy));
+            return self.capture(stream, Operation::Copy(copy));
         }
         let stream = self.busy_stream(stream)?;
         let comes_out = self.perform_copy(&copy, stream)?;
@@ -156,8 +182,8 @@ impl Context {
 
     /// Checks whether a copy can be executed. Returns for destination and source whether only the
     /// device can access the memory.
-    pub(crate) fn check_copy(&self, copy: &CopyWork) -> Cuda<(bool, bool)> {
-        let CopyWork { to, from, .. } = copy;
+    pub(crate) fn check_copy(&self, copy: &CopyOperation) -> Cuda<(bool, bool)> {
+        let CopyOperation { to, from, .. } = copy;
         if to.address == 0 || from.address == 0 {
             return Err(CudaError::INVALID_VALUE);
         }
@@ -183,9 +209,9 @@ impl Context {
 
     /// Executes a copy in the order of a simulated stream. Returns whether it writes host memory
     /// that is not pinned.
-    pub(crate) fn perform_copy(&mut self, copy: &CopyWork, stream: u32) -> Cuda<bool> {
+    pub(crate) fn perform_copy(&mut self, copy: &CopyOperation, stream: u32) -> Cuda<bool> {
         let sides = self.check_copy(copy)?;
-        let CopyWork {
+        let CopyOperation {
             to, from, extent, ..
         } = *copy;
         match sides {
@@ -210,28 +236,34 @@ impl Context {
     }
 
     /// Checks that all rows of a box are inside one allocation.
-    pub(crate) fn fits(&self, end: End, extent: Box3) -> Cuda {
+    pub(crate) fn fits(&self, end: Endpoint, extent: CopyExtent) -> Cuda {
         let last = end.row((extent.height - 1, extent.depth - 1));
         let bytes = last
             .checked_sub(end.address)
             .and_then(|b| b.checked_add(extent.width));
-        self.inside(end.address, bytes.ok_or(CudaError::INVALID_VALUE)?)
+        self.check_inside(end.address, bytes.ok_or(CudaError::INVALID_VALUE)?)
     }
 
     /// Copies from device memory to device memory.
-    fn copy_inside(&mut self, to: End, from: End, extent: Box3, stream: u32) -> Cuda {
-        let work = move |device: &mut warploom_run::Device, _| {
+    fn copy_inside(
+        &mut self,
+        to: Endpoint,
+        from: Endpoint,
+        extent: CopyExtent,
+        stream: u32,
+    ) -> Cuda {
+        let action = move |device: &mut warploom_run::Device, _| {
             for row in extent.rows() {
                 let (to, from) = (DevicePtr(to.row(row)), DevicePtr(from.row(row)));
                 device.copy(from, to, extent.width)?;
             }
             Ok(())
         };
-        self.mark(stream, Box::new(work)).map(|_| ())
+        self.mark(stream, Box::new(action)).map(|_| ())
     }
 
     /// Copies from host memory to device memory.
-    fn copy_in(&mut self, to: End, from: End, extent: Box3, stream: u32) -> Cuda {
+    fn copy_in(&mut self, to: Endpoint, from: Endpoint, extent: CopyExtent, stream: u32) -> Cuda {
         // The bytes are read now, as for memory that is not pinned.
         self.await_arrivals(from, extent)?;
         let rows = extent.rows();
@@ -239,7 +271,7 @@ impl Context {
             .map(|row| self.host.read(from.row(row), extent.width))
             .collect();
         let to_variable = self.is_variable(to.address);
-        let work = move |device: &mut warploom_run::Device, _| {
+        let action = move |device: &mut warploom_run::Device, _| {
             for (row, bytes) in extent.rows().zip(rows) {
                 let to = DevicePtr(to.row(row));
                 if to_variable {
@@ -250,16 +282,16 @@ impl Context {
             }
             Ok(())
         };
-        self.mark(stream, Box::new(work)).map(|_| ())
+        self.mark(stream, Box::new(action)).map(|_| ())
     }
 
     /// Copies from device memory to host memory.
-    fn copy_out(&mut self, to: End, from: End, extent: Box3, stream: u32) -> Cuda {
+    fn copy_out(&mut self, to: Endpoint, from: Endpoint, extent: CopyExtent, stream: u32) -> Cuda {
         let arrivals = self.arrivals.0.clone();
         let ends = extent.rows().map(|row| (to.row(row), extent.width));
         self.outstanding.extend(ends);
         let from_variable = self.is_variable(from.address);
-        let work = move |device: &mut warploom_run::Device, _| {
+        let action = move |device: &mut warploom_run::Device, _| {
             for row in extent.rows() {
                 let mut bytes = vec![0; extent.width as usize];
                 let from = DevicePtr(from.row(row));
@@ -273,11 +305,11 @@ impl Context {
             }
             Ok(())
         };
-        self.mark(stream, Box::new(work)).map(|_| ())
+        self.mark(stream, Box::new(action)).map(|_| ())
     }
 
     /// Waits if copies to the given host memory are still pending.
-    fn await_arrivals(&mut self, from: End, extent: Box3) -> Cuda {
+    fn await_arrivals(&mut self, from: Endpoint, extent: CopyExtent) -> Cuda {
         let meets = |(to, bytes): &(u64, u64)| {
             let mut rows = extent.rows().map(|row| from.row(row));
             rows.any(|row| {
@@ -292,7 +324,7 @@ impl Context {
     }
 
     /// Copies between two places that the host can access.
-    fn copy_outside(&mut self, to: End, from: End, extent: Box3) -> Cuda {
+    fn copy_outside(&mut self, to: Endpoint, from: Endpoint, extent: CopyExtent) -> Cuda {
         self.synchronize()?;
         for row in extent.rows() {
             let bytes = self.host.read(from.row(row), extent.width);

@@ -2,9 +2,9 @@
 
 use crate::array::Extent;
 use crate::context::Context;
-use crate::copy::{Box3, Direction, End};
+use crate::copy::{CopyExtent, Direction, Endpoint, Submission};
 use crate::error::Cuda;
-use crate::work::CopyWork;
+use crate::operation::CopyOperation;
 
 /// Source or destination of a three-dimensional copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -39,7 +39,7 @@ pub struct Copy3 {
 
 impl Place {
     /// Describes memory that is not an array.
-    fn of(end: End, extent: Box3) -> Self {
+    fn of(end: Endpoint, extent: CopyExtent) -> Self {
         let pitch = end.pitch.max(extent.width);
         Self {
             pointer: end.address,
@@ -51,7 +51,7 @@ impl Place {
     }
 }
 
-impl CopyWork {
+impl CopyOperation {
     /// Description of the copy, as the program gave it or as the runtime would give it.
     pub fn description(&self) -> Copy3 {
         let extent = Extent {
@@ -69,23 +69,22 @@ impl CopyWork {
 }
 
 impl Context {
-    /// Executes a copy in the order of a stream. The second element of `stream` states whether the
-    /// host waits for it.
-    pub fn copy3(&mut self, copy: &Copy3, stream: (u64, bool)) -> Cuda {
+    /// Executes a copy in the order of a stream.
+    pub fn copy3(&mut self, copy: &Copy3, submission: Submission) -> Cuda {
         let copy = self.described_copy(copy)?;
-        self.ask_copy(copy, stream)
+        self.request_copy(copy, submission)
     }
 
     /// Converts a description to the copy that it denotes.
-    pub fn described_copy(&self, copy: &Copy3) -> Cuda<CopyWork> {
+    pub fn described_copy(&self, copy: &Copy3) -> Cuda<CopyOperation> {
         let (to, to_unit) = self.end(&copy.to)?;
         let (from, from_unit) = self.end(&copy.from)?;
-        let extent = Box3 {
+        let extent = CopyExtent {
             width: copy.extent.width.saturating_mul(to_unit.max(from_unit)),
             height: copy.extent.height,
             depth: copy.extent.depth,
         };
-        Ok(CopyWork {
+        Ok(CopyOperation {
             to,
             from,
             extent,
@@ -95,7 +94,7 @@ impl Context {
     }
 
     /// Resolves one side of a copy. Also returns the number of bytes that one unit of x stands for.
-    fn end(&self, place: &Place) -> Cuda<(End, u64)> {
+    fn end(&self, place: &Place) -> Cuda<(Endpoint, u64)> {
         let [x, y, z] = place.position;
         if place.array != 0 {
             let own = self.array(place.array)?;
@@ -108,7 +107,7 @@ impl Context {
             .saturating_mul(slice)
             .saturating_add(y.saturating_mul(pitch))
             .saturating_add(x);
-        let end = End {
+        let end = Endpoint {
             address: place.pointer.wrapping_add(offset),
             pitch,
             slice,

@@ -18,26 +18,26 @@ use warploom_stats::result::RunReport;
 use warploom_stats::trace::Trace;
 
 /// Function that is executed when a stream reaches a mark. It receives the core cycle of that time.
-pub(crate) type Work = Box<dyn FnOnce(&mut Device, Cycle) -> Result<(), HostError> + Send>;
+pub(crate) type MarkAction = Box<dyn FnOnce(&mut Device, Cycle) -> Result<(), HostError> + Send>;
 
 /// Result of a run, with its timeline if one was requested.
-pub(crate) type Made = (RunReport, Option<Trace>);
+pub(crate) type RunResult = (RunReport, Option<Trace>);
 
 /// Request of the process to the simulation.
-enum Wish {
+enum Request {
     /// Executes a function with the device at once.
     Now(Box<dyn FnOnce(&mut Device) + Send>),
     /// Performs an action. The sender is notified when the host program continues after it.
     Act(HostAction, Option<Sender<()>>),
     /// Executes a function in the order of a stream, with the number of its mark.
-    Mark(u32, u64, Work),
+    Mark(u32, u64, MarkAction),
 }
 
 /// Host program inside the simulation, which forwards requests.
 struct Host {
-    wishes: Receiver<Wish>,
+    requests: Receiver<Request>,
     waiting: Option<Sender<()>>,
-    works: BTreeMap<u64, Work>,
+    actions: BTreeMap<u64, MarkAction>,
     why: Sender<Stopped>,
 }
 
@@ -48,15 +48,15 @@ impl HostProgram for Host {
             let _ = waiting.send(());
         }
         loop {
-            match self.wishes.recv() {
+            match self.requests.recv() {
                 Err(_) => return Ok(HostAction::Done),
-                Ok(Wish::Now(work)) => work(device),
-                Ok(Wish::Act(action, waiting)) => {
+                Ok(Request::Now(action)) => action(device),
+                Ok(Request::Act(action, waiting)) => {
                     self.waiting = waiting;
                     return Ok(action);
                 }
-                Ok(Wish::Mark(stream, mark, work)) => {
-                    self.works.insert(mark, work);
+                Ok(Request::Mark(stream, mark, action)) => {
+                    self.actions.insert(mark, action);
                     return Ok(HostAction::Mark { stream, mark });
                 }
             }
@@ -64,8 +64,8 @@ impl HostProgram for Host {
     }
 
     fn reached(&mut self, mark: u64, device: &mut Device, at: Cycle) -> Result<(), HostError> {
-        match self.works.remove(&mark) {
-            Some(work) => work(device, at),
+        match self.actions.remove(&mark) {
+            Some(action) => action(device, at),
             None => Ok(()),
         }
     }
@@ -82,8 +82,8 @@ impl HostProgram for Host {
 
 /// Handle of the process to the simulation.
 pub(crate) struct Engine {
-    wishes: Option<Sender<Wish>>,
-    thread: Option<JoinHandle<Result<Made, RunError>>>,
+    requests: Option<Sender<Request>>,
+    thread: Option<JoinHandle<Result<RunResult, RunError>>>,
     /// Reason for which the run ended early. It is sent before the channel of requests is closed.
     why: Receiver<Stopped>,
     marks: u64,
@@ -92,12 +92,12 @@ pub(crate) struct Engine {
 impl Engine {
     /// Starts the simulation. `traced` also requests a timeline.
     pub fn start(spec: GpuSpec, options: Options, traced: bool) -> std::io::Result<Self> {
-        let (wishes, received) = channel();
+        let (requests, received) = channel();
         let (tell, why) = channel();
         let mut host = Host {
-            wishes: received,
+            requests: received,
             waiting: None,
-            works: BTreeMap::new(),
+            actions: BTreeMap::new(),
             why: tell,
         };
         let run = move || {
@@ -112,7 +112,7 @@ impl Engine {
         };
         let thread = std::thread::Builder::new().name("warploom".to_owned());
         Ok(Self {
-            wishes: Some(wishes),
+            requests: Some(requests),
             thread: Some(thread.spawn(run)?),
             why,
             marks: 0,
@@ -120,9 +120,9 @@ impl Engine {
     }
 
     /// Sends a request to the simulation.
-    fn wish(&self, wish: Wish) -> Result<(), CudaError> {
-        let wishes = self.wishes.as_ref().ok_or_else(|| self.failure())?;
-        wishes.send(wish).map_err(|_| self.failure())
+    fn request(&self, request: Request) -> Result<(), CudaError> {
+        let requests = self.requests.as_ref().ok_or_else(|| self.failure())?;
+        requests.send(request).map_err(|_| self.failure())
     }
 
     /// Reason for which the simulation accepts no more requests. It can be read only once, and the
@@ -136,38 +136,38 @@ impl Engine {
     /// result.
     pub fn with<R: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Device) -> R + Send + 'static,
+        action: impl FnOnce(&mut Device) -> R + Send + 'static,
     ) -> Result<R, CudaError> {
         let (answer, answered) = channel();
-        self.wish(Wish::Now(Box::new(move |device| {
-            let _ = answer.send(work(device));
+        self.request(Request::Now(Box::new(move |device| {
+            let _ = answer.send(action(device));
         })))?;
         answered.recv().map_err(|_| self.failure())
     }
 
     /// Requests an action without waiting.
     pub fn act(&self, action: HostAction) -> Result<(), CudaError> {
-        self.wish(Wish::Act(action, None))
+        self.request(Request::Act(action, None))
     }
 
     /// Requests an action and waits until the host program continues after it.
     pub fn wait(&self, action: HostAction) -> Result<(), CudaError> {
         let (answer, answered) = channel();
-        self.wish(Wish::Act(action, Some(answer)))?;
+        self.request(Request::Act(action, Some(answer)))?;
         answered.recv().map_err(|_| self.failure())
     }
 
     /// Requests the execution of a function in the order of a stream. Returns the number of its
     /// mark.
-    pub fn mark(&mut self, stream: u32, work: Work) -> Result<u64, CudaError> {
+    pub fn mark(&mut self, stream: u32, action: MarkAction) -> Result<u64, CudaError> {
         self.marks += 1;
-        self.wish(Wish::Mark(stream, self.marks, work))?;
+        self.request(Request::Mark(stream, self.marks, action))?;
         Ok(self.marks)
     }
 
     /// Ends the simulation and returns its result. Returns `None` if the result was already taken.
-    pub fn finish(&mut self) -> Option<Result<Made, String>> {
-        self.wishes = None;
+    pub fn finish(&mut self) -> Option<Result<RunResult, String>> {
+        self.requests = None;
         Some(match self.thread.take()?.join() {
             Ok(result) => result.map_err(|error| error.to_string()),
             Err(_) => Err("the simulation ended by a bug of Warploom; please report it".to_owned()),

@@ -1,9 +1,9 @@
 //! Fills of memory: rows of elements with the same value.
 
 use crate::context::Context;
-use crate::copy::{Area, Box3, End};
+use crate::copy::{Area, CopyExtent, Endpoint};
 use crate::error::{Cuda, CudaError};
-use crate::work::Work;
+use crate::operation::Operation;
 use warploom_run::{Device, DevicePtr, HostError};
 
 /// Fill of a box with elements of 1, 2 or 4 bytes (`cudaMemsetParams`).
@@ -18,33 +18,30 @@ pub struct Fill {
 }
 
 impl Fill {
-    /// Fill of rows of `width` elements of `element` bytes.
+    /// Fill of `height` rows of `width` elements of `element` bytes, which begin at `start`.
     ///
     /// # Errors
     /// Fails if elements of that size are not supported, or if rows are longer than their distance.
     pub fn of_rows(
-        (address, pitch): (u64, u64),
-        (value, element): (u32, u32),
-        (width, height): (u64, u64),
+        start: Endpoint,
+        value: u32,
+        element: u32,
+        width: u64,
+        height: u64,
     ) -> Cuda<Self> {
         let bytes = width.checked_mul(element.into());
         let bytes = bytes.filter(|_| matches!(element, 1 | 2 | 4));
         let width = bytes.ok_or(CudaError::INVALID_VALUE)?;
-        if height > 1 && width > pitch {
+        if height > 1 && width > start.pitch {
             return Err(CudaError::INVALID_VALUE);
         }
-        let end = End {
-            address,
-            pitch,
-            slice: 0,
-        };
-        let extent = Box3 {
+        let extent = CopyExtent {
             width,
             height,
             depth: 1,
         };
         Ok(Self {
-            area: Area { end, extent },
+            area: Area { end: start, extent },
             value,
             element,
         })
@@ -83,7 +80,7 @@ impl Context {
             return Ok(());
         }
         if let Some(stream) = self.capturing(stream)? {
-            return self.capture(stream, Work::Fill(fill));
+            return self.capture(stream, Operation::Fill(fill));
         }
         let stream = self.busy_stream(stream)?;
         self.perform_fill(&fill, stream)

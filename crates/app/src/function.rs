@@ -3,7 +3,7 @@
 use crate::context::Context;
 use crate::error::{Cuda, CudaError};
 use crate::module::FatBinary;
-use crate::work::Work;
+use crate::operation::Operation;
 use warploom_base::Dim3;
 use warploom_config::BlockNeeds;
 use warploom_ir::Program;
@@ -59,8 +59,8 @@ pub struct FunctionAttributes {
     pub registers: i32,
     /// Architecture of the function's PTX, such as 75 for `compute_75`.
     pub ptx_version: i32,
-    /// Architecture of the machine code that a GPU would generate: that of the device, or of the PTX
-    /// if that is newer. A real GPU could not run the latter.
+    /// Architecture of the machine code that a GPU would generate: that of the device, or of the
+    /// PTX if that is newer. A real GPU could not run the latter.
     pub binary_version: i32,
     /// Maximum dynamic shared memory in bytes.
     pub max_dynamic_shared: i32,
@@ -75,7 +75,7 @@ pub struct Occupancy {
 
 /// Maximum dynamic shared memory of a block unless the program requests more
 /// (`cudaFuncAttributeMaxDynamicSharedMemorySize`).
-const SHARED_WITHOUT_ASKING: u32 = 48 << 10;
+const DEFAULT_MAX_DYNAMIC_SHARED: u32 = 48 << 10;
 
 impl Context {
     /// Sizes of a function's parameters in bytes, in their order.
@@ -107,7 +107,7 @@ impl Context {
     pub fn launch(&mut self, request: LaunchRequest, stream: u64) -> Cuda {
         self.check_launch(&request)?;
         if let Some(stream) = self.capturing(stream)? {
-            return self.capture(stream, Work::Launch(request));
+            return self.capture(stream, Operation::Launch(request));
         }
         let stream = self.busy_stream(stream)?;
         self.perform_launch(request, stream)
@@ -131,7 +131,8 @@ impl Context {
         self.check_bounds(&program, block)?;
         self.check_units(&program, &function.name)?;
         let fit = self.blocks(
-            (&program, &function.name),
+            &program,
+            &function.name,
             block.count() as u32,
             shared as u32,
         );
@@ -181,7 +182,7 @@ impl Context {
 
     /// Default maximum of dynamic shared memory in bytes.
     fn default_shared(&self) -> u32 {
-        SHARED_WITHOUT_ASKING.min(self.spec.sm.max_shared_bytes_per_block)
+        DEFAULT_MAX_DYNAMIC_SHARED.min(self.spec.sm.max_shared_bytes_per_block)
     }
 
     /// Rejects kernels that use units which the GPU does not have, since they cannot be timed.
@@ -191,7 +192,7 @@ impl Context {
             return Ok(());
         }
         let gpu = &self.spec.name;
-        self.say_once(&format!(
+        self.show_once(&format!(
             "{name} multiplies matrices (mma, wmma), and {gpu} has no tensor units: its launch \
              returns cudaErrorNoKernelImageForDevice; take a GPU that has them, such as \
              qv100-volta, or --functional"
@@ -222,7 +223,7 @@ impl Context {
     }
 
     /// Number of blocks of a kernel that fit in an empty SM.
-    fn blocks(&self, (program, name): (&Program, &str), threads: u32, shared: u32) -> u32 {
+    fn blocks(&self, program: &Program, name: &str, threads: u32, shared: u32) -> u32 {
         let sm = &self.spec.sm;
         let registers = self.registers(program, name);
         let needs = BlockNeeds::new(threads, registers, shared, sm);
@@ -241,7 +242,7 @@ impl Context {
         {
             return Ok(Occupancy { blocks: 0 });
         }
-        let blocks = self.blocks((&program, &own.name), threads, shared as u32);
+        let blocks = self.blocks(&program, &own.name, threads, shared as u32);
         Ok(Occupancy { blocks })
     }
 

@@ -9,21 +9,21 @@ mod executable;
 mod order;
 mod run;
 
-pub use executable::{Change, Unchangeable};
-pub use run::Launching;
+pub use executable::{UpdateFailure, UpdateMismatch};
+pub use run::GraphLaunch;
 
 use crate::attributes::Attributes;
 use crate::capture::Capture;
 use crate::context::Context;
 use crate::error::{Cuda, CudaError};
-use crate::work::Work;
+use crate::operation::Operation;
 use executable::Executable;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A node of a graph.
 #[derive(Clone)]
 pub(crate) struct Node {
-    pub work: Work,
+    pub operation: Operation,
     /// Nodes on which the node depends, in the order in which they were given.
     pub after: Vec<u64>,
     /// Attributes of a kernel's launch.
@@ -35,9 +35,9 @@ pub(crate) struct Node {
 }
 
 impl Node {
-    pub fn new(work: Work, after: Vec<u64>) -> Self {
+    pub fn new(operation: Operation, after: Vec<u64>) -> Self {
         Self {
-            work,
+            operation,
             after,
             attributes: Attributes::new(),
             arguments: Vec::new(),
@@ -140,7 +140,7 @@ impl Context {
         let gone = self.graphs.graphs.remove(&graph);
         for (handle, node) in gone.ok_or(CudaError::INVALID_VALUE)?.nodes {
             self.graphs.owners.remove(&handle);
-            if let Work::Graph(inner) = node.work {
+            if let Operation::Graph(inner) = node.operation {
                 self.drop_graph(inner)?;
             }
         }
@@ -158,8 +158,8 @@ impl Context {
         }
         for (original, mut node) in nodes {
             node.after = node.after.iter().map(|after| clones[after]).collect();
-            if let Work::Graph(inner) = node.work {
-                node.work = Work::Graph(self.embed(inner)?);
+            if let Operation::Graph(inner) = node.operation {
+                node.operation = Operation::Graph(self.embed(inner)?);
             }
             self.graphs.owners.insert(clones[&original], clone);
             let own = self.graphs.graph_mut(clone)?;
@@ -217,8 +217,8 @@ impl Context {
     }
 
     /// Operation of a node.
-    pub fn node_work(&self, node: u64) -> Cuda<&Work> {
-        Ok(&self.graphs.node(node)?.work)
+    pub fn node_operation(&self, node: u64) -> Cuda<&Operation> {
+        Ok(&self.graphs.node(node)?.operation)
     }
 
     /// Handle of the graph that contains a node.
@@ -240,7 +240,7 @@ impl Context {
     /// change.
     pub fn node_arguments(&mut self, node: u64) -> Cuda<u64> {
         let node = self.graphs.node_mut(node)?;
-        let Work::Launch(request) = &node.work else {
+        let Operation::Launch(request) = &node.operation else {
             return Err(CudaError::INVALID_VALUE);
         };
         let addresses = request.arguments.iter();

@@ -94,7 +94,7 @@ impl Context {
 
     /// Allocates memory that host and kernels access (`cudaMallocManaged`, `cudaHostAlloc`), and
     /// stores the flags.
-    pub fn malloc_shared(&mut self, (bytes, flags): (u64, u32), kind: Kind) -> Cuda<u64> {
+    pub fn malloc_shared(&mut self, bytes: u64, flags: u32, kind: Kind) -> Cuda<u64> {
         let address = self.allocate(bytes, kind)?;
         if let Some(block) = self.memory.get_mut(&address) {
             block.flags = flags;
@@ -150,7 +150,7 @@ impl Context {
     }
 
     /// Checks that `bytes` bytes from an address on are inside one allocation.
-    pub(crate) fn inside(&self, address: u64, bytes: u64) -> Cuda {
+    pub(crate) fn check_inside(&self, address: u64, bytes: u64) -> Cuda {
         let (base, block) = self.block(address).ok_or(CudaError::INVALID_VALUE)?;
         match (address - base).checked_add(bytes) {
             Some(end) if end <= block.bytes => Ok(()),
@@ -160,7 +160,7 @@ impl Context {
 
     /// Reads device memory that must be inside one allocation.
     pub(crate) fn read_device(&mut self, address: u64, bytes: u64) -> Cuda<Vec<u8>> {
-        self.inside(address, bytes)?;
+        self.check_inside(address, bytes)?;
         let read = self.with(move |device| {
             let mut out = vec![0; bytes as usize];
             device.read(DevicePtr(address), &mut out).map(|()| out)
@@ -186,7 +186,7 @@ impl Context {
     pub fn managed(&self, address: u64, bytes: u64) -> Cuda {
         match self.block(address) {
             Some((_, block)) if block.kind == Kind::Managed && bytes > 0 => {
-                self.inside(address, bytes)
+                self.check_inside(address, bytes)
             }
             _ => Err(CudaError::INVALID_VALUE),
         }

@@ -45,7 +45,8 @@ impl Context {
         &mut self,
         channels: Channels,
         extent: Extent,
-        (levels, flags): (u32, u32),
+        levels: u32,
+        flags: u32,
     ) -> Cuda<u64> {
         let layered = flags & LAYERS != 0;
         let levels = levels.clamp(1, most_levels(extent, layered));

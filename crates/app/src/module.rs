@@ -47,7 +47,7 @@ pub(crate) struct Variable {
 
 /// Declaration of a texture reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Texturing {
+pub struct TextureDeclaration {
     /// Number of dimensions of the texture.
     pub dimensions: i32,
     /// True if integers are read as floats from 0 to 1.
@@ -56,9 +56,9 @@ pub struct Texturing {
 
 /// Kind of a reference with its declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Referred {
+pub enum ReferenceKind {
     /// Texture reference, declared as `texture<>`.
-    Texture(Texturing),
+    Texture(TextureDeclaration),
     /// Surface reference, declared as `surface<>`.
     Surface,
 }
@@ -68,7 +68,7 @@ pub enum Referred {
 pub(crate) struct Reference {
     pub module: FatBinary,
     pub name: String,
-    pub referred: Referred,
+    pub kind: ReferenceKind,
 }
 
 impl Context {
@@ -101,7 +101,8 @@ impl Context {
         module: FatBinary,
         host: u64,
         name: String,
-        (bytes, constant): (u64, bool),
+        bytes: u64,
+        constant: bool,
     ) {
         let variable = Variable {
             module,
@@ -116,7 +117,7 @@ impl Context {
     /// Registers a managed variable. `pointer` is the address at which the host stores the
     /// variable's address.
     pub fn register_managed(&mut self, module: FatBinary, pointer: u64, name: String, bytes: u64) {
-        self.register_variable(module, pointer, name.clone(), (bytes, false));
+        self.register_variable(module, pointer, name.clone(), bytes, false);
         if let Some(module) = self.modules.get_mut(module.0) {
             module.managed.push((pointer, name, bytes));
         }
@@ -128,13 +129,9 @@ impl Context {
         module: FatBinary,
         host: u64,
         name: String,
-        referred: Referred,
+        kind: ReferenceKind,
     ) {
-        let reference = Reference {
-            module,
-            name,
-            referred,
-        };
+        let reference = Reference { module, name, kind };
         self.references.insert(host, reference);
     }
 
@@ -167,7 +164,7 @@ impl Context {
                 self.load_text(module, text)?
             }
             Err(error) => {
-                self.say(&error.to_string());
+                self.show(&error.to_string());
                 Err(match error {
                     FatbinError::NoPtx(_) | FatbinError::Empty => CudaError::NO_KERNEL_IMAGE,
                     _ => CudaError::INVALID_KERNEL_IMAGE,
@@ -192,7 +189,7 @@ impl Context {
         let name = format!("module {} of the program", module.0);
         let loaded = self.with(move |device| device.load_ptx(&name, &text))?;
         Ok(loaded.map_err(|error| {
-            self.say(&error.to_string());
+            self.show(&error.to_string());
             match error {
                 DeviceError::Memory(_) => CudaError::MEMORY_ALLOCATION,
                 _ => CudaError::INVALID_PTX,
@@ -277,7 +274,7 @@ impl Context {
         let name = function.name.clone();
         let found = self.with(move |device| device.kernel(id, &name).cloned())?;
         let program = found.map_err(|error| {
-            self.say_once(&error.to_string());
+            self.show_once(&error.to_string());
             match error {
                 DeviceError::Refused { .. } => CudaError::NOT_SUPPORTED,
                 _ => CudaError::INVALID_DEVICE_FUNCTION,

@@ -10,8 +10,8 @@
 use crate::context::Context;
 use crate::error::{Cuda, CudaError};
 use crate::memory::{Block, Kind};
-use crate::order::Moment;
-use crate::work::Work;
+use crate::operation::Operation;
+use crate::order::StreamPoint;
 use std::collections::BTreeMap;
 use warploom_run::DevicePtr;
 
@@ -27,11 +27,11 @@ const USED: i32 = 7;
 const USED_HIGH: i32 = 8;
 
 /// Free memory of a pool.
-struct Spare {
+struct FreeBlock {
     address: u64,
     bytes: u64,
     /// Point in the order of streams at which the memory was freed.
-    freed: Moment,
+    freed: StreamPoint,
 }
 
 /// Current and maximum size in bytes.
@@ -50,7 +50,7 @@ impl Level {
 
 /// A pool of device memory.
 pub(crate) struct Pool {
-    spares: Vec<Spare>,
+    free_blocks: Vec<FreeBlock>,
     threshold: u64,
     /// Conditions for reuse by number, starting with `cudaMemPoolReuseFollowEventDependencies`.
     reuse: [bool; 3],
@@ -64,7 +64,7 @@ pub(crate) struct Pool {
 impl Default for Pool {
     fn default() -> Self {
         Self {
-            spares: Vec::new(),
+            free_blocks: Vec::new(),
             threshold: 0,
             reuse: [true; 3],
             reserved: Level::default(),
@@ -157,12 +157,12 @@ impl Context {
         }
         if let Some(stream) = self.capturing(stream)? {
             let address = self.allocate_for_node(bytes)?;
-            self.capture(stream, Work::Allocate(address, bytes))?;
+            self.capture(stream, Operation::Allocate(address, bytes))?;
             return Ok(address);
         }
         let stream = self.stream_key(stream)?;
-        let (address, held) = match self.take_spare(pool, bytes, stream)? {
-            Some(spare) => (spare.address, spare.bytes),
+        let (address, held) = match self.take_free_block(pool, bytes, stream)? {
+            Some(block) => (block.address, block.bytes),
             None => (self.allocate_for(pool, bytes)?, bytes),
         };
         let block = Block {
@@ -177,24 +177,24 @@ impl Context {
     }
 
     /// Removes the smallest free memory that fits and that the stream may use now.
-    fn take_spare(&mut self, pool: u64, bytes: u64, stream: u64) -> Cuda<Option<Spare>> {
+    fn take_free_block(&mut self, pool: u64, bytes: u64, stream: u64) -> Cuda<Option<FreeBlock>> {
         let order = &self.order;
         let own = self.pools.pools.get_mut(&pool);
         let own = own.ok_or(CudaError::INVALID_VALUE)?;
         let [events, host, _] = own.reuse;
-        let may = |freed: Moment| {
+        let may = |freed: StreamPoint| {
             freed.stream == stream
                 || events && order.follows(stream, freed)
-                || host && order.is_over(freed)
+                || host && order.is_complete(freed)
         };
         // Much larger memory is kept for larger requests.
         let most = bytes.saturating_mul(2).max(GRAIN);
-        let spares = own.spares.iter().enumerate();
-        let fits = spares.filter(|(_, spare)| (bytes..=most).contains(&spare.bytes));
-        let free = fits.filter(|(_, spare)| may(spare.freed));
-        let found = free.min_by_key(|(at, spare)| (spare.bytes, *at));
+        let free_blocks = own.free_blocks.iter().enumerate();
+        let fits = free_blocks.filter(|(_, block)| (bytes..=most).contains(&block.bytes));
+        let free = fits.filter(|(_, block)| may(block.freed));
+        let found = free.min_by_key(|(at, block)| (block.bytes, *at));
         let found = found.map(|(at, _)| at);
-        Ok(found.map(|at| own.spares.remove(at)))
+        Ok(found.map(|at| own.free_blocks.remove(at)))
     }
 
     /// Allocates new memory. If memory is exhausted, the free memory of the pool is returned to the
@@ -203,7 +203,7 @@ impl Context {
         let got = match self.allocate_freely(bytes, Kind::Device) {
             Err(CudaError::MEMORY_ALLOCATION) => {
                 self.synchronize()?;
-                self.order.all_over();
+                self.order.complete_all();
                 self.release(pool, 0)?;
                 self.allocate_freely(bytes, Kind::Device)
             }
@@ -232,14 +232,14 @@ impl Context {
             self.block(address)
                 .filter(|(base, _)| *base == address)
                 .ok_or(CudaError::INVALID_VALUE)?;
-            return self.capture(stream, Work::Free(address));
+            return self.capture(stream, Operation::Free(address));
         }
         if self.graphs.memory.contains(&address) {
             return Ok(());
         }
         let stream = self.stream_key(stream)?;
         if self.pools.given.contains_key(&address) {
-            let freed = self.order.now(stream);
+            let freed = self.order.next_point(stream);
             self.give_back(address, freed)
         } else {
             self.free(address, &[Kind::Device])
@@ -255,27 +255,27 @@ impl Context {
             return Ok(false);
         }
         self.synchronize()?;
-        self.order.all_over();
-        let freed = self.order.past();
+        self.order.complete_all();
+        let freed = self.order.completed_point();
         self.give_back(address, freed).map(|()| true)
     }
 
     /// Returns memory to its pool.
-    fn give_back(&mut self, address: u64, freed: Moment) -> Cuda {
+    fn give_back(&mut self, address: u64, freed: StreamPoint) -> Cuda {
         let given = self.pools.given.remove(&address);
         let (pool, bytes) = given.ok_or(CudaError::INVALID_VALUE)?;
         self.memory.remove(&address);
         let own = self.pools.pools.get_mut(&pool);
         let own = own.ok_or(CudaError::INVALID_VALUE)?;
         own.used.now -= counted(bytes);
-        own.spares.push(Spare {
+        own.free_blocks.push(FreeBlock {
             address,
             bytes,
             freed,
         });
         if own.destroyed {
             self.synchronize()?;
-            self.order.all_over();
+            self.order.complete_all();
             self.release(pool, 0)
         } else {
             Ok(())
@@ -291,13 +291,13 @@ impl Context {
                 return Ok(());
             };
             let over = own
-                .spares
+                .free_blocks
                 .iter()
-                .position(|spare| order.is_over(spare.freed));
+                .position(|block| order.is_complete(block.freed));
             let Some(at) = over.filter(|_| own.reserved.now > keep) else {
                 return Ok(());
             };
-            let Spare { address, bytes, .. } = own.spares.remove(at);
+            let FreeBlock { address, bytes, .. } = own.free_blocks.remove(at);
             own.reserved.now -= counted(bytes);
             self.used_bytes -= bytes;
             self.with(move |device| device.free(DevicePtr(address)))?
@@ -307,10 +307,10 @@ impl Context {
 
     /// Returns free memory beyond the release threshold of each pool to the device. Called after
     /// the host has waited.
-    pub(crate) fn release_spares(&mut self) -> Cuda {
+    pub(crate) fn release_free_blocks(&mut self) -> Cuda {
         let pools = self.pools.pools.iter();
         let some: Vec<(u64, u64)> = pools
-            .filter(|(_, own)| !own.spares.is_empty())
+            .filter(|(_, own)| !own.free_blocks.is_empty())
             .map(|(pool, own)| (*pool, own.threshold))
             .collect();
         some.into_iter()
@@ -362,7 +362,7 @@ impl Context {
 
     /// Removes all pools and returns their free memory to the device.
     pub(crate) fn forget_pools(&mut self) -> Cuda {
-        self.order.all_over();
+        self.order.complete_all();
         let pools: Vec<u64> = self.pools.pools.keys().copied().collect();
         for pool in pools {
             self.release(pool, 0)?;

@@ -9,23 +9,23 @@ use warploom_stats::trace::Trace;
 
 /// Writes the result, the timeline and the report to the files named by the settings, each
 /// completely or not at all. Returns the text for standard error.
-pub(crate) fn hand_out(settings: &Settings, run: &RunReport, trace: Option<&Trace>) -> String {
-    let mut told = String::new();
+pub(crate) fn write_results(settings: &Settings, run: &RunReport, trace: Option<&Trace>) -> String {
+    let mut messages = String::new();
     if let (Some(path), Some(trace)) = (&settings.trace, trace) {
-        told.push_str(&write(path, &perfetto(trace)));
+        messages.push_str(&write(path, &perfetto(trace)));
     }
     if let Some(path) = &settings.stats {
         let mut text = serde_json::to_string_pretty(run).expect("the schema has only string keys");
         text.push('\n');
-        told.push_str(&write(path, &text));
+        messages.push_str(&write(path, &text));
     }
     let report = run_report(run);
     match &settings.report {
-        Some(path) => told.push_str(&write(path, &report)),
+        Some(path) => messages.push_str(&write(path, &report)),
         None if settings.quiet => {}
-        None => told.push_str(&report),
+        None => messages.push_str(&report),
     }
-    told
+    messages
 }
 
 /// Writes a file completely or not at all. Returns a message if this fails.

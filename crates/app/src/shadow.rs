@@ -146,7 +146,7 @@ impl Context {
             }
             // A kernel may change memory that it has received, so that its results are copied back.
             shadow.hidden = true;
-            self.unsettled = true;
+            self.copy_back_pending = true;
             self.send(at, stream)?;
         }
         Ok(())
@@ -166,8 +166,8 @@ impl Context {
     }
 
     /// Copies changes of kernels to the host after a wait.
-    pub(crate) fn settle(&mut self) -> Cuda {
-        if !self.unsettled {
+    pub(crate) fn copy_back_changes(&mut self) -> Cuda {
+        if !self.copy_back_pending {
             return Ok(());
         }
         for at in 0..self.shadows.len() {
@@ -182,7 +182,7 @@ impl Context {
             }
             shadow.same = now;
         }
-        self.unsettled = self.streams.values().any(|stream| stream.busy);
+        self.copy_back_pending = self.streams.values().any(|stream| stream.busy);
         Ok(())
     }
 }

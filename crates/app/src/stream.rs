@@ -3,8 +3,8 @@
 
 use crate::context::Context;
 use crate::error::{Cuda, CudaError};
-use crate::order::Known;
-use crate::work::{HostCall, Work};
+use crate::operation::{HostCall, Operation};
+use crate::order::Predecessors;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use warploom_base::Cycle;
@@ -55,7 +55,7 @@ struct Recorded {
     /// Cycle at which the mark was reached, or [`NOT_YET`].
     time: Arc<AtomicU64>,
     /// Points in the order of streams that precede the event.
-    known: Known,
+    known: Predecessors,
 }
 
 impl Context {
@@ -85,7 +85,7 @@ impl Context {
 
     /// Resolves a handle to a stream. `None` stands for the default stream of the process. The
     /// default stream of a thread is created if necessary.
-    pub(crate) fn meant(&mut self, handle: u64) -> Cuda<Option<u64>> {
+    pub(crate) fn resolve_stream(&mut self, handle: u64) -> Cuda<Option<u64>> {
         let own = self.caller.is_some_and(|caller| caller.own_stream);
         let caller = self.caller.map(|caller| caller.thread);
         let thread = match (handle, own) {
@@ -103,12 +103,12 @@ impl Context {
 
     /// Unique handle of a stream, whichever handle the caller used.
     pub(crate) fn stream_key(&mut self, handle: u64) -> Cuda<u64> {
-        Ok(self.meant(handle)?.unwrap_or(LEGACY))
+        Ok(self.resolve_stream(handle)?.unwrap_or(LEGACY))
     }
 
     /// Number of a stream in the simulation.
     pub(crate) fn stream(&mut self, handle: u64) -> Cuda<u32> {
-        let Some(handle) = self.meant(handle)? else {
+        let Some(handle) = self.resolve_stream(handle)? else {
             return Ok(0);
         };
         let stream = self.streams.get(&handle);
@@ -119,7 +119,7 @@ impl Context {
 
     /// Number of a stream in the simulation, which is marked as busy.
     pub(crate) fn busy_stream(&mut self, handle: u64) -> Cuda<u32> {
-        let handle = self.meant(handle)?.unwrap_or(LEGACY);
+        let handle = self.resolve_stream(handle)?.unwrap_or(LEGACY);
         if let Some(stream) = self.streams.get_mut(&handle) {
             stream.busy = true;
         }
@@ -128,7 +128,7 @@ impl Context {
 
     /// Flags and priority of a stream.
     pub fn stream_facts(&mut self, handle: u64) -> Cuda<(u32, i32)> {
-        let Some(handle) = self.meant(handle)? else {
+        let Some(handle) = self.resolve_stream(handle)? else {
             return Ok((0, 0));
         };
         let stream = self.streams.get(&handle);
@@ -144,7 +144,7 @@ impl Context {
 
     /// Waits for a stream and records the resulting order.
     fn wait_for_stream(&mut self, handle: u64) -> Cuda {
-        let handle = self.meant(handle)?.unwrap_or(LEGACY);
+        let handle = self.resolve_stream(handle)?.unwrap_or(LEGACY);
         match self.stream(handle)? {
             0 => {
                 self.wait(HostAction::Synchronize)?;
@@ -155,11 +155,11 @@ impl Context {
         match self.streams.get_mut(&handle) {
             Some(stream) => {
                 stream.busy = false;
-                self.order.stream_over(handle);
+                self.order.complete_stream(handle);
             }
-            None => self.order.all_over(),
+            None => self.order.complete_all(),
         }
-        self.release_spares()
+        self.release_free_blocks()
     }
 
     /// Calls a host function in the order of a stream. Simulated time does not advance while the
@@ -167,7 +167,7 @@ impl Context {
     /// call the function now, and false if the call was captured as a node.
     pub fn call_in_stream(&mut self, handle: u64, call: HostCall) -> Cuda<bool> {
         if let Some(stream) = self.capturing(handle)? {
-            return self.capture(stream, Work::Call(call)).map(|()| false);
+            return self.capture(stream, Operation::Call(call)).map(|()| false);
         }
         self.wait_for_stream(handle).map(|()| true)
     }
@@ -204,7 +204,7 @@ impl Context {
         self.known_event(event)?;
         if let Some(stream) = self.capturing(stream)? {
             return if external {
-                self.capture(stream, Work::Record(event))
+                self.capture(stream, Operation::Record(event))
             } else {
                 self.capture_event(event, stream)
             };
@@ -237,7 +237,7 @@ impl Context {
                 mark,
                 stream: handle,
                 time,
-                known: self.order.recorded(handle),
+                known: self.order.predecessors_of_event(handle),
             });
         }
         Ok(())
@@ -255,7 +255,7 @@ impl Context {
     pub fn wait_for_event(&mut self, stream: u64, event: u64, external: bool) -> Cuda {
         self.known_event(event)?;
         if external && let Some(stream) = self.capturing(stream)? {
-            return self.capture(stream, Work::Wait(event));
+            return self.capture(stream, Operation::Wait(event));
         }
         if self.joins_capture(stream, event)? {
             return Ok(());
@@ -263,7 +263,7 @@ impl Context {
         let key = self.stream_key(stream)?;
         if let Some(recorded) = &self.event(event)?.recorded {
             let known = recorded.known.clone();
-            self.order.waits(key, &known);
+            self.order.wait_for_event(key, &known);
         }
         let stream = self.busy_stream(stream)?;
         self.perform_wait(event, stream)

@@ -3,7 +3,7 @@
 use crate::array::{Array, Channels, Extent};
 use crate::context::Context;
 use crate::error::{Cuda, CudaError};
-use crate::module::{Reference, Referred};
+use crate::module::{Reference, ReferenceKind};
 
 use warploom_run::{AddressMode, ChannelKind, MipmapSettings, Texture};
 
@@ -275,7 +275,7 @@ impl Context {
                 let fits = |n: u64| u32::try_from(n).map_err(|_| CudaError::INVALID_VALUE);
                 let row = width.saturating_mul(channels.texel_bytes()?);
                 let last = pitch.saturating_mul(height.saturating_sub(1));
-                self.inside(address, last.saturating_add(row))?;
+                self.check_inside(address, last.saturating_add(row))?;
                 Ok(Texture {
                     base: address,
                     width: fits(width)?,
@@ -363,11 +363,11 @@ impl Context {
     pub fn bind_texture(&mut self, reference: u64, target: Target, sampler: Sampler) -> Cuda<u64> {
         let own = self.references.get(&reference).cloned();
         let own = own.ok_or(CudaError::INVALID_TEXTURE)?;
-        let Referred::Texture(texturing) = own.referred else {
+        let ReferenceKind::Texture(declaration) = own.kind else {
             return Err(CudaError::INVALID_TEXTURE);
         };
         let sampler = Sampler {
-            normalized_read: texturing.normalized_read,
+            normalized_read: declaration.normalized_read,
             ..sampler
         };
         self.bind(own, target, &sampler)?;
@@ -377,7 +377,7 @@ impl Context {
     /// Binds a surface reference to an array.
     pub fn bind_surface(&mut self, reference: u64, array: u64) -> Cuda {
         let own = self.references.get(&reference).cloned();
-        let own = own.filter(|own| own.referred == Referred::Surface);
+        let own = own.filter(|own| own.kind == ReferenceKind::Surface);
         let own = own.ok_or(CudaError::INVALID_SURFACE)?;
         self.bind(own, Target::Array(array), &PLAIN)
     }
@@ -392,12 +392,12 @@ impl Context {
         let bound = self.with(move |device| device.bind_texture(module, &name, texture))?;
         // A reference that no kernel uses does not occur in the PTX.
         if bound.is_err() {
-            let what = match own.referred {
-                Referred::Texture(_) => "texture",
-                Referred::Surface => "surface",
+            let what = match own.kind {
+                ReferenceKind::Texture(_) => "texture",
+                ReferenceKind::Surface => "surface",
             };
             let name = own.name;
-            self.say_once(&format!("{what} reference {name} is used by no kernel"));
+            self.show_once(&format!("{what} reference {name} is used by no kernel"));
         }
         Ok(())
     }
@@ -406,8 +406,8 @@ impl Context {
     /// binding. Here they read the previous data.
     pub fn unbind_texture(&self, reference: u64) -> Cuda {
         let own = self.references.get(&reference);
-        match own.map(|own| own.referred) {
-            Some(Referred::Texture(_)) => Ok(()),
+        match own.map(|own| own.kind) {
+            Some(ReferenceKind::Texture(_)) => Ok(()),
             _ => Err(CudaError::INVALID_TEXTURE),
         }
     }

@@ -88,7 +88,7 @@ impl Kernel {
     }
 
     /// Returns the lowest number of registers per thread, at least `least`, with which the kernel
-    /// can be allocated.
+    /// can be allocated. The result is never higher than the number that requires no spills.
     ///
     /// # Errors
     /// Returns the errors of [`fewest_registers`].

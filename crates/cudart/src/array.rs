@@ -40,8 +40,8 @@ runtime! {
         to: *mut u64, channels: *const CChannels, extent: CExtent, levels: u32, flags: u32,
     ) |context| {
         let channels = get(channels)?;
-        let sizes = (levels, flags);
-        let array = context.create_mipmapped(channels.into(), extent.into(), sizes)?;
+        let (channels, extent) = (channels.into(), extent.into());
+        let array = context.create_mipmapped(channels, extent, levels, flags)?;
         put(to, array)
     }
 

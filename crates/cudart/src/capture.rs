@@ -17,7 +17,7 @@ fn number(status: CaptureStatus) -> i32 {
 }
 
 /// Output arguments of the queries for a stream's capture.
-struct Told {
+struct CaptureOutputs {
     status: *mut i32,
     id: *mut u64,
     graph: *mut u64,
@@ -30,7 +30,7 @@ struct Told {
 ///
 /// # Safety
 /// All pointers are null or valid for writes of their type.
-unsafe fn tell(context: &mut Context, stream: u64, to: Told) -> Cuda {
+unsafe fn write_capture(context: &mut Context, stream: u64, to: CaptureOutputs) -> Cuda {
     let (status, facts) = context.capture_status(stream)?;
     // SAFETY: the caller fulfils the requirements of this function.
     unsafe {
@@ -94,19 +94,20 @@ runtime! {
         count: *mut usize,
     ) |context| {
         let told = match abi() {
-            Abi::V13 => Told { status, id, graph, nodes, edges, count },
-            _ => Told {
+            Abi::V13 => CaptureOutputs { status, id, graph, nodes, edges, count },
+            _ => CaptureOutputs {
                 status, id, graph: NONE, nodes: NONE, edges: NONE, count: std::ptr::null_mut(),
             },
         };
-        tell(context, stream, told)
+        write_capture(context, stream, told)
     }
 
     fn cudaStreamGetCaptureInfo_v2 / cudaStreamGetCaptureInfo_v2_ptsz (
         stream: u64, status: *mut i32, id: *mut u64, graph: *mut u64, nodes: *mut u64,
         count: *mut usize,
     ) |context| {
-        tell(context, stream, Told { status, id, graph, nodes, edges: NONE, count })
+        let outputs = CaptureOutputs { status, id, graph, nodes, edges: NONE, count };
+        write_capture(context, stream, outputs)
     }
 
     fn cudaStreamGetCaptureInfo_v3 / cudaStreamGetCaptureInfo_v3_ptsz (
@@ -114,7 +115,7 @@ runtime! {
         edges: *mut u64,
         count: *mut usize,
     ) |context| {
-        tell(context, stream, Told { status, id, graph, nodes, edges, count })
+        write_capture(context, stream, CaptureOutputs { status, id, graph, nodes, edges, count })
     }
 
     // From CUDA 13 on, an argument with data of edges precedes the number of edges.

@@ -1,18 +1,18 @@
 //! Copies and fills of memory, arrays and symbols.
 
-use crate::device::the_one;
+use crate::device::check_device;
 use crate::ffi::get;
 use crate::types::{CCopy3, CExtent, CPeerCopy3, CPitched, CPosition};
-use warploom_app::{Area, Box3, Context, Copy3, Cuda, CudaError, Direction, End, Place};
+use warploom_app::{
+    Area, Context, Copy3, CopyExtent, Cuda, CudaError, Direction, Endpoint, Place, Submission,
+};
 
-/// The default stream, with the host waiting for the operation.
-const HERE: (u64, bool) = (0, true);
 /// Number of the direction `cudaMemcpyDeviceToDevice`.
 const DEVICE_TO_DEVICE: i32 = 3;
 
 /// Source or destination with several rows.
-fn plane(address: u64, pitch: usize) -> End {
-    End {
+fn plane(address: u64, pitch: usize) -> Endpoint {
+    Endpoint {
         address,
         pitch: pitch as u64,
         slice: 0,
@@ -20,8 +20,8 @@ fn plane(address: u64, pitch: usize) -> End {
 }
 
 /// Extent of several rows.
-fn rows(width: usize, height: usize) -> Box3 {
-    Box3 {
+fn rows(width: usize, height: usize) -> CopyExtent {
+    CopyExtent {
         width: width as u64,
         height: height as u64,
         depth: 1,
@@ -35,13 +35,19 @@ fn copy2(
     (from, from_pitch): (u64, usize),
     (width, height): (usize, usize),
     kind: i32,
-    stream: (u64, bool),
+    submission: Submission,
 ) -> Cuda {
     if height > 0 && (width > to_pitch || width > from_pitch) {
         return Err(CudaError::INVALID_PITCH);
     }
     let (to, from) = (plane(to, to_pitch), plane(from, from_pitch));
-    context.copy(to, from, rows(width, height), Direction::of(kind)?, stream)
+    context.copy(
+        to,
+        from,
+        rows(width, height),
+        Direction::of(kind)?,
+        submission,
+    )
 }
 
 /// Copies a single row.
@@ -50,16 +56,16 @@ fn copy1(
     (to, from): (u64, u64),
     bytes: usize,
     kind: i32,
-    stream: (u64, bool),
+    submission: Submission,
 ) -> Cuda {
-    let extent = Box3::linear(bytes as u64);
+    let extent = CopyExtent::linear(bytes as u64);
     let direction = Direction::of(kind)?;
     context.copy(
-        End::linear(to),
-        End::linear(from),
+        Endpoint::linear(to),
+        Endpoint::linear(from),
         extent,
         direction,
-        stream,
+        submission,
     )
 }
 
@@ -92,7 +98,7 @@ fn along_array(
     (x, y): (usize, usize),
     (address, bytes): (u64, usize),
     (kind, into): (i32, bool),
-    stream: (u64, bool),
+    submission: Submission,
 ) -> Cuda {
     let own = context.array(array)?;
     let row = own.extent.width * own.channels.texel_bytes()?;
@@ -106,7 +112,7 @@ fn along_array(
             0 if all - done >= row => (row, (all - done) / row),
             _ => ((row - x).min(all - done), 1),
         };
-        let extent = Box3 {
+        let extent = CopyExtent {
             width: part,
             height,
             depth: 1,
@@ -117,7 +123,7 @@ fn along_array(
         } else {
             (outside, inside)
         };
-        context.copy(to, from, extent, Direction::of(kind)?, stream)?;
+        context.copy(to, from, extent, Direction::of(kind)?, submission)?;
         done += part * height;
         y += height;
         x = 0;
@@ -161,7 +167,14 @@ fn array_to_array(
     inside_array(context, (from, x, y), size)?;
     let source = context.array(from)?.place(x as u64, y as u64, 0);
     let from = (source.address, source.pitch as usize);
-    array2(context, to, from, size, (DEVICE_TO_DEVICE, true), HERE)
+    array2(
+        context,
+        to,
+        from,
+        size,
+        (DEVICE_TO_DEVICE, true),
+        Submission::BLOCKING,
+    )
 }
 
 /// Checks that a box is inside an array.
@@ -189,7 +202,7 @@ fn array2(
     (address, pitch): (u64, usize),
     (width, height): (usize, usize),
     (kind, into): (i32, bool),
-    stream: (u64, bool),
+    submission: Submission,
 ) -> Cuda {
     inside_array(context, (array, x, y), (width, height))?;
     if height > 1 && width > pitch {
@@ -202,7 +215,13 @@ fn array2(
     } else {
         (outside, inside)
     };
-    context.copy(to, from, rows(width, height), Direction::of(kind)?, stream)
+    context.copy(
+        to,
+        from,
+        rows(width, height),
+        Direction::of(kind)?,
+        submission,
+    )
 }
 
 /// Converts a description of a copy from the layout of the header.
@@ -224,14 +243,14 @@ pub fn described(own: &CCopy3) -> Cuda<Copy3> {
 }
 
 /// Copies as described, in the order of a stream.
-fn copy3(context: &mut Context, own: CCopy3, stream: (u64, bool)) -> Cuda {
-    context.copy3(&described(&own)?, stream)
+fn copy3(context: &mut Context, own: CCopy3, submission: Submission) -> Cuda {
+    context.copy3(&described(&own)?, submission)
 }
 
 /// Copies as described between the devices of two contexts, both of which are the only one.
-fn copy3_peer(context: &mut Context, own: CPeerCopy3, stream: (u64, bool)) -> Cuda {
-    the_one(own.to_device)?;
-    the_one(own.from_device)?;
+fn copy3_peer(context: &mut Context, own: CPeerCopy3, submission: Submission) -> Cuda {
+    check_device(own.to_device)?;
+    check_device(own.from_device)?;
     let own = CCopy3 {
         from_array: own.from_array,
         from_position: own.from_position,
@@ -242,23 +261,23 @@ fn copy3_peer(context: &mut Context, own: CPeerCopy3, stream: (u64, bool)) -> Cu
         extent: own.extent,
         kind: DEVICE_TO_DEVICE,
     };
-    copy3(context, own, stream)
+    copy3(context, own, submission)
 }
 
 /// Fills rows of memory with a byte.
-fn fill(context: &mut Context, end: End, value: i32, extent: Box3, stream: u64) -> Cuda {
+fn fill(context: &mut Context, end: Endpoint, value: i32, extent: CopyExtent, stream: u64) -> Cuda {
     context.fill(Area { end, extent }, value as u8, stream)
 }
 
 /// Fills a box of pitched memory with a byte.
 fn fill3(context: &mut Context, own: CPitched, value: i32, size: CExtent, stream: u64) -> Cuda {
     let (pitch, rows) = (own.pitch as u64, own.height.max(1) as u64);
-    let end = End {
+    let end = Endpoint {
         address: own.pointer,
         pitch,
         slice: pitch.saturating_mul(rows),
     };
-    let extent = Box3 {
+    let extent = CopyExtent {
         width: size.width as u64,
         height: size.height as u64,
         depth: size.depth as u64,
@@ -268,36 +287,37 @@ fn fill3(context: &mut Context, own: CPitched, value: i32, size: CExtent, stream
 
 runtime! {
     fn cudaMemcpy / cudaMemcpy_ptds (to: u64, from: u64, bytes: usize, kind: i32) |context| {
-        copy1(context, (to, from), bytes, kind, HERE)
+        copy1(context, (to, from), bytes, kind, Submission::BLOCKING)
     }
 
     fn cudaMemcpyAsync / cudaMemcpyAsync_ptsz (
         to: u64, from: u64, bytes: usize, kind: i32, stream: u64,
     ) |context| {
-        copy1(context, (to, from), bytes, kind, (stream, false))
+        copy1(context, (to, from), bytes, kind, Submission::asynchronous(stream))
     }
 
     fn cudaMemcpyPeer(
         to: u64, to_device: i32, from: u64, from_device: i32, bytes: usize,
     ) |context| {
-        the_one(to_device)?;
-        the_one(from_device)?;
-        copy1(context, (to, from), bytes, 4, HERE)
+        check_device(to_device)?;
+        check_device(from_device)?;
+        copy1(context, (to, from), bytes, 4, Submission::BLOCKING)
     }
 
     fn cudaMemcpyPeerAsync(
         to: u64, to_device: i32, from: u64, from_device: i32, bytes: usize, stream: u64,
     ) |context| {
-        the_one(to_device)?;
-        the_one(from_device)?;
-        copy1(context, (to, from), bytes, 4, (stream, false))
+        check_device(to_device)?;
+        check_device(from_device)?;
+        copy1(context, (to, from), bytes, 4, Submission::asynchronous(stream))
     }
 
     fn cudaMemcpy2D / cudaMemcpy2D_ptds (
         to: u64, to_pitch: usize, from: u64, from_pitch: usize, width: usize, height: usize,
         kind: i32,
     ) |context| {
-        copy2(context, (to, to_pitch), (from, from_pitch), (width, height), kind, HERE)
+        let size = (width, height);
+        copy2(context, (to, to_pitch), (from, from_pitch), size, kind, Submission::BLOCKING)
     }
 
     fn cudaMemcpy2DAsync / cudaMemcpy2DAsync_ptsz (
@@ -305,72 +325,72 @@ runtime! {
         kind: i32,
         stream: u64,
     ) |context| {
-        let stream = (stream, false);
-        copy2(context, (to, to_pitch), (from, from_pitch), (width, height), kind, stream)
+        let submission = Submission::asynchronous(stream);
+        copy2(context, (to, to_pitch), (from, from_pitch), (width, height), kind, submission)
     }
 
     fn cudaMemcpy3D / cudaMemcpy3D_ptds (own: *const CCopy3) |context| {
         let own = get(own)?;
-        copy3(context, own, HERE)
+        copy3(context, own, Submission::BLOCKING)
     }
 
     fn cudaMemcpy3DAsync / cudaMemcpy3DAsync_ptsz (own: *const CCopy3, stream: u64) |context| {
         let own = get(own)?;
-        copy3(context, own, (stream, false))
+        copy3(context, own, Submission::asynchronous(stream))
     }
 
     fn cudaMemcpyToSymbol / cudaMemcpyToSymbol_ptds (
         symbol: u64, from: u64, bytes: usize, offset: usize, kind: i32,
     ) |context| {
         let to = in_symbol(context, symbol, (bytes, offset), (kind, TO_SYMBOL))?;
-        copy1(context, (to, from), bytes, kind, HERE)
+        copy1(context, (to, from), bytes, kind, Submission::BLOCKING)
     }
 
     fn cudaMemcpyToSymbolAsync / cudaMemcpyToSymbolAsync_ptsz (
         symbol: u64, from: u64, bytes: usize, offset: usize, kind: i32, stream: u64,
     ) |context| {
         let to = in_symbol(context, symbol, (bytes, offset), (kind, TO_SYMBOL))?;
-        copy1(context, (to, from), bytes, kind, (stream, false))
+        copy1(context, (to, from), bytes, kind, Submission::asynchronous(stream))
     }
 
     fn cudaMemcpyFromSymbol / cudaMemcpyFromSymbol_ptds (
         to: u64, symbol: u64, bytes: usize, offset: usize, kind: i32,
     ) |context| {
         let from = in_symbol(context, symbol, (bytes, offset), (kind, FROM_SYMBOL))?;
-        copy1(context, (to, from), bytes, kind, HERE)
+        copy1(context, (to, from), bytes, kind, Submission::BLOCKING)
     }
 
     fn cudaMemcpyFromSymbolAsync / cudaMemcpyFromSymbolAsync_ptsz (
         to: u64, symbol: u64, bytes: usize, offset: usize, kind: i32, stream: u64,
     ) |context| {
         let from = in_symbol(context, symbol, (bytes, offset), (kind, FROM_SYMBOL))?;
-        copy1(context, (to, from), bytes, kind, (stream, false))
+        copy1(context, (to, from), bytes, kind, Submission::asynchronous(stream))
     }
 
     fn cudaMemcpyToArray / cudaMemcpyToArray_ptds (
         array: u64, x: usize, y: usize, from: u64, bytes: usize, kind: i32,
     ) |context| {
-        along_array(context, array, (x, y), (from, bytes), (kind, true), HERE)
+        along_array(context, array, (x, y), (from, bytes), (kind, true), Submission::BLOCKING)
     }
 
     fn cudaMemcpyToArrayAsync / cudaMemcpyToArrayAsync_ptsz (
         array: u64, x: usize, y: usize, from: u64, bytes: usize, kind: i32, stream: u64,
     ) |context| {
-        let stream = (stream, false);
-        along_array(context, array, (x, y), (from, bytes), (kind, true), stream)
+        let submission = Submission::asynchronous(stream);
+        along_array(context, array, (x, y), (from, bytes), (kind, true), submission)
     }
 
     fn cudaMemcpyFromArray / cudaMemcpyFromArray_ptds (
         to: u64, array: u64, x: usize, y: usize, bytes: usize, kind: i32,
     ) |context| {
-        along_array(context, array, (x, y), (to, bytes), (kind, false), HERE)
+        along_array(context, array, (x, y), (to, bytes), (kind, false), Submission::BLOCKING)
     }
 
     fn cudaMemcpyFromArrayAsync / cudaMemcpyFromArrayAsync_ptsz (
         to: u64, array: u64, x: usize, y: usize, bytes: usize, kind: i32, stream: u64,
     ) |context| {
-        let stream = (stream, false);
-        along_array(context, array, (x, y), (to, bytes), (kind, false), stream)
+        let submission = Submission::asynchronous(stream);
+        along_array(context, array, (x, y), (to, bytes), (kind, false), submission)
     }
 
     fn cudaMemcpy2DToArray / cudaMemcpy2DToArray_ptds (
@@ -378,7 +398,7 @@ runtime! {
         kind: i32,
     ) |context| {
         let size = (width, height);
-        array2(context, (array, x, y), (from, pitch), size, (kind, true), HERE)
+        array2(context, (array, x, y), (from, pitch), size, (kind, true), Submission::BLOCKING)
     }
 
     fn cudaMemcpy2DToArrayAsync / cudaMemcpy2DToArrayAsync_ptsz (
@@ -386,8 +406,8 @@ runtime! {
         kind: i32,
         stream: u64,
     ) |context| {
-        let (size, stream) = ((width, height), (stream, false));
-        array2(context, (array, x, y), (from, pitch), size, (kind, true), stream)
+        let (size, submission) = ((width, height), Submission::asynchronous(stream));
+        array2(context, (array, x, y), (from, pitch), size, (kind, true), submission)
     }
 
     fn cudaMemcpy2DFromArray / cudaMemcpy2DFromArray_ptds (
@@ -395,7 +415,7 @@ runtime! {
         kind: i32,
     ) |context| {
         let size = (width, height);
-        array2(context, (array, x, y), (to, pitch), size, (kind, false), HERE)
+        array2(context, (array, x, y), (to, pitch), size, (kind, false), Submission::BLOCKING)
     }
 
     fn cudaMemcpy2DFromArrayAsync / cudaMemcpy2DFromArrayAsync_ptsz (
@@ -403,8 +423,8 @@ runtime! {
         kind: i32,
         stream: u64,
     ) |context| {
-        let (size, stream) = ((width, height), (stream, false));
-        array2(context, (array, x, y), (to, pitch), size, (kind, false), stream)
+        let (size, submission) = ((width, height), Submission::asynchronous(stream));
+        array2(context, (array, x, y), (to, pitch), size, (kind, false), submission)
     }
 
     fn cudaMemcpy2DArrayToArray / cudaMemcpy2DArrayToArray_ptds (
@@ -424,24 +444,24 @@ runtime! {
 
     fn cudaMemcpy3DPeer / cudaMemcpy3DPeer_ptds (own: *const CPeerCopy3) |context| {
         let own = get(own)?;
-        copy3_peer(context, own, HERE)
+        copy3_peer(context, own, Submission::BLOCKING)
     }
 
     fn cudaMemcpy3DPeerAsync / cudaMemcpy3DPeerAsync_ptsz (
         own: *const CPeerCopy3, stream: u64,
     ) |context| {
         let own = get(own)?;
-        copy3_peer(context, own, (stream, false))
+        copy3_peer(context, own, Submission::asynchronous(stream))
     }
 
     fn cudaMemset / cudaMemset_ptds (to: u64, value: i32, bytes: usize) |context| {
-        fill(context, End::linear(to), value, Box3::linear(bytes as u64), 0)
+        fill(context, Endpoint::linear(to), value, CopyExtent::linear(bytes as u64), 0)
     }
 
     fn cudaMemsetAsync / cudaMemsetAsync_ptsz (
         to: u64, value: i32, bytes: usize, stream: u64,
     ) |context| {
-        fill(context, End::linear(to), value, Box3::linear(bytes as u64), stream)
+        fill(context, Endpoint::linear(to), value, CopyExtent::linear(bytes as u64), stream)
     }
 
     fn cudaMemset2D / cudaMemset2D_ptds (

@@ -12,7 +12,7 @@ const DEVICE_FLAGS: u32 = 0xff;
 const BUS: &str = "0000:01:00.0";
 
 /// Checks that a number denotes the only device.
-pub fn the_one(device: i32) -> Cuda {
+pub fn check_device(device: i32) -> Cuda {
     match device {
         0 => Ok(()),
         _ => Err(CudaError::INVALID_DEVICE),
@@ -24,7 +24,7 @@ pub fn the_one(device: i32) -> Cuda {
 /// # Safety
 /// `to` is null or valid for a write of the properties.
 unsafe fn properties(context: &Context, to: *mut u8, device: i32, abi: Abi) -> Cuda {
-    the_one(device)?;
+    check_device(device)?;
     let bytes = device_properties(abi, &context.device_facts(), &context.device_name());
     // SAFETY: the caller fulfils the requirements of this function.
     unsafe { put_bytes(to, &bytes) }
@@ -35,9 +35,11 @@ runtime! {
 
     fn cudaGetDevice(to: *mut i32) |_context| { put(to, 0) }
 
-    fn cudaSetDevice(device: i32) |_context| { the_one(device) }
+    fn cudaSetDevice(device: i32) |_context| { check_device(device) }
 
-    fn cudaInitDevice(device: i32, _device_flags: u32, _flags: u32) |_context| { the_one(device) }
+    fn cudaInitDevice(device: i32, _device_flags: u32, _flags: u32) |_context| {
+        check_device(device)
+    }
 
     fn cudaChooseDevice(to: *mut i32, _wanted: *const u8) |_context| { put(to, 0) }
 
@@ -73,13 +75,13 @@ runtime! {
     }
 
     fn cudaDeviceGetAttribute(to: *mut i32, number: i32, device: i32) |context| {
-        the_one(device)?;
+        check_device(device)?;
         let value = attribute(&context.device_facts(), number)?;
         put(to, value)
     }
 
     fn cudaDeviceGetPCIBusId(to: *mut u8, length: i32, device: i32) |_context| {
-        the_one(device)?;
+        check_device(device)?;
         let mut name = BUS.as_bytes().to_vec();
         name.push(0);
         match usize::try_from(length) {
@@ -124,8 +126,8 @@ runtime! {
     fn cudaCtxResetPersistingL2Cache() |_context| { Ok::<(), CudaError>(()) }
 
     fn cudaDeviceCanAccessPeer(to: *mut i32, device: i32, peer: i32) |_context| {
-        the_one(device)?;
-        the_one(peer)?;
+        check_device(device)?;
+        check_device(peer)?;
         put(to, 0)
     }
 
@@ -155,7 +157,7 @@ runtime! {
     fn cudaDeviceGetTexture1DLinearMaxWidth(
         to: *mut usize, _channels: *const u8, device: i32,
     ) |context| {
-        the_one(device)?;
+        check_device(device)?;
         let width = attribute(&context.device_facts(), 69)?;
         put_if(to, width as usize);
         Ok(())

@@ -5,7 +5,7 @@ use crate::launch::call_host;
 use crate::node;
 use crate::process::{abi, call_with};
 use crate::types::{CCopy3, CFillNode, CHostNode, CInstantiation, CKernelNode, CNode, CUpdate};
-use warploom_app::{Abi, Context, Cuda, CudaError, Launching, Work};
+use warploom_app::{Abi, Context, Cuda, CudaError, GraphLaunch, Operation};
 
 /// Flags of instantiation: free on launch, upload, launch from the device, and priorities of nodes.
 const KNOWN_FLAGS: u64 = 0xf;
@@ -37,9 +37,9 @@ unsafe fn update(
 ) -> Cuda {
     let (result, wrong_node, code) = match context.update_executable(executable, graph) {
         Ok(Ok(())) => (0, 0, Ok(())),
-        Ok(Err(change)) => {
+        Ok(Err(failure)) => {
             let error = Err(CudaError::GRAPH_EXEC_UPDATE_FAILURE);
-            (change.why as i32, change.node, error)
+            (failure.reason as i32, failure.node, error)
         }
         Err(error) => (OTHER, 0, Err(error)),
     };
@@ -65,7 +65,7 @@ unsafe fn update(
 
 /// Launches an executable graph, and calls its host functions.
 fn launch(own: bool, executable: u64, stream: u64) -> i32 {
-    let mut launching: Option<Launching> = None;
+    let mut launching: Option<GraphLaunch> = None;
     let code = call_with(own, |context| {
         launching = context.launch_graph(executable, stream)?;
         Ok(())
@@ -76,7 +76,7 @@ fn launch(own: bool, executable: u64, stream: u64) -> i32 {
     loop {
         let mut call = None;
         let code = call_with(own, |context| {
-            call = context.go_on(&mut launching)?;
+            call = context.advance(&mut launching)?;
             Ok(())
         });
         match call {
@@ -149,65 +149,65 @@ runtime! {
     fn cudaGraphExecKernelNodeSetParams(
         executable: u64, node: u64, own: *const CKernelNode,
     ) |context| {
-        let work = node::kernel(context, own)?;
-        context.set_step_work(executable, node, work)
+        let operation = node::kernel(context, own)?;
+        context.set_step_operation(executable, node, operation)
     }
 
     fn cudaGraphExecMemcpyNodeSetParams(
         executable: u64, node: u64, own: *const CCopy3,
     ) |context| {
-        let work = node::copy3(context, own)?;
-        context.set_step_work(executable, node, work)
+        let operation = node::copy3(context, own)?;
+        context.set_step_operation(executable, node, operation)
     }
 
     fn cudaGraphExecMemcpyNodeSetParams1D(
         executable: u64, node: u64, to: u64, from: u64, bytes: usize, kind: i32,
     ) |context| {
-        let work = node::copy1(context, (to, from), bytes, kind)?;
-        context.set_step_work(executable, node, work)
+        let operation = node::copy1(context, (to, from), bytes, kind)?;
+        context.set_step_operation(executable, node, operation)
     }
 
     fn cudaGraphExecMemcpyNodeSetParamsToSymbol(
         executable: u64, node: u64, symbol: u64, from: u64, bytes: usize, offset: usize, kind: i32,
     ) |context| {
-        let work = node::to_symbol(context, symbol, from, (bytes, offset, kind))?;
-        context.set_step_work(executable, node, work)
+        let operation = node::to_symbol(context, symbol, from, (bytes, offset, kind))?;
+        context.set_step_operation(executable, node, operation)
     }
 
     fn cudaGraphExecMemcpyNodeSetParamsFromSymbol(
         executable: u64, node: u64, to: u64, symbol: u64, bytes: usize, offset: usize, kind: i32,
     ) |context| {
-        let work = node::from_symbol(context, to, symbol, (bytes, offset, kind))?;
-        context.set_step_work(executable, node, work)
+        let operation = node::from_symbol(context, to, symbol, (bytes, offset, kind))?;
+        context.set_step_operation(executable, node, operation)
     }
 
     fn cudaGraphExecMemsetNodeSetParams(
         executable: u64, node: u64, own: *const CFillNode,
     ) |context| {
-        context.set_step_work(executable, node, node::fill(own)?)
+        context.set_step_operation(executable, node, node::fill(own)?)
     }
 
     fn cudaGraphExecHostNodeSetParams(
         executable: u64, node: u64, own: *const CHostNode,
     ) |context| {
-        context.set_step_work(executable, node, node::host(own)?)
+        context.set_step_operation(executable, node, node::host(own)?)
     }
 
     fn cudaGraphExecChildGraphNodeSetParams(executable: u64, node: u64, child: u64) |context| {
-        context.set_step_work(executable, node, Work::Graph(child))
+        context.set_step_operation(executable, node, Operation::Graph(child))
     }
 
     fn cudaGraphExecEventRecordNodeSetEvent(executable: u64, node: u64, event: u64) |context| {
-        context.set_step_work(executable, node, Work::Record(event))
+        context.set_step_operation(executable, node, Operation::Record(event))
     }
 
     fn cudaGraphExecEventWaitNodeSetEvent(executable: u64, node: u64, event: u64) |context| {
-        context.set_step_work(executable, node, Work::Wait(event))
+        context.set_step_operation(executable, node, Operation::Wait(event))
     }
 
     fn cudaGraphExecNodeSetParams(executable: u64, node: u64, own: *mut CNode) |context| {
-        let work = node::any(context, own)?;
-        context.set_step_work(executable, node, work)
+        let operation = node::any(context, own)?;
+        context.set_step_operation(executable, node, operation)
     }
 
     fn cudaGraphNodeSetEnabled(executable: u64, node: u64, enabled: u32) |context| {

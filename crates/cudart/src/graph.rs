@@ -4,7 +4,7 @@ use crate::ffi::{get, list, put, put_list};
 use crate::node;
 use crate::process::abi;
 use crate::types::{CAllocationNode, CCopy3, CFillNode, CHostNode, CKernelNode, CNode};
-use warploom_app::{Abi, AttributeValue, Context, Cuda, CudaError, Work};
+use warploom_app::{Abi, AttributeValue, Context, Cuda, CudaError, Operation};
 
 /// Adds a node with dependencies and writes its handle.
 ///
@@ -14,14 +14,14 @@ unsafe fn add(
     context: &mut Context,
     (to, graph): (*mut u64, u64),
     (after, count): (*const u64, usize),
-    work: Work,
+    operation: Operation,
 ) -> Cuda {
     // SAFETY: the caller fulfils the requirements of this function.
     let after = unsafe { list(after, count) }?;
     if to.is_null() {
         return Err(CudaError::INVALID_VALUE);
     }
-    let made = context.add_node(graph, &after, work)?;
+    let made = context.add_node(graph, &after, operation)?;
     // SAFETY: the caller fulfils the requirements of this function.
     unsafe { put(to, made) }
 }
@@ -157,7 +157,7 @@ runtime! {
     fn cudaGraphDestroyNode(node: u64) |context| { context.destroy_node(node) }
 
     fn cudaGraphNodeGetType(node: u64, to: *mut i32) |context| {
-        put(to, context.node_work(node)?.kind())
+        put(to, context.node_operation(node)?.kind())
     }
 
     fn cudaGraphNodeGetContainingGraph(node: u64, to: *mut u64) |context| {
@@ -180,17 +180,17 @@ runtime! {
     fn cudaGraphAddKernelNode(
         to: *mut u64, graph: u64, after: *const u64, count: usize, own: *const CKernelNode,
     ) |context| {
-        let work = node::kernel(context, own)?;
-        add(context, (to, graph), (after, count), work)
+        let operation = node::kernel(context, own)?;
+        add(context, (to, graph), (after, count), operation)
     }
 
     fn cudaGraphKernelNodeGetParams(node: u64, to: *mut CKernelNode) |context| {
-        node::tell(context, node, 0, to.cast())
+        node::write_parameters(context, node, 0, to.cast())
     }
 
     fn cudaGraphKernelNodeSetParams(node: u64, own: *const CKernelNode) |context| {
-        let work = node::kernel(context, own)?;
-        context.set_node_work(node, work)
+        let operation = node::kernel(context, own)?;
+        context.set_node_operation(node, operation)
     }
 
     fn cudaGraphKernelNodeCopyAttributes(to: u64, from: u64) |context| {
@@ -210,8 +210,8 @@ runtime! {
     fn cudaGraphAddMemcpyNode(
         to: *mut u64, graph: u64, after: *const u64, count: usize, own: *const CCopy3,
     ) |context| {
-        let work = node::copy3(context, own)?;
-        add(context, (to, graph), (after, count), work)
+        let operation = node::copy3(context, own)?;
+        add(context, (to, graph), (after, count), operation)
     }
 
     fn cudaGraphAddMemcpyNode1D(
@@ -219,8 +219,8 @@ runtime! {
         bytes: usize,
         kind: i32,
     ) |context| {
-        let work = node::copy1(context, (to, from), bytes, kind)?;
-        add(context, (node, graph), (after, count), work)
+        let operation = node::copy1(context, (to, from), bytes, kind)?;
+        add(context, (node, graph), (after, count), operation)
     }
 
     fn cudaGraphAddMemcpyNodeToSymbol(
@@ -229,8 +229,8 @@ runtime! {
         offset: usize,
         kind: i32,
     ) |context| {
-        let work = node::to_symbol(context, symbol, from, (bytes, offset, kind))?;
-        add(context, (node, graph), (after, count), work)
+        let operation = node::to_symbol(context, symbol, from, (bytes, offset, kind))?;
+        add(context, (node, graph), (after, count), operation)
     }
 
     fn cudaGraphAddMemcpyNodeFromSymbol(
@@ -239,38 +239,38 @@ runtime! {
         offset: usize,
         kind: i32,
     ) |context| {
-        let work = node::from_symbol(context, to, symbol, (bytes, offset, kind))?;
-        add(context, (node, graph), (after, count), work)
+        let operation = node::from_symbol(context, to, symbol, (bytes, offset, kind))?;
+        add(context, (node, graph), (after, count), operation)
     }
 
     fn cudaGraphMemcpyNodeGetParams(node: u64, to: *mut CCopy3) |context| {
-        node::tell(context, node, 1, to.cast())
+        node::write_parameters(context, node, 1, to.cast())
     }
 
     fn cudaGraphMemcpyNodeSetParams(node: u64, own: *const CCopy3) |context| {
-        let work = node::copy3(context, own)?;
-        context.set_node_work(node, work)
+        let operation = node::copy3(context, own)?;
+        context.set_node_operation(node, operation)
     }
 
     fn cudaGraphMemcpyNodeSetParams1D(
         node: u64, to: u64, from: u64, bytes: usize, kind: i32,
     ) |context| {
-        let work = node::copy1(context, (to, from), bytes, kind)?;
-        context.set_node_work(node, work)
+        let operation = node::copy1(context, (to, from), bytes, kind)?;
+        context.set_node_operation(node, operation)
     }
 
     fn cudaGraphMemcpyNodeSetParamsToSymbol(
         node: u64, symbol: u64, from: u64, bytes: usize, offset: usize, kind: i32,
     ) |context| {
-        let work = node::to_symbol(context, symbol, from, (bytes, offset, kind))?;
-        context.set_node_work(node, work)
+        let operation = node::to_symbol(context, symbol, from, (bytes, offset, kind))?;
+        context.set_node_operation(node, operation)
     }
 
     fn cudaGraphMemcpyNodeSetParamsFromSymbol(
         node: u64, to: u64, symbol: u64, bytes: usize, offset: usize, kind: i32,
     ) |context| {
-        let work = node::from_symbol(context, to, symbol, (bytes, offset, kind))?;
-        context.set_node_work(node, work)
+        let operation = node::from_symbol(context, to, symbol, (bytes, offset, kind))?;
+        context.set_node_operation(node, operation)
     }
 
     fn cudaGraphAddMemsetNode(
@@ -280,11 +280,11 @@ runtime! {
     }
 
     fn cudaGraphMemsetNodeGetParams(node: u64, to: *mut CFillNode) |context| {
-        node::tell(context, node, 2, to.cast())
+        node::write_parameters(context, node, 2, to.cast())
     }
 
     fn cudaGraphMemsetNodeSetParams(node: u64, own: *const CFillNode) |context| {
-        context.set_node_work(node, node::fill(own)?)
+        context.set_node_operation(node, node::fill(own)?)
     }
 
     fn cudaGraphAddHostNode(
@@ -294,76 +294,76 @@ runtime! {
     }
 
     fn cudaGraphHostNodeGetParams(node: u64, to: *mut CHostNode) |context| {
-        node::tell(context, node, 3, to.cast())
+        node::write_parameters(context, node, 3, to.cast())
     }
 
     fn cudaGraphHostNodeSetParams(node: u64, own: *const CHostNode) |context| {
-        context.set_node_work(node, node::host(own)?)
+        context.set_node_operation(node, node::host(own)?)
     }
 
     fn cudaGraphAddChildGraphNode(
         to: *mut u64, graph: u64, after: *const u64, count: usize, child: u64,
     ) |context| {
-        add(context, (to, graph), (after, count), Work::Graph(child))
+        add(context, (to, graph), (after, count), Operation::Graph(child))
     }
 
     fn cudaGraphChildGraphNodeGetGraph(node: u64, to: *mut u64) |context| {
-        node::tell(context, node, 4, to.cast())
+        node::write_parameters(context, node, 4, to.cast())
     }
 
     fn cudaGraphAddEmptyNode(
         to: *mut u64, graph: u64, after: *const u64, count: usize,
     ) |context| {
-        add(context, (to, graph), (after, count), Work::Nothing)
+        add(context, (to, graph), (after, count), Operation::Nothing)
     }
 
     fn cudaGraphAddEventRecordNode(
         to: *mut u64, graph: u64, after: *const u64, count: usize, event: u64,
     ) |context| {
-        add(context, (to, graph), (after, count), Work::Record(event))
+        add(context, (to, graph), (after, count), Operation::Record(event))
     }
 
     fn cudaGraphEventRecordNodeGetEvent(node: u64, to: *mut u64) |context| {
-        node::tell(context, node, 7, to.cast())
+        node::write_parameters(context, node, 7, to.cast())
     }
 
     fn cudaGraphEventRecordNodeSetEvent(node: u64, event: u64) |context| {
-        context.set_node_work(node, Work::Record(event))
+        context.set_node_operation(node, Operation::Record(event))
     }
 
     fn cudaGraphAddEventWaitNode(
         to: *mut u64, graph: u64, after: *const u64, count: usize, event: u64,
     ) |context| {
-        add(context, (to, graph), (after, count), Work::Wait(event))
+        add(context, (to, graph), (after, count), Operation::Wait(event))
     }
 
     fn cudaGraphEventWaitNodeGetEvent(node: u64, to: *mut u64) |context| {
-        node::tell(context, node, 6, to.cast())
+        node::write_parameters(context, node, 6, to.cast())
     }
 
     fn cudaGraphEventWaitNodeSetEvent(node: u64, event: u64) |context| {
-        context.set_node_work(node, Work::Wait(event))
+        context.set_node_operation(node, Operation::Wait(event))
     }
 
     fn cudaGraphAddMemAllocNode(
         to: *mut u64, graph: u64, after: *const u64, count: usize, own: *mut CAllocationNode,
     ) |context| {
-        let work = node::allocation(context, own)?;
-        add(context, (to, graph), (after, count), work)
+        let operation = node::allocation(context, own)?;
+        add(context, (to, graph), (after, count), operation)
     }
 
     fn cudaGraphMemAllocNodeGetParams(node: u64, to: *mut CAllocationNode) |context| {
-        node::tell(context, node, 10, to.cast())
+        node::write_parameters(context, node, 10, to.cast())
     }
 
     fn cudaGraphAddMemFreeNode(
         to: *mut u64, graph: u64, after: *const u64, count: usize, address: u64,
     ) |context| {
-        add(context, (to, graph), (after, count), Work::Free(address))
+        add(context, (to, graph), (after, count), Operation::Free(address))
     }
 
     fn cudaGraphMemFreeNodeGetParams(node: u64, to: *mut u64) |context| {
-        node::tell(context, node, 11, to.cast())
+        node::write_parameters(context, node, 11, to.cast())
     }
 
     // From CUDA 13 on, an argument with data of edges precedes the number of edges.
@@ -375,24 +375,24 @@ runtime! {
             Abi::V13 => (fifth, sixth),
             _ => (fourth, fifth as *mut CNode),
         };
-        let work = node::any(context, own)?;
-        add(context, (to, graph), (after, count), work)
+        let operation = node::any(context, own)?;
+        add(context, (to, graph), (after, count), operation)
     }
 
     fn cudaGraphAddNode_v2(
         to: *mut u64, graph: u64, after: *const u64, _edges: *const u64, count: usize,
         own: *mut CNode,
     ) |context| {
-        let work = node::any(context, own)?;
-        add(context, (to, graph), (after, count), work)
+        let operation = node::any(context, own)?;
+        add(context, (to, graph), (after, count), operation)
     }
 
     fn cudaGraphNodeSetParams(node: u64, own: *mut CNode) |context| {
-        let work = node::any(context, own)?;
-        context.set_node_work(node, work)
+        let operation = node::any(context, own)?;
+        context.set_node_operation(node, operation)
     }
 
     fn cudaGraphNodeGetParams(node: u64, to: *mut CNode) |context| {
-        node::tell_any(context, node, to)
+        node::write_any_parameters(context, node, to)
     }
 }

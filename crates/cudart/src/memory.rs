@@ -13,7 +13,7 @@ const REGISTRATION_FLAGS: u32 = 0xf;
 const ATTACH_FLAGS: std::ops::RangeInclusive<u32> = 1..=2;
 
 /// Checks that an output pointer is not null before anything is allocated.
-pub fn wanted<T>(to: *mut T) -> Cuda {
+pub fn require_output<T>(to: *mut T) -> Cuda {
     if to.is_null() {
         Err(CudaError::INVALID_VALUE)
     } else {
@@ -38,7 +38,7 @@ fn known(flags: u32, all: u32) -> Cuda {
 
 runtime! {
     fn cudaMalloc(to: *mut u64, bytes: usize) |context| {
-        wanted(to)?;
+        require_output(to)?;
         let address = context.malloc(bytes as u64)?;
         put(to, address)
     }
@@ -48,15 +48,15 @@ runtime! {
     }
 
     fn cudaMallocPitch(to: *mut u64, pitch: *mut usize, width: usize, height: usize) |context| {
-        wanted(to)?;
-        wanted(pitch)?;
+        require_output(to)?;
+        require_output(pitch)?;
         let (address, bytes) = context.malloc_pitch(width as u64, height as u64)?;
         put(to, address)?;
         put(pitch, bytes as usize)
     }
 
     fn cudaMalloc3D(to: *mut CPitched, extent: CExtent) |context| {
-        wanted(to)?;
+        require_output(to)?;
         let rows = (extent.height as u64).checked_mul(extent.depth as u64);
         let rows = rows.ok_or(CudaError::INVALID_VALUE)?;
         let (pointer, pitch) = context.malloc_pitch(extent.width as u64, rows)?;
@@ -65,15 +65,15 @@ runtime! {
     }
 
     fn cudaMallocHost(to: *mut u64, bytes: usize) |context| {
-        wanted(to)?;
-        let address = context.malloc_shared((bytes as u64, 0), Kind::Pinned)?;
+        require_output(to)?;
+        let address = context.malloc_shared(bytes as u64, 0, Kind::Pinned)?;
         put(to, address)
     }
 
     fn cudaHostAlloc(to: *mut u64, bytes: usize, flags: u32) |context| {
-        wanted(to)?;
+        require_output(to)?;
         known(flags, ALLOCATION_FLAGS)?;
-        let address = context.malloc_shared((bytes as u64, flags), Kind::Pinned)?;
+        let address = context.malloc_shared(bytes as u64, flags, Kind::Pinned)?;
         if flags & MAPPED != 0 && address != 0 {
             context.device_pointer(address)?;
         }
@@ -85,11 +85,11 @@ runtime! {
     }
 
     fn cudaMallocManaged(to: *mut u64, bytes: usize, flags: u32) |context| {
-        wanted(to)?;
+        require_output(to)?;
         if bytes == 0 || !ATTACH_FLAGS.contains(&flags) {
             return Err(CudaError::INVALID_VALUE);
         }
-        let address = context.malloc_shared((bytes as u64, flags), Kind::Managed)?;
+        let address = context.malloc_shared(bytes as u64, flags, Kind::Managed)?;
         put(to, address)
     }
 

@@ -8,14 +8,20 @@ use crate::types::{
     CNode, CPitched, CPoolProperties, CPosition,
 };
 use warploom_app::{
-    Context, Copy3, Cuda, CudaError, Direction, Extent, Fill, HostCall, LaunchRequest, Place, Work,
+    Context, Copy3, Cuda, CudaError, Direction, Endpoint, Extent, Fill, HostCall, LaunchRequest,
+    Operation, Place,
 };
 
 /// Offset in bytes of the operation's part in `cudaGraphNodeParams`.
 const PART: usize = 16;
 
 /// Operation that copies one row of bytes.
-pub fn copy1(context: &Context, (to, from): (u64, u64), bytes: usize, kind: i32) -> Cuda<Work> {
+pub fn copy1(
+    context: &Context,
+    (to, from): (u64, u64),
+    bytes: usize,
+    kind: i32,
+) -> Cuda<Operation> {
     let place = |pointer| Place {
         pointer,
         pitch: bytes as u64,
@@ -34,7 +40,7 @@ pub fn copy1(context: &Context, (to, from): (u64, u64), bytes: usize, kind: i32)
         extent,
         direction: Direction::of(kind)?,
     };
-    Ok(Work::Copy(context.described_copy(&copy)?))
+    Ok(Operation::Copy(context.described_copy(&copy)?))
 }
 
 /// Operation that copies to a symbol.
@@ -43,7 +49,7 @@ pub fn to_symbol(
     symbol: u64,
     from: u64,
     (bytes, offset, kind): (usize, usize, i32),
-) -> Cuda<Work> {
+) -> Cuda<Operation> {
     let to = in_symbol(context, symbol, (bytes, offset), (kind, TO_SYMBOL))?;
     copy1(context, (to, from), bytes, kind)
 }
@@ -54,7 +60,7 @@ pub fn from_symbol(
     to: u64,
     symbol: u64,
     (bytes, offset, kind): (usize, usize, i32),
-) -> Cuda<Work> {
+) -> Cuda<Operation> {
     let from = in_symbol(context, symbol, (bytes, offset), (kind, FROM_SYMBOL))?;
     copy1(context, (to, from), bytes, kind)
 }
@@ -63,10 +69,10 @@ pub fn from_symbol(
 ///
 /// # Safety
 /// `own` is null or points to a description.
-pub unsafe fn copy3(context: &Context, own: *const CCopy3) -> Cuda<Work> {
+pub unsafe fn copy3(context: &Context, own: *const CCopy3) -> Cuda<Operation> {
     // SAFETY: the caller fulfils the requirements of this function.
     let own = unsafe { get(own) }?;
-    Ok(Work::Copy(context.described_copy(&described(&own)?)?))
+    Ok(Operation::Copy(context.described_copy(&described(&own)?)?))
 }
 
 /// Operation that launches a kernel.
@@ -74,7 +80,7 @@ pub unsafe fn copy3(context: &Context, own: *const CCopy3) -> Cuda<Work> {
 /// # Safety
 /// `own` is null or points to the parameters of a kernel node, with valid pointers to its
 /// arguments.
-pub unsafe fn kernel(context: &mut Context, own: *const CKernelNode) -> Cuda<Work> {
+pub unsafe fn kernel(context: &mut Context, own: *const CKernelNode) -> Cuda<Operation> {
     // SAFETY: the caller fulfils the requirements of this function.
     let own = unsafe { get(own) }?;
     let shape = (own.grid, own.block, own.shared_bytes as usize);
@@ -84,7 +90,7 @@ pub unsafe fn kernel(context: &mut Context, own: *const CKernelNode) -> Cuda<Wor
     } else {
         unsafe { request(context, own.function, shape, own.arguments, false) }
     };
-    Ok(Work::Launch(made?))
+    Ok(Operation::Launch(made?))
 }
 
 /// Constants of the list `extra`: its end, `CU_LAUNCH_PARAM_BUFFER_POINTER` and
@@ -144,27 +150,29 @@ unsafe fn packed(context: &mut Context, own: &CKernelNode) -> Cuda<LaunchRequest
 ///
 /// # Safety
 /// `own` is null or points to the parameters of a fill.
-pub unsafe fn fill(own: *const CFillNode) -> Cuda<Work> {
+pub unsafe fn fill(own: *const CFillNode) -> Cuda<Operation> {
     // SAFETY: the caller fulfils the requirements of this function.
     let own = unsafe { get(own) }?;
-    let fill = Fill::of_rows(
-        (own.address, own.pitch as u64),
-        (own.value, own.element),
-        (own.width as u64, own.height as u64),
-    )?;
-    Ok(Work::Fill(fill))
+    let start = Endpoint {
+        address: own.address,
+        pitch: own.pitch as u64,
+        slice: 0,
+    };
+    let (width, height) = (own.width as u64, own.height as u64);
+    let fill = Fill::of_rows(start, own.value, own.element, width, height)?;
+    Ok(Operation::Fill(fill))
 }
 
 /// Operation that calls a host function.
 ///
 /// # Safety
 /// `own` is null or points to a function with its argument.
-pub unsafe fn host(own: *const CHostNode) -> Cuda<Work> {
+pub unsafe fn host(own: *const CHostNode) -> Cuda<Operation> {
     // SAFETY: the caller fulfils the requirements of this function.
     let CHostNode { function, data } = unsafe { get(own) }?;
     match function {
         0 => Err(CudaError::INVALID_VALUE),
-        _ => Ok(Work::Call(HostCall { function, data })),
+        _ => Ok(Operation::Call(HostCall { function, data })),
     }
 }
 
@@ -172,14 +180,14 @@ pub unsafe fn host(own: *const CHostNode) -> Cuda<Work> {
 ///
 /// # Safety
 /// `own` is null or points to the parameters of an allocation node.
-pub unsafe fn allocation(context: &mut Context, own: *mut CAllocationNode) -> Cuda<Work> {
+pub unsafe fn allocation(context: &mut Context, own: *mut CAllocationNode) -> Cuda<Operation> {
     // SAFETY: the caller fulfils the requirements of this function.
     let asked = unsafe { get(own) }?;
     let bytes = asked.bytes as u64;
     let address = context.allocate_for_node(bytes)?;
     // SAFETY: the caller fulfils the requirements of this function.
     unsafe { put(own, CAllocationNode { address, ..asked }) }?;
-    Ok(Work::Allocate(address, bytes))
+    Ok(Operation::Allocate(address, bytes))
 }
 
 /// Parameters of an allocation node in the layout of the header.
@@ -205,7 +213,7 @@ fn laid_out_allocation(address: u64, bytes: u64) -> CAllocationNode {
 ///
 /// # Safety
 /// `own` is null or points to valid parameters in the layout of the header.
-pub unsafe fn any(context: &mut Context, own: *mut CNode) -> Cuda<Work> {
+pub unsafe fn any(context: &mut Context, own: *mut CNode) -> Cuda<Operation> {
     // SAFETY: the caller fulfils the requirements of this function.
     let node = unsafe { get(own) }?;
     let part = own.cast::<u8>().wrapping_add(PART);
@@ -216,12 +224,12 @@ pub unsafe fn any(context: &mut Context, own: *mut CNode) -> Cuda<Work> {
             1 => copy3(context, part.wrapping_add(16).cast()),
             2 => fill(part.cast()),
             3 => host(part.cast()),
-            4 => Ok(Work::Graph(node.part[0])),
-            5 => Ok(Work::Nothing),
-            6 => Ok(Work::Wait(node.part[0])),
-            7 => Ok(Work::Record(node.part[0])),
+            4 => Ok(Operation::Graph(node.part[0])),
+            5 => Ok(Operation::Nothing),
+            6 => Ok(Operation::Wait(node.part[0])),
+            7 => Ok(Operation::Record(node.part[0])),
             10 => allocation(context, part.cast()),
-            11 => Ok(Work::Free(node.part[0])),
+            11 => Ok(Operation::Free(node.part[0])),
             _ => Err(context.unsupported("cudaGraphAddNode of this kind of node")),
         }
     }
@@ -280,15 +288,15 @@ fn laid_out_fill(fill: &Fill) -> CFillNode {
 ///
 /// # Safety
 /// `to` is null or valid for a write of the parameters of this kind.
-pub unsafe fn tell(context: &mut Context, node: u64, kind: i32, to: *mut u8) -> Cuda {
-    let work = context.node_work(node)?.clone();
-    if work.kind() != kind {
+pub unsafe fn write_parameters(context: &mut Context, node: u64, kind: i32, to: *mut u8) -> Cuda {
+    let operation = context.node_operation(node)?.clone();
+    if operation.kind() != kind {
         return Err(CudaError::INVALID_VALUE);
     }
     // SAFETY: the caller fulfils the requirements of this function.
     unsafe {
-        match work {
-            Work::Launch(own) => put(
+        match operation {
+            Operation::Launch(own) => put(
                 to.cast(),
                 CKernelNode {
                     function: own.function,
@@ -299,13 +307,19 @@ pub unsafe fn tell(context: &mut Context, node: u64, kind: i32, to: *mut u8) -> 
                     extra: std::ptr::null(),
                 },
             ),
-            Work::Copy(copy) => put(to.cast(), laid_out_copy(&copy.description())),
-            Work::Fill(fill) => put(to.cast(), laid_out_fill(&fill)),
-            Work::Call(HostCall { function, data }) => put(to.cast(), CHostNode { function, data }),
-            Work::Graph(own) | Work::Wait(own) | Work::Record(own) => put(to.cast(), own),
-            Work::Nothing => Ok(()),
-            Work::Allocate(address, bytes) => put(to.cast(), laid_out_allocation(address, bytes)),
-            Work::Free(address) => put(to.cast(), address),
+            Operation::Copy(copy) => put(to.cast(), laid_out_copy(&copy.description())),
+            Operation::Fill(fill) => put(to.cast(), laid_out_fill(&fill)),
+            Operation::Call(HostCall { function, data }) => {
+                put(to.cast(), CHostNode { function, data })
+            }
+            Operation::Graph(own) | Operation::Wait(own) | Operation::Record(own) => {
+                put(to.cast(), own)
+            }
+            Operation::Nothing => Ok(()),
+            Operation::Allocate(address, bytes) => {
+                put(to.cast(), laid_out_allocation(address, bytes))
+            }
+            Operation::Free(address) => put(to.cast(), address),
         }
     }
 }
@@ -314,8 +328,8 @@ pub unsafe fn tell(context: &mut Context, node: u64, kind: i32, to: *mut u8) -> 
 ///
 /// # Safety
 /// `to` is null or valid for a write.
-pub unsafe fn tell_any(context: &mut Context, node: u64, to: *mut CNode) -> Cuda {
-    let kind = context.node_work(node)?.kind();
+pub unsafe fn write_any_parameters(context: &mut Context, node: u64, to: *mut CNode) -> Cuda {
+    let kind = context.node_operation(node)?.kind();
     let empty = CNode {
         kind,
         reserved: [0; 3],
@@ -330,6 +344,6 @@ pub unsafe fn tell_any(context: &mut Context, node: u64, to: *mut CNode) -> Cuda
     // SAFETY: the caller fulfils the requirements of this function.
     unsafe {
         put(to, empty)?;
-        tell(context, node, kind, part.wrapping_add(before))
+        write_parameters(context, node, kind, part.wrapping_add(before))
     }
 }

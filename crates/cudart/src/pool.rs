@@ -1,8 +1,8 @@
 //! Memory pools and stream-ordered allocation.
 
-use crate::device::the_one;
+use crate::device::check_device;
 use crate::ffi::{get, put};
-use crate::memory::wanted;
+use crate::memory::require_output;
 use crate::types::{CLocation, CPoolAccess, CPoolProperties};
 use warploom_app::{Context, Cuda, CudaError};
 
@@ -15,7 +15,7 @@ const READ_WRITE: i32 = 3;
 /// Checks that a location is the device.
 fn here(context: &mut Context, location: CLocation) -> Cuda {
     match location.kind {
-        DEVICE => the_one(location.id),
+        DEVICE => check_device(location.id),
         0 => Err(CudaError::INVALID_VALUE),
         _ => Err(context.unsupported("a memory pool that is not on the device")),
     }
@@ -31,7 +31,7 @@ fn pinned(kind: i32) -> Cuda {
 
 runtime! {
     fn cudaMallocAsync / cudaMallocAsync_ptsz (to: *mut u64, bytes: usize, stream: u64) |context| {
-        wanted(to)?;
+        require_output(to)?;
         let address = context.malloc_async(bytes as u64, None, stream)?;
         put(to, address)
     }
@@ -39,7 +39,7 @@ runtime! {
     fn cudaMallocFromPoolAsync / cudaMallocFromPoolAsync_ptsz (
         to: *mut u64, bytes: usize, pool: u64, stream: u64,
     ) |context| {
-        wanted(to)?;
+        require_output(to)?;
         let address = context.malloc_async(bytes as u64, Some(pool), stream)?;
         put(to, address)
     }
@@ -49,19 +49,19 @@ runtime! {
     }
 
     fn cudaDeviceGetDefaultMemPool(to: *mut u64, device: i32) |context| {
-        the_one(device)?;
+        check_device(device)?;
         let pool = context.default_pool();
         put(to, pool)
     }
 
     fn cudaDeviceGetMemPool(to: *mut u64, device: i32) |context| {
-        the_one(device)?;
+        check_device(device)?;
         let pool = context.current_pool();
         put(to, pool)
     }
 
     fn cudaDeviceSetMemPool(device: i32, pool: u64) |context| {
-        the_one(device)?;
+        check_device(device)?;
         context.set_current_pool(pool)
     }
 
@@ -86,7 +86,7 @@ runtime! {
     }
 
     fn cudaMemPoolCreate(to: *mut u64, own: *const CPoolProperties) |context| {
-        wanted(to)?;
+        require_output(to)?;
         let own = get(own)?;
         pinned(own.kind)?;
         here(context, own.location)?;
@@ -105,11 +105,19 @@ runtime! {
 
     fn cudaMemPoolGetAttribute(pool: u64, number: i32, to: *mut u64) |context| {
         let value = context.pool_attribute(pool, number)?;
-        if Context::pool_attribute_is_word(number) { put(to.cast(), value as u32) } else { put(to, value) }
+        if Context::pool_attribute_is_word(number) {
+            put(to.cast(), value as u32)
+        } else {
+            put(to, value)
+        }
     }
 
     fn cudaMemPoolSetAttribute(pool: u64, number: i32, from: *const u64) |context| {
-        let value = if Context::pool_attribute_is_word(number) { get(from.cast::<u32>())?.into() } else { get(from)? };
+        let value = if Context::pool_attribute_is_word(number) {
+            get(from.cast::<u32>())?.into()
+        } else {
+            get(from)?
+        };
         context.set_pool_attribute(pool, number, value)
     }
 

@@ -24,7 +24,7 @@ struct Process {
 static PROCESS: OnceLock<Process> = OnceLock::new();
 
 /// Shows a message to the user on standard error, since standard output belongs to the program.
-fn say(text: &str) {
+fn show(text: &str) {
     // A failure to write to standard error cannot be reported.
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
@@ -34,10 +34,10 @@ fn begin() -> Process {
     let context = settings().and_then(|settings| {
         let spec = settings.spec().map_err(|error| error.to_string())?;
         let host = Box::new(Memory::default());
-        Ok(Mutex::new(Context::new(settings, spec, host, say)))
+        Ok(Mutex::new(Context::new(settings, spec, host, show)))
     });
     if let Err(message) = &context {
-        say(&format!("warploom: {message}\n"));
+        show(&format!("warploom: {message}\n"));
     }
     // SAFETY: `end` is a function of this library, which stays loaded until `end` was called. The
     // function does not use its argument.
@@ -137,7 +137,7 @@ extern "C" fn end(status: c_int, _argument: *mut c_void) {
 fn finish(context: &Mutex<Context>, user: &AtomicUsize) -> c_int {
     // A signal handler may end the process inside a call, which can then never complete.
     if user.load(Ordering::Relaxed) == own_number() {
-        say("warploom: the program ended inside a call of the runtime: there is no result\n");
+        show("warploom: the program ended inside a call of the runtime: there is no result\n");
         return 0;
     }
     let finish = || InUse::by_us(context, user).context.finish();
@@ -159,7 +159,7 @@ pub fn texts() -> MutexGuard<'static, Vec<&'static CStr>> {
 }
 
 /// Calls a function with the context. Fails in the child of a fork or if the settings are invalid.
-pub fn with<R>(work: impl FnOnce(&mut Context) -> R) -> Cuda<R> {
+pub fn with<R>(action: impl FnOnce(&mut Context) -> R) -> Cuda<R> {
     let process = PROCESS.get_or_init(begin);
     if process.id != std::process::id() {
         return Err(CudaError::INITIALIZATION);
@@ -168,25 +168,25 @@ pub fn with<R>(work: impl FnOnce(&mut Context) -> R) -> Cuda<R> {
         .context
         .as_ref()
         .map_err(|_| CudaError::INITIALIZATION)?;
-    let work = || work(&mut InUse::by_us(context, &process.user).context);
+    let action = || action(&mut InUse::by_us(context, &process.user).context);
     // A panic is an error of the simulator and must not unwind through frames of the program.
-    catch_unwind(AssertUnwindSafe(work)).map_err(|_| CudaError::UNKNOWN)
+    catch_unwind(AssertUnwindSafe(action)).map_err(|_| CudaError::UNKNOWN)
 }
 
 /// Executes a call of the runtime. Returns its error code, which is stored as the last error of the
 /// thread.
-pub fn call(work: impl FnOnce(&mut Context) -> Cuda) -> i32 {
-    call_with(false, work)
+pub fn call(action: impl FnOnce(&mut Context) -> Cuda) -> i32 {
+    call_with(false, action)
 }
 
 /// Executes a call of the runtime like [`call`]. `own` states that the default stream belongs to
 /// the thread.
-pub fn call_with(own: bool, work: impl FnOnce(&mut Context) -> Cuda) -> i32 {
+pub fn call_with(own: bool, action: impl FnOnce(&mut Context) -> Cuda) -> i32 {
     let caller = Caller {
         thread: std::thread::current().id(),
         own_stream: own,
     };
-    with(|context| context.call(caller, work)).unwrap_or_else(|error| error.0)
+    with(|context| context.call(caller, action)).unwrap_or_else(|error| error.0)
 }
 
 /// Runs a function of the program in the order of a stream. The context is not locked meanwhile,

@@ -3,7 +3,7 @@
 use crate::ffi::{bytes, get, text};
 use crate::process::with;
 use std::ffi::{c_char, c_int, c_void};
-use warploom_app::{FatBinary, Referred, Texturing, fatbin};
+use warploom_app::{FatBinary, ReferenceKind, TextureDeclaration, fatbin};
 
 /// Handle of a registered fat binary. Programs store this pointer but never dereference it.
 fn handle(module: FatBinary) -> *mut *mut c_void {
@@ -90,8 +90,9 @@ pub unsafe extern "C" fn __cudaRegisterVar(
 ) {
     // SAFETY: the program passes names as C strings.
     let name = unsafe { text(name) };
-    let what = (size as u64, constant != 0);
-    let _ = with(|context| context.register_variable(module(handle), host, name, what));
+    let _ = with(|context| {
+        context.register_variable(module(handle), host, name, size as u64, constant != 0);
+    });
 }
 
 #[unsafe(no_mangle)]
@@ -113,7 +114,7 @@ pub unsafe extern "C" fn __cudaRegisterManagedVar(
 ///
 /// # Safety
 /// The name is null or a C string.
-unsafe fn reference(handle: *mut *mut c_void, host: u64, name: *const c_char, what: Referred) {
+unsafe fn reference(handle: *mut *mut c_void, host: u64, name: *const c_char, what: ReferenceKind) {
     // SAFETY: the caller fulfils the requirements of this function.
     let name = unsafe { text(name) };
     // nvcc passes the C++ name of a reference in the global scope. The name in PTX has no scope.
@@ -131,12 +132,12 @@ pub unsafe extern "C" fn __cudaRegisterTexture(
     normalized: c_int,
     _external: c_int,
 ) {
-    let texturing = Texturing {
+    let declaration = TextureDeclaration {
         dimensions,
         normalized_read: normalized != 0,
     };
     // SAFETY: the program passes names as C strings.
-    unsafe { reference(handle, host, name, Referred::Texture(texturing)) };
+    unsafe { reference(handle, host, name, ReferenceKind::Texture(declaration)) };
 }
 
 #[unsafe(no_mangle)]
@@ -149,7 +150,7 @@ pub unsafe extern "C" fn __cudaRegisterSurface(
     _external: c_int,
 ) {
     // SAFETY: the program passes names as C strings.
-    unsafe { reference(handle, host, name, Referred::Surface) };
+    unsafe { reference(handle, host, name, ReferenceKind::Surface) };
 }
 
 #[unsafe(no_mangle)]

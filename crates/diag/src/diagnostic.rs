@@ -20,7 +20,7 @@ pub struct Label {
     pub text: String,
 }
 
-/// Problem in a source text, with its place and remedies.
+/// A problem in a source text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// Severity of the problem.
@@ -115,7 +115,7 @@ impl Diagnostics {
         Self::default()
     }
 
-    /// Adds one diagnostic at the end.
+    /// Adds a diagnostic to the list.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.errors += usize::from(diagnostic.severity == Severity::Error);
         if self.kept.len() < Self::LIMIT {

@@ -88,6 +88,12 @@ fn chunk(bench: &mut Bench) -> f64 {
 }
 
 fn main() {
+    measure_arithmetic();
+    measure_memory();
+}
+
+/// Measures operations on registers and predicates.
+fn measure_arithmetic() {
     let mods = FloatMods {
         round: Round::Near,
         ftz: false,
@@ -152,6 +158,10 @@ fn main() {
     );
     let selp = inst(Op::Selp(Width::B32), &[d(8)], &[r(0), r(2), p(4)]);
     measure("selp.b32", |_| selp, u32::MAX);
+}
+
+/// Measures accesses to each memory.
+fn measure_memory() {
     let word = MemTy {
         bytes: 4,
         count: 1,

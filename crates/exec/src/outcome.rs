@@ -60,8 +60,8 @@ pub enum Effect {
     Stuck,
     /// A memory fence of the given scope.
     Membar(Scope),
-    /// Some lanes exited. The warp has finished if [`WarpState::is_done`](crate::WarpState::is_done)
-    /// holds.
+    /// Some lanes exited. The warp has finished if
+    /// [`WarpState::is_done`](crate::WarpState::is_done) holds.
     Exit,
 }
 

@@ -19,6 +19,7 @@ pub mod liveness;
 pub mod matrix;
 mod op;
 mod operands;
+mod pending;
 pub mod pressure;
 mod program;
 mod scalar_video;

@@ -7,7 +7,10 @@
 //! take over exactly the slots of a source that dies in the same instruction, and no other overlap
 //! of destinations with sources exists, because an operation may write its first slot before it has
 //! read everything; what is read before it is written keeps its slots from the start of the
-//! function. `slots/verify.rs` checks an assignment by other means.
+//! function; an instruction that names a register or predicate finds no result of another pending
+//! in its slots, on any path of a thread. The scoreboard has one entry a slot; with the last of
+//! these an instruction waits only for results of what it names, as in GPGPU-Sim, whose scoreboard
+//! has one entry a register. `slots/verify.rs` checks an assignment by other means.
 
 #[cfg(test)]
 mod tests;
@@ -19,6 +22,7 @@ use crate::cfg::Cfg;
 use crate::inst::{Pred, Reg};
 use crate::liveness::{Liveness, Universe};
 use crate::operands::Code;
+use crate::pending::Pending;
 use fixedbitset::FixedBitSet;
 
 /// Where every virtual register and predicate of a function lives.
@@ -113,6 +117,8 @@ impl<'a> Interference<'a> {
             graph.add_unwritten(live.live_in(0));
         }
         live.for_each(code, cfg, |at, after| graph.add_writes(code, at, after));
+        let pending = Pending::new(code, cfg, live.universe);
+        pending.for_each(code, cfg, |at, before| graph.add_pending(code, at, before));
         for list in &mut graph.neighbours {
             list.sort_unstable();
             list.dedup();
@@ -141,6 +147,19 @@ impl<'a> Interference<'a> {
                 if writes.len() > 1 || self.width(src) != self.width(dst) {
                     self.add_edge(dst, src);
                 }
+            }
+        }
+    }
+
+    /// An instruction waits for the results of the variables that it names, and would for those of
+    /// others in the same slots.
+    fn add_pending(&mut self, code: &Code, at: usize, before: &FixedBitSet) {
+        let inst = &code.insts[at];
+        let named = code.reads(inst).chain(code.writes(inst));
+        let named: Vec<usize> = named.map(|v| self.universe.index(v)).collect();
+        for other in before.ones().filter(|v| !named.contains(v)) {
+            for &var in &named {
+                self.add_edge(var, other);
             }
         }
     }

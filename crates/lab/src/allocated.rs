@@ -1,5 +1,5 @@
-//! Workloads whose registers are allocated before they run (CRAT): PTX in, PTX out, and the
-//! registers that launches then take.
+//! Workloads whose registers are allocated before they run (CRAT): PTX is converted to PTX, and
+//! launches use the allocated number of registers.
 
 use crate::spec::Input;
 use std::sync::Arc;
@@ -12,20 +12,20 @@ use warploom_regalloc::{Options, Place, SharedSpills, allocate_kernel};
 use warploom_run::{Check, Device, HostAction, HostError, HostProgram, Substituted};
 use warploom_workloads::{LaunchShape, Size, Target, architecture};
 
-/// How a workload's kernel is allocated.
+/// Settings of the allocation of a workload's kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allocate {
-    /// Registers of a thread: the limit, and what launches take of an SM.
+    /// Registers of a thread: the limit of the allocation, and the number that launches use.
     pub registers: u32,
-    /// Shared memory of a block that spilled values may use, in bytes; they lie in local memory
-    /// otherwise.
+    /// Shared memory of a block for spilled values, in bytes. Other spilled values are in local
+    /// memory.
     pub shared_bytes: u32,
-    /// A register of the kernel that is kept in shared memory whatever happens.
+    /// A register of the kernel that must be in shared memory.
     pub in_shared: Option<String>,
 }
 
 impl Allocate {
-    /// With spilled values in local memory.
+    /// Allocation with spilled values in local memory.
     pub fn local(registers: u32) -> Self {
         Self {
             registers,
@@ -34,7 +34,7 @@ impl Allocate {
         }
     }
 
-    /// What says so behind `warploom run`.
+    /// Arguments of `warploom run` for this allocation.
     fn arguments(&self) -> String {
         let mut text = format!(" --allocate {}", self.registers);
         if self.shared_bytes > 0 {
@@ -46,7 +46,7 @@ impl Allocate {
         text
     }
 
-    /// For a kernel of that block.
+    /// Options of the allocator for a kernel with this block.
     fn options(&self, block: [u32; 3]) -> Options {
         let shared = self.shared_bytes > 0 || self.in_shared.is_some();
         let kept = self.in_shared.iter();
@@ -69,17 +69,17 @@ pub struct Subject {
     target: Target,
     source: Arc<Source>,
     module: Module,
-    /// Launches of the kernel in question, the one of most threads first.
+    /// Launches of the kernel under study, beginning with the one of most threads.
     launches: Vec<LaunchShape>,
-    /// There are launches of other kernels.
+    /// True if there are launches of other kernels.
     pub has_others: bool,
 }
 
 impl Subject {
-    /// The kernel that a target means, or all of a workload whose target means none.
+    /// Finds the kernel of a target, or all kernels of a workload if the target names none.
     ///
     /// # Errors
-    /// When the name is none, and when a workload's PTX is not what the allocator can read.
+    /// If the name is unknown, or if the allocator cannot read the workload's PTX.
     pub fn new(name: &str, size: Size) -> Result<Self, String> {
         let target = Target::resolve(name).map_err(|unknown| unknown.to_string())?;
         let source = Source::new(target.workload.name, target.workload.ptx);
@@ -105,7 +105,7 @@ impl Subject {
     /// The kernel with its largest launch.
     ///
     /// # Errors
-    /// When the workload has none that can be executed.
+    /// If the workload has no kernel that can be executed.
     pub fn kernel(&self) -> Result<Kernel, Refusal> {
         let launch = self.largest();
         let block = [launch.block.x, launch.block.y, launch.block.z];
@@ -117,7 +117,7 @@ impl Subject {
         self.launches.first().expect("a workload has launches")
     }
 
-    /// PTX entries of the kernel in question.
+    /// PTX entries of the kernel under study.
     pub fn entries(&self) -> Vec<&'static str> {
         let mut entries: Vec<_> = self.launches.iter().map(|launch| launch.entry).collect();
         entries.sort_unstable();
@@ -125,17 +125,17 @@ impl Subject {
         entries
     }
 
-    /// Registers of a thread where nobody says otherwise: those that the target's paper prints, or
-    /// what a compiler would take; as far as the machine has them.
+    /// Default registers of a thread, limited by the machine: the number that the target's paper
+    /// prints, or the estimate of a compiler's number.
     pub fn default_registers(&self, kernel: &Kernel, gpu: &GpuSpec) -> u32 {
         let known = self.target.registers().unwrap_or(kernel.default_registers);
         known.min(gpu.sm.max_registers_per_thread)
     }
 
-    /// The workload's PTX with the kernel in question allocated.
+    /// The workload's PTX with the kernel under study allocated.
     ///
     /// # Errors
-    /// Too few registers, with the fewest that do.
+    /// If there are too few registers, with the smallest sufficient number.
     pub fn allocate(&self, how: &Allocate) -> Result<String, Refusal> {
         let mut module = self.module.clone();
         for entry in self.entries() {
@@ -145,7 +145,7 @@ impl Subject {
         Ok(warploom_ptx::print(&module))
     }
 
-    /// Launches of one kernel may differ: spilled values have room for the largest block.
+    /// The largest block of a kernel's launches, which decides the space for spilled values.
     fn largest_block(&self, entry: &str) -> [u32; 3] {
         let of_entry = self.launches.iter().filter(|launch| launch.entry == entry);
         let largest = of_entry.max_by_key(|launch| launch.block.count());
@@ -159,7 +159,7 @@ impl Input {
     /// A workload with its kernel allocated.
     ///
     /// # Errors
-    /// When the name is none, or the registers are too few.
+    /// If the name is unknown, or if there are too few registers.
     pub fn allocated(name: &str, size: Size, seed: u64, how: &Allocate) -> Result<Self, String> {
         let subject = Subject::new(name, size)?;
         let why = |refusal: Refusal| match refusal {
@@ -188,7 +188,7 @@ impl Input {
     }
 }
 
-/// A program whose kernel's launches take the registers that it was allocated for.
+/// A program whose kernel's launches use the registers for which it was allocated.
 struct Allocated {
     program: Substituted,
     entries: Vec<&'static str>,
@@ -219,7 +219,7 @@ impl HostProgram for Allocated {
 mod tests {
     use super::{Allocate, Subject};
     use crate::runner::{Results, Runner};
-    use crate::spec::{Input, Machine, RunSpec};
+    use crate::spec::{Input, MachineVariant, RunSpec};
     use warploom_stats::result::{Outcome, RunReport};
     use warploom_workloads::Size;
 
@@ -228,7 +228,7 @@ mod tests {
             Some(how) => Input::allocated("hotspot", Size::Test, 1, &how).unwrap(),
             None => Input::workload("hotspot", Size::Test, 1).unwrap(),
         };
-        let machine = Machine::preset("any", "fermi-crat", &[]).unwrap();
+        let machine = MachineVariant::preset("any", "fermi-crat", &[]).unwrap();
         let spec = RunSpec::new(&input, &machine);
         let mut results = Results::default();
         let runner = Runner {
@@ -249,7 +249,7 @@ mod tests {
         local.map(|(_, count)| count).sum()
     }
 
-    /// The checks of the workload pass, its launches take the registers, and spilled values move
+    /// The checks of the workload pass, its launches use the registers, and spilled values move
     /// from local to shared memory.
     #[test]
     fn an_allocated_workload_runs_right_with_its_registers() {
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn runs_say_how_they_are_allocated_and_differ_by_it() {
-        let machine = Machine::preset("any", "fermi-crat", &[]).unwrap();
+        let machine = MachineVariant::preset("any", "fermi-crat", &[]).unwrap();
         let of = |registers, shared_bytes| {
             let how = Allocate {
                 shared_bytes,

@@ -1,23 +1,23 @@
-//! The papers' claims, from `data/claims.toml`.
+//! Claims of the papers, from `data/claims.toml`.
 
 use serde::Deserialize;
 
-/// A claim of a paper that a measurement can be held against.
+/// A claim of a paper that can be compared with a measurement.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// The paper's name here.
+    /// Short name of the paper.
     pub paper: String,
-    /// Stable name: `duet.crossbar.sustainable`.
+    /// Stable identifier, such as `duet.crossbar.sustainable`.
     pub id: String,
     /// Sections and figures of the paper.
     #[serde(rename = "where")]
     pub place: String,
-    /// What it says.
+    /// Text of the claim.
     pub text: String,
-    /// Its figure.
+    /// Value that the claim states, if any.
     pub value: Option<f64>,
-    /// Unit of the figure.
+    /// Unit of the value.
     pub kind: String,
 }
 
@@ -26,13 +26,13 @@ struct File {
     claim: Vec<Claim>,
 }
 
-/// Every claim, in the papers' order.
+/// All claims, in the order of the papers.
 pub fn claims() -> Vec<Claim> {
     let file: File = toml::from_str(include_str!("../data/claims.toml")).expect("a test reads it");
     file.claim
 }
 
-/// The claim of an id, which must exist.
+/// The claim with this identifier, which must exist.
 pub fn claim(id: &str) -> Claim {
     let found = claims().into_iter().find(|claim| claim.id == id);
     found.unwrap_or_else(|| panic!("`{id}` is no claim of data/claims.toml"))

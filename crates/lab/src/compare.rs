@@ -1,8 +1,8 @@
-//! Comparisons: one input on machines that differ in the keys that are varied.
+//! Comparisons: one input on machines that differ in some keys.
 
 use crate::figure::Figure;
 use crate::runs::{Runs, UsedRun};
-use crate::spec::{Input, Machine, RunSpec};
+use crate::spec::{Input, MachineVariant, RunSpec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use warploom_config::{Base, ConfigErrors};
@@ -10,34 +10,34 @@ use warploom_report::page::{Cell, Column, Page, Table};
 use warploom_report::{Axis, BarChart, BarSeries, Chart};
 use warploom_stats::result::{Outcome, RunReport};
 
-/// A key with the values that it takes in turn.
+/// A key and the values that are compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Vary {
-    /// The key.
+    /// Name of the key.
     pub key: String,
-    /// Its values.
+    /// Values of the key.
     pub values: Vec<String>,
 }
 
-/// One input on every combination of the values.
+/// A comparison of one input on all combinations of the values.
 #[derive(Clone, Debug)]
 pub struct Comparison {
-    /// What runs.
+    /// The input of all runs.
     pub input: Input,
-    /// What the machines are called that the combinations start from.
+    /// Name of the base machine.
     pub gpu: String,
-    /// Where they start.
+    /// The base machine of all combinations.
     pub base: Base,
-    /// Changes that all have.
+    /// Changes that all machines have.
     pub sets: Vec<String>,
-    /// What differs; the first varies slowest.
+    /// Keys that are varied; the first varies slowest.
     pub vary: Vec<Vary>,
-    /// Where runs are cut.
+    /// Core cycle at which runs are cut.
     pub max_cycles: Option<u64>,
 }
 
 impl Comparison {
-    /// Every combination of values, in the order of rows.
+    /// All combinations of values, in the order of rows.
     fn combinations(&self) -> Vec<Vec<&str>> {
         let mut rows = vec![Vec::new()];
         for vary in &self.vary {
@@ -54,13 +54,13 @@ impl Comparison {
     /// The runs, in the order of rows.
     ///
     /// # Errors
-    /// Everything that is wrong with the first machine that is impossible.
+    /// All errors of the first machine that is impossible.
     pub fn runs(&self) -> Result<Vec<RunSpec>, ConfigErrors> {
         let run = |values: &Vec<&str>| {
             let pairs = self.vary.iter().zip(values);
             let varied = pairs.map(|(vary, value)| format!("{}={value}", vary.key));
             let sets: Vec<_> = self.sets.iter().cloned().chain(varied).collect();
-            let machine = Machine::new(&values.join(", "), &self.gpu, &self.base, sets)?;
+            let machine = MachineVariant::new(&values.join(", "), &self.gpu, &self.base, sets)?;
             Ok(RunSpec {
                 max_cycles: self.max_cycles,
                 ..RunSpec::new(&self.input, &machine)
@@ -69,7 +69,7 @@ impl Comparison {
         self.combinations().iter().map(run).collect()
     }
 
-    /// The comparison, once all of its runs are there.
+    /// The comparison, or `None` while runs are missing.
     pub fn make(&self, specs: &[RunSpec], runs: &mut Runs<'_>) -> Option<Figure> {
         let reports = runs.all(specs)?;
         let speedups: Vec<_> = reports
@@ -94,7 +94,7 @@ impl Comparison {
     }
 
     fn columns(&self) -> Vec<Column> {
-        let key = |vary: &Vary| Column::new(&vary.key, "The value that is varied.");
+        let key = |vary: &Vary| Column::new(&vary.key, "The value of the varied key.");
         let mut columns: Vec<_> = self.vary.iter().map(key).collect();
         let first = "Speed over that of the first row: cycles of runs that finish, IPC of runs that \
                      are cut.";
@@ -110,7 +110,7 @@ impl Comparison {
             ),
             (
                 "blocks_per_sm",
-                "Blocks of the first launch that fit an SM.",
+                "Number of the first launch's blocks that fit an SM.",
             ),
         ] {
             columns.push(Column::new(name, about));
@@ -118,7 +118,7 @@ impl Comparison {
         columns
     }
 
-    /// Groups by the first key, bars by the others.
+    /// A chart with groups by the first key, and bars by the others.
     fn chart(&self, speedups: &[f64]) -> Chart {
         let groups = self.vary.first().map_or(&[][..], |vary| &vary.values);
         let bars = speedups.len() / groups.len().max(1);
@@ -149,7 +149,7 @@ impl Comparison {
         })
     }
 
-    /// A name for files: the input's and the keys' last words.
+    /// A name for files, made of the input's name and the last words of the keys.
     pub fn name(&self) -> String {
         let last = |vary: &Vary| vary.key.rsplit('.').next().unwrap_or_default().to_owned();
         let words = std::iter::once(self.input.name().to_owned()).chain(self.vary.iter().map(last));
@@ -186,14 +186,15 @@ impl Comparison {
     }
 }
 
-/// Speed of a run over another of the same input: the ratio of cycles if both came to their end,
-/// of IPC if one was cut.
+/// Speed of a run relative to another of the same input: the ratio of cycles if both finished, of
+/// IPC if one was cut.
 pub fn speedup(run: &RunReport, over: &RunReport) -> f64 {
     let finished = |run: &RunReport| run.outcome == Outcome::Finished;
     let (a, b) = (&run.totals.figures, &over.totals.figures);
-    match finished(run) && finished(over) {
-        true => b.cycles as f64 / a.cycles as f64,
-        false => a.ipc / b.ipc,
+    if finished(run) && finished(over) {
+        b.cycles as f64 / a.cycles as f64
+    } else {
+        a.ipc / b.ipc
     }
 }
 

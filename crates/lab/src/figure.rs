@@ -1,4 +1,4 @@
-//! What a figure is: a table, figures of the whole, claims with verdicts, charts.
+//! Contents of a figure: a table, summary values, claims with verdicts, charts.
 
 use crate::figures::FigureInfo;
 use crate::runs::UsedRun;
@@ -12,21 +12,21 @@ use warploom_report::page::{Cell, Configuration, Page, RunLine, Table, Verdict};
 use warploom_stats::result::{ConfigValue, Outcome};
 use warploom_workloads::Size;
 
-/// How much is simulated for a figure.
+/// Amount of simulation for a figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
-    /// As little as shows the effect: seconds.
+    /// As little as shows the effect; takes seconds.
     Test,
-    /// Between the two.
+    /// A size between the other two.
     #[default]
     Small,
-    /// The paper's own sizes.
+    /// The data sets of the paper.
     Paper,
 }
 
 impl Scale {
-    /// The size of workloads at this scale.
+    /// Size of workloads at this scale.
     pub const fn size(self) -> Size {
         match self {
             Self::Test => Size::Test,
@@ -42,7 +42,7 @@ impl fmt::Display for Scale {
     }
 }
 
-/// A word that is no scale.
+/// Error for a word that is not a scale.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("write test, small or paper")]
 pub struct UnknownScale;
@@ -60,28 +60,28 @@ impl FromStr for Scale {
     }
 }
 
-/// How a figure is made.
+/// Parameters for making a figure.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Request {
-    /// How much is simulated.
+    /// Amount of simulation for the figure.
     pub scale: Scale,
 }
 
 /// A figure that was made.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figure {
-    /// The data.
+    /// Data of the figure.
     pub table: Table,
-    /// Figures of the whole, by name.
+    /// Summary values by name.
     pub summary: BTreeMap<String, Cell>,
-    /// The paper's claims.
+    /// Verdicts on the paper's claims.
     pub claims: Vec<Verdict>,
-    /// The picture, charts below each other.
+    /// Charts of the picture, one below the other.
     pub charts: Vec<Chart>,
 }
 
 impl Figure {
-    /// The page of a paper's figure, with the runs that it rests on.
+    /// The page of a paper's figure, with the runs on which it is based.
     pub fn page(self, info: &FigureInfo, request: &Request, used: &[UsedRun]) -> Page {
         let (name, scale) = (info.full_name(), request.scale);
         let page = self.into_page(used);
@@ -115,7 +115,7 @@ impl Figure {
     }
 }
 
-/// The page of a figure that is of no paper: of the `kind` and `name` under which it is kept.
+/// The page of a figure that belongs to no paper, with its `kind` and `name`.
 pub fn page(
     figure: Figure,
     used: &[UsedRun],
@@ -133,7 +133,7 @@ pub fn page(
     }
 }
 
-/// The machines, each once, in order of their first run.
+/// The machines, each once, in the order of their first run.
 fn configurations(used: &[UsedRun]) -> Vec<Configuration> {
     let mut all: Vec<Configuration> = Vec::new();
     for (spec, _) in used {

@@ -1,4 +1,4 @@
-//! The table of figures.
+//! Table of all figures.
 
 mod cooperative;
 mod crat;
@@ -17,30 +17,31 @@ use crate::runs::Runs;
 /// A figure or table that can be made.
 #[derive(Clone, Copy, Debug)]
 pub struct FigureInfo {
-    /// The paper: `duet`, `cooperative`, `crat`, `slicer`, `locality`.
+    /// Short name of the paper: `duet`, `cooperative`, `crat`, `slicer`, `locality`.
     pub paper: &'static str,
-    /// The figure: `fig3b`.
+    /// Name of the figure, such as `fig3b`.
     pub name: &'static str,
-    /// What it shows.
+    /// Title of the figure.
     pub title: &'static str,
-    /// Makes it from runs, or asks for those that are missing. Equal results give equal figures.
+    /// Makes the figure from runs, or requests those that are missing. Equal results give equal
+    /// figures.
     pub make: fn(&Request, &mut Runs<'_>) -> Option<Figure>,
 }
 
 impl FigureInfo {
-    /// `duet/fig3b`.
+    /// Paper and figure, such as `duet/fig3b`.
     pub fn full_name(&self) -> String {
         format!("{}/{}", self.paper, self.name)
     }
 }
 
-/// Figures that take about as long as all others of their paper, or that the paper does not have:
-/// its name does not stand for them, they are made by their own.
+/// Figures that must be requested by their own names. They take about as long as all others of
+/// their paper, or the paper does not contain them, so the paper's name does not include them.
 pub const fn by_name_only() -> &'static [FigureInfo] {
     &slicer::BY_NAME
 }
 
-/// Every other figure, by paper and in its order.
+/// All other figures, by paper and in its order.
 pub const fn all() -> &'static [FigureInfo] {
     const ALL: &[FigureInfo] = &{
         let [a, b, c, d, e, f, g, h, i, j, k, l, m] = duet::FIGURES;
@@ -57,20 +58,21 @@ pub const fn all() -> &'static [FigureInfo] {
     ALL
 }
 
-/// A name that is neither a figure nor a paper with figures.
+/// Error for a name that is neither a figure nor a paper with figures.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no figure is called `{name}`")]
 pub struct UnknownFigure {
     /// The name that was not found.
     pub name: String,
-    /// The names that there are.
+    /// All names that exist.
     pub known: Vec<String>,
 }
 
-/// The figure `PAPER/FIGURE`, or all of `PAPER` but those that are made by name only.
+/// The figure `PAPER/FIGURE`, or all figures of `PAPER` except for those that must be requested by
+/// name.
 ///
 /// # Errors
-/// When the name is neither, with the names that there are.
+/// If the name is unknown; the error contains all known names.
 pub fn find(name: &str) -> Result<Vec<&'static FigureInfo>, UnknownFigure> {
     let of_paper = all().iter().filter(|info| info.paper == name);
     let every = || all().iter().chain(by_name_only());

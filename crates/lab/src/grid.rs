@@ -1,9 +1,9 @@
-//! Figures of the usual kind, declared as data: workloads across configurations, one metric, its
-//! ratio to one configuration, bars, and the claims about it.
+//! Figures of the usual kind, declared as data: workloads on several configurations, one metric,
+//! its ratio to one configuration, bars, and the claims about them.
 
 use crate::figure::{Figure, Request};
 use crate::runs::Runs;
-use crate::spec::{Input, Machine, RunSpec, SEED};
+use crate::spec::{Input, MachineVariant, RunSpec, SEED};
 use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,37 +11,38 @@ use warploom_report::page::{Cell, Column, Table, Verdict};
 use warploom_report::{Axis, BarChart, BarSeries, Chart};
 use warploom_stats::result::RunReport;
 
-/// A bar chart cannot show less: half a point is a tie where a claim says that nothing loses.
+/// Half a point is a tie where a claim says that no workload loses, because a bar chart cannot show
+/// less.
 const TIE: f64 = 0.005;
 
 /// A workload by the paper's name and by ours.
 #[derive(Clone, Copy, Debug)]
 pub struct Workload {
-    /// As the paper has it.
+    /// Name in the paper.
     pub name: &'static str,
-    /// As `warploom run` has it.
+    /// Name for `warploom run`.
     pub target: &'static str,
 }
 
-/// What is changed of the grid's preset.
+/// Changes to the grid's preset.
 #[derive(Clone, Copy, Debug)]
 pub struct Config {
-    /// Its name in the figure.
+    /// Name of the configuration in the figure.
     pub name: &'static str,
-    /// Changes, `KEY=VALUE`.
+    /// Changes in the form `KEY=VALUE`.
     pub sets: &'static [&'static str],
 }
 
-/// What is measured of a run.
+/// A quantity that is measured in a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
-    /// Its name as a key.
+    /// Name of the metric as a key.
     pub name: &'static str,
-    /// Its name for people, with the unit.
+    /// Name of the metric for people, with the unit.
     pub label: &'static str,
-    /// What it is.
+    /// Description of the metric.
     pub about: &'static str,
-    /// Takes it from a result.
+    /// Computes the metric from a result.
     pub of: fn(&RunReport) -> f64,
 }
 
@@ -53,91 +54,91 @@ pub const IPC: Metric = Metric {
     of: |report| report.totals.figures.ipc,
 };
 
-/// A figure of workloads across configurations.
+/// A figure of workloads on several configurations.
 #[derive(Clone, Copy, Debug)]
 pub struct Grid {
     /// Preset of all configurations.
     pub gpu: &'static str,
-    /// Rows.
+    /// Workloads, which are the rows.
     pub workloads: &'static [Workload],
-    /// Columns.
+    /// Configurations, which are the columns.
     pub configs: &'static [Config],
-    /// What is measured.
+    /// The quantity that is measured.
     pub metric: Metric,
-    /// The configuration that the others are held against, by name.
+    /// Name of the configuration with which the others are compared.
     pub baseline: &'static str,
-    /// Where runs are cut, if the paper cuts them.
+    /// Core cycle at which runs are cut, if the paper cuts them.
     pub max_cycles: Option<u64>,
     /// Title of the chart.
     pub chart: &'static str,
-    /// The claims about it.
+    /// Claims about the figure.
     pub claims: &'static [Expectation],
 }
 
-/// A claim and what it says of a grid.
+/// A claim and its statements about a grid.
 #[derive(Clone, Copy, Debug)]
 pub struct Expectation {
-    /// The claim's id.
+    /// Identifier of the claim.
     pub id: &'static str,
-    /// Its statements; a mean that comes first is the claim's figure, if it has one.
+    /// Statements of the claim. A mean that comes first is the claim's value, if it has one.
     pub states: &'static [Statement],
 }
 
-/// One statement of a claim, about one configuration over another.
+/// A statement of a claim, which compares two configurations.
 #[derive(Clone, Copy, Debug)]
 pub enum Statement {
     /// The mean over workloads of the ratio.
     Mean {
-        /// The configuration that is held against `over`.
+        /// The configuration that is compared with `over`.
         of: &'static str,
-        /// The other.
+        /// The configuration in the denominator.
         over: &'static str,
-        /// The paper's figure.
+        /// Value in the paper.
         paper: f64,
     },
     /// The workload with the largest ratio, and that ratio.
     Best {
-        /// The configuration that is held against `over`.
+        /// The configuration that is compared with `over`.
         of: &'static str,
-        /// The other.
+        /// The configuration in the denominator.
         over: &'static str,
-        /// The paper's workload.
+        /// Workload in the paper.
         workload: &'static str,
-        /// The paper's figure.
+        /// Value in the paper.
         paper: f64,
     },
     /// The largest ratio of all workloads.
     AtBest {
-        /// The configuration that is held against `over`.
+        /// The configuration that is compared with `over`.
         of: &'static str,
-        /// The other.
+        /// The configuration in the denominator.
         over: &'static str,
-        /// The paper's figure.
+        /// Value in the paper.
         paper: f64,
     },
     /// No workload loses more than a tie.
     NoLoss {
-        /// The configuration that is held against `over`.
+        /// The configuration that is compared with `over`.
         of: &'static str,
-        /// The other.
+        /// The configuration in the denominator.
         over: &'static str,
     },
-    /// Every workload but these gains.
+    /// Every workload except for these gains.
     Gains {
-        /// The configuration that is held against `over`.
+        /// The configuration that is compared with `over`.
         of: &'static str,
-        /// The other.
+        /// The configuration in the denominator.
         over: &'static str,
-        /// Those that do not.
+        /// Workloads that do not gain.
         except: &'static [&'static str],
     },
 }
 
 impl Grid {
-    /// Every run, workload by workload.
+    /// All runs, workload by workload.
     pub fn runs(&self, request: &Request) -> Vec<RunSpec> {
         let machine = |config: &Config| {
-            let machine = Machine::preset(config.name, self.gpu, config.sets);
+            let machine = MachineVariant::preset(config.name, self.gpu, config.sets);
             machine.unwrap_or_else(|errors| panic!("{}: {errors}", config.name))
         };
         let machines: Vec<_> = self.configs.iter().map(machine).collect();
@@ -153,7 +154,7 @@ impl Grid {
         runs
     }
 
-    /// The figure, once all runs are there.
+    /// The figure, or `None` while runs are missing.
     pub fn make(&self, request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         let measured = Measured::new(self, &runs.all(&self.runs(request))?);
         let note = format!(
@@ -176,7 +177,7 @@ impl Grid {
 /// A grid with its values.
 pub(crate) struct Measured<'a> {
     grid: &'a Grid,
-    /// By workload, then by configuration.
+    /// Values by workload, then by configuration.
     values: Vec<Vec<f64>>,
 }
 
@@ -192,7 +193,7 @@ impl<'a> Measured<'a> {
         found.unwrap_or_else(|| panic!("`{name}` is no configuration of the grid"))
     }
 
-    /// `of` over `over`, by workload.
+    /// Ratios of `of` to `over`, by workload.
     pub(crate) fn ratios(&self, of: &str, over: &str) -> Vec<f64> {
         let (of, over) = (self.config(of), self.config(over));
         self.values.iter().map(|row| row[of] / row[over]).collect()
@@ -282,9 +283,10 @@ impl<'a> Measured<'a> {
             Statement::Mean { of, over, paper } => {
                 let what = format!("{of} over {over}, arithmetic mean");
                 let ours = mean(&self.ratios(of, over));
-                match is_first {
-                    true => judged.value(&what, ours),
-                    false => judged.also(&what, "speedup", paper, ours),
+                if is_first {
+                    judged.value(&what, ours)
+                } else {
+                    judged.also(&what, "speedup", paper, ours)
                 }
             }
             Statement::Best {
@@ -329,8 +331,8 @@ impl<'a> Measured<'a> {
                     &format!("{of} beats {over} on all but {}", except.join(", ")),
                     wrong.is_empty(),
                     match shown.as_slice() {
-                        [] => "so it is".to_owned(),
-                        shown => format!("not so on {}", shown.join(", ")),
+                        [] => "true for all".to_owned(),
+                        shown => format!("false for {}", shown.join(", ")),
                     },
                 )
             }
@@ -342,7 +344,7 @@ impl<'a> Measured<'a> {
         names.zip(self.ratios(of, over)).collect()
     }
 
-    /// The first workload whose ratio goes before all others'.
+    /// The first workload whose ratio comes before all others in the order `before`.
     fn extreme(&self, of: &str, over: &str, before: fn(f64, f64) -> bool) -> (&'static str, f64) {
         let pairs = self.pairs(of, over).into_iter();
         let pick = |best: (&'static str, f64), next: (&'static str, f64)| {
@@ -352,7 +354,7 @@ impl<'a> Measured<'a> {
     }
 }
 
-/// Arithmetic mean.
+/// Arithmetic mean of values.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
@@ -436,11 +438,11 @@ mod tests {
     #[test]
     fn statements_are_judged_one_by_one() {
         use Holds::{No, Partly, Yes};
-        // A as it was, B 18% up: mean 9%.
+        // A is unchanged and B is 18% higher: the mean is 9%.
         assert_eq!(holds([[10.0, 10.0], [10.0, 11.8]]), (Yes, vec![Yes; 5]));
-        // A loses a tie only.
+        // A loses only a tie.
         assert_eq!(holds([[10.0, 9.96], [10.0, 11.8]]).1, vec![Yes; 5]);
-        // A loses more, the mean is 3.5% up.
+        // A loses more, and the mean is 3.5% higher.
         let (all, parts) = holds([[10.0, 9.0], [10.0, 11.7]]);
         assert_eq!((all, parts), (Partly, vec![Yes, Yes, Yes, No, Yes]));
         // A gains most.

@@ -1,15 +1,14 @@
-//! Experiments: figures and tables of the papers made again, comparisons, and the runs that they
-//! rest on, each made once and kept.
+//! Experiments: reproduced figures and tables of the papers, comparisons, and the runs on which
+//! they are based, each made once and stored.
 //!
-//! A figure is one file in `figures/` and one row of the table there: most are a [`Grid`] of
-//! workloads across configurations with its claims, declared as data; others are a function that
-//! asks for runs as results come in. [`make`] makes figures with the runs that they ask for, on all
-//! cores; a [`Store`] keeps finished runs, so that an experiment that was interrupted goes on where
-//! it was.
+//! A figure is one file in `figures/` and one row of the table there. Most are a [`Grid`] of
+//! workloads on several configurations with its claims, declared as data. Others are a function
+//! that requests runs as results arrive. [`make`] makes figures with the runs that they request, on
+//! all cores. A [`Store`] keeps finished runs, so that an interrupted experiment continues where it
+//! was.
 //!
-//! Invariants: equal requests give equal bytes, on any number of threads and however often they
-//! were interrupted. The store's file is all that is read or written here; nothing prints, and no
-//! clock is read.
+//! Invariants: equal requests give equal bytes, for any number of threads and any interruptions.
+//! The only file that is read or written here is the store's. Nothing prints, and no clock is read.
 
 mod allocated;
 mod claims;
@@ -33,6 +32,6 @@ pub use figures::{
 pub use grid::{Config, Expectation, Grid, IPC, Metric, Statement, Workload, geometric_mean, mean};
 pub use runner::{Event, Failed, Results, Runner};
 pub use runs::{Made, Runs, UsedRun, Wanted, make};
-pub use spec::{Input, Machine, Mix, RunKey, RunSpec, SEED};
+pub use spec::{Input, MachineVariant, Mix, RunKey, RunSpec, SEED};
 pub use store::{Store, StoreError};
 pub use verdict::{Judged, POINTS, compare};

@@ -1,7 +1,7 @@
-//! Runs that are wanted, on all cores: each on one thread, each kept as soon as it is finished.
+//! Makes requested runs on all cores: each on one thread, each stored as soon as it is finished.
 //!
-//! What comes out depends neither on the order in which runs end nor on the number of threads: a
-//! run is a pure function of its specification, and results are looked up by key.
+//! Results depend neither on the order in which runs end nor on the number of threads: a run is a
+//! pure function of its specification, and results are looked up by key.
 
 use crate::spec::{Input, Mix, RunKey, RunSpec};
 use crate::store::{Store, StoreError};
@@ -15,64 +15,64 @@ use warploom_config::GpuSpec;
 use warploom_run::{Again, HostProgram, Options, Participant, Progress, Session, Timed};
 use warploom_stats::result::RunReport;
 
-/// What happens while runs run.
+/// Progress of the runs.
 #[derive(Clone, Debug)]
 pub enum Event<'a> {
-    /// So many runs begin; so many more came out of the store.
+    /// The number of runs to make, and of those found in the store.
     Planned {
-        /// Runs to make.
+        /// Number of runs to make.
         runs: usize,
-        /// Runs found.
+        /// Number of stored runs that were found.
         stored: usize,
     },
-    /// A run began.
+    /// The beginning of a run.
     Started {
-        /// Its number among those planned.
+        /// Number of the run among those planned.
         number: usize,
-        /// Its name.
+        /// Name of the run.
         label: &'a str,
     },
-    /// A run goes on.
+    /// A run made progress.
     At {
-        /// Its number among those planned.
+        /// Number of the run among those planned.
         number: usize,
-        /// How far it is.
+        /// Progress of the run.
         progress: &'a Progress,
     },
-    /// A run ended.
+    /// The end of a run.
     Ended {
-        /// Its number among those planned.
+        /// Number of the run among those planned.
         number: usize,
     },
 }
 
-/// How runs are made.
+/// Settings for making runs.
 pub struct Runner<'a> {
-    /// Where finished runs are kept, if anywhere.
+    /// Store for finished runs, if any.
     pub store: Option<Store>,
-    /// Runs at a time.
+    /// Number of simultaneous runs.
     pub threads: usize,
-    /// Is told what happens, from any thread.
+    /// Receives events, from any thread.
     pub observer: &'a (dyn Fn(Event<'_>) + Sync),
 }
 
-/// What became of runs, by key.
+/// Results of runs, by key.
 #[derive(Default)]
 pub struct Results {
     done: BTreeMap<RunKey, Arc<RunReport>>,
     failed: BTreeMap<RunKey, Failed>,
-    /// What figures have computed without runs, by what it is.
+    /// Values that figures have computed without runs, by their key.
     computed: Mutex<BTreeMap<String, Arc<dyn Any + Send + Sync>>>,
 }
 
 /// A run without a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failed {
-    /// What ran on what.
+    /// Names of the target and the machine.
     pub label: String,
-    /// The command that shows it.
+    /// Command that makes the run alone.
     pub command: String,
-    /// What went wrong, with its place.
+    /// Reason of the failure, with its place.
     pub reason: String,
 }
 
@@ -82,13 +82,13 @@ impl Results {
         self.done.get(key)
     }
 
-    /// What `make` makes, made once for each key: a function of the key alone, and of nothing that
-    /// runs.
+    /// The value of `make`, computed once for each key. It must depend on the key alone, and on no
+    /// run.
     pub(crate) fn computed<T>(&self, key: &str, make: impl FnOnce() -> T) -> Arc<T>
     where
         T: Any + Send + Sync,
     {
-        // What one figure computes may need what another has: the lock is not held meanwhile.
+        // The lock is not held while `make` runs, because one figure's value may need another's.
         let lock = || self.computed.lock().unwrap_or_else(PoisonError::into_inner);
         let known = lock().get(key).cloned();
         let found = known.unwrap_or_else(|| {
@@ -99,23 +99,23 @@ impl Results {
         found.downcast().expect("one type for a key")
     }
 
-    /// Why a run has none.
+    /// Failure of a run, if it has failed.
     pub fn failure(&self, key: &RunKey) -> Option<&Failed> {
         self.failed.get(key)
     }
 
-    /// Every run without a result, in order of keys.
+    /// All runs without a result, in the order of keys.
     pub fn failures(&self) -> impl Iterator<Item = &Failed> {
         self.failed.values()
     }
 }
 
 impl Runner<'_> {
-    /// Makes runs, or takes them from the store, and adds them to `results`. Runs of one key are
-    /// made once.
+    /// Makes runs, or takes them from the store, and adds them to `results`. Runs with the same key
+    /// are made once.
     ///
     /// # Errors
-    /// When the store fails; runs kept until then stay.
+    /// If the store fails. Runs that were stored before remain.
     pub fn run(&self, wanted: &[RunSpec], results: &mut Results) -> Result<(), StoreError> {
         let mut todo: BTreeMap<RunKey, &RunSpec> = BTreeMap::new();
         let mut stored = 0;
@@ -139,7 +139,7 @@ impl Runner<'_> {
             }
         }
         let mut todo: Vec<_> = todo.into_iter().collect();
-        // The longest first, so that no core waits at the end.
+        // The longest runs start first, so that no core waits at the end.
         todo.sort_by_key(|(_, spec)| std::cmp::Reverse(spec.weight()));
         (self.observer)(Event::Planned {
             runs: todo.len(),
@@ -214,9 +214,10 @@ impl Runner<'_> {
             window_cycles: spec.window_cycles,
             timed: Timed {
                 kernels: spec.time_kernels.clone(),
-                ..Timed::from(match spec.from_analysis_start {
-                    true => program.analysis_start(),
-                    false => 0,
+                ..Timed::from(if spec.from_analysis_start {
+                    program.analysis_start()
+                } else {
+                    0
                 })
             },
             functional: spec.sharing,
@@ -227,9 +228,10 @@ impl Runner<'_> {
         let session = Session::new(GpuSpec::clone(gpu), options);
         let report = run(&session, spec, program, &mut |progress| {
             (self.observer)(Event::At { number, progress });
-            match stop.load(Ordering::Relaxed) {
-                true => ControlFlow::Break(()),
-                false => ControlFlow::Continue(()),
+            if stop.load(Ordering::Relaxed) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
             }
         });
         let report = report?;
@@ -276,7 +278,7 @@ fn participants<'a>(
     Ok(programs.map(participant).collect())
 }
 
-/// Why a run that came to an end has no result.
+/// Reason why a run that ended has no result.
 fn failure(report: &RunReport) -> Option<String> {
     if let Some(message) = report.outcome.message() {
         return Some(message.to_owned());

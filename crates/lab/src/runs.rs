@@ -1,10 +1,11 @@
-//! How a figure gets at its runs: it asks, and is asked again until every run that it asked for is
-//! there.
+//! Access of a figure to its runs. A figure requests runs, and is evaluated again until all of them
+//! are available.
 //!
-//! A figure is a function of a request and of results. It asks for what it needs; what is missing
-//! is noted, made, and the figure is asked once more. So a figure whose later runs depend on
-//! earlier results (the best number of blocks, an oracle's partition) is written as if all results
-//! were there from the start, and figures that share runs never notice.
+//! A figure is a function of a request and of results. It requests the runs that it needs. Missing
+//! runs are noted and made, and then the figure is evaluated again. So a figure whose later runs
+//! depend on earlier results (the best number of blocks, an oracle's partition) is written as if
+//! all results were available from the start, and figures that share runs need not know of each
+//! other.
 
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
@@ -20,11 +21,11 @@ use warploom_stats::result::RunReport;
 /// A run with its result.
 pub type UsedRun = (RunSpec, Arc<RunReport>);
 
-/// What a figure may ask.
+/// Interface of a figure to its runs.
 pub struct Runs<'a> {
     results: &'a Results,
     wanted: Vec<RunSpec>,
-    /// In the order in which they were asked for.
+    /// Runs in the order in which they were requested.
     used: Vec<UsedRun>,
     failed: Vec<Failed>,
 }
@@ -39,7 +40,7 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// The result of a run, if it is there. One that is not will be made.
+    /// The result of a run, if it is available. Otherwise the run is requested.
     pub fn get(&mut self, spec: &RunSpec) -> Option<Arc<RunReport>> {
         let key = spec.key();
         if let Some(report) = self.results.get(&key) {
@@ -55,37 +56,38 @@ impl<'a> Runs<'a> {
         None
     }
 
-    /// What `make` makes, made once for each key: for what takes time without being a run, and is a
-    /// function of the key alone.
+    /// The value of `make`, computed once for each key: for computations that take time without
+    /// being a run, and depend on the key alone.
     pub fn computed<T: Any + Send + Sync>(&self, key: &str, make: impl FnOnce() -> T) -> Arc<T> {
         self.results.computed(key, make)
     }
 
-    /// The results of all of these runs, once all are there: asks for all of them at once.
+    /// The results of all of these runs, or `None` while some are missing. Requests all of them at
+    /// once.
     pub fn all(&mut self, specs: &[RunSpec]) -> Option<Vec<Arc<RunReport>>> {
         let found: Vec<_> = specs.iter().map(|spec| self.get(spec)).collect();
         found.into_iter().collect()
     }
 }
 
-/// Makes a figure from results; `None` while some are missing.
+/// Function that makes a figure from results; `None` while some are missing.
 type Make<'a> = dyn Fn(&mut Runs<'_>) -> Option<Figure> + 'a;
 
-/// Makes a figure's page.
+/// Function that makes a figure's page.
 type Paged<'a> = dyn Fn(Figure, &[UsedRun]) -> Page + 'a;
 
-/// A figure that runs make.
+/// A figure to be made from runs.
 pub struct Wanted<'a> {
-    /// What messages call it.
+    /// Name of the figure in messages.
     pub name: String,
-    /// Makes it from results; `None` while some are missing.
+    /// Makes the figure from results; `None` while some are missing.
     pub make: Box<Make<'a>>,
-    /// Its page.
+    /// Makes the page of the figure.
     pub page: Box<Paged<'a>>,
 }
 
 impl<'a> Wanted<'a> {
-    /// A paper's figure.
+    /// A figure of a paper.
     pub fn figure(info: &'a FigureInfo, request: &'a Request) -> Self {
         Self {
             name: info.full_name(),
@@ -95,24 +97,24 @@ impl<'a> Wanted<'a> {
     }
 }
 
-/// What became of a figure.
+/// Result of making a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Made {
-    /// Its page.
+    /// The page of the figure.
     Page(Box<Page>),
-    /// Runs that it rests on failed.
+    /// Runs on which the figure depends have failed.
     Failed {
-        /// The figure.
+        /// Name of the figure.
         name: String,
-        /// The runs.
+        /// The runs that failed.
         runs: Vec<Failed>,
     },
 }
 
-/// Makes figures, and the runs that they ask for, each once. Pages come in the order of `wanted`.
+/// Makes figures, and the runs that they request, each once. Pages are in the order of `wanted`.
 ///
 /// # Errors
-/// When the store fails; runs kept until then stay.
+/// If the store fails. Runs that were stored before remain.
 pub fn make(wanted: &[Wanted<'_>], runner: &Runner<'_>) -> Result<Vec<Made>, StoreError> {
     let mut results = Results::default();
     let mut made: Vec<Option<Made>> = wanted.iter().map(|_| None).collect();
@@ -133,7 +135,7 @@ pub fn make(wanted: &[Wanted<'_>], runner: &Runner<'_>) -> Result<Vec<Made>, Sto
     }
 }
 
-/// A figure from the results that there are, or the runs that are missing.
+/// A figure from the available results, or the runs that are missing.
 fn attempt(wanted: &Wanted<'_>, results: &Results) -> Result<Made, Vec<RunSpec>> {
     let mut runs = Runs::new(results);
     let figure = (wanted.make)(&mut runs);
@@ -158,13 +160,13 @@ mod tests {
     use super::{Made, Runs, Wanted, make};
     use crate::figure::Figure;
     use crate::runner::{Event, Runner};
-    use crate::spec::{Input, Machine, RunSpec};
+    use crate::spec::{Input, MachineVariant, RunSpec};
     use std::sync::atomic::{AtomicUsize, Ordering};
     use warploom_report::page::Cell;
     use warploom_workloads::Size;
 
-    fn machine(sets: &[&str]) -> Machine {
-        Machine::preset(&sets.join(" "), "gtx480", sets).unwrap()
+    fn machine(sets: &[&str]) -> MachineVariant {
+        MachineVariant::preset(&sets.join(" "), "gtx480", sets).unwrap()
     }
 
     fn spec(sets: &[&str]) -> RunSpec {
@@ -172,8 +174,8 @@ mod tests {
         RunSpec::new(&input, &machine(sets))
     }
 
-    /// Whichever cap on blocks is best, then that one with another scheduler: a run whose
-    /// configuration depends on the results of others.
+    /// A figure with the best limit on blocks, and then that limit with another scheduler: a run
+    /// whose configuration depends on the results of others.
     fn staged(runs: &mut Runs<'_>) -> Option<Figure> {
         let caps = ["gpu.max_blocks_per_sm=1", "gpu.max_blocks_per_sm=2"];
         let capped = runs.all(&caps.map(|cap| spec(&[cap])))?;
@@ -195,7 +197,7 @@ mod tests {
         }
     }
 
-    /// Pages, and how many runs were made.
+    /// Pages, and the number of runs that were made.
     fn made(wanted: &[Wanted<'_>], threads: usize) -> (Vec<Made>, usize) {
         let runs = AtomicUsize::new(0);
         let observer = |event: Event<'_>| {
@@ -221,7 +223,7 @@ mod tests {
         };
         assert_eq!(page.runs.len(), 3);
         assert!(page.summary["cycles"].number() > Some(0.0));
-        // Twice the figure: the same runs, on any number of threads.
+        // The same figure twice makes the same runs, on any number of threads.
         let (twice, runs) = made(&[wanted("one", &staged), wanted("two", &staged)], 4);
         assert_eq!((runs, &twice[0], &twice[1]), (3, &alone[0], &alone[0]));
     }

@@ -1,4 +1,4 @@
-//! What a run is: an input, a machine, where it is cut.
+//! Specifications of runs: an input, a machine, and the cycle at which the run is cut.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,27 +7,28 @@ use warploom_config::{Base, ConfigErrors, GpuSpec, resolve};
 use warploom_run::HostProgram;
 use warploom_workloads::{Size, Target, Times, UnknownTarget, architecture};
 
-/// Seed of every workload's inputs in figures: that of `warploom run`.
+/// Seed of every workload's inputs in figures; the default of `warploom run`.
 pub const SEED: u64 = 1;
 
-/// Makes an input's host program for a machine.
+/// Function that creates an input's host program for a machine.
 type Make = dyn Fn(&GpuSpec) -> Result<Box<dyn HostProgram>, String> + Send + Sync;
 
-/// A program with its data, ready to run any number of times.
+/// A program with its data, which can run any number of times.
 #[derive(Clone)]
 pub struct Input {
     name: String,
-    /// What stands behind `warploom run`, and what of it is no target.
+    /// Arguments of `warploom run`: the target, and options after it.
     target: String,
     options: String,
     pub(crate) digest: String,
-    /// Threads that it launches, about: long runs start first.
+    /// Approximate number of threads that it launches; long runs start first.
     weight: u64,
     make: Arc<Make>,
 }
 
 impl Input {
-    /// An input of any kind. `args` stand behind `warploom run`; equal digests mean equal inputs.
+    /// Creates an input of any kind. `args` are the arguments of `warploom run`. Equal digests mean
+    /// equal inputs.
     pub fn new(
         name: impl Into<String>,
         args: impl Into<String>,
@@ -47,7 +48,7 @@ impl Input {
     /// A workload by any of its names.
     ///
     /// # Errors
-    /// When the name is none.
+    /// If the name is unknown.
     pub fn workload(name: &str, size: Size, seed: u64) -> Result<Self, UnknownTarget> {
         let target = Target::resolve(name)?;
         let mut digest = Digest::new();
@@ -73,7 +74,7 @@ impl Input {
         })
     }
 
-    /// The same input made in another way, with further `options` behind `warploom run`.
+    /// The same input made in another way, with further `options` for `warploom run`.
     pub(crate) fn made_by(
         self,
         options: &str,
@@ -88,15 +89,15 @@ impl Input {
         }
     }
 
-    /// Its name.
+    /// Name of the input.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its host program.
+    /// Host program of the input.
     ///
     /// # Errors
-    /// When the input is wrong for the machine, with the remedy.
+    /// If the input does not fit the machine, with the remedy.
     pub fn program(&self, gpu: &GpuSpec) -> Result<Box<dyn HostProgram>, String> {
         (self.make)(gpu)
     }
@@ -108,7 +109,7 @@ impl fmt::Debug for Input {
     }
 }
 
-/// Threads of all launches, those until done once.
+/// Number of threads of all launches. Launches that repeat until done count once.
 fn threads(target: &Target, size: Size) -> u64 {
     let launches = target.launches(size);
     let of = |shape: &warploom_workloads::LaunchShape| {
@@ -121,34 +122,34 @@ fn threads(target: &Target, size: Size) -> u64 {
     launches.iter().map(of).sum()
 }
 
-/// A machine: where it starts from, and what is changed of it.
+/// A variant of a machine: a base and its changes.
 #[derive(Clone, Debug)]
-pub struct Machine {
-    /// Its name in a figure.
+pub struct MachineVariant {
+    /// Name of the machine in a figure.
     pub name: String,
-    /// Preset or file.
+    /// Name of the preset or file.
     pub gpu: String,
-    /// Changes, `KEY=VALUE`.
+    /// Changes in the form `KEY=VALUE`.
     pub sets: Vec<String>,
-    /// The specification.
+    /// Specification with the changes.
     pub spec: Arc<GpuSpec>,
-    /// The specification without the changes.
+    /// Specification without the changes.
     pub base: Arc<GpuSpec>,
 }
 
-impl Machine {
+impl MachineVariant {
     /// A preset with changes.
     ///
     /// # Errors
-    /// Everything that is wrong with the preset's name or the changes.
+    /// All errors in the preset's name or the changes.
     pub fn preset(name: &str, gpu: &str, sets: &[&str]) -> Result<Self, ConfigErrors> {
         Self::new(name, gpu, &Base::Preset(gpu.to_owned()), owned(sets))
     }
 
-    /// A base with changes; `gpu` is what users call the base.
+    /// A base with changes. `gpu` is the base's name for users.
     ///
     /// # Errors
-    /// Everything that is wrong with the base or the changes.
+    /// All errors in the base or the changes.
     pub fn new(
         name: &str,
         gpu: &str,
@@ -169,42 +170,43 @@ fn owned(sets: &[&str]) -> Vec<String> {
     sets.iter().map(|set| (*set).to_owned()).collect()
 }
 
-/// Programs that run at once with the first, and how far each goes.
+/// Programs that run at once with the first, and their targets.
 #[derive(Clone, Debug, Default)]
 pub struct Mix {
-    /// The others.
+    /// All programs except for the first.
     pub others: Vec<Input>,
-    /// Thread instructions at which each is halted, the first included; none: they run to their
-    /// ends.
+    /// Thread instructions at which each program is halted, beginning with the first. If empty,
+    /// they run to their ends.
     pub targets: Vec<u64>,
-    /// Programs that end begin anew, until their targets or the run's end.
+    /// True if programs that end restart, until their targets or the run's end.
     pub again: bool,
 }
 
-/// One run that a figure rests on.
+/// A run on which a figure is based.
 #[derive(Clone, Debug)]
 pub struct RunSpec {
-    /// What runs.
+    /// Input of the run.
     pub input: Input,
-    /// On what.
-    pub machine: Machine,
-    /// Stop after this many core cycles, where the paper does.
+    /// Machine of the run.
+    pub machine: MachineVariant,
+    /// Core cycle after which it stops, where the paper does so.
     pub max_cycles: Option<u64>,
-    /// Record windows of this many core cycles.
+    /// Number of core cycles in a window, if windows are recorded.
     pub window_cycles: Option<u64>,
-    /// Begin with the launch that analyses begin with; earlier ones are executed without timing.
+    /// True if it begins with the first launch that analyses consider; earlier ones are executed
+    /// without timing.
     pub from_analysis_start: bool,
-    /// Time only kernels with one of these in their names; all where there is none.
+    /// Parts of names of the kernels to time; if empty, all are timed.
     pub time_kernels: Vec<String>,
-    /// What runs beside the input, if anything may.
+    /// Programs that run together with the input, if any.
     pub mix: Option<Mix>,
-    /// Execute without timing, and count the cache lines that blocks share.
+    /// True to execute without timing, and count the cache lines that blocks share.
     pub sharing: bool,
 }
 
 impl RunSpec {
     /// A run to its end, without windows.
-    pub fn new(input: &Input, machine: &Machine) -> Self {
+    pub fn new(input: &Input, machine: &MachineVariant) -> Self {
         Self {
             input: input.clone(),
             machine: machine.clone(),
@@ -217,13 +219,13 @@ impl RunSpec {
         }
     }
 
-    /// What tells runs apart: inputs, machines and options that are equal give one key, whatever
-    /// they are called.
+    /// Key of the run: equal inputs, machines and options give one key, independent of names.
     pub fn key(&self) -> RunKey {
         let number = |value: Option<u64>| value.map_or("-".to_owned(), |value| value.to_string());
-        let start = match self.from_analysis_start {
-            true => "/analysis",
-            false => "",
+        let start = if self.from_analysis_start {
+            "/analysis"
+        } else {
+            ""
         };
         let mix = self.mix.as_ref().map_or(String::new(), |mix| {
             let others = mix.others.iter().map(|input| input.digest.as_str());
@@ -245,12 +247,13 @@ impl RunSpec {
         ))
     }
 
-    /// The command that makes this run.
+    /// Command that makes this run.
     pub fn command(&self) -> String {
-        // Only analyses find their first launch by themselves.
-        let verb = match self.from_analysis_start {
-            true => "analyze",
-            false => "run",
+        // Only `analyze` determines its first launch by itself.
+        let verb = if self.from_analysis_start {
+            "analyze"
+        } else {
+            "run"
         };
         let others = self.mix.iter().flat_map(|mix| &mix.others);
         let mut command = format!("warploom {verb} {}", self.input.target);
@@ -284,30 +287,31 @@ impl RunSpec {
         command
     }
 
-    /// What runs on what, for people.
+    /// Names of the target and the machine for people.
     pub fn label(&self) -> String {
         let others = self.mix.iter().flat_map(|mix| &mix.others);
         let names = others.map(|input| format!(" + {}", input.name));
         let others: String = names.collect();
-        match self.sharing {
-            true => format!("{} without timing", self.input.name),
-            false => format!("{}{others} on {}", self.input.name, self.machine.name),
+        if self.sharing {
+            format!("{} without timing", self.input.name)
+        } else {
+            format!("{}{others} on {}", self.input.name, self.machine.name)
         }
     }
 
-    /// How much work it is, beside other runs.
+    /// Amount of work, relative to other runs.
     pub(crate) fn weight(&self) -> u64 {
         let others = self.mix.iter().flat_map(|mix| &mix.others);
         self.input.weight + others.map(|input| input.weight).sum::<u64>()
     }
 }
 
-/// Names a run by what it is made of.
+/// Key of a run, made of everything on which it depends.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RunKey(String);
 
 impl RunKey {
-    /// The key as text.
+    /// Text of the key.
     pub fn text(&self) -> &str {
         &self.0
     }
@@ -315,12 +319,15 @@ impl RunKey {
 
 #[cfg(test)]
 mod tests {
-    use super::{Input, Machine, RunSpec};
+    use super::{Input, MachineVariant, RunSpec};
     use warploom_workloads::Size;
 
     fn run(workload: &str, size: Size, sets: &[&str]) -> RunSpec {
         let input = Input::workload(workload, size, 1).unwrap();
-        RunSpec::new(&input, &Machine::preset("any", "gtx480", sets).unwrap())
+        RunSpec::new(
+            &input,
+            &MachineVariant::preset("any", "gtx480", sets).unwrap(),
+        )
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Finished runs in one file, found again by what they were made of.
+//! Finished runs in one file, found by everything on which they depend.
 //!
 //! The file is a redb database: a run is in it whole or not at all, whenever the process ends. A
-//! run is stored under the build of the program and its key, so that nothing that another program
-//! measured is ever taken for ours. The only file that this crate reads or writes.
+//! run is stored under the build of the program and its key, so that no run of another program is
+//! ever used. This is the only file that this crate reads or writes.
 
 use crate::spec::RunKey;
 use redb::{
@@ -12,7 +12,7 @@ use redb::{
 use std::path::{Path, PathBuf};
 use warploom_stats::result::RunReport;
 
-/// Written into every store; another number is another layout.
+/// Version of the layout, which is written into every store.
 const FORMAT: u64 = 1;
 const META: TableDefinition<'_, &str, u64> = TableDefinition::new("warploom");
 const RUNS: TableDefinition<'_, (&str, &str), &[u8]> = TableDefinition::new("runs");
@@ -25,18 +25,18 @@ pub struct Store {
     database: Database,
 }
 
-/// Why a store cannot be used. Each says what to do.
+/// Reason why a store cannot be used, with a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The file is something else.
+    /// The file is not a store.
     #[error(
-        "{} is no store of runs: {reason}\n  = help: choose another folder, or move the file away",
+        "{} is not a store of runs: {reason}\n  = help: choose another folder, or move the file away",
         .path.display()
     )]
     Foreign {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What was found.
+        /// Description of the contents.
         reason: String,
     },
     /// The file is damaged.
@@ -46,43 +46,43 @@ pub enum StoreError {
         .path.display()
     )]
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What was found.
+        /// Description of the damage.
         reason: String,
     },
-    /// Another process has it.
+    /// Another process uses the file.
     #[error(
         "the store of runs {} is in use by another process\n  \
          = help: wait for that process to end, or choose another folder",
         .0.display()
     )]
     InUse(PathBuf),
-    /// The file system refuses.
+    /// The file system reports an error.
     #[error(
         "cannot read or write the store of runs {}: {reason}\n  \
          = help: choose a folder that exists and is writable, on a disk with room",
         .path.display()
     )]
     Io {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// Reason of the error.
         reason: String,
     },
 }
 
 impl Store {
-    /// The store in a file, which is made if it does not exist. `build` names the program that
-    /// runs: only runs of the same build are found.
+    /// Opens the store in a file, which is created if it does not exist. `build` identifies the
+    /// program that runs: only runs of the same build are found.
     ///
     /// # Errors
-    /// When the file is no store, is damaged, is in use, or cannot be read or written.
+    /// If the file is not a store, is damaged, is in use, or cannot be read or written.
     pub fn open(path: &Path, build: &str) -> Result<Self, StoreError> {
         if !path.exists() {
             create(path)?;
         }
-        // A database is never this short, and the library takes an empty file for a new one.
+        // A database is never this short, and the library would treat an empty file as a new one.
         if let Ok(length) = path.metadata().map(|meta| meta.len())
             && length < 512
         {
@@ -93,7 +93,7 @@ impl Store {
         }
         let mut builder = Builder::new();
         builder.set_cache_size(CACHE_BYTES);
-        // A damaged page is found now, and not by a panic in the middle of the runs.
+        // A damaged page is detected now, and not by a panic in the middle of the runs.
         builder.set_check_integrity_on_open(true);
         let database = builder.create(path).map_err(|error| opening(path, error))?;
         let store = Self {
@@ -105,7 +105,7 @@ impl Store {
         Ok(store)
     }
 
-    /// Claims an empty database; refuses what somebody else has filled.
+    /// Initialises an empty database. Refuses a database of another program or version.
     fn check_format(&self) -> Result<(), StoreError> {
         let foreign = |reason: String| StoreError::Foreign {
             path: self.path.clone(),
@@ -145,10 +145,10 @@ impl Store {
         write.commit().map_err(|error| self.failed(error.into()))
     }
 
-    /// A run, if it has been finished before.
+    /// A run, if it is stored.
     ///
     /// # Errors
-    /// When the file is damaged or cannot be read.
+    /// If the file is damaged or cannot be read.
     pub fn get(&self, key: &RunKey) -> Result<Option<RunReport>, StoreError> {
         let read = || -> Result<Option<Vec<u8>>, redb::Error> {
             let table = self.database.begin_read()?.open_table(RUNS)?;
@@ -165,10 +165,10 @@ impl Store {
         })
     }
 
-    /// Keeps a finished run: when this returns, it survives whatever comes.
+    /// Stores a finished run durably.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// If the file cannot be written.
     pub fn put(&self, key: &RunKey, report: &RunReport) -> Result<(), StoreError> {
         let bytes = serde_json::to_vec(report).expect("the schema has only string keys");
         let write = || -> Result<(), redb::Error> {
@@ -193,7 +193,8 @@ impl Store {
     }
 }
 
-/// Makes an empty store under another name first: a file of this name is always a whole database.
+/// Creates an empty store under another name first, so that a file of this name is always a whole
+/// database.
 fn create(path: &Path) -> Result<(), StoreError> {
     let io = |error: std::io::Error| StoreError::Io {
         path: path.to_owned(),
@@ -215,7 +216,7 @@ fn create(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// A new file with the permissions that a plain one would have.
+/// A temporary file with the permissions of a newly created file.
 fn new_file(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".runs");
@@ -259,7 +260,7 @@ fn opening(path: &Path, error: DatabaseError) -> StoreError {
 #[cfg(test)]
 mod tests {
     use super::{META, Store, StoreError};
-    use crate::spec::{Input, Machine, RunKey, RunSpec};
+    use crate::spec::{Input, MachineVariant, RunKey, RunSpec};
     use redb::{Database, TableDefinition};
     use std::path::Path;
     use warploom_run::{Options, Session};
@@ -268,7 +269,7 @@ mod tests {
 
     fn run() -> (RunKey, RunReport) {
         let input = Input::workload("vectoradd", Size::Test, 1).unwrap();
-        let spec = RunSpec::new(&input, &Machine::preset("a", "gtx480", &[]).unwrap());
+        let spec = RunSpec::new(&input, &MachineVariant::preset("a", "gtx480", &[]).unwrap());
         let gpu = warploom_config::GpuSpec::clone(&spec.machine.spec);
         let mut program = spec.input.program(&gpu).unwrap();
         let session = Session::new(gpu, Options::default());
@@ -357,7 +358,7 @@ mod tests {
             std::fs::write(&path, &bytes).unwrap();
             let outcome = Store::open(&path, "b").and_then(|store| store.get(&key));
             match outcome {
-                // Damage where nothing is stored does no harm; a lost run is run again.
+                // Damage where nothing is stored has no effect; a lost run is made again.
                 Ok(run) => assert!(run.is_none_or(|run| run == report), "at {place}"),
                 Err(error) => {
                     found += 1;

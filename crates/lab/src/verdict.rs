@@ -1,18 +1,19 @@
-//! Verdicts: a claim beside what was measured. The same rules for every figure.
+//! Verdicts: comparisons of claims with measured values. The same rules apply to every figure.
 //!
-//! A claim's figure holds if ours is within five points of the paper's and of the same sign, partly
-//! if only the sign agrees; a ratio of 1.075 is a gain of 7.5 points. An ordering holds or does
-//! not. A claim of several statements holds if all do, and not if its figure or none of them does.
+//! A claim's value holds if ours is within five points of the paper's and has the same sign. It
+//! holds partly if only the sign agrees. A ratio of 1.075 is a gain of 7.5 points. An ordering
+//! holds or does not hold. A claim of several statements holds if all of them do. It does not hold
+//! if its value does not, or if no statement does.
 
 use crate::claims::{Claim, claim};
 use warploom_report::page::{Cell, Holds, Part, Verdict};
 
-/// Points between a paper's figure and ours that are no difference.
+/// Difference in points between a paper's value and ours that counts as agreement.
 pub const POINTS: f64 = 5.0;
-/// Share of a count or a size that is no great difference.
+/// Relative difference of a count or a size that counts as partial agreement.
 const SHARE: f64 = 0.1;
 
-/// Whether a figure of that kind holds.
+/// Compares a value of this kind with the paper's.
 pub fn compare(kind: &str, paper: f64, ours: f64) -> Holds {
     let points = |value: f64| match kind {
         "speedup" => (value - 1.0) * 100.0,
@@ -58,7 +59,7 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// The claim of an id, which must exist.
+    /// The claim with this identifier, which must exist.
     pub fn new(id: &str) -> Self {
         Self {
             claim: claim(id),
@@ -68,7 +69,7 @@ impl Judged {
         }
     }
 
-    /// Our value of the claim's figure.
+    /// Compares our value with the claim's value.
     pub fn value(mut self, what: &str, ours: f64) -> Self {
         let paper = self.claim.value.expect("a claim with a figure");
         let holds = compare(&self.claim.kind, paper, ours);
@@ -77,19 +78,19 @@ impl Judged {
         self.part(what, Cell::Number(paper), Cell::Number(ours), holds)
     }
 
-    /// A further figure that the claim's text gives.
+    /// Compares a further value in the claim's text.
     pub fn also(self, what: &str, kind: &str, paper: f64, ours: f64) -> Self {
         let holds = compare(kind, paper, ours);
         self.part(what, Cell::Number(paper), Cell::Number(ours), holds)
     }
 
-    /// A statement that is so or not, with what was measured of it.
+    /// Adds a statement that is true or false, with the measured values.
     pub fn states(self, what: &str, is_so: bool, measured: String) -> Self {
         let holds = if is_so { Holds::Yes } else { Holds::No };
         self.part(what, Cell::None, Cell::Text(measured), holds)
     }
 
-    /// One statement with its own verdict.
+    /// Adds a statement with its own verdict.
     pub fn part(mut self, what: &str, paper: Cell, ours: Cell, holds: Holds) -> Self {
         self.parts.push(Part {
             what: what.to_owned(),
@@ -100,7 +101,7 @@ impl Judged {
         self
     }
 
-    /// The verdict; `note` says how the measurement was made.
+    /// The verdict. `note` describes the measurement.
     pub fn verdict(self, note: impl Into<String>) -> Verdict {
         let holds = together(self.headline, &self.parts);
         let so = self.parts.iter().filter(|part| part.holds == Holds::Yes);
@@ -152,7 +153,7 @@ mod tests {
         assert_eq!([1.075, 1.124, 1.026].map(speedup), [Yes, Yes, Yes]);
         assert_eq!([1.126, 1.02, 1.001].map(speedup), [Partly, Partly, Partly]);
         assert_eq!([1.0, 0.999, 0.9].map(speedup), [No, No, No]);
-        // Within five points but of the other sign.
+        // The value is within five points but has the other sign.
         assert_eq!(compare("speedup", 1.02, 0.99), No);
         assert_eq!(compare("percent", 44.0, 48.9), Yes);
         assert_eq!(compare("percent", 44.0, 50.0), Partly);
@@ -175,7 +176,7 @@ mod tests {
         assert_eq!(judged(1.07, &[true, true]), Yes);
         assert_eq!(judged(1.07, &[true, false]), Partly);
         assert_eq!(judged(1.20, &[true]), Partly);
-        // Of a wrong sign nothing else makes good.
+        // A wrong sign cannot be compensated.
         assert_eq!(judged(0.99, &[true, true]), No);
     }
 

@@ -214,27 +214,6 @@ fn fermi_dram() -> DramSpec {
 }
 
 fn any_sm() -> SmSpec {
-    let unit = UnitSpec {
-        count: 1,
-        issue_width: 1,
-        dispatch_width: 1,
-    };
-    let set = CollectorSet {
-        units: 1,
-        in_ports: 1,
-        out_ports: 1,
-    };
-    let one = OpTiming {
-        latency_cycles: 1,
-        interval_cycles: 1,
-    };
-    let timing = TypeTiming {
-        add: one,
-        minmax: one,
-        mul: one,
-        mad: one,
-        div: one,
-    };
     SmSpec {
         max_threads: 1536,
         max_blocks: 8,
@@ -256,31 +235,8 @@ fn any_sm() -> SmSpec {
         fetch_per_cycle: 1,
         sub_cores: false,
         perfect_inst_const_cache: false,
-        units: UnitSpecs {
-            sp: unit,
-            dp: unit,
-            int: unit,
-            sfu: unit,
-            tensor: unit,
-            mem: unit,
-            int_timing: timing,
-            f32_timing: timing,
-            f64_timing: timing,
-            sfu_timing: one,
-            tensor_timing: one,
-            shuffle_timing: one,
-        },
-        collectors: CollectorSpec {
-            banks: 16,
-            steps_per_cycle: 1,
-            sp: set,
-            dp: set,
-            int: set,
-            sfu: set,
-            tensor: set,
-            mem: set,
-            general: set,
-        },
+        units: any_units(),
+        collectors: any_collectors(),
         writeback_width: 2,
         shared_banks: 32,
         shared_warp_parts: 1,
@@ -298,5 +254,57 @@ fn any_sm() -> SmSpec {
         ejection_fifo: 8,
         branch_order: BranchOrder::TakenFirst,
         divergence: Divergence::Stack,
+    }
+}
+
+fn any_units() -> UnitSpecs {
+    let unit = UnitSpec {
+        count: 1,
+        issue_width: 1,
+        dispatch_width: 1,
+    };
+    let one = OpTiming {
+        latency_cycles: 1,
+        interval_cycles: 1,
+    };
+    let timing = TypeTiming {
+        add: one,
+        minmax: one,
+        mul: one,
+        mad: one,
+        div: one,
+    };
+    UnitSpecs {
+        sp: unit,
+        dp: unit,
+        int: unit,
+        sfu: unit,
+        tensor: unit,
+        mem: unit,
+        int_timing: timing,
+        f32_timing: timing,
+        f64_timing: timing,
+        sfu_timing: one,
+        tensor_timing: one,
+        shuffle_timing: one,
+    }
+}
+
+fn any_collectors() -> CollectorSpec {
+    let set = CollectorSet {
+        units: 1,
+        in_ports: 1,
+        out_ports: 1,
+    };
+    CollectorSpec {
+        banks: 16,
+        steps_per_cycle: 1,
+        sp: set,
+        dp: set,
+        int: set,
+        sfu: set,
+        tensor: set,
+        mem: set,
+        general: set,
     }
 }

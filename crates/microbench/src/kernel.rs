@@ -159,13 +159,13 @@ pub(crate) struct Code {
 pub(crate) const PER_FETCH: usize = 2;
 
 impl Code {
-    /// Appends one statement to the code.
+    /// Appends a statement to the kernel.
     pub fn push(&mut self, statement: impl AsRef<str>) {
         let _ = writeln!(self.text, "{};", statement.as_ref());
         self.count += 1;
     }
 
-    /// Appends several statements to the code.
+    /// Appends statements to the kernel.
     pub fn extend<S: AsRef<str>>(&mut self, statements: impl IntoIterator<Item = S>) {
         statements.into_iter().for_each(|s| self.push(s));
     }

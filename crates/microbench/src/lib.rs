@@ -23,7 +23,7 @@ pub use spills::{SpillCosts, spill_costs};
 use warploom_config::GpuSpec;
 use warploom_run::RunError;
 
-/// Family of benchmarks, by the part that they measure.
+/// Family to which a benchmark belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
     /// Latencies of loads from each level of memory.

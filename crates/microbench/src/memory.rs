@@ -110,7 +110,7 @@ pub(crate) struct Chain {
     pub second_only: bool,
     /// Number of instructions at the start that are not measured.
     pub skip: usize,
-    /// Number of threads of the kernel.
+    /// Number of threads of the launch.
     pub lanes: u32,
     /// True if the clock is read before each instruction, for instructions that stall the warp
     /// itself.

@@ -132,7 +132,7 @@ fn run_late(most: u64) -> (Vec<String>, usize) {
 }
 
 #[test]
-fn who_enters_late_behind_others_comes_out_as_in_time() {
+fn a_late_packet_after_others_leaves_like_one_in_time() {
     let (expected, none) = run_late(0);
     assert_eq!(none, 0);
     for most in [1, 2, 9] {

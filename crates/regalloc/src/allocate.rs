@@ -4,13 +4,13 @@
 
 use crate::body::{Body, Inst, Item, Purpose, Var};
 use crate::class::{Class, PerClass, Typing};
+use crate::cleanup::remove_redundant;
 use crate::flow::{Flow, MAX_VARS};
 use crate::graph::{Graph, build, coalesce};
 use crate::layout::{Extent, lay_out};
 use crate::plan::{Plan, Shortage, divide};
-use crate::remake::{Recipe, recipes};
+use crate::rematerialize::{Recipe, recipes};
 use crate::spill::{Place, Stack, costs, spill};
-use crate::tidy::tidy;
 use warploom_diag::nearest;
 use warploom_ptx::access::{Access, Accesses};
 use warploom_ptx::ast::Function;
@@ -53,7 +53,7 @@ pub(crate) struct Outcome {
 pub(crate) struct Spill {
     pub var: Var,
     /// Whether the value is recomputed before every use instead of being kept in memory.
-    pub remade: bool,
+    pub rematerialized: bool,
     /// The estimated cost of the spill, weighted by loop depth.
     pub cost: u64,
     /// The number of variables that interfered with the variable when it was spilled.
@@ -105,7 +105,7 @@ pub(crate) fn allocate(task: &Task, accesses: &Accesses) -> Result<Outcome, Fail
                 wanted: name.clone(),
             });
         };
-        rounds.keep(&mut body, at, *place);
+        rounds.spill_register(&mut body, at, *place);
     }
     rounds.run(body)
 }
@@ -137,23 +137,23 @@ impl Rounds {
     fn run(&mut self, mut body: Body) -> Result<Outcome, Failure> {
         loop {
             self.count += 1;
-            let (analysis, plan) = self.settle(&mut body)?;
+            let (analysis, plan) = self.prepare_round(&mut body)?;
             let victims = victims(&analysis.graphs, &plan);
             if victims.is_empty() {
                 return Ok(self.finish(body, &analysis, &plan));
             }
-            self.note(&analysis, &victims);
+            self.record_spills(&analysis, &victims);
             let (stack, entry) = (&mut self.stack, analysis.flow.at_entry());
             spill(&mut body, stack, &victims, &analysis.recipes, entry);
         }
     }
 
     /// Spills one register of the input to the memory `place`, before the first round.
-    fn keep(&mut self, body: &mut Body, at: usize, place: Place) {
+    fn spill_register(&mut self, body: &mut Body, at: usize, place: Place) {
         let mut analysis = self.analyse(body);
         analysis.recipes.fill(None);
         let victims = [Var::new(at)];
-        self.note(&analysis, &victims);
+        self.record_spills(&analysis, &victims);
         let mut places = PerClass::default();
         for class in Class::ALL {
             places[class] = place;
@@ -165,7 +165,7 @@ impl Rounds {
     }
 
     /// Merges copies where that is safe, and divides the budget among the classes.
-    fn settle(&mut self, body: &mut Body) -> Result<(Analysis, Plan), Failure> {
+    fn prepare_round(&mut self, body: &mut Body) -> Result<(Analysis, Plan), Failure> {
         if body.vars.len() >= MAX_VARS {
             return Err(Failure::Size);
         }
@@ -216,7 +216,7 @@ impl Rounds {
     }
 
     /// Records the variables that are about to be spilled.
-    fn note(&mut self, analysis: &Analysis, victims: &[Var]) {
+    fn record_spills(&mut self, analysis: &Analysis, victims: &[Var]) {
         for &var in victims {
             let of_class = |graph: &Graph| {
                 let node = graph.vars.iter().position(|other| *other == var)?;
@@ -224,7 +224,7 @@ impl Rounds {
             };
             self.spilled.push(Spill {
                 var,
-                remade: analysis.recipes[var.index()].is_some(),
+                rematerialized: analysis.recipes[var.index()].is_some(),
                 cost: analysis.costs[var.index()],
                 neighbours: analysis.graphs.iter().find_map(of_class).unwrap_or(0),
             });
@@ -245,7 +245,7 @@ impl Rounds {
             }
         }
         let classes: Vec<usize> = body.vars.iter().map(|info| info.class.index()).collect();
-        tidy(&mut body, |var| (classes[var], colours[var]));
+        remove_redundant(&mut body, |var| (classes[var], colours[var]));
         let threads = self.stack.block.iter().product();
         let extent = lay_out(&mut body, threads);
         let depth = Flow::new(&body).depth;

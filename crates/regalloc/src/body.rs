@@ -48,7 +48,7 @@ pub(crate) enum Purpose {
     /// A store of a spilled value.
     Store(Slot),
     /// An instruction that recomputes a value.
-    Remake,
+    Rematerialize,
     /// An instruction that computes an address of the spill stack.
     Address,
     /// An initialization of a spilled variable that the program may read before it writes it.

@@ -2,8 +2,8 @@
 
 use crate::body::{Body, Inst, Item, Purpose};
 use crate::class::{Class, PerClass};
+use crate::inst_builder::unspanned;
 use crate::layout::ALIGNMENT;
-use crate::make::here;
 use warploom_ptx::access::Accesses;
 use warploom_ptx::ast::{self, Linkage, Statement, Variable};
 use warploom_ptx::tokens::{ScalarType, Space};
@@ -182,7 +182,7 @@ fn variable(space: Space, ty: ScalarType, name: &str) -> Variable {
         vector: 1,
         ty,
         opaque: None,
-        name: here(name.to_owned()),
+        name: unspanned(name.to_owned()),
         count: None,
         dims: Vec::new(),
         pointer: None,

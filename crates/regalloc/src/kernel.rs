@@ -100,8 +100,8 @@ pub fn allocate_kernel(
     kernel: &str,
     options: &Options,
 ) -> Result<Allocation, Diagnostics> {
-    let session = Session::new(module, kernel, options)?;
-    session.allocate()
+    let allocation = KernelAllocation::new(module, kernel, options)?;
+    allocation.allocate()
 }
 
 /// Measures the register demand of a kernel.
@@ -109,14 +109,14 @@ pub fn allocate_kernel(
 /// # Errors
 /// Returns the errors of [`allocate_kernel`], except for those about the limit.
 pub fn demand(module: &Module, kernel: &str, options: &Options) -> Result<Demand, Diagnostics> {
-    let session = Session::new(module, kernel, options)?;
-    let outcome = session.run(None, &PerClass::default())?;
-    let below = session.reserved;
+    let allocation = KernelAllocation::new(module, kernel, options)?;
+    let outcome = allocation.run(None, &PerClass::default())?;
+    let below = allocation.reserved;
     let max_registers = outcome.used.units() + below;
     Ok(Demand {
         pressure: outcome.pressure + below,
         max_registers,
-        min_registers: session.fewest(1),
+        min_registers: allocation.fewest(1),
         predicates: outcome.used[Class::Pred],
     })
 }
@@ -132,7 +132,7 @@ pub fn fewest_registers(
     options: &Options,
     least: u32,
 ) -> Result<u32, Diagnostics> {
-    Ok(Session::new(module, kernel, options)?.fewest(least))
+    Ok(KernelAllocation::new(module, kernel, options)?.fewest(least))
 }
 
 /// Returns the lowest number of 32-bit registers that requires no spills (MaxReg in CRAT).
@@ -140,9 +140,9 @@ pub fn fewest_registers(
 /// # Errors
 /// Returns the errors of [`demand`].
 pub fn max_registers(module: &Module, kernel: &str, options: &Options) -> Result<u32, Diagnostics> {
-    let session = Session::new(module, kernel, options)?;
-    let outcome = session.run(None, &PerClass::default())?;
-    Ok(outcome.used.units() + session.reserved)
+    let allocation = KernelAllocation::new(module, kernel, options)?;
+    let outcome = allocation.run(None, &PerClass::default())?;
+    Ok(outcome.used.units() + allocation.reserved)
 }
 
 /// Returns the names of the kernels of a module, in order of definition.
@@ -161,7 +161,7 @@ fn functions(module: &Module) -> impl Iterator<Item = &Function> {
 }
 
 /// The allocation of one kernel in progress.
-struct Session<'a> {
+struct KernelAllocation<'a> {
     module: &'a Module,
     function: &'a Function,
     options: &'a Options,
@@ -173,10 +173,10 @@ struct Session<'a> {
     callees: Vec<(String, Outcome)>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> KernelAllocation<'a> {
     fn new(module: &'a Module, kernel: &str, options: &'a Options) -> Result<Self, Diagnostics> {
         let function = find_kernel(module, kernel)?;
-        let mut session = Self {
+        let mut allocation = Self {
             module,
             function,
             options,
@@ -186,8 +186,9 @@ impl<'a> Session<'a> {
             callees: Vec::new(),
         };
         let mut open = vec![function.name.node.clone()];
-        session.reserved = session.below(function, &mut open)? + session.pinned(function)?;
-        Ok(session)
+        allocation.reserved =
+            allocation.deepest_chain(function, &mut open)? + allocation.pinned(function)?;
+        Ok(allocation)
     }
 
     /// Returns the number of 32-bit registers that the pinned variables of a function occupy.
@@ -203,7 +204,11 @@ impl<'a> Session<'a> {
     /// Returns the number of 32-bit registers needed by the most demanding chain of calls that
     /// starts in `function`, and allocates the called functions on the way. The names in `open` are
     /// the functions on the current call chain, which stops recursion.
-    fn below(&mut self, function: &Function, open: &mut Vec<String>) -> Result<u32, Diagnostics> {
+    fn deepest_chain(
+        &mut self,
+        function: &Function,
+        open: &mut Vec<String>,
+    ) -> Result<u32, Diagnostics> {
         let module = self.module;
         let mut deepest = 0;
         for name in called(function) {
@@ -215,7 +220,7 @@ impl<'a> Session<'a> {
                 continue;
             }
             open.push(name.clone());
-            let below = self.below(callee, open)? + self.pinned(callee)?;
+            let below = self.deepest_chain(callee, open)? + self.pinned(callee)?;
             open.pop();
             let outcome = self.outcome(&self.task(callee, None, &PerClass::default()))?;
             deepest = deepest.max(outcome.used.units() + below);

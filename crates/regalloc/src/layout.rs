@@ -8,7 +8,7 @@
 use crate::body::{Body, Inst, Purpose, Slot};
 use crate::class::{Class, PerClass};
 use crate::flow::Flow;
-use crate::make::set_offset;
+use crate::inst_builder::set_offset;
 use crate::spill::Place;
 use fixedbitset::FixedBitSet;
 

@@ -45,7 +45,7 @@ pub struct Added {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Home {
     /// No location: the value is recomputed before every use.
-    Remade,
+    Rematerialized,
     /// Local memory, at this offset in bytes from the base of the spill stack.
     Local(u32),
     /// Shared memory, at this offset in bytes from the thread's base address.
@@ -185,8 +185,8 @@ fn spilled(outcome: &Outcome, insts: &[(&Inst, u64)]) -> Vec<Spilled> {
     for spill in &outcome.spilled {
         let info = &body.vars[spill.var.index()];
         let slot = body.slots.iter().position(|slot| slot.var == spill.var);
-        let home = match slot.filter(|_| !spill.remade) {
-            None => Home::Remade,
+        let home = match slot.filter(|_| !spill.rematerialized) {
+            None => Home::Rematerialized,
             Some(slot) => match body.slots[slot].place {
                 Place::Local => Home::Local(body.slots[slot].offset),
                 Place::Shared => Home::Shared(body.slots[slot].offset),
@@ -218,12 +218,12 @@ fn count_accesses(
 ) {
     let name = &outcome.body.vars[var.index()].name;
     for (nth, (inst, weight)) in insts.iter().enumerate() {
-        let remade = || {
+        let rematerialized = || {
             let made = inst
                 .writes()
                 .next()
                 .map(|made| &outcome.body.vars[made.index()].name);
-            row.home == Home::Remade && made == Some(name)
+            row.home == Home::Rematerialized && made == Some(name)
         };
         match inst.purpose {
             Purpose::Load(at) if Some(at.index()) == slot => row.loads.add(*weight),
@@ -233,7 +233,7 @@ fn count_accesses(
                 }
                 row.stores.add(*weight);
             }
-            Purpose::Remake if remade() => {
+            Purpose::Rematerialize if rematerialized() => {
                 if row.loads.count == 0 {
                     row.place = inst.ast.opcode.span;
                 }

@@ -12,8 +12,8 @@ use crate::body::{Body, Inst, Item, Purpose, Slot, Var, VarInfo};
 use crate::class::{Class, PerClass, Typing};
 use crate::flow::Flow;
 use crate::graph::NEVER;
-use crate::make::Make;
-use crate::remake::Recipe;
+use crate::inst_builder::InstBuilder;
+use crate::rematerialize::Recipe;
 use fixedbitset::FixedBitSet;
 use warploom_ptx::access::Access;
 use warploom_ptx::tokens::{Modifier, Opcode, ScalarType, Space};
@@ -99,7 +99,7 @@ impl Stack {
 
     fn make_local_base(&mut self, body: &mut Body) -> Var {
         let base = fixed(body, &self.local, self.address);
-        let mov = Make::new(Opcode::Mov, &[Modifier::Type(self.address)]);
+        let mov = InstBuilder::new(Opcode::Mov, &[Modifier::Type(self.address)]);
         let mov = mov.write(base).symbol(&self.local);
         body.prologue.push(mov.inst(Purpose::Address));
         self.local_base = Some(base);
@@ -162,12 +162,12 @@ fn fixed(body: &mut Body, name: &str, ty: ScalarType) -> Var {
 }
 
 fn mov(to: Var, name: &str) -> Inst {
-    let mov = Make::new(Opcode::Mov, &[Modifier::Type(ScalarType::U32)]);
+    let mov = InstBuilder::new(Opcode::Mov, &[Modifier::Type(ScalarType::U32)]);
     mov.write(to).symbol(name).inst(Purpose::Address)
 }
 
-fn mad() -> Make {
-    Make::new(
+fn mad() -> InstBuilder {
+    InstBuilder::new(
         Opcode::Mad,
         &[Modifier::Lo, Modifier::Type(ScalarType::U32)],
     )
@@ -305,7 +305,7 @@ impl Spiller<'_> {
         let store = self.access(body, slot, var, Access::Write);
         let temp = store.1;
         let ty = bits(body.vars[temp.index()].class);
-        let zero = Make::new(Opcode::Mov, &[Modifier::Type(ty)])
+        let zero = InstBuilder::new(Opcode::Mov, &[Modifier::Type(ty)])
             .write(temp)
             .number(0);
         body.prologue.push(zero.inst(Purpose::Clear));
@@ -320,10 +320,10 @@ impl Spiller<'_> {
                 vars.push(var);
             }
         }
-        let remade = |var: &Var| self.recipes[var.index()].is_some();
+        let rematerialized = |var: &Var| self.recipes[var.index()].is_some();
         if inst
             .writes()
-            .any(|var| self.is_spilled(var) && remade(&var))
+            .any(|var| self.is_spilled(var) && rematerialized(&var))
         {
             // The deleted instruction is the only definition, and the value is recomputed before
             // each use.
@@ -336,7 +336,7 @@ impl Spiller<'_> {
         for var in vars {
             match self.slot_of[var.index()] {
                 Some(slot) => self.fetch_and_put(body, &mut inst, slot, var, out, &mut after),
-                None => self.remake(body, &mut inst, var, out),
+                None => self.rematerialize(body, &mut inst, var, out),
             }
         }
         out.push(Item::Inst(Box::new(inst)));
@@ -392,11 +392,15 @@ impl Spiller<'_> {
         let modifiers = [Modifier::Space(space), Modifier::Type(bits(class))];
         let inst = match access {
             Access::Read => {
-                let load = Make::new(Opcode::Ld, &modifiers).write(temp).address(base);
+                let load = InstBuilder::new(Opcode::Ld, &modifiers)
+                    .write(temp)
+                    .address(base);
                 load.inst(Purpose::Load(slot))
             }
             Access::Write => {
-                let store = Make::new(Opcode::St, &modifiers).address(base).read(temp);
+                let store = InstBuilder::new(Opcode::St, &modifiers)
+                    .address(base)
+                    .read(temp);
                 store.inst(Purpose::Store(slot))
             }
         };
@@ -404,7 +408,13 @@ impl Spiller<'_> {
     }
 
     /// Recomputes a variable before an instruction that reads it.
-    fn remake(&mut self, body: &mut Body, inst: &mut Inst, var: Var, before: &mut Vec<Item>) {
+    fn rematerialize(
+        &mut self,
+        body: &mut Body,
+        inst: &mut Inst,
+        var: Var,
+        before: &mut Vec<Item>,
+    ) {
         let recipe = self.recipes[var.index()].clone().unwrap_or_default();
         let mut last = None;
         for mut step in recipe {
@@ -421,7 +431,7 @@ impl Spiller<'_> {
                 replace(&mut step, from, last, Access::Read);
             }
             replace(&mut step, made, temp, Access::Write);
-            step.purpose = Purpose::Remake;
+            step.purpose = Purpose::Rematerialize;
             before.push(Item::Inst(Box::new(step)));
             last = Some(temp);
         }

@@ -21,7 +21,7 @@ pub struct Segment {
 
 /// The parameters of the SM that executes the segments.
 #[derive(Clone, Copy)]
-pub struct Machine<'a> {
+pub struct SmParameters<'a> {
     /// The number of warp schedulers. Warps are distributed to them in turn.
     pub schedulers: u32,
     /// The latency of an access that hits in the cache, in cycles.
@@ -35,7 +35,7 @@ pub struct Machine<'a> {
 }
 
 /// The maximum number of segments per thread. Later code is ignored.
-const MOST_SEGMENTS: usize = 1 << 14;
+const MAX_SEGMENTS: usize = 1 << 14;
 
 /// Divides the code of a function into segments, in program order. `cycles` returns the issue
 /// cycles of an instruction. A loop, which is a branch back to an earlier label, executes `trips`
@@ -49,17 +49,17 @@ pub fn segments(
     if let Some(body) = &function.body {
         flatten(body, &mut code);
     }
-    let mut cutter = Cutter {
+    let mut segmenter = Segmenter {
         trips,
         cycles,
         done: Vec::new(),
         open: Segment::default(),
     };
-    cutter.run(&code, code.len());
-    if cutter.open.compute > 0 {
-        cutter.done.push(cutter.open);
+    segmenter.run(&code, code.len());
+    if segmenter.open.compute > 0 {
+        segmenter.done.push(segmenter.open);
     }
-    cutter.done
+    segmenter.done
 }
 
 /// Lists the labels and the instructions of a body, with nested blocks in place.
@@ -74,14 +74,14 @@ fn flatten<'a>(body: &'a Body, code: &mut Vec<&'a Statement>) {
 }
 
 /// Division of code into segments.
-struct Cutter<'a> {
+struct Segmenter<'a> {
     trips: u32,
     cycles: &'a dyn Fn(&Instruction) -> u64,
     done: Vec<Segment>,
     open: Segment,
 }
 
-impl Cutter<'_> {
+impl Segmenter<'_> {
     /// Processes the first `end` statements, repeating loop bodies for each further iteration.
     fn run(&mut self, code: &[&Statement], end: usize) {
         for at in 0..end {
@@ -91,7 +91,7 @@ impl Cutter<'_> {
             self.add(inst);
             if let Some(start) = back_target(&code[..at], inst) {
                 for _ in 1..self.trips {
-                    if self.done.len() >= MOST_SEGMENTS {
+                    if self.done.len() >= MAX_SEGMENTS {
                         return;
                     }
                     let before = self.done.len();
@@ -107,7 +107,7 @@ impl Cutter<'_> {
 
     fn add(&mut self, inst: &Instruction) {
         self.open.compute = self.open.compute.saturating_add((self.cycles)(inst));
-        if waits_for_memory(inst) && self.done.len() < MOST_SEGMENTS {
+        if waits_for_memory(inst) && self.done.len() < MAX_SEGMENTS {
             self.open.access = true;
             self.done.push(std::mem::take(&mut self.open));
         }
@@ -160,12 +160,12 @@ struct Scheduler {
 
 /// Estimates the number of blocks that an SM needs: the number of blocks, out of `max_tlp`, that
 /// were scheduled until the first block finishes. The result is at least 1.
-pub fn opt_tlp(segments: &[Segment], warps_per_block: u32, max_tlp: u32, machine: &Machine) -> u32 {
-    let mut play = Play::new(warps_per_block.max(1), max_tlp.max(1), machine);
+pub fn opt_tlp(segments: &[Segment], warps_per_block: u32, max_tlp: u32, sm: &SmParameters) -> u32 {
+    let mut schedule = Schedule::new(warps_per_block.max(1), max_tlp.max(1), sm);
     let mut started = 1;
-    while let Some((scheduler, warp)) = play.next(segments.len()) {
-        started = started.max(play.warps[warp].block + 1);
-        if play.turn(scheduler, warp, segments, started) {
+    while let Some((scheduler, warp)) = schedule.next(segments.len()) {
+        started = started.max(schedule.warps[warp].block + 1);
+        if schedule.execute_segment(scheduler, warp, segments, started) {
             return started;
         }
     }
@@ -173,8 +173,8 @@ pub fn opt_tlp(segments: &[Segment], warps_per_block: u32, max_tlp: u32, machine
 }
 
 /// The state of the estimate.
-struct Play<'a> {
-    machine: &'a Machine<'a>,
+struct Schedule<'a> {
+    sm: &'a SmParameters<'a>,
     warps: Vec<Warp>,
     schedulers: Vec<Scheduler>,
     /// The time at which the memory becomes free.
@@ -182,22 +182,22 @@ struct Play<'a> {
     warps_per_block: u32,
 }
 
-impl<'a> Play<'a> {
-    fn new(warps_per_block: u32, blocks: u32, machine: &'a Machine) -> Self {
+impl<'a> Schedule<'a> {
+    fn new(warps_per_block: u32, blocks: u32, sm: &'a SmParameters) -> Self {
         let count = (warps_per_block * blocks) as usize;
         let warp = |number: usize| Warp {
             block: number as u32 / warps_per_block,
             next: 0,
             ready: 0,
         };
-        let schedulers = machine.schedulers.max(1) as usize;
+        let schedulers = sm.schedulers.max(1) as usize;
         let scheduler = |nth: usize| Scheduler {
             now: 0,
             warps: (nth..count).step_by(schedulers).collect(),
             greedy: None,
         };
         Self {
-            machine,
+            sm,
             warps: (0..count).map(warp).collect(),
             schedulers: (0..schedulers).map(scheduler).collect(),
             memory: 0,
@@ -233,7 +233,13 @@ impl<'a> Play<'a> {
     }
 
     /// Executes the next segment of a warp. Returns whether the warp's block has finished.
-    fn turn(&mut self, scheduler: usize, warp: usize, segments: &[Segment], started: u32) -> bool {
+    fn execute_segment(
+        &mut self,
+        scheduler: usize,
+        warp: usize,
+        segments: &[Segment],
+        started: u32,
+    ) -> bool {
         let segment = segments[self.warps[warp].next];
         let end = self.schedulers[scheduler].now + segment.compute;
         self.schedulers[scheduler].now = end;
@@ -241,7 +247,7 @@ impl<'a> Play<'a> {
         self.warps[warp].next += 1;
         self.warps[warp].ready = end;
         if segment.access {
-            self.warps[warp].ready = self.access(end, started);
+            self.warps[warp].ready = self.access_end(end, started);
         }
         let block = self.warps[warp].block;
         let first = (block * self.warps_per_block) as usize;
@@ -251,13 +257,13 @@ impl<'a> Play<'a> {
 
     /// Returns the completion time of an access that starts at `now`. The latency is the mean of
     /// hit and miss latency, weighted by the hit ratio, plus the wait for the memory bandwidth.
-    fn access(&mut self, now: u64, blocks: u32) -> u64 {
-        let hits = (self.machine.hit_ratio)(blocks).clamp(0.0, 1.0);
+    fn access_end(&mut self, now: u64, blocks: u32) -> u64 {
+        let hits = (self.sm.hit_ratio)(blocks).clamp(0.0, 1.0);
         let mean =
             |hit: u64, miss: u64| (hits * hit as f64 + (1.0 - hits) * miss as f64).round() as u64;
         let start = now.max(self.memory);
-        self.memory = start + mean(0, self.machine.transfer_cycles);
-        start + mean(self.machine.hit_cycles, self.machine.miss_cycles)
+        self.memory = start + mean(0, self.sm.transfer_cycles);
+        start + mean(self.sm.hit_cycles, self.sm.miss_cycles)
     }
 }
 
@@ -267,8 +273,8 @@ mod tests {
     use warploom_diag::Source;
     use warploom_ptx::ast::Item;
 
-    fn machine(hits: &dyn Fn(u32) -> f64, transfer_cycles: u64) -> Machine<'_> {
-        Machine {
+    fn sm(hits: &dyn Fn(u32) -> f64, transfer_cycles: u64) -> SmParameters<'_> {
+        SmParameters {
             schedulers: 1,
             hit_cycles: 0,
             miss_cycles: 20,
@@ -292,15 +298,15 @@ mod tests {
     fn blocks_are_needed_to_fill_the_first_one_s_wait() {
         // Block 0 computes until cycle 10 and waits until cycle 30. Blocks 1 and 2 fill that time,
         // and the oldest block finishes next.
-        assert_eq!(opt_tlp(&TEN_AND_A_LOAD, 1, 4, &machine(&|_| 0.0, 0)), 3);
-        assert_eq!(opt_tlp(&TEN_AND_A_LOAD, 1, 2, &machine(&|_| 0.0, 0)), 2);
+        assert_eq!(opt_tlp(&TEN_AND_A_LOAD, 1, 4, &sm(&|_| 0.0, 0)), 3);
+        assert_eq!(opt_tlp(&TEN_AND_A_LOAD, 1, 2, &sm(&|_| 0.0, 0)), 2);
         // Without a wait, a single block suffices.
-        assert_eq!(opt_tlp(&TEN_AND_A_LOAD, 1, 4, &machine(&|_| 1.0, 0)), 1);
+        assert_eq!(opt_tlp(&TEN_AND_A_LOAD, 1, 4, &sm(&|_| 1.0, 0)), 1);
     }
 
     #[test]
     fn two_schedulers_need_twice_the_warps() {
-        let mut both = machine(&|_| 0.0, 0);
+        let mut both = sm(&|_| 0.0, 0);
         both.schedulers = 2;
         assert_eq!(opt_tlp(&TEN_AND_A_LOAD, 2, 8, &both), 3);
         assert_eq!(opt_tlp(&TEN_AND_A_LOAD, 1, 8, &both), 6);
@@ -310,8 +316,8 @@ mod tests {
     fn a_busy_memory_makes_the_wait_longer() {
         // With two warps per block, the load of the second warp waits for the transfer of the
         // first, until cycle 10 + 30 + 20.
-        let few = opt_tlp(&TEN_AND_A_LOAD, 2, 8, &machine(&|_| 0.0, 0));
-        let more = opt_tlp(&TEN_AND_A_LOAD, 2, 8, &machine(&|_| 0.0, 30));
+        let few = opt_tlp(&TEN_AND_A_LOAD, 2, 8, &sm(&|_| 0.0, 0));
+        let more = opt_tlp(&TEN_AND_A_LOAD, 2, 8, &sm(&|_| 0.0, 30));
         assert_eq!((few, more), (2, 3));
     }
 

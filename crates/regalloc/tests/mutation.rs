@@ -24,7 +24,7 @@ const SUBJECTS: [(&str, &str); 4] = [
     (BFS, "kernel"),
 ];
 
-/// A correct allocation.
+/// A correct allocation of registers.
 struct Right {
     original: Module,
     allocated: Module,

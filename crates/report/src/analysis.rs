@@ -1,4 +1,4 @@
-//! The report of a bottleneck analysis.
+//! Text report and charts of a bottleneck analysis.
 
 use crate::chart::{bar_with_marks, sparkline};
 use crate::figure::{Axis, BarChart, BarSeries, Chart, LineChart, LineSeries, Mark};
@@ -11,12 +11,12 @@ use warploom_analyze::{
 };
 
 const BAR_WIDTH: usize = 40;
-/// Windows shown side by side; of more, neighbours share a character.
+/// Largest number of windows in a line; of more windows, several share a character.
 const WINDOWS_SHOWN: usize = 80;
-/// Columns of the sentences.
+/// Line width of sentences.
 const LINE: usize = 100;
 
-/// The analysis for a terminal.
+/// Text report of the analysis for a terminal.
 pub fn analysis_report(analysis: &Analysis) -> String {
     let mut text = String::new();
     let whole = &analysis.whole;
@@ -53,9 +53,9 @@ fn bound(category: Category) -> &'static str {
 
 const fn meaning(class: Class) -> &'static str {
     match class {
-        Class::Underutilised => "no part is in demand",
-        Class::Moderate => "a part is in demand, none is full",
-        Class::Saturated => "a part is full",
+        Class::Underutilised => "no part is heavily used",
+        Class::Moderate => "a part is heavily used, none is saturated",
+        Class::Saturated => "a part is saturated",
     }
 }
 
@@ -89,7 +89,7 @@ fn utilisation(text: &mut String, kernel: &KernelAnalysis) {
         let line = format!("  {name:<18}{:>6}  {bar}", percent(Some(used)));
         let _ = writeln!(text, "{}", line.trim_end());
     }
-    text.push_str("  (lines: in demand above the first, saturated above the second)\n\n");
+    text.push_str("  (marks: heavily used above the first, saturated above the second)\n\n");
 }
 
 const fn label(part: Part) -> &'static str {
@@ -111,7 +111,7 @@ fn over_time(text: &mut String, windows: Option<&WindowSeries>) {
     let together = count.div_ceil(WINDOWS_SHOWN);
     let share = match together {
         1 => String::new(),
-        n => format!(", {n} a character"),
+        n => format!(", {n} per character"),
     };
     let _ = writeln!(
         text,
@@ -149,7 +149,7 @@ fn occupancy(text: &mut String, kernel: &KernelAnalysis) {
     let of = &kernel.occupancy;
     let _ = writeln!(
         text,
-        "occupancy of {}: {} of {} threads an SM, {} of the warp slots, limited by {}",
+        "occupancy of {}: {} of {} threads per SM, {} of the warp slots, limited by {}",
         kernel.kernel,
         match of.blocks_per_sm {
             1 => "1 block".to_owned(),
@@ -215,7 +215,7 @@ fn advice(text: &mut String, advice: &[String]) {
     text.push('\n');
 }
 
-/// Utilisations against thresholds and, if there are windows, over time.
+/// Charts of utilisations with their thresholds and, if there are windows, over time.
 pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
     let whole = &analysis.whole;
     let axis = || Axis {
@@ -286,7 +286,7 @@ mod tests {
     use warploom_config::preset;
     use warploom_stats::result::{Counts, RunReport, Series};
 
-    /// Counts of 1,000 cycles on a GTX 480, `n` tenths busy.
+    /// Counters of 1,000 cycles on a GTX 480 that is busy for `n` tenths of the time.
     fn counts(n: u64) -> Counts {
         let counts = [
             ("gpu.cycles", 1000),

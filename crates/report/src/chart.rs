@@ -1,7 +1,7 @@
-//! Charts of characters: bars, bars with marks, sparklines.
+//! Charts made of characters: bars, bars with marks, sparklines.
 
-/// A bar of `fraction` (0 to 1) of `width` characters, in eighths of a character. Anything above
-/// zero shows.
+/// A bar of `fraction` (0 to 1) of `width` characters, in eighths of a character. Any value above
+/// zero is visible.
 pub fn bar(fraction: f64, width: usize) -> String {
     const PARTS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
     let exact = fraction.clamp(0.0, 1.0) * (width * 8) as f64;
@@ -12,7 +12,7 @@ pub fn bar(fraction: f64, width: usize) -> String {
     "█".repeat(eighths / 8) + PARTS[eighths % 8]
 }
 
-/// A bar of exactly `width` characters and one more, with a line at each of `marks` (0 to 1).
+/// A bar of `width + 1` characters with a line at each of `marks` (0 to 1).
 pub fn bar_with_marks(fraction: f64, marks: &[f64], width: usize) -> String {
     let mut cells: Vec<char> = bar(fraction, width).chars().collect();
     cells.resize(width + 1, ' ');
@@ -23,7 +23,8 @@ pub fn bar_with_marks(fraction: f64, marks: &[f64], width: usize) -> String {
     cells.into_iter().collect()
 }
 
-/// One character a value (0 to 1), in eighths of its height; a blank for less than a sixteenth.
+/// A line with one character per value (0 to 1), in eighths of its height; a blank for less than a
+/// sixteenth.
 pub fn sparkline(values: &[f64]) -> String {
     const HEIGHTS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     let height = |value: &f64| HEIGHTS[(value.clamp(0.0, 1.0) * 8.0).round() as usize];

@@ -1,20 +1,20 @@
-//! Results as comma-separated values (RFC 4180): a header, then a line a kernel or part, or a line
-//! a window.
+//! Results as comma-separated values (RFC 4180): a header, then a line for each kernel, part or
+//! window.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use warploom_stats::result::{Counts, Figures, KernelReport, RunReport, Series};
 
-/// What has a line of its own, beside each kernel and the whole run.
+/// Parts that have lines of their own, in addition to each kernel and the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rows {
-    /// Each SM.
+    /// Write a line for each SM.
     pub sms: bool,
-    /// Each L2 bank and each memory channel.
+    /// Write a line for each L2 bank and each memory channel.
     pub partitions: bool,
 }
 
-/// Columns before the statistics.
+/// Names of the columns before the statistics.
 const FIXED: [&str; 16] = [
     "launch",
     "kernel",
@@ -34,17 +34,16 @@ const FIXED: [&str; 16] = [
     "dram.utilisation",
 ];
 
-/// One line.
+/// A line of the table.
 struct Row<'a> {
     fixed: Vec<String>,
     counts: &'a Counts,
-    /// Which kind of part it is: counters that no such part has are left empty, others are 0.
+    /// Kind of the part. Counters that no part of this kind has are left empty; others are 0.
     kind: &'static str,
 }
 
-/// Statistics of a run: for every kernel, and at the end for the run (`total`), a line for the
-/// whole machine (`all`) and one for each part of `rows`. Counters that are 0 everywhere are left
-/// out.
+/// Statistics of a run. Each kernel, and at the end the run (`total`), has a line for the whole
+/// machine (`all`) and one for each part of `rows`. Counters that are 0 everywhere are omitted.
 pub fn statistics_csv(run: &RunReport, rows: Rows) -> String {
     let mut table = Vec::new();
     for (i, kernel) in run.kernels.iter().enumerate() {
@@ -153,7 +152,7 @@ fn names_of<'a>(row: &Row<'a>) -> impl Iterator<Item = &'a str> {
     row.counts.keys().map(String::as_str)
 }
 
-/// A time series: a line a window.
+/// A time series, with one line per window.
 pub fn series_csv(series: &Series) -> String {
     let mut text = String::new();
     let mut header = vec!["start".to_owned(), "end".to_owned()];
@@ -175,11 +174,12 @@ fn put_line(text: &mut String, cells: &[String]) {
     text.push('\n');
 }
 
-/// A cell, in quotes where it holds what separates cells or lines.
+/// A cell, in quotes if it contains separators.
 fn quoted(cell: &str) -> String {
-    match cell.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", cell.replace('"', "\"\"")),
-        false => cell.to_owned(),
+    if cell.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", cell.replace('"', "\"\""))
+    } else {
+        cell.to_owned()
     }
 }
 

@@ -1,85 +1,85 @@
-//! Charts as data: what they show, not how they look.
+//! Charts as data, independent of their appearance.
 
 use serde::{Deserialize, Serialize};
 
-/// A chart.
+/// A chart of a figure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Chart {
-    /// Bars in groups.
+    /// A chart of bars in groups.
     Bars(BarChart),
-    /// Lines through points.
+    /// A chart of lines through points.
     Lines(LineChart),
 }
 
 /// An axis of numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Axis {
-    /// What it shows, with the unit.
+    /// Label of the axis, with the unit.
     pub label: String,
-    /// Values are shares, shown in percent.
+    /// True if values are shares, which are shown in percent.
     pub percent: bool,
-    /// Steps double (values above 0 only).
+    /// True if each step doubles the value (values above 0 only).
     pub doubling: bool,
     /// Smallest value of a vertical axis of lines.
     pub min: f64,
-    /// Largest value; the data's if none.
+    /// Largest value. `None` means the largest value of the data.
     pub max: Option<f64>,
 }
 
-/// Bars in groups, one bar a series in each group.
+/// Bars in groups, with one bar of each series in each group.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BarChart {
-    /// Title.
+    /// Title of the chart.
     pub title: String,
-    /// The axis of the values, from 0.
+    /// Axis of the values, which starts at 0.
     pub axis: Axis,
     /// Names of the groups.
     pub groups: Vec<String>,
-    /// The series.
+    /// The series of bars.
     pub series: Vec<BarSeries>,
-    /// Lines across groups.
+    /// Lines across the groups.
     pub marks: Vec<Mark>,
 }
 
-/// One bar in each group.
+/// A series with one bar in each group.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BarSeries {
     /// Name in the legend.
     pub name: String,
-    /// A value a group; `None` leaves a gap.
+    /// Values, one per group. `None` leaves a gap.
     pub values: Vec<Option<f64>>,
 }
 
-/// A line across each group: a threshold.
+/// A line across each group, which marks a threshold.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Mark {
     /// Name in the legend.
     pub name: String,
-    /// A value a group.
+    /// Values, one per group.
     pub values: Vec<f64>,
 }
 
-/// Lines through points.
+/// A chart of lines through points.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LineChart {
-    /// Title.
+    /// Title of the chart.
     pub title: String,
-    /// Horizontal axis.
+    /// Axis of the horizontal coordinate.
     pub x: Axis,
-    /// Vertical axis.
+    /// Axis of the vertical coordinate.
     pub y: Axis,
-    /// The lines.
+    /// Lines of the chart.
     pub series: Vec<LineSeries>,
 }
 
-/// A line.
+/// A line through points.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LineSeries {
     /// Name in the legend.
     pub name: String,
-    /// Points in order of their x; nothing that is not finite.
+    /// Finite points in the order of their x.
     pub points: Vec<(f64, f64)>,
-    /// Each point has a dot.
+    /// True if each point has a dot.
     pub dots: bool,
 }

@@ -1,6 +1,6 @@
-//! Numbers as people read them.
+//! Formats numbers for people.
 
-/// A count with its thousands apart: `1,234,567`.
+/// A count with separated thousands: `1,234,567`.
 pub fn grouped(value: u64) -> String {
     let digits = value.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
@@ -13,12 +13,12 @@ pub fn grouped(value: u64) -> String {
     text
 }
 
-/// A fraction in percent with one decimal; a dash for a rate of nothing.
+/// A fraction in percent with one decimal, or a dash if it is undefined.
 pub fn percent(fraction: Option<f64>) -> String {
     fraction.map_or_else(|| "-".to_owned(), |f| format!("{:.1}%", f * 100.0))
 }
 
-/// A rate in three digits: `987`, `12.3 k`, `4.56 M`.
+/// A rate with three digits: `987`, `12.3 k`, `4.56 M`.
 pub fn rate(per_second: f64) -> String {
     let steps = [(1e9, "G"), (1e6, "M"), (1e3, "k")];
     let step = steps.iter().find(|(size, _)| per_second >= *size);
@@ -36,7 +36,7 @@ pub fn rate(per_second: f64) -> String {
     }
 }
 
-/// A time in the unit that suits it: `12 ms`, `3.4 s`, `2 min 05 s`.
+/// A time in a suitable unit: `12 ms`, `3.4 s`, `2 min 05 s`.
 pub fn seconds(seconds: f64) -> String {
     if seconds < 1.0 {
         format!("{:.0} ms", seconds * 1e3)

@@ -1,11 +1,11 @@
-//! GPGPU-Sim 4.2's own statistics, so that scripts which read its output can read ours.
+//! Statistics in the format of GPGPU-Sim 4.2, for scripts that read its output.
 //!
-//! After every kernel the lines that GPGPU-Sim prints, in its order, spacing and spelling, made
-//! from the result's counters. As there, most counters are those of the run so far; `gpu_sim_*`,
-//! `gpu_ipc`, `gpu_occupancy`, `partiton_level_parallism` and `L2_BW` are the kernel's. Lines whose
-//! figure is not counted here are left out: `docs/gpgpusim-stats.md` lists them. Sources of the
-//! formats: GPGPU-Sim 4.2, `gpu-sim.cc`, `shader.cc`, `gpu-cache.cc`, `mem_latency_stat.cc`,
-//! `dram.cc`, `local_interconnect.cc`, `gpgpusim_entrypoint.cc`.
+//! After every kernel come the lines that GPGPU-Sim prints, in its order, spacing and spelling,
+//! computed from the result's counters. As in GPGPU-Sim, most counters are those of the run so far;
+//! `gpu_sim_*`, `gpu_ipc`, `gpu_occupancy`, `partiton_level_parallism` and `L2_BW` are those of the
+//! kernel. Lines with figures that are not counted here are omitted; `docs/gpgpusim-stats.md` lists
+//! them. Sources of the formats: GPGPU-Sim 4.2, `gpu-sim.cc`, `shader.cc`, `gpu-cache.cc`,
+//! `mem_latency_stat.cc`, `dram.cc`, `local_interconnect.cc`, `gpgpusim_entrypoint.cc`.
 
 mod caches;
 mod details;
@@ -16,11 +16,11 @@ use std::fmt::Write;
 use tally::{Config, Tally, f, single};
 use warploom_stats::result::{KernelReport, RunReport};
 
-/// Bytes of a reply as `L2_BW` counts them.
+/// Size of a reply in bytes, as `L2_BW` counts it.
 const REPLY_BYTES: u64 = 32;
 
-/// A block of lines after every kernel, then those of the run's end. `run` has its counters by
-/// part, too.
+/// A block of lines after every kernel, then the lines at the end of the run. `run` must contain
+/// its counters by part.
 pub fn gpgpusim_report(run: &RunReport) -> String {
     let mut text = String::new();
     let config = Config(&run.gpu.config);
@@ -39,11 +39,11 @@ pub fn gpgpusim_report(run: &RunReport) -> String {
     text
 }
 
-/// The lines after one kernel.
+/// Data for the lines after one kernel.
 struct Block<'a> {
     kernel: &'a KernelReport,
     uid: usize,
-    /// All kernels up to this one.
+    /// Counters of all kernels up to this one.
     so_far: &'a Tally,
     config: Config<'a>,
 }
@@ -87,7 +87,7 @@ impl Block<'_> {
         line(text, "gpu_tot_issued_cta", all.get("sm.blocks_started"));
         line(text, "gpu_occupancy", self.occupancy(&own));
         line(text, "gpu_tot_occupancy", self.occupancy(all));
-        // Parameters of kernels that kernels launch: there are none.
+        // Parameters of kernels that kernels launch, which are not supported.
         line(text, "max_total_param_size", 0);
         line(text, "gpu_stall_dramfull", all.get("gpu.dram_full_stalls"));
         line(text, "gpu_stall_icnt2sh   ", all.get("gpu.reply_stalls"));
@@ -105,7 +105,7 @@ impl Block<'_> {
         line(text, "L2_BW_total ", self.l2_bandwidth(all));
     }
 
-    /// Warps resident over warp slots, in cycles in which an SM has any.
+    /// Share of resident warps in warp slots, over cycles in which an SM has any.
     fn occupancy(&self, of: &Tally) -> String {
         let slots = (self.config.number("sm.max_threads") / 32.0) as u64;
         let filled = of.get("sm.resident_warp_cycles");
@@ -147,7 +147,7 @@ impl Block<'_> {
             ("gpgpu_n_load_insn ", lanes("load")),
             ("gpgpu_n_store_insn", lanes("store")),
             ("gpgpu_n_shmem_insn", lanes("shared")),
-            // PTX has no such space, and GPGPU-Sim never counts such a merge.
+            // PTX does not have this space, and GPGPU-Sim never counts such a merge.
             ("gpgpu_n_sstarr_insn", 0),
             ("gpgpu_n_tex_insn", lanes("texture")),
             ("gpgpu_n_const_mem_insn", lanes("constant")),
@@ -210,7 +210,7 @@ impl Block<'_> {
     }
 }
 
-/// Every stage of the load/store unit.
+/// Names of all stages of the load/store unit.
 const STAGES: [&str; 7] = [
     "constant",
     "texture",
@@ -220,9 +220,9 @@ const STAGES: [&str; 7] = [
     "global_store",
     "local_store",
 ];
-/// Those that GPGPU-Sim sums as `gl_mem`.
+/// Stages that GPGPU-Sim sums as `gl_mem`.
 const DATA: [&str; 4] = ["global_load", "local_load", "global_store", "local_store"];
-/// Every reason.
+/// Names of the stalls' reasons.
 const STALLS: [&str; 5] = [
     "reservation",
     "bank_conflict",
@@ -235,12 +235,12 @@ fn double_percent(part: u64, whole: u64) -> f64 {
     single(part, whole) * 100.0
 }
 
-/// `name = value`.
+/// Writes the line `name = value`.
 fn line(text: &mut String, name: &str, value: impl std::fmt::Display) {
     let _ = writeln!(text, "{name} = {value}");
 }
 
-/// The time that the simulation took, in whole seconds and at least one, as GPGPU-Sim has it.
+/// Writes the time of the simulation, in whole seconds and at least one, as GPGPU-Sim does.
 fn end(text: &mut String, run: &RunReport, so_far: &Tally, config: Config<'_>) {
     let seconds = (run.wall_seconds as u64).max(1);
     let (days, hours) = (seconds / 86_400, seconds / 3600 % 24);

@@ -1,8 +1,8 @@
-//! One page of HTML that holds everything: no script, no font, no picture from elsewhere. Light or
-//! dark as the reader prefers, one column on a phone.
+//! An HTML page that needs no other files: no scripts, fonts or pictures. It is light or dark as
+//! the reader prefers, with one column on a phone.
 //!
-//! Every text goes through the template's escaping; charts are drawn here from data, so that
-//! nothing enters the page as markup but what this crate writes.
+//! All text passes through the template's escaping. Charts are drawn here from data, so that the
+//! page contains no markup except for that of this crate.
 
 use crate::page::{Cell, Page};
 use crate::svg::{Shape, svg_shaped};
@@ -13,14 +13,14 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use warploom_stats::result::ConfigValue;
 
-/// When and where a page was made: its writer knows, not this crate.
+/// Time and place of the page's creation, which the caller knows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Imprint {
-    /// Date and time.
+    /// Date and time of the page's creation.
     pub date: String,
-    /// Program and version.
+    /// Name and version of the program.
     pub program: String,
-    /// Processor, cores, system.
+    /// Processor, number of cores, and operating system.
     pub machine: String,
 }
 
@@ -42,21 +42,22 @@ pub fn html(title: &str, imprint: &Imprint, pages: &[Page]) -> String {
         .expect("a test renders every part of the template")
 }
 
-/// Lines that hold only a tag leave nothing behind.
+/// Settings with which lines of only a tag leave no blank line.
 fn syntax() -> SyntaxConfig {
     let mut syntax = SyntaxConfig::builder();
     syntax.trim_blocks(true).lstrip_blocks(true);
     syntax.build().expect("the tags are the usual ones")
 }
 
-/// A machine that configurations start from.
+/// A preset from which configurations start.
 struct Preset<'a> {
     name: &'a str,
     keys: &'a BTreeMap<String, ConfigValue>,
     anchor: String,
 }
 
-/// Those of all pages, each once: pages of several versions may differ in what a name means.
+/// The presets of all pages, each once. Pages of several versions may contain different presets of
+/// one name.
 fn presets(pages: &[Page]) -> Vec<Preset<'_>> {
     let mut presets: Vec<Preset<'_>> = Vec::new();
     for (name, keys) in pages.iter().flat_map(|page| &page.presets) {
@@ -78,7 +79,7 @@ impl Preset<'_> {
     }
 }
 
-/// A page with its pictures, and what it needs of the machines.
+/// A page with its pictures, and its references to presets.
 fn shown(page: &Page, presets: &[Preset<'_>]) -> Value {
     let own = |preset: &&Preset<'_>| {
         let keys = page.presets.get(preset.name);
@@ -94,7 +95,7 @@ fn shown(page: &Page, presets: &[Preset<'_>]) -> Value {
     }
 }
 
-/// The charts as one picture, or nothing where there are none.
+/// The charts as one picture, if there are any.
 fn drawn(page: &Page, shape: Shape) -> Option<Value> {
     let picture = || Value::from_safe_string(svg_shaped(&page.charts, shape));
     (!page.charts.is_empty()).then(picture)
@@ -111,7 +112,7 @@ pub(crate) mod tests {
     /// Text that must never become markup.
     const HOSTILE: &str = "<script>alert('&')</script>";
 
-    /// A page with everything that there can be in one.
+    /// A page with all kinds of content.
     pub(crate) fn page() -> Page {
         let part = |what: &str, holds| Part {
             what: what.to_owned(),
@@ -197,7 +198,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// The page's elements by name, nested by indentation, without their texts.
+    /// Names of the page's elements, indented by nesting, without their texts.
     fn structure(html: &str) -> String {
         let (mut depth, mut text) = (0_usize, String::new());
         let void = [
@@ -244,7 +245,7 @@ pub(crate) mod tests {
             "warploom 0.1.0",
             "warploom run vectoradd --size test",
         ] {
-            // The template escapes slashes, too.
+            // The template also escapes slashes.
             assert!(text.contains(&word.replace('/', "&#x2f;")), "{word}");
         }
     }

@@ -1,7 +1,7 @@
-//! Reports: tables and charts, as text, SVG and HTML. Data in, text out.
+//! Reports: tables and charts, as text, SVG and HTML, computed from data.
 //!
-//! Invariants: nothing here starts a simulation, reads a clock or a terminal; equal data gives
-//! equal text. Width is a parameter.
+//! Invariants: nothing here starts a simulation or reads a clock or a terminal. Equal data gives
+//! equal text. The width is a parameter.
 
 mod analysis;
 mod chart;

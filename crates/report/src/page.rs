@@ -1,5 +1,5 @@
-//! The page of a figure, a table or a comparison: what its JSON file holds and what the HTML page
-//! shows. Equal pages give equal bytes: nothing in one tells when or how fast it was made.
+//! The page of a figure, a table or a comparison: the contents of its JSON file, which the HTML
+//! page shows. Equal pages give equal bytes; no field depends on the time or speed of the runs.
 
 use crate::figure::Chart;
 use serde::de::Error;
@@ -9,98 +9,98 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 use warploom_stats::result::ConfigValue;
 
-/// A figure, table or comparison with all that belongs to it.
+/// A figure, table or comparison with its data, claims and runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Page {
-    /// The paper, or `compare`.
+    /// Short name of the paper, or `compare`.
     pub paper: String,
-    /// The figure's name in its paper.
+    /// Name of the figure in its paper.
     pub figure: String,
-    /// What it shows.
+    /// Title of the figure.
     pub title: String,
-    /// How much was simulated: `test`, `small`, `paper`; empty where that is no question.
+    /// Size of the simulations: `test`, `small` or `paper`; empty if it does not apply.
     pub scale: String,
-    /// Version of the program that made it.
+    /// Version of the program that made the page.
     pub version: String,
-    /// The command that makes it again.
+    /// Command that makes the page again.
     pub command: String,
-    /// The data: `columns` and `rows`.
+    /// Data in columns and rows.
     #[serde(flatten)]
     pub table: Table,
-    /// Figures of the whole, by name.
+    /// Summary values by name.
     pub summary: BTreeMap<String, Cell>,
-    /// The paper's claims.
+    /// Verdicts on the paper's claims.
     pub claims: Vec<Verdict>,
-    /// The picture, charts below each other.
+    /// Charts of the picture, one below the other.
     pub charts: Vec<Chart>,
-    /// The machines that were simulated, in order of their first run.
+    /// Simulated machines in the order of their first run.
     #[serde(default)]
     pub configurations: Vec<Configuration>,
-    /// Every key of the machines that the configurations start from, by name.
+    /// All keys of the presets from which configurations start, by the presets' names.
     #[serde(default)]
     pub presets: BTreeMap<String, BTreeMap<String, ConfigValue>>,
-    /// The runs behind the data.
+    /// Runs on which the data are based.
     #[serde(default)]
     pub runs: Vec<RunLine>,
 }
 
 impl Page {
-    /// `duet/fig3b`.
+    /// Paper and figure, such as `duet/fig3b`.
     pub fn full_name(&self) -> String {
         format!("{}/{}", self.paper, self.figure)
     }
 }
 
-/// A machine: a preset and what is changed of it.
+/// A machine: a preset and its changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Configuration {
-    /// Its name in the figure.
+    /// Name of the machine in the figure.
     pub name: String,
-    /// Preset or file that it starts from.
+    /// Preset or file from which it starts.
     pub gpu: String,
-    /// Changes, `KEY=VALUE`.
+    /// Changes in the form `KEY=VALUE`.
     pub overrides: Vec<String>,
-    /// Digest of the configuration in full.
+    /// Digest of the whole configuration.
     pub digest: String,
 }
 
-/// A run that a figure rests on.
+/// A run on which a figure is based.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunLine {
-    /// What ran.
+    /// Name of the target.
     pub input: String,
-    /// On which of the configurations.
+    /// Name of the configuration.
     pub configuration: String,
-    /// The command that makes the run again.
+    /// Command that makes the run again.
     pub command: String,
-    /// Core cycles.
+    /// Number of core cycles.
     pub cycles: u64,
     /// Thread instructions per core cycle.
     pub ipc: f64,
-    /// How it ended: `finished`, or `cut` at the cycle that the figure asks for.
+    /// End of the run: `finished`, or `cut` at the cycle that the figure specifies.
     pub ended: String,
     /// Digest of the run's input.
     pub input_digest: String,
-    /// Digest of its outputs, cycles and statistics.
+    /// Digest of the run's outputs, cycles and statistics.
     pub digest: String,
 }
 
-/// One value of a table.
+/// A value of a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Cell {
-    /// Nothing was measured.
+    /// No value was measured.
     None,
-    /// A count.
+    /// A number of events.
     Count(u64),
-    /// A measurement; finite.
+    /// A finite measured value.
     Number(f64),
-    /// A name.
+    /// A text without further meaning.
     Text(String),
 }
 
 impl Cell {
-    /// The value with four digits after the point at most, as tables for people show it.
+    /// The value with at most four decimals, as in tables for people.
     pub fn shown(&self) -> String {
         match self {
             Self::None => "-".to_owned(),
@@ -143,14 +143,14 @@ impl From<&str> for Cell {
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Column {
-    /// Key in rows; ends in its unit.
+    /// Key in rows, which ends in the unit.
     pub name: String,
-    /// What it is.
+    /// Description of the column.
     pub about: String,
 }
 
 impl Column {
-    /// A column.
+    /// Creates a column with a description.
     pub fn new(name: impl Into<String>, about: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -159,17 +159,18 @@ impl Column {
     }
 }
 
-/// Rows of values under named columns. In JSON, rows are objects in the order of the columns.
+/// Rows of values in named columns. In JSON, rows are objects with keys in the order of the
+/// columns.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    /// The columns.
+    /// Columns of the table.
     pub columns: Vec<Column>,
-    /// Rows, each as long as there are columns.
+    /// Rows with one value per column.
     pub rows: Vec<Vec<Cell>>,
 }
 
 impl Table {
-    /// The table as CSV (RFC 4180), names first.
+    /// The table as CSV (RFC 4180), with a header.
     pub fn csv(&self) -> String {
         let mut text = String::new();
         let names = self.columns.iter().map(|column| column.name.clone());
@@ -182,15 +183,18 @@ impl Table {
 }
 
 fn line(text: &mut String, fields: impl Iterator<Item = String>) {
-    let quoted = |field: String| match field.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", field.replace('"', "\"\"")),
-        false => field,
+    let quoted = |field: String| {
+        if field.contains([',', '"', '\n', '\r']) {
+            format!("\"{}\"", field.replace('"', "\"\""))
+        } else {
+            field
+        }
     };
     let fields: Vec<_> = fields.map(quoted).collect();
     let _ = write!(text, "{}\r\n", fields.join(","));
 }
 
-/// A row as an object.
+/// A row as a JSON object.
 struct Row<'a>(&'a [Column], &'a [Cell]);
 
 impl Serialize for Row<'_> {
@@ -229,7 +233,7 @@ impl<'de> Deserialize<'de> for Table {
             let cell = |column: &Column| cells.remove(&column.name).unwrap_or(Cell::None);
             let row: Vec<_> = columns.iter().map(cell).collect();
             match cells.keys().next() {
-                Some(name) => Err(D::Error::custom(format!("`{name}` is no column"))),
+                Some(name) => Err(D::Error::custom(format!("`{name}` is not a column"))),
                 None => Ok(row),
             }
         };
@@ -238,20 +242,20 @@ impl<'de> Deserialize<'de> for Table {
     }
 }
 
-/// Whether a claim holds here.
+/// Verdict on a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Holds {
-    /// Within the tolerance that the verdict names.
+    /// The claim holds within the verdict's tolerance.
     Yes,
-    /// In part.
+    /// The claim holds in part.
     Partly,
-    /// It does not.
+    /// The claim does not hold.
     No,
 }
 
 impl Holds {
-    /// The word.
+    /// Name of the verdict.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Yes => "yes",
@@ -261,44 +265,44 @@ impl Holds {
     }
 }
 
-/// A claim beside what was measured.
+/// Comparison of a claim with the measured value.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Verdict {
-    /// The claim's id.
+    /// Identifier of the claim.
     pub id: String,
-    /// What the paper says.
+    /// Text of the paper's claim.
     pub claim: String,
-    /// Where.
+    /// Place in the paper.
     #[serde(rename = "where")]
     pub place: String,
-    /// The paper's figure, if it has one.
+    /// The paper's value, if it has one.
     pub paper: Cell,
-    /// Ours, in the same unit.
+    /// Our value in the same unit.
     pub ours: Cell,
-    /// The unit.
+    /// Unit of both values.
     pub kind: String,
-    /// Whether it holds.
+    /// Verdict on the claim.
     pub holds: Holds,
-    /// How it was measured, and what else is to be known.
+    /// How it was measured, and further remarks.
     pub note: String,
-    /// What makes it hold.
+    /// Condition under which the claim holds.
     #[serde(default)]
     pub tolerance: String,
-    /// The claim's statements one by one.
+    /// Verdicts on the claim's statements.
     #[serde(default)]
     pub parts: Vec<Part>,
 }
 
-/// One statement of a claim.
+/// A statement of a claim.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Part {
-    /// What it states.
+    /// Text of the statement.
     pub what: String,
-    /// The paper's figure, if it has one.
+    /// The paper's value, if it has one.
     pub paper: Cell,
-    /// Ours.
+    /// Our value in the same unit.
     pub ours: Cell,
-    /// Whether it holds.
+    /// Verdict on the statement.
     pub holds: Holds,
 }
 
@@ -344,6 +348,6 @@ mod tests {
         assert_eq!(serde_json::from_str::<Table>(&text).unwrap(), table());
         let unknown = text.replace("\"ratio\":0.5", "\"ration\":0.5");
         let error = serde_json::from_str::<Table>(&unknown).unwrap_err();
-        assert!(error.to_string().contains("`ration` is no column"));
+        assert!(error.to_string().contains("`ration` is not a column"));
     }
 }

@@ -1,4 +1,4 @@
-//! A page for a terminal.
+//! Text of a page for a terminal.
 
 use crate::chart::bar;
 use crate::figure::{BarChart, Chart};
@@ -7,10 +7,10 @@ use crate::table::figures;
 use std::fmt::Write;
 
 const BAR_WIDTH: usize = 40;
-/// Lines of claims keep to this many characters.
+/// Line width of claims.
 const LINE: usize = 96;
 
-/// A page's table, bars, summary and claims as text.
+/// Text of a page's table, bars, summary and claims.
 pub fn page_report(page: &Page) -> String {
     let mut text = format!("{}: {}", page.full_name(), page.title);
     if !page.scale.is_empty() {
@@ -32,7 +32,7 @@ pub fn page_report(page: &Page) -> String {
     text
 }
 
-/// One line a bar, groups apart.
+/// Writes one line per bar, with groups separated.
 fn bars(text: &mut String, chart: &BarChart) {
     let values = chart.series.iter().flat_map(|s| s.values.iter().flatten());
     let marked = chart.marks.iter().flat_map(|mark| mark.values.iter());
@@ -52,9 +52,10 @@ fn bars(text: &mut String, chart: &BarChart) {
                 continue;
             };
             let group = if s == 0 { group.as_str() } else { "" };
-            let shown = match chart.axis.percent {
-                true => format!("{:.1}%", value * 100.0),
-                false => format!("{value:.3}"),
+            let shown = if chart.axis.percent {
+                format!("{:.1}%", value * 100.0)
+            } else {
+                format!("{value:.3}")
             };
             let _ = writeln!(
                 text,
@@ -67,7 +68,7 @@ fn bars(text: &mut String, chart: &BarChart) {
     text.push('\n');
 }
 
-/// The paper's figures beside ours, then each claim in full.
+/// Writes the paper's values next to ours, then each claim in full.
 fn claims(text: &mut String, claims: &[Verdict]) {
     if claims.is_empty() {
         return;
@@ -111,7 +112,7 @@ fn claims(text: &mut String, claims: &[Verdict]) {
     }
 }
 
-/// Words in lines, those after the first under the first word.
+/// Writes words in lines, indented to the first word.
 fn wrapped(text: &mut String, lead: &str, words: &str) {
     if words.is_empty() {
         return;

@@ -1,10 +1,11 @@
-//! Timelines for the Perfetto UI (<https://ui.perfetto.dev>), in Chrome's trace event format: an
-//! SM is a process, a warp slot or context a thread. A microsecond there is a core cycle here.
+//! Timelines for the Perfetto UI (<https://ui.perfetto.dev>), in Chrome's trace event format. An SM
+//! is a process, and a warp slot or context is a thread. One microsecond in the timeline is one
+//! core cycle.
 
 use std::fmt::Write;
 use warploom_stats::trace::{Activity, Trace, TraceEvent};
 
-/// The timeline as JSON, a line an event.
+/// The timeline as JSON, with one line per event.
 pub fn perfetto(trace: &Trace) -> String {
     let mut text = String::from("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
     let mut rows: Vec<&[TraceEvent]> = Vec::new();
@@ -35,7 +36,7 @@ pub fn perfetto(trace: &Trace) -> String {
     text
 }
 
-/// A slice for each warp of a row, and in it one for each thing that it does.
+/// Writes a slice for each warp of a row, which contains a slice for each of its states.
 fn slices(row: &[TraceEvent], end: u64, lines: &mut Vec<String>) {
     let ends = row.iter().skip(1).map(|next| next.at).chain([end]);
     let spans: Vec<_> = row.iter().zip(ends).collect();
@@ -83,8 +84,8 @@ mod tests {
         }
     }
 
-    /// A warp that runs for 5 cycles, waits for 10, and is out until the end; names, nesting,
-    /// times.
+    /// A warp runs for 5 cycles, waits for 10, and is switched out until the end. Names, nesting
+    /// and times are checked.
     #[test]
     fn slices_nest_and_touch() {
         let trace = Trace {

@@ -1,4 +1,4 @@
-//! The report of one run.
+//! Text report of a run.
 
 use crate::chart::bar;
 use crate::format::{grouped, percent, rate, seconds};
@@ -11,13 +11,13 @@ use warploom_stats::result::{
 };
 use warploom_stats::sample::Estimate;
 
-/// Launches shown one by one; of more, the first ones stand for the rest.
+/// Largest number of launches and decisions in the report.
 const LAUNCHES_SHOWN: usize = 16;
-/// Lines shown of why a run ended early.
+/// Largest number of lines of an outcome's message.
 const LINES_SHOWN: usize = 24;
 const BAR_WIDTH: usize = 40;
 
-/// The report of a run for a terminal: launches, where cycles went, checks, speed.
+/// Text report of a run for a terminal: launches, scheduler cycles, checks, speed.
 pub fn run_report(run: &RunReport) -> String {
     let mut text = String::new();
     let Figures { cycles, .. } = run.totals.figures;
@@ -51,7 +51,7 @@ pub fn run_report(run: &RunReport) -> String {
     text
 }
 
-/// Programs of a mix, what they came to, and what the policy decided.
+/// Writes the programs of a mix, their figures, and the policy's decisions.
 fn processes(text: &mut String, run: &RunReport) {
     if run.processes.is_empty() {
         return;
@@ -96,14 +96,14 @@ fn processes(text: &mut String, run: &RunReport) {
     decisions(text, run);
 }
 
-/// What slowdowns are made of, where runs alone are at hand.
+/// Writes the factors of slowdowns, if the programs were also run alone.
 fn causes(text: &mut String, run: &RunReport, mix: &MixFigures) {
     let factor = |value: Option<f64>| value.map_or("-".to_owned(), |v| format!("{v:.2}"));
     let programs = run.processes.iter().zip(&mix.slowdowns).zip(&mix.causes);
     for ((process, slowdown), causes) in programs {
         let _ = writeln!(
             text,
-            "{}: {slowdown:.2} = {} by fewer blocks x {} by slower ones; alone L1D hit {}, L2 hit {}",
+            "{}: {slowdown:.2} = {} (fewer blocks) x {} (slower blocks); alone: L1D hit {}, L2 hit {}",
             process.name,
             factor(causes.room),
             factor(causes.pace),
@@ -170,7 +170,7 @@ fn launches(text: &mut String, run: &RunReport) {
     text.push('\n');
 }
 
-/// What was timed of launches of which not all blocks were, and what all would have taken.
+/// Writes which blocks of sampled launches were timed, and the estimates for all blocks.
 fn samples(text: &mut String, run: &RunReport) {
     let sampled = run.kernels.iter().filter_map(|k| Some((k, k.sample?)));
     let mut shown = sampled.take(LAUNCHES_SHOWN).peekable();
@@ -191,22 +191,22 @@ fn samples(text: &mut String, run: &RunReport) {
         if timed == blocks {
             let _ = writeln!(
                 text,
-                "{name}: all {blocks} blocks timed, too few to leave any out"
+                "{name}: all {blocks} blocks timed, too few for samples"
             );
             continue;
         }
         let all = match sample.estimate {
             Some(estimate) => format!(
-                "all would take {}, IPC {:.1}",
+                "estimate for all: {}, IPC {:.1}",
                 interval(&estimate),
                 sample.thread_instructions as f64 / estimate.cycles.max(1.0),
             ),
-            None => "cycles and counters are of these".to_owned(),
+            None => "cycles and counters are for these".to_owned(),
         };
         let _ = writeln!(text, "{name}: {timed} of {blocks} blocks timed; {all}");
     }
     if let Some(estimate) = run.totals.estimate.filter(|_| run.kernels.len() > 1) {
-        let _ = writeln!(text, "all launches would take {}", interval(&estimate));
+        let _ = writeln!(text, "estimate for all launches: {}", interval(&estimate));
     }
     text.push('\n');
 }
@@ -244,7 +244,7 @@ fn figure_cells(figures: &Figures) -> [String; 5] {
     ]
 }
 
-/// Where the schedulers' cycles went.
+/// Writes the shares of scheduler cycles by cause.
 pub(crate) fn stalls(text: &mut String, stalls: &BTreeMap<String, f64>) {
     if stalls.is_empty() {
         return;
@@ -268,7 +268,7 @@ pub(crate) fn stalls(text: &mut String, stalls: &BTreeMap<String, f64>) {
     text.push('\n');
 }
 
-/// What blocks share, where it was counted.
+/// Writes how many cache lines several blocks touch, if this was counted.
 fn sharing(text: &mut String, run: &RunReport) {
     let Some(sharing) = run.sharing else {
         return;
@@ -300,7 +300,7 @@ pub(crate) fn outcome(text: &mut String, outcome: &Outcome) {
     }
 }
 
-/// How a run ended, in words, unless it came to its end: `FAULT: ...`.
+/// Text of a run's outcome, such as `FAULT: ...`. `None` if the run finished.
 pub fn outcome_told(outcome: &Outcome) -> Option<String> {
     Some(match outcome {
         Outcome::Finished => return None,
@@ -315,7 +315,7 @@ pub fn outcome_told(outcome: &Outcome) -> Option<String> {
     })
 }
 
-/// The first lines of a message, and how many more there are.
+/// The first lines of a message, and the number of further ones.
 fn shortened(message: &str) -> String {
     let lines: Vec<&str> = message.lines().collect();
     if lines.len() <= LINES_SHOWN {
@@ -394,7 +394,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// A run of so many launches of one kernel.
+    /// A run with `launches` launches of one kernel.
     pub(crate) fn run(launches: u64) -> RunReport {
         RunReport {
             program: Program {
@@ -452,7 +452,7 @@ pub(crate) mod tests {
         insta::assert_snapshot!(run_report(&many));
     }
 
-    /// It has no cycles, nor any speed in them.
+    /// A functional run has no cycles, and no speed in cycles.
     #[test]
     fn a_run_without_timing() {
         let mut functional = run(0);

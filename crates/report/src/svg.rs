@@ -1,4 +1,4 @@
-//! Charts as SVG. Equal charts give equal bytes; colours follow the reader's preference for light
+//! Charts as SVG. Equal charts give equal bytes. Colours follow the reader's preference for light
 //! or dark pages.
 
 mod narrow;
@@ -11,33 +11,34 @@ use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+use std::ops::Range;
 
 const WIDTH: u32 = 920;
 const NARROW_WIDTH: u32 = 420;
-/// Of one chart; charts stand below each other.
+/// Height of a chart. Charts are placed one below the other.
 const HEIGHT: u32 = 360;
-/// Of the title and a legend of one line.
+/// Height of the title and a legend of one line.
 const HEAD: i32 = 68;
 const LEGEND_LINE: i32 = 20;
 const MARGIN: i32 = 14;
-/// Room for numbers and label of an axis.
+/// Space for the numbers and the label of an axis.
 const X_LABELS: u32 = 48;
 const Y_LABELS: u32 = 70;
 const FONT: &str = "sans-serif";
 const TEXT: u32 = 15;
-/// Width of a character of that size, about: there are no fonts to ask.
+/// Approximate width of a character of that size; fonts are not available for measurement.
 const CHARACTER: i32 = 7;
-/// Share of a group's width that its bars take.
+/// Share of a group's width that its bars occupy.
 const GROUP: f64 = 0.72;
 
-/// A colour on light pages and its counterpart on dark ones.
+/// A colour on light pages and its counterpart on dark pages.
 struct Ink(RGBColor, &'static str);
 
 const PAPER: Ink = Ink(RGBColor(255, 255, 255), "#0D1117");
 const WORDS: Ink = Ink(RGBColor(31, 35, 40), "#E6EDF3");
 const GRID: Ink = Ink(RGBColor(208, 215, 222), "#373E47");
-/// Told apart by people with any kind of colour vision: M. Okabe, K. Ito, "Color Universal Design",
-/// 2008; darkened where light grounds need it.
+/// Colours for any kind of colour vision: M. Okabe, K. Ito, "Color Universal Design", 2008;
+/// darkened for light pages.
 const SERIES: [Ink; 7] = [
     Ink(RGBColor(0, 114, 178), "#56B4E9"),
     Ink(RGBColor(213, 94, 0), "#FF9248"),
@@ -57,12 +58,12 @@ type Plane<'a> = ChartContext<'a, SVGBackend<'a>, Cartesian2d<RangedCoordf64, Ra
 type Drawn<T = ()> =
     Result<T, DrawingAreaErrorKind<<SVGBackend<'static> as DrawingBackend>::ErrorType>>;
 
-/// The screen that a picture is for.
+/// Shape of the screen for a picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
-    /// A page.
+    /// A page of normal width.
     Wide,
-    /// A phone.
+    /// The screen of a phone.
     Narrow,
 }
 
@@ -82,12 +83,12 @@ impl Shape {
     }
 }
 
-/// Charts below each other as one picture.
+/// Draws charts one below the other.
 pub fn svg(charts: &[Chart]) -> String {
     svg_shaped(charts, Shape::Wide)
 }
 
-/// Charts below each other as one picture for a screen.
+/// Draws charts one below the other for a shape of screen.
 pub fn svg_shaped(charts: &[Chart], shape: Shape) -> String {
     let mut text = String::new();
     let heights: Vec<_> = charts.iter().map(|chart| shape.height(chart)).collect();
@@ -115,7 +116,7 @@ fn draw(root: &Area<'_>, charts: &[Chart], heights: &[u32], shape: Shape) -> Dra
     root.present()
 }
 
-/// A rule for each colour, which a dark page turns on.
+/// Adds a rule for each colour, which applies on a dark page.
 fn with_dark_colours(text: &str) -> String {
     let mut rules = String::new();
     let inks = [PAPER, WORDS, GRID].into_iter();
@@ -147,7 +148,7 @@ fn bars(area: &Area<'_>, chart: &BarChart) -> Drawn {
         .flat_map(|mark| mark.values.iter().copied());
     let groups = chart.groups.len().max(1) as f64;
     let top = top_of(&chart.axis, values.chain(marked));
-    let mut plane = plane(area, below, (0.0, groups), (0.0, top))?;
+    let mut plane = plane(area, below, 0.0..groups, 0.0..top)?;
     plane
         .configure_mesh()
         .disable_x_mesh()
@@ -186,7 +187,7 @@ fn draw_mark(plane: &mut Plane<'_>, mark: &Mark, colour: RGBColor) -> Drawn {
     Ok(())
 }
 
-/// Names below the groups, in turn on two lines where they are long.
+/// Draws names below the groups, alternating between two lines if they are long.
 fn group_names(area: &Area<'_>, plane: &Plane<'_>, chart: &BarChart) -> Drawn {
     let (left, top) = area.get_base_pixel();
     let room = (WIDTH - Y_LABELS) as i32 / chart.groups.len().max(1) as i32;
@@ -215,12 +216,12 @@ fn lines(area: &Area<'_>, chart: &LineChart) -> Drawn {
     let xs = points.clone().map(|(x, _)| at(*x));
     let (first, last) = xs.fold((f64::MAX, f64::MIN), |(a, b), x| (a.min(x), b.max(x)));
     let across = if first < last {
-        (first, last)
+        first..last
     } else {
-        (first.min(0.0), first.max(1.0))
+        first.min(0.0)..first.max(1.0)
     };
     let top = top_of(&chart.y, points.map(|(_, y)| *y));
-    let mut plane = plane(area, below, across, (chart.y.min, top))?;
+    let mut plane = plane(area, below, across, chart.y.min..top)?;
     plane
         .configure_mesh()
         .max_light_lines(0)
@@ -244,7 +245,7 @@ fn lines(area: &Area<'_>, chart: &LineChart) -> Drawn {
     Ok(())
 }
 
-/// Title and legend: squares for series, lines for marks. Returns where they end.
+/// Draws title and legend: squares for series, lines for marks. Returns the lower edge.
 fn head(area: &Area<'_>, title: &str, series: &[&str], marks: &[&str]) -> Drawn<i32> {
     let width = area.dim_in_pixel().0;
     area.draw(&Text::new(title, (MARGIN, 12), words(TEXT + 3)))?;
@@ -263,7 +264,7 @@ fn head(area: &Area<'_>, title: &str, series: &[&str], marks: &[&str]) -> Drawn<
     Ok(head_height(series, marks, width))
 }
 
-/// Where title and legend end.
+/// Lower edge of title and legend.
 fn head_height(series: &[&str], marks: &[&str], width: u32) -> i32 {
     let last = legend(series, marks, width)
         .last()
@@ -271,7 +272,7 @@ fn head_height(series: &[&str], marks: &[&str], width: u32) -> i32 {
     HEAD + last - 39
 }
 
-/// Corners of the legend's entries, in as many lines as the width needs.
+/// Corners of the legend's entries, in the number of lines that the width requires.
 fn legend(series: &[&str], marks: &[&str], width: u32) -> Vec<(i32, i32)> {
     let (mut x, mut y) = (MARGIN, 39);
     let of = |names: &[&str], symbol: i32| -> Vec<i32> {
@@ -294,20 +295,15 @@ fn text_width(text: &str) -> i32 {
     text.chars().count() as i32 * CHARACTER
 }
 
-fn plane<'a>(
-    area: &Area<'a>,
-    head: i32,
-    (left, right): (f64, f64),
-    (bottom, top): (f64, f64),
-) -> Drawn<Plane<'a>> {
+fn plane<'a>(area: &Area<'a>, head: i32, x: Range<f64>, y: Range<f64>) -> Drawn<Plane<'a>> {
     let below = area.margin(head, MARGIN, MARGIN, MARGIN + 6);
     ChartBuilder::on(&below)
         .x_label_area_size(X_LABELS)
         .y_label_area_size(Y_LABELS)
-        .build_cartesian_2d(left..right, bottom..top)
+        .build_cartesian_2d(x, y)
 }
 
-/// Top of an axis.
+/// Largest value on an axis.
 fn top_of(axis: &Axis, values: impl Iterator<Item = f64>) -> f64 {
     let highest = values.filter(|value| value.is_finite()).fold(0.0, f64::max);
     match axis.max {
@@ -317,7 +313,7 @@ fn top_of(axis: &Axis, values: impl Iterator<Item = f64>) -> f64 {
     }
 }
 
-/// A number on an axis.
+/// Text of a number on an axis.
 fn number(axis: &Axis, at: f64) -> String {
     if axis.percent {
         return format!("{:.0}%", at * 100.0);
@@ -394,7 +390,7 @@ mod tests {
             assert!(picture.contains(word), "{word}");
         }
         assert!(picture.starts_with("<svg") && picture.trim_end().ends_with("</svg>"));
-        // One bar: its colour fills the legend's square and the bar, nothing for the gap.
+        // The only bar: its colour fills the legend's square and the bar, and the gap has none.
         assert_eq!(picture.matches("<circle").count(), 3);
         insta::assert_snapshot!(svg(&[bars()]));
     }

@@ -1,9 +1,9 @@
-//! Tables.
+//! Layout of text tables.
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-/// A table without lines: left-aligned columns, the last wrapped so that rows keep to `width`
-/// characters where there is one.
+/// A table without lines. Columns are left-aligned, and the last is wrapped so that rows keep to
+/// `width` characters, if it is given.
 pub fn listing(header: &[&str], rows: &[Vec<String>], width: Option<u16>) -> String {
     let mut table = plain(width);
     table.set_header(header);
@@ -11,7 +11,7 @@ pub fn listing(header: &[&str], rows: &[Vec<String>], width: Option<u16>) -> Str
     finish(&table)
 }
 
-/// A table of figures: first column left-aligned, the others right-aligned.
+/// A table of numbers. The first column is left-aligned, and the others are right-aligned.
 pub fn figures(header: &[&str], rows: &[Vec<String>]) -> String {
     let mut table = plain(None);
     table.set_header(header);
@@ -26,7 +26,7 @@ fn plain(width: Option<u16>) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::NOTHING);
     table.set_content_arrangement(ContentArrangement::Dynamic);
-    // Without a width the library would ask the terminal: the caller's business.
+    // Without a width the library would query the terminal, which only the caller may do.
     table.set_width(width.unwrap_or(u16::MAX));
     table
 }

@@ -1,4 +1,4 @@
-//! A process's view of the device: its memory and its modules.
+//! The device as a process sees it: its memory and its modules.
 
 use crate::output::Output;
 use crate::written::{Bytes, Written};
@@ -15,62 +15,62 @@ use warploom_sm::INST_BYTES;
 pub struct DevicePtr(pub u64);
 
 impl DevicePtr {
-    /// This address plus `bytes`.
+    /// Address of the byte `bytes` after this one.
     pub const fn offset(self, bytes: u64) -> Self {
         Self(self.0 + bytes)
     }
 }
 
-/// A loaded module.
+/// Identifier of a loaded module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ModuleId(pub u32);
 
-/// Why a device operation failed.
+/// Reason why a device operation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceError {
-    /// Memory could not be had or accessed.
+    /// Memory cannot be allocated or accessed.
     #[error(transparent)]
     Memory(#[from] MemoryError),
-    /// The PTX was refused; the text holds every diagnostic with its place.
+    /// The PTX was refused. The text contains all diagnostics with their places.
     #[error("{0}")]
     Ptx(String),
-    /// No such kernel.
+    /// The module has no kernel with this name.
     #[error("module `{module}` has no kernel `{kernel}`{hint}")]
     UnknownKernel {
-        /// The module's name.
+        /// Name of the module.
         module: String,
-        /// The name asked for.
+        /// Requested name of a kernel.
         kernel: String,
         /// Nearest name, or the names that exist.
         hint: String,
     },
-    /// The kernel uses something that is not supported.
+    /// The kernel uses a feature that is not supported.
     #[error("kernel `{kernel}` cannot run: {reason}")]
     Refused {
-        /// The kernel.
+        /// Name of the kernel.
         kernel: String,
-        /// Every diagnostic with its place.
+        /// All diagnostics with their places.
         reason: String,
     },
-    /// No such variable.
+    /// The module has no variable with this name.
     #[error("module `{module}` has no variable `{variable}`")]
     UnknownVariable {
-        /// The module's name.
+        /// Name of the module.
         module: String,
-        /// The name asked for.
+        /// Requested name of a variable.
         variable: String,
     },
 }
 
-/// Element types that buffers are made of.
+/// Types of buffer elements.
 pub trait Scalar: Copy {
-    /// Bytes of one element.
+    /// Size of an element in bytes.
     const BYTES: usize;
-    /// Appends the element in little-endian order.
+    /// Appends the element's bytes in little-endian order.
     fn put(self, out: &mut Vec<u8>);
     /// Reads an element from its bytes.
     fn get(bytes: &[u8]) -> Self;
-    /// Whether both are the same bit by bit.
+    /// True if both elements are equal bit by bit.
     fn same_bits(self, other: Self) -> bool;
 }
 
@@ -96,48 +96,49 @@ scalars!(u8, i8, u16, i16, u32, i32, u64, i64, f32, f64);
 
 /// A module in device memory.
 pub struct LoadedModule {
-    /// Its name, for messages.
+    /// Name of the module in messages.
     pub name: String,
     /// Kernels, ready to launch.
     pub kernels: Vec<Arc<Program>>,
-    /// Where each one's code begins, in bytes from the first kernel's that the process loaded:
-    /// kernels lie one behind the other in the order in which they were loaded, as in GPGPU-Sim.
+    /// Offset of each kernel's code, in bytes from the first kernel that the process loaded.
+    /// Kernels are placed one after the other in the order in which they are loaded, as in
+    /// GPGPU-Sim.
     pub code_offsets: Vec<u64>,
-    /// Kernels that use what is not supported, with the reason.
+    /// Kernels that use unsupported features, with the reason.
     pub refused: Vec<(String, String)>,
-    /// Variables.
+    /// Variables of the module.
     pub globals: Vec<GlobalVar>,
-    /// Their addresses.
+    /// Addresses of the variables.
     pub addresses: Vec<u64>,
-    /// Texture references.
+    /// Names of texture references.
     pub textures: Vec<String>,
-    /// Handles of the textures bound to them.
+    /// Handles of the textures that are bound to the references.
     pub texture_refs: Vec<u64>,
 }
 
-/// What a run had done when it was cut.
+/// State of a run when it was cut.
 struct Cut {
     launches: u64,
     written: Written,
 }
 
-/// A process's memory and modules.
+/// Memory and modules of a process.
 pub struct Device {
-    /// All device memory.
+    /// Memory of the whole device.
     pub(crate) memory: DeviceMemory,
-    /// The process's address space.
+    /// Identifier of the process's address space.
     pub(crate) asid: u8,
     modules: Vec<LoadedModule>,
     /// Bytes of the code of all kernels loaded so far.
     code_bytes: u64,
     textures: Arc<TextureTable>,
-    /// Everything that came in from the host so far.
+    /// Digest of everything that came from the host so far.
     input: Digest,
-    /// Copies between host and device since they were last asked for: address and bytes.
+    /// Copies between host and device since the last query: address and bytes.
     copies: Vec<(u64, u64)>,
     /// PTX texts that are replaced when they are loaded.
     substitutes: Vec<(String, String)>,
-    /// The run was cut.
+    /// Set if the run was cut.
     cut: Option<Cut>,
 }
 
@@ -157,7 +158,7 @@ impl Device {
         }
     }
 
-    /// An empty device of the same process; what came in counts on.
+    /// An empty device of the same process. The digest of its input continues.
     pub(crate) fn anew(&mut self) -> Self {
         Self {
             input: self.input.clone(),
@@ -165,12 +166,12 @@ impl Device {
         }
     }
 
-    /// From now on, where the PTX text `from` is to be loaded, `to` is loaded.
+    /// Replaces the PTX text `from` by `to` in later calls of `load_ptx`.
     pub(crate) fn substitute(&mut self, from: String, to: String) {
         self.substitutes.push((from, to));
     }
 
-    /// What is loaded for a PTX text: itself, mostly.
+    /// Replacement of a PTX text, if it has one.
     pub(crate) fn substitute_for(&self, text: &str) -> Option<String> {
         let mut pairs = self.substitutes.iter();
         pairs
@@ -178,7 +179,7 @@ impl Device {
             .map(|(_, to)| to.clone())
     }
 
-    /// Allocates `bytes`, aligned to 256, after what was allocated before.
+    /// Allocates `bytes`, aligned to 256, after all earlier allocations.
     pub fn alloc(&mut self, bytes: u64) -> Result<DevicePtr, DeviceError> {
         Ok(DevicePtr(self.memory.alloc(self.asid, bytes)?))
     }
@@ -190,12 +191,12 @@ impl Device {
         Ok(ptr)
     }
 
-    /// Frees a buffer.
+    /// Frees a buffer on the device.
     pub fn free(&mut self, ptr: DevicePtr) -> Result<(), DeviceError> {
         Ok(self.memory.free(self.asid, ptr.0)?)
     }
 
-    /// Copies bytes to the device. Their lines are in L2 then, where the machine does so.
+    /// Copies bytes to the device. They leave their lines in L2, if the machine is configured so.
     pub fn write(&mut self, ptr: DevicePtr, bytes: &[u8]) -> Result<(), DeviceError> {
         self.note_copy(ptr, bytes.len() as u64);
         self.write_past_l2(ptr, bytes)
@@ -207,9 +208,9 @@ impl Device {
         Ok(self.memory.write(self.asid, ptr.0, bytes)?)
     }
 
-    /// Says that these bytes are copied between host and device: their lines are in L2 then, where
-    /// the machine does so. Copies from the device have the same effect in GPGPU-Sim
-    /// (`gpgpu_t::memcpy_from_gpu`), copies on the device have none.
+    /// Notes a copy of these bytes between host and device, which leaves their lines in L2 if the
+    /// machine is configured so. Copies from the device have the same effect in GPGPU-Sim
+    /// (`gpgpu_t::memcpy_from_gpu`); copies on the device have none.
     pub fn note_copy(&mut self, ptr: DevicePtr, bytes: u64) {
         self.copies.push((ptr.0, bytes));
     }
@@ -225,24 +226,23 @@ impl Device {
         self.write(ptr, &bytes)
     }
 
-    /// Fills with one byte (`cudaMemset`).
+    /// Fills memory with one byte (`cudaMemset`).
     pub fn fill(&mut self, ptr: DevicePtr, byte: u8, bytes: u64) -> Result<(), DeviceError> {
         self.input.u64(ptr.0).u64(bytes).u64(byte.into());
         Ok(self.memory.fill(self.asid, ptr.0, byte, bytes)?)
     }
 
-    /// From now on at most so many bytes of what kernels print are kept until one of them has
-    /// ended: the newest (`cudaLimitPrintfFifoSize`).
+    /// Limits the buffer for the output of kernels (`cudaLimitPrintfFifoSize`). Of the output
+    /// before a kernel's end, the last `bytes` are kept.
     pub fn limit_printed(&mut self, bytes: u64) {
         self.note_input(&format!("printed {bytes}"));
         self.memory.limit_printed(self.asid, bytes);
     }
 
-    /// Says how many bytes the heap will have from which kernels take memory by `malloc`
-    /// (`cudaLimitMallocHeapSize`).
+    /// Sets the size of the heap for `malloc` in kernels (`cudaLimitMallocHeapSize`).
     ///
     /// # Errors
-    /// When it is there already: from the first launch on of a kernel that uses it.
+    /// If the heap exists already: the first launch of a kernel that uses it creates it.
     pub fn limit_heap(&mut self, bytes: u64) -> Result<(), DeviceError> {
         self.note_input(&format!("heap {bytes}"));
         Ok(self.memory.limit_heap(self.asid, bytes)?)
@@ -272,8 +272,8 @@ impl Device {
         Ok(bytes.chunks_exact(T::BYTES).map(T::get).collect())
     }
 
-    /// Copies `count` elements of an output from the device. After a run that was cut, those are
-    /// computed that any launch wrote.
+    /// Copies `count` elements of an output from the device. After a run that was cut, the elements
+    /// that any launch wrote count as computed.
     pub fn output<T: Scalar>(
         &self,
         ptr: DevicePtr,
@@ -282,8 +282,8 @@ impl Device {
         self.output_of(ptr, count, Written::by_any)
     }
 
-    /// The same of an output that launches overwrite: after a run that was cut, those elements are
-    /// computed that the last launch wrote.
+    /// Copies `count` elements of an output that launches overwrite. After a run that was cut, the
+    /// elements that the last launch wrote count as computed.
     pub fn last_output<T: Scalar>(
         &self,
         ptr: DevicePtr,
@@ -308,14 +308,14 @@ impl Device {
         Ok(Output::partial(values, computed.collect()))
     }
 
-    /// How many of a program's launches, which are `all`, were made: fewer where a run was cut, and
-    /// then perhaps only a part of the last.
+    /// Number of launches that were made, of `all` launches of a program. It is lower if the run
+    /// was cut; the last launch may then be incomplete.
     pub fn launches_of(&self, all: u32) -> u32 {
         let made = self.cut.as_ref().map(|cut| cut.launches);
         made.map_or(all, |made| all.min(made as u32))
     }
 
-    /// The run ends here, with these launches.
+    /// Marks the run as cut after these launches.
     pub(crate) fn cut(&mut self, launches: u64, written: Written) {
         self.cut = Some(Cut { launches, written });
     }
@@ -325,17 +325,17 @@ impl Device {
         std::mem::take(&mut self.copies)
     }
 
-    /// Digest of everything that came in: modules, copies, launches.
+    /// Digest of all input: modules, copies, launches.
     pub fn input_digest(&self) -> String {
         self.input.hex()
     }
 
-    /// Adds to the input's digest.
+    /// Adds a text to the digest of the input.
     pub(crate) fn note_input(&mut self, text: &str) {
         self.input.str(text);
     }
 
-    /// Puts a lowered module into memory: allocates its variables and writes their values.
+    /// Loads a lowered module: allocates its variables and writes their values.
     pub fn load(
         &mut self,
         name: &str,
@@ -358,27 +358,28 @@ impl Device {
         Ok(ModuleId(self.modules.len() as u32 - 1))
     }
 
-    /// Gives a kernel's code its place behind what was loaded before.
+    /// Places a kernel's code after all code that was loaded before.
     fn place_code(&mut self, kernel: &Program) -> u64 {
         let offset = self.code_bytes;
         self.code_bytes += kernel.insts.len() as u64 * INST_BYTES;
         offset
     }
 
-    /// Makes a texture object, for a kernel's argument: the handle that `tex` instructions take.
+    /// Creates a texture object for a kernel's argument and returns its handle for `tex`
+    /// instructions.
     pub fn texture_object(&mut self, texture: Texture) -> u64 {
         self.note_input(&format!("{texture:?}"));
         Arc::make_mut(&mut self.textures).bind(texture)
     }
 
-    /// Makes a texture object in several sizes, the largest first.
+    /// Creates a texture object with several levels, the largest first.
     pub fn mipmap_object(&mut self, levels: Vec<Texture>, detail: MipmapSettings) -> u64 {
         self.note_input(&format!("{levels:?} {detail:?}"));
         Arc::make_mut(&mut self.textures).bind_mipmap(levels, detail)
     }
 
-    /// Says the colour of a texture object's border: floats by their bits, or integers where its
-    /// texels are read as such.
+    /// Sets the border colour of a texture object: bits of floats, or integers if its texels are
+    /// read as integers.
     pub fn colour_border(&mut self, handle: u64, colour: [u32; 4]) {
         self.note_input(&format!("border {colour:?}"));
         Arc::make_mut(&mut self.textures).set_border_colour(handle, colour);
@@ -402,17 +403,17 @@ impl Device {
         Ok(())
     }
 
-    /// Textures that handles name.
+    /// Table of all textures by handle.
     pub(crate) fn textures(&self) -> &Arc<TextureTable> {
         &self.textures
     }
 
-    /// A loaded module.
+    /// The loaded module with this identifier.
     pub fn module(&self, id: ModuleId) -> &LoadedModule {
         &self.modules[id.0 as usize]
     }
 
-    /// A kernel by name.
+    /// The kernel with this name.
     pub fn kernel(&self, id: ModuleId, name: &str) -> Result<&Arc<Program>, DeviceError> {
         let module = self.module(id);
         if let Some(program) = module.kernels.iter().find(|k| k.name == name) {
@@ -436,7 +437,7 @@ impl Device {
         })
     }
 
-    /// Where a kernel's code begins, in bytes from the first kernel's.
+    /// Offset of a kernel's code, in bytes from the first kernel's.
     pub(crate) fn code_offset(&self, id: ModuleId, name: &str) -> u64 {
         let module = self.module(id);
         let at = module.kernels.iter().position(|k| k.name == name);

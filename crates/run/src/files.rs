@@ -1,15 +1,14 @@
-//! Files that come to be whole or not at all.
+//! Atomic writing of files: whole or not at all.
 
 use std::io::{self, Write};
 use std::path::Path;
 use tempfile::{Builder, NamedTempFile};
 
-/// Writes a file by way of a temporary one beside it: an older one is replaced when the new one is
-/// complete. A link leads to what it names; devices and pipes, which cannot be replaced, are
-/// written to.
+/// Writes a file through a temporary file in the same folder, which replaces an older file when it
+/// is complete. A link is followed. Devices and pipes cannot be replaced and are written directly.
 ///
 /// # Errors
-/// What the system says, also when `write` fails: an older file is then as it was.
+/// Errors of the operating system. An older file then stays as it was, also if `write` fails.
 pub fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -26,7 +25,7 @@ pub fn write_whole(
     Ok(())
 }
 
-/// Tries whether [`write_whole`] could replace `path` now, and leaves everything as it is.
+/// Checks that [`write_whole`] can replace `path` now, and changes nothing.
 ///
 /// # Errors
 /// `path` is a folder, or its folder is missing or refuses new files.
@@ -40,7 +39,7 @@ pub fn probe_output(path: &Path) -> io::Result<()> {
             let missing = format!("there is no folder {}", folder_of(path).display());
             Err(io::Error::new(io::ErrorKind::NotFound, missing))
         }
-        // The name of the temporary file, which the error holds, tells a user nothing.
+        // The error contains the name of the temporary file, which would confuse a user.
         _ => match temporary(folder_of(path)) {
             Ok(_) => Ok(()),
             Err(error) => Err(error.kind().into()),
@@ -60,7 +59,7 @@ pub fn is_same_file(a: &Path, b: &Path) -> bool {
     real(a).is_some_and(|a| real(b) == Some(a))
 }
 
-/// The folder that a file lies in.
+/// The folder that contains a file.
 fn folder_of(path: &Path) -> &Path {
     let folder = path.parent();
     folder
@@ -68,7 +67,7 @@ fn folder_of(path: &Path) -> &Path {
         .unwrap_or(Path::new("."))
 }
 
-/// A new file with the permissions that a plain one would have.
+/// A temporary file with the permissions of a newly created file.
 fn temporary(folder: &Path) -> io::Result<NamedTempFile> {
     let mut builder = Builder::new();
     #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! Runs without timing: what a program computes, and how many instructions that takes.
+//! Runs without timing: results of a program, and numbers of instructions.
 
 use crate::device::Device;
 use crate::host::{Check, HostAction, HostProgram, Stopped};
@@ -10,39 +10,40 @@ use warploom_base::Digest;
 use warploom_exec::{FunctionalOptions, FunctionalStats, Observer, run_grid, run_grid_observed};
 use warploom_stats::result::Outcome;
 
-/// No limit on warp instructions.
+/// Limit that no number of warp instructions exceeds.
 const ALL: u64 = u64::MAX;
 
-/// What a run without timing did.
+/// Result of a run without timing.
 #[derive(Debug)]
 pub struct FunctionalRun {
-    /// How it ended.
+    /// Reason why it ended.
     pub outcome: Outcome,
-    /// Kernel and counts of every launch that ended, in order.
+    /// Name and counts of every launch that ended, in order.
     pub launches: Vec<(String, FunctionalStats)>,
-    /// Comparisons of outputs; none unless the program finished.
+    /// Comparisons of outputs. Empty unless the program finished.
     pub checks: Vec<Check>,
     /// Digest of device memory at the end.
     pub memory: String,
 }
 
-/// What a run of a program's first blocks did.
+/// Result of a run of a program's first blocks.
 #[derive(Debug)]
 pub struct FirstBlocks {
-    /// How it ended; a run that was cut has finished.
+    /// Reason why it ended. A run that was cut counts as finished.
     pub outcome: Outcome,
-    /// Kernel and counts of every launch, in order.
+    /// Name and counts of every launch, in order.
     pub launches: Vec<(String, FunctionalStats)>,
-    /// The program came to its end: nothing was cut.
+    /// True if the program ran to its end and was not cut.
     pub whole: bool,
-    /// Comparisons of outputs: of a run that was cut, only of what was written.
+    /// Comparisons of outputs. After a run that was cut, they cover only elements that were
+    /// written.
     pub checks: Vec<Check>,
 }
 
-/// How a program ended.
+/// End of a program.
 struct Ended {
     outcome: Outcome,
-    /// Before its last launch or within it.
+    /// True if the run ended before or within the program's last launch.
     cut: bool,
 }
 
@@ -59,13 +60,14 @@ impl Ended {
 }
 
 impl Session {
-    /// Runs a host program to its end without timing and checks its outputs. Launches run one
-    /// after the other; the GPU matters only for what it refuses to launch.
+    /// Runs a host program to its end without timing and checks its outputs. Launches run one after
+    /// the other. The GPU only decides which launches are refused.
     pub fn run_functional(&self, program: &mut dyn HostProgram) -> Result<FunctionalRun, RunError> {
         self.run_watched(program, None)
     }
 
-    /// The same, with an observer who sees every launch and every instruction.
+    /// Runs a program as `run_functional` does, with an observer of every launch and every
+    /// instruction.
     pub fn run_observed(
         &self,
         program: &mut dyn HostProgram,
@@ -74,9 +76,9 @@ impl Session {
         self.run_watched(program, Some(observer))
     }
 
-    /// Runs a host program without timing until `enough` warp instructions have been executed: no
-    /// block starts after that, and the launch that this cuts is the last. Outputs are checked
-    /// where blocks stored them; what blocks combine by atomics is not.
+    /// Runs a host program without timing until `enough` warp instructions have been executed. No
+    /// block starts after that, and the launch in progress is the last one. Outputs are checked
+    /// where blocks stored them. Results that blocks combine by atomics are not checked.
     pub fn run_first_blocks(
         &self,
         program: &mut dyn HostProgram,
@@ -130,7 +132,7 @@ impl Session {
         })
     }
 
-    /// The same, into a summary.
+    /// Runs a program without timing and adds its launches to a summary.
     pub(crate) fn execute(
         &self,
         program: &mut dyn HostProgram,
@@ -175,7 +177,7 @@ impl Session {
                     program.reached(mark, device, instructions)?;
                     continue;
                 }
-                // Everything is done as soon as it is asked for.
+                // Every operation is complete when it is requested.
                 HostAction::WaitFor { .. }
                 | HostAction::Synchronize
                 | HostAction::SynchronizeStream(_) => continue,
@@ -207,8 +209,8 @@ impl Session {
         }
     }
 
-    /// Executes a launch without timing, as much of it as `extent` says. The error is how it ended
-    /// the run.
+    /// Executes a launch without timing, up to the given `extent`. The error is the outcome that
+    /// ends the run.
     pub(crate) fn execute_prepared(
         &self,
         prepared: &Prepared,

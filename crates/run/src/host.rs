@@ -1,56 +1,56 @@
-//! What a host program says to the simulator.
+//! Actions of host programs, and their interface to the simulator.
 
 use crate::device::{Device, DeviceError, DevicePtr, ModuleId};
 use std::fmt;
 use warploom_base::{Cycle, Dim3};
 use warploom_exec::FaultKind;
 
-/// One argument of a launch.
+/// An argument of a launch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arg {
-    /// `.u32`, `.b32`
+    /// Value of a `.u32` or `.b32` parameter.
     U32(u32),
-    /// `.s32`
+    /// Value of a `.s32` parameter.
     I32(i32),
-    /// `.u64`, `.b64`
+    /// Value of a `.u64` or `.b64` parameter.
     U64(u64),
-    /// `.s64`
+    /// Value of a `.s64` parameter.
     I64(i64),
-    /// `.f32`
+    /// Value of a `.f32` parameter.
     F32(f32),
-    /// `.f64`
+    /// Value of a `.f64` parameter.
     F64(f64),
-    /// The address of a buffer.
+    /// Address of a buffer.
     Pointer(DevicePtr),
     /// A struct or an array by value, or a small integer, in little-endian bytes.
     Bytes(Vec<u8>),
 }
 
-/// A kernel launch.
+/// A launch of a kernel.
 #[derive(Clone, PartialEq)]
 pub struct Launch {
-    /// Module that holds the kernel.
+    /// Module that contains the kernel.
     pub module: ModuleId,
-    /// Name of the `.entry`.
+    /// Name of the kernel (`.entry`).
     pub kernel: String,
-    /// Blocks.
+    /// Number of blocks in each dimension.
     pub grid: Dim3,
-    /// Threads of a block.
+    /// Number of threads of a block in each dimension.
     pub block: Dim3,
     /// Dynamic shared memory in bytes.
     pub dynamic_shared_bytes: u32,
-    /// Stream: launches of one stream run one after the other.
+    /// Number of the stream. Launches of one stream run one after the other.
     pub stream: u32,
-    /// Arguments in order.
+    /// Arguments in the order of the kernel's parameters.
     pub args: Vec<Arg>,
-    /// Registers per thread, where they are known; the compiler's estimate otherwise.
+    /// Registers per thread, if they are known. Otherwise the compiler's estimate applies.
     pub registers_per_thread: Option<u32>,
-    /// Device memory that the barrier of a cooperative launch works on: two words, the first their
-    /// bytes, the second 0; no address for other launches.
+    /// Device memory for the barrier of a cooperative launch: two words, of which the first
+    /// contains their size in bytes and the second 0. `None` for other launches.
     pub workspace: Option<DevicePtr>,
 }
 
-/// What runs are told apart by: a workspace shows where there is one.
+/// Text by which runs are distinguished. It omits the workspace unless there is one.
 impl fmt::Debug for Launch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Launch");
@@ -87,91 +87,92 @@ impl Launch {
     }
 }
 
-/// What a host program does next. Copies are made directly on the [`Device`], or in the order of a
+/// Next action of a host program. Copies are made directly on the [`Device`], or in the order of a
 /// stream, and take no time.
 ///
-/// Stream 0 is CUDA's default stream: what is done there waits for everything before it, and the
-/// host waits for it. On any other stream the host goes on at once; operations of one stream are
-/// done one after the other, those of several at the same time.
+/// Stream 0 is CUDA's default stream: its operations wait for all earlier operations, and the host
+/// waits for them. For any other stream the host continues at once. Operations of one stream run
+/// one after the other, and those of several streams at the same time.
 #[derive(Clone, Debug, PartialEq)]
 pub enum HostAction {
     /// Launches a kernel on its stream.
     Launch(Launch),
     /// Copies bytes to the device, in the order of a stream.
     Write {
-        /// The stream.
+        /// Number of the stream.
         stream: u32,
-        /// First byte.
+        /// Address of the first byte.
         to: DevicePtr,
-        /// The bytes.
+        /// Bytes to be written.
         bytes: Vec<u8>,
     },
     /// Copies bytes on the device, in the order of a stream.
     Copy {
-        /// The stream.
+        /// Number of the stream.
         stream: u32,
-        /// First byte of the source.
+        /// Address of the first source byte.
         from: DevicePtr,
-        /// First byte of the destination.
+        /// Address of the first destination byte.
         to: DevicePtr,
-        /// How many.
+        /// Number of bytes to copy.
         bytes: u64,
     },
-    /// Tells the program, by [`HostProgram::reached`], when all that was asked of a stream before
-    /// has been done: for what it does itself in the order of a stream, or to know the time.
+    /// Calls [`HostProgram::reached`] when all earlier operations of a stream are complete. A
+    /// program uses it for operations of its own in the order of a stream, or to query the time.
     Mark {
-        /// The stream.
+        /// Number of the stream.
         stream: u32,
-        /// The program's own number for it, given once in a run.
+        /// Number that the program assigns to the mark, unique within a run.
         mark: u64,
     },
-    /// What is asked of a stream from now on waits until a mark of any stream has been reached.
+    /// Delays later operations of a stream until a mark of any stream has been reached.
     WaitFor {
-        /// The stream.
+        /// Number of the stream.
         stream: u32,
-        /// The mark.
+        /// Number of the mark.
         mark: u64,
     },
     /// Waits for everything on every stream.
     Synchronize,
     /// Waits for everything on one stream.
     SynchronizeStream(u32),
-    /// The program is at its end.
+    /// The program has ended.
     Done,
 }
 
-/// Why a run ends before its program does.
+/// Reason why a run ends before its program does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stopped {
-    /// A kernel did what no GPU allows.
+    /// A kernel caused a fault.
     Fault(FaultKind),
-    /// Nothing can go on any more, or warps spin on what nobody left can change.
+    /// Deadlock or livelock: no block can continue, or warps spin on values that no running block
+    /// can change.
     Stuck,
-    /// The most cycles that were allowed.
+    /// The limit of cycles was reached.
     CycleLimit,
 }
 
-/// One comparison of outputs with what they must be.
+/// A comparison of an output with its reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// What was compared.
+    /// Name of the output.
     pub name: String,
-    /// Something was compared, and all of it is as it must be.
+    /// True if something was compared, and all compared values are correct.
     pub passed: bool,
-    /// How many differ and the first of them, or how the comparison was made.
+    /// Number of differences and the first of them, or how the comparison was made.
     pub detail: String,
-    /// Values that were compared: none where a run of first blocks computed none of them, which is
-    /// no pass.
+    /// Number of compared values. It is 0 if a run of first blocks computed none of them; the check
+    /// then does not pass.
     pub compared: u64,
 }
 
-/// Why a host program cannot go on.
+/// Reason why a host program cannot continue.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// A device operation failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// The input is wrong; the message says where and what to do.
+    /// The input is invalid. The message contains the place and the remedy.
     #[error("{0}")]
     Input(String),
 }
@@ -184,24 +185,25 @@ impl From<String> for HostError {
 
 /// The host side of a CUDA program.
 pub trait HostProgram: Send {
-    /// The next action. What was launched on stream 0 and what was waited for has finished, so that
-    /// its results may be read.
+    /// Returns the next action. Launches on stream 0 and operations that the program waited for
+    /// have finished, so that their results may be read.
     fn next(&mut self, device: &mut Device) -> Result<HostAction, HostError>;
 
-    /// A mark has been reached, in core cycle `at` (in a run without timing: the warp instructions
-    /// executed so far). What the program does here happens in the order of the mark's stream.
+    /// Called when a mark has been reached, in core cycle `at` (in a run without timing: the number
+    /// of warp instructions executed so far). Operations of the program in this call are in the
+    /// order of the mark's stream.
     fn reached(&mut self, mark: u64, device: &mut Device, at: Cycle) -> Result<(), HostError> {
         let _ = (mark, device, at);
         Ok(())
     }
 
-    /// The run ends early; nothing is asked of the program any more.
+    /// Called when the run ends early. The program gets no further calls.
     fn stopped(&mut self, why: Stopped) {
         let _ = why;
     }
 
-    /// The launch, counted from 0, from which on the program shows what bounds it: those before it
-    /// do too little to say anything.
+    /// First launch, counted from 0, that is representative for an analysis. Earlier launches are
+    /// too short.
     fn analysis_start(&self) -> u64 {
         0
     }

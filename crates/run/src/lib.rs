@@ -1,8 +1,8 @@
-//! Sessions: modules, buffers, launches, host programs, expectations. The library's boundary:
-//! what a program that embeds Warploom calls.
+//! Sessions: modules, buffers, launches, host programs, expectations. This crate is the interface
+//! for programs that embed Warploom.
 //!
-//! A [`HostProgram`] plays the part of a CUDA host: it is asked for its next action, copies to and
-//! from [`Device`] memory between actions, and finally checks its outputs.
+//! A [`HostProgram`] is the host side of a CUDA program. The session requests its next action;
+//! between actions it copies data to and from [`Device`] memory; and finally it checks its outputs.
 
 mod compile;
 mod device;

@@ -1,10 +1,10 @@
 //! Several host programs on one machine at once, each a process with an address space and streams
-//! of its own. A run of one program is a mix of one.
+//! of its own. A run of a single program is a mix of one.
 //!
-//! Operations of one stream run one after the other, those of different streams at once as far as
-//! the machine has places for kernels (`gpu.max_concurrent_kernels`). Stream 0 is CUDA's default
-//! stream: its operations wait for all of the process's streams, and the host waits for them. That
-//! is what GPGPU-Sim's stream manager does.
+//! Operations of one stream run one after the other. Operations of different streams run at once,
+//! as far as the machine has slots for kernels (`gpu.max_concurrent_kernels`). Stream 0 is CUDA's
+//! default stream: its operations wait for all streams of the process, and the host waits for them.
+//! GPGPU-Sim's stream manager behaves in the same way.
 
 use crate::device::Device;
 use crate::host::{Check, HostProgram, Stopped};
@@ -19,25 +19,25 @@ use warploom_exec::{DeviceMemory, FunctionalOptions};
 use warploom_gpu::{Gpu, KernelEnd, Stop};
 use warploom_stats::result::{Concurrent, Outcome};
 
-/// Core cycles between two calls of the progress function, about.
+/// Approximate number of core cycles between two calls of the progress function.
 const PROGRESS_CYCLES: Cycle = 4096;
-/// Core cycles between two looks at whether a process has reached its target.
+/// Core cycles between two checks whether a process has reached its target.
 const TARGET_CYCLES: Cycle = 100;
 
-/// Makes a program anew, for a process that runs until its target.
+/// Creates a program again, for a process that runs until its target.
 pub type Again<'p> = Box<dyn FnMut() -> Result<Box<dyn HostProgram + 'p>, String> + 'p>;
 
-/// One program of a mix.
+/// A program of a mix.
 pub struct Participant<'p> {
-    /// Its name in results.
+    /// Name of the program in results.
     pub name: String,
-    /// The program.
+    /// The host program to run.
     pub program: Box<dyn HostProgram + 'p>,
-    /// Makes it anew when it ends; without it the process ends with its program.
+    /// Creates the program again when it ends. Without it, the process ends with its program.
     pub again: Option<Again<'p>>,
     /// Core cycle in which it starts.
     pub arrives_at: Cycle,
-    /// Thread instructions at which it is halted and its resources go to the others.
+    /// Thread instructions after which it is halted, and its resources go to the others.
     pub target: Option<u64>,
 }
 
@@ -54,19 +54,19 @@ impl<'p> Participant<'p> {
     }
 }
 
-/// A kernel in flight: whose it is, and what its report says of it.
+/// A kernel in flight, with its process and data for its report.
 struct InFlight {
     process: usize,
     started: Started,
-    /// Launches of the run before it.
+    /// Number of earlier launches in the run.
     order: u64,
-    /// Instructions counted in its slot before it.
+    /// Instructions that were counted in its slot before the launch.
     instructions_before: u64,
-    /// Not all of its blocks are timed.
+    /// Set if only some of its blocks are timed.
     untimed: Option<Untimed>,
 }
 
-/// A mix while it runs.
+/// State of a mix while it runs.
 pub(crate) struct Mix<'s, 'p> {
     session: &'s Session,
     pub gpu: Gpu,
@@ -74,9 +74,9 @@ pub(crate) struct Mix<'s, 'p> {
     pub processes: Vec<Process<'p>>,
     in_flight: Vec<Option<InFlight>>,
     launched: u64,
-    /// Process that is served first: the one behind the last that launched a kernel.
+    /// Process that is served first: the successor of the last one that launched a kernel.
     turn: usize,
-    /// Results say which process and stream a kernel is of.
+    /// True if results name the process and stream of each kernel.
     concurrent: bool,
 }
 
@@ -106,7 +106,7 @@ impl<'s, 'p> Mix<'s, 'p> {
         }
     }
 
-    /// To the last process's end or the run's early end.
+    /// Runs to the end of the last process, or to an early end of the run.
     pub fn run(
         &mut self,
         summary: &mut Summary,
@@ -114,7 +114,7 @@ impl<'s, 'p> Mix<'s, 'p> {
     ) -> Result<Outcome, RunError> {
         let limit = self.session.options().max_cycles.unwrap_or(Cycle::MAX);
         let mut next_report = PROGRESS_CYCLES;
-        // Between a kernel's end or a process' arrival and the next, no process can do anything.
+        // Processes can act only after the end of a kernel or the arrival of a process.
         let mut has_news = true;
         loop {
             if has_news {
@@ -179,7 +179,7 @@ impl<'s, 'p> Mix<'s, 'p> {
         }
     }
 
-    /// Says which of several programs an outcome is of.
+    /// Adds the name of the process to an outcome, if there are several.
     fn of_process(&self, outcome: Outcome, at: usize) -> Outcome {
         match self.processes.as_slice() {
             [_] => outcome,
@@ -187,7 +187,7 @@ impl<'s, 'p> Mix<'s, 'p> {
         }
     }
 
-    /// Executes every program without timing, one after the other.
+    /// Executes all programs without timing, one after the other.
     pub fn execute(&mut self, summary: &mut Summary) -> Result<Outcome, RunError> {
         let several = self.processes.len() > 1;
         for process in &mut self.processes {
@@ -211,7 +211,8 @@ impl<'s, 'p> Mix<'s, 'p> {
         Ok(Outcome::Finished)
     }
 
-    /// Comparisons of outputs, of programs that came to their ends. Those of several name theirs.
+    /// Comparisons of the outputs of programs that ended. Those of several programs contain the
+    /// names.
     pub fn checks(&mut self, outcome: &Outcome) -> Vec<Check> {
         let several = self.processes.len() > 1;
         let mut all = Vec::new();
@@ -228,7 +229,7 @@ impl<'s, 'p> Mix<'s, 'p> {
         all
     }
 
-    /// Digest of everything that came in to any process.
+    /// Digest of the input of all processes.
     pub fn input_digest(&self) -> String {
         match self.processes.as_slice() {
             [one] => one.device.input_digest(),
@@ -242,7 +243,7 @@ impl<'s, 'p> Mix<'s, 'p> {
         }
     }
 
-    /// The next cycle in which a process starts or may have reached its target.
+    /// Next cycle in which a process starts or may have reached its target.
     fn next_event(&self) -> Cycle {
         let now = self.gpu.now();
         let arrivals = self.processes.iter().map(|process| process.arrives_at);
@@ -253,7 +254,7 @@ impl<'s, 'p> Mix<'s, 'p> {
         next.unwrap_or(Cycle::MAX).min(check)
     }
 
-    /// Lets every process do all that it can do now. The result is how the run ends early.
+    /// Lets every process act as far as it can. Returns the outcome if the run ends early.
     fn act(&mut self, summary: &mut Summary) -> Result<Option<Outcome>, RunError> {
         let count = self.processes.len();
         let first = self.gpu.serves_first().map_or(self.turn, usize::from);
@@ -281,7 +282,7 @@ impl<'s, 'p> Mix<'s, 'p> {
                 if !self.processes[at].is_done() {
                     break;
                 }
-                // A program that begins anew launches in the cycle in which it ended.
+                // A program that restarts launches in the cycle in which it ended.
                 self.program_done(at)?;
                 if self.processes[at].has_ended() {
                     break;
@@ -291,7 +292,7 @@ impl<'s, 'p> Mix<'s, 'p> {
         Ok(None)
     }
 
-    /// Starts what of a process's streams can start.
+    /// Starts all operations of a process's streams that can start.
     fn start_operations(
         &mut self,
         at: usize,
@@ -334,7 +335,7 @@ impl<'s, 'p> Mix<'s, 'p> {
         Ok(Ok(()))
     }
 
-    /// Executes the blocks that kernels have come to and that are not timed. The error is how that
+    /// Executes blocks that are not timed and whose turn has come. The error is the outcome that
     /// ends the run.
     fn pass_gaps(&mut self, summary: &mut Summary) -> Result<(), Outcome> {
         while let Some((slot, gap)) = self.gpu.gap() {
@@ -365,7 +366,8 @@ impl<'s, 'p> Mix<'s, 'p> {
         Ok(())
     }
 
-    /// There is a place for another kernel. Where contexts are switched kernels run one by one.
+    /// True if the machine has a slot for another kernel. Where contexts are switched, kernels run
+    /// one by one.
     fn may_launch(&self) -> bool {
         let switched = self.session.spec().sm.context != Context::Resident;
         self.gpu.has_free_slot() && (!switched || self.gpu.is_idle())
@@ -396,8 +398,8 @@ impl<'s, 'p> Mix<'s, 'p> {
         self.turn = (at + 1) % self.processes.len();
     }
 
-    /// A program has come to its end: its outputs are compared, and it begins anew where it runs to
-    /// a target.
+    /// Handles the end of a program: compares its outputs, and restarts it if its process has a
+    /// target.
     fn program_done(&mut self, at: usize) -> Result<(), RunError> {
         let process = &mut self.processes[at];
         process.device.lend(&mut self.memory);
@@ -405,7 +407,7 @@ impl<'s, 'p> Mix<'s, 'p> {
         process.device.lend(&mut self.memory);
         result?;
         match &mut process.again {
-            // Again and again nothing would never end.
+            // A program without launches would restart for ever.
             Some(again) if process.launched_this_time => {
                 process.program = again().map_err(|why| RunError::Host(why.into()))?;
                 self.memory.forget(at as u8);
@@ -447,13 +449,13 @@ impl<'s, 'p> Mix<'s, 'p> {
         summary.add(kernel.order, (end.launched_at, end.ended_at), report);
     }
 
-    /// Kernels in flight are reported as far as they came.
+    /// Reports kernels in flight with their progress so far.
     fn cut_short(&mut self, summary: &mut Summary) {
         for end in self.gpu.cut_short() {
             let Some(kernel) = &self.in_flight[end.slot.index()] else {
                 continue;
             };
-            // Of the last process to reach its target: it is halted with the run.
+            // The last process to reach its target is halted together with the run.
             if self.processes[kernel.process].reached.is_some() {
                 let end = KernelEnd {
                     halted: true,
@@ -467,7 +469,7 @@ impl<'s, 'p> Mix<'s, 'p> {
         }
     }
 
-    /// Returns whether any was.
+    /// Halts processes that reached their targets. Returns whether there were any.
     fn halt_those_at_their_target(&mut self, summary: &mut Summary) -> bool {
         let now = self.gpu.now();
         if !now.is_multiple_of(TARGET_CYCLES) {
@@ -526,8 +528,8 @@ impl<'s, 'p> Mix<'s, 'p> {
     }
 }
 
-/// Blocks executed between timed ones came to this end. Those wait while they run, so what waits
-/// for them in turn does for ever.
+/// Outcome of blocks that were executed between timed blocks. Timed blocks wait while they run; if
+/// they wait for timed blocks, this is a deadlock.
 fn in_a_gap(outcome: Outcome) -> Outcome {
     match outcome {
         Outcome::Livelock { message } => Outcome::Livelock {
@@ -542,7 +544,7 @@ fn in_a_gap(outcome: Outcome) -> Outcome {
 }
 
 impl Device {
-    /// Gives the process all device memory, or takes it back.
+    /// Gives all device memory to the process, or takes it back.
     pub(crate) fn lend(&mut self, memory: &mut DeviceMemory) {
         std::mem::swap(&mut self.memory, memory);
     }

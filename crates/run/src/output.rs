@@ -1,13 +1,13 @@
-//! Outputs as a run left them, and which of their elements it computed.
+//! Outputs of a run, and which of their elements it computed.
 
 use std::ops::Range;
 
-/// Elements of an output. After a run that was cut only those are computed that its blocks wrote;
-/// the others hold what stood there before.
+/// Elements of an output. After a run that was cut, only elements that its blocks wrote are
+/// computed; the others have their previous values.
 #[derive(Clone, Debug)]
 pub struct Output<T> {
     values: Vec<T>,
-    /// By element; where there is none, all are.
+    /// Whether each element is computed. Without it, all elements are.
     computed: Option<Vec<bool>>,
 }
 
@@ -17,23 +17,23 @@ impl<T> Output<T> {
         Self { values, computed }
     }
 
-    /// All elements, computed or not.
+    /// Values of all elements, computed or not.
     pub fn values(&self) -> &[T] {
         &self.values
     }
 
-    /// Whether the element at this place, which must exist, was computed.
+    /// True if the element at this index, which must exist, was computed.
     pub fn is_computed(&self, at: usize) -> bool {
         self.computed.as_ref().is_none_or(|computed| computed[at])
     }
 
-    /// Whether any of these elements, which must exist, was computed.
+    /// True if any of these elements, which must exist, was computed.
     pub fn has_computed(&self, mut places: Range<usize>) -> bool {
         places.any(|at| self.is_computed(at))
     }
 
-    /// What all blocks make together, such as the sum of their sums: nothing of it is computed
-    /// after a run that was cut.
+    /// Combines elements that all blocks contribute to, such as a total. After a run that was cut,
+    /// no element of the result is computed.
     pub fn combine<U>(self, make: impl FnOnce(Vec<T>) -> Vec<U>) -> Output<U> {
         let values = make(self.values);
         let computed = self.computed.map(|_| vec![false; values.len()]);
@@ -42,7 +42,7 @@ impl<T> Output<T> {
 }
 
 impl<T: Copy> Output<T> {
-    /// The elements at these places, which must exist.
+    /// Elements at these indices, which must exist.
     pub fn pick(&self, places: &[usize]) -> Self {
         let computed = self.computed.as_ref();
         Self {

@@ -1,43 +1,43 @@
-//! The parameter buffer of a launch: arguments checked against the kernel's declaration.
+//! Layout of a launch's parameter buffer, with arguments checked against the kernel's declaration.
 
 use crate::host::Arg;
 use warploom_ir::{Param, ParamKind, Program};
 
-/// Why arguments do not fit.
+/// Reason why arguments do not fit.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ArgError {
-    /// Too few or too many.
+    /// The number of arguments is wrong.
     #[error(
         "kernel `{kernel}` takes {expected} arguments, {given} were given; it declares: {declared}"
     )]
     Count {
-        /// The kernel.
+        /// Name of the kernel.
         kernel: String,
-        /// Parameters declared.
+        /// Number of declared parameters.
         expected: usize,
-        /// Arguments given.
+        /// Number of given arguments.
         given: usize,
-        /// The declaration in words.
+        /// Text of the declaration.
         declared: String,
     },
-    /// Another type.
+    /// An argument has the wrong type.
     #[error(
         "argument {index} of kernel `{kernel}` is {given}, but parameter `{param}` is {expected}; \
          give a value of that type"
     )]
     Type {
-        /// The kernel.
+        /// Name of the kernel.
         kernel: String,
-        /// Position, from 1.
+        /// Position of the argument, from 1.
         index: usize,
-        /// Parameter's name.
+        /// Name of the parameter.
         param: String,
-        /// What is declared.
+        /// Declared type of the parameter.
         expected: String,
-        /// What was given.
+        /// Type of the given argument.
         given: &'static str,
     },
-    /// A buffer that 32 bits do not reach.
+    /// A buffer's address does not fit 32 bits.
     #[error(
         "argument {index} of kernel `{kernel}` is a buffer at {address:#x}, and parameter `{param}` \
          holds addresses below 4 GiB: global memory begins at 3 GiB, so allocate 1 GiB at most"
@@ -72,7 +72,7 @@ pub fn lay_out(program: &Program, args: &[Arg]) -> Result<Vec<u8>, ArgError> {
     Ok(buffer)
 }
 
-/// Why an argument does not fit the parameter at its position, counted from 0.
+/// Error for the argument at this position, counted from 0.
 fn misfit(program: &Program, index: usize, arg: &Arg) -> ArgError {
     let param = &program.params[index];
     let (kernel, name) = (program.name.clone(), param.name.clone());
@@ -93,7 +93,7 @@ fn misfit(program: &Program, index: usize, arg: &Arg) -> ArgError {
     }
 }
 
-/// A kernel's parameters in words.
+/// Text of a kernel's parameters.
 pub fn declaration(program: &Program) -> String {
     if program.params.is_empty() {
         return "nothing".to_owned();
@@ -122,8 +122,9 @@ fn describe(param: &Param) -> String {
     }
 }
 
-/// The bytes of an argument, if it is of the parameter's type. PTX does not tell signed from
-/// unsigned or addresses from integers reliably, so only widths and float against integer count.
+/// Bytes of an argument, if it fits the parameter's type. PTX does not reliably distinguish signed
+/// from unsigned integers or addresses from integers, so only width and float or integer are
+/// compared.
 fn encode(param: &Param, arg: &Arg) -> Option<Vec<u8>> {
     let bytes = match arg {
         Arg::U32(v) => v.to_le_bytes().to_vec(),
@@ -142,14 +143,14 @@ fn encode(param: &Param, arg: &Arg) -> Option<Vec<u8>> {
         ParamKind::F32 | ParamKind::F64 => float,
         ParamKind::F16 | ParamKind::Bytes => matches!(arg, Arg::Bytes(_)),
     };
-    // NVRTC and clang declare some floats as `.b32`; a float is then taken by width.
+    // NVRTC and clang declare some floats as `.b32`; a float is then accepted by its width.
     let untyped = matches!(param.kind, ParamKind::Int { .. }) && float;
     ((fits || untyped || matches!(arg, Arg::Bytes(_))) && bytes.len() == param.bytes as usize)
         .then_some(bytes)
 }
 
 impl Arg {
-    /// The argument's type in words.
+    /// Name of the argument's type.
     pub const fn type_name(&self) -> &'static str {
         match self {
             Self::U32(_) => "a u32",

@@ -1,17 +1,17 @@
-//! Where what kernels print goes.
+//! Receiver for the output of kernels.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Takes what kernels print (`printf`), when a kernel has ended; texts of one kernel are in the
-/// order in which they were printed. Without one they are dropped.
+/// Receives the output of kernels (`printf`) at each kernel's end, in the order in which the kernel
+/// printed it. Without a receiver, the output is dropped.
 #[derive(Clone, Default)]
 pub struct Printer(Option<Arc<Take>>);
 
 type Take = dyn Fn(&[u8]) + Send + Sync;
 
 impl Printer {
-    /// One that gives texts to `take`.
+    /// A printer that passes texts to `take`.
     pub fn new(take: impl Fn(&[u8]) + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(take)))
     }

@@ -1,4 +1,4 @@
-//! A process: its host program, its address space and its streams.
+//! Processes: a host program with its address space and its streams.
 
 use crate::device::{Device, DevicePtr};
 use crate::host::{Check, HostAction, HostProgram, Launch};
@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use warploom_base::{Cycle, Dim3, KernelSlot};
 use warploom_gpu::{Held, KernelCounters, KernelEnd};
 
-/// Operations that may wait in the streams of a process before its host waits too: a launch on a
-/// GPU does not return when 1,024 wait.
+/// Number of waiting operations in the streams of a process at which its host waits, too. On a GPU,
+/// a launch does not return while 1,024 operations wait.
 const MOST_WAITING: usize = 1024;
 
 /// An operation that waits in its stream.
@@ -28,19 +28,19 @@ enum Operation {
     WaitFor(u64),
 }
 
-/// A launch whose turn has come.
+/// A launch that can start.
 pub(crate) struct Started {
-    /// What goes to the machine, until it does.
+    /// The prepared launch, until it goes to the machine.
     pub launch: Option<Box<Prepared>>,
     pub kernel: String,
     pub grid: Dim3,
     pub block: Dim3,
     pub stream: u32,
-    /// Launches of the process before it.
+    /// Number of earlier launches of the process.
     pub number: u64,
 }
 
-/// A stream: what waits, oldest first, and what runs.
+/// A stream with its waiting operations, oldest first, and its running operation.
 #[derive(Default)]
 struct Stream {
     waiting: VecDeque<Operation>,
@@ -53,46 +53,46 @@ impl Stream {
     }
 }
 
-/// What the host does.
+/// State of the host.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Host {
     Runs,
-    /// Waits for all streams.
+    /// The host waits for all streams.
     WaitsForAll,
-    /// Waits for one.
+    /// The host waits for one stream.
     WaitsFor(u32),
-    /// Its program has said that it is done.
+    /// The program has ended.
     Done,
 }
 
-/// A process.
+/// A process of a mix.
 pub(crate) struct Process<'p> {
     pub name: String,
     pub program: Box<dyn HostProgram + 'p>,
     pub again: Option<Again<'p>>,
     pub arrives_at: Cycle,
     pub target: Option<u64>,
-    /// Its memory is lent to it while it acts.
+    /// The device. It has the memory only while the process acts.
     pub device: Device,
     host: Host,
     streams: BTreeMap<u32, Stream>,
     /// Marks that have been reached.
     marks: BTreeSet<u64>,
-    /// Launches that its program has made, and whether it has since it began.
+    /// Number of launches of its program, and whether there were any since it last started.
     launches: u64,
     pub launched_this_time: bool,
-    /// Kernels that have ended, and what was counted of them.
+    /// Number of kernels that have ended, and their counts.
     pub kernels: u64,
     pub counted: KernelCounters,
-    /// What their blocks held.
+    /// Resources that its blocks occupied.
     pub held: Held,
     pub l1d: [u64; 2],
     pub l2: [u64; 2],
-    /// Times that its program came to its end.
+    /// Number of times that its program ran to its end.
     pub runs: u64,
-    /// Comparisons of the outputs of the last time, and of the first in which one failed.
+    /// Comparisons of the last outputs, or of the first outputs with an error.
     pub checks: Vec<Check>,
-    /// When it ended or was halted, and its instructions then.
+    /// Cycle in which it ended or was halted, and its instructions at that time.
     pub ended_at: Option<Cycle>,
     pub reached: Option<u64>,
 }
@@ -131,7 +131,7 @@ impl<'p> Process<'p> {
         self.target.is_some() && !self.has_ended()
     }
 
-    /// The program is done, and so is all that it launched.
+    /// True if the program has ended, and all of its operations have.
     pub fn is_done(&self) -> bool {
         self.host == Host::Done && self.is_idle()
     }
@@ -140,7 +140,7 @@ impl<'p> Process<'p> {
         self.streams.values().all(Stream::is_idle)
     }
 
-    /// Lets the host do one thing, if it does not wait. Returns whether it did.
+    /// Lets the host do one action, unless it waits. Returns whether it did.
     pub fn act(&mut self, session: &Session) -> Result<bool, RunError> {
         let free = match self.host {
             Host::Runs => self.waiting() < MOST_WAITING,
@@ -190,7 +190,7 @@ impl<'p> Process<'p> {
         Ok(())
     }
 
-    /// Puts an operation behind those of its stream. The host waits for the default stream.
+    /// Appends an operation to a stream. The host waits for the default stream.
     fn push(&mut self, stream: u32, operation: Operation) {
         let own = self.streams.entry(stream).or_default();
         own.waiting.push_back(operation);
@@ -203,7 +203,7 @@ impl<'p> Process<'p> {
         self.streams.values().map(|s| s.waiting.len()).sum()
     }
 
-    /// The stream whose first operation can start: of the default stream when all others are idle.
+    /// The stream whose first operation can start. The default stream can when all others are idle.
     fn startable(&self) -> Option<u32> {
         let others_idle = || self.streams.iter().all(|(s, own)| *s == 0 || own.is_idle());
         let may_start = |own: &Stream| match own.waiting.front() {
@@ -220,22 +220,22 @@ impl<'p> Process<'p> {
             .map(|(s, _)| *s)
     }
 
-    /// What can start next is a launch.
+    /// True if the next operation that can start is a launch.
     pub fn launches_next(&self) -> bool {
         let first = |stream: u32| self.streams[&stream].waiting.front();
         let next = self.startable().and_then(first);
         matches!(next, Some(Operation::Launch(..)))
     }
 
-    /// Takes the next operation that can start, with its stream, and carries it out, in core cycle
-    /// `now`, unless it is a launch.
+    /// Takes the next operation that can start, and its stream, in core cycle `now`. Carries it out
+    /// unless it is a launch.
     pub fn start_next(&mut self, now: Cycle) -> Result<Option<(u32, Option<Started>)>, RunError> {
         let Some(stream) = self.startable() else {
             return Ok(None);
         };
         let own = self.streams.get_mut(&stream);
         let operation = own.and_then(|own| own.waiting.pop_front());
-        let started = match operation.expect("something waits in it") {
+        let started = match operation.expect("the stream has an operation") {
             Operation::Launch(launch, mut started) => {
                 started.launch = Some(launch);
                 Some(started)
@@ -258,7 +258,7 @@ impl<'p> Process<'p> {
         Ok(Some((stream, started)))
     }
 
-    /// A launch of a stream runs.
+    /// Notes that a launch of a stream runs.
     pub fn running(&mut self, stream: u32, slot: KernelSlot) {
         self.streams.entry(stream).or_default().running = Some(slot);
     }
@@ -272,7 +272,7 @@ impl<'p> Process<'p> {
         }
     }
 
-    /// Adds what was counted of a kernel.
+    /// Adds the counts of a kernel that ended.
     pub fn counted(&mut self, end: &KernelEnd) {
         self.counted.add(&end.own);
         self.held.add(end.held);
@@ -285,7 +285,7 @@ impl<'p> Process<'p> {
         add(&mut self.l2, sum.l2.hits(), sum.l2.accesses());
     }
 
-    /// It has reached its target: nothing of it starts any more.
+    /// Halts the process at its target: none of its operations start any more.
     pub fn halt(&mut self, now: Cycle, instructions: u64) {
         self.ended_at = Some(now);
         self.reached = Some(instructions);
@@ -302,7 +302,7 @@ impl<'p> Process<'p> {
         Ok(())
     }
 
-    /// Its program, made anew, runs from its beginning in an empty address space.
+    /// Restarts its program in an empty address space.
     pub fn begin_again(&mut self) {
         self.device = self.device.anew();
         self.host = Host::Runs;

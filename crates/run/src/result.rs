@@ -1,4 +1,4 @@
-//! From counters to the schema of a result.
+//! Builds results from counters.
 
 use crate::host::Check;
 use crate::process::Process;
@@ -16,12 +16,12 @@ use warploom_stats::result::{
 };
 use warploom_stats::sample::{Estimate, SampleReport};
 
-/// What a run has come to so far.
+/// Collected data of a run.
 pub(crate) struct Summary {
     gpu: Gpu,
     config_digest: String,
     command: String,
-    /// With its place in the order of launches, and its first and last + 1 core cycle.
+    /// Reports with their order of launch, and their first and last + 1 core cycles.
     kernels: Vec<(u64, (u64, u64), KernelReport)>,
     processes: Vec<ProcessReport>,
     decisions: Vec<DecisionReport>,
@@ -62,22 +62,23 @@ impl Summary {
         self.kernels.len() as u64
     }
 
-    /// A launch that has ended: its place in the order of launches, and when it was in flight.
+    /// Adds a launch that has ended, with its order of launch and the cycles in which it was in
+    /// flight.
     pub fn add(&mut self, order: u64, flight: (u64, u64), kernel: KernelReport) {
         self.kernels.push((order, flight, kernel));
     }
 
-    /// What became of each process of a mix that ended in cycle `now`.
+    /// Adds the result of each process of a mix that ended in cycle `now`.
     pub fn processes(&mut self, processes: &[Process<'_>], now: u64) {
         self.processes = processes.iter().map(|p| process_report(p, now)).collect();
     }
 
-    /// What the multiprogramming policy decided.
+    /// Adds decisions of the multiprogramming policy.
     pub fn decided(&mut self, decisions: &[Decision]) {
         self.decisions = decisions.iter().map(decision_report).collect();
     }
 
-    /// A launch that was executed without timing.
+    /// Adds a launch that was executed without timing.
     pub fn add_functional(&mut self, kernel: KernelReport, stats: FunctionalStats) {
         self.kernels.push((self.launches(), (0, 0), kernel));
         self.totals.sm.warp_instructions += stats.warp_instructions;
@@ -85,7 +86,7 @@ impl Summary {
         self.find(stats.findings);
     }
 
-    /// Adds what checks found, each kind at each instruction once.
+    /// Adds findings of checks: each kind once per instruction.
     pub fn find(&mut self, findings: impl IntoIterator<Item = FindingReport>) {
         for finding in findings {
             if !self.findings.iter().any(|known| known.repeats(&finding)) {
@@ -94,13 +95,13 @@ impl Summary {
         }
     }
 
-    /// Counters of the whole run, and those of its parts if they are wanted.
+    /// Sets the counters of the whole run, and optionally those of its parts.
     pub fn whole(&mut self, counters: &PartCounters, parts: bool) {
         self.totals = counters.sum();
         self.parts = parts.then(|| parts_of(counters));
     }
 
-    /// What the SM filter saw and chose.
+    /// Adds the decisions of the SM filter.
     pub fn filtered(&mut self, checks: &[warploom_policy::Check]) {
         let check = |check: &warploom_policy::Check| SmFilterCheck {
             cycle: check.at,
@@ -110,12 +111,12 @@ impl Summary {
         self.sm_filter_checks = checks.iter().map(check).collect();
     }
 
-    /// Lines that blocks share, where it was asked for.
+    /// Adds counts of lines that blocks share, if they were requested.
     pub fn shared(&mut self, sharing: Option<Sharing>) {
         self.sharing = sharing;
     }
 
-    /// Windows of `window_cycles` that were recorded.
+    /// Sets recorded windows of `window_cycles`.
     pub fn recorded(&mut self, window_cycles: u64, recording: Recording) {
         let (start, end) = recording.spans.into_iter().unzip();
         let counted = |(_, values): &(String, Vec<u64>)| values.iter().any(|value| *value != 0);
@@ -127,7 +128,8 @@ impl Summary {
         });
     }
 
-    /// The result. Its digest covers device memory, launches with their cycles, and counters.
+    /// Builds the result. Its digest covers device memory, launches with their cycles, and
+    /// counters.
     pub fn finish(
         mut self,
         memory: &DeviceMemory,
@@ -191,7 +193,7 @@ fn config_value(setting: Setting) -> ConfigValue {
     }
 }
 
-/// A launch that has ended.
+/// Report of a launch that has ended.
 pub(crate) fn kernel_report(
     name: &str,
     grid: Dim3,
@@ -224,8 +226,8 @@ pub(crate) fn kernel_report(
     }
 }
 
-/// Figures of a kernel that did not have the machine to itself: stalls of network and memory belong
-/// to no kernel, so there are none to report rather than none that happened.
+/// Figures of a kernel that shared the machine with others. Stalls of network and memory cannot be
+/// attributed to a kernel; they are omitted rather than reported as zero.
 fn of_a_shared_machine(figures: Figures) -> Figures {
     Figures {
         contention: ContentionFigures::default(),
@@ -242,7 +244,7 @@ fn context_report(plan: ContextPlan) -> ContextReport {
     }
 }
 
-/// A launch that was executed without timing.
+/// Report of a launch that was executed without timing.
 pub(crate) fn functional_report(prepared: &Prepared, stats: &FunctionalStats) -> KernelReport {
     KernelReport {
         name: prepared.launch.program.name.clone(),
@@ -305,8 +307,8 @@ fn cycles_in_flight(kernels: &[(u64, (u64, u64), KernelReport)]) -> u64 {
     cycles
 }
 
-/// Cycles of all launches, of which some were not timed as a whole; none if for one of these nobody
-/// knows.
+/// Estimated cycles of all launches, if some were timed in part. `None` if one of these has no
+/// estimate.
 fn estimate(cycles: u64, kernels: &[KernelReport]) -> Option<Estimate> {
     let unknown = |sample: &SampleReport| {
         sample.estimate.is_none() && sample.blocks_timed < sample.grid_blocks
@@ -357,7 +359,7 @@ fn process_report(process: &Process<'_>, now: u64) -> ProcessReport {
     }
 }
 
-/// Names of the pipes in results, as [`Pipe::ALL`].
+/// Names of the pipes in results, in the order of [`Pipe::ALL`].
 const PIPE_NAMES: [&str; Pipe::COUNT] = ["sp", "dp", "int", "sfu", "tensor", "mem"];
 
 fn decision_report(decision: &Decision) -> DecisionReport {
@@ -375,7 +377,7 @@ fn decision_report(decision: &Decision) -> DecisionReport {
     }
 }
 
-/// Counters by name, but for those that are 0.
+/// Counters by name, without those that are 0.
 fn counts(named: Vec<(String, u64)>) -> Counts {
     named.into_iter().filter(|(_, value)| *value != 0).collect()
 }

@@ -1,4 +1,5 @@
-//! Runs that time a part of a launch's blocks: which part, and what the whole would have taken.
+//! Sampled runs, which time a part of a launch's blocks: the choice of blocks, and the estimate for
+//! the whole launch.
 
 use crate::session::{Prepared, TimedBlocks};
 use warploom_exec::{FindingReport, FunctionalStats};
@@ -6,15 +7,17 @@ use warploom_gpu::{KernelEnd, Stretches, Timing};
 use warploom_stats::result::KernelReport;
 use warploom_stats::sample::{Estimate, SampleReport};
 
-/// Stretches over a grid that is long enough: enough for an interval that means something.
+/// Number of samples in a grid that is long enough, which gives a meaningful confidence
+/// interval.
 const WANTED: u64 = 10;
-/// The fewest for which any block is left out: two of them are not looked at (see `rates`).
+/// Smallest number of samples. Smaller grids are timed whole. Two samples are not used (see
+/// `rates`).
 const FEWEST: u64 = 5;
-/// Times what the machine holds that a stretch is long, at least and at most. Longer ones have
-/// longer gaps, which disturb caches and queues more (`docs/performance.md`).
+/// Smallest and largest length of a sample, as a multiple of the blocks that the machine holds.
+/// Longer samples have longer gaps, which disturb caches and queues more (`docs/performance.md`).
 const LENGTHS: [u64; 2] = [2, 8];
 
-/// A launch of which a part was to be timed, while it runs.
+/// A running launch of which only a part is timed.
 pub(crate) struct Untimed {
     pub prepared: Box<Prepared>,
     thread_instructions: u64,
@@ -28,13 +31,13 @@ impl Untimed {
         }
     }
 
-    /// Blocks have been executed; what was found in them.
+    /// Notes blocks that were executed without timing, and returns their findings.
     pub fn executed(&mut self, stats: FunctionalStats) -> Vec<FindingReport> {
         self.thread_instructions += stats.thread_instructions;
         stats.findings
     }
 
-    /// Adds to a launch's report what it is a report of.
+    /// Adds to a launch's report which of its blocks were timed.
     pub fn describe(&self, end: &KernelEnd, report: &mut KernelReport) {
         let grid_blocks = self.prepared.grid.count();
         let started = end.own.blocks_started;
@@ -50,17 +53,17 @@ impl Untimed {
     }
 }
 
-/// What a launch that came to its end would have taken with all of its blocks timed. Where another
-/// was in flight nobody knows: the blocks left out would have kept that one waiting or slowed it.
+/// Estimate of the launch's cycles with all blocks timed. `None` if another launch was in flight,
+/// because the blocks that were left out would have delayed that one.
 fn estimate(end: &KernelEnd) -> Option<Estimate> {
     let timing = end.timing.as_ref().filter(|_| !end.shared)?;
     let cycles = end.ended_at - end.launched_at;
     Estimate::new(cycles, timing.skipped, &rates(timing))
 }
 
-/// Core cycles that a block added to the launch in each stretch, from the first block's start to
-/// that of the next stretch's first. Not in the first stretch, in which the machine fills, nor in
-/// the last, which may be shorter.
+/// Core cycles per block in each sample, from the start of its first block to that of the next
+/// sample's first block. The first sample, in which the machine fills, and the last, which may be
+/// shorter, are omitted.
 fn rates(timing: &Timing) -> Vec<f64> {
     let begins = timing.begins.get(1..).unwrap_or_default();
     let cycles = begins.windows(2).map(|pair| pair[1] - pair[0]);
@@ -69,7 +72,7 @@ fn rates(timing: &Timing) -> Vec<f64> {
 }
 
 impl TimedBlocks {
-    /// Some block of a grid of so many is timed.
+    /// True if any block of a grid of `blocks` blocks is timed.
     pub(crate) fn any_of(&self, blocks: u64) -> bool {
         match self {
             Self::Range(ranks) => ranks.start < blocks.min(ranks.end),
@@ -77,8 +80,8 @@ impl TimedBlocks {
         }
     }
 
-    /// The stretches of a launch of `blocks`, of which the machine holds `resident` at once; `None`
-    /// if all are timed.
+    /// The samples of a launch of `blocks`, of which the machine holds `resident` at once. `None`
+    /// if all blocks are timed.
     pub(crate) fn stretches(&self, blocks: u64, resident: u64) -> Option<Stretches> {
         match self {
             Self::All => None,
@@ -135,10 +138,10 @@ mod tests {
             let stretches = TimedBlocks::OneOf(n).stretches(blocks, resident);
             stretches.map(|s| (s.timed, s.period))
         };
-        // Five stretches of two times 100, one of four.
+        // Five samples of two times 100 blocks fit, one in four.
         assert_eq!(one_of(4, 3_999, 100), None);
         assert_eq!(one_of(4, 4_000, 100), Some((200, 800)));
-        // Ten stretches, as far as they are not longer than eight times 100.
+        // Ten samples, as long as they are not longer than eight times 100.
         assert_eq!(one_of(4, 20_000, 100), Some((500, 2_000)));
         assert_eq!(one_of(4, 1_000_000, 100), Some((800, 3_200)));
         assert_eq!(one_of(1, 1_000_000, 100), None);

@@ -1,4 +1,4 @@
-//! A run from its first action to its checks.
+//! Runs programs, from their first action to their checks.
 
 use crate::device::{Device, DeviceError, ModuleId};
 use crate::host::{Check, HostError, HostProgram, Launch, Stopped};
@@ -21,38 +21,38 @@ use warploom_sm::{BlockNeeds, OccupancyLimit};
 use warploom_stats::result::{FailedAssertion, Outcome, RunReport, Size};
 use warploom_stats::trace::Trace;
 
-/// How a run is made.
+/// Options of a run.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Threads that run SMs; the result is the same for any number.
+    /// Number of threads that run SMs. The result does not depend on it.
     pub threads: usize,
-    /// Stop after this many core cycles.
+    /// Number of core cycles after which the run stops.
     pub max_cycles: Option<Cycle>,
-    /// Execute only, without timing: results have no cycles.
+    /// Execute without timing: results have no cycles.
     pub functional: bool,
-    /// Of an execution without timing: count the cache lines that blocks share.
+    /// In a run without timing, count the cache lines that blocks share.
     pub sharing: bool,
-    /// Which launches are timed. The others are executed without timing: they leave memory as they
-    /// should and caches as they were; the result does not have them.
+    /// Selection of timed launches. The others are executed without timing: memory is updated,
+    /// caches stay as they were, and the result omits them.
     pub timed: Timed,
-    /// Device memory in bytes.
+    /// Size of device memory in bytes.
     pub memory_bytes: u64,
-    /// Kernels may access what lies in a page of 2 MiB with something allocated, as on a GPU; else
-    /// an access outside an allocation is a fault.
+    /// Permit accesses to any page of 2 MiB that an allocation touches, as on a GPU. Otherwise an
+    /// access outside of an allocation is a fault.
     pub page_protection: bool,
     /// Optional checks of the simulated program.
     pub checks: Checks,
-    /// Give counters apart by SM and by memory partition, too, in kernels, totals and windows.
+    /// Also count by SM and by memory partition, in kernels, totals and windows.
     pub parts: bool,
     /// Record counters in windows of this many core cycles (at least one).
     pub window_cycles: Option<Cycle>,
-    /// The command line, for the result.
+    /// Command line of the run, for the result.
     pub command: String,
-    /// Where the machine notes which part of it runs.
+    /// Records which part of the machine is running.
     pub probe: Probe,
-    /// Where what kernels print goes.
+    /// Receiver for the output of kernels.
     pub printer: Printer,
-    /// Policies of the caller's own, in the place of those that the configuration names.
+    /// Policies of the caller, instead of those that the configuration names.
     pub policies: OwnPolicies,
 }
 
@@ -77,27 +77,28 @@ impl Default for Options {
     }
 }
 
-/// Which launches of a run are timed.
+/// Selection of timed launches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timed {
-    /// By their place in the order of launches.
+    /// Range in the order of launches.
     pub launches: Range<u64>,
-    /// Names of kernels, or what a part of their names is; of all where there is none.
+    /// Parts of kernels' names. If there are none, all kernels are timed.
     pub kernels: Vec<String>,
-    /// Which of their blocks.
+    /// Selection of their blocks.
     pub blocks: TimedBlocks,
 }
 
-/// Which blocks of a launch are timed. The others are executed without timing when their turn
-/// comes: memory is as it should be, and the machine stays full.
+/// Selection of timed blocks. The others are executed without timing when their turn comes: memory
+/// is updated, and the machine stays full.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum TimedBlocks {
-    /// All.
+    /// All blocks are timed.
     #[default]
     All,
-    /// Those of these ranks (x fastest).
+    /// Blocks with these linear indices (x fastest) are timed.
     Range(Range<u64>),
-    /// One of so many, in stretches over the whole grid; all of a grid too small for that.
+    /// A share of the blocks is timed, one in this number, in samples over the whole grid. All
+    /// blocks of a small grid are timed.
     OneOf(u64),
 }
 
@@ -108,7 +109,7 @@ impl Default for Timed {
 }
 
 impl Timed {
-    /// All launches but the first `skipped`.
+    /// Selects all launches except for the first `skipped`.
     pub const fn from(skipped: u64) -> Self {
         Self {
             launches: skipped..u64::MAX,
@@ -117,7 +118,7 @@ impl Timed {
         }
     }
 
-    /// Launch number `number`, counted from 0, of a kernel is timed.
+    /// True if launch `number`, counted from 0, of a kernel is timed.
     pub fn has(&self, number: u64, kernel: &str) -> bool {
         let named = |part: &String| kernel.contains(part.as_str());
         self.launches.contains(&number)
@@ -125,51 +126,51 @@ impl Timed {
     }
 }
 
-/// How far a run is.
+/// Progress of a run.
 #[derive(Clone, Debug)]
 pub struct Progress {
     /// Core cycles so far.
     pub cycles: Cycle,
-    /// Launches that have ended.
+    /// Number of launches that have ended.
     pub launches: u64,
-    /// Kernel that runs.
+    /// Name of the running kernel.
     pub kernel: String,
-    /// Its blocks that have ended, and all.
+    /// Number of its blocks that have ended, and number of all its blocks.
     pub blocks: (u64, u64),
 }
 
-/// Why a run could not be made: the user's input.
+/// Reason why a run could not be made: an error in the user's input.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The host program.
+    /// The host program failed.
     #[error(transparent)]
     Host(#[from] HostError),
-    /// Memory or modules.
+    /// An operation on memory or modules failed.
     #[error(transparent)]
     Device(#[from] DeviceError),
-    /// Arguments of a launch.
+    /// Arguments of a launch do not fit.
     #[error(transparent)]
     Args(#[from] ArgError),
-    /// Sizes of a launch.
+    /// The size of a launch is invalid.
     #[error("kernel `{kernel}` cannot be launched: {source}")]
     Launch {
-        /// The kernel.
+        /// Name of the kernel.
         kernel: String,
-        /// Why.
+        /// Reason of the error.
         source: LaunchError,
     },
-    /// Not one block fits an SM.
+    /// An SM has too few resources for a block.
     #[error(
         "not one block of kernel `{kernel}` fits an SM of `{gpu}`: a block needs {threads} threads, \
          {registers} registers and {shared} bytes of shared memory, an SM has {max_threads}, \
          {max_registers} and {max_shared}; use smaller blocks or another GPU"
     )]
     TooLarge {
-        /// The kernel.
+        /// Name of the kernel.
         kernel: String,
-        /// The GPU.
+        /// Name of the GPU.
         gpu: String,
-        /// Threads of a block in whole warps.
+        /// Threads of a block, in whole warps.
         threads: u32,
         /// Registers of a block.
         registers: u32,
@@ -182,18 +183,18 @@ pub enum RunError {
         /// Shared memory of an SM.
         max_shared: u32,
     },
-    /// Products of matrices on a GPU that has no units for them.
+    /// The GPU has no units for matrix products.
     #[error(
         "kernel `{kernel}` multiplies matrices (`mma`, `wmma`), and `{gpu}` has no tensor units; take \
          a GPU that has them, such as qv100-volta, or run it without timing"
     )]
     NoTensorUnits {
-        /// The kernel.
+        /// Name of the kernel.
         kernel: String,
-        /// The GPU.
+        /// Name of the GPU.
         gpu: String,
     },
-    /// Several programs on a machine that switches contexts.
+    /// Several programs run on a machine that switches contexts.
     #[error(
         "several programs do not run on an SM that switches contexts; set sm.context=none, or run \
          them one by one"
@@ -210,7 +211,7 @@ pub struct Session {
     options: Options,
 }
 
-/// A launch that has been checked and can go to the machine.
+/// A launch that has been checked and is ready for the machine.
 #[derive(Clone)]
 pub(crate) struct Prepared {
     pub launch: KernelLaunch,
@@ -221,12 +222,12 @@ pub(crate) struct Prepared {
 }
 
 impl Session {
-    /// A session.
+    /// Creates a session for a GPU.
     pub fn new(spec: GpuSpec, options: Options) -> Self {
         Self { spec, options }
     }
 
-    /// The GPU.
+    /// Specification of the GPU.
     pub fn spec(&self) -> &GpuSpec {
         &self.spec
     }
@@ -235,8 +236,8 @@ impl Session {
         &self.options
     }
 
-    /// Runs a host program to its end and checks its outputs. `progress` is called now and then;
-    /// `Break` stops the run.
+    /// Runs a host program to its end and checks its outputs. `progress` is called from time to
+    /// time; `Break` stops the run.
     pub fn run(
         &self,
         program: &mut dyn HostProgram,
@@ -246,10 +247,10 @@ impl Session {
         self.run_any(vec![participant], false, None, progress)
     }
 
-    /// Runs a host program as [`run`](Self::run) does, and records what every warp does.
+    /// Runs a host program as [`run`](Self::run) does, and records the events of every warp.
     ///
     /// # Errors
-    /// As `run`.
+    /// The same as those of `run`.
     pub fn run_traced(
         &self,
         program: &mut dyn HostProgram,
@@ -261,8 +262,8 @@ impl Session {
         Ok((report, trace))
     }
 
-    /// Runs several programs at once, each a process with an address space of its own, until every
-    /// one has come to its end or to its target. Programs are told apart in the result.
+    /// Runs several programs at once, each a process with an address space of its own, until each
+    /// has ended or reached its target. Results are separate for each program.
     pub fn run_mix(
         &self,
         programs: Vec<Participant<'_>>,
@@ -296,9 +297,10 @@ impl Session {
             gpu.record_trace();
         }
         let mut mix = Mix::new(self, gpu, programs);
-        let outcome = match self.options.functional {
-            true => mix.execute(&mut summary)?,
-            false => mix.run(&mut summary, progress)?,
+        let outcome = if self.options.functional {
+            mix.execute(&mut summary)?
+        } else {
+            mix.run(&mut summary, progress)?
         };
         if !self.options.functional {
             self.summarise(&mut mix.gpu, &mut summary);
@@ -325,7 +327,7 @@ impl Session {
         summary.find(gpu.take_findings());
     }
 
-    /// Hands on what kernels of a process have printed so far.
+    /// Passes on the output of a process's kernels so far.
     pub(crate) fn print(&self, memory: &mut DeviceMemory, asid: u8) {
         self.options.printer.print(&memory.take_printed(asid));
     }
@@ -342,7 +344,7 @@ impl Session {
         Ok(())
     }
 
-    /// Checks a launch and makes it ready.
+    /// Checks a launch and prepares it.
     pub(crate) fn prepare(
         &self,
         device: &mut Device,
@@ -375,7 +377,7 @@ impl Session {
         })
     }
 
-    /// Blocks of a launch that the whole GPU holds at once.
+    /// Number of a launch's blocks that the whole GPU holds at once.
     pub(crate) fn resident_blocks(&self, prepared: &Prepared) -> usize {
         prepared.blocks_per_sm as usize * self.spec.gpu.sms as usize
     }
@@ -415,7 +417,7 @@ impl Session {
         })
     }
 
-    /// Blocks of a launch that fit one SM, at least one, and what limits them.
+    /// Number of a launch's blocks that fit one SM, at least one, and what limits them.
     fn occupancy(
         &self,
         launch: &KernelLaunch,
@@ -459,18 +461,18 @@ pub(crate) fn outcome_of(stop: Stop) -> Outcome {
             waiting: 0,
         } if waits.is_empty() => Outcome::Deadlock {
             message: format!(
-                "nothing goes forward (cycle {at}): all blocks have ended, but requests are stuck \
-                 on their way through memory. See the sizes of queues in `noc`, `partition`, `l2` and `dram`"
+                "no progress (cycle {at}): all blocks have ended, but requests are stuck in the \
+                 memory system. Check the sizes of queues in `noc`, `partition`, `l2` and `dram`"
             ),
         },
         Stop::Deadlock { at, waits, waiting } if waits.is_empty() => Outcome::Deadlock {
             message: format!(
-                "nothing goes forward (cycle {at}): no block runs, and no SM may take one of the \
-                 {waiting} that wait. See the settings of `gpu.multiprogram` and `gpu.sm_filter`"
+                "no progress (cycle {at}): no block runs, and no SM may take one of the \
+                 {waiting} waiting blocks. Check the settings of `gpu.multiprogram` and `gpu.sm_filter`"
             ),
         },
         Stop::Deadlock { at, waits, .. } => Outcome::Deadlock {
-            message: waits_message("nothing goes forward", at, &waits),
+            message: waits_message("no progress", at, &waits),
         },
         Stop::Livelock { at, waits } => Outcome::Livelock {
             message: waits_message(LIVELOCK, at, &waits),
@@ -478,10 +480,10 @@ pub(crate) fn outcome_of(stop: Stop) -> Outcome {
     }
 }
 
-/// What a livelock is and what to do about it.
-pub(crate) const LIVELOCK: &str = "warps spin on what nobody can change any more: blocks that wait for \
-    blocks not started, or (where `sm.divergence` is `stack`) lanes that keep others of their warp \
-    from running";
+/// Description of a livelock and its remedy.
+pub(crate) const LIVELOCK: &str = "warps spin on values that no running block can change: blocks that wait \
+    for blocks that have not started, or (where `sm.divergence` is `stack`) lanes that keep others \
+    of their warp from running";
 
 fn waits_message(what: &str, at: Cycle, waits: &[String]) -> String {
     format!(

@@ -1,20 +1,20 @@
-//! Which blocks touch the same lines, counted while a program executes without timing (Chen 2016,
-//! Fig. 2.2: blocks that follow each other, or blocks one row of the grid apart).
+//! Counts lines that several blocks access while a program executes without timing (Chen 2016, Fig.
+//! 2.2: adjacent blocks, or blocks one row of the grid apart).
 
 use warploom_base::lanes_of;
 use warploom_exec::{Effect, LaunchContext, MemKind, Observer, StepOut};
 use warploom_ir::MemSpace;
 use warploom_stats::result::Sharing;
 
-/// Bytes of a line: those of an L1D line in every machine of the papers.
+/// Size of a line in bytes. L1D has lines of this size in every machine of the papers.
 const LINE_BYTES: u64 = 128;
 
 /// Counts over all launches of a program.
 #[derive(Debug, Default)]
 pub(crate) struct BlockSharing {
     total: Sharing,
-    /// By block of the launch that runs: numbers of the lines that it touches, in order once it
-    /// has ended.
+    /// Numbers of the lines that each block of the current launch accesses. They are sorted once
+    /// the block has ended.
     lines: Vec<Vec<u64>>,
 }
 
@@ -65,7 +65,7 @@ impl Observer for BlockSharing {
     }
 }
 
-/// Before a list grows, what stands in it twice goes.
+/// Removes duplicates before a list grows.
 fn make_room(lines: &mut Vec<u64>) {
     if lines.len() < lines.capacity() || lines.len() < 1024 {
         return;
@@ -83,7 +83,7 @@ fn add(total: &mut Sharing, more: &Sharing) {
     total.far += more.far;
 }
 
-/// Counts of one launch from its blocks' lines; `row` blocks make a row, 0 if it has no rows.
+/// Counts for one launch from its blocks' lines. `row` blocks make a row, 0 if there are no rows.
 fn count(blocks: &[Vec<u64>], row: usize) -> Sharing {
     let mut all: Vec<u64> = blocks.iter().flatten().copied().collect();
     all.sort_unstable();
@@ -122,8 +122,9 @@ fn count(blocks: &[Vec<u64>], row: usize) -> Sharing {
 mod tests {
     use super::*;
 
-    /// Four blocks in two rows of two: 0 and 1 share line 7, 0 and 2 share line 8, 1 and 2 (next
-    /// to each other in order, across the rows' end) line 9, 0 and 3 line 5; line 1 is 0's own.
+    /// Four blocks in two rows of two. Blocks 0 and 1 share line 7, 0 and 2 share line 8, 1 and 2
+    /// (adjacent in order, across the rows' end) line 9, 0 and 3 line 5. Line 1 is used by block 0
+    /// alone.
     #[test]
     fn lines_are_counted_by_how_far_their_blocks_lie_apart() {
         let blocks = [vec![1, 5, 7, 8], vec![7, 9], vec![8, 9], vec![5]];
@@ -136,7 +137,7 @@ mod tests {
             far: 2,
         };
         assert_eq!(counts, expected);
-        // Without rows nothing lies below, and what blocks 0 and 2 share is far.
+        // Without rows no block is below another, and blocks 0 and 2 are far apart.
         let flat = count(&blocks, 0);
         assert_eq!((flat.with_below, flat.far), (0, 4));
     }

@@ -1,18 +1,18 @@
-//! Running a host program with other PTX than it loads: what a compiler made of it.
+//! Runs a host program with other PTX than it loads, such as the output of a compiler.
 
 use crate::device::Device;
 use crate::host::{Check, HostAction, HostError, HostProgram, Stopped};
 use warploom_base::Cycle;
 
-/// A host program whose modules are replaced: where it loads the one text, the other is loaded.
+/// A host program whose modules are replaced.
 pub struct Substituted {
     program: Box<dyn HostProgram>,
-    /// Texts that it loads and what takes their place, until the first action.
+    /// Texts and their replacements, until the first action.
     texts: Vec<(String, String)>,
 }
 
 impl Substituted {
-    /// `program`, with the second text of each pair in place of the first.
+    /// Creates a program that loads the second text of each pair instead of the first.
     pub fn new(program: Box<dyn HostProgram>, texts: Vec<(String, String)>) -> Self {
         Self { program, texts }
     }

@@ -1,4 +1,5 @@
-//! Which bytes of global memory the launches of a program stored: what a run that is cut computed.
+//! Tracks which bytes of global memory the launches of a program stored. These are the results of a
+//! run that is cut.
 
 use std::collections::BTreeMap;
 
@@ -6,23 +7,24 @@ use warploom_base::lanes_of;
 use warploom_exec::{Effect, LaunchContext, MemKind, Observer, StepOut};
 use warploom_ir::MemSpace;
 
-/// Bytes whose marks lie together.
+/// Number of bytes whose marks are in one page.
 const PAGE_BYTES: u64 = 1 << 16;
-/// Bytes whose marks share a word.
+/// Number of bytes whose marks are in one word.
 const WORD_BYTES: u64 = u64::BITS as u64;
 
-/// A set of bytes, by pages with one bit for each byte.
+/// A set of bytes, in pages with one bit for each byte.
 #[derive(Debug, Default)]
 pub(crate) struct Bytes {
     pages: Vec<Box<[u64]>>,
-    /// Places in `pages`, by number of the page.
+    /// Indices into `pages`, by the number of the page.
     index: BTreeMap<u64, usize>,
-    /// Number and place of the page that was marked last: most marks follow each other.
+    /// Number and index of the page that was marked last. Most marks are in the same page as the
+    /// previous one.
     last: Option<(u64, usize)>,
 }
 
 impl Bytes {
-    /// Are all these bytes in the set?
+    /// True if all of these bytes are in the set.
     pub fn have(&self, address: u64, bytes: u64) -> bool {
         (address..address + bytes).all(|at| {
             let page = self.index.get(&(at / PAGE_BYTES));
@@ -33,7 +35,7 @@ impl Bytes {
         })
     }
 
-    /// Adds an aligned access: it lies within one word.
+    /// Adds an aligned access, which is within one word.
     fn add(&mut self, address: u64, bytes: u8) {
         let page = self.page(address / PAGE_BYTES);
         let bits = (1_u64 << bytes) - 1;
@@ -63,7 +65,7 @@ impl Bytes {
     }
 }
 
-/// What launches stored. Atomics are left out: what they leave depends on all blocks.
+/// Bytes that launches stored. Atomics are omitted, because their results depend on all blocks.
 #[derive(Debug, Default)]
 pub(crate) struct Written {
     by_last: Bytes,
@@ -71,12 +73,12 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// Stored by the last launch.
+    /// Bytes that the last launch stored.
     pub fn by_last(&self) -> &Bytes {
         &self.by_last
     }
 
-    /// Stored by any launch.
+    /// Bytes that any launch stored.
     pub fn by_any(&self) -> &Bytes {
         &self.by_any
     }

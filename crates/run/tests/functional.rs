@@ -1,4 +1,5 @@
-//! Runs without timing: the same values and instruction counts as with it, and how runs end.
+//! Tests of runs without timing: values and instruction counts equal those of timed runs, and how
+//! runs end.
 
 use std::ops::ControlFlow;
 use warploom_base::Dim3;
@@ -11,7 +12,7 @@ use warploom_stats::result::Outcome;
 const BLOCKS: u32 = 5;
 const THREADS: u32 = 64;
 
-/// Squares: every thread writes the square of its number, with a barrier on the way.
+/// A kernel in which every thread writes the square of its number, with a barrier in between.
 const SQUARES: &str = "
     mov.u32 %r1, %ctaid.x;
     mov.u32 %r2, %ntid.x;

@@ -1,5 +1,5 @@
-//! `malloc` and `free` in kernels: what they give is the same for any number of threads, stays
-//! from kernel to kernel, and is checked.
+//! Tests of `malloc` and `free` in kernels: addresses are the same for any number of threads,
+//! memory persists from kernel to kernel, and errors are detected.
 
 use std::ops::ControlFlow;
 use warploom_base::Dim3;
@@ -10,8 +10,8 @@ use warploom_run::{
 };
 use warploom_stats::result::{Outcome, RunReport};
 
-/// `take` stores the address of 20 new bytes and, in them, the thread's number; `give` reads the
-/// numbers by the addresses and frees; `lose` frees what its argument says.
+/// Kernels. `take` stores the address of 20 new bytes and, in them, the thread's number. `give`
+/// reads the numbers by the addresses and frees them. `lose` frees the address in its argument.
 const KERNELS: &str = r#"
 .version 7.0
 .target sm_50
@@ -80,7 +80,7 @@ const KERNELS: &str = r#"
 
 const THREADS: u32 = 64;
 
-/// What the host does, one after the other.
+/// Steps of the host, in order.
 #[derive(Clone, Copy)]
 enum Step {
     Take { blocks: u32, bytes: u64 },
@@ -186,7 +186,7 @@ fn parts_are_apart_and_stay_for_other_kernels() {
         let mut sorted = addresses.clone();
         sorted.sort_unstable();
         assert!(sorted[0] % 16 == 0 && sorted[0] > 0);
-        // Parts of 32 bytes, one behind the other.
+        // Allocations of 32 bytes, one after the other.
         assert!(sorted.windows(2).all(|pair| pair[1] == pair[0] + 32));
         assert_eq!(*numbers, (0..256).collect::<Vec<u64>>());
         let mut second = again.clone();

@@ -1,5 +1,5 @@
-//! Where things lie, and what that does to caches: kernels one behind the other in the memory for
-//! code, and what copies bring into L2.
+//! Tests of addresses and their effect on caches: code of kernels one after the other, and lines
+//! that copies leave in L2.
 
 use std::ops::ControlFlow;
 use warploom_base::Dim3;
@@ -10,14 +10,14 @@ use warploom_run::{
 };
 use warploom_stats::result::{KernelReport, RunReport};
 
-/// Words of each buffer.
+/// Number of words in each buffer.
 const WORDS: u32 = 4096;
 
-/// Kernels of one module that are launched one after the other, behind something with the device.
+/// Kernels of one module that are launched one after the other, after an operation on the device.
 struct Script {
     ptx: String,
     kernels: Vec<&'static str>,
-    /// Gives the buffer that kernels get.
+    /// Prepares the buffer for the kernels.
     before: fn(&mut Device) -> Result<DevicePtr, HostError>,
     loaded: Option<(ModuleId, DevicePtr)>,
 }
@@ -46,7 +46,7 @@ impl HostProgram for Script {
     }
 }
 
-/// An entry that loads one word a thread, computes for `length` instructions and stores.
+/// Text of a kernel that loads one word per thread, computes for `length` instructions and stores.
 fn entry(name: &str, length: usize) -> String {
     let body = "add.f32 %f1, %f1, %f1;\n".repeat(length);
     format!(
@@ -75,14 +75,14 @@ fn run(
         before,
         loaded: None,
     };
-    // Its copies warm L2, and its L1I is a real one.
+    // Its copies warm L2, and its L1I is not perfect.
     let spec = preset("gtx480-gpgpusim4").expect("a preset");
     let session = Session::new(spec, Options::default());
     let result = session.run(&mut program, &mut |_| ControlFlow::Continue(()));
     result.expect("the kernels are sound")
 }
 
-/// The sum of a kernel's statistics whose names begin so.
+/// Sum of a kernel's statistics with this prefix.
 fn counted(kernel: &KernelReport, prefix: &str) -> u64 {
     let all = kernel.figures.statistics.iter();
     let own = all.filter(|(name, _)| name.starts_with(prefix));
@@ -101,7 +101,7 @@ fn each_kernel_has_code_of_its_own() {
     let misses = |at: usize| counted(&result.kernels[at], "l1i.accesses.miss");
     let found: Vec<u64> = (0..4).map(misses).collect();
     assert!(found[0] > 0, "{found:?}");
-    // The second was never fetched, whatever was before.
+    // The code of the second kernel was never fetched before.
     assert!(found[1] > found[0] / 2, "{found:?}");
     assert_eq!(found[2..], [0, 0], "both fit L1I");
 }
@@ -122,7 +122,7 @@ fn copied_inside(device: &mut Device) -> Result<DevicePtr, HostError> {
     Ok(to)
 }
 
-/// A variable that the host fills as one.
+/// A variable that the host fills by a copy to a variable.
 fn copied_to_variable(device: &mut Device) -> Result<DevicePtr, HostError> {
     let to = device.alloc(u64::from(WORDS) * 4)?;
     device.write_past_l2(to, &[0; 4 * WORDS as usize])?;

@@ -1,4 +1,5 @@
-//! What kernels print: `vprintf` as compilers call it, in timed runs and in runs without timing.
+//! Tests of printing from kernels: `vprintf` as compilers call it, in timed runs and in runs
+//! without timing.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
@@ -9,7 +10,8 @@ use warploom_run::{
 };
 use warploom_stats::result::{Outcome, RunReport};
 
-/// Every thread prints its number and half of it; the last one of a block ends it, if `broken`.
+/// A kernel in which every thread prints its number and half of it. The last thread of a block ends
+/// the block if `broken` is set.
 const KERNEL: &str = r#"
 .version 7.0
 .target sm_50
@@ -107,7 +109,7 @@ impl HostProgram for Prints {
     }
 }
 
-/// How a run ended, and what was printed at the end of each launch.
+/// Result of a run, and the text that was printed at the end of each launch.
 fn run(mut program: Prints, functional: bool, threads: usize) -> (RunReport, Vec<String>) {
     let printed = Arc::new(Mutex::new(Vec::new()));
     let kept = Arc::clone(&printed);

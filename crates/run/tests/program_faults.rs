@@ -1,5 +1,5 @@
-//! What the simulated program does wrong is a result, with its place: in timed runs and in runs
-//! without timing.
+//! Tests of errors in the simulated program, which are results with their place: in timed runs and
+//! in runs without timing.
 
 use std::ops::ControlFlow;
 use warploom_base::Dim3;
@@ -74,7 +74,7 @@ fn run_on(
         .expect("a sound launch")
 }
 
-/// Runs both ways and gives the messages of how the runs ended.
+/// Runs both ways and returns the messages of both ends.
 fn messages(body: &'static str, block: u32) -> [String; 2] {
     [false, true].map(
         |functional| match run(body, block, functional, Checks::default()).outcome {
@@ -130,7 +130,7 @@ fn warps_at_different_barriers_are_a_deadlock() {
     check(body, 64, &["barrier 1", "barrier 2"]);
 }
 
-/// The loop's end is where the lanes meet: lane 0 takes the lock and waits there for the others,
+/// The loop's end is the reconvergence point. Lane 0 takes the lock and waits there for the others,
 /// which spin for ever on a GPU before Volta.
 #[test]
 fn a_spin_lock_within_a_warp_needs_progress_among_lanes() {
@@ -149,8 +149,8 @@ fn a_spin_lock_within_a_warp_needs_progress_among_lanes() {
     assert_eq!(outcome("gtx480", true), Outcome::Finished);
 }
 
-/// Jumps back may lead to where lanes meet, or part them: odd and even lanes go round by ways of
-/// their own, and nobody runs lane 0, which has the lock.
+/// Backward jumps may lead to the reconvergence point, or separate lanes. Odd and even lanes loop
+/// on different paths, and lane 0, which holds the lock, never runs.
 #[test]
 fn lanes_may_spin_in_several_ways() {
     let lock = "and.b32 %r3, %r1, 1;\nsetp.eq.u32 %p2, %r3, 1;\nH:\natom.global.cas.b32 %r2, [%rd1], 0, 1;\n\
@@ -178,11 +178,11 @@ fn lanes_that_wait_count_as_executing() {
         let report = run(body, 32, false, Checks::default());
         report.totals.figures.thread_instructions
     };
-    // Besides: the comparison by all lanes, each of two branches by half of them.
+    // In addition, all lanes execute the comparison, and half of them each of two branches.
     assert_eq!(count(apart), count(together) + 32 + 16 + 16);
 }
 
-/// A loop that counts its rounds never comes back to a state.
+/// A loop that counts its iterations never returns to an earlier state.
 #[test]
 fn a_spin_loop_may_count_its_rounds() {
     let body = "mov.u32 %r5, 0;\nSPIN:\nadd.u32 %r5, %r5, 1;\natom.global.cas.b32 %r2, [%rd1], 0, 1;\n\
@@ -192,7 +192,7 @@ fn a_spin_loop_may_count_its_rounds() {
     assert_eq!(functional.outcome, Outcome::Finished);
 }
 
-/// Lane 0 ends a wait of the others at once or not at all.
+/// Lane 0 ends the wait of the others at once or never.
 #[test]
 fn lanes_that_wait_for_one_that_never_comes_are_a_deadlock() {
     let body = "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra A;\nbar.warp.sync 0xffffffff;\nbra E;\nA:\n\
@@ -219,7 +219,7 @@ fn the_end_of_a_warp_is_no_arrival_at_a_counted_barrier() {
     check(body, 64, &[part]);
 }
 
-/// What differs between lanes that meet, and lanes that come late, are findings on request.
+/// Differences between lanes that meet, and lanes that arrive late, are findings on request.
 #[test]
 fn waits_of_lanes_are_found_on_request() {
     let find = |body| {
@@ -272,7 +272,7 @@ fn progress_among_lanes_costs_nothing_where_none_waits() {
 
 #[test]
 fn a_long_loop_is_no_livelock() {
-    // 40,000 iterations without a store, one lane at a time longer than its neighbours.
+    // 40,000 iterations without a store, with one more iteration for each lane.
     let body =
         "add.u32 %r2, %r1, 40000;\nL:\nsub.u32 %r2, %r2, 1;\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 bra L;";
     let timed = run(body, 32, false, Checks::default());

@@ -1,5 +1,5 @@
-//! Runs that time a part of a launch's blocks: outputs are those of all, cycles and counters those
-//! of the part, and the estimate is of the whole.
+//! Tests of runs that time a part of a launch's blocks: outputs are those of all blocks, cycles and
+//! counters those of the timed part, and the estimate is for the whole.
 
 use std::ops::{ControlFlow, Range};
 use warploom_base::Dim3;
@@ -14,7 +14,7 @@ const BLOCKS: u32 = 1200;
 const THREADS: u32 = 64;
 const ROUNDS: u32 = 12;
 
-/// Every thread draws `ROUNDS` numbers from what its element seeds.
+/// A kernel in which every thread draws `ROUNDS` random numbers from a seed in its element.
 const PTX: &str = "\
 .version 7.0
 .target sm_50
@@ -39,13 +39,14 @@ ret;
 }
 ";
 
-/// Launches `draw` some times over, each on a stream of its own or all on the default one.
+/// A program that launches `draw` several times, each on a stream of its own or all on the default
+/// stream.
 struct Draw {
     ptx: String,
     launches: u32,
     launched: u32,
     at_once: bool,
-    /// Blocks that the buffer is long enough for.
+    /// Number of blocks for which the buffer is long enough.
     blocks: u32,
     buffer: Option<(warploom_run::ModuleId, DevicePtr)>,
 }
@@ -92,7 +93,7 @@ impl HostProgram for Draw {
     }
 }
 
-/// Two SMs, of eight blocks each: they hold 16 of the 1,200.
+/// A machine with two SMs of eight blocks each, which hold 16 of the 1,200 blocks.
 fn gpu() -> GpuSpec {
     let mut spec = preset("gtx480").expect("a preset");
     spec.gpu.sms = 2;
@@ -148,7 +149,7 @@ fn a_third_of_the_blocks_tells_what_all_take() {
     let third = run(TimedBlocks::OneOf(3), 1, 1);
     assert_eq!(all.kernels[0].sample, None);
     let sample = third.kernels[0].sample.expect("not all were timed");
-    // Ten stretches of 40 blocks, each with a gap of 80.
+    // Ten samples of 40 blocks, each followed by a gap of 80.
     assert_eq!((sample.blocks_timed, sample.blocks), (400, 1200));
     let whole = all.totals.figures.thread_instructions;
     assert_eq!(sample.thread_instructions, whole);
@@ -208,7 +209,7 @@ fn a_range_of_blocks_is_timed_alone() {
         assert_eq!(report.totals.figures.thread_instructions, blocks * each);
         assert_eq!(sample.estimate, None);
     }
-    // Outputs are checked by `run`; nothing was timed.
+    // Outputs are checked by `run`; no block was timed.
     assert!(range(1200..1300).kernels.is_empty());
 }
 
@@ -228,7 +229,7 @@ fn gaps_do_not_stop_policies_that_look_ahead() {
     }
 }
 
-/// What the blocks left out would have done to the other launch nobody knows.
+/// The effect of the blocks left out on the other launch is unknown.
 #[test]
 fn launches_at_once_have_no_estimate() {
     let mut program = Draw {
@@ -261,12 +262,12 @@ fn a_sample_that_was_cut_says_how_far_it_came() {
     };
     let (timed, executed) = cut(TimedBlocks::OneOf(3));
     assert!((100..300).contains(&timed) && executed < 900 && executed > 2 * timed);
-    // Of a grid too small for stretches, too.
+    // This also holds for a grid that is too small for samples.
     let (timed, executed) = cut(TimedBlocks::OneOf(30));
     assert!(timed == executed && timed < 400, "{timed} of {executed}");
 }
 
-/// Block 1000 is the first of a gap, and the first behind the buffer.
+/// Block 1000 is the first of a gap, and the first after the end of the buffer.
 #[test]
 fn a_fault_in_a_gap_reports_what_was_timed() {
     let mut program = Draw {
@@ -283,7 +284,7 @@ fn a_fault_in_a_gap_reports_what_was_timed() {
     assert!(report.totals.figures.cycles > 0);
 }
 
-/// Ten gaps and all SMs find the same.
+/// Ten gaps and all SMs report the same finding.
 #[test]
 fn a_finding_is_reported_once() {
     let race = "st.shared.u32 [s], %r1;\nst.global.u32";
@@ -304,7 +305,8 @@ fn a_finding_is_reported_once() {
     assert_eq!(report.findings.len(), 1, "{:#?}", report.findings);
 }
 
-/// Each block waits for the one before it. Those of the gap begin when the last timed one has.
+/// Each block waits for the previous one. Blocks in the gap begin when the last timed block has
+/// begun.
 #[test]
 fn blocks_left_out_that_wait_for_timed_ones_say_what_to_do() {
     let chain = "\

@@ -1,5 +1,5 @@
-//! Statistics by part and by window: they add up to those of the run, and asking for them changes
-//! nothing.
+//! Tests of statistics by part and by window: they add up to those of the run, and recording them
+//! changes nothing.
 
 use std::ops::ControlFlow;
 use warploom_base::Dim3;
@@ -9,7 +9,7 @@ use warploom_run::{
 };
 use warploom_stats::result::{Counts, RunReport, accumulate};
 
-/// Two launches that read, write, add atomically and leave dirty lines in L2.
+/// Two kernels that read, write, add atomically and leave dirty lines in L2.
 const PTX: &str = "
     .version 7.0
     .target sm_50
@@ -94,7 +94,7 @@ fn presets() -> [GpuSpec; 3] {
     ["gtx480", "gtx480-gpgpusim4", "qv100-volta"].map(|name| preset(name).expect("a preset"))
 }
 
-/// Also with links so long that kernels end within a step.
+/// The sums also hold with links so long that kernels end within a step.
 #[test]
 fn each_count_belongs_to_one_kernel() {
     for link_cycles in [1, 16] {
@@ -112,7 +112,7 @@ fn is_detail(name: &str) -> bool {
     name.contains("_detail.")
 }
 
-/// What is counted in detail is what is counted in sum.
+/// Detailed counts add up to the totals.
 fn check_details(details: &Counts, counted: &Counts) {
     let sum = |counts: &Counts, begins: &[&str]| -> u64 {
         let counts = counts.iter();
@@ -136,14 +136,17 @@ fn check_details(details: &Counts, counted: &Counts) {
     ] {
         let expected: u64 = count
             .iter()
-            .map(|name| match name.ends_with('.') {
-                true => sum(counted, &[name]),
-                false => counted.get(*name).copied().unwrap_or(0),
+            .map(|name| {
+                if name.ends_with('.') {
+                    sum(counted, &[name])
+                } else {
+                    counted.get(*name).copied().unwrap_or(0)
+                }
             })
             .sum();
         let found = sum(details, &[detail]);
         assert_eq!(found, expected, "{detail}");
-        // L2 may keep all that is read and written.
+        // L2 may keep everything that is read and written.
         let needs_dram = detail.starts_with("dram_detail.") && detail != "dram_detail.bus.";
         assert!(found > 0 || needs_dram, "{detail}");
     }
@@ -181,9 +184,10 @@ fn windows_add_up_to_the_run() {
         assert_eq!(series.end.last(), Some(&cycles));
         let last = |values: &[u64]| values.last().copied().unwrap_or(0);
         for (name, values) in series.columns.iter().filter(|(n, _)| !n.contains(':')) {
-            let found = match warploom_stats::result::is_peak(name) {
-                true => last(values),
-                false => values.iter().sum(),
+            let found = if warploom_stats::result::is_peak(name) {
+                last(values)
+            } else {
+                values.iter().sum()
             };
             assert_eq!(found, report.totals.figures.statistics[name], "{name}");
         }
@@ -195,7 +199,7 @@ fn windows_add_up_to_the_run() {
     }
 }
 
-/// Threads and skipping change neither parts nor windows; asking for them changes no result.
+/// Threads and skipping change neither parts nor windows, and recording them changes no result.
 #[test]
 fn what_is_asked_for_changes_nothing() {
     for mut spec in presets() {
@@ -214,8 +218,8 @@ fn what_is_asked_for_changes_nothing() {
     }
 }
 
-/// GPGPU-Sim's histogram: its classes and the issued instructions are the scheduler cycles in
-/// which an SM holds blocks, as long as a scheduler issues one instruction a cycle.
+/// GPGPU-Sim's histogram: its classes and the issued instructions add up to the scheduler cycles in
+/// which an SM holds blocks, as long as a scheduler issues one instruction per cycle.
 #[test]
 fn the_three_classes_and_the_issued_add_up() {
     let mut spec = preset("gtx480-gpgpusim4").expect("a preset");
@@ -231,7 +235,7 @@ fn the_three_classes_and_the_issued_add_up() {
     let active = statistics["sm.active_cycles"] * u64::from(spec.sm.schedulers);
     assert_eq!(total("issue.") + total("sm.issued_by_lanes."), active);
     assert_eq!(total("sm.slots."), active + statistics["sm.inactive_slots"]);
-    // Every reply was to an access that went out, and is in one bin.
+    // Every reply belongs to an access that was sent, and is in one bin.
     assert_eq!(total("sm.fetches_by_cycles."), statistics["sm.fetches"]);
     assert_eq!(total("sm.packets_sent."), statistics["noc_to_l2.packets"]);
 }

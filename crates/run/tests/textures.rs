@@ -1,4 +1,4 @@
-//! Textures on the timed machine: through a reference of the module and through an object.
+//! Tests of textures on the timed machine: through a reference of the module and through an object.
 
 use std::ops::ControlFlow;
 use warploom_base::Dim3;

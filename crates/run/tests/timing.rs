@@ -1,4 +1,4 @@
-//! The machine's timing against formulas: small kernels whose cycles can be worked out by hand
+//! Compares the machine's timing with formulas: cycles of small kernels can be worked out by hand
 //! from the specification (docs/model/sm.md, docs/model/load-store.md).
 
 use std::ops::ControlFlow;
@@ -9,7 +9,7 @@ use warploom_run::{
 };
 use warploom_stats::result::{Outcome, RunReport};
 
-/// Launches one kernel with one buffer of `words` zeros.
+/// A host program that launches one kernel with one buffer of `words` zeros.
 struct OneKernel {
     ptx: String,
     grid: Dim3,
@@ -36,7 +36,8 @@ impl HostProgram for OneKernel {
     }
 }
 
-/// Stores `%f40`, so that what led to it is not dead: dead results would share one register.
+/// Code that stores `%f40`, so that the instructions before it are not dead: dead results would
+/// share one register.
 const KEEP: &str = "ld.param.u64 %rd1, [buf];\nst.global.f32 [%rd1], %f40;\n";
 
 fn kernel(body: &str) -> String {
@@ -74,7 +75,7 @@ fn cycles(spec: &GpuSpec, body: &str, block: u32) -> u64 {
     report.totals.figures.cycles
 }
 
-/// Cycles that `count` more copies of an instruction add.
+/// Number of cycles that one more copy of an instruction adds, measured with `count` copies.
 fn cost(spec: &GpuSpec, start: &str, instruction: &str, count: u64) -> f64 {
     let few = format!("{start}{}", instruction.repeat(64));
     let many = format!("{start}{}", instruction.repeat(64 + count as usize));
@@ -83,13 +84,13 @@ fn cost(spec: &GpuSpec, start: &str, instruction: &str, count: u64) -> f64 {
 
 fn gtx480() -> GpuSpec {
     let mut spec = preset("gtx480").expect("a built-in preset");
-    // Fetch costs are not what these tests are about.
+    // The cost of fetching is not tested here.
     spec.sm.perfect_inst_const_cache = true;
     spec
 }
 
-/// Issue t, collector t+1, operands t+2, dispatch t+3, unit t+4, write-back latency + 2 later, and
-/// the next issue in that cycle.
+/// Issue in cycle t, collector t+1, operands t+2, dispatch t+3, unit t+4, write-back latency + 2
+/// cycles later, and the next issue in that cycle.
 #[test]
 fn dependent_instructions_are_latency_plus_six_apart() {
     let spec = gtx480();
@@ -97,7 +98,7 @@ fn dependent_instructions_are_latency_plus_six_apart() {
     let start = "mov.f32 %f1, 0f3F800000;\n";
     let measured = cost(&spec, start, "add.f32 %f1, %f1, 0f40000000;\n", 64);
     assert_eq!(measured, f64::from(add + 6));
-    // Two reads of one bank take a cycle more.
+    // Two reads of one bank take one more cycle.
     let measured = cost(&spec, start, "add.f32 %f1, %f1, %f1;\n", 64);
     assert_eq!(measured, f64::from(add + 7));
     let mad = spec.sm.units.int_timing.mad.latency_cycles;
@@ -110,8 +111,8 @@ fn dependent_instructions_are_latency_plus_six_apart() {
     assert_eq!(measured, f64::from(mad + 6));
 }
 
-/// The unit's dispatch register is taken for the initiation interval, and one collector of SFU
-/// instructions is enough to keep it busy.
+/// The unit's dispatch register is occupied for the initiation interval. One collector for SFU
+/// instructions suffices to keep the unit busy.
 #[test]
 fn independent_special_functions_are_an_interval_apart() {
     let spec = gtx480();
@@ -172,9 +173,9 @@ fn shared_memory_conflicts_cost_a_cycle_a_way() {
     assert!(none < 2.6, "no conflict: {none} cycles a load");
 }
 
-/// A warp waits for its atomics on shared memory, too, whether or not anything reads what they
-/// return. It goes on when the result is picked for writing, a cycle before a dependent
-/// instruction could.
+/// A warp also waits for its atomics on shared memory, whether or not an instruction reads their
+/// results. It continues when the result is selected for writing, one cycle before a dependent
+/// instruction could issue.
 #[test]
 fn a_warp_waits_for_atomics_on_shared_memory() {
     let spec = gtx480();
@@ -184,7 +185,7 @@ fn a_warp_waits_for_atomics_on_shared_memory() {
     assert_eq!(atomic, load - 1.0);
 }
 
-/// Skipping of idle cycles and the number of threads change nothing.
+/// Skipping of idle cycles and the number of threads do not change any bit of the result.
 #[test]
 fn skipping_and_threads_leave_every_bit_as_it_is() {
     for name in ["gtx480", "gtx480-gpgpusim4", "qv100-volta"] {
@@ -249,7 +250,8 @@ fn scheduler_cycles_add_up() {
     );
 }
 
-/// A warp that waits for a thread count that never comes: reported, with what each warp waits for.
+/// A warp that waits for a number of threads that never arrive is reported, with the wait of each
+/// warp.
 #[test]
 fn a_barrier_that_nobody_reaches_is_a_deadlock() {
     let spec = preset("gtx480").expect("a built-in preset");
@@ -261,7 +263,7 @@ fn a_barrier_that_nobody_reaches_is_a_deadlock() {
     }
 }
 
-/// Hits and misses of reads in L1D.
+/// Numbers of hits and misses of reads in L1D.
 fn l1d_reads(spec: &GpuSpec, body: &str) -> [u64; 2] {
     let report = run_on(spec, body, 1, 32, 1);
     assert_eq!(report.outcome, Outcome::Finished);
@@ -282,9 +284,9 @@ fn a_fence_empties_l1d_where_kernels_ends_do() {
     assert_eq!(l1d_reads(&spec, body), [1, 1]);
 }
 
-/// Two passes over 320 lines: more than the 256 that L1D has by itself (4 sets of 64 ways), of
-/// which the least recently used go, so that the second pass finds none; less than the 960 (4
-/// sets of 240 ways) beside 4 KiB of shared memory, for which 8 KiB of 128 are taken.
+/// The kernel makes two passes over 320 lines. L1D by itself holds 256 (4 sets of 64 ways); the
+/// least recently used are evicted, so that the second pass has no hits. Next to 4 KiB of shared
+/// memory, for which 8 KiB of 128 are taken, L1D holds 960 (4 sets of 240 ways).
 #[test]
 fn l1d_takes_what_shared_memory_leaves() {
     let pass: String = (0..320)
@@ -297,7 +299,8 @@ fn l1d_takes_what_shared_memory_leaves() {
     assert_eq!(l1d_reads(&spec, &body), [0, 640]);
 }
 
-/// The same kernel over and over, each launch on the results of the last.
+/// A program that launches the same kernel again and again, each time on the results of the last
+/// launch.
 struct Again {
     left: u32,
     buffer: Option<(warploom_run::ModuleId, warploom_run::DevicePtr)>,
@@ -336,7 +339,7 @@ impl HostProgram for Again {
     }
 }
 
-/// Launches before the first to be timed take effect and leave no figures.
+/// Launches before the first timed one take effect and have no figures.
 #[test]
 fn earlier_launches_are_executed_without_timing() {
     let run = |timed| {
@@ -356,7 +359,7 @@ fn earlier_launches_are_executed_without_timing() {
     assert_eq!((all.kernels.len(), all.checks[0].passed), (4, true));
     let late = run(Timed::from(3));
     assert_eq!((late.kernels.len(), late.checks[0].passed), (1, true));
-    // It finds caches as the first launch does: cold.
+    // It finds cold caches, as the first launch does.
     assert_eq!(late.totals.figures.cycles, all.kernels[0].figures.cycles);
     let few = run(Timed {
         launches: 1..3,
@@ -372,8 +375,8 @@ fn earlier_launches_are_executed_without_timing() {
     assert_eq!((none.kernels.len(), none.checks[0].passed), (0, true));
 }
 
-/// A wait that leaves groups of asynchronous copies under way overlaps them: of four copies at once
-/// each takes a quarter of a copy that is waited for alone.
+/// A wait that leaves groups of asynchronous copies in flight lets them overlap: four copies at
+/// once each take a quarter of the time of a copy that is waited for alone.
 #[test]
 fn copies_overlap_as_far_as_waits_let_them() {
     let spec = gtx480();
@@ -388,8 +391,8 @@ fn copies_overlap_as_far_as_waits_let_them() {
     assert!((four - alone / 4.0).abs() < 1.0, "{four}, alone {alone}");
 }
 
-/// Products of matrices take their share of a 16x16x16 product of halves: a tensor unit each
-/// sub-core, its latency where they hang on each other, its interval where they do not.
+/// Matrix products take their share of a 16x16x16 product of halves on a tensor unit for each
+/// sub-core: its latency where they depend on each other, its interval where they do not.
 #[test]
 fn products_of_matrices_take_their_share_of_a_tensor_unit() {
     let mut spec = preset("qv100-volta").expect("a built-in preset");

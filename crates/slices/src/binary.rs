@@ -10,7 +10,7 @@ use crate::access::{Access, Coverage};
 use crate::array::Roots;
 use crate::defs::{Def, Defs, Uses};
 use crate::region::Region;
-use crate::regular::{Cause, Regularity, nothing};
+use crate::regular::{Cause, Regularity, no_operation};
 use fixedbitset::FixedBitSet;
 use warploom_base::Pc;
 use warploom_ir::cfg::{Cfg, may_diverge};
@@ -178,7 +178,7 @@ impl<'a> Builder<'a> {
         // may lead there.
         out.push(Inst {
             op: Op::Exit,
-            ..nothing(&self.insts[0])
+            ..no_operation(&self.insts[0])
         });
         self.finish(out, &origin, extras, &renaming)
     }
@@ -295,13 +295,13 @@ impl<'a> Builder<'a> {
                 *inst = Inst {
                     op: Op::Bra(true),
                     imm: start_of(meet),
-                    ..nothing(inst)
+                    ..no_operation(inst)
                 };
             }
             (Some(None), _) => {
                 *inst = Inst {
                     op: Op::Exit,
-                    ..nothing(inst)
+                    ..no_operation(inst)
                 };
             }
             (None, Op::Bra(_)) => inst.imm = places[inst.imm as usize] as i32,
@@ -384,7 +384,7 @@ fn address_only(inst: &Inst, at: usize, regular: &Regularity) -> Inst {
         guard,
         src: [inst.src[0], Src::None, Src::None, Src::None],
         imm: inst.imm,
-        ..nothing(inst)
+        ..no_operation(inst)
     }
 }
 

@@ -84,7 +84,7 @@ impl Predictor {
     ) -> Result<Outcome, Fault> {
         self.block.reset(&self.launch, ctaid);
         self.warp.reset(&self.launch, &self.block, warp);
-        self.go(report)
+        self.execute(report)
     }
 
     /// Executes the address binary for up to 32 threads of a block, in lanes from 0 upwards. The
@@ -101,11 +101,11 @@ impl Predictor {
     ) -> Result<Outcome, Fault> {
         self.block.reset(&self.launch, ctaid);
         self.warp.reset_to(&self.launch, &self.block, threads);
-        self.go(report)
+        self.execute(report)
     }
 
     /// Executes the warp to its end or to the limit of instructions.
-    fn go(&mut self, mut report: impl FnMut(Record<'_>)) -> Result<Outcome, Fault> {
+    fn execute(&mut self, mut report: impl FnMut(Record<'_>)) -> Result<Outcome, Fault> {
         let env = Env::default();
         for _ in 0..BUDGET {
             let Some(pc) = self.warp.pc() else {

@@ -14,20 +14,20 @@
 mod access;
 mod array;
 mod binary;
+mod check;
 mod defs;
 mod eval;
 mod footprint;
 mod region;
 mod regular;
-mod truth;
 
 pub use access::{Access, Coverage, reason};
 pub use array::Base;
 pub use binary::Slices;
+pub use check::{KernelCheck, PredictionCheck, Tally};
 pub use eval::{Outcome, Predictor, Record};
 pub use footprint::{Array, Footprints, LINE_BYTES};
 pub use regular::Cause;
-pub use truth::{KernelTruth, Tally, Truth};
 
 #[cfg(test)]
 mod tests;

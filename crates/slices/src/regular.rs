@@ -53,10 +53,10 @@ pub(crate) struct Regularity {
 impl Regularity {
     /// Analyses a function by repeating rounds until no new irregular branch is found.
     pub fn new(code: &Code) -> Self {
-        let mut search = Search::new(code);
+        let mut analysis = Analysis::new(code);
         loop {
-            let found = search.round();
-            if !search.learn(&found) {
+            let found = analysis.round();
+            if !analysis.add_findings(&found) {
                 return found;
             }
         }
@@ -76,10 +76,10 @@ impl Regularity {
 }
 
 /// The state of the analysis. Its sets only grow from round to round.
-struct Search<'a> {
+struct Analysis<'a> {
     code: &'a Code<'a>,
     cfg: Cfg,
-    meets: Vec<Option<usize>>,
+    post_dominators: Vec<Option<usize>>,
     defs: Defs,
     /// The branches known to be irregular, by instruction.
     branches: FixedBitSet,
@@ -87,11 +87,11 @@ struct Search<'a> {
     wrong: Vec<Vec<(Var, Cause)>>,
 }
 
-impl<'a> Search<'a> {
+impl<'a> Analysis<'a> {
     fn new(code: &'a Code<'a>) -> Self {
         let cfg = Cfg::new(code);
         Self {
-            meets: cfg.post_dominators(),
+            post_dominators: cfg.post_dominators(),
             defs: Defs::new(code),
             branches: FixedBitSet::with_capacity(code.insts.len()),
             wrong: vec![Vec::new(); code.insts.len()],
@@ -124,22 +124,22 @@ impl<'a> Search<'a> {
 
     /// Adds the irregular branches and wrong reads of a round to the state. Returns whether there
     /// were new ones.
-    fn learn(&mut self, found: &Regularity) -> bool {
+    fn add_findings(&mut self, found: &Regularity) -> bool {
         let before = self.branches.count_ones(..);
         for (at, inst) in self.code.insts.iter().enumerate() {
-            if decides(inst) && !found.reads[at].is_empty() {
+            if is_decision(inst) && !found.reads[at].is_empty() {
                 self.branches.insert(at);
             }
         }
         if self.branches.count_ones(..) > before {
             return true;
         }
-        self.learn_wrong(found)
+        self.add_wrong_reads(found)
     }
 
     /// Finds the reads that the opened code takes from a definition that does not reach them in the
     /// kernel. Returns whether there were new ones.
-    fn learn_wrong(&mut self, found: &Regularity) -> bool {
+    fn add_wrong_reads(&mut self, found: &Regularity) -> bool {
         let opened = Code {
             insts: &found.opened,
             ..*self.code
@@ -165,7 +165,7 @@ impl<'a> Search<'a> {
         self.branches
             .ones()
             .map(|at| self.cfg.block_of(at))
-            .map(|block| Region::new(&self.cfg, block, self.meets[block]))
+            .map(|block| Region::new(&self.cfg, block, self.post_dominators[block]))
             .collect()
     }
 
@@ -203,7 +203,7 @@ impl<'a> Search<'a> {
         if used.defs.len() < 2 {
             return None;
         }
-        let decides = |region: &&Region| {
+        let is_decision = |region: &&Region| {
             let from_inside = |def: &Def| {
                 let site = self.defs.site(*def).map(|site| self.cfg.block_of(site));
                 site.is_some_and(|block| region.contains(block))
@@ -211,7 +211,7 @@ impl<'a> Search<'a> {
             let mut inside = used.defs.iter().filter(|def| from_inside(def));
             inside.any(|def| !self.stays(*def, at, uses, cut, region))
         };
-        let region = regions.iter().find(decides)?;
+        let region = regions.iter().find(is_decision)?;
         let last = self.cfg.blocks[region.branch].end - 1;
         Some(Pc(self.code.start.0 + last as u32))
     }
@@ -265,7 +265,7 @@ impl<'a> Search<'a> {
         let mut opened = self.code.insts.to_vec();
         for (at, inst) in opened.iter_mut().enumerate() {
             if self.is_opened(at, regions, cut) {
-                *inst = nothing(inst);
+                *inst = no_operation(inst);
             }
         }
         opened
@@ -314,7 +314,7 @@ fn add(reads: &mut Vec<(Var, Cause)>, var: Var, cause: Cause) {
 }
 
 /// Returns a no-operation that replaces an instruction.
-pub(crate) fn nothing(inst: &Inst) -> Inst {
+pub(crate) fn no_operation(inst: &Inst) -> Inst {
     Inst {
         op: Op::Nop,
         guard: None,
@@ -327,7 +327,7 @@ pub(crate) fn nothing(inst: &Inst) -> Inst {
 }
 
 /// Returns whether the operands of an instruction determine where threads continue.
-pub(crate) fn decides(inst: &Inst) -> bool {
+pub(crate) fn is_decision(inst: &Inst) -> bool {
     match inst.op {
         Op::Bra(_) | Op::Ret | Op::Exit | Op::Trap => inst.guard.is_some(),
         Op::BrxIdx => true,

@@ -1,4 +1,4 @@
-//! Registers allocated before a workload runs.
+//! Options for registers that are allocated before a workload runs.
 
 use crate::failure::Failure;
 use crate::target::WorkloadArgs;
@@ -6,24 +6,24 @@ use warploom_config::GpuSpec;
 use warploom_lab::{Allocate, Input};
 use warploom_run::HostProgram;
 
-/// How the workload's kernel is allocated, if it is.
+/// Allocation of the workload's kernel, if any.
 #[derive(clap::Args)]
 pub struct AllocateArgs {
-    /// Allocate the workload's kernel with so many registers a thread before it runs, spills
-    /// included (CRAT); its launches take that many
+    /// Allocate the workload's kernel with this many registers per thread before it runs, including
+    /// spills (CRAT); its launches use that number
     #[arg(long, value_name = "REGISTERS")]
     allocate: Option<u32>,
-    /// With --allocate: spilled values go to shared memory as far as so many bytes of a block hold
-    /// them, otherwise to local memory
+    /// With --allocate: keep spilled values in shared memory, as far as this many bytes per block
+    /// hold them, and the others in local memory
     #[arg(long, value_name = "BYTES", default_value_t = 0, requires = "allocate")]
     spill_shared: u32,
-    /// With --allocate: keep this register of the kernel in shared memory whatever happens
+    /// With --allocate: keep this register of the kernel in shared memory
     #[arg(long, value_name = "REGISTER", requires = "allocate")]
     in_shared: Option<String>,
 }
 
 impl AllocateArgs {
-    /// The allocated workload, if it is to be allocated.
+    /// The workload with its kernel allocated, if this was requested.
     pub fn program(
         &self,
         target: &str,
@@ -35,7 +35,7 @@ impl AllocateArgs {
         };
         if target.ends_with(".ptx") || target.ends_with(".toml") {
             return Err(Failure::Input(format!(
-                "--allocate takes a workload, which `{target}` is not; let `warploom crat` write \
+                "--allocate needs a workload, and `{target}` is not one; let `warploom crat` write \
                  allocated PTX and run that"
             )));
         }
@@ -49,7 +49,7 @@ impl AllocateArgs {
         program.map(Some).map_err(Failure::Input)
     }
 
-    /// It is to be allocated.
+    /// True if the kernel is to be allocated.
     pub fn given(&self) -> bool {
         self.allocate.is_some()
     }

@@ -1,4 +1,4 @@
-//! Verbs and what they share.
+//! Command-line interface: the verbs and their common parts.
 
 use crate::failure::Failure;
 use crate::verbs::{
@@ -10,19 +10,19 @@ use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
 Examples:
-  warploom run                      what can be run
+  warploom run                      list what can be run
   warploom run vectoradd            run a workload and check its outputs
   warploom run my.toml              run a kernel of your own from a launch file
   warploom app -- ./program         run a CUDA program as it is, its kernels simulated
   warploom analyze spmv             name a workload's bottleneck
   warploom trace hotspot -o h.json  a timeline of its warps for the Perfetto UI
   warploom compare bfs --vary sm.warp_scheduler=lrr,gto
-  warploom oracle bfs sgemm         the best way in which two programs can share the SMs
+  warploom oracle bfs sgemm         the best way for two programs to share the SMs
   warploom reproduce duet           a paper's figures, with its claims beside what is measured
-  warploom report results           a page of HTML of them
+  warploom report results           write an HTML page of them
   warploom resources kernel.ptx     registers, memory and spills of a PTX file's kernels
   warploom slices kernel.ptx        which addresses are known before a kernel runs, and why not
-  warploom list policies            the schedulers and other policies there are
+  warploom list policies            list the schedulers and other policies
   warploom show gpu gtx480          a GPU's data sheet; with --keys, everything that can be set
   warploom import gpgpusim.config   a preset from a GPGPU-Sim configuration";
 
@@ -57,7 +57,7 @@ enum Verb {
 }
 
 impl Cli {
-    /// Does what was asked.
+    /// Runs the chosen verb.
     pub fn run(self) -> Result<ExitCode, Failure> {
         match self.verb {
             Verb::Run(args) => run::run(&args),

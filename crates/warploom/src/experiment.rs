@@ -1,4 +1,4 @@
-//! What `reproduce` and `compare` share: the store, the cores, progress, files, failed runs.
+//! Common parts of `reproduce` and `compare`: the store, threads, progress, files, failed runs.
 
 use crate::failure::Failure;
 use crate::output::{json, note, write_file};
@@ -9,19 +9,19 @@ use warploom_lab::{Failed, Made, Runner, Store, Wanted, make};
 use warploom_report::page::Page;
 use warploom_report::svg;
 
-/// The store's file in a results folder.
+/// Name of the store's file in a results folder.
 const STORE: &str = "runs.redb";
 
-/// How runs are made.
+/// Options for making runs.
 #[derive(clap::Args)]
 pub struct RunnerArgs {
-    /// Runs at a time, each on one thread; all cores if not given. The result is the same for any
-    /// number
+    /// Number of simultaneous runs, each on one thread [default: one per core]; the result is the
+    /// same for any number
     #[arg(long, value_name = "N", value_parser = crate::verbs::run::threads)]
     threads: Option<usize>,
 }
 
-/// Makes what is wanted. Runs are kept in `folder`, if there is one, and found there again.
+/// Makes figures and their runs. With a `folder`, runs are stored there and found again.
 pub fn experiment(
     wanted: &[Wanted<'_>],
     args: &RunnerArgs,
@@ -43,13 +43,13 @@ pub fn experiment(
     Ok(made?)
 }
 
-/// Names this program by its version and its own bytes: what another build measured is not taken
-/// for ours.
+/// Identifies this program by its version and its own bytes, so that runs of other builds are not
+/// used.
 fn build() -> Result<String, Failure> {
     let bytes = std::env::current_exe().and_then(std::fs::read);
     let bytes = bytes.map_err(|error| {
         Failure::Input(format!(
-            "cannot read the program's own file, by which kept runs are told apart: {error}; run \
+            "cannot read the program's own file, which identifies stored runs: {error}; run \
              it from a file that you may read"
         ))
     })?;
@@ -66,7 +66,7 @@ pub fn make_folder(folder: &Path) -> Result<(), Failure> {
     })
 }
 
-/// Writes a page as `DIR/PAPER/FIGURE.json`, `.csv` and, if it has a chart, `.svg`; returns their
+/// Writes a page as `DIR/PAPER/FIGURE.json`, `.csv` and, if it has a chart, `.svg`. Returns their
 /// paths.
 pub fn write_page(folder: &Path, page: &Page) -> Result<Vec<PathBuf>, Failure> {
     let folder = folder.join(&page.paper);
@@ -83,7 +83,7 @@ pub fn write_page(folder: &Path, page: &Page) -> Result<Vec<PathBuf>, Failure> {
     Ok(paths)
 }
 
-/// Tells of figures whose runs failed, on standard error.
+/// Reports figures whose runs failed, on standard error.
 pub fn tell_failures(name: &str, runs: &[Failed]) {
     note(&format!(
         "error: {name} was not made: {} of its runs failed\n",
@@ -92,7 +92,7 @@ pub fn tell_failures(name: &str, runs: &[Failed]) {
     for run in runs {
         let reason = run.reason.trim_end().replace('\n', "\n    ");
         note(&format!(
-            "  {}: {reason}\n  = help: `{}` shows it alone\n",
+            "  {}: {reason}\n  = help: `{}` runs it alone\n",
             run.label, run.command
         ));
     }

@@ -1,4 +1,4 @@
-//! Why a command could not do what was asked, and the exit status of that.
+//! Errors of commands, and their exit statuses.
 
 use crate::output::error_style;
 use std::io::Write;
@@ -8,25 +8,25 @@ use warploom_lab::StoreError;
 use warploom_run::RunError;
 use warploom_run::launch_file::InputErrors;
 
-/// Why a command ended early. Each says what, where, and what to do.
+/// Reason why a command ended early. Each contains the problem, its place and a remedy.
 pub enum Failure {
-    /// Bad usage or input; the text is complete but for its `error:`.
+    /// Invalid usage or input. The text is complete except for `error:`.
     Input(String),
-    /// The configuration.
+    /// Errors in the configuration.
     Config(ConfigErrors),
-    /// A launch file or what it names.
+    /// Errors in a launch file or in the files that it names.
     Files(InputErrors),
-    /// PTX; the text holds every problem with its place.
+    /// Errors in PTX. The text contains all problems with their places.
     Ptx(String),
     /// The output could not be written.
     Output(String),
 }
 
 impl Failure {
-    /// Prints it to standard error and gives the exit status.
+    /// Prints the error to standard error and returns the exit status.
     pub fn report(self) -> ExitCode {
         let (text, status) = match self {
-            // Problems with places, drawn already.
+            // Problems with places are already rendered.
             Self::Input(drawn) if drawn.starts_with("error[") => (drawn, 2),
             Self::Input(message) => (format!("error: {message}\n"), 2),
             Self::Config(errors) => (errors.render(error_style()), 2),
@@ -34,7 +34,7 @@ impl Failure {
             Self::Ptx(problems) => (format!("{}\n", problems.trim_end()), 2),
             Self::Output(message) => (format!("error: {message}\n"), 1),
         };
-        // Nothing is left to tell if standard error is gone.
+        // If standard error is closed, nothing can be reported.
         let _ = std::io::stderr().write_all(text.as_bytes());
         ExitCode::from(status)
     }

@@ -1,4 +1,4 @@
-//! `--gpu` and `--set`.
+//! Options `--gpu` and `--set`.
 
 use crate::failure::Failure;
 use crate::output::{error_style, note};
@@ -9,34 +9,35 @@ use warploom_diag::Source;
 use warploom_run::launch_file::read;
 use warploom_workloads::{Target, preset_of_paper};
 
-/// Which GPU, and what to change of it.
+/// Choice of the GPU, and changes to it.
 #[derive(clap::Args)]
 pub struct GpuArgs {
-    /// Preset (`warploom list gpus`), TOML file or GPGPU-Sim's gpgpusim.config; without it the
-    /// machine of the paper for a paper's benchmark such as crat/CFD, else gtx480
+    /// Preset (`warploom list gpus`), TOML file or GPGPU-Sim's gpgpusim.config [default: the
+    /// paper's machine for a paper's benchmark such as crat/CFD, otherwise gtx480]
     #[arg(long, value_name = "PRESET-or-FILE")]
     pub gpu: Option<String>,
-    /// Change one key, for example `sm.warp_scheduler=lrr`; may be repeated
+    /// Change a key, for example `sm.warp_scheduler=lrr`; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub sets: Vec<String>,
 }
 
-/// The preset of targets that belong to no paper.
+/// Preset for targets that do not belong to a paper.
 const STANDARD: &str = "gtx480";
 
 impl GpuArgs {
-    /// True if a machine or a key of one was asked for.
+    /// True if the options choose a machine or change a key.
     pub fn given(&self) -> bool {
         self.gpu.is_some() || !self.sets.is_empty()
     }
 
-    /// The preset or file for these targets: `--gpu`, or the machine of the paper whose benchmarks
-    /// all of them are, which is then noted on standard error, or the standard one.
+    /// Preset or file for these targets. If `--gpu` is absent and all targets are benchmarks of
+    /// one paper, it is that paper's machine, and a note is printed to standard error. Otherwise
+    /// it is the standard preset.
     pub fn name(&self, targets: &[String]) -> String {
         let paper = preset_of(targets);
         if let (None, Some(preset)) = (&self.gpu, paper) {
             note(&format!(
-                "note: {} on {preset}, the machine of the paper; --gpu names another\n",
+                "note: {} on {preset}, the paper's machine; --gpu chooses another\n",
                 targets.join(" ")
             ));
         }
@@ -60,25 +61,26 @@ fn preset_of(targets: &[String]) -> Option<&'static str> {
     presets.all(|preset| preset == Some(first)).then_some(first)
 }
 
-/// The specification of a preset or file with changes.
+/// Specification of a preset or file with changes.
 pub fn spec(gpu: &str, sets: &[String]) -> Result<GpuSpec, Failure> {
     Ok(resolve(&base(gpu)?, sets)?)
 }
 
-/// A preset or file.
+/// The preset or file with this name.
 pub fn base(gpu: &str) -> Result<Base, Failure> {
     let path = Path::new(gpu);
-    // No preset's name has a folder in it, so that one cannot be meant.
+    // No preset's name contains a folder, so such a name is a file.
     let named_as_file =
         [".toml", ".config"].iter().any(|end| gpu.ends_with(end)) || path.components().count() > 1;
     let is_file = named_as_file || (find(gpu).is_none() && path.is_file());
-    Ok(match is_file {
-        true => Base::Text(preset_text(read(path)?)?),
-        false => Base::Preset(gpu.to_owned()),
+    Ok(if is_file {
+        Base::Text(preset_text(read(path)?)?)
+    } else {
+        Base::Preset(gpu.to_owned())
     })
 }
 
-/// A file as a preset's text: itself, or what is imported from GPGPU-Sim's options.
+/// Contents of a file as a preset's text: the file itself, or the import of GPGPU-Sim's options.
 fn preset_text(file: Source) -> Result<Source, Failure> {
     if !is_options(&file) {
         return Ok(file);
@@ -102,15 +104,15 @@ fn preset_text(file: Source) -> Result<Source, Failure> {
     Ok(Source::new(format!("{name}, imported"), imported.toml))
 }
 
-/// Whether a file holds options and not TOML, in which nothing begins with `-`.
+/// True if a file contains options. A line of TOML never begins with `-`.
 fn is_options(file: &Source) -> bool {
     let mut lines = file.text().lines().map(str::trim_start);
     let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'));
     file.name().ends_with(".config") || first.is_some_and(|line| line.starts_with('-'))
 }
 
-/// Name of an imported machine: the file's without its ending, or its folder's where the file is
-/// called as GPGPU-Sim wants it.
+/// Name of an imported machine: that of the file without its extension, or that of its folder if
+/// the file has GPGPU-Sim's usual name.
 pub fn name_of(config: &Path) -> String {
     let absolute = std::path::absolute(config).unwrap_or_else(|_| config.to_owned());
     let name = match absolute.file_name() {
@@ -122,7 +124,7 @@ pub fn name_of(config: &Path) -> String {
     })
 }
 
-/// The file at `path`, seen from the folder of the file `from`.
+/// The file at `path`, relative to the folder of the file `from`.
 pub fn file_beside(from: &str, path: &str) -> Result<Source, String> {
     let folder = Path::new(from).parent().unwrap_or(Path::new(""));
     read(&folder.join(path)).map_err(|error| {

@@ -1,4 +1,4 @@
-//! Results that were kept: what `--stats` of `run` and of `app` wrote.
+//! Stored results, which `--stats` of `run` and `app` wrote.
 
 use crate::failure::Failure;
 use std::path::Path;
@@ -6,12 +6,12 @@ use warploom_config::{Base, GpuSpec, Setting, resolve, settings_toml};
 use warploom_diag::Source;
 use warploom_stats::result::{ConfigValue, RunReport};
 
-/// Whether a target is a kept result.
+/// True if a target is a stored result.
 pub fn is_kept(target: &str) -> bool {
     target.ends_with(".json")
 }
 
-/// A kept result.
+/// Reads a stored result.
 pub fn read(path: &Path) -> Result<RunReport, Failure> {
     let shown = path.display();
     let help = "`--stats FILE.json` of `warploom run` and `warploom app` writes one";
@@ -20,27 +20,28 @@ pub fn read(path: &Path) -> Result<RunReport, Failure> {
     })?;
     serde_json::from_str(&text).map_err(|error| {
         Failure::Input(format!(
-            "{shown} is no result of a run: {error}\n  = help: {help}"
+            "{shown} is not a result of a run: {error}\n  = help: {help}"
         ))
     })
 }
 
-/// The machine of a result, with every key as it was.
+/// The machine of a result, with the values of all keys.
 pub fn machine(path: &Path, result: &RunReport) -> Result<GpuSpec, Failure> {
     let config = result.gpu.config.iter();
     let settings = config.map(|(key, value)| (key.clone(), setting(value)));
     let text = settings_toml(&settings.collect());
     let source = Source::new(format!("the machine in {}", path.display()), text);
     let spec = resolve(&Base::Text(source), &[])?;
-    match spec.digest() == result.config_digest {
-        true => Ok(spec),
-        false => Err(Failure::Input(format!(
+    if spec.digest() == result.config_digest {
+        Ok(spec)
+    } else {
+        Err(Failure::Input(format!(
             "the machine in {} is not the one that its digest was made of: {} {} wrote it\n  = help: \
              make the result again",
             path.display(),
             result.program.name,
             result.program.version
-        ))),
+        )))
     }
 }
 

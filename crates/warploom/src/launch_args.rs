@@ -1,5 +1,5 @@
-//! A PTX file with `--kernel`, `--grid`, `--block` and `--arg`: a launch file of one launch, made
-//! from the command line, so that both have the same rules and the same messages.
+//! Options for a PTX file: `--kernel`, `--grid`, `--block` and `--arg`. They are converted to a
+//! launch file with one launch, so that both have the same rules and the same messages.
 
 use crate::failure::Failure;
 use crate::output::quoted;
@@ -8,16 +8,16 @@ use std::path::Path;
 use warploom_diag::Source;
 use warploom_run::launch_file::{Element, LaunchFile, parse, read};
 
-/// The launch of a PTX file.
+/// Options for the launch of a PTX file.
 #[derive(clap::Args)]
 pub struct LaunchArgs {
-    /// Kernel of a PTX file
+    /// Name of the kernel in the PTX file
     #[arg(long, value_name = "NAME", help_heading = "Launch of a PTX file")]
     pub kernel: Option<String>,
-    /// Blocks: X, X,Y or X,Y,Z
+    /// Number of blocks: X, X,Y or X,Y,Z
     #[arg(long, value_name = "X[,Y[,Z]]", help_heading = "Launch of a PTX file", value_parser = extents)]
     pub grid: Option<String>,
-    /// Threads of a block: X, X,Y or X,Y,Z
+    /// Number of threads in a block: X, X,Y or X,Y,Z
     #[arg(long, value_name = "X[,Y[,Z]]", help_heading = "Launch of a PTX file", value_parser = extents)]
     pub block: Option<String>,
     /// Next argument of the kernel: a number (`7`, `2.5`), a typed number (`f32:1`), or a buffer:
@@ -35,7 +35,7 @@ pub struct LaunchArgs {
     pub shared: Option<u32>,
 }
 
-/// One argument as it was typed, and what it stands for.
+/// An argument as it was typed, and its meaning.
 #[derive(Clone, Debug)]
 pub struct Typed {
     text: String,
@@ -49,20 +49,21 @@ fn typed(text: &str) -> Result<Typed, String> {
     })
 }
 
-/// One argument, in the words of a launch file.
+/// An argument in the syntax of a launch file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {
-    /// Stands in `args` as it is.
+    /// Text for `args`, without changes.
     Scalar(String),
-    /// Keys of a `[[buffer]]`, its name left out.
+    /// Keys of a `[[buffer]]`, without its name.
     Buffer(String),
 }
 
 fn extents(text: &str) -> Result<String, String> {
     let whole = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    match text.split(',').all(whole) && text.split(',').count() <= 3 {
-        true => Ok(text.to_owned()),
-        false => Err("write one to three whole numbers, for example 16 or 8,8,1".to_owned()),
+    if text.split(',').all(whole) && text.split(',').count() <= 3 {
+        Ok(text.to_owned())
+    } else {
+        Err("write one to three whole numbers, for example 16 or 8,8,1".to_owned())
     }
 }
 
@@ -82,7 +83,7 @@ fn argument(text: &str) -> Result<Argument, String> {
     })
 }
 
-/// Whether the text is a number of TOML.
+/// True if the text is a number in TOML.
 fn is_number(text: &str) -> bool {
     let digits = text.trim_start_matches(['+', '-']);
     digits.starts_with(|c: char| c.is_ascii_digit())
@@ -114,7 +115,7 @@ fn extents_of_shape(shape: &str) -> Option<()> {
 }
 
 impl LaunchArgs {
-    /// The launch file that the options stand for.
+    /// The launch file that corresponds to the options.
     pub fn launch_file(&self, path: &str) -> Result<LaunchFile, Failure> {
         let module = read(Path::new(path))?;
         let missing = |option: &str, example: &str| {
@@ -127,7 +128,7 @@ impl LaunchArgs {
         let kernel = match (&self.kernel, names.as_slice()) {
             (Some(kernel), _) => kernel,
             (None, [only]) => only,
-            (None, names) => return Err(missing("kernel", &said(names))),
+            (None, names) => return Err(missing("kernel", &kernel_list(names))),
         };
         let grid = self.grid.as_deref().ok_or_else(|| missing("grid", ""))?;
         let block = self.block.as_deref().ok_or_else(|| missing("block", ""))?;
@@ -163,7 +164,7 @@ impl LaunchArgs {
         text
     }
 
-    /// The target with these options, as one would type them again.
+    /// The target with these options, as a user would type them.
     pub fn command(&self, target: &str) -> String {
         let mut words = vec![target.to_owned()];
         let mut option = |name: &str, value: &str| words.extend([name.to_owned(), quoted(value)]);
@@ -183,7 +184,7 @@ impl LaunchArgs {
         words.join(" ")
     }
 
-    /// Whether any option was given.
+    /// True if any option was given.
     pub fn given(&self) -> bool {
         self.kernel.is_some()
             || self.grid.is_some()
@@ -193,14 +194,15 @@ impl LaunchArgs {
     }
 }
 
-/// Names of a module's kernels that can run; none of a module that does not compile.
+/// Names of a module's kernels that can run. Empty if the module does not compile.
 fn kernels(module: &Source) -> Vec<String> {
     let compiled = warploom_run::compile(module);
     let kernels = compiled.map(|ir| ir.kernels).unwrap_or_default();
     kernels.iter().map(|kernel| kernel.name.clone()).collect()
 }
 
-fn said(kernels: &[String]) -> String {
+/// List of kernels for a hint.
+fn kernel_list(kernels: &[String]) -> String {
     match kernels {
         [] => "; it has no kernel that can run".to_owned(),
         names => format!("; it has {}", names.join(", ")),

@@ -1,8 +1,9 @@
-//! The command line. This crate alone prints, exits and reads the environment; what it shows
-//! comes from the libraries as data or text.
+//! The command line. This crate alone prints, exits and reads the environment. The libraries
+//! provide the data and texts that it shows.
 //!
-//! Exit status: 0 success, 1 the run failed (wrong output, deadlock, a fault in the kernel), 2 bad
-//! usage or input. A bug of Warploom itself ends with 101 and a message that asks for a report.
+//! Exit status: 0 success, 1 the run failed (wrong output, deadlock, a fault in the kernel), 2
+//! invalid usage or input. A bug of Warploom itself ends with 101 and a message that asks for a
+//! report.
 
 mod allocate_args;
 mod cli;
@@ -24,8 +25,8 @@ use clap::Parser;
 use mimalloc::MiMalloc;
 use std::process::ExitCode;
 
-/// Takes memory in large pages where the system has them: a simulated GPU's state lies all over
-/// tens of megabytes, which the host's tables of small pages do not reach.
+/// An allocator that uses large pages where the system supports them. The state of a simulated GPU
+/// is scattered over tens of megabytes, which exceeds the reach of the host's TLB with small pages.
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 

@@ -1,4 +1,4 @@
-//! Standard output, files, and what is known of the terminal.
+//! Standard output, files, and properties of the terminal.
 
 use crate::failure::Failure;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use warploom_diag::Style;
 use warploom_run::{is_same_file, probe_output, write_whole};
 
-/// Prints to standard output. A reader that stops reading (`| head`) is no failure.
+/// Prints to standard output. It is no failure if the reader stops reading (`| head`).
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -18,9 +18,9 @@ pub fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Tells something on standard error.
+/// Prints a note to standard error.
 pub fn note(text: &str) {
-    // Nothing is left to tell if standard error is gone.
+    // If standard error is closed, nothing can be reported.
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
@@ -36,17 +36,17 @@ pub fn json(value: &impl Serialize) -> String {
     text
 }
 
-/// Writes a file. It replaces an older one only when it is complete.
+/// Writes a file. It replaces an older file only when it is complete.
 pub fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
     let written = write_whole(path, |out| out.write_all(text.as_bytes()));
     written.map_err(|error| Failure::Output(cannot_write(path, &error)))
 }
 
-/// A file that an option names for output; `None` where the option was not given.
+/// Output file that an option names, or `None` if the option is absent.
 pub type OutputFile<'a> = (&'static str, Option<&'a Path>);
 
 /// Refuses output files that cannot be written, that the command reads, or that another option
-/// writes: before the work whose result they are for.
+/// also writes. Commands call it before the work whose result the files will contain.
 pub fn check_outputs(outputs: &[OutputFile], inputs: &[PathBuf]) -> Result<(), Failure> {
     let given = outputs.iter();
     let given: Vec<_> = given
@@ -64,7 +64,7 @@ pub fn check_outputs(outputs: &[OutputFile], inputs: &[PathBuf]) -> Result<(), F
         let mut twice = earlier.filter(|(_, other)| !is_special && is_same_file(other, path));
         if let Some((other, _)) = twice.next() {
             return Err(Failure::Input(format!(
-                "{other} and {option} would both write {shown}; give each a path of its own"
+                "{other} and {option} would both write {shown}; give each a separate path"
             )));
         }
         probe_output(path).map_err(|error| Failure::Input(cannot_write(path, &error)))?;
@@ -79,7 +79,7 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> String {
     )
 }
 
-/// Columns of the terminal that standard output goes to; `None` when it goes elsewhere.
+/// Number of columns of the terminal, or `None` if standard output is not a terminal.
 pub fn width() -> Option<u16> {
     let stdout = std::io::stdout();
     if !stdout.is_terminal() {
@@ -88,16 +88,17 @@ pub fn width() -> Option<u16> {
     terminal_size::terminal_size_of(stdout).map(|(width, _)| width.0)
 }
 
-/// How problems are drawn on standard error: with colours on a terminal, unless `NO_COLOR` is set.
+/// Style of problems on standard error: with colours on a terminal, unless `NO_COLOR` is set.
 pub fn error_style() -> Style {
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    match std::io::stderr().is_terminal() && !plain {
-        true => Style::Coloured,
-        false => Style::Plain,
+    if std::io::stderr().is_terminal() && !plain {
+        Style::Coloured
+    } else {
+        Style::Plain
     }
 }
 
-/// The command line as one would type it again.
+/// The command line as a user would type it.
 pub fn command_line() -> String {
     let args = std::env::args_os().skip(1);
     let words = args.map(|word| quoted(&word.to_string_lossy()));
@@ -107,12 +108,13 @@ pub fn command_line() -> String {
         .join(" ")
 }
 
-/// A word in the form that a shell reads as one word.
+/// A word, quoted so that a shell reads it as one word.
 pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=+./:,@%".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }
 

@@ -1,11 +1,11 @@
-//! The last word when Warploom itself is wrong.
+//! Message for bugs of Warploom itself.
 
 use crate::output::command_line;
 use std::io::Write;
 use std::panic::PanicHookInfo;
 
-/// Replaces the default message of a panic by one that says whose fault it is and what to send.
-/// `RUST_BACKTRACE=1` adds where it happened.
+/// Replaces the default message of a panic by one that attributes the bug to Warploom and says what
+/// to report. `RUST_BACKTRACE=1` adds the place.
 pub fn install() {
     std::panic::set_hook(Box::new(|info| {
         let _ = std::io::stderr().write_all(message(info).as_bytes());

@@ -1,4 +1,4 @@
-//! Progress of long runs on standard error, when that is a terminal.
+//! Progress of long runs on standard error, if that is a terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;
@@ -9,20 +9,20 @@ use warploom_lab::Event;
 use warploom_report::{grouped, rate};
 use warploom_run::Progress;
 
-/// Runs shorter than this show nothing.
+/// Duration below which a run shows no progress.
 const QUIET: Duration = Duration::from_secs(1);
 const TEMPLATE: &str = "{bar:30} {percent:>3}% of {prefix}  {msg}  {eta} left";
 
-/// A bar for the kernel that runs, with cycles and speed of the whole run.
+/// A progress bar for the running kernel, with cycles and speed of the whole run.
 pub struct Display {
     terminal: bool,
     started: Instant,
-    /// The bar, and the launch that it belongs to.
+    /// The bar, and the launch to which it belongs.
     bar: Option<(ProgressBar, u64)>,
 }
 
 impl Display {
-    /// Shows nothing yet.
+    /// Creates a display without a bar.
     pub fn new() -> Self {
         Self {
             terminal: std::io::stderr().is_terminal(),
@@ -31,7 +31,7 @@ impl Display {
         }
     }
 
-    /// Takes in how far the run is.
+    /// Shows the progress of the run.
     pub fn update(&mut self, now: &Progress) {
         let elapsed = self.started.elapsed();
         if !self.terminal || elapsed < QUIET {
@@ -53,7 +53,7 @@ impl Display {
         }
     }
 
-    /// Takes the bar away.
+    /// Removes the progress bar.
     pub fn finish(&mut self) {
         if let Some((bar, _)) = self.bar.take() {
             bar.finish_and_clear();
@@ -73,13 +73,13 @@ fn bar(now: &Progress) -> ProgressBar {
     bar
 }
 
-/// Parts of a run that a bar of runs tells apart.
+/// Resolution of a run's progress.
 const PARTS: u64 = 1000;
 const RUNS_TEMPLATE: &str = "{bar:30} {prefix}  {eta} left  {wide_msg}";
 
-/// A bar for many runs: how many are done, which are running, how long it takes.
+/// A progress bar for many runs: how many are done, which are running, and the elapsed time.
 pub struct RunsDisplay {
-    /// Nothing without a terminal.
+    /// State of the display; `None` without a terminal.
     state: Option<Mutex<RunsState>>,
 }
 
@@ -88,12 +88,12 @@ struct RunsState {
     planned: usize,
     stored: usize,
     ended: usize,
-    /// Those running: name, and how many parts of them are done.
+    /// Running runs: their names and progress, in parts of [`PARTS`].
     running: BTreeMap<usize, (String, u64)>,
 }
 
 impl RunsDisplay {
-    /// Shows nothing yet.
+    /// Creates a display without a bar.
     pub fn new() -> Self {
         let state = || {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
@@ -112,14 +112,14 @@ impl RunsDisplay {
         }
     }
 
-    /// Takes in what happens.
+    /// Shows an event of the runs.
     pub fn tell(&self, event: &Event<'_>) {
         let Some(mut state) = self.state.as_ref().and_then(|state| state.lock().ok()) else {
             return;
         };
         match event {
             Event::Planned { runs, stored } => {
-                // Further runs may turn out to be needed: numbers start anew.
+                // Further runs may turn out to be needed; their numbers start again.
                 state.running.clear();
                 state.planned = *runs;
                 state.stored += stored;
@@ -130,7 +130,8 @@ impl RunsDisplay {
             Event::At { number, progress } => {
                 let (done, all) = progress.blocks;
                 if let Some((_, parts)) = state.running.get_mut(number) {
-                    // Of several launches the furthest counts: a bar never goes back.
+                    // Of several launches the most advanced counts, so that the bar never goes
+                    // back.
                     *parts = (*parts).max(PARTS * done / all.max(1));
                 }
             }
@@ -143,7 +144,7 @@ impl RunsDisplay {
         state.show();
     }
 
-    /// Takes the bar away.
+    /// Removes the progress bar.
     pub fn finish(&self) {
         if let Some(Ok(state)) = self.state.as_ref().map(Mutex::lock) {
             state.bar.finish_and_clear();

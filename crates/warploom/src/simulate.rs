@@ -1,4 +1,4 @@
-//! A run with its progress shown.
+//! Runs a program and shows its progress.
 
 use crate::failure::Failure;
 use crate::progress::Display;
@@ -19,7 +19,7 @@ pub fn simulate(
     shown(|progress| session.run(program, progress))
 }
 
-/// The same, with a timeline of every warp.
+/// Runs a program to its end, and records a timeline of every warp.
 pub fn simulate_traced(
     gpu: GpuSpec,
     options: Options,
@@ -29,21 +29,22 @@ pub fn simulate_traced(
     shown(|progress| session.run_traced(program, progress))
 }
 
-/// What kernels print goes to standard error, when each of them has ended: standard output is the
-/// report's. On a terminal it takes the place of the progress bar, which is drawn anew.
+/// Prints the output of kernels to standard error at each kernel's end, because standard output is
+/// for the report. On a terminal it replaces the progress bar, which is then drawn again.
 pub fn printing(options: Options) -> Options {
-    let erase: &[u8] = match std::io::stderr().is_terminal() {
-        true => b"\r\x1b[2K",
-        false => b"",
+    let erase: &[u8] = if std::io::stderr().is_terminal() {
+        b"\r\x1b[2K"
+    } else {
+        b""
     };
     let printer = Printer::new(move |text| {
-        // Nothing is left to tell if standard error is gone.
+        // If standard error is closed, nothing can be reported.
         let _ = std::io::stderr().write_all(&[erase, text].concat());
     });
     Options { printer, ..options }
 }
 
-/// Shows the progress of what `run` does.
+/// Shows the progress of the run that `run` makes.
 pub fn shown<T>(
     run: impl FnOnce(&mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<T, RunError>,
 ) -> Result<T, Failure> {

@@ -1,4 +1,5 @@
-//! Options of `run` that choose which statistics are kept, apart by what, and where they go.
+//! Options of `run` that choose which statistics are recorded, for which parts, and where they are
+//! written.
 
 use crate::failure::Failure;
 use crate::output::{check_outputs, json, print, write_file};
@@ -7,29 +8,29 @@ use std::path::{Path, PathBuf};
 use warploom_report::{Rows, series_csv, statistics_csv};
 use warploom_stats::result::{Figures, Gpu, Program, RunReport, Series};
 
-/// Core cycles of a window where none are given.
+/// Default length of a window in core cycles.
 const WINDOW_CYCLES: u64 = 10_000;
 
-/// Where statistics go.
+/// Options for destinations of statistics.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Statistics")]
 pub struct StatsArgs {
-    /// Write the result to a file, too: as CSV if its name ends in .csv, else as JSON
+    /// Also write the result to a file: as CSV if its name ends in .csv, otherwise as JSON
     #[arg(long, value_name = "FILE.json|FILE.csv")]
     stats: Option<PathBuf>,
-    /// Write the statistics as CSV: a line a kernel, then the whole run, and what --per names
+    /// Write the statistics as CSV: a line for each kernel and one for the whole run, and those of
+    /// --per
     #[arg(long, value_name = "FILE.csv")]
     csv: Option<PathBuf>,
-    /// Give statistics apart, too: for each SM, or each memory partition (L2 banks and channels)
+    /// Also write statistics for each SM, or for each memory partition (L2 banks and channels)
     #[arg(long, value_name = "PART", value_delimiter = ',')]
     per: Vec<Per>,
-    /// Write what was counted in each window of core cycles: as JSON if its name ends in .json,
-    /// else
-    /// as CSV
+    /// Write the counters of each window of core cycles: as JSON if the file's name ends in .json,
+    /// otherwise as CSV
     #[arg(long, value_name = "FILE.csv|FILE.json")]
     series: Option<PathBuf>,
-    /// Length of the windows in core cycles (10000 for --series); without --series, windows are in
-    /// the result
+    /// Length of the windows in core cycles (10000 for --series); without --series, the result
+    /// contains the windows
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     window: Option<u64>,
     /// Print the lines that GPGPU-Sim 4.2 prints after each kernel and at its end, for scripts that
@@ -38,7 +39,7 @@ pub struct StatsArgs {
     pub gpgpusim_stats: bool,
 }
 
-/// What has statistics of its own.
+/// Parts with statistics of their own.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Per {
     Kernel,
@@ -46,7 +47,7 @@ enum Per {
     Partition,
 }
 
-/// A time series with what a result file says of its origin.
+/// A time series with the data on its origin that a result file contains.
 #[derive(Serialize)]
 struct SeriesFile<'a> {
     program: &'a Program,
@@ -59,7 +60,7 @@ struct SeriesFile<'a> {
 }
 
 impl StatsArgs {
-    /// Refuses whatever asks for the statistics of a single run.
+    /// Refuses options that apply to the statistics of a single run.
     pub fn refuse(&self, target: &str) -> Result<(), Failure> {
         let asked = [
             ("--stats", self.stats.is_some()),
@@ -77,8 +78,8 @@ impl StatsArgs {
         }
     }
 
-    /// Refuses what a run without timing cannot give, and what nothing of the run would show.
-    /// `inputs` are the files that the command reads, which it does not overwrite.
+    /// Refuses options that a run without timing cannot fulfil, and options without effect.
+    /// `inputs` are the files that the command reads; outputs must not overwrite them.
     pub fn check(&self, functional: bool, json: bool, inputs: &[PathBuf]) -> Result<(), Failure> {
         let outputs = [
             ("--stats", self.stats.as_deref()),
@@ -107,7 +108,7 @@ impl StatsArgs {
         }
     }
 
-    /// Refuses tables of counters, which cannot say that they are of a part of the blocks.
+    /// Refuses tables of counters, which cannot state that they are for a part of the blocks.
     pub fn refuse_parts(&self, option: &str) -> Result<(), Failure> {
         let csv = |path: &PathBuf| has_extension(path, "csv");
         let asked = [
@@ -118,14 +119,14 @@ impl StatsArgs {
         ];
         match asked.iter().find(|(_, asked)| *asked) {
             Some((table, _)) => Err(Failure::Input(format!(
-                "{table} would not say that its counters are of a part of the blocks; leave out \
+                "{table} cannot state that its counters are for a part of the blocks; leave out \
                  {option}, or write --stats FILE.json"
             ))),
             None => Ok(()),
         }
     }
 
-    /// Counters are wanted by part.
+    /// True if counters are recorded by part.
     pub fn parts(&self) -> bool {
         let rows = self.rows();
         rows.sms || rows.partitions || self.gpgpusim_stats
@@ -144,8 +145,8 @@ impl StatsArgs {
         }
     }
 
-    /// Prints the result as `shown` renders it and writes the files that were asked for. The result
-    /// is printed even if a file cannot be written.
+    /// Prints the result as rendered by `shown`, and writes the requested files. The result is
+    /// printed even if a file cannot be written.
     pub fn hand_out(
         &self,
         mut result: RunReport,
@@ -173,9 +174,10 @@ impl StatsArgs {
             write_file(path, &statistics_csv(result, rows))?;
         }
         if let Some(path) = &self.stats {
-            let text = match has_extension(path, "csv") {
-                true => statistics_csv(result, rows),
-                false => json(result),
+            let text = if has_extension(path, "csv") {
+                statistics_csv(result, rows)
+            } else {
+                json(result)
             };
             write_file(path, &text)?;
         }
@@ -201,16 +203,17 @@ fn keep_parts(figures: &mut Figures, rows: Rows) {
 }
 
 fn series_text(path: &Path, result: &RunReport, series: &Series) -> String {
-    match has_extension(path, "json") {
-        true => json(&SeriesFile {
+    if has_extension(path, "json") {
+        json(&SeriesFile {
             program: &result.program,
             command: &result.command,
             gpu: &result.gpu,
             config_digest: &result.config_digest,
             input_digest: &result.input_digest,
             series,
-        }),
-        false => series_csv(series),
+        })
+    } else {
+        series_csv(series)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What `run` runs: a workload, a launch file, or a PTX file.
+//! Targets of `run`: a workload, a launch file, or a PTX file.
 
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
@@ -14,10 +14,10 @@ use warploom_run::launch_file::{LaunchFile, Limits, parse, read};
 use warploom_stats::result::RunReport;
 use warploom_workloads::{Size, Target, UnknownTarget, all, architecture};
 
-/// Which input of a workload.
+/// Choice of a workload's input.
 #[derive(clap::Args)]
 pub struct WorkloadArgs {
-    /// Size of a workload: test, small or paper
+    /// Size of a workload's inputs: test, small or paper
     #[arg(long, value_name = "test|small|paper", default_value_t = Size::Small)]
     pub size: Size,
     /// Seed of a workload's inputs
@@ -25,7 +25,7 @@ pub struct WorkloadArgs {
     pub seed: u64,
 }
 
-/// One target on one machine, for verbs that look closely at a single run.
+/// A target on a machine, for verbs that examine a single run.
 #[derive(clap::Args)]
 pub struct TargetArgs {
     /// Workload (`warploom list workloads`), launch file (*.toml) or PTX file (*.ptx)
@@ -34,7 +34,7 @@ pub struct TargetArgs {
     workload: WorkloadArgs,
     #[command(flatten)]
     gpu: GpuArgs,
-    /// Threads that simulate; the result is the same for any number
+    /// Number of simulator threads; the result is the same for any number
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = crate::verbs::run::threads)]
     pub threads: usize,
     #[command(flatten)]
@@ -51,14 +51,14 @@ impl TargetArgs {
         files(self.targets(), self.gpu.gpu.as_deref())
     }
 
-    /// The result that the target names, if it is one, and its machine.
+    /// The stored result that the target names, if it is one, and its machine.
     pub fn kept(&self) -> Result<Option<(GpuSpec, RunReport)>, Failure> {
         if !kept::is_kept(&self.target) {
             return Ok(None);
         }
         if self.gpu.given() {
             return Err(Failure::Input(format!(
-                "{} brings its machine with it; leave --gpu and --set out",
+                "{} contains its machine; leave --gpu and --set out",
                 self.target
             )));
         }
@@ -77,22 +77,23 @@ impl TargetArgs {
     }
 }
 
-/// Files that the command reads for these targets and this GPU: launch files with all that they
-/// name, PTX files, kept results, a GPU's file. Names of workloads and presets are no files.
+/// Files that the command reads for these targets and this GPU: launch files and the files that
+/// they name, PTX files, stored results, and a GPU's file. Names of workloads and presets are
+/// included but match no file.
 pub fn files(targets: &[String], gpu: Option<&str>) -> Vec<PathBuf> {
     let named = targets.iter().map(String::as_str).chain(gpu);
     let mut files: Vec<PathBuf> = named.map(PathBuf::from).collect();
     for target in targets.iter().filter(|target| target.ends_with(".toml")) {
         let path = Path::new(target);
         let folder = path.parent().unwrap_or(Path::new(""));
-        // Whatever is wrong with the file is told where it is loaded.
+        // Loading the file reports its problems.
         let plan = read(path).and_then(|source| parse(&source));
         files.extend(plan.map(|plan| plan.inputs(folder)).unwrap_or_default());
     }
     files
 }
 
-/// The host program of a target.
+/// Host program of a target.
 pub fn program(
     target: &str,
     size: Size,
@@ -109,7 +110,7 @@ pub fn program(
     }
 }
 
-/// The same as something that can run any number of times, on any machine.
+/// An input that can run any number of times, on any machine.
 pub fn input(target: &str, size: Size, seed: u64, launch: &LaunchArgs) -> Result<Input, Failure> {
     let Some(file) = launch_file(target, launch)? else {
         return Input::workload(target, size, seed).map_err(|unknown| refusal(target, &unknown));
@@ -130,7 +131,7 @@ pub fn input(target: &str, size: Size, seed: u64, launch: &LaunchArgs) -> Result
     ))
 }
 
-/// The launch file that a target is or stands for, unless it is a workload.
+/// The launch file that a target is or corresponds to, unless it is a workload.
 fn launch_file(target: &str, launch: &LaunchArgs) -> Result<Option<LaunchFile>, Failure> {
     if target.ends_with(".ptx") {
         return launch.launch_file(target).map(Some);
@@ -141,9 +142,10 @@ fn launch_file(target: &str, launch: &LaunchArgs) -> Result<Option<LaunchFile>, 
              which `{target}` is not; leave them out"
         )));
     }
-    match target.ends_with(".toml") {
-        true => Ok(Some(LaunchFile::load(Path::new(target))?)),
-        false => Ok(None),
+    if target.ends_with(".toml") {
+        Ok(Some(LaunchFile::load(Path::new(target))?))
+    } else {
+        Ok(None)
     }
 }
 
@@ -154,7 +156,7 @@ fn refusal(target: &str, unknown: &UnknownTarget) -> Failure {
     })
 }
 
-/// What to do with a file or folder that is no target; `None` for what is no path.
+/// Refusal with a remedy for a file or folder that is not a target, or `None` if it is not a path.
 fn file_refusal(target: &str) -> Option<String> {
     let path = Path::new(target);
     let ends = |endings: &[&str]| {
@@ -164,7 +166,7 @@ fn file_refusal(target: &str) -> Option<String> {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     if ends(&["cu", "cuh", "cpp", "cc", "c"]) {
         return Some(format!(
-            "{target} is source code, and what runs is PTX\n  \
+            "{target} is source code; Warploom runs PTX\n  \
              = help: one kernel: `nvcc -ptx -arch=compute_75 {target} -o {stem}.ptx`, then \
              `warploom run {stem}.ptx --grid 16 --block 256 --arg ...`\n  \
              = help: a whole program: `nvcc -cudart shared {target} -o {stem}`, then `warploom app \
@@ -173,7 +175,7 @@ fn file_refusal(target: &str) -> Option<String> {
     }
     if ends(&["cubin", "fatbin", "o", "a"]) {
         return Some(format!(
-            "{target} holds machine code, and what runs is PTX\n  \
+            "{target} holds machine code; Warploom runs PTX\n  \
              = help: compile to PTX with `nvcc -ptx`; a linked program runs with `warploom app`"
         ));
     }
@@ -184,13 +186,13 @@ fn file_refusal(target: &str) -> Option<String> {
     }
     path.is_file().then(|| {
         format!(
-            "{target} is no launch file (*.toml) and no PTX file (*.ptx)\n  \
+            "{target} is neither a launch file (*.toml) nor a PTX file (*.ptx)\n  \
              = help: a CUDA program runs with `warploom app {target}`"
         )
     })
 }
 
-/// What was probably meant by a name that is no target.
+/// Suggestion for a name that is not a target.
 fn hint(target: &str) -> String {
     let name = target.split([':', '@']).next().unwrap_or(target);
     match nearest(name, all().iter().map(|workload| workload.name)) {

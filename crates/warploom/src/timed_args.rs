@@ -1,16 +1,16 @@
-//! Options of `run` that time a part of a run: of its launches, or of their blocks.
+//! Options of `run` for timing a part of a run: some of its launches, or some of their blocks.
 
 use crate::failure::Failure;
 use std::ops::Range;
 use warploom_run::{Timed, TimedBlocks};
 use warploom_stats::result::{Outcome, RunReport};
 
-/// Which launches are timed, and which of their blocks.
+/// Selection of timed launches and of their blocks.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Timing a part")]
 pub struct TimedArgs {
-    /// Execute the first N launches without timing, then time the others: to come to the launch
-    /// that matters at full speed. Caches begin cold there, and the result is of the timed launches
+    /// Execute the first N launches without timing, then time the others. Caches are cold at that
+    /// point, and the result is for the timed launches
     #[arg(
         long,
         value_name = "N",
@@ -18,13 +18,13 @@ pub struct TimedArgs {
         conflicts_with = "functional"
     )]
     skip_launches: u64,
-    /// Time kernels with this in their name, and execute the others without timing: caches stay as
-    /// they were meanwhile. May be repeated
+    /// Time only kernels with this in their names, and execute the others without timing, which
+    /// leaves caches unchanged. May be repeated
     #[arg(long, value_name = "NAME", conflicts_with = "functional")]
     time_kernel: Vec<String>,
-    /// Time one of N blocks of each launch, in stretches over the whole grid, execute the others
-    /// without timing, and estimate the cycles of all with a 95% confidence interval. A grid too
-    /// small for that is timed whole. Cycles and counters are of the blocks that were timed
+    /// Time one of N blocks of each launch, in samples over the whole grid, execute the others
+    /// without timing, and estimate the cycles of all blocks with a 95% confidence interval. A grid
+    /// that is too small is timed whole. Cycles and counters are for the timed blocks
     #[arg(
         long,
         value_name = "N",
@@ -32,7 +32,7 @@ pub struct TimedArgs {
         conflicts_with = "functional"
     )]
     sample: Option<u64>,
-    /// Time the blocks of each launch from FIRST up to, not including, END, by their order in the
+    /// Time the blocks of each launch from FIRST up to but excluding END, by their order in the
     /// grid (x fastest), and execute the others without timing
     #[arg(
         long,
@@ -44,7 +44,7 @@ pub struct TimedArgs {
 }
 
 impl TimedArgs {
-    /// What is timed.
+    /// The selected launches and blocks.
     pub fn timed(&self) -> Timed {
         Timed {
             kernels: self.time_kernel.clone(),
@@ -61,7 +61,7 @@ impl TimedArgs {
         }
     }
 
-    /// The option that leaves out blocks, if one was given.
+    /// The option that selects blocks, if one was given.
     pub fn by_blocks(&self) -> Option<&'static str> {
         match self.blocks() {
             TimedBlocks::All => None,
@@ -70,7 +70,7 @@ impl TimedArgs {
         }
     }
 
-    /// Refuses a choice that leaves nothing to time, such as a name that no launched kernel has.
+    /// Refuses a selection without any timed launch, such as a name that no launched kernel has.
     pub fn check(&self, result: &RunReport) -> Result<(), Failure> {
         let is_timed = |name: &&String| {
             let mut kernels = result.kernels.iter();
@@ -94,7 +94,7 @@ impl TimedArgs {
                 "{option} leaves no block of any launch to time; write smaller numbers"
             ))),
             (launches @ 1.., _) => Err(Failure::Input(format!(
-                "no launch is left to time behind the first {launches}; write a smaller number for \
+                "no launch is left to time after the first {launches}; write a smaller number for \
                  --skip-launches"
             ))),
             _ => Ok(()),
@@ -109,13 +109,13 @@ impl TimedArgs {
     }
 }
 
-/// `0..512`; at least one block.
+/// Parses a range such as `0..512` of at least one block.
 fn ranks(text: &str) -> Result<Range<u64>, String> {
     let parts = text.split_once("..").map(|(a, b)| (a.parse(), b.parse()));
     match parts {
         Some((Ok(first), Ok(end))) if first < end => Ok(first..end),
         Some((Ok(first), Ok(end))) => Err(format!(
-            "no block lies from {first} up to {end}; write a smaller number first"
+            "there is no block from {first} up to {end}; write a smaller number first"
         )),
         _ => Err("write the first block and the one after the last, such as 0..512".to_owned()),
     }

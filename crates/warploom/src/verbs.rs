@@ -1,4 +1,4 @@
-//! The verbs, one file each.
+//! The verbs, with one file for each.
 
 pub mod analyze;
 pub mod app;

@@ -1,5 +1,5 @@
-//! `analyze` and `reproduce` as a user meets them: kernels of known character on the machine of the
-//! GPUDuet paper, reports, files, errors.
+//! Tests of `analyze` and `reproduce` from a user's view: kernels of known character on the machine
+//! of the GPUDuet paper, reports, files, errors.
 
 mod support;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::path::Path;
 use support::{json, output, refusal, warploom_in};
 
-/// The kernels, each in a shape that only one part of the machine can hold back.
+/// Kernels, each of which only one part of the machine can limit.
 const KERNELS: &str = include_str!("characters.ptx");
 
 /// The analysis of a kernel of [`KERNELS`] on `maxwell-duet`.
@@ -55,7 +55,7 @@ fn a_kept_result_is_analysed_and_reported_as_it_was_when_made() {
 
     let refused = |args: &[&str]| refusal(folder.path(), 2, args);
     let told = refused(&["analyze", "r.json", "--set", "gpu.sms=2"]);
-    assert!(told.contains("brings its machine with it"), "{told}");
+    assert!(told.contains("contains its machine"), "{told}");
     let told = refused(&["trace", "r.json", "-o", "t.json"]);
     assert!(told.contains("has no timeline"), "{told}");
     for verb in ["analyze", "report"] {
@@ -74,7 +74,7 @@ fn a_kept_result_is_analysed_and_reported_as_it_was_when_made() {
     }
 }
 
-/// Enough blocks for every SM, and long enough to be steady.
+/// A launch with enough blocks for every SM, and long enough to be steady.
 const FULL: [&str; 6] = ["--grid", "128", "--block", "256", "--max-cycles", "20000"];
 
 #[track_caller]
@@ -269,7 +269,7 @@ fn a_fault_is_status_1() {
     );
 }
 
-/// Every warp has a row, its slices cover it without gaps, and what is switched shows as such.
+/// Every warp has a row, its slices cover the row without gaps, and switches are visible.
 #[test]
 fn a_timeline_shows_switches() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! The command as a user meets it: help, lists, errors with their exit status, runs. Text is
-//! compared with snapshots; commands that touch files run in a folder of their own.
+//! Tests of the command from a user's view: help, lists, errors with their exit status, runs. Text
+//! is compared with snapshots. Commands that access files run in folders of their own.
 
 mod app;
 mod examples;
@@ -106,7 +106,7 @@ fn a_gpu_has_a_data_sheet() {
     assert!((rate(&narrow["noc"]["per_direction"]) - 307.2).abs() < 1e-6);
 }
 
-/// A folder `SM2_GTX480` with GPGPU-Sim 4.2's configuration of that name, with `more` behind it.
+/// A folder `SM2_GTX480` with GPGPU-Sim 4.2's configuration of that name, followed by `more`.
 fn gpgpusim_folder(more: &str) -> tempfile::TempDir {
     let files = concat!(env!("CARGO_MANIFEST_DIR"), "/../config/testdata/gpgpusim/");
     let text = |name: &str| std::fs::read_to_string(format!("{files}{name}")).unwrap();
@@ -294,7 +294,8 @@ fn bad_usage_is_refused_with_status_2() {
     );
 }
 
-/// Outputs are right whichever launches are timed, and the result has those that are.
+/// Outputs are correct for any selection of timed launches, and the result contains those that are
+/// timed.
 #[test]
 fn kernels_are_timed_by_name() {
     let run = |more: &[&str]| {
@@ -401,7 +402,7 @@ fn a_launch_file_runs_checks_and_dumps() {
     let dumped = std::fs::read(folder.path().join("c.npy")).unwrap();
     let last = f32::from_le_bytes(dumped[dumped.len() - 4..].try_into().unwrap());
     assert_eq!(last, 999.5);
-    // What was dumped is what must come out the next time.
+    // The dumped output is the expected output of the next run.
     let expect = "buffer = \"c\"\nnpy = \"c.npy\"";
     let again = VECTOR_ADD.replace("buffer = \"b\"\nconstant = 0.5", expect);
     std::fs::write(folder.path().join("run.toml"), &again).unwrap();
@@ -439,7 +440,7 @@ fn what_a_mix_cannot_do_is_said() {
     assert_eq!(ran.status, 0, "{}{}", ran.out, ran.err);
     assert!(ran.out.contains("slowdown"), "{}", ran.out);
     assert_eq!(
-        ran.out.matches(" by fewer blocks x ").count(),
+        ran.out.matches(" (fewer blocks) x ").count(),
         2,
         "{}",
         ran.out
@@ -509,7 +510,8 @@ fn what_would_come_to_nothing_is_refused() {
     insta::assert_snapshot!(messages.map(refused).join("\n"));
 }
 
-/// What no GPU could run is the file's fault, what only this one cannot is not.
+/// Features that no GPU supports are errors of the file, and features that only this simulator
+/// lacks are not.
 #[test]
 fn check_tells_wrong_from_unsupported() {
     let folder = tempfile::tempdir().unwrap();
@@ -527,7 +529,7 @@ fn check_tells_wrong_from_unsupported() {
     assert_eq!(status("wgmma.fence.sync.aligned;"), 1);
 }
 
-/// A function that no kernel reaches refuses none, but is told of.
+/// An error in a function that no kernel reaches refuses no kernel, but is reported.
 #[test]
 fn check_tells_of_functions_that_no_kernel_reaches() {
     let folder = tempfile::tempdir().unwrap();
@@ -552,7 +554,8 @@ fn check_tells_of_functions_that_no_kernel_reaches() {
     );
 }
 
-/// Bodies that no GPU takes (as `ptxas` 13.5 says), and some that only this simulator does not.
+/// Kernels that no GPU accepts (according to `ptxas` 13.5), and some that only this simulator
+/// refuses.
 #[test]
 fn check_refuses_what_run_refuses_in_the_same_words() {
     let folder = tempfile::tempdir().unwrap();
@@ -604,7 +607,7 @@ fn check_refuses_what_run_refuses_in_the_same_words() {
     assert_eq!(warploom_in(folder.path(), &launch).status, 0);
 }
 
-/// With queues as short as they may be, what is in flight still moves.
+/// Requests in flight make progress even with the shortest possible queues.
 #[test]
 fn the_shortest_queues_let_programs_end() {
     let least = [
@@ -624,7 +627,7 @@ fn the_shortest_queues_let_programs_end() {
     }
 }
 
-/// A file cannot be loaded whose variables have no room.
+/// A file cannot be loaded if its variables do not fit memory.
 #[test]
 fn check_loads_what_run_loads() {
     let folder = tempfile::tempdir().unwrap();
@@ -689,7 +692,7 @@ fn a_ptx_file_runs_from_the_command_line() {
     assert_eq!(ran.status, 0, "{}", ran.err);
     let result = json(&ran.out);
     assert_eq!(result["kernels"][0]["grid"], serde_json::json!([4, 1, 1]));
-    // The same launch as the file's: the same memory in the end, so the same digest.
+    // The same launch as the file's leaves the same memory and therefore has the same digest.
     let file = warploom_in(folder.path(), &["run", "run.toml", "--json"]);
     assert_eq!(result["digest"], json(&file.out)["digest"]);
 }
@@ -772,7 +775,7 @@ fn an_abbreviation_of_a_paper_brings_its_registers_and_machine() {
     };
     let (count, gpu, note) = registers("slicer/MVP");
     assert_eq!((count, gpu), (16.into(), "fermi-slicer".into()));
-    let said = "note: slicer/MVP on fermi-slicer, the machine of the paper; --gpu names another\n";
+    let said = "note: slicer/MVP on fermi-slicer, the paper's machine; --gpu chooses another\n";
     assert_eq!(note, said);
     let (count, gpu, note) = registers("spmv");
     assert_ne!(count, 16);

@@ -1,4 +1,4 @@
-//! `compare`, `reproduce` and `report` as users call them.
+//! Tests of `compare`, `reproduce` and `report` from a user's view.
 
 mod support;
 
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use support::{json, output, refusal, warploom_in};
 use warploom_base::Rng;
 
-/// Figures with runs, small enough for a test.
+/// A figure with runs that is small enough for a test.
 const FIGURE: &str = "cooperative/fig3";
 
 fn reproduce(folder: &Path, args: &[&str]) -> String {
@@ -43,7 +43,7 @@ fn killed_twenty_times_and_resumed_it_ends_with_the_same_bytes() {
     let args = [FIGURE, "--scale", "test"];
     let began = Instant::now();
     reproduce(undisturbed.path(), &args);
-    // Spread over the time of a whole run, so that some kills hit every stage.
+    // The kills are spread over the time of a whole run, so that they hit every stage.
     let whole = began.elapsed().max(Duration::from_millis(100));
     let mut rng = Rng::new(1);
     let mut interrupted = 0;
@@ -75,7 +75,7 @@ fn threads_and_the_store_leave_no_trace_in_figures() {
     reproduce(two.path(), &args("4"));
     let fresh = files(two.path());
     assert!(files(one.path()) == fresh);
-    // A second time all runs come from the store.
+    // The second time, all runs come from the store.
     let began = Instant::now();
     reproduce(two.path(), &args("4"));
     assert!(files(two.path()) == fresh);
@@ -84,7 +84,7 @@ fn threads_and_the_store_leave_no_trace_in_figures() {
     schema(&fig3);
 }
 
-/// The keys of a figure's JSON.
+/// Checks the keys of a figure's JSON.
 fn schema(text: &str) {
     let page = json(text);
     for path in [
@@ -251,7 +251,7 @@ fn a_page_leaves_out_what_is_no_figure_and_says_so() {
     );
     assert!(
         ran.err
-            .starts_with("warning: results/duet/notes.json is no figure"),
+            .starts_with("warning: results/duet/notes.json is not a figure"),
         "{}",
         ran.err
     );

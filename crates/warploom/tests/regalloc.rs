@@ -1,4 +1,4 @@
-//! `warploom crat` and `warploom resources` as a user meets them.
+//! Tests of `warploom crat` and `warploom resources` from a user's view.
 
 mod support;
 
@@ -43,7 +43,7 @@ fn a_limit_is_kept_in_the_ptx_that_is_written() {
         spilled.iter().all(|row| row["line"].as_u64() > Some(18)),
         "{spilled:?}"
     );
-    // Written once more, it needs nothing more.
+    // Allocated once more, the result needs no further registers.
     let again = json(&output(&["crat", out, "--registers", "24", "--json"]));
     assert_eq!(again["allocation"]["spilled"].as_array().unwrap().len(), 0);
     output(&["check", out]);
@@ -53,7 +53,7 @@ fn a_limit_is_kept_in_the_ptx_that_is_written() {
 fn the_best_scoring_point_of_the_staircase_is_taken() {
     let machine = ["crat", HOTSPOT, "--gpu", "fermi-crat", "--block", "16,16"];
     let report = json(&output(&[&machine[..], &["--json"]].concat()));
-    // 32,768 registers for 1,536 threads; 6 blocks of 256 threads are 1,536.
+    // There are 32,768 registers for 1,536 threads; 6 blocks of 256 threads are 1,536.
     assert_eq!(
         (report["min_reg"].as_u64(), report["max_tlp"].as_u64()),
         (Some(21), Some(6))
@@ -125,7 +125,7 @@ fn resources_are_those_that_ptxas_would_report() {
     let free = json(&output(&["resources", HOTSPOT, "--json"]));
     let kernel = &free["kernels"][0];
     assert_eq!(kernel["kernel"], "calculate_temp");
-    // Three tiles of 16 x 16 words; parameters as declared.
+    // There are three tiles of 16 x 16 words, and the parameters as declared.
     assert_eq!(kernel["shared_bytes"], 3 * 16 * 16 * 4);
     assert_eq!(kernel["constant_bytes"], 60);
     assert_eq!(
@@ -148,7 +148,7 @@ fn resources_are_those_that_ptxas_would_report() {
     assert_eq!(broken.status, 2, "{}", broken.err);
 }
 
-/// What a warp leaves behind is no more than it holds, and the table has what the JSON has.
+/// The context of a warp is no larger than its registers, and the table agrees with the JSON.
 #[test]
 fn resources_say_where_a_warp_may_be_switched_out() {
     let args = ["resources", HOTSPOT, "--switch-points", "--json"];

@@ -1,4 +1,4 @@
-//! `warploom slices` as a user meets it.
+//! Tests of `warploom slices` from a user's view.
 
 mod support;
 
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use support::{json, output, refusal, warploom_in};
 
-/// Copies through an index that is data in one array and none in the other, in rows of 64 words.
+/// Copies rows of 64 words through an index that is data in one array and computed in the other.
 const GATHER: &str = "\
 .version 7.0
 .target sm_50
@@ -54,15 +54,15 @@ fn accesses_have_slices_or_reasons() {
     ];
     let launched = warploom_in(folder.path(), &[&launch[..], &["--svg", "t.svg"]].concat());
     assert_eq!((launched.status, launched.err.as_str()), (0, ""));
-    let (_, behind) = launched.out.split_once("\nfirst launch").unwrap();
-    insta::assert_snapshot!(format!("{}\nfirst launch{behind}", ran.out));
+    let (_, rest) = launched.out.split_once("\nfirst launch").unwrap();
+    insta::assert_snapshot!(format!("{}\nfirst launch{rest}", ran.out));
     let picture = fs::read_to_string(folder.path().join("t.svg")).unwrap();
-    // Four blocks in each of two arrays, filled and framed.
+    // Four blocks in each of two arrays are filled and framed.
     assert_eq!(picture.matches("opacity=\"0.35\"").count(), 8);
     let report = json(&warploom_in(folder.path(), &[&launch[..], &["--json"]].concat()).out);
     let kernel = &report["kernels"][0];
     assert_eq!(kernel["accesses"][1]["regular"], false);
-    // Rows of 256 bytes: two lines.
+    // Rows of 256 bytes are two lines.
     assert_eq!(kernel["launch"]["arrays"][1]["pitch"], 256);
     let rect = &kernel["launch"]["blocks"][3]["rectangles"][1];
     assert_eq!((&rect["line"], &rect["row"]), (&1.into(), &1.into()));

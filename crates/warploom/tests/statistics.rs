@@ -1,12 +1,12 @@
-//! Statistics as a script meets them: files, and GPGPU-Sim's lines read with the expressions of
-//! Accel-Sim's get_stats.py.
+//! Tests of statistics from a script's view: files, and GPGPU-Sim's lines, read with the
+//! expressions of Accel-Sim's get_stats.py.
 
 use regex_automata::meta::Regex;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-/// Runs `warploom run` in `folder` and returns what it printed.
+/// Runs `warploom run` in `folder` and returns its output.
 fn run(folder: &Path, args: &[&str]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_warploom"));
     let output = command.arg("run").args(args).current_dir(folder).output();
@@ -24,8 +24,7 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap()
 }
 
-/// What the expression finds in the last line that it matches, as get_stats.py does for the last
-/// kernel.
+/// The last match of the expression, as get_stats.py takes it for the last kernel.
 fn scrape(text: &str, expression: &str) -> String {
     let regex = Regex::new(expression).unwrap();
     let mut captures = regex.create_captures();
@@ -38,8 +37,8 @@ fn scrape(text: &str, expression: &str) -> String {
     panic!("{expression} matches no line");
 }
 
-/// Two kernels' counters, and the expressions that util/job_launching/stats/example_stats.yml of
-/// Accel-Sim collects.
+/// Counters of two kernels, and the expressions in util/job_launching/stats/example_stats.yml of
+/// Accel-Sim.
 #[test]
 fn accel_sims_expressions_find_the_figures() {
     let folder = tempfile::tempdir().unwrap();
@@ -125,7 +124,7 @@ fn accel_sims_expressions_find_the_figures() {
             "{expression}"
         );
     }
-    // The run is no trivial one.
+    // The run is not trivial.
     assert!(whole.iter().filter(|(_, value)| *value > 0).count() >= 11);
     let number = |expression: &str| scrape(&text, expression).parse::<f64>().unwrap();
     let close = |found: f64, expected: f64| (found - expected).abs() <= 1e-4 * expected + 1e-4;

@@ -1,22 +1,22 @@
-//! The papers' abbreviations: one table a paper, rows in order of abbreviation. What a paper says
-//! of a benchmark's shape stands in [`facts`](crate::facts()).
+//! The papers' abbreviations: one table for each paper, with rows in order of abbreviation.
+//! [`facts`](crate::facts()) has the papers' statements about the benchmarks' shapes.
 
-/// What a paper calls a benchmark, and what that is here.
+/// A paper's name of a benchmark, and the corresponding workload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Alias {
-    /// The paper: `duet`, `cooperative`, `crat`, `slicer` or `locality`.
+    /// Short name of the paper: `duet`, `cooperative`, `crat`, `slicer` or `locality`.
     pub paper: &'static str,
-    /// The paper's abbreviation; case does not matter when it is typed.
+    /// Abbreviation in the paper; it is matched without regard to case.
     pub abbreviation: &'static str,
-    /// The workload's name.
+    /// Name of the workload.
     pub workload: &'static str,
-    /// The variant that has the paper's data set or launch shape at size `paper`.
+    /// Variant with the paper's data set or launch shape at size `paper`.
     pub variant: &'static str,
-    /// The one kernel that the paper means, if it is one of several.
+    /// The kernel to which the paper refers, if it is one of several.
     pub kernel: Option<&'static str>,
 }
 
-/// Every abbreviation, by paper.
+/// All abbreviations, by paper.
 pub fn aliases() -> impl Iterator<Item = &'static Alias> {
     let papers = [DUET, COOPERATIVE, CRAT, SLICER, LOCALITY];
     papers.into_iter().flatten()
@@ -59,7 +59,7 @@ impl Alias {
     }
 }
 
-/// GPUDuet, Table 2.
+/// Benchmarks of GPUDuet, Table 2.
 const DUET: &[Alias] = &[
     alias("duet", "BFS", "bfs", "uniform-16m"),
     alias("duet", "BP_1", "backprop", "default").kernel("layerforward"),
@@ -85,7 +85,7 @@ const DUET: &[Alias] = &[
     alias("duet", "ST", "stencil", "default"),
 ];
 
-/// Do et al. 2017, Table 3.
+/// Benchmarks of Do et al. 2017, Table 3.
 const COOPERATIVE: &[Alias] = &[
     alias("cooperative", "MergeSort", "mergesort", "default"),
     alias("cooperative", "MonteCarlo", "montecarlo", "default"),
@@ -95,7 +95,7 @@ const COOPERATIVE: &[Alias] = &[
     alias("cooperative", "VectorAddition", "vectoradd", "default"),
 ];
 
-/// CRAT, Table 3.
+/// Benchmarks of CRAT, Table 3.
 const CRAT: &[Alias] = &[
     alias("crat", "B+T", "btree", "default"),
     alias("crat", "BAK", "backprop", "default").kernel("layerforward"),
@@ -121,7 +121,7 @@ const CRAT: &[Alias] = &[
     alias("crat", "STM", "streamcluster", "default"),
 ];
 
-/// Warped-Slicer, Table II.
+/// Benchmarks of Warped-Slicer, Table II.
 const SLICER: &[Alias] = &[
     alias("slicer", "BFS", "bfs", "uniform"),
     alias("slicer", "BLK", "blackscholes", "options4m"),
@@ -135,7 +135,7 @@ const SLICER: &[Alias] = &[
     alias("slicer", "NN", "neuralnet", "default").kernel("first_layer"),
 ];
 
-/// Chen 2016, Table 4.2.
+/// Benchmarks of Chen 2016, Table 4.2.
 const LOCALITY: &[Alias] = &[
     alias("locality", "BP", "backprop", "default"),
     alias("locality", "CONV", "convolutionseparable", "megapixel"),

@@ -1,35 +1,35 @@
-//! What was measured of the workloads: `character.csv`, which `cargo xtask workloads` writes
-//! together with `docs/workloads.md`. Nothing here is an input of a run.
+//! Measured characteristics of the workloads: `character.csv`, which `cargo xtask workloads` writes
+//! together with `docs/workloads.md`. They are not inputs of a run.
 
 const TABLE: &str = include_str!("character.csv");
 
-/// Measurements of one target: all launches of its kernel, or of all its kernels, up to where the
-/// run was cut.
+/// Measurements of one target: all launches of its kernel, or of all its kernels, up to the cycle
+/// at which the run was cut.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Character {
-    /// What was run: `PAPER/ABBREVIATION` at size `paper`, or a workload's name at size `small`.
+    /// Measured target: `PAPER/ABBREVIATION` at size `paper`, or a workload's name at size `small`.
     pub target: &'static str,
-    /// The preset that it ran on.
+    /// Preset on which it ran.
     pub gpu: &'static str,
     /// The kernel with the most cycles.
     pub kernel: &'static str,
-    /// Threads of its block.
+    /// Number of threads in a block.
     pub block_threads: &'static str,
     /// Registers of a thread.
     pub registers: &'static str,
     /// Shared memory of a block in bytes.
     pub shared_bytes: &'static str,
-    /// Blocks on an SM at a time.
+    /// Number of blocks on an SM at a time.
     pub blocks_per_sm: &'static str,
-    /// What limits them, named as in `occupancy_limit`.
+    /// Resource that limits them, named as in `occupancy_limit`.
     pub limited_by: &'static str,
-    /// The part that bounds it (section 4.2 of GPUDuet).
+    /// The part that bounds the kernel (section 4.2 of GPUDuet).
     pub category: &'static str,
-    /// Everything else that was measured, in the order of [`COLUMNS`].
+    /// All other measured values, in the order of [`COLUMNS`].
     pub measures: [&'static str; COLUMNS.len()],
 }
 
-/// What [`Character::measures`] holds.
+/// Names of the values in [`Character::measures`].
 pub const COLUMNS: [&str; 14] = [
     "cycles",
     "warp instructions",
@@ -47,10 +47,10 @@ pub const COLUMNS: [&str; 14] = [
     "resident warps",
 ];
 
-/// Columns before the measures.
+/// Number of columns before the measured values.
 const FIRST: usize = 9;
 
-/// Every row, in the order of the table.
+/// All rows, in the order of the table.
 pub fn characters() -> impl Iterator<Item = Character> {
     TABLE.lines().skip(1).filter_map(|line| {
         let cells: Vec<_> = line.split(',').collect();

@@ -4,24 +4,24 @@ use std::fmt::Display;
 
 use warploom_run::{Check, Output, Scalar};
 
-/// Equality bit by bit: what is demanded of every output whose PTX is free of approximations.
+/// Compares bit by bit. Outputs of PTX without approximations must pass.
 pub(crate) fn equal<T: Scalar + Display>(name: &str, actual: &Output<T>, expected: &[T]) -> Check {
     let differs = |have: &T, want: &T| !have.same_bits(*want);
     compare(name, actual, expected, differs, || "equal".to_owned())
 }
 
-/// How far an output of approximate instructions (`ex2.approx`, `div.approx`...) may lie from a
-/// reference that rounds correctly. Notes of a workload derive its figures.
+/// Permitted difference of an output of approximate instructions (`ex2.approx`, `div.approx`...)
+/// from a correctly rounded reference. The notes of a workload derive its values.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tolerance {
-    /// Of the expected value.
+    /// Difference relative to the expected value.
     pub relative: f64,
-    /// Regardless of it.
+    /// Difference independent of the expected value.
     pub absolute: f64,
 }
 
-/// Closeness, element by element: what is demanded of outputs of approximate instructions. NaN is
-/// close to nothing.
+/// Compares within a tolerance, element by element, for outputs of approximate instructions. NaN is
+/// outside of any tolerance.
 pub(crate) fn close(
     name: &str,
     actual: &Output<f32>,
@@ -43,7 +43,8 @@ pub(crate) fn close(
     })
 }
 
-/// Compares what was computed; `how` says how good values are that do not differ.
+/// Compares the elements that were computed. `how` describes the agreement of values that do not
+/// differ.
 fn compare<T: Display, U: Display>(
     name: &str,
     actual: &Output<T>,
@@ -54,9 +55,10 @@ fn compare<T: Display, U: Display>(
     let all = actual.values().len();
     assert_eq!(all, expected.len(), "{name}: reference of another length");
     let compared = computed(actual, expected).count();
-    let of = match compared == all {
-        true => String::new(),
-        false => format!(" of {all}"),
+    let of = if compared == all {
+        String::new()
+    } else {
+        format!(" of {all}")
     };
     let mut wrong = computed(actual, expected).filter(|(_, have, want)| differs(have, want));
     let first = wrong.next();
@@ -76,7 +78,7 @@ fn compare<T: Display, U: Display>(
     }
 }
 
-/// The elements that were computed, with their places and what they must be.
+/// The elements that were computed, with their indices and expected values.
 fn computed<'a, T, U>(
     actual: &'a Output<T>,
     expected: &'a [U],

@@ -1,30 +1,30 @@
-//! What the papers print or imply of their benchmarks' shapes: inputs of an experiment, not
-//! results. Grid, block, registers and shared memory must be exact before any result counts; tests
-//! hold every workload against its rows here.
+//! Shapes of benchmarks that the papers print or imply: inputs of an experiment, not results. Grid,
+//! block, registers and shared memory must be exact before any result counts; tests compare every
+//! workload with its rows here.
 //!
-//! A row gives what its source prints and nothing else. Registers that are not printed but follow
-//! from what is say so ([`Registers::implied`]).
+//! A row contains only what its source prints. Registers that follow from other printed values
+//! state this ([`Registers::implied`]).
 
 use crate::alias::aliases;
 
-/// What one paper says of one benchmark's shape.
+/// A paper's statements about the shape of one benchmark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Facts {
-    /// The paper: `duet`, `cooperative`, `crat`, `slicer` or `locality`.
+    /// Short name of the paper: `duet`, `cooperative`, `crat`, `slicer` or `locality`.
     pub paper: &'static str,
-    /// The paper's abbreviation.
+    /// Abbreviation in the paper.
     pub abbreviation: &'static str,
-    /// Where the paper says so.
+    /// Place in the paper.
     pub source: &'static str,
     /// The data set in the paper's words.
     pub data_set: Option<&'static str>,
-    /// Launches of a run.
+    /// Number of launches in a run.
     pub launches: Option<u32>,
-    /// Blocks of all launches.
+    /// Number of blocks of all launches.
     pub blocks: Option<u64>,
     /// Blocks of a launch, on average over a run's launches and rounded up.
     pub blocks_a_launch: Option<u64>,
-    /// Threads of a block.
+    /// Number of threads in a block.
     pub block_threads: Option<u32>,
     /// Blocks on an SM at a time, on average over a run's launches and rounded up.
     pub blocks_per_sm: Option<u32>,
@@ -36,31 +36,31 @@ pub struct Facts {
     pub shared_percent: Option<u32>,
     /// Blocks on an SM of which the kernel has half (Warped-Slicer, Table III, column Even).
     pub blocks_of_half_an_sm: Option<u32>,
-    /// What limits the blocks on an SM, named as in `occupancy_limit`.
+    /// Resource that limits the blocks on an SM, named as in `occupancy_limit`.
     pub limited_by: Option<&'static str>,
 }
 
-/// Registers of a thread.
+/// Number of registers of a thread, with its origin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Registers {
-    /// How many.
+    /// The number of registers.
     pub count: u32,
-    /// What they are implied by; none if the paper prints them.
+    /// Statements that imply the number; `None` if the paper prints it.
     pub implied: Option<&'static str>,
 }
 
-/// Every row, by paper.
+/// All rows, by paper.
 pub fn facts() -> impl Iterator<Item = &'static Facts> {
     let papers = [DUET, COOPERATIVE, CRAT, SLICER, LOCALITY];
     papers.into_iter().flatten()
 }
 
-/// What a paper says of a benchmark.
+/// A paper's statements about a benchmark.
 pub(crate) fn facts_of(paper: &str, abbreviation: &str) -> Option<&'static Facts> {
     facts().find(|row| row.paper == paper && row.abbreviation == abbreviation)
 }
 
-/// The papers' names of a workload, each with the figures and tables that it is in.
+/// The papers' names of a workload, each with the figures and tables that contain it.
 pub fn papers_of(workload: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for alias in aliases().filter(|alias| alias.workload == workload) {
@@ -70,8 +70,7 @@ pub fn papers_of(workload: &str) -> Vec<String> {
     names
 }
 
-/// Figures and tables that show a benchmark, from the papers' text: where a figure shows a choice,
-/// the text says which.
+/// Figures and tables that contain a benchmark, according to the paper's text.
 fn figures(paper: &str, abbreviation: &str) -> Vec<&'static str> {
     let among = |names: &[&str]| names.contains(&abbreviation);
     match paper {
@@ -107,7 +106,7 @@ fn figures(paper: &str, abbreviation: &str) -> Vec<&'static str> {
     }
 }
 
-/// CRAT's resource-insensitive applications.
+/// Resource-insensitive applications of CRAT.
 const CRAT_INSENSITIVE: &[&str] = &[
     "BAK", "BFS", "B+T", "GAU", "LUD", "MUM", "NEED", "PTF", "PATH", "SGM", "SRAD",
 ];
@@ -139,7 +138,8 @@ const fn duet(abbreviation: &'static str, data_set: &'static str) -> Facts {
 }
 
 impl Facts {
-    /// With what section 7.2 of GPUDuet says that limits its thread-level parallelism (TLP).
+    /// Adds the resource that limits its thread-level parallelism (TLP) according to section 7.2 of
+    /// GPUDuet.
     const fn limited_by(self, limit: &'static str) -> Self {
         Self {
             source: "GPUDuet, Table 2 and section 7.2",
@@ -148,7 +148,7 @@ impl Facts {
         }
     }
 
-    /// With the registers that follow from that, where today's `ptxas` needs fewer.
+    /// Adds the registers that follow from that limit, where today's `ptxas` needs fewer.
     const fn implied_registers(self, count: u32, why: &'static str) -> Self {
         Self {
             registers: Some(Registers {
@@ -177,8 +177,8 @@ const DUET: &[Facts] = &[
     duet("FDTD_1", "2,048*2,048 nodes"),
     duet("FDTD_2", "2,048*2,048 nodes"),
     duet("GEMM", "512*512 matrices"),
-    // Listed once among those that the register file limits, and then said to be limited by shared
-    // memory, whose data GPUDuet moves to registers: the register file cannot be full.
+    // It is listed once among those that the register file limits, and later said to be limited by
+    // shared memory, whose data GPUDuet moves to registers: so the register file cannot be full.
     duet("HG", "4 million elements").limited_by(SHARED),
     duet("HS", "512*512 nodes")
         .limited_by(REGISTERS)
@@ -220,7 +220,7 @@ const COOPERATIVE: &[Facts] = &[
     cooperative("MonteCarlo", 193, 7),
     cooperative("MergeSort", 8156, 7),
     cooperative("StoreGPU", 384, 3),
-    // The kernel has no shared memory, and 6 blocks by threads.
+    // The kernel has no shared memory, and threads permit 6 blocks.
     Facts {
         registers: Some(Registers {
             count: 32,
@@ -246,7 +246,7 @@ const CRAT: &[Facts] = &[
         blocks_per_sm: Some(8),
         ..crat("CFD", "CRAT, section 1: (32, 8) with 2,048 threads", 32)
     },
-    // Section 2.2 has 48 for what 7.2 gives 42.
+    // Section 2.2 has 48 where section 7.2 has 42.
     Facts {
         blocks_per_sm: Some(1),
         ..crat("FDTD", "CRAT, section 7.2: OptTLP", 42)

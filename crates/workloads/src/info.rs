@@ -1,4 +1,4 @@
-//! What a workload says of itself: the rows of `warploom list workloads`.
+//! Descriptions of workloads: the rows of `warploom list workloads`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,11 +9,11 @@ use warploom_run::{Arg, HostProgram, Launch, ModuleId};
 /// The benchmark suite whose algorithm, parallelisation and launch shape a workload reproduces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Suite {
-    /// Rodinia.
+    /// The benchmark suite Rodinia.
     Rodinia,
-    /// Parboil.
+    /// The benchmark suite Parboil.
     Parboil,
-    /// PolyBench/GPU.
+    /// The benchmark suite PolyBench/GPU.
     PolyBench,
     /// The samples of NVIDIA's CUDA SDK.
     CudaSdk,
@@ -22,7 +22,7 @@ pub enum Suite {
     Ispass2009,
     /// Well-known algorithms of computer vision, from no suite.
     Vision,
-    /// No benchmark: the kernels that GPGPU-Sim's own figures were recorded for.
+    /// The kernels for which GPGPU-Sim's own figures were recorded; they are no benchmarks.
     Reference,
 }
 
@@ -40,12 +40,12 @@ impl fmt::Display for Suite {
     }
 }
 
-/// How much work a run is.
+/// Amount of work in a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum Size {
-    /// For tests: below 200,000 warp instructions.
+    /// For tests: fewer than 200,000 warp instructions.
     Test,
-    /// A few million warp instructions at most.
+    /// At most a few million warp instructions.
     #[default]
     Small,
     /// The data set or the launch shape of the papers.
@@ -53,10 +53,10 @@ pub enum Size {
 }
 
 impl Size {
-    /// All sizes, smallest work first.
+    /// All sizes, in order of increasing work.
     pub const ALL: [Self; 3] = [Self::Test, Self::Small, Self::Paper];
 
-    /// The word for this size on the command line.
+    /// Name of this size on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Test => "test",
@@ -65,7 +65,7 @@ impl Size {
         }
     }
 
-    /// One of three values, given in the order of [`Size::ALL`].
+    /// Selects a value by size; the values are in the order of [`Size::ALL`].
     pub(crate) fn pick<T>(self, test: T, small: T, paper: T) -> T {
         match self {
             Self::Test => test,
@@ -81,7 +81,7 @@ impl fmt::Display for Size {
     }
 }
 
-/// A word that names no [`Size`].
+/// Error for a word that is not a [`Size`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no size is called `{0}`; there are: test, small, paper")]
 pub struct UnknownSize(pub String);
@@ -95,26 +95,26 @@ impl FromStr for Size {
     }
 }
 
-/// A kernel of a workload, by the name that users type after the colon.
+/// A kernel of a workload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KernelInfo {
-    /// Its name, unique in the workload.
+    /// Name of the kernel, unique in the workload. Users type it after a colon.
     pub name: &'static str,
-    /// One sentence.
+    /// Description of the kernel in one sentence.
     pub sentence: &'static str,
-    /// Its PTX entries: one for each block shape that it is compiled for.
+    /// Names of the PTX entries: one for each block shape for which it is compiled.
     pub entries: &'static [&'static str],
-    /// It can be launched without the workload's other kernels, the host preparing its inputs.
-    /// Otherwise a request for it runs them all, and only its figures are of interest.
+    /// True if it can be launched without the workload's other kernels, because the host can
+    /// prepare its inputs. Otherwise a request for it runs all kernels, and only its figures count.
     pub alone: bool,
 }
 
-/// How often a run makes a launch.
+/// Number of times that a run makes a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Times {
-    /// This often.
+    /// A fixed number of times.
     Fixed(u32),
-    /// Until the device says that it is done: known only by running.
+    /// Until the device signals the end; the number is known only after the run.
     UntilDone,
 }
 
@@ -130,13 +130,13 @@ impl fmt::Display for Times {
 /// The shape of a launch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LaunchShape {
-    /// The PTX entry.
+    /// Name of the PTX entry.
     pub entry: &'static str,
-    /// Blocks.
+    /// Number of blocks in each dimension.
     pub grid: Dim3,
-    /// Threads of a block.
+    /// Number of threads of a block in each dimension.
     pub block: Dim3,
-    /// How often it is launched.
+    /// Number of times that it is launched.
     pub times: Times,
 }
 
@@ -151,73 +151,73 @@ impl LaunchShape {
         }
     }
 
-    /// The launch itself.
+    /// The launch with these arguments.
     pub(crate) fn launch(&self, module: ModuleId, args: Vec<Arg>) -> Launch {
         Launch::new(module, self.entry, self.grid, self.block, args)
     }
 }
 
-/// What is asked of a workload.
+/// A request for a workload.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Request {
-    /// How much work.
+    /// The amount of work.
     pub size: Size,
     /// Seed of the inputs.
     pub seed: u64,
-    /// Only this kernel of the workload (by [`KernelInfo::name`]), if it can run alone.
+    /// Name of the only kernel to run ([`KernelInfo::name`]), if it can run alone.
     pub only: Option<&'static str>,
 }
 
 impl Request {
-    /// Whether `kernel` is to be launched.
+    /// True if `kernel` is to be launched.
     pub(crate) fn wants(&self, kernel: &str) -> bool {
         self.only.is_none_or(|only| only == kernel)
     }
 }
 
-/// One kind of input or launch shape of a workload.
+/// A kind of input or launch shape of a workload.
 #[derive(Clone, Copy, Debug)]
 pub struct Variant {
-    /// Its name, unique in the workload; users type it after an `@`.
+    /// Name of the variant, unique in the workload. Users type it after an `@`.
     pub name: &'static str,
-    /// One sentence: what it is and which paper's shape it has at size `paper`.
+    /// Description in one sentence, with the paper whose shape it has at size `paper`.
     pub sentence: &'static str,
-    /// The launches of a request, in order, each listed once.
+    /// Launches of a request in order, each listed once.
     pub launches: fn(&Request) -> Vec<LaunchShape>,
-    /// The host program of a request. Inputs are made at its first action.
+    /// Creates the host program of a request. Its first action generates the inputs.
     pub program: fn(&Request) -> Box<dyn HostProgram>,
 }
 
-/// A workload.
+/// Description of a workload.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkloadInfo {
-    /// Its name on the command line.
+    /// Name of the workload on the command line.
     pub name: &'static str,
-    /// The suite that its benchmark is from.
+    /// Suite that contains the benchmark.
     pub suite: Suite,
-    /// One sentence: what it computes.
+    /// Description of the computation in one sentence.
     pub sentence: &'static str,
-    /// Where the algorithm and its launch shape are published.
+    /// Publication of the algorithm and its launch shape.
     pub source: &'static str,
     /// A page of notes in Markdown.
     pub notes: &'static str,
-    /// The module's PTX.
+    /// Text of the module's PTX.
     pub ptx: &'static str,
-    /// Kernels.
+    /// Kernels of the workload.
     pub kernels: &'static [KernelInfo],
-    /// Variants, the default first.
+    /// Variants, with the default first.
     pub variants: &'static [Variant],
 }
 
 impl WorkloadInfo {
-    /// The kernel that a PTX entry belongs to.
+    /// The kernel to which a PTX entry belongs.
     pub fn kernel_of_entry(&self, entry: &str) -> Option<&'static KernelInfo> {
         self.kernels
             .iter()
             .find(|kernel| kernel.entries.contains(&entry))
     }
 
-    /// The variant that runs when none is asked for.
+    /// The variant that runs by default.
     pub fn default_variant(&self) -> &'static Variant {
         &self.variants[0]
     }

@@ -1,15 +1,17 @@
-//! The kernels of the papers, ready to run: own CUDA C++ and the PTX that NVRTC made of it, inputs
-//! generated from a seed, the host side, and a reference on the CPU that the outputs must equal.
-//! Beside them stand those that GPGPU-Sim's own figures were recorded for ([`Suite::Reference`]).
+//! The kernels of the papers, ready to run. A workload consists of its own CUDA C++, the PTX that
+//! NVRTC generated from it, inputs generated from a seed, the host program, and a reference on the
+//! CPU that the outputs must equal. In addition there are the kernels for which GPGPU-Sim's own
+//! figures were recorded ([`Suite::Reference`]).
 //!
 //! A workload is one folder (`kernel.cu`, `kernel.ptx`, `notes.md`, and in Rust its inputs, its
-//! reference and its host program) and one row in [`all`]. [`Target::resolve`] reads the names that
-//! users type; a [`Target`] makes [`HostProgram`](warploom_run::HostProgram)s.
+//! reference and its host program) and one row in [`all`]. [`Target::resolve`] parses the names
+//! that users type. A
+//! [`Target`] creates [`HostProgram`](warploom_run::HostProgram)s.
 //!
-//! Invariants: inputs come from [`warploom_base::Rng`] and a size alone, so that they are the same
-//! on every machine and in every version; references use the PTX's own operations in its order
-//! (`mul_add` where it has `fma`), so that outputs must be equal bit by bit; references work from
-//! the inputs, never from the layout that the kernel uses.
+//! Invariants: inputs depend only on [`warploom_base::Rng`] and a size, so that they are the same
+//! on every machine and in every version. References use the PTX's own operations in its order
+//! (`mul_add` where it has `fma`), so that outputs must be equal bit by bit. References use the
+//! inputs, never the layout of the kernel's data.
 
 mod alias;
 mod character;
@@ -78,7 +80,7 @@ pub use info::{
 pub use ptxas::{Assembled, architecture, assembled, assembler};
 pub use target::{Target, UnknownTarget};
 
-/// Every workload, in order of name.
+/// All workloads, in order of name.
 pub fn all() -> &'static [WorkloadInfo] {
     &[
         conv2d::WORKLOAD,

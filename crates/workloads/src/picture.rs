@@ -1,15 +1,15 @@
-//! Pictures that look like photographs to a kernel: a gradient, ellipses and rectangles with edges
-//! and striped textures, noise of a sensor. Cheap enough for millions of pixels.
+//! Pictures with the properties of photographs: a gradient, ellipses and rectangles with edges and
+//! striped textures, and sensor noise. They are cheap enough for millions of pixels.
 
 use warploom_base::Rng;
 
-/// Ellipses and rectangles of a picture.
+/// Number of ellipses and rectangles in a picture.
 const SHAPES: u32 = 28;
-/// Noise from the lowest to the highest value.
+/// Range of the noise, from the lowest to the highest value.
 const NOISE: f32 = 0.05;
 
-/// One channel of a picture, row major, values in [0, 1]. The channels of a seed have the same
-/// shapes in other shades and other noise.
+/// A channel of a picture, row major, with values in [0, 1]. The channels of a seed have the same
+/// shapes with different shades and noise.
 pub(crate) fn plane(width: usize, height: usize, seed: u64, channel: u64) -> Vec<f32> {
     let mut geometry = Rng::new(seed);
     let mut shades = Rng::new(seed ^ (channel + 1) << 32);
@@ -88,11 +88,11 @@ impl Shape {
     }
 }
 
-/// A shade with a triangle wave across it.
+/// A shade modulated by a triangle wave.
 struct Stripes {
     shade: f32,
     amplitude: f32,
-    /// Periods a pixel, times 2^16.
+    /// Periods per pixel, times 2^16.
     frequency: [u32; 2],
 }
 

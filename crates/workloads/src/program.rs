@@ -1,4 +1,4 @@
-//! Host programs whose launches are known beforehand.
+//! Host programs whose launches are known in advance.
 
 use warploom_run::{
     Check, Device, DeviceError, DevicePtr, HostAction, HostError, HostProgram, Launch, ModuleId,
@@ -10,14 +10,14 @@ use crate::info::WorkloadInfo;
 type Prepare = dyn FnOnce(&mut Device) -> Result<Plan, HostError> + Send;
 type Verify = dyn Fn(&Device) -> Result<Vec<Check>, HostError> + Send;
 
-/// What is to be done once the inputs are on the device.
+/// Actions after the inputs are on the device.
 pub(crate) struct Plan {
     launches: std::vec::IntoIter<Launch>,
     verify: Box<Verify>,
 }
 
 impl Plan {
-    /// Launches in order, and the comparison of their outputs.
+    /// Creates a plan from launches in order and the comparison of their outputs.
     pub(crate) fn new(
         launches: Vec<Launch>,
         verify: impl Fn(&Device) -> Result<Vec<Check>, HostError> + Send + 'static,
@@ -29,7 +29,7 @@ impl Plan {
     }
 }
 
-/// Makes inputs at the first action, then launches in order, then verifies.
+/// A host program that generates inputs at the first action, then launches in order, then verifies.
 pub(crate) struct Sequence {
     prepare: Option<Box<Prepare>>,
     plan: Option<Plan>,
@@ -63,7 +63,7 @@ impl HostProgram for Sequence {
     }
 }
 
-/// Allocates `count` elements of zero bits, for outputs that a kernel may leave alone.
+/// Allocates `count` elements of zero bits, for outputs that a kernel may not write.
 pub(crate) fn alloc_zeroed<T: Scalar>(
     device: &mut Device,
     count: usize,
@@ -74,7 +74,7 @@ pub(crate) fn alloc_zeroed<T: Scalar>(
     Ok(ptr)
 }
 
-/// Allocates `count` elements that a kernel writes before anybody reads them.
+/// Allocates `count` elements that a kernel writes before they are read.
 pub(crate) fn alloc_output<T: Scalar>(
     device: &mut Device,
     count: usize,

@@ -1,34 +1,34 @@
-//! What NVIDIA's assembler gives the workloads' kernels: `ptxas.csv`, which `cargo xtask ptxas`
-//! writes. Its first line says the assembler's version.
+//! Resources of the workloads' kernels according to NVIDIA's assembler: `ptxas.csv`, which
+//! `cargo xtask ptxas` writes. The first line contains the assembler's version.
 
 const TABLE: &str = include_str!("ptxas.csv");
 
-/// The architecture whose assembled kernels a machine of this name runs: GPUDuet took registers
-/// and shared memory from `ptxas` for sm_50 (its section 4.1), and other presets' papers from what
-/// they print.
+/// The architecture for which kernels on a machine of this name are assembled. GPUDuet took
+/// registers and shared memory from `ptxas` for sm_50 (its section 4.1); the papers of other
+/// presets print them.
 pub fn architecture(gpu: &str) -> Option<&'static str> {
     (gpu == "maxwell-duet").then_some("sm_50")
 }
 
-/// What `ptxas -v` reports of a kernel.
+/// Report of `ptxas -v` on a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Assembled {
     /// Registers of a thread.
     pub registers: u32,
     /// Static shared memory of a block in bytes.
     pub shared_bytes: u32,
-    /// Stack of a thread in local memory in bytes, spilled registers included.
+    /// Stack of a thread in local memory in bytes, including spilled registers.
     pub stack_bytes: u32,
     /// Bytes that a thread's spilling stores write.
     pub spill_store_bytes: u32,
     /// Bytes that a thread's spilling loads read.
     pub spill_load_bytes: u32,
-    /// Constant memory in bytes, parameters included.
+    /// Constant memory in bytes, including parameters.
     pub constant_bytes: u32,
 }
 
-/// The figures of a workload's PTX entry for an architecture such as `sm_50`; none if the table has
-/// no such row.
+/// Resources of a workload's PTX entry for an architecture such as `sm_50`, if the table has such a
+/// row.
 pub fn assembled(workload: &str, entry: &str, architecture: &str) -> Option<Assembled> {
     let key = [workload, entry, architecture];
     let cells = TABLE
@@ -46,7 +46,7 @@ pub fn assembled(workload: &str, entry: &str, architecture: &str) -> Option<Asse
     })
 }
 
-/// The assembler and its version.
+/// Name and version of the assembler.
 pub fn assembler() -> &'static str {
     let line = TABLE.lines().next().unwrap_or_default();
     line.trim_start_matches("# ")

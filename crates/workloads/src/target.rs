@@ -1,4 +1,4 @@
-//! From what a user types to a workload.
+//! Resolution of the names that users type to workloads.
 
 use warploom_base::Cycle;
 use warploom_run::{Check, Device, HostAction, HostError, HostProgram, Stopped};
@@ -9,36 +9,36 @@ use crate::facts::{Facts, facts_of};
 use crate::info::{KernelInfo, LaunchShape, Request, Size, Variant, WorkloadInfo};
 use crate::ptxas::assembled;
 
-/// A workload with the variant and the kernel that are meant.
+/// A workload with its selected variant and kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// The workload.
+    /// Description of the workload.
     pub workload: &'static WorkloadInfo,
-    /// Its inputs and launch shape.
+    /// The selected variant: inputs and launch shape.
     pub variant: &'static Variant,
-    /// The kernel whose figures are of interest; all of them if none.
+    /// The kernel whose figures are wanted. `None` means all kernels.
     pub kernel: Option<&'static KernelInfo>,
-    /// What the paper in question says of its shape.
+    /// The paper's statements about its shape, if a paper's name was used.
     pub facts: Option<&'static Facts>,
 }
 
-/// A name that is no target.
+/// Error for a name that is not a target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no {what} is called `{name}`; there are: {}", known.join(", "))]
 pub struct UnknownTarget {
-    /// What was looked for: a workload, a kernel of one, a variant of one, an abbreviation.
+    /// Kind of the unknown name: a workload, a kernel of one, a variant of one, an abbreviation.
     pub what: String,
     /// The name that was not found.
     pub name: String,
-    /// The names that there are.
+    /// All names that exist.
     pub known: Vec<String>,
 }
 
 impl Target {
-    /// Reads `NAME`, `NAME:KERNEL`, `NAME@VARIANT`, `NAME@VARIANT:KERNEL` or `PAPER/ABBREVIATION`.
+    /// Parses `NAME`, `NAME:KERNEL`, `NAME@VARIANT`, `NAME@VARIANT:KERNEL` or `PAPER/ABBREVIATION`.
     ///
     /// # Errors
-    /// When a part names nothing, with the names that there are.
+    /// If a part of the name is unknown; the error contains all known names.
     pub fn resolve(text: &str) -> Result<Self, UnknownTarget> {
         if let Some((paper, abbreviation)) = text.split_once('/') {
             return Self::of_alias(find_alias(paper, abbreviation)?);
@@ -76,12 +76,12 @@ impl Target {
         })
     }
 
-    /// Registers a thread that the paper in question prints or implies.
+    /// Registers per thread that the paper prints or implies.
     pub fn registers(&self) -> Option<u32> {
         Some(self.facts?.registers?.count)
     }
 
-    /// What is asked of the workload at a size. Kernels that need the others bring them along.
+    /// The request at a size. A kernel that needs others runs with them.
     fn request(&self, size: Size, seed: u64) -> Request {
         let only = self
             .kernel
@@ -95,9 +95,9 @@ impl Target {
         (self.variant.launches)(&self.request(size, 0))
     }
 
-    /// Registers a thread of a launch of `entry` on an architecture such as `sm_50`: what the
-    /// target's paper says of its kernel, else the table of [`assembled`] figures, where they have
-    /// it.
+    /// Registers per thread of a launch of `entry` on an architecture such as `sm_50`: the number
+    /// that the target's paper states for its kernel, otherwise that of [`assembled`], if it has
+    /// one.
     pub fn registers_on(&self, architecture: Option<&str>, entry: &str) -> Option<u32> {
         let kernel = self.kernel.map(|kernel| kernel.entries);
         let papers = self
@@ -106,14 +106,13 @@ impl Target {
         papers.or_else(|| Some(assembled(self.workload.name, entry, architecture?)?.registers))
     }
 
-    /// The host program at a size; inputs are made from the seed at its first action. Launches
-    /// take the registers that the target's paper says, or where it says none the simulator's
-    /// estimate.
+    /// The host program at a size. Its first action generates inputs from the seed. Launches use
+    /// the registers that the target's paper states, or the simulator's estimate.
     pub fn program(&self, size: Size, seed: u64) -> Box<dyn HostProgram> {
         self.program_on(size, seed, None)
     }
 
-    /// The same; launches take [`Target::registers_on`] `architecture`, or where that has none the
+    /// The host program whose launches use [`Target::registers_on`] `architecture`, or the
     /// simulator's estimate.
     pub fn program_on(
         &self,
@@ -130,7 +129,7 @@ impl Target {
     }
 }
 
-/// A program whose launches take the registers that are known of them.
+/// A program whose launches use known numbers of registers.
 struct WithRegisters {
     program: Box<dyn HostProgram>,
     target: Target,

@@ -1,4 +1,4 @@
-//! The table as a whole.
+//! Tests of the whole table of workloads.
 
 use std::collections::BTreeSet;
 
@@ -139,7 +139,7 @@ fn sizes_round_trip() {
     );
 }
 
-/// The launches that a program makes on a device where nothing ever runs.
+/// The launches that a program makes on a device where no kernel runs.
 fn dry_run(program: &mut dyn HostProgram) -> Vec<Launch> {
     let mut device = Device::new(1 << 30, 0);
     let mut launches = Vec::new();
@@ -153,7 +153,7 @@ fn shape_of(launch: &Launch) -> (&str, Dim3, Dim3) {
     (&launch.kernel, launch.grid, launch.block)
 }
 
-/// Launches as they are announced; those of unknown number stand once.
+/// Announced launches; launches of unknown number occur once.
 fn announced(shapes: &[LaunchShape]) -> Vec<(&str, Dim3, Dim3)> {
     let mut launches = Vec::new();
     for shape in shapes {

@@ -1,6 +1,6 @@
-//! Context switching on the workloads: outputs are right although warps and blocks leave and come
-//! back. `cargo xtask workloads --check --contexts` does the same with every variant and every
-//! number of extra blocks.
+//! Tests of context switching with the workloads: outputs are correct although warps and blocks
+//! leave and return. `cargo xtask workloads --check --contexts` does the same with every variant
+//! and every number of extra blocks.
 
 use std::ops::ControlFlow;
 use std::thread;
@@ -11,7 +11,7 @@ use warploom_run::{Options, Session};
 use warploom_stats::result::Outcome;
 use warploom_workloads::{Size, Target, WorkloadInfo, all};
 
-/// Systems, with the number of extra blocks.
+/// Systems of context switching, with the number of extra blocks.
 const SYSTEMS: [&[&str]; 4] = [
     &["sm.context=duet", "duet.extra_blocks=1"],
     &["sm.context=duet", "duet.extra_blocks=30", "duet.l1d=always"],
@@ -19,10 +19,10 @@ const SYSTEMS: [&[&str]; 4] = [
     &["sm.context=virtual-thread"],
 ];
 
-/// One SM with half of Maxwell's warp slots, so that small grids fill it.
+/// A machine of one SM with half of Maxwell's warp slots, so that small grids fill it.
 const SMALL: [&str; 2] = ["gpu.sms=1", "sm.max_threads=1024"];
 
-/// Every workload under one of the systems in turn, with latencies that a seed draws.
+/// Runs every workload under one of the systems in turn, with random latencies.
 #[test]
 fn outputs_are_right_while_contexts_are_switched() {
     let workloads = all();
@@ -43,7 +43,7 @@ fn outputs_are_right_while_contexts_are_switched() {
     );
 }
 
-/// Runs and checks a workload; whether anything was switched.
+/// Runs and checks a workload. Returns whether any context was switched.
 fn demand(nth: usize, workload: &WorkloadInfo) -> bool {
     let mut rng = Rng::new(nth as u64);
     let latency = format!("partition.rop_cycles={}", 50 + rng.below(400));

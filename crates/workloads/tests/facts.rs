@@ -1,18 +1,18 @@
-//! Inputs of the papers' experiments are exact: launches, blocks, threads, registers and shared
-//! memory of every benchmark that a paper tabulates, and the occupancy that follows from them.
+//! Tests that inputs of the papers' experiments are exact: launches, blocks, threads, registers and
+//! shared memory of every benchmark that a paper tabulates, and the resulting occupancy.
 
 use warploom_config::{BlockNeeds, GpuSpec, OccupancyLimit, preset};
 use warploom_run::Device;
 use warploom_workloads::{Facts, LaunchShape, Size, Target, Times, aliases, facts};
 
-/// A launch shape with what a block of it needs.
+/// A launch shape with the needs of a block.
 struct Shape {
     launch: LaunchShape,
     times: u64,
     needs: BlockNeeds,
 }
 
-/// What a paper says, and what the workload launches at size `paper`.
+/// A paper's statements, and the workload's launches at size `paper`.
 struct Case {
     facts: &'static Facts,
     name: String,
@@ -20,7 +20,7 @@ struct Case {
     shapes: Vec<Shape>,
 }
 
-/// The machine of a paper. CRAT's occupancy of CFD is a Kepler's (GTX 680).
+/// The machine of a paper. CRAT's occupancy of CFD is that of a Kepler (GTX 680).
 fn gpu_of(facts: &Facts) -> GpuSpec {
     let name = match (facts.paper, facts.abbreviation) {
         ("duet", _) => "maxwell-duet",
@@ -80,13 +80,13 @@ impl Case {
         weighted.sum::<u64>().div_ceil(self.launches())
     }
 
-    /// Blocks that fit an SM, and what limits them.
+    /// Number of blocks that fit an SM, and the resource that limits them.
     fn fit(&self, shape: &Shape) -> (u32, OccupancyLimit) {
         let limits = shape.needs.limits(&self.gpu.sm, &self.gpu.gpu);
         limits.into_iter().min().unwrap()
     }
 
-    /// Blocks that fit half of every resource of an SM.
+    /// Number of blocks that fit half of every resource of an SM.
     fn fit_half(&self, shape: &Shape) -> u32 {
         let mut sm = self.gpu.sm.clone();
         for resource in [
@@ -101,8 +101,9 @@ impl Case {
         limits.into_iter().min().unwrap().0
     }
 
-    /// The percentage of a resource that the blocks on an SM take. The papers' are means over all
-    /// cycles of all SMs, with blocks yet to come and blocks gone: up to five points less.
+    /// Checks the percentage of a resource that the blocks on an SM use. The papers' values are
+    /// means over all cycles of all SMs, including the start and end of the run: up to five points
+    /// less.
     fn demand_percent(&self, paper: u32, each: fn(&BlockNeeds) -> u32, total: u32) {
         for shape in &self.shapes {
             let taken = f64::from(self.fit(shape).0 * each(&shape.needs));
@@ -113,12 +114,12 @@ impl Case {
     }
 }
 
-/// The architecture that a GPU's kernels are compiled for.
+/// The architecture for which a GPU's kernels are compiled.
 fn architecture_of(gpu: &GpuSpec) -> Option<&'static str> {
     (gpu.name == "maxwell-duet").then_some("sm_50")
 }
 
-/// Every row; each names a target.
+/// Cases of all rows, each of which names a target.
 fn cases() -> impl Iterator<Item = Case> {
     facts().map(Case::new)
 }
@@ -215,7 +216,7 @@ fn facts_say_where_they_are_from() {
     for alias in aliases() {
         let has_row =
             facts().any(|row| (row.paper, row.abbreviation) == (alias.paper, alias.abbreviation));
-        // CRAT prints nothing of most of its benchmarks' shapes.
+        // CRAT prints nothing about most of its benchmarks' shapes.
         assert!(
             has_row || alias.paper == "crat",
             "{}/{}",

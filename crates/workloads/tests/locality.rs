@@ -1,4 +1,4 @@
-//! Locality-aware scheduling where it acts: hotspot's blocks share rows of lines.
+//! Tests of locality-aware scheduling where it acts: hotspot's blocks share rows of lines.
 
 use std::ops::ControlFlow;
 
@@ -22,15 +22,15 @@ fn run(settings: &[&str], size: Size, threads: usize) -> RunReport {
 }
 
 fn count(report: &RunReport, name: &str) -> u64 {
-    // Counts of zero are left out.
+    // Counters with the value 0 are omitted.
     let counts = &report.totals.figures.statistics;
     counts.get(name).copied().unwrap_or(0)
 }
 
 const BOTH: [&str; 2] = ["gpu.block_scheduler=locality", "sm.warp_scheduler=locality"];
 
-/// A dispatch differs from the grid's order, warps leave the group and come in for what they
-/// share, the L1D hits more often, and outputs are right.
+/// A dispatch differs from the grid's order, warps leave the group and enter for shared lines, L1D
+/// has more hits, and outputs are correct.
 #[test]
 fn locality_acts() {
     let (plain, local) = (run(&[], Size::Small, 1), run(&BOTH, Size::Small, 1));

@@ -1,11 +1,11 @@
-//! Every workload computes what its reference says, without timing. `cargo xtask workloads --check
-//! --paper` compares its first blocks at size `paper`.
+//! Tests that every workload computes the results of its reference, without timing.
+//! `cargo xtask workloads --check --paper` compares its first blocks at size `paper`.
 
 use warploom_run::{FirstBlocks, FunctionalRun, HostProgram, Options, Session, Substituted};
 use warploom_stats::result::Outcome;
 use warploom_workloads::{Size, Target, Times, all};
 
-/// Most warp instructions at size `test`.
+/// Largest number of warp instructions at size `test`.
 const TEST_WARP_INSTRUCTIONS: u64 = 200_000;
 
 fn run(target: &Target, size: Size, seed: u64) -> FunctionalRun {
@@ -16,7 +16,7 @@ fn run(target: &Target, size: Size, seed: u64) -> FunctionalRun {
         .unwrap()
 }
 
-/// Runs a target, demands that all its checks pass, and returns its warp instructions.
+/// Runs a target, requires that all its checks pass, and returns its warp instructions.
 fn demand(name: &str, size: Size, seed: u64) -> u64 {
     let target = Target::resolve(name).unwrap();
     let run = run(&target, size, seed);
@@ -108,7 +108,7 @@ fn cut_after(instructions: u64, program: &mut dyn HostProgram) -> FirstBlocks {
     session.run_first_blocks(program, instructions).unwrap()
 }
 
-/// References follow programs of several launches to where they are cut.
+/// References match programs of several launches at every point where they are cut.
 #[test]
 fn wherever_a_program_is_cut_nothing_differs() {
     let mut wrong = Vec::new();
@@ -153,7 +153,7 @@ fn first_blocks_of_a_wrong_kernel_differ() {
     assert!(!run.whole && !run.checks[0].passed && run.checks[0].compared > 0);
 }
 
-/// Every block adds to the histogram: a part of them says nothing of it.
+/// Every block adds to the histogram, so a part of the blocks cannot be checked.
 #[test]
 fn what_all_blocks_make_is_not_checked_by_the_first() {
     let target = Target::resolve("histogram:histogram64").unwrap();

@@ -1,5 +1,5 @@
-//! Workloads on every preset, with timing: outputs are right, what goes in comes out, and the
-//! figures are those of the last time (`cargo xtask bless` renews them).
+//! Tests of workloads on every preset, with timing: outputs are correct, requests and replies
+//! match, and the figures are those of the last time (`cargo xtask bless` renews them).
 
 use std::fmt::Write;
 use std::ops::ControlFlow;
@@ -13,8 +13,8 @@ use warploom_workloads::{Size, Target, all};
 /// Seed of the workloads' inputs.
 const SEED: u64 = 1;
 
-/// The workloads whose figures are kept. They cover every part of the machine; `schedulers.rs` runs
-/// all of them.
+/// Workloads whose figures are stored. They cover every part of the machine; `schedulers.rs` runs
+/// all workloads.
 const KEPT: &[&str] = &[
     "backprop",
     "bfs",
@@ -48,7 +48,7 @@ fn workloads_run_as_before_on_every_preset() {
     });
 }
 
-/// A line for each workload.
+/// Figures with one line for each workload.
 fn figures_on(gpu: &GpuSpec) -> String {
     let header = [
         "cycles",
@@ -122,9 +122,9 @@ fn count(figures: &Figures, name: &str) -> u64 {
     named.map(|(_, value)| value).sum()
 }
 
-/// Of each kernel and of the run: every scheduler has one cause in every cycle of every SM, and a
-/// slot is counted as issued exactly when there is an instruction, or two of one warp. Blocks that
-/// start end, and packets that the networks take were sent.
+/// Checks for each kernel and for the run that every scheduler has one cause in every cycle of
+/// every SM, that a slot counts as issued exactly when there is an instruction, or two of one warp,
+/// that blocks that start also end, and that packets that the networks accept were sent.
 fn demand_conservation(result: &RunReport, gpu: &GpuSpec, what: &str) {
     let schedulers = u64::from(gpu.gpu.sms) * u64::from(gpu.sm.schedulers);
     let kernels = result.kernels.iter().map(|kernel| &kernel.figures);
@@ -153,7 +153,7 @@ fn demand_conservation(result: &RunReport, gpu: &GpuSpec, what: &str) {
     assert_eq!(received, replies, "{what}: replies");
 }
 
-/// Blocks of the kernel whose figures these are, or of all.
+/// Number of blocks of the kernel with these figures, or of all kernels.
 fn grid_blocks(result: &RunReport, figures: &Figures) -> u64 {
     let blocks = |grid: [u32; 3]| -> u64 { grid.map(u64::from).iter().product() };
     let kernel = result

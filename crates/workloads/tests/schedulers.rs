@@ -1,5 +1,5 @@
-//! Outputs depend on no scheduler: every workload, timed, under four of them. `cargo xtask
-//! workloads --check` does the same with every variant at size `small`.
+//! Tests that outputs do not depend on the scheduler: every workload runs, timed, under four of
+//! them. `cargo xtask workloads --check` does the same with every variant at size `small`.
 
 use std::ops::ControlFlow;
 use std::thread;

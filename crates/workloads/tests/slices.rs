@@ -1,20 +1,20 @@
-//! Address slices against what workloads issue: of two blocks a launch here, of more in
-//! `cargo xtask slices`.
+//! Compares address slices with the addresses that workloads issue: for two blocks of each launch
+//! here, and for more in `cargo xtask slices`.
 
 use warploom_config::preset;
 use warploom_run::{Options, Session};
-use warploom_slices::{Tally, Truth};
+use warploom_slices::{PredictionCheck, Tally};
 use warploom_workloads::{Size, Target, all};
 
-fn truth(name: &str) -> Truth {
+fn truth(name: &str) -> PredictionCheck {
     let session = Session::new(preset("gtx480").unwrap(), Options::default());
-    let mut truth = Truth::new(2);
+    let mut truth = PredictionCheck::new(2);
     let mut program = Target::resolve(name).unwrap().program(Size::Test, 1);
     session.run_observed(program.as_mut(), &mut truth).unwrap();
     truth
 }
 
-fn sum(truth: &Truth) -> Tally {
+fn sum(truth: &PredictionCheck) -> Tally {
     let mut sum = Tally::default();
     for kernel in truth.kernels() {
         kernel.tallies.iter().for_each(|tally| sum.add(tally));
@@ -38,7 +38,8 @@ fn no_prediction_is_wrong() {
     }
 }
 
-/// Workloads without data-dependent addresses are known whole, a traversal of a graph is not.
+/// Workloads without data-dependent addresses are covered completely, and a traversal of a graph is
+/// not.
 #[test]
 fn coverage_is_that_of_the_algorithms() {
     for name in ["vectoradd", "transpose", "hotspot", "srad", "matrixmul"] {

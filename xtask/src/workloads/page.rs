@@ -130,7 +130,8 @@ the source of its shape, and explains differences from a paper.
   are the utilisations of GPUDuet, section 4.1.
 - *agrees*: a part that the paper names as a bottleneck must be used by 60 % or more (DRAM by 50 %;
   GPUDuet, Table 3). No part may be used that much where the paper says underutilised. L2 MPKI must
-  be on the same side of Warped-Slicer's limit of 30. `docs/disagreements.md` explains the disagreements.
+  be on the same side of Warped-Slicer's limit of 30. `docs/disagreements.md` explains the
+  disagreements.
 - Registers are those of the paper where it prints or implies them, on `maxwell-duet` those of
   ASSEMBLER; otherwise they are the simulator's estimate.
 ";

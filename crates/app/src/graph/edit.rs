@@ -4,7 +4,7 @@ use super::{Graph, Node};
 use crate::attributes::{AttributeValue, COOPERATIVE, attribute_of, first_word, word};
 use crate::context::Context;
 use crate::error::{Cuda, CudaError};
-use crate::work::Work;
+use crate::operation::Operation;
 
 impl Context {
     /// Checks that all of the given nodes belong to a graph.
@@ -18,19 +18,19 @@ impl Context {
     }
 
     /// Adds a node that depends on others of its graph. A child graph is copied.
-    pub fn add_node(&mut self, graph: u64, after: &[u64], work: Work) -> Cuda<u64> {
+    pub fn add_node(&mut self, graph: u64, after: &[u64], operation: Operation) -> Cuda<u64> {
         self.nodes_of(graph, after)?;
         if (1..after.len()).any(|at| after[..at].contains(&after[at])) {
             return Err(CudaError::INVALID_VALUE);
         }
-        self.check_work(&work)?;
-        let work = match work {
-            Work::Graph(inner) => Work::Graph(self.embed(inner)?),
+        self.check_operation(&operation)?;
+        let operation = match operation {
+            Operation::Graph(inner) => Operation::Graph(self.embed(inner)?),
             other => other,
         };
         let handle = self.handle();
         let own = self.graphs.graph_mut(graph)?;
-        own.insert(handle, Node::new(work, after.to_vec()));
+        own.insert(handle, Node::new(operation, after.to_vec()));
         self.graphs.owners.insert(handle, graph);
         Ok(handle)
     }
@@ -68,23 +68,25 @@ impl Context {
             other.after.retain(|earlier| *earlier != node);
         }
         self.graphs.owners.remove(&node);
-        match gone.map(|gone| gone.work) {
-            Some(Work::Graph(inner)) => self.drop_graph(inner),
+        match gone.map(|gone| gone.operation) {
+            Some(Operation::Graph(inner)) => self.drop_graph(inner),
             _ => Ok(()),
         }
     }
 
     /// Replaces the operation of a node by another one of the same kind.
-    pub fn set_node_work(&mut self, node: u64, work: Work) -> Cuda {
-        if self.graphs.node(node)?.work.kind() != work.kind() {
+    pub fn set_node_operation(&mut self, node: u64, operation: Operation) -> Cuda {
+        if self.graphs.node(node)?.operation.kind() != operation.kind() {
             return Err(CudaError::INVALID_VALUE);
         }
-        self.check_work(&work)?;
+        self.check_operation(&operation)?;
         let own = self.graphs.node_mut(node)?;
-        let cooperates = |work: &Work| matches!(work, Work::Launch(request) if request.cooperative);
-        let cooperative = cooperates(&own.work);
-        own.work = work;
-        if let Work::Launch(request) = &mut own.work {
+        let cooperative = match &own.operation {
+            Operation::Launch(request) => request.cooperative,
+            _ => false,
+        };
+        own.operation = operation;
+        if let Operation::Launch(request) = &mut own.operation {
             request.cooperative = cooperative;
         }
         Ok(())
@@ -93,8 +95,8 @@ impl Context {
     /// Node with the given handle, which must be a kernel node.
     fn kernel_node(&mut self, node: u64) -> Cuda<&mut Node> {
         let node = self.graphs.node_mut(node)?;
-        match node.work {
-            Work::Launch(_) => Ok(node),
+        match node.operation {
+            Operation::Launch(_) => Ok(node),
             _ => Err(CudaError::INVALID_VALUE),
         }
     }
@@ -102,8 +104,10 @@ impl Context {
     /// Value of an attribute of a kernel node.
     pub fn node_attribute(&mut self, node: u64, number: i32) -> Cuda<AttributeValue> {
         let node = self.kernel_node(node)?;
-        match &node.work {
-            Work::Launch(request) if number == COOPERATIVE => Ok(word(request.cooperative.into())),
+        match &node.operation {
+            Operation::Launch(request) if number == COOPERATIVE => {
+                Ok(word(request.cooperative.into()))
+            }
             _ => attribute_of(&node.attributes, number),
         }
     }
@@ -113,7 +117,7 @@ impl Context {
     pub fn set_node_attribute(&mut self, node: u64, number: i32, value: AttributeValue) -> Cuda {
         let node = self.kernel_node(node)?;
         attribute_of(&node.attributes, number)?;
-        if let Work::Launch(request) = &mut node.work
+        if let Operation::Launch(request) = &mut node.operation
             && number == COOPERATIVE
         {
             request.cooperative = first_word(&value) != 0;
@@ -128,7 +132,7 @@ impl Context {
         let cooperative = first_word(&self.node_attribute(from, COOPERATIVE)?) != 0;
         let node = self.kernel_node(to)?;
         node.attributes = attributes;
-        if let Work::Launch(request) = &mut node.work {
+        if let Operation::Launch(request) = &mut node.operation {
             request.cooperative = cooperative;
         }
         Ok(())

@@ -4,7 +4,7 @@
 use super::order::{lanes, ordered};
 use crate::context::Context;
 use crate::error::{Cuda, CudaError};
-use crate::work::Work;
+use crate::operation::Operation;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use std::ops::Range;
 pub(crate) struct Step {
     /// Node from which the step was created.
     pub node: u64,
-    pub work: Work,
+    pub operation: Operation,
     /// Indices of the steps on which the step depends.
     pub after: Vec<usize>,
     /// For a node with a child graph, the range of that graph's steps.
@@ -42,7 +42,7 @@ pub(crate) struct Executable {
 /// Reason for which an executable graph cannot be updated, with the numbers of
 /// `cudaGraphExecUpdateResult`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unchangeable {
+pub enum UpdateMismatch {
     /// The graphs differ in nodes or edges.
     Topology = 2,
     /// A node has another kind of operation.
@@ -51,9 +51,9 @@ pub enum Unchangeable {
 
 /// Failure of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Change {
+pub struct UpdateFailure {
     /// Reason for which the update failed.
-    pub why: Unchangeable,
+    pub reason: UpdateMismatch,
     /// First node that differs, or 0.
     pub node: u64,
 }
@@ -62,7 +62,7 @@ impl Executable {
     /// Assigns a lane to each step. The streams are assigned later.
     fn new(steps: Vec<Step>, flags: u64, id: u32) -> Cuda<Self> {
         let after: Vec<Vec<usize>> = steps.iter().map(|step| step.after.clone()).collect();
-        let last: Vec<bool> = steps.iter().map(|step| step.work.calls()).collect();
+        let last: Vec<bool> = steps.iter().map(|step| step.operation.calls()).collect();
         let order = ordered(&after, &last)?;
         let mut places = vec![0; order.len()];
         for (place, step) in order.iter().enumerate() {
@@ -105,23 +105,23 @@ fn waited(after: &[Vec<usize>], lanes: &[usize]) -> Vec<bool> {
 }
 
 /// First difference in topology between two lists of steps.
-fn compared(old: &[Step], new: &[Step]) -> Result<(), Change> {
-    let different = |why, node| Err(Change { why, node });
+fn compared(old: &[Step], new: &[Step]) -> Result<(), UpdateFailure> {
+    let different = |reason, node| Err(UpdateFailure { reason, node });
     for (old, new) in old.iter().zip(new) {
         if old.after.len() != new.after.len() {
-            return different(Unchangeable::Topology, new.node);
+            return different(UpdateMismatch::Topology, new.node);
         }
-        if old.work.kind() != new.work.kind() || old.inner.len() != new.inner.len() {
-            return different(Unchangeable::Kind, new.node);
+        if old.operation.kind() != new.operation.kind() || old.inner.len() != new.inner.len() {
+            return different(UpdateMismatch::Kind, new.node);
         }
         if old.after != new.after {
-            return different(Unchangeable::Topology, new.node);
+            return different(UpdateMismatch::Topology, new.node);
         }
     }
     if old.len() == new.len() {
         Ok(())
     } else {
-        different(Unchangeable::Topology, 0)
+        different(UpdateMismatch::Topology, 0)
     }
 }
 
@@ -146,13 +146,13 @@ impl Context {
                 earlier = before.to_vec();
             }
             let from = steps.len();
-            if let Work::Graph(inner) = node.work {
+            if let Operation::Graph(inner) = node.operation {
                 earlier = self.flatten(inner, &earlier, steps)?;
             }
             made[at] = steps.len();
             steps.push(Step {
                 node: *handle,
-                work: node.work.clone(),
+                operation: node.operation.clone(),
                 after: earlier,
                 inner: from..steps.len(),
                 enabled: true,
@@ -227,17 +227,17 @@ impl Context {
     }
 
     /// Replaces the operation of a node's step by another one of the same kind.
-    pub fn set_step_work(&mut self, executable: u64, node: u64, work: Work) -> Cuda {
+    pub fn set_step_operation(&mut self, executable: u64, node: u64, operation: Operation) -> Cuda {
         self.step_mut(executable, node)?;
-        if let Work::Graph(graph) = work {
+        if let Operation::Graph(graph) = operation {
             return self.set_step_graph(executable, node, graph);
         }
-        self.check_work(&work)?;
+        self.check_operation(&operation)?;
         let own = self.step_mut(executable, node)?;
-        if own.work.kind() != work.kind() {
+        if own.operation.kind() != operation.kind() {
             return Err(CudaError::INVALID_VALUE);
         }
-        own.work = work;
+        own.operation = operation;
         Ok(())
     }
 
@@ -259,21 +259,25 @@ impl Context {
         compared(&old, &new).map_err(|_| CudaError::INVALID_VALUE)?;
         let own = self.executable_mut(executable)?;
         for (step, new) in own.steps[inner].iter_mut().zip(new) {
-            step.work = new.work;
+            step.operation = new.operation;
         }
         Ok(())
     }
 
     /// Replaces the operations of all steps by those of another graph with the same topology
     /// (`cudaGraphExecUpdate`). The inner error describes a mismatch.
-    pub fn update_executable(&mut self, executable: u64, graph: u64) -> Cuda<Result<(), Change>> {
+    pub fn update_executable(
+        &mut self,
+        executable: u64,
+        graph: u64,
+    ) -> Cuda<Result<(), UpdateFailure>> {
         let new = self.steps(graph)?;
         let own = self.executable_mut(executable)?;
-        if let Err(change) = compared(&own.steps, &new) {
-            return Ok(Err(change));
+        if let Err(failure) = compared(&own.steps, &new) {
+            return Ok(Err(failure));
         }
         for (at, (step, new)) in own.steps.iter_mut().zip(new).enumerate() {
-            step.work = new.work;
+            step.operation = new.operation;
             own.places.insert(new.node, at);
         }
         Ok(Ok(()))
@@ -287,8 +291,8 @@ impl Context {
     /// Enables or disables the step of a node, which must be a kernel, a copy or a fill.
     pub fn enable_step(&mut self, executable: u64, node: u64, enabled: bool) -> Cuda {
         let step = self.step_mut(executable, node)?;
-        match step.work {
-            Work::Launch(_) | Work::Copy(_) | Work::Fill(_) => {
+        match step.operation {
+            Operation::Launch(_) | Operation::Copy(_) | Operation::Fill(_) => {
                 step.enabled = enabled;
                 Ok(())
             }

@@ -5,13 +5,13 @@
 use super::executable::Executable;
 use crate::context::Context;
 use crate::error::Cuda;
-use crate::work::{HostCall, Work};
+use crate::operation::{HostCall, Operation};
 use std::collections::BTreeMap;
 use warploom_run::HostAction;
 
 /// A launch of a graph in progress.
 #[derive(Debug)]
-pub struct Launching {
+pub struct GraphLaunch {
     executable: u64,
     /// Handle of the stream, and its number in the simulation.
     stream: (u64, u32),
@@ -36,17 +36,17 @@ impl Executable {
 impl Context {
     /// Begins the launch of an executable graph in a stream (`cudaGraphLaunch`). In a capturing
     /// stream the graph becomes a node, and `None` is returned.
-    pub fn launch_graph(&mut self, executable: u64, stream: u64) -> Cuda<Option<Launching>> {
+    pub fn launch_graph(&mut self, executable: u64, stream: u64) -> Cuda<Option<GraphLaunch>> {
         self.executable(executable)?;
         if let Some(stream) = self.capturing(stream)? {
             let graph = self.graph_of(executable)?;
-            let captured = self.capture(stream, Work::Graph(graph));
+            let captured = self.capture(stream, Operation::Graph(graph));
             self.destroy_graph(graph)?;
             return captured.map(|()| None);
         }
         let handle = self.stream_key(stream)?;
         let number = self.busy_stream(stream)?;
-        let launching = Launching {
+        let launching = GraphLaunch {
             executable,
             stream: (handle, number),
             done: 0,
@@ -64,13 +64,13 @@ impl Context {
         let mut nodes: Vec<u64> = Vec::with_capacity(steps.len());
         for step in steps {
             let after: Vec<u64> = step.after.iter().map(|from| nodes[*from]).collect();
-            let work = match step.work {
+            let operation = match step.operation {
                 // The steps of a child graph precede the step of its node.
-                Work::Graph(_) => Work::Nothing,
-                _ if !step.enabled => Work::Nothing,
-                work => work,
+                Operation::Graph(_) => Operation::Nothing,
+                _ if !step.enabled => Operation::Nothing,
+                operation => operation,
             };
-            nodes.push(self.add_node(graph, &after, work)?);
+            nodes.push(self.add_node(graph, &after, operation)?);
         }
         Ok(graph)
     }
@@ -88,7 +88,7 @@ impl Context {
 
     /// Requests the remaining steps of a launch up to the next call of a host function. Returns
     /// this call, or `None` at the end of the launch.
-    pub fn go_on(&mut self, launching: &mut Launching) -> Cuda<Option<HostCall>> {
+    pub fn advance(&mut self, launching: &mut GraphLaunch) -> Cuda<Option<HostCall>> {
         loop {
             let own = self.executable(launching.executable)?;
             let Some(at) = own.order.get(launching.done).copied() else {
@@ -98,17 +98,17 @@ impl Context {
             let (lane, waited, step) = (own.lanes[at], own.waited[at], own.steps[at].clone());
             let stream = own.stream(lane, launching.stream.1);
             for from in step.after {
-                self.wait_for_step(launching, from, (lane, stream))?;
+                self.wait_for_step(launching, from, lane, stream)?;
             }
             launching.ends.insert(lane, at);
             if step.enabled {
-                self.perform(&step.work, stream, launching.stream.0)?;
+                self.perform(&step.operation, stream, launching.stream.0)?;
             }
             if waited {
                 let mark = self.mark(stream, Box::new(|_, _| Ok(())))?;
                 launching.marks.insert(at, mark);
             }
-            if let Work::Call(call) = step.work {
+            if let Operation::Call(call) = step.operation {
                 return Ok(Some(call));
             }
         }
@@ -117,9 +117,10 @@ impl Context {
     /// Lets a lane wait for a step of another lane.
     fn wait_for_step(
         &mut self,
-        launching: &mut Launching,
+        launching: &mut GraphLaunch,
         step: usize,
-        (lane, stream): (usize, u32),
+        lane: usize,
+        stream: u32,
     ) -> Cuda {
         let own = self.executable(launching.executable)?;
         let other = own.lanes[step];
@@ -135,11 +136,11 @@ impl Context {
     }
 
     /// Lets the stream wait for all lanes.
-    fn join_lanes(&mut self, launching: &mut Launching) -> Cuda {
+    fn join_lanes(&mut self, launching: &mut GraphLaunch) -> Cuda {
         let ends: Vec<usize> = launching.ends.values().copied().collect();
-        let own = (0, launching.stream.1);
+        let stream = launching.stream.1;
         ends.into_iter()
-            .try_for_each(|step| self.wait_for_step(launching, step, own))
+            .try_for_each(|step| self.wait_for_step(launching, step, 0, stream))
     }
 
     /// Checks whether a graph could be launched in a stream (`cudaGraphUpload`). No data needs to

@@ -480,7 +480,8 @@ mod tests {
         }
     }
 
-    /// Runs that grow after they were entered, across lines and over older bytes.
+    /// Loads must find bytes of runs that have grown since they were entered, across lines and over
+    /// older bytes.
     #[test]
     fn a_load_finds_what_was_stored_since_the_last() {
         let mut image = DeviceMemory::new(1 << 16);

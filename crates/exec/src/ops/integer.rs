@@ -142,7 +142,9 @@ pub(crate) fn mad(half: Half, ty: IntTy, sat: bool, isa: VectorIsa) -> Option<Ha
         (Half::Wide, IntTy::S32, _) => mad_wide!(isa, i32, i64),
         (Half::Wide, _, _) => return None,
         (Half::Lo, ty, _) => with_int!(
-            ty, T => handler!(isa, |m| m.ternary(|a: T, b: T, c: T| a.wrapping_mul(b).wrapping_add(c))),
+            ty, T => handler!(isa, |m| {
+                m.ternary(|a: T, b: T, c: T| a.wrapping_mul(b).wrapping_add(c))
+            }),
             packed => return None
         ),
         (Half::Hi, ty, _) => with_int!(

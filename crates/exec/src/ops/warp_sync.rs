@@ -152,8 +152,8 @@ impl SyncCandidates {
 
 impl InstExec<'_, '_> {
     /// Synchronises the lanes of the instruction with those for which they wait. If only some of
-    /// the lanes can execute, the mask is reduced to them. After [`SyncOutcome::Waiting`] another split
-    /// is already at the top. Otherwise the caller executes the instruction and then calls
+    /// the lanes can execute, the mask is reduced to them. After [`SyncOutcome::Waiting`] another
+    /// split is already at the top. Otherwise the caller executes the instruction and then calls
     /// [`Self::advance_synchronized`].
     #[inline(always)]
     pub fn synchronize(&mut self) -> SyncOutcome {

@@ -113,8 +113,8 @@ impl Entry {
 
 /// SIMT stack of one warp.
 ///
-/// Every executed instruction reads the top entry, which is therefore stored outside of the list. The
-/// top has no lanes if the stack is empty, or temporarily until [`Self::settle`] is called.
+/// Every executed instruction reads the top entry, which is therefore stored outside of the list.
+/// The top has no lanes if the stack is empty, or temporarily until [`Self::settle`] is called.
 #[derive(Clone, Debug)]
 pub(crate) struct SimtStack {
     top: Entry,

@@ -220,31 +220,12 @@ pub fn run_one(op: Op, dst: &[Dst], src: &[Src], lanes: &[[u64; 4]], wide: Wide)
     run_inst(inst(op, dst, src), lanes, wide, 0, u32::MAX)
 }
 
+/// Executes one instruction in the lanes of `mask`. `lanes` holds four operands for each lane, and
+/// `preds` the value of predicate 0 in each lane.
 pub fn run_inst(one: Inst, lanes: &[[u64; 4]], wide: Wide, preds: u32, mask: u32) -> One {
     let mut builder = Builder::new();
     builder.program.shared_bytes = 32 * 64;
-    // Operands are passed through shared memory, and so are results.
-    for k in 0..4u16 {
-        let ty = MemTy {
-            bytes: 8,
-            count: 1,
-            signed: false,
-            wide_reg: wide.src[k as usize],
-        };
-        let ty = if wide.src[k as usize] {
-            ty
-        } else {
-            MemTy { bytes: 4, ..ty }
-        };
-        let mut load = inst(
-            Op::Ld(MemSpace::Shared, ty, CacheOp::Default),
-            &[d(2 * k)],
-            &[r(20)],
-        );
-        load.imm = 8 * i32::from(k);
-        load.wide_addr = false;
-        builder.push(load);
-    }
+    load_operands(&mut builder, wide);
     let zero = builder.c(0);
     let marker = builder.c(0xdead_beef_dead_beef);
     let whole = if wide.dst { Width::B64 } else { Width::B32 };
@@ -281,6 +262,38 @@ pub fn run_inst(one: Inst, lanes: &[[u64; 4]], wide: Wide, preds: u32, mask: u32
     } else {
         guarded(one, 4, false)
     });
+    store_results(&mut builder, wide);
+    builder.push(inst(Op::Exit, &[], &[]));
+    drive_one(builder, lanes)
+}
+
+/// Loads the operands of a single instruction from shared memory.
+fn load_operands(builder: &mut Builder, wide: Wide) {
+    for k in 0..4u16 {
+        let ty = MemTy {
+            bytes: 8,
+            count: 1,
+            signed: false,
+            wide_reg: wide.src[k as usize],
+        };
+        let ty = if wide.src[k as usize] {
+            ty
+        } else {
+            MemTy { bytes: 4, ..ty }
+        };
+        let mut load = inst(
+            Op::Ld(MemSpace::Shared, ty, CacheOp::Default),
+            &[d(2 * k)],
+            &[r(20)],
+        );
+        load.imm = 8 * i32::from(k);
+        load.wide_addr = false;
+        builder.push(load);
+    }
+}
+
+/// Stores the results of a single instruction to shared memory.
+fn store_results(builder: &mut Builder, wide: Wide) {
     let result = MemTy {
         bytes: if wide.dst { 8 } else { 4 },
         count: 1,
@@ -312,8 +325,6 @@ pub fn run_inst(one: Inst, lanes: &[[u64; 4]], wide: Wide, preds: u32, mask: u32
         store.imm = 40 + 4 * k;
         builder.push(store);
     }
-    builder.push(inst(Op::Exit, &[], &[]));
-    drive_one(builder, lanes)
 }
 
 /// Prepends the computation of addresses and the loads of operands from shared memory.
@@ -380,4 +391,22 @@ fn drive_one(mut builder: Builder, lanes: &[[u64; 4]]) -> One {
         p2: word(40),
         p3: word(44),
     }
+}
+
+/// Word of 32 bits at an address of global memory.
+pub fn word(memory: &DeviceMemory, address: u64) -> u32 {
+    let mut bytes = [0; 4];
+    memory.read(0, address, &mut bytes).unwrap();
+    u32::from_le_bytes(bytes)
+}
+
+/// Sets predicate `k` in the lanes below `limit`.
+pub fn lane_below(builder: &mut Builder, k: u16, limit: u64) {
+    let limit = builder.c(limit);
+    let lt = Op::Setp(Cmp::Lt, Combine::None, Ty::Int(IntTy::U32), false);
+    builder.push(inst(
+        lt,
+        &[dp(k)],
+        &[Src::Special(SpecialReg::LaneId), limit],
+    ));
 }

@@ -1,5 +1,6 @@
 //! Random programs: the assignment passes the checker, and a thread that walks a random path reads
-//! from slots what it would read from registers of its own.
+//! from slots what it would read from registers of its own, and finds no result of a register in
+//! them that its instruction does not name.
 
 use super::{Assignment, SlotError, assign, verify};
 use crate::cfg::Cfg;
@@ -142,6 +143,8 @@ struct Walk<'a> {
     own: Vec<u64>,
     slots: Vec<u64>,
     next_value: u64,
+    /// Registers and predicates that nothing has named since they were written.
+    pending: Vec<Var>,
 }
 
 impl Walk<'_> {
@@ -162,9 +165,26 @@ impl Walk<'_> {
         }
     }
 
+    /// An instruction waits for what it names, and for nothing else.
+    fn wait(&mut self, inst: &Inst) {
+        let code = self.sample.code();
+        let named: Vec<Var> = code.reads(inst).chain(code.writes(inst)).collect();
+        self.pending.retain(|var| !named.contains(var));
+        for (var, other) in named
+            .iter()
+            .flat_map(|v| self.pending.iter().map(move |o| (v, o)))
+        {
+            let (slots, others) = (self.places(*var).1, self.places(*other).1);
+            let apart = slots.end <= others.start || others.end <= slots.start;
+            assert!(apart, "{var:?} waits for {other:?}");
+        }
+        self.pending.extend(code.writes(inst));
+    }
+
     fn step(&mut self, at: usize, rng: &mut Rng) -> usize {
         let sample = self.sample;
         let inst = &sample.insts[at];
+        self.wait(inst);
         for var in sample.code().reads(inst) {
             let (own, slots) = self.places(var);
             assert_eq!(self.own[own], self.slots[slots], "{var:?} at {at}");
@@ -194,6 +214,7 @@ fn walk(sample: &Sample, assignment: &Assignment, seed: u64) {
         own: vec![0; usize::from(REGS) * 2 + usize::from(PREDS)],
         slots: vec![0; assignment.reg_slots + assignment.pred_slots],
         next_value: 0,
+        pending: Vec::new(),
     };
     let mut at = 0;
     for _ in 0..200 {
@@ -262,6 +283,16 @@ fn a_dying_source_gives_its_slots_to_the_destination() {
         [Reg(0), Reg(2), Reg(3)],
         "another width takes slots of its own"
     );
+}
+
+/// r0 is never read, so what r1 takes would have to wait for it.
+#[test]
+fn a_result_that_nobody_reads_keeps_its_slot() {
+    let mut sample = two_live();
+    sample.insts[2].src = [Src::Reg(Reg(1)), Src::None, Src::None, Src::None];
+    let assignment = assigned(&sample);
+    assert_eq!(assignment.reg_slots, 2);
+    assert_ne!(assignment.regs[0], assignment.regs[1]);
 }
 
 #[test]

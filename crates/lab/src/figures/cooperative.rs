@@ -1,4 +1,4 @@
-//! Cooperative warp and block scheduling (Do et al. 2017): what its figures share.
+//! Shared parts of the figures of cooperative warp and block scheduling (Do et al. 2017).
 
 mod fig3;
 mod fig4;
@@ -22,16 +22,16 @@ pub(super) const FIGURES: [FigureInfo; 5] = [
 ];
 
 const PAPER: &str = "cooperative";
-/// Tables 1 and 2.
+/// Machine of Tables 1 and 2.
 const GPU: &str = "gtx480";
 
 const LRR: &str = "lrr";
 const GTO: &str = "gto";
 const LLF: &str = "long-latency-first";
-/// Long-latency-first with contention-throttle.
+/// Name of long-latency-first with contention-throttle.
 const BOTH: &str = "throttled";
 
-/// Table 3.
+/// Benchmarks of Table 3.
 const WORKLOADS: &[Workload] = &[
     workload("VectorAddition", "cooperative/VectorAddition"),
     workload("SimpleMultiGPU", "cooperative/SimpleMultiGPU"),
@@ -41,7 +41,7 @@ const WORKLOADS: &[Workload] = &[
     workload("MUMmerGPU", "cooperative/MUMmerGPU"),
 ];
 
-/// Fig. 4; Fig. 3 shows all but the last.
+/// Configurations of Fig. 4; Fig. 3 shows all but the last.
 const CONFIGS: &[Config] = &[
     Config {
         name: LRR,
@@ -75,13 +75,13 @@ fn reports(request: &Request, runs: &mut Runs<'_>) -> Option<Vec<Vec<Arc<RunRepo
     Some(rows.map(<[_]>::to_vec).collect())
 }
 
-/// A count of the whole run by its name.
+/// A counter of the whole run.
 fn count(report: &RunReport, name: &str) -> u64 {
     let counts = &report.totals.figures.statistics;
     counts.get(name).copied().unwrap_or(0)
 }
 
-/// Fig. 4's grid.
+/// Grid of Fig. 4, whose runs other figures share.
 const GRID: Grid = fig4::GRID;
 
 #[cfg(test)]

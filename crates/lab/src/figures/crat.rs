@@ -1,9 +1,9 @@
-//! CRAT (Xie et al., MICRO 2015): what its figures share.
+//! Shared parts of the figures of CRAT (Xie et al., MICRO 2015).
 //!
-//! Every solution runs PTX whose kernel was allocated at its registers, spills included, MaxTLP and
-//! OptTLP at the default ones; a solution's blocks on an SM are a cap (`gpu.max_blocks_per_sm`).
-//! Time is the core cycles of the kernel in question, summed over its launches; other kernels of
-//! its application are executed without timing.
+//! Every solution runs PTX whose kernel was allocated at its registers, including spills; MaxTLP
+//! and OptTLP use the default registers. A solution's number of blocks on an SM is an upper limit
+//! (`gpu.max_blocks_per_sm`). Time is the core cycles of the kernel under study, summed over its
+//! launches. Other kernels of its application are executed without timing.
 
 mod cfd;
 mod fdtd;
@@ -43,9 +43,9 @@ pub(super) const FIGURES: [FigureInfo; 17] = [
 ];
 
 const PAPER: &str = "crat";
-/// Table 2.
+/// Machine of Table 2.
 const FERMI: &str = "fermi-crat";
-/// Section 7.3.
+/// Machine of section 7.3.
 const KEPLER: &str = "kepler-crat";
 
 const fn figure(
@@ -65,7 +65,7 @@ const fn workload(name: &'static str, target: &'static str) -> Workload {
     Workload { name, target }
 }
 
-/// Table 3, upper half.
+/// Upper half of Table 3.
 const SENSITIVE: [Workload; 11] = [
     workload("BLK", "crat/BLK"),
     workload("CFD", "crat/CFD"),
@@ -80,7 +80,7 @@ const SENSITIVE: [Workload; 11] = [
     workload("STM", "crat/STM"),
 ];
 
-/// Table 3, lower half.
+/// Lower half of Table 3.
 const INSENSITIVE: [Workload; 11] = [
     workload("BAK", "crat/BAK"),
     workload("BFS", "crat/BFS"),
@@ -95,7 +95,8 @@ const INSENSITIVE: [Workload; 11] = [
     workload("SRAD", "crat/SRAD"),
 ];
 
-/// The solutions of each workload, once all runs are there: asks for all of them at once.
+/// The solutions of each workload. Requests all runs at once, and returns `None` while some are
+/// missing.
 fn solved(
     request: &Request,
     runs: &mut Runs<'_>,
@@ -109,7 +110,7 @@ fn solved(
 
 fn note(request: &Request, gpu: &str) -> String {
     format!(
-        "Core cycles of the kernel in question, all launches to their ends, other kernels executed \
+        "Core cycles of the kernel under study, all launches to their ends, other kernels executed \
          without timing, at scale {}, on {gpu}.",
         request.scale
     )

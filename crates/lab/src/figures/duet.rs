@@ -1,7 +1,7 @@
-//! GPUDuet (Lin, Mantor, Zhou, TACO 2018): what its figures share.
+//! Shared parts of the figures of GPUDuet (Lin, Mantor, Zhou, TACO 2018).
 //!
-//! Runs are cut at 4 million cycles (section 4.1); a speedup is the ratio of cycles of runs that
-//! finish and of IPC where they are cut. A run of bfs begins with the launch of its largest
+//! Runs are cut at 4 million cycles (section 4.1). A speedup is the ratio of cycles of runs that
+//! finish, and of IPC where they are cut. A run of bfs begins with the launch of its largest
 //! frontier.
 
 mod contexts;
@@ -23,7 +23,7 @@ use crate::compare::speedup;
 use crate::figure::Request;
 use crate::grid::{Workload, geometric_mean};
 use crate::runs::Runs;
-use crate::spec::{Input, Machine, RunSpec, SEED};
+use crate::spec::{Input, MachineVariant, RunSpec, SEED};
 use std::sync::Arc;
 use warploom_analyze::KernelAnalysis;
 use warploom_stats::result::{KernelReport, RunReport};
@@ -45,9 +45,9 @@ pub(super) const FIGURES: [FigureInfo; 13] = [
 ];
 
 const PAPER: &str = "duet";
-/// Table 1.
+/// Machine of Table 1.
 const GPU: &str = "maxwell-duet";
-/// Section 4.1.
+/// Limit of cycles in section 4.1.
 const MAX_CYCLES: u64 = 4_000_000;
 
 const PLAIN: Config = ("baseline", &[]);
@@ -55,7 +55,7 @@ const DUET: Config = ("duet", &["sm.context=duet"]);
 const DUET_TB: Config = ("duet-tb", &["sm.context=duet-tb"]);
 const VT: Config = ("virtual-thread", &["sm.context=virtual-thread"]);
 
-/// A machine's name and what is changed of the preset.
+/// Name of a machine, and its changes to the preset.
 type Config = (&'static str, &'static [&'static str]);
 
 const fn workload(name: &'static str, target: &'static str) -> Workload {
@@ -80,12 +80,12 @@ const FIFTEEN: [Workload; 15] = [
     workload("LBM", "duet/LBM"),
     workload("SAD_2", "duet/SAD_2"),
 ];
-/// The first of [`FIFTEEN`] are underutilised.
+/// Number of underutilised benchmarks at the beginning of [`FIFTEEN`].
 const UNDERUTILISED: usize = 5;
-/// The first of [`FIFTEEN`] are not saturated.
+/// Number of unsaturated benchmarks at the beginning of [`FIFTEEN`].
 const UNSATURATED: usize = 10;
 
-/// Table 2: those of [`FIFTEEN`] and seven more.
+/// Benchmarks of Table 2: those of [`FIFTEEN`] and seven more.
 const ALL: [Workload; 22] = {
     let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o] = FIFTEEN;
     [
@@ -116,12 +116,12 @@ const ALL: [Workload; 22] = {
 
 /// A run of a workload as the paper makes it.
 fn run(request: &Request, workload: &Workload, (name, sets): Config) -> RunSpec {
-    let machine = Machine::preset(name, GPU, sets);
+    let machine = MachineVariant::preset(name, GPU, sets);
     let machine = machine.unwrap_or_else(|errors| panic!("{name}: {errors}"));
     run_on(request, workload, &machine)
 }
 
-fn run_on(request: &Request, workload: &Workload, machine: &Machine) -> RunSpec {
+fn run_on(request: &Request, workload: &Workload, machine: &MachineVariant) -> RunSpec {
     let input = Input::workload(workload.target, request.scale.size(), SEED);
     let input = input.unwrap_or_else(|unknown| panic!("{unknown}"));
     RunSpec {
@@ -149,9 +149,9 @@ fn grid(
     Some(reports.chunks(configs.len()).map(<[_]>::to_vec).collect())
 }
 
-/// A run's kernels taken together.
+/// Analysis of all kernels of a run together.
 fn analysis(report: &RunReport) -> KernelAnalysis {
-    let machine = Machine::preset("baseline", GPU, &[]);
+    let machine = MachineVariant::preset("baseline", GPU, &[]);
     let machine = machine.unwrap_or_else(|errors| panic!("{errors}"));
     let sustainable = warploom_noc::sustainable(&machine.spec);
     let machine = warploom_analyze::Machine::new(&machine.spec, sustainable);
@@ -166,37 +166,37 @@ fn longest(report: &RunReport) -> &KernelReport {
     longest.expect("a run has launches")
 }
 
-/// A count of the whole run by its name.
+/// A counter of the whole run.
 fn count(report: &RunReport, name: &str) -> u64 {
     let counts = &report.totals.figures.statistics;
     counts.get(name).copied().unwrap_or(0)
 }
 
-/// Most extra blocks of an SM that a context system has room for.
+/// Largest number of extra blocks on an SM for which a context system has space.
 fn extra_blocks(report: &RunReport) -> u64 {
     let context = longest(report).context.as_ref();
     context.map_or(0, |context| context.extra_blocks.into())
 }
 
-/// The same for the launch with the most room.
+/// The number of extra blocks for the launch with the most space.
 fn most_extra_blocks(report: &RunReport) -> u64 {
     let contexts = report.kernels.iter().filter_map(|k| k.context.as_ref());
     let most = contexts.map(|context| context.extra_blocks).max();
     most.unwrap_or(0).into()
 }
 
-/// Whether the port that contexts move through was ever used.
+/// True if the port for moving contexts was ever used.
 fn switched(report: &RunReport) -> bool {
     count(report, "context.port_cycles") > 0
 }
 
-/// Speedups over the first machine of the machine at a place, by workload.
+/// Speedups of the machine at index `at` over the first machine, by workload.
 fn speedups(reports: &[Vec<Arc<RunReport>>], at: usize) -> Vec<f64> {
     let ratio = |row: &Vec<Arc<RunReport>>| speedup(&row[at], &row[0]);
     reports.iter().map(ratio).collect()
 }
 
-/// Geometric mean of the gains over 1 of the workloads that are not saturated.
+/// Geometric mean of the gains over 1 of the unsaturated workloads.
 fn unsaturated_mean(ratios: &[f64]) -> f64 {
     geometric_mean(&ratios[..UNSATURATED])
 }

@@ -1,5 +1,5 @@
-//! Locality-aware scheduling by address pre-computation (Chen, NTU thesis 2016): what its
-//! figures share.
+//! Shared parts of the figures of locality-aware scheduling by address pre-computation (Chen, NTU
+//! thesis 2016).
 
 mod behaviour;
 mod fig2_2;
@@ -27,20 +27,20 @@ pub(super) const FIGURES: [FigureInfo; 7] = [
 ];
 
 const PAPER: &str = "locality";
-/// Table 4.1.
+/// Machine of Table 4.1.
 const GPU: &str = "fermi-locality";
 
 /// Round-robin for blocks and for warps.
 const RR: &str = "rr+lrr";
-/// The thesis's baseline.
+/// Baseline of the thesis.
 const GTO: &str = "rr+gto";
 const BCS: &str = "bcs+gto";
 /// The block scheduler alone.
 const BLOCKS: &str = "locality+gto";
-/// With the warp scheduler.
+/// The block scheduler with the warp scheduler.
 const BOTH: &str = "locality+locality";
 
-/// Table 4.2. LUD and GAUSSIAN are as long as all others together.
+/// Benchmarks of Table 4.2. LUD and GAUSSIAN take as long as all others together.
 const WORKLOADS: &[Workload] = &[
     workload("HS", "locality/HS"),
     workload("SRAD", "locality/SRAD"),
@@ -56,7 +56,7 @@ const WORKLOADS: &[Workload] = &[
     workload("Gabor", "locality/Gabor"),
 ];
 
-/// Table 5.1. Gabor stands in no row of it.
+/// Types in Table 5.1. Gabor has no row in it.
 const TYPE_1: [&str; 5] = ["HS", "SRAD", "CONV", "HIS", "BP"];
 const TYPE_2: [&str; 4] = ["LUD", "TRAN", "GAUSSIAN", "SIFT"];
 const TYPE_3: [&str; 2] = ["NN", "NW"];
@@ -88,7 +88,7 @@ const fn workload(name: &'static str, target: &'static str) -> Workload {
     Workload { name, target }
 }
 
-/// Fig. 5.1's grid, whose runs the other figures share.
+/// Grid of Fig. 5.1, whose runs the other figures share.
 const GRID: Grid = fig5_1::GRID;
 
 /// All timed runs: for each workload a report of each configuration.
@@ -118,13 +118,13 @@ impl Measured {
         cycles(over) / cycles(of)
     }
 
-    /// L1D misses over accesses, in percent, if there are accesses.
+    /// L1D misses over accesses in percent, if there are accesses.
     fn miss_rate(&self, workload: &str, config: &str) -> Option<f64> {
         let hits = self.of(workload, config).totals.figures.l1d.hit_rate;
         hits.map(|hits| (1.0 - hits) * 100.0)
     }
 
-    /// A count of the whole run by its name.
+    /// A counter of the whole run.
     fn count(&self, workload: &str, config: &str, name: &str) -> u64 {
         let counts = &self.of(workload, config).totals.figures.statistics;
         counts.get(name).copied().unwrap_or(0)

@@ -1,4 +1,4 @@
-//! What figures of several papers share: columns, rows, lines and bars over workloads.
+//! Helpers for figures of several papers: columns, rows, lines and bars over workloads.
 
 use crate::grid::Workload;
 use warploom_report::page::{Cell, Column};
@@ -13,7 +13,7 @@ pub(super) fn columns(columns: &[(&str, &str)]) -> Vec<Column> {
     all.collect()
 }
 
-/// Lines with a label on each axis.
+/// A chart of lines with a label on each axis.
 pub(super) fn lines(title: &str, x: &str, y: &str, series: Vec<LineSeries>) -> Chart {
     let axis = |label: &str| Axis {
         label: label.to_owned(),
@@ -27,7 +27,7 @@ pub(super) fn lines(title: &str, x: &str, y: &str, series: Vec<LineSeries>) -> C
     })
 }
 
-/// Bars over workloads.
+/// A chart of bars over workloads.
 pub(super) fn bars(
     title: &str,
     label: &str,
@@ -52,7 +52,7 @@ pub(super) fn bars(
     })
 }
 
-/// A row: a name and numbers.
+/// A row with a name and numbers.
 pub(super) fn row(name: &str, numbers: impl IntoIterator<Item = f64>) -> Vec<Cell> {
     let numbers = numbers.into_iter().map(Cell::Number);
     std::iter::once(Cell::from(name)).chain(numbers).collect()

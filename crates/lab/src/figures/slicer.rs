@@ -1,9 +1,10 @@
-//! Warped-Slicer (Xu et al., ISCA 2016): what its figures share.
+//! Shared parts of the figures of Warped-Slicer (Xu et al., ISCA 2016).
 //!
-//! The Method (section V): a benchmark alone for two million cycles, again and again if it ends
-//! before, fixes its instruction target; in a mix each runs to its target, then its resources go
-//! to the others. Total IPC is the instructions of all over the time until the last has ended.
-//! Smaller scales shorten the time alone, warm-up and profiles, and take fewer mixes.
+//! The method (section V): a benchmark runs alone for two million cycles, and restarts if it ends
+//! before. This fixes its instruction target. In a mix each benchmark runs to its target, and then
+//! its resources go to the others. Total IPC is the instructions of all benchmarks over the time
+//! until the last has ended. Smaller scales shorten the time alone, warm-up and profiles, and use
+//! fewer mixes.
 
 mod fig1;
 mod fig10;
@@ -32,7 +33,7 @@ use super::FigureInfo;
 use super::shared::columns;
 use crate::figure::{Request, Scale};
 use crate::runs::Runs;
-use crate::spec::{Input, Machine, Mix, RunSpec, SEED};
+use crate::spec::{Input, MachineVariant, Mix, RunSpec, SEED};
 use std::sync::Arc;
 use warploom_report::page::Cell;
 use warploom_report::{Axis, BarChart, BarSeries, Chart};
@@ -57,11 +58,11 @@ pub(super) const FIGURES: [FigureInfo; 15] = [
     storage::FIGURE,
 ];
 
-/// Made by their own names only.
+/// Figures that must be requested by their own names.
 pub(super) const BY_NAME: [FigureInfo; 2] = [fig6_oracle::FIGURE, sample::FIGURE];
 
 const PAPER: &str = "slicer";
-/// Table I.
+/// Machine of Table I.
 const GPU: &str = "fermi-slicer";
 
 const LEFT_OVER: &str = "left-over";
@@ -69,12 +70,12 @@ const SPATIAL: &str = "spatial";
 const EVEN: &str = "even";
 const SLICER: &str = "warped-slicer";
 
-/// Table II, in its order.
+/// Benchmarks of Table II, in its order.
 const BENCHMARKS: [&str; 10] = [
     "BLK", "BFS", "DXT", "HOT", "IMG", "KNN", "LBM", "MM", "MVP", "NN",
 ];
 
-/// Table II's types: pairs are of one with another.
+/// Types of Table II: pairs consist of benchmarks of two types.
 const COMPUTE: [&str; 4] = ["DXT", "HOT", "IMG", "MM"];
 const CACHE: [&str; 2] = ["MVP", "NN"];
 const MEMORY: [&str; 4] = ["BFS", "BLK", "KNN", "LBM"];
@@ -96,7 +97,7 @@ const COMPUTE_CACHE: &str = "compute + cache";
 const COMPUTE_MEMORY: &str = "compute + memory";
 const COMPUTE_COMPUTE: &str = "compute + compute";
 
-/// Table III's pairs in its order: 8, 16 and 6.
+/// Pairs of Table III in its order: 8, 16 and 6.
 fn all_pairs() -> Vec<Group> {
     let of = |others: &[&'static str], category| -> Vec<Group> {
         let pairs = COMPUTE
@@ -127,7 +128,7 @@ fn all_pairs() -> Vec<Group> {
     all
 }
 
-/// The pairs of a scale: all, or one of each category.
+/// Pairs of a scale: all, or one of each category.
 fn pairs(scale: Scale) -> Vec<Group> {
     let all = all_pairs();
     match scale {
@@ -141,7 +142,7 @@ fn pairs(scale: Scale) -> Vec<Group> {
     }
 }
 
-/// Fig. 8's triples: two of DXT, IMG and MM with one of the others but BFS and HOT.
+/// Triples of Fig. 8: two of DXT, IMG and MM with one of the others except for BFS and HOT.
 fn triples(scale: Scale) -> Vec<Group> {
     let two = [["DXT", "IMG"], ["DXT", "MM"], ["IMG", "MM"]];
     let third = ["BLK", "KNN", "LBM", "MVP", "NN"];
@@ -187,7 +188,8 @@ const fn times(scale: Scale) -> Times {
 
 fn input(request: &Request, name: &str) -> Input {
     let target = format!("{PAPER}/{name}");
-    // Smaller scales cut runs earlier: smaller grids would not fill the machine.
+    // Smaller scales cut runs earlier and keep the size, because smaller grids would not fill the
+    // machine.
     let size = match request.scale {
         Scale::Test => Scale::Small.size(),
         Scale::Small | Scale::Paper => Scale::Paper.size(),
@@ -196,7 +198,13 @@ fn input(request: &Request, name: &str) -> Input {
 }
 
 /// The machine with a policy and other changes.
-fn machine(request: &Request, gpu: &str, name: &str, policy: &str, more: &[String]) -> Machine {
+fn machine(
+    request: &Request,
+    gpu: &str,
+    name: &str,
+    policy: &str,
+    more: &[String],
+) -> MachineVariant {
     let times = times(request.scale);
     let mut sets = vec![format!("gpu.multiprogram={policy}")];
     if policy == SLICER && request.scale != Scale::Paper {
@@ -208,10 +216,10 @@ fn machine(request: &Request, gpu: &str, name: &str, policy: &str, more: &[Strin
     }
     sets.extend_from_slice(more);
     let base = warploom_config::Base::Preset(gpu.to_owned());
-    Machine::new(name, gpu, &base, sets).unwrap_or_else(|errors| panic!("{errors}"))
+    MachineVariant::new(name, gpu, &base, sets).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-/// A benchmark alone on a machine, for the scale's time.
+/// A run of a benchmark alone on a machine, for the scale's time.
 fn alone_spec(request: &Request, gpu: &str, name: &str, more: &[String]) -> RunSpec {
     let machine = machine(request, gpu, "alone", LEFT_OVER, more);
     RunSpec {
@@ -224,13 +232,13 @@ fn alone_spec(request: &Request, gpu: &str, name: &str, more: &[String]) -> RunS
     }
 }
 
-/// The ten benchmarks alone.
+/// Runs of the ten benchmarks alone.
 fn all_alone(request: &Request, runs: &mut Runs<'_>) -> Option<Vec<Arc<RunReport>>> {
     let specs = BENCHMARKS.map(|name| alone_spec(request, GPU, name, &[]));
     runs.all(&specs)
 }
 
-/// Instruction targets of a group's benchmarks, once the runs alone are there.
+/// Instruction targets of a group's benchmarks, or `None` while the runs alone are missing.
 fn targets(
     request: &Request,
     runs: &mut Runs<'_>,
@@ -251,8 +259,13 @@ fn targets(
     )
 }
 
-/// A group under a policy.
-fn mix_spec(request: &Request, group: &Group, machine: &Machine, targets: &[u64]) -> RunSpec {
+/// A run of a group under a policy.
+fn mix_spec(
+    request: &Request,
+    group: &Group,
+    machine: &MachineVariant,
+    targets: &[u64],
+) -> RunSpec {
     let inputs: Vec<Input> = group
         .names
         .iter()
@@ -268,13 +281,13 @@ fn mix_spec(request: &Request, group: &Group, machine: &Machine, targets: &[u64]
     }
 }
 
-/// What of a machine a mix is run on.
+/// A setting under which mixes run.
 #[derive(Clone, Debug)]
 struct Setting {
-    /// Its name in the figure.
+    /// Name of the setting in the figure.
     name: String,
     policy: &'static str,
-    /// Changes of the machine that programs alone have too.
+    /// Changes of the machine, which programs alone also have.
     machine: Vec<String>,
     /// Changes of the policy.
     more: Vec<String>,
@@ -302,7 +315,8 @@ struct Mixed {
     figures: MixFigures,
 }
 
-/// Every group under every setting: by group, then by setting. `None` while runs are missing.
+/// Results of every group under every setting: by group, then by setting. `None` while runs are
+/// missing.
 fn study(
     request: &Request,
     runs: &mut Runs<'_>,
@@ -313,7 +327,7 @@ fn study(
     study_until(request, runs, gpu, groups, settings, None)
 }
 
-/// The same, stopped after so many cycles.
+/// Results as those of `study`, of runs that are cut after this number of cycles.
 fn study_until(
     request: &Request,
     runs: &mut Runs<'_>,
@@ -365,28 +379,29 @@ fn figures_of(report: &RunReport, alone_cycles: u64) -> MixFigures {
     MixFigures::new(targets.sum(), cycles.max().unwrap_or(0), &programs)
 }
 
-/// A count of the whole run.
+/// A counter of the whole run.
 fn count(report: &RunReport, name: &str) -> f64 {
     let counts = &report.totals.figures.statistics;
     counts.get(name).copied().unwrap_or(0) as f64
 }
 
-/// The sum of the counts whose names begin so.
+/// Sum of the counters with this prefix.
 fn sum(report: &RunReport, prefix: &str) -> f64 {
     let counts = report.totals.figures.statistics.iter();
     let own = counts.filter(|(name, _)| name.starts_with(prefix));
     own.map(|(_, count)| *count as f64).sum()
 }
 
-/// A finite number, or nothing.
+/// A cell with a finite number, or an empty one.
 fn number(value: f64) -> Cell {
-    match value.is_finite() {
-        true => Cell::Number(value),
-        false => Cell::None,
+    if value.is_finite() {
+        Cell::Number(value)
+    } else {
+        Cell::None
     }
 }
 
-/// Bars of groups, one series a setting.
+/// Bars of groups, with one series per setting.
 fn bars(title: &str, label: &str, groups: Vec<String>, series: Vec<(String, Vec<f64>)>) -> Chart {
     Chart::Bars(BarChart {
         title: title.to_owned(),
@@ -409,7 +424,7 @@ fn bars(title: &str, label: &str, groups: Vec<String>, series: Vec<(String, Vec<
     })
 }
 
-/// What a scale is, for notes.
+/// Description of a scale for notes.
 fn scale_note(request: &Request) -> String {
     let Times {
         alone,

@@ -1,4 +1,4 @@
-//! Figures at scale `test`, for the tests of each paper's.
+//! Helpers to test figures at scale `test`.
 
 use super::FigureInfo;
 use crate::claims::claims;
@@ -7,7 +7,7 @@ use crate::runner::Runner;
 use crate::runs::{Made, Wanted, make};
 use warploom_report::page::Page;
 
-/// Makes figures, keeping no run. Panics where one cannot be made.
+/// Makes figures without storing runs. Panics if a figure cannot be made.
 pub(super) fn pages(infos: &[&FigureInfo]) -> Vec<Page> {
     let request = Request { scale: Scale::Test };
     let wanted: Vec<_> = infos
@@ -27,8 +27,8 @@ pub(super) fn pages(infos: &[&FigureInfo]) -> Vec<Page> {
     made.into_iter().map(page).collect()
 }
 
-/// Every claim of a paper has its verdict on a page, but for those `without`, and tables are
-/// rectangular.
+/// Checks that every claim of a paper, except for those in `without`, has a verdict on a page, and
+/// that tables are rectangular.
 pub(super) fn check(pages: &[Page], paper: &str, without: &[&str]) {
     let judged = pages.iter().flat_map(|page| &page.claims);
     let mut judged: Vec<_> = judged.map(|verdict| verdict.id.clone()).collect();

@@ -12,7 +12,8 @@ pub(super) type ValueId = u32;
 pub(super) enum Value {
     /// The initial value of every register: zero, with the given width in bits.
     Zero(u32),
-    /// The result of an instruction, given as text without register names, for the given argument values.
+    /// The result of an instruction, given as text without register names, for the given argument
+    /// values.
     Of(String, Vec<ValueId>),
 }
 

@@ -1,11 +1,11 @@
-//! Lines of the caches.
+//! Lines of GPGPU-Sim's report on caches.
 
 use super::line;
 use super::tally::{Config, Tally, double, f, get, single};
 use std::fmt::Write;
 use warploom_stats::result::Counts;
 
-/// GPGPU-Sim's access types, in its order, with ours. Its atomics are reads.
+/// GPGPU-Sim's access types, in its order, with ours. GPGPU-Sim counts atomics as reads.
 const ACCESSES: [(&str, &[&str]); 11] = [
     ("GLOBAL_ACC_R", &["global_read", "global_atomic"]),
     ("LOCAL_ACC_R", &["local_read"]),
@@ -19,7 +19,7 @@ const ACCESSES: [(&str, &[&str]); 11] = [
     ("L1_WR_ALLOC_R", &["l1_write_allocate"]),
     ("L2_WR_ALLOC_R", &["l2_write_allocate"]),
 ];
-/// Its outcomes, in its order, and whether they count as accesses.
+/// GPGPU-Sim's outcomes, in its order, and whether they count as accesses.
 const OUTCOMES: [(&str, &str, bool); 6] = [
     ("HIT", "hit", true),
     ("HIT_RESERVED", "hit_reserved", true),
@@ -28,7 +28,7 @@ const OUTCOMES: [(&str, &str, bool); 6] = [
     ("SECTOR_MISS", "sector_miss", true),
     ("MSHR_HIT", "mshr_hit", false),
 ];
-/// Its reasons, in its order and spelling.
+/// GPGPU-Sim's reasons of failed attempts, in its order and spelling.
 const REASONS: [(&str, &str); 5] = [
     ("LINE_ALLOC_FAIL", "line_alloc"),
     ("MISS_QUEUE_FULL", "miss_queue_full"),
@@ -37,10 +37,10 @@ const REASONS: [(&str, &str); 5] = [
     ("MSHR_RW_PENDING", "mshr_rw_pending"),
 ];
 
-/// Counters of one cache, or of caches together.
+/// Counters of one cache, or of several caches together.
 struct CacheView<'a> {
     counts: &'a Counts,
-    /// First words of the counters' names.
+    /// Prefixes of the counters' names.
     groups: &'a [&'a str],
 }
 
@@ -49,9 +49,10 @@ impl CacheView<'_> {
         let mut sum = 0;
         for group in self.groups {
             for kind in kinds {
-                sum += match label_first {
-                    true => get(self.counts, &format!("{group}.{table}.{label}.{kind}")),
-                    false => get(self.counts, &format!("{group}.{table}.{kind}.{label}")),
+                sum += if label_first {
+                    get(self.counts, &format!("{group}.{table}.{label}.{kind}"))
+                } else {
+                    get(self.counts, &format!("{group}.{table}.{kind}.{label}"))
                 };
             }
         }
@@ -76,7 +77,7 @@ impl CacheView<'_> {
         self.all(&["miss", "sector_miss"])
     }
 
-    /// `name[0]: Access = ...`.
+    /// Writes the line `name[0]: Access = ...`.
     fn one_line(&self, text: &mut String, name: &str) {
         let (accesses, misses) = (self.accesses(), self.misses());
         let _ = writeln!(
@@ -89,7 +90,7 @@ impl CacheView<'_> {
         );
     }
 
-    /// `name_total_cache_accesses = ...` and what follows it.
+    /// Writes `name_total_cache_accesses = ...` and the following lines.
     fn totals(&self, text: &mut String, name: &str) {
         let (accesses, misses) = (self.accesses(), self.misses());
         let name = |what: &str| format!("{name}_total_cache_{what}");
@@ -146,7 +147,7 @@ impl CacheView<'_> {
     }
 }
 
-/// The SMs' caches.
+/// Writes the lines of the SMs' caches.
 pub(super) fn core(text: &mut String, all: &Tally, config: Config<'_>) {
     let view = |group| CacheView {
         counts: &all.whole,
@@ -178,7 +179,7 @@ pub(super) fn core(text: &mut String, all: &Tally, config: Config<'_>) {
     together.fails(text, "Total_core_cache_fail_stats_breakdown");
 }
 
-/// L2.
+/// Writes the lines of the L2.
 pub(super) fn l2(text: &mut String, all: &Tally, config: Config<'_>) {
     if !config.is_on("l2.enabled") {
         return;

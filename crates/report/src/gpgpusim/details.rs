@@ -1,14 +1,15 @@
-//! Lines made from counters that results have by part only: schedulers, packets by size, banks.
+//! Lines made from counters that results contain only by part: schedulers, packets by size, banks.
 
 use super::line;
 use super::tally::{Config, Tally, f, get, single};
 use std::fmt::Write;
 use warploom_stats::result::Counts;
 
-/// Warp slots and banks are labelled up to this.
+/// Largest number of warp slots and banks with labels.
 const MOST: usize = 64;
 
-/// Blocks that ended, and the instructions of SM 0 by warp slot, up to the last that issued any.
+/// Writes the blocks that ended, and the instructions of SM 0 by warp slot, up to the last slot
+/// that issued.
 pub(super) fn slots(text: &mut String, all: &Tally) {
     let ended = all.get("sm.blocks_finished");
     let _ = write!(text, "ctas_completed {ended}, ");
@@ -28,7 +29,7 @@ pub(super) fn slots(text: &mut String, all: &Tally) {
     text.push('\n');
 }
 
-/// Issues of one instruction and of more, by scheduler, of all SMs.
+/// Writes issues of one instruction and of several, by scheduler, of all SMs.
 pub(super) fn issues(text: &mut String, all: &Tally, config: Config<'_>) {
     let schedulers = config.number("sm.schedulers") as usize;
     for which in ["single", "dual"] {
@@ -45,7 +46,7 @@ fn sum(parts: &[Counts], name: &str) -> u64 {
     parts.iter().map(|counts| get(counts, name)).sum()
 }
 
-/// Names of packets' kinds in GPGPU-Sim's order, which is that of the letters.
+/// Names of packet kinds in GPGPU-Sim's order, which is alphabetical.
 const KINDS: [(&str, &str); 12] = [
     ("CONST_ACC_R", "const_read"),
     ("GLOBAL_ACC_R", "global_read"),
@@ -63,7 +64,7 @@ const KINDS: [(&str, &str); 12] = [
 /// Sizes of packets in bytes.
 const SIZES: [u64; 5] = [8, 40, 72, 104, 136];
 
-/// Bytes and packets of each kind and size, each way.
+/// Writes bytes and packets of each kind and size, in each direction.
 pub(super) fn traffic(text: &mut String, all: &Tally) {
     for (way, ours) in [("coretomem", "requests"), ("memtocore", "replies")] {
         for (kind, our_kind) in KINDS {
@@ -104,7 +105,7 @@ impl<'a> Banks<'a> {
         get(&self.channels[channel], &name)
     }
 
-    /// A line a channel with a cell a bank.
+    /// Writes a table with one line per channel and one cell per bank.
     fn table(&self, text: &mut String, title: &str, cell: impl Fn(usize, usize) -> String) {
         let _ = writeln!(text, "{title}:");
         for channel in 0..self.channels.len() {
@@ -116,7 +117,7 @@ impl<'a> Banks<'a> {
         }
     }
 
-    /// Rows and what they served.
+    /// Writes the lines on rows and their accesses.
     pub(super) fn rows(&self, text: &mut String) {
         let peak = |name: &'static str| move |c, b| format!("{:9}", self.of(c, name, b));
         let title = "maximum concurrent accesses to same row";
@@ -129,8 +130,8 @@ impl<'a> Banks<'a> {
         });
     }
 
-    /// Accesses by bank with their sum and skews. Those of reads and writes together are never
-    /// counted by GPGPU-Sim.
+    /// Writes accesses by bank with their sum and skew. GPGPU-Sim never counts those of reads and
+    /// writes together.
     pub(super) fn accesses(&self, text: &mut String) {
         self.counted(text, "memory accesses made", "total accesses: ", |_, _| 0);
         for (what, name) in [("read", "reads"), ("write", "writes")] {
@@ -158,7 +159,7 @@ impl<'a> Banks<'a> {
         skew(text, "chip", chips);
     }
 
-    /// What GPGPU-Sim prints of counters that nothing in it counts.
+    /// Writes lines for counters that GPGPU-Sim prints but never increments.
     pub(super) fn never_counted(&self, text: &mut String, config: Config<'_>) {
         let zeros = |count: usize| "0\t".repeat(count);
         text.push_str(
@@ -190,10 +191,10 @@ fn skew(text: &mut String, of: &str, counts: impl Iterator<Item = u64> + Clone) 
     };
 }
 
-/// What stands for 1 in `dram_detail.write_shares`.
+/// Value that stands for 1 in `dram_detail.write_shares`.
 const WHOLE_SHARE: f64 = (1 << 20) as f64;
 
-/// One channel's banks, and where its bandwidth went.
+/// Counters of one channel: its banks, and the use of its bandwidth.
 pub(super) struct Detail<'a>(pub &'a Counts);
 
 impl Detail<'_> {
@@ -201,7 +202,7 @@ impl Detail<'_> {
         get(self.0, &format!("dram_detail.{name}"))
     }
 
-    /// Column reads and cycles without a request of each bank.
+    /// Writes column reads and cycles without a request of each bank.
     pub(super) fn banks(&self, text: &mut String, config: Config<'_>) {
         let cycles = get(self.0, "dram.cycles");
         for bank in 0..config.number("dram.banks") as usize {

@@ -1,4 +1,4 @@
-//! Lines of latencies, DRAM channels and networks.
+//! Lines of GPGPU-Sim's report on latencies, DRAM channels and networks.
 
 use super::details::{Banks, Detail};
 use super::line;
@@ -7,8 +7,8 @@ use std::fmt::Write;
 use warploom_stats::LOG2_BINS;
 use warploom_stats::result::{Counts, accumulate};
 
-/// Latencies and their tables. Averages are in whole cycles; three of the four are over the replies
-/// that SMs received.
+/// Writes latencies and their tables. Averages are in whole cycles. Three of the four are over the
+/// replies that SMs received.
 pub(super) fn latencies(text: &mut String, all: &Tally, config: Config<'_>) {
     let get = |name: &str| all.get(name);
     let mut put = |name: &str, value: u64| line(text, name, format!("{value} "));
@@ -38,7 +38,7 @@ pub(super) fn latencies(text: &mut String, all: &Tally, config: Config<'_>) {
         put("avg_icnt2sh_latency", all_back / fetches);
     }
     table(text, "mrq_lat_table", &all.whole, "dram.waits", 32);
-    // GPGPU-Sim counts none.
+    // GPGPU-Sim never increments this counter.
     table(text, "dq_lat_table", &Counts::new(), "", 32);
     table(text, "mf_lat_table", &all.whole, "sm.fetches_by_cycles", 32);
     let arrivals = "partition.packets_by_cycles";
@@ -61,7 +61,7 @@ pub(super) fn latencies(text: &mut String, all: &Tally, config: Config<'_>) {
     banks.never_counted(text, config);
 }
 
-/// A table of `columns` bins by the logarithm. Our last bin has everything above it.
+/// Writes a table of `columns` logarithmic bins. Our last bin contains all larger values.
 fn table(text: &mut String, name: &str, counts: &Counts, ours: &str, columns: usize) {
     let _ = write!(text, "{name}:");
     for i in 0..columns {
@@ -73,7 +73,7 @@ fn table(text: &mut String, name: &str, counts: &Counts, ours: &str, columns: us
     text.push('\n');
 }
 
-/// One block a channel.
+/// Writes a block of lines for each channel.
 pub(super) fn channels(text: &mut String, all: &Tally, config: Config<'_>) {
     for (i, counts) in all.parts.channels.iter().enumerate() {
         let _ = writeln!(text, "Memory Partition {i}: ");
@@ -101,7 +101,7 @@ impl Channel<'_> {
         self.buses(text);
         let average = single(self.get("queue_occupancy"), self.get("cycles"));
         let _ = writeln!(text, "queue_avg = {} \n\n", f(average, 0, 6));
-        // GPGPU-Sim fills neither.
+        // GPGPU-Sim fills neither of them.
         let bins = " 0".repeat(10);
         let _ = writeln!(text, "dram_util_bins:{bins}\ndram_eff_bins:{bins}");
         if self.config.is("dram.scheduler", "fr-fcfs") {
@@ -133,7 +133,7 @@ impl Channel<'_> {
     }
 
     fn commands(&self, text: &mut String) {
-        // GPGPU-Sim has no refresh: its count is always 0, too.
+        // GPGPU-Sim does not model refresh: its count is always 0, too.
         let _ = writeln!(
             text,
             "n_cmd={} n_nop={} n_act={} n_pre={} n_ref_event=0 n_req={} n_rd={} n_rd_L2_A={} \
@@ -214,7 +214,7 @@ impl Channel<'_> {
     }
 }
 
-/// Traffic, and the crossbar's own lines where the network is GPGPU-Sim's crossbar.
+/// Writes traffic, and the crossbar's own lines if the network is GPGPU-Sim's crossbar.
 pub(super) fn network(text: &mut String, all: &Tally, config: Config<'_>) {
     let (down, up) = (all.get("sm.flits_sent"), all.get("sm.flits_received"));
     let _ = writeln!(text, "\nicnt_total_pkts_mem_to_simt={up}");
@@ -233,13 +233,14 @@ pub(super) fn network(text: &mut String, all: &Tally, config: Config<'_>) {
     text.push_str(&dashes(28, "END-of-Interconnect-DETAILS", 25));
 }
 
-/// One direction of the local crossbar. How often a request found no room is not known: SMs have
-/// credits and do not ask.
+/// Writes one direction of the local crossbar. The number of requests that found no space is
+/// unknown, because SMs use credits.
 fn crossbar(text: &mut String, way: &str, all: &Tally, config: Config<'_>) {
     let is_reply = way == "Reply";
-    let (ours, nth) = match is_reply {
-        true => ("noc_to_sm", 1),
-        false => ("noc_to_l2", 0),
+    let (ours, nth) = if is_reply {
+        ("noc_to_sm", 1)
+    } else {
+        ("noc_to_l2", 0)
     };
     let get = |what: &str| all.get(&format!("{ours}.{what}"));
     let networks = &all.parts.networks;
@@ -269,9 +270,10 @@ fn crossbar(text: &mut String, way: &str, all: &Tally, config: Config<'_>) {
     let key = |name: &str| config.number(&format!("gpu.{name}"));
     let clusters = key("sms") / key("sms_per_cluster");
     let banks = key("channels") * key("sub_partitions_per_channel");
-    let (inputs, outputs) = match is_reply {
-        true => (banks, clusters),
-        false => (clusters, banks),
+    let (inputs, outputs) = if is_reply {
+        (banks, clusters)
+    } else {
+        (clusters, banks)
     };
     let share = |packets: u64, ports: f64| f(single(packets, cycles) / ports, 12, 4);
     let at_inputs = share(detail("input_packet_cycles"), inputs);

@@ -1,4 +1,4 @@
-//! What GPGPU-Sim's lines are made from: counters since the run began, and C's number formats.
+//! Input of GPGPU-Sim's lines: counters since the run began, and number formats of C.
 
 use std::collections::BTreeMap;
 use warploom_stats::result::{ConfigValue, Counts, Figures, Parts, accumulate};
@@ -25,7 +25,7 @@ impl Tally {
         }
     }
 
-    /// A counter of the whole machine.
+    /// Value of a counter of the whole machine.
     pub fn get(&self, name: &str) -> u64 {
         get(&self.whole, name)
     }
@@ -38,17 +38,17 @@ fn add_each(sums: &mut Vec<Counts>, more: &[Counts]) {
     }
 }
 
-/// A counter; those that are 0 are left out of results.
+/// Value of a counter. Results omit those that are 0.
 pub(super) fn get(counts: &Counts, name: &str) -> u64 {
     counts.get(name).copied().unwrap_or(0)
 }
 
-/// The machine's configuration by key.
+/// Configuration of the machine by key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Config<'a>(pub &'a BTreeMap<String, ConfigValue>);
 
 impl Config<'_> {
-    /// A number; 0 for what is none.
+    /// Value of a numeric key, or 0 if it is not a number.
     pub fn number(&self, key: &str) -> f64 {
         match self.0.get(key) {
             Some(ConfigValue::Integer(value)) => *value as f64,
@@ -66,17 +66,17 @@ impl Config<'_> {
     }
 }
 
-/// A quotient in the single precision that GPGPU-Sim computes with.
+/// A quotient in single precision, as GPGPU-Sim computes it.
 pub(super) fn single(part: u64, whole: u64) -> f64 {
     f64::from(part as f32 / whole as f32)
 }
 
-/// The same in double precision.
+/// A quotient in double precision.
 pub(super) fn double(part: u64, whole: u64) -> f64 {
     part as f64 / whole as f64
 }
 
-/// C's `%width.decimals f`. Nothing over nothing is negative in C on x86.
+/// The format `%width.decimals f` of C. On x86, C prints 0/0 as negative.
 pub(super) fn f(value: f64, width: usize, decimals: usize) -> String {
     match value {
         v if v.is_nan() => format!("{:>width$}", "-nan"),
@@ -84,8 +84,8 @@ pub(super) fn f(value: f64, width: usize, decimals: usize) -> String {
     }
 }
 
-/// C's `%.digits g`: significant digits, without trailing zeros, as a power of ten where that is
-/// shorter.
+/// The format `%.digits g` of C: significant digits, without trailing zeros, as a power of ten if
+/// that is shorter.
 pub(super) fn g(value: f64, digits: usize) -> String {
     if value.is_nan() {
         return "-nan".to_owned();
@@ -104,11 +104,12 @@ pub(super) fn g(value: f64, digits: usize) -> String {
     shortest(&format!("{value:.decimals$}")).to_owned()
 }
 
-/// Without zeros behind the point.
+/// Removes zeros at the end of the decimals.
 fn shortest(number: &str) -> &str {
-    match number.contains('.') {
-        true => number.trim_end_matches('0').trim_end_matches('.'),
-        false => number,
+    if number.contains('.') {
+        number.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        number
     }
 }
 
@@ -116,7 +117,7 @@ fn shortest(number: &str) -> &str {
 mod tests {
     use super::{f, g};
 
-    /// Expected texts are what C's printf writes.
+    /// Expected texts are those of C's printf.
     #[test]
     fn numbers_are_written_as_in_c() {
         let four = |value| g(value, 4);

@@ -1,4 +1,4 @@
-//! A small run whose counters are all different.
+//! Tests with a small run whose counters are all different.
 
 use super::gpgpusim_report;
 use warploom_base::Dim3;
@@ -94,7 +94,7 @@ fn figures(times: u64) -> Figures {
     for part in [&sm, &bank, &channel] {
         accumulate(&mut statistics, part);
     }
-    // What results have by part only.
+    // These counters are in results by part only.
     statistics.retain(|name, _| !name.contains("_detail."));
     for network in ["noc_to_l2", "noc_to_sm"] {
         for (what, count) in [("cycles", 100), ("packets", 30), ("flits", 30)] {
@@ -194,7 +194,7 @@ fn two_kernels() {
     insta::assert_snapshot!(gpgpusim_report(&run()));
 }
 
-/// The value of the `n`th line that begins with `name`.
+/// Value in the `n`th line that begins with `name`.
 fn value<'a>(text: &'a str, name: &str, n: usize) -> &'a str {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix(name));
     lines
@@ -209,9 +209,9 @@ fn counters_of_the_run_add_up_and_those_of_a_kernel_do_not() {
     assert_eq!(value(&text, "gpu_tot_sim_cycle = ", 1), "300");
     assert_eq!(value(&text, "maxmflatency = ", 1), "300 ");
     assert_eq!(value(&text, "averagemflatency = ", 1), "200 ");
-    // 12 of 48 warp slots.
+    // The kernel occupies 12 of 48 warp slots.
     assert_eq!(value(&text, "gpu_occupancy = ", 1), "25.0000% ");
-    // 15 replies of 32 bytes in 300 cycles of 1/700 us.
+    // There are 15 replies of 32 bytes in 300 cycles of 1/700 us.
     let bandwidth = format!("{:12.4} GB/Sec", 15.0 * 32.0 / (300.0 / 0.7));
     assert_eq!(value(&text, "L2_BW_total  = ", 1), bandwidth);
     let reads = "\tL2_cache_stats_breakdown[GLOBAL_ACC_R][TOTAL_ACCESS] = ";
@@ -222,7 +222,7 @@ fn counters_of_the_run_add_up_and_those_of_a_kernel_do_not() {
     );
 }
 
-/// Of counters that results have by part only.
+/// Counters that results contain by part only are summed.
 #[test]
 fn details_are_summed_over_parts_and_kernels() {
     let text = gpgpusim_report(&run());
@@ -236,14 +236,15 @@ fn details_are_summed_over_parts_and_kernels() {
     );
     assert_eq!(last("max_icnt2sh_latency = "), "21 ");
     assert_eq!(last("avg_icnt2sh_latency = "), "11 ");
-    // 60 bank cycles in 40 cycles with a request; a quarter of the open banks' are writes.
+    // There are 60 bank cycles in 40 cycles with a request; a quarter of the open banks' cycles are
+    // writes.
     assert_eq!(last("Bank_Level_Parallism = "), "1.500000");
     assert_eq!(last("write_to_read_ratio_blp_rw_average = "), "0.250000");
     assert_eq!(last("bk0: "), "12a 276i bk1: 6a 396i ");
     assert_eq!(last("bank skew: "), "12/6 = 2.00");
     assert_eq!(last("total dram reads = "), "18");
     assert_eq!(last("Wasted_Row = "), "12 ");
-    // 50 packets at one input in 100 cycles, 25 at two outputs.
+    // There are 50 packets at one input in 100 cycles, and 25 at two outputs.
     let number = |value: f64| format!("{value:12.4}");
     assert_eq!(last("Req_Network_in_buffer_avg_util = "), number(0.5));
     assert_eq!(last("Req_Network_out_buffer_avg_util = "), number(0.125));

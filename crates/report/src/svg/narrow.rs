@@ -1,4 +1,5 @@
-//! Charts for narrow screens: bars lie in rows, each with its value, under the name of their group.
+//! Charts for narrow screens: bars are horizontal, each with its value, below the name of their
+//! group.
 
 use super::{
     Area, Drawn, MARGIN, MARKS, NARROW_WIDTH, SERIES, TEXT, head, head_height, top_of, words,
@@ -10,11 +11,11 @@ const GROUP_NAME: i32 = 22;
 const ROW: i32 = 17;
 const BAR: i32 = 12;
 const BETWEEN_GROUPS: i32 = 8;
-/// Room for a value behind its bar.
+/// Space for a value after its bar.
 const VALUE: i32 = 62;
 const BELOW: i32 = 22;
 
-/// Height of a chart of bars.
+/// Height of a bar chart.
 pub(super) fn height(chart: &BarChart) -> u32 {
     let rows = chart.series.len().max(1) as i32;
     let group = GROUP_NAME + rows * ROW + BETWEEN_GROUPS;
@@ -30,7 +31,7 @@ fn marks(chart: &BarChart) -> Vec<&str> {
     chart.marks.iter().map(|mark| mark.name.as_str()).collect()
 }
 
-/// Draws a chart of bars.
+/// Draws a bar chart.
 pub(super) fn bars(area: &Area<'_>, chart: &BarChart) -> Drawn {
     let mut y = head(area, &chart.title, &names(chart), &marks(chart))?;
     let values = chart.series.iter().flat_map(|s| s.values.iter().flatten());
@@ -47,9 +48,10 @@ pub(super) fn bars(area: &Area<'_>, chart: &BarChart) -> Drawn {
             if let Some(value) = value.filter(|value| value.is_finite()) {
                 let colour = SERIES[s % SERIES.len()].0.filled();
                 area.draw(&Rectangle::new([(MARGIN, y), (at(value), y + BAR)], colour))?;
-                let shown = match chart.axis.percent {
-                    true => format!("{:.1}%", value * 100.0),
-                    false => format!("{value:.3}"),
+                let shown = if chart.axis.percent {
+                    format!("{:.1}%", value * 100.0)
+                } else {
+                    format!("{value:.3}")
                 };
                 area.draw(&Text::new(shown, (at(value) + 6, y - 1), words(TEXT - 1)))?;
             }

@@ -1,4 +1,5 @@
-//! A picture of which blocks touch which cache lines: a panel an array, a rectangle a block.
+//! Picture of which blocks touch which cache lines: a panel for each array, a rectangle for each
+//! block.
 
 use super::{
     Area, Drawn, FONT, GRID, HEIGHT, PAPER, SERIES, Shape, TEXT, head, plane, with_dark_colours,
@@ -7,27 +8,28 @@ use super::{
 use plotters::prelude::*;
 use warploom_base::Rect;
 
-/// One array, and what blocks touch of it.
+/// An array, and the lines that blocks touch.
 #[derive(Clone, Debug)]
 pub struct TouchMap {
-    /// Title of its panel.
+    /// Title of the array's panel.
     pub title: String,
-    /// The array has no rows: blocks stand below each other instead.
+    /// True if the array has no rows. Blocks are then placed one below the other.
     pub is_linear: bool,
-    /// Blocks by name, with their rectangles in lines and rows; `None` touches nothing.
+    /// Blocks by name, with their rectangles of lines and rows. `None` if a block touches nothing.
     pub blocks: Vec<(String, Option<Rect>)>,
 }
 
-/// A rectangle's edges in a panel: left, right, top, bottom.
+/// Edges of a rectangle in a panel: left, right, top, bottom.
 type Edges = [f64; 4];
 
 impl TouchMap {
     /// Edges of the `nth` block's rectangle.
     fn edges(&self, nth: usize) -> Option<Edges> {
         let rect = self.blocks[nth].1?;
-        let (left, top) = match self.is_linear {
-            true => (f64::from(rect.x), nth as f64),
-            false => (f64::from(rect.x), f64::from(rect.y)),
+        let (left, top) = if self.is_linear {
+            (f64::from(rect.x), nth as f64)
+        } else {
+            (f64::from(rect.x), f64::from(rect.y))
         };
         let height = if self.is_linear {
             1.0
@@ -52,7 +54,7 @@ impl TouchMap {
     }
 }
 
-/// Panels below each other as one picture.
+/// Draws panels one below the other.
 pub fn touch_maps(maps: &[TouchMap]) -> String {
     let mut text = String::new();
     let size = (Shape::Wide.width(), HEIGHT * maps.len().max(1) as u32);
@@ -83,8 +85,8 @@ fn panel(area: &Area<'_>, map: &TouchMap) -> Drawn {
     let names: Vec<_> = map.blocks.iter().map(|(name, _)| name.as_str()).collect();
     let below = head(area, &map.title, &names, &[])?;
     let [left, right, top, bottom] = map.shown();
-    // Rows go down, as in the thesis's figures.
-    let mut plane = plane(area, below, (left, right), (bottom, top))?;
+    // Row numbers increase downwards, as in the thesis's figures.
+    let mut plane = plane(area, below, left..right, bottom..top)?;
     plane
         .configure_mesh()
         .max_light_lines(0)
@@ -108,11 +110,12 @@ fn panel(area: &Area<'_>, map: &TouchMap) -> Drawn {
     Ok(())
 }
 
-/// A number on an axis of lines or rows; nothing between them.
+/// Text of an integer on an axis of lines or rows; empty between integers.
 fn whole(at: &f64) -> String {
-    match (at - at.round()).abs() < 1e-6 {
-        true => format!("{:.0}", at.round()),
-        false => String::new(),
+    if (at - at.round()).abs() < 1e-6 {
+        format!("{:.0}", at.round())
+    } else {
+        String::new()
     }
 }
 
@@ -144,7 +147,7 @@ mod tests {
         assert_eq!(map(true).shown(), [2.0, 7.0, 0.0, 3.0]);
         let picture = touch_maps(&[map(false), map(true)]);
         assert!(picture.starts_with("<svg") && picture.contains("line of 128 bytes"));
-        // Two blocks in two panels: each filled and framed.
+        // Two blocks in two panels are each filled and framed.
         assert_eq!(picture.matches("opacity=\"0.35\"").count(), 4);
         assert!(touch_maps(&[]).contains("No block"));
     }

@@ -1,4 +1,4 @@
-//! Launches against what the kernels declare and what the GPU allows.
+//! Checks launches against the kernels' declarations and the limits of the GPU.
 
 use super::element::{Element, Number};
 use super::plan::{ArgPlan, LaunchPlan, Plan, Scalar};
@@ -9,17 +9,17 @@ use warploom_config::GpuSpec;
 use warploom_diag::{Diagnostic, Diagnostics, Span, nearest};
 use warploom_ir::{ModuleIr, Param, ParamKind, Program};
 
-/// What a launch may ask of a GPU.
+/// Limits of a GPU for launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Shared memory of a block in bytes.
+    /// Largest shared memory of a block in bytes.
     pub shared_bytes: u32,
-    /// Registers of a thread.
+    /// Largest number of registers per thread.
     pub registers_per_thread: u32,
 }
 
 impl Limits {
-    /// Those of a GPU.
+    /// Limits of the given GPU.
     pub fn of(gpu: &GpuSpec) -> Self {
         Self {
             shared_bytes: gpu.sm.max_shared_bytes_per_block,
@@ -28,8 +28,8 @@ impl Limits {
     }
 }
 
-/// Largest extents of a grid and of a block, and most threads of a block (CUDA C++ Programming
-/// Guide, compute capabilities 3.0 and up).
+/// Largest extents of a grid and of a block, and largest number of threads in a block (CUDA C++
+/// Programming Guide, compute capabilities 3.0 and up).
 const MOST_BLOCKS: Dim3 = Dim3::new(0x7fff_ffff, 65_535, 65_535);
 const MOST_THREADS: Dim3 = Dim3::new(1024, 1024, 64);
 const MOST_THREADS_IN_ALL: u64 = 1024;
@@ -37,17 +37,17 @@ const MOST_THREADS_IN_ALL: u64 = 1024;
 /// An argument whose buffer, if it is one, has no address yet.
 #[derive(Clone, Debug, PartialEq)]
 pub enum BoundArg {
-    /// A value.
+    /// A value of a scalar or of bytes.
     Value(Arg),
-    /// The address of the buffer at this position of the plan.
+    /// Index of a buffer in the plan.
     Buffer(usize),
 }
 
-/// The arguments of every launch, in the form that the kernels declare.
+/// Converts the arguments of every launch to the types that the kernels declare.
 ///
 /// # Errors
-/// Adds to `diagnostics` whatever does not fit: unknown kernels and buffers, extents, shared
-/// memory, number and types of arguments. The result is complete only if that has no errors.
+/// Adds to `diagnostics` all violations: unknown kernels and buffers, extents, shared memory,
+/// number and types of arguments. The result is complete only if there are no errors.
 pub fn bind(
     plan: &Plan,
     module: &ModuleIr,
@@ -126,7 +126,7 @@ impl Binder<'_> {
         let kernels: Vec<&str> = module.kernels.iter().map(|k| k.name.as_str()).collect();
         let help = match (nearest(name, kernels.iter().copied()), kernels.as_slice()) {
             (Some(near), _) => format!("did you mean `{near}`?"),
-            (None, []) => "the module has no kernel (`.entry`) at all".to_owned(),
+            (None, []) => "the module has no kernel (`.entry`)".to_owned(),
             (None, all) => format!("the module has {}", all.join(", ")),
         };
         self.problem(
@@ -194,11 +194,10 @@ impl Binder<'_> {
                 "a block of `{}` needs {needed} bytes of shared memory, {fixed} of them its own",
                 kernel.name
             );
-            let help = match fixed <= limit {
-                true => format!("write at most {} for `dynamic_shared_bytes`", limit - fixed),
-                false => {
-                    format!("this GPU gives a block {limit}; raise `sm.max_shared_bytes_per_block`")
-                }
+            let help = if fixed <= limit {
+                format!("set `dynamic_shared_bytes` to at most {}", limit - fixed)
+            } else {
+                format!("this GPU allows {limit} per block; raise `sm.max_shared_bytes_per_block`")
             };
             self.problem("shared-too-large", place, message, help);
         }
@@ -208,7 +207,7 @@ impl Binder<'_> {
         let limit = self.limits.registers_per_thread;
         if let Some((registers, place)) = launch.registers_per_thread.filter(|(n, _)| *n > limit) {
             let message = format!("{registers} registers per thread");
-            let help = format!("this GPU gives a thread {limit}; write at most that many");
+            let help = format!("this GPU allows {limit} per thread; use at most that number");
             self.problem("too-many-registers", place, message, help);
         }
     }
@@ -221,9 +220,10 @@ impl Binder<'_> {
                 kernel.params.len(),
                 launch.args.len()
             );
-            let help = match kernel.params.is_empty() {
-                true => "leave `args` out".to_owned(),
-                false => format!("it declares {}", declaration(kernel)),
+            let help = if kernel.params.is_empty() {
+                "leave `args` out".to_owned()
+            } else {
+                format!("it declares {}", declaration(kernel))
             };
             self.problem("wrong-arguments", launch.args_place, message, help);
             return Vec::new();
@@ -234,7 +234,8 @@ impl Binder<'_> {
         bound.collect::<Vec<_>>().into_iter().flatten().collect()
     }
 
-    /// A buffer goes to a parameter as wide as the module's addresses, or wider.
+    /// Fits an argument to a parameter. A buffer needs a parameter at least as wide as the module's
+    /// addresses.
     fn arg(
         &mut self,
         i: usize,
@@ -267,7 +268,7 @@ impl Binder<'_> {
     }
 }
 
-/// A parameter is wide enough for an address of the module.
+/// True if a parameter is wide enough for an address of the module.
 fn holds_address(param: &Param, address_bits: u32) -> bool {
     match param.kind {
         ParamKind::Int { bytes: 8, .. } => true,
@@ -276,7 +277,7 @@ fn holds_address(param: &Param, address_bits: u32) -> bool {
     }
 }
 
-/// The number in the form that the parameter has; `None` if it has no such form.
+/// The number in the parameter's type. `None` if the type cannot represent it.
 fn scalar_arg(scalar: Scalar, param: &Param) -> Option<Arg> {
     if let Some(element) = scalar.element {
         let mut bytes = Vec::new();
@@ -297,7 +298,8 @@ fn scalar_arg(scalar: Scalar, param: &Param) -> Option<Arg> {
     }
 }
 
-/// A whole number of that width. PTX seldom says whether it is signed, so both ranges are taken.
+/// An integer of the given width. PTX seldom specifies whether it is signed, so both ranges are
+/// accepted.
 fn integer_arg(bytes: u8, value: i128) -> Option<Arg> {
     let bits = u32::from(bytes) * 8;
     let range = -(1i128 << (bits - 1))..1i128 << bits;

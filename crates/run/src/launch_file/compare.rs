@@ -1,4 +1,4 @@
-//! Comparison of an output with what it must be.
+//! Comparison of an output with its expected values.
 
 use super::element::{Element, Number};
 
@@ -6,7 +6,7 @@ use super::element::{Element, Number};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Comparison {
     pub passed: bool,
-    /// How many differ and the first of them, or how many were compared.
+    /// Number of differences and the first of them, or number of compared elements.
     pub detail: String,
 }
 
@@ -36,8 +36,8 @@ pub(crate) fn compare(
     }
 }
 
-/// |got - expected| <= tolerance x max(1, |expected|); NaN agrees with NaN, integers without a
-/// tolerance are compared exactly.
+/// True if |got - expected| <= tolerance x max(1, |expected|). NaN equals NaN, and integers without
+/// a tolerance are compared exactly.
 fn close(got: Number, expected: Number, tolerance: f64) -> bool {
     if let (Number::Int(got), Number::Int(expected), true) = (got, expected, tolerance == 0.0) {
         return got == expected;

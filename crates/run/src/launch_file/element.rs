@@ -1,19 +1,19 @@
-//! Elements of buffers: their types, and numbers on their way between text, files and bytes.
+//! Types of buffer elements, and conversions of numbers between text, files and bytes.
 
 use half::f16;
 use warploom_diag::nearest;
 
-/// A number as written or as read from a buffer. Integers stay exact.
+/// A number as written or as read from a buffer. Integers are exact.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
-    /// A whole number.
+    /// A number without a fraction.
     Int(i128),
-    /// Any other.
+    /// A number with a fraction, or not finite.
     Float(f64),
 }
 
 impl Number {
-    /// As a double; large integers are rounded.
+    /// The value as f64. Large integers are rounded.
     pub fn as_f64(self) -> f64 {
         match self {
             Self::Int(value) => value as f64,
@@ -26,7 +26,7 @@ impl std::fmt::Display for Number {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Int(value) => value.fmt(f),
-            // With a decimal point, so that nobody takes it for a whole number.
+            // With a decimal point, so that it cannot be mistaken for an integer.
             Self::Float(value) => write!(f, "{value:?}"),
         }
     }
@@ -41,15 +41,15 @@ macro_rules! elements {
         }
 
         impl Element {
-            /// Name in launch files.
+            /// Name of the type in launch files.
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// Every name, PTX's own among them.
+            /// All names, including those of PTX.
             pub(crate) const NAMES: &'static [&'static str] = &[$($name, $($alias,)?)+];
 
-            /// The type of that name.
+            /// The type with the given name.
             pub fn find(name: &str) -> Option<Self> {
                 match name {
                     $($name $(| $alias)? => Some(Self::$variant),)+
@@ -57,13 +57,14 @@ macro_rules! elements {
                 }
             }
 
-            /// Size in bytes.
+            /// Size of an element in bytes.
             pub const fn bytes(self) -> usize {
                 match self { $(Self::$variant => size_of::<$ty>(),)+ }
             }
 
-            /// Appends a number in little-endian order; `None` if the type cannot hold it.
-            /// Numbers are rounded to a float type; an integer type takes whole numbers only.
+            /// Appends a number in little-endian order. Numbers are rounded to a float type; an
+            /// integer type accepts only integers. Returns `None` if the type cannot represent the
+            /// number.
             pub fn put(self, number: Number, out: &mut Vec<u8>) -> Option<()> {
                 match self {
                     $(Self::$variant => out.extend(elements!(@$kind number, $ty).to_le_bytes()),)+
@@ -71,7 +72,7 @@ macro_rules! elements {
                 Some(())
             }
 
-            /// The number in the first bytes of `bytes`.
+            /// Reads a number from the first bytes of `bytes`.
             pub fn get(self, bytes: &[u8]) -> Number {
                 match self {
                     $(Self::$variant => {
@@ -111,12 +112,12 @@ elements! {
 }
 
 impl Element {
-    /// Whether it is a floating-point type.
+    /// True for a floating-point type.
     pub const fn is_float(self) -> bool {
         matches!(self, Self::F16 | Self::F32 | Self::F64)
     }
 
-    /// What to write instead of a name that is no type.
+    /// Remedy for a name that is not a type.
     pub(crate) fn hint(name: &str) -> String {
         match nearest(name, Self::NAMES.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),

@@ -1,4 +1,4 @@
-//! Everything that is wrong with a user's files.
+//! Errors in a user's files.
 
 use std::fmt;
 use warploom_diag::{Diagnostic, Diagnostics, Source, Style};
@@ -6,16 +6,16 @@ use warploom_diag::{Diagnostic, Diagnostics, Source, Style};
 /// Problems of one or more texts, or a file that cannot be read.
 #[derive(Clone, Debug)]
 pub enum InputErrors {
-    /// A file that cannot be read; the text says which, why, and what to do.
+    /// A file cannot be read. The text contains its path, the reason and the remedy.
     Unreadable(String),
-    /// The module's PTX was refused; the text holds every problem with its place.
+    /// The module's PTX was refused. The text contains all problems with their places.
     Module(String),
     /// Problems with their places.
     Located(Box<Source>, Diagnostics),
 }
 
 impl InputErrors {
-    /// The problems drawn one after the other, ending with a line break.
+    /// Text of all problems, one after the other, which ends with a line break.
     pub fn render(&self, style: Style) -> String {
         match self {
             Self::Unreadable(message) => format!("error: {message}\n"),
@@ -24,11 +24,12 @@ impl InputErrors {
         }
     }
 
-    /// `Err` with the problems if there are errors among them.
+    /// Returns the problems as `Err` if there are errors among them.
     pub(crate) fn check(source: &Source, diagnostics: Diagnostics) -> Result<(), Self> {
-        match diagnostics.has_errors() {
-            true => Err(Self::Located(Box::new(source.clone()), diagnostics)),
-            false => Ok(()),
+        if diagnostics.has_errors() {
+            Err(Self::Located(Box::new(source.clone()), diagnostics))
+        } else {
+            Ok(())
         }
     }
 

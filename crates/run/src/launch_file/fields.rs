@@ -1,5 +1,5 @@
-//! Typed access to a TOML table. Every problem becomes a diagnostic with its place, and reading
-//! goes on with what is there.
+//! Typed access to a TOML table. Each problem becomes a diagnostic with its place, and reading
+//! continues.
 
 use super::element::Number;
 use std::ops::Range;
@@ -7,17 +7,17 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use warploom_diag::{Diagnostic, Diagnostics, Span, nearest};
 
-/// A place in the text.
+/// Place of a range in the text.
 pub(crate) fn span(range: Range<usize>) -> Span {
     Span::new(range.start as u32, range.end as u32)
 }
 
-/// A table of the document, with the keys that it may have.
+/// A table of the document, with its permitted keys.
 pub(crate) struct Fields<'t, 'd> {
     table: &'t DeTable<'t>,
     /// Place of the table.
     pub span: Span,
-    /// `[[buffer]]`, for messages.
+    /// Name of the table in messages, such as `[[buffer]]`.
     what: &'static str,
     diagnostics: &'d mut Diagnostics,
 }
@@ -52,22 +52,22 @@ impl<'t, 'd> Fields<'t, 'd> {
         }
     }
 
-    /// Adds a problem.
+    /// Adds a problem to the diagnostics.
     pub fn problem(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
     }
 
-    /// The value of a key, if given.
+    /// Value of an optional key.
     pub fn get(&self, key: &str) -> Option<&'t Spanned<DeValue<'t>>> {
         self.table.get(key)
     }
 
-    /// The place of a key's value, or of the table where it is not given.
+    /// Place of a key's value, or of the table if the key is absent.
     pub fn place(&self, key: &str) -> Span {
         self.get(key).map_or(self.span, |value| span(value.span()))
     }
 
-    /// A key that must be given.
+    /// Value of a required key.
     pub fn required(&mut self, key: &str, example: &str) -> Option<&'t Spanned<DeValue<'t>>> {
         let value = self.get(key);
         if value.is_none() {
@@ -78,7 +78,7 @@ impl<'t, 'd> Fields<'t, 'd> {
         value
     }
 
-    /// Says that a value is of the wrong kind.
+    /// Reports a value of the wrong type.
     pub fn wrong(&mut self, value: &Spanned<DeValue<'_>>, key: &str, wanted: &str) {
         let kind = value.get_ref().type_str();
         let message = format!("`{key}` is a value of type {kind}");
@@ -88,13 +88,13 @@ impl<'t, 'd> Fields<'t, 'd> {
         );
     }
 
-    /// A text that must be given.
+    /// Value of a required string.
     pub fn text(&mut self, key: &str, example: &str) -> Option<String> {
         let value = self.required(key, example)?;
         self.as_text(value, key)
     }
 
-    /// A text that may be given.
+    /// Value of an optional string.
     pub fn optional_text(&mut self, key: &str) -> Option<String> {
         self.as_text(self.get(key)?, key)
     }
@@ -109,7 +109,7 @@ impl<'t, 'd> Fields<'t, 'd> {
         }
     }
 
-    /// A number that may be given.
+    /// Value of an optional number.
     pub fn number(&mut self, key: &str) -> Option<Number> {
         let value = self.get(key)?;
         let number = number(value.get_ref());
@@ -119,7 +119,7 @@ impl<'t, 'd> Fields<'t, 'd> {
         number
     }
 
-    /// A whole number from `min` to `max` that may be given.
+    /// Value of an optional integer from `min` to `max`.
     pub fn integer(&mut self, key: &str, min: i128, max: i128) -> Option<i128> {
         let value = self.get(key)?;
         match number(value.get_ref()) {
@@ -134,7 +134,7 @@ impl<'t, 'd> Fields<'t, 'd> {
     }
 }
 
-/// A TOML number, exact.
+/// A TOML number without rounding.
 pub(crate) fn number(value: &DeValue<'_>) -> Option<Number> {
     match value {
         DeValue::Integer(int) => i128::from_str_radix(int.as_str(), int.radix())

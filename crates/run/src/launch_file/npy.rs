@@ -1,4 +1,4 @@
-//! `.npy` files (NumPy's format) to and from elements in C order, little-endian.
+//! Reads and writes `.npy` files (NumPy's format) as elements in C order, little-endian.
 
 use super::element::Element;
 use super::parse::product;
@@ -10,33 +10,32 @@ use std::path::Path;
 /// An array in host memory.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Array {
-    /// Type of the elements.
+    /// Type of an element.
     pub element: Element,
-    /// Extents; a scalar has none.
+    /// Extents of the dimensions. A scalar has none.
     pub shape: Vec<u64>,
-    /// Elements in C order, little-endian.
+    /// Bytes of the elements in C order, little-endian.
     pub bytes: Vec<u8>,
 }
 
-/// Reads a file; the message of an error says what to do.
+/// Reads a file. The error message contains a remedy.
 pub(crate) fn load(path: &Path) -> Result<Array, String> {
     let bytes = std::fs::read(path).map_err(|error| format!("cannot read it: {error}"))?;
     decode(&bytes)
 }
 
-/// The array of a file's contents.
+/// Decodes a file's contents to an array.
 fn decode(file: &[u8]) -> Result<Array, String> {
     let mut rest = file;
     let header = NpyHeader::from_reader(&mut rest)
-        .map_err(|error| format!("it is no .npy file ({error}); save it with `numpy.save`"))?;
+        .map_err(|error| format!("it is not a .npy file ({error}); save it with `numpy.save`"))?;
     let DType::Plain(ty) = header.dtype() else {
-        return Err("it holds records; save one plain array".to_owned());
+        return Err("it contains records; save one plain array".to_owned());
     };
-    let element = element_of(&ty).ok_or_else(|| {
-        format!("its type `{ty}` is none of this program's; convert it with `astype`")
-    })?;
+    let element = element_of(&ty)
+        .ok_or_else(|| format!("its type `{ty}` is not supported; convert it with `astype`"))?;
     let shape = header.shape().to_vec();
-    // The library multiplies without checks; the data's own length decides.
+    // The library multiplies without checks, so the length of the data is checked here.
     let wanted = product(&shape).and_then(|count| count.checked_mul(element.bytes() as u64));
     let Some(data) = wanted
         .filter(|&n| n <= rest.len() as u64)
@@ -74,7 +73,7 @@ fn element_of(ty: &TypeStr) -> Option<Element> {
     Element::find(&name)
 }
 
-/// Elements stored with the first index fastest, rearranged with the last index fastest.
+/// Rearranges elements from Fortran order (first index fastest) to C order (last index fastest).
 fn to_c_order(bytes: &[u8], shape: &[u64], width: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut index = vec![0u64; shape.len()];
@@ -95,7 +94,7 @@ fn to_c_order(bytes: &[u8], shape: &[u64], width: usize) -> Vec<u8> {
     out
 }
 
-/// Writes a file, whole or not at all.
+/// Writes a file atomically: whole or not at all.
 pub(crate) fn store(path: &Path, array: &Array) -> std::io::Result<()> {
     write_whole(path, |out| encode(out, array))
 }

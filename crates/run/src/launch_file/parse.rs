@@ -1,4 +1,4 @@
-//! Text of a launch file to a [`Plan`].
+//! Parser from the text of a launch file to a [`Plan`].
 
 use super::element::{Element, Number};
 use super::error::InputErrors;
@@ -13,7 +13,7 @@ use warploom_diag::{Diagnostic, Diagnostics, Source, Span, nearest};
 /// Reads a file as text.
 ///
 /// # Errors
-/// A file that cannot be read or is no text.
+/// If the file cannot be read or is not text.
 pub fn read(path: &Path) -> Result<Source, InputErrors> {
     let shown = path.display();
     let bytes = std::fs::read(path).map_err(|error| {
@@ -28,10 +28,10 @@ pub fn read(path: &Path) -> Result<Source, InputErrors> {
         .map_err(|error| InputErrors::Unreadable(error.to_string()))
 }
 
-/// What a launch file says.
+/// Parses a launch file.
 ///
 /// # Errors
-/// Everything wrong with the text by itself, each with its place and a remedy.
+/// All errors in the text, each with its place and a remedy. Other files are not considered.
 pub fn parse(source: &Source) -> Result<Plan, InputErrors> {
     let mut diagnostics = Diagnostics::new();
     let (document, errors) = DeTable::parse_recoverable(source.text());
@@ -168,7 +168,7 @@ fn element(fields: &mut Fields<'_, '_>) -> Option<Element> {
     element
 }
 
-/// Extents of at least 1 whose product a memory could hold.
+/// Extents of at least 1 whose product fits the limit of elements.
 fn shape(fields: &mut Fields<'_, '_>, value: &Spanned<DeValue<'_>>) -> Option<Vec<u64>> {
     let extent = |value: &DeValue<'_>| match number(value) {
         Some(Number::Int(int)) => u64::try_from(int).ok().filter(|&int| int > 0),
@@ -189,10 +189,10 @@ fn shape(fields: &mut Fields<'_, '_>, value: &Spanned<DeValue<'_>>) -> Option<Ve
     extents
 }
 
-/// Elements of the largest buffer.
+/// Largest number of elements of a buffer.
 const MOST_ELEMENTS: u64 = 1 << 32;
 
-/// Number of elements, if it can be counted.
+/// Number of elements, if it fits 64 bits.
 pub(super) fn product(extents: &[u64]) -> Option<u64> {
     extents
         .iter()
@@ -247,13 +247,13 @@ fn report_unused(fields: &mut Fields<'_, '_>, init: &str, taken: &[&str]) {
         .filter(|key| fields.get(key).is_some())
         .collect::<Vec<_>>()
     {
-        let message = format!("`{key}` says nothing about `init = \"{init}\"`");
+        let message = format!("`{key}` does not apply to `init = \"{init}\"`");
         let problem = Diagnostic::error("unused-key", fields.place(key), message);
-        fields.problem(problem.help("leave it out, or choose an `init` that takes it"));
+        fields.problem(problem.help("leave it out, or choose an `init` that uses it"));
     }
 }
 
-/// A number that the element type can hold.
+/// A number that the element type can represent.
 fn constant(fields: &mut Fields<'_, '_>, key: &str, element: Option<Element>) -> Option<Number> {
     let number = fields.number(key)?;
     let Some(element) = element else {
@@ -273,9 +273,10 @@ fn uniform(fields: &mut Fields<'_, '_>, element: Option<Element>, seed: u64) -> 
     if !float {
         fields.required("high", "100");
     }
-    let (zero, one) = match float {
-        true => (Number::Float(0.0), Number::Float(1.0)),
-        false => (Number::Int(0), Number::Int(1)),
+    let (zero, one) = if float {
+        (Number::Float(0.0), Number::Float(1.0))
+    } else {
+        (Number::Int(0), Number::Int(1))
     };
     let low = match fields.get("low") {
         Some(_) => constant(fields, "low", element)?,
@@ -287,7 +288,7 @@ fn uniform(fields: &mut Fields<'_, '_>, element: Option<Element>, seed: u64) -> 
     };
     let (from, to) = (low.as_f64(), high.as_f64());
     if !(from < to && from.is_finite() && to.is_finite()) {
-        let message = format!("nothing lies from {low} to {high}");
+        let message = format!("there is no number from {low} to {high}");
         let place = fields.place(if fields.get("high").is_some() {
             "high"
         } else {
@@ -352,7 +353,7 @@ fn launch((table, place): Entry<'_>, diagnostics: &mut Diagnostics) -> Option<La
     })
 }
 
-/// One to three extents; x alone may stand without brackets.
+/// Up to three extents. A single extent may be written without brackets.
 fn dim(fields: &mut Fields<'_, '_>, key: &str, example: &str) -> Option<Dim3> {
     let value = fields.required(key, example)?;
     let extent = |value: &DeValue<'_>| match number(value) {
@@ -409,7 +410,7 @@ fn scalar(number: Number, element: Option<Element>) -> ArgPlan {
     ArgPlan::Scalar(Scalar { number, element })
 }
 
-/// `{ TYPE = NUMBER }` or `{ bytes = [..] }`.
+/// An argument such as `{ TYPE = NUMBER }` or `{ bytes = [..] }`.
 fn typed(table: &DeTable<'_>) -> Option<ArgPlan> {
     let mut entries = table.iter();
     let (Some((key, value)), None) = (entries.next(), entries.next()) else {

@@ -1,22 +1,22 @@
-//! What a launch file says, each part with its place in the text.
+//! Structure of a launch file, with the place of each part in the text.
 
 use super::element::{Element, Number};
 use std::path::{Path, PathBuf};
 use warploom_base::Dim3;
 use warploom_diag::Span;
 
-/// A launch file, read. Names are not looked up yet.
+/// A parsed launch file. Its names are not resolved yet.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Path of the PTX file as written, and its place.
     pub module: (String, Span),
-    /// Buffers, in order of allocation.
+    /// Buffers in the order of allocation.
     pub buffers: Vec<BufferPlan>,
-    /// Launches, in order.
+    /// Launches in the order of execution.
     pub launches: Vec<LaunchPlan>,
-    /// Outputs to compare.
+    /// Outputs to be compared.
     pub expects: Vec<ExpectPlan>,
-    /// Outputs to write.
+    /// Outputs to be written.
     pub dumps: Vec<DumpPlan>,
 }
 
@@ -46,43 +46,43 @@ impl Plan {
 /// A buffer in device memory.
 #[derive(Clone, Debug)]
 pub struct BufferPlan {
-    /// Name that arguments, expectations and dumps use.
+    /// Name by which arguments, expectations and dumps refer to it.
     pub name: String,
     /// Place of the name.
     pub place: Span,
-    /// Type of its elements; `None` takes that of the `.npy` file.
+    /// Type of its elements. `None` means that of the `.npy` file.
     pub element: Option<Element>,
-    /// Extents; `None` takes those of the `.npy` file.
+    /// Extents of its dimensions. `None` means those of the `.npy` file.
     pub shape: Option<Vec<u64>>,
-    /// First contents.
+    /// Initial contents of the buffer.
     pub init: Init,
     /// Place of `init`, or of the buffer.
     pub init_place: Span,
 }
 
-/// First contents of a buffer.
+/// Initial contents of a buffer.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Init {
-    /// All bytes zero.
+    /// All bytes are zero.
     Zeros,
     /// 0, 1, 2 and so on, modulo the range of an integer type.
     Iota,
-    /// One number everywhere.
+    /// The same number in all elements.
     Constant(Number),
-    /// Uniform from `low` to `high`, `high` excluded.
+    /// Uniformly distributed numbers from `low` to `high`, excluding `high`.
     Uniform {
-        /// Smallest.
+        /// The smallest possible number.
         low: Number,
-        /// Bound.
+        /// The upper bound, which is excluded.
         high: Number,
         /// Seed of the generator.
         seed: u64,
     },
-    /// Normal, rounded for an integer type.
+    /// Normally distributed numbers, rounded for an integer type.
     Normal {
-        /// Mean.
+        /// Mean of the distribution.
         mean: f64,
-        /// Standard deviation.
+        /// Standard deviation of the distribution.
         deviation: f64,
         /// Seed of the generator.
         seed: u64,
@@ -91,20 +91,20 @@ pub enum Init {
     Npy(String),
 }
 
-/// A kernel launch.
+/// A launch of a kernel.
 #[derive(Clone, Debug)]
 pub struct LaunchPlan {
-    /// Kernel's name and its place.
+    /// Name of the kernel, and its place.
     pub kernel: (String, Span),
-    /// Blocks, and the place.
+    /// Number of blocks in each dimension, and its place.
     pub grid: (Dim3, Span),
-    /// Threads of a block, and the place.
+    /// Number of threads of a block in each dimension, and its place.
     pub block: (Dim3, Span),
-    /// Dynamic shared memory in bytes, and the place.
+    /// Dynamic shared memory in bytes, and its place.
     pub dynamic_shared_bytes: (u32, Span),
-    /// Stream.
+    /// Number of the stream.
     pub stream: u32,
-    /// Registers per thread, where known, and the place.
+    /// Registers per thread, if specified, and their place.
     pub registers_per_thread: Option<(u32, Span)>,
     /// Arguments, each with its place.
     pub args: Vec<(ArgPlan, Span)>,
@@ -112,54 +112,54 @@ pub struct LaunchPlan {
     pub args_place: Span,
 }
 
-/// One argument.
+/// An argument of a launch.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ArgPlan {
-    /// A buffer by name.
+    /// A buffer, by its name.
     Buffer(String),
-    /// A scalar, of the type that the kernel declares unless it names one.
+    /// A scalar of the type that the kernel declares, unless the scalar specifies its own.
     Scalar(Scalar),
     /// Bytes of a struct or array by value.
     Bytes(Vec<u8>),
 }
 
-/// A number with the type that it was given, if any.
+/// A number with its type, if one was specified.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scalar {
-    /// The number.
+    /// Value of the scalar.
     pub number: Number,
-    /// `{ f32 = 1.0 }` names a type.
+    /// Type of a scalar such as `{ f32 = 1.0 }`.
     pub element: Option<Element>,
 }
 
-/// An output to compare.
+/// An output to be compared.
 #[derive(Clone, Debug)]
 pub struct ExpectPlan {
-    /// Buffer's name and its place.
+    /// Name of the buffer, and its place.
     pub buffer: (String, Span),
-    /// What it must hold.
+    /// Expected contents of the buffer.
     pub expected: Expected,
-    /// Place of that.
+    /// Place of the expected contents.
     pub place: Span,
-    /// Most allowed of |got - expected| / max(1, |expected|).
+    /// Largest permitted value of |got - expected| / max(1, |expected|).
     pub tolerance: f64,
 }
 
-/// What an output must hold.
+/// Expected contents of an output.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expected {
-    /// One number everywhere.
+    /// The same number in all elements.
     Constant(Number),
     /// Contents of a `.npy` file.
     Npy(String),
 }
 
-/// An output to write.
+/// An output to be written.
 #[derive(Clone, Debug)]
 pub struct DumpPlan {
-    /// Buffer's name and its place.
+    /// Name of the buffer, and its place.
     pub buffer: (String, Span),
-    /// The `.npy` file to write.
+    /// Path of the `.npy` file.
     pub path: String,
     /// Place of the path.
     pub place: Span,

@@ -1,10 +1,10 @@
-//! `[[process]]`: programs that run at once, in a file of their own.
+//! Files with `[[process]]` tables: programs that run at once.
 //!
 //! ```toml
 //! [[process]]
 //! target = "slicer/IMG"              # a workload, a launch file or another target of `run`
 //! arrives_at = 0                     # core cycle in which it starts
-//! instructions = 1000000             # thread instructions at which it is halted
+//! instructions = 1000000             # thread instructions after which it is halted
 //! ```
 
 use super::error::InputErrors;
@@ -13,21 +13,21 @@ use super::parse::{each, tables};
 use toml::de::DeTable;
 use warploom_diag::{Diagnostic, Diagnostics, Source, Span};
 
-/// One program of several.
+/// A program of several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessPlan {
-    /// What it runs.
+    /// Name of the target to run.
     pub target: String,
     /// Core cycle in which it starts.
     pub arrives_at: u64,
-    /// Thread instructions at which it is halted; it begins anew until then.
+    /// Thread instructions after which it is halted. A program that ends earlier restarts.
     pub instructions: Option<u64>,
 }
 
-/// The programs that a file lists; `None` if it is a launch file.
+/// Parses the programs that a file lists. Returns `None` for a launch file.
 ///
 /// # Errors
-/// Everything wrong with the list, each with its place and a remedy.
+/// All errors in the list, each with its place and a remedy.
 pub fn processes(source: &Source) -> Result<Option<Vec<ProcessPlan>>, InputErrors> {
     let (document, errors) = DeTable::parse_recoverable(source.text());
     let table = document.get_ref();
@@ -49,7 +49,7 @@ pub fn processes(source: &Source) -> Result<Option<Vec<ProcessPlan>>, InputError
     if !matches!(targets.count(), 0) && plans.iter().any(|plan| plan.instructions.is_none()) {
         let message = "some processes have `instructions` and some have none";
         let problem = Diagnostic::error("missing-key", Span::default(), message);
-        diagnostics.push(problem.help("write it for every process, or for none"));
+        diagnostics.push(problem.help("set it for every process, or for none"));
     }
     diagnostics.sort();
     InputErrors::check(source, diagnostics)?;
@@ -102,12 +102,16 @@ mod tests {
     #[test]
     fn a_launch_file_is_none() {
         assert_eq!(read("module = \"k.ptx\"\n"), Ok(None));
-        assert_eq!(read("process = \n"), Ok(None), "its own reader reports it");
+        assert_eq!(
+            read("process = \n"),
+            Ok(None),
+            "the parser of launch files reports it"
+        );
     }
 
     #[test]
     fn problems_have_their_places() {
-        let wrong = |text: &str| read(text).expect_err("it is wrong");
+        let wrong = |text: &str| read(text).expect_err("the list is invalid");
         let error = wrong("[[process]]\ntarget = \"bfs\"\narrive = 3\n");
         assert!(
             error.contains("mix.toml:3:1") && error.contains("arrives_at"),

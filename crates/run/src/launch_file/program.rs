@@ -1,4 +1,4 @@
-//! A launch file as a host program.
+//! Executes a launch file as a host program.
 
 use super::bind::{BoundArg, Limits, bind};
 use super::compare::compare;
@@ -16,7 +16,7 @@ use warploom_base::{Digest, Rng};
 use warploom_diag::{Diagnostic, Diagnostics, Source, Span, Style};
 use warploom_ir::ModuleIr;
 
-/// A launch file with its module and data at hand.
+/// A launch file with its module and the contents of its data files.
 #[derive(Clone, Debug)]
 pub struct LaunchFile {
     source: Source,
@@ -32,7 +32,7 @@ pub struct LaunchFile {
 struct Buffer {
     element: Element,
     shape: Vec<u64>,
-    /// Contents of its `.npy` file.
+    /// Contents of its `.npy` file, if it has one.
     contents: Option<Vec<u8>>,
 }
 
@@ -50,7 +50,7 @@ impl LaunchFile {
     /// Reads a launch file, its module and its data files.
     ///
     /// # Errors
-    /// Every problem of the file, or files that cannot be read.
+    /// All problems of the file, or of files that cannot be read.
     pub fn load(path: &Path) -> Result<Self, InputErrors> {
         let source = read(path)?;
         let plan = parse(&source)?;
@@ -65,7 +65,7 @@ impl LaunchFile {
         Self::new(source, plan, folder, module)
     }
 
-    /// Digest of the file, its module and its data files: equal digests run the same.
+    /// Digest of the file, its module and its data files. Equal digests give equal runs.
     pub fn digest(&self) -> String {
         let mut digest = Digest::new();
         digest.str(self.source.text()).str(self.module.text());
@@ -80,11 +80,11 @@ impl LaunchFile {
         digest.hex()
     }
 
-    /// A plan made from elsewhere: `source` holds the places that it names, `folder` is where its
-    /// paths start.
+    /// Creates a launch file from a plan. The places in the plan refer to `source`, and its paths
+    /// are relative to `folder`.
     ///
     /// # Errors
-    /// Data files that cannot be read or do not fit.
+    /// If data files cannot be read or do not fit.
     pub fn new(
         source: Source,
         plan: Plan,
@@ -112,12 +112,12 @@ impl LaunchFile {
         })
     }
 
-    /// The PTX text.
+    /// Text of the module.
     pub fn module(&self) -> &Source {
         &self.module
     }
 
-    /// Compiles the module and fits the launches to its kernels and to the GPU.
+    /// Compiles the module and binds the launches to its kernels and to the GPU.
     ///
     /// # Errors
     /// Problems of the PTX, or launches that do not fit.
@@ -132,7 +132,8 @@ impl LaunchFile {
         self.bind(ir, refused, limits)
     }
 
-    /// The program of a compiled module. `refused` names kernels that cannot run, with the reason.
+    /// Creates the program for a compiled module. `refused` names kernels that cannot run, with the
+    /// reason.
     ///
     /// # Errors
     /// Launches of refused kernels, with the reasons, or launches that do not fit.
@@ -203,9 +204,9 @@ impl LaunchFile {
     }
 }
 
-/// The one kernel whose function has this name in its source: C++ names a function by length and
-/// name, `_Z9transposePfS_` for `transpose`. None where a kernel has the name itself, or where the
-/// source has several such functions.
+/// Finds the only kernel whose function has this name in the source. C++ mangles a name with its
+/// length, for example `_Z9transposePfS_` for `transpose`. Returns `None` if a kernel has the name
+/// itself, or if the source has several such functions.
 pub(super) fn of_source_name<'a>(name: &str, kernels: &[&'a str]) -> Option<&'a str> {
     let part = format!("{}{name}", name.len());
     let mangled = |kernel: &&&str| kernel.starts_with("_Z") && kernel.contains(&part);
@@ -216,7 +217,7 @@ pub(super) fn of_source_name<'a>(name: &str, kernels: &[&'a str]) -> Option<&'a 
     }
 }
 
-/// Refuses dumps onto files that the run reads, and two dumps to one file.
+/// Refuses dumps to files that the run reads, and two dumps to the same file.
 fn check_dumps(source: &Source, plan: &Plan, folder: &Path, diagnostics: &mut Diagnostics) {
     let mut inputs = plan.inputs(folder);
     inputs.push(PathBuf::from(source.name()));
@@ -235,7 +236,7 @@ fn check_dumps(source: &Source, plan: &Plan, folder: &Path, diagnostics: &mut Di
     }
 }
 
-/// A file's array, or a problem at `place`.
+/// Loads the array of a file, or reports a problem at `place`.
 fn load(path: &str, folder: &Path, place: Span, diagnostics: &mut Diagnostics) -> Option<Array> {
     npy::load(&folder.join(path))
         .map_err(|why| {
@@ -283,13 +284,13 @@ fn expected(plan: &ExpectPlan, folder: &Path, diagnostics: &mut Diagnostics) -> 
     }
 }
 
-/// The host program of a launch file: copies its buffers, launches in order, writes the dumps,
-/// checks the expectations.
+/// The host program of a launch file. It copies buffers, launches kernels in order, writes dumps,
+/// and checks expectations.
 #[derive(Debug)]
 pub struct LaunchProgram {
     file: LaunchFile,
     args: Vec<Vec<BoundArg>>,
-    /// Taken by the first action.
+    /// Compiled module and refused kernels. The first action takes them.
     compiled: Option<(ModuleIr, Vec<(String, String)>)>,
     module: ModuleId,
     addresses: Vec<DevicePtr>,
@@ -338,7 +339,7 @@ impl LaunchProgram {
         }
     }
 
-    /// The contents of a buffer, named in the plan and so known to exist.
+    /// Contents of a buffer whose name was checked.
     fn contents(&self, name: &str, device: &Device) -> Result<Array, HostError> {
         let (at, buffer) = self.file.buffer(name).expect("bound to a buffer");
         let mut bytes = vec![0; buffer.bytes() as usize];
@@ -429,7 +430,7 @@ fn expected_value(plan: &ExpectPlan, array: Option<&Array>, i: usize) -> Number 
     }
 }
 
-/// The bytes of a buffer that is neither zero nor from a file.
+/// Bytes of a buffer with generated contents.
 fn generate(init: &Init, buffer: &Buffer) -> Vec<u8> {
     let mut out = Vec::with_capacity(buffer.bytes() as usize);
     let mut put = |number: Number| {
@@ -458,9 +459,10 @@ fn generate(init: &Init, buffer: &Buffer) -> Vec<u8> {
         } => {
             let mut rng = Rng::new(*seed);
             let mut number = || mean + deviation * rng.normal_f64();
-            match float {
-                true => (0..count).for_each(|_| put(Number::Float(number()))),
-                false => (0..count).for_each(|_| put(saturated(buffer.element, number()))),
+            if float {
+                (0..count).for_each(|_| put(Number::Float(number())))
+            } else {
+                (0..count).for_each(|_| put(saturated(buffer.element, number())))
             }
         }
     }
@@ -476,13 +478,14 @@ fn uniform(rng: &mut Rng, low: Number, high: Number, float: bool) -> Number {
     Number::Float(low + (high - low) * rng.unit_f64())
 }
 
-/// The whole number nearest to `value` that an integer type holds.
+/// The integer nearest to `value` that the type can represent.
 fn saturated(element: Element, value: f64) -> Number {
     let bits = element.bytes() * 8;
     let signed = element.name().starts_with('i');
-    let (least, most) = match signed {
-        true => (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1),
-        false => (0, (1i128 << bits) - 1),
+    let (least, most) = if signed {
+        (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1)
+    } else {
+        (0, (1i128 << bits) - 1)
     };
     Number::Int((value.round() as i128).clamp(least, most))
 }

@@ -1,4 +1,4 @@
-//! Launch files: messages, binding, and the host program without a GPU.
+//! Tests of launch files: messages, binding, and the host program without a GPU.
 
 use super::*;
 use crate::{Device, HostAction, HostProgram};
@@ -286,12 +286,12 @@ fn hostile_texts_are_refused_without_a_panic() {
         "module = \"a\"\n[[launch]]\nkernel = \"k\"\ngrid = [[1]]\nblock = [99999999999999999999]",
         "module = \"a\"\n[[buffer]]\nshape = [4294967295, 4294967295, 4294967295]\n[[launch]]",
     ] {
-        // An empty list of launches is allowed by the text; nothing here may panic.
+        // The text may contain an empty list of launches; this must not panic.
         let _ = file(text).map_err(|error| error.to_string());
     }
 }
 
-/// A launch of a PTX file with one buffer of four words, all 7 at the end.
+/// A launch of a PTX file with one buffer of four words, which are all 7 at the end.
 fn old_ptx(header: &str, parameter: &str, shape: &str) -> Result<LaunchProgram, InputErrors> {
     let text = format!(
         "{header}.entry k(.param .{parameter} p) {{ .reg .u32 a; ld.param.u32 a, [p]; \

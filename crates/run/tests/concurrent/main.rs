@@ -1,4 +1,5 @@
-//! Streams and processes: what runs at once, in which order, and what is told apart.
+//! Tests of streams and processes: which operations run at once, in which order, and how results
+//! distinguish them.
 
 mod processes;
 mod script;

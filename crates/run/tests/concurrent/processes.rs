@@ -1,4 +1,4 @@
-//! Several programs at once.
+//! Tests of several programs that run at once.
 
 use crate::script::{Script, Step, WORDS, mix, participant, run, until};
 use Step::{Alloc, Launch, LaunchBeyond, Write};
@@ -24,12 +24,12 @@ fn sound(report: &RunReport) {
     assert!(report.succeeded(), "{:?}", report.checks);
 }
 
-/// Adds one to every word of `blocks` blocks, `turns` turns each.
+/// A program that adds one to every word of `blocks` blocks, `turns` times.
 fn adder(blocks: u32, turns: u32) -> Script {
     Script::new(&[Launch(0, "inc", blocks, turns)], &[(0, 1), (63, 1)])
 }
 
-/// Waits for memory most of the time.
+/// A program that waits for memory most of the time.
 fn loader(blocks: u32, turns: u32) -> Script {
     Script::new(&[Launch(0, "load", blocks, turns)], &[(0, 0)])
 }
@@ -37,7 +37,7 @@ fn loader(blocks: u32, turns: u32) -> Script {
 #[test]
 fn processes_share_nothing_but_the_machine() {
     for policy in policies() {
-        // Both use the same addresses, with other values.
+        // Both use the same addresses with different values.
         let one = Script::new(
             &[Write(0, 3, 10), Launch(0, "inc", 40, 10)],
             &[(0, 1), (3, 11)],
@@ -58,8 +58,8 @@ fn processes_share_nothing_but_the_machine() {
     }
 }
 
-/// The second program's launch lies where only the first has memory: `inc` reads there, `put` only
-/// writes.
+/// The second program's launch accesses addresses at which only the first has memory: `inc` reads
+/// there, and `put` only writes.
 #[test]
 fn a_kernel_that_touches_another_process_memory_faults() {
     for kernel in ["inc", "put"] {
@@ -78,7 +78,7 @@ fn a_kernel_that_touches_another_process_memory_faults() {
         };
         assert!(message.starts_with("program `guest`: "), "{message}");
         assert!(message.contains(&format!("kernel `{kernel}`")), "{message}");
-        // What was in flight is reported as far as it came.
+        // Kernels in flight are reported with their progress so far.
         let process = |kernel: &KernelReport| kernel.concurrent.as_ref().map(|c| c.process);
         let processes: Vec<_> = report.kernels.iter().map(process).collect();
         assert_eq!(processes, [Some(0), Some(1)]);
@@ -105,7 +105,7 @@ fn a_single_kernel_runs_as_it_does_alone_under_every_policy() {
     }
 }
 
-/// Stalls of memory and network belong to no kernel where several are in flight.
+/// Stalls of memory and network cannot be attributed to one of several kernels in flight.
 #[test]
 fn only_a_kernel_that_had_the_machine_to_itself_has_stalls() {
     let alone = run(&gpu("even", &[]), &adder(50, 60), 1);
@@ -135,8 +135,8 @@ fn two(policy: &str, more: &[&str], threads: usize) -> RunReport {
     report
 }
 
-/// Blocks of each that an SM took beside the other's: under policies that keep programs apart none,
-/// under those that share an SM some of the one that comes second.
+/// Numbers of blocks that an SM accepted while it held blocks of the other program. Policies that
+/// keep programs apart have none. Policies that share an SM have some of the later program.
 #[test]
 fn blocks_that_share_an_sm_are_counted() {
     let joined = |policy: &str, more: &[&str]| -> Vec<u64> {
@@ -152,7 +152,7 @@ fn blocks_that_share_an_sm_are_counted() {
     }
 }
 
-/// When each process' first block started and when it ended.
+/// Start of the first block and end of each process.
 fn times(report: &RunReport) -> Vec<(u64, u64)> {
     let of = |at: u32| {
         let own = report.kernels.iter().filter_map(|k| k.concurrent);
@@ -170,12 +170,12 @@ fn times(report: &RunReport) -> Vec<(u64, u64)> {
 fn sequential_left_over_and_exclusive_begin_in_this_order() {
     let one_by_one = times(&two("sequential", &[], 1));
     assert!(one_by_one[1].0 >= one_by_one[0].1, "{one_by_one:?}");
-    // 50 blocks of two warps on 4 SMs of eight: the second kernel starts when the first has no
-    // more that wait, before it ends.
+    // 50 blocks of two warps run on 4 SMs with space for eight warps. The second kernel starts when
+    // the first has no more waiting blocks, before it ends.
     let left = times(&two("left-over", &[], 1));
     assert!(left[1].0 > 0 && left[1].0 < left[0].1, "{left:?}");
-    // An SM that holds nothing of the first any more takes the second: later, and still before the
-    // first ends on the others.
+    // An SM without blocks of the first kernel takes the second: later, and still before the first
+    // ends on the other SMs.
     let alone = times(&two("exclusive", &[], 1));
     assert!(
         left[1].0 < alone[1].0 && alone[1].0 < alone[0].1,
@@ -187,7 +187,7 @@ fn sequential_left_over_and_exclusive_begin_in_this_order() {
     }
 }
 
-/// Also where the machine holds one kernel at a time: the process that runs is served first.
+/// The running process is served first, also where the machine holds one kernel at a time.
 #[test]
 fn sequential_keeps_to_a_process_when_places_are_short() {
     let twice = Script::new(&[Launch(0, "inc", 50, 60), Launch(0, "inc", 50, 60)], &[]);
@@ -200,7 +200,8 @@ fn sequential_keeps_to_a_process_when_places_are_short() {
     assert_eq!(order, [0, 0, 1, 1]);
 }
 
-/// The second program's kernel is ready and has to wait for one that is still being launched.
+/// The second program's kernel is ready and must wait for a kernel whose blocks are still being
+/// dispatched.
 #[test]
 fn a_kernel_that_waits_for_a_launch_is_no_deadlock() {
     let spec = gpu("sequential", &["gpu.kernel_launch_cycles=150000"]);
@@ -228,8 +229,8 @@ fn mixes_do_not_depend_on_threads_or_on_sleep() {
     }
 }
 
-/// Each process runs again and again until its target, and is then halted: the other has the
-/// machine.
+/// Each process restarts until it reaches its target, and is then halted. The other process then
+/// has the machine.
 #[test]
 fn processes_run_to_their_targets() {
     let instructions = |script: &Script| {
@@ -247,7 +248,7 @@ fn processes_run_to_their_targets() {
         sound(&report);
         for (process, target) in report.processes.iter().zip(targets) {
             let reached = process.thread_instructions;
-            // It is looked at every 100 cycles, in which 4 SMs issue at most two warps each.
+            // Targets are checked every 100 cycles, in which 4 SMs issue at most two warps each.
             let most = target + 100 * 4 * 2 * 32;
             assert!(
                 (target..most).contains(&reached),
@@ -256,19 +257,19 @@ fn processes_run_to_their_targets() {
         }
         let runs = [report.processes[0].runs, report.processes[1].runs];
         assert_eq!(runs, [2, 4], "{policy}");
-        // Those that are halted are launches, too, the last one's among them.
+        // Halted launches count, including the last one.
         let launches: u64 = report.processes.iter().map(|p| p.launches).sum();
         assert_eq!(launches, report.totals.launches, "{policy}");
         let halted = |k: &&KernelReport| k.concurrent.is_some_and(|c| c.halted);
         assert_eq!(report.kernels.iter().filter(halted).count(), 2, "{policy}");
-        // SMs that sleep when a kernel is halted have slept before it.
+        // SMs that sleep when a kernel is halted have slept before that.
         let programs = vec![
             until("a", &small, targets[0]),
             until("b", &large, targets[1]),
         ];
         let walking = mix(&gpu(policy, &["sim.skip_idle=false"]), programs, 1);
         assert_eq!(walking.digest, report.digest, "{policy}");
-        // A program begins anew in the cycle in which it ended: nothing is decided anew for it.
+        // A program restarts in the cycle in which it ended, without a new decision of the policy.
         assert!(
             report.decisions.len() <= 2,
             "{policy}: {:?}",
@@ -297,10 +298,10 @@ fn a_program_may_come_later() {
     );
     sound(&report);
     let times = times(&report);
-    // It gets its part as soon as blocks of the first end: nothing is evicted.
+    // It gets its share as soon as blocks of the first program end: nothing is evicted.
     assert!(times[1].0 >= 3000, "{times:?}");
     assert!(times[1].0 < times[0].1, "the first still ran: {times:?}");
-    // Nothing runs before the only program comes.
+    // No cycle is simulated before the only program arrives.
     let late = Participant {
         arrives_at: 50_000,
         ..participant("late", &adder(1, 1))

@@ -1,4 +1,4 @@
-//! Host programs as lists of steps, over three small kernels.
+//! Host programs as lists of steps, with a few small kernels.
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
@@ -10,14 +10,15 @@ use warploom_run::{
 };
 use warploom_stats::result::RunReport;
 
-/// Words of a script's buffer: what `load` reads, and a part for each of eight streams.
+/// Number of words in a script's buffer: input of `load`, and a part for each of eight streams.
 pub const WORDS: usize = (1 << 14) + 8 * OWN;
-/// Words that a stream's launches go over.
+/// Number of words that a stream's launches process.
 pub const OWN: usize = 1 << 14;
 
-/// Each of the first `grid x block` words goes through `n` turns of a loop (`spin` keeps it, `inc`
-/// adds one, `double` doubles it); `put` writes `n` there and reads nothing; `load` sums `n` words
-/// a thread, scattered over the buffer; `stuck` waits at a barrier that never fills.
+/// Kernels of the scripts. Each of the first `grid x block` words goes through `n` iterations of a
+/// loop (`spin` keeps it, `inc` adds one, `double` doubles it). `put` writes `n` there and reads
+/// nothing. `load` sums `n` words per thread, scattered over the buffer. `stuck` waits at a barrier
+/// that never completes.
 const PTX: &str = "\
 .version 7.0
 .target sm_50
@@ -81,36 +82,36 @@ add.s32 %r6, %r6, 1; setp.lt.u32 %p1, %r6, %r5; @%p1 bra AGAIN;";
 /// A step of a program.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    /// Stream, kernel, blocks, turns: over the stream's own words.
+    /// Launches a kernel on the stream's own words: stream, kernel, blocks, iterations.
     Launch(u32, &'static str, u32, u32),
-    /// Stream, word, value.
+    /// Writes a word: stream, index, value.
     Write(u32, usize, u32),
-    /// Stream, from word, to word.
+    /// Copies a word: stream, source, destination.
     Copy(u32, usize, usize),
-    /// Stream, mark.
+    /// Sets a mark: stream, mark.
     Mark(u32, u64),
-    /// Stream, mark.
+    /// Waits for a mark: stream, mark.
     WaitFor(u32, u64),
     Synchronize,
     SynchronizeStream(u32),
-    /// The word must be so now.
+    /// Checks the current value of a word.
     Expect(usize, u32),
-    /// A launch of a kernel over memory this many bytes behind the buffer.
+    /// Launches a kernel on memory this many bytes after the buffer.
     LaunchBeyond(&'static str, u64),
-    /// Another buffer of so many bytes.
+    /// Allocates another buffer of this many bytes.
     Alloc(u64),
 }
 
-/// Threads of a block.
+/// Number of threads in a block.
 pub const BLOCK: u32 = 64;
 
-/// A program of steps.
+/// A host program that consists of steps.
 #[derive(Clone)]
 pub struct Script {
     pub steps: Vec<Step>,
-    /// Words that must hold these values at the end.
+    /// Expected values of words at the end.
     pub outputs: Vec<(usize, u32)>,
-    /// Marks that were reached, and when.
+    /// Marks that were reached, with their cycles.
     pub reached: Arc<Mutex<Vec<(u64, Cycle)>>>,
     at: usize,
     loaded: Option<(ModuleId, DevicePtr)>,
@@ -214,7 +215,7 @@ impl HostProgram for Script {
     }
 }
 
-/// Runs one script.
+/// Runs one script on its own.
 pub fn run(spec: &GpuSpec, script: &Script, threads: usize) -> RunReport {
     let options = Options {
         threads,
@@ -225,12 +226,12 @@ pub fn run(spec: &GpuSpec, script: &Script, threads: usize) -> RunReport {
         .expect("the script is sound")
 }
 
-/// A script as one program of a mix.
+/// A script as a program of a mix.
 pub fn participant(name: &str, script: &Script) -> Participant<'static> {
     Participant::new(name, Box::new(script.clone()))
 }
 
-/// The same, made anew until it has come to `target` thread instructions.
+/// A script that restarts until it has executed `target` thread instructions.
 pub fn until(name: &str, script: &Script, target: u64) -> Participant<'static> {
     let again = script.clone();
     Participant {
@@ -240,7 +241,7 @@ pub fn until(name: &str, script: &Script, target: u64) -> Participant<'static> {
     }
 }
 
-/// Runs several at once.
+/// Runs several programs at once.
 pub fn mix(spec: &GpuSpec, programs: Vec<Participant<'_>>, threads: usize) -> RunReport {
     let options = Options {
         threads,

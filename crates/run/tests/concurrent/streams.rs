@@ -1,4 +1,4 @@
-//! Streams of one program.
+//! Tests of streams of one program.
 
 use crate::script::{OWN, Script, Step, run};
 use Step::{Copy, Expect, Launch, Mark, Synchronize, SynchronizeStream, WaitFor, Write};
@@ -32,7 +32,7 @@ fn streams_overlap_and_the_default_stream_does_not() {
     let same = cycles(&run(&gpu(), &pair([3, 3]), 1));
     let apart = cycles(&run(&gpu(), &pair([1, 2]), 1));
     assert_eq!(same, serial, "one stream is one order, whatever its number");
-    // Two blocks leave more than half of the machine empty: the second kernel is free.
+    // Two blocks leave more than half of the machine empty, so the second kernel runs for free.
     assert!(apart * 10 < serial * 6, "{apart} of {serial}");
     // The default stream waits for all others, and they wait for it.
     for mixed in [[0, 1], [1, 0]] {
@@ -48,8 +48,8 @@ fn the_number_of_kernels_at_once_is_a_key() {
     assert_eq!(apart, cycles(&run(&spec, &pair([0, 0]), 1)));
 }
 
-/// Two kernels on one buffer in one stream while another stream is busy; copies stand in the same
-/// order, and the host that waits for a stream sees its results.
+/// Two kernels process one buffer in one stream while another stream is busy. Copies are in the
+/// same order, and a host that waits for a stream sees its results.
 #[test]
 fn a_stream_keeps_its_order() {
     let steps = [
@@ -77,7 +77,8 @@ fn a_stream_keeps_its_order() {
     );
 }
 
-/// Per kernel, only what is its own: as many instructions beside another as alone.
+/// Counts of a kernel cover only its own work: it has as many instructions next to another kernel
+/// as alone.
 #[test]
 fn counts_are_told_apart() {
     let alone = run(&gpu(), &pair([0, 0]), 1);
@@ -113,7 +114,7 @@ fn results_do_not_depend_on_threads_or_on_sleep() {
         Launch(1, "inc", 10, 20),
         Launch(3, "double", 5, 50),
     ];
-    // The streams race on purpose: order is by cycle and SM all the same.
+    // The streams race on purpose. The order is still that of cycle and SM.
     let script = Script::new(&steps, &[]);
     let mut spec = gpu();
     let one = run(&spec, &script, 1);
@@ -139,8 +140,8 @@ fn a_deadlock_names_both_kernels() {
     assert_eq!(waits, 4, "two warps of each: {message}");
 }
 
-/// A mark is reached when what stands before it in its stream has ended, and a stream that waits
-/// for it goes on then.
+/// A mark is reached when all earlier operations of its stream have ended. A stream that waits for
+/// it then continues.
 #[test]
 fn streams_wait_for_marks_of_others() {
     let both = |wait: &[Step]| {

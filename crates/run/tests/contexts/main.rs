@@ -1,5 +1,5 @@
-//! Context switching in the whole machine: it acts where it should, outputs are right, and results
-//! depend neither on threads nor on skipped cycles.
+//! Tests of context switching in the whole machine: contexts are switched where they should be,
+//! outputs are correct, and results depend neither on threads nor on skipped cycles.
 
 mod scenarios;
 
@@ -13,11 +13,11 @@ use warploom_run::{
 use warploom_stats::result::{Outcome, RunReport};
 use warploom_stats::trace::{Activity, TraceEvent};
 
-/// Words that are read, and behind them as many that are written.
+/// Number of words that are read. As many words after them are written.
 const WORDS: usize = 1 << 15;
 
-/// Each thread sums words from several lines, in as many rounds as its warp says, exchanges sums
-/// with its block and writes its own word: outputs do not depend on the order of anything.
+/// Each thread sums words from several lines, in a number of rounds that depends on its warp,
+/// exchanges sums with its block, and writes its own word. Outputs do not depend on any order.
 const GATHER: &str = "
     .shared .b32 sums[1024];
     mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x;
@@ -47,7 +47,7 @@ again:
     st.global.u32 [%rd4+131072], %r10;
 ";
 
-/// What is launched.
+/// Parameters of the kernel's launch.
 #[derive(Clone, Copy)]
 struct Kernel {
     body: &'static str,
@@ -104,7 +104,7 @@ fn spec(sets: &[&str]) -> GpuSpec {
     resolve(&Base::Preset("gtx480".to_owned()), &sets).unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// A run, and the memory that it leaves.
+/// Makes a run. Returns its result and the final contents of memory.
 fn run(spec: &GpuSpec, kernel: Kernel, threads: usize) -> (RunReport, Vec<u32>) {
     let mut program = OneKernel {
         kernel,
@@ -135,8 +135,8 @@ fn cycles(report: &RunReport) -> u64 {
     report.totals.figures.cycles
 }
 
-/// Runs on one thread, on two, and without skipping; all agree, and leave what the machine without
-/// switching leaves.
+/// Runs with one thread, with two, and without skipping. All must agree, and memory must be as
+/// without context switching.
 fn same_always(sets: &[&str], kernel: Kernel) -> RunReport {
     let mut machine = spec(sets);
     let (report, output) = finished(&machine, kernel);
@@ -162,11 +162,11 @@ const fn gather(registers: u32, shared: u32) -> Kernel {
     }
 }
 
-/// 32 registers: 4 blocks, with warp slots for 6.
+/// 32 registers permit 4 blocks, with warp slots for 6.
 const REGISTERS_LIMIT: Kernel = gather(32, 0);
-/// 16 registers: 6 blocks take all warp slots.
+/// 16 registers permit 6 blocks, which take all warp slots.
 const SLOTS_LIMIT: Kernel = gather(16, 0);
-/// 4 KB of static and 9 KB of dynamic shared memory: 3 blocks of 48 KB.
+/// 4 KB of static and 9 KB of dynamic shared memory permit 3 blocks in 48 KB.
 const SHARED_LIMITS: Kernel = gather(16, 9 * 1024);
 
 #[test]
@@ -175,15 +175,15 @@ fn warps_leave_where_registers_limit() {
     assert_eq!(count(&report, "context.blocks_out"), 0);
     let out = count(&report, "context.warps_out");
     assert!(out > 100, "{out} warps");
-    // What leaves comes back; what starts outside comes in besides.
+    // Contexts that leave come back, and blocks that started outside come in.
     assert!(count(&report, "context.warps_in") >= out);
     assert!(count(&report, "context.out_at_barriers") > 0);
     assert!(count(&report, "context.swaps") > 100);
     assert!(count(&report, "context.blocks_max") > 4);
 }
 
-/// Loads by turns with arithmetic for so long that the watchdog looks for warps that spin: one that
-/// comes back into its slot as it left it does not.
+/// Alternates loads with arithmetic for long enough that the watchdog looks for warps that spin. A
+/// warp whose context returns unchanged to its slot does not spin.
 #[test]
 fn a_warp_that_comes_back_does_not_spin() {
     let kernel = Kernel {
@@ -220,8 +220,8 @@ again:
     assert!(cycles(&report) > 300_000, "long enough for the watchdog");
 }
 
-/// Lane 0 of a warp has the lock and waits for the others, which spin for it, while the other warps
-/// of the block are out at a barrier.
+/// Lane 0 of a warp holds the lock and waits for the other lanes, which spin for it, while the
+/// other warps of the block are switched out at a barrier.
 #[test]
 fn a_warp_that_spins_while_others_are_out_is_a_livelock() {
     let kernel = Kernel {
@@ -252,7 +252,7 @@ wait:
 #[test]
 fn warps_leave_where_slots_limit() {
     let report = same_always(&["sm.context=duet", "duet.extra_blocks=1"], SLOTS_LIMIT);
-    // Registers stay: a slot of 256 bytes moves each time.
+    // Registers stay: each move transfers a slot of 256 bytes.
     let moves = count(&report, "context.warps_out") + count(&report, "context.warps_in");
     assert_eq!(count(&report, "context.bytes"), 256 * moves);
     assert_eq!(count(&report, "context.port_cycles"), 2 * moves);
@@ -286,9 +286,10 @@ fn the_rivals_switch_blocks() {
     }
 }
 
-/// A slot of 256 bytes takes two cycles through a port of 128, blocked to the last of them: what
-/// moves out is out after two, what moves in alone is in after two, and behind another after four.
-/// One transfer begins when the one before has ended, or later.
+/// A slot of 256 bytes takes two cycles on a port of 128 bytes, which is blocked until the end of
+/// the transfer. A context that moves out is out after two cycles. A context that moves in alone is
+/// in after two cycles, and after another context after four. A transfer begins when the previous
+/// one has ended, or later.
 #[test]
 fn transfers_take_their_time() {
     let machine = spec(&["sm.context=duet", "duet.extra_blocks=1"]);
@@ -333,7 +334,8 @@ fn transfers_take_their_time() {
     assert_eq!(moves, counted);
 }
 
-/// Virtual Thread leaves alone what registers limit; without extra blocks GPUDuet changes nothing.
+/// Virtual Thread ignores blocks that registers limit. Without extra blocks GPUDuet changes
+/// nothing.
 #[test]
 fn without_extra_blocks_nothing_changes() {
     let (plain, _) = finished(&spec(&[]), REGISTERS_LIMIT);
@@ -341,7 +343,7 @@ fn without_extra_blocks_nothing_changes() {
         vec!["sm.context=virtual-thread"],
         vec!["sm.context=duet", "duet.extra_blocks=0"],
         vec!["sm.context=duet-tb", "duet-tb.extra_blocks=0"],
-        // The first look comes after the end.
+        // The first check comes after the end.
         vec!["sm.context=duet", "duet.warm_up_cycles=10000000"],
     ] {
         let (report, _) = finished(&spec(&sets), REGISTERS_LIMIT);
@@ -355,7 +357,7 @@ fn without_extra_blocks_nothing_changes() {
     }
 }
 
-/// A machine that nothing of saturates takes all extra blocks after the first window.
+/// A machine without a saturated part takes all extra blocks after the first window.
 #[test]
 fn the_monitor_steps_up() {
     let sets = [
@@ -364,14 +366,15 @@ fn the_monitor_steps_up() {
         "duet.window_cycles=500",
     ];
     let report = same_always(&sets, gather(32, 0));
-    // One step, or several, on both SMs.
+    // The number rises in one step or in several, on both SMs.
     let up = count(&report, "context.steps_up");
     assert!(up >= 2 && up.is_multiple_of(2), "{up}");
     assert_eq!(count(&report, "context.steps_down"), 0);
     assert!(count(&report, "context.blocks_max") > 4);
 }
 
-/// Nothing but L1D is spare: registers limit, and shared memory has no room for another context.
+/// Only L1D has free space: registers limit the number of blocks, and shared memory has no space
+/// for another context.
 #[test]
 fn l1d_holds_contexts_after_it_was_emptied() {
     let kernel = Kernel {
@@ -384,7 +387,7 @@ fn l1d_holds_contexts_after_it_was_emptied() {
     assert!(count(&report, "context.warps_out") > 10);
 }
 
-/// Under latencies and ports that a seed draws, outputs are always right.
+/// Outputs are correct with random latencies and ports.
 #[test]
 fn outputs_are_right_under_any_latencies() {
     let mut rng = warploom_base::Rng::new(7);

@@ -1,10 +1,10 @@
-//! Scenarios of the paper, worked by hand (GPUDuet, section 6).
+//! Scenarios of the paper, worked out by hand (GPUDuet, section 6).
 
 use super::{Kernel, count, cycles, finished, run, spec};
 use warploom_config::GpuSpec;
 use warploom_stats::result::Outcome;
 
-/// Fig. 8: two warps a block, each with two long waits and some work behind each.
+/// Fig. 8: two warps per block, each with two long waits and some work after each.
 const TWO_STALLS: &str = "
     mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;
     shl.b32 %r3, %r2, 13; shl.b32 %r4, %r1, 7; add.u32 %r3, %r3, %r4;
@@ -26,19 +26,19 @@ const FIG_8: Kernel = Kernel {
     shared: 0,
 };
 
-/// One SM that holds one block: 2 warps of 20 registers, or 2 slots, or 1 KB of shared memory.
+/// An SM that holds one block: 2 warps of 20 registers, or 2 slots, or 1 KB of shared memory.
 fn one_block(sets: &[&str]) -> GpuSpec {
     let mut all = vec!["gpu.sms=1", "sm.schedulers=1"];
     all.extend(sets);
     spec(&all)
 }
 
-/// Registers for one block: (a) one block after the other; (b) each warp that stalls makes room for
-/// one of the other block, so that the four warps' waits overlap; (c) blocks leave when both warps
-/// stall.
+/// Registers suffice for one block. (a) One block runs after the other. (b) Each warp that stalls
+/// yields to a warp of the other block, so that the waits of the four warps overlap. (c) Blocks
+/// leave when both warps stall.
 #[test]
 fn two_blocks_overlap_their_waits() {
-    // 1280 registers for two warps of 20; 16 more units of shared memory would do for contexts.
+    // 1280 registers hold two warps of 20. 16 more units of shared memory suffice for contexts.
     let registers = "sm.registers=1280";
     let fixed = "duet.extra_blocks=1";
     let (a, _) = finished(&one_block(&[registers]), FIG_8);
@@ -48,7 +48,7 @@ fn two_blocks_overlap_their_waits() {
     assert!(cycles(&b) < cycles(&c), "{} {}", cycles(&b), cycles(&c));
     assert!(cycles(&c) < cycles(&a), "{} {}", cycles(&c), cycles(&a));
     // (b) Block 1 starts outside. Both warps of block 0 leave at their first wait, and all four
-    // come back from it or start.
+    // warps come in later.
     assert_eq!(count(&b, "context.blocks_started_out"), 1);
     assert!(count(&b, "context.warps_out") >= 2);
     assert!(count(&b, "context.warps_in") >= 4);
@@ -56,7 +56,7 @@ fn two_blocks_overlap_their_waits() {
     assert!(count(&c, "context.blocks_in") >= 2);
 }
 
-/// The same where shared memory limits, as in Fig. 8(c).
+/// The scenario where shared memory limits the number of blocks, as in Fig. 8(c).
 #[test]
 fn a_block_lends_its_shared_memory() {
     let kernel = Kernel {
@@ -74,15 +74,16 @@ fn a_block_lends_its_shared_memory() {
         count(&c, "context.blocks_in"),
     );
     assert!(out >= 1 && back >= 2, "{out} {back}");
-    // A block's state is two slots of 256 bytes and 1 KB; that of the one which starts outside, two
-    // slots.
+    // The state of a block is two slots of 256 bytes and 1 KB. That of a block which starts outside
+    // is two slots.
     let bytes = (out + back) * (512 + 1024) - 1024;
     assert_eq!(count(&c, "context.bytes"), bytes);
 }
 
-/// Section 6.3. Two slots, two blocks of two warps: warp 0 waits for a load and then at the
-/// barrier, warp 1 at once. Block 0's warp 0 leaves for block 1's, which leaves for block 1's warp
-/// 1; then both slots hold a warp 1 at its barrier, and both warps 0 are out and ready.
+/// Section 6.3. There are two slots and two blocks of two warps. Warp 0 waits for a load and then
+/// at the barrier, and warp 1 waits at the barrier at once. Block 0's warp 0 leaves for block 1's
+/// warp 0, which leaves for block 1's warp 1. Then both slots hold a warp 1 at its barrier, and
+/// both warps 0 are outside and ready.
 const BARRIER_BEHIND_A_LOAD: &str = "
     mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;
     shl.b32 %r3, %r2, 13; shl.b32 %r4, %r1, 7; add.u32 %r3, %r3, %r4;
@@ -126,7 +127,7 @@ fn switching_at_barriers_avoids_the_deadlock() {
     assert!(output == expected, "other outputs");
 }
 
-/// A narrow port takes as long as its width says, and others wait for it.
+/// A narrow port takes longer in proportion to its width, and other transfers wait for it.
 #[test]
 fn the_port_is_shared() {
     let ports = [16, 32, 64, 128, 256].map(|bytes| {
@@ -152,8 +153,9 @@ fn the_port_is_shared() {
     assert!(ports[0] > ports[4], "{ports:?}");
 }
 
-/// As many blocks as contexts have room for, and not one more, however many are asked for: shared
-/// memory's 16 units hold one warp's context of up to 6 + 2 units and a second's.
+/// The number of blocks that contexts have space for is started, and not one more, however many are
+/// requested. The 16 units of shared memory hold one warp's context of up to 6 + 2 units and a
+/// second warp's.
 #[test]
 fn storage_runs_out() {
     let kernel = Kernel { grid: 8, ..FIG_8 };

@@ -1,4 +1,4 @@
-//! One launch of a kernel `k(p)` with one thread, on every machine: `p` points to some words.
+//! Runs a kernel `k(p)` with one thread on every machine. `p` points to a few words.
 
 use std::ops::ControlFlow;
 use warploom_base::Dim3;
@@ -33,7 +33,7 @@ impl HostProgram for Program<'_> {
     }
 }
 
-/// Runs the kernel without timing and on three GPUs, and compares what it leaves of `words`.
+/// Runs the kernel without timing and on three GPUs, and compares the final contents of `words`.
 pub fn check(text: &str, words: &[u32], expected: &[u32]) {
     for gpu in ["gtx480", "qv100-volta", "rtx3070-ampere"] {
         for functional in [true, false] {
@@ -51,17 +51,14 @@ fn run(gpu: &str, functional: bool, text: &str, words: &[u32]) -> Vec<u32> {
         found: Vec::new(),
     };
     let session = Session::new(preset(gpu).expect("a preset"), Options::default());
-    match functional {
-        true => {
-            session
-                .run_functional(&mut program)
-                .unwrap_or_else(|error| panic!("{error}\n{text}"));
-        }
-        false => {
-            session
-                .run(&mut program, &mut |_| ControlFlow::Continue(()))
-                .unwrap_or_else(|error| panic!("{error}\n{text}"));
-        }
+    if functional {
+        session
+            .run_functional(&mut program)
+            .unwrap_or_else(|error| panic!("{error}\n{text}"));
+    } else {
+        session
+            .run(&mut program, &mut |_| ControlFlow::Continue(()))
+            .unwrap_or_else(|error| panic!("{error}\n{text}"));
     }
     program.found
 }

@@ -1,17 +1,17 @@
-//! PTX of every age and shape, executed: with 32-bit addresses, for `sm_1x`, with forms that few
-//! compilers write. Values are those of the PTX ISA, computed by hand; every kernel runs without
-//! timing and on three GPUs.
+//! Executes PTX of all versions and styles: with 32-bit addresses, for `sm_1x`, and with forms that
+//! few compilers generate. Values are those of the PTX ISA, computed by hand. Every kernel runs
+//! without timing and on three GPUs.
 
 mod machines;
 
 use machines::check;
 
-/// A header for a file with addresses of 64 bits.
+/// Text of a file with 64-bit addresses.
 fn modern(body: &str) -> String {
     format!(".version 8.8\n.target sm_100a\n.address_size 64\n{body}")
 }
 
-/// A kernel `k(p)` of such a file whose `%d` points to the words.
+/// Text of a kernel `k(p)` in such a file, whose `%d` points to the words.
 fn kernel(body: &str) -> String {
     modern(&format!(
         ".entry k(.param .u64 p) {{ .reg .b64 %d, %e; .reg .b32 %r<12>; \
@@ -78,7 +78,7 @@ fn mad_of_sm_1x_is_fused_and_flushes() {
     }
 }
 
-/// PTX ISA 1.3: parameters stand in the body, and approximate functions need no `.approx`.
+/// PTX ISA 1.3: parameters are declared in the body, and approximate functions need no `.approx`.
 #[test]
 fn parameters_may_stand_in_the_body_before_version_1_4() {
     let text = ".version 1.3\n.target sm_10\n.entry k { .param .u32 p; .reg .u32 %r; \
@@ -123,7 +123,7 @@ fn a_kernel_runs_beside_others_that_cannot() {
     check(&text, &[0], &[5]);
 }
 
-/// PTX ISA, "st": `_` in the vector of a store of 256 bits leaves that element as it is.
+/// PTX ISA, "st": an element with `_` in the vector of a 256-bit store is not written.
 #[test]
 fn a_store_leaves_elements_out() {
     let loads: String = (0..8)
@@ -146,7 +146,7 @@ fn a_store_leaves_elements_out() {
     }
 }
 
-/// PTX ISA, "Vectors as Operands": a vector register stands for its elements.
+/// PTX ISA, "Vectors as Operands": a vector register denotes all of its elements.
 #[test]
 fn vector_registers_are_whole_operands() {
     let body = ".reg .v2 .u32 a, b; .reg .v4 .b16 h; ld.global.v2.u32 a, [%d]; mov.b64 %e, a; \
@@ -158,7 +158,8 @@ fn vector_registers_are_whole_operands() {
     check(&kernel(swap), &[3, 4], &[4, 3]);
 }
 
-/// `ptxas` takes them and gives up its calling convention: all functions share the variable.
+/// `ptxas` accepts such variables and abandons its calling convention: all functions share the
+/// variable.
 #[test]
 fn local_variables_of_the_file_are_shared_by_functions() {
     let text = ".version 2.3\n.target sm_20\n.address_size 64\n.local .align 4 .b8 stack[64];\n\
@@ -170,8 +171,8 @@ fn local_variables_of_the_file_are_shared_by_functions() {
     check(text, &[0, 0], &[6, 7]);
 }
 
-/// `ptxas` takes them, registers of the file and predicates as parameters in files of older
-/// versions. The kernel that has one is refused alone, and for that reason.
+/// `ptxas` accepts such operands, and in older PTX versions also registers of the file and
+/// predicates as parameters. Only the kernel that contains one is refused, for that reason.
 #[test]
 fn what_is_valid_and_not_supported_is_no_error() {
     let bodies = [

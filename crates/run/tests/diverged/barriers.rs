@@ -1,26 +1,26 @@
-//! Barriers of a block of the reference.
+//! Barriers of a block in the reference.
 
 use crate::block::Block;
 use crate::clocks::Clock;
 use crate::code::{Bar, BarKind};
 use crate::lane::{Lane, State};
 
-/// Threads of a warp at a barrier, however many are left.
+/// Number of threads for which a warp counts at a barrier, however many are left.
 const WARP: usize = 32;
 
-/// What has arrived at a barrier since it last opened.
+/// Arrivals at a barrier since it last opened.
 #[derive(Clone, Debug, Default)]
 pub struct Barrier {
-    /// Warps in the order in which they arrived.
+    /// Warps in the order of their arrival.
     warps: Vec<usize>,
-    /// What those know that do not wait.
+    /// Knowledge of threads that arrived without waiting.
     clocks: Vec<Clock>,
-    /// As the first to arrive has it.
+    /// Number of threads that the first arrival specified.
     threads: Option<u32>,
 }
 
 impl Block<'_> {
-    /// A warp arrives at a barrier once all lanes that have not exited are there.
+    /// Lets a warp arrive at a barrier once all of its lanes that have not exited are there.
     pub fn arrive(&mut self, warp: usize) -> bool {
         let left = self
             .of_warp(warp)
@@ -48,7 +48,7 @@ impl Block<'_> {
         true
     }
 
-    /// A lane whose warp arrives waits, unless it only arrives.
+    /// Makes a lane whose warp arrives wait, unless it only arrives.
     fn wait(&mut self, lane: usize, kind: BarKind) {
         let State::Gathers(bar) = self.lanes[lane].state else {
             return;
@@ -61,7 +61,7 @@ impl Block<'_> {
         }
     }
 
-    /// Opens a barrier at which enough have arrived.
+    /// Opens a barrier with enough arrivals.
     pub fn open(&mut self, number: usize) -> bool {
         let barrier = &self.barriers[number];
         if barrier.warps.is_empty() {
@@ -95,8 +95,8 @@ impl Block<'_> {
         true
     }
 
-    /// What those know that go on: all that arrived, and those of their warps (without a number of
-    /// threads of all warps) that exited before.
+    /// Knowledge of the threads that continue: of all threads that arrived, and of those of their
+    /// warps that exited before (of all warps for a barrier without a number of threads).
     fn known_behind(&self, barrier: &Barrier, waiting: &[(usize, Bar)]) -> Option<Clock> {
         let counts =
             |lane: usize| barrier.threads.is_none() || barrier.warps.contains(&(lane / WARP));

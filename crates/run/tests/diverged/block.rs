@@ -1,4 +1,4 @@
-//! One block of the reference: its lanes, its shared memory, and where lanes wait for each other.
+//! A block of the reference: its lanes, its shared memory, and where lanes wait for each other.
 
 use crate::barriers::Barrier;
 use crate::clocks::{Access, Clock, History};
@@ -9,9 +9,9 @@ use crate::meet::{self, Given};
 use std::collections::BTreeMap;
 use warploom_base::Rng;
 
-/// Instructions that a lane runs before others have their turn.
+/// Number of instructions that a lane runs before others have their turn.
 const STRETCH: u64 = 64;
-/// Calls within calls.
+/// Largest depth of nested calls.
 const DEPTH: usize = 8;
 
 /// A word of shared memory.
@@ -21,7 +21,7 @@ struct Word {
     history: History,
 }
 
-/// A block.
+/// A block of the reference.
 pub struct Block<'a> {
     kernel: &'a Kernel,
     index: u32,
@@ -30,7 +30,7 @@ pub struct Block<'a> {
     slots: Vec<Word>,
     sums: Vec<Word>,
     pub barriers: Vec<Barrier>,
-    /// Where each label of each body stands.
+    /// Index of each label of each body.
     labels: Vec<BTreeMap<Label, usize>>,
     steps: u64,
 }
@@ -52,9 +52,9 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Runs until no lane can go on.
+    /// Runs until no lane can continue.
     pub fn run(&mut self, global: &mut Global, order: Order, rng: &mut Rng) -> Result<(), Unclear> {
-        // Lanes that have had their turn while others had none.
+        // Lanes that have had their turn while others have not.
         let mut tired = vec![false; self.lanes.len()];
         loop {
             let ready = |lane: &&Lane| matches!(lane.state, State::Ready);
@@ -97,7 +97,7 @@ impl<'a> Block<'a> {
         })
     }
 
-    /// Where lanes wait.
+    /// Places at which lanes wait.
     pub fn waits(&self) -> impl Iterator<Item = Place> {
         let waits = |lane: &&Lane| !matches!(lane.state, State::Exited | State::Trapped);
         self.lanes.iter().filter(waits).map(Lane::place)
@@ -111,14 +111,14 @@ impl<'a> Block<'a> {
         32 * warp..self.lanes.len().min(32 * warp + 32)
     }
 
-    /// Lets lanes of a warp go on that wait for nobody any more. Returns whether there were any.
+    /// Lets lanes of a warp continue whose wait is over. Returns whether there were any.
     fn go_on(&mut self, warp: usize) -> Result<bool, Unclear> {
         Ok(self.meet(warp)?
             || self.arrive(warp)
             || (0..self.barriers.len()).any(|barrier| self.open(barrier)))
     }
 
-    /// Executes an operation of a warp for the smallest set of lanes that is complete.
+    /// Executes an operation of a warp for the smallest complete set of lanes.
     fn meet(&mut self, warp: usize) -> Result<bool, Unclear> {
         let alive = self.lanes_that(warp, |lane| !lane.is_exited());
         let sets = self
@@ -161,8 +161,8 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// What lanes know that have met at `bar.warp.sync`, and those that they named and that exited
-    /// before; other operations order no accesses.
+    /// Knowledge of lanes that met at `bar.warp.sync`, and of those that they named and that exited
+    /// before. Other operations do not order accesses.
     fn known(&self, warp: usize, lanes: &[usize], all: &[Given]) -> Option<Clock> {
         if !matches!(self.lanes[lanes[0]].state, State::Meets(Form::WarpSync, _)) {
             return None;
@@ -187,8 +187,8 @@ impl<'a> Block<'a> {
         lanes.fold(0, |mask, lane| mask | 1 << (lane % 32))
     }
 
-    /// The lanes that a lane waits for, and those that they wait for, if all are there. `alive`:
-    /// lanes that have not exited.
+    /// The lanes that a lane waits for, directly or indirectly, if all of them have arrived.
+    /// `alive` are the lanes that have not exited.
     fn closed(&self, warp: usize, lane: usize, alive: u32) -> Option<u32> {
         let State::Meets(form, given) = self.lanes[lane].state else {
             return None;
@@ -205,7 +205,7 @@ impl<'a> Block<'a> {
         (set & !there == 0).then_some(set)
     }
 
-    /// A lane goes on behind the instruction at which it waited.
+    /// Moves a lane past the instruction at which it waited.
     pub fn pass(&mut self, lane: usize) {
         let own = &mut self.lanes[lane];
         own.state = State::Ready;
@@ -218,7 +218,7 @@ impl<'a> Block<'a> {
         &self.kernel.bodies[body][at].op
     }
 
-    /// Runs a lane until it waits, or for a while.
+    /// Runs a lane until it waits, or for a number of instructions.
     fn turn(&mut self, lane: usize, global: &mut Global) -> Result<(), Unclear> {
         for _ in 0..STRETCH {
             self.step(lane, global)?;
@@ -313,7 +313,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Returns from a function, or ends the thread in the kernel.
+    /// Returns from a function, or exits the thread in the kernel.
     fn leave(&mut self, lane: usize) {
         let own = &mut self.lanes[lane];
         if own.frames.len() == 1 {
@@ -326,7 +326,7 @@ impl<'a> Block<'a> {
         own.frame().at.1 += 1;
     }
 
-    /// What concerns nobody else, and memory.
+    /// Executes an instruction on registers of the lane or on memory.
     fn plain(&mut self, lane: usize, op: &Op, global: &mut Global) -> Result<(), Unclear> {
         let threads = self.kernel.threads;
         let frame = self.lanes[lane].frame();
@@ -426,8 +426,9 @@ fn thread(lane: &Lane) -> usize {
 }
 
 fn access(history: &mut History, access: Access, lane: &Lane) -> Result<(), Unclear> {
-    match history.note(access, lane.thread as usize, &lane.clock) {
-        true => Ok(()),
-        false => Err(Unclear::Race),
+    if history.note(access, lane.thread as usize, &lane.clock) {
+        Ok(())
+    } else {
+        Err(Unclear::Race)
     }
 }

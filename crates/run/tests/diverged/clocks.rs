@@ -1,19 +1,19 @@
-//! Vector clocks: whether accesses to shared memory are ordered, so that a kernel means the same
-//! in whatever order its lanes run (Lamport 1978; Flanagan and Freund, PLDI 2009).
+//! Vector clocks, which show whether accesses to shared memory are ordered, so that a kernel's
+//! result does not depend on the order of its lanes (Lamport 1978; Flanagan and Freund, PLDI 2009).
 
-/// What a thread knows of the others.
+/// Knowledge of a thread about the others.
 #[derive(Clone, Debug)]
 pub struct Clock(Vec<u32>);
 
 impl Clock {
-    /// The clock of thread `own` of so many at its beginning.
+    /// Initial clock of thread `own` of `threads`.
     pub fn new(own: usize, threads: usize) -> Self {
         let mut clock = vec![0; threads];
         clock[own] = 1;
         Self(clock)
     }
 
-    /// Takes over what another knows.
+    /// Adds the knowledge of another thread.
     pub fn join(&mut self, other: &Self) {
         for (own, other) in self.0.iter_mut().zip(&other.0) {
             *own = (*own).max(*other);
@@ -38,7 +38,7 @@ impl Clock {
     }
 }
 
-/// A thread's period.
+/// A period of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Event(usize, u32);
 
@@ -47,7 +47,7 @@ struct Event(usize, u32);
 pub enum Access {
     Read,
     Write,
-    /// An atomic whose order among atomics does not matter.
+    /// An atomic whose order among atomics has no effect.
     Atomic,
 }
 
@@ -60,8 +60,8 @@ pub struct History {
 }
 
 impl History {
-    /// Notes an access by thread `own`. Returns whether it is ordered behind all that it conflicts
-    /// with.
+    /// Notes an access by thread `own`. Returns whether it is ordered after all conflicting
+    /// accesses.
     pub fn note(&mut self, access: Access, own: usize, clock: &Clock) -> bool {
         let after_reads = access == Access::Read || clock.knows_all(&self.read);
         let after_atomics = access == Access::Atomic || clock.knows_all(&self.atomic);

@@ -1,45 +1,45 @@
-//! Kernels as flat lists of instructions: what is drawn, printed and interpreted.
+//! Kernels as flat lists of instructions, which are generated, printed and interpreted.
 
 use std::collections::BTreeSet;
 
-/// Number of a `%r` register; see [`reg`].
+/// Number of a `%r` register; [`reg`] assigns them.
 pub type Reg = u8;
 /// Number of a `%p` register.
 pub type Pred = u8;
 /// Number of a label in its body.
 pub type Label = u16;
 
-/// What registers are for. Each body of code has its own.
+/// Assignment of registers. Each body of code has registers of its own.
 pub mod reg {
     use super::Reg;
-    /// The hash that a thread leaves.
+    /// Register for the hash that a thread stores.
     pub const HASH: Reg = 0;
-    /// `%tid.x`.
+    /// Register for the value `%tid.x`.
     pub const TID: Reg = 1;
-    /// The thread's number in its warp.
+    /// Register for the thread's number in its warp.
     pub const LANE: Reg = 2;
-    /// The warp's number in its block.
+    /// Register for the warp's number in its block.
     pub const WARP: Reg = 3;
-    /// Data that is computed with.
+    /// Registers for random data.
     pub const DATA: [Reg; 4] = [4, 5, 6, 7];
-    /// Intermediate values.
+    /// Registers for intermediate values.
     pub const TEMP: [Reg; 4] = [8, 9, 10, 11];
-    /// Member masks, each of one part of the code.
+    /// Registers for member masks, each of one part of the code.
     pub const MASKS: [Reg; 10] = [12, 13, 14, 15, 16, 17, 18, 19, 20, 21];
-    /// Counters of loops.
+    /// Registers for counters of loops.
     pub const COUNTERS: [Reg; 6] = [22, 23, 24, 25, 26, 27];
-    /// How many there are.
+    /// Number of `%r` registers.
     pub const COUNT: usize = 28;
 }
 
-/// How many `%p` registers there are.
+/// Number of `%p` registers.
 pub const PREDS: usize = 6;
-/// Words of input; indices wrap around.
+/// Number of input words; indices wrap around.
 pub const INPUTS: u32 = 64;
-/// Words that atomics act on, in global and in shared memory each.
+/// Number of words for atomics, in global and in shared memory each.
 pub const TOTALS: usize = 8;
 
-/// An operand.
+/// An operand of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Opd {
     R(Reg),
@@ -69,7 +69,7 @@ pub enum Cmp {
     Ge,
 }
 
-/// How `shfl` finds its source lane.
+/// Modes of `shfl` for its source lane.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Shfl {
     Up,
@@ -78,7 +78,7 @@ pub enum Shfl {
     Idx,
 }
 
-/// What `redux` computes.
+/// Operations of the instruction `redux`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Redux {
     Add,
@@ -89,7 +89,7 @@ pub enum Redux {
     Xor,
 }
 
-/// An operation of a warp with its modifiers: lanes execute it together only if it is the same.
+/// An operation of a warp with its modifiers. Lanes execute it together only if it is the same.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Form {
     Shfl(Shfl),
@@ -104,38 +104,38 @@ pub enum Form {
     WarpSync,
 }
 
-/// An operation of a warp.
+/// An operation of a warp with its operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WarpOp {
     pub form: Form,
-    /// The result, where it is a word.
+    /// Destination of a result that is a word.
     pub d: Reg,
-    /// The result, where it is a predicate.
+    /// Destination of a result that is a predicate.
     pub p: Pred,
-    /// The word that others see.
+    /// The word that other lanes receive.
     pub a: Opd,
-    /// The predicate that votes see, and whether it is negated.
+    /// The predicate that votes read, and whether it is negated.
     pub q: (Pred, bool),
-    /// `shfl`'s second and third operand.
+    /// The second and third operands of `shfl`.
     pub b: Opd,
     pub c: u32,
     pub mask: Opd,
 }
 
-/// What arrives at a barrier, and what comes of it.
+/// Kinds of barrier instructions, with their results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BarKind {
     Sync,
     Arrive,
-    /// `bar.red.popc` into [`Bar::d`].
+    /// `bar.red.popc` with its result in [`Bar::d`].
     Popc,
-    /// `bar.red.and` into [`Bar::p`].
+    /// `bar.red.and` with its result in [`Bar::p`].
     And,
-    /// `bar.red.or` into [`Bar::p`].
+    /// `bar.red.or` with its result in [`Bar::p`].
     Or,
 }
 
-/// An operation of a block.
+/// A barrier instruction with its operands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bar {
     pub kind: BarKind,
@@ -146,7 +146,7 @@ pub struct Bar {
     pub q: (Pred, bool),
 }
 
-/// How atomics on a word change it: always the same way, so that their order does not matter.
+/// Operation of all atomics on a word. It is always the same, so that their order has no effect.
 pub const fn total_op(word: u8) -> Bin {
     match word % 3 {
         0 => Bin::Add,
@@ -155,22 +155,22 @@ pub const fn total_op(word: u8) -> Bin {
     }
 }
 
-/// What an instruction does.
+/// Operation of an instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Op {
-    /// No instruction: a place to jump to.
+    /// The target of a jump; no instruction.
     Label(Label),
     Bin(Bin, Reg, Opd, Opd),
-    /// `d = p ? a : b`.
+    /// Computes `d = p ? a : b`.
     Select(Reg, Opd, Opd, Pred),
     Compare(Cmp, Pred, Opd, Opd),
-    /// Loads a word of input.
+    /// Loads a word of the input.
     Input(Reg, Opd),
     /// Stores the hash into the thread's word of output.
     Output,
     /// Stores into the thread's own word of a region of shared memory.
     Store(u8, Opd),
-    /// Loads the word of another thread of the block from a region; behind the last thread is its.
+    /// Loads the word of another thread of the block from a region. Thread numbers wrap around.
     Fetch(Reg, u8, Opd),
     /// An atomic without a result on a word of global memory.
     GlobalTotal(u8, Opd),
@@ -179,25 +179,25 @@ pub enum Op {
     /// Loads such a word of shared memory.
     FetchTotal(Reg, u8),
     Bra(Label),
-    /// `brx.idx`.
+    /// Jumps to one of several labels (`brx.idx`).
     Switch(Reg, Vec<Label>),
-    /// Calls a body with the hash, two words of data and a mask; it gives a hash.
+    /// Calls a body with the hash, two words of data and a mask. The result is a hash.
     Call(u8, Opd),
-    /// Returns from a function, or ends the thread in the kernel.
+    /// Returns from a function, or exits the thread in the kernel.
     Ret,
     Exit,
     Trap,
     Warp(WarpOp),
     Bar(Bar),
-    /// `atom.global.cas` on the lock of all threads: 0 becomes 1.
+    /// Takes the lock of all threads: `atom.global.cas` changes 0 to 1.
     Acquire(Reg),
-    /// `atom.global.exch` on it: 0.
+    /// Releases the lock: `atom.global.exch` stores 0.
     Release,
     /// Adds to the word that the lock guards, by a load and a store.
     Guarded(Opd),
 }
 
-/// An instruction with the predicate that it depends on, and the value that this must have.
+/// An instruction with its guard predicate and the value that this must have.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Ins {
     pub guard: Option<(Pred, bool)>,
@@ -210,20 +210,20 @@ impl From<Op> for Ins {
     }
 }
 
-/// A launch of a kernel.
+/// A kernel with its launch.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// The kernel, then functions, each of which calls only later ones.
+    /// The kernel, followed by functions, each of which calls only later ones.
     pub bodies: Vec<Vec<Ins>>,
     pub blocks: u32,
     pub threads: u32,
     pub input: Vec<u32>,
-    /// How barriers of each number are written: `bar.`, `barrier.` and so on, and a suffix.
+    /// Spelling of barriers with each number (`bar.`, `barrier.` and so on), and a suffix.
     pub spelling: [(&'static str, &'static str); 16],
 }
 
 impl Kernel {
-    /// One block of code, for tests.
+    /// A kernel with a single body, for tests.
     pub fn of(body: Vec<Ins>, blocks: u32, threads: u32) -> Self {
         Self {
             bodies: vec![body],
@@ -234,7 +234,7 @@ impl Kernel {
         }
     }
 
-    /// Regions of shared memory that are used.
+    /// Number of regions of shared memory that are used.
     pub fn regions(&self) -> u32 {
         let used = self.bodies.iter().flatten().filter_map(|ins| match ins.op {
             Op::Store(region, _) | Op::Fetch(_, region, _) => Some(u32::from(region) + 1),
@@ -243,7 +243,7 @@ impl Kernel {
         used.max().unwrap_or(0)
     }
 
-    /// Every jump, call and branch of it leads somewhere.
+    /// True if every jump, call and branch has a target.
     pub fn is_whole(&self) -> bool {
         let labels = |body: &[Ins]| -> BTreeSet<Label> {
             let all = body.iter().filter_map(|ins| match ins.op {

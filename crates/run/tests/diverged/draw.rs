@@ -1,19 +1,19 @@
-//! Kernels drawn at random: what is drawn, and where code goes.
+//! Random kernels: generation of operations and of control flow.
 //!
-//! A plan of operations stands at the beginning: all lanes of a scope are to execute them in this
-//! order. Parts of it are then carried out in different ways by different lanes of the scope: in
-//! the arms of branches, in loops, in functions. Jumps that nobody takes lead anywhere.
+//! First, a plan of operations is generated, which all lanes of a scope must execute in this order.
+//! Different lanes of the scope then execute parts of it in different ways: in the arms of
+//! branches, in loops, in functions. Jumps that are never taken lead to any label.
 
 use crate::code::{Bin, Cmp, Form, INPUTS, Ins, Kernel, Label, Op, Opd, Pred, Reg, reg};
 use crate::items::Item;
 use std::collections::BTreeSet;
 use warploom_base::Rng;
 
-/// Predicates: of branches, of guards, of what is never true.
+/// Predicates for branches, for guards, and for conditions that are never true.
 pub const BRANCH: Pred = 0;
 pub const GUARD: Pred = 1;
 pub const NEVER: Pred = 2;
-/// What votes see, and what operations give.
+/// Predicates for the operands and the results of votes.
 pub const VOTE: Pred = 4;
 pub const RESULT: Pred = 5;
 
@@ -22,19 +22,19 @@ pub const TID: Opd = Opd::R(reg::TID);
 pub const LANE: Opd = Opd::R(reg::LANE);
 pub const WARP: Opd = Opd::R(reg::WARP);
 
-/// Inputs are below this; conditions compare with larger ones where they shall not hold.
+/// Bound of inputs. Conditions that must not hold compare with larger values.
 const LARGEST_INPUT: u32 = 1000;
 
-/// Who comes to a place in the code.
+/// The lanes that reach a place in the code.
 #[derive(Clone, Debug)]
 pub struct Scope {
-    /// The lanes of a warp, but for those that have exited.
+    /// The lanes of a warp, except for those that have exited.
     pub mask: Opd,
-    /// The same, where it is known.
+    /// The lane mask, if it is known.
     pub fixed: Option<u32>,
-    /// All threads of the block come here.
+    /// True if all threads of the block reach the place.
     pub is_block: bool,
-    /// Registers of masks and of counters that are taken.
+    /// Number of registers for masks and for counters that are in use.
     pub masks: usize,
     pub counters: usize,
     pub depth: u32,
@@ -48,35 +48,35 @@ pub struct Function {
     pub has_barriers: bool,
 }
 
-/// What a kernel is drawn with.
+/// State of the generator of a kernel.
 pub struct Draw {
     pub rng: Rng,
     pub warps: u32,
     pub threads: u32,
     pub code: Vec<Ins>,
-    /// Code that stands behind the end of the body.
+    /// Code after the end of the body.
     pub cold: Vec<Ins>,
     pub labels: Label,
-    /// Jumps that nobody takes, and that get their target in the end.
+    /// Targets of jumps that are never taken. They are placed at the end.
     wild: BTreeSet<Label>,
-    /// The end of the body.
+    /// Label at the end of the body.
     pub end: Label,
-    /// This is a function.
+    /// True if the body is a function.
     pub is_function: bool,
     pub functions: Vec<Function>,
-    /// Operations that other lanes may wait at with another mask.
+    /// Operations at which other lanes may wait with another mask.
     pub reserved: Vec<Form>,
     pub used: BTreeSet<Form>,
     pub regions: u8,
-    /// Statements that may still be drawn.
+    /// Number of statements that may still be generated.
     pub fuel: i32,
     pub exits: bool,
     pub traps: bool,
-    /// Lanes wait at one operation with masks of which one is a part of the other.
+    /// True if lanes wait at one operation with masks of which one contains the other.
     pub nests: bool,
 }
 
-/// Draws a kernel that means something, whatever that is.
+/// Generates a kernel with a defined result.
 pub fn draw(rng: &mut Rng) -> Kernel {
     const SPELLINGS: [(&str, &str); 6] = [
         ("bar.", ""),
@@ -106,7 +106,7 @@ pub fn draw(rng: &mut Rng) -> Kernel {
     kernel
 }
 
-/// Takes away an operation that others may wait for, or makes it depend on something else.
+/// Removes an operation that other lanes may wait for, or adds a guard to it.
 fn spoil(kernel: &mut Kernel, rng: &mut Rng) {
     let body = rng.below(kernel.bodies.len() as u32) as usize;
     let body = &mut kernel.bodies[body];
@@ -176,9 +176,10 @@ impl Draw {
 
     fn body(&mut self, is_block: bool) -> Vec<Ins> {
         let scope = Scope {
-            mask: match self.is_function {
-                true => Opd::R(reg::MASKS[0]),
-                false => Opd::I(u32::MAX),
+            mask: if self.is_function {
+                Opd::R(reg::MASKS[0])
+            } else {
+                Opd::I(u32::MAX)
             },
             fixed: (!self.is_function).then_some(u32::MAX),
             is_block,
@@ -207,7 +208,7 @@ impl Draw {
         std::mem::take(&mut self.code)
     }
 
-    /// Data differ from thread to thread.
+    /// Initialises data with values that differ between threads.
     pub fn begin(&mut self) {
         for (number, d) in reg::DATA.into_iter().enumerate() {
             if self.is_function && number < 2 {
@@ -228,7 +229,7 @@ impl Draw {
         }
     }
 
-    /// Jumps that nobody takes lead to any label of the body.
+    /// Lets jumps that are never taken lead to random labels of the body.
     fn aim(&mut self) {
         let label = |ins: &Ins| match ins.op {
             Op::Label(label) => Some(label),
@@ -249,7 +250,7 @@ impl Draw {
         self.rng.below(bound)
     }
 
-    /// True once in so many times.
+    /// True with a probability of one in `of`.
     pub fn chance(&mut self, of: u32) -> bool {
         self.below(of) == 0
     }
@@ -288,14 +289,14 @@ impl Draw {
         self.put(Op::Compare(cmp, p, a, b));
     }
 
-    /// The hash depends on a word from here on.
+    /// Adds a word to the hash.
     pub fn fold(&mut self, word: Opd) {
         let factor = 2 * self.below(50) + 3;
         self.bin(Bin::Mul, reg::HASH, HASH, Opd::I(factor));
         self.bin(Bin::Add, reg::HASH, HASH, word);
     }
 
-    /// A predicate that never holds, as no compiler can know.
+    /// Sets a predicate that is never true, which no compiler can infer.
     pub fn never(&mut self, p: Pred) {
         match self.below(4) {
             0 => self.compare(Cmp::Ge, p, TID, Opd::I(4096)),
@@ -314,7 +315,7 @@ impl Draw {
         }
     }
 
-    /// A predicate that holds in few threads, or in none.
+    /// Sets a predicate that is true in few threads, or in none.
     pub fn rare(&mut self, p: Pred) {
         let temp = reg::TEMP[0];
         match self.below(4) {
@@ -341,7 +342,7 @@ impl Draw {
         }
     }
 
-    /// A predicate that about half of the threads have.
+    /// Sets a predicate that is true in about half of the threads.
     pub fn often(&mut self, p: Pred) {
         let (temp, data) = (reg::TEMP[0], self.data());
         let shift = self.below(6);
@@ -351,7 +352,7 @@ impl Draw {
         self.compare(cmp, p, Opd::R(temp), Opd::I(value));
     }
 
-    /// A jump that nobody takes, to anywhere, or another end that nobody comes to.
+    /// Writes a jump that is never taken, or another exit that is never reached.
     pub fn wild(&mut self) {
         self.never(NEVER);
         match self.below(8) {
@@ -370,7 +371,7 @@ impl Draw {
         }
     }
 
-    /// Few threads end here.
+    /// Writes code in which few threads exit.
     pub fn leave(&mut self) {
         if self.traps && self.chance(3) {
             self.rare(GUARD);
@@ -391,7 +392,7 @@ impl Draw {
         }
     }
 
-    /// Operations for all lanes of a scope.
+    /// Plans operations for all lanes of a scope.
     pub fn plan(&mut self, scope: &Scope) -> Vec<Item> {
         let mut plan = Vec::new();
         for _ in 0..1 + self.below(4) {

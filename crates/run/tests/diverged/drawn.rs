@@ -1,4 +1,4 @@
-//! Drawn kernels on Warploom beside the reference.
+//! Compares Warploom with the reference on random kernels.
 
 use crate::code::Kernel;
 use crate::draw::draw;
@@ -10,24 +10,24 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use warploom_base::Rng;
 
-/// A difference.
+/// A difference from the reference.
 pub struct Difference {
     pub way: &'static str,
     pub expected: End,
     pub seen: Seen,
 }
 
-/// What came of a case.
+/// Result of a case.
 pub enum Case {
     Unclear(Unclear),
     Alike(End),
     Differs(Difference),
 }
 
-/// A case has a spin lock once in so many.
+/// Share of cases with a spin lock: one in this number.
 const LOCKS: u64 = 32;
 
-/// A kernel, and what becomes of it on a divergence stack.
+/// A kernel, and its result on a divergence stack.
 #[derive(Clone, Debug)]
 pub struct Drawn {
     pub kernel: Kernel,
@@ -47,7 +47,7 @@ pub fn kernel(seed: u64) -> Drawn {
     }
 }
 
-/// Runs a kernel in these ways.
+/// Runs a kernel in the given ways and compares.
 pub fn compare(drawn: &Drawn, seed: u64, ways: &[&Named]) -> Case {
     let kernel = &drawn.kernel;
     let expected = match interpret(kernel, seed) {
@@ -108,7 +108,7 @@ fn names_one_of(message: &str, traps: &BTreeSet<Trap>, text: &Text) -> bool {
     })
 }
 
-/// Says all about a difference.
+/// Text of a difference with all details.
 pub fn describe(seed: u64, drawn: &Drawn, difference: &Difference) -> String {
     let kernel = &drawn.kernel;
     let text = print(kernel);

@@ -1,4 +1,4 @@
-//! Kernels whose results are worked out by hand: the reference must give them, and Warploom.
+//! Kernels whose results are worked out by hand. The reference and Warploom must compute them.
 
 use crate::code::{Bar, BarKind, Bin, Cmp, Form, Ins, Kernel, Op, Opd, Shfl, WarpOp, reg};
 use crate::lanes::{End, interpret};
@@ -51,7 +51,7 @@ fn sync(number: u8, threads: Option<u32>) -> Op {
     })
 }
 
-/// Threads leave these words.
+/// Checks the words that threads store.
 fn leaves(body: Vec<Ins>, expected: &[u32]) {
     let threads = expected.len() as u32;
     let kernel = Kernel::of(body, 1, threads);
@@ -73,7 +73,7 @@ fn leaves(body: Vec<Ins>, expected: &[u32]) {
     }
 }
 
-/// The kernel comes to a deadlock.
+/// Checks that the kernel ends in a deadlock.
 fn deadlocks(body: Vec<Ins>, threads: u32) {
     let kernel = Kernel::of(body, 1, threads);
     let end = interpret(&kernel, 1).expect("it has a meaning");
@@ -90,8 +90,8 @@ fn deadlocks(body: Vec<Ins>, threads: u32) {
     }
 }
 
-/// A jump that nobody takes leads behind the operation, so that odd and even lanes meet behind it
-/// unless they wait for each other at it.
+/// A jump that is never taken leads past the operation. Odd and even lanes would reconverge after
+/// the operation, but they wait for each other at it.
 #[test]
 fn a_jump_that_nobody_takes_changes_nothing() {
     let body = vec![
@@ -115,7 +115,7 @@ fn a_jump_that_nobody_takes_changes_nothing() {
     leaves(body, &expected);
 }
 
-/// Both halves of a warp vote in an arm of their own.
+/// Both halves of a warp vote, each in an arm of the branch.
 #[test]
 fn arms_of_a_branch_vote_together() {
     let ballot = || {
@@ -127,7 +127,7 @@ fn arms_of_a_branch_vote_together() {
     };
     let body = vec![
         compare(Cmp::Lt, 0, TID, Opd::I(16)),
-        // Lanes 16 to 31.
+        // The second half has lanes 16 to 31.
         compare(Cmp::Ge, 1, TID, Opd::I(16)),
         when(0, true, Op::Bra(1)),
         ballot(),
@@ -140,7 +140,7 @@ fn arms_of_a_branch_vote_together() {
     leaves(body, &[0xffff_0000; 32]);
 }
 
-/// Both halves come to the block's barrier in an arm of their own and read what the other wrote.
+/// Both halves reach the block's barrier, each in an arm of the branch, and read the other's words.
 #[test]
 fn arms_of_a_branch_come_to_one_barrier() {
     let arm = |number| {
@@ -164,7 +164,8 @@ fn arms_of_a_branch_come_to_one_barrier() {
     leaves(body, &expected);
 }
 
-/// A barrier for 128 threads in a block of 64, of which 32 end: the end of a warp is no arrival.
+/// A barrier for 128 threads in a block of 64, of which 32 exit. The exit of a warp does not count
+/// as an arrival.
 #[test]
 fn the_end_of_a_warp_is_no_arrival() {
     let body = vec![
@@ -178,7 +179,7 @@ fn the_end_of_a_warp_is_no_arrival() {
     deadlocks(vec![ins(sync(1, Some(128))), ins(Op::Output)], 64);
 }
 
-/// Lanes that have exited are not waited for: not at a shuffle, not at a barrier.
+/// Shuffles and barriers do not wait for lanes that have exited.
 #[test]
 fn those_that_have_exited_are_not_waited_for() {
     let body = vec![
@@ -195,8 +196,8 @@ fn those_that_have_exited_are_not_waited_for() {
     leaves(body, &expected);
 }
 
-/// A lane that leaves the loop votes outside with all; the others vote within with those that are
-/// left, which is no vote of its.
+/// A lane that leaves the loop votes outside with all lanes. The others vote inside of the loop
+/// with those that are left; that vote does not include it.
 #[test]
 fn a_vote_in_a_loop_is_none_behind_it() {
     let (mask, count) = (reg::MASKS[0], reg::COUNTERS[0]);
@@ -222,7 +223,7 @@ fn a_vote_in_a_loop_is_none_behind_it() {
     leaves(body, &expected);
 }
 
-/// A lane that nobody comes to is waited for in vain.
+/// Waiting for a lane that never arrives is a deadlock.
 #[test]
 fn a_lane_elsewhere_is_waited_for_in_vain() {
     let body = vec![
@@ -238,7 +239,8 @@ fn a_lane_elsewhere_is_waited_for_in_vain() {
     deadlocks(body, 32);
 }
 
-/// Runs code as it stands, with the parameters of drawn kernels, on machines with tensor units.
+/// Runs code as it is written, with the parameters of random kernels, on machines with tensor
+/// units.
 fn leaves_as_written(body: &str, expected: &[u32]) {
     let kernel = Kernel::of(Vec::new(), 1, expected.len() as u32);
     let ptx = format!(
@@ -256,8 +258,9 @@ fn leaves_as_written(body: &str, expected: &[u32]) {
     }
 }
 
-/// Row r of the one factor is r + 1 everywhere, column n of the other n + 1, so that the product is
-/// 16 (r + 1)(n + 1). Odd lanes come to it late, for a jump that nobody takes leads behind it.
+/// Row r of the first factor is r + 1 in all columns, and column n of the second is n + 1 in all
+/// rows, so that the product is 16 (r + 1)(n + 1). Odd lanes arrive late, because a jump that is
+/// never taken leads past it.
 #[test]
 fn lanes_wait_for_each_other_at_a_product_of_matrices() {
     let body = "shr.u32 %r2, %r1, 2;\nadd.u32 %r3, %r2, 1;\nmov.u32 %r4, 0;\nmov.u32 %r5, 0;\n\
@@ -283,7 +286,7 @@ fn lanes_wait_for_each_other_at_a_product_of_matrices() {
     leaves_as_written(body, &expected);
 }
 
-/// Every lane votes with those below it, which do not name it: those that come together vote
+/// Every lane votes with the lanes below it, which do not name it. Lanes that arrive together vote
 /// together.
 #[test]
 fn a_lane_need_not_be_in_its_mask() {

@@ -1,4 +1,4 @@
-//! What is planned for all lanes of a scope: operations of warps, barriers, calls.
+//! Operations that are planned for all lanes of a scope: operations of warps, barriers, calls.
 
 use crate::code::{Bar, BarKind, Bin, Cmp, Form, Op, Opd, Redux, Shfl, TOTALS, WarpOp, reg};
 use crate::draw::{BRANCH, Draw, LANE, RESULT, Scope, TID, VOTE, WARP};
@@ -7,20 +7,20 @@ use std::collections::BTreeSet;
 /// Numbers of barriers without and with a number of threads.
 const PLAIN_BARRIERS: u32 = 3;
 const COUNTED_BARRIERS: u32 = 2;
-/// The barrier of handovers.
+/// Number of the barrier for handovers.
 const HANDOVER: u8 = 8;
 
-/// Which lanes of the scope take part together.
+/// Groups of lanes that take part in an operation together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Group {
     All,
-    /// So many neighbours.
+    /// Groups of adjacent lanes, of this size.
     Tile(u32),
-    /// All; each but one names itself and this one, which names all.
+    /// All lanes. Each lane names itself and this lane, which names all.
     Hub(u32),
 }
 
-/// Something that all lanes of a scope execute once.
+/// An operation that all lanes of a scope execute once.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Item {
     Warp {
@@ -32,12 +32,12 @@ pub enum Item {
         kind: BarKind,
         number: u8,
         threads: Option<u32>,
-        /// Threads read what others have written into this region before.
+        /// Region whose words, written by other threads before, are read afterwards.
         region: Option<u8>,
-        /// Threads read what all have added to this word before.
+        /// Word whose sum over all threads is read afterwards.
         sum: Option<u8>,
     },
-    /// The first warp arrives and goes on; the others wait for it and read what it wrote.
+    /// The first warp arrives and continues. The others wait for it and read its words.
     Handover {
         region: u8,
     },
@@ -84,12 +84,12 @@ const FORMS: [Form; 18] = [
 ];
 
 impl Draw {
-    /// Lanes of a scope may wait at operations of these forms.
+    /// True if lanes of a scope may wait at operations of these forms.
     pub fn may_use(&self, forms: &BTreeSet<Form>) -> bool {
         self.nests || !self.reserved.iter().any(|form| forms.contains(form))
     }
 
-    /// An item for a scope, if the one that is drawn may be used there.
+    /// A random item for a scope, if it may be used there.
     pub fn item(&mut self, scope: &Scope) -> Option<Item> {
         let item = match self.below(8) {
             0 if scope.is_block && self.warps > 1 && self.chance(3) => Item::Handover {
@@ -119,9 +119,10 @@ impl Draw {
 
     fn barrier(&mut self) -> Item {
         let is_counted = self.chance(4);
-        let number = match is_counted {
-            true => PLAIN_BARRIERS + self.below(COUNTED_BARRIERS),
-            false => self.below(PLAIN_BARRIERS),
+        let number = if is_counted {
+            PLAIN_BARRIERS + self.below(COUNTED_BARRIERS)
+        } else {
+            self.below(PLAIN_BARRIERS)
         };
         let kinds = [BarKind::Sync, BarKind::Popc, BarKind::And, BarKind::Or];
         let region = self.chance(3).then(|| self.region());
@@ -154,7 +155,7 @@ impl Draw {
         })
     }
 
-    /// Carries out an item, under a guard if there is one.
+    /// Writes the code of an item, under an optional guard.
     pub fn emit(&mut self, item: &Item, guard: Option<(u8, bool)>) {
         self.used.extend(item.forms());
         match item {
@@ -169,7 +170,7 @@ impl Draw {
         self.code.push(crate::code::Ins { guard, op });
     }
 
-    /// The member mask of the own lane.
+    /// Writes code for the member mask of each lane.
     fn mask(&mut self, group: Group, mask: Opd) -> Opd {
         let (first, own) = (reg::TEMP[0], reg::TEMP[1]);
         match group {
@@ -216,7 +217,7 @@ impl Draw {
         self.take(form, guard);
     }
 
-    /// What a vote sees.
+    /// Sets the predicate that a vote reads.
     fn vote(&mut self, a: Opd) {
         match self.below(3) {
             0 => self.compare(Cmp::Lt, VOTE, TID, Opd::I(1 << 20)),
@@ -232,7 +233,7 @@ impl Draw {
         }
     }
 
-    /// A shuffle behind a vote of all that take part: what comes of a lane that does not is not
+    /// Writes a shuffle after a vote of all lanes that take part. Values from other lanes are not
     /// used.
     fn shuffle(&mut self, how: Shfl, op: WarpOp, guard: Option<(u8, bool)>) {
         let live = reg::TEMP[2];
@@ -258,7 +259,7 @@ impl Draw {
         self.bin(Bin::Mul, op.d, Opd::R(op.d), Opd::R(live));
     }
 
-    /// Takes over what an operation gave.
+    /// Adds the result of an operation to the hash.
     fn take(&mut self, form: Form, guard: Option<(u8, bool)>) {
         let has_pred = matches!(
             form,
@@ -341,7 +342,7 @@ impl Draw {
         }
     }
 
-    /// A barrier behind it keeps the next handover apart.
+    /// Writes a handover, and a barrier that separates it from the next one.
     fn emit_handover(&mut self, region: u8) {
         let data = Opd::R(self.data());
         self.put(Op::Store(region, data));

@@ -1,39 +1,39 @@
-//! One lane: its registers, where it is, and what it waits for.
+//! A lane of the reference: its registers, its place in the code, and its state.
 
 use crate::clocks::Clock;
 use crate::code::{Bar, Bin, Cmp, Form, Ins, Opd, PREDS, Pred, Reg, reg};
 use crate::lanes::Place;
 use crate::meet::Given;
 
-/// What a lane does.
+/// State of a lane.
 #[derive(Clone, Copy, Debug)]
 pub enum State {
     Ready,
-    /// At an operation of its warp.
+    /// The lane waits at an operation of its warp.
     Meets(Form, Given),
-    /// At a barrier, for the other lanes of its warp.
+    /// The lane waits at a barrier for the other lanes of its warp.
     Gathers(Bar),
-    /// Its warp has arrived at a barrier.
+    /// The warp of the lane has arrived at a barrier.
     Arrived(Bar),
     Exited,
     Trapped,
 }
 
-/// Registers of one body of code that runs.
+/// Registers and place of a body of code in execution.
 #[derive(Clone, Debug)]
 pub struct Frame {
     pub words: [u32; reg::COUNT],
     pub preds: [bool; PREDS],
-    /// The next instruction.
+    /// Place of the next instruction.
     pub at: Place,
 }
 
-/// A lane.
+/// A lane of a block.
 #[derive(Clone, Debug)]
 pub struct Lane {
-    /// Its number in its block.
+    /// Number of the thread in its block.
     pub thread: u32,
-    /// The innermost call is the last.
+    /// Frames of calls; the innermost is the last.
     pub frames: Vec<Frame>,
     pub state: State,
     pub clock: Clock,
@@ -95,7 +95,7 @@ impl Frame {
         self.preds[usize::from(p)] = value;
     }
 
-    /// The instruction's guard holds.
+    /// True if the instruction's guard holds.
     pub fn does(&self, ins: &Ins) -> bool {
         ins.guard
             .is_none_or(|(p, value)| self.preds[usize::from(p)] == value)

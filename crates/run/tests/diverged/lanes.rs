@@ -1,21 +1,21 @@
-//! The reference: every lane runs by itself, with a place in the code and registers of its own,
-//! until it waits for others. Nothing here knows of warps that run together.
+//! The reference. Every lane runs by itself, with its own place in the code and its own registers,
+//! until it waits for others. The reference has no notion of warps that run together.
 //!
 //! PTX ISA, "Parallel Synchronization and Communication Instructions": a lane waits at an operation
-//! of its warp until every lane that its mask names, and that has not exited, is at the same
-//! operation, and so do those. Of several such sets the smallest goes on: a lane that names others
-//! which do not name it waits until they do. A lane waits at a barrier for all lanes of its warp
-//! that have not exited; then the warp arrives.
+//! of its warp until every lane that its mask names and that has not exited is at the same
+//! operation, and so do those lanes. Of several such sets the smallest continues; a lane that names
+//! others which do not name it waits until they do. A lane waits at a barrier for all lanes of its
+//! warp that have not exited; then the warp arrives.
 
 use crate::block::Block;
 use crate::code::{Kernel, TOTALS};
 use std::collections::BTreeSet;
 use warploom_base::Rng;
 
-/// Instructions of all threads after which a kernel is given up.
+/// Number of instructions of all threads after which a kernel is abandoned.
 pub const BUDGET: u64 = 1 << 20;
 
-/// Which lane goes first.
+/// Choice of the lane that runs next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Turn {
     Lowest,
@@ -23,17 +23,17 @@ pub enum Turn {
     Drawn(u64),
 }
 
-/// In which order lanes run.
+/// Order in which lanes run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Order {
     pub turn: Turn,
-    /// Operations of warps are done when no lane can run, not as soon as they can be done.
+    /// True if operations of warps execute only when no lane can run, and not as soon as possible.
     pub is_late: bool,
-    /// What is read of lanes that have nothing to be read.
+    /// Value that is read from lanes without a value.
     pub poison: u32,
 }
 
-/// Orders under which a kernel must do the same.
+/// Orders under which a kernel must have the same result.
 pub const fn orders(seed: u64) -> [Order; 3] {
     [
         order(Turn::Lowest, false, 0x5a5a_1111),
@@ -50,7 +50,7 @@ const fn order(turn: Turn, is_late: bool, poison: u32) -> Order {
     }
 }
 
-/// An instruction: number of the body, number in the body.
+/// Place of an instruction: number of the body, index in the body.
 pub type Place = (usize, usize);
 
 /// A thread that executed `trap`.
@@ -61,36 +61,36 @@ pub struct Trap {
     pub thread: u32,
 }
 
-/// What comes of a kernel.
+/// Result of a kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum End {
-    /// All threads ended: output and words of atomics.
+    /// All threads exited. Contains words of output and of atomics.
     Done(Vec<u32>),
-    /// Threads wait for ever, at these instructions.
+    /// Threads wait for ever at these instructions.
     Deadlock(BTreeSet<Place>),
-    /// Threads that come to a `trap` whatever others do.
+    /// Threads that reach a `trap` in every order.
     Fault(BTreeSet<Trap>),
 }
 
-/// Why a kernel has no meaning of its own.
+/// Reason why a kernel has no defined result.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Unclear {
     /// Accesses to shared memory race.
     Race,
-    /// It runs too long.
+    /// The kernel runs too long.
     Long,
-    /// What it does depends on the order of lanes or on values that nobody gave.
+    /// The result depends on the order of lanes or on undefined values.
     Order,
-    /// Lanes meet of which one names another that does not name it, or a lane does not name itself.
+    /// A lane waits for another lane that does not name it, or does not name itself.
     OneSided,
-    /// A jump leads out of the code, or calls go too deep.
+    /// A jump leads out of the code, or calls are nested too deeply.
     Broken,
 }
 
 /// Memory that all blocks share.
 pub struct Global {
     pub output: Vec<u32>,
-    /// Words that atomics act on.
+    /// The words for atomics.
     pub totals: Vec<u32>,
     pub lock: u32,
     pub guarded: u32,
@@ -106,7 +106,7 @@ impl Global {
         }
     }
 
-    /// All words, as they lie in the buffers of a run.
+    /// All words, in the order of a run's buffers.
     fn words(self) -> Vec<u32> {
         let tail = [self.lock, self.guarded];
         let all = self.output.into_iter().chain(self.totals);
@@ -114,7 +114,7 @@ impl Global {
     }
 }
 
-/// What a kernel does in each of the orders, which must be the same.
+/// Result of a kernel in each of the orders, which must be the same.
 pub fn interpret(kernel: &Kernel, seed: u64) -> Result<End, Unclear> {
     let [first, second, third] = orders(seed);
     let end = run(kernel, first)?;
@@ -126,7 +126,7 @@ pub fn interpret(kernel: &Kernel, seed: u64) -> Result<End, Unclear> {
     Ok(end)
 }
 
-/// What a kernel does in one order.
+/// Result of a kernel in one order.
 pub fn run(kernel: &Kernel, order: Order) -> Result<End, Unclear> {
     let mut global = Global::new(kernel);
     let (mut traps, mut waits) = (BTreeSet::new(), BTreeSet::new());

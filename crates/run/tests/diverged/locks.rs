@@ -1,32 +1,31 @@
 //! Kernels in which lanes of a warp take a lock one after the other.
 //!
-//! On a divergence stack a lane that has the lock waits for those that spin where the loop's exit
-//! is the point at which they meet again; where it gives the lock back within the loop, all get
-//! it.
+//! On a divergence stack, a lane with the lock waits for those that spin if the loop's exit is
+//! their reconvergence point. If the lock is released inside of the loop, all lanes get it.
 
 use crate::code::{Bin, Cmp, Form, INPUTS, Kernel, Op, Opd, WarpOp, reg};
 use crate::draw::{BRANCH, Draw, GUARD, HASH, LANE, RESULT};
 use warploom_base::Rng;
 
-/// What becomes of a kernel where lanes make no progress while others of their warp spin.
+/// Behaviour of a kernel where lanes make no progress while others of their warp spin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Spin {
-    /// It ends as elsewhere.
+    /// The kernel ends normally.
     Ends,
-    /// Lanes spin for ever, and come back to the same state.
+    /// Lanes spin for ever and return to the same state.
     Stays,
-    /// Lanes spin for ever and count how often: nobody can tell.
+    /// Lanes spin for ever and count their iterations, which cannot be detected as a loop.
     Counts,
 }
 
-/// Draws a kernel with a lock.
+/// Generates a kernel with a lock.
 pub fn draw_lock(rng: &mut Rng) -> (Kernel, Spin) {
     let spin = match rng.below(8) {
         0 => Spin::Counts,
         1..=3 => Spin::Ends,
         _ => Spin::Stays,
     };
-    // Lanes that count give way late: there are fewer of them.
+    // Lanes that count yield late, so there are fewer of them.
     let warps = if spin == Spin::Counts {
         1
     } else {
@@ -66,7 +65,7 @@ pub fn draw_lock(rng: &mut Rng) -> (Kernel, Spin) {
     (kernel, spin)
 }
 
-/// Some warp has several lanes of these.
+/// True if some warp has several of these lanes.
 fn several(lanes: u32, threads: u32) -> bool {
     let of_warp = |first: u32| match (threads - first).min(32) {
         32 => lanes,
@@ -77,7 +76,7 @@ fn several(lanes: u32, threads: u32) -> bool {
         .any(|first| of_warp(first).count_ones() > 1)
 }
 
-/// What a thread does that has the lock.
+/// Writes the code of a thread that holds the lock.
 fn section(draw: &mut Draw) {
     let data = Opd::R(draw.data());
     draw.put(Op::Guarded(data));
@@ -85,7 +84,7 @@ fn section(draw: &mut Draw) {
     draw.put(Op::Release);
 }
 
-/// The lock is taken and given back within the loop.
+/// The lock is taken and released inside of the loop.
 fn within(draw: &mut Draw) {
     let (head, next, done) = (draw.label(), draw.label(), reg::COUNTERS[0]);
     draw.place(head);
@@ -119,7 +118,7 @@ fn behind(draw: &mut Draw, counts: bool) {
     section(draw);
 }
 
-/// All of a warp meet behind it.
+/// Writes a vote at which all lanes of a warp meet.
 fn vote(draw: &mut Draw) {
     draw.compare(Cmp::Lt, GUARD, LANE, Opd::I(20));
     draw.put(Op::Warp(WarpOp {

@@ -1,4 +1,4 @@
-//! Kernels on Warploom: functional and timed.
+//! Runs kernels on Warploom, functionally and timed.
 
 use crate::code::{Kernel, TOTALS};
 use std::ops::ControlFlow;
@@ -10,27 +10,27 @@ use warploom_run::{
 };
 use warploom_stats::result::Outcome;
 
-/// Core cycles after which a run is given up.
+/// Number of core cycles after which a run is abandoned.
 const MAX_CYCLES: u64 = 1 << 22;
-/// Words of atomics, and the lock and what it guards, behind them.
+/// Words for atomics, followed by the lock and the word that it guards.
 const TOTAL_WORDS: usize = 18;
 const REGISTERS: u32 = 32;
 
-/// How a kernel is run.
+/// Kind of a run.
 pub enum Way {
     Functional(GpuSpec),
     Timed(GpuSpec),
 }
 
-/// A run's name and how it is made.
+/// A kind of run with its name.
 pub struct Named {
     pub name: &'static str,
     pub way: Way,
-    /// Lanes make progress while others of their warp spin.
+    /// True if lanes make progress while others of their warp spin.
     pub progresses: bool,
 }
 
-/// A machine with few SMs of each kind, and execution without timing.
+/// Runs without timing, and on a machine of each kind with few SMs.
 pub fn ways() -> Vec<Named> {
     let named = |name, way| Named {
         name,
@@ -53,10 +53,10 @@ fn small(gpu: &str) -> GpuSpec {
     resolve(&Base::Preset(gpu.to_owned()), &sets).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-/// How a run ended.
+/// End of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Seen {
-    /// Words of output, of atomics, lock and guarded word.
+    /// Words of output, of atomics, of the lock and of the guarded word.
     Done(Vec<u32>),
     Deadlock(String),
     Livelock(String),
@@ -102,7 +102,7 @@ impl HostProgram for Host<'_> {
     }
 }
 
-/// Runs a kernel. A panic is how a run ends, too.
+/// Runs a kernel. A panic is an end of the run, too.
 pub fn run(kernel: &Kernel, ptx: &str, way: &Way) -> Seen {
     let run = AssertUnwindSafe(|| try_run(kernel, ptx, way));
     catch_unwind(run).unwrap_or_else(|panic| {

@@ -1,6 +1,6 @@
-//! Kernels drawn at random whose warps diverge around operations of warps and blocks, against a
-//! reference that runs every lane by itself. `WARPLOOM_DRAWN=FIRST..END` runs other cases than
-//! those that always run.
+//! Tests of random kernels whose warps diverge around operations of warps and blocks, against a
+//! reference that runs every lane by itself. `WARPLOOM_DRAWN=FIRST..END` selects other cases than
+//! the default ones.
 
 mod barriers;
 mod block;
@@ -29,9 +29,9 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Cases that run where nobody asks for others.
+/// Default range of cases.
 const CASES: Range<u64> = 0..500;
-/// Threads that run cases.
+/// Number of threads that run cases.
 const THREADS: usize = 2;
 
 fn cases() -> Range<u64> {
@@ -45,10 +45,11 @@ fn cases() -> Range<u64> {
     range.unwrap_or_else(|| panic!("WARPLOOM_DRAWN is FIRST..END, not `{asked}`"))
 }
 
-/// How often cases came to what.
+/// Numbers of cases by their result.
 type Counts = BTreeMap<String, u64>;
 
-/// A case runs without timing, on both kinds of machine, and at times on the third machine.
+/// Ways to run a case: without timing, on both kinds of machine, and sometimes on the third
+/// machine.
 fn ways_of(seed: u64, ways: &[Named]) -> Vec<&Named> {
     let is_meant = |named: &&Named| named.name != "rtx3070-ampere" || seed.is_multiple_of(4);
     ways.iter().filter(is_meant).collect()
@@ -73,7 +74,7 @@ fn check(seed: u64, ways: &[Named], counts: &mut Counts) -> Result<(), String> {
 }
 
 #[test]
-#[allow(clippy::print_stdout, reason = "how often what came out is asked for")]
+#[allow(clippy::print_stdout, reason = "the user requests the counts")]
 fn lanes_that_wait_for_each_other_give_what_each_gives_by_itself() {
     let (cases, ways) = (cases(), ways());
     let next = AtomicU64::new(cases.start);
@@ -107,7 +108,7 @@ fn lanes_that_wait_for_each_other_give_what_each_gives_by_itself() {
     judge(&counts, cases.end - cases.start);
 }
 
-/// Most of what is drawn means something, and some of everything is.
+/// Checks that most kernels have a defined result, and that every kind of result occurs.
 fn judge(counts: &Counts, all: u64) {
     let of = |name: &str| counts.get(name).copied().unwrap_or(0);
     let some = ["deadlocks", "traps", "spins"].map(of);

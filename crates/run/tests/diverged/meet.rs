@@ -1,9 +1,9 @@
-//! What lanes that execute an operation of a warp together get: the PTX ISA's definitions, lane by
-//! lane, over those of the lanes that the own mask names.
+//! Results of warp operations for lanes that execute them together: the PTX ISA's definitions, lane
+//! by lane, over the lanes that the own mask names.
 
 use crate::code::{Form, Redux, Shfl};
 
-/// What a lane brings.
+/// Operands of a lane.
 #[derive(Clone, Copy, Debug)]
 pub struct Given {
     pub lane: u32,
@@ -15,20 +15,21 @@ pub struct Given {
 }
 
 impl Given {
-    /// The lane waits for the other.
+    /// True if the lane waits for the other.
     pub fn names(&self, other: &Self) -> bool {
         self.mask >> other.lane & 1 == 1
     }
 }
 
-/// What a lane takes away.
+/// Results of a lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Taken {
     pub word: Option<u32>,
     pub pred: Option<bool>,
 }
 
-/// What `lane` gets of the lanes that take part. `poison`: the value of a lane that does not.
+/// Results for `lane`, given the lanes that take part. `poison` is the value of a lane that does
+/// not.
 pub fn result(form: Form, lane: &Given, all: &[Given], poison: u32) -> Taken {
     let named: Vec<&Given> = all.iter().filter(|other| lane.names(other)).collect();
     let bits = |holds: &dyn Fn(&Given) -> bool| -> u32 {
@@ -50,7 +51,8 @@ pub fn result(form: Form, lane: &Given, all: &[Given], poison: u32) -> Taken {
             let values = named.iter().map(|other| other.a);
             word(values.reduce(|x, y| reduce(what, x, y)).unwrap_or(poison))
         }
-        // Which lane is left open; it is the same for all. The lowest is what this takes.
+        // The ISA does not define which lane is elected; it is the same for all. This takes the
+        // lowest.
         Form::Elect => {
             let leader = named.iter().map(|other| other.lane).min();
             both(leader.unwrap_or(poison), leader == Some(lane.lane))
@@ -85,7 +87,7 @@ fn reduce(what: Redux, x: u32, y: u32) -> u32 {
     }
 }
 
-/// PTX ISA, `shfl.sync`: its pseudo code.
+/// The pseudocode of `shfl.sync` in the PTX ISA.
 fn shuffle(how: Shfl, lane: &Given, all: &[Given], poison: u32) -> Taken {
     let own = lane.lane as i32;
     let (bval, cval, segment) = (lane.b & 31, lane.c & 31, lane.c >> 8 & 31);

@@ -1,17 +1,17 @@
-//! Shapes of control flow in which lanes of a scope carry out what is planned for them.
+//! Shapes of control flow in which lanes of a scope execute their plan.
 
 use crate::code::{Bin, Cmp, Form, Ins, Op, Opd, WarpOp, reg};
 use crate::draw::{BRANCH, Draw, GUARD, HASH, LANE, NEVER, Scope, TID, VOTE, WARP};
 use crate::items::{Group, Item};
 use std::collections::BTreeSet;
 
-/// Scopes within scopes.
+/// Largest depth of nested scopes.
 const DEPTH: u32 = 4;
-/// Loops within loops, of those in which there are scopes.
+/// Largest depth of nested loops with scopes.
 const LOOPS: usize = 2;
 
 impl Draw {
-    /// Code of a scope: what is planned, and what else lanes do.
+    /// Writes the code of a scope: its plan, and other code.
     pub fn block(&mut self, scope: &Scope, plan: &[Item]) {
         let mut rest = plan;
         loop {
@@ -48,7 +48,7 @@ impl Draw {
         }
     }
 
-    /// Computes something.
+    /// Writes code without special purpose.
     pub fn filler(&mut self) {
         for _ in 0..1 + self.below(3) {
             let (d, a) = (self.data(), Opd::R(self.data()));
@@ -71,8 +71,8 @@ impl Draw {
         }
     }
 
-    /// Jumps forwards among a few pieces of code, perhaps in a loop: lanes come out of it one after
-    /// the other.
+    /// Writes forward jumps among a few pieces of code, perhaps in a loop, from which lanes emerge
+    /// one after the other.
     fn mess(&mut self, scope: &Scope) {
         let counter = reg::COUNTERS.get(scope.counters).copied();
         let head = self.label();
@@ -102,13 +102,13 @@ impl Draw {
         self.put_if(BRANCH, true, Op::Bra(head));
     }
 
-    /// A plan of its own.
+    /// Generates a further plan and executes it.
     fn local(&mut self, scope: &Scope) {
         let plan = self.plan(scope);
         self.block(scope, &plan);
     }
 
-    /// A loop that all leave at once, but for those that exit.
+    /// Writes a loop that all lanes leave at once, except for those that exit.
     fn repeat(&mut self, scope: &Scope) {
         let Some(&counter) = reg::COUNTERS.get(scope.counters) else {
             return;
@@ -164,7 +164,8 @@ impl Draw {
         self.may_use(&BTreeSet::from([Form::Ballot]))
     }
 
-    /// A loop that lanes leave one after the other; those that are left vote who they are.
+    /// Writes a loop that lanes leave one after the other. The remaining lanes vote on who they
+    /// are.
     fn shrinking(&mut self, scope: &Scope) {
         let counter = reg::COUNTERS.get(scope.counters).copied();
         let mask = reg::MASKS.get(scope.masks).copied();
@@ -192,7 +193,7 @@ impl Draw {
         self.ballot(mask, BRANCH, Opd::R(mask));
         self.put_if(BRANCH, false, Op::Bra(out));
         self.bin(Bin::Add, counter, Opd::R(counter), Opd::I(1));
-        // What counts the trips may change in the loop: there are never more than this many.
+        // The number of iterations may change inside of the loop; this is its upper limit.
         self.compare(Cmp::Ge, BRANCH, Opd::R(counter), Opd::I(4));
         self.put_if(BRANCH, true, Op::Bra(out));
         let plan = self.plan(&inner);
@@ -201,7 +202,7 @@ impl Draw {
         self.place(out);
     }
 
-    /// An operation that a part of the lanes executes, by a guard.
+    /// Writes an operation that a part of the lanes executes, by a guard.
     fn some(&mut self, scope: &Scope) {
         let Some((inner, _)) = self.parts(scope) else {
             return;
@@ -217,7 +218,7 @@ impl Draw {
         }
     }
 
-    /// Lanes of a scope hand words over through shared memory.
+    /// Writes an exchange of words through shared memory.
     fn exchange(&mut self, scope: &Scope) {
         if self.is_function || !self.may_use(&BTreeSet::from([Form::WarpSync])) {
             return;
@@ -237,7 +238,7 @@ impl Draw {
         self.emit(&sync, None);
     }
 
-    /// Lanes of one kind.
+    /// A random set of lanes.
     fn lanes(&mut self) -> u32 {
         let half = self.one_of(&[
             0x0000_ffff,
@@ -254,8 +255,8 @@ impl Draw {
         }
     }
 
-    /// Sets the branch's predicate and gives the scopes of those that have it and of the others, in
-    /// each of which all lanes know who is there.
+    /// Sets the branch's predicate and returns the scopes of the lanes with and without it, in each
+    /// of which all lanes know the lane mask.
     fn parts(&mut self, scope: &Scope) -> Option<(Scope, Scope)> {
         let part = |mask: Opd, fixed: Option<u32>, masks: usize| Scope {
             mask,
@@ -305,14 +306,14 @@ impl Draw {
         ))
     }
 
-    /// The branch's predicate holds in these lanes.
+    /// Sets the branch's predicate in these lanes.
     fn lane_in(&mut self, lanes: u32) {
         self.bin(Bin::Shr, reg::TEMP[0], Opd::I(lanes), LANE);
         self.bin(Bin::And, reg::TEMP[0], Opd::R(reg::TEMP[0]), Opd::I(1));
         self.compare(Cmp::Ne, BRANCH, Opd::R(reg::TEMP[0]), Opd::I(0));
     }
 
-    /// Lanes of a scope go different ways, on each of which they carry out what is planned.
+    /// Lets lanes of a scope take different paths, on each of which they execute the plan.
     fn split(&mut self, scope: &Scope, plan: &[Item]) {
         let before = self.reserved.len();
         if scope.depth >= DEPTH {
@@ -336,11 +337,11 @@ impl Draw {
         self.reserved.truncate(before);
     }
 
-    /// A branch whose arms do the same in their own ways.
+    /// Writes a branch whose arms execute the same plan in different ways.
     fn arms(&mut self, yes: &Scope, no: &Scope, plan: &[Item]) {
         let (then, join) = (self.label(), self.label());
         match self.below(4) {
-            // The arm stands behind the end.
+            // The arm is placed after the end.
             0 => {
                 self.put_if(BRANCH, true, Op::Bra(then));
                 self.block(no, plan);
@@ -371,7 +372,7 @@ impl Draw {
         }
     }
 
-    /// A branch that all lanes of a warp take the same way.
+    /// Writes a branch that all lanes of a warp take in the same direction.
     fn same(&mut self, scope: &Scope, plan: &[Item]) {
         let inner = Scope {
             is_block: false,
@@ -389,7 +390,7 @@ impl Draw {
         self.arms(&inner, &inner, plan);
     }
 
-    /// A table of ways.
+    /// Writes a jump through a table of labels.
     fn switch(&mut self, scope: &Scope, plan: &[Item]) {
         let (Some(all), shift) = (scope.fixed, self.below(4)) else {
             return self.same(scope, plan);
@@ -425,7 +426,8 @@ impl Draw {
         self.place(join);
     }
 
-    /// The same operation several times: lanes do some of it in one loop and the rest in another.
+    /// Executes the same operation several times: lanes do some of it in one loop and the rest in
+    /// another.
     fn drain(&mut self, scope: &Scope, plan: &[Item]) {
         let Some(&counter) = reg::COUNTERS.get(scope.counters) else {
             return plan.iter().for_each(|item| self.emit(item, None));
@@ -433,7 +435,7 @@ impl Draw {
         let times = plan.len() as u32;
         let source = self.one_of(&[LANE, Opd::R(reg::DATA[1]), Opd::R(reg::DATA[3])]);
         self.bin(Bin::Add, counter, Opd::I(0), Opd::I(0));
-        // The data may change in the loop; the counter is compared with the same all the time.
+        // The data may change in the loop, so the counter is compared with a constant.
         let Some(&limit) = reg::COUNTERS.get(scope.counters + 1) else {
             return plan.iter().for_each(|item| self.emit(item, None));
         };
@@ -455,7 +457,7 @@ impl Draw {
         }
     }
 
-    /// One operation on two lines, each for those whose guard holds.
+    /// Writes one operation on two lines, each for the lanes whose guard holds.
     fn both_guards(&mut self, item: &Item) {
         if matches!(item, Item::Handover { .. }) {
             return self.emit(item, None);

@@ -1,13 +1,13 @@
-//! Makes a kernel smaller as long as Warploom and the reference differ on it.
+//! Reduces a kernel as long as Warploom and the reference differ on it.
 
 use crate::code::{Ins, Kernel};
 use crate::drawn::{Case, Difference, Drawn, compare};
 use crate::machine::Named;
 
-/// Runs that this may take.
+/// Largest number of runs.
 const RUNS: u32 = 600;
 
-/// A smaller kernel that differs in the same way, and how.
+/// Returns a smaller kernel that differs in the same way, and its difference.
 pub fn shrink(mut drawn: Drawn, seed: u64, ways: &[&Named]) -> (Drawn, Difference) {
     let Case::Differs(mut difference) = compare(&drawn, seed, ways) else {
         panic!("case {seed} differs at times only");
@@ -43,7 +43,7 @@ pub fn shrink(mut drawn: Drawn, seed: u64, ways: &[&Named]) -> (Drawn, Differenc
     (drawn, difference)
 }
 
-/// It ends as the other does, or not as the other does not.
+/// True if both differences are of the same kind.
 fn is_alike(one: &Difference, other: &Difference) -> bool {
     let kind = |difference: &Difference| {
         (
@@ -54,7 +54,7 @@ fn is_alike(one: &Difference, other: &Difference) -> bool {
     kind(one) == kind(other)
 }
 
-/// Where so many instructions can be taken away: the last first.
+/// Places of `size` instructions that can be removed, the last first.
 fn places(kernel: &Kernel, size: usize) -> Vec<(usize, usize)> {
     let mut all = Vec::new();
     for (body, code) in kernel.bodies.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Kernels as PTX.
+//! Prints kernels as PTX.
 
 use crate::code::{
     Bar, BarKind, Bin, Cmp, Form, INPUTS, Ins, Kernel, Op, Opd, PREDS, Redux, Shfl, TOTALS, WarpOp,
@@ -6,14 +6,14 @@ use crate::code::{
 };
 use std::fmt::Write;
 
-/// PTX of a kernel with what stands where.
+/// PTX of a kernel with the line of each instruction.
 pub struct Text {
     pub ptx: String,
     /// Line of each instruction of each body, counted from 1.
     pub lines: Vec<Vec<u32>>,
 }
 
-/// Writes a kernel `k` with the parameters `out`, `in` and `totals`.
+/// Prints a kernel `k` with the parameters `out`, `in` and `totals`.
 pub fn print(kernel: &Kernel) -> Text {
     let mut printer = Printer {
         kernel,
@@ -33,7 +33,8 @@ pub fn print(kernel: &Kernel) -> Text {
 
 const HEAD: &str = ".version 8.6\n.target sm_90\n.address_size 64\n";
 
-/// `%rd1` to `%rd3`: the thread's word of output, the input, words that atomics act on.
+/// Register declarations. `%rd1` to `%rd3` are the addresses of the thread's word of output, of the
+/// input, and of the words for atomics.
 const REGISTERS: &str = ".reg .b32 %r<28>; .reg .b32 %a, %b; .reg .b64 %rd<6>; .reg .pred %p<6>;\n";
 
 const ENTRY: &str = "\
@@ -76,7 +77,8 @@ impl Printer<'_> {
         let _ = writeln!(self.text, ".shared .align 4 .b8 sums[{}];", 4 * TOTALS);
     }
 
-    /// Registers that the code names, from `from` on, are 0 at first, and no predicate holds.
+    /// Writes code that clears the registers that `code` names, from number `from` on, and all
+    /// predicates.
     fn clear(&mut self, from: usize, code: &[String]) {
         let names = |name: &str| code.iter().any(|line| has_name(line, name));
         for r in (from..reg::COUNT).filter(|r| names(&format!("%r{r}"))) {
@@ -100,7 +102,7 @@ impl Printer<'_> {
         self.put("}\n");
     }
 
-    /// All of shared memory is 0 before the kernel's own code begins.
+    /// Writes code that clears shared memory before the kernel's own code begins.
     fn clear_shared(&mut self) {
         for region in 0..self.kernel.regions() {
             let address = address("slots", "%r1", region * self.kernel.threads);
@@ -136,14 +138,14 @@ impl Printer<'_> {
             .collect()
     }
 
-    /// A line for each instruction.
+    /// Writes a line for each instruction.
     fn body(&mut self, body: usize, code: &[String]) {
         let first = 1 + self.text.matches('\n').count() as u32;
         self.lines[body] = (first..).take(code.len()).collect();
         for line in code {
             let _ = writeln!(self.text, "{line}");
         }
-        // What falls off the end of the list.
+        // The end of the list without a return.
         self.put(if body == 0 {
             "ret;\n"
         } else {
@@ -160,7 +162,7 @@ impl Printer<'_> {
         self.operation(&guard, body, at, &ins.op)
     }
 
-    /// What comes before the last instruction of an operation does no harm in threads whose guard
+    /// Text of an operation. Instructions before its last one have no effect in threads whose guard
     /// does not hold.
     fn operation(&self, guard: &str, body: usize, at: usize, op: &Op) -> String {
         let threads = self.kernel.threads;
@@ -273,7 +275,7 @@ impl Printer<'_> {
     }
 }
 
-/// `%a`: the address of word `index` behind the `first` words of a variable.
+/// Writes into `%a` the address of word `index` after the `first` words of a variable.
 fn address(variable: &str, index: &str, first: u32) -> String {
     format!(
         "mov.u32 %a, {variable}; mad.lo.u32 %a, {index}, 4, %a; add.u32 %a, %a, {};",
@@ -329,7 +331,8 @@ fn comparison(cmp: Cmp) -> &'static str {
     }
 }
 
-/// A guarded call is one block, so that its parameters are declared once for all threads.
+/// Text of a call. A guarded call is one block, so that its parameters are declared once for all
+/// threads.
 fn call(guard: &str, function: u8, mask: Opd) -> String {
     format!(
         "{{ .param .b64 o, i, t; .param .b32 h, x, y, m, r; st.param.b64 [o], %rd1; \

@@ -1,4 +1,4 @@
-//! One kernel to run, what it reads, and what its threads must give.
+//! A test kernel with its inputs and the expected results of its threads.
 
 use crate::texture::Bound;
 use crate::value::{Expect, Kind, POISON};
@@ -12,18 +12,18 @@ use warploom_exec::{
 };
 use warploom_ir::{ModuleIr, Program};
 
-/// Warp instructions after which a test is given up.
+/// Number of warp instructions after which a test is abandoned.
 const BUDGET: u64 = 1 << 20;
-/// Room for all buffers.
+/// Size of memory for all buffers.
 const MEMORY_BYTES: u64 = 1 << 24;
-/// Shared memory that a block may have.
+/// Largest shared memory of a block.
 const SHARED_BYTES: u32 = 96 << 10;
 
-/// A value that every thread reads before the tested code, into a register of its name.
+/// A value that every thread loads before the tested code, into a register of its name.
 pub struct Input {
     pub name: String,
     pub kind: Kind,
-    /// One value a thread.
+    /// Values, one per thread.
     pub values: Vec<u64>,
 }
 
@@ -31,29 +31,29 @@ pub struct Input {
 pub struct Output {
     pub name: String,
     pub kind: Kind,
-    /// Line of the file and expectation, one a thread.
+    /// Line of the file and expected value, one per thread.
     pub expect: Vec<(usize, Expect)>,
-    /// Threads give the values in any order.
+    /// True if threads may give the values in any order.
     pub sorted: bool,
 }
 
-/// Global memory that all threads share; a register of its name holds the address.
+/// Global memory that all threads share. A register of its name contains the address.
 pub struct Buffer {
     pub name: String,
     pub kind: Kind,
     pub initial: Vec<u64>,
-    /// Line and contents after the run.
+    /// Line and expected contents after the run.
     pub after: Option<(usize, Vec<Expect>)>,
 }
 
-/// A test.
+/// A test with its kernel.
 #[derive(Default)]
 pub struct Job {
-    /// Line of the file.
+    /// Line of the test in the file.
     pub line: usize,
-    /// What the file calls it.
+    /// Title of the test in the file.
     pub title: String,
-    /// Opcodes with modifiers that it tests.
+    /// Opcodes with modifiers that the test covers.
     pub covers: Vec<String>,
     pub grid: Dim3,
     pub block: Dim3,
@@ -61,15 +61,16 @@ pub struct Job {
     pub inputs: Vec<Input>,
     pub outputs: Vec<Output>,
     pub buffers: Vec<Buffer>,
-    /// Textures: a reference if the module declares one of the name, else an object in a register.
+    /// Textures. A texture is a reference if the module declares one of its name, otherwise an
+    /// object in a register.
     pub textures: Vec<Bound>,
     /// Bytes of a kernel parameter `cells`.
     pub param: Vec<u8>,
-    /// Declarations outside the kernel.
+    /// Declarations outside of the kernel.
     pub module: String,
-    /// The tested code.
+    /// The code under test.
     pub code: String,
-    /// Part of the message of the fault that the kernel must end with.
+    /// A part of the message of the fault that must end the kernel.
     pub fault: Option<String>,
 }
 
@@ -78,17 +79,18 @@ impl Job {
         (self.grid.count() * self.block.count()) as usize
     }
 
-    /// Runs the test without timing; returns what is wrong, one line each. Which side of a
-    /// divergent branch goes first must not matter.
+    /// Runs the test without timing. Returns the errors, one line each. The order of the sides of a
+    /// divergent branch must have no effect.
     pub fn run(&self) -> Vec<String> {
         let wrong = self.judge(self.results(BranchOrder::TakenFirst));
-        match wrong.is_empty() {
-            true => self.judge(self.results(BranchOrder::HighestLaneLast)),
-            false => wrong,
+        if wrong.is_empty() {
+            self.judge(self.results(BranchOrder::HighestLaneLast))
+        } else {
+            wrong
         }
     }
 
-    /// What is wrong with the contents of results and buffers, or why there are none.
+    /// Errors in the contents of results and buffers, or the reason why there are none.
     pub fn judge(&self, contents: Result<Vec<Vec<u8>>, String>) -> Vec<String> {
         match contents {
             Ok(_) if self.fault.is_some() => Vec::new(),
@@ -129,7 +131,7 @@ impl Job {
         contents.collect()
     }
 
-    /// Did the run end as it must? `failure`: why it did not end well.
+    /// Checks how the run ended. `failure` is the reason if it did not finish.
     pub fn check_end(&self, failure: Option<String>) -> Result<(), String> {
         match (&self.fault, failure) {
             (None, None) => Ok(()),
@@ -144,26 +146,26 @@ impl Job {
         self.textures.iter().filter(|texture| !self.names(texture))
     }
 
-    /// A reference of the module names it.
+    /// True if a reference of the module names the texture.
     pub fn names(&self, texture: &Bound) -> bool {
         let name = &texture.memory.name;
         let declared = |what: &str| self.module.contains(&format!(".{what} {name};"));
         declared("texref") || declared("surfref")
     }
 
-    /// Buffers, then what textures hold.
+    /// Buffers, followed by the contents of textures.
     fn buffers(&self) -> impl Iterator<Item = &Buffer> {
         let textures = self.textures.iter().map(|texture| &texture.memory);
         self.buffers.iter().chain(textures)
     }
 
-    /// Each texture with where it lies, given the places of everything in memory.
+    /// Each texture with its address, given the addresses of everything in memory.
     pub fn placed<T: Copy>(&self, places: &[T]) -> impl Iterator<Item = (&Bound, T)> {
         let own = places.len() - self.textures.len();
         self.textures.iter().zip(places[own..].iter().copied())
     }
 
-    /// What memory holds at first: inputs, results, buffers, textures.
+    /// Initial contents of memory: inputs, results, buffers, textures.
     pub fn memory(&self) -> Vec<Vec<u8>> {
         let inputs = self.inputs.iter().flat_map(|input| &input.values);
         let inputs: Vec<u8> = inputs.flat_map(|value| value.to_le_bytes()).collect();
@@ -287,7 +289,7 @@ impl Buffer {
     }
 }
 
-/// Values of `bits` bits.
+/// Values of `bits` bits each.
 fn values(bytes: &[u8], bits: u32) -> Vec<u64> {
     let width = bits as usize / 8;
     let each = bytes.chunks(width).map(|chunk| {

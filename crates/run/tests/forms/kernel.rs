@@ -1,11 +1,11 @@
-//! `kernel`: code of many threads that depend on each other, with values for each thread.
+//! Parser of `kernel`: code of many threads that depend on each other, with values for each thread.
 
 use crate::job::{Buffer, Input, Job, Output};
 use crate::texture::Bound;
 use crate::value::{Expect, Kind};
 use warploom_base::Dim3;
 
-/// Reads a kernel: the forms that it tests, then its lines with their numbers.
+/// Parses a kernel: the forms that it covers, then its lines with their numbers.
 pub fn read(line: usize, covers: &str, lines: &[(usize, &str)]) -> Result<Job, String> {
     let covers: Vec<String> = covers
         .split(',')
@@ -45,7 +45,7 @@ pub fn read(line: usize, covers: &str, lines: &[(usize, &str)]) -> Result<Job, S
     }
 }
 
-/// Does the code contain a form as a whole word?
+/// True if the code contains a form as a whole word.
 fn names(job: &Job, form: &str) -> bool {
     let words = |text: &str| text.split([' ', ';', '\n', '\t']).any(|word| word == form);
     words(&job.code) || words(&job.module)
@@ -117,13 +117,14 @@ fn after(job: &mut Job, line: usize, rest: &str) -> Result<(), String> {
 
 fn check_count(job: &Job, found: usize) -> Result<(), String> {
     let threads = (job.grid.count() * job.block.count()) as usize;
-    match found == threads {
-        true => Ok(()),
-        false => Err(format!("{found} values for {threads} threads")),
+    if found == threads {
+        Ok(())
+    } else {
+        Err(format!("{found} values for {threads} threads"))
     }
 }
 
-/// `name:type = values`
+/// Parses a declaration `name:type = values`.
 fn declaration(text: &str) -> Result<(String, Kind, Vec<String>), String> {
     let (head, values) = text.split_once('=').ok_or("`=` is missing")?;
     let (name, ty) = head
@@ -133,7 +134,7 @@ fn declaration(text: &str) -> Result<(String, Kind, Vec<String>), String> {
     Ok((name.to_owned(), Kind::parse(ty)?, list(values)?))
 }
 
-/// `8`, `4x2` or `4x2x2`
+/// Parses extents such as `8`, `4x2` or `4x2x2`.
 fn dim(text: &str) -> Result<Dim3, String> {
     let parts: Result<Vec<u32>, _> = text.split('x').map(str::parse).collect();
     match parts.as_deref() {
@@ -144,8 +145,8 @@ fn dim(text: &str) -> Result<Dim3, String> {
     }
 }
 
-/// Values apart by spaces: `7*32` is 32 times 7, `0..31` all from 0 to 31, `0..62/2` every second,
-/// `(0 1)*16` the group 16 times.
+/// Parses values separated by spaces: `7*32` is 32 times 7, `0..31` is all from 0 to 31, `0..62/2`
+/// is every second, and `(0 1)*16` repeats the group 16 times.
 pub fn list(text: &str) -> Result<Vec<String>, String> {
     let (mut values, mut rest) = (Vec::new(), text.trim());
     while !rest.is_empty() {

@@ -1,4 +1,5 @@
-//! The same tests on the timed machine: pipeline, memory system, atomics at the partitions.
+//! Runs the tests on the timed machine, with pipeline, memory system, and atomics at the
+//! partitions.
 
 use crate::job::Job;
 use std::ops::ControlFlow;
@@ -8,14 +9,14 @@ use warploom_run::{
 };
 use warploom_stats::result::Outcome;
 
-/// Core cycles after which a test is given up.
+/// Number of core cycles after which a test is abandoned.
 const MAX_CYCLES: u64 = 1 << 20;
 
 /// The host program of a test.
 struct Host<'a> {
     job: &'a Job,
     places: Vec<DevicePtr>,
-    /// Results and buffers after the run.
+    /// Contents of results and buffers after the run.
     contents: Vec<Vec<u8>>,
 }
 
@@ -35,9 +36,10 @@ impl HostProgram for Host<'_> {
         let mut args: Vec<Arg> = pointers.iter().copied().map(Arg::Pointer).collect();
         for (texture, base) in self.job.placed(&self.places) {
             let bound = texture.at(base.0);
-            match self.job.names(texture) {
-                true => device.bind_texture(module, &texture.memory.name, bound)?,
-                false => args.push(Arg::U64(device.texture_object(bound))),
+            if self.job.names(texture) {
+                device.bind_texture(module, &texture.memory.name, bound)?
+            } else {
+                args.push(Arg::U64(device.texture_object(bound)))
             }
         }
         if !self.job.param.is_empty() {
@@ -64,7 +66,7 @@ impl Host<'_> {
     }
 }
 
-/// Runs a test; returns what is wrong, one line each.
+/// Runs a test. Returns the errors, one line each.
 pub fn run(job: &Job, spec: &GpuSpec) -> Vec<String> {
     job.judge(contents(job, spec))
 }

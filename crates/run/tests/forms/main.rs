@@ -1,7 +1,8 @@
-//! Functional tests of PTX instruction forms. The values stand in the text files of this folder,
-//! which `README.md` describes; here they are read, run and compared.
+//! Functional tests of PTX instruction forms. The values are in the text files of this folder,
+//! which `README.md` describes. This program parses the files, runs the tests and compares the
+//! results.
 //!
-//! Source of the values: the PTX ISA's definitions, never this simulator.
+//! The values come from the PTX ISA's definitions, never from this simulator.
 
 mod job;
 mod kernel;
@@ -15,8 +16,7 @@ use job::Job;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Distinct forms that the files must cover at least. They cover many more; this many are asked
-/// for.
+/// Smallest number of different forms that the files must cover. They cover many more.
 const LEAST_FORMS: usize = 300;
 
 /// Base opcodes that the files must cover.
@@ -26,7 +26,8 @@ fn folder() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/forms"))
 }
 
-/// Reads a file of forms and kernels: unindented lines start a test, indented ones belong to it.
+/// Parses a file of forms and kernels. Unindented lines start a test, and indented lines belong to
+/// it.
 fn read_file(name: &str) -> Vec<Job> {
     let text = std::fs::read_to_string(folder().join(name)).expect("the file exists");
     let numbered = text
@@ -55,7 +56,7 @@ fn check(name: &str) {
     expect_none(name, jobs.iter().flat_map(Job::run).collect());
 }
 
-/// On the timed machine.
+/// Runs a file on the timed machine.
 fn check_timed(name: &str) {
     let spec = warploom_config::preset("gtx480").expect("the preset is sound");
     let jobs = read_file(name);

@@ -1,10 +1,10 @@
-//! The module of a test: inputs into registers, the tested code, results out of them.
+//! Text of a test's module: inputs into registers, the tested code, results out of registers.
 
 use crate::job::{Job, Output};
 use crate::value::Kind;
 
 impl Job {
-    /// The whole text.
+    /// Text of the module.
     pub fn ptx(&self) -> String {
         let mut text = ".version 8.8\n.target sm_100\n.address_size 64\n".to_owned();
         text += &self.module;
@@ -73,7 +73,8 @@ impl Job {
     }
 }
 
-/// `%thread`: number of the thread in the grid; `%in` and `%out`: its first input and result.
+/// First code of the kernel. `%thread` is the number of the thread in the grid; `%in` and `%out`
+/// are the addresses of its first input and result.
 const PROLOGUE: &str = "\
 .reg .b32 %word, %x, %y, %z, %thread, %size, %cta;
 .reg .b64 %in, %out, %at;

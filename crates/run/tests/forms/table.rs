@@ -1,13 +1,13 @@
-//! `form`: an instruction, or a short sequence, with a row of values for each thread.
+//! Parser of `form`: an instruction, or a short sequence, with a row of values for each thread.
 
 use crate::job::{Buffer, Input, Job, Output};
 use crate::value::{Expect, Kind};
 use warploom_base::Dim3;
 
-/// Room for a thread's memory operand, in bytes: the widest vector.
+/// Size of a thread's memory operand in bytes: the widest vector.
 const CELL_BYTES: usize = 32;
 
-/// Where memory operands lie.
+/// State space of a memory operand.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Space {
     Global,
@@ -23,9 +23,9 @@ struct Cells {
     kind: Kind,
     count: usize,
     space: Space,
-    /// The instruction has no state space: it takes a generic address.
+    /// True if the instruction has no state space and takes a generic address.
     generic: bool,
-    /// The contents after the instruction are results.
+    /// True if the contents after the instruction are results.
     changes: bool,
 }
 
@@ -39,7 +39,7 @@ struct Form {
     cells: Option<Cells>,
 }
 
-/// Reads a form: the text behind `form`, then its rows with their line numbers.
+/// Parses a form: the text after `form`, then its rows with their line numbers.
 pub fn read(line: usize, header: &str, rows: &[(usize, &str)]) -> Result<Job, String> {
     let mut form = Form::default();
     for instruction in header.split(';') {
@@ -85,7 +85,7 @@ fn read_row(job: &mut Job, line: usize, row: &str) -> Result<(), String> {
 }
 
 impl Form {
-    /// Adds an instruction: what it declares, and its text with bare names.
+    /// Adds an instruction: its declarations, and its text with names only.
     fn instruction(&mut self, text: &str) -> Result<(), String> {
         let (guard, rest) = match text.strip_prefix('@') {
             Some(_) => text
@@ -105,7 +105,7 @@ impl Form {
         Ok(())
     }
 
-    /// Takes the declarations out of an operand.
+    /// Removes the declarations from an operand.
     fn operand(&mut self, text: &str, destination: bool, opcode: &str) -> Result<String, String> {
         let mut bare = String::new();
         let mut rest = text;
@@ -144,7 +144,8 @@ impl Form {
         Ok(())
     }
 
-    /// Empty columns: registers in order of appearance, then the memory operand's elements.
+    /// Adds empty columns: registers in the order of appearance, then the memory operand's
+    /// elements.
     fn columns(&self, job: &mut Job) {
         let cells = self.cells.iter().flat_map(Cells::columns);
         let inputs = cells.chain(self.inputs.iter().cloned());
@@ -167,7 +168,7 @@ impl Form {
         }));
     }
 
-    /// The code, with the memory operand filled before and read back after.
+    /// Writes the code, with the memory operand filled before it and read back after it.
     fn place(&self, job: &mut Job) {
         let Some(cells) = &self.cells else {
             job.code.clone_from(&self.code);
@@ -216,7 +217,7 @@ impl Cells {
         each.collect()
     }
 
-    /// What all threads' operands hold at first.
+    /// Initial contents of all threads' operands.
     fn contents(&self, job: &Job) -> Vec<u8> {
         let width = self.kind.bits() as usize / 8;
         let mut bytes = vec![0; CELL_BYTES * job.block.x as usize];
@@ -229,7 +230,7 @@ impl Cells {
         bytes
     }
 
-    /// Declares the memory; code that puts the address of the thread's operand into its register.
+    /// Declares the memory. Returns code that computes the address of the thread's operand.
     fn address(&self, job: &mut Job, bytes: &[u8], rows: usize) -> String {
         let name = &self.name;
         let size = CELL_BYTES * rows;
@@ -273,13 +274,14 @@ impl Cells {
 
     fn generic_address(&self, space: &str) -> String {
         let name = &self.name;
-        match self.generic {
-            true => format!("cvta.{space}.u64 {name}, {name};\n"),
-            false => String::new(),
+        if self.generic {
+            format!("cvta.{space}.u64 {name}, {name};\n")
+        } else {
+            String::new()
         }
     }
 
-    /// Copies between the columns' registers and the memory operand (`ld` or `st`).
+    /// Code that copies between the columns' registers and the memory operand (`ld` or `st`).
     fn copy(&self, opcode: &str, columns: Vec<(String, Kind)>) -> String {
         let space = match (self.generic, self.space) {
             (false, Space::Shared) => ".shared",
@@ -298,7 +300,7 @@ impl Cells {
     }
 }
 
-/// Splits at the commas outside brackets.
+/// Splits at the commas outside of brackets.
 fn split_operands(text: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0, 0);
     for (at, c) in text.char_indices() {

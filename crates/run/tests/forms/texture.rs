@@ -1,4 +1,4 @@
-//! `texture` lines of kernels: what is bound, and where its values go.
+//! Parser of `texture` lines of kernels: textures, surfaces and their values.
 
 use crate::job::Buffer;
 use crate::kernel::list;
@@ -7,14 +7,15 @@ use warploom_exec::{AddressMode, ChannelKind, Texture};
 
 /// A texture of a test.
 pub struct Bound {
-    /// Its values, x fastest, and what must be there after the run.
+    /// The texture's values, x fastest, and the expected contents after the run.
     pub memory: Buffer,
     texture: Texture,
 }
 
 impl Bound {
-    /// `name:type EXTENT word.. = values`: words are address modes (the last one goes for the axes
-    /// left), `linear`, `normalized`, `norm` (integers read as floats), `xN` channels, `layersN`.
+    /// Parses `name:type EXTENT word.. = values`. Words are address modes (the last one applies to
+    /// the remaining axes), `linear`, `normalized`, `norm` (integers read as floats), `xN`
+    /// channels, `layersN`.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (head, values) = text.split_once('=').ok_or("`=` is missing")?;
         let mut words = head.split_whitespace();
@@ -58,9 +59,10 @@ impl Bound {
         let literals = list(values)?;
         let values: Result<_, _> = literals.iter().map(|value| kind.literal(value)).collect();
         bound.memory.initial = values?;
-        match bound.memory.initial.len() == bound.elements() {
-            true => Ok(bound),
-            false => Err(format!("{} values are needed", bound.elements())),
+        if bound.memory.initial.len() == bound.elements() {
+            Ok(bound)
+        } else {
+            Err(format!("{} values are needed", bound.elements()))
         }
     }
 
@@ -103,7 +105,7 @@ impl Bound {
         texels as usize * usize::from(t.channels)
     }
 
-    /// The texture whose values lie at an address.
+    /// The texture with its values at an address.
     pub fn at(&self, base: u64) -> Texture {
         Texture {
             base,

@@ -1,4 +1,4 @@
-//! Values as the files write them: types, literals, expectations, tolerances.
+//! Values in the files: types, literals, expectations, tolerances.
 
 use half::{bf16, f16};
 
@@ -27,21 +27,21 @@ pub enum Half {
     Bf16,
 }
 
-/// What a result must be.
+/// Expectation of a result.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Expect {
-    /// `_`: the ISA leaves it open.
+    /// The expectation `_`: the ISA leaves the value undefined.
     Any,
-    /// `unset`: the thread ended before it could store the result.
+    /// The expectation `unset`: the thread exited before it could store the result.
     Unset,
     Bits(u64),
-    /// `nan`: any NaN.
+    /// The expectation `nan`: any NaN.
     Nan,
     Near(f64, Tolerance),
     Pair(Box<[Expect; 2]>),
 }
 
-/// How far from the exact value a result may lie.
+/// Permitted difference of a result from the exact value.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Tolerance {
     Ulps(f64),
@@ -77,7 +77,7 @@ impl Kind {
         })
     }
 
-    /// Bits of the value; a predicate travels as a 32-bit 0 or 1.
+    /// Number of bits of the value. A predicate is stored as a 32-bit 0 or 1.
     pub fn bits(self) -> u32 {
         match self {
             Self::Int { bits, .. } => bits,
@@ -87,7 +87,7 @@ impl Kind {
         }
     }
 
-    /// Bits of the register that holds the value.
+    /// Number of bits of the register that contains the value.
     pub fn register_bits(self) -> u32 {
         self.bits().max(16)
     }
@@ -96,7 +96,7 @@ impl Kind {
         u64::MAX >> (64 - self.bits())
     }
 
-    /// The bits of a literal.
+    /// Bits of a literal.
     pub fn literal(self, text: &str) -> Result<u64, String> {
         let bad = || format!("`{text}` is no {self:?}");
         match self {
@@ -112,7 +112,7 @@ impl Kind {
         }
     }
 
-    /// Is an integer literal in range? Bit patterns may be written for signed types too.
+    /// True if an integer literal is in range. Bit patterns are permitted for signed types, too.
     fn holds(self, value: i128) -> bool {
         let bits = if self == Self::Pred { 1 } else { self.bits() };
         (-(1i128 << (bits - 1))..1i128 << bits).contains(&value)
@@ -128,7 +128,7 @@ impl Kind {
             return u64::from_str_radix(digits, 16).ok();
         }
         let value: f64 = text.parse().ok().filter(|value: &f64| !value.is_nan())?;
-        // Halves in decimal are exact, so that no reader has to round them.
+        // Halves in decimal must be exact, so that no reader has to round them.
         match self {
             Self::F16 => {
                 let half = f16::from_f64(value);
@@ -143,7 +143,7 @@ impl Kind {
         }
     }
 
-    /// The expectation that a text states.
+    /// The expectation that a text denotes.
     pub fn expect(self, text: &str) -> Result<Expect, String> {
         match (text, self) {
             ("_", _) => return Ok(Expect::Any),
@@ -167,7 +167,7 @@ impl Kind {
         }
     }
 
-    /// Does a result, with whatever lies above its type's bits, meet the expectation?
+    /// True if a result, with any bits above its type's, meets the expectation.
     pub fn meets(self, got: u64, expect: &Expect) -> bool {
         let got = got & self.mask();
         match expect {
@@ -189,7 +189,7 @@ impl Kind {
         }
     }
 
-    /// The number that a float's bits stand for.
+    /// Value of a float's bits.
     fn value(self, bits: u64) -> f64 {
         match self {
             Self::F16 => f16::from_bits(bits as u16).to_f64(),
@@ -199,7 +199,7 @@ impl Kind {
         }
     }
 
-    /// A result for a message.
+    /// Text of a result for a message.
     pub fn show(self, got: u64) -> String {
         let got = got & self.mask();
         match self {
@@ -237,7 +237,7 @@ impl Half {
 }
 
 impl Tolerance {
-    /// `2ulp`, `abs2^-20.9`, `rel2^-22`.
+    /// Parses a tolerance such as `2ulp`, `abs2^-20.9` or `rel2^-22`.
     fn parse(text: &str) -> Result<Self, String> {
         let power = |digits: &str| digits.parse().ok().map(f64::exp2);
         let found = if let Some(digits) = text.strip_prefix("abs2^") {
@@ -272,7 +272,7 @@ fn ulp(value: f64, kind: Kind) -> f64 {
     f64::from(exponent.max(least) - digits).exp2()
 }
 
-/// A decimal or hexadecimal integer.
+/// Parses a decimal or hexadecimal integer.
 pub fn integer(text: &str) -> Option<i128> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),

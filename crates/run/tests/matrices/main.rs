@@ -1,5 +1,6 @@
-//! Products of matrices against plain ones on the CPU: every shape and type of `mma` with the
-//! fragments of the PTX ISA, every shape, type and layout of `wmma`, and `ldmatrix` and its like.
+//! Compares matrix products with plain ones on the CPU: every shape and type of `mma` with the
+//! fragments of the PTX ISA, every shape, type and layout of `wmma`, and `ldmatrix` and similar
+//! instructions.
 
 mod mma;
 mod moves;
@@ -13,8 +14,8 @@ use warploom_run::{
 };
 use warploom_stats::result::Outcome;
 
-/// Runs one warp of a kernel with the parameters `in`, the given words, and `out`, and reads what
-/// it left there.
+/// A host program that runs one warp of a kernel with the parameters `in`, the given words, and
+/// `out`, and reads the output.
 struct Warp<'a> {
     ptx: &'a str,
     input: &'a [u32],
@@ -47,7 +48,7 @@ impl HostProgram for Warp<'_> {
     }
 }
 
-/// The kernel's body, with `%rd1` and `%rd2` the addresses of input and output.
+/// The kernel's body, with the addresses of input and output in `%rd1` and `%rd2`.
 fn kernel(body: &str) -> String {
     format!(
         ".version 8.6\n.target sm_90\n.address_size 64\n\
@@ -59,7 +60,7 @@ fn kernel(body: &str) -> String {
     )
 }
 
-/// What a warp leaves, executed and timed: both must agree.
+/// Output of a warp, executed and timed; both must agree.
 fn run(body: &str, input: &[u32], output: usize) -> Vec<u32> {
     let ptx = kernel(body);
     let spec = preset("qv100-volta").expect("a built-in preset");
@@ -81,7 +82,7 @@ fn run(body: &str, input: &[u32], output: usize) -> Vec<u32> {
     executed.result
 }
 
-/// Multiplicand types with their bits, and how a small integer is written in them.
+/// Multiplicand types with their bits, and conversions from small integers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Ty {
     name: &'static str,
@@ -105,7 +106,7 @@ const B1: Ty = ty("b1", 1);
 const S32: Ty = ty("s32", 32);
 
 impl Ty {
-    /// Small integers that it holds exactly.
+    /// A random small integer that the type represents exactly.
     fn draw(self, rng: &mut Rng) -> i32 {
         let (low, count) = match self.name {
             "b1" => (0, 2),
@@ -131,7 +132,7 @@ impl Ty {
     }
 }
 
-/// A whole number below 2048 as f16.
+/// An integer below 2048 as f16.
 fn half(value: i32) -> u16 {
     if value == 0 {
         return 0;
@@ -177,7 +178,7 @@ impl Matrix {
     }
 }
 
-/// a * b + c, element by element with `product`.
+/// Computes a * b + c, element by element with `product`.
 fn expected(a: &Matrix, b: &Matrix, c: &Matrix, product: fn(i32, i32) -> i32) -> Matrix {
     let mut d = c.clone();
     for row in 0..a.rows {
@@ -191,7 +192,7 @@ fn expected(a: &Matrix, b: &Matrix, c: &Matrix, product: fn(i32, i32) -> i32) ->
     d
 }
 
-/// `{first0, first1, ...}`
+/// Text of a register list `{first0, first1, ...}`.
 fn list(name: &str, first: usize, count: usize) -> String {
     let names: Vec<String> = (first..first + count)
         .map(|nth| format!("{name}{nth}"))

@@ -1,4 +1,4 @@
-//! `mma`: fragments as the PTX ISA writes them down, shape by shape.
+//! Tests of `mma`: fragments as the PTX ISA defines them, shape by shape.
 
 use super::*;
 use half::f16;
@@ -9,7 +9,7 @@ struct Case {
     shape: (usize, usize, usize),
     from: [Ty; 2],
     acc: [Ty; 2],
-    /// What stands behind the types.
+    /// Modifier after the types.
     rule: &'static str,
 }
 
@@ -21,7 +21,7 @@ impl Case {
         format!("mma.sync.aligned.m{m}n{n}k{k}.row.col.{types}{}", self.rule)
     }
 
-    /// PTX ISA, "Matrix Fragments for mma": the place of `a_i`.
+    /// Position of `a_i` according to the PTX ISA, "Matrix Fragments for mma".
     fn a(&self, lane: usize, i: usize) -> (usize, usize) {
         let (g, t) = (lane >> 2, lane % 4);
         let lower = |low: bool| if low { g } else { g + 8 };
@@ -58,7 +58,7 @@ impl Case {
         }
     }
 
-    /// The place of `b_i`.
+    /// Position of the element `b_i`.
     fn b(&self, lane: usize, i: usize) -> (usize, usize) {
         let (g, t) = (lane >> 2, lane % 4);
         let upper = |high: bool, by: usize| if high { by } else { 0 };
@@ -75,14 +75,14 @@ impl Case {
         (row, g)
     }
 
-    /// The place of `c_i` and `d_i`.
+    /// Position of the elements `c_i` and `d_i`.
     fn c(lane: usize, i: usize) -> (usize, usize) {
         let (g, t) = (lane >> 2, lane % 4);
         (if i < 2 { g } else { g + 8 }, t * 2 + (i & 1))
     }
 }
 
-/// Registers of a lane, of 32 or 64 bits.
+/// Number of a lane's registers, of 32 or 64 bits.
 fn registers(elements: usize, ty: Ty) -> usize {
     elements * ty.bits / ty.bits.max(32)
 }
@@ -103,7 +103,7 @@ fn move_registers(op: &str, ty: Ty, first: usize, count: usize, address: &str) -
     (0..count).map(line).collect()
 }
 
-/// A kernel in which every lane loads its fragments, multiplies them and stores its result.
+/// Text of a kernel in which every lane loads its fragments, multiplies them and stores its result.
 fn body(name: &str, from: Ty, acc: [Ty; 2], [a, b, c]: [usize; 3]) -> String {
     let counts = [registers(a, from), registers(b, from), registers(c, acc[1])];
     let bytes = |ty: Ty| ty.bits.max(32) / 8;
@@ -135,7 +135,7 @@ fn body(name: &str, from: Ty, acc: [Ty; 2], [a, b, c]: [usize; 3]) -> String {
     text + &move_registers("st", acc[0], 40, results, "%rd2")
 }
 
-/// Packs lanes' elements, `bits(part, lane, i)` of a, b and c, each lane's behind the other's.
+/// Packs the elements of all lanes, `bits(part, lane, i)` of a, b and c, one lane after the other.
 fn pack(parts: [(usize, usize); 3], bits: impl Fn(usize, usize, usize) -> u64) -> Vec<u32> {
     let mut words = Vec::new();
     for lane in 0..32 {
@@ -228,7 +228,7 @@ fn integers() {
     all(&shapes, [B1; 2], [S32; 2], ".and.popc");
 }
 
-/// Four products side by side, with either order of either multiplicand.
+/// Four independent products, with either order of either multiplicand.
 #[test]
 fn four_small_products() {
     for (columns_a, columns_b, acc) in [
@@ -292,7 +292,7 @@ fn four(columns_a: bool, columns_b: bool, acc: Ty) {
     }
 }
 
-/// Products are added in order of k, each rounded to f32; halves are rounded at the end.
+/// Products are added in the order of k, each rounded to f32; halves are rounded at the end.
 #[test]
 fn sums_are_rounded_in_order() {
     let case = |acc: Ty| Case {
@@ -349,7 +349,7 @@ fn sums_are_rounded_in_order() {
     }
 }
 
-/// Of tf32 the low bits count for nothing, and so does what stands beside them.
+/// The low bits of tf32 operands have no effect, and neither do adjacent bits.
 #[test]
 fn low_bits_of_tf32_do_not_count() {
     let text = body(
@@ -367,7 +367,7 @@ fn low_bits_of_tf32_do_not_count() {
     assert!(output.iter().all(|d| f32::from_bits(*d) == 4.0 * 2.0 + 1.0));
 }
 
-/// Sums beyond 32 bits wrap, or stop where the instruction says so.
+/// Sums beyond 32 bits wrap, or saturate if the instruction says so.
 #[test]
 fn integers_wrap_or_stop() {
     for (sat, wanted) in [("", i32::MIN + 16 * 4 - 2), (".satfinite", i32::MAX)] {

@@ -1,5 +1,5 @@
-//! `ldmatrix`, `stmatrix`, `movmatrix`: matrices of eight rows of 16 bytes. The element in row r,
-//! column c of matrix q is 64 * q + 8 * r + c.
+//! Tests of `ldmatrix`, `stmatrix`, `movmatrix`: matrices of eight rows of 16 bytes. The element in
+//! row r, column c of matrix q is 64 * q + 8 * r + c.
 
 use super::*;
 
@@ -7,16 +7,19 @@ fn element(matrix: usize, row: usize, col: usize) -> u32 {
     (64 * matrix + 8 * row + col) as u32
 }
 
-/// What a lane holds of a matrix: PTX ISA, "ldmatrix", fragment layout.
+/// Register of a lane for a matrix, according to the PTX ISA, "ldmatrix", fragment layout.
 fn fragment(matrix: usize, lane: usize, turned: bool) -> u32 {
-    let half = |k: usize| match turned {
-        false => element(matrix, lane / 4, lane % 4 * 2 + k),
-        true => element(matrix, lane % 4 * 2 + k, lane / 4),
+    let half = |k: usize| {
+        if turned {
+            element(matrix, lane % 4 * 2 + k, lane / 4)
+        } else {
+            element(matrix, lane / 4, lane % 4 * 2 + k)
+        }
     };
     half(1) << 16 | half(0)
 }
 
-/// Rows are not in order in memory: that of lane l lies in place 5 * l + 3 of 32.
+/// Position of lane l's row in memory: 5 * l + 3 modulo 32, so that rows are not in order.
 fn place(lane: usize) -> usize {
     (5 * lane + 3) % 32
 }
@@ -24,25 +27,23 @@ fn place(lane: usize) -> usize {
 const ADDRESS: &str = "mov.u32 %r63, %tid.x;\nmad.lo.u32 %r62, %r63, 5, 3;\n\
      and.b32 %r62, %r62, 31;\nmov.u32 %r61, s;\nmad.lo.u32 %r62, %r62, 16, %r61;\n";
 
-/// Every lane moves 16 bytes between a place in shared memory and its own in global memory.
+/// Code in which every lane moves 16 bytes between a position in shared memory and its own in
+/// global memory.
 fn moved(load: bool) -> &'static str {
-    match load {
-        true => {
-            "mul.wide.u32 %rd3, %r63, 16;\nadd.s64 %rd3, %rd1, %rd3;\n\
+    if load {
+        "mul.wide.u32 %rd3, %r63, 16;\nadd.s64 %rd3, %rd1, %rd3;\n\
              ld.global.v4.b32 {%r50, %r51, %r52, %r53}, [%rd3];\n\
              mad.lo.u32 %r54, %r63, 16, %r61;\n\
              st.shared.v4.b32 [%r54], {%r50, %r51, %r52, %r53};\nbar.warp.sync 0xffffffff;\n"
-        }
-        false => {
-            "bar.warp.sync 0xffffffff;\nmad.lo.u32 %r54, %r63, 16, %r61;\n\
+    } else {
+        "bar.warp.sync 0xffffffff;\nmad.lo.u32 %r54, %r63, 16, %r61;\n\
              ld.shared.v4.b32 {%r50, %r51, %r52, %r53}, [%r54];\n\
              mul.wide.u32 %rd3, %r63, 16;\nadd.s64 %rd3, %rd2, %rd3;\n\
              st.global.v4.b32 [%rd3], {%r50, %r51, %r52, %r53};\n"
-        }
     }
 }
 
-/// The rows of four matrices as they lie in memory.
+/// The rows of four matrices in the order of memory.
 fn rows() -> Vec<u32> {
     let mut words = vec![0; 128];
     for lane in 0..32 {
@@ -70,14 +71,13 @@ fn loads_give_each_lane_two_elements_of_each_matrix() {
     ] {
         let trans = if turned { ".trans" } else { "" };
         let registers = list("%r", 0, count);
-        let load = match generic {
-            false => format!(
-                "ldmatrix.sync.aligned.m8n8.x{count}{trans}.shared.b16 {registers}, [%r62];\n"
-            ),
-            true => format!(
+        let load = if generic {
+            format!(
                 "cvt.u64.u32 %rd4, %r62;\ncvta.shared.u64 %rd4, %rd4;\n\
                  ldmatrix.sync.aligned.m8n8.x{count}{trans}.b16 {registers}, [%rd4];\n"
-            ),
+            )
+        } else {
+            format!("ldmatrix.sync.aligned.m8n8.x{count}{trans}.shared.b16 {registers}, [%r62];\n")
         };
         let store = each(count, |nth| {
             format!("st.global.b32 [%rd5+{}], %r{nth};\n", 4 * nth)

@@ -1,5 +1,5 @@
-//! `wmma`: whole matrices from memory and back, in both orders, with lines further apart than they
-//! are long.
+//! Tests of `wmma`: whole matrices from memory and back, in both orders, with a stride that exceeds
+//! the length of a line.
 
 use super::*;
 
@@ -8,20 +8,21 @@ struct Case {
     shape: (usize, usize, usize),
     from: Ty,
     acc: [Ty; 2],
-    /// a, b, c and d lie in columns.
+    /// Whether a, b, c and d are stored by columns.
     columns: [bool; 4],
 }
 
-/// Elements between the beginnings of two lines.
+/// Number of elements between the beginnings of two lines.
 fn stride(inner: usize, ty: Ty) -> usize {
     inner + 128 / ty.bits
 }
 
-/// Words of a matrix in memory, and how far its lines lie apart.
+/// Words of a matrix in memory, and its stride.
 fn in_memory(matrix: &Matrix, ty: Ty, columns: bool) -> (Vec<u32>, usize) {
-    let (lines, inner) = match columns {
-        true => (matrix.cols, matrix.rows),
-        false => (matrix.rows, matrix.cols),
+    let (lines, inner) = if columns {
+        (matrix.cols, matrix.rows)
+    } else {
+        (matrix.rows, matrix.cols)
     };
     let stride = stride(inner, ty);
     let mut words = vec![0; (lines * stride * ty.bits).div_ceil(256) * 8];
@@ -46,7 +47,7 @@ fn order(columns: bool) -> &'static str {
     if columns { "col" } else { "row" }
 }
 
-/// Registers of a lane (PTX ISA, "Matrix Fragments for WMMA").
+/// Number of a lane's registers (PTX ISA, "Matrix Fragments for WMMA").
 fn registers(case: &Case, elements: usize) -> usize {
     match case.from {
         F16 => 8,
@@ -149,7 +150,7 @@ fn check(case: Case, space: &str) {
     }
 }
 
-/// Copies the input into shared memory, whose address `%r62` gets.
+/// Code that copies the input into shared memory, with its address in `%r62`.
 fn into_shared(words: usize) -> String {
     assert!(words <= 2048);
     let copy = |first: usize| {

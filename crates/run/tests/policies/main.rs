@@ -1,6 +1,7 @@
-//! Policies in the whole machine: they act where they should, their own counts are exact, and
-//! results depend neither on threads nor on skipped cycles.
+//! Tests of policies in the whole machine: they act where they should, their own counts are exact,
+//! and results depend neither on threads nor on skipped cycles.
 
+mod caches;
 mod youngest_first;
 
 use std::ops::ControlFlow;
@@ -16,8 +17,8 @@ use youngest_first::YoungestFirst;
 
 const WORDS: usize = 1 << 16;
 
-/// Every lane of a warp reads a line of its own, four times, and goes round a loop as often as its
-/// warp says, so that networks and DRAM fill and warps fall apart.
+/// A kernel in which every lane of a warp reads a line of its own four times. The number of loop
+/// iterations depends on the warp, so that networks and DRAM fill and warps drift apart.
 const SCATTER: &str = "
     mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x;
     mad.lo.u32 %r4, %r2, %r3, %r1;
@@ -106,7 +107,7 @@ fn run_with(
     report
 }
 
-/// Scattered reads of 24 blocks of eight warps.
+/// Runs scattered reads of 24 blocks of eight warps.
 fn scatter(spec: &GpuSpec, threads: usize) -> RunReport {
     run_with(spec, (SCATTER, 24, 256), threads, OwnPolicies::default())
 }
@@ -116,8 +117,8 @@ fn count(report: &RunReport, name: &str) -> u64 {
     counts.get(name).copied().unwrap_or(0)
 }
 
-/// Runs a configuration, runs it again on three threads and without skipping, and returns what all
-/// of them agree on.
+/// Runs a configuration, and again on three threads and without skipping. Returns the result on
+/// which all agree.
 fn same_always(sets: &[&str]) -> RunReport {
     let mut spec = spec(sets);
     let report = scatter(&spec, 1);
@@ -147,8 +148,8 @@ fn long_latency_first_reorders() {
 }
 
 /// With one warp on the machine and no branch, each scheduler cycle in which its instruction could
-/// not issue is one of its stalls: all that waited for the scoreboard or a pipe, whether they were
-/// run or skipped.
+/// not issue is one of its stalls: all cycles that waited for the scoreboard or a pipe, whether
+/// they were run or skipped.
 #[test]
 fn stalls_of_one_warp_are_its_schedulers_cycles() {
     const STRAIGHT: &str = "
@@ -201,8 +202,8 @@ fn two_level_exchanges_warps() {
     }
 }
 
-/// The others keep no counts of their own; that they act shows in cycles with a warp that could
-/// have issued, or in times of their own.
+/// The other schedulers have no counters. Their effect shows in cycles with a warp that could have
+/// issued, or in different times.
 #[test]
 fn other_schedulers_are_the_same_always() {
     let mut cycles = Vec::new();
@@ -218,8 +219,8 @@ fn other_schedulers_are_the_same_always() {
     assert_eq!(distinct.len(), cycles.len(), "two act alike: {cycles:?}");
 }
 
-/// Every address hangs on a number that the thread draws: a block scheduler that computes addresses
-/// has nothing to go by, and blocks start in the grid's order.
+/// Every address depends on a random number of the thread. A block scheduler that computes
+/// addresses has no information, and blocks start in the grid's order.
 #[test]
 fn locality_without_regular_accesses_is_round_robin() {
     const DRAWN: &str = "
@@ -240,8 +241,8 @@ fn locality_without_regular_accesses_is_round_robin() {
     assert_eq!(count(&local, "gpu.blocks_reordered"), 0);
 }
 
-/// Steps in both directions, of one SM, where the contention's trend says so, at least an interval
-/// apart; the statistics are the sums of the trace.
+/// The number of blocks of an SM changes in both directions, when the contention's trend says so,
+/// at least an interval apart. The statistics are the sums of the trace.
 #[test]
 fn contention_throttle_steps() {
     for order in ["round-robin", "lowest"] {
@@ -276,7 +277,7 @@ fn contention_throttle_steps() {
     }
 }
 
-/// The ratios of section 6 are the counts over cycles, and this kernel is one that has some.
+/// The ratios of section 6 are the counts over cycles, and this kernel has some.
 #[test]
 fn stall_ratios_are_counts_over_cycles() {
     let figures = scatter(&spec(&[]), 1).totals.figures;
@@ -305,8 +306,8 @@ fn the_cap_holds_on_every_sm() {
     }
 }
 
-/// The example of `docs/adding-a-policy.md`: it runs in the machine, gives other times than
-/// `oldest` and the same outputs, and the page shows the file as it is.
+/// The example of `docs/adding-a-policy.md` runs in the machine, gives other times than `oldest`
+/// and the same outputs, and is identical to the file on the page.
 #[test]
 fn the_documented_example_runs() {
     let own = OwnPolicies {
@@ -330,8 +331,8 @@ fn the_documented_example_runs() {
     );
 }
 
-/// A user's own filter and block scheduler take part too: blocks from the grid's end, on the first
-/// SM alone.
+/// Custom filters and block schedulers also work: blocks start from the grid's end, on the first SM
+/// alone.
 #[test]
 fn own_filters_and_block_schedulers_take_part() {
     use warploom_base::SmId;

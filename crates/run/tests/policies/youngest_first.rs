@@ -1,12 +1,12 @@
-//! Youngest first: the warp that started last goes first. It shows how a policy is added
-//! (`docs/adding-a-policy.md`) and is good for nothing else.
+//! Youngest first: the warp that started last issues first. The example of
+//! `docs/adding-a-policy.md`; it has no other use.
 
 use warploom_base::WarpSlot;
 use warploom_policy::{
     Facts, Part, Policy, WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, warps_of,
 };
 
-/// Youngest first.
+/// A scheduler that prefers the youngest warp.
 #[derive(Clone, Debug, Default)]
 pub struct YoungestFirst {
     counters: WarpPolicyCounters,
@@ -26,7 +26,7 @@ impl Policy for YoungestFirst {
 impl WarpScheduler for YoungestFirst {
     fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
         let first = warps_of(ready).max_by_key(|slot| view.age[slot.index()]);
-        // What it does that others would not shows in results, as `warp_policy.reorderings`.
+        // Counts choices that differ from the oldest warp, as `warp_policy.reorderings`.
         self.counters.reorderings += u64::from(first != view.oldest(ready));
         first
     }

@@ -99,49 +99,49 @@ fn empty(slices: &Slices) -> Vec<[Vec<u64>; 32]> {
 pub fn compare(program: &Program, bench: &mut Bench) -> (usize, usize) {
     let slices = Arc::new(Slices::new(program));
     let mut predictor = Predictor::new(slices.clone(), &bench.launch);
-    let (mut predicted, mut issued) = (0, 0);
+    let (mut covered, mut issued) = (0, 0);
     let grid = bench.launch.grid();
     for block in 0..grid.count() {
         let ctaid = grid.point(block);
         for warp in 0..bench.launch.warps_per_block() {
-            let mut said = empty(&slices);
+            let mut predicted = empty(&slices);
             let outcome = predictor.run(ctaid, warp, |record| {
                 for lane in lanes_of(record.lanes) {
-                    said[record.access][lane].push(record.addresses[lane]);
+                    predicted[record.access][lane].push(record.addresses[lane]);
                 }
             });
             assert!(outcome.is_ok(), "{outcome:?}");
             let real = bench.real(&slices, ctaid, warp);
             for (index, access) in slices.accesses.iter().enumerate() {
                 for lane in 0..32 {
-                    let (said, real) = (&said[index][lane], &real[index][lane]);
+                    let (predicted, real) = (&predicted[index][lane], &real[index][lane]);
                     assert!(
-                        agrees(access, said, real),
+                        agrees(access, predicted, real),
                         "{access:?} block {ctaid} warp {warp} lane {lane}\n\
-                         said {said:x?}\nreal {real:x?}\n{program}\n{}",
+                         predicted {predicted:x?}\nreal {real:x?}\n{program}\n{}",
                         slices.program
                     );
-                    predicted += usize::from(access.is_regular()) * real.len();
+                    covered += usize::from(access.is_regular()) * real.len();
                     issued += real.len();
                 }
             }
         }
     }
-    (predicted, issued)
+    (covered, issued)
 }
 
 /// Returns whether the addresses satisfy the guarantee of the access's coverage.
-fn agrees(access: &Access, said: &[u64], real: &[u64]) -> bool {
+fn agrees(access: &Access, predicted: &[u64], real: &[u64]) -> bool {
     match access.coverage {
-        Coverage::Irregular | Coverage::InFunction => said.is_empty(),
+        Coverage::Irregular | Coverage::InFunction => predicted.is_empty(),
         Coverage::Regular {
             first_only: true,
             conditional,
-        } => conditional || said.first() == real.first(),
+        } => conditional || predicted.first() == real.first(),
         Coverage::Regular {
             conditional: true, ..
-        } => is_subsequence(real, said),
-        Coverage::Regular { .. } => said == real,
+        } => is_subsequence(real, predicted),
+        Coverage::Regular { .. } => predicted == real,
     }
 }
 

@@ -187,6 +187,21 @@ fn texture_reads_come_through_their_own_cache() {
     assert_eq!(waits(301), waits(300) + 1);
 }
 
+/// Texels that nobody reads are as long on their way as the one that somebody does, and no
+/// instruction waits for them: the move and the store of its result issue, the store of the texel
+/// does not.
+#[test]
+fn results_that_nobody_reads_hold_nothing_back() {
+    let body = "mov.u32 %r1, %laneid;\n\
+                tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [t, {%r1}];\n\
+                mov.f32 %f5, 0f3F800000;\nst.shared.f32 [s], %f5;\nst.shared.f32 [s+4], %f1;\n";
+    let mut dut = Dut::new(&fermi(), body, 32);
+    dut.run_to(300);
+    assert_eq!(dut.issued.len(), 4, "one store waits");
+    dut.answer(&dut.sent[0].1.clone());
+    dut.finish();
+}
+
 /// Kepler's L1D in 4.2 holds local memory and of global loads those marked `.nc` only. What the
 /// coalescer makes does not depend on the way: sectors. (Lookups of L1D, requests that left.)
 #[test]

@@ -6,8 +6,7 @@ use warploom_base::Cycle;
 use warploom_mem::AccessKind;
 use warploom_stats::trace::Activity;
 
-/// `count` moves to registers of their own, and what makes each of them matter: results that
-/// nobody reads would share one register.
+/// `count` moves to registers of their own, and a store of each result behind them.
 fn moves(count: u32) -> String {
     let moves = (0..count).map(|i| format!("mov.u32 %r{i}, {i};\n"));
     let uses = (0..count).map(|i| format!("st.shared.u32 [s+{}], %r{i};\n", 4 * i));

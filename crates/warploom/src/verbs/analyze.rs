@@ -1,4 +1,4 @@
-//! `warploom analyze`.
+//! The verb `warploom analyze`.
 
 use crate::failure::Failure;
 use crate::output::{check_outputs, command_line, print, print_json, write_file};
@@ -15,21 +15,21 @@ use warploom_stats::result::RunReport;
 const EXAMPLES: &str = "\
 Examples:
   warploom analyze spmv --gpu maxwell-duet             what bounds it, and what more warps would do
-  warploom analyze hotspot --size paper --svg h.svg    the same with a chart as a picture
+  warploom analyze hotspot --size paper --svg h.svg    also write a chart
   warploom analyze matrixmul --window 1000 --json      with windows of 1,000 cycles, for programs
-  warploom analyze result.json                         a run that `--stats` kept
+  warploom analyze result.json                         a result that `--stats` stored
   warploom analyze my.toml --set noc.flit_bytes=64     a kernel of your own with wider wires
   warploom analyze saxpy.ptx --kernel saxpy --grid 4096 --block 256 \\
       --arg 'f32[1048576]=iota' --arg 1048576 --arg 2.0";
 
-/// Name the bottleneck of a program: how much of each part's throughput it uses, what limits
-/// occupancy, what more warps would do
+/// Name the bottleneck of a program: the use of each part's throughput, the limit of occupancy, and
+/// the effect of more warps
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     #[command(flatten)]
     subject: TargetArgs,
-    /// Stop after this many core cycles, without a check of the outputs
+    /// Stop after this many core cycles, without checking the outputs
     #[arg(
         long,
         value_name = "N",
@@ -37,11 +37,11 @@ pub struct Args {
         value_parser = clap::value_parser!(u64).range(1..)
     )]
     max_cycles: u64,
-    /// Begin with this launch, counted from 0: those before it are executed without timing. Without
-    /// it, with the first; bfs begins with the launch of its largest frontier
+    /// Begin with this launch, counted from 0; earlier launches are executed without timing
+    /// [default: the first; bfs begins with the launch of its largest frontier]
     #[arg(long, value_name = "N")]
     skip_launches: Option<u64>,
-    /// Core cycles of a window of the time series
+    /// Length of a window of the time series in core cycles
     #[arg(
         long,
         value_name = "N",
@@ -49,7 +49,7 @@ pub struct Args {
         value_parser = clap::value_parser!(u64).range(1..)
     )]
     window: u64,
-    /// Write the charts as a picture, too
+    /// Also write the charts as a picture
     #[arg(long, value_name = "FILE.svg")]
     svg: Option<PathBuf>,
     /// Print the analysis as JSON
@@ -67,9 +67,10 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let Some(analysis) = analyze(&machine, &result) else {
         return nothing_to_analyze(args, &result);
     };
-    match args.json {
-        true => print_json(&analysis)?,
-        false => print(&analysis_report(&analysis))?,
+    if args.json {
+        print_json(&analysis)?;
+    } else {
+        print(&analysis_report(&analysis))?;
     }
     if let Some(path) = &args.svg {
         write_file(path, &svg(&analysis_chart(&analysis)))?;
@@ -77,7 +78,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(u8::from(!result.succeeded())))
 }
 
-/// Makes the run.
+/// Makes the run to analyse.
 fn make(args: &Args) -> Result<(GpuSpec, RunReport), Failure> {
     let (gpu, mut program) = args.subject.load()?;
     let options = Options {
@@ -95,7 +96,7 @@ fn make(args: &Args) -> Result<(GpuSpec, RunReport), Failure> {
     Ok((gpu, result))
 }
 
-/// A run that ended before its first launch did, or that has none.
+/// Reports a run that ended before its first launch did, or that has no launch.
 fn nothing_to_analyze(args: &Args, result: &RunReport) -> Result<ExitCode, Failure> {
     if result.succeeded() {
         let target = &args.subject.target;
@@ -103,9 +104,10 @@ fn nothing_to_analyze(args: &Args, result: &RunReport) -> Result<ExitCode, Failu
             "`{target}` has no timed launch: there is nothing to analyse"
         )));
     }
-    match args.json {
-        true => print_json(result)?,
-        false => print(&run_report(result))?,
+    if args.json {
+        print_json(result)?
+    } else {
+        print(&run_report(result))?
     }
     Ok(ExitCode::from(1))
 }

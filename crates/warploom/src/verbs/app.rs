@@ -1,7 +1,7 @@
-//! `warploom app`.
+//! The verb `warploom app`.
 //!
-//! The program takes this process's place: its exit status, its signals and its standard streams
-//! are its own, and nothing is left behind when it dies.
+//! The program replaces this process: its exit status, its signals and its standard streams are its
+//! own, and no process remains when it ends.
 
 mod registers;
 
@@ -26,13 +26,13 @@ Examples:
   warploom app --stats r.json -- ./program; warploom analyze r.json   what bounds its kernels
   LD_LIBRARY_PATH=$(warploom app --library-path) ./program
 
-Build the program with CUDA's shared runtime and with PTX inside:
+Build the program with CUDA's shared runtime and with embedded PTX:
   nvcc -cudart shared -arch=compute_75 program.cu -o program";
 
-/// Name of the variable that says where our library is, if it is not beside this program.
+/// Variable with the path of our library, if it is not in the folder of this program.
 const LIBRARY_VARIABLE: &str = "WARPLOOM_CUDART";
 
-/// Run a CUDA program as it is: its kernels are simulated, its host code runs
+/// Run an unmodified CUDA program: its kernels are simulated, its host code runs
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -46,53 +46,54 @@ pub struct Args {
     program: Vec<OsString>,
     #[command(flatten)]
     gpu: GpuArgs,
-    /// Execute only, without timing
+    /// Execute the kernels without timing
     #[arg(long, conflicts_with = "max_cycles")]
     functional: bool,
     /// Time the launches FIRST to LAST-1, counted from 0, and execute the others without timing
     #[arg(long, value_name = "FIRST..LAST", value_parser = launches, conflicts_with = "functional")]
     launches: Option<Range<u64>>,
-    /// Time kernels with this in their name, and execute the others without timing; may be repeated
+    /// Time only kernels with this in their names, and execute the others without timing; may be
+    /// repeated
     #[arg(long = "kernel", value_name = "NAME", conflicts_with = "functional")]
     kernels: Vec<String>,
     /// Stop the GPU after this many core cycles
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_cycles: Option<u64>,
-    /// Threads that simulate; the result is the same for any number
+    /// Number of simulator threads; the result is the same for any number
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = super::run::threads)]
     threads: usize,
-    /// Device memory
+    /// Size of device memory
     #[arg(long, value_name = "MIB", default_value_t = 4096, value_parser = clap::value_parser!(u64).range(1..))]
     memory: u64,
-    /// Let kernels access what lies in a page of 2 MiB with something allocated, as a GPU does;
-    /// without this, every access outside an allocation is a fault
+    /// Permit accesses to any page of 2 MiB that an allocation touches, as a GPU does; otherwise
+    /// every access outside of an allocation is a fault
     #[arg(long)]
     page_protection: bool,
-    /// Registers of a thread: KERNEL=N for kernels with KERNEL in their name (the longest part that
-    /// fits counts), a file of such lines or of what `ptxas -v` printed, or `ptxas`, which asks an
-    /// installed one of the program's PTX. Else as Warploom's compiler counts. May be repeated
+    /// Registers of a thread: KERNEL=N for kernels with KERNEL in their names (the longest match
+    /// applies), a file of such lines or the output of `ptxas -v`, or `ptxas` to ask an installed
+    /// one about the program's PTX [default: Warploom's estimate]. May be repeated
     #[arg(long, value_name = "KERNEL=N")]
     registers: Vec<String>,
-    /// Look for what no fault shows and warn of it: loads of memory that nobody wrote, races on
-    /// shared memory, barriers that a part of a warp reaches
+    /// Look for errors that cause no fault, and warn: loads of uninitialised memory, races on
+    /// shared memory, barriers that only a part of a warp reaches
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     check: Vec<CheckKind>,
-    /// Compute capability that the program is told; the machine's own if not given
+    /// Compute capability that the program sees [default: the machine's own]
     #[arg(long, value_name = "MAJOR.MINOR", value_parser = capability)]
     capability: Option<u32>,
     /// Write the result to a file, as JSON
     #[arg(long, value_name = "FILE.json")]
     stats: Option<PathBuf>,
-    /// Write a timeline of every warp for the Perfetto UI; choose what is timed, for it grows fast
+    /// Write a timeline of every warp for the Perfetto UI; it grows fast, so select a part to time
     #[arg(long, value_name = "FILE.json", conflicts_with = "functional")]
     trace: Option<PathBuf>,
     /// Write the report to a file instead of to standard error
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// No report
+    /// Do not print the report
     #[arg(long, conflicts_with = "report")]
     quiet: bool,
-    /// Count in windows of this many core cycles, too
+    /// Also count in windows of this many core cycles
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "functional")]
     window: Option<u64>,
     /// Print the folder for LD_LIBRARY_PATH and run nothing
@@ -100,7 +101,7 @@ pub struct Args {
     library_path: bool,
 }
 
-/// `3..7`, `3..` or `..7`.
+/// Parses a range such as `3..7`, `3..` or `..7`.
 fn launches(text: &str) -> Result<Range<u64>, String> {
     let wrong = || "write FIRST..LAST, such as 3..7, 3.. or ..7".to_owned();
     let (first, last) = text.split_once("..").ok_or_else(wrong)?;
@@ -109,13 +110,14 @@ fn launches(text: &str) -> Result<Range<u64>, String> {
         text => text.parse().map_err(|_| wrong()),
     };
     let range = number(first, 0)?..number(last, u64::MAX)?;
-    match range.is_empty() {
-        true => Err(format!("{text} holds no launch; {}", wrong())),
-        false => Ok(range),
+    if range.is_empty() {
+        Err(format!("{text} contains no launch; {}", wrong()))
+    } else {
+        Ok(range)
     }
 }
 
-/// `7.5` as 75.
+/// Parses a capability, for example `7.5` as 75.
 fn capability(text: &str) -> Result<u32, String> {
     let wrong = || "write it like 7.5".to_owned();
     let (major, minor) = text.split_once('.').ok_or_else(wrong)?;
@@ -144,7 +146,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let facts = check(&path, &file)?;
     if facts.is_without_runtime && !args.quiet {
         note(&format!(
-            "note: {} does not ask for CUDA's runtime itself; kernels are simulated if what it loads \
+            "note: {} does not load CUDA's runtime itself; kernels are simulated if a library that it loads \
              or starts does\n",
             path.display()
         ));
@@ -180,7 +182,7 @@ fn become_it(mut command: Command, path: &Path) -> Result<ExitCode, Failure> {
 #[cfg(not(unix))]
 fn become_it(_: Command, _: &Path) -> Result<ExitCode, Failure> {
     Err(Failure::Input(
-        "`warploom app` needs Linux: it stands in for libcudart.so".to_owned(),
+        "`warploom app` needs Linux, because it replaces libcudart.so".to_owned(),
     ))
 }
 
@@ -190,7 +192,7 @@ fn settings(args: &Args) -> Result<Settings, Failure> {
         path.map_err(|error| Failure::Input(format!("there is no current folder: {error}")))
     };
     Ok(Settings {
-        // The program may change its folder: whatever a file says is read now.
+        // The program may change its folder, so files are read now.
         gpu: args.gpu.spec(&[])?.to_toml(),
         set: Vec::new(),
         functional: args.functional,
@@ -212,13 +214,14 @@ fn settings(args: &Args) -> Result<Settings, Failure> {
     })
 }
 
-/// The file of a program: a path, or a name that is looked up as a shell does.
+/// Path of a program: a path, or a name that is looked up in PATH.
 fn find(program: &Path) -> Result<PathBuf, Failure> {
     let shown = program.display();
     if program.components().count() > 1 || program.is_absolute() {
-        return match program.is_file() {
-            true => Ok(program.to_owned()),
-            false => Err(Failure::Input(format!("there is no program {shown}"))),
+        return if program.is_file() {
+            Ok(program.to_owned())
+        } else {
+            Err(Failure::Input(format!("there is no program {shown}")))
         };
     }
     let folders = std::env::var_os("PATH").unwrap_or_default();
@@ -235,7 +238,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     std::fs::read(path).map_err(|error| Failure::Input(format!("cannot read {shown}: {error}")))
 }
 
-/// Compute capability that the program will be told.
+/// Compute capability that the program will see.
 fn capability_of(args: &Args) -> Result<u32, Failure> {
     match args.capability {
         Some(told) => Ok(told),
@@ -249,7 +252,8 @@ fn check(path: &Path, file: &[u8]) -> Result<Facts, Failure> {
     facts.map_err(|error| Failure::Input(format!("{shown} cannot run under Warploom: {error}")))
 }
 
-/// The folder with the libraries that programs ask for, made if it is not there, and that of ours.
+/// The folder with links to our library under the names that programs load, which is created if
+/// necessary, and the path of our library.
 fn library_path() -> Result<(PathBuf, PathBuf), Failure> {
     let library = library()?;
     let own = library.parent().unwrap_or(Path::new("/")).to_owned();
@@ -267,12 +271,12 @@ fn library_path() -> Result<(PathBuf, PathBuf), Failure> {
     }
     let last = last.unwrap_or_default();
     Err(Failure::Input(format!(
-        "cannot write the libraries that programs ask for to {last}; set XDG_CACHE_HOME to a \
+        "cannot write the libraries that programs load to {last}; set XDG_CACHE_HOME to a \
          folder that is writable"
     )))
 }
 
-/// Our library: where the variable says, or beside this program.
+/// Path of our library: from the variable, or in the folder of this program.
 fn library() -> Result<PathBuf, Failure> {
     let given = std::env::var_os(LIBRARY_VARIABLE).map(PathBuf::from);
     let beside = || {

@@ -1,4 +1,4 @@
-//! `warploom check`.
+//! The verb `warploom check`.
 
 use crate::failure::Failure;
 use crate::output::{error_style, print, print_json};
@@ -11,7 +11,7 @@ use warploom_report::{grouped, listing};
 use warploom_run::launch_file::read;
 use warploom_run::{Device, Options};
 
-/// Code of what a GPU can do and the simulator does not.
+/// Code of diagnostics for features that the simulator does not support.
 const NOT_SUPPORTED: &str = "not-supported";
 
 const EXAMPLES: &str = "\
@@ -19,16 +19,16 @@ Examples:
   warploom check kernel.ptx
   warploom check kernel.ptx --json";
 
-/// Read a PTX file, say what is wrong with it, and show its kernels
+/// Read a PTX file, report its errors, and list its kernels
 ///
-/// Exit status 0: every kernel can run; 1: some kernel uses what is not supported; 2: the file or
+/// Exit status 0: every kernel can run; 1: some kernel uses an unsupported feature; 2: the file or
 /// one of its kernels has errors.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// PTX file
+    /// Path of the PTX file
     file: PathBuf,
-    /// Print as JSON
+    /// Print the report as JSON
     #[arg(long)]
     json: bool,
 }
@@ -36,10 +36,10 @@ pub struct Args {
 #[derive(Serialize)]
 struct Report {
     file: String,
-    /// What is taken but probably not meant, and what is wrong in functions that no kernel reaches,
-    /// as text.
+    /// Text of warnings, and of errors in functions that no kernel reaches.
     warnings: String,
-    /// Some function that no kernel reaches has an error, and some has one that no GPU takes.
+    /// Whether a function that no kernel reaches has an error, and whether one has an error on
+    /// every GPU.
     #[serde(skip)]
     unreached: (bool, bool),
     kernels: Vec<KernelRow>,
@@ -60,9 +60,9 @@ struct KernelRow {
 #[derive(Serialize)]
 struct Refused {
     kernel: String,
-    /// Every place that cannot run, as text.
+    /// Text of all places that cannot run.
     reason: String,
-    /// No GPU could run it.
+    /// True if no GPU could run the kernel.
     #[serde(skip)]
     wrong: bool,
 }
@@ -70,21 +70,23 @@ struct Refused {
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let source = read(Path::new(&args.file))?;
     let report = report(&source)?;
-    match args.json {
-        true => print_json(&report)?,
-        false => print(&text(&report))?,
+    if args.json {
+        print_json(&report)?
+    } else {
+        print(&text(&report))?
     }
     let (unsupported, invalid) = report.unreached;
     let wrong = invalid || report.refused.iter().any(|refused| refused.wrong);
     Ok(ExitCode::from(
-        match report.refused.is_empty() && !unsupported {
-            true => 0,
-            false => 1 + u8::from(wrong),
+        if report.refused.is_empty() && !unsupported {
+            0
+        } else {
+            1 + u8::from(wrong)
         },
     ))
 }
 
-/// Reads, checks and lowers a file.
+/// Parses, checks and lowers a file.
 fn report(source: &Source) -> Result<Report, Failure> {
     let (module, warnings) = warploom_lower::compile(source)
         .map_err(|problems| Failure::Ptx(problems.render(source, error_style())))?;
@@ -105,7 +107,7 @@ fn report(source: &Source) -> Result<Report, Failure> {
         kernels: rows,
         refused: refused.collect(),
     };
-    // A run loads the module before it launches anything: variables must have room.
+    // A run loads the module before any launch, so its variables must fit memory.
     let mut device = Device::new(Options::default().memory_bytes, 0);
     let loaded = device.load(source.name(), module, Vec::new());
     loaded.map_err(|error| Failure::Input(error.to_string()))?;
@@ -143,9 +145,10 @@ fn text(report: &Report) -> String {
         ]
     };
     let rows: Vec<_> = report.kernels.iter().map(row).collect();
-    let mut text = match rows.is_empty() {
-        true => String::new(),
-        false => listing(&header, &rows, None),
+    let mut text = if rows.is_empty() {
+        String::new()
+    } else {
+        listing(&header, &rows, None)
     };
     if !report.warnings.is_empty() {
         text.push_str(&format!("\n{}", report.warnings));

@@ -1,4 +1,4 @@
-//! `warploom compare`.
+//! The verb `warploom compare`.
 
 use crate::experiment::{RunnerArgs, experiment, tell_failures, write_page};
 use crate::failure::Failure;
@@ -21,26 +21,25 @@ Examples:
   warploom compare my.toml --vary sm.warp_scheduler=gto,oldest --csv my.csv --json
 With -o, runs are kept: stopped at any moment, the same command goes on where it was.";
 
-/// Run a target on machines that differ in some keys: one table and chart, one row a value, with
+/// Run a target on machines that differ in some keys: a table and chart with one row per value and
 /// speedups over the first
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Workload (`warploom list workloads`), launch file (*.toml) or PTX file (*.ptx)
     target: String,
-    /// Key and the values that it takes in turn; repeated, every combination is run
+    /// Key and its values; if repeated, all combinations run
     #[arg(long, value_name = "KEY=V1,V2,...", required = true, value_parser = vary)]
     vary: Vec<Vary>,
     #[command(flatten)]
     workload: WorkloadArgs,
     #[command(flatten)]
     gpu: GpuArgs,
-    /// Stop each run after this many core cycles, without a check of the outputs; speedups are then
+    /// Stop each run after this many core cycles, without checking the outputs; speedups are then
     /// ratios of IPC
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_cycles: Option<u64>,
-    /// Folder for data, picture and the runs behind them, as `reproduce` has it; `report` makes a
-    /// page of it
+    /// Folder for data, picture and stored runs, as for `reproduce`; `report` makes a page of it
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Write the table as CSV
@@ -67,7 +66,7 @@ fn vary(text: &str) -> Result<Vary, String> {
     }
     let twice = |value: &String| values.iter().filter(|other| *other == value).count() > 1;
     match values.iter().find(|value| twice(value)) {
-        Some(value) => Err(format!("`{value}` stands there twice; leave one out")),
+        Some(value) => Err(format!("`{value}` occurs twice; leave one out")),
         None => Ok(Vary {
             key: key.to_owned(),
             values,
@@ -79,7 +78,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let keys = || args.vary.iter().map(|vary| vary.key.as_str());
     if let Some(key) = keys().find(|key| keys().filter(|other| other == key).count() > 1) {
         return Err(Failure::Input(format!(
-            "--vary names `{key}` twice; write its values behind one --vary"
+            "--vary names `{key}` twice; write all its values after one --vary"
         )));
     }
     let outputs = [
@@ -122,9 +121,10 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
 }
 
 fn give(args: &Args, page: &Page) -> Result<(), Failure> {
-    match args.json {
-        true => print_json(page)?,
-        false => print(&page_report(page))?,
+    if args.json {
+        print_json(page)?;
+    } else {
+        print(&page_report(page))?;
     }
     if let Some(path) = &args.csv {
         write_file(path, &page.table.csv())?;

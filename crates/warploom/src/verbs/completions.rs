@@ -1,4 +1,4 @@
-//! `warploom completions`.
+//! The verb `warploom completions`.
 
 use crate::cli::Cli;
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// The shell
+    /// Name of the shell
     shell: Shell,
 }
 

@@ -1,4 +1,4 @@
-//! `warploom crat`.
+//! The verb `warploom crat`.
 
 mod explore;
 mod text;
@@ -28,62 +28,63 @@ Examples:
   warploom crat kernel.ptx -o best.ptx --gpu fermi-crat --block 16,16 --opt-tlp 3 --json
   warploom crat kernel.ptx -o best.ptx --gpu fermi-crat --block 256 --opt-tlp static";
 
-/// Allocate a kernel's registers: PTX in, PTX out
+/// Allocate a kernel's registers, from PTX to PTX
 ///
-/// With --registers at that limit; otherwise at the point of registers and blocks on an SM that
-/// scores best for the GPU and block size (CRAT, Xie et al., MICRO 2015). A value that gets no
-/// register is made again for every use if it is a constant, an index or a parameter; otherwise it
-/// is kept in local or shared memory.
+/// With --registers the limit is given. Otherwise it is the point of registers and blocks on an SM
+/// with the best score for the GPU and block size (CRAT, Xie et al., MICRO 2015). A value without a
+/// register is recomputed for every use if it is a constant, an index or a parameter; otherwise it
+/// is spilled to local or shared memory.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// PTX file
+    /// Path of the PTX file
     file: PathBuf,
-    /// Where the allocated PTX goes
+    /// File for the allocated PTX
     #[arg(short, long, value_name = "OUT.ptx")]
     output: Option<PathBuf>,
-    /// The kernel; may be left out if the file has one
+    /// Name of the kernel; optional if the file has only one
     #[arg(long, value_name = "NAME")]
     kernel: Option<String>,
-    /// Registers per thread; a 64-bit register counts as two, a predicate as none
+    /// Registers per thread; a 64-bit register counts as two, and predicates do not count
     #[arg(long, value_name = "N")]
     registers: Option<u32>,
-    /// Threads of a block: X, X,Y or X,Y,Z; its own .reqntid if the kernel has one
+    /// Threads of a block: X, X,Y or X,Y,Z [default: the kernel's .reqntid, if it has one]
     #[arg(long, value_name = "X[,Y[,Z]]", value_delimiter = ',', num_args = 1)]
     block: Vec<u32>,
-    /// Where spilled values go
+    /// Memory for spilled values
     #[arg(long, value_enum, default_value_t = Spill::Auto)]
     spill: Spill,
-    /// Shared memory that spilled values may use, in bytes a block, if --registers is given
+    /// With --registers: shared memory for spilled values, in bytes per block
     #[arg(long, value_name = "BYTES")]
     spare: Option<u32>,
-    /// Best number of blocks on an SM: a number, for example from `warploom compare --vary
-    /// gpu.max_blocks_per_sm=...`, or `static` for a guess from the code; otherwise as many as fit
+    /// Best number of blocks on an SM: a number, for example from
+    /// `warploom compare --vary gpu.max_blocks_per_sm=...`, or `static` for an estimate from the
+    /// code [default: the largest number that fits]
     #[arg(long, value_name = "BLOCKS|static")]
     opt_tlp: Option<TlpArg>,
-    /// With --opt-tlp static: share of loads that hit L1D while as many blocks run as fit
+    /// With --opt-tlp static: hit rate of loads in L1D with the largest number of blocks that fit
     #[arg(long, value_name = "0..1", default_value_t = 0.5, value_parser = ratio)]
     hit_ratio: f64,
     /// Let floats and integers share registers (bits), or keep them apart (kinds)
     #[arg(long, value_enum, default_value_t = Types::Bits)]
     types: Types,
-    /// Have the result checked by other means before it is written
+    /// Check the result with the independent checker before it is written
     #[arg(long)]
     verify: bool,
     #[command(flatten)]
     gpu: GpuArgs,
-    /// Print as JSON
+    /// Print the report as JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Spill {
-    /// Shared memory where the block size is known and there is room, else local memory
+    /// Shared memory if the block size is known and there is space, otherwise local memory
     Auto,
-    /// Local memory
+    /// Local memory for all spilled values
     Local,
-    /// Shared memory as far as there is room; needs the block size
+    /// Shared memory as far as there is space; needs the block size
     Shared,
 }
 
@@ -102,7 +103,7 @@ impl Types {
     }
 }
 
-/// Where the best number of blocks comes from.
+/// Source of the best number of blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum TlpArg {
     Blocks(u32),
@@ -128,17 +129,17 @@ fn ratio(text: &str) -> Result<f64, &'static str> {
     }
 }
 
-/// What was done.
+/// Output of the command.
 #[derive(Serialize)]
 struct Output {
     kernel: String,
-    /// Registers that spare all spills, by colouring.
+    /// Number of registers that avoids all spills, by colouring.
     max_reg: u32,
-    /// Fewer registers would not let more threads on an SM.
+    /// Number of registers below which no more threads fit an SM.
     min_reg: u32,
     /// Fewest registers with which the kernel can be allocated.
     fewest_registers: u32,
-    /// Registers in use at the program's worst place.
+    /// Largest number of registers in use at any instruction.
     pressure: u32,
     max_tlp: Option<u32>,
     opt_tlp: Option<u32>,
@@ -164,7 +165,7 @@ struct Made {
     spilled: Vec<text::SpilledRow>,
 }
 
-/// A file with one kernel chosen.
+/// A file and one of its kernels.
 struct Subject {
     source: Source,
     module: Module,
@@ -183,9 +184,10 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         write_file(path, &warploom_ptx::print(&allocation.module))?;
     }
     let output = output(args, &subject, choice, &allocation.report);
-    match args.json {
-        true => print_json(&output)?,
-        false => print(&text::render(&output, args.output.as_deref()))?,
+    if args.json {
+        print_json(&output)?
+    } else {
+        print(&text::render(&output, args.output.as_deref()))?
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -217,7 +219,7 @@ fn subject(args: &Args) -> Result<Subject, Failure> {
     })
 }
 
-/// The block's shape: as asked for, or as the kernel requires.
+/// The block's shape, from the options or from the kernel's requirement.
 fn block(args: &Args, module: &Module, kernel: &str) -> Result<Option<[u32; 3]>, Failure> {
     use warploom_ptx::ast::{FunctionDirective, Item};
     if args.block.is_empty() {
@@ -278,7 +280,7 @@ impl Subject {
 }
 
 impl Args {
-    /// Where spilled values may go, the block's shape being known.
+    /// Memory for spilled values, given the block's shape.
     fn spills(&self) -> warploom_crat::Spill {
         match self.spill {
             Spill::Local => warploom_crat::Spill::Local,
@@ -287,7 +289,7 @@ impl Args {
     }
 }
 
-/// Options without a limit.
+/// Options of the allocator without a limit.
 fn options(args: &Args) -> Options {
     Options {
         typing: args.types.typing(),
@@ -295,7 +297,7 @@ fn options(args: &Args) -> Options {
     }
 }
 
-/// Parses what will be written and lets the checker look at it.
+/// Parses the text that will be written, and checks the allocation.
 fn verify(subject: &Subject, allocation: &Allocation, options: &Options) -> Result<(), Failure> {
     let text = warploom_ptx::print(&allocation.module);
     let written = Source::new("the allocated program", text);

@@ -1,4 +1,4 @@
-//! `warploom import`.
+//! The verb `warploom import`.
 
 use crate::failure::Failure;
 use crate::gpu::{file_beside, name_of};
@@ -19,26 +19,27 @@ Examples:
   warploom import gpgpusim.config --icnt mesh.icnt --name my-gpu --json
   warploom run vectoradd --gpu gpgpusim.config               import and run at once";
 
-/// Make a preset of a GPGPU-Sim configuration, and name all that it could not carry over
+/// Convert a GPGPU-Sim configuration to a preset, and name all options that could not be converted
 ///
-/// Reads the options of GPGPU-Sim 3.x and 4.x and the network's file that they name. What the file
-/// leaves out takes GPGPU-Sim's default. Unknown options are reported and skipped; a value that
-/// cannot be read is an error.
+/// Reads the options of GPGPU-Sim 3.x and 4.x and the network's file that they name. Options that
+/// the file omits take GPGPU-Sim's defaults. Unknown options are reported and skipped. A value that
+/// cannot be parsed is an error.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// GPGPU-Sim's configuration, usually gpgpusim.config
     config: PathBuf,
-    /// The network's file, in place of the one that -inter_config_file names
+    /// Network's file, instead of the one that -inter_config_file names
     #[arg(long, value_name = "FILE")]
     icnt: Option<PathBuf>,
     /// Write the preset to this file
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Name of the machine; without it the file's, or for gpgpusim.config the folder's
+    /// Name of the machine [default: that of the file, or of its folder for gpgpusim.config]
     #[arg(long)]
     name: Option<String>,
-    /// Take the options for those of this version of GPGPU-Sim; without it the options decide
+    /// Interpret the options as those of this version of GPGPU-Sim [default: determined from the
+    /// options]
     #[arg(long, value_name = "VERSION")]
     style: Option<Style>,
     /// Print preset and report as JSON
@@ -87,10 +88,10 @@ struct Json<'a> {
     name: &'a str,
     config: &'a str,
     network: Option<&'a str>,
-    /// Version of GPGPU-Sim.
+    /// Detected version of GPGPU-Sim.
     version: &'a str,
     evidence: &'a str,
-    /// The preset.
+    /// Text of the preset.
     toml: &'a str,
     options: Vec<Row<'a>>,
 }
@@ -101,7 +102,7 @@ struct Row<'a> {
     value: &'a str,
     class: &'a str,
     text: &'a str,
-    /// None for a default.
+    /// File of the option; `None` for a default.
     file: Option<&'a str>,
     line: Option<u32>,
     column: Option<u32>,
@@ -142,7 +143,8 @@ fn class_name(class: Class) -> &'static str {
     }
 }
 
-/// The report. What was carried is only counted: the preset names the option beside each value.
+/// Text of the report. Carried options are only counted, because the preset names the option next
+/// to each value.
 fn text(report: &Report) -> String {
     let mut text = format!("{} is imported", report.config);
     if let Some(network) = &report.network {
@@ -174,7 +176,7 @@ fn options(count: usize) -> String {
     }
 }
 
-/// Items with their places, the text once for those behind each other that share it.
+/// Writes items with their places. Consecutive items with the same text share it.
 fn located<'a>(text: &mut String, items: impl Iterator<Item = &'a Item>) {
     let mut items = items.peekable();
     while let Some(item) = items.next() {
@@ -189,7 +191,7 @@ fn located<'a>(text: &mut String, items: impl Iterator<Item = &'a Item>) {
     }
 }
 
-/// The options without effect, by reason.
+/// Writes the options without effect, by reason.
 fn by_reason(text: &mut String, report: &Report) {
     let items: Vec<_> = report.of(Class::NoEffect).collect();
     if items.is_empty() {
@@ -209,7 +211,7 @@ fn by_reason(text: &mut String, report: &Report) {
     }
 }
 
-/// Words in lines of at most 100 columns, indented.
+/// Writes words in indented lines of at most 100 columns.
 fn wrapped<'a>(text: &mut String, words: impl Iterator<Item = &'a str>, separator: &str) {
     let mut line = String::new();
     for word in words {

@@ -1,4 +1,4 @@
-//! `warploom list`.
+//! The verb `warploom list`.
 
 use crate::failure::Failure;
 use crate::output::{print, print_json, width};
@@ -17,22 +17,22 @@ Examples:
   warploom list figures
   warploom list stats --json";
 
-/// List everything there is of a kind, each with what it is and where it comes from
+/// List everything of a kind, with descriptions and sources
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// What to list
+    /// Kind of things to list
     what: Kind,
-    /// Print as JSON
+    /// Print the list as JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Kind {
-    /// Presets for --gpu
+    /// Presets of GPUs for --gpu
     Gpus,
-    /// Workloads for run
+    /// Workloads for the verb run
     Workloads,
     /// Schedulers and other policies: the key that chooses them, source, storage, complexity
     Policies,
@@ -40,7 +40,7 @@ enum Kind {
     Stats,
     /// Figures of the papers for reproduce
     Figures,
-    /// Micro-benchmarks for microbench
+    /// Micro-benchmarks for the verb microbench
     Microbenchmarks,
 }
 
@@ -119,7 +119,8 @@ fn workloads() -> Columns {
     }
 }
 
-/// What was measured of a workload by itself, and then of the papers' benchmarks where it differs.
+/// Measurement of a workload on its own, followed by those of the papers' benchmarks where they
+/// differ.
 fn measured(workload: &str, what: fn(&Character) -> &'static str) -> String {
     let of = |row: &Character| {
         let target = Target::resolve(row.target);
@@ -135,7 +136,7 @@ fn measured(workload: &str, what: fn(&Character) -> &'static str) -> String {
     all.join("; ")
 }
 
-/// Storage is that of the papers' baseline machine.
+/// Table of policies. Storage is that on the papers' baseline machine.
 fn policies() -> Columns {
     let gtx480 = warploom_config::preset("gtx480").expect("a test resolves every preset");
     let row = |policy: warploom_policy::PolicyInfo| {

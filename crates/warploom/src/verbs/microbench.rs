@@ -1,4 +1,4 @@
-//! `warploom microbench`.
+//! The verb `warploom microbench`.
 
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
@@ -12,29 +12,29 @@ use warploom_report::listing;
 
 const EXAMPLES: &str = "\
 Examples:
-  warploom microbench                                  all on the default GPU
-  warploom microbench --gpu qv100-volta --explain      with the arithmetic
+  warploom microbench                                  run all on the default GPU
+  warploom microbench --gpu qv100-volta --explain      also show the arithmetic
   warploom microbench l2-latency dram-bank-stream --gpu maxwell-duet
   warploom microbench l2-latency --set partition.rop_cycles=200 --json
   warploom list microbenchmarks                        what each measures";
 
-/// Measure latencies, rates and bandwidths on the simulated machine, beside what its configuration
-/// implies
+/// Measure latencies, rates and bandwidths on the simulated machine, next to the values that its
+/// configuration implies
 ///
-/// Exit status 0: every measurement is what the configuration implies; 1: some is not; 2: bad usage
+/// Exit status 0: every measurement agrees with the configuration; 1: some do not; 2: invalid usage
 /// or input.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Micro-benchmarks (`warploom list microbenchmarks`); none runs all
+    /// Micro-benchmarks (`warploom list microbenchmarks`) [default: all]
     #[arg(value_name = "NAME")]
     names: Vec<String>,
     #[command(flatten)]
     gpu: GpuArgs,
-    /// Show how each implied figure comes about, with the numbers
+    /// Show the arithmetic of each implied value, with the numbers
     #[arg(long)]
     explain: bool,
-    /// Print as JSON, the arithmetic included
+    /// Print the results as JSON, including the arithmetic
     #[arg(long)]
     json: bool,
 }
@@ -51,7 +51,7 @@ struct Result {
     name: &'static str,
     about: &'static str,
     unit: &'static str,
-    /// Why there is nothing to measure on this machine.
+    /// Reason why there is nothing to measure on this machine.
     absent: Option<&'static str>,
     measured: Option<f64>,
     implied: Option<f64>,
@@ -70,15 +70,16 @@ pub fn run(args: &Args) -> std::result::Result<ExitCode, Failure> {
         config_digest: gpu.digest(),
         results: results.collect::<std::result::Result<_, _>>()?,
     };
-    match args.json {
-        true => print_json(&report)?,
-        false => print(&text(&report, args.explain))?,
+    if args.json {
+        print_json(&report)?
+    } else {
+        print(&text(&report, args.explain))?
     }
     let agree = report.results.iter().all(|result| result.agrees);
     Ok(ExitCode::from(u8::from(!agree)))
 }
 
-/// The benchmarks of these names; all for none.
+/// The benchmarks with these names, or all for an empty list.
 fn chosen(names: &[String]) -> std::result::Result<Vec<&'static Benchmark>, Failure> {
     if names.is_empty() {
         return Ok(all().collect());
@@ -87,7 +88,7 @@ fn chosen(names: &[String]) -> std::result::Result<Vec<&'static Benchmark>, Fail
         find(name).ok_or_else(|| {
             let hint = match nearest(name, all().map(|benchmark| benchmark.name)) {
                 Some(other) => format!("did you mean `{other}`?"),
-                None => "`warploom list microbenchmarks` names them all".to_owned(),
+                None => "`warploom list microbenchmarks` lists all of them".to_owned(),
             };
             Failure::Input(format!("there is no micro-benchmark `{name}`; {hint}"))
         })

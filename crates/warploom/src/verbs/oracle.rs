@@ -1,4 +1,4 @@
-//! `warploom oracle`.
+//! The verb `warploom oracle`.
 
 use crate::experiment::{RunnerArgs, experiment, tell_failures, write_page};
 use crate::failure::Failure;
@@ -20,7 +20,7 @@ Examples:
   warploom oracle bfs sgemm spmv --size test --alone-cycles 20000 --threads 8
 With -o, runs are kept: stopped at any moment, the same command goes on where it was.";
 
-/// Run every way in which programs can share the SMs, and name the best: each combination of blocks
+/// Run all ways in which programs can share the SMs, and name the best: each combination of blocks
 /// that fits an SM, left-over and spatial
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -32,11 +32,11 @@ pub struct Args {
     workload: WorkloadArgs,
     #[command(flatten)]
     gpu: GpuArgs,
-    /// Core cycles that each program runs alone: what it does in them is its target in the mix
+    /// Core cycles that each program runs alone; its instructions in them are its target in the mix
     #[arg(long, value_name = "N", default_value_t = 100_000,
         value_parser = clap::value_parser!(u64).range(1..))]
     alone_cycles: u64,
-    /// Folder for the data and the runs behind it
+    /// Folder for the data and the stored runs
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
     /// Print the result as JSON
@@ -78,9 +78,10 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
                 if let Some(folder) = &args.output {
                     write_page(folder, &page)?;
                 }
-                match args.json {
-                    true => print_json(&page)?,
-                    false => print(&page_report(&page))?,
+                if args.json {
+                    print_json(&page)?
+                } else {
+                    print(&page_report(&page))?
                 }
             }
             Made::Failed { name, runs } => {

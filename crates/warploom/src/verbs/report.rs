@@ -1,4 +1,4 @@
-//! `warploom report`.
+//! The verb `warploom report`.
 
 use crate::failure::Failure;
 use crate::kept;
@@ -12,20 +12,20 @@ use warploom_report::{Imprint, html, run_report};
 
 const EXAMPLES: &str = "\
 Examples:
-  warploom report results                     results/index.html of all that is in the folder
+  warploom report results                     write results/index.html for the whole folder
   warploom report results -o fermi.html --title 'Schedulers on Fermi'
-  warploom report result.json                 the tables of a run that `--stats` kept
+  warploom report result.json                 print the tables of a result that `--stats` stored
   warploom report results --json              what would be on the page, for programs";
 
-/// Make one self-contained HTML page of the figures and comparisons in a folder; print the tables
-/// of a kept run
+/// Make one self-contained HTML page of the figures and comparisons in a folder, or print the
+/// tables of a stored result
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Folder that `reproduce` or `compare -o` wrote, or the result of a run
     #[arg(value_name = "DIR|RESULT.json")]
     folder: PathBuf,
-    /// The page; DIR/index.html if not given
+    /// File for the page [default: DIR/index.html]
     #[arg(short, long, value_name = "FILE.html")]
     output: Option<PathBuf>,
     /// Title of the page
@@ -72,7 +72,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The tables of a kept run.
+/// Prints the tables of a stored result.
 fn kept_run(args: &Args) -> Result<ExitCode, Failure> {
     if args.output.is_some() {
         return Err(Failure::Input(
@@ -80,14 +80,15 @@ fn kept_run(args: &Args) -> Result<ExitCode, Failure> {
         ));
     }
     let result = kept::read(&args.folder)?;
-    match args.json {
-        true => print_json(&result)?,
-        false => print(&run_report(&result))?,
+    if args.json {
+        print_json(&result)?
+    } else {
+        print(&run_report(&result))?
     }
     Ok(ExitCode::from(u8::from(!result.succeeded())))
 }
 
-/// Every page below a folder, by paper, then figures by number.
+/// All pages below a folder, by paper, then by number of the figure.
 fn pages(folder: &Path) -> Result<Vec<Page>, Failure> {
     let mut pages = Vec::new();
     for inner in entries(folder)?.into_iter().filter(|path| path.is_dir()) {
@@ -133,7 +134,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(paths)
 }
 
-/// A page; a JSON file that is none is told of and left out.
+/// Reads a page. A JSON file that is not a page is reported and skipped.
 fn page(path: &Path) -> Result<Option<Page>, Failure> {
     let shown = path.display();
     let text = std::fs::read_to_string(path)
@@ -142,14 +143,14 @@ fn page(path: &Path) -> Result<Option<Page>, Failure> {
         Ok(page) => Ok(Some(page)),
         Err(error) => {
             note(&format!(
-                "warning: {shown} is no figure and was left out: {error}\n"
+                "warning: {shown} is not a figure and was skipped: {error}\n"
             ));
             Ok(None)
         }
     }
 }
 
-/// `fig10` behind `fig9`.
+/// Sort key of a name, which orders `fig10` after `fig9`.
 fn order(name: &str) -> (String, u64, String) {
     let is_digit = |c: char| c.is_ascii_digit();
     let at = name.find(is_digit).unwrap_or(name.len());
@@ -159,7 +160,7 @@ fn order(name: &str) -> (String, u64, String) {
     (word.to_owned(), number, rest[end..].to_owned())
 }
 
-/// The machine that this runs on: processor, cores, system.
+/// Description of this computer: processor, cores, operating system.
 fn machine() -> String {
     let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpus

@@ -1,4 +1,4 @@
-//! `warploom reproduce`.
+//! The verb `warploom reproduce`.
 
 use crate::experiment::{RunnerArgs, experiment, tell_failures, write_page};
 use crate::failure::Failure;
@@ -13,25 +13,24 @@ use warploom_report::{listing, page_report};
 
 const EXAMPLES: &str = "\
 Examples:
-  warploom reproduce                          the figures that there are
+  warploom reproduce                          list the figures
   warploom reproduce duet/fig3b               a figure: results/duet/fig3b.json, .csv and .svg
   warploom reproduce duet -o out              all figures of a paper
   warploom reproduce duet/fig3b --scale paper --json
 Stopped at any moment (Ctrl-C, kill), the same command goes on where it was.";
 
-/// Make a paper's figure or table again, with the paper's claims beside what was measured
+/// Regenerate a paper's figure or table, and compare the paper's claims with the measurements
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Figure, or paper for all of its figures but those that the list says take hours; none lists
-    /// them
+    /// Figure, or paper for all of its figures except those that must be named [default: list them]
     #[arg(value_name = "PAPER[/FIGURE]")]
     figure: Option<String>,
-    /// How much is simulated: test, small or paper
+    /// Size of the simulations: test, small or paper
     #[arg(long, value_name = "test|small|paper", default_value_t = Scale::Small)]
     scale: Scale,
-    /// Folder for the files, and for the runs behind them (runs.redb), which a later call does not
-    /// make again; made if it does not exist
+    /// Folder for the files and for the stored runs (runs.redb), which later calls reuse; created
+    /// if necessary
     #[arg(short, long, value_name = "DIR", default_value = "results")]
     output: PathBuf,
     /// Print the figure as JSON; several as a list
@@ -95,14 +94,14 @@ fn what_there_is() -> String {
 
 fn refusal(unknown: &UnknownFigure) -> String {
     let (name, known) = (&unknown.name, &unknown.known);
-    // A figure without its paper, or something near a whole name.
+    // Suggestions for a figure without its paper, or for a misspelt name.
     let of_paper = known
         .iter()
         .find(|full| full.ends_with(&format!("/{name}")));
     let near = nearest(name, known.iter().map(String::as_str));
     let help = match of_paper.map(String::as_str).or(near) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => "`warploom list figures` lists what there is".to_owned(),
+        None => "`warploom list figures` lists all of them".to_owned(),
     };
     format!("{unknown}\n  = help: {help}")
 }

@@ -1,4 +1,4 @@
-//! `warploom resources`.
+//! The verb `warploom resources`.
 
 mod switch_points;
 
@@ -22,22 +22,22 @@ Examples:
   warploom resources kernel.ptx --switch-points
   warploom resources kernel.ptx --json";
 
-/// What each kernel of a PTX file takes: registers, memory, spills
+/// Resources that each kernel of a PTX file needs: registers, memory, spills
 ///
-/// As `ptxas -v` reports it: registers per thread are estimated for code as ptxas makes it; where
-/// the limit is lower, spills are those of this program's own register allocator.
+/// As `ptxas -v` reports them: registers per thread are an estimate of ptxas's number. If the limit
+/// is lower, spills are those of this program's own register allocator.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// PTX file
+    /// Path of the PTX file
     file: PathBuf,
-    /// Most registers per thread, as ptxas' --maxrregcount; Fermi and GK104 have 63
+    /// Largest number of registers per thread, as --maxrregcount of ptxas; Fermi and GK104 have 63
     #[arg(long, value_name = "N", default_value_t = 255)]
     registers: u32,
-    /// Where a warp may be switched out (sm.context), and what has to be kept of it there
+    /// Where a warp may be switched out (sm.context), and the context that must be saved there
     #[arg(long)]
     switch_points: bool,
-    /// Print as JSON
+    /// Print the report as JSON
     #[arg(long)]
     json: bool,
 }
@@ -48,16 +48,16 @@ struct Report {
     kernels: Vec<Row>,
 }
 
-/// What one kernel takes.
+/// Resources that a kernel needs.
 #[derive(Serialize)]
 struct Row {
     kernel: String,
-    /// What ptxas would give it, estimated, within the limit.
+    /// Estimate of ptxas's number, within the limit.
     registers_per_thread: u32,
     predicates: u32,
-    /// Static, of a block.
+    /// Static shared memory of a block.
     shared_bytes: u32,
-    /// Of a thread, its spilled values included.
+    /// Local memory of a thread, including spilled values.
     local_bytes: u32,
     /// Parameters, and the file's variables in constant memory.
     constant_bytes: u64,
@@ -71,7 +71,7 @@ struct Row {
     max_reg: u32,
     /// Fewest registers with which it can allocate the kernel.
     min_reg: u32,
-    /// Contexts of switched-out warps, if asked for.
+    /// Contexts of warps that are switched out, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     context: Option<Context>,
 }
@@ -79,10 +79,12 @@ struct Row {
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let source = read(Path::new(&args.file))?;
     let report = report(&source, args)?;
-    match args.json {
-        true => print_json(&report)?,
-        false if args.switch_points => print(&switch_points::text(&report))?,
-        false => print(&text(&report))?,
+    if args.json {
+        print_json(&report)?;
+    } else if args.switch_points {
+        print(&switch_points::text(&report))?;
+    } else {
+        print(&text(&report))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -137,7 +139,7 @@ fn row(
     Ok(row)
 }
 
-/// What the allocator spills at the limit.
+/// Adds the spills of the allocator at the limit.
 fn add_spills(
     row: &mut Row,
     module: &Module,

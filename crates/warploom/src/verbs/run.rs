@@ -1,4 +1,4 @@
-//! `warploom run`.
+//! The verb `warploom run`.
 
 mod all;
 mod mix;
@@ -19,18 +19,18 @@ use warploom_workloads::all;
 
 const EXAMPLES: &str = "\
 Examples:
-  warploom run                                     what can be run
-  warploom run bfs                                 a workload
+  warploom run                                     list what can be run
+  warploom run bfs                                 run a workload
   warploom run bfs --size paper                    with the paper's data set
   warploom run all --size test                     every workload, functionally and timed
   warploom run matrixmul --set sm.warp_scheduler=lrr --set sm.max_blocks=4
   warploom run hotspot --gpu my-gpu.toml --json    the result for programs
   warploom run bfs --size paper --functional       outputs only, without timing
   warploom run hotspot --functional --sharing      cache lines that blocks share
-  warploom run bfs --skip-launches 4               timing begins with the fifth launch
+  warploom run bfs --skip-launches 4               begin timing with the fifth launch
   warploom run gaussian --time-kernel Fan2         launches of Fan2 timed, the others executed
   warploom run duet/CONV --size paper --sample 10  one of ten blocks timed, cycles of all estimated
-  warploom run hotspot --blocks 0..120             the first 120 blocks timed
+  warploom run hotspot --blocks 0..120             time the first 120 blocks
   warploom run crat/CFD --allocate 42 --gpu fermi-crat
                                                    with 42 registers a thread, spills included
   warploom run my.toml --check shared-races,uninitialised
@@ -51,8 +51,8 @@ Examples:
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Workload (`warploom list workloads`), launch file (*.toml) or PTX file (*.ptx); `all` runs
-    /// and checks every workload; several run at once, each with an address space of its own; none
-    /// lists what can be run
+    /// and checks every workload; several run at once, each with an address space of its own
+    /// [default: list what can be run]
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
     #[command(flatten)]
@@ -61,21 +61,21 @@ pub struct Args {
     allocate: AllocateArgs,
     #[command(flatten)]
     gpu: GpuArgs,
-    /// Stop after this many core cycles, without a check of the outputs
+    /// Stop after this many core cycles, without checking the outputs
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_cycles: Option<u64>,
-    /// Threads that simulate; the result is the same for any number
+    /// Number of simulator threads; the result is the same for any number
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = threads)]
     threads: usize,
-    /// Execute only, without timing: checks outputs as fast as possible
+    /// Execute without timing: checks outputs as fast as possible
     #[arg(long, conflicts_with = "max_cycles")]
     functional: bool,
-    /// With --functional: count the cache lines that blocks of a launch share, by how far they lie
-    /// apart in the grid
+    /// With --functional: count the cache lines that blocks of a launch share, by the distance of
+    /// the blocks in the grid
     #[arg(long, requires = "functional")]
     sharing: bool,
-    /// Look for what no fault shows and warn of it: loads of memory that nobody wrote, races on
-    /// shared memory, barriers and operations of a warp that its lanes do not reach together
+    /// Look for errors that cause no fault, and warn: loads of uninitialised memory, races on
+    /// shared memory, barriers and warp operations that the lanes of a warp do not reach together
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     check: Vec<CheckKind>,
     #[command(flatten)]
@@ -91,7 +91,7 @@ pub struct Args {
     launch: LaunchArgs,
 }
 
-/// What `--check` looks for.
+/// Kinds of errors that `--check` looks for.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum CheckKind {
     Uninitialised,
@@ -100,7 +100,7 @@ pub(crate) enum CheckKind {
 }
 
 impl CheckKind {
-    /// As a program under Warploom is told.
+    /// The kind as a setting of a program under Warploom.
     pub(crate) fn of_program(&self) -> warploom_app::CheckKind {
         match self {
             Self::Uninitialised => warploom_app::CheckKind::Uninitialised,
@@ -118,7 +118,7 @@ fn checks(kinds: &[CheckKind]) -> Checks {
     }
 }
 
-/// A number of threads.
+/// Parses a number of threads.
 pub(crate) fn threads(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(threads @ 1..=1024) => Ok(threads),
@@ -153,7 +153,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         args.stats.refuse("all")?;
         if let Some(option) = args.timed.given() {
             return Err(Failure::Input(format!(
-                "{option} needs one target, `all` is many; leave it out"
+                "{option} needs one target, and `all` means many; leave it out"
             )));
         }
         return all::run(args, &gpu);

@@ -1,4 +1,4 @@
-//! `warploom show`.
+//! The verb `warploom show`.
 
 mod sheet;
 
@@ -16,32 +16,32 @@ Examples:
   warploom show gpu gtx480                        its data sheet: peaks, latencies, occupancy
   warploom show gpu maxwell-duet --set noc.flit_bytes=16
   warploom show gpu gtx480 --keys                 every key with value, unit and meaning, as TOML
-  warploom show gpu gtx480 --keys > my-gpu.toml   a GPU of your own to change
+  warploom show gpu gtx480 --keys > my-gpu.toml   a start for a GPU of your own
   warploom show gpu my-gpu.toml --json";
 
-/// Show all of one thing
+/// Show everything about one thing
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// What to show
+    /// Kind of the thing
     what: Kind,
     /// Preset (`warploom list gpus`), TOML file or GPGPU-Sim's gpgpusim.config
     #[arg(value_name = "PRESET-or-FILE")]
     name: String,
-    /// Change one key first; may be repeated
+    /// Change a key first; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     sets: Vec<String>,
     /// Show every key of the configuration instead of the data sheet
     #[arg(long)]
     keys: bool,
-    /// Print as JSON
+    /// Print the data as JSON
     #[arg(long)]
     json: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Kind {
-    /// A GPU's configuration
+    /// Configuration of a GPU
     Gpu,
 }
 
@@ -67,7 +67,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
 
 #[derive(serde::Serialize)]
 struct SheetJson {
-    /// What a preset is; absent for a file.
+    /// Description of a preset; absent for a file.
     about: Option<String>,
     #[serde(flatten)]
     sheet: Sheet,
@@ -75,7 +75,7 @@ struct SheetJson {
     policies: BTreeMap<String, String>,
 }
 
-/// The policies in force: every key that chooses one, with its value.
+/// Policies in force: each key that chooses a policy, with its value.
 fn policies(gpu: &GpuSpec) -> Vec<(String, String)> {
     let settings = gpu.settings();
     let mut keys: Vec<_> = warploom_policy::all().map(|policy| policy.key).collect();

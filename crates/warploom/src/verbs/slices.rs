@@ -1,4 +1,4 @@
-//! `warploom slices`.
+//! The verb `warploom slices`.
 
 mod text;
 
@@ -30,29 +30,30 @@ Examples:
       --arg 'f32[1024]=iota' --arg 1024 --arg 2.0
   warploom slices kernel.ptx --json";
 
-/// Arrays of a launch that are looked for.
+/// Largest number of arrays of a launch.
 const ARRAYS: usize = 16;
 
-/// Which addresses of a kernel follow from parameters and indices alone, and what blocks touch
+/// Show which addresses of a kernel depend only on parameters and indices, and which lines blocks
+/// touch
 ///
-/// For every access of global memory: its slice (the part of the address binary that computes its
-/// address without touching memory), or why it has none. Where a launch is known (a workload, a
-/// launch file, or a PTX file with --grid and --block): the arrays, their row pitch, and the
-/// rectangle of cache lines that blocks touch, as the locality-aware block scheduler sees them. Of
-/// several launches of a kernel the first counts.
+/// For every access of global memory it shows the slice (the instructions of the address binary
+/// that compute the address without accessing memory), or why there is none. If a launch is known
+/// (a workload, a launch file, or a PTX file with --grid and --block), it also shows the arrays,
+/// their row pitch, and the rectangle of cache lines that blocks touch, as the locality-aware block
+/// scheduler sees them. Of several launches of a kernel, the first is used.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// PTX file, workload or launch file
     target: String,
-    /// Size of a workload: test, small or paper
+    /// Size of a workload's inputs: test, small or paper
     #[arg(long, value_name = "test|small|paper", default_value_t = Size::Test)]
     size: Size,
     /// Seed of a workload's inputs
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// A block whose rectangles are wanted, X, X,Y or X,Y,Z; may be repeated. The four at the
-    /// grid's first corner if none is given
+    /// A block whose rectangles to show, X, X,Y or X,Y,Z; may be repeated [default: the four at the
+    /// grid's first corner]
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = place)]
     at: Vec<Dim3>,
     /// Draw which blocks touch which lines into this file
@@ -60,7 +61,7 @@ pub struct Args {
     svg: Option<PathBuf>,
     #[command(flatten)]
     gpu: GpuArgs,
-    /// Print as JSON
+    /// Print the report as JSON
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -87,7 +88,7 @@ struct Report {
 struct Kernel {
     kernel: String,
     accesses: Vec<AccessRow>,
-    /// The address binary, an instruction a line.
+    /// Text of the address binary, with one instruction per line.
     program: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     launch: Option<Launch>,
@@ -95,21 +96,21 @@ struct Kernel {
 
 #[derive(Serialize)]
 struct AccessRow {
-    /// In the PTX file, from 1.
+    /// Line in the PTX file, from 1.
     line: u32,
     column: u32,
-    /// `load` or `store`.
+    /// Kind of access: `load` or `store`.
     kind: &'static str,
-    /// Of a thread.
+    /// Bytes that a thread accesses.
     bytes: u32,
-    /// Its address is computed ahead.
+    /// True if its address can be computed in advance.
     regular: bool,
     coverage: String,
-    /// Why it is not regular.
+    /// Reason why it is not regular.
     why: Option<String>,
-    /// The pointer that it starts from.
+    /// The pointer from which the address starts.
     array: Option<String>,
-    /// Instructions of `program` that compute it.
+    /// Instructions of `program` that compute the address.
     slice: Vec<u32>,
 }
 
@@ -126,14 +127,14 @@ struct Launch {
 struct ArrayRow {
     array: String,
     address: u64,
-    /// Bytes from one row to the next; none: the array is linear.
+    /// Bytes from one row to the next. `None` for a linear array.
     pitch: Option<u64>,
 }
 
 #[derive(Serialize)]
 struct BlockRow {
     block: [u32; 3],
-    /// By array, in lines and rows; none where the block touches nothing of it.
+    /// Rectangle of lines and rows in each array. `None` if the block touches nothing of it.
     rectangles: Vec<Option<RectRow>>,
 }
 
@@ -147,21 +148,23 @@ struct RectRow {
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let is_static = args.target.ends_with(".ptx") && args.launch.grid.is_none();
-    let report = match is_static {
-        true => of_file(args)?,
-        false => of_launches(args)?,
+    let report = if is_static {
+        of_file(args)?
+    } else {
+        of_launches(args)?
     };
     if let Some(path) = &args.svg {
         write_file(path, &picture(&report))?;
     }
-    match args.json {
-        true => print_json(&report)?,
-        false => print(&text::text(&report))?,
+    if args.json {
+        print_json(&report)?
+    } else {
+        print(&text::text(&report))?
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// Kernels of a PTX file, without a launch.
+/// Report on the kernels of a PTX file, without a launch.
 fn of_file(args: &Args) -> Result<Report, Failure> {
     if args.svg.is_some() || !args.at.is_empty() {
         return Err(Failure::Input(
@@ -205,7 +208,7 @@ fn lower(source: &Source) -> Result<Vec<Program>, Failure> {
     }
 }
 
-/// Kernels of a host program with their first launches.
+/// Report on the kernels of a host program, with their first launches.
 fn of_launches(args: &Args) -> Result<Report, Failure> {
     let gpu = args.gpu.spec(std::slice::from_ref(&args.target))?;
     let mut program = target::program(&args.target, args.size, args.seed, &args.launch, &gpu)?;
@@ -225,7 +228,7 @@ fn of_launches(args: &Args) -> Result<Report, Failure> {
     }
 }
 
-/// Looks at the first launch of every kernel.
+/// Observer of the first launch of every kernel.
 struct Look<'a> {
     at: &'a [Dim3],
     known: Vec<Arc<Program>>,
@@ -256,8 +259,8 @@ impl Observer for Look<'_> {
     fn end(&mut self, _: &LaunchContext) {}
 }
 
-/// The launch's arrays and rectangles; none if its addresses cannot be computed without a fault,
-/// which the run then reports.
+/// The launch's arrays and rectangles. `None` if computing its addresses faults, which the run then
+/// reports.
 fn of_launch(
     program: &Program,
     slices: Arc<Slices>,
@@ -304,7 +307,7 @@ fn of_launch(
     }))
 }
 
-/// The blocks that were asked for, or those at the grid's first corner.
+/// The requested blocks, or those at the grid's first corner.
 fn chosen(at: &[Dim3], grid: Dim3) -> Vec<Dim3> {
     if !at.is_empty() {
         return at.to_vec();
@@ -351,7 +354,7 @@ fn kernel(program: &Program, slices: &Slices) -> Kernel {
     }
 }
 
-/// The lines of a program's listing that are instructions: those that begin with a number.
+/// Lines of a program's listing that are instructions: those that begin with a number.
 fn instructions(listing: &str) -> Vec<String> {
     let numbered = |line: &&str| {
         let number = line.split(':').next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `warploom trace`.
+//! The verb `warploom trace`.
 
 use crate::failure::Failure;
 use crate::kept::is_kept;
@@ -26,10 +26,10 @@ contexts are switched) a thread; a microsecond there is a core cycle here.";
 pub struct Args {
     #[command(flatten)]
     subject: TargetArgs,
-    /// File to write
+    /// File for the timeline
     #[arg(short, long, value_name = "FILE.json")]
     output: PathBuf,
-    /// Stop after this many core cycles: a timeline of more is hard to look at
+    /// Stop after this many core cycles, because a longer timeline is hard to view
     #[arg(
         long,
         value_name = "N",
@@ -40,18 +40,18 @@ pub struct Args {
     /// Execute the first N launches without timing
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip_launches: u64,
-    /// Print what was written as JSON
+    /// Print a summary as JSON
     #[arg(long)]
     json: bool,
 }
 
-/// What was written.
+/// Summary of the written timeline.
 #[derive(Serialize)]
 struct Written {
     file: String,
-    /// Core cycles.
+    /// Number of core cycles.
     cycles: u64,
-    /// Changes of what warps do.
+    /// Number of changes of warps' states.
     events: u64,
     /// Digest of the run.
     digest: String,
@@ -82,14 +82,15 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         events: trace.events.len() as u64,
         digest: result.digest.clone(),
     };
-    match args.json {
-        true => print_json(&written)?,
-        false => print(&format!(
+    if args.json {
+        print_json(&written)?
+    } else {
+        print(&format!(
             "{}: {} cycles, {} events; open it at https://ui.perfetto.dev\n",
             written.file,
             grouped(written.cycles),
             grouped(written.events)
-        ))?,
+        ))?
     }
     Ok(ExitCode::from(u8::from(!result.succeeded())))
 }

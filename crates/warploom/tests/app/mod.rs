@@ -1,13 +1,14 @@
-//! Programs that cannot run under `warploom app`, and what it says of them: made from one that can.
+//! Tests of messages for programs that cannot run under `warploom app`. They are made from a
+//! program that can.
 
 use crate::support::{output, refusal, warploom_in};
 use std::path::Path;
 
 /// A program of our own, built by CUDA 12's compiler.
 const PROGRAM: &[u8] = include_bytes!("../../../cudart/tests/programs/12/device");
-/// The library that it needs.
+/// Name of the library that it loads.
 const NEEDED: &[u8] = b"libcudart.so.12\0";
-/// How a fat binary begins.
+/// First bytes of a fat binary.
 const FAT_BINARY: [u8; 4] = 0xba55_ed50_u32.to_le_bytes();
 const MACHINE_CODE: u8 = 2;
 
@@ -16,13 +17,13 @@ fn find(bytes: &[u8], what: &[u8]) -> usize {
     found.expect("the program has it")
 }
 
-/// Eight bytes of a file.
+/// Eight bytes of a file as a number.
 fn number(file: &[u8], at: usize) -> usize {
     let bytes = file[at..].first_chunk().expect("the file goes on");
     u64::from_le_bytes(*bytes) as usize
 }
 
-/// What the command says of a changed program, without the file's name.
+/// Message of the command about a changed program, without the file's name.
 fn told(change: impl FnOnce(&mut Vec<u8>)) -> String {
     let folder = tempfile::tempdir().unwrap();
     let mut file = PROGRAM.to_vec();
@@ -86,15 +87,15 @@ fn a_program_without_ptx_is_told_how_to_get_some() {
 
 #[test]
 fn a_program_without_the_runtime_is_told_of() {
-    // Whether our library is there or not, and the program starts.
+    // The program starts whether or not our library exists.
     let ran = warploom_in(Path::new("."), &["app", "--", "true"]);
     assert!(
-        ran.err.contains("does not ask for CUDA's runtime itself"),
+        ran.err.contains("does not load CUDA's runtime itself"),
         "{}",
         ran.err
     );
     let ran = warploom_in(Path::new("."), &["app", "--quiet", "--", "true"]);
-    assert!(!ran.err.contains("does not ask"), "{}", ran.err);
+    assert!(!ran.err.contains("does not load"), "{}", ran.err);
 }
 
 #[test]

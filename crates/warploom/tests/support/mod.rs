@@ -1,9 +1,9 @@
-//! What the tests of the command share. Each test file uses all of it.
+//! Helpers for the tests of the command. Each test file uses all of them.
 
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// What a command wrote, and its exit status.
+/// Output of a command, and its exit status.
 pub struct Ran {
     pub status: i32,
     pub out: String,
@@ -25,7 +25,7 @@ pub fn warploom_in(folder: &Path, args: &[&str]) -> Ran {
     }
 }
 
-/// Standard output of a command that must succeed and say nothing else.
+/// Standard output of a command that must succeed without other output.
 pub fn output(args: &[&str]) -> String {
     let Ran { status, out, err } = warploom_in(Path::new("."), args);
     assert_eq!((status, err.as_str()), (0, ""), "{args:?}");

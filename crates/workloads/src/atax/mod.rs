@@ -41,7 +41,7 @@ const FIRST: &str = "atax_kernel1";
 const SECOND: &str = "atax_kernel2";
 const BLOCK: u32 = 256;
 
-/// Rows and columns.
+/// Numbers of rows and columns.
 fn extents(size: Size) -> (u32, u32) {
     size.pick((150, 200), (500, 400), (4096, 4096))
 }
@@ -61,7 +61,7 @@ fn program(request: &Request) -> Box<dyn HostProgram> {
     Sequence::boxed(move |device| plan(device, &request))
 }
 
-/// Without the first kernel its product comes from the host.
+/// Without the first kernel, the host computes its product.
 fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
     let request = *request;
     let (nx, ny) = extents(request.size);

@@ -16,7 +16,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "backprop",
     suite: Suite::Rodinia,
     sentence: "Training step of a perceptron: a tree sum in shared memory, then a weight update.",
-    source: "Rodinia, backprop; BP_1 and BP_2 in GPUDuet, BAK in 002, BP in 004",
+    source: "Rodinia, backprop; BP_1 and BP_2 in GPUDuet, BAK in CRAT, BP in Chen 2016",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[
@@ -43,10 +43,10 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
 
 const FORWARD: &str = "layerforward";
 const ADJUST: &str = "adjust_weights";
-/// Side of a block: inputs down, hidden units across.
+/// Side of a block: inputs in y, hidden units in x.
 const SIDE: u32 = 16;
 
-/// Input units, a multiple of [`SIDE`].
+/// Number of input units, a multiple of [`SIDE`].
 fn inputs(size: Size) -> u32 {
     size.pick(1024, 16_384, 65_536)
 }
@@ -71,7 +71,7 @@ fn program(request: &Request) -> Box<dyn HostProgram> {
     })
 }
 
-/// What comes next.
+/// Next action of the program.
 #[derive(Clone, Copy)]
 enum Stage {
     Start,
@@ -79,8 +79,8 @@ enum Stage {
     Done,
 }
 
-/// The host: it adds the partial sums of the first kernel, compares the network's output with the
-/// target, and gives the errors of the hidden units to the second.
+/// The host program. It adds the partial sums of the first kernel, compares the network's output
+/// with the target, and passes the errors of the hidden units to the second kernel.
 struct Program {
     request: Request,
     stage: Stage,
@@ -122,7 +122,8 @@ struct Run {
     partial_sums: DevicePtr,
     delta: DevicePtr,
     changes: DevicePtr,
-    /// Products that the first kernel left in the weights' place, read before they are replaced.
+    /// Products that the first kernel stored in place of the weights, read before they are
+    /// replaced.
     products: Option<Vec<f32>>,
 }
 
@@ -152,7 +153,7 @@ impl Run {
         shape(FORWARD, self.request.size).launch(self.module, args)
     }
 
-    /// Copies the hidden units' errors and the weights, which the first kernel spoils, anew.
+    /// Copies the hidden units' errors and the weights, which the first kernel has overwritten.
     fn adjust(&mut self, device: &mut Device) -> Result<Launch, HostError> {
         let partial_sums = if self.request.wants(FORWARD) {
             self.products = Some(device.read_vec(self.weights, self.network.weights.len())?);
@@ -185,7 +186,7 @@ impl Run {
             };
             checks.push(equal("products", &products, &forward.products));
         }
-        // Before it, the first kernel's products stand in the weights' place.
+        // Before that, the weights contain the first kernel's products.
         let launches = shapes(&self.request).len() as u32;
         if self.request.wants(ADJUST) && device.launches_of(launches) == launches {
             let adjusted = network.adjusted(&network.hidden_errors(&forward.partial_sums));

@@ -1,13 +1,13 @@
-//! The network on the host, and what the kernels must make of it.
+//! The network on the host, and the results that the kernels must compute.
 
 use warploom_base::Rng;
 
-/// Hidden units.
+/// Number of hidden units.
 pub(super) const HIDDEN: usize = 16;
-/// Weights of an input unit: one for the bias of the hidden layer, which is never used, and one for
-/// each hidden unit.
+/// Number of weights of an input unit: one for the bias of the hidden layer, which is never used,
+/// and one for each hidden unit.
 const ROW: usize = HIDDEN + 1;
-/// Inputs that a block sums.
+/// Number of inputs that a block sums.
 const GROUP: usize = 16;
 const RATE: f32 = 0.3;
 const MOMENTUM: f32 = 0.3;
@@ -18,23 +18,24 @@ const TARGET: f32 = 0.1;
 pub(super) struct Network {
     /// Values of the input units, the bias first.
     pub(super) input: Vec<f32>,
-    /// From input units (rows of [`ROW`]) to hidden units.
+    /// Weights from input units (rows of [`ROW`]) to hidden units.
     pub(super) weights: Vec<f32>,
-    /// The weights' last changes.
+    /// Last changes of the weights.
     pub(super) changes: Vec<f32>,
-    /// From hidden units to the output, the bias first.
+    /// Weights from hidden units to the output, the bias first.
     output_weights: Vec<f32>,
 }
 
-/// What the first kernel leaves.
+/// Results of the first kernel.
 pub(super) struct Forward {
     pub(super) partial_sums: Vec<f32>,
-    /// In the place of the weights: products and the sums that the tree made of them.
+    /// In place of the weights: products, and their sums as the tree computes them.
     pub(super) products: Vec<f32>,
 }
 
 impl Network {
-    /// Weights scaled by the root of the number of inputs, so that hidden units do not saturate.
+    /// A random network. Weights are scaled by the root of the number of inputs, so that hidden
+    /// units do not saturate.
     pub(super) fn generate(inputs: usize, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let scale = 4.0 / (inputs as f32).sqrt();
@@ -57,7 +58,7 @@ impl Network {
         }
     }
 
-    /// Partial sums that the first kernel makes: one a hidden unit for each block.
+    /// Number of partial sums of the first kernel: one per hidden unit and block.
     pub(super) fn partial_sum_count(&self) -> usize {
         (self.input.len() - 1) / GROUP * HIDDEN
     }
@@ -97,8 +98,8 @@ impl Network {
             .collect()
     }
 
-    /// The network after the second kernel: weights of hidden units moved, the bias's without
-    /// input.
+    /// The network after the second kernel: weights of hidden units are changed, those of the bias
+    /// without an input.
     pub(super) fn adjusted(&self, hidden_errors: &[f32]) -> Self {
         let mut after = self.clone();
         let weights = after
@@ -131,7 +132,7 @@ fn sum_in_place(values: &mut [f32; GROUP]) -> f32 {
     values[0]
 }
 
-/// The logistic function; `libm`'s exponential, so that machines agree.
+/// The logistic function, with `libm`'s exponential so that all hosts agree.
 fn sigmoid(x: f32) -> f32 {
     1.0 / (1.0 + libm::expf(-x))
 }

@@ -2,12 +2,12 @@
 
 use warploom_base::Rng;
 
-/// Distance of a node that the source does not reach.
+/// Distance of a node that cannot be reached from the source.
 pub(super) const UNREACHED: i32 = -1;
 
-/// A graph in compressed rows; every edge stands in the rows of both of its ends.
+/// A graph in compressed rows. Every edge is in the rows of both of its ends.
 pub(super) struct Graph {
-    /// First entry of each node's row in `targets`, then their number.
+    /// Index of each node's first entry in `targets`, followed by the number of all entries.
     row_start: Vec<i32>,
     pub(super) targets: Vec<i32>,
 }
@@ -34,10 +34,10 @@ impl Graph {
         Self { row_start, targets }
     }
 
-    /// A connected graph with 6 neighbours a node on average, whose degrees fall off as the third
-    /// power of the degree, up to some hundreds. Every node is joined to an earlier one and to two
-    /// at random; earlier nodes are the likelier, the i-th with probability proportional to (i +
-    /// s)^-1/2. Nodes are then renumbered, so that those with many neighbours are spread.
+    /// A connected graph with 6 neighbours per node on average, whose degree distribution is a
+    /// power law with exponent 3, up to some hundreds. Every node is joined to an earlier one and
+    /// to two random ones. Earlier nodes are more likely, the i-th with a probability proportional
+    /// to (i + s)^-1/2. Nodes are then renumbered, so that those with many neighbours are spread.
     pub(super) fn power_law(nodes: u32, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let shift = 1.0 + f64::from(nodes) / 16_384.0;
@@ -54,7 +54,7 @@ impl Graph {
                 (node, likely(nodes)),
             ]);
         }
-        // Multiplication by a prime larger than the number of nodes permutes them.
+        // Multiplication by a prime larger than the number of nodes is a permutation.
         let renumber = |node: u32| (u64::from(node) * 2_654_435_761 % u64::from(nodes)) as u32;
         edges
             .iter_mut()
@@ -62,7 +62,8 @@ impl Graph {
         Self::from_edges(nodes, &edges)
     }
 
-    /// Every node is joined to 2 to 4 others at random: 6 neighbours a node on average.
+    /// A graph in which every node is joined to 2 to 4 random others: 6 neighbours per node on
+    /// average.
     pub(super) fn uniform(nodes: u32, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let mut edges = Vec::with_capacity(3 * nodes as usize);
@@ -73,8 +74,8 @@ impl Graph {
         Self::from_edges(nodes, &edges)
     }
 
-    /// A map of streets on a square of crossings (`nodes` is its area): every crossing has a street
-    /// to the west or to the north, which reaches them all, and 3 in 8 of the remaining streets
+    /// A map of streets on a square of crossings (`nodes` is its area). Every crossing has a street
+    /// to the west or to the north, so that all are connected, and 3 in 8 of the remaining streets
     /// exist.
     pub(super) fn road(nodes: u32, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
@@ -103,7 +104,7 @@ impl Graph {
         self.row_start.len() - 1
     }
 
-    /// First entry and number of entries of every row, alternately, as the kernel takes them.
+    /// First entry and number of entries of every row, alternately, as the kernel reads them.
     pub(super) fn extents(&self) -> Vec<i32> {
         self.row_start
             .windows(2)
@@ -115,7 +116,7 @@ impl Graph {
         &self.targets[self.row_start[node] as usize..self.row_start[node + 1] as usize]
     }
 
-    /// Edges on the shortest way from `source` to every node, by a queue.
+    /// Number of edges on the shortest path from `source` to every node, by a queue.
     pub(super) fn distances(&self, source: usize) -> Vec<i32> {
         let mut distances = vec![UNREACHED; self.nodes()];
         let mut queue = vec![source as i32];
@@ -140,7 +141,7 @@ mod tests {
 
     const ALL: [fn(u32, u64) -> Graph; 3] = [Graph::power_law, Graph::uniform, Graph::road];
 
-    /// Degrees, largest first.
+    /// Degrees of all nodes, largest first.
     fn degrees(graph: &Graph) -> Vec<usize> {
         let mut degrees: Vec<_> = (0..graph.nodes())
             .map(|n| graph.neighbours(n).len())
@@ -170,7 +171,7 @@ mod tests {
 
     #[test]
     fn distances_are_those_of_relaxation() {
-        // Bellman and Ford's way, which knows no queue.
+        // The method of Bellman and Ford, which uses no queue.
         for generate in ALL {
             let graph = generate(100, 2);
             let far = graph.nodes() as i32;
@@ -202,7 +203,8 @@ mod tests {
         assert_eq!(total, 6 * 19_999);
         assert!(degrees[0] > 20 * 6, "largest degree {}", degrees[0]);
         assert!(degrees[10_000] < 6, "the median lies below the mean");
-        // A slope of -2 of the share of nodes above a degree: four times fewer above its double.
+        // The share of nodes above a degree has a slope of -2: it is four times smaller above the
+        // double degree.
         let above = |degree: usize| degrees.partition_point(|&d| d > degree) as f64;
         let ratio = above(15) / above(30);
         assert!((2.5..6.0).contains(&ratio), "{ratio}");
@@ -228,7 +230,7 @@ mod tests {
         let degrees = degrees(&graph);
         let mean = degrees.iter().sum::<usize>() as f64 / 1024.0;
         assert!((2.4..3.0).contains(&mean) && degrees[0] <= 4, "{mean}");
-        // West or north leads to the origin without a detour.
+        // Paths to the west or north lead to the origin without a detour.
         let expected: Vec<_> = (0..1024).map(|node| node % 32 + node / 32).collect();
         assert_eq!(graph.distances(0), expected);
     }

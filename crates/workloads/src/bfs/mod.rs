@@ -64,15 +64,15 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
 const EXPAND: &str = "kernel";
 const ADVANCE: &str = "kernel2";
 const BLOCK: u32 = 512;
-/// Launches that each level takes.
+/// Number of launches for each level.
 const LAUNCHES_A_LEVEL: u64 = 2;
-/// Where the search starts.
+/// Node at which the search starts.
 const SOURCE: usize = 0;
 
 /// A family of graphs.
 #[derive(Clone, Copy)]
 struct Family {
-    /// Nodes by size.
+    /// Number of nodes by size.
     nodes: fn(Size) -> u32,
     generate: fn(u32, u64) -> Graph,
 }
@@ -124,7 +124,7 @@ impl Family {
     }
 }
 
-/// What comes next.
+/// Next action of the program.
 #[derive(Clone, Copy)]
 enum Stage {
     Expand,
@@ -132,7 +132,8 @@ enum Stage {
     Test,
 }
 
-/// The host: it launches both kernels for every level until the second leaves the flag alone.
+/// The host program. It launches both kernels for every level until the second does not set the
+/// flag.
 struct Program {
     family: Family,
     size: Size,
@@ -170,7 +171,7 @@ impl HostProgram for Program {
         Ok(HostAction::Launch(launch))
     }
 
-    /// The launch with the largest frontier, that of the distance which most nodes have.
+    /// The launch with the largest frontier: that of the distance with the most nodes.
     fn analysis_start(&self) -> u64 {
         let graph = (self.family.generate)((self.family.nodes)(self.size), self.seed);
         LAUNCHES_A_LEVEL * widest(&graph.distances(SOURCE))
@@ -183,7 +184,7 @@ impl HostProgram for Program {
     }
 }
 
-/// The level of most nodes, the first of several.
+/// The level with the most nodes, the first if there are several.
 fn widest(distances: &[i32]) -> u64 {
     let mut sizes = Vec::new();
     for level in distances.iter().filter_map(|d| usize::try_from(*d).ok()) {
@@ -247,14 +248,14 @@ impl Run {
         )
     }
 
-    /// Either kernel takes pointers, then the number of nodes.
+    /// A launch of either kernel with pointers, followed by the number of nodes.
     fn launch(&self, shape: &LaunchShape, pointers: &[DevicePtr]) -> Launch {
         let mut args: Vec<_> = pointers.iter().copied().map(Arg::Pointer).collect();
         args.push(Arg::U32(self.graph.nodes() as u32));
         shape.launch(self.module, args)
     }
 
-    /// Reads the flag and lowers it for the next level.
+    /// Reads the flag and clears it for the next level.
     fn take_flag(&self, device: &mut Device) -> Result<bool, HostError> {
         let raised = device.read_vec::<u8>(self.again, 1)? != [0];
         device.write_slice(self.again, &[0_u8])?;
@@ -274,7 +275,7 @@ mod tests {
 
     #[test]
     fn analysis_starts_where_the_frontier_is_largest() {
-        // Level 0: one node; 1: two; 2: three; 3: two; one is never reached.
+        // Level 0 has one node, 1 two, 2 three, and 3 two; one node is never reached.
         assert_eq!(widest(&[0, 1, 2, UNREACHED, 2, 1, 2, 3, 3]), 2);
         assert_eq!(widest(&[0, 1]), 0, "the first of several");
         let request = Request {

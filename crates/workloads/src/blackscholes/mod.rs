@@ -52,7 +52,7 @@ const KERNEL: &str = "black_scholes";
 const SHAPE: LaunchShape = LaunchShape::once(KERNEL, Dim3::linear(480), Dim3::linear(128));
 const RATE: f32 = 0.02;
 const VOLATILITY: f32 = 0.30;
-/// Deviations of prices: see the notes.
+/// Permitted differences of prices; the notes derive them.
 const TOLERANCE: Tolerance = Tolerance {
     relative: 1e-6,
     absolute: 2e-4,
@@ -95,7 +95,7 @@ fn plan(device: &mut Device, count: usize, seed: u64) -> Result<Plan, HostError>
 }
 
 impl Options {
-    /// The sample's ranges: prices 5 to 30, strikes 1 to 100, 0.25 to 10 years.
+    /// Options in the sample's ranges: prices 5 to 30, strikes 1 to 100, 0.25 to 10 years.
     fn generate(count: usize, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let mut column = |low: f32, high: f32| -> Vec<f32> {
@@ -109,7 +109,7 @@ impl Options {
         }
     }
 
-    /// Calls and puts in double precision.
+    /// Prices of calls and puts in double precision.
     fn reference(&self) -> (Vec<f64>, Vec<f64>) {
         let rows = self.prices.iter().zip(&self.strikes).zip(&self.years);
         let values = rows.map(|((price, strike), years)| {
@@ -119,7 +119,7 @@ impl Options {
     }
 }
 
-/// Call and put of one option.
+/// Prices of a call and a put of one option.
 fn price_of(price: f64, strike: f64, years: f64) -> (f64, f64) {
     let (rate, volatility) = (f64::from(RATE), f64::from(VOLATILITY));
     let deviation = volatility * libm::sqrt(years);
@@ -131,7 +131,7 @@ fn price_of(price: f64, strike: f64, years: f64) -> (f64, f64) {
     (call, discounted * (1.0 - n2) - price * (1.0 - n1))
 }
 
-/// Abramowitz and Stegun 26.2.17, off by 7.5e-8 at most.
+/// Abramowitz and Stegun 26.2.17, with an error of at most 7.5e-8.
 fn cumulative_normal(d: f64) -> f64 {
     const A: [f64; 5] = [
         0.319_381_530,
@@ -168,7 +168,7 @@ mod tests {
                 [&options.prices, &options.strikes, &options.years].map(|c| f64::from(c[i]));
             let forward = price - strike * libm::exp(-f64::from(RATE) * years);
             assert!((calls[i] - puts[i] - forward).abs() < 1e-12);
-            // The price is within what no arbitrage allows, but for the series' error.
+            // The price is within the bounds of no arbitrage, except for the series' error.
             assert!((forward.max(0.0) - 1e-4..price + 1e-4).contains(&calls[i]));
         }
     }

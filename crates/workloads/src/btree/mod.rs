@@ -31,12 +31,12 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     }],
 };
 
-/// Keys in the tree.
+/// Number of keys in the tree.
 fn keys(size: Size) -> usize {
     size.pick(20_000, 200_000, 1_000_000)
 }
 
-/// Keys that are looked up.
+/// Number of keys to look up.
 fn queries(size: Size) -> u32 {
     size.pick(160, 4_000, 10_000)
 }

@@ -1,28 +1,29 @@
-//! A B+ tree as the device takes it: nodes in one array, level by level from the root.
+//! A B+ tree in the layout of the device: nodes in one array, level by level from the root.
 
 use std::iter;
 
 use warploom_base::Rng;
 
-/// Children that a node has at most.
+/// Largest number of children of a node.
 pub(super) const ORDER: usize = 256;
-/// Words of a node: its number, `ORDER` + 1 indices and keys each, whether it is a leaf, its keys.
+/// Number of words of a node: its number, `ORDER` + 1 indices and keys each, whether it is a leaf,
+/// its number of keys.
 const WORDS: usize = 2 * (ORDER + 1) + 3;
-/// The answer for a key that is not there.
+/// Result for a key that does not exist.
 pub(super) const ABSENT: i32 = -1;
 
 pub(super) struct Tree {
-    /// Rising.
+    /// Keys in ascending order.
     keys: Vec<i32>,
-    /// The records, one a key.
+    /// Records, one for each key.
     pub(super) values: Vec<i32>,
     pub(super) nodes: Vec<i32>,
-    /// Levels below the root.
+    /// Number of levels below the root.
     pub(super) height: i64,
 }
 
 impl Tree {
-    /// Nodes hold from half of their room to all of it, as insertion in random order leaves them.
+    /// A random tree. Nodes are between half full and full, as after insertions in random order.
     pub(super) fn generate(count: usize, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let mut key = 0;
@@ -33,7 +34,8 @@ impl Tree {
         .take(count)
         .collect();
         let values = (0..count).map(|_| rng.below(1 << 30) as i32).collect();
-        // From the leaves up: of each node of a level the first of its entries and its least key.
+        // From the leaves up: for each node of a level, the first of its entries and its smallest
+        // key.
         let mut levels = vec![split(keys.len(), &mut rng)];
         while levels[levels.len() - 1].len() > 1 {
             let children = levels[levels.len() - 1].len();
@@ -49,7 +51,7 @@ impl Tree {
         tree
     }
 
-    /// Writes the nodes, the root's level (the last) first.
+    /// Writes the nodes, beginning with the root's level (the last).
     fn lay_out(&mut self, levels: &[Vec<usize>]) {
         let mut below = 0;
         for depth in (0..levels.len()).rev() {
@@ -73,7 +75,7 @@ impl Tree {
         }
     }
 
-    /// The least key at or below entry `at` of a level.
+    /// The smallest key at or below entry `at` of a level.
     fn least(&self, levels: &[Vec<usize>], depth: usize, at: usize) -> i32 {
         let key = (0..depth).rev().fold(at, |at, depth| levels[depth][at]);
         self.keys[key]
@@ -87,7 +89,8 @@ impl Tree {
         });
         self.nodes.push(number);
         self.nodes.extend(indices);
-        // An inner node's first child takes all that is less; unused keys are beyond any other.
+        // An inner node's first child contains all smaller keys; unused keys are larger than any
+        // other.
         let first = if leaf { keys[0] } else { i32::MIN };
         let rest = keys[1..].iter().copied().chain(iter::repeat(i32::MAX));
         self.nodes
@@ -99,7 +102,7 @@ impl Tree {
         self.nodes.len() / WORDS
     }
 
-    /// Keys to look up: fifteen of sixteen are there.
+    /// Keys to look up, of which fifteen in sixteen exist.
     pub(super) fn queries(&self, count: u32, seed: u64) -> Vec<i32> {
         let mut rng = Rng::new(!seed);
         let mut query = || {
@@ -116,7 +119,7 @@ impl Tree {
     }
 }
 
-/// The first of each node's entries, when `entries` are spread over nodes.
+/// Index of the first entry of each node, when `entries` are distributed over nodes.
 fn split(entries: usize, rng: &mut Rng) -> Vec<usize> {
     let mut firsts = Vec::new();
     let mut at = 0;
@@ -125,7 +128,7 @@ fn split(entries: usize, rng: &mut Rng) -> Vec<usize> {
         let room = ORDER - 1;
         at += match entries - at {
             left if left <= room => left,
-            // What is left for the last two must make two nodes.
+            // The rest for the last two nodes must suffice for two.
             left if left < 2 * room => left / 2,
             _ => room / 2 + 1 + rng.below(room as u32 / 2) as usize,
         };

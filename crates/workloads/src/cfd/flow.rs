@@ -1,4 +1,4 @@
-//! A flow, and its fluxes by the kernel's operations.
+//! A flow, and its fluxes computed with the kernel's operations.
 
 use warploom_base::Rng;
 
@@ -8,11 +8,11 @@ use super::mesh::{FACES, FAR_FIELD, Mesh, WALL};
 pub(super) const VARIABLES: usize = 5;
 const GAMMA: f32 = 1.4;
 const SMOOTHING: f32 = 0.2;
-/// Speed of the flow far away, in speeds of sound. With this density and pressure 1, the speed of
-/// sound is 1.
+/// Speed of the far flow relative to the speed of sound, which is 1 with this density and pressure
+/// 1.
 const MACH: f32 = 1.2;
 const FAR_DENSITY: f32 = GAMMA;
-/// The flow far away: along x, energy of pressure 1 and of its motion.
+/// State of the far flow: along x, with the energy of pressure 1 and of its motion.
 pub(super) const FAR_STATE: [f32; VARIABLES] = [
     FAR_DENSITY,
     FAR_DENSITY * MACH,
@@ -79,20 +79,20 @@ impl State {
         ]
     }
 
-    /// Sum of the own fluxes and the far flow's.
+    /// Sum of the own fluxes and those of the far flow.
     fn flux_with_far(&self) -> Flux {
         let far = far_flux();
         std::array::from_fn(|of| [0, 1, 2].map(|axis| far[of][axis] + self.flux[of][axis]))
     }
 }
 
-/// Fluxes of the flow far away.
+/// Fluxes of the far flow.
 pub(super) fn far_flux() -> Flux {
     State::new(FAR_STATE).flux
 }
 
 pub(super) struct Flow {
-    /// By variable, then by cell.
+    /// Values by variable, then by cell.
     pub(super) variables: Vec<f32>,
 }
 
@@ -164,7 +164,7 @@ impl Sum {
         sums.for_each(|(sum, normal)| *sum = normal.mul_add(pressure, *sum));
     }
 
-    /// Half of both sides' fluxes, one component of the normal after the other.
+    /// Adds half of both sides' fluxes, one component of the normal after the other.
     fn add_face(&mut self, own: &State, normal: [f32; 3], momentum: [f32; 3], both: &Flux) {
         for axis in 0..3 {
             let [x, y, z, energy] = both.map(|flux| flux[axis]);
@@ -211,7 +211,7 @@ mod tests {
 
     #[test]
     fn what_flows_out_of_cells_flows_into_others() {
-        // Without boundaries the fluxes of all cells cancel; with them, those at boundaries remain.
+        // Without boundaries the fluxes of all cells cancel; otherwise, those at boundaries remain.
         let mesh = Mesh::generate(2000, 2000, 5);
         let flow = Flow::generate(&mesh, 5);
         let fluxes = flow.fluxes(&mesh);

@@ -32,7 +32,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
 const ENTRY: &str = "convolution2d";
 const BLOCK: Dim3 = Dim3::new(32, 8, 1);
 
-/// Rows and columns.
+/// Numbers of rows and columns.
 fn extents(size: Size) -> (u32, u32) {
     size.pick((46, 60), (300, 500), (4096, 4096))
 }
@@ -67,10 +67,10 @@ fn plan(device: &mut Device, size: Size, seed: u64) -> Result<Plan, HostError> {
     }))
 }
 
-/// Weights by rows, in the order in which the kernel adds: from above, here and below.
+/// Weights by rows, in the order in which the kernel adds: above, in the same row, below.
 const WEIGHTS: [[f32; 3]; 3] = [[0.2, 0.5, -0.8], [-0.3, 0.6, -0.9], [0.4, 0.7, 0.1]];
 
-/// The border stays zero. Of the first two products the kernel fuses the first.
+/// The border stays zero. The kernel fuses the first of the first two products.
 fn reference(a: &[f32], columns: usize) -> Vec<f32> {
     let rows = a.len() / columns;
     let mut b = vec![0.0; a.len()];

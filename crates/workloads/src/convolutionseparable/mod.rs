@@ -42,7 +42,7 @@ const COLUMNS: &str = "convolution_columns";
 const RADIUS: usize = 8;
 const TAPS: usize = 2 * RADIUS + 1;
 
-/// Width (a multiple of 128), height (a multiple of 64), and how often both kernels run.
+/// Width (a multiple of 128), height (a multiple of 64), and number of runs of both kernels.
 fn run(size: Size) -> (u32, u32, u32) {
     size.pick((128, 64, 1), (512, 256, 2), (1024, 1024, 17))
 }
@@ -66,7 +66,7 @@ fn program(request: &Request) -> Box<dyn HostProgram> {
     Sequence::boxed(move |device| plan(device, &request))
 }
 
-/// Columns alone convolve the picture as it is.
+/// If only columns are requested, the unchanged picture is convolved.
 fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
     let request = *request;
     let (width, height, times) = run(request.size);
@@ -111,14 +111,14 @@ fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
     }))
 }
 
-/// Small whole numbers, as the sample's.
+/// Small integers, as in the sample.
 fn weights(seed: u64) -> [f32; TAPS] {
     let mut rng = Rng::new(!seed);
     [0; TAPS].map(|_| rng.below(16) as f32)
 }
 
-/// A convolution along an axis: `place` gives a pixel's coordinate along it and the extent, `step`
-/// is the distance to the next. Beyond the border there are zeros.
+/// A convolution along an axis. `place` gives a pixel's coordinate along it and the extent, and
+/// `step` is the distance to the next pixel. Values beyond the border are zero.
 fn convolved(
     image: &[f32],
     weights: &[f32; TAPS],

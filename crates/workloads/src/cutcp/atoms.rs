@@ -1,4 +1,4 @@
-//! Charges in a box of water, in bins, and the potential that they make.
+//! Charges in a box of water, in bins, and their potential.
 
 use warploom_base::Rng;
 
@@ -12,12 +12,12 @@ pub(super) const REGION_POINTS: usize = (REGION * REGION * REGION) as usize;
 const BIN: f32 = 4.0;
 /// Most atoms of a bin.
 const DEPTH: usize = 8;
-/// Numbers a bin: three coordinates and the charge of each atom.
+/// Number of values of a bin: three coordinates and the charge of each atom.
 const BIN_FLOATS: usize = 4 * DEPTH;
 /// Charges of hydrogen and oxygen in water.
 const CHARGES: [f32; 3] = [0.417, 0.417, -0.834];
 
-/// A cube of atoms. There is one bin a region and `padding` more on every side.
+/// A cube of atoms. There is one bin for each region, and `padding` further bins on every side.
 pub(super) struct Box3 {
     cutoff: f32,
     padding: u32,
@@ -26,8 +26,8 @@ pub(super) struct Box3 {
 }
 
 impl Box3 {
-    /// Atoms at random places. One that finds its bin full goes elsewhere (the benchmark leaves
-    /// those to the host).
+    /// Atoms at random places. An atom whose bin is full goes to another place (the benchmark
+    /// leaves those to the host).
     pub(super) fn generate(regions: u32, atoms: u32, cutoff: f32, seed: u64) -> Self {
         let padding = (cutoff / BIN).ceil() as u32;
         let bins_along = regions + 2 * padding;
@@ -64,12 +64,12 @@ impl Box3 {
         (z * along + y) * along + x
     }
 
-    /// Numbers before the bin at the lattice's origin.
+    /// Number of values before the bin at the lattice's origin.
     pub(super) fn origin(&self) -> usize {
         self.bin([0; 3]) * BIN_FLOATS
     }
 
-    /// Bins around a region's that may hold atoms within the cutoff of one of its points.
+    /// Bins around that of a region that may contain atoms within the cutoff of one of its points.
     pub(super) fn neighbours(&self) -> Vec<[i32; 3]> {
         let reach = self.cutoff + 3f32.sqrt() * BIN;
         let range = -(self.padding as i32)..=self.padding as i32;
@@ -86,8 +86,8 @@ impl Box3 {
         list
     }
 
-    /// The potential at a lattice point, with the PTX's operations: bins and their atoms in order.
-    /// The kernel steps through every second row of points by subtraction.
+    /// The potential at a lattice point, computed with the PTX's operations: bins and their atoms
+    /// in order. The kernel steps through every second row of points by subtraction.
     pub(super) fn potential(&self, point: [u32; 3], neighbours: &[[i32; 3]]) -> f32 {
         let (cutoff2, region) = (self.cutoff * self.cutoff, point.map(|c| c / REGION));
         let (x, z) = (point[0] as f32 * SPACING, point[2] as f32 * SPACING);
@@ -113,7 +113,7 @@ impl Box3 {
     }
 }
 
-/// `rsqrt.approx.f32` as it is executed: of the exact value, rounded once.
+/// The value of `rsqrt.approx.f32`: the exact value, rounded once.
 fn inverse_root(x: f32) -> f32 {
     (1.0 / f64::from(x).sqrt()) as f32
 }
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn the_benchmarks_cutoff_has_335_neighbours() {
-        // A cube of seven bins, less its corners.
+        // A cube of seven bins, without its corners.
         let water = Box3::generate(1, 0, 12.0, 0);
         assert_eq!(water.neighbours().len(), 7 * 7 * 7 - 8);
     }

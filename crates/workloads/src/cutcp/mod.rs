@@ -33,7 +33,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
 
 const ENTRY: &str = "cutoff_potential";
 const BLOCK: Dim3 = Dim3::new(8, 2, 8);
-/// Regions that are compared at most: all but those of size paper.
+/// Largest number of regions that are compared: all except at size paper.
 const CHECKED: usize = 256;
 
 /// A cube of water.
@@ -42,11 +42,11 @@ struct Run {
     /// Regions along each side.
     regions: u32,
     atoms: u32,
-    /// In Angstrom.
+    /// Cutoff distance in Angstrom.
     cutoff: f32,
 }
 
-/// Densities are those of water.
+/// Parameters by size. Densities are those of water.
 fn run(size: Size) -> Run {
     let (regions, atoms, cutoff) = size.pick((2, 50, 4.0), (4, 396, 8.0), (26, 96_602, 12.0));
     Run {
@@ -68,7 +68,7 @@ fn program(request: &Request) -> Box<dyn HostProgram> {
     Sequence::boxed(move |device| plan(device, &run, seed))
 }
 
-/// One launch a layer of regions.
+/// Plans one launch for each layer of regions.
 fn plan(device: &mut Device, run: &Run, seed: u64) -> Result<Plan, HostError> {
     let run = *run;
     let water = Box3::generate(run.regions, run.atoms, run.cutoff, seed);
@@ -110,7 +110,7 @@ fn plan(device: &mut Device, run: &Run, seed: u64) -> Result<Plan, HostError> {
     }))
 }
 
-/// Coordinates in the lattice of a point, which are stored by regions.
+/// Coordinates in the lattice of a point; points are stored by regions.
 fn place(point: usize, regions: usize) -> [u32; 3] {
     let (region, inside) = (point / REGION_POINTS, point % REGION_POINTS);
     let side = REGION as usize;

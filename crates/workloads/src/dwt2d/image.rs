@@ -3,18 +3,18 @@
 
 use warploom_base::Rng;
 
-/// Bright and dark things in the picture.
+/// Number of bright and dark objects in the picture.
 const THINGS: usize = 20;
 
-/// RGB bytes, row major.
+/// An image as RGB bytes, row major.
 pub(super) struct Image {
     width: usize,
     height: usize,
     pub(super) bytes: Vec<u8>,
 }
 
-/// One colour, row major; after the transform, the bands one after the other: low in both
-/// directions, high in x, high in y, high in both.
+/// A colour component, row major. After the transform, it contains the bands one after the other:
+/// low in both directions, high in x, high in y, high in both.
 pub(super) struct Component {
     pub(super) width: usize,
     pub(super) values: Vec<i32>,
@@ -29,7 +29,7 @@ struct Thing {
 }
 
 impl Image {
-    /// A sky that grows darker, things with sharp edges, texture on them, and noise over all.
+    /// A sky that darkens, objects with sharp edges and texture, and noise everywhere.
     pub(super) fn generate((width, height): (u32, u32), seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let things: Vec<_> = (0..THINGS)
@@ -71,7 +71,7 @@ impl Image {
         self.width * self.height
     }
 
-    /// A colour, shifted to be around 0.
+    /// A colour component, shifted to be around 0.
     pub(super) fn component(&self, number: usize) -> Component {
         let channel = self.bytes[number..].iter().step_by(3);
         Component {
@@ -81,7 +81,8 @@ impl Image {
     }
 }
 
-/// Lifts a line in place, mirrored at its ends. Divisions round towards zero.
+/// Applies the lifting steps to a line in place, mirrored at its ends. Divisions round towards
+/// zero.
 fn lift(line: &mut [i32]) {
     let last = line.len() - 1;
     for i in (1..line.len()).step_by(2) {
@@ -95,7 +96,7 @@ fn lift(line: &mut [i32]) {
 }
 
 impl Component {
-    /// One level: columns, then rows.
+    /// Applies one level of the transform: columns, then rows.
     pub(super) fn transformed(mut self) -> Self {
         for x in 0..self.width {
             let mut column: Vec<i32> = self.values[x..]

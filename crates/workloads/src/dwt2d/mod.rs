@@ -56,19 +56,19 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
 const COPY: &str = "copy_components";
 const FDWT: &str = "fdwt";
 const COPY_BLOCK: u32 = 256;
-/// Rows of a window.
+/// Number of rows of a window.
 const WINDOW: u32 = 8;
 
-/// How an image is divided among blocks.
+/// Division of an image among blocks.
 #[derive(Clone, Copy)]
 struct Strips {
-    /// Columns of the widest.
+    /// Number of columns of the widest strip.
     widest: u32,
-    /// Blocks down an image: windows slide as often as it takes.
+    /// Largest number of blocks in y: windows slide as often as necessary.
     most_down: u32,
 }
 
-/// As the public benchmark does.
+/// Division as in the public benchmark.
 const BENCHMARK: Strips = Strips {
     widest: 192,
     most_down: 15,
@@ -79,7 +79,7 @@ const STRIPS_128: Strips = Strips {
 };
 const COMPONENTS: u32 = 3;
 
-/// Columns and rows: even at every level.
+/// Numbers of columns and rows, even at every level.
 fn sides(size: Size) -> (u32, u32) {
     size.pick((960, 16), (960, 256), (1024, 1024))
 }
@@ -90,7 +90,7 @@ fn copy_shape((width, height): (u32, u32)) -> LaunchShape {
 }
 
 impl Strips {
-    /// How often the window slides down in a block.
+    /// Number of steps of the window in a block.
     fn steps(self, height: u32) -> u32 {
         height.div_ceil(self.most_down * WINDOW)
     }
@@ -112,7 +112,7 @@ impl Strips {
     }
 }
 
-/// The image and the low bands that levels leave of it. A window needs five rows to turn round in.
+/// Sizes of the image and of the low bands after each level. A window needs at least five rows.
 fn levels(size: Size) -> impl Iterator<Item = (u32, u32)> + Clone {
     let (width, height) = sides(size);
     (0..size.pick(2, 3, 3)).map(move |level| (width >> level, height >> level))
@@ -139,10 +139,10 @@ fn program(strips: Strips, request: &Request) -> Box<dyn HostProgram> {
     })
 }
 
-/// What the host does in turn.
+/// Steps of the host, in order.
 enum Step {
     Launch(Launch),
-    /// Copies this many words of the first buffer's start to the second's.
+    /// Copies this many words from the start of the first buffer to that of the second.
     Copy(DevicePtr, DevicePtr, usize),
 }
 
@@ -180,10 +180,10 @@ impl HostProgram for Program {
 
 struct Run {
     image: Image,
-    /// Of each component: its pixels, which the transform overwrites, and its coefficients.
+    /// Buffers of each component: its pixels, which the transform overwrites, and its coefficients.
     buffers: Vec<(DevicePtr, DevicePtr)>,
     steps: VecDeque<Step>,
-    /// All launches, and those of one component's transform.
+    /// Number of all launches, and of those of one component's transform.
     launches: u32,
     levels: usize,
 }
@@ -202,9 +202,10 @@ impl Run {
         };
         let pixels = run.image.pixels();
         for component in 0..COMPONENTS as usize {
-            let input = match request.wants(COPY) {
-                true => alloc_output::<i32>(device, pixels)?,
-                false => device.alloc_slice(&run.image.component(component).values)?,
+            let input = if request.wants(COPY) {
+                alloc_output::<i32>(device, pixels)?
+            } else {
+                device.alloc_slice(&run.image.component(component).values)?
             };
             run.buffers
                 .push((input, alloc_output::<i32>(device, pixels)?));
@@ -264,7 +265,7 @@ impl Run {
         }
     }
 
-    /// Levels of a component that were transformed: components follow each other.
+    /// Number of levels of a component that were transformed. Components follow each other.
     fn levels(&self, device: &Device, number: usize) -> usize {
         let made = device.launches_of(self.launches) as usize;
         let before = self.launches as usize - COMPONENTS as usize * self.levels;
@@ -289,7 +290,7 @@ impl Run {
     }
 }
 
-/// So many levels, each of the last one's low band.
+/// The component after `count` levels, each of the previous level's low band.
 fn transformed(component: Component, size: Size, count: usize) -> Component {
     let mut all = component.transformed();
     for (width, height) in levels(size).take(count).skip(1) {

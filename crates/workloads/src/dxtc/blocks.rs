@@ -1,4 +1,4 @@
-//! DXT1 on the host, with the kernel's operations in its order.
+//! DXT1 compression on the host, with the kernel's operations in its order.
 
 const FOURS: usize = 992;
 const THREES: usize = 160;
@@ -7,7 +7,7 @@ const WEIGHTS3: [f32; 4] = [4.0, 0.0, 2.0, 2.0];
 
 type Colour = [f32; 3];
 
-/// A picture by rows to one by blocks of 4 x 4 pixels.
+/// Converts a picture from rows to blocks of 4 x 4 pixels.
 pub(super) fn by_blocks(pixels: &[u32], width: usize) -> Vec<u32> {
     let across = width / 4;
     let pixel = |i: usize| {
@@ -17,9 +17,9 @@ pub(super) fn by_blocks(pixels: &[u32], width: usize) -> Vec<u32> {
     (0..pixels.len()).map(pixel).collect()
 }
 
-/// Two bits a colour of the sorted row: 0 and 1 the end colours, 2 and 3 those between, in the
-/// order 0, 2, 3, 1 along the row. First 160 into three clusters (with some repeated to fill up),
-/// then those into four.
+/// All clusterings, with two bits for each colour of the sorted row: 0 and 1 are the end colours, 2
+/// and 3 those between, in the order 0, 2, 3, 1 along the row. First come 160 with three clusters
+/// (with some repeated for padding), then those with four.
 pub(super) fn clusterings() -> Vec<u32> {
     let mut list = Vec::new();
     for first in (0..=15).rev() {
@@ -41,12 +41,12 @@ pub(super) fn clusterings() -> Vec<u32> {
     list
 }
 
-/// No cluster but the first and the last may hold all colours.
+/// Last start of a cluster: only the first and the last cluster may contain all colours.
 fn last(start: u32) -> u32 {
     if start == 0 { 15 } else { 16 }
 }
 
-/// Clusters by where the second, third and last begin.
+/// A clustering by the starts of the second, third and last clusters.
 fn clustering([second, third, fourth]: [u32; 3]) -> u32 {
     let cluster = |colour: u32| match colour {
         c if c < second => 0,
@@ -64,7 +64,7 @@ pub(super) fn compressed(pixels: &[u32]) -> [u32; 2] {
     let mut choices: Vec<Choice> = (0..64)
         .map(|thread| best_of(thread, &list, &colours, sum))
         .collect();
-    // A tree, whose nodes keep the lower half's of two equal errors.
+    // A tree reduction, which keeps the choice of the lower half if two errors are equal.
     while choices.len() > 1 {
         let upper = choices.split_off(choices.len() / 2);
         for (choice, other) in choices.iter_mut().zip(upper) {
@@ -86,7 +86,7 @@ struct Choice {
     clusters: u32,
 }
 
-/// What one thread finds: among its fours, then its threes.
+/// Best choice of one thread, among its clusterings with four clusters, then with three.
 fn best_of(thread: usize, list: &[u32], colours: &[Colour; 16], sum: Colour) -> Choice {
     let mut best = Choice {
         error: f32::MAX,
@@ -148,7 +148,7 @@ fn sorted(pixels: &[u32]) -> ([Colour; 16], [usize; 16], Colour) {
     (ordered, ranks, sum)
 }
 
-/// A sum as lane 0 sees it.
+/// A butterfly sum as lane 0 computes it.
 fn butterfly(mut values: [f32; 16]) -> f32 {
     for distance in [8, 4, 2, 1] {
         values = std::array::from_fn(|lane| values[lane] + values[lane ^ distance]);
@@ -243,7 +243,7 @@ mod tests {
         let list = clusterings();
         assert_eq!(list.len(), 1024);
         let filled = |word: u32| list.iter().filter(|&&entry| entry == word).count();
-        // 151 and 815 different ones.
+        // There are 151 and 815 different clusterings.
         assert_eq!((filled(0x000A_A555), filled(0x00AA_FF55)), (9, 49));
         assert_eq!(
             list.iter().collect::<std::collections::BTreeSet<_>>().len(),
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn two_colours_become_the_ends() {
-        // Black and white, half and half.
+        // Half of the pixels are black and half are white.
         let pixels: Vec<u32> = (0..16)
             .map(|i| if i < 8 { 0 } else { 0x00ff_ffff })
             .collect();

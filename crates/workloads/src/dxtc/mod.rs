@@ -14,7 +14,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "dxtc",
     suite: Suite::CudaSdk,
     sentence: "DXT1 compression: end colours and indices of 4 x 4 pixels by trying all clusterings.",
-    source: "CUDA SDK, sample dxtc; DTC in CRAT, DXT in 003",
+    source: "CUDA SDK, sample dxtc; DTC in CRAT, DXT in Warped-Slicer",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[KernelInfo {
@@ -31,12 +31,13 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     }],
 };
 
-/// Blocks of pixels across and down; at size paper the part of the picture that one launch takes.
+/// Numbers of pixel blocks in x and y; at size paper the part of the picture that one launch
+/// processes.
 fn extents(size: Size) -> (u32, u32) {
     size.pick((4, 2), (20, 12), (128, 84))
 }
 
-/// Most blocks of a launch: at size paper 768 for each of 14 SMs.
+/// Largest number of blocks in a launch: at size paper 768 for each of 14 SMs.
 fn most_blocks(size: Size) -> u32 {
     size.pick(5, 168, 768 * 14)
 }
@@ -76,10 +77,13 @@ fn plan(device: &mut Device, size: Size, seed: u64) -> Result<Plan, HostError> {
     let launches = launches.collect();
     Ok(Plan::new(launches, move |device| {
         let actual = device.output::<u32>(result, words)?;
-        // Trying all clusterings takes long: only where it was done.
-        let compressed = |(block, pixels)| match actual.has_computed(2 * block..2 * block + 2) {
-            true => blocks::compressed(pixels),
-            false => [0; 2],
+        // Trying all clusterings takes long, so it is done only for computed blocks.
+        let compressed = |(block, pixels)| {
+            if actual.has_computed(2 * block..2 * block + 2) {
+                blocks::compressed(pixels)
+            } else {
+                [0; 2]
+            }
         };
         let blocks = image.chunks_exact(16).enumerate();
         let expected: Vec<u32> = blocks.flat_map(compressed).collect();

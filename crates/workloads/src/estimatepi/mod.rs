@@ -47,7 +47,8 @@ fn darts(size: Size) -> u32 {
     size.pick(1_000, 9_000, 100_000)
 }
 
-/// One dart a thread, halved until an SM of 15 has at most 20 blocks; fewer in smaller sizes.
+/// Number of blocks: one dart per thread, halved until an SM of 15 has at most 20 blocks; fewer in
+/// smaller sizes.
 fn blocks(size: Size) -> u32 {
     let mut blocks = darts(size).div_ceil(BLOCK);
     while blocks > size.pick(1, 20, 2 * 10 * 15) {
@@ -68,7 +69,7 @@ fn program(request: &Request) -> Box<dyn HostProgram> {
     Sequence::boxed(move |device| plan(device, &request))
 }
 
-/// Without the first kernel the generators come from the host.
+/// Without the first kernel, the host provides the generators.
 fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
     let (request, darts) = (*request, darts(request.size));
     let (seed, blocks) = (request.seed as u32, blocks(request.size));

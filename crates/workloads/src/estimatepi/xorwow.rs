@@ -1,22 +1,22 @@
-//! The XORWOW generator (Marsaglia, "Xorshift RNGs", 2003) as cuRAND seeds it: a linear map of 160
-//! bits and a counter.
+//! The XORWOW generator (Marsaglia, "Xorshift RNGs", 2003) with cuRAND's seeding: a linear map of
+//! 160 bits and a counter.
 
 const WORDS: usize = 5;
 const BITS: usize = 32 * WORDS;
-/// Steps between the generators of neighbouring threads: two to this power. Their number is a
-/// multiple of the counter's period.
+/// Distance between the generators of neighbouring threads, as a power of two. It is a multiple of
+/// the counter's period.
 const LOG_APART: u32 = 67;
-/// Matrices, one for every two bits of a thread's number.
+/// Number of matrices, one for every two bits of a thread's number.
 const POWERS: usize = 32;
 
 type Vector = [u32; WORDS];
 
-/// A linear map: what becomes of each bit.
+/// A linear map, as the image of each bit.
 #[derive(Clone, PartialEq, Debug)]
 struct Matrix(Vec<Vector>);
 
 impl Matrix {
-    /// One step.
+    /// Map of a single step.
     fn step() -> Self {
         let unit = |bit: usize| {
             let mut vector = [0; WORDS];
@@ -70,14 +70,14 @@ impl Jumps {
     }
 }
 
-/// A thread's generator.
+/// Generator of a thread.
 pub(super) struct Generator {
     weyl: u32,
     v: Vector,
 }
 
 impl Generator {
-    /// Words of one in memory: the counter, the vector, and room for normal variates.
+    /// Number of words in memory: the counter, the vector, and space for normal variates.
     pub(super) const WORDS: usize = 12;
 
     pub(super) fn new(seed: u32, thread: u32, jumps: &Jumps) -> Self {
@@ -106,7 +106,7 @@ impl Generator {
         words
     }
 
-    /// Uniform in (0, 1].
+    /// A uniform number in (0, 1].
     fn uniform(&mut self) -> f32 {
         const STEP: f32 = 1.0 / (1u64 << 32) as f32;
         self.v = stepped(self.v);
@@ -114,7 +114,7 @@ impl Generator {
         (self.v[4].wrapping_add(self.weyl) as f32).mul_add(STEP, STEP / 2.0)
     }
 
-    /// Throws a dart at a square: whether it hits the quarter of a circle.
+    /// Throws a dart at a square. Returns whether it hits the quarter of a circle.
     pub(super) fn hits(&mut self) -> bool {
         let (x, y) = (self.uniform(), self.uniform());
         x.mul_add(x, y * y) < 1.0
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn numbers_are_those_of_marsaglias_recurrence() {
-        // Its published seeds: x, y, z, w, v and the counter d.
+        // The published seeds: x, y, z, w, v and the counter d.
         let mut generator = Generator {
             weyl: 6_615_241,
             v: [123_456_789, 362_436_069, 521_288_629, 88_675_123, 5_783_321],

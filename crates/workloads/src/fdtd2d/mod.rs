@@ -118,7 +118,7 @@ fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
     }))
 }
 
-/// Fields by rows of `ny` cells, and the value that enters at row 0 at every time.
+/// Fields by rows of `ny` cells, and the value that enters at row 0 at every time step.
 #[derive(Clone)]
 struct Fields {
     ny: usize,
@@ -129,7 +129,7 @@ struct Fields {
 }
 
 impl Fields {
-    /// Planes with noise, in different directions.
+    /// Plane waves with noise, in different directions.
     fn generate(run: &Run, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let ny = run.ny as usize;
@@ -152,7 +152,7 @@ impl Fields {
         }
     }
 
-    /// The fields after so many launches of the wanted kernels, which take turns.
+    /// The fields after `launches` launches of the requested kernels, which alternate.
     fn after(&self, launches: u32, request: &Request) -> Self {
         let mut fields = self.clone();
         let times = (0..).flat_map(|time| wanted(request).map(move |step| (time, step)));
@@ -214,7 +214,7 @@ mod tests {
             only: None,
         };
         let after = fields.after(3, &request);
-        // The source enters row 0 of ey; the curl there drives row 0 of hz.
+        // The source enters row 0 of ey, and the curl there drives row 0 of hz.
         assert_eq!((after.ey[0], after.ey[5]), (1.0, 0.0));
         assert_eq!((after.hz[0], after.hz[4], after.hz[5]), (0.7, 0.0, 0.0));
         assert!(after.ex.iter().all(|&x| x == 0.0));

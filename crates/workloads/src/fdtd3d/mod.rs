@@ -41,17 +41,17 @@ const BLOCK: Dim3 = Dim3::new(32, 16, 1);
 const RADIUS: usize = 4;
 /// Elements before the volume, so that its inner rows start at a line.
 const PADDING: usize = 32 - RADIUS;
-/// Weights of the cell and of those at each distance.
+/// Weights of the cell and of the cells at each distance.
 const WEIGHTS: [f32; RADIUS + 1] = [0.1, 0.09, 0.08, 0.07, 0.06];
 
-/// Inner cells along each axis, without the border of four.
+/// Numbers of inner cells along each axis, without the border of four.
 #[derive(Clone, Copy)]
 struct Run {
     cells: [u32; 3],
     steps: u32,
 }
 
-/// The smaller sizes do not fill their last blocks.
+/// Parameters by size. The smaller sizes do not fill their last blocks.
 fn run(size: Size) -> Run {
     let (cells, steps) = size.pick(([44, 20, 9], 2), ([90, 70, 24], 2), ([376, 376, 376], 5));
     Run { cells, steps }
@@ -77,7 +77,7 @@ fn program(run: Run, seed: u64) -> Box<dyn HostProgram> {
     Sequence::boxed(move |device| plan(device, &run, seed))
 }
 
-/// The two buffers take turns. Both start with the input, for its border.
+/// The two buffers alternate. Both start with the input, for its border.
 fn plan(device: &mut Device, run: &Run, seed: u64) -> Result<Plan, HostError> {
     let run = *run;
     let volume = Volume::generate(&run, seed);
@@ -108,7 +108,7 @@ fn plan(device: &mut Device, run: &Run, seed: u64) -> Result<Plan, HostError> {
 
 /// A volume with its border.
 struct Volume {
-    /// Inner cells.
+    /// Numbers of inner cells.
     cells: [usize; 3],
     values: Vec<f32>,
 }
@@ -131,7 +131,8 @@ impl Volume {
         from
     }
 
-    /// One step, with the PTX's operations: the cell's own product is fused into the first sum's.
+    /// Computes one step with the PTX's operations: the cell's own product is fused into the first
+    /// sum's.
     fn step(&self, from: &[f32], to: &mut [f32]) {
         let [nx, ny, nz] = self.cells;
         let row = nx + 2 * RADIUS;

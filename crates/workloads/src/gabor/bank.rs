@@ -1,22 +1,22 @@
-//! The filters, the pyramid, and what the kernels must make of them.
+//! The filters, the pyramid, and the results that the kernels must compute.
 
 use std::f64::consts::{PI, TAU};
 
 use crate::picture;
 
-/// Orientations times phases.
+/// Number of orientations times phases.
 pub(super) const FILTERS: usize = 16;
 const ORIENTATIONS: usize = FILTERS / 2;
 const RADIUS: usize = 3;
 const SIDE: usize = 2 * RADIUS + 1;
-/// Wavelength and width of the bell in pixels, and the bell's length over its width.
+/// Wavelength and width of the Gaussian in pixels, and its ratio of length to width.
 const WAVELENGTH: f64 = 4.0;
 const SIGMA: f64 = 1.8;
 const ASPECT: f64 = 0.6;
-/// Threads that sum, and squares that each of them takes.
+/// Number of threads that sum, and of squares per thread.
 const SUM_THREADS: usize = 256;
 const SUM_EACH: usize = 56;
-/// Squares that a block sums.
+/// Number of squares that a block sums.
 pub(super) const SUM_BLOCK: usize = SUM_THREADS * SUM_EACH;
 
 type Filter = [f32; SIDE * SIDE];
@@ -39,14 +39,14 @@ fn weight(at: usize, angle: f64, phase: f64) -> f64 {
     libm::exp(-bell) * libm::cos(TAU * across / WAVELENGTH + phase)
 }
 
-/// One image of the pyramid.
+/// An image of the pyramid.
 pub(super) struct Level {
     pub(super) width: usize,
     pub(super) pixels: Vec<f32>,
 }
 
 impl Level {
-    /// A picture, then means of 2 x 2 pixels of the level before.
+    /// A picture, followed by means of 2 x 2 pixels of the previous level.
     pub(super) fn pyramid(width: usize, height: usize, levels: u32, seed: u64) -> Vec<Self> {
         let mut pyramid = vec![Self {
             width,
@@ -77,7 +77,7 @@ impl Level {
         }
     }
 
-    /// The response to a filter; beyond the border the image repeats its last pixels.
+    /// The response to a filter. Beyond the border the image repeats its last pixels.
     pub(super) fn response(&self, filter: &Filter) -> Vec<f32> {
         let inside = |at: usize, tap: usize, extent: usize| {
             (at + tap).saturating_sub(RADIUS).min(extent - 1)
@@ -98,7 +98,7 @@ impl Level {
         (0..self.pixels.len()).map(pixel).collect()
     }
 
-    /// A sum of squares a block: each thread's in order, then a tree over the threads.
+    /// Sums of squares, one per block: each thread's in order, then a tree over the threads.
     pub(super) fn energies(&self) -> Vec<f32> {
         let block = |pixels: &[f32]| {
             let mut sums: Vec<f32> = (0..SUM_THREADS)

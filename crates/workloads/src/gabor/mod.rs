@@ -44,7 +44,7 @@ const FILTER: &str = "gabor";
 const ENERGY: &str = "energy";
 const BLOCK: Dim3 = Dim3::new(16, 16, 1);
 
-/// Width and height of the largest level, levels, filters.
+/// Width and height of the largest level, number of levels, number of filters.
 #[derive(Clone, Copy)]
 struct Run {
     width: usize,
@@ -100,7 +100,7 @@ fn program(request: &Request) -> Box<dyn HostProgram> {
     Sequence::boxed(move |device| plan(device, &request))
 }
 
-/// What a launch writes, and for which level and filter.
+/// Output of a launch, with its level and filter.
 enum Output {
     Response(usize, usize, DevicePtr),
     Energy(usize, DevicePtr),

@@ -64,13 +64,13 @@ const SQUARE_4: Geometry = Geometry {
     side: 4,
 };
 
-/// Unknowns.
+/// Number of unknowns by size.
 fn unknowns(size: Size) -> u32 {
     size.pick(40, 96, 512)
 }
 
 impl Geometry {
-    /// Both kernels' launches; the grid stays while the matrix that is left shrinks.
+    /// Launches of both kernels. The grid stays while the remaining matrix shrinks.
     fn shapes(self, size: Size) -> Vec<LaunchShape> {
         let n = unknowns(size);
         let columns = Dim3::linear(n.div_ceil(self.linear));
@@ -147,8 +147,9 @@ struct System {
 }
 
 impl System {
-    /// Coefficients fall off with the distance from the diagonal, by a hundredth each, which makes
-    /// the matrix positive definite, so that pivots stay far from zero; the diagonal varies.
+    /// A random system. Coefficients decrease with the distance from the diagonal, by a hundredth
+    /// each. This makes the matrix positive definite, so that pivots stay far from zero. The
+    /// diagonal varies.
     fn generate(n: usize, seed: u64) -> Self {
         const DECAY: f32 = 0.99;
         let mut rng = Rng::new(seed);
@@ -164,7 +165,7 @@ impl System {
         Self { matrix, right }
     }
 
-    /// The system after elimination by so many pivots, by the kernels' operations.
+    /// The system after elimination by `pivots` pivots, with the kernels' operations.
     fn eliminated(&self, pivots: usize) -> Self {
         let mut after = self.clone();
         let (n, matrix) = (self.right.len(), &mut after.matrix);

@@ -32,7 +32,7 @@ const BLOCK: Dim3 = Dim3::new(32, 8, 1);
 const ALPHA: f32 = 32_412.0;
 const BETA: f32 = 2_123.0;
 
-/// Rows of A, columns of B, columns of A.
+/// Numbers of rows of A, columns of B, and columns of A.
 fn extents(size: Size) -> [u32; 3] {
     size.pick([28, 50, 37], [128, 144, 96], [512, 512, 512])
 }

@@ -64,17 +64,17 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     ],
 };
 
-/// One of the two histograms.
+/// A histogram of the two.
 struct Stage {
     bins: u32,
-    /// Bits of a byte that are no part of its bin.
+    /// Number of low bits of a byte that do not select its bin.
     shift: u32,
     count: &'static str,
     merge: &'static str,
     threads: u32,
-    /// Bytes that a thread takes at once.
+    /// Number of bytes that a thread loads at once.
     vector: u32,
-    /// Partial histograms: one a block.
+    /// Number of partial histograms, one per block.
     partials: fn(Size) -> u32,
 }
 
@@ -85,7 +85,7 @@ const STAGE_64: Stage = Stage {
     merge: "merge_histogram64",
     threads: 64,
     vector: 16,
-    // As many blocks as keep every byte counter from overflowing.
+    // Enough blocks that no byte counter overflows.
     partials: |size| (byte_count(size) / 16).div_ceil(64 * VECTORS_PER_THREAD),
 };
 
@@ -96,12 +96,12 @@ const STAGE_256: Stage = Stage {
     merge: "merge_histogram256",
     threads: 192,
     vector: 4,
-    // The sample's, but fewer for a test.
+    // The sample's number, but fewer for a test.
     partials: |size| size.pick(16, 240, 240),
 };
 
 const MERGE_THREADS: u32 = 256;
-/// Vectors of 16 bytes that a thread may count into byte counters.
+/// Number of vectors of 16 bytes that a thread may count into byte counters.
 const VECTORS_PER_THREAD: u32 = u8::MAX as u32 / 16;
 
 fn byte_count(size: Size) -> u32 {
@@ -135,7 +135,7 @@ impl Stage {
     }
 }
 
-/// Runs of everything: twice, but once at size test, whose share of work is used up by merging.
+/// Number of repetitions: two, but one at size test, whose budget of instructions merging exhausts.
 fn twice(size: Size) -> u32 {
     size.pick(1, 2, 2)
 }
@@ -229,7 +229,7 @@ impl Counted {
             .collect()
     }
 
-    /// The blocks' partial histograms, added up.
+    /// The sum of the blocks' partial histograms.
     fn partial_sums(&self, device: &Device) -> Result<Output<u32>, HostError> {
         let bins = self.stage.bins as usize;
         let partial = device.output(self.partial, self.partials as usize * bins)?;
@@ -270,7 +270,7 @@ fn uniform(count: u32, seed: u64) -> Vec<u8> {
         .collect()
 }
 
-/// A walk of small steps between black and white, as along the rows of a photograph.
+/// A random walk of small steps between black and white, as along the rows of a photograph.
 fn image(count: u32, seed: u64) -> Vec<u8> {
     let mut rng = Rng::new(seed);
     let mut level = 128;

@@ -1,4 +1,4 @@
-//! A chip: power and temperature of its cells, and its material.
+//! A chip: power and temperature of its cells, and the properties of its material.
 
 use warploom_base::Rng;
 
@@ -16,20 +16,20 @@ const SPECIFIC_HEAT: f64 = 1.75e6;
 const CONDUCTIVITY: f64 = 100.0;
 /// Share of the thickness that stores heat.
 const CAPACITY_FACTOR: f64 = 0.5;
-/// Units of the floor plan along each side.
+/// Number of units of the floor plan along each side.
 const UNITS: u32 = 8;
 
 /// A chip's grid, row major.
 pub(super) struct Chip {
     pub(super) columns: u32,
     pub(super) rows: u32,
-    /// Watts a cell.
+    /// Power of each cell in watts.
     pub(super) power: Vec<f32>,
-    /// Kelvins at time 0.
+    /// Temperature of each cell in kelvins at time 0.
     pub(super) temperature: Vec<f32>,
 }
 
-/// The kernel's constants: heat capacity of a cell, thermal resistances, seconds a step.
+/// The kernel's constants: heat capacity of a cell, thermal resistances, and seconds per step.
 #[derive(Clone, Copy)]
 pub(super) struct Conductance {
     pub(super) capacity: f32,
@@ -40,7 +40,8 @@ pub(super) struct Conductance {
 }
 
 impl Chip {
-    /// Units of random activity; power follows activity, temperature does with some noise.
+    /// Generates units of random activity. Power follows activity; temperature follows it with some
+    /// noise.
     pub(super) fn generate(columns: u32, rows: u32, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let activity: Vec<f64> = (0..UNITS * UNITS).map(|_| rng.unit_f64()).collect();
@@ -91,7 +92,7 @@ mod tests {
             (chip.power.len(), chip.temperature.len()),
             (64 * 32, 64 * 32)
         );
-        // Cells (0, 0) and (7, 3) lie in the first unit: temperatures apart by noise alone.
+        // Cells (0, 0) and (7, 3) lie in the first unit: only noise separates their temperatures.
         assert!((chip.temperature[0] - chip.temperature[3 * 64 + 7]).abs() <= 1.0);
         assert!(chip.temperature.iter().all(|t| (323.0..=344.0).contains(t)));
         assert!(chip.power.iter().all(|&p| p >= 0.0));
@@ -99,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_step_is_stable() {
-        // Explicit diffusion diverges when a step moves more than half of the differences.
+        // Explicit diffusion diverges if a step moves more than half of the differences.
         for side in [46, 512, 1024] {
             let Conductance {
                 capacity,

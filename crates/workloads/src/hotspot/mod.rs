@@ -15,7 +15,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "hotspot",
     suite: Suite::Rodinia,
     sentence: "Heat on a chip: a five-point stencil that takes two steps a launch in shared memory.",
-    source: "Rodinia, hotspot; HS in GPUDuet and Chen 2016, HST in 002, HOT in 003",
+    source: "Rodinia, hotspot; HS in GPUDuet and Chen 2016, HST in CRAT, HOT in Warped-Slicer",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[KernelInfo {
@@ -40,11 +40,11 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     ],
 };
 
-/// Side of a block, halo included.
+/// Side of a block, including the halo.
 const BLOCK: u32 = 16;
-/// Steps that one launch takes; the halo on every side is as wide.
+/// Number of steps in one launch, and width of the halo on every side.
 const PYRAMID: u32 = 2;
-/// Side of what a block computes.
+/// Side of the square of cells that a block computes.
 const ADVANCE: u32 = BLOCK - 2 * PYRAMID;
 
 const PAPER_1024: Run = Run {
@@ -65,7 +65,7 @@ struct Run {
     steps: u32,
 }
 
-/// The smaller sizes end with a launch of a single step and are no multiples of a block.
+/// The smaller sizes end with a launch of a single step and are not multiples of a block.
 fn run(size: Size, paper: Run) -> Run {
     let test = Run {
         columns: 60,
@@ -130,7 +130,7 @@ impl Buffers {
         })
     }
 
-    /// The launches, which take the two temperature buffers in turn.
+    /// The launches, which use the two temperature buffers alternately.
     fn launches(mut self, run: &Run) -> Vec<Launch> {
         let mut launches = Vec::new();
         for done in (0..run.steps).step_by(PYRAMID as usize) {

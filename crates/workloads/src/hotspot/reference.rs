@@ -1,4 +1,4 @@
-//! Time steps over the whole grid, without tiles.
+//! Reference: time steps over the whole grid, without tiles.
 
 use super::input::Chip;
 
@@ -13,8 +13,8 @@ pub(super) fn temperatures(chip: &Chip, steps: u32) -> Vec<f32> {
     now
 }
 
-/// One step, with the PTX's operations: the factor 2.0 of the source is a double, so that the sum
-/// is one in double precision, except for the differences that the source writes in `f32`.
+/// Computes one step with the PTX's operations. The factor 2.0 of the source is a double, so the
+/// sum is in double precision, except for the differences that the source writes in `f32`.
 fn step(chip: &Chip, now: &[f32]) -> Vec<f32> {
     let constants = chip.conductance();
     let by_capacity = f64::from(constants.step / constants.capacity);
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn diffusion_keeps_the_sum_of_temperatures() {
-        // Without power, and with the loss to ambient known, exchange between cells cancels.
+        // Without power and with a known loss to ambient, the exchange between cells cancels.
         let mut chip = Chip::generate(24, 24, 2);
         chip.power.fill(0.0);
         let c = chip.conductance();

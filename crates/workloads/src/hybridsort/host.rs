@@ -1,4 +1,4 @@
-//! The host's part: buffers, pivots, and what each launch needs from the one before.
+//! The host's part: buffers, pivots, and the results of each launch that the next needs.
 
 use warploom_run::{
     AddressMode, Arg, ChannelKind, Device, DevicePtr, HostError, Launch, ModuleId, Output, Texture,
@@ -9,7 +9,7 @@ use crate::program::{alloc_output, alloc_zeroed, load};
 
 const BINS: usize = 1024;
 
-/// What comes next.
+/// Next action of the program.
 #[derive(Clone, Copy)]
 pub(super) enum Stage {
     Histogram,
@@ -17,7 +17,7 @@ pub(super) enum Stage {
     Prefix,
     Move,
     First,
-    /// The run's length in vectors that the pass makes.
+    /// Merge pass that makes runs of this number of vectors.
     Pass(u32),
     Pack,
     Done,
@@ -35,10 +35,10 @@ pub(super) struct Run {
     block_counts: DevicePtr,
     totals: DevicePtr,
     starts: DevicePtr,
-    /// The numbers by bucket, in the first; each step of the merge goes from the first to the
+    /// Numbers by bucket, in the first buffer. Each step of the merge reads the first, writes the
     /// second and swaps them.
     buffers: [DevicePtr; 2],
-    /// Numbers of the largest bucket, fillers included, once they are counted.
+    /// Number of elements in the largest bucket, including fillers, after they are counted.
     largest: u32,
 }
 
@@ -71,7 +71,7 @@ impl Run {
         })
     }
 
-    /// The launch of a stage, with what it needs copied, and the stage after it.
+    /// Launch of a stage, the copies before it, and the next stage.
     pub(super) fn launch(
         &mut self,
         device: &mut Device,
@@ -132,7 +132,7 @@ impl Run {
         Ok(Some((shape.launch(self.module, args), next)))
     }
 
-    /// From one buffer, as a texture of vectors, to the other.
+    /// Arguments of a merge from one buffer, as a texture of vectors, to the other.
     fn merge_args(&mut self, device: &mut Device) -> Vec<Arg> {
         let [source, result] = self.buffers;
         let texture = linear_texture(source, self.shapes.most_vectors(), 4);
@@ -147,13 +147,13 @@ impl Run {
         Ok(device.read_vec(self.histogram, BINS)?)
     }
 
-    /// The histogram, to be checked.
+    /// Output of the histogram, to be checked.
     pub(super) fn counted(&self, device: &Device) -> Result<Output<u32>, HostError> {
         Ok(device.output(self.histogram, BINS)?)
     }
 
-    /// The histogram by the kernel's operations. The greatest number falls into the first bin: its
-    /// bin's number wraps.
+    /// The histogram, computed with the kernel's operations. The greatest number falls into the
+    /// first bin, because the number of its bin wraps.
     pub(super) fn expected_histogram(&self) -> Vec<u32> {
         let (least, most) = self.range;
         let mut bins = vec![0; BINS];
@@ -164,14 +164,14 @@ impl Run {
         bins
     }
 
-    /// The numbers; before the last launch they are of no order.
+    /// Output of the numbers; before the last launch they are in no defined order.
     pub(super) fn sorted(&self, device: &Device) -> Result<Output<f32>, HostError> {
         let sorted = device.output(self.buffers[0], self.numbers.len())?;
         Ok(sorted.combine(|numbers| numbers))
     }
 
-    /// Upper ends of the buckets, so that each has as many numbers, if those of a bin lie evenly
-    /// in it.
+    /// Upper ends of the buckets. Every bucket gets the same number of elements if the elements of
+    /// a bin are spread evenly in it.
     fn pivot_points(&self, histogram: &[u32]) -> Vec<f32> {
         let (least, most) = self.range;
         let width = (f64::from(most) - f64::from(least)) / BINS as f64;
@@ -189,7 +189,8 @@ impl Run {
         (0..BUCKETS).map(end_of).collect()
     }
 
-    /// Reads the buckets' sizes and gives each its place, whole vectors, with fillers at its start.
+    /// Reads the buckets' sizes and assigns each a place of whole vectors, with fillers at its
+    /// start.
     fn place_buckets(&mut self, device: &mut Device) -> Result<(), HostError> {
         let totals: Vec<u32> = device.read_vec(self.totals, BUCKETS as usize)?;
         let vectors = totals.iter().map(|total| total.div_ceil(4));
@@ -220,7 +221,7 @@ impl Run {
     }
 }
 
-/// Sums of all values before each, and of all.
+/// Sums of all values before each element, followed by the sum of all.
 fn sums(values: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut sums = vec![0];
     let mut sum = 0;

@@ -78,25 +78,25 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
 
 const HISTOGRAM: &str = "histogram";
 const BUCKETS: u32 = 1024;
-/// Threads of a block that counts, and numbers that each of them takes.
+/// Threads of a block that counts, and number of elements per thread.
 const BUCKET_BLOCK: u32 = 32;
 const BAND: u32 = 128;
 
-/// Numbers to be sorted.
+/// Number of elements to sort.
 fn count(size: Size) -> u32 {
     size.pick(4_000, 60_000, 1 << 22)
 }
 
 #[derive(Clone, Copy)]
 struct Sort {
-    /// Blocks of the histogram at size paper.
+    /// Number of blocks of the histogram at size paper.
     blocks: u32,
 }
 
 const SORT_64: Sort = Sort { blocks: 64 };
 const SORT_512: Sort = Sort { blocks: 512 };
 
-/// Launches for a number of numbers.
+/// Launches for a given number of elements.
 #[derive(Clone, Copy)]
 struct Shapes {
     count: u32,
@@ -123,7 +123,7 @@ impl Shapes {
         LaunchShape::once("bucketprefixoffset", grid, block)
     }
 
-    /// Vectors of four, if every bucket's last were nearly empty.
+    /// Number of vectors of four, if every bucket's last vector were nearly empty.
     fn most_vectors(self) -> u32 {
         self.count.div_ceil(4) + BUCKETS
     }
@@ -137,7 +137,7 @@ impl Shapes {
     fn pass(self, threads_per_bucket: u32) -> LaunchShape {
         let threads = threads_per_bucket * BUCKETS;
         let grid = threads.div_ceil(208);
-        // At least eight blocks.
+        // The grid has at least eight blocks.
         let (grid, block) = match grid {
             0..8 => (8, threads.div_ceil(8)),
             _ => (grid, 208),
@@ -148,13 +148,13 @@ impl Shapes {
         }
     }
 
-    /// For buckets of at most `largest` numbers.
+    /// Launch of the last kernel for buckets of at most `largest` numbers.
     fn pack(self, largest: u32) -> LaunchShape {
         let grid = Dim3::new(largest.div_ceil(256), BUCKETS, 1);
         LaunchShape::once("mergepack", grid, Dim3::linear(256))
     }
 
-    /// Numbers of an average bucket: the largest has no fewer.
+    /// Number of elements of an average bucket; the largest has at least this number.
     fn least_largest(self) -> u32 {
         self.count.div_ceil(BUCKETS).next_multiple_of(4)
     }
@@ -173,7 +173,7 @@ impl Sort {
         }
     }
 
-    /// Passes and the last launch as for buckets of one size; uneven ones take more.
+    /// Passes and the last launch for buckets of equal size; buckets of different sizes need more.
     fn shapes(self, request: &Request) -> Vec<LaunchShape> {
         let shapes = self.at(request.size);
         let mut launches = vec![shapes.histogram()];
@@ -205,7 +205,7 @@ impl Sort {
 struct Program {
     shapes: Shapes,
     seed: u64,
-    /// Sort, and do not only count.
+    /// True to run the whole sort, false to run only the histogram.
     whole: bool,
     stage: Stage,
     run: Option<Run>,
@@ -243,7 +243,7 @@ impl HostProgram for Program {
     }
 }
 
-/// Uniform from 0 to 1, as the benchmark draws them.
+/// Uniform numbers from 0 to 1, as the benchmark draws them.
 fn numbers(count: u32, seed: u64) -> Vec<f32> {
     let mut rng = Rng::new(seed);
     (0..count).map(|_| rng.unit_f32()).collect()

@@ -4,21 +4,32 @@ use warploom_run::approx::ex2;
 
 const RADIUS: isize = 3;
 const WINDOW_INVERSE: f32 = 1.0 / 49.0;
-/// Reciprocals of squares of the sample's noise levels.
+/// Reciprocals of the squares of the sample's noise levels.
 pub(super) const KNN_NOISE: f32 = 1.0 / (0.32 * 0.32);
 pub(super) const NLM_NOISE: f32 = 1.0 / (1.45 * 1.45);
-/// Share of the mean where few pixels are similar.
+/// Weight of the mean if few pixels are similar.
 pub(super) const BLEND: f32 = 0.2;
 
 type Colour = [f32; 3];
 
-/// A picture; beyond its border it repeats its last pixels.
+/// Settings of a filter.
+#[derive(Clone, Copy)]
+struct FilterSettings {
+    /// Reciprocal of the square of the noise level.
+    noise: f32,
+    /// Weight from which a pixel counts as similar.
+    threshold: f32,
+    /// Share of similar pixels from which the mean has less weight.
+    share: f32,
+}
+
+/// A picture that repeats its last pixels beyond its border.
 pub(super) struct Image {
     width: isize,
     colours: Vec<Colour>,
 }
 
-/// What is added up over a window.
+/// Sums over a window.
 #[derive(Default)]
 struct Sums {
     colour: Colour,
@@ -27,7 +38,7 @@ struct Sums {
 }
 
 impl Image {
-    /// Pixels with red, green and blue in the lower bytes.
+    /// Creates an image from pixels with red, green and blue in the lower bytes.
     pub(super) fn new(pixels: &[u32], width: usize) -> Self {
         let fraction = |byte: u8| (f64::from(byte) / 255.0) as f32;
         let colour = |pixel: &u32| {
@@ -51,13 +62,23 @@ impl Image {
     }
 
     pub(super) fn knn(&self, wanted: impl Fn(usize) -> bool) -> Vec<u32> {
-        self.filtered(wanted, (KNN_NOISE, 0.02, 0.79), |x, y, dx, dy| {
+        let settings = FilterSettings {
+            noise: KNN_NOISE,
+            threshold: 0.02,
+            share: 0.79,
+        };
+        self.filtered(wanted, settings, |x, y, dx, dy| {
             difference(self.at(x, y), self.at(x + dx, y + dy))
         })
     }
 
     pub(super) fn nlm(&self, wanted: impl Fn(usize) -> bool) -> Vec<u32> {
-        self.filtered(wanted, (NLM_NOISE, 0.10, 0.10), |x, y, dx, dy| {
+        let settings = FilterSettings {
+            noise: NLM_NOISE,
+            threshold: 0.10,
+            share: 0.10,
+        };
+        self.filtered(wanted, settings, |x, y, dx, dy| {
             let mut distance = 0.0;
             for n in -RADIUS..=RADIUS {
                 for m in -RADIUS..=RADIUS {
@@ -69,13 +90,12 @@ impl Image {
         })
     }
 
-    /// Zero where a pixel is not wanted: it takes thousands of distances. The others by their
-    /// noise, weight from which a pixel is similar, share of similar pixels from which the mean
-    /// counts less; and the distance of a pixel from one at an offset.
+    /// Applies a filter to the wanted pixels and sets the others to zero, because a pixel takes
+    /// thousands of distances. `distance` compares a pixel with another at an offset.
     fn filtered(
         &self,
         wanted: impl Fn(usize) -> bool,
-        (noise, threshold, share): (f32, f32, f32),
+        settings: FilterSettings,
         distance: impl Fn(isize, isize, isize, isize) -> f32,
     ) -> Vec<u32> {
         let pixel = |i: usize| {
@@ -84,12 +104,13 @@ impl Image {
             for dy in -RADIUS..=RADIUS {
                 for dx in -RADIUS..=RADIUS {
                     let away = (dx * dx + dy * dy) as f32;
-                    let exponent = away.mul_add(WINDOW_INVERSE, distance(x, y, dx, dy) * noise);
+                    let exponent =
+                        away.mul_add(WINDOW_INVERSE, distance(x, y, dx, dy) * settings.noise);
                     let weight = ex2(exponent * -std::f32::consts::LOG2_E);
-                    sums.add(self.at(x + dx, y + dy), weight, threshold);
+                    sums.add(self.at(x + dx, y + dy), weight, settings.threshold);
                 }
             }
-            sums.finish(self.at(x, y), share)
+            sums.finish(self.at(x, y), settings.share)
         };
         let pixels = 0..self.colours.len();
         pixels
@@ -156,7 +177,7 @@ mod tests {
         let mut pixels = [0x0010_1010; 121];
         pixels[60] = 0x00ff_ffff;
         let image = Image::new(&pixels, 11);
-        // Its own weight is all that counts for it in the first filter.
+        // In the first filter only the pixel's own weight counts for it.
         assert!(image.knn(|_| true)[60] & 255 > 0xf0);
         assert!(image.nlm(|_| true)[60] & 255 < 0xf0);
     }

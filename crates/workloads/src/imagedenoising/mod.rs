@@ -1,4 +1,4 @@
-//! `imagedenoising`: two filters that take noise out of a picture.
+//! The workload `imagedenoising`: two filters that remove noise from a picture.
 
 mod filters;
 
@@ -104,7 +104,8 @@ fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
     }))
 }
 
-/// Four bytes a pixel, read as fractions; linear filtering, though coordinates hit the centres.
+/// Texture of four bytes per pixel, read as fractions. Filtering is linear, although coordinates
+/// hit the centres.
 fn texture(base: DevicePtr, width: u32, height: u32) -> Texture {
     Texture {
         base: base.0,

@@ -50,7 +50,7 @@ fn points(size: Size) -> u32 {
     size.pick(200, 2_048, 494_020)
 }
 
-/// Blocks go in a square in the second kernel; the first takes as many.
+/// Side of the square of blocks in the second kernel; the first has the same number of blocks.
 fn side(size: Size) -> u32 {
     let blocks = points(size).div_ceil(BLOCK);
     (1..).find(|side| side * side >= blocks).unwrap_or(blocks)
@@ -88,7 +88,7 @@ fn program(request: &Request) -> Box<dyn HostProgram> {
     })
 }
 
-/// What comes next.
+/// Next action of the program.
 #[derive(Clone, Copy)]
 enum Stage {
     Start,
@@ -96,7 +96,7 @@ enum Stage {
     Move,
 }
 
-/// The host: it moves the centres until no point changes its cluster.
+/// The host program, which moves the centres until no point changes its cluster.
 struct Program {
     request: Request,
     stage: Stage,
@@ -132,7 +132,7 @@ impl HostProgram for Program {
 struct Run {
     request: Request,
     points: Points,
-    /// Centres as of the last launch, and the cluster of each point after it.
+    /// Centres of the last launch, followed by the cluster of each point after the launch.
     centres: Vec<f32>,
     membership: Vec<i32>,
     module: ModuleId,
@@ -147,9 +147,10 @@ impl Run {
         let points = Points::generate(points(request.size) as usize, request.seed);
         let module = load(device, &WORKLOAD)?;
         let records = device.alloc_slice(&points.records)?;
-        let columns = match request.wants(INVERT) {
-            true => alloc_output::<f32>(device, points.records.len())?,
-            false => device.alloc_slice(&points.columns())?,
+        let columns = if request.wants(INVERT) {
+            alloc_output::<f32>(device, points.records.len())?
+        } else {
+            device.alloc_slice(&points.columns())?
         };
         let membership = vec![NOWHERE; points.count()];
         Ok(Self {
@@ -175,7 +176,7 @@ impl Run {
         invert_shape(self.request.size).launch(self.module, args)
     }
 
-    /// Copies the centres and lets every point choose.
+    /// Copies the centres and launches the kernel that assigns points to them.
     fn nearest(&self, device: &mut Device) -> Result<Launch, HostError> {
         let centres = device.variable(self.module, "centres")?;
         device.write_slice(centres, &self.centres)?;
@@ -189,7 +190,8 @@ impl Run {
         Ok(nearest_shape(self.request.size).launch(self.module, args))
     }
 
-    /// Reads the clusters and moves the centres there; false: no point has changed its cluster.
+    /// Reads the clusters and moves the centres to their means. Returns false if no point has
+    /// changed its cluster.
     fn move_centres(&mut self, device: &Device) -> Result<bool, HostError> {
         let members = device.read_vec(self.members, self.points.count())?;
         let changed = members != self.membership;

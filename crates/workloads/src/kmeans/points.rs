@@ -1,4 +1,4 @@
-//! Network connections, by records of features, and their clusters.
+//! Network connections as records of features, and their clusters.
 
 use warploom_base::Rng;
 
@@ -6,12 +6,12 @@ pub(super) const FEATURES: usize = 34;
 pub(super) const CLUSTERS: usize = 5;
 /// The cluster of a point before the first iteration.
 pub(super) const NOWHERE: i32 = -1;
-/// Kinds of connections, and how many of a thousand are of each: two attacks make up most of the
-/// data set of the KDD cup.
+/// Number of connections of each kind in a thousand: two attacks make up most of the data set of
+/// the KDD cup.
 const KINDS: [u32; 8] = [568, 217, 195, 8, 5, 3, 2, 2];
 
 pub(super) struct Points {
-    /// Row major, one record a point.
+    /// Records in row-major order, one per point.
     pub(super) records: Vec<f32>,
 }
 
@@ -48,14 +48,14 @@ impl Points {
         &self.records[point * FEATURES..][..FEATURES]
     }
 
-    /// By feature, then by point.
+    /// Features as columns: by feature, then by point.
     pub(super) fn columns(&self) -> Vec<f32> {
         let count = self.count();
         let column = |feature: usize| self.records[feature..].iter().step_by(FEATURES).take(count);
         (0..FEATURES).flat_map(column).copied().collect()
     }
 
-    /// Points at even distances.
+    /// First centres: points at even distances.
     pub(super) fn first_centres(&self) -> Vec<f32> {
         let apart = self.count() / CLUSTERS;
         let chosen = (0..CLUSTERS).map(|cluster| self.record(cluster * apart));
@@ -84,7 +84,7 @@ impl Points {
             .collect()
     }
 
-    /// The nearest centre of each point, by the kernel's operations.
+    /// Nearest centre of each point, computed with the kernel's operations.
     fn nearest(&self, centres: &[f32]) -> Vec<i32> {
         let distance = |point: usize, cluster: usize| {
             let pairs = self
@@ -104,7 +104,8 @@ impl Points {
         (0..self.count()).map(nearest).collect()
     }
 
-    /// The clusters when no point changes any more, or after the most iterations.
+    /// Clusters when no point changes its cluster any more, or after the largest number of
+    /// iterations.
     pub(super) fn clusters(&self, most: u32) -> Vec<i32> {
         let mut membership = vec![NOWHERE; self.count()];
         let mut centres = self.first_centres();
@@ -128,7 +129,7 @@ mod tests {
     fn points_of_one_kind_share_a_cluster() {
         let points = Points::generate(2000, 1);
         let clusters = points.clusters(u32::MAX);
-        // At least the three big kinds are told apart.
+        // The clusters separate at least the three largest kinds.
         let mut sizes = [0; CLUSTERS];
         clusters
             .iter()

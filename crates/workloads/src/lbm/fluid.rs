@@ -24,26 +24,27 @@ const VELOCITIES: [[isize; 3]; 19] = [
     [-1, 0, 1],
     [-1, 0, -1],
 ];
-/// The array behind the velocities' that holds flags.
+/// Index of the array of flags, after the arrays of velocities.
 const FLAGS: usize = VELOCITIES.len();
 const OBSTACLE: u32 = 1;
 const ACCELERATED: u32 = 2;
 const OMEGA: f32 = 1.95;
-/// Cells by which rows are padded, and layers by which arrays are.
+/// Number of cells of padding per row, and of layers of padding per array.
 const PADDING: (usize, usize) = (8, 4);
-/// Layers before the first array and behind the last.
+/// Number of layers before the first array and after the last.
 const MARGIN: usize = 2;
 /// Largest deviation of a cell's density from 1.
 const RIPPLE: f32 = 0.02;
 
-/// Distributions and flags: one array a velocity of padded layers, with a margin around them.
+/// Distributions and flags: one array of padded layers per velocity, with a margin around them.
 pub(super) struct Lattice {
     extents: [usize; 3],
     pub(super) values: Vec<f32>,
 }
 
 impl Lattice {
-    /// Resting fluid with ripples of density, walls all round, a moving lid at both ends of z.
+    /// Generates a resting fluid with ripples of density, walls on all sides, and a moving lid at
+    /// both ends of z.
     pub(super) fn generate(extents: [usize; 3], seed: u64) -> Self {
         let mut lattice = Self {
             extents,
@@ -69,12 +70,12 @@ impl Lattice {
         (self.extents[0] + PADDING.0) * self.extents[1]
     }
 
-    /// Elements of one array.
+    /// Number of elements of one array.
     fn cells(&self) -> usize {
         self.layer() * (self.extents[2] + PADDING.1)
     }
 
-    /// Elements before the first array.
+    /// Number of elements before the first array.
     pub(super) fn margin(&self) -> usize {
         MARGIN * self.layer()
     }
@@ -98,8 +99,8 @@ impl Lattice {
         x + y * row + z * self.layer() as isize
     }
 
-    /// The buffer that the last of `steps` steps wrote. What nobody scatters to keeps its value, in
-    /// either buffer.
+    /// The buffer that the last of `steps` steps wrote. Elements to which no cell scatters keep
+    /// their values in both buffers.
     pub(super) fn after(&self, steps: u32) -> Vec<f32> {
         let offsets = VELOCITIES.map(|velocity| self.offset(velocity));
         let cells = self.indices();
@@ -127,7 +128,7 @@ impl Lattice {
     }
 }
 
-/// Shares of the density in equilibrium at rest.
+/// Weights of the velocities in equilibrium at rest.
 const WEIGHTS: [f32; 19] = {
     let mut weights = [1.0 / 36.0; 19];
     weights[0] = 1.0 / 3.0;
@@ -223,7 +224,7 @@ fn collided(f: &[f32; 19], accelerated: bool) -> [f32; 19] {
     after[0] = f[0].mul_add(1.0 - OMEGA, base * (-1.0 / 3.0) * u2);
     for (velocity, steps) in VELOCITIES.into_iter().enumerate().skip(1) {
         let along = along(steps, u);
-        // Straight velocities share 4.5 u with their opposites, so that it is not fused.
+        // Velocities along an axis share 4.5 u with their opposites, so that it is not fused.
         let (weight, inner) = if velocity <= 6 {
             (base * (1.0 / 18.0), along * 4.5 + 3.0)
         } else {
@@ -265,7 +266,7 @@ mod tests {
     #[test]
     fn closed_walls_keep_the_mass() {
         let lattice = Lattice::generate([12, 10, 9], 1);
-        // Two steps: what walls reflect in one comes back in the next.
+        // After two steps, values that walls reflect in the first step are back in the fluid.
         let mass = |values: &[f32]| {
             let inside = |place: &[usize; 3]| flags(lattice.extents, *place) != OBSTACLE;
             let cells = lattice.indices();

@@ -39,7 +39,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     ],
 };
 
-/// One for each size: the extents are part of the code.
+/// PTX entries by size, because the extents are constants of the code.
 static ENTRIES: [&str; 3] = [
     "stream_collide_24x16x10",
     "stream_collide_56x48x40",
@@ -69,7 +69,7 @@ fn program(request: &Request, steps: u32) -> Box<dyn HostProgram> {
     Sequence::boxed(move |device| plan(device, size, steps, seed))
 }
 
-/// The two buffers take turns; both start with the same distributions and flags.
+/// The two buffers alternate; both start with the same distributions and flags.
 fn plan(device: &mut Device, size: Size, steps: u32, seed: u64) -> Result<Plan, HostError> {
     let lattice = Lattice::generate(extents(size).map(|n| n as usize), seed);
     let module = load(device, &WORKLOAD)?;

@@ -1,9 +1,9 @@
-//! The matrix and its factors, in the order of the tiles.
+//! The matrix and its factors, in the order of tiles.
 
 use warploom_base::Rng;
 
-/// A matrix whose elements fall off with the distance from the diagonal, as the benchmark makes
-/// them; the diagonal varies by the seed.
+/// Generates a matrix whose elements decrease with the distance from the diagonal, as in the
+/// benchmark. The diagonal depends on the seed.
 pub(super) fn generate(side: usize, seed: u64) -> Vec<f32> {
     const DECAY: f32 = 0.999;
     let mut rng = Rng::new(seed);
@@ -17,14 +17,14 @@ pub(super) fn generate(side: usize, seed: u64) -> Vec<f32> {
     matrix
 }
 
-/// The factors in the matrix's place, the lower one's unit diagonal left out, as they are after so
-/// many tiles of the diagonal. Inside a tile's rows
-/// and columns every product is subtracted at once; the rest of the matrix subtracts the sum of a
-/// tile's products.
+/// Both factors in place of the matrix after `tiles` tiles of the diagonal, without the unit
+/// diagonal of the lower one. Inside a tile's rows and columns each product is subtracted on its
+/// own; from the rest of the matrix the sum of a tile's products is subtracted.
 pub(super) fn decomposed(mut m: Vec<f32>, side: usize, tile: usize, tiles: usize) -> Vec<f32> {
     for first in (0..side).step_by(tile).take(tiles) {
         let end = first + tile;
-        // Rows of the upper factor and columns of the lower one, each from those before it.
+        // Computes rows of the upper factor and columns of the lower one, each from the previous
+        // ones.
         for k in first..end {
             for row in k + 1..side {
                 let mut value = m[row * side + k];

@@ -50,12 +50,12 @@ const INTERNAL: &str = "lud_internal";
 /// Side of a tile.
 const TILE: u32 = 16;
 
-/// Tiles along the matrix's side.
+/// Number of tiles along the matrix's side.
 fn tiles(size: Size) -> u32 {
     size.pick(4, 16, 75)
 }
 
-/// Three launches for each tile of the diagonal, but for the last.
+/// Three launches for each tile of the diagonal except the last.
 fn shapes(tiles: u32) -> Vec<LaunchShape> {
     let (half_warp, warp) = (Dim3::linear(TILE), Dim3::linear(2 * TILE));
     let diagonal = LaunchShape::once(DIAGONAL, Dim3::linear(1), half_warp);

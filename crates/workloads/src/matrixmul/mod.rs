@@ -112,8 +112,9 @@ fn inputs(extents: Extents, seed: u64) -> (Vec<f32>, Vec<f32>) {
     )
 }
 
-/// Every element adds its products in the order of the inner index, each by one fused step; whole
-/// rows of C go together, which changes no element's order.
+/// Reference product. Every element adds its products in the order of the inner index, each by a
+/// fused multiply-add. The loop computes whole rows of C together, which does not change the order
+/// of any element's sum.
 fn reference(extents: Extents, a: &[f32], b: &[f32]) -> Vec<f32> {
     let (inner, columns) = (extents.inner as usize, extents.columns as usize);
     let mut c = vec![0.0_f32; extents.rows as usize * columns];
@@ -145,7 +146,7 @@ mod tests {
             for column in 0..7 {
                 let term = |k: usize| f64::from(a[row * 40 + k]) * f64::from(b[k * 7 + column]);
                 let exact: f64 = (0..40).map(term).sum();
-                // 40 roundings of partial sums below 40 in magnitude.
+                // The bound is 40 roundings of partial sums below 40 in magnitude.
                 let bound = 40.0 * 40.0 * f64::from(f32::EPSILON);
                 assert!((f64::from(c[row * 7 + column]) - exact).abs() < bound);
             }

@@ -1,4 +1,4 @@
-//! `mergesort`: keys with values, by merging ever longer segments.
+//! The workload `mergesort`: sorts keys with values by merging segments of doubling length.
 
 use warploom_base::{Dim3, Rng};
 use warploom_run::{Arg, Device, DevicePtr, HostError, HostProgram, Launch, ModuleId};
@@ -54,14 +54,14 @@ const LIMITS: &str = "merge_ranks";
 const MERGE: &str = "merge_intervals";
 /// Keys of a tile.
 const TILE: u32 = 1024;
-/// Keys from one sample to the next, and threads of a merging block.
+/// Distance between two samples in keys, and threads of a merging block.
 const SAMPLE: u32 = 128;
-/// Threads of a block of the kernels that rank.
+/// Threads per block of the ranking kernels.
 const RANKING_BLOCK: u32 = 256;
-/// Keys are below this.
+/// Exclusive upper bound of the keys.
 const KEYS: u32 = 1 << 16;
 
-/// Keys to sort, a power of two.
+/// Number of keys to sort, a power of two.
 fn count(size: Size) -> u32 {
     size.pick(4096, 65_536, 4 << 20)
 }
@@ -72,7 +72,7 @@ fn strides(count: u32) -> impl Iterator<Item = u32> {
         .take_while(move |&stride| stride < count)
 }
 
-/// Threads of the kernels that rank: one a pair of samples.
+/// Threads of the ranking kernels: one per pair of samples.
 fn ranking_threads(count: u32) -> u32 {
     count / (2 * SAMPLE)
 }
@@ -128,7 +128,7 @@ impl Pairs {
     }
 }
 
-/// The stages' scratch memory, for both segments of a pair.
+/// Scratch memory of the stages, for both segments of a pair.
 struct Scratch {
     ranks: [DevicePtr; 2],
     limits: [DevicePtr; 2],
@@ -159,7 +159,8 @@ fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
     }
     let all = launches.len() as u32;
     Ok(Plan::new(launches, move |device| {
-        // The tiles' launch, then those of stages, the last of each of which writes keys.
+        // The first launch sorts tiles; then each stage has several launches, of which the last
+        // writes keys.
         let stages = (device.launches_of(all) - 1) as usize / STAGE_LAUNCHES;
         let (sorted, segment) = (buffers[stages % 2], TILE << stages);
         let order = reference(&keys, segment as usize);
@@ -179,7 +180,7 @@ fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
 /// Launches of a stage.
 const STAGE_LAUNCHES: usize = 4;
 
-/// The launches that merge pairs of segments of `stride` keys.
+/// Launches that merge pairs of segments of `stride` keys.
 fn stage(
     module: ModuleId,
     count: u32,
@@ -211,8 +212,8 @@ fn input(count: u32, seed: u64) -> Vec<u32> {
     (0..count).map(|_| rng.below(KEYS)).collect()
 }
 
-/// Where each key of the result stood, if segments of `segment` keys are sorted on their own and
-/// equal keys keep their order.
+/// Original index of each key of the result, if segments of `segment` keys are sorted separately
+/// and equal keys keep their order.
 fn reference(keys: &[u32], segment: usize) -> Vec<u32> {
     let mut order: Vec<_> = (0..keys.len() as u32).collect();
     for part in order.chunks_mut(segment) {

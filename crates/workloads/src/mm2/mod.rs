@@ -1,4 +1,4 @@
-//! `2mm`: two matrix products in a row.
+//! The workload `2mm`: two matrix products, one after the other.
 
 use warploom_base::{Dim3, Rng};
 use warploom_run::{Arg, Device, HostError, HostProgram};
@@ -41,7 +41,7 @@ const FIRST: &str = "mm2_kernel1";
 const SECOND: &str = "mm2_kernel2";
 const BLOCK: Dim3 = Dim3::new(32, 8, 1);
 
-/// Rows of A, columns of B, columns of A, columns of D.
+/// Numbers of rows of A, columns of B, columns of A, and columns of D.
 fn extents(size: Size) -> [u32; 4] {
     size.pick([28, 50, 37, 33], [112, 96, 80, 128], [2048; 4])
 }
@@ -62,7 +62,7 @@ fn program(request: &Request) -> Box<dyn HostProgram> {
     Sequence::boxed(move |device| plan(device, &request))
 }
 
-/// Without the first kernel C is random and has no product behind it.
+/// Without the first kernel, C is random and not a product.
 fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
     let [ni, nj, nk, nl] = extents(request.size);
     let mut rng = Rng::new(request.seed);
@@ -95,7 +95,7 @@ fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
         let (mut product, mut result) = (c.clone(), vec![0.0; (ni * nl) as usize]);
         let after_first = device.output(c_ptr, product.len())?;
         let after_second = device.output(e_ptr, result.len())?;
-        // A row of either product needs no other: only those that were computed are worth it.
+        // A row of either product depends on no other row, so only computed rows are compared.
         for row in 0..ni as usize {
             let of = |columns: u32| row * columns as usize..(row + 1) * columns as usize;
             let (in_a, in_c, in_e) = (of(nk), of(nj), of(nl));

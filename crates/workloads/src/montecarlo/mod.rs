@@ -44,18 +44,18 @@ const OPTIONS: &str = "option_per_block";
 /// Threads of a block of the second kernel.
 const THREADS: usize = 256;
 
-/// Deviations of the samples: see the notes.
+/// Tolerance for the samples, derived in the notes.
 const SAMPLES_TOLERANCE: Tolerance = Tolerance {
     relative: 2e-6,
     absolute: 2e-6,
 };
-/// Deviations of the sums: see the notes.
+/// Tolerance for the sums, derived in the notes.
 const SUMS_TOLERANCE: Tolerance = Tolerance {
     relative: 1e-5,
     absolute: 1e-3,
 };
 
-/// Options and samples.
+/// Numbers of options and samples.
 fn extents(size: Size) -> (u32, u32) {
     size.pick((20, 2_048), (64, 16_384), (258, 1 << 18))
 }
@@ -75,7 +75,7 @@ fn program(request: &Request) -> Box<dyn HostProgram> {
     Sequence::boxed(move |device| plan(device, &request))
 }
 
-/// The second kernel alone takes the reference's samples.
+/// When the second kernel runs alone, it takes the reference's samples.
 fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
     let (option_count, sample_count) = extents(request.size);
     let options = generate(option_count as usize, request.seed);

@@ -1,4 +1,4 @@
-//! Options, their payoffs, and normal samples: what the kernels must come to, in double precision.
+//! Options, their payoffs, and normal samples: reference values in double precision.
 
 use warploom_base::Rng;
 
@@ -27,7 +27,7 @@ pub(super) fn generate(count: usize, seed: u64) -> Vec<CallOption> {
 }
 
 impl CallOption {
-    /// Spot, strike, drift and deviation as the kernel's table has them.
+    /// Spot, strike, drift and deviation as in the kernel's table.
     pub(super) fn constants(&self) -> [f32; 4] {
         let [years, rate, volatility] = [self.years, self.rate, self.volatility].map(f64::from);
         let drift = (rate - 0.5 * volatility * volatility) * years;
@@ -35,7 +35,7 @@ impl CallOption {
         [self.spot, self.strike, drift as f32, deviation as f32]
     }
 
-    /// Sum and sum of squares of the payoffs of all samples.
+    /// Sum and sum of squares of the payoffs over all samples.
     pub(super) fn sums(&self, samples: &[f32]) -> (f64, f64) {
         let [spot, strike, drift, deviation] = self.constants().map(f64::from);
         let payoff = |sample: &f32| {
@@ -58,7 +58,7 @@ pub(super) fn inverse_normals(count: u32) -> Vec<f64> {
         .collect()
 }
 
-/// B. Moro, "The Full Monte", Risk 8(2), 1995.
+/// Moro's inverse normal distribution (B. Moro, "The Full Monte", Risk 8(2), 1995).
 fn inverse_normal(probability: f64) -> f64 {
     const A: [f64; 4] = [
         2.50662823884,

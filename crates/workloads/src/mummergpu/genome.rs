@@ -1,11 +1,11 @@
-//! DNA with the structure of a bacterium's: more A and T than C and G, some dispersed repeats that
-//! have changed since they were copied, and a few tandem repeats.
+//! DNA with the structure of a bacterium's: more A and T than C and G, some dispersed repeats with
+//! changes since the copy, and a few tandem repeats.
 
 use warploom_base::Rng;
 
 /// Share of C and G, as in Bacillus anthracis (35.4%).
 const GC: f64 = 0.354;
-/// Share of the characters that a copy changes.
+/// Share of the characters that change in a copy.
 const CHANGE: f64 = 0.02;
 
 /// A genome of `length` characters.
@@ -29,7 +29,7 @@ fn base(rng: &mut Rng) -> u8 {
     pair[rng.below(2) as usize]
 }
 
-/// A copy of something earlier, with changes.
+/// Appends a copy of an earlier part, with changes.
 fn disperse(text: &mut Vec<u8>, rng: &mut Rng) {
     let length = 100 + rng.below(500) as usize;
     let start = rng.below((text.len() - length) as u32) as usize;
@@ -39,7 +39,7 @@ fn disperse(text: &mut Vec<u8>, rng: &mut Rng) {
     }
 }
 
-/// A short unit many times.
+/// Appends a short unit many times.
 fn tandem(text: &mut Vec<u8>, rng: &mut Rng) {
     let unit: Vec<_> = (0..2 + rng.below(8)).map(|_| base(rng)).collect();
     let length = unit.len() * (4 + rng.below(12) as usize);
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    /// How many windows of `length` characters occur more than once.
+    /// Number of windows of `length` characters that occur more than once.
     fn repeated(text: &[u8], length: usize) -> usize {
         let mut counts = BTreeMap::new();
         for window in text.windows(length) {
@@ -75,8 +75,8 @@ mod tests {
         assert_eq!(text.len(), 50_000);
         let gc = text.iter().filter(|c| b"CG".contains(c)).count() as f64 / 50_000.0;
         assert!((gc - GC).abs() < 0.02, "{gc}");
-        // Of 50,000 random characters hardly two windows of 20 would be equal: 4^20 is 10^12. Of the
-        // benchmark's 1,399,930 characters 3.9% begin a window that occurs again.
+        // Of 50,000 random characters hardly any two windows of 20 would be equal: 4^20 is 10^12.
+        // Of the benchmark's 1,399,930 characters 3.9% begin a window that occurs again.
         let share = repeated(&text, 20) as f64 / 50_000.0;
         assert!((0.01..0.1).contains(&share), "{share}");
     }

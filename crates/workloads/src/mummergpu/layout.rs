@@ -1,31 +1,32 @@
-//! Where the tree and its text stand in textures: side by side what is near in number, within the
-//! small tiles in which GPUs of 2007 kept textures.
+//! Layout of the tree and its text in textures: items with near numbers are adjacent, within the
+//! small tiles in which GPUs of 2007 stored textures.
 //!
-//! 32 nodes make a column, 4,096 columns a band, and further bands follow below. The text stands
-//! likewise, four characters to a column of 65,536. This is MUMmerGPU 1.0's layout.
+//! A column has 32 nodes, a band has 4,096 columns, and further bands follow below. The text has
+//! the same layout with four characters per column and 65,536 columns. This is the layout of
+//! MUMmerGPU 1.0.
 
 use warploom_run::{AddressMode, ChannelKind, Device, DevicePtr, HostError, Scalar, Texture};
 
-/// Texels of a row of nodes, and rows of a band, as powers of two.
+/// Base-2 logarithms of the texels per row of nodes, and of the rows per band.
 const NODES: Band = Band { width: 12, rows: 5 };
-/// The same of characters; the kernel knows them, too.
+/// Base-2 logarithms of the same extents for characters. The kernel contains the same constants.
 const CHARACTERS: Band = Band { width: 16, rows: 2 };
 
-/// A band's extents, logarithms of two.
+/// Extents of a band as base-2 logarithms.
 struct Band {
     width: u32,
     rows: u32,
 }
 
 impl Band {
-    /// Column and row of what has this number.
+    /// Column and row of the item with this number.
     fn place(&self, number: u32) -> [u32; 2] {
         let below = number >> (self.width + self.rows) << self.rows;
         let row = number & ((1 << self.rows) - 1);
         [number >> self.rows & ((1 << self.width) - 1), below | row]
     }
 
-    /// Things at their places, row by row, with as many rows as the last band has.
+    /// Places items row by row, with as many rows as the last band has.
     fn lay<T: Copy + Default>(&self, things: impl ExactSizeIterator<Item = T>) -> Vec<T> {
         let bands = things.len().div_ceil(1 << (self.width + self.rows));
         let mut texels = vec![T::default(); bands << (self.width + self.rows)];
@@ -43,7 +44,7 @@ pub(super) fn texel(node: u32) -> u32 {
     y << 16 | x
 }
 
-/// A texture of four words a node, by the nodes' numbers.
+/// Creates a texture with four words per node, in the order of the nodes' numbers.
 pub(super) fn nodes(device: &mut Device, records: &[[u32; 4]]) -> Result<u64, HostError> {
     let texels = NODES.lay(records.iter().copied());
     texture(
@@ -55,7 +56,7 @@ pub(super) fn nodes(device: &mut Device, records: &[[u32; 4]]) -> Result<u64, Ho
     )
 }
 
-/// A texture of the text.
+/// Creates a texture of the text.
 pub(super) fn characters(device: &mut Device, text: &[u8]) -> Result<u64, HostError> {
     let texels = CHARACTERS.lay(text.iter().copied());
     texture(device, &texels, &CHARACTERS, 1, ChannelKind::Signed)

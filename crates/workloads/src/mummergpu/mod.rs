@@ -16,7 +16,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "mummergpu",
     suite: Suite::Ispass2009,
     sentence: "Longest matches of DNA reads in a genome, down its suffix tree through textures.",
-    source: "ISPASS-2009 benchmarks, MUM (M. Schatz et al., 2007); MUMmerGPU in 001, MUM in 002",
+    source: "ISPASS-2009 benchmarks, MUM (M. Schatz et al., 2007); MUMmerGPU in Do et al. 2017, MUM in CRAT",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[KernelInfo {
@@ -35,23 +35,23 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
 
 const KERNEL: &str = "match_queries";
 const BLOCK: u32 = 256;
-/// Characters of a read.
+/// Number of characters of a read.
 const READ: usize = 25;
-/// Shortest match that is reported.
+/// Length of the shortest match that is reported.
 const MIN_LENGTH: usize = 20;
-/// Matches of a read: one for each position from which one can be long enough.
+/// Number of matches of a read: one for each position from which a match can be long enough.
 const POSITIONS: usize = READ - MIN_LENGTH + 1;
-/// Characters of the benchmark's reference, the first 19,999 lines of a chromosome.
+/// Number of characters of the benchmark's reference, the first 19,999 lines of a chromosome.
 const REFERENCE: usize = 19_999 * 70;
-/// Characters of the chromosome, from which its reads come.
+/// Number of characters of the chromosome from which the reads come.
 const CHROMOSOME: usize = 5_227_293;
 
-/// Characters of the reference, and reads.
+/// Number of characters of the reference, and number of reads.
 fn extents(size: Size) -> (usize, usize) {
     size.pick((3_000, 500), (20_000, 8_000), (REFERENCE, 50_000))
 }
 
-/// Characters of the genome of which a reference is the first part.
+/// Number of characters of the genome whose first part is the reference.
 fn genome_length(characters: usize) -> usize {
     characters * CHROMOSOME / REFERENCE
 }
@@ -98,13 +98,14 @@ fn plan(device: &mut Device, size: Size, seed: u64) -> Result<Plan, HostError> {
     }))
 }
 
-/// Every read with a mark before it and a 0 behind it.
+/// All reads, each with a mark before it and a 0 after it.
 fn store(reads: &[Vec<u8>]) -> Vec<u8> {
     let marked = |read: &Vec<u8>| [b"q", &read[..], &[0]].concat();
     reads.iter().flat_map(marked).collect()
 }
 
-/// Node and characters on its edge of every position's longest match; zeros if it is too short.
+/// Node, and characters on its edge, of the longest match of every position; zeros if it is too
+/// short.
 fn reference(tree: &SuffixTree, reads: &[Vec<u8>]) -> Vec<u32> {
     let of_position = |read: &[u8]| match tree.longest(read) {
         (Place { node, on_edge }, length) if length >= MIN_LENGTH => [layout::texel(node), on_edge],
@@ -138,7 +139,7 @@ mod tests {
         let matches = reference(&SuffixTree::new(&genome[..characters]), &reads);
         let hits = matches.chunks(2).filter(|found| found[0] != 0).count();
         let share = hits as f64 / (matches.len() / 2) as f64;
-        // Of the benchmark's reads 26.9%, measured on its files: the reference's share of the
+        // The benchmark's reads have 26.9%, measured on its files: the reference's share of the
         // chromosome.
         assert!((0.24..0.3).contains(&share), "{share}");
     }

@@ -4,42 +4,43 @@
 use super::layout::texel;
 use std::collections::VecDeque;
 
-/// No node.
+/// Number that denotes no node.
 pub(super) const NONE: u32 = 0;
-/// The root.
+/// Number of the root.
 pub(super) const ROOT: u32 = 1;
-/// Ends a text; occurs nowhere else.
+/// Character that ends a text and occurs nowhere else.
 const END: u8 = b'$';
 
 /// A node with the edge that leads to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Node {
-    /// Where the edge's first character stands in the text.
+    /// Index in the text of the edge's first character.
     first: u32,
-    /// Where its last stands.
+    /// Index in the text of the edge's last character.
     last: u32,
-    /// The node whose path is this one's without its first character; none of the root and leaves.
+    /// The node whose path is this node's path without its first character. The root and leaves
+    /// have none.
     link: u32,
-    /// By the first characters of their edges: A, C, G, T, end.
+    /// Children by the first characters of their edges: A, C, G, T, end.
     children: [u32; 5],
 }
 
-/// A place in the tree: `on_edge` characters down the edge to `node`, or at `node` itself, which no
-/// child leaves as wanted, if that is 0.
+/// A place in the tree: `on_edge` characters down the edge to `node`. If `on_edge` is 0, the place
+/// is `node` itself, and no child continues the match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Place {
     pub node: u32,
     pub on_edge: u32,
 }
 
-/// The suffixes of a text of A, C, G and T.
+/// Suffix tree of a text of A, C, G and T.
 pub(super) struct SuffixTree {
     text: Vec<u8>,
-    /// Node 0 is none.
+    /// All nodes; number 0 is not a node.
     nodes: Vec<Node>,
 }
 
-/// A child's place by its first character.
+/// Index of a child by the first character of its edge.
 fn symbol(character: u8) -> usize {
     b"ACGT$"
         .iter()
@@ -57,7 +58,7 @@ impl SuffixTree {
         Self { text, nodes }
     }
 
-    /// The text and its end.
+    /// The text, followed by its end character.
     pub(super) fn text(&self) -> &[u8] {
         &self.text
     }
@@ -77,7 +78,7 @@ impl SuffixTree {
         self.nodes.iter().map(list).collect()
     }
 
-    /// Where the longest beginning of `query` ends that is in the text, and its length.
+    /// Place at which the longest prefix of `query` that occurs in the text ends, and its length.
     pub(super) fn longest(&self, query: &[u8]) -> (Place, usize) {
         let (mut node, mut length) = (ROOT, 0);
         loop {
@@ -108,14 +109,14 @@ impl SuffixTree {
     }
 }
 
-/// The algorithm's state: the active point, and how many suffixes are yet implicit.
+/// State of the algorithm: the active point, and the number of suffixes that are still implicit.
 struct Builder<'a> {
     text: &'a [u8],
     nodes: Vec<Node>,
     active: u32,
-    /// Where the active edge's first character stands in the text.
+    /// Index in the text of the active edge's first character.
     edge: usize,
-    /// Characters down the active edge.
+    /// Number of characters down the active edge.
     length: usize,
     implicit: usize,
 }
@@ -145,7 +146,7 @@ impl<'a> Builder<'a> {
         self.nodes.len() as u32 - 1
     }
 
-    /// Takes in the character at `at`.
+    /// Extends the tree by the character at `at`.
     fn extend(&mut self, at: usize) {
         let end = self.text.len() - 1;
         let mut unlinked = NONE;
@@ -192,7 +193,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Gives the node that was split last, if any, its link.
+    /// Sets the suffix link of the last node that was split, if any.
     fn link(&mut self, unlinked: &mut u32, to: u32) {
         if *unlinked != NONE {
             self.nodes[*unlinked as usize].link = to;
@@ -201,7 +202,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The same nodes, numbered level by level from the root.
+/// Renumbers the nodes level by level from the root.
 fn by_level(nodes: &[Node]) -> Vec<Node> {
     let mut number = vec![NONE; nodes.len()];
     let mut order = vec![NONE];
@@ -234,7 +235,7 @@ mod tests {
         (0..length).map(letter).collect()
     }
 
-    /// The characters from the root to a place.
+    /// Characters on the path from the root to a place.
     fn spell(tree: &SuffixTree, place: Place) -> Vec<u8> {
         let parent_of = |child: u32| {
             let is_parent = |node: &Node| node.children.contains(&child);

@@ -1,4 +1,4 @@
-//! `mvt`: products of a matrix and of its transposition with vectors.
+//! The workload `mvt`: products of a matrix and of its transpose with vectors.
 
 use warploom_base::{Dim3, Rng};
 use warploom_run::{Arg, Device, HostError, HostProgram};
@@ -40,7 +40,7 @@ const FIRST: &str = "mvt_kernel1";
 const SECOND: &str = "mvt_kernel2";
 const BLOCK: u32 = 256;
 
-/// Rows and columns.
+/// Number of rows and columns.
 fn extent(size: Size) -> u32 {
     size.pick(200, 500, 4096)
 }
@@ -92,14 +92,14 @@ fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
     }))
 }
 
-/// Adds a matrix times `y` to `x`, terms in order, each by one `fma`.
+/// Adds a matrix times `y` to `x`, with terms in order and one `fma` each.
 pub(crate) fn add_rows(x: &mut [f32], a: &[f32], y: &[f32]) {
     for (x, row) in x.iter_mut().zip(a.chunks_exact(y.len())) {
         *x = row.iter().zip(y).fold(*x, |sum, (a, y)| a.mul_add(*y, sum));
     }
 }
 
-/// Adds a transposed matrix times `y` to `x`, terms in order, each by one `fma`.
+/// Adds a transposed matrix times `y` to `x`, with terms in order and one `fma` each.
 pub(crate) fn add_columns(x: &mut [f32], a: &[f32], y: &[f32]) {
     for (row, y) in a.chunks_exact(x.len()).zip(y) {
         for (x, a) in x.iter_mut().zip(row) {

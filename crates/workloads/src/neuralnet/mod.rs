@@ -1,4 +1,4 @@
-//! `neuralnet`: a convolutional network that reads digits.
+//! The workload `neuralnet`: a convolutional network that recognises digits.
 
 mod network;
 
@@ -53,13 +53,13 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
 
 const NAMES: [&str; LAYERS] = ["first_layer", "second_layer", "third_layer", "fourth_layer"];
 
-/// Deviations of a layer's outputs: see the notes.
+/// Tolerance for a layer's outputs, derived in the notes.
 const TOLERANCE: Tolerance = Tolerance {
     relative: 0.0,
     absolute: 1e-5,
 };
 
-/// Images, and neurons of the third layer.
+/// Number of images, and of neurons of the third layer.
 fn extents(size: Size) -> (u32, u32) {
     size.pick((1, 16), (4, 100), (9000, 100))
 }
@@ -84,7 +84,8 @@ fn program(request: &Request) -> Box<dyn HostProgram> {
     Sequence::boxed(move |device| plan(device, &request))
 }
 
-/// A layer that runs alone takes the reference's inputs; without it, only what it needs is made.
+/// A layer that runs alone takes its inputs from the reference, which is computed only as far as
+/// needed.
 fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
     let (images, hidden) = extents(request.size);
     let network = Network::generate(hidden as usize, request.seed);
@@ -127,7 +128,7 @@ fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
     }))
 }
 
-/// A layer's launch.
+/// Launch of a layer.
 struct Run {
     name: &'static str,
     layer: Layer,
@@ -137,7 +138,7 @@ struct Run {
 }
 
 impl Run {
-    /// Compares with what the layer makes of the inputs that the kernel had.
+    /// Compares with the layer's reference for the inputs that the kernel had.
     fn check(&self, device: &Device) -> Result<Check, HostError> {
         let inputs: Vec<f32> = device.read_vec(self.from, self.images * self.layer.inputs())?;
         let outputs = device.output(self.to, self.images * self.layer.neurons())?;

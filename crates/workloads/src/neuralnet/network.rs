@@ -1,47 +1,48 @@
-//! The network, its inputs, and what its layers come to in double precision.
+//! The network, its inputs, and the reference of its layers in double precision.
 
 use warploom_base::Rng;
 
-/// Layers after the image.
+/// Number of layers after the image.
 pub(super) const LAYERS: usize = 4;
 /// Side of an image.
 const IMAGE: usize = 29;
 /// Side of a window.
 const WINDOW: usize = 5;
-/// Maps of the convolutions and their sides.
+/// Numbers of maps of the convolutions, followed by their sides.
 const MAPS: [usize; 2] = [6, 50];
 const SIDES: [usize; 2] = [13, 5];
-/// Neurons of the last layer.
+/// Number of neurons of the last layer.
 const DIGITS: usize = 10;
 
-/// Which of a layer's inputs go into which of its weights.
+/// Connections between a layer's inputs and neurons.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// Windows of all input maps, two pixels from neuron to neuron.
+    /// Each neuron has a window in all input maps; windows of neighbouring neurons are two pixels
+    /// apart.
     Convolution {
         in_maps: usize,
         in_side: usize,
         maps: usize,
         side: usize,
     },
-    /// All inputs into every neuron.
+    /// Every neuron has all inputs.
     Full { inputs: usize, neurons: usize },
 }
 
-/// A layer with its weights: of every map or neuron the bias first.
+/// A layer with its weights; for every map or neuron the bias comes first.
 #[derive(Clone, Debug)]
 pub(super) struct Layer {
     kind: Kind,
     pub weights: Vec<f32>,
 }
 
-/// All layers.
+/// Layers of the network, in order.
 pub(super) struct Network {
     pub layers: [Layer; LAYERS],
 }
 
 impl Network {
-    /// Random weights, scaled so that neurons are neither all saturated nor all near 0.
+    /// Generates random weights, scaled so that neurons are neither all saturated nor all near 0.
     pub(super) fn generate(hidden: usize, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let convolution = |in_maps, in_side, at: usize| Kind::Convolution {
@@ -74,7 +75,8 @@ impl Network {
 }
 
 impl Kind {
-    /// Maps or neurons that have weights of their own, and how many without the bias.
+    /// Number of maps or neurons with separate weights, and number of weights of each without the
+    /// bias.
     fn units(self) -> (usize, usize) {
         match self {
             Self::Convolution { in_maps, maps, .. } => (maps, WINDOW * WINDOW * in_maps),
@@ -84,7 +86,7 @@ impl Kind {
 }
 
 impl Layer {
-    /// Inputs of an image.
+    /// Number of inputs per image.
     pub(super) fn inputs(&self) -> usize {
         match self.kind {
             Kind::Convolution {
@@ -94,7 +96,7 @@ impl Layer {
         }
     }
 
-    /// Outputs of an image.
+    /// Number of outputs per image.
     pub(super) fn neurons(&self) -> usize {
         match self.kind {
             Kind::Convolution { maps, side, .. } => maps * side * side,
@@ -102,13 +104,13 @@ impl Layer {
         }
     }
 
-    /// Outputs of all images, rounded.
+    /// Outputs for all images, rounded to single precision.
     pub(super) fn apply(&self, inputs: &[f32]) -> Vec<f32> {
         let exact = self.apply_exactly(inputs);
         exact.into_iter().map(|value| value as f32).collect()
     }
 
-    /// Outputs of all images.
+    /// Outputs for all images in double precision.
     pub(super) fn apply_exactly(&self, inputs: &[f32]) -> Vec<f64> {
         let images = inputs.chunks(self.inputs());
         let neuron = |image, at| activate(self.sum(image, at));
@@ -117,7 +119,7 @@ impl Layer {
             .collect()
     }
 
-    /// Bias and weighted inputs of a neuron.
+    /// Sum of a neuron's bias and weighted inputs.
     fn sum(&self, image: &[f32], at: usize) -> f64 {
         let (_, fan_in) = self.kind.units();
         let weights_of = |unit: usize| &self.weights[unit * (1 + fan_in)..][..1 + fan_in];
@@ -153,7 +155,7 @@ fn activate(sum: f64) -> f64 {
     f64::from(1.7159_f32) * libm::tanh(f64::from(0.666_666_7_f32) * sum)
 }
 
-/// Images of three strokes: 1 on a stroke, falling to -1 beside it.
+/// Images of three strokes: values are 1 on a stroke and fall to -1 beside it.
 pub(super) fn images(count: usize, seed: u64) -> Vec<f32> {
     let mut rng = Rng::new(seed ^ 0x1a6e5);
     let mut pixels = Vec::with_capacity(count * IMAGE * IMAGE);
@@ -169,7 +171,7 @@ pub(super) fn images(count: usize, seed: u64) -> Vec<f32> {
     pixels
 }
 
-/// A line from one point to another.
+/// A straight stroke between two points.
 struct Stroke {
     from: [f32; 2],
     to: [f32; 2],
@@ -184,7 +186,7 @@ impl Stroke {
         }
     }
 
-    /// From a point to the nearest one of the stroke.
+    /// Square of the distance from a point to the nearest point of the stroke.
     fn square_distance(&self, [x, y]: [f32; 2]) -> f32 {
         let [dx, dy] = [self.to[0] - self.from[0], self.to[1] - self.from[1]];
         let [px, py] = [x - self.from[0], y - self.from[1]];
@@ -203,7 +205,7 @@ mod tests {
     fn layers_fit_together_and_weights_are_the_benchmarks() {
         let network = Network::generate(100, 1);
         let sizes: Vec<_> = network.layers.iter().map(|l| l.weights.len()).collect();
-        // The sizes of the benchmark's four files.
+        // The numbers of weights are those of the benchmark's four files.
         assert_eq!(sizes, [156, 7550, 125_100, 1010]);
         for pair in network.layers.windows(2) {
             assert_eq!(pair[0].neurons(), pair[1].inputs());
@@ -215,7 +217,7 @@ mod tests {
     fn a_convolution_takes_its_window() {
         let mut layer = Network::generate(10, 1).layers[0].clone();
         layer.weights.fill(0.0);
-        // Map 2 takes the window's third pixel of the second row.
+        // Map 2 uses only the third pixel in the second row of the window.
         layer.weights[2 * 26 + 1 + 7] = 0.5;
         let image: Vec<_> = (0..IMAGE * IMAGE).map(|i| i as f32 / 1000.0).collect();
         let outputs = layer.apply_exactly(&image);

@@ -41,14 +41,14 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
 const LATITUDE: f32 = 30.0;
 const LONGITUDE: f32 = 90.0;
 
-/// A block shape and what the paper that has it runs.
+/// A block shape, and the number of records in the paper that uses it.
 #[derive(Clone, Copy)]
 struct Geometry {
     block: u32,
     paper_places: u32,
 }
 
-/// Rodinia's list of four files with 42,764 records, four times.
+/// Rodinia's list of four files with 42,764 records, repeated four times.
 const BLOCK_256: Geometry = Geometry {
     block: 256,
     paper_places: 16 * 42_764,

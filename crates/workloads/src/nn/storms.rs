@@ -1,11 +1,11 @@
-//! Tracks of storms: places a few hours apart, each near the one before.
+//! Tracks of storms: places a few hours apart, each near the previous one.
 
 use warploom_base::Rng;
 
-/// Places of one storm.
+/// Number of places of one storm.
 const TRACK: usize = 24;
 
-/// Latitudes and longitudes in turn, in degrees with one decimal, as the benchmark's records.
+/// Alternating latitudes and longitudes in degrees with one decimal, as in the benchmark's records.
 pub(super) fn places(count: usize, seed: u64) -> Vec<f32> {
     let mut rng = Rng::new(seed);
     let mut places = Vec::with_capacity(2 * count);

@@ -43,10 +43,10 @@ const UPPER: &str = "needle_1";
 const LOWER: &str = "needle_2";
 /// Side of a tile.
 const TILE: u32 = 16;
-/// What a gap costs.
+/// Cost of a gap.
 const PENALTY: i32 = 10;
 
-/// Tiles along the matrix's side.
+/// Number of tiles along the matrix's side.
 fn tiles(size: Size) -> u32 {
     size.pick(8, 40, 256)
 }
@@ -89,7 +89,7 @@ fn plan(device: &mut Device, side: u32, seed: u64) -> Result<Plan, HostError> {
     }))
 }
 
-/// The matrix with the scores of gaps alone in its first row and column.
+/// Creates the matrix. Its first row and column contain the scores of gaps alone.
 fn scores(device: &mut Device, columns: usize) -> Result<DevicePtr, HostError> {
     let matrix = alloc_zeroed::<i32>(device, columns * columns)?;
     let gaps: Vec<i32> = (0..columns as i32).map(|gap| -gap * PENALTY).collect();

@@ -2,20 +2,20 @@
 
 use warploom_base::Rng;
 
-/// Scores of two nucleotides: equal, both purines or both pyrimidines, otherwise.
+/// Scores of two nucleotides: equal, both purines or both pyrimidines, and otherwise.
 const EQUAL: i32 = 5;
 const TRANSITION: i32 = -1;
 const TRANSVERSION: i32 = -4;
 
-/// Two sequences of one length, letters from 0 to 3; 0 and 2 are the purines.
+/// Two sequences of equal length with letters from 0 to 3, of which 0 and 2 are the purines.
 pub(super) struct Pair {
     first: Vec<u8>,
     second: Vec<u8>,
 }
 
 impl Pair {
-    /// The second is the first after mutations: a tenth of the letters replaced, and one insertion
-    /// or deletion of up to 12 letters in every 64.
+    /// Generates two sequences. The second is the first after mutations: a tenth of the letters
+    /// replaced, and one insertion or deletion of up to 12 letters in every 64.
     pub(super) fn generate(length: usize, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let first: Vec<u8> = (0..length).map(|_| rng.below(4) as u8).collect();
@@ -30,7 +30,7 @@ impl Pair {
                     from += 1;
                 }
                 _ => {
-                    // Past its end the first goes on with anything.
+                    // Beyond the end of the first sequence, letters are random.
                     second.push(first.get(from).copied().unwrap_or(rng.below(4) as u8));
                     from += 1;
                 }
@@ -40,12 +40,13 @@ impl Pair {
         Self { first, second }
     }
 
-    /// Columns of the matrices: a letter each, and one for the gap before the first.
+    /// Number of columns of the matrices: one per letter, and one for the gap before the first.
     pub(super) fn columns(&self) -> usize {
         self.first.len() + 1
     }
 
-    /// Score of every pair of letters, the first sequence's down, the first row and column empty.
+    /// Scores of all pairs of letters. Rows belong to the first sequence; the first row and column
+    /// are empty.
     pub(super) fn matches(&self) -> Vec<i32> {
         let mut matches = vec![0; self.columns() * self.columns()];
         let rows = matches.chunks_exact_mut(self.columns()).skip(1);
@@ -56,7 +57,7 @@ impl Pair {
         matches
     }
 
-    /// Scores of the best alignments of all beginnings.
+    /// Scores of the best alignments of all pairs of prefixes.
     pub(super) fn scores(&self, penalty: i32) -> Vec<i32> {
         let gaps = (0..self.columns() as i32).map(|gap| -gap * penalty);
         let mut above: Vec<i32> = gaps.collect();

@@ -8,15 +8,15 @@ const BACKGROUND: i32 = 100;
 const OBJECT: i32 = 228;
 const NOISE: f64 = 5.0;
 const RADIUS: i32 = 5;
-/// The object's way in a frame.
+/// Movement of the object per frame.
 const STEP: (f64, f64) = (1.0, -2.0);
-/// Deviation of the particles' steps.
+/// Standard deviation of the particles' steps.
 const SPREAD: (f64, f64) = (5.0, 2.0);
 
-/// Frames of `side` x `side` pixels.
+/// A video of frames with `side` x `side` pixels.
 pub(super) struct Video {
     side: i32,
-    /// By frame, then row major.
+    /// Pixels by frame, then in row-major order.
     pixels: Vec<i32>,
 }
 
@@ -41,8 +41,8 @@ impl Video {
         }
     }
 
-    /// How much likelier the disk around a place is the object than background, per pixel.
-    /// Places outside the frame are its nearest pixels.
+    /// Log-likelihood ratio per pixel of the object against the background, for a disk around a
+    /// place. Places outside the frame use the nearest pixels.
     fn likelihood(&self, frame: usize, x: f64, y: f64) -> f64 {
         let first = frame * (self.side * self.side) as usize;
         let inside = |at: i32| at.clamp(0, self.side - 1);
@@ -68,15 +68,15 @@ fn disk() -> impl Iterator<Item = (i32, i32)> {
     all.filter(|(x, y)| x * x + y * y < RADIUS * RADIUS)
 }
 
-/// What resampling works from.
+/// Input of the resampling.
 pub(super) struct Marks {
-    /// Sums of the weights up to each particle, rising to 1.
+    /// Cumulative weights of the particles, rising to 1.
     pub(super) cumulative: Vec<f64>,
-    /// Marks at even distances, from a random first.
+    /// Evenly spaced marks from a random start.
     pub(super) marks: Vec<f64>,
 }
 
-/// Particles, all of one weight between frames.
+/// Particles, which have equal weights between frames.
 pub(super) struct Filter {
     pub(super) x: Vec<f64>,
     pub(super) y: Vec<f64>,
@@ -84,7 +84,7 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// All particles in the frame's middle.
+    /// Creates a filter with all particles in the middle of the frame.
     pub(super) fn new(side: usize, particles: usize, seed: u64) -> Self {
         let middle = vec![side as f64 / 2.0; particles];
         Self {
@@ -94,7 +94,7 @@ impl Filter {
         }
     }
 
-    /// Moves the particles, weighs them by a frame and draws the marks.
+    /// Moves the particles, weights them by a frame and draws the marks.
     pub(super) fn advance(&mut self, video: &Video, frame: usize) -> Marks {
         let Self { x, y, rng } = self;
         for (x, y) in x.iter_mut().zip(y.iter_mut()) {
@@ -116,7 +116,7 @@ impl Filter {
         Marks { cumulative, marks }
     }
 
-    /// What the kernel does.
+    /// Computes the kernel's result.
     pub(super) fn resample(&mut self, marks: &Marks) {
         let reached = |mark: &f64| marks.cumulative.partition_point(|weight| weight < mark);
         let last = self.x.len() - 1;

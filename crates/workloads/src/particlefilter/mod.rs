@@ -1,4 +1,4 @@
-//! `particlefilter`: an object tracked through a video.
+//! The workload `particlefilter`: tracks an object through a video.
 
 mod filter;
 
@@ -68,11 +68,12 @@ fn program(request: &Request) -> Box<dyn HostProgram> {
     })
 }
 
-/// The host: it moves and weighs the particles for each frame; the device resamples them.
+/// The host program, which moves and weights the particles for each frame; the device resamples
+/// them.
 struct Program {
     run: Run,
     seed: u64,
-    /// The next frame.
+    /// Number of the next frame.
     frame: u32,
     state: Option<State>,
 }
@@ -159,7 +160,7 @@ impl Buffers {
         Ok(run.shape().launch(self.module, args))
     }
 
-    /// Takes the places that the device chose.
+    /// Reads the places that the device chose.
     fn read(&self, device: &Device, filter: &mut Filter) -> Result<(), HostError> {
         filter.x = device.read_vec(self.pointers[4], filter.x.len())?;
         filter.y = device.read_vec(self.pointers[5], filter.y.len())?;

@@ -34,11 +34,11 @@ const BLOCK: u32 = 256;
 struct Run {
     columns: u32,
     rows: u32,
-    /// Rows that a launch takes.
+    /// Number of rows per launch.
     pyramid: u32,
 }
 
-/// All sizes end with a launch of fewer rows.
+/// The last launch has fewer rows than the others at all sizes.
 fn run(size: Size) -> Run {
     let pick = |columns, rows, pyramid| Run {
         columns,
@@ -100,7 +100,7 @@ fn plan(device: &mut Device, run: Run, seed: u64) -> Result<Plan, HostError> {
     }))
 }
 
-/// Costs from 0 to 9, row major.
+/// Costs from 0 to 9 in row-major order.
 fn wall(run: Run, seed: u64) -> Vec<i32> {
     let mut rng = Rng::new(seed);
     let cells = run.rows * run.columns;

@@ -1,4 +1,4 @@
-//! What both matrix products share: square matrices of small integers, exact in any order.
+//! Shared parts of both matrix products: square matrices of small integers, exact in any order.
 
 use warploom_base::Dim3;
 use warploom_run::{Arg, Device, HostError, HostProgram};
@@ -7,17 +7,17 @@ use crate::check::equal;
 use crate::info::{LaunchShape, Request, Size, WorkloadInfo};
 use crate::program::{Plan, Sequence, alloc_output, load};
 
-/// A product of two matrices, in blocks of 16 x 16 threads.
+/// A product of two matrices by blocks of 16 x 16 threads.
 pub(super) struct Product {
     pub workload: &'static WorkloadInfo,
     pub entry: &'static str,
-    /// Registers a thread.
+    /// Number of registers per thread.
     pub registers: u32,
 }
 
 const TILE: u32 = 16;
 
-/// Rows and columns.
+/// Number of rows and columns.
 pub(super) fn extent(size: Size) -> u32 {
     size.pick(64, 128, 256)
 }
@@ -51,7 +51,7 @@ impl Product {
     }
 }
 
-/// A and B, row major: integers from -3 to 3 and from -2 to 2.
+/// A and B in row-major order: integers from -3 to 3 and from -2 to 2.
 fn inputs(n: u32) -> (Vec<f32>, Vec<f32>) {
     let matrix = |modulus: u32, offset: f32| {
         let value = |i: u32| (i % modulus) as f32 - offset;

@@ -51,7 +51,7 @@ const SMALL: &str = "mb_sad_calc";
 const MIDDLE: &str = "larger_sad_calc_8";
 const LARGE: &str = "larger_sad_calc_16";
 
-/// Macroblocks across and down.
+/// Number of macroblocks in each direction.
 fn macroblocks(size: Size) -> (u32, u32) {
     size.pick((2, 1), (5, 4), (11, 9))
 }
@@ -73,7 +73,7 @@ fn program(request: &Request) -> Box<dyn HostProgram> {
     Sequence::boxed(move |device| plan(device, &request))
 }
 
-/// A kernel alone finds in place the sums that it starts from.
+/// When a kernel runs alone, its input sums are already in memory.
 fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
     let request = *request;
     let (across, down) = macroblocks(request.size);
@@ -125,7 +125,7 @@ fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
     }))
 }
 
-/// The reference frame, continued beyond its border by its last pixels.
+/// Texture of the reference frame, which repeats its last pixels beyond the border.
 fn reference_texture(base: DevicePtr, across: u32, down: u32) -> Texture {
     Texture {
         base: base.0,

@@ -4,18 +4,18 @@ use std::ops::Range;
 
 use crate::picture;
 
-/// Displacements in each direction, and along a side.
+/// Largest displacement in each direction, and number of displacements along a side.
 const RANGE: isize = 16;
 const SIDE: usize = 2 * RANGE as usize + 1;
 const POSITIONS: usize = SIDE * SIDE;
-/// Sums of a block, with those that pad them.
+/// Number of sums of a block, including padding.
 pub(super) const PADDED: usize = 1096;
 /// Width and height of the block types, in the order in which their sums are stored.
 pub(super) const TYPES: [(usize, usize); 7] =
     [(16, 16), (16, 8), (8, 16), (8, 8), (8, 4), (4, 8), (4, 4)];
 const MACROBLOCK: usize = 16;
 
-/// A frame and the one before it, brightness in 0..=255 a pixel.
+/// A frame and the previous frame, with a brightness in 0..=255 per pixel.
 pub(super) struct Frames {
     across: usize,
     down: usize,
@@ -24,11 +24,11 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    /// A picture, and the same after a small movement, with noise of its own.
+    /// Generates a picture, and the same picture after a small movement with separate noise.
     pub(super) fn generate(across: usize, down: usize, seed: u64) -> Self {
         let (width, height) = (MACROBLOCK * across, MACROBLOCK * down);
         let (dx, dy) = ((seed % 7) as usize + 2, (seed % 5) as usize + 1);
-        // A larger picture, of which the two frames are different windows.
+        // The two frames are different windows of a larger picture.
         let outer = width + 16;
         let scene = picture::bytes(outer, height + 16, seed, 0);
         let noise = picture::bytes(width, height, seed ^ 1, 1);
@@ -52,12 +52,12 @@ impl Frames {
         self.across * self.down
     }
 
-    /// Sums of all types, padding included.
+    /// Number of sums of all types, including padding.
     pub(super) fn count(&self) -> usize {
         self.range(TYPES.len() - 1).end
     }
 
-    /// Where the sums of a type lie.
+    /// Range of the sums of a type.
     pub(super) fn range(&self, kind: usize) -> Range<usize> {
         let blocks = |kind: &(usize, usize)| MACROBLOCK * MACROBLOCK / (kind.0 * kind.1);
         let before: usize = TYPES[..kind].iter().map(blocks).sum();
@@ -65,7 +65,7 @@ impl Frames {
         start..start + blocks(&TYPES[kind]) * self.macroblocks() * PADDED
     }
 
-    /// The sums of some types, the others zero.
+    /// Sums of some types; the others are zero.
     pub(super) fn sums(&self, types: &[usize]) -> Vec<u16> {
         let mut sums = vec![0; self.count()];
         for &kind in types {
@@ -99,7 +99,7 @@ impl Frames {
         }
     }
 
-    /// Places of the sums of a type, without those that pad a block's.
+    /// Indices of the sums of a type, without padding.
     pub(super) fn places(&self, kind: usize) -> Vec<usize> {
         let range = self.range(kind);
         range.filter(|at| at % PADDED < POSITIONS).collect()
@@ -110,7 +110,7 @@ impl Frames {
     }
 }
 
-/// A pixel of a frame, which continues beyond its border by its last pixels.
+/// A pixel of a frame, which repeats its last pixels beyond the border.
 fn pixel(frame: &[u16], width: usize, x: isize, y: isize) -> u16 {
     let last = |extent: usize| extent as isize - 1;
     let x = x.clamp(0, last(width)) as usize;

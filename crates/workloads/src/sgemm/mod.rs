@@ -11,7 +11,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "sgemm",
     suite: Suite::Parboil,
     sentence: "C = alpha A B^T + beta C, sixteen sums a thread in registers.",
-    source: "Parboil, sgemm; MM in Warped-Slicer, SGM in 002",
+    source: "Parboil, sgemm; MM in Warped-Slicer, SGM in CRAT",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[KernelInfo {
@@ -35,7 +35,7 @@ const TILE: (u32, u32) = (128, 16);
 const ALPHA: f32 = 1.0;
 const BETA: f32 = 0.5;
 
-/// Rows of C, columns of C, terms: multiples of the tile and of 8.
+/// Numbers of rows of C, columns of C, and terms: multiples of the tile and of 8.
 fn extents(size: Size) -> [u32; 3] {
     size.pick([128, 48, 24], [256, 160, 96], [1024, 1056, 992])
 }
@@ -50,7 +50,7 @@ fn program(request: &Request) -> Box<dyn HostProgram> {
     Sequence::boxed(move |device| plan(device, size, seed))
 }
 
-/// All matrices are column major, and B is given transposed.
+/// All matrices are column major, and B is transposed.
 fn plan(device: &mut Device, size: Size, seed: u64) -> Result<Plan, HostError> {
     let [m, n, k] = extents(size);
     let mut rng = Rng::new(seed);
@@ -81,7 +81,7 @@ fn plan(device: &mut Device, size: Size, seed: u64) -> Result<Plan, HostError> {
     }))
 }
 
-/// Sums in order of terms by `fma`; of the last two products the one with beta is fused.
+/// Sums in order of terms by `fma`. Of the two final products, the product with beta is fused.
 fn reference(a: &[f32], b: &[f32], c: &[f32], m: usize, n: usize) -> Vec<f32> {
     let mut result = Vec::with_capacity(c.len());
     for (column, old) in c.chunks_exact(m).enumerate() {
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_product_of_small_integers_is_exact() {
-        // A has columns (1, 2) and (3, 4), B^T columns (5, 6) and (7, 8).
+        // A has the columns (1, 2) and (3, 4); B^T has the columns (5, 6) and (7, 8).
         let c = reference(
             &[1.0, 2.0, 3.0, 4.0],
             &[5.0, 6.0, 7.0, 8.0],

@@ -6,23 +6,23 @@ use warploom_run::approx::ex2;
 
 use crate::picture;
 
-/// Scales that are searched; each needs the difference below and above it.
+/// Number of scales that are searched; each needs the differences below and above it.
 pub(super) const SCALES: usize = 4;
 const LEVELS: usize = SCALES + 3;
 /// Blur of the first level, in pixels; levels are a quarter of an octave apart.
 const FIRST_SIGMA: f64 = 1.6;
-/// Least difference of an extremum.
+/// Smallest difference of an extremum.
 pub(super) const THRESHOLD: f32 = 0.004;
 const ORIENTATIONS: usize = 36;
 const CELLS: usize = 4;
 const DIRECTIONS: usize = 8;
-/// Numbers of a descriptor.
+/// Number of elements of a descriptor.
 pub(super) const BINS: usize = CELLS * CELLS * DIRECTIONS;
 const WINDOW: usize = 16;
 const FIXED: f32 = 65_536.0;
 const PI: f32 = std::f32::consts::PI;
 
-/// Cosines and sines of the orientations that histograms stand for.
+/// Cosines and sines of the orientations of the histogram's bins.
 pub(super) fn turns() -> [[f32; ORIENTATIONS]; 2] {
     let angle = |i: usize| (i as f64 + 0.5) * TAU / ORIENTATIONS as f64;
     [
@@ -40,17 +40,17 @@ pub(super) struct Keypoint {
 }
 
 impl Keypoint {
-    /// As it lies in memory.
+    /// Words of a keypoint in memory.
     pub(super) fn words(&self) -> [u32; 4] {
         [self.x as u32, self.y as u32, self.level as u32, 0]
     }
 }
 
-/// A picture, more and more blurred.
+/// A picture at increasing levels of blur.
 pub(super) struct ScaleSpace {
     width: usize,
     height: usize,
-    /// Level after level, each row major.
+    /// Level after level, each in row-major order.
     pub(super) levels: Vec<f32>,
 }
 
@@ -77,12 +77,12 @@ impl ScaleSpace {
         self.width * self.height
     }
 
-    /// Pixels of all scales.
+    /// Number of pixels of all scales.
     pub(super) fn strength_count(&self) -> usize {
         SCALES * self.layer()
     }
 
-    /// How strong an extremum each pixel of each scale is; zero for most.
+    /// Strength of each pixel of each scale as an extremum; zero for most.
     pub(super) fn strengths(&self) -> Vec<f32> {
         let layer = self.layer();
         let strength = |pixel: usize| {
@@ -131,7 +131,7 @@ impl ScaleSpace {
         determinant <= 0.0 || trace * trace * 10.0 >= 121.0 * determinant
     }
 
-    /// The strongest pixels, in order of place; places on a grid where there are too few.
+    /// The strongest pixels in order of place, or places on a grid if there are too few.
     pub(super) fn strongest(&self, strength: &[f32], count: usize) -> Vec<Keypoint> {
         let mut found: Vec<usize> = (0..strength.len()).filter(|&i| strength[i] > 0.0).collect();
         found.sort_by(|&a, &b| strength[b].total_cmp(&strength[a]).then(a.cmp(&b)));
@@ -184,7 +184,7 @@ impl ScaleSpace {
         (dominant as u32, normalised(&bins))
     }
 
-    /// Magnitude and angle at an offset from a keypoint.
+    /// Magnitude and angle of the gradient at an offset from a keypoint.
     fn gradient(&self, point: &Keypoint, dx: f32, dy: f32) -> (f32, f32) {
         let place = |at: usize, offset: f32, extent: usize| {
             (at as i32 + offset as i32).clamp(1, extent as i32 - 2) as usize
@@ -200,7 +200,7 @@ impl ScaleSpace {
     }
 }
 
-/// A pixel of the window around a keypoint: offset and weight.
+/// A pixel of the window around a keypoint, with offset and weight.
 struct Sample {
     x: f32,
     y: f32,
@@ -322,7 +322,8 @@ mod tests {
             }
             space.levels.extend(blur(&image, width, sigma));
         }
-        // The smallest scale is not a strict extremum of a point; the strongest response is there.
+        // A point is not a strict extremum at the smallest scale, but its strongest response is
+        // there.
         let strongest = (0..width * height)
             .max_by(|&a, &b| {
                 let of = |at: usize| space.difference(at).abs();

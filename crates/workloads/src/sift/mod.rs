@@ -1,4 +1,4 @@
-//! `sift`: scale-invariant features of a picture.
+//! The workload `sift`: scale-invariant features of a picture.
 
 mod features;
 
@@ -51,7 +51,7 @@ fn extents(size: Size) -> (u32, u32) {
     size.pick((44, 28), (180, 150), (2048, 2048))
 }
 
-/// Keypoints that are described.
+/// Number of keypoints that are described.
 fn keypoints(size: Size) -> usize {
     size.pick(6, 120, 1020)
 }
@@ -76,7 +76,7 @@ fn program(request: &Request) -> Box<dyn HostProgram> {
     })
 }
 
-/// The host: between the kernels it picks the strongest extrema.
+/// The host program, which picks the strongest extrema between the kernels.
 struct Program {
     request: Request,
     shapes: std::vec::IntoIter<LaunchShape>,
@@ -149,7 +149,7 @@ impl Run {
         shape.launch(self.module, args)
     }
 
-    /// The strongest extrema, found by the first kernel or, without it, on the host.
+    /// Describes the strongest extrema, which the first kernel found, or else the host.
     fn describe(&mut self, device: &mut Device, shape: &LaunchShape) -> Result<Launch, HostError> {
         let strength = if self.request.wants(DETECT) {
             device.read_vec(self.strength, self.space.strength_count())?

@@ -30,7 +30,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
 
 const SHAPE: LaunchShape = LaunchShape::once("reduce", Dim3::linear(32), Dim3::linear(256));
 
-/// Threads of the grid.
+/// Number of threads of the grid.
 const THREADS: usize = 32 * 256;
 
 fn count(size: Size) -> usize {
@@ -64,7 +64,7 @@ fn input(count: usize, seed: u64) -> Vec<f32> {
     (0..count).map(|_| rng.unit_f32()).collect()
 }
 
-/// The threads' sums: additions in the order in which a thread goes through the vector.
+/// The threads' sums, with additions in the order in which a thread reads the vector.
 fn reference(values: &[f32]) -> Vec<f32> {
     let mut sums = vec![0.0; THREADS];
     for row in values.chunks(THREADS) {
@@ -84,7 +84,7 @@ mod tests {
         let values = input(100_000, 1);
         let total: f64 = values.iter().copied().map(f64::from).sum();
         let sums: f64 = reference(&values).into_iter().map(f64::from).sum();
-        // At most 13 additions a thread, each off by half a unit in the last place.
+        // A thread makes at most 13 additions, each with an error of half a unit in the last place.
         assert!((sums - total).abs() <= 13.0 * total * f64::from(f32::EPSILON) / 2.0);
         assert!((total / 100_000.0 - 0.5).abs() < 0.01);
     }

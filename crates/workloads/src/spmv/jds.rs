@@ -1,13 +1,13 @@
-//! Jagged diagonal storage: rows sorted by length, longest first; the k-th entries of all rows that
-//! have one lie side by side. Rows go in groups of a warp, padded to the length of the group's
-//! longest with entries of value 0 in column 0.
+//! Jagged diagonal storage: rows are sorted by length, longest first, and the k-th entries of all
+//! rows that have one are adjacent. Rows form groups of a warp. They are padded to the length of
+//! the group's longest row with entries of value 0 in column 0.
 
 use super::matrix::Csr;
 
-/// Rows that are padded to one length: a warp's.
+/// Number of rows that are padded to one length: a warp's.
 pub(super) const GROUP: usize = 32;
 
-/// A matrix in jagged diagonals, as the kernel takes it.
+/// A matrix in jagged diagonals, in the kernel's format.
 pub(super) struct Jds {
     pub(super) values: Vec<f32>,
     pub(super) columns: Vec<u32>,
@@ -25,7 +25,7 @@ impl Jds {
         let mut permutation: Vec<u32> = (0..matrix.rows() as u32).collect();
         permutation.sort_by_key(|&row| std::cmp::Reverse(length(row)));
         let groups = permutation.chunks(GROUP);
-        // Sorted: a group's first row is its longest.
+        // Rows are sorted, so a group's first row is its longest.
         let group_length: Vec<u32> = groups.map(|group| length(group[0]) as u32).collect();
         let mut jds = Self {
             values: Vec::new(),

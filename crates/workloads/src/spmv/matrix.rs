@@ -13,7 +13,7 @@ use warploom_base::Rng;
 
 /// A sparse matrix in compressed rows.
 pub(super) struct Csr {
-    /// First entry of each row, then the number of entries.
+    /// First entry of each row, followed by the number of entries.
     pub(super) row_start: Vec<u32>,
     pub(super) columns: Vec<u32>,
     pub(super) values: Vec<f32>,
@@ -31,19 +31,19 @@ impl Csr {
     }
 }
 
-/// A matrix and the vector to multiply it with.
+/// A matrix and a vector to multiply it with.
 pub(super) struct Problem {
     pub(super) matrix: Csr,
     pub(super) x: Vec<f32>,
 }
 
-/// Rows of the matrix for a mesh of `elements` x `elements`.
+/// Number of rows of the matrix for a mesh of `elements` x `elements`.
 pub(super) fn rows(elements: u32) -> u32 {
     let side = 3 * elements - 1;
     side * side
 }
 
-/// Nodes along one axis that share an element with node `i`; nodes 0 and 3n are left out.
+/// Nodes along one axis that share an element with node `i`; nodes 0 and 3n are not numbered.
 fn coupled(i: u32, elements: u32) -> RangeInclusive<u32> {
     let (first, last) = match i % 3 {
         0 => (i - 3, i + 3),
@@ -53,7 +53,8 @@ fn coupled(i: u32, elements: u32) -> RangeInclusive<u32> {
 }
 
 impl Problem {
-    /// The pattern depends on the mesh and its numbering alone, the values on the seed.
+    /// Generates a matrix and a vector. The pattern depends only on the mesh and its numbering, the
+    /// values on the seed.
     pub(super) fn generate(elements: u32, numbering: &Numbering, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let mut matrix = Csr {
@@ -77,7 +78,8 @@ impl Problem {
         Self { matrix, x }
     }
 
-    /// The product: each row adds in the order of columns, by one fused step an entry.
+    /// Reference product: each row adds in the order of columns, with one fused multiply-add per
+    /// entry.
     pub(super) fn reference(&self) -> Vec<f32> {
         let product = |row| {
             let (columns, values) = self.matrix.row(row);
@@ -154,7 +156,7 @@ mod tests {
         for (row, y) in problem.reference().into_iter().enumerate() {
             let terms = dense[row * rows..][..rows].iter().zip(&problem.x);
             let exact: f64 = terms.map(|(a, &x)| a * f64::from(x)).sum();
-            // At most 49 roundings of partial sums below 49.
+            // The bound is 49 roundings of partial sums below 49.
             assert!((f64::from(y) - exact).abs() < 49.0 * 49.0 * f64::from(f32::EPSILON));
         }
     }

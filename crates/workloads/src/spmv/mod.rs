@@ -18,7 +18,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "spmv",
     suite: Suite::Parboil,
     sentence: "Sparse matrix times vector in jagged diagonals: streamed rows, gathered vector.",
-    source: "Parboil, spmv; SPMV in GPUDuet and CRAT, MVP in 003",
+    source: "Parboil, spmv; SPMV in GPUDuet and CRAT, MVP in Warped-Slicer",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[
@@ -59,12 +59,12 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
 
 const BLOCK: u32 = 192;
 
-/// Elements along each side of the mesh.
+/// Number of elements along each side of the mesh.
 fn elements(size: Size) -> u32 {
     size.pick(16, 64, 128)
 }
 
-/// The variant's `kernel`, unless another one is asked for.
+/// The launch shape of the variant's `kernel`, unless the request names another.
 fn shape(kernel: &'static str, request: &Request) -> LaunchShape {
     let kernel = request.only.unwrap_or(kernel);
     let grid = Dim3::linear(matrix::rows(elements(request.size)).div_ceil(BLOCK));
@@ -120,7 +120,7 @@ fn set_constants(device: &mut Device, module: ModuleId, jds: &Jds) -> Result<(),
 mod tests {
     use super::*;
 
-    /// Entries of each constant array in the kernel.
+    /// Number of entries of each constant array in the kernel.
     const CAPACITY: usize = 5000;
 
     #[test]

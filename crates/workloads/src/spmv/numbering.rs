@@ -1,17 +1,17 @@
-//! How the nodes of the mesh are numbered, which decides how far apart a row's columns lie.
+//! Numberings of the mesh's nodes. A numbering determines how far apart a row's columns are.
 
-/// Two-way table of nodes and their numbers. Nodes count from 1 along both axes; those on the
-/// boundary have none.
+/// Two-way table of nodes and their numbers. Coordinates count from 1 along both axes; nodes on the
+/// boundary have no number.
 pub(super) struct Numbering {
-    /// By number.
+    /// Nodes in the order of their numbers.
     nodes: Vec<(u32, u32)>,
-    /// By place in the grid of all nodes, the boundary's included.
+    /// Numbers by place in the grid of all nodes, including the boundary.
     numbers: Vec<u32>,
-    /// Nodes along a side, the boundary's included.
+    /// Number of nodes along a side, including the boundary.
     side: u32,
 }
 
-/// No number yet.
+/// Value of a node without a number.
 const NONE: u32 = u32::MAX;
 
 impl Numbering {
@@ -24,7 +24,7 @@ impl Numbering {
         }
     }
 
-    /// Along the grid, row by row.
+    /// Numbers nodes along the grid, row by row.
     pub(super) fn by_rows(elements: u32) -> Self {
         let mut this = Self::empty(elements);
         let inside = 1..3 * elements;
@@ -34,11 +34,11 @@ impl Numbering {
         this
     }
 
-    /// As finite-element programs with bases of higher order do it (Hermes2D's `H1Space`, of the
-    /// group that the large data set comes from): first the functions of corners, then those of
-    /// edges, then those of interiors, each in the order in which a walk through the elements
-    /// comes to them; and elements in the order in which refining one square makes them, four
-    /// sons of each counterclockwise.
+    /// Numbers nodes like finite-element programs with bases of higher order (`H1Space` of
+    /// Hermes2D, by the group from which the large data set comes). Functions of corners come
+    /// first, then functions of edges, then functions of interiors, each in the order in which a
+    /// walk through the elements reaches them. Elements come in the order in which refinement of
+    /// one square makes them, four children of each counterclockwise.
     pub(super) fn by_elements(elements: u32) -> Self {
         const CORNERS: [(u32, u32); 4] = [(0, 0), (3, 0), (3, 3), (0, 3)];
         const EDGES: [(u32, u32); 8] = [
@@ -63,7 +63,7 @@ impl Numbering {
         this
     }
 
-    /// Gives a node the next number, unless it has one or lies on the boundary.
+    /// Gives a node the next number, unless it has a number or lies on the boundary.
     fn add(&mut self, x: u32, y: u32) {
         let inside = 1..self.side - 1;
         let number = &mut self.numbers[(y * self.side + x) as usize];
@@ -84,7 +84,7 @@ impl Numbering {
     }
 }
 
-/// Elements of an `n` x `n` mesh in the order in which refining makes them.
+/// Elements of an `n` x `n` mesh in the order of refinement.
 fn refined(n: u32) -> Vec<(u32, u32)> {
     const SONS: [(u32, u32); 4] = [(0, 0), (1, 0), (1, 1), (0, 1)];
     let mut level = vec![(0, 0)];
@@ -101,9 +101,10 @@ fn refined(n: u32) -> Vec<(u32, u32)> {
 mod tests {
     use super::*;
 
-    /// Two elements a side: nodes 1 to 5. The only corner inside comes first; then the edges of
-    /// the lower left element that are inside, its right one upwards and its upper one leftwards;
-    /// of its right neighbour the upper one leftwards, of the next the left one downwards.
+    /// With two elements per side, nodes are 1 to 5. The only inner corner comes first. Then come
+    /// the inner edges of the lower left element: its right edge upwards and its upper edge
+    /// leftwards. The upper edge of its right neighbour follows leftwards, and the left edge of the
+    /// next element downwards.
     #[test]
     fn corners_come_first_then_edges_then_interiors() {
         let numbering = Numbering::by_elements(2);

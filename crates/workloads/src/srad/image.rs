@@ -3,14 +3,14 @@
 
 use warploom_base::Rng;
 
-/// Weight of a step.
+/// Weight of an iteration's change.
 pub(super) const LAMBDA: f32 = 0.5;
 /// Side of the square whose speckle is measured.
 const HOMOGENEOUS: usize = 128;
-/// Ellipses that lie over each other.
+/// Number of overlapping ellipses.
 const SHAPES: usize = 24;
 
-/// Row major.
+/// An image in row-major order.
 #[derive(Clone)]
 pub(super) struct Image {
     pub(super) columns: usize,
@@ -27,7 +27,7 @@ struct Ellipse {
 }
 
 impl Image {
-    /// Ellipses of different brightness, all under speckle: noise that multiplies.
+    /// Generates ellipses of different brightness with speckle, that is multiplicative noise.
     pub(super) fn generate((columns, rows): (u32, u32), seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let (wide, high) = (columns as f32, rows as f32);
@@ -75,7 +75,8 @@ impl Image {
         (squares / count - mean * mean) / (mean * mean)
     }
 
-    /// Differences to the pixels north, south, west and east; beyond the edge stands the edge.
+    /// Differences to the pixels north, south, west and east; pixels beyond the edge have the
+    /// edge's value.
     fn differences(&self, x: usize, y: usize) -> [f32; 4] {
         let at = |x: usize, y: usize| self.pixels[y * self.columns + x];
         let here = at(x, y);
@@ -87,7 +88,7 @@ impl Image {
         ]
     }
 
-    /// One iteration, by the kernels' operations.
+    /// Computes one iteration with the kernels' operations.
     pub(super) fn diffused(&self) -> Self {
         let speckle = self.speckle();
         let places = (0..self.rows).flat_map(|y| (0..self.columns).map(move |x| (x, y)));
@@ -118,7 +119,7 @@ impl Image {
 }
 
 impl Ellipse {
-    /// Columns that it covers in a row, with its brightness.
+    /// Columns that the ellipse covers in a row, with its brightness.
     fn span(&self, y: u32) -> Option<(std::ops::Range<f32>, f32)> {
         let across = (y as f32 - self.y) / self.height;
         let rest = 1.0 - across * across;
@@ -127,7 +128,7 @@ impl Ellipse {
     }
 }
 
-/// How much of its differences a pixel lets pass, from 0 to 1.
+/// Diffusion coefficient of a pixel, from 0 to 1.
 fn coefficient([n, s, w, e]: [f32; 4], here: f32, speckle: f32) -> f32 {
     let squares = e.mul_add(e, w.mul_add(w, s.mul_add(s, n * n)));
     let gradient = squares / (here * here);
@@ -150,7 +151,7 @@ mod tests {
         let mut image = Image::generate((32, 32), 1);
         image.pixels.fill(2.0);
         image.pixels[0] = 2.5;
-        // Far from the odd pixel nothing differs.
+        // Far from the different pixel, nothing changes.
         assert_eq!(image.diffused().pixels[40..], image.pixels[40..]);
     }
 

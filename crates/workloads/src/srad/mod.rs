@@ -48,7 +48,7 @@ const DIFFUSION: &str = "srad_cuda_2";
 const TILE: u32 = 16;
 const ITERATIONS: u32 = 2;
 
-/// Columns and rows.
+/// Numbers of columns and rows.
 fn sides(size: Size) -> (u32, u32) {
     size.pick((96, 64), (384, 256), (2048, 2048))
 }
@@ -72,11 +72,11 @@ fn program(request: &Request) -> Box<dyn HostProgram> {
     })
 }
 
-/// The host: before every iteration it measures the speckle of a part of the image.
+/// The host program, which measures the speckle of a part of the image before every iteration.
 struct Program {
     sides: (u32, u32),
     seed: u64,
-    /// Launches made.
+    /// Number of launches made.
     done: u32,
     run: Option<Run>,
 }
@@ -108,7 +108,7 @@ impl HostProgram for Program {
         let made = device.launches_of(2 * ITERATIONS);
         let expected = (0..made / 2).fold(run.first.clone(), |image, _| image.diffused());
         let (image, count) = (run.pointers[IMAGE], expected.pixels.len());
-        // The first kernel of an iteration leaves the image as the one before it made it.
+        // The first kernel of an iteration does not change the image.
         let actual = match made % 2 {
             0 => device.last_output(image, count)?,
             _ => device.output(image, count)?,
@@ -117,7 +117,7 @@ impl HostProgram for Program {
     }
 }
 
-/// Place of the image among a run's pointers.
+/// Index of the image among a run's pointers.
 const IMAGE: usize = 4;
 
 struct Run {
@@ -142,7 +142,7 @@ impl Run {
         })
     }
 
-    /// The image as it is on the device.
+    /// The current image on the device.
     fn now(&self, device: &Device) -> Result<Image, HostError> {
         let pixels = device.read_vec(self.pointers[IMAGE], self.first.pixels.len())?;
         Ok(Image {

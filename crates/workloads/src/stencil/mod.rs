@@ -12,7 +12,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     name: "stencil",
     suite: Suite::Parboil,
     sentence: "A seven-point stencil over a volume, walking along z with a plane in shared memory.",
-    source: "Parboil, stencil; ST in GPUDuet, STE in 002",
+    source: "Parboil, stencil; ST in GPUDuet, STE in CRAT",
     notes: include_str!("notes.md"),
     ptx: include_str!("kernel.ptx"),
     kernels: &[KernelInfo {

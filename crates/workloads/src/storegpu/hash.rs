@@ -2,7 +2,7 @@
 
 use std::array;
 
-/// Longest message that leaves room for its end mark and its length.
+/// Largest length of a message with space for its end mark and its length.
 const LONGEST: usize = 64 - 9;
 
 /// A block of 64 bytes: the message, a 1 bit, zeros, and its length in bits.
@@ -83,7 +83,8 @@ mod tests {
 
     #[test]
     fn hashes_are_the_standards() {
-        // FIPS 180-1, appendix A; of the empty message and RFC 1321's: the tables of the standards.
+        // FIPS 180-1, appendix A. The values for the empty message and for RFC 1321's messages are
+        // in the tables of the standards.
         assert_eq!(sha1_word(b"abc"), 0xa999_3e36);
         assert_eq!(sha1_word(b""), 0xda39_a3ee);
         // RFC 1321, A.5: d41d8cd9..., 90015098..., f96b697d... (bytes, lowest first).

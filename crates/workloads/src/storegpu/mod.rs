@@ -49,16 +49,16 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
 const SHA1: &str = "sha1_windows";
 const MD5: &str = "md5_windows";
 const BLOCK: u32 = 128;
-/// Bytes of a window.
+/// Number of bytes in a window.
 const WINDOW: usize = 52;
-/// Bytes from one window to the next.
+/// Number of bytes from one window to the next.
 const OFFSET: usize = 4;
 
 fn blocks(size: Size) -> u32 {
     size.pick(12, 96, 384)
 }
 
-/// The kernel that is asked for, or the variant's.
+/// The requested kernel, or the variant's.
 fn shape(request: &Request, default: &'static str) -> LaunchShape {
     let blocks = Dim3::linear(blocks(request.size));
     LaunchShape::once(request.only.unwrap_or(default), blocks, Dim3::linear(BLOCK))
@@ -69,7 +69,7 @@ fn program(request: &Request, default: &'static str) -> Box<dyn HostProgram> {
     Sequence::boxed(move |device| plan(device, shape, seed))
 }
 
-/// The last window ends with the buffer, and one thread less than the grid's has a window.
+/// The last window ends with the buffer, so one thread of the grid has no window.
 fn plan(device: &mut Device, shape: LaunchShape, seed: u64) -> Result<Plan, HostError> {
     let windows = (shape.grid.count() * shape.block.count()) as usize - 1;
     let buffer = input((windows - 1) * OFFSET + WINDOW, seed);

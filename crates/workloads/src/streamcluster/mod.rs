@@ -1,4 +1,4 @@
-//! `streamcluster`: what opening a centre would save.
+//! `streamcluster`: savings from opening a centre.
 
 mod points;
 
@@ -32,7 +32,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
 };
 
 const BLOCK: u32 = 512;
-/// Points that are tried as centres, one launch each.
+/// Number of points that are tried as centres, with one launch each.
 const CANDIDATES: u32 = 3;
 
 #[derive(Clone, Copy)]

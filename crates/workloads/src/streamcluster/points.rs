@@ -1,31 +1,32 @@
-//! Points around centres, and what the kernel computes of them.
+//! Points around centres, and the results that the kernel computes from them.
 
 use warploom_base::Rng;
 
-/// Centres that are open: in the benchmark from 10 to 20.
+/// Number of open centres; in the benchmark from 10 to 20.
 pub(super) const CENTRES: usize = 16;
 
 pub(super) struct Points {
     pub(super) count: usize,
-    /// By dimension, then by point.
+    /// Coordinates by dimension, then by point.
     pub(super) coordinates: Vec<f32>,
     weights: Vec<f32>,
-    /// The centre, which is a point, that each point belongs to.
+    /// Centre of each point; a centre is a point.
     assigned: Vec<usize>,
-    /// Distance to it times weight.
+    /// Distance to the centre times weight.
     costs: Vec<f32>,
 }
 
-/// What one candidate would change.
+/// Changes due to one candidate.
 pub(super) struct Opening {
-    /// A row for each point: a column for each centre, and one for the candidate.
+    /// A row for each point, with a column for each centre and one for the candidate.
     pub(super) savings: Vec<f32>,
     pub(super) switches: Vec<u8>,
 }
 
 impl Points {
-    /// Points in as many clouds as there are centres, whose first point is the centre of all but
-    /// every eighth, which belongs to another cloud's as if a stream had left it there.
+    /// Random points in as many clouds as there are centres. The first point of a cloud is the
+    /// centre of its points, except for every eighth, which belongs to the centre of another cloud
+    /// as if a stream had left it there.
     pub(super) fn generate(count: usize, dimensions: usize, seed: u64) -> Self {
         let mut rng = Rng::new(seed);
         let clouds: Vec<usize> = (0..count)
@@ -63,7 +64,7 @@ impl Points {
         points
     }
 
-    /// The points as the device takes them: 32 bytes each.
+    /// The points in the layout of the device: 32 bytes each.
     pub(super) fn records(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(32 * self.count);
         for i in 0..self.count {
@@ -77,13 +78,13 @@ impl Points {
         bytes
     }
 
-    /// Number of the centre that a point is, 0 for all that are none.
+    /// Number of the centre that a point is, and 0 for all other points.
     pub(super) fn centre_of(&self) -> Vec<i32> {
         let number = |i: usize| if i < CENTRES { i as i32 } else { 0 };
         (0..self.count).map(number).collect()
     }
 
-    /// What the kernel leaves for a candidate.
+    /// Result of the kernel for a candidate.
     pub(super) fn opening(&self, candidate: usize) -> Opening {
         let mut distances = vec![0.0_f32; self.count];
         for row in self.coordinates.chunks_exact(self.count) {
@@ -127,7 +128,7 @@ mod tests {
         assert_eq!(opening.switches[candidate], 1);
         assert!((20..1000).contains(&switched), "{switched}");
         let (sixteen, rest) = opening.savings.split_at(CENTRES * (CENTRES + 1));
-        // A centre costs nothing where it is, so it stays.
+        // A centre has no cost at its own place, so it stays.
         assert!(sixteen.iter().all(|saving| *saving <= 0.0));
         assert!(rest.iter().all(|saving| *saving <= 0.0));
     }

@@ -43,7 +43,7 @@ macro_rules! kernels {
     };
 }
 
-/// In the sample's order.
+/// Kernels in the sample's order.
 static KERNELS: [KernelInfo; 8] = kernels! {
     "copy": "Copies the matrix: the bandwidth to be reached.",
     "copy_shared": "Copies the matrix through shared memory.",
@@ -55,11 +55,11 @@ static KERNELS: [KernelInfo; 8] = kernels! {
     "diagonal": "As padded, with blocks numbered along diagonals.",
 };
 
-/// A block shape and what runs with it by default.
+/// A block shape and the kernels that run with it by default.
 struct Geometry {
     tile: u32,
     rows: u32,
-    /// Position of its entry in [`KernelInfo::entries`].
+    /// Index of its entry in [`KernelInfo::entries`].
     entry: usize,
     default: &'static [&'static str],
     times: u32,
@@ -90,12 +90,12 @@ const TILE_16: Geometry = Geometry {
     times: 3,
 };
 
-/// Width and height of the input; multiples of 32.
+/// Width and height of the input, which are multiples of 32.
 fn extents(size: Size) -> (u32, u32) {
     size.pick((96, 64), (384, 320), (1024, 1024))
 }
 
-/// The kernels of a request: the one that is asked for, or the geometry's default.
+/// The kernels of a request: the requested one, or the geometry's default.
 fn kernels(geometry: &Geometry, request: &Request) -> impl Iterator<Item = &'static KernelInfo> {
     let default = geometry.default;
     let only = request.only;
@@ -190,7 +190,8 @@ impl Matrix {
         }
     }
 
-    /// A matrix of the given extents whose element (x, y) is this one's element `source(x, y)`.
+    /// A matrix of the given extents whose element (x, y) is the element `source(x, y)` of this
+    /// matrix.
     fn gather(
         &self,
         (width, height): (usize, usize),
@@ -211,19 +212,19 @@ impl Matrix {
         self.gather((self.height, self.width), |x, y| (y, x))
     }
 
-    /// Every tile transposed in its place.
+    /// The matrix with every tile transposed in its place.
     fn fine_grained(&self, tile: usize) -> Self {
         let inside = |x: usize, y: usize| (x / tile * tile + y % tile, y / tile * tile + x % tile);
         self.gather((self.width, self.height), inside)
     }
 
-    /// Every tile moved to its transposed place.
+    /// The matrix with every tile moved to its transposed place.
     fn coarse_grained(&self, tile: usize) -> Self {
         let place = |x: usize, y: usize| (y / tile * tile + x % tile, x / tile * tile + y % tile);
         self.gather((self.height, self.width), place)
     }
 
-    /// What a kernel must make of this matrix.
+    /// Result of a kernel for this matrix.
     fn result_of(&self, kernel: &str, tile: usize) -> Vec<f32> {
         match kernel {
             "copy" | "copy_shared" => self.values.clone(),

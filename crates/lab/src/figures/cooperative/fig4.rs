@@ -1,4 +1,4 @@
-//! Fig. 4: the same with the throttle of SMs.
+//! Fig. 4: IPC with the throttle of SMs over that of round-robin.
 
 use super::{BOTH, CONFIGS, GPU, GTO, LRR, PAPER, WORKLOADS};
 use crate::figures::FigureInfo;

@@ -1,8 +1,9 @@
-//! Stalls of DRAM and network over cycles, by which section 6 explains whom the throttle helps.
+//! Stalls of DRAM and network over cycles, with which section 6 explains which benchmarks the
+//! throttle helps.
 //!
 //! The ratio is that of Algorithm 2, over the whole run without the throttle: cycles in which a
-//! memory partition could not take a request, plus those in which a reply could not leave one, over
-//! core cycles. Each partition counts for itself, so that the ratio may exceed 1.
+//! memory partition could not accept a request, plus those in which a reply could not leave one,
+//! over core cycles. Each partition counts separately, so the ratio may exceed 1.
 
 use super::{PAPER, WORKLOADS, count, reports};
 use crate::figure::{Figure, Request};
@@ -22,12 +23,12 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
     make,
 };
 
-/// Whom the throttle helps by the text of section 6, and whom hardly. The text names StoreGPU in
-/// both groups, and MergeSort in none: neither is judged.
+/// Benchmarks that the throttle helps according to section 6, and those that it hardly helps. The
+/// text names StoreGPU in both groups, and MergeSort in none: neither is judged.
 const HELPED: [&str; 2] = ["MUMmerGPU", "SimpleMultiGPU"];
 const HARDLY: [&str; 2] = ["VectorAddition", "MonteCarlo"];
 const UNCLEAR: [&str; 2] = ["StoreGPU", "MergeSort"];
-/// "Very slight": a bar chart hardly shows less.
+/// Largest change that is "very slight", because a bar chart hardly shows less.
 const SLIGHT: f64 = 0.02;
 
 struct Row {
@@ -97,23 +98,29 @@ fn columns() -> Vec<Column> {
         ("workload", "The paper's name."),
         (
             "dram_full_stalls.per_cycle",
-            "Cycles in which a partition could not take a request, over core cycles, with \
+            "Cycles in which a partition could not accept a request, over core cycles, with \
              long-latency-first alone.",
         ),
         (
             "reply_stalls.per_cycle",
-            "Cycles in which a reply could not leave a partition, over core cycles, likewise.",
+            "Cycles in which a reply could not leave a partition, over core cycles.",
         ),
         (
             "stalls.per_cycle",
-            "Both: the contention of Algorithm 2 over the whole run.",
+            "Sum of both: the contention of Algorithm 2 over the whole run.",
         ),
         (
             "throttle.gain",
             "IPC with contention-throttle over that without.",
         ),
-        ("throttle.steps_down", "Times that it took an SM away."),
-        ("throttle.steps_up", "Times that it gave one back."),
+        (
+            "throttle.steps_down",
+            "Number of times that the throttle barred an SM.",
+        ),
+        (
+            "throttle.steps_up",
+            "Number of times that the throttle admitted an SM again.",
+        ),
         (
             "reorderings",
             "Issues in which long-latency-first put a warp before an older one that could issue.",

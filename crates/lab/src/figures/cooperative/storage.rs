@@ -1,11 +1,12 @@
-//! What the two policies keep, in bits of the machine: "Hardware Overhead" at the end of section 4,
-//! which counts one counter a warp, 32 an SM. Computed from the preset, not simulated.
+//! Storage of the two policies in bits of the machine: "Hardware Overhead" at the end of section 4,
+//! which counts one counter per warp, 32 per SM. The figure is computed from the preset and not
+//! simulated.
 
 use super::{GPU, PAPER};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::runs::Runs;
-use crate::spec::Machine;
+use crate::spec::MachineVariant;
 use std::collections::BTreeMap;
 use warploom_policy::PolicyInfo;
 use warploom_report::page::{Cell, Column, Table};
@@ -20,14 +21,14 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
 
 /// Threads of an SM: as Table 3's occupancies need them, and as Table 1 prints them.
 const THREADS: [&str; 2] = ["sm.max_threads=1536", "sm.max_threads=1024"];
-/// Section 4, for the SM of Table 1.
+/// Number of counters in section 4, for the SM of Table 1.
 const PAPER_COUNTERS: u64 = 32;
 const POLICIES: [&str; 2] = ["long-latency-first", "contention-throttle"];
 
 fn make(_: &Request, _: &mut Runs<'_>) -> Option<Figure> {
     let (mut rows, mut bytes) = (Vec::new(), Vec::new());
     for threads in THREADS {
-        let machine = Machine::preset(threads, GPU, &[threads]);
+        let machine = MachineVariant::preset(threads, GPU, &[threads]);
         let machine = machine.unwrap_or_else(|errors| panic!("{errors}"));
         for policy in POLICIES {
             let info = warploom_policy::all().find(|info| info.name == policy);
@@ -47,7 +48,7 @@ fn make(_: &Request, _: &mut Runs<'_>) -> Option<Figure> {
     })
 }
 
-/// Bytes of the rows: machine by machine, policy by policy.
+/// Chart of the rows' bytes, by machine and policy.
 fn chart(bytes: &[f64]) -> Chart {
     let series = |(p, policy): (usize, &&str)| {
         let of_policy = bytes.iter().skip(p).step_by(POLICIES.len());
@@ -73,20 +74,23 @@ fn chart(bytes: &[f64]) -> Chart {
 
 fn columns() -> Vec<Column> {
     [
-        ("policy", "Its name here."),
-        ("machine", "The preset with this key."),
-        ("part", "What has the storage."),
-        ("state", "What is kept."),
-        ("bits", "Of one part, ours."),
+        ("policy", "Name of the policy."),
+        ("machine", "The preset with this change."),
+        ("part", "The part with the storage."),
+        ("state", "Contents of the storage."),
+        ("bits", "Bits of one part, ours."),
         ("bytes", "The same."),
         ("counters", "Stall counters of an SM, ours."),
-        ("counters.paper", "The same in section 4, for 1024 threads."),
+        (
+            "counters.paper",
+            "Stall counters of an SM in section 4, for 1024 threads.",
+        ),
     ]
     .map(|(name, about)| Column::new(name, about))
     .to_vec()
 }
 
-fn row(info: &PolicyInfo, threads: &str, machine: &Machine) -> Vec<Cell> {
+fn row(info: &PolicyInfo, threads: &str, machine: &MachineVariant) -> Vec<Cell> {
     let facts = &info.facts;
     let bits = (facts.bits)(&machine.spec);
     let warps = u64::from(machine.spec.sm.max_threads / 32);

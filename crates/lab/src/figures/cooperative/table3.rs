@@ -1,7 +1,7 @@
 //! Table 3: blocks of a kernel and blocks on an SM at a time.
 //!
-//! The latter is what an SM has room for: the 32 blocks of SimpleMultiGPU on 15 SMs are never six
-//! on one, as the table has it.
+//! The latter is the number for which an SM has space: the 32 blocks of SimpleMultiGPU on 15 SMs
+//! are never six on one, as in the table.
 
 use super::{GPU, PAPER, WORKLOADS, reports};
 use crate::figure::{Figure, Request};
@@ -94,12 +94,12 @@ fn columns() -> Vec<Column> {
     vec![
         Column::new("workload", "The paper's name."),
         Column::new("blocks", format!("Blocks of a kernel here: {mean}.")),
-        Column::new("blocks.paper", "The same in Table 3."),
+        Column::new("blocks.paper", "Blocks of a kernel in Table 3."),
         Column::new(
             "blocks_per_sm",
-            format!("Blocks that an SM has room for here: {mean}."),
+            format!("Blocks for which an SM has space here: {mean}."),
         ),
-        Column::new("blocks_per_sm.paper", "The same in Table 3."),
+        Column::new("blocks_per_sm.paper", "Blocks on an SM in Table 3."),
     ]
 }
 
@@ -119,7 +119,7 @@ fn row(workload: &Workload, report: &RunReport) -> Row {
     }
 }
 
-/// Blocks of a launch that an SM has room for.
+/// Number of a launch's blocks for which an SM has space.
 fn room(kernel: &KernelReport, gpu: &GpuSpec) -> u64 {
     let threads = kernel.block.0.iter().product();
     let needs = BlockNeeds::new(

@@ -1,4 +1,4 @@
-//! All figures of the paper at scale `test`.
+//! Tests of all figures of the paper at scale `test`.
 
 use crate::figure::Request;
 use crate::figures::{find, testing};
@@ -14,7 +14,7 @@ fn every_figure_is_made_and_every_claim_has_its_verdict() {
     let names: Vec<_> = pages.iter().map(|page| page.figure.as_str()).collect();
     assert_eq!(names, ["fig3", "fig4", "table3", "stalls", "storage"]);
     testing::check(&pages, "cooperative", &[]);
-    // Six workloads on four machines; the tables share the runs.
+    // Six workloads run on four machines; the tables share the runs.
     assert_eq!(pages.iter().map(|page| page.runs.len()).max(), Some(24));
     // The baseline over itself.
     assert!(
@@ -33,7 +33,7 @@ fn storage_is_that_of_a_counter_a_warp() {
     let results = crate::Results::default();
     let figure = (info.make)(&request, &mut crate::runs::Runs::new(&results)).unwrap();
     let counters: Vec<_> = figure.table.rows.iter().map(|row| row[6].clone()).collect();
-    // 1536 threads are 48 warps, 1024 are the paper's 32.
+    // 1536 threads are 48 warps, and 1024 are the paper's 32.
     use Cell::{Count, None};
     assert_eq!(counters, [Count(48), None, Count(32), None]);
     assert_eq!(figure.table.rows[2][7], Count(32));

@@ -39,7 +39,7 @@ fn study(request: &Request, runs: &Runs<'_>) -> Arc<Study> {
     Study::get(request, runs, "crat/CFD", KEPLER)
 }
 
-/// The rightmost points of all stairs of the whole space, spilling to local memory.
+/// The rightmost points of all stairs of the whole space, with spills to local memory.
 fn stairs(study: &Study, runs: &Runs<'_>) -> Vec<Point> {
     let space = study.space(runs, u32::MAX, Spill::Local);
     space.candidates.iter().map(Candidate::point).collect()
@@ -223,7 +223,8 @@ fn registers(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     })
 }
 
-/// Nothing runs: what the allocator adds to the code. `docs/regalloc.md` has ptxas beside it.
+/// Makes the figure without runs: the code that the allocator adds. `docs/regalloc.md` compares it
+/// with ptxas.
 fn spills(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let study = study(request, runs);
     let space = study.space(runs, u32::MAX, Spill::Local);
@@ -256,7 +257,10 @@ fn spills(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
                     "stores",
                     "Bytes that stores of spilled values move, each counted once.",
                 ),
-                ("loads", "The same of loads."),
+                (
+                    "loads",
+                    "Bytes that loads of spilled values move, each counted once.",
+                ),
             ]),
             rows,
         },

@@ -1,7 +1,7 @@
 //! Fig. 8: FDTD with fewer registers, and with one or the other of two values in shared memory.
 //!
-//! The two are, of the values for which 32 registers leave no room, those that live beside most
-//! others. The one that is accessed more often is the hotter.
+//! The two are, among the values for which 32 registers leave no space, those that are live
+//! together with the most others. The one with more accesses is the hotter.
 
 use super::study::{Solution, Study};
 use super::{FERMI, PAPER, columns, note};
@@ -23,11 +23,11 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
     make,
 };
 
-/// Section 2.2; section 7.2 has 42 for the first.
+/// Registers in section 2.2; section 7.2 has 42 for the first.
 const MANY: u32 = 48;
 const FEW: u32 = 32;
 
-/// The colder and the hotter value, with what each is accessed.
+/// The colder and the hotter value, with their accesses.
 fn candidates(study: &Study) -> Option<[(String, u64); 2]> {
     let options = Options {
         registers: Some(FEW),
@@ -108,9 +108,9 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     Some(Figure {
         table: Table {
             columns: columns(&[
-                ("solution", "Registers, and what is in shared memory."),
+                ("solution", "Registers, and the value in shared memory."),
                 ("tlp", "Blocks on an SM."),
-                ("value", "Its register in the input."),
+                ("value", "Register of the value in the input."),
                 (
                     "accesses",
                     "Its accesses when spilled, tenfold for every loop around them.",

@@ -1,4 +1,4 @@
-//! Fig. 18: several inputs of two applications, each solved by the profile of the first.
+//! Fig. 18: several inputs of two applications, each solved with the profile of the first.
 
 use super::study::{Solution, Study, fastest};
 use super::{FERMI, PAPER, columns, workload};
@@ -29,7 +29,7 @@ const INPUTS: [(Workload, &str); 7] = [
     (workload("BLK, 8M", "blackscholes@options8m"), "crat/BLK"),
 ];
 
-/// An input under its own profile and under that of its application's first input.
+/// An input with its own profile and with that of its application's first input.
 struct Row {
     own_tlp: u32,
     borrowed_tlp: u32,
@@ -80,7 +80,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
                     "Best TLP of the application's first input.",
                 ),
                 ("own", "CRAT over OptTLP by this input's own profile."),
-                ("first", "The same by the first input's profile."),
+                ("first", "CRAT over OptTLP by the first input's profile."),
             ]),
             rows: INPUTS.iter().zip(&rows).map(cells).collect(),
         },

@@ -18,7 +18,7 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
     make,
 };
 
-/// Those whose spills the paper could not do without.
+/// Benchmarks whose spills the paper could not avoid.
 const FOUR: [Workload; 4] = [
     workload("DTC", "crat/DTC"),
     workload("FDTD", "crat/FDTD"),
@@ -26,7 +26,7 @@ const FOUR: [Workload; 4] = [
     workload("STE", "crat/STE"),
 ];
 
-/// Warp-wide accesses of local memory that L1D took.
+/// Warp-wide accesses of local memory in L1D.
 fn accesses(s: &Solved, of: &Solution) -> u64 {
     let local = |name: &str| {
         name.starts_with("l1d.accesses.")
@@ -59,7 +59,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             columns: columns(&[
                 ("workload", "The paper's name."),
                 ("local", "Accesses of local memory with CRAT-local."),
-                ("crat", "The same with CRAT."),
+                ("crat", "Accesses of local memory with CRAT."),
                 ("kept", "The second over the first; 1 where there are none."),
             ]),
             rows: rows.collect(),

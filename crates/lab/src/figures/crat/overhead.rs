@@ -1,5 +1,5 @@
-//! Section 7.7: what finding the best TLP by profiling takes. Static analysis runs nothing; its
-//! own time is not simulated time, and `docs/regalloc.md` has the allocator's.
+//! Section 7.7: cost of finding the best TLP by profiling. Static analysis makes no runs. Its own
+//! time is not simulated time, and `docs/regalloc.md` has the allocator's.
 
 use super::{FERMI, PAPER, SENSITIVE, columns, solved};
 use crate::figure::{Figure, Request};
@@ -41,7 +41,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
                 ("runs", "Runs of the profile."),
                 (
                     "milliseconds",
-                    "Time that they take on the simulated machine.",
+                    "Time of these runs on the simulated machine.",
                 ),
                 (
                     "points",

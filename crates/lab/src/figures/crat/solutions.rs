@@ -1,4 +1,4 @@
-//! Figs. 13, 14, 17, 19 and 20: CRAT beside its rivals.
+//! Figs. 13, 14, 17, 19 and 20: CRAT compared with its rivals.
 
 use super::study::{Solution, Solved, hit_rate};
 use super::throttling::congestion;
@@ -44,7 +44,7 @@ pub(super) const FIG_17: FigureInfo = figure(
 
 pub(super) const FIG_19: FigureInfo = figure(
     "fig19",
-    "The same of applications that are not sensitive to resources",
+    "Speed of applications that are not sensitive to resources",
     |request, runs| {
         let all = solved(request, runs, &INSENSITIVE, FERMI)?;
         let [max, _, crat] = speeds(&all);
@@ -97,8 +97,11 @@ fn three(all: &[Solved], workloads: &[Workload], claims: Vec<Verdict>) -> Figure
             columns: columns(&[
                 ("workload", "The paper's name."),
                 ("max", "(registers, blocks on an SM) of MaxTLP."),
-                ("opt", "The same of OptTLP."),
-                ("local", "Of CRAT without spilling to shared memory."),
+                ("opt", "(registers, blocks on an SM) of OptTLP."),
+                (
+                    "local",
+                    "(registers, blocks on an SM) of CRAT without spilling to shared memory.",
+                ),
                 ("crat", "Of CRAT."),
                 ("max.speed", "MaxTLP over OptTLP."),
                 ("local.speed", "CRAT-local over OptTLP."),
@@ -139,7 +142,7 @@ fn blocks(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             columns: columns(&[
                 ("workload", "The paper's name."),
                 ("max", "Blocks on an SM with MaxTLP."),
-                ("crat", "The same with CRAT."),
+                ("crat", "Blocks on an SM with CRAT."),
             ]),
             rows: rows.map(|(w, pair)| row(w.name, pair)).collect(),
         },
@@ -171,9 +174,10 @@ fn kepler(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         for name in names {
             let at = SENSITIVE.iter().position(|w| w.name == *name)?;
             let (fermi, kepler) = (on_fermi[at], on_kepler[at]);
-            let holds = match more {
-                true => kepler > fermi + TIE,
-                false => kepler < fermi - TIE,
+            let holds = if more {
+                kepler > fermi + TIE
+            } else {
+                kepler < fermi - TIE
             };
             let what = format!(
                 "{name} gains {} on Kepler",
@@ -216,9 +220,9 @@ fn guessed(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             columns: columns(&[
                 ("workload", "The paper's name."),
                 ("opt_tlp", "The best TLP by profiling."),
-                ("guess", "The same by static analysis."),
+                ("guess", "The best TLP by static analysis."),
                 ("profile", "(registers, blocks on an SM) of CRAT-profile."),
-                ("static", "The same of CRAT-static."),
+                ("static", "(registers, blocks on an SM) of CRAT-static."),
                 ("profile.speed", "CRAT-profile over OptTLP."),
                 ("static.speed", "CRAT-static over OptTLP."),
             ]),

@@ -1,15 +1,16 @@
-//! One kernel on one machine: its default solution, the profile that finds the best TLP, and what
-//! CRAT makes of it.
+//! A kernel on a machine: its default solution, the profile that finds the best TLP, and CRAT's
+//! choice.
 
 use super::FERMI;
 use crate::allocated::{Allocate, Subject};
 use crate::figure::Request;
 use crate::runs::Runs;
-use crate::spec::{Input, Machine, RunSpec, SEED};
+use crate::spec::{Input, MachineVariant, RunSpec, SEED};
 use std::sync::Arc;
 use warploom_config::GpuSpec;
 use warploom_crat::{
-    Candidate, Costs, Exploration, Guess, Kernel, Point, Search, Spill, explore, guess_tlp,
+    CacheAssumption, Candidate, Costs, Exploration, Kernel, Point, Search, Spill, estimate_tlp,
+    explore,
 };
 use warploom_microbench::spill_costs;
 use warploom_regalloc::{Options, Typing};
@@ -18,7 +19,7 @@ use warploom_workloads::Size;
 
 /// A kernel, its block, and the machine.
 pub(super) struct Study {
-    /// What it is a function of.
+    /// Text of everything on which the study depends.
     key: String,
     target: String,
     gpu: String,
@@ -37,40 +38,40 @@ pub(super) struct Study {
 pub(super) struct Solution {
     pub point: Point,
     pub report: Arc<RunReport>,
-    /// Core cycles of the kernel in question.
+    /// Core cycles of the kernel under study.
     pub cycles: u64,
 }
 
 impl Solution {
-    /// Its speed over another.
+    /// Speed relative to another solution.
     pub fn over(&self, other: &Self) -> f64 {
         other.cycles as f64 / self.cycles as f64
     }
 }
 
-/// Everything that ran for a kernel.
+/// All solutions of a kernel.
 pub(super) struct Solved {
     pub study: Arc<Study>,
-    /// The default registers with 1, 2, 3 blocks on an SM, the last of them MaxTLP.
+    /// The default registers with 1, 2, 3 blocks on an SM; the last is MaxTLP.
     pub profile: Vec<Solution>,
-    /// The fastest of these.
+    /// The fastest solution of the profile.
     pub opt: Solution,
-    /// With spilled values in local memory alone.
+    /// Solution with all spilled values in local memory.
     pub local: Solution,
     pub crat: Solution,
-    /// CRAT under the guessed TLP.
+    /// CRAT's solution under the guessed TLP.
     pub guessed: Solution,
-    /// The design space that CRAT chose from.
+    /// The design space from which CRAT chose.
     pub space: Arc<Exploration>,
 }
 
 impl Solved {
-    /// The default registers with as many blocks as fit.
+    /// The default registers with the largest number of blocks that fit.
     pub fn max(&self) -> &Solution {
         self.profile.last().expect("at least one block fits")
     }
 
-    /// Share of the SM's registers that a solution holds.
+    /// Share of the SM's registers that a solution uses.
     pub fn register_share(&self, of: &Solution) -> f64 {
         let Point { registers, tlp } = of.point;
         self.study
@@ -79,8 +80,8 @@ impl Solved {
     }
 }
 
-fn preset(name: &str, gpu: &str, sets: &[&str]) -> Machine {
-    let machine = Machine::preset(name, gpu, sets);
+fn preset(name: &str, gpu: &str, sets: &[&str]) -> MachineVariant {
+    let machine = MachineVariant::preset(name, gpu, sets);
     machine.unwrap_or_else(|errors| panic!("{name}: {errors}"))
 }
 
@@ -90,7 +91,8 @@ impl Study {
         Self::with_defaults_of(request, runs, target, target, gpu)
     }
 
-    /// The same with the default registers of another target: another input of the same kernel.
+    /// A workload's kernel with the default registers of another target, which is another input of
+    /// the same kernel.
     pub fn with_defaults_of(
         request: &Request,
         runs: &Runs<'_>,
@@ -132,13 +134,13 @@ impl Study {
         study
     }
 
-    /// Blocks on an SM with so many registers, as far as the grid has them.
+    /// Largest number of blocks on an SM with these registers, limited by the grid.
     pub fn most_blocks(&self, registers: u32) -> u32 {
         let fit = self.kernel.blocks_per_sm(registers, &self.spec);
         fit.min(self.blocks_of_grid()).max(1)
     }
 
-    /// Blocks on an SM that the largest launch's grid makes.
+    /// Blocks on an SM that the largest launch's grid provides.
     fn blocks_of_grid(&self) -> u32 {
         let spread = self
             .subject
@@ -149,18 +151,15 @@ impl Study {
         u32::try_from(spread).unwrap_or(u32::MAX)
     }
 
-    /// The preset on which a point runs. Kepler's has more registers and threads than Fermi's and
-    /// nothing else, and blocks are capped: a point that fits Fermi's is the same on both.
+    /// The preset on which a point runs. Kepler only has more registers and threads than Fermi, and
+    /// the number of blocks is limited: a point that fits Fermi is the same on both.
     fn machine(&self, point: Point) -> &str {
         let fits = self.kernel.blocks_per_sm(point.registers, &self.fermi);
-        match fits >= point.tlp {
-            true => FERMI,
-            false => &self.gpu,
-        }
+        if fits >= point.tlp { FERMI } else { &self.gpu }
     }
 
-    /// A run of the kernel allocated so, capped at a point's blocks. Other kernels are executed
-    /// without timing.
+    /// A run of the kernel with this allocation and at most a point's blocks. Other kernels are
+    /// executed without timing.
     fn run(&self, runs: &Runs<'_>, tlp: u32, how: &Allocate) -> RunSpec {
         let input = runs.computed(&format!("{} {how:?}", self.key), || {
             let input = Input::allocated(&self.target, self.size, SEED, how);
@@ -181,7 +180,7 @@ impl Study {
         }
     }
 
-    /// The result of a point, once it is there.
+    /// The solution of a point, or `None` while its run is missing.
     pub fn solution(
         &self,
         runs: &mut Runs<'_>,
@@ -195,7 +194,7 @@ impl Study {
         self.allocated(runs, point.tlp, &how)
     }
 
-    /// The same of any allocation.
+    /// The solution of any allocation, or `None` while its run is missing.
     pub fn allocated(&self, runs: &mut Runs<'_>, tlp: u32, how: &Allocate) -> Option<Solution> {
         let report = runs.get(&self.run(runs, tlp, how))?;
         Some(Solution {
@@ -211,14 +210,14 @@ impl Study {
         })
     }
 
-    /// Launches of the kernel in question.
+    /// Launches of the kernel under study.
     pub fn launches<'a>(&self, report: &'a RunReport) -> impl Iterator<Item = &'a KernelReport> {
         let entries = self.subject.entries();
         let kernels = report.kernels.iter();
         kernels.filter(move |kernel| entries.contains(&kernel.name.as_str()))
     }
 
-    /// A count of the launches of the kernel in question: of the counters that `of` picks.
+    /// Sum of the counters that `picks` selects, over launches of the kernel under study.
     pub fn count(&self, of: &Solution, picks: impl Fn(&str) -> bool) -> u64 {
         let launches = self.launches(&of.report);
         let counts = launches.flat_map(|kernel| &kernel.figures.statistics);
@@ -233,7 +232,7 @@ impl Study {
         found.into_iter().collect()
     }
 
-    /// The design space under a bound on blocks.
+    /// The design space under a limit on blocks.
     pub fn space(&self, runs: &Runs<'_>, opt_tlp: u32, spill: Spill) -> Arc<Exploration> {
         let search = Search {
             opt_tlp: Some(opt_tlp),
@@ -247,7 +246,8 @@ impl Study {
         })
     }
 
-    /// The rightmost point of the stair of so many blocks: the most registers that are of use.
+    /// The rightmost point of the stair with this number of blocks: the most registers that are
+    /// useful.
     pub fn rightmost(&self, runs: &Runs<'_>, tlp: u32) -> Point {
         let space = self.space(runs, tlp, Spill::Local);
         let mut points = space.candidates.iter().map(Candidate::point);
@@ -258,7 +258,7 @@ impl Study {
         })
     }
 
-    /// The point that CRAT chooses under a bound on blocks, with its result.
+    /// The point that CRAT chooses under a limit on blocks, with its solution.
     pub fn choose(
         &self,
         runs: &mut Runs<'_>,
@@ -274,16 +274,16 @@ impl Study {
         (space, solution)
     }
 
-    /// The best TLP guessed from the code, with the share of hits that MaxTLP has.
+    /// The best TLP as guessed from the code, with the hit rate of MaxTLP.
     pub fn guess(&self, max: &Solution) -> u32 {
-        let guess = Guess {
+        let cache = CacheAssumption {
             hit_ratio: hit_rate(max).unwrap_or(0.0),
             at_tlp: max.point.tlp,
         };
-        guess_tlp(&self.kernel, &self.spec, self.default.tlp, &guess)
+        estimate_tlp(&self.kernel, &self.spec, self.default.tlp, &cache)
     }
 
-    /// Everything, once it is there.
+    /// All solutions, or `None` while runs are missing.
     pub fn solve(self: Arc<Self>, runs: &mut Runs<'_>) -> Option<Solved> {
         let profile = self.profile(runs)?;
         let opt = fastest(&profile);
@@ -303,7 +303,7 @@ impl Study {
     }
 }
 
-/// The fastest; of equally fast ones that of fewest blocks.
+/// The fastest solution; among equally fast ones that with the fewest blocks.
 pub(super) fn fastest(profile: &[Solution]) -> Solution {
     let fastest = profile.iter().min_by_key(|solution| solution.cycles);
     fastest.expect("at least one block fits").clone()

@@ -1,15 +1,15 @@
-//! All figures of the paper at scale `test`.
+//! Tests of all figures of the paper at scale `test`.
 
 use super::{FERMI, KEPLER};
 use crate::allocated::Allocate;
 use crate::figures::{find, testing};
 use crate::runner::{Results, Runner};
-use crate::spec::{Input, Machine, RunSpec, SEED};
+use crate::spec::{Input, MachineVariant, RunSpec, SEED};
 use warploom_config::GpuSpec;
 use warploom_report::page::{Cell, Page};
 use warploom_workloads::Size;
 
-/// Energy waits for a model of power.
+/// Energy needs a power model.
 const ENERGY: &str = "crat.energy";
 
 fn number(cell: &Cell) -> f64 {
@@ -22,13 +22,13 @@ fn page<'a>(pages: &'a [Page], name: &str) -> &'a Page {
     page.unwrap_or_else(|| panic!("no {name}"))
 }
 
-/// Studies run on Fermi's preset what fits there, on Kepler's behalf, too.
+/// Studies for Kepler run points on Fermi's preset if they fit there.
 #[test]
 fn capped_blocks_are_the_same_on_both_presets() {
     let run = |gpu: &str| {
         let how = Allocate::local(24);
         let input = Input::allocated("crat/HST", Size::Test, SEED, &how).unwrap();
-        let machine = Machine::preset(gpu, gpu, &["gpu.max_blocks_per_sm=2"]).unwrap();
+        let machine = MachineVariant::preset(gpu, gpu, &["gpu.max_blocks_per_sm=2"]).unwrap();
         let spec = RunSpec::new(&input, &machine);
         let mut results = Results::default();
         let runner = Runner {
@@ -40,7 +40,7 @@ fn capped_blocks_are_the_same_on_both_presets() {
         runner.run(alone, &mut results).unwrap();
         results.get(&spec.key()).unwrap().clone()
     };
-    let preset = |gpu: &str, sets: &[&str]| Machine::preset(gpu, gpu, sets).unwrap().spec;
+    let preset = |gpu: &str, sets: &[&str]| MachineVariant::preset(gpu, gpu, sets).unwrap().spec;
     let [fermi, kepler] = [FERMI, KEPLER].map(|gpu| preset(gpu, &[]));
     let registers = format!("sm.registers={}", fermi.sm.registers);
     let threads = format!("sm.max_threads={}", fermi.sm.max_threads);
@@ -60,17 +60,17 @@ fn capped_blocks_are_the_same_on_both_presets() {
 fn every_figure_is_made_and_every_claim_has_its_verdict() {
     let pages = testing::pages(&find("crat").unwrap());
     testing::check(&pages, "crat", &[ENERGY]);
-    // Fewer registers, more blocks and more instructions.
+    // Fewer registers give more blocks and more instructions.
     let rows = &page(&pages, "fig6").table.rows;
     assert!(rows.len() > 3);
     assert!(rows.is_sorted_by(|a, b| number(&a[0]) < number(&b[0])));
     assert!(rows.is_sorted_by(|a, b| number(&a[1]) >= number(&b[1])));
     assert!(number(&rows[0][2]) > 1.05, "{:?}", rows[0]);
-    // Without spills nothing is moved, and the fewest registers move most.
+    // Without spills no bytes move, and the fewest registers move most.
     let bytes = &page(&pages, "fig12").table.rows;
     let ends = [bytes.first(), bytes.last()].map(|row| row.map(|row| number(&row[2])));
     assert!(ends[0] > Some(0.0) && ends[1] == Some(0.0), "{ends:?}");
-    // A value in shared memory is another program, whatever it gains.
+    // A value in shared memory gives another program, whatever its gain.
     let fdtd = &page(&pages, "fig8").table.rows;
     assert_ne!(fdtd[2][2], fdtd[3][2]);
     assert!(number(&fdtd[2][3]) <= number(&fdtd[3][3]));

@@ -1,4 +1,4 @@
-//! Figs. 1 and 5: what throttling alone gains, and what it leaves unused.
+//! Figs. 1 and 5: the gain of throttling alone, and the resources that it leaves unused.
 
 use super::study::{Solution, Solved, hit_rate};
 use super::{FERMI, PAPER, SENSITIVE, columns, note, solved};
@@ -65,7 +65,10 @@ fn speed(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
                     "max.registers",
                     "Share of an SM's registers that MaxTLP holds.",
                 ),
-                ("opt.registers", "The same of OptTLP."),
+                (
+                    "opt.registers",
+                    "Share of an SM's registers that OptTLP holds.",
+                ),
             ]),
             rows: rows.collect(),
         },
@@ -91,8 +94,8 @@ fn speed(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     })
 }
 
-/// Cycles in which the load/store unit could not go on because a cache or the network was full,
-/// over core cycles and SMs.
+/// Share of SM cycles in which the load/store unit could not continue because a cache or the
+/// network was full.
 pub(super) fn congestion(s: &Solved, of: &Solution) -> f64 {
     let full = |name: &str| {
         name.starts_with("sm.ldst_stalls.")
@@ -128,13 +131,16 @@ fn cache(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
                     "max.l1d_hits",
                     "Share of L1D's accesses that hit, with MaxTLP.",
                 ),
-                ("opt.l1d_hits", "The same with OptTLP."),
+                (
+                    "opt.l1d_hits",
+                    "Share of L1D's accesses that hit, with OptTLP.",
+                ),
                 (
                     "max.congestion",
                     "Share of the SMs' cycles in which a full cache or network held back a memory \
                      instruction, with MaxTLP.",
                 ),
-                ("opt.congestion", "The same with OptTLP."),
+                ("opt.congestion", "Share of such cycles with OptTLP."),
             ]),
             rows: rows.map(|(w, m)| row(w.name, *m)).collect(),
         },

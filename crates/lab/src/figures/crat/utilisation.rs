@@ -25,7 +25,7 @@ pub(super) const FIG_15: FigureInfo = FigureInfo {
     make: registers,
 };
 
-/// Share of the SM's shared memory that MaxTLP holds.
+/// Share of the SM's shared memory that MaxTLP uses.
 fn shared_share(s: &Solved) -> f64 {
     let each = s.study.kernel.shared_bytes * s.max().point.tlp;
     f64::from(each) / f64::from(s.study.spec.sm.shared_bytes)
@@ -52,7 +52,7 @@ fn both(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         ["registers", "shared_memory"],
         [
             "Share of an SM's registers that the blocks of MaxTLP hold.",
-            "The same of shared memory.",
+            "Share of an SM's shared memory that the blocks of MaxTLP hold.",
         ],
         [registers, shared],
         claim,
@@ -80,7 +80,7 @@ fn registers(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         ["opt", "crat"],
         [
             "Share of an SM's registers that the blocks of OptTLP hold.",
-            "The same with CRAT.",
+            "Share of an SM's registers that the blocks of CRAT hold.",
         ],
         [opt, crat],
         claim,

@@ -1,4 +1,5 @@
-//! Section 6.6: what a warp keeps of its registers while it is out, by liveness and compression.
+//! Section 6.6: registers that must be saved for a warp that is switched out, by liveness and
+//! compression.
 
 use super::{ALL, PAPER, PLAIN, bars, column, grid, longest};
 use crate::figure::{Figure, Request};
@@ -54,7 +55,10 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
                     "kept",
                     "Registers' worth of storage at the largest switch point.",
                 ),
-                column("percent", "The same in percent."),
+                column(
+                    "percent",
+                    "Registers of the context in percent of the thread's.",
+                ),
             ],
             rows: rows.collect(),
         },

@@ -1,6 +1,6 @@
-//! Fig. 12: speedup over fixed numbers of extra blocks (ME), and with the monitor's.
+//! Fig. 12: speedup over fixed numbers of extra blocks (ME), and with the monitor's number.
 //!
-//! Where L1D holds contexts, the baseline of the speedup goes past L1D too, as in section 7.1.
+//! Where contexts are in L1D, the baseline of the speedup bypasses L1D, too, as in section 7.1.
 
 use super::{
     Config, DUET, FIFTEEN, MAX_CYCLES, PAPER, PLAIN, UNDERUTILISED, UNSATURATED, bars, column,
@@ -11,7 +11,7 @@ use crate::figure::{Figure, Request, Scale};
 use crate::figures::FigureInfo;
 use crate::grid::Workload;
 use crate::runs::Runs;
-use crate::spec::{Machine, RunSpec};
+use crate::spec::{MachineVariant, RunSpec};
 use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
     make,
 };
 
-/// Numbers of extra blocks; each ends at a benchmark's bound.
+/// Numbers of extra blocks. The last useful one is a benchmark's bound.
 const FIXED: [(&str, u64); 6] = [
     ("me1", 1),
     ("me2", 2),
@@ -35,10 +35,10 @@ const FIXED: [(&str, u64); 6] = [
     ("me8", 8),
 ];
 const BYPASS: Config = ("no-l1d", &["l1d.enabled=false"]);
-/// Section 7.1 says what it loses without L1D.
+/// Benchmark for which section 7.1 states the loss without L1D.
 const BYPASSED_ALONE: &str = "DWT_2";
 
-/// Those of a scale: tests take one.
+/// The numbers at a scale; tests use a single one.
 fn fixed(request: &Request) -> &'static [(&'static str, u64)] {
     match request.scale {
         Scale::Test => &FIXED[..1],
@@ -46,14 +46,14 @@ fn fixed(request: &Request) -> &'static [(&'static str, u64)] {
     }
 }
 
-/// A benchmark's runs.
+/// The runs of a benchmark.
 struct Measured {
     workload: &'static Workload,
     plain: Arc<RunReport>,
     monitored: Arc<RunReport>,
-    /// By fixed number.
+    /// Runs by fixed number of extra blocks.
     fixed: Vec<Arc<RunReport>>,
-    /// Without L1D, where that is asked for.
+    /// The run without L1D, if it is needed.
     without_l1d: Option<Arc<RunReport>>,
 }
 
@@ -79,13 +79,16 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     ];
     let mut columns = vec![
         column("workload", "The paper's name."),
-        column("bound", "Most extra blocks that have room."),
+        column(
+            "bound",
+            "Largest number of extra blocks for which there is space.",
+        ),
         column(
             "bypassed",
-            "Contexts lie in L1D; the baseline goes past it too.",
+            "1 if contexts are in L1D; the baseline then bypasses it, too.",
         ),
     ];
-    let about = "Speedup with so many extra blocks, as far as they have room.";
+    let about = "Speedup with this number of extra blocks, limited by the space.";
     columns.extend(fixed.iter().map(|(name, _)| column(name, about)));
     columns.push(Column::new("dynamic", "Speedup with the monitor's number."));
     let cells = |of: &Row| {
@@ -112,8 +115,8 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     })
 }
 
-/// All runs. The monitored ones come first: they tell a benchmark's bound, and no number above it
-/// makes another machine.
+/// All runs. The monitored runs come first, because they show a benchmark's bound; numbers above it
+/// do not change the machine.
 fn runs_of(request: &Request, runs: &mut Runs<'_>) -> Option<Vec<Measured>> {
     let reports = grid(request, runs, &FIFTEEN, &[PLAIN, DUET])?;
     let numbers: Vec<_> = FIFTEEN
@@ -144,19 +147,20 @@ fn runs_of(request: &Request, runs: &mut Runs<'_>) -> Option<Vec<Measured>> {
     with_bypass(request, runs, measured)
 }
 
-/// A run with a fixed number of extra blocks; with none it is the machine without switching.
+/// A run with a fixed number of extra blocks. With none it is the machine without context
+/// switching.
 fn run_fixed(request: &Request, workload: &Workload, number: u64) -> RunSpec {
     if number == 0 {
         return run(request, workload, PLAIN);
     }
     let set = format!("duet.extra_blocks={number}");
     let sets = ["sm.context=duet", set.as_str()];
-    let machine = Machine::preset(&format!("me{number}"), super::GPU, &sets);
+    let machine = MachineVariant::preset(&format!("me{number}"), super::GPU, &sets);
     let machine = machine.unwrap_or_else(|errors| panic!("{errors}"));
     run_on(request, workload, &machine)
 }
 
-/// Adds runs without L1D where contexts lay there, or where the paper speaks of it.
+/// Adds runs without L1D where contexts were in L1D, or where the paper mentions it.
 fn with_bypass(
     request: &Request,
     runs: &mut Runs<'_>,
@@ -171,13 +175,13 @@ fn with_bypass(
     (!missing).then_some(measured)
 }
 
-/// Contexts lay in L1D.
+/// True if contexts were in L1D.
 fn takes_l1d(report: &RunReport) -> bool {
     count(report, "context.l1d_taken") > 0
 }
 
 impl Measured {
-    /// By fixed number, then monitored.
+    /// Reports by fixed number, then monitored.
     fn switched(&self) -> impl Iterator<Item = &RunReport> {
         let all = self.fixed.iter().chain([&self.monitored]);
         all.map(AsRef::as_ref)

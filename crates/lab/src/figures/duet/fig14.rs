@@ -20,12 +20,12 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
     make,
 };
 
-/// What a benchmark has on an SM.
+/// Numbers of blocks of a benchmark on an SM.
 struct Row {
     native: u64,
-    /// Most blocks at once, with Virtual Thread and with GPUDuet.
+    /// Largest number of blocks at once, with Virtual Thread and with GPUDuet.
     most: [u64; 2],
-    /// Extra blocks that have room.
+    /// Number of extra blocks for which there is space.
     bound: [u64; 2],
 }
 
@@ -88,9 +88,18 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
                 column("workload", "The paper's name."),
                 column("blocks", "Blocks that fit an SM."),
                 column("virtual-thread", "Most blocks on an SM at once."),
-                column("duet", "The same with GPUDuet and its monitor."),
-                column("virtual-thread.bound", "Extra blocks that have room."),
-                column("duet.bound", "The same with GPUDuet."),
+                column(
+                    "duet",
+                    "Most blocks on an SM at once with GPUDuet and its monitor.",
+                ),
+                column(
+                    "virtual-thread.bound",
+                    "Extra blocks for which there is space.",
+                ),
+                column(
+                    "duet.bound",
+                    "Extra blocks for which there is space with GPUDuet.",
+                ),
             ],
             rows: FIFTEEN.iter().zip(&rows).map(cells).collect(),
         },

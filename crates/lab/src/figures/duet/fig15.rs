@@ -1,4 +1,4 @@
-//! Fig. 15: the width of the port that contexts move through.
+//! Fig. 15: the width of the port for moving contexts.
 
 use super::{
     Config, DUET, FIFTEEN, PAPER, PLAIN, UNSATURATED, bars, column, grid, note, row, run, speedups,
@@ -24,7 +24,7 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
 const NAMES: [&str; 3] = ["256", "128", "64"];
 const WIDE: Config = ("duet-256", &["sm.context=duet", "duet.port_bytes=256"]);
 const NARROW: Config = ("duet-64", &["sm.context=duet", "duet.port_bytes=64"]);
-/// Section 7.4.
+/// Means of section 7.4.
 const MEANS: [f64; 3] = [1.24, 1.22, 1.18];
 
 fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
@@ -45,7 +45,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let shown = format!("{:.3}, {:.3}, {:.3}", means[0], means[1], means[2]);
     let claim = claim.states("a wider port is never worse, on average", falls, shown);
     let mut columns = vec![column("workload", "The paper's name.")];
-    columns.extend(NAMES.map(|name| column(name, "Speedup with so many bytes a cycle.")));
+    columns.extend(NAMES.map(|name| column(name, "Speedup with this number of bytes per cycle.")));
     let rows = ten.iter().enumerate();
     let rows = rows.map(|(at, w)| row(w.name, speedups.iter().map(|of| of[at])));
     let summary = NAMES.iter().zip(means);
@@ -66,7 +66,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     })
 }
 
-/// Reports without switching, then by width of the port.
+/// Reports without context switching, then by width of the port.
 fn runs_of(
     request: &Request,
     runs: &mut Runs<'_>,
@@ -74,16 +74,19 @@ fn runs_of(
 ) -> Option<Vec<Vec<Arc<RunReport>>>> {
     let reports = grid(request, runs, workloads, &[PLAIN, DUET])?;
     let rows = reports.iter().zip(workloads).map(|(reports, workload)| {
-        // Where nothing was switched no port was used, of whatever width.
-        let with = |port| match switched(&reports[1]) {
-            true => runs.get(&run(request, workload, port)),
-            false => Some(Arc::clone(&reports[1])),
+        // If no context was switched, the port was not used, whatever its width.
+        let with = |port| {
+            if switched(&reports[1]) {
+                runs.get(&run(request, workload, port))
+            } else {
+                Some(Arc::clone(&reports[1]))
+            }
         };
         let [wide, narrow] = [WIDE, NARROW].map(with);
         let [plain, duet] = [0, 1].map(|at| Arc::clone(&reports[at]));
         Some(vec![plain, wide?, duet, narrow?])
     });
-    // All of them are asked for before the first that is missing ends this.
+    // Collected, so that all runs are requested at once.
     let rows: Vec<_> = rows.collect();
     rows.into_iter().collect()
 }

@@ -1,5 +1,5 @@
-//! Fig. 3b of the GPUDuet paper: what an input-queued crossbar sustains under uniform traffic, over
-//! its number of ports, beside Karol's law.
+//! Fig. 3b of the GPUDuet paper: the sustainable throughput of an input-queued crossbar under
+//! uniform traffic, over its number of ports, compared with Karol's law.
 
 use crate::figure::{Figure, Request, Scale};
 use crate::figures::FigureInfo;
@@ -18,29 +18,32 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
 };
 
 const PORTS: [u32; 12] = [2, 3, 4, 5, 6, 8, 12, 16, 24, 32, 48, 64];
-/// The paper's crossbar.
+/// Number of ports of the paper's crossbar.
 const PAPER_PORTS: u32 = 16;
-/// Packets of the law, and replies of a line with their header.
+/// Sizes in flits of the law's packets, and of replies with a line and their header.
 const PACKETS: [u32; 2] = [1, 5];
-/// What a measurement may be off by: Karol's own figures are simulations to about this.
+/// Permitted error of a measurement: Karol's own figures are simulations with about this error.
 const TOLERANCE: f64 = 0.015;
 const SEED: u64 = 1;
 
 fn columns() -> Vec<Column> {
     [
-        ("ports", "Inputs and as many outputs."),
+        ("ports", "Number of inputs, which is that of outputs."),
         ("packet_flits", "Flits of every packet."),
         (
             "throughput",
             "Flits per port and cycle that the simulated crossbar sustains: share of the peak.",
         ),
-        ("karol", "The same by Karol, Hluchyj and Morgan, 1987."),
+        (
+            "karol",
+            "Share of the peak according to Karol, Hluchyj and Morgan, 1987.",
+        ),
     ]
     .map(|(name, about)| Column::new(name, about))
     .to_vec()
 }
 
-/// One measurement.
+/// A measurement at one size.
 #[derive(Clone, Copy)]
 struct Point {
     ports: u32,
@@ -116,7 +119,8 @@ fn at(points: &[Point], ports: u32) -> f64 {
     found.map_or(0.0, |point| point.throughput)
 }
 
-/// It falls, is at the paper's 60% at the paper's ports, and levels off at the limit.
+/// Verdict: the throughput falls, is at the paper's 60% at the paper's ports, and levels off at the
+/// limit.
 fn verdict(single: &[Point]) -> Verdict {
     let (here, last) = (at(single, PAPER_PORTS) * 100.0, at(single, 64) * 100.0);
     let falls = single

@@ -1,4 +1,4 @@
-//! Fig. 4: utilisation of six parts, and the categories that follow.
+//! Fig. 4: utilisation of six parts, and the resulting categories.
 
 use super::{ALL, PAPER, PLAIN, analysis, bars, column, grid, note};
 use crate::figure::{Figure, Request};
@@ -16,7 +16,7 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
     make,
 };
 
-/// Section 4.2. ST stands in two categories.
+/// Categories of section 4.2. ST is in two of them.
 const CATEGORIES: [(Category, &[&str]); 5] = [
     (Category::Compute, &["SAD_1", "BP_1", "ST"]),
     (
@@ -102,8 +102,8 @@ fn columns() -> Vec<warploom_report::page::Column> {
         let about = format!("Utilisation of the {}.", part.name());
         columns.push(column(part.key(), &about));
     }
-    columns.push(column("category", "As in section 4.2."));
-    columns.push(column("category.paper", "The same in the paper."));
+    columns.push(column("category", "Category by the rules of section 4.2."));
+    columns.push(column("category.paper", "Category in the paper."));
     columns
 }
 

@@ -1,4 +1,4 @@
-//! Fig. 6: what twice the resources that contexts need would bring.
+//! Fig. 6: gain of doubling the resources for contexts.
 
 use super::{
     ALL, FIFTEEN, PAPER, PLAIN, UNDERUTILISED, bars, column, grid, longest, note, row, speedups,
@@ -44,10 +44,16 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         table: Table {
             columns: vec![
                 column("workload", "The paper's name."),
-                column("speedup", "Over the machine as it is."),
+                column("speedup", "Speedup over the unchanged machine."),
                 column("blocks_per_sm", "Blocks that fit an SM."),
-                column("blocks_per_sm.doubled", "The same with more."),
-                column("limit", "What limits the machine as it is."),
+                column(
+                    "blocks_per_sm.doubled",
+                    "Blocks that fit an SM with doubled resources.",
+                ),
+                column(
+                    "limit",
+                    "Resource that limits blocks on the unchanged machine.",
+                ),
             ],
             rows: rows.collect(),
         },

@@ -1,4 +1,4 @@
-//! Fig. 7: how much of each context resource the benchmarks that are not saturated take.
+//! Fig. 7: share of each context resource that the unsaturated benchmarks use.
 
 use super::{FIFTEEN, PAPER, PLAIN, UNSATURATED, bars, column, grid, longest, note, row};
 use crate::figure::{Figure, Request};
@@ -62,8 +62,8 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             cells
         });
     let mut columns = vec![column("workload", "The paper's name.")];
-    columns.extend(RESOURCES.map(|name| column(name, "Share that is taken.")));
-    columns.push(column("limit", "What limits the blocks of an SM."));
+    columns.extend(RESOURCES.map(|name| column(name, "Share in use.")));
+    columns.push(column("limit", "Resource that limits the blocks of an SM."));
     let series = RESOURCES.iter().enumerate();
     let series = series.map(|(i, name)| (*name, taken.iter().map(|of| of[i]).collect()));
     Some(Figure {
@@ -77,7 +77,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     })
 }
 
-/// Shares that the blocks of an SM take, in the order of [`RESOURCES`].
+/// Shares that the blocks of an SM use, in the order of [`RESOURCES`].
 fn occupancy(kernel: &KernelReport, gpu: &GpuSpec) -> [f64; 4] {
     let threads = kernel.block.0.iter().product();
     let (registers, shared) = (kernel.registers_per_thread, kernel.shared_bytes);

@@ -1,4 +1,4 @@
-//! Table 3: classes by utilisation, of every benchmark without switching.
+//! Table 3: classes by utilisation, of every benchmark without context switching.
 
 use super::{ALL, FIFTEEN, PAPER, PLAIN, UNDERUTILISED, UNSATURATED, analysis, bars, column, grid};
 use crate::figure::{Figure, Request};
@@ -15,7 +15,7 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
     make,
 };
 
-/// Fig. 12's class of a benchmark.
+/// The class of a benchmark in Fig. 12.
 fn paper_class(name: &str) -> Option<Class> {
     let at = FIFTEEN.iter().position(|w| w.name == name)?;
     Some(match at {
@@ -54,12 +54,15 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         table: Table {
             columns: vec![
                 column("workload", "The paper's name."),
-                column("class", "As in Table 3."),
-                column("class.paper", "The same in Fig. 12."),
-                column("part", "The part that is nearest to its saturation."),
+                column("class", "Class by the rules of Table 3."),
+                column("class.paper", "Class in Fig. 12."),
+                column("part", "The part that is closest to its saturation."),
                 column("utilisation", "Its utilisation."),
-                column("high", "Below it the part is underutilised."),
-                column("saturated", "Above it the part is saturated."),
+                column("high", "Utilisation below which the part is underutilised."),
+                column(
+                    "saturated",
+                    "Utilisation above which the part is saturated.",
+                ),
             ],
             rows,
         },

@@ -19,7 +19,7 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
     make,
 };
 
-/// Section 6.8.
+/// Bytes in section 6.8.
 const PAPER_BYTES: [f64; 2] = [1034.0, 84.0];
 
 fn make(_: &Request, _: &mut Runs<'_>) -> Option<Figure> {
@@ -43,9 +43,12 @@ fn make(_: &Request, _: &mut Runs<'_>) -> Option<Figure> {
     Some(Figure {
         table: Table {
             columns: vec![
-                column("component", "What is kept."),
-                column("entry", "Bits of an entry; of queues, of a number in them."),
-                column("entries", "Entries, of both queues together."),
+                column("component", "Contents of the storage."),
+                column(
+                    "entry",
+                    "Bits of an entry; for queues, of a number in them.",
+                ),
+                column("entries", "Entries; for queues, of both together."),
                 column("bits", "Bits of an SM."),
             ],
             rows: rows.to_vec(),

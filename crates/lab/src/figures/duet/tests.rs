@@ -1,4 +1,4 @@
-//! All figures of the paper at scale `test`.
+//! Tests of all figures of the paper at scale `test`.
 
 use crate::figures::{find, testing};
 use warploom_report::page::{Cell, Holds, Page};

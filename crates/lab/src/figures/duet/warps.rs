@@ -1,13 +1,13 @@
 //! Figs. 1 and 5: SPMV over the number of active warps, at several widths of the interconnect.
 //!
-//! Active warps are those that the schedulers may issue from, the oldest ones (`static-limit`);
-//! with four schedulers their number comes in steps of four.
+//! Active warps are those that the schedulers may issue from, the oldest ones (`static-limit`).
+//! With four schedulers their number changes in steps of four.
 
 use super::{GPU, PAPER, analysis, column, note, run_on, workload};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::runs::Runs;
-use crate::spec::Machine;
+use crate::spec::MachineVariant;
 use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use warploom_report::page::{Cell, Table};
@@ -27,19 +27,19 @@ pub(super) const FIG_5: FigureInfo = FigureInfo {
     make: |request, runs| make(request, runs, &WIDTHS, true),
 };
 
-/// Bytes of a wire.
+/// Widths of a wire in bytes.
 const WIDTHS: [u32; 3] = [16, 32, 64];
-/// Active warps of each of four schedulers.
+/// Numbers of active warps of each of four schedulers.
 const LIMITS: [u32; 8] = [1, 2, 3, 4, 6, 8, 12, 16];
 const SCHEDULERS: u32 = 4;
 
-/// One run.
+/// Results of one run.
 struct Point {
     width: u32,
     warps: u32,
     ipc: f64,
     hit_rate: f64,
-    /// Of the interconnect from L2 to the SMs, of what it sustains.
+    /// Use of the interconnect from L2 to the SMs, as a share of its sustainable rate.
     network: f64,
     l1d: f64,
     dram: f64,
@@ -57,7 +57,7 @@ fn make(request: &Request, runs: &mut Runs<'_>, widths: &[u32], judged: bool) ->
         ];
         let name = format!("{width} B, {} warps", limit * SCHEDULERS);
         let sets: Vec<_> = sets.iter().map(String::as_str).collect();
-        let machine = Machine::preset(&name, GPU, &sets);
+        let machine = MachineVariant::preset(&name, GPU, &sets);
         let machine = machine.unwrap_or_else(|errors| panic!("{errors}"));
         run_on(request, &spmv, &machine)
     };
@@ -76,9 +76,10 @@ fn make(request: &Request, runs: &mut Runs<'_>, widths: &[u32], judged: bool) ->
         }
     };
     let points: Vec<_> = pairs.iter().zip(&reports).map(point).collect();
-    let claims = match judged {
-        true => vec![claim(&points).verdict(note(request))],
-        false => Vec::new(),
+    let claims = if judged {
+        vec![claim(&points).verdict(note(request))]
+    } else {
+        Vec::new()
     };
     Some(Figure {
         table: Table {
@@ -87,9 +88,12 @@ fn make(request: &Request, runs: &mut Runs<'_>, widths: &[u32], judged: bool) ->
                 column("warps", "Active warps of an SM."),
                 column("ipc", "Thread instructions per core cycle."),
                 column("l1d.hit_rate", "Hits over accesses of the L1 data caches."),
-                column("l1d", "Utilisation of their ports."),
-                column("noc_to_sm", "That of the network from L2 to the SMs."),
-                column("dram", "That of DRAM."),
+                column("l1d", "Utilisation of the ports of L1D."),
+                column(
+                    "noc_to_sm",
+                    "Utilisation of the network from L2 to the SMs.",
+                ),
+                column("dram", "Utilisation of DRAM."),
             ],
             rows: points.iter().map(cells).collect(),
         },
@@ -118,7 +122,7 @@ fn of(points: &[Point], width: u32) -> impl Iterator<Item = &Point> {
     points.iter().filter(move |point| point.width == width)
 }
 
-/// What sections 1 and 4.3 say of the three diagrams.
+/// Statements of sections 1 and 4.3 about the three diagrams.
 fn claim(points: &[Point]) -> Judged {
     let at = |width: u32, warps: u32| of(points, width).find(|point| point.warps == warps);
     let best = |width: u32| of(points, width).max_by(|a, b| a.ipc.total_cmp(&b.ipc));

@@ -1,24 +1,24 @@
-//! How blocks share lines, measured on an execution, and the type that follows (Table 5.1).
+//! Sharing of lines between blocks, measured in an execution, and the resulting type (Table 5.1).
 //!
-//! The thesis gives no rule. Types here follow from three shares of the lines that blocks touch:
-//! with the next block, with the block one row of the grid below, and with none of the nearest. A
-//! workload without inter-block locality (less than a tenth of the lines are any other block's too)
-//! is of Type III; one that is dominated by row-major access (blocks next to each other share more
-//! than twice what blocks a row apart or farther apart share) of Type I; all others mix and are of
-//! Type II. The two thresholds are ours and were set before anything was measured.
+//! The thesis gives no rule. Types here follow from shares of the lines that blocks touch: with the
+//! next block, with the block one row of the grid below, and with none of these. A workload without
+//! inter-block locality (less than a tenth of the lines are shared with another block) has Type
+//! III. A workload dominated by row-major access (adjacent blocks share more than twice as many
+//! lines as blocks a row apart or farther apart) has Type I. All others are mixtures and have Type
+//! II. The two thresholds are ours and were set before anything was measured.
 
 use super::{GPU, WORKLOADS};
 use crate::figure::Request;
 use crate::runs::Runs;
-use crate::spec::{Input, Machine, RunSpec, SEED};
+use crate::spec::{Input, MachineVariant, RunSpec, SEED};
 use warploom_stats::result::Sharing;
 
 /// Share of lines below which there is no locality between blocks.
 pub(super) const NONE: f64 = 0.1;
-/// Times that sharing with the next block exceeds any other, if rows dominate.
+/// Ratio by which sharing with the next block exceeds any other sharing, if rows dominate.
 pub(super) const DOMINATES: f64 = 2.0;
 
-/// What blocks of a workload share.
+/// Sharing between blocks of a workload.
 pub(super) struct Behaviour {
     pub name: &'static str,
     pub sharing: Sharing,
@@ -52,9 +52,9 @@ impl Behaviour {
     }
 }
 
-/// Every workload's behaviour, once it has been executed.
+/// Behaviour of every workload, or `None` while runs are missing.
 pub(super) fn behaviours(request: &Request, runs: &mut Runs<'_>) -> Option<Vec<Behaviour>> {
-    let machine = Machine::preset("execution", GPU, &[]);
+    let machine = MachineVariant::preset("execution", GPU, &[]);
     let machine = machine.unwrap_or_else(|errors| panic!("{errors}"));
     let spec = |target: &str| {
         let input = Input::workload(target, request.scale.size(), SEED);

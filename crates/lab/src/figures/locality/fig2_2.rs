@@ -1,5 +1,5 @@
-//! Fig. 2.2: with which blocks a block shares lines. The thesis draws the two usual behaviours;
-//! here every workload is measured.
+//! Fig. 2.2: distance of the blocks with which a block shares lines. The thesis draws the two usual
+//! behaviours; here every workload is measured.
 
 use super::PAPER;
 use super::behaviour::{Behaviour, behaviours};
@@ -58,7 +58,7 @@ fn columns() -> Vec<Column> {
     .to_vec()
 }
 
-/// Shared at all, with the next, with the one below, only with others.
+/// Shares of lines: shared at all, with the next block, with the one below, only with others.
 fn shares(row: &Behaviour) -> [f64; 4] {
     let sharing = &row.sharing;
     let lines = [

@@ -59,9 +59,10 @@ pub(super) const GRID: Grid = Grid {
     ],
 };
 
-/// "No effect": a bar chart hardly shows less.
+/// Largest change that counts as "no effect", because a bar chart hardly shows less.
 const SLIGHT: f64 = 0.02;
-/// What the warp scheduler adds where it does, and where it does not ("fitted into L1").
+/// Workloads to which the warp scheduler adds a gain, and those to which it does not ("fitted into
+/// L1").
 const HELPED: [&str; 4] = ["HS", "SRAD", "HIS", "SIFT"];
 const NOT_HELPED: [&str; 5] = ["CONV", "BP", "LUD", "TRAN", "GAUSSIAN"];
 

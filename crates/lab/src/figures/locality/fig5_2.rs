@@ -1,4 +1,4 @@
-//! Fig. 5.2: L1D miss rates, and how often the policies came to act.
+//! Fig. 5.2: L1D miss rates, and how often the policies acted.
 
 use super::{BCS, BLOCKS, BOTH, CONFIGS, GTO, Measured, PAPER, WORKLOADS};
 use crate::figure::{Figure, Request};
@@ -17,7 +17,7 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
     make,
 };
 
-/// What policies count, of the run in which both act.
+/// Counters of the policies, of the run in which both act.
 const ACTS: [(&str, &str, &str); 3] = [
     (
         "blocks_reordered",

@@ -28,12 +28,12 @@ pub(super) const FIG_5_4: FigureInfo = FigureInfo {
 };
 
 const SHOWN: [&str; 4] = [GTO, BCS, BLOCKS, BOTH];
-/// A class's name, its counter, what it is.
+/// Name of a class, its counter, and its description.
 const CLASSES: [(&str, &str, &str); 3] = [
     (
         "structural",
         "issue.stall",
-        "A warp could go on, its pipe could not take it.",
+        "A warp was ready, but its pipe could not accept the instruction.",
     ),
     (
         "idle_or_control",
@@ -75,7 +75,7 @@ fn make(request: &Request, runs: &mut Runs<'_>, first: bool) -> Option<Figure> {
             rows.push(row);
         }
     }
-    // One claim speaks of both figures; it stands with the second.
+    // One claim is about both figures; its verdict is in the second.
     let claims = (!first).then(|| verdict(&measured, request));
     Some(Figure {
         table: Table {

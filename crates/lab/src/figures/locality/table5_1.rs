@@ -1,4 +1,4 @@
-//! Table 5.1: types of workloads, derived from what Fig. 2.2 measures.
+//! Table 5.1: types of workloads, derived from the measurements of Fig. 2.2.
 
 use super::behaviour::{DOMINATES, NONE, behaviours};
 use super::{PAPER, TYPE_1, TYPE_2, TYPE_3};
@@ -59,8 +59,11 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         table: Table {
             columns: vec![
                 Column::new("workload", "The paper's name."),
-                Column::new("type", "As measured here."),
-                Column::new("type.paper", "In Table 5.1; Gabor is not in it."),
+                Column::new("type", "Type as measured here."),
+                Column::new(
+                    "type.paper",
+                    "Type in Table 5.1, which does not contain Gabor.",
+                ),
             ],
             rows: cells.collect(),
         },

@@ -1,10 +1,10 @@
-//! Table 5.2: what the two schedulers keep, computed from the machine and the settings.
+//! Table 5.2: storage of the two schedulers, computed from the machine and the settings.
 
 use super::{BOTH, CONFIGS, GPU, PAPER};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::runs::Runs;
-use crate::spec::Machine;
+use crate::spec::MachineVariant;
 use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use warploom_config::{BlockScheduler, GpuSpec, WarpScheduler};
@@ -35,7 +35,7 @@ pub(super) fn parts(spec: &GpuSpec) -> [f64; 3] {
     let slots = f64::from(spec.sm.max_threads / 32);
     let range = warps.arrays * (warps.region_bits + warps.sub_regions);
     [
-        // Column, row, width and height, a byte each.
+        // Column, row, width and height take one byte each.
         f64::from(blocks.arrays * 4),
         slots * slots / 2.0,
         slots * f64::from(range) / 8.0,
@@ -45,7 +45,7 @@ pub(super) fn parts(spec: &GpuSpec) -> [f64; 3] {
 fn make(_: &Request, _: &mut Runs<'_>) -> Option<Figure> {
     let config = CONFIGS.iter().find(|config| config.name == BOTH);
     let sets = config.map_or(&[][..], |config| config.sets);
-    let machine = Machine::preset(BOTH, GPU, sets);
+    let machine = MachineVariant::preset(BOTH, GPU, sets);
     let machine = machine.unwrap_or_else(|errors| panic!("{errors}"));
     let [entry, pairs, ranges] = parts(&machine.spec);
     let rows = [
@@ -95,10 +95,10 @@ fn make(_: &Request, _: &mut Runs<'_>) -> Option<Figure> {
 
 fn columns() -> Vec<Column> {
     [
-        ("location", "Where the storage is."),
-        ("component", "What it holds."),
-        ("bytes", "As computed here."),
-        ("bytes.paper", "In Table 5.2 and section 5.4."),
+        ("location", "Place of the storage."),
+        ("component", "Contents of the storage."),
+        ("bytes", "Bytes as computed here."),
+        ("bytes.paper", "Bytes in Table 5.2 and section 5.4."),
     ]
     .map(|(name, about)| Column::new(name, about))
     .to_vec()

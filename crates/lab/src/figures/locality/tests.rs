@@ -1,9 +1,9 @@
-//! All figures of the thesis at scale `test`.
+//! Tests of all figures of the thesis at scale `test`.
 
 use super::table5_2::parts;
 use super::{CONFIGS, GPU};
 use crate::figures::{find, testing};
-use crate::spec::Machine;
+use crate::spec::MachineVariant;
 use warploom_policy::PolicyInfo;
 use warploom_report::page::{Cell, Page};
 
@@ -20,14 +20,14 @@ fn every_figure_is_made_and_every_claim_has_its_verdict() {
     ];
     assert_eq!(names, expected);
     testing::check(&pages, "locality", &[]);
-    // Twelve workloads executed, and on five machines.
+    // Twelve workloads are executed without timing, and on five machines.
     let runs: Vec<_> = pages.iter().map(|page| page.runs.len()).collect();
     assert_eq!(runs, [12, 12, 60, 60, 60, 60, 0]);
     behaviours_are_what_the_kernels_say(&pages[0]);
 }
 
-/// Transposed tiles share lines down the columns and, in diagonal order, far away; hotspot's with
-/// the next; records of whole lines with nobody.
+/// Transposed tiles share lines down the columns and, in diagonal order, far away. Hotspot's blocks
+/// share with the next block. Records of whole lines are not shared.
 fn behaviours_are_what_the_kernels_say(page: &Page) {
     let row = |name: &str| {
         let is = |row: &&Vec<Cell>| row[0] == Cell::from(name);
@@ -40,11 +40,11 @@ fn behaviours_are_what_the_kernels_say(page: &Page) {
     assert!(share("HS", 3) > share("HS", 4), "{:?}", row("HS"));
 }
 
-/// The table's parts are what `list policies` computes, but for the queue's length, the last warp
-/// and the group.
+/// The table's parts are those of `list policies`, except for the queue's length, the last warp and
+/// the group.
 #[test]
 fn storage_is_that_of_the_policies() {
-    let machine = Machine::preset("both", GPU, CONFIGS.last().unwrap().sets).unwrap();
+    let machine = MachineVariant::preset("both", GPU, CONFIGS.last().unwrap().sets).unwrap();
     let bits = |key: &str| {
         let is = |info: &PolicyInfo| info.name == "locality" && info.key == key;
         (warploom_policy::all().find(is).unwrap().facts.bits)(&machine.spec) as f64

@@ -1,4 +1,4 @@
-//! Fig. 1: scheduler cycles in which nothing issues, by cause.
+//! Fig. 1: scheduler cycles without an issue, by cause.
 
 use super::{BENCHMARKS, PAPER, all_alone, bars, columns, number};
 use crate::figure::{Figure, Request};
@@ -15,8 +15,8 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
     make,
 };
 
-/// The figure's causes, each of ours: waiting for memory or its pipe, for a short result, for a
-/// function unit, for an instruction, and the rest.
+/// The figure's causes, with our counters of each: waiting for memory or its pipe, for a short
+/// result, for a function unit, for an instruction, and the rest.
 pub(super) const CAUSES: [(&str, &[&str]); 5] = [
     ("memory", &["memory_dependence", "memory_pipe"]),
     ("raw", &["execution_dependence"]),

@@ -25,9 +25,9 @@ pub(super) const FIGURE_B: FigureInfo = FigureInfo {
     make: schedulers,
 };
 
-/// A setting of the policy, its lengths in thousands of cycles of the paper's scale.
+/// A setting of the policy, with a length in thousands of cycles of the paper's scale.
 fn slicer(request: &Request, key: &str, thousands: u64) -> Setting {
-    // What the scale makes of the paper's 5,000 cycles.
+    // Cycles that correspond to the paper's 5,000 at this scale.
     let cycles = times(request.scale).profile * thousands / 5;
     Setting {
         name: format!("{key} {thousands}K"),
@@ -37,7 +37,7 @@ fn slicer(request: &Request, key: &str, thousands: u64) -> Setting {
 }
 
 fn lengths(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
-    // 50,000 cycles are above the time of a block of every benchmark but the longest.
+    // 50,000 cycles exceed the time of a block of every benchmark except the longest.
     let settings = [
         Setting::policy(SLICER),
         slicer(request, "profile_cycles", 10),
@@ -122,7 +122,7 @@ fn table(
     }
 }
 
-/// Under greedy-then-oldest and under round-robin: left-over, then Warped-Slicer.
+/// Results under greedy-then-oldest and under round-robin: left-over, then Warped-Slicer.
 fn under_schedulers(
     request: &Request,
     runs: &mut Runs<'_>,
@@ -142,7 +142,8 @@ fn under_schedulers(
     (settings, rows)
 }
 
-/// Warped-Slicer over left-over under greedy-then-oldest and under round-robin, mean over pairs.
+/// Speed of Warped-Slicer over left-over under greedy-then-oldest and under round-robin, mean over
+/// pairs.
 fn speedups(rows: &[Vec<Mixed>]) -> [f64; 2] {
     [0, 2].map(|at| {
         let ratios = rows

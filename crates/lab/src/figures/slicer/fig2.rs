@@ -1,7 +1,8 @@
 //! Fig. 2: how policies fragment an SM's registers and shared memory.
 //!
-//! The paper draws it; here it is counted: times that an SM had enough for a block, but not in one
-//! piece. The start of a run shows that as well as the whole: blocks come and go all the time.
+//! The paper draws it. Here it is a count: the number of times that an SM had enough free space for
+//! a block, but not contiguously. The start of a run shows this as well as the whole, because
+//! blocks start and end all the time.
 
 use super::{
     EVEN, GPU, LEFT_OVER, Mixed, PAPER, SLICER, Setting, bars, count, number, pairs, study_until,
@@ -22,7 +23,7 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
 
 const POLICIES: [&str; 4] = ["fcfs", LEFT_OVER, EVEN, SLICER];
 
-/// Length of the start in lengths of a profile, after the warm-up.
+/// Length of the start after the warm-up, in lengths of a profile.
 const PROFILES: u64 = 10;
 
 fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {

@@ -1,4 +1,4 @@
-//! Fig. 3: IPC of a benchmark alone by its blocks on an SM, and the sweet spot of two.
+//! Fig. 3: IPC of a benchmark alone by its blocks on an SM, and the sweet spot of two benchmarks.
 
 use super::{BENCHMARKS, GPU, PAPER, columns, input, machine, number, times};
 use crate::figure::{Figure, Request};
@@ -23,14 +23,14 @@ pub(super) const FIGURE_A: FigureInfo = FigureInfo {
 pub(super) const FIGURE_B: FigureInfo = FigureInfo {
     paper: PAPER,
     name: "fig3b",
-    title: "IMG and NN beside each other: what each keeps by how blocks are shared",
+    title: "IMG and NN on one SM: the share of its best that each keeps, by the division of blocks",
     make: sweet_spot,
 };
 
-/// What the figures' lines show.
+/// Label of the figures' lines.
 const OVER_BEST: &str = "IPC over the benchmark's best";
 
-/// What a block of a benchmark takes, from the paper's shape.
+/// Resources that a block of a benchmark needs, from the paper's shape.
 fn needs(name: &str) -> BlockNeeds {
     let gpu = preset(GPU).unwrap_or_else(|errors| panic!("{errors}"));
     let target = Target::resolve(&format!("{PAPER}/{name}"));
@@ -38,8 +38,8 @@ fn needs(name: &str) -> BlockNeeds {
     let facts = facts.expect("Table II has it");
     let threads = facts.block_threads.unwrap_or(32);
     let registers = facts.registers.map_or(1, |registers| registers.count);
-    // A block's share of the shared memory in use, from the blocks that registers, threads and
-    // slots leave room for.
+    // A block's shared memory follows from the shared memory in use and the number of blocks that
+    // registers, threads and slots permit.
     let without = BlockNeeds::new(threads, registers, 0, &gpu.sm);
     let blocks = without.blocks_per_sm(u64::MAX, &gpu.sm, &gpu.gpu).0.max(1);
     let percent = facts.shared_percent.unwrap_or(0);
@@ -47,7 +47,7 @@ fn needs(name: &str) -> BlockNeeds {
     BlockNeeds::new(threads, registers, shared, &gpu.sm)
 }
 
-/// Blocks of a benchmark that an SM has room for.
+/// Number of a benchmark's blocks for which an SM has space.
 pub(super) fn most(name: &str) -> u32 {
     let gpu = preset(GPU).unwrap_or_else(|errors| panic!("{errors}"));
     needs(name).blocks_per_sm(u64::MAX, &gpu.sm, &gpu.gpu).0
@@ -118,9 +118,9 @@ fn by_blocks(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             columns: columns(&[
                 ("benchmark", "The paper's name."),
                 ("blocks", "Most blocks on an SM."),
-                ("share", "The same over the most that fit."),
+                ("share", "Blocks on an SM over the most that fit."),
                 ("ipc", "Thread instructions per core cycle."),
-                ("normalised", "The same over the benchmark's best."),
+                ("normalised", "IPC over the benchmark's best."),
             ]),
             rows,
         },
@@ -135,7 +135,7 @@ fn by_blocks(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     })
 }
 
-/// What Algorithm 1 is told of benchmarks whose curves are known.
+/// Input of Algorithm 1 for benchmarks with known curves.
 fn demands(names: &[&str], shares: &[Vec<f64>]) -> Vec<Demand> {
     let demand = |(name, share): (&&str, &Vec<f64>)| {
         let needs = needs(name);
@@ -147,15 +147,14 @@ fn demands(names: &[&str], shares: &[Vec<f64>]) -> Vec<Demand> {
     names.iter().zip(shares).map(demand).collect()
 }
 
-/// What an SM has for blocks, in the order of their needs.
+/// Resources of an SM, in the order of a block's needs.
 fn all_of_an_sm() -> [u32; 4] {
     let gpu = preset(GPU).unwrap_or_else(|errors| panic!("{errors}"));
     let sm = &gpu.sm;
     [sm.max_threads, sm.registers, sm.shared_bytes, sm.max_blocks]
 }
 
-/// What Algorithm 1 chooses for benchmarks when it knows how each does alone. `None` while runs are
-/// missing.
+/// Choice of Algorithm 1 from runs alone. `None` while runs are missing.
 pub(super) fn choice_by_runs_alone(
     request: &Request,
     runs: &mut Runs<'_>,
@@ -167,8 +166,7 @@ pub(super) fn choice_by_runs_alone(
     Some(chosen(names, &curves).unwrap_or_default())
 }
 
-/// What Algorithm 1 chooses for benchmarks by what each does with 1, 2, 3 blocks; `None` if not one
-/// block of each fits.
+/// Choice of Algorithm 1 from curves with 1, 2, 3 blocks. `None` if one block of each does not fit.
 pub(super) fn chosen(names: &[&str], curves: &[Vec<f64>]) -> Option<Vec<u32>> {
     let shares: Vec<Vec<f64>> = curves.iter().map(|curve| over_best(curve)).collect();
     water_fill(&demands(names, &shares), all_of_an_sm())
@@ -191,7 +189,7 @@ fn sweet_spot(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         points: Vec::new(),
         dots: true,
     });
-    // NN has what IMG leaves.
+    // NN gets the space that IMG leaves.
     for img in 1..=shares[0].len() as u32 {
         let left = |at: usize| total[at] - (demands[0].needs[at] * img).min(total[at]);
         let nn = (0..4)
@@ -225,9 +223,15 @@ fn sweet_spot(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         table: Table {
             columns: columns(&[
                 ("img", "Blocks of IMG on an SM."),
-                ("nn", "Blocks of NN that fit beside them."),
-                ("img.kept", "IMG's IPC alone with so many, over its best."),
-                ("nn.kept", "The same of NN."),
+                ("nn", "Blocks of NN that fit on the same SM."),
+                (
+                    "img.kept",
+                    "IPC of IMG alone with this number of blocks, over its best.",
+                ),
+                (
+                    "nn.kept",
+                    "IPC of NN alone with this number of blocks, over its best.",
+                ),
                 ("least", "The smaller of the two."),
                 ("water_filling", "What Algorithm 1 chooses."),
             ]),

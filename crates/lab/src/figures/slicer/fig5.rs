@@ -1,4 +1,4 @@
-//! Fig. 5: a sample of 5,000 cycles beside 50,000.
+//! Fig. 5: a sample of 5,000 cycles compared with one of 50,000.
 
 use super::{BENCHMARKS, GPU, PAPER, columns, input, machine, number, times};
 use crate::figure::{Figure, Request};
@@ -12,11 +12,11 @@ use warploom_stats::result::RunReport;
 pub(super) const FIGURE: FigureInfo = FigureInfo {
     paper: PAPER,
     name: "fig5",
-    title: "IPC and waits for memory in a sample and in a stretch ten times as long",
+    title: "IPC and waits for memory in a sample and in a period ten times as long",
     make,
 };
 
-/// Windows of the long stretch.
+/// Number of windows in the long period.
 const WINDOWS: u64 = 10;
 
 /// Warp instructions per cycle, and share of scheduler cycles that wait for memory, in windows.
@@ -91,13 +91,22 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
                     "ipc.sample",
                     "Warp instructions per core cycle in the first profile's length after the warm-up.",
                 ),
-                ("ipc.long", "The same in ten times that."),
-                ("ipc.ratio", "The first over the second."),
+                (
+                    "ipc.long",
+                    "Warp instructions per core cycle in a period ten times as long.",
+                ),
+                (
+                    "ipc.ratio",
+                    "IPC of the sample over that of the long period.",
+                ),
                 (
                     "memory.sample",
                     "Share of scheduler cycles that wait for memory in the sample.",
                 ),
-                ("memory.long", "The same in ten times that."),
+                (
+                    "memory.long",
+                    "Share of such cycles in a period ten times as long.",
+                ),
             ]),
             rows,
         },

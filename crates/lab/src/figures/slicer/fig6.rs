@@ -20,11 +20,11 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
 };
 
 const POLICIES: [&str; 4] = [LEFT_OVER, SPATIAL, EVEN, SLICER];
-/// What the figure shows; the last is computed from the runs alone, whose cycles and instructions
+/// Columns of the figure. The last is computed from the runs alone, whose cycles and instructions
 /// fix the targets: one after the other, programs take the sum of those cycles.
 const SHOWN: [&str; 5] = [LEFT_OVER, SPATIAL, EVEN, SLICER, "sequential"];
 
-/// Total IPC of a pair under what is shown, over that under left-over.
+/// Total IPC of a pair in each column, over that under left-over.
 fn ratios(row: &[Mixed], alone: u64) -> [f64; SHOWN.len()] {
     let base = &row[0];
     let targets = base.report.processes.iter().filter_map(|p| p.target);
@@ -68,7 +68,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     };
     let mut columns = vec![
         Column::new("pair", "The paper's names."),
-        Column::new("category", "Of which types."),
+        Column::new("category", "Types of the pair's programs."),
         Column::new("left-over.ipc", "Total IPC under left-over."),
     ];
     let others = SHOWN.iter().skip(1);

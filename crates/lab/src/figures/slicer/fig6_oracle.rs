@@ -1,7 +1,8 @@
-//! Fig. 6's oracle: for each pair the best of all ways to share the SMs, beside Warped-Slicer.
+//! Fig. 6's oracle: for each pair the best of all ways to share the SMs, compared with
+//! Warped-Slicer.
 //!
-//! With a run for every combination of blocks it takes as many runs as all other figures of
-//! the paper together, so that it is made by its own name only.
+//! With a run for every combination of blocks it makes as many runs as all other figures of the
+//! paper together, so it must be requested by its own name.
 
 use super::oracle::{best_of, ways};
 use super::{
@@ -12,7 +13,7 @@ use crate::figure::{Figure, Request, Scale};
 use crate::figures::FigureInfo;
 use crate::grid::geometric_mean;
 use crate::runs::Runs;
-use crate::spec::Machine;
+use crate::spec::MachineVariant;
 use crate::verdict::{Judged, POINTS};
 use std::collections::BTreeMap;
 use std::slice;
@@ -27,10 +28,10 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
     make,
 };
 
-/// Policies that are not among the ways, before those.
+/// Policies that run in addition to the ways; they come first.
 const POLICIES: [&str; 2] = [SLICER, EVEN];
 
-/// A pair's total IPC over that under left-over.
+/// Total IPC of a pair over that under left-over.
 struct Best {
     slicer: f64,
     even: f64,
@@ -55,7 +56,8 @@ impl Best {
         }
     }
 
-    /// What Warped-Slicer reaches of the oracle, which it can exceed: its partition may change.
+    /// Share of the oracle that Warped-Slicer reaches. It can exceed 1, because its partition may
+    /// change.
     fn reached(&self) -> f64 {
         self.slicer / self.oracle
     }
@@ -74,7 +76,7 @@ impl Best {
     }
 }
 
-/// All pairs; in tests the one with the fewest ways.
+/// All pairs; in tests only the one with the fewest ways.
 fn groups(scale: Scale) -> Vec<Group> {
     let mut groups = pairs(scale);
     if scale == Scale::Test {
@@ -83,8 +85,8 @@ fn groups(scale: Scale) -> Vec<Group> {
     groups
 }
 
-/// What a pair is run under: two policies, then every way, of which the first is left-over.
-fn settings(group: &Group, alone: &[Arc<RunReport>], machine: &Machine) -> Vec<Setting> {
+/// Settings for a pair: two policies, then all ways, of which the first is left-over.
+fn settings(group: &Group, alone: &[Arc<RunReport>], machine: &MachineVariant) -> Vec<Setting> {
     let run = |name: &&str| {
         let at = BENCHMARKS.iter().position(|known| known == name);
         Arc::clone(&alone[at.expect("a benchmark of the paper")])
@@ -94,7 +96,7 @@ fn settings(group: &Group, alone: &[Arc<RunReport>], machine: &Machine) -> Vec<S
     policies.chain(ways(&programs, machine)).collect()
 }
 
-/// Every pair under everything that it is run under, once all runs are there.
+/// Results of every pair, or `None` while runs are missing.
 fn every_pair(request: &Request, runs: &mut Runs<'_>, groups: &[Group]) -> Option<Vec<Best>> {
     let alone = all_alone(request, runs)?;
     let machine = machine(request, GPU, "alone", LEFT_OVER, &[]);
@@ -103,7 +105,7 @@ fn every_pair(request: &Request, runs: &mut Runs<'_>, groups: &[Group]) -> Optio
         let rows = study(request, runs, GPU, slice::from_ref(group), &settings)?;
         Some(Best::of(&settings, &rows[0]))
     };
-    // Each is asked before the first that misses runs ends it: runs are made all at once.
+    // Collected first, so that all runs are requested at once.
     let found: Vec<Option<Best>> = groups.iter().map(best).collect();
     found.into_iter().collect()
 }
@@ -134,15 +136,21 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         table: Table {
             columns: columns(&[
                 ("pair", "The paper's names."),
-                ("category", "Of which types."),
+                ("category", "Types of the pair's programs."),
                 (
                     "ways",
                     "Left-over, spatial, and combinations of blocks that fit an SM.",
                 ),
-                ("best", "The best of them."),
-                ("oracle", "Its total IPC over that under left-over."),
-                ("warped-slicer", "The same of warped-slicer."),
-                ("even", "The same of even."),
+                ("best", "The best of these ways."),
+                (
+                    "oracle",
+                    "Total IPC of the best way over that under left-over.",
+                ),
+                (
+                    "warped-slicer",
+                    "Total IPC of warped-slicer over that under left-over.",
+                ),
+                ("even", "Total IPC of even over that under left-over."),
                 ("reached", "Warped-slicer's total IPC over the oracle's."),
             ]),
             rows: lines.map(|(group, best)| best.line(group)).collect(),

@@ -1,4 +1,4 @@
-//! Fig. 7: what pairs use (a), their cache misses (b) and stalls (c).
+//! Fig. 7: resources that pairs use (a), their cache misses (b) and stalls (c).
 
 use super::fig1::{CAUSES, shares};
 use super::table2::l2_misses;
@@ -24,8 +24,8 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
 const POLICIES: [&str; 4] = [LEFT_OVER, SPATIAL, EVEN, SLICER];
 const RESOURCES: [&str; 4] = ["alu", "sfu", "registers", "shared memory"];
 
-/// Per core cycle of the run: cycles of ALUs' and SFUs' intake, and registers and bytes of shared
-/// memory that blocks hold. Only ratios of runs of one pair mean something.
+/// Uses per core cycle of the run: cycles of ALUs' and SFUs' intake, and registers and bytes of
+/// shared memory that blocks hold. Only ratios between runs of one pair are meaningful.
 fn uses(report: &RunReport) -> [f64; 4] {
     let cycles = count(report, "gpu.cycles");
     let sum = |of: &dyn Fn(&ProcessReport) -> u64| {
@@ -59,13 +59,13 @@ fn accesses(report: &RunReport, cache: &str) -> f64 {
         .sum()
 }
 
-/// Scheduler cycles in which nothing issued though the SM held warps.
+/// Scheduler cycles without an issue in which the SM held warps.
 fn stalled(report: &RunReport) -> f64 {
     let slots = sum(report, "sm.slots.");
     slots - count(report, "sm.slots.issued") - count(report, "sm.slots.no_warp")
 }
 
-/// Mean over pairs of a ratio.
+/// Mean of a ratio over pairs.
 fn mean(rows: &[&Vec<Mixed>], of: impl Fn(&Vec<Mixed>) -> f64) -> f64 {
     let values: Vec<f64> = rows
         .iter()
@@ -75,6 +75,45 @@ fn mean(rows: &[&Vec<Mixed>], of: impl Fn(&Vec<Mixed>) -> f64) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
+/// Names and descriptions of the table's columns.
+const COLUMNS: &[(&str, &str)] = &[
+    ("pair", "The paper's names."),
+    ("policy", "How kernels share the SMs."),
+    ("alu", "(a) Use of the ALUs over that under even."),
+    ("sfu", "(a) Use of the SFUs over that under even."),
+    (
+        "registers",
+        "(a) Registers that blocks hold over those under even.",
+    ),
+    (
+        "shared",
+        "(a) Shared memory that blocks hold over that under even.",
+    ),
+    ("l1_miss_rate", "(b) Misses of L1D over accesses."),
+    ("l2_miss_rate", "(b) Misses of L2 over accesses."),
+    (
+        "stalls",
+        "(c) Scheduler cycles without an instruction while warps are there, over left-over's.",
+    ),
+    (
+        "memory",
+        "(c) Share of scheduler cycles that wait for memory.",
+    ),
+    (
+        "raw",
+        "(c) Share of scheduler cycles that wait for results of function units.",
+    ),
+    (
+        "execution",
+        "(c) Share of scheduler cycles that wait for function units.",
+    ),
+    (
+        "ibuffer",
+        "(c) Share of scheduler cycles that wait for instructions.",
+    ),
+    ("other", "(c) The rest."),
+];
+
 fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let groups = pairs(request.scale);
     let rows = study(request, runs, GPU, &groups, &POLICIES.map(Setting::policy))?;
@@ -82,98 +121,91 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let cached = groups.iter().zip(&rows);
     let cached = cached.filter(|(group, _)| group.category == COMPUTE_CACHE);
     let cached: Vec<&Vec<Mixed>> = cached.map(|(_, row)| row).collect();
+    let note = scale_note(request);
+    let claims = [resources(&all), caches(&cached), stalls(&all)];
+    Some(Figure {
+        table: Table {
+            columns: columns(COLUMNS),
+            rows: groups.iter().zip(&rows).flat_map(lines).collect(),
+        },
+        summary: BTreeMap::new(),
+        claims: claims.map(|c| c.verdict(note.clone())).to_vec(),
+        charts: Vec::new(),
+    })
+}
+
+/// Judges the gains in use of each resource over even.
+fn resources(all: &[&Vec<Mixed>]) -> Judged {
     let gain = |at: usize| {
         let of = |row: &Vec<Mixed>| uses(&row[3].report)[at] / uses(&row[2].report)[at];
-        (mean(&all, of) - 1.0) * 100.0
+        (mean(all, of) - 1.0) * 100.0
     };
     let gains: Vec<f64> = (0..RESOURCES.len()).map(gain).collect();
-    let least = gains
+    let finite = gains.iter().copied().filter(|gain| gain.is_finite());
+    let least = finite.fold(f64::INFINITY, f64::min);
+    let judged = Judged::new("slicer.resources").value("the least of them", least);
+    RESOURCES
         .iter()
-        .copied()
-        .filter(|g| g.is_finite())
-        .fold(f64::INFINITY, f64::min);
-    let mut resources = Judged::new("slicer.resources").value("the least of them", least);
-    for (name, gain) in RESOURCES.iter().zip(&gains) {
-        let measured = format!("{gain:.1}%");
-        resources = resources.states(&format!("{name}: more than 15%"), *gain > 15.0, measured);
-    }
-    let miss = |at: usize| {
-        mean(&cached, |row| {
-            l1_misses(&row[at].report) / accesses(&row[at].report, "l1d") * 100.0
+        .zip(&gains)
+        .fold(judged, |judged, (name, gain)| {
+            let measured = format!("{gain:.1}%");
+            judged.states(&format!("{name}: more than 15%"), *gain > 15.0, measured)
         })
+}
+
+/// Judges misses of L1D and accesses of L2 of pairs with a cache-sensitive program.
+fn caches(cached: &[&Vec<Mixed>]) -> Judged {
+    let miss = |at: usize| {
+        let of = |report: &RunReport| l1_misses(report) / accesses(report, "l1d") * 100.0;
+        mean(cached, |row| of(&row[at].report))
     };
-    let l2 = mean(&cached, |row| {
+    let l2 = mean(cached, |row| {
         (accesses(&row[3].report, "l2") / accesses(&row[0].report, "l2") - 1.0) * 100.0
     });
-    let caches = Judged::new("slicer.caches")
+    let below_even = miss(2) - miss(3);
+    let below_left_over = miss(0) - miss(3);
+    Judged::new("slicer.caches")
         .also(
             "L1 miss rate below even, points",
             "percent",
             2.0,
-            miss(2) - miss(3),
+            below_even,
         )
         .also(
             "L1 miss rate below left-over, points",
             "percent",
             17.0,
-            miss(0) - miss(3),
+            below_left_over,
         )
         .also(
             "change of L2 accesses against left-over",
             "percent",
             -43.0,
             l2,
-        );
-    let fewer = mean(&all, |row| {
+        )
+}
+
+/// Judges stall cycles against those under left-over.
+fn stalls(all: &[&Vec<Mixed>]) -> Judged {
+    let fewer = mean(all, |row| {
         (1.0 - stalled(&row[3].report) / stalled(&row[0].report)) * 100.0
     });
-    let stalls = Judged::new("slicer.stalls").value("fewer stall cycles than left-over", fewer);
-    let line = |(group, row): (&Group, &Vec<Mixed>)| {
-        let lines = POLICIES.iter().zip(row).map(|(policy, mixed)| {
-            let report = &mixed.report;
-            let base = uses(&row[2].report);
-            let mut cells = vec![Cell::Text(group.name()), Cell::from(*policy)];
-            let own = uses(report).into_iter().zip(base);
-            cells.extend(own.map(|(own, base)| number(own / base)));
-            cells.push(number(l1_misses(report) / accesses(report, "l1d")));
-            cells.push(number(l2_misses(report) / accesses(report, "l2")));
-            cells.push(number(stalled(report) / stalled(&row[0].report)));
-            cells.extend(shares(report)[..CAUSES.len()].iter().map(|s| number(*s)));
-            cells
-        });
-        lines.collect::<Vec<_>>()
+    Judged::new("slicer.stalls").value("fewer stall cycles than left-over", fewer)
+}
+
+/// Lines of the table for a pair, one per policy.
+fn lines((group, row): (&Group, &Vec<Mixed>)) -> Vec<Vec<Cell>> {
+    let line = |(policy, mixed): (&&str, &Mixed)| {
+        let report = &mixed.report;
+        let base = uses(&row[2].report);
+        let mut cells = vec![Cell::Text(group.name()), Cell::from(*policy)];
+        let own = uses(report).into_iter().zip(base);
+        cells.extend(own.map(|(own, base)| number(own / base)));
+        cells.push(number(l1_misses(report) / accesses(report, "l1d")));
+        cells.push(number(l2_misses(report) / accesses(report, "l2")));
+        cells.push(number(stalled(report) / stalled(&row[0].report)));
+        cells.extend(shares(report)[..CAUSES.len()].iter().map(|s| number(*s)));
+        cells
     };
-    let note = scale_note(request);
-    Some(Figure {
-        table: Table {
-            columns: columns(&[
-                ("pair", "The paper's names."),
-                ("policy", "How kernels share the SMs."),
-                ("alu", "(a) Use of the ALUs over that under even."),
-                ("sfu", "(a) The same of the SFUs."),
-                ("registers", "(a) The same of registers that blocks hold."),
-                ("shared", "(a) The same of shared memory."),
-                ("l1_miss_rate", "(b) Misses of L1D over accesses."),
-                ("l2_miss_rate", "(b) The same of L2."),
-                (
-                    "stalls",
-                    "(c) Scheduler cycles without an instruction while warps are there, over left-over's.",
-                ),
-                (
-                    "memory",
-                    "(c) Share of scheduler cycles that wait for memory.",
-                ),
-                ("raw", "(c) The same for results of function units."),
-                ("execution", "(c) The same for function units."),
-                ("ibuffer", "(c) The same for instructions."),
-                ("other", "(c) The rest."),
-            ]),
-            rows: groups.iter().zip(&rows).flat_map(line).collect(),
-        },
-        summary: BTreeMap::new(),
-        claims: [resources, caches, stalls]
-            .map(|c| c.verdict(note.clone()))
-            .to_vec(),
-        charts: Vec::new(),
-    })
+    POLICIES.iter().zip(row).map(line).collect()
 }

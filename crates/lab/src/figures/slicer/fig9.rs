@@ -80,16 +80,16 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     Some(Figure {
         table: Table {
             columns: columns(&[
-                ("kind", "How many kernels."),
+                ("kind", "Number of kernels."),
                 ("kernels", "The paper's names."),
-                ("policy", "How they share the SMs."),
+                ("policy", "Policy by which they share the SMs."),
                 (
                     "minimum_speedup",
                     "(a) The smallest speedup over running alone.",
                 ),
-                ("antt", "(b) Mean time over that alone."),
+                ("antt", "(b) Mean of the times over those alone."),
                 ("stp", "Sum of the speedups over running alone."),
-                ("harmonic_mean", "Harmonic mean of them."),
+                ("harmonic_mean", "Harmonic mean of these speedups."),
             ]),
             rows,
         },

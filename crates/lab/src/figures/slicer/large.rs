@@ -60,9 +60,15 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
                     "large.ipc",
                     "Total IPC over that under left-over, on larger SMs; 1.26 in section V.H.",
                 ),
-                ("large.fairness", "The same of the minimum speedup."),
+                (
+                    "large.fairness",
+                    "Minimum speedup over that under left-over, on larger SMs.",
+                ),
                 ("ipc", "Total IPC over that under left-over, on Table I's."),
-                ("fairness", "The same of the minimum speedup."),
+                (
+                    "fairness",
+                    "Minimum speedup over that under left-over, on Table I's.",
+                ),
             ]),
             rows: lines.collect(),
         },

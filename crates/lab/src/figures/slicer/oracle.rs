@@ -1,10 +1,10 @@
-//! The oracle (section V.A): the best of every combination of blocks that fits an SM, of left-over
-//! and of spatial. Here for any programs; for the paper's pairs in `fig6_oracle`.
+//! The oracle (section V.A): the best of all combinations of blocks that fit an SM, left-over and
+//! spatial. This module works for any programs; `fig6_oracle` is for the paper's pairs.
 
 use super::{LEFT_OVER, SPATIAL, Setting};
 use crate::figure::Figure;
 use crate::runs::Runs;
-use crate::spec::{Input, Machine, Mix, RunSpec};
+use crate::spec::{Input, MachineVariant, Mix, RunSpec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use warploom_config::{Base, BlockNeeds, ConfigErrors};
@@ -12,16 +12,16 @@ use warploom_report::page::{Cell, Column, Table};
 use warploom_stats::mix::{MixFigures, Turnaround};
 use warploom_stats::result::RunReport;
 
-/// Programs for which the best way to share a machine is looked for.
+/// Programs for which the best way to share a machine is wanted.
 #[derive(Clone, Debug)]
 pub struct OracleRequest {
     /// The programs: two to four.
     pub inputs: Vec<Input>,
-    /// What users call the machine.
+    /// Name of the machine.
     pub gpu: String,
-    /// The machine.
+    /// The base machine of all runs.
     pub base: Base,
-    /// Changes of it, `KEY=VALUE`.
+    /// Changes of the machine, `KEY=VALUE`.
     pub sets: Vec<String>,
     /// Core cycles alone that fix each program's instruction target.
     pub alone_cycles: u64,
@@ -30,27 +30,27 @@ pub struct OracleRequest {
 const QUOTAS: [&str; 4] = ["first", "second", "third", "fourth"];
 
 impl OracleRequest {
-    fn machine(&self, name: &str, more: &[String]) -> Result<Machine, ConfigErrors> {
+    fn machine(&self, name: &str, more: &[String]) -> Result<MachineVariant, ConfigErrors> {
         let sets = [self.sets.as_slice(), more].concat();
-        Machine::new(name, &self.gpu, &self.base, sets)
+        MachineVariant::new(name, &self.gpu, &self.base, sets)
     }
 
-    /// Checks the machine, which all runs then are variants of.
+    /// Checks the machine, of which all runs use variants.
     ///
     /// # Errors
-    /// Everything that is wrong with its name or the changes.
+    /// All errors in its name or the changes.
     pub fn check(&self) -> Result<(), ConfigErrors> {
         self.machine("alone", &[]).map(|_| ())
     }
 
-    fn variant(&self, name: &str, more: &[String]) -> Machine {
+    fn variant(&self, name: &str, more: &[String]) -> MachineVariant {
         self.machine(name, more)
             .unwrap_or_else(|errors| panic!("{errors}"))
     }
 }
 
 /// Largest needs of the blocks of a run's kernels.
-fn largest(report: &RunReport, machine: &Machine) -> BlockNeeds {
+fn largest(report: &RunReport, machine: &MachineVariant) -> BlockNeeds {
     let sm = &machine.spec.sm;
     let of = |kernel: &warploom_stats::result::KernelReport| {
         let threads = kernel.block.0.iter().product();
@@ -73,8 +73,8 @@ fn largest(report: &RunReport, machine: &Machine) -> BlockNeeds {
     })
 }
 
-/// Every combination of at least one block of each that fits an SM, the last growing fastest.
-fn combinations(needs: &[BlockNeeds], machine: &Machine) -> Vec<Vec<u32>> {
+/// All combinations of at least one block of each that fit an SM; the last number grows fastest.
+fn combinations(needs: &[BlockNeeds], machine: &MachineVariant) -> Vec<Vec<u32>> {
     let sm = &machine.spec.sm;
     let total = [sm.max_threads, sm.registers, sm.shared_bytes, sm.max_blocks];
     let of = |n: &BlockNeeds| [n.threads, n.registers, n.shared_bytes, 1];
@@ -100,9 +100,9 @@ fn combinations(needs: &[BlockNeeds], machine: &Machine) -> Vec<Vec<u32>> {
     all.into_iter().map(|(blocks, _)| blocks).collect()
 }
 
-/// Every way to share the SMs, for programs of which each ran alone: left-over, spatial, and the
+/// All ways to share the SMs, for programs of which each ran alone: left-over, spatial, and the
 /// blocks of each program on an SM.
-pub(super) fn ways(alone: &[Arc<RunReport>], machine: &Machine) -> Vec<Setting> {
+pub(super) fn ways(alone: &[Arc<RunReport>], machine: &MachineVariant) -> Vec<Setting> {
     let needs: Vec<_> = alone.iter().map(|run| largest(run, machine)).collect();
     let mut ways = vec![Setting::policy(LEFT_OVER), Setting::policy(SPATIAL)];
     ways.extend(combinations(&needs, machine).iter().map(|b| fixed(b)));
@@ -121,18 +121,15 @@ fn fixed(blocks: &[u32]) -> Setting {
     }
 }
 
-/// The place of the highest value; among equals the first, so that the answer is one.
+/// Index of the highest value; the first of equal values.
 pub(super) fn best_of(values: impl Iterator<Item = f64>) -> usize {
     let best = values
         .enumerate()
-        .reduce(|best, next| match next.1 > best.1 {
-            true => next,
-            false => best,
-        });
+        .reduce(|best, next| if next.1 > best.1 { next } else { best });
     best.map_or(0, |(at, _)| at)
 }
 
-/// Runs every way to share the machine and names the best. `None` while runs are missing.
+/// Runs all ways to share the machine and names the best. `None` while runs are missing.
 pub fn oracle(request: &OracleRequest, runs: &mut Runs<'_>) -> Option<Figure> {
     let machine = request.variant("alone", &[]);
     let alone = request.inputs.iter().map(|input| RunSpec {
@@ -144,59 +141,70 @@ pub fn oracle(request: &OracleRequest, runs: &mut Runs<'_>) -> Option<Figure> {
         ..RunSpec::new(input, &machine)
     });
     let alone = runs.all(&alone.collect::<Vec<_>>())?;
-    let targets: Vec<u64> = alone
-        .iter()
-        .map(|run| run.processes[0].thread_instructions)
-        .collect();
+    let target = |run: &Arc<RunReport>| run.processes[0].thread_instructions;
+    let targets: Vec<u64> = alone.iter().map(target).collect();
     let ways = ways(&alone, &machine);
-    let spec = |way: &Setting| {
+    let specs: Vec<_> = ways.iter().map(|way| request.mix(way, &targets)).collect();
+    let reports = runs.all(&specs)?;
+    let row = |(way, report): (&Setting, &Arc<RunReport>)| {
+        (way.name.clone(), figures_of(request, &targets, report))
+    };
+    let rows: Vec<_> = ways.iter().zip(&reports).map(row).collect();
+    let base = rows[0].1.total_ipc;
+    let (best, figures) = &rows[best_of(rows.iter().map(|row| row.1.total_ipc))];
+    let over = figures.total_ipc / base;
+    let summary = [
+        ("best", Cell::Text(best.clone())),
+        ("best.ipc", Cell::Number(figures.total_ipc)),
+        ("best.over_left_over", Cell::Number(over)),
+        ("ways", Cell::Count(rows.len() as u64)),
+    ];
+    Some(Figure {
+        table: table(&rows, base),
+        summary: BTreeMap::from(summary.map(|(name, cell)| (name.to_owned(), cell))),
+        ..Figure::default()
+    })
+}
+
+impl OracleRequest {
+    /// A run of all programs that share the SMs in this way.
+    fn mix(&self, way: &Setting, targets: &[u64]) -> RunSpec {
         let policy = format!("gpu.multiprogram={}", way.policy);
         let sets = [&[policy], way.more.as_slice()].concat();
         RunSpec {
             mix: Some(Mix {
-                others: request.inputs[1..].to_vec(),
-                targets: targets.clone(),
+                others: self.inputs[1..].to_vec(),
+                targets: targets.to_vec(),
                 again: true,
             }),
-            ..RunSpec::new(&request.inputs[0], &request.variant(&way.name, &sets))
+            ..RunSpec::new(&self.inputs[0], &self.variant(&way.name, &sets))
         }
-    };
-    let reports = runs.all(&ways.iter().map(spec).collect::<Vec<_>>())?;
-    let mut rows: Vec<(String, MixFigures)> = Vec::new();
-    for (way, report) in ways.iter().zip(&reports) {
-        let programs = report.processes.iter().map(|process| Turnaround {
-            alone: request.alone_cycles as f64,
-            mixed: process.cycles.max(1) as f64,
-        });
-        let programs: Vec<_> = programs.collect();
-        let ends = report
-            .processes
-            .iter()
-            .filter_map(|process| process.ended_at);
-        let cycles = ends.max().unwrap_or(0);
-        let figures = MixFigures::new(targets.iter().sum(), cycles, &programs);
-        rows.push((way.name.clone(), figures));
     }
-    let base = rows[0].1.total_ipc;
-    let best = &rows[best_of(rows.iter().map(|row| row.1.total_ipc))];
-    let summary = BTreeMap::from([
-        ("best".to_owned(), Cell::Text(best.0.clone())),
-        ("best.ipc".to_owned(), Cell::Number(best.1.total_ipc)),
-        (
-            "best.over_left_over".to_owned(),
-            Cell::Number(best.1.total_ipc / base),
-        ),
-        ("ways".to_owned(), Cell::Count(rows.len() as u64)),
-    ]);
+}
+
+/// Figures of a mix whose programs run to these targets.
+fn figures_of(request: &OracleRequest, targets: &[u64], report: &RunReport) -> MixFigures {
+    let processes = report.processes.iter();
+    let programs = processes.clone().map(|process| Turnaround {
+        alone: request.alone_cycles as f64,
+        mixed: process.cycles.max(1) as f64,
+    });
+    let programs: Vec<_> = programs.collect();
+    let cycles = processes.filter_map(|process| process.ended_at).max();
+    MixFigures::new(targets.iter().sum(), cycles.unwrap_or(0), &programs)
+}
+
+/// A table with one row per way. `base` is the total IPC under left-over.
+fn table(rows: &[(String, MixFigures)], base: f64) -> Table {
     let columns = [
         (
             "way",
             "Left-over, spatial, or blocks of each program on every SM.",
         ),
         ("ipc", "Total IPC."),
-        ("over_left_over", "The same over that under left-over."),
+        ("over_left_over", "Total IPC over that under left-over."),
         ("stp", "Sum of the speedups over running alone."),
-        ("antt", "Mean time over that alone."),
+        ("antt", "Mean of the times over those alone."),
         (
             "minimum_speedup",
             "The smallest speedup over running alone.",
@@ -210,33 +218,27 @@ pub fn oracle(request: &OracleRequest, runs: &mut Runs<'_>) -> Option<Figure> {
             figures.antt,
             figures.minimum_speedup,
         ];
-        std::iter::once(Cell::Text(name.clone()))
-            .chain(values.map(Cell::Number))
-            .collect()
+        let name = std::iter::once(Cell::Text(name.clone()));
+        name.chain(values.map(Cell::Number)).collect()
     };
-    Some(Figure {
-        table: Table {
-            columns: columns
-                .map(|(name, about)| Column::new(name, about))
-                .to_vec(),
-            rows: rows.iter().map(line).collect(),
-        },
-        summary,
-        ..Figure::default()
-    })
+    let column = |(name, about)| Column::new(name, about);
+    Table {
+        columns: columns.map(column).to_vec(),
+        rows: rows.iter().map(line).collect(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::{best_of, combinations};
-    use crate::spec::Machine;
+    use crate::spec::MachineVariant;
     use warploom_config::BlockNeeds;
 
     /// HOT (256 threads, 9,216 registers) and LBM (128, 4,608) on 32,768 registers: 1 with up to 5,
     /// 2 with up to 3, 3 with 1.
     #[test]
     fn combinations_are_those_that_fit() {
-        let machine = Machine::preset("any", "fermi-slicer", &[]).unwrap();
+        let machine = MachineVariant::preset("any", "fermi-slicer", &[]).unwrap();
         let needs = |threads, registers| BlockNeeds {
             threads,
             registers,

@@ -1,13 +1,13 @@
-//! Runs that show that outputs are right, whatever kernels share an SM: every pair and triple of
-//! the paper under every policy, each program once to its end.
+//! Runs that test that outputs are correct when kernels share an SM: every pair and triple of the
+//! paper under every policy, each program once to its end.
 
 use super::{PAPER, all_pairs, triples};
 use crate::figure::Scale;
-use crate::spec::{Input, Machine, Mix, RunSpec, SEED};
+use crate::spec::{Input, MachineVariant, Mix, RunSpec, SEED};
 use warploom_stats::result::RunReport;
 use warploom_workloads::Size;
 
-/// Few SMs, which small grids fill, and profiles that are over before those end.
+/// Few SMs, which small grids fill, and profiles that end before the grids do.
 const SETS: [&str; 6] = [
     "gpu.sms=4",
     "warped-slicer.warmup_cycles=500",
@@ -33,7 +33,7 @@ pub fn every_mix(size: Size) -> Vec<RunSpec> {
     groups.iter().flat_map(under_all).collect()
 }
 
-/// Every program of a mix came to its end, and all that it wrote is right.
+/// True if every program of a mix finished, and all of its outputs are correct.
 pub fn is_right(report: &RunReport) -> bool {
     report.succeeded() && report.checks.len() >= report.processes.len()
 }
@@ -45,7 +45,7 @@ fn mix(names: &[&str], policy: &str, size: Size) -> RunSpec {
     };
     let multiprogram = format!("gpu.multiprogram={policy}");
     let sets = [&SETS[..], &[multiprogram.as_str()]].concat();
-    let machine = Machine::preset(policy, super::GPU, &sets);
+    let machine = MachineVariant::preset(policy, super::GPU, &sets);
     let machine = machine.unwrap_or_else(|errors| panic!("{errors}"));
     RunSpec {
         mix: Some(Mix {

@@ -1,6 +1,6 @@
-//! What lies between a sample and runs alone: what Algorithm 1 chooses for each pair from curves
-//! that differ in one thing at a time. No figure of the paper, which says that its sampled choices
-//! are within a block of those from whole runs for over 90% of its pairs.
+//! Differences between a sample and runs alone: Algorithm 1's choice for each pair from curves that
+//! differ in one thing at a time. This is not a figure of the paper, which says that its sampled
+//! choices are within one block of those from whole runs for over 90% of its pairs.
 
 use super::fig3::{chosen, curve, most};
 use super::table3::first;
@@ -19,14 +19,14 @@ use warploom_stats::result::{DecisionReport, RunReport};
 pub(super) const FIGURE: FigureInfo = FigureInfo {
     paper: PAPER,
     name: "sample",
-    title: "First partitions of pairs by what the curves behind them are measured in",
+    title: "First partitions of pairs by the runs in which their curves are measured",
     make,
 };
 
 /// Clocks of the SMs in MHz: Table I's, and that of GPGPU-Sim's own configuration.
 const CLOCKS: [u32; 2] = [1400, 700];
 
-/// What curves are measured in.
+/// Sources of the curves.
 const SOURCES: [(&str, &str); 7] = [
     (
         "alone",
@@ -46,18 +46,18 @@ const SOURCES: [(&str, &str); 7] = [
     ),
     (
         "long",
-        "The same after ten times the warm-up, ten times as long.",
+        "As `other`, after ten times the warm-up and ten times as long.",
     ),
     ("equation_4", "As `other`, weighted by equation 4."),
     ("inverse", "As `other`, weighted by its inverse."),
 ];
 
-/// A partition.
+/// A choice of partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Choice {
     Shared(Vec<u32>),
     Spatial,
-    /// No profile came to its end.
+    /// No profile was completed.
     None,
 }
 
@@ -70,7 +70,7 @@ impl Choice {
         }
     }
 
-    /// Within a block for either program.
+    /// True if both are within one block of each other for either program.
     fn is_near(&self, other: &Self) -> bool {
         let (Self::Shared(own), Self::Shared(other)) = (self, other) else {
             return false;
@@ -90,7 +90,7 @@ impl Choice {
     }
 }
 
-/// One clock's runs.
+/// Runs at one clock.
 struct Clocked<'a> {
     request: &'a Request,
     /// The clock as a setting.
@@ -105,7 +105,7 @@ impl Clocked<'_> {
         }
     }
 
-    /// Warp instructions in the cycles of a sample by blocks on every SM, alone.
+    /// Warp instructions in the cycles of a sample, alone, by the number of blocks on every SM.
     fn same(&self, runs: &mut Runs<'_>, name: &str) -> Option<Vec<f64>> {
         let times = times(self.request.scale);
         let spec = |blocks: u32| {
@@ -131,7 +131,7 @@ impl Clocked<'_> {
         reports.iter().map(|report| last(report)).collect()
     }
 
-    /// The first profile of two programs; lengths are `times` those of the scale.
+    /// The first profile of two programs. Lengths are `times` those of the scale.
     fn profiled(
         &self,
         runs: &mut Runs<'_>,
@@ -148,14 +148,14 @@ impl Clocked<'_> {
         }
         let machine = machine(self.request, GPU, &sets.join(" "), SLICER, &sets);
         let [one, two] = names.map(|name| input(self.request, name));
-        // Half of the SMs may have to take numbers of blocks in turns.
+        // Half of the SMs may have to take numbers of blocks in turn.
         let turns = machine
             .spec
             .sm
             .max_blocks
             .div_ceil(machine.spec.gpu.sms / 2);
         let report = runs.get(&RunSpec {
-            // A kernel that ends in its sample is sampled anew.
+            // A kernel that ends in its sample is sampled again.
             max_cycles: Some(warmup + 3 * u64::from(turns) * profile),
             mix: Some(Mix {
                 others: vec![two],
@@ -166,7 +166,8 @@ impl Clocked<'_> {
         Some(first(&report).cloned())
     }
 
-    /// What a program does on SMs that differ in blocks, beside itself: the mean of both.
+    /// Instructions of a program on SMs with different numbers of blocks, next to itself: the mean
+    /// of both.
     fn itself(&self, runs: &mut Runs<'_>, name: &str) -> Option<Vec<f64>> {
         let decision = self.profiled(runs, [name; 2], "one", 1)?;
         let curves = decision.map_or_else(Vec::new, |decision| decision.curves);
@@ -176,7 +177,7 @@ impl Clocked<'_> {
         Some(one.iter().zip(two).map(|(a, b)| (a + b) / 2.0).collect())
     }
 
-    /// By source, for each pair; `None` while runs are missing.
+    /// Choices by source, for each pair. `None` while runs are missing.
     fn choices(
         &self,
         runs: &mut Runs<'_>,
@@ -199,7 +200,7 @@ impl Clocked<'_> {
         Some(groups.iter().zip(pairs).map(all).collect())
     }
 
-    /// The policy's own, in the order of the last four sources.
+    /// Choices of the policy itself, in the order of the last four sources.
     fn sampled(&self, runs: &mut Runs<'_>, group: &Group) -> Option<[Choice; 4]> {
         let names = [group.names[0], group.names[1]];
         let settings = [
@@ -218,22 +219,23 @@ impl Clocked<'_> {
 type Curves = BTreeMap<&'static str, Vec<f64>>;
 
 fn by_name(of: impl FnMut(&'static str) -> Option<Vec<f64>>) -> Option<Curves> {
-    // All are asked for before one that is missing counts.
+    // Collected first, so that all runs are requested at once.
     let curves: Vec<_> = BENCHMARKS.into_iter().map(of).collect();
     let curves = curves.into_iter().collect::<Option<Vec<_>>>()?;
     Some(BENCHMARKS.into_iter().zip(curves).collect())
 }
 
-/// Algorithm 1's choice.
+/// The choice of Algorithm 1.
 fn from(curves: &Curves, group: &Group) -> Choice {
     let own: Vec<Vec<f64>> = group
         .names
         .iter()
         .map(|name| curves[name].clone())
         .collect();
-    match own.iter().any(Vec::is_empty) {
-        true => Choice::None,
-        false => chosen(&group.names, &own).map_or(Choice::Spatial, Choice::Shared),
+    if own.iter().any(Vec::is_empty) {
+        Choice::None
+    } else {
+        chosen(&group.names, &own).map_or(Choice::Spatial, Choice::Shared)
     }
 }
 

@@ -1,4 +1,4 @@
-//! Section V.I: what the policy keeps.
+//! Section V.I: storage of the policy.
 
 use super::{GPU, PAPER, columns};
 use crate::figure::{Figure, Request};
@@ -33,11 +33,11 @@ fn make(_: &Request, _: &mut Runs<'_>) -> Option<Figure> {
     Some(Figure {
         table: Table {
             columns: columns(&[
-                ("policy", "Its name here."),
+                ("policy", "Name of the policy."),
                 ("machine", "The preset."),
-                ("part", "What has the storage."),
-                ("state", "What is kept."),
-                ("bits", "Of one part."),
+                ("part", "The part with the storage."),
+                ("state", "Contents of the storage."),
+                ("bits", "Bits of one part."),
             ]),
             rows,
         },

@@ -1,4 +1,4 @@
-//! Table II: what each benchmark uses alone.
+//! Table II: resources that each benchmark uses alone.
 
 use super::fig1::shares;
 use super::{BENCHMARKS, GPU, PAPER, all_alone, columns, count, number, scale_note, sum, times};
@@ -7,6 +7,7 @@ use crate::figures::FigureInfo;
 use crate::runs::Runs;
 use crate::verdict::Judged;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use warploom_config::{GpuSpec, preset};
 use warploom_report::page::{Cell, Table};
 use warploom_stats::result::{ProcessReport, RunReport};
@@ -18,7 +19,7 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
     make,
 };
 
-/// The table's L2 misses per thousand warp instructions from which a benchmark is of type memory.
+/// Number of L2 misses per thousand warp instructions from which a benchmark has the type memory.
 const MEMORY_MPKI: f64 = 30.0;
 
 /// Shares of an SM in use, and misses.
@@ -32,7 +33,7 @@ pub(super) struct Use {
     pub l2_mpki: f64,
 }
 
-/// What a run used, on average over SMs and cycles.
+/// Resources that a run used, on average over SMs and cycles.
 pub(super) fn used(report: &RunReport, gpu: &GpuSpec) -> Use {
     let sms = report.gpu.config.get("gpu.sms");
     let sms = match sms {
@@ -68,10 +69,38 @@ pub(super) fn used(report: &RunReport, gpu: &GpuSpec) -> Use {
     }
 }
 
-/// Misses of L2.
+/// Number of L2 misses.
 pub(super) fn l2_misses(report: &RunReport) -> f64 {
     sum(report, "l2.accesses.miss.") + sum(report, "l2.accesses.sector_miss.")
 }
+
+/// Names and descriptions of the table's columns.
+const COLUMNS: &[(&str, &str)] = &[
+    ("benchmark", "The paper's name."),
+    ("instructions", "Thread instructions in the time alone."),
+    ("registers", "Share of registers in use."),
+    ("shared", "Share of shared memory in use."),
+    (
+        "alu",
+        "Share of the ALUs' cycles in which they accept an instruction.",
+    ),
+    (
+        "sfu",
+        "Share of the SFUs' cycles in which they accept an instruction.",
+    ),
+    (
+        "ldst",
+        "Share of cycles in which the load/store unit holds an instruction.",
+    ),
+    ("blocks", "Blocks of the longest launch."),
+    ("threads", "Threads of a block of the longest launch."),
+    ("l2_mpki", "L2 misses per thousand warp instructions."),
+    ("type", "Memory from 30 such misses on, compute below."),
+    (
+        "profile",
+        "A profile's length over the mean time of a launch.",
+    ),
+];
 
 fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let reports = all_alone(request, runs)?;
@@ -92,81 +121,69 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         cells.push(number(profile_share(request, report)));
         cells
     };
+    let note = scale_note(request);
+    let claims = [
+        utilisation(&uses, &reports),
+        types(&uses),
+        profile_cost(request, &reports),
+    ];
+    let rows = BENCHMARKS.iter().zip(&reports).zip(&uses).map(line);
+    Some(Figure {
+        table: Table {
+            columns: columns(COLUMNS),
+            rows: rows.collect(),
+        },
+        summary: BTreeMap::new(),
+        claims: claims.map(|c| c.verdict(note.clone())).to_vec(),
+        charts: Vec::new(),
+    })
+}
+
+/// Judges the mean utilisations over the benchmarks.
+fn utilisation(uses: &[Use], reports: &[Arc<RunReport>]) -> Judged {
     let mean = |of: fn(&Use) -> f64| uses.iter().map(of).sum::<f64>() / uses.len() as f64 * 100.0;
     let lost: f64 = reports.iter().map(|r| shares(r)).map(|s| s[0] + s[2]).sum();
-    let utilisation = Judged::new("slicer.utilisation")
+    let lost = lost / reports.len() as f64 * 100.0;
+    Judged::new("slicer.utilisation")
         .also("registers", "percent", 70.0, mean(|u| u.registers))
         .also("shared memory", "percent", 6.0, mean(|u| u.shared))
         .also("ALU", "percent", 31.0, mean(|u| u.alu))
         .also("SFU", "percent", 11.0, mean(|u| u.sfu))
         .also("LD/ST", "percent", 49.0, mean(|u| u.ldst))
-        .also(
-            "stalls of memory and execution",
-            "percent",
-            40.0,
-            lost / reports.len() as f64 * 100.0,
-        );
-    let mut types = Judged::new("slicer.types");
-    for (name, used) in BENCHMARKS.iter().zip(&uses) {
+        .also("stalls of memory and execution", "percent", 40.0, lost)
+}
+
+/// Judges the types of the benchmarks by their L2 misses. MVP and NN are classified by their L1
+/// misses, whatever their L2 misses.
+fn types(uses: &[Use]) -> Judged {
+    let by_l2 = BENCHMARKS.iter().zip(uses);
+    let by_l2 = by_l2.filter(|(name, _)| !super::CACHE.contains(name));
+    by_l2.fold(Judged::new("slicer.types"), |judged, (name, used)| {
         let memory = super::MEMORY.contains(name);
-        // MVP and NN are told by their L1 misses, whatever their L2 does.
-        if !super::CACHE.contains(name) {
-            let paper = if memory { "memory" } else { "compute" };
-            let ours = format!("{:.1} misses a thousand", used.l2_mpki);
-            types = types.states(&format!("{name} is {paper}"), kind(used) == paper, ours);
-        }
-    }
+        let paper = if memory { "memory" } else { "compute" };
+        let ours = format!("{:.1} misses a thousand", used.l2_mpki);
+        judged.states(&format!("{name} is {paper}"), kind(used) == paper, ours)
+    })
+}
+
+/// Judges the length of a profile relative to the mean time of a launch.
+fn profile_cost(request: &Request, reports: &[Arc<RunReport>]) -> Judged {
     let shares = reports.iter().map(|report| profile_share(request, report));
     let shares: Vec<f64> = shares.filter(|share| share.is_finite()).collect();
     let most = shares.iter().copied().fold(0.0, f64::max) * 100.0;
     let least = shares.iter().copied().fold(f64::INFINITY, f64::min) * 100.0;
-    let cost = Judged::new("slicer.profile_cost").states(
+    Judged::new("slicer.profile_cost").states(
         "profiling takes at most 6% of a kernel's time",
         most <= 6.0,
         format!("{least:.2}% to {most:.2}%"),
-    );
-    let note = scale_note(request);
-    Some(Figure {
-        table: Table {
-            columns: columns(&[
-                ("benchmark", "The paper's name."),
-                ("instructions", "Thread instructions in the time alone."),
-                ("registers", "Registers in use, of all."),
-                ("shared", "Shared memory in use, of all."),
-                ("alu", "Cycles of intake of the ALUs in use, of all."),
-                ("sfu", "The same of the SFUs."),
-                (
-                    "ldst",
-                    "Cycles in which the load/store unit holds an instruction, of all.",
-                ),
-                ("blocks", "Blocks of the longest launch."),
-                ("threads", "Threads of its blocks."),
-                ("l2_mpki", "L2 misses per thousand warp instructions."),
-                ("type", "memory from 30 of them on, compute below."),
-                (
-                    "profile",
-                    "A profile's length over the mean time of a launch.",
-                ),
-            ]),
-            rows: BENCHMARKS
-                .iter()
-                .zip(&reports)
-                .zip(&uses)
-                .map(line)
-                .collect(),
-        },
-        summary: BTreeMap::new(),
-        claims: [utilisation, types, cost]
-            .map(|c| c.verdict(note.clone()))
-            .to_vec(),
-        charts: Vec::new(),
-    })
+    )
 }
 
 fn kind(used: &Use) -> &'static str {
-    match used.l2_mpki >= MEMORY_MPKI {
-        true => "memory",
-        false => "compute",
+    if used.l2_mpki >= MEMORY_MPKI {
+        "memory"
+    } else {
+        "compute"
     }
 }
 

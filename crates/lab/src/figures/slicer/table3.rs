@@ -18,7 +18,7 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
     make,
 };
 
-/// The paper's column Dyn; none where it is spatial.
+/// The paper's column Dyn; `None` where it is spatial.
 const DYN: &[(&str, Option<[u32; 2]>)] = &[
     ("DXT_MVP", Some([7, 1])),
     ("DXT_NN", Some([4, 4])),
@@ -80,40 +80,87 @@ fn even(group: &Group) -> Vec<u32> {
     group.names.iter().map(of).collect()
 }
 
+/// Names and descriptions of the table's columns.
+const COLUMNS: &[(&str, &str)] = &[
+    ("pair", "The paper's names."),
+    (
+        "dyn",
+        "Blocks on an SM under warped-slicer, at its first decision.",
+    ),
+    (
+        "dyn.paper",
+        "Blocks on an SM under warped-slicer in Table III.",
+    ),
+    (
+        "alone",
+        "What Algorithm 1 chooses from a tenth of the time alone with 1, 2, 3 blocks (Fig. 3a).",
+    ),
+    ("even", "Blocks on an SM under even, as in Table III."),
+    ("decided_at", "Core cycle of the first decision."),
+];
+
 fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let groups = pairs(request.scale);
     let rows = study(request, runs, GPU, &groups, &[Setting::policy(SLICER)])?;
-    let known = groups
+    // Collected first, so that all runs are requested at once.
+    let known: Vec<_> = groups
         .iter()
-        .map(|group| choice_by_runs_alone(request, runs, &group.names));
-    let known: Vec<_> = known.collect();
+        .map(|group| choice_by_runs_alone(request, runs, &group.names))
+        .collect();
     let known: Vec<Vec<u32>> = known.into_iter().collect::<Option<_>>()?;
-    let (mut table, mut near, mut spatial, mut decided) = (Vec::new(), 0, Vec::new(), 0);
-    let (mut shared, mut well_sampled) = (0, 0);
+    let mut tally = Tally::default();
     for ((group, row), known) in groups.iter().zip(&rows).zip(&known) {
+        tally.add(group, first(&row[0].report), known);
+    }
+    Some(Figure {
+        claims: vec![tally.verdict().verdict(scale_note(request))],
+        table: Table {
+            columns: columns(COLUMNS),
+            rows: tally.table,
+        },
+        summary: BTreeMap::new(),
+        charts: Vec::new(),
+    })
+}
+
+/// Rows of the table, and counts of pairs.
+#[derive(Default)]
+struct Tally {
+    table: Vec<Vec<Cell>>,
+    /// Number of pairs with a decision.
+    decided: usize,
+    /// Names of the pairs for which the SMs are divided.
+    spatial: Vec<String>,
+    /// Number of choices within one block of the paper's.
+    near: usize,
+    /// Number of pairs that share SMs.
+    shared: usize,
+    /// Number of these within one block of the choice from runs alone.
+    well_sampled: usize,
+}
+
+impl Tally {
+    /// Adds a pair with its first decision and the choice from runs alone.
+    fn add(&mut self, group: &Group, decision: Option<&DecisionReport>, known: &[u32]) {
         let name = group.name();
         let paper = DYN.iter().find(|(pair, _)| *pair == name);
         let paper = paper.and_then(|(_, blocks)| *blocks);
-        let decision = first(&row[0].report);
-        let ours = decision
-            .filter(|d| d.verdict == "shared")
-            .map(|d| &d.blocks[..]);
-        decided += usize::from(decision.is_some());
+        let ours = decision.filter(|d| d.verdict == "shared");
+        let ours = ours.map(|d| &d.blocks[..]);
+        self.decided += usize::from(decision.is_some());
         if decision.is_some_and(|d| d.verdict == "spatial") {
-            spatial.push(name.clone());
+            self.spatial.push(name.clone());
         }
-        let close = match (ours, paper) {
-            (Some(ours), Some(paper)) => ours.iter().zip(paper).all(|(o, p)| o.abs_diff(p) <= 1),
+        let is_near = match (ours, paper) {
+            (Some(ours), Some(paper)) => within_one(ours, &paper),
             (None, None) => decision.is_some(),
             _ => false,
         };
-        near += usize::from(close);
-        // What is not shared was not divided among blocks: nothing to compare.
-        shared += usize::from(ours.is_some());
-        let sampled =
-            ours.is_some_and(|ours| ours.iter().zip(known).all(|(o, k)| o.abs_diff(*k) <= 1));
-        well_sampled += usize::from(sampled);
-        table.push(vec![
+        self.near += usize::from(is_near);
+        // SMs that are not shared were not divided among blocks, so there is nothing to compare.
+        self.shared += usize::from(ours.is_some());
+        self.well_sampled += usize::from(ours.is_some_and(|ours| within_one(ours, known)));
+        self.table.push(vec![
             Cell::Text(name),
             Cell::Text(decision.map_or("none".to_owned(), |_| text(ours))),
             Cell::Text(text(paper.as_ref().map(|blocks| &blocks[..]))),
@@ -122,48 +169,36 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             decision.map_or(Cell::None, |d| Cell::Count(d.cycle)),
         ]);
     }
-    let count = rows.len();
-    let verdict = Judged::new("slicer.partitions")
-        .states(
-            "every pair is decided",
-            decided == count,
-            format!("{decided} of {count}"),
-        )
-        .states(
-            "HOT_BFS and MM_BFS fall back to spatial, and no other pair",
-            spatial == ["HOT_BFS", "MM_BFS"],
-            spatial.join(", "),
-        )
-        .states(
-            "within one block of the choice from runs alone for over 90% of the pairs that share SMs",
-            well_sampled * 10 > shared * 9,
-            format!("{well_sampled} of {shared}"),
-        )
-        .states(
-            "within one block of the paper's for over 90% of pairs",
-            near * 10 > count * 9,
-            format!("{near} of {count}"),
-        );
-    Some(Figure {
-        table: Table {
-            columns: columns(&[
-                ("pair", "The paper's names."),
-                (
-                    "dyn",
-                    "Blocks on an SM under warped-slicer, at its first decision.",
-                ),
-                ("dyn.paper", "The same in Table III."),
-                (
-                    "alone",
-                    "What Algorithm 1 chooses from a tenth of the time alone with 1, 2, 3 blocks (Fig. 3a).",
-                ),
-                ("even", "Blocks on an SM under even, as in Table III."),
-                ("decided_at", "Core cycle of that decision."),
-            ]),
-            rows: table,
-        },
-        summary: BTreeMap::new(),
-        claims: vec![verdict.verdict(scale_note(request))],
-        charts: Vec::new(),
-    })
+
+    fn verdict(&self) -> Judged {
+        let count = self.table.len();
+        let of = |part: usize, whole: usize| format!("{part} of {whole}");
+        Judged::new("slicer.partitions")
+            .states(
+                "every pair is decided",
+                self.decided == count,
+                of(self.decided, count),
+            )
+            .states(
+                "HOT_BFS and MM_BFS fall back to spatial, and no other pair",
+                self.spatial == ["HOT_BFS", "MM_BFS"],
+                self.spatial.join(", "),
+            )
+            .states(
+                "within one block of the choice from runs alone for over 90% of the pairs that share SMs",
+                self.well_sampled * 10 > self.shared * 9,
+                of(self.well_sampled, self.shared),
+            )
+            .states(
+                "within one block of the paper's for over 90% of pairs",
+                self.near * 10 > count * 9,
+                of(self.near, count),
+            )
+    }
+}
+
+/// True if the numbers of blocks differ by at most one for each program.
+fn within_one(ours: &[u32], others: &[u32]) -> bool {
+    let mut both = ours.iter().zip(others);
+    both.all(|(a, b)| a.abs_diff(*b) <= 1)
 }

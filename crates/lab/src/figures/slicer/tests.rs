@@ -1,11 +1,11 @@
-//! Figures of the paper at scale `test`.
+//! Tests of figures of the paper at scale `test`.
 
 use super::{all_pairs, triples};
 use crate::figure::Scale;
 use crate::figures::{find, testing};
 use warploom_report::page::{Cell, Page};
 
-/// Of all figures, as many runs as CI has time for: those that say what a mix came to.
+/// Figures with the results of mixes, as many as CI has time for.
 const MADE: [&str; 7] = [
     "fig1",
     "fig6",
@@ -54,14 +54,14 @@ fn figures_are_made_and_their_policies_act() {
     assert_eq!(claims("fig6-oracle"), ["slicer.oracle"]);
     assert_eq!(claims("table3"), ["slicer.partitions"]);
     assert_eq!(claims("fig9"), ["slicer.fairness"]);
-    // Every pair came to a partition or to SMs of its own, and ran on with it.
+    // Every pair reached a partition or divided SMs, and continued with it.
     for row in &page("table3").table.rows {
         let [_, Cell::Text(ours), .., Cell::Count(at)] = row.as_slice() else {
             panic!("{row:?}")
         };
         assert!(ours != "none" && *at >= 1000, "{row:?}");
     }
-    // Three pairs at two clocks: whatever a curve is measured in, it leads to a partition.
+    // Three pairs at two clocks: every source of curves leads to a partition.
     let sample = page("sample");
     assert_eq!(sample.table.rows.len(), 6);
     for row in &sample.table.rows {
@@ -72,7 +72,7 @@ fn figures_are_made_and_their_policies_act() {
         }
     }
     assert_eq!(sample.summary["1400.alone.near"], Cell::Count(3));
-    // Shares of scheduler cycles leave room for those that issue.
+    // Shares of scheduler cycles leave space for those that issue.
     for row in &page("fig1").table.rows {
         let stalls: f64 = row[1..].iter().filter_map(Cell::number).sum();
         assert!((0.0..=1.0).contains(&stalls), "{row:?}");

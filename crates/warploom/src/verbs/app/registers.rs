@@ -1,4 +1,4 @@
-//! Registers per thread of a program's kernels: said on the command line, in a file, or by an
+//! Registers per thread of a program's kernels: from the command line, from a file, or from an
 //! installed `ptxas`.
 
 use crate::failure::Failure;
@@ -9,20 +9,21 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use warploom_app::program;
 
-/// Registers by kernels' names, or by what a part of them is.
+/// Numbers of registers by names of kernels, or by parts of names.
 type Counts = BTreeMap<String, u32>;
 
-/// Most registers that a thread has on any GPU.
+/// Largest number of registers of a thread on any GPU.
 const MOST: u32 = 255;
-/// Asks the assembler.
+/// Value that requests the installed assembler.
 const ASSEMBLER: &str = "ptxas";
-/// Name of the variable that says where it is.
+/// Variable with the path of the assembler.
 const VARIABLE: &str = "WARPLOOM_PTXAS";
-/// Architectures that assemblers stop to know, oldest first: each knows some of these.
+/// Architectures that assemblers stop supporting, oldest first. Each assembler supports some of
+/// these.
 const KNOWN: [u32; 4] = [50, 75, 80, 90];
 
-/// What all the options say together; a later one wins. `file` is the program, which tells PTX for
-/// a GPU of compute capability `capability`.
+/// Registers from all options; a later option overrides. `file` is the program, which provides PTX
+/// for a GPU of compute capability `capability`.
 pub fn counts(options: &[String], file: &[u8], capability: u32) -> Result<Counts, Failure> {
     let mut all = Counts::new();
     for option in options {
@@ -45,13 +46,13 @@ fn count(text: &str) -> Result<u32, Failure> {
         .filter(|number| (1..=MOST).contains(number))
         .ok_or_else(|| {
             Failure::Input(format!(
-                "--registers: `{text}` is no number of registers; write KERNEL=N with N from 1 to \
+                "--registers: `{text}` is not a number of registers; write KERNEL=N with N from 1 to \
                  {MOST}, the name of a file, or {ASSEMBLER}"
             ))
         })
 }
 
-/// A file: one `KERNEL=N` a line, with comments behind `#`, or what `ptxas -v` printed.
+/// Parses a file with one `KERNEL=N` per line and comments after `#`, or the output of `ptxas -v`.
 fn read(text: &str) -> Result<Counts, String> {
     let report = reported(text);
     if !report.is_empty() {
@@ -79,7 +80,7 @@ fn read(text: &str) -> Result<Counts, String> {
     Ok(all)
 }
 
-/// The registers that a report of `ptxas -v` tells.
+/// Registers in a report of `ptxas -v`.
 fn reported(report: &str) -> Counts {
     let mut all = Counts::new();
     let mut kernel = None;
@@ -96,7 +97,7 @@ fn reported(report: &str) -> Counts {
     all
 }
 
-/// What an installed assembler says of the program's PTX: the first that knows it.
+/// Registers of the program's PTX from the first installed assembler that supports it.
 fn assembled(file: &[u8], capability: u32) -> Result<Counts, Failure> {
     let texts = program::ptx(file, capability);
     if texts.is_empty() {
@@ -125,7 +126,7 @@ fn none_installed() -> Failure {
     ))
 }
 
-/// Assemblers: the one that the variable names, else those in PATH and in Python packages.
+/// Paths of assemblers: the one in the variable, or those in PATH and in Python packages.
 fn installed() -> Result<Vec<PathBuf>, Failure> {
     if let Some(path) = std::env::var_os(VARIABLE) {
         return Ok(vec![path.into()]);
@@ -134,13 +135,14 @@ fn installed() -> Result<Vec<PathBuf>, Failure> {
     let in_path = std::env::split_paths(&folders).map(|folder| folder.join(ASSEMBLER));
     let mut found: Vec<PathBuf> = in_path.filter(|path| path.is_file()).collect();
     found.extend(in_packages());
-    match found.is_empty() {
-        true => Err(none_installed()),
-        false => Ok(found),
+    if found.is_empty() {
+        Err(none_installed())
+    } else {
+        Ok(found)
     }
 }
 
-/// Those of the packages `nvidia-cuda-nvcc`, whichever of their releases are installed.
+/// Paths of the assemblers in all installed releases of the package `nvidia-cuda-nvcc`.
 fn in_packages() -> Vec<PathBuf> {
     let code = "import nvidia, pathlib\n\
                 for p in nvidia.__path__:\n    \
@@ -152,8 +154,8 @@ fn in_packages() -> Vec<PathBuf> {
     told.lines().map(PathBuf::from).collect()
 }
 
-/// Assembles PTX for what it says that it is for or, where the assembler knows that no longer, for
-/// the next that it knows.
+/// Assembles PTX for its own target or, if the assembler no longer supports that, for the next
+/// target that it supports.
 fn assemble(assembler: &Path, arch: u32, text: &str) -> Result<Counts, Failure> {
     let later = KNOWN.into_iter().filter(|known| *known > arch);
     let mut told = String::new();

@@ -1,23 +1,25 @@
-//! Which point of registers and blocks to allocate for, as asked for on the command line.
+//! Choice of the point of registers and blocks for the allocation.
 
 use super::{Args, Spill, Subject, TlpArg, options};
 use crate::failure::Failure;
 use serde::Serialize;
 use warploom_config::GpuSpec;
-use warploom_crat::{Candidate, Costs, Guess, Kernel, Point, Search, explore, guess_tlp};
+use warploom_crat::{
+    CacheAssumption, Candidate, Costs, Kernel, Point, Search, estimate_tlp, explore,
+};
 use warploom_microbench::spill_costs;
 use warploom_regalloc::space::min_registers;
 use warploom_regalloc::{Demand, Options};
 
-/// The point that the kernel is allocated for.
+/// The point for which the kernel is allocated.
 #[derive(Clone, Copy, Serialize)]
 pub struct Chosen {
     pub registers: u32,
-    /// Unknown without a block size.
+    /// Number of blocks on an SM; unknown without a block size.
     pub tlp: Option<u32>,
 }
 
-/// What is known of the design space, and the point taken of it.
+/// Facts about the design space, and the chosen point.
 pub struct Choice {
     pub demand: Demand,
     pub min_reg: u32,
@@ -28,7 +30,7 @@ pub struct Choice {
     pub options: Options,
 }
 
-/// Looks at the design space. Without a block size there is only the point that was asked for.
+/// Chooses a point of the design space. Without a block size there is only the requested point.
 pub fn choose(args: &Args, subject: &Subject) -> Result<Choice, Failure> {
     let gpu = args.gpu.spec(&[])?;
     let Some(kernel) = subject.kernel()? else {
@@ -72,7 +74,7 @@ pub fn choose(args: &Args, subject: &Subject) -> Result<Choice, Failure> {
     })
 }
 
-/// The best number of blocks by static analysis, with the registers that a compiler would take.
+/// The best number of blocks by static analysis, with the estimate of a compiler's registers.
 fn guessed(
     args: &Args,
     subject: &Subject,
@@ -83,17 +85,17 @@ fn guessed(
     let registers = kernel.fewest_registers(&search.unlimited(), kernel.default_registers);
     let registers = registers.map_err(|why| subject.refusal(why))?;
     let max_tlp = kernel.blocks_per_sm(registers.min(gpu.sm.max_registers_per_thread), gpu);
-    let guess = Guess {
+    let cache = CacheAssumption {
         hit_ratio: args.hit_ratio,
         at_tlp: max_tlp,
     };
-    Ok(guess_tlp(kernel, gpu, max_tlp, &guess))
+    Ok(estimate_tlp(kernel, gpu, max_tlp, &cache))
 }
 
 fn without_block(args: &Args, subject: &Subject, gpu: &GpuSpec) -> Result<Choice, Failure> {
     let Some(registers) = args.registers else {
         return Err(Failure::Input(
-            "how many registers to take depends on the block's shape: give --block, or --registers"
+            "the best number of registers depends on the block's shape: give --block, or --registers"
                 .to_owned(),
         ));
     };

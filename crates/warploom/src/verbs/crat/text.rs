@@ -1,4 +1,4 @@
-//! The report for people: what was spilled, where and why, and how the points score.
+//! Text report of an allocation: spilled values with reasons, and scores of points.
 
 use super::Output;
 use serde::Serialize;
@@ -11,23 +11,23 @@ use warploom_report::{figures, grouped, listing};
 /// A value without a register.
 #[derive(Serialize)]
 pub struct SpilledRow {
-    /// The register's name in the input.
+    /// Name of the register in the input.
     register: String,
     r#type: String,
-    /// `local+8`, `shared+0`, or `made again`.
+    /// Place of the value: `local+8`, `shared+0`, or `made again`.
     home: String,
-    /// Loads, or times that it is made again.
+    /// Number of loads, or of recomputations.
     loads: u64,
     stores: u64,
-    /// What spilling it was expected to cost, each loop counting tenfold.
+    /// Expected cost of spilling, with each loop counting tenfold.
     cost: u64,
-    /// Values of its class that are in use while it is.
+    /// Number of values of its class that are live at the same time.
     neighbours: u32,
-    /// Line of the input where it first gets its value.
+    /// Line of the input that first defines the value.
     line: Option<u32>,
 }
 
-/// The report's spilled values.
+/// Rows for the report's spilled values.
 pub fn spilled_rows(report: &Report, source: &Source) -> Vec<SpilledRow> {
     report
         .spilled
@@ -38,7 +38,7 @@ pub fn spilled_rows(report: &Report, source: &Source) -> Vec<SpilledRow> {
 
 fn row(spilled: &Spilled, source: &Source) -> SpilledRow {
     let home = match spilled.home {
-        Home::Remade => "made again".to_owned(),
+        Home::Rematerialized => "made again".to_owned(),
         Home::Local(offset) => format!("local+{offset}"),
         Home::Shared(offset) => format!("shared+{offset}"),
     };
@@ -55,22 +55,23 @@ fn row(spilled: &Spilled, source: &Source) -> SpilledRow {
     }
 }
 
-/// The report as text.
+/// Text of the report.
 pub fn render(output: &Output, path: Option<&Path>) -> String {
     let mut text = String::new();
     let made = &output.allocation;
     let _ = writeln!(
         text,
-        "{}: {} registers per thread, {} predicates; {} spare all spills, {} are the fewest",
+        "{}: {} registers per thread, {} predicates; {} avoid all spills, {} are the fewest",
         output.kernel, made.registers, made.predicates, output.max_reg, output.fewest_registers
     );
     if !output.candidates.is_empty() {
         text.push_str(&candidates(output));
     }
     text.push('\n');
-    match made.spilled.is_empty() {
-        true => text.push_str("nothing is spilled\n"),
-        false => text.push_str(&spills(output)),
+    if made.spilled.is_empty() {
+        text.push_str("nothing is spilled\n")
+    } else {
+        text.push_str(&spills(output))
     }
     if made.verified {
         text.push_str("\nthe checker accepts the result\n");
@@ -150,13 +151,13 @@ fn spills(output: &Output) -> String {
         })
         .collect();
     let mut text = format!(
-        "values without a register: each was, when registers ran out, the cheapest to give up for\n\
+        "values without a register: when registers ran out, each was the cheapest to spill for\n\
          the neighbours that it freed (cost: accesses, tenfold for every loop around them)\n{}",
         listing(&header, &rows, None)
     );
     let _ = writeln!(
         text,
-        "\n{} accesses in local memory ({} bytes a thread), {} in shared memory ({} bytes a block), \
+        "\n{} accesses in local memory ({} bytes per thread), {} in shared memory ({} bytes per block), \
          {} other instructions; {} instructions of the program are not needed any more",
         made.local_accesses,
         grouped(made.local_bytes.into()),

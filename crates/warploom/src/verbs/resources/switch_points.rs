@@ -1,4 +1,4 @@
-//! `warploom resources --switch-points`: the contexts of warps that are switched out.
+//! Output of `warploom resources --switch-points`: the contexts of warps that are switched out.
 
 use super::{Report, Row};
 use serde::Serialize;
@@ -6,36 +6,36 @@ use std::fmt::Write as _;
 use warploom_ir::{Program, SwitchPoint};
 use warploom_report::listing;
 
-/// What is kept of a kernel's warps while they are out.
+/// Context of a kernel's warps while they are switched out.
 #[derive(Serialize)]
 pub(super) struct Context {
-    /// Registers' worth of storage that a warp takes while it is out: the largest of its points.
+    /// Storage for a warp that is switched out, in registers: the largest of its points.
     allocation: u32,
-    /// The same of what it takes while it runs.
+    /// Storage in percent of the registers of a running warp.
     percent: f64,
     points: Vec<Point>,
 }
 
-/// A place where a warp may be switched out.
+/// An instruction at which a warp may be switched out.
 #[derive(Serialize)]
 struct Point {
-    /// Number of the instruction at which it goes on.
+    /// Number of the instruction at which it continues.
     pc: u32,
     /// Line of the file.
     line: u32,
-    /// It waits for a load from global memory there.
+    /// True if it waits for a load from global memory there.
     load: bool,
-    /// It comes from a barrier.
+    /// True if it leaves a barrier there.
     barrier: bool,
-    /// Registers that some lane may still read.
+    /// Number of registers that some lane may still read.
     registers: u32,
-    /// Of these, those that are the same in all lanes.
+    /// Number of these that are equal in all lanes.
     uniform: u32,
-    /// Of the others, those that fit fewer bits.
+    /// Number of the others that fit fewer bits.
     narrow: u32,
-    /// Their size, and that of predicates, compressed.
+    /// Compressed size of these registers and of predicates.
     bytes: u32,
-    /// The same in registers of a warp, 128 bytes each.
+    /// Compressed size in registers of a warp, 128 bytes each.
     units: u32,
 }
 
@@ -62,15 +62,16 @@ impl Context {
     }
 }
 
-/// One table a kernel.
+/// Text with one table per kernel.
 pub(super) fn text(report: &Report) -> String {
     let mut text = String::new();
     for row in &report.kernels {
         add_kernel(&mut text, row);
     }
-    match text.is_empty() {
-        true => "no kernels\n".to_owned(),
-        false => text,
+    if text.is_empty() {
+        "no kernels\n".to_owned()
+    } else {
+        text
     }
 }
 
@@ -79,7 +80,7 @@ fn add_kernel(text: &mut String, row: &Row) {
     let gap = if text.is_empty() { "" } else { "\n" };
     let _ = writeln!(
         text,
-        "{gap}{}: {} of {} registers a warp while it is out ({:.0}%)",
+        "{gap}{}: {} of {} registers per warp while it is switched out ({:.0}%)",
         row.kernel, context.allocation, row.registers_per_thread, context.percent
     );
     if context.points.is_empty() {

@@ -1,4 +1,4 @@
-//! `warploom run all`: every workload, functionally and timed, with its outputs checked.
+//! `warploom run all`: runs every workload, functionally and timed, and checks its outputs.
 
 use super::Args;
 use crate::failure::Failure;
@@ -12,7 +12,7 @@ use warploom_run::Options;
 use warploom_stats::result::{CheckReport, Outcome, RunReport};
 use warploom_workloads::{Target, all, architecture};
 
-/// What became of one workload.
+/// Results of one workload.
 #[derive(Serialize)]
 struct Row {
     workload: &'static str,
@@ -23,7 +23,7 @@ struct Row {
     timed: Option<Ran>,
 }
 
-/// One run.
+/// Result of one run.
 #[derive(Serialize)]
 struct Ran {
     outcome: Outcome,
@@ -55,7 +55,7 @@ impl From<RunReport> for Ran {
     }
 }
 
-/// Runs every variant of every workload. Fails if one of them did.
+/// Runs every variant of every workload. Fails if any run failed.
 pub(super) fn run(args: &Args, gpu: &GpuSpec) -> Result<ExitCode, Failure> {
     let mut rows = Vec::new();
     for workload in all() {
@@ -64,9 +64,10 @@ pub(super) fn run(args: &Args, gpu: &GpuSpec) -> Result<ExitCode, Failure> {
             let target = Target::resolve(&name).expect("a name of the table");
             let run = |functional| run_one(args, gpu, &target, functional);
             let functional = run(true)?;
-            let timed = match args.functional {
-                true => None,
-                false => Some(run(false)?),
+            let timed = if args.functional {
+                None
+            } else {
+                Some(run(false)?)
             };
             let passed = functional.passed && timed.as_ref().is_none_or(|timed| timed.passed);
             rows.push(Row {
@@ -78,9 +79,10 @@ pub(super) fn run(args: &Args, gpu: &GpuSpec) -> Result<ExitCode, Failure> {
             });
         }
     }
-    match args.json {
-        true => print_json(&rows)?,
-        false => print(&table(&rows))?,
+    if args.json {
+        print_json(&rows)?
+    } else {
+        print(&table(&rows))?
     }
     Ok(ExitCode::from(u8::from(!rows.iter().all(|row| row.passed))))
 }

@@ -15,36 +15,36 @@ use warploom_run::launch_file::{ProcessPlan, processes, read};
 use warploom_run::{Again, Options, Participant, Session};
 use warploom_stats::result::{Outcome, ProcessReport, RunReport};
 
-/// Address spaces have numbers of 8 bits.
+/// Largest number of programs; identifiers of address spaces have 8 bits.
 const MOST_PROGRAMS: usize = 256;
 
-/// Programs that run at once.
+/// Options for programs that run at once.
 #[derive(clap::Args)]
 #[command(next_help_heading = "Several programs")]
 pub struct MixArgs {
-    /// How kernels share the SMs (`warploom list policies`): gpu.multiprogram
+    /// Policy by which kernels share the SMs (`warploom list policies`): gpu.multiprogram
     #[arg(long, value_name = "POLICY")]
     multiprogram: Option<String>,
-    /// Run each program alone for this many core cycles first; what it does in them is its target
-    /// in the mix, and slowdowns are over that
+    /// First run each program alone for this many core cycles; its instructions in them are its
+    /// target in the mix, and slowdowns are relative to that run
     #[arg(long, value_name = "N", conflicts_with_all = ["instructions", "again"],
         value_parser = clap::value_parser!(u64).range(1..))]
     alone_cycles: Option<u64>,
     /// Thread instructions of each program, after which it is halted and its resources go to the
-    /// others; programs that end before begin anew
+    /// others; programs that end earlier restart
     #[arg(long = "targets", value_name = "N,M,...", value_delimiter = ',',
         value_parser = clap::value_parser!(u64).range(1..))]
     instructions: Vec<u64>,
-    /// Programs that end begin anew, until --max-cycles
+    /// Restart programs that end, until --max-cycles
     #[arg(long, requires = "max_cycles", conflicts_with = "instructions")]
     again: bool,
-    /// Core cycle in which each program starts; 0 for those not named
+    /// Core cycle in which each program starts [default: 0]
     #[arg(long, value_name = "CYCLE,...", value_delimiter = ',')]
     arrive: Vec<u64>,
 }
 
 impl MixArgs {
-    /// Something is asked that only a mix can be, of one program too.
+    /// True if an option was given that applies only to a mix, which may consist of one program.
     pub fn given(&self) -> bool {
         self.again
             || self.alone_cycles.is_some()
@@ -68,7 +68,7 @@ impl MixArgs {
         spec(&args.gpu.name(&args.targets), &sets)
     }
 
-    /// Refuses what a file that lists the programs says itself.
+    /// Refuses options that a file with a list of programs specifies itself.
     fn refuse_lists(&self, plans: &[ProcessPlan]) -> Result<(), Failure> {
         let targets = (!self.instructions.is_empty()).then_some("--targets");
         let arrive = (!self.arrive.is_empty()).then_some("--arrive");
@@ -77,19 +77,19 @@ impl MixArgs {
         let has_targets = plans.iter().any(|plan| plan.instructions.is_some());
         if let (Some(option), true) = (instead, has_targets) {
             return Err(Failure::Input(format!(
-                "{option} gives programs other ends than the file, which says `instructions` for \
+                "{option} contradicts the file, which says `instructions` for \
                  them; leave out one of the two"
             )));
         }
         match targets.or(arrive) {
             Some(option) => Err(Failure::Input(format!(
-                "{option} is for programs on the command line; the file says it for each program"
+                "{option} is for programs on the command line; the file specifies it for each program"
             ))),
             None => Ok(()),
         }
     }
 
-    /// Refuses lists that do not fit the number of programs.
+    /// Refuses lists whose length does not match the number of programs.
     fn check(&self, programs: usize) -> Result<(), Failure> {
         let targets = self.instructions.len();
         if targets != 0 && targets != programs {
@@ -107,7 +107,7 @@ impl MixArgs {
     }
 }
 
-/// What a mix cannot be combined with.
+/// Refuses options that cannot be combined with a mix.
 fn refuse(args: &Args) -> Result<(), Failure> {
     let functional = args.functional.then_some("--functional");
     let lines = args.stats.gpgpusim_stats.then_some("--gpgpusim-stats");
@@ -119,7 +119,7 @@ fn refuse(args: &Args) -> Result<(), Failure> {
     }
 }
 
-/// The programs that the command line names, or the file that it names lists.
+/// The programs on the command line, or those in the file that it names.
 pub(super) fn meant(args: &Args) -> Result<Vec<ProcessPlan>, Failure> {
     if let [target] = args.targets.as_slice()
         && let Some(plans) = listed(target)?
@@ -147,7 +147,7 @@ fn named(args: &Args) -> Result<Vec<ProcessPlan>, Failure> {
     Ok(args.targets.iter().enumerate().map(plan).collect())
 }
 
-/// The programs that a file lists, if it does; paths in it start at its folder.
+/// The programs that a file lists, if it does. Paths in the file are relative to its folder.
 pub(super) fn listed(target: &str) -> Result<Option<Vec<ProcessPlan>>, Failure> {
     if !target.ends_with(".toml") {
         return Ok(None);
@@ -156,9 +156,10 @@ pub(super) fn listed(target: &str) -> Result<Option<Vec<ProcessPlan>>, Failure> 
     let plans = processes(&read(path)?)?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let placed = |plan: ProcessPlan| ProcessPlan {
-        target: match plan.target.ends_with(".toml") {
-            true => folder.join(&plan.target).display().to_string(),
-            false => plan.target,
+        target: if plan.target.ends_with(".toml") {
+            folder.join(&plan.target).display().to_string()
+        } else {
+            plan.target
         },
         ..plan
     };
@@ -205,14 +206,17 @@ pub(super) fn run(args: &Args, gpu: &GpuSpec, plans: &[ProcessPlan]) -> Result<E
         result.compare_with_alone(&alone);
     }
     let status = ExitCode::from(u8::from(!result.succeeded()));
-    args.stats.hand_out(result, |result| match args.json {
-        true => json(result),
-        false => run_report(result),
+    args.stats.hand_out(result, |result| {
+        if args.json {
+            json(result)
+        } else {
+            run_report(result)
+        }
     })?;
     Ok(status)
 }
 
-/// What each program does in so many cycles alone.
+/// Runs each program alone for `cycles` cycles.
 fn alone(
     args: &Args,
     gpu: &GpuSpec,
@@ -226,7 +230,7 @@ fn alone(
             note(&run_report(&report));
             let name = input.name();
             return Err(Failure::Input(format!(
-                "{name} fails alone, so there is nothing to hold the mix against"
+                "{name} fails alone, so the mix cannot be compared with it"
             )));
         }
         match report.processes[0].thread_instructions {

@@ -1,10 +1,10 @@
-//! A GPU's data sheet as text.
+//! Text of a GPU's data sheet.
 
 use std::fmt::Write;
 use warploom_config::{BandwidthSheet, CacheSheet, RateSheet, Sheet, TimeSheet};
 use warploom_report::{figures, grouped, percent};
 
-/// The sheet, with one line of what the machine is and the policies in force.
+/// Text of the sheet, with a line about the machine and the policies in force.
 pub fn text(sheet: &Sheet, about: Option<&str>, policies: &[(String, String)]) -> String {
     let mut text = format!("{}\n", sheet.name);
     if let Some(about) = about {
@@ -24,7 +24,7 @@ pub fn text(sheet: &Sheet, about: Option<&str>, policies: &[(String, String)]) -
 
 type Lines = Vec<(String, String)>;
 
-/// A heading, and labels with what belongs to them below it.
+/// Writes a heading, and labelled lines below it.
 fn section(text: &mut String, heading: &str, lines: &[(String, String)]) {
     text.push('\n');
     let indent = if heading.is_empty() { "" } else { "  " };
@@ -41,7 +41,7 @@ fn section(text: &mut String, heading: &str, lines: &[(String, String)]) {
     }
 }
 
-/// A heading and a table below it.
+/// Writes a heading, and a table below it.
 fn table(text: &mut String, heading: &str, header: &[&str], rows: &[Vec<String>]) {
     let _ = writeln!(text, "\n{heading}");
     for line in figures(header, rows).lines() {
@@ -278,7 +278,7 @@ fn occupancy(text: &mut String, sheet: &Sheet) {
     section(text, "", &lines);
 }
 
-/// Bytes in the largest binary unit that divides them.
+/// A size in the largest binary unit that divides it.
 fn size(bytes: u32) -> String {
     match bytes {
         bytes if bytes > 0 && bytes.is_multiple_of(1 << 20) => format!("{} MB", bytes >> 20),
@@ -296,7 +296,7 @@ fn bandwidth(of: &BandwidthSheet, part: &str) -> String {
     )
 }
 
-/// Three digits behind the point, one from a hundred on, without trailing zeros.
+/// A number with three decimals, or with one from a hundred on, without trailing zeros.
 fn decimal(value: f64) -> String {
     let digits = if value < 100.0 { 3 } else { 1 };
     let text = format!("{value:.digits$}");

@@ -1,4 +1,4 @@
-//! The report for people.
+//! Text report of address slices.
 
 use super::{AccessRow, Kernel, Launch, RectRow, Report};
 use crate::output::width;
@@ -19,7 +19,7 @@ pub fn text(report: &Report) -> String {
     text
 }
 
-/// The place of a block; planes of a grid are told only where there are some.
+/// Text of a block's position, with z only if the grid has several planes.
 pub fn point([x, y, z]: [u32; 3]) -> String {
     match (y, z) {
         (y, 0) => format!("{x},{y}"),
@@ -66,7 +66,7 @@ fn cells(row: &AccessRow) -> Vec<String> {
     ]
 }
 
-/// Numbers in ascending order, runs as `4-7`.
+/// Numbers in ascending order, with ranges as `4-7`.
 fn ranges(numbers: &[u32]) -> String {
     let runs = numbers.chunk_by(|a, b| a + 1 == *b);
     let shown: Vec<_> = runs
@@ -76,9 +76,10 @@ fn ranges(numbers: &[u32]) -> String {
             [] => String::new(),
         })
         .collect();
-    match shown.is_empty() {
-        true => "-".to_owned(),
-        false => shown.join(" "),
+    if shown.is_empty() {
+        "-".to_owned()
+    } else {
+        shown.join(" ")
     }
 }
 

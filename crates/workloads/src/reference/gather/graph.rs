@@ -3,15 +3,16 @@
 
 /// A graph in compressed rows.
 pub(super) struct Graph {
-    /// Where each node's neighbours start, and the end of the last ones.
+    /// Index of each node's first neighbour, followed by the end of the last.
     pub rows: Vec<i32>,
-    /// Neighbours.
+    /// Neighbours of all nodes.
     pub columns: Vec<i32>,
     /// Level of every node: active ones have the current level, others -1.
     pub levels: Vec<i32>,
 }
 
-/// Numerical Recipes' 32-bit generator; the lowest bits, of short period, are dropped.
+/// The 32-bit generator of Numerical Recipes; the lowest bits are dropped because of their short
+/// period.
 struct Lcg(u32);
 
 impl Lcg {
@@ -22,7 +23,7 @@ impl Lcg {
 }
 
 impl Graph {
-    /// The graph of that many nodes whose active ones are at the level `current`.
+    /// Generates a graph of `nodes` nodes whose active nodes have the level `current`.
     pub fn generate(nodes: u32, current: i32) -> Self {
         let mut random = Lcg(12_345);
         let mut rows = vec![0];
@@ -41,8 +42,8 @@ impl Graph {
         }
     }
 
-    /// What a step makes: the next level of every node that an active one reaches and that has
-    /// none, and for every active node the sum of its neighbours' levels.
+    /// Result of a step: the next level for every node that has no level and an active neighbour,
+    /// and for every active node the sum of its neighbours' levels.
     pub fn expand(&self, current: i32) -> (Vec<i32>, Vec<i32>) {
         let mut next = vec![0; self.levels.len()];
         let mut sums = vec![0; self.levels.len()];

@@ -25,8 +25,8 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
     }],
 };
 
-/// GPGPU-Sim held 5 blocks of 256 threads in 32,768 registers, which only 24 allow when they are
-/// given in fours.
+/// GPGPU-Sim held 5 blocks of 256 threads in 32,768 registers. If registers are allocated in units
+/// of four, only 24 per thread agree with this.
 static PRODUCT: Product = Product {
     workload: &WORKLOAD,
     entry: "matmul_naive",

@@ -26,7 +26,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
 };
 
 /// GPGPU-Sim held 4 blocks of 256 threads in 32,768 registers and 8 in 65,536, both limited by
-/// registers, which only 32 allow when they are given in fours.
+/// registers. If registers are allocated in units of four, only 32 per thread agree with this.
 static PRODUCT: Product = Product {
     workload: &WORKLOAD,
     entry: "matmul_tiled",

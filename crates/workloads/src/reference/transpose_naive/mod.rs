@@ -1,4 +1,4 @@
-//! `ref-transpose-naive`: a transposition whose stores run down columns.
+//! The workload `ref-transpose-naive`: a transposition with stores along columns.
 
 use warploom_base::Dim3;
 use warploom_run::{Arg, Device, HostError, HostProgram};
@@ -32,7 +32,7 @@ pub(crate) const WORKLOAD: WorkloadInfo = WorkloadInfo {
 const TILE: u32 = 32;
 const ROWS: u32 = 8;
 
-/// Rows and columns.
+/// Number of rows and columns.
 fn extent(size: Size) -> u32 {
     size.pick(128, 256, 512)
 }
@@ -50,7 +50,7 @@ fn program(request: &Request) -> Box<dyn HostProgram> {
 
 fn plan(device: &mut Device, size: Size) -> Result<Plan, HostError> {
     let n = extent(size);
-    // Below 2^24, so that every element is exact and all differ.
+    // Values are below 2^24, so that all elements are exact and different.
     let input: Vec<_> = (0..n * n).map(|i| i as f32).collect();
     let module = load(device, &WORKLOAD)?;
     let input_ptr = device.alloc_slice(&input)?;

@@ -60,7 +60,7 @@ fn plan(device: &mut Device, size: Size) -> Result<Plan, HostError> {
     }))
 }
 
-/// `a[i] = 0.5 i` and `b[i] = n - i`.
+/// Inputs: `a[i] = 0.5 i` and `b[i] = n - i`.
 fn inputs(n: u32) -> (Vec<f32>, Vec<f32>) {
     let a = (0..n).map(|i| i as f32 * 0.5).collect();
     let b = (0..n).map(|i| (n - i) as f32).collect();

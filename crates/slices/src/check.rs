@@ -43,7 +43,7 @@ impl Tally {
 
 /// The results of the comparison for one kernel.
 #[derive(Clone, Debug)]
-pub struct KernelTruth {
+pub struct KernelCheck {
     /// The name of the kernel.
     pub name: String,
     /// The slices of the kernel, which include its accesses with their coverage.
@@ -63,11 +63,11 @@ type Issued = Vec<[Vec<u64>; WARP_SIZE]>;
 
 /// An observer that compares the threads of some blocks of every launch.
 #[derive(Debug, Default)]
-pub struct Truth {
+pub struct PredictionCheck {
     /// The maximum number of blocks compared per launch.
     blocks: u64,
     /// The results by kernel. Launches of the same program share one entry.
-    kernels: Vec<(Arc<Program>, KernelTruth)>,
+    kernels: Vec<(Arc<Program>, KernelCheck)>,
     /// The launch in progress.
     current: Option<Watched>,
 }
@@ -84,7 +84,7 @@ struct Watched {
     running: BTreeMap<u64, Vec<Issued>>,
 }
 
-impl Truth {
+impl PredictionCheck {
     /// Creates an observer that compares up to `blocks` blocks of each launch, at equal distances
     /// from the first to the last.
     pub fn new(blocks: u64) -> Self {
@@ -95,16 +95,16 @@ impl Truth {
     }
 
     /// Returns the results of each kernel, in the order of first launch.
-    pub fn kernels(&self) -> impl Iterator<Item = &KernelTruth> {
-        self.kernels.iter().map(|(_, truth)| truth)
+    pub fn kernels(&self) -> impl Iterator<Item = &KernelCheck> {
+        self.kernels.iter().map(|(_, check)| check)
     }
 
     /// Returns the index of a program's results, and adds an entry for a new program.
     fn kernel(&mut self, program: &Arc<Program>) -> usize {
-        let same = |(known, _): &(Arc<Program>, KernelTruth)| Arc::ptr_eq(known, program);
+        let same = |(known, _): &(Arc<Program>, KernelCheck)| Arc::ptr_eq(known, program);
         self.kernels.iter().position(same).unwrap_or_else(|| {
             let slices = Arc::new(Slices::new(program));
-            let truth = KernelTruth {
+            let check = KernelCheck {
                 name: program.name.clone(),
                 tallies: vec![Tally::default(); slices.accesses.len()],
                 slices,
@@ -112,7 +112,7 @@ impl Truth {
                 stopped: 0,
                 first_wrong: None,
             };
-            self.kernels.push((Arc::clone(program), truth));
+            self.kernels.push((Arc::clone(program), check));
             self.kernels.len() - 1
         })
     }
@@ -130,7 +130,7 @@ fn is_sampled(block: u64, blocks: u64, most: u64) -> bool {
     i * last / (most - 1).max(1) == block
 }
 
-impl Observer for Truth {
+impl Observer for PredictionCheck {
     fn begin(&mut self, launch: &LaunchContext) {
         let kernel = self.kernel(launch.program());
         let slices = Arc::clone(&self.kernels[kernel].1.slices);
@@ -173,32 +173,32 @@ impl Observer for Truth {
         let Some(watched) = &mut self.current else {
             return;
         };
-        let truth = &mut self.kernels[watched.kernel].1;
+        let check = &mut self.kernels[watched.kernel].1;
         let ctaid = launch.grid().point(block);
         for (warp, issued) in watched.running.remove(&block).iter().flatten().enumerate() {
-            let mut said = nothing_issued(truth.tallies.len());
+            let mut predicted = nothing_issued(check.tallies.len());
             let outcome = watched.predictor.run(ctaid, warp as u32, |record| {
                 for lane in lanes_of(record.lanes) {
-                    said[record.access][lane].push(record.addresses[lane]);
+                    predicted[record.access][lane].push(record.addresses[lane]);
                 }
             });
             // The address binary faults where the kernel would fault, and a kernel that completed
             // did not.
             let stopped = outcome != Ok(Outcome::Complete);
-            truth.warps += 1;
-            truth.stopped += u64::from(stopped);
-            for (index, (said, issued)) in said.iter().zip(issued).enumerate() {
+            check.warps += 1;
+            check.stopped += u64::from(stopped);
+            for (index, (predicted, issued)) in predicted.iter().zip(issued).enumerate() {
                 for lane in 0..WARP_SIZE {
-                    let access = &truth.slices.accesses[index];
-                    let tally = compare(access, &said[lane], &issued[lane], stopped);
-                    if tally.wrong > 0 && truth.first_wrong.is_none() {
-                        truth.first_wrong = Some(format!(
-                            "line {}: block {ctaid}, warp {warp}, lane {lane}: said {:x?}, issued \
+                    let access = &check.slices.accesses[index];
+                    let tally = compare(access, &predicted[lane], &issued[lane], stopped);
+                    if tally.wrong > 0 && check.first_wrong.is_none() {
+                        check.first_wrong = Some(format!(
+                            "line {}: block {ctaid}, warp {warp}, lane {lane}: predicted {:x?}, issued \
                              {:x?}",
-                            access.pos.line, said[lane], issued[lane]
+                            access.pos.line, predicted[lane], issued[lane]
                         ));
                     }
-                    truth.tallies[index].add(&tally);
+                    check.tallies[index].add(&tally);
                 }
             }
         }
@@ -214,7 +214,7 @@ fn nothing_issued(accesses: usize) -> Issued {
 }
 
 /// Compares the predicted with the issued addresses of one thread for one access.
-fn compare(access: &Access, said: &[u64], issued: &[u64], stopped: bool) -> Tally {
+fn compare(access: &Access, predicted: &[u64], issued: &[u64], stopped: bool) -> Tally {
     let Coverage::Regular {
         conditional,
         first_only,
@@ -226,18 +226,18 @@ fn compare(access: &Access, said: &[u64], issued: &[u64], stopped: bool) -> Tall
         };
     };
     let found = if conditional {
-        in_order(issued, said)
+        in_order(issued, predicted)
     } else {
-        equal_from_the_start(issued, said)
+        equal_from_the_start(issued, predicted)
     };
     let missing = (issued.len() - found) as u64;
     let kept = if conditional {
         missing == 0 || first_only || stopped
     } else if first_only {
-        said.first() == issued.first() || (stopped && said.is_empty())
+        predicted.first() == issued.first() || (stopped && predicted.is_empty())
     } else {
-        let both = said.len().min(issued.len());
-        found == both && (stopped || said.len() == issued.len())
+        let both = predicted.len().min(issued.len());
+        found == both && (stopped || predicted.len() == issued.len())
     };
     Tally {
         issued: issued.len() as u64,
@@ -248,8 +248,8 @@ fn compare(access: &Access, said: &[u64], issued: &[u64], stopped: bool) -> Tall
 }
 
 /// Returns the length of the longest prefix of `issued` that is a subsequence of `said`.
-fn in_order(issued: &[u64], said: &[u64]) -> usize {
-    let mut rest = said.iter();
+fn in_order(issued: &[u64], predicted: &[u64]) -> usize {
+    let mut rest = predicted.iter();
     issued
         .iter()
         .take_while(|address| rest.any(|other| other == *address))
@@ -257,8 +257,12 @@ fn in_order(issued: &[u64], said: &[u64]) -> usize {
 }
 
 /// Returns the length of the common prefix of both sequences.
-fn equal_from_the_start(issued: &[u64], said: &[u64]) -> usize {
-    issued.iter().zip(said).take_while(|(a, b)| a == b).count()
+fn equal_from_the_start(issued: &[u64], predicted: &[u64]) -> usize {
+    issued
+        .iter()
+        .zip(predicted)
+        .take_while(|(a, b)| a == b)
+        .count()
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::kernel::Kernel;
 use warploom_config::{GpuSpec, OpTiming, TypeTiming, UnitSpecs};
 use warploom_ptx::ast::Instruction;
 use warploom_ptx::tokens::{Modifier, Opcode};
-use warploom_regalloc::tlp::{Machine, opt_tlp, segments};
+use warploom_regalloc::tlp::{SmParameters, opt_tlp, segments};
 
 /// The assumed number of iterations of a loop, which is the same as for the costs of spills.
 const TRIPS: u32 = 10;
@@ -18,7 +18,7 @@ const LINE_BYTES: f64 = 128.0;
 
 /// The assumed behaviour of the cache.
 #[derive(Clone, Copy, Debug)]
-pub struct Guess {
+pub struct CacheAssumption {
     /// The share of loads that hit in the L1 data cache, from 0 to 1.
     pub hit_ratio: f64,
     /// The number of blocks per SM for which the share holds. With more blocks, the cache is
@@ -28,7 +28,7 @@ pub struct Guess {
 
 /// Estimates how many blocks, out of `max_tlp`, an SM needs: the number of blocks that were
 /// scheduled until the first one finishes.
-pub fn guess_tlp(kernel: &Kernel, gpu: &GpuSpec, max_tlp: u32, guess: &Guess) -> u32 {
+pub fn estimate_tlp(kernel: &Kernel, gpu: &GpuSpec, max_tlp: u32, cache: &CacheAssumption) -> u32 {
     let Some(function) = kernel.function() else {
         return max_tlp;
     };
@@ -39,10 +39,10 @@ pub fn guess_tlp(kernel: &Kernel, gpu: &GpuSpec, max_tlp: u32, guess: &Guess) ->
     let share = gpu.peaks().dram.gigabytes_per_second() / f64::from(gpu.gpu.sms);
     let bytes_per_cycle = share * 1e6 / f64::from(gpu.clocks.core_khz);
     let hits = |blocks: u32| {
-        let crowd = f64::from(blocks) / f64::from(guess.at_tlp.max(1));
-        guess.hit_ratio / crowd.max(1.0)
+        let crowd = f64::from(blocks) / f64::from(cache.at_tlp.max(1));
+        cache.hit_ratio / crowd.max(1.0)
     };
-    let machine = Machine {
+    let sm = SmParameters {
         schedulers: gpu.sm.schedulers,
         hit_cycles: latencies.l1d.unwrap_or(latencies.l2).into(),
         miss_cycles: latencies.dram.into(),
@@ -50,7 +50,7 @@ pub fn guess_tlp(kernel: &Kernel, gpu: &GpuSpec, max_tlp: u32, guess: &Guess) ->
         hit_ratio: &hits,
     };
     let warps = kernel.threads().div_ceil(32);
-    opt_tlp(&segments, warps, max_tlp, &machine)
+    opt_tlp(&segments, warps, max_tlp, &sm)
 }
 
 /// Returns latency and issue interval of an instruction, which depend on its operation and type
@@ -113,11 +113,11 @@ mod tests {
     fn computation_and_hits_need_fewer_blocks() {
         let gpu = preset("fermi-crat").unwrap();
         let tlp = |work, hit_ratio| {
-            let guess = Guess {
+            let cache = CacheAssumption {
                 hit_ratio,
                 at_tlp: 8,
             };
-            guess_tlp(&kernel(work), &gpu, 8, &guess)
+            estimate_tlp(&kernel(work), &gpu, 8, &cache)
         };
         assert_eq!(tlp(0, 0.0), 8);
         assert!(tlp(100, 0.0) < 8);
@@ -130,11 +130,11 @@ mod tests {
     fn a_crowd_hits_less() {
         let gpu = preset("fermi-crat").unwrap();
         let tlp = |at_tlp| {
-            let guess = Guess {
+            let cache = CacheAssumption {
                 hit_ratio: 1.0,
                 at_tlp,
             };
-            guess_tlp(&kernel(10), &gpu, 8, &guess)
+            estimate_tlp(&kernel(10), &gpu, 8, &cache)
         };
         assert!(tlp(1) >= tlp(8));
     }

@@ -8,7 +8,7 @@ use warploom_ptx::ast::{Address, AddressBase, Constant, Instruction, Operand, Sp
 use warploom_ptx::tokens::{Modifier, Opcode};
 
 /// An instruction under construction. Operands are added from left to right.
-pub(crate) struct Make {
+pub(crate) struct InstBuilder {
     opcode: Opcode,
     modifiers: Vec<Modifier>,
     operands: Vec<Operand>,
@@ -16,14 +16,14 @@ pub(crate) struct Make {
 }
 
 /// Attaches an empty source position to a node of the syntax tree.
-pub(crate) fn here<T>(node: T) -> Spanned<T> {
+pub(crate) fn unspanned<T>(node: T) -> Spanned<T> {
     Spanned {
         node,
         span: Span::default(),
     }
 }
 
-impl Make {
+impl InstBuilder {
     pub fn new(opcode: Opcode, modifiers: &[Modifier]) -> Self {
         Self {
             opcode,
@@ -66,7 +66,7 @@ impl Make {
     pub fn address(mut self, base: Var) -> Self {
         self.mention(Some(base), Access::Read);
         self.operands.push(Operand::Address(Address {
-            base: here(AddressBase::Name(String::new())),
+            base: unspanned(AddressBase::Name(String::new())),
             offset: 0,
             rest: Vec::new(),
         }));
@@ -77,9 +77,9 @@ impl Make {
         Inst {
             ast: Instruction {
                 guard: None,
-                opcode: here(self.opcode),
-                modifiers: self.modifiers.into_iter().map(here).collect(),
-                operands: self.operands.into_iter().map(here).collect(),
+                opcode: unspanned(self.opcode),
+                modifiers: self.modifiers.into_iter().map(unspanned).collect(),
+                operands: self.operands.into_iter().map(unspanned).collect(),
             },
             mentions: self.mentions,
             control: Control::Next,

@@ -1,7 +1,7 @@
 //! Operations of streams and of graph nodes.
 
 use crate::context::Context;
-use crate::copy::{Box3, Direction, End};
+use crate::copy::{CopyExtent, Direction, Endpoint};
 use crate::copy3::Copy3;
 use crate::error::Cuda;
 use crate::fill::Fill;
@@ -19,13 +19,13 @@ pub struct HostCall {
 
 /// Copy of a box of bytes between two places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CopyWork {
+pub struct CopyOperation {
     /// Destination of the copy.
-    pub to: End,
+    pub to: Endpoint,
     /// Source of the copy.
-    pub from: End,
+    pub from: Endpoint,
     /// Extent of the copied box.
-    pub extent: Box3,
+    pub extent: CopyExtent,
     /// Sides on which source and destination must be.
     pub direction: Direction,
     /// Description by `cudaMemcpy3DParms`, if the program used one.
@@ -34,11 +34,11 @@ pub struct CopyWork {
 
 /// An operation of a stream or of a graph node.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Work {
+pub enum Operation {
     /// Launches a kernel function.
     Launch(LaunchRequest),
     /// Copies memory or arrays.
-    Copy(CopyWork),
+    Copy(CopyOperation),
     /// Fills memory with a value.
     Fill(Fill),
     /// Calls a function of the host.
@@ -58,7 +58,7 @@ pub enum Work {
     Free(u64),
 }
 
-impl Work {
+impl Operation {
     /// Number of the operation's kind (`cudaGraphNodeType`).
     pub fn kind(&self) -> i32 {
         match self {
@@ -83,31 +83,34 @@ impl Work {
 
 impl Context {
     /// Checks whether an operation can be executed.
-    pub(crate) fn check_work(&mut self, work: &Work) -> Cuda {
-        match work {
-            Work::Launch(request) => self.check_launch(request),
-            Work::Copy(copy) => self.check_copy(copy).map(|_| ()),
-            Work::Fill(fill) => self.check_fill(fill).map(|_| ()),
-            Work::Wait(event) | Work::Record(event) => self.known_event(*event),
-            Work::Call(_) | Work::Graph(_) | Work::Nothing => Ok(()),
-            Work::Allocate(..) | Work::Free(_) => Ok(()),
+    pub(crate) fn check_operation(&mut self, operation: &Operation) -> Cuda {
+        match operation {
+            Operation::Launch(request) => self.check_launch(request),
+            Operation::Copy(copy) => self.check_copy(copy).map(|_| ()),
+            Operation::Fill(fill) => self.check_fill(fill).map(|_| ()),
+            Operation::Wait(event) | Operation::Record(event) => self.known_event(*event),
+            Operation::Call(_) | Operation::Graph(_) | Operation::Nothing => Ok(()),
+            Operation::Allocate(..) | Operation::Free(_) => Ok(()),
         }
     }
 
     /// Executes an operation in the order of the simulated stream `stream`, whose handle in the
     /// program is `handle`. Host functions are left to the caller.
-    pub(crate) fn perform(&mut self, work: &Work, stream: u32, handle: u64) -> Cuda {
-        match work {
-            Work::Launch(request) => self.perform_launch(request.clone(), stream),
-            Work::Copy(copy) => self.perform_copy(copy, stream).map(|_| ()),
-            Work::Fill(fill) => self.perform_fill(fill, stream),
-            Work::Record(event) => self.perform_record(*event, stream, handle),
-            Work::Wait(event) => self.perform_wait(*event, stream),
-            Work::Call(_) => self.wait(match stream {
+    pub(crate) fn perform(&mut self, operation: &Operation, stream: u32, handle: u64) -> Cuda {
+        match operation {
+            Operation::Launch(request) => self.perform_launch(request.clone(), stream),
+            Operation::Copy(copy) => self.perform_copy(copy, stream).map(|_| ()),
+            Operation::Fill(fill) => self.perform_fill(fill, stream),
+            Operation::Record(event) => self.perform_record(*event, stream, handle),
+            Operation::Wait(event) => self.perform_wait(*event, stream),
+            Operation::Call(_) => self.wait(match stream {
                 0 => HostAction::Synchronize,
                 own => HostAction::SynchronizeStream(own),
             }),
-            Work::Graph(_) | Work::Nothing | Work::Allocate(..) | Work::Free(_) => Ok(()),
+            Operation::Graph(_)
+            | Operation::Nothing
+            | Operation::Allocate(..)
+            | Operation::Free(_) => Ok(()),
         }
     }
 }

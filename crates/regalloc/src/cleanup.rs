@@ -18,7 +18,7 @@ enum Content {
 
 /// Removes redundant spill code. `name` returns the class index and the register number of a
 /// variable.
-pub(crate) fn tidy(body: &mut Body, name: impl Fn(usize) -> (usize, u32)) {
+pub(crate) fn remove_redundant(body: &mut Body, name: impl Fn(usize) -> (usize, u32)) {
     drop_repeats(body, &name);
     drop_dead_stores(body);
 }
@@ -34,7 +34,7 @@ fn drop_repeats(body: &mut Body, name: &impl Fn(usize) -> (usize, u32)) {
         Item::Inst(inst) => {
             let needed = !is_repeat(inst, &known, name);
             if needed {
-                note(inst, &mut known, name);
+                update_known(inst, &mut known, name);
             }
             if inst.control != Control::Next {
                 known.clear();
@@ -63,7 +63,7 @@ fn is_repeat(inst: &Inst, known: &Known, name: &impl Fn(usize) -> (usize, u32)) 
 fn content(inst: &Inst, known: &Known, name: &impl Fn(usize) -> (usize, u32)) -> Option<Content> {
     match inst.purpose {
         Purpose::Load(slot) => Some(Content::Slot(slot)),
-        Purpose::Remake => {
+        Purpose::Rematerialize => {
             let mut text = inst.ast.opcode.to_string();
             for modifier in &inst.ast.modifiers {
                 text += &modifier.to_string();
@@ -82,7 +82,7 @@ fn content(inst: &Inst, known: &Known, name: &impl Fn(usize) -> (usize, u32)) ->
 }
 
 /// Updates the known contents after an instruction.
-fn note(inst: &Inst, known: &mut Known, name: &impl Fn(usize) -> (usize, u32)) {
+fn update_known(inst: &Inst, known: &mut Known, name: &impl Fn(usize) -> (usize, u32)) {
     let made = content(inst, known, name);
     for var in inst.writes() {
         known.remove(&name(var.index()));

@@ -1,0 +1,143 @@
+//! Policies of caches in the whole machine.
+
+use super::{OneKernel, count, same_always, spec};
+use std::ops::ControlFlow;
+use warploom_config::GpuSpec;
+use warploom_run::{Options, Session};
+use warploom_stats::result::RunReport;
+
+/// One warp reads 160 neighbouring lines in turn, ten times: five lines for each of the 32 sets of
+/// an L1D of four ways.
+const CYCLE: &str = "
+    mov.u32 %r1, %tid.x;
+    mul.lo.u32 %r2, %r1, 128;
+    mov.u32 %r3, 0;
+    mov.f32 %f2, 0f00000000;
+round:
+    mov.u32 %r4, 0;
+again:
+    shl.b32 %r5, %r4, 12;
+    add.u32 %r5, %r5, %r2;
+    cvt.u64.u32 %rd2, %r5;
+    add.u64 %rd3, %rd1, %rd2;
+    ld.global.f32 %f1, [%rd3];
+    add.f32 %f2, %f2, %f1;
+    add.u32 %r4, %r4, 1;
+    setp.lt.u32 %p1, %r4, 5;
+    @%p1 bra again;
+    add.u32 %r3, %r3, 1;
+    setp.lt.u32 %p1, %r3, 10;
+    @%p1 bra round;
+    add.u64 %rd3, %rd1, 131072;
+    st.global.f32 [%rd3], %f2;
+";
+
+fn cycle(spec: &GpuSpec) -> RunReport {
+    let mut program = OneKernel {
+        body: CYCLE,
+        grid: 1,
+        block: 32,
+        buffer: None,
+    };
+    let options = Options {
+        parts: true,
+        ..Options::default()
+    };
+    let session = Session::new(spec.clone(), options);
+    let report = session.run(&mut program, &mut |_| ControlFlow::Continue(()));
+    report.expect("the kernel is sound")
+}
+
+fn l1d_hits(report: &RunReport) -> u64 {
+    count(report, "l1d.accesses.hit.global_read")
+}
+
+/// 1,600 reads. A cyclic working set that is larger than a set never hits under LRU and FIFO. BRRIP
+/// and DIP keep about three of five lines.
+#[test]
+fn replacement_of_l1d_acts_on_a_cyclic_working_set() {
+    let hits = |policy: &str| {
+        let report = cycle(&spec(&[&format!("l1d.replacement={policy}")]));
+        l1d_hits(&report)
+    };
+    assert_eq!([hits("lru"), hits("fifo")], [0, 0]);
+    for policy in ["brrip", "dip"] {
+        let hits = hits(policy);
+        assert!((480..960).contains(&hits), "{policy}: {hits}");
+    }
+    assert!(hits("random") > 100);
+}
+
+/// Results depend neither on threads nor on skipped cycles, whichever cache has the policy.
+#[test]
+fn replacement_policies_are_the_same_always() {
+    for policy in ["fifo", "random", "srrip", "brrip", "dip"] {
+        same_always(&[
+            &format!("l1d.replacement={policy}"),
+            &format!("l2.replacement={policy}"),
+        ]);
+    }
+}
+
+/// Bypasses of all SMs.
+fn bypasses(report: &RunReport) -> u64 {
+    let parts = report
+        .totals
+        .figures
+        .parts
+        .as_ref()
+        .expect("parts are kept");
+    let of_sm = parts
+        .sms
+        .iter()
+        .filter_map(|sm| sm.get("sm_detail.l1d_bypasses"));
+    of_sm.sum()
+}
+
+/// With a set of five ways all lines stay: of 1,600 reads 160 miss. Without tokens none takes a
+/// line, and every read goes past L1D, with the tags looked up at once or after a latency.
+#[test]
+fn reads_of_warps_without_a_token_go_past_l1d() {
+    for latency in ["sm.l1d_latency_cycles=0", "sm.l1d_latency_cycles=20"] {
+        let with = |sets: &[&str]| {
+            let all = [&["l1d.ways=5", latency], sets].concat();
+            let report = cycle(&spec(&all));
+            (l1d_hits(&report), bypasses(&report))
+        };
+        assert_eq!(with(&[]), (1440, 0));
+        let tokens = "sm.l1d_allocation=warp-tokens";
+        assert_eq!(with(&[tokens, "warp-tokens.warps=1"]), (1440, 0));
+        assert_eq!(with(&[tokens, "warp-tokens.warps=0"]), (0, 1600));
+    }
+}
+
+#[test]
+fn warp_tokens_are_the_same_always() {
+    same_always(&["sm.l1d_allocation=warp-tokens", "warp-tokens.warps=3"]);
+}
+
+/// Combinations that cannot work are refused with the keys and a remedy.
+#[test]
+fn impossible_combinations_are_refused() {
+    let refused = |sets: &[&str]| {
+        let sets: Vec<_> = sets.iter().map(|set| (*set).to_owned()).collect();
+        let base = warploom_config::Base::Preset("gtx480".to_owned());
+        let errors = warploom_config::resolve(&base, &sets).expect_err("refused");
+        errors.to_string()
+    };
+    for (sets, says) in [
+        (&["l2.replacement=dip", "l2.sets=2"][..], "leader sets"),
+        (
+            &["sm.l1d_allocation=warp-tokens", "l1d.enabled=false"],
+            "does not exist",
+        ),
+        (
+            &["sm.l1d_allocation=warp-tokens", "sm.context=duet"],
+            "context switching",
+        ),
+        (&["l1d.replacement=plru"], "replacement"),
+    ] {
+        let text = refused(sets);
+        assert!(text.contains(says), "{sets:?}: {text}");
+    }
+}
