@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use warploom_config::{PRESETS, Preset, Sheet};
 use warploom_gpu::registry::TABLES;
-use warploom_stats::METRICS;
+use warploom_stats::{DIGEST_COUNTERS, DIGEST_SET, METRICS};
 use warploom_workloads::{KernelInfo, Variant, all};
 
 /// A page below `docs/generated`.
@@ -67,10 +67,10 @@ fn microbench() -> Page {
 fn gpus() -> String {
     let mut text = String::from(
         "# GPUs\n\n\
-         Generated from the presets. `--gpu NAME` chooses one, `warploom show gpu NAME` prints\n\
-         its whole data sheet. Registers and shared memory are of an SM; bandwidths are peaks, of\n\
-         the interconnect in each direction; latencies are core cycles of a load on an idle\n\
-         machine.\n\n\
+         Generated from the presets. `--gpu NAME` selects a preset, and `warploom show gpu NAME`\n\
+         prints its data sheet. Registers and shared memory are per SM. Bandwidths are peak\n\
+         values; that of the interconnect is per direction. Latencies are those of a load on an\n\
+         idle machine in core cycles.\n\n\
          | name | SMs | core MHz | warps | schedulers | registers | shared KB | L1D KB | L2 KB \
          | f32 GFLOP/s | interconnect GB/s | L2 GB/s | DRAM GB/s | L2 latency | DRAM latency |\n\
          |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
@@ -174,6 +174,15 @@ fn statistics() -> String {
             row.name, row.unit, row.sentence
         );
     }
+    let names: Vec<String> = DIGEST_COUNTERS.iter().map(|n| format!("- `{n}`")).collect();
+    let _ = write!(
+        text,
+        "\n## Counters in the digest\n\n\
+         The digest of a run, version {DIGEST_SET}, covers the final contents of memory, the kind of\n\
+         outcome, the cycles of every launch and of the run, and these counters, by launch and in all.\n\
+         The name of an array, or of a row of one, stands for the sum of its elements.\n\n{}\n",
+        names.join("\n")
+    );
     text
 }
 

@@ -7,6 +7,7 @@ mod bless;
 mod ci;
 mod cuda_programs;
 mod docs;
+mod energy;
 mod fidelity;
 mod hardware;
 mod ptx;
@@ -49,6 +50,8 @@ enum Verb {
     CudaPrograms(cuda_programs::Args),
     /// Write docs/generated from the program's own tables
     Docs,
+    /// Compare the power of the reference kernels with GPGPU-Sim's, into docs/energy.md
+    Energy,
     /// Run the reference kernels and write docs/fidelity.md: our figures next to GPGPU-Sim's
     Fidelity(fidelity::Args),
     /// Compare every instruction form without side effects with a GPU, bit by bit
@@ -74,6 +77,7 @@ fn main() -> Result<()> {
         Verb::Ci(args) => ci::run(&args, &root()),
         Verb::CudaPrograms(args) => cuda_programs::run(&args, &root()),
         Verb::Docs => docs::run(&root()),
+        Verb::Energy => energy::run(&root()),
         Verb::Fidelity(args) => fidelity::run(&args, &root()),
         Verb::Hardware(args) => hardware::run(&args, &root()),
         Verb::Ptx(args) => ptx::run(&args, &root()),

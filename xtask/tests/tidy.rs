@@ -29,12 +29,9 @@ const OLD_PROSE: &[&str] = &[
     "crates/config/src/policies.rs",
     "crates/exec/",
     "crates/gpu/",
-    "crates/ir/",
-    "crates/lower/",
     "crates/mem/",
     "crates/noc/",
     "crates/policy/",
-    "crates/ptx/",
     "crates/sm/",
     "fuzz/",
 ];

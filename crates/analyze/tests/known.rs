@@ -103,6 +103,7 @@ fn run(kernels: Vec<KernelReport>, totals: Figures, series: Option<Series>) -> R
         sharing: None,
         checks: Vec::new(),
         findings: Vec::new(),
+        digest_set: 2,
         digest: String::new(),
     }
 }
@@ -243,6 +244,7 @@ fn windows_weighted_by_their_length_make_the_whole() {
         start: vec![0, 8_000],
         end: vec![8_000, 10_000],
         columns: part(|all| all * 3 / 4),
+        watts: BTreeMap::new(),
     };
     let whole = figures(10_000, counts());
     let analysis = analysis_of(&run(vec![launch("k", whole.clone())], whole, Some(series)));

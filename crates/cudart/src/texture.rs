@@ -153,7 +153,7 @@ fn format_of(channels: Channels) -> i32 {
 /// Resource view that the program requests.
 ///
 /// # Safety
-/// The view is null or one of the program's.
+/// `from` is null or points to a view of the program.
 unsafe fn view(context: &mut Context, from: *const CView) -> Cuda<Option<View>> {
     if from.is_null() {
         return Ok(None);

@@ -3,7 +3,8 @@
 
 #![allow(clippy::print_stdout, reason = "a measurement prints its results")]
 
-#[path = "../tests/support/mod.rs"]
+#[path = "../tests/suite/support.rs"]
+#[allow(dead_code, reason = "the tests use the rest")]
 mod support;
 
 use std::time::Instant;

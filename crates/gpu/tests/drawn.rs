@@ -357,11 +357,6 @@ fn check(seed: u64) -> f64 {
     };
     let run = |how| run_drawn(&spec, &kernels, &launch, how);
     let (expected, _) = run((1, false));
-    assert!(
-        expected.fault.is_none(),
-        "{seed} on {gpu}, {launch:?}, does not end: {:?}\n{drawn:#?}",
-        expected.fault
-    );
     let mut share = 0.0;
     for threads in [1, 2] {
         let (seen, ahead) = run((threads, true));

@@ -1,29 +1,30 @@
-//! What asynchronous copies and barrier objects do (PTX ISA, "Asynchronous Copy", "mbarrier").
+//! Operations of asynchronous copies and barrier objects (PTX ISA, "Asynchronous Copy",
+//! "mbarrier").
 
-/// Which asynchronous copies of its warp an instruction waits for.
+/// Asynchronous copies of its warp for which an instruction waits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CopyWait {
-    /// All.
+    /// Copies of the warp without exception.
     All,
-    /// Those of all groups but so many, the youngest.
+    /// Copies of all groups except this number of the youngest.
     But(u8),
 }
 
-/// What `mbarrier` does.
+/// Operation of the instruction `mbarrier`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum MbarrierOp {
-    /// Makes a barrier that expects so many arrivals.
+    /// Initialises a barrier that expects a given number of arrivals.
     Init,
-    /// Nothing that can be seen.
+    /// No operation that a program can observe.
     Nothing,
-    /// Arrives so often; the state before in `dst[0]`.
+    /// Arrives a given number of times; the previous state goes to `dst[0]`.
     Arrive,
-    /// The same, and expects so many less from the next phase on.
+    /// Arrives and reduces the number of arrivals expected from the next phase on.
     ArriveDrop,
-    /// Has the phase of a state ended? In `dst[0]`, a predicate.
+    /// Tests whether the phase of a state has ended; the predicate goes to `dst[0]`.
     Test,
-    /// Has the phase of a parity ended?
+    /// Tests whether the phase of a parity has ended.
     TestParity,
-    /// Arrivals that a state waits for, in `dst[0]`.
+    /// Counts the arrivals for which a state waits; the number goes to `dst[0]`.
     PendingCount,
 }

@@ -1,13 +1,12 @@
 //! Control flow inside one function: basic blocks, edges, immediate post-dominators.
 //!
-//! Conventions of GPGPU-Sim: every way out of the function leads to one virtual exit; a guarded
-//! `exit` or `ret` leads there and to the next instruction; where lanes that part meet again is the
-//! start of the immediate post-dominator. For code that can never leave (an endless loop) an edge
-//! to the exit from its last block is assumed, so that branches inside it still have a meeting
-//! point.
+//! Conventions of GPGPU-Sim: every end of the function leads to one virtual exit. A guarded `exit`
+//! or `ret` leads to the exit and to the next instruction. Lanes that diverge reconverge at the
+//! start of the immediate post-dominator. Code that can never leave (an endless loop) gets an edge
+//! to the exit from its last block, so that branches inside it still have a reconvergence point.
 //!
-//! Other than in GPGPU-Sim, threads that end early do not keep apart those that go on: see
-//! [`Cfg::reconvergence`].
+//! In contrast to GPGPU-Sim, threads that end early do not keep the others diverged
+//! ([`Cfg::reconvergence`]).
 
 use crate::inst::Inst;
 use crate::op::Op;
@@ -18,29 +17,29 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use smallvec::SmallVec;
 use warploom_base::Pc;
 
-/// A straight run of instructions, by position in the function (not absolute).
+/// Basic block: consecutive instructions, by position in the function (not absolute).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// First instruction.
+    /// Position of the first instruction.
     pub start: usize,
-    /// One past the last instruction.
+    /// Position after the last instruction.
     pub end: usize,
     /// Blocks that may follow, without repeats, in ascending order.
     pub succs: SmallVec<[usize; 2]>,
-    /// The function may be left here.
+    /// True if the function may be left here.
     pub leaves: bool,
 }
 
 /// Blocks of one function in the order of the code; block 0 is the entry.
 #[derive(Clone, Debug)]
 pub struct Cfg {
-    /// The blocks.
+    /// Blocks in the order of the code.
     pub blocks: Vec<Block>,
     start: Pc,
     block_of: Vec<u32>,
 }
 
-/// Where control may go after an instruction.
+/// Possible successors of an instruction.
 struct Flow {
     targets: SmallVec<[usize; 2]>,
     falls: bool,
@@ -66,7 +65,7 @@ fn flow(code: &Code, inst: &Inst) -> Flow {
     }
 }
 
-/// The instruction may send lanes to different places.
+/// True if the instruction may send lanes to different places.
 pub fn may_diverge(inst: &Inst) -> bool {
     match inst.op {
         Op::Bra(_) => inst.guard.is_some(),
@@ -128,12 +127,12 @@ impl Cfg {
         }
     }
 
-    /// The block that holds an instruction, by its position in the function.
+    /// Block that contains an instruction, by the instruction's position in the function.
     pub fn block_of(&self, at: usize) -> usize {
         self.block_of[at] as usize
     }
 
-    /// For every block its immediate post-dominator; `None` if only the virtual exit is.
+    /// Immediate post-dominator of every block; `None` if it is the virtual exit.
     pub fn post_dominators(&self) -> Vec<Option<usize>> {
         let mut found = self.post_dominators_with(&FixedBitSet::new());
         let endless = self.endless_exits();
@@ -145,7 +144,7 @@ impl Cfg {
         found
     }
 
-    /// The same, with edges to the exit from `extra` blocks too.
+    /// Immediate post-dominators with additional edges from the blocks `extra` to the exit.
     fn post_dominators_with(&self, extra: &FixedBitSet) -> Vec<Option<usize>> {
         let exit = NodeIndex::new(self.blocks.len());
         let mut reversed: DiGraph<(), ()> = DiGraph::new();
@@ -176,7 +175,7 @@ impl Cfg {
         leaving
     }
 
-    /// Adds everything from which a block of `work` can be reached.
+    /// Adds every block from which a block of `work` can be reached.
     fn reach_back(&self, mut work: Vec<usize>, reached: &mut FixedBitSet) {
         let preds = self.predecessors();
         while let Some(block) = work.pop() {
@@ -186,8 +185,8 @@ impl Cfg {
         }
     }
 
-    /// Blocks that are given an edge to the exit because nothing after them ever leaves: the last
-    /// in the code of every group from which the exit cannot be reached.
+    /// Blocks that get an edge to the exit because no later block leaves: the last in the code of
+    /// every group from which the exit cannot be reached.
     fn endless_exits(&self) -> FixedBitSet {
         let mut leaving = self.leaving();
         let mut chosen = FixedBitSet::with_capacity(self.blocks.len());
@@ -198,7 +197,7 @@ impl Cfg {
         chosen
     }
 
-    /// For every block the blocks that may come before it.
+    /// Predecessors of every block in the order of the code.
     pub fn predecessors(&self) -> Vec<SmallVec<[usize; 2]>> {
         let mut preds = vec![SmallVec::new(); self.blocks.len()];
         for (index, block) in self.blocks.iter().enumerate() {
@@ -209,13 +208,13 @@ impl Cfg {
         preds
     }
 
-    /// For every instruction where its lanes meet again if they part there.
+    /// Reconvergence point of every instruction at which lanes may diverge.
     ///
-    /// That is the immediate post-dominator, unless a thread may end inside of a loop or of an arm
-    /// of another branch: to wait for the exit there would keep apart lanes that the ISA has meet
-    /// at the next barrier or shuffle, which wait for threads that have not exited only. In such a
-    /// function branches to a mere `ret` or `exit`, and those under a guard, do not count.
-    /// `returns_end`: `ret` ends the thread, as it does in a kernel.
+    /// The point is the start of the immediate post-dominator, unless a thread may end inside a
+    /// loop or in an arm of another branch. Waiting for the exit would then keep lanes diverged
+    /// that the ISA has meet at the next barrier or shuffle, which wait only for threads that have
+    /// not exited. In such a function branches to a mere `ret` or `exit`, and guarded ones of
+    /// these, do not count. `returns_end` says that `ret` ends the thread, as in a kernel.
     pub fn reconvergence(&self, code: &Code, returns_end: bool) -> Vec<Option<Pc>> {
         let ipdom = self.meeting_blocks(code, returns_end);
         let meet = |at: usize| {
@@ -244,7 +243,7 @@ impl Cfg {
         }
     }
 
-    /// The same blocks without the edges that threads take only to end, where others go on.
+    /// The same blocks without the edges that threads take only to end while others go on.
     fn without_early_ends(&self, code: &Code, returns_end: bool) -> Self {
         let ends = |block: usize| {
             let Block {

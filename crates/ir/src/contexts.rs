@@ -1,16 +1,18 @@
-//! What of a warp has to be kept while it is switched out, and where that may happen (GPUDuet,
-//! sections 6.6 and 6.7): switch points, the registers live there, and their size once compressed.
+//! Context of a warp that is switched out, and the places at which it may be (GPUDuet, sections 6.6
+//! and 6.7): switch points, the registers live there, and their size when compressed.
 //!
-//! Switch points are the instructions that may be the first to touch a register which a load from
-//! global memory has yet to fill, and those behind a barrier. At each, the context is what any lane
-//! of the warp may still read: what is live there, and, inside a branch that may part the lanes,
-//! what the lanes that wait at its other side and at its meeting point will read.
+//! Switch points are the instructions that may be the first to use a register which a load from
+//! global memory has not filled yet, and the instructions after a barrier. At each, the context is
+//! everything that a lane of the warp may still read: the values live there and, inside a branch at
+//! which lanes may diverge, the values that lanes in the other arm and at the reconvergence point
+//! will read.
 //!
-//! Registers are counted as [`pressure`](crate::pressure) counts them: what the machine reads from
-//! its constant bank again is free, addresses in shared and local memory have 32 bits. Compressed,
-//! a value that is the same in all lanes takes one word, one that fits a byte or half a word takes
-//! 32 or 64 bytes, a predicate four; both facts are proved, not guessed, so that hardware needs no
-//! check. Inside a function the most that a caller keeps at any of its calls comes on top.
+//! Registers are counted as in [`pressure`](crate::pressure): values that the machine can read from
+//! its constant bank again are free, addresses in shared and local memory have 32 bits. Compressed,
+//! a value that is the same in all lanes takes one word, a value that fits a byte or half a word
+//! takes 32 or 64 bytes, and a predicate takes four bytes. Both properties are proved and not
+//! guessed, so that hardware needs no check. Inside a function, the largest context of a caller at
+//! any of its calls is added.
 
 mod narrow;
 mod uniform;
@@ -26,26 +28,26 @@ use fixedbitset::FixedBitSet;
 use uniform::Uniform;
 use warploom_base::Pc;
 
-/// Bytes of a register of a warp, and the unit in which contexts are stored.
+/// Bytes of a register of a warp, the unit in which contexts are stored.
 pub const UNIT_BYTES: u32 = 128;
 /// Bytes of a word or of a predicate of a warp.
 const WORD_BYTES: u32 = 4;
 
-/// What a context holds.
+/// Size of a context, in registers and compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Held {
-    /// 32-bit registers.
+    /// Number of 32-bit registers.
     pub registers: u32,
-    /// Of these, those that are the same in all lanes.
+    /// Number of these that are the same in all lanes.
     pub uniform: u32,
-    /// Of the others, those that hold a byte or half a word.
+    /// Number of the others that hold a byte or half a word.
     pub narrow: u32,
-    /// Bytes, compressed.
+    /// Size in bytes when compressed.
     pub bytes: u32,
 }
 
 impl Held {
-    /// Both together.
+    /// Returns the sum of both sizes.
     pub fn plus(self, other: Self) -> Self {
         Self {
             registers: self.registers + other.registers,
@@ -56,22 +58,22 @@ impl Held {
     }
 }
 
-/// A switch point of one function.
+/// Switch point of one function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// Position in the function of the instruction at which the warp goes on.
+    /// Position in the function of the instruction at which the warp continues.
     pub at: usize,
-    /// It waits for a load there.
+    /// True if the warp waits for a load there.
     pub load: bool,
-    /// It comes from a barrier.
+    /// True if the switch point follows a barrier.
     pub barrier: bool,
-    /// What is kept.
+    /// Size of the context.
     pub held: Held,
 }
 
 impl Point {
-    /// The same in the flat program, in a function that starts at `base` and whose callers keep
-    /// `callers`.
+    /// Returns the switch point in the flat program. The function starts at `base`, and its callers
+    /// keep `callers`.
     pub fn place(&self, base: usize, callers: Held) -> SwitchPoint {
         let held = self.held.plus(callers);
         SwitchPoint {
@@ -86,12 +88,12 @@ impl Point {
     }
 }
 
-/// The contexts of one function.
+/// Contexts of the switch points of one function.
 #[derive(Clone, Debug, Default)]
 pub struct Contexts {
-    /// Its switch points, in order.
+    /// Switch points in the order of the code.
     pub points: Vec<Point>,
-    /// Most that it keeps at any of its calls.
+    /// Largest context at any of the function's calls.
     pub at_calls: Held,
 }
 
@@ -137,11 +139,11 @@ impl Contexts {
     }
 }
 
-/// What each value takes, and what lanes elsewhere keep.
+/// Size of each value, and the values that lanes elsewhere keep.
 struct Sizes {
-    /// By variable, in the numbering of liveness.
+    /// Sizes by variable, in the numbering of liveness.
     each: Vec<Held>,
-    /// By block: what lanes that part around it may still read elsewhere.
+    /// Values that diverged lanes may still read elsewhere, by block.
     elsewhere: Vec<FixedBitSet>,
     block_of: Vec<usize>,
 }
@@ -169,7 +171,7 @@ impl Sizes {
         }
     }
 
-    /// The context of a warp that stands before an instruction where `live` is live.
+    /// Context of a warp before an instruction at which the variables `live` are live.
     fn held(&self, at: usize, live: &FixedBitSet) -> Held {
         let mut all = live.clone();
         all.union_with(&self.elsewhere[self.block_of[at]]);
@@ -178,7 +180,7 @@ impl Sizes {
     }
 }
 
-/// What a value of `registers` 32-bit registers takes, whose lanes fit `bits` bits.
+/// Size of a value of `registers` 32-bit registers whose lanes fit `bits` bits.
 fn size_of(registers: u32, uniform: bool, bits: u32) -> Held {
     if registers == 0 {
         return Held::default();
@@ -205,7 +207,7 @@ fn size_of(registers: u32, uniform: bool, bits: u32) -> Held {
     }
 }
 
-/// By block, what the lanes that branches around it part from the others may still read.
+/// Values by block that the diverged lanes of branches around it may still read.
 fn elsewhere(cfg: &Cfg, live: &Liveness, uniform: &Uniform) -> Vec<FixedBitSet> {
     let mut kept = vec![FixedBitSet::with_capacity(live.universe.len()); cfg.blocks.len()];
     for parting in uniform.partings() {
@@ -224,13 +226,14 @@ fn calls(op: Op) -> bool {
     matches!(op, Op::Call | Op::CallIndirect)
 }
 
-/// Loads whose result comes from global memory, as far as the code tells.
+/// True for loads whose result comes from global memory, as far as the code tells.
 fn is_global_load(inst: &Inst) -> bool {
     matches!(inst.op, Op::Ld(MemSpace::Global | MemSpace::Generic, ..))
 }
 
 /// Instructions that may find a register of theirs not yet filled by a load from global memory:
-/// forward data flow of the registers that may be in flight. Whoever touches one waits for it.
+/// forward data flow of the registers that may be in flight. Any use of such a register waits for
+/// it.
 fn waits(code: &Code, cfg: &Cfg, live: &Liveness) -> FixedBitSet {
     let universe = live.universe;
     let mut waits = FixedBitSet::with_capacity(code.insts.len());

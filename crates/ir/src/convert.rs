@@ -1,8 +1,8 @@
-//! What only conversions know.
+//! Types and roundings that only conversions have.
 
 use crate::op::Round;
 
-/// Floating-point types of 8 bits, which only conversions know.
+/// Floating-point types of 8 bits.
 #[allow(missing_docs, reason = "PTX's own type names")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Float8 {
@@ -24,13 +24,13 @@ pub enum IntTyNarrow {
     S16,
 }
 
-/// Rounding of `cvt`.
+/// Rounding of the instruction `cvt`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CvtRound {
-    /// Exact or integer to integer.
+    /// No rounding: exact, or from integer to integer.
     None,
-    /// To a float: IEEE rounding.
+    /// IEEE rounding to a float.
     Float(Round),
-    /// To an integral value: `.rni .rzi .rmi .rpi`.
+    /// Rounding to an integral value: `.rni .rzi .rmi .rpi`.
     Integral(Round),
 }

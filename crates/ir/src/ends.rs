@@ -1,12 +1,12 @@
-//! How many instructions are left at least before a warp's end.
+//! Fewest instructions between a place in the code and the end of a warp.
 
 use crate::op::Op;
 use crate::program::Program;
 
 impl Program {
-    /// By instruction: the fewest that a warp which is at it executes up to its end, itself
-    /// included. Of calls through registers and branches by table nothing is known but that they
-    /// are executed; a return may be the end.
+    /// Returns, for every instruction, the fewest instructions that a warp executes from it to its
+    /// end, itself included. Calls through registers and branches by table count as one instruction
+    /// each, because their targets are unknown; a return may be the end.
     pub fn fewest_to_end(&self) -> Vec<u32> {
         let mut fewest = vec![u32::MAX; self.insts.len()];
         let mut changes = true;
@@ -21,7 +21,7 @@ impl Program {
         fewest
     }
 
-    /// The fewest after an instruction, as far as is known.
+    /// Fewest instructions after an instruction, as far as they are known.
     fn fewest_behind(&self, at: usize, fewest: &[u32]) -> u32 {
         let inst = &self.insts[at];
         let behind = |at: usize| fewest.get(at).copied().unwrap_or(0);
@@ -33,7 +33,7 @@ impl Program {
             Op::Ret | Op::Exit | Op::Trap | Op::BrxIdx | Op::CallIndirect => 0,
             _ => next,
         };
-        // What is not known yet stays so.
+        // An unknown distance stays unknown.
         goes_on.min(u32::MAX - 1)
     }
 }

@@ -1,4 +1,4 @@
-//! Facts about single instructions that the pipeline model needs.
+//! Facts about single instructions for the pipeline model.
 //!
 //! Classes and register-bank accesses follow GPGPU-Sim (its tables of opcode latencies and its
 //! decoding of operands).
@@ -10,7 +10,7 @@ use crate::operands::{Code, Var, var_of_src};
 use crate::program::{InstClass, MemClass};
 use crate::surface::SurfAct;
 
-/// What kind of work an operation is.
+/// Class of an operation, from which the model derives unit and latency.
 pub fn class(op: Op) -> InstClass {
     use InstClass as C;
     match op {
@@ -34,7 +34,7 @@ pub fn class(op: Op) -> InstClass {
         Op::LdMatrix(space, _) => C::Load(memory_class(space)),
         Op::StMatrix(space, _) => C::Store(memory_class(space)),
         Op::Bra(_) | Op::BrxIdx => C::Branch,
-        // The heap is one for all: taking and giving are atomics on its lock.
+        // All threads share the heap: allocating and freeing are atomics on its lock.
         Op::System(SystemCall::Malloc | SystemCall::Free) => C::Atomic(MemClass::Global),
         Op::Call | Op::CallIndirect | Op::System(_) => C::Call,
         Op::Ret => C::Return,
@@ -72,7 +72,7 @@ fn float_class(op: FloatBin, ty: FloatTy) -> InstClass {
     }
 }
 
-/// Parameters of device functions live in the thread's frame: local memory, as in GPGPU-Sim.
+/// Parameters of device functions are in the thread's frame, in local memory, as in GPGPU-Sim.
 fn memory_class(space: MemSpace) -> MemClass {
     match space {
         MemSpace::Generic => MemClass::Generic,
@@ -106,8 +106,8 @@ fn unique(entries: impl Iterator<Item = u16>) -> Vec<u16> {
     found
 }
 
-/// Register-bank reads and writes of an instruction: see
-/// [`InstFacts::bank_reads`](crate::InstFacts::bank_reads).
+/// Register-bank reads and writes of an instruction, as
+/// [`InstFacts::bank_reads`](crate::InstFacts::bank_reads) describes them.
 pub fn banks(code: &Code, inst: &Inst, bank: impl Fn(Var) -> Option<u16>) -> (Vec<u16>, Vec<u16>) {
     let first = usize::from(inst.op.has_address());
     let values = code.sources(inst).skip(first);

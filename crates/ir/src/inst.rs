@@ -1,50 +1,50 @@
-//! Instructions and operands: small, `Copy`, without names.
+//! Instructions and operands: small values that implement `Copy` and have no names.
 
 use crate::op::Op;
 
 /// First slot of a register in a warp's register file. A slot is 32 lanes of 32 bits; a 64-bit
-/// register takes two consecutive slots, read as 32 lanes of 64 bits. 8- and 16-bit registers
+/// register takes two consecutive slots, read as 32 lanes of 64 bits. Registers of 8 and 16 bits
 /// take one slot; operations of an 8- or 16-bit type read its low bits only.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Reg(pub u16);
 
-/// A predicate register: one lane mask.
+/// Predicate register: one lane mask.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Pred(pub u16);
 
-/// A source operand. How wide it is read follows from the operation.
+/// Source operand. The operation decides its width.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Src {
-    /// Absent.
+    /// Source that is absent.
     None,
-    /// A register.
+    /// Value of a register.
     Reg(Reg),
-    /// Entry of [`Program::consts`](crate::Program::consts): immediates, symbols' addresses.
-    /// Where a predicate is read, zero is false and anything else is true.
+    /// Entry of [`Program::consts`](crate::Program::consts): an immediate or the address of a
+    /// symbol. As a predicate, zero is false and anything else is true.
     Const(u16),
-    /// A special register.
+    /// Value of a special register.
     Special(SpecialReg),
-    /// A predicate, negated if the flag is set.
+    /// Value of a predicate, negated if the flag is set.
     Pred(Pred, bool),
 }
 
-/// A destination operand.
+/// Destination operand of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dst {
-    /// Absent, or `_`.
+    /// Destination that is absent or `_`.
     None,
-    /// A register.
+    /// Register that receives the value.
     Reg(Reg),
-    /// A predicate register.
+    /// Predicate register that receives the value.
     Pred(Pred),
 }
 
-/// `@p` or `@!p`: the lanes in which the instruction takes effect.
+/// Guard `@p` or `@!p`: selects the lanes in which the instruction takes effect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Guard {
-    /// The predicate.
+    /// Predicate that selects the lanes.
     pub pred: Pred,
-    /// `@!p`
+    /// True for `@!p`, a negated guard.
     pub negated: bool,
 }
 
@@ -53,34 +53,36 @@ pub struct Guard {
 pub struct Extra(pub u32);
 
 impl Extra {
-    /// No further operands.
+    /// Marks an instruction without further operands.
     pub const NONE: Extra = Extra(u32::MAX);
 }
 
-/// One instruction.
+/// Instruction of a flat program.
 ///
-/// Operand order is PTX's. Memory operations: `src[0]` is the address base (absent: zero), `imm`
-/// the byte offset, stored or combined values follow from `src[1]` (vectors: in the extra).
-/// Branches and calls: `imm` is the target [`Pc`](warploom_base::Pc). Textures: the handle is
-/// `src[0]` (a 64-bit register or a constant), a separate sampler `src[1]`; the extra's sources are
-/// the coordinates in PTX's order with padding, then the level or the gradients; its destinations
-/// are the four texels. Shift amounts and field positions are 32 bits wide whatever the type.
+/// The order of operands is that of PTX. Memory operations: `src[0]` is the base of the address
+/// (zero if absent), `imm` the byte offset; stored or combined values follow from `src[1]` on
+/// (vectors: in the extra). Branches and calls: `imm` is the target [`Pc`](warploom_base::Pc).
+/// Textures: `src[0]` is the handle (a 64-bit register or a constant), `src[1]` a separate sampler.
+/// The sources of the extra are the coordinates in PTX's order with padding, then the level or the
+/// gradients; its destinations are the four texels. Shift amounts and field positions have 32 bits
+/// for every type.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Inst {
-    /// What it does.
+    /// Operation of the instruction.
     pub op: Op,
-    /// In which lanes.
+    /// Guard, if there is one.
     pub guard: Option<Guard>,
-    /// Destinations.
+    /// Destinations in PTX's order.
     pub dst: [Dst; 2],
-    /// Sources.
+    /// Sources in PTX's order.
     pub src: [Src; 4],
     /// Address offset in bytes, or branch target.
     pub imm: i32,
     /// Operands that do not fit: vectors, calls, branch tables, texture coordinates.
     pub extra: Extra,
-    /// Memory operations and `isspacep`: an address in a register is 64 bits wide, else one slot,
-    /// zero-extended. (Shared addresses are often 32-bit registers in code for 64-bit addresses.)
+    /// True if an address in a register is 64 bits wide, for memory operations and `isspacep`.
+    /// Otherwise the address takes one slot and is zero-extended. (Code for 64-bit addresses often
+    /// has shared addresses in 32-bit registers.)
     pub wide_addr: bool,
 }
 
@@ -117,13 +119,13 @@ pub enum SpecialReg {
     GlobalTimer,
     GlobalTimerLo,
     GlobalTimerHi,
-    /// `%pm0` to `%pm7` and their 64-bit forms read as zero.
+    /// Performance counters `%pm0` to `%pm7` and their 64-bit forms, which read as zero.
     PerformanceCounter,
-    /// `%envreg0` and `%envreg3` to `%envreg31` read as zero.
+    /// `%envreg0` and `%envreg3` to `%envreg31`, which read as zero.
     EnvReg,
-    /// `%envreg1`: upper half of the address of what the barrier of a cooperative launch works on.
+    /// `%envreg1`: upper half of the address of the data of a cooperative launch's barrier.
     EnvReg1,
-    /// `%envreg2`: its lower half.
+    /// `%envreg2`: lower half of that address.
     EnvReg2,
     TotalSmemSize,
     AggrSmemSize,
@@ -146,8 +148,8 @@ pub enum SpecialReg {
     ClusterCtarank,
     ClusterNctarank,
     IsExplicitCluster,
-    /// Start of the running function's frame in the thread's local memory, where frames move. No
-    /// name of PTX stands for it.
+    /// Start of the running function's frame in the thread's local memory, if frames move. PTX has
+    /// no name for it.
     FrameBase,
 }
 

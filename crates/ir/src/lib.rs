@@ -1,11 +1,13 @@
-//! The executable form of PTX. A [`Program`] is one kernel with every function that it calls,
-//! flattened into one array of [`Inst`]: names are resolved, modifiers have become typed
-//! operations, registers have slots in a warp's register file.
+//! Executable form of PTX. A [`Program`] is one kernel with every function that it calls, flattened
+//! into one array of [`Inst`]: names are resolved, modifiers are typed operations, registers have
+//! slots in a warp's register file. The crate `lower` makes programs from the syntax tree; the
+//! analyses that it needs are here.
 //!
-//! Invariants: knows no time; a program is immutable once made; every function's registers have one
-//! static place, and so has its frame, but for functions that may be called again before they
-//! return or that take room while they run ([`Frame`]); facts (reconvergence points,
-//! liveness, operand lists) stand beside the code, indexed by [`Pc`](warploom_base::Pc).
+//! Invariants: the crate knows neither syntax nor time. A program is immutable. The registers of
+//! every function have static slots, and so has its frame; exceptions are functions that may be
+//! called again before they return or that allocate on the stack ([`Frame`]). Facts (reconvergence
+//! points, liveness, operand lists) are stored next to the code, indexed by
+//! [`Pc`](warploom_base::Pc).
 
 mod asynchronous;
 pub mod cfg;
@@ -25,6 +27,7 @@ mod program;
 mod scalar_video;
 pub mod slots;
 mod surface;
+mod unit;
 mod video;
 
 pub use asynchronous::{CopyWait, MbarrierOp};
@@ -37,4 +40,5 @@ pub use operands::{Code, Var, var_of_dst, var_of_src};
 pub use program::*;
 pub use scalar_video::{Addend, Part, ScalarVideo, ScalarVideoOp, Second, VideoMad};
 pub use surface::{SurfAct, SurfEdge};
+pub use unit::{Unit, other_operands, unit};
 pub use video::{Video, VideoLanes, VideoOp, VideoParts};

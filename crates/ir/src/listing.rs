@@ -1,9 +1,9 @@
-//! A program as text, for people and for tests: `{}` lists the code, `{:#}` adds every
-//! instruction's facts.
+//! A program as text, for people and tests: `{}` lists the code, `{:#}` adds the facts of every
+//! instruction.
 //!
 //! `r4` is slot 4 (a 64-bit value takes r4 and r5), `p1` a predicate, `#0x10` a literal, `&g0+4`
-//! the address of variable 0 plus 4, `&t0` texture 0. `-> 7` is where a branch leads, `meet 9`
-//! where its lanes meet again.
+//! the address of variable 0 plus 4, `&t0` texture 0. `-> 7` is the target of a branch, `meet 9`
+//! its reconvergence point.
 
 use crate::inst::{Dst, Inst, Src};
 use crate::op::{FloatMods, MemTy, Op};
@@ -84,7 +84,7 @@ impl Program {
     }
 }
 
-/// Branch target, address offset, copies.
+/// Writes branch target, address offset and copies.
 fn write_place(f: &mut Formatter<'_>, inst: &Inst, extra: &ExtraOperands) -> fmt::Result {
     match inst.op {
         Op::Bra(_) | Op::Call => write!(f, " -> {}", inst.imm)?,
@@ -111,7 +111,7 @@ fn write_place(f: &mut Formatter<'_>, inst: &Inst, extra: &ExtraOperands) -> fmt
         .try_for_each(|callee| write_entry(f, callee))
 }
 
-/// How a function is entered.
+/// Writes how a function is entered.
 fn write_entry(f: &mut Formatter<'_>, callee: &Callee) -> fmt::Result {
     for (word, copies) in [("in", &callee.copies_in), ("out", &callee.copies_out)] {
         for (from, to, bytes) in copies {
@@ -173,7 +173,7 @@ impl Display for Dst {
     }
 }
 
-/// Short, for listings: `s8`, `u32x4`; `u32 to 64` where the register is wider.
+/// Short form for listings: `s8`, `u32x4`; `u32 to 64` if the register is wider.
 impl Debug for MemTy {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let sign = if self.signed { 's' } else { 'u' };
@@ -189,7 +189,7 @@ impl Debug for MemTy {
     }
 }
 
-/// Short, for listings: `Near+ftz`.
+/// Short form for listings: `Near+ftz`.
 impl Debug for FloatMods {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.round)?;

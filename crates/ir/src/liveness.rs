@@ -1,8 +1,8 @@
-//! Which registers and predicates a thread will still read: backward data flow over the blocks.
+//! Registers and predicates that a thread will still read: backward data flow over the blocks.
 //!
-//! Per thread, not per warp: a lane's value matters only on the paths that the lane itself may
-//! take, because operations under a lane mask leave the other lanes alone. A guarded write does
-//! not end a value's life: where the guard is false the old value stays.
+//! Liveness is per thread, not per warp: a lane's value matters only on the paths that the lane
+//! itself may take, because operations under a lane mask do not change the other lanes. A guarded
+//! write does not end the life of a value: the old value remains where the guard is false.
 
 use crate::cfg::Cfg;
 use crate::operands::{Code, Var};
@@ -11,14 +11,14 @@ use fixedbitset::FixedBitSet;
 /// Numbering of variables in the sets: registers first, then predicates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Universe {
-    /// Register numbers in use are below this.
+    /// Number of registers: all register numbers are below it.
     pub regs: usize,
-    /// Predicate numbers in use are below this.
+    /// Number of predicates: all predicate numbers are below it.
     pub preds: usize,
 }
 
 impl Universe {
-    /// The smallest universe that holds everything the code mentions.
+    /// Smallest universe with every variable that the code mentions.
     pub fn of(code: &Code) -> Self {
         let mut found = Self { regs: 0, preds: 0 };
         for inst in code.insts {
@@ -40,21 +40,21 @@ impl Universe {
         }
     }
 
-    /// Number of variables.
+    /// Number of all variables.
     pub fn len(&self) -> usize {
         self.regs + self.preds
     }
 
-    /// No variables at all.
+    /// True if there are no variables.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 }
 
-/// Sets of live variables at the borders of every block.
+/// Sets of live variables at the start and end of every block.
 #[derive(Clone, Debug)]
 pub struct Liveness {
-    /// How the sets are numbered.
+    /// Numbering of the sets.
     pub universe: Universe,
     live_in: Vec<FixedBitSet>,
     live_out: Vec<FixedBitSet>,
@@ -82,7 +82,7 @@ impl Liveness {
         live
     }
 
-    /// Recomputes one block; true if what is live at its start grew.
+    /// Recomputes one block. Returns true if the set live at its start grew.
     fn update(&mut self, code: &Code, cfg: &Cfg, block: usize) -> bool {
         for &succ in &cfg.blocks[block].succs {
             self.live_out[block].union_with(&self.live_in[succ]);
@@ -96,17 +96,18 @@ impl Liveness {
         grew
     }
 
-    /// Live before a block's first instruction.
+    /// Variables live before a block's first instruction.
     pub fn live_in(&self, block: usize) -> &FixedBitSet {
         &self.live_in[block]
     }
 
-    /// Live after a block's last instruction.
+    /// Variables live after a block's last instruction.
     pub fn live_out(&self, block: usize) -> &FixedBitSet {
         &self.live_out[block]
     }
 
-    /// Visits the instructions of every block from last to first with what is live before each.
+    /// Visits the instructions of every block from last to first with the variables live before
+    /// each.
     pub fn for_each_before(
         &self,
         code: &Code,
@@ -122,7 +123,8 @@ impl Liveness {
         }
     }
 
-    /// Visits the instructions of every block from last to first with what is live after each.
+    /// Visits the instructions of every block from last to first with the variables live after
+    /// each.
     pub fn for_each(&self, code: &Code, cfg: &Cfg, mut visit: impl FnMut(usize, &FixedBitSet)) {
         for (index, block) in cfg.blocks.iter().enumerate() {
             let mut live = self.live_out[index].clone();
@@ -134,7 +136,7 @@ impl Liveness {
     }
 }
 
-/// From what is live after an instruction to what is live before it.
+/// Changes the set live after an instruction into the set live before it.
 fn step_back(code: &Code, universe: Universe, at: usize, live: &mut FixedBitSet) {
     let inst = &code.insts[at];
     if inst.guard.is_none() {
@@ -181,7 +183,7 @@ mod tests {
         }
     }
 
-    /// What is live after each instruction, as text.
+    /// Checks the variables live after each instruction, as text.
     fn check(insts: &[Inst], expected: &[&str]) {
         let code = Code {
             insts,

@@ -1,14 +1,14 @@
-//! Products of matrices whose elements the lanes of a warp hold together: shapes, types, and which
-//! lane holds what (PTX ISA, "Warp-Level Matrix Multiply-Accumulate Instructions").
+//! Products of matrices whose elements are distributed over the lanes of a warp: shapes, types, and
+//! the elements of each lane (PTX ISA, "Warp-Level Matrix Multiply-Accumulate Instructions").
 //!
-//! The fragments of `mma` are those of the ISA. Those of `wmma` it leaves open: here lanes hold
-//! consecutive elements, of multiplicands in the order in which their layout puts them in memory,
-//! of accumulators row by row. Where lanes have room for more than the matrix, it repeats.
+//! The fragments of `mma` are those of the ISA. It leaves the fragments of `wmma` open: here lanes
+//! hold consecutive elements, multiplicands in the order of their layout in memory, accumulators
+//! row by row. If the lanes hold more elements than the matrix has, it repeats.
 
-/// Lanes of a warp.
+/// Number of lanes of a warp.
 const LANES: usize = 32;
 
-/// Element of a multiplicand.
+/// Type of an element of a multiplicand.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "named as PTX names them")]
 pub enum MatTy {
@@ -24,7 +24,7 @@ pub enum MatTy {
 }
 
 impl MatTy {
-    /// Bits of an element.
+    /// Size of an element in bits.
     pub fn bits(self) -> usize {
         match self {
             Self::F16 | Self::Bf16 => 16,
@@ -37,7 +37,7 @@ impl MatTy {
     }
 }
 
-/// Element of an accumulator.
+/// Type of an element of an accumulator.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[allow(missing_docs, reason = "named as PTX names them")]
 pub enum AccTy {
@@ -48,7 +48,7 @@ pub enum AccTy {
 }
 
 impl AccTy {
-    /// Bits of an element.
+    /// Size of an element in bits.
     pub fn bits(self) -> usize {
         match self {
             Self::F16 => 16,
@@ -58,18 +58,18 @@ impl AccTy {
     }
 }
 
-/// What becomes of two elements.
+/// Operation on two elements of the multiplicands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum MatRule {
-    /// Their product.
+    /// Product of both elements.
     Multiply,
-    /// `.xor.popc` of bits.
+    /// Number of bits set in the exclusive or: `.xor.popc`.
     Xor,
-    /// `.and.popc` of bits.
+    /// Number of bits set in the conjunction: `.and.popc`.
     And,
 }
 
-/// `d = a * b + c`.
+/// Product of matrices with an accumulator: `d = a * b + c`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mma {
     /// Rows of the result.
@@ -78,25 +78,26 @@ pub struct Mma {
     pub n: usize,
     /// Depth of the product.
     pub k: usize,
-    /// Elements of a and b: alike but for their signs.
+    /// Element types of a and b, which are equal except for their signs.
     pub from: [MatTy; 2],
-    /// Elements of d and c.
+    /// Element types of d and c.
     pub acc: [AccTy; 2],
-    /// a and b lie in columns.
+    /// True for a and b that are stored by columns.
     pub columns: [bool; 2],
-    /// The fragments are those of `wmma`.
+    /// True if the fragments are those of `wmma`.
     pub wmma: bool,
-    /// Rule.
+    /// Operation on two elements.
     pub rule: MatRule,
-    /// Integers stop at their limits.
+    /// True if integers saturate at their limits.
     pub satfinite: bool,
 }
 
-/// Part of a warp that works on a product of its own where there are four (`mma.m8n8k4` of f16).
+/// Number of parts of a warp, each with a product of its own, where a warp computes four products
+/// (`mma.m8n8k4` of f16).
 const QUADS: usize = 4;
 
 impl Mma {
-    /// Products that the warp makes side by side.
+    /// Number of products that the warp computes side by side.
     pub fn products(&self) -> usize {
         match (self.wmma, self.from[0], self.k) {
             (false, MatTy::F16, 4) => QUADS,
@@ -104,7 +105,7 @@ impl Mma {
         }
     }
 
-    /// Elements of a row of a; bits count as words of 32.
+    /// Number of elements in a row of a; single bits count as words of 32.
     fn depth(&self) -> usize {
         match self.from[0] {
             MatTy::B1 => self.k / 32,
@@ -112,7 +113,7 @@ impl Mma {
         }
     }
 
-    /// Fragment of a.
+    /// Fragment of the multiplicand a.
     pub fn a(&self) -> Fragment {
         let order = match (self.products(), self.wmma, self.columns[0]) {
             (QUADS, _, true) => Order::QuadDown,
@@ -123,7 +124,7 @@ impl Mma {
         self.multiplicand(self.m, self.depth(), order)
     }
 
-    /// Fragment of b.
+    /// Fragment of the multiplicand b.
     pub fn b(&self) -> Fragment {
         let order = match (self.products(), self.wmma, self.columns[1]) {
             (QUADS, _, true) => Order::QuadCol,
@@ -170,15 +171,17 @@ impl Mma {
         }
     }
 
-    /// What it costs: elements multiplied times their bits, in eighths of 16x16x16 halves.
+    /// Cost of the product: multiplied elements times their bits, in eighths of the cost of
+    /// 16x16x16 halves.
     pub fn work(&self) -> u8 {
         let bits = self.products() * self.m * self.n * self.k * self.from[0].bits();
         (8 * bits / (16 * 16 * 16 * 16)).max(1) as u8
     }
 }
 
-/// How elements are spread over lanes. "Group" is the lane's number divided by four, "thread" the
-/// remainder; in four products side by side "low" is the lane's number within its part of a warp.
+/// Distribution of elements over lanes. "Group" is the lane's number divided by four, "thread" the
+/// remainder. With four products side by side, "low" is the lane's number within its part of a
+/// warp.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Order {
     /// `mma`, a: rows by groups, registers across threads.
@@ -189,55 +192,55 @@ enum Order {
     Pairs,
     /// Consecutive elements, column by column if set.
     Linear(bool),
-    /// Four products: a row a lane.
+    /// Four products: each lane has a row.
     QuadRow,
-    /// Four products: a column a lane.
+    /// Four products: each lane has a column.
     QuadCol,
-    /// Four products: half of a column a lane.
+    /// Four products: each lane has half of a column.
     QuadDown,
-    /// Four products: half of a row a lane.
+    /// Four products: each lane has half of a row.
     QuadAcross,
-    /// Four products: tiles of two by two.
+    /// Four products: tiles of two by two elements.
     QuadTiles,
 }
 
-/// A matrix as the lanes of a warp hold it.
+/// Part of a matrix that a lane of a warp holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fragment {
-    /// Rows.
+    /// Rows of the matrix.
     pub rows: usize,
-    /// Columns.
+    /// Columns of the matrix.
     pub cols: usize,
-    /// Bits of an element.
+    /// Size of an element in bits.
     pub bits: usize,
-    /// Elements of a lane.
+    /// Number of elements of a lane.
     pub slots: usize,
     order: Order,
 }
 
 impl Fragment {
-    /// Elements in a register.
+    /// Number of elements in a register.
     pub fn per_register(&self) -> usize {
         (32 / self.bits).max(1)
     }
 
-    /// Registers of a lane.
+    /// Number of registers of a lane.
     pub fn registers(&self) -> usize {
         self.slots / self.per_register()
     }
 
-    /// Registers have 64 bits.
+    /// True if the registers have 64 bits.
     pub fn wide(&self) -> bool {
         self.bits == 64
     }
 
-    /// A lane's elements follow each other in memory where the matrix lies there by columns or by
+    /// True if a lane's elements are consecutive in memory, for a matrix stored by columns or by
     /// rows.
     pub fn follows(&self, columns: bool) -> bool {
         self.order == Order::Linear(columns)
     }
 
-    /// Where a lane's element stands, row by row, the products side by side one after the other.
+    /// Position of a lane's element, counted row by row, with the products one after the other.
     pub fn place(&self, lane: usize, slot: usize) -> usize {
         let (group, thread) = (lane / 4, lane % 4);
         let (high, low) = (lane / 16, lane % 4 + lane / 16 * 4);

@@ -1,29 +1,28 @@
-//! What an instruction reads and writes, in operand order, as one stream of variables.
+//! Variables that an instruction reads and writes, in operand order.
 //!
-//! Source: the operand layout fixed in [`Inst`]; vectors and call lists stand in
-//! [`ExtraOperands`].
+//! Source: the operand layout fixed in [`Inst`]; vectors and call lists are in [`ExtraOperands`].
 
 use crate::inst::{Dst, Extra, Inst, Pred, Reg, Src};
 use crate::program::ExtraOperands;
 use warploom_base::Pc;
 
-/// A register or a predicate, as analyses see it.
+/// Register or predicate, as analyses see it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Var {
-    /// A register (its first slot).
+    /// Register, named by its first slot.
     Reg(Reg),
-    /// A predicate register.
+    /// Predicate register, named by its number.
     Pred(Pred),
 }
 
-/// A stretch of code under analysis: one function, virtual or final registers.
+/// Part of a program under analysis: one function with virtual or final registers.
 #[derive(Clone, Copy, Debug)]
 pub struct Code<'a> {
-    /// Its instructions. Branch targets lie inside.
+    /// Instructions in order. All branch targets are inside.
     pub insts: &'a [Inst],
-    /// Long operand lists that the instructions refer to.
+    /// Long operand lists to which the instructions refer.
     pub extras: &'a [ExtraOperands],
-    /// Address of `insts[0]`: branch targets are absolute.
+    /// Address of `insts[0]`; branch targets are absolute.
     pub start: Pc,
 }
 
@@ -33,7 +32,7 @@ impl<'a> Code<'a> {
         (inst.extra != Extra::NONE).then(|| &self.extras[inst.extra.0 as usize])
     }
 
-    /// Variables that the instruction reads, guard first, in operand order, repeats included.
+    /// Variables that the instruction reads: the guard, then the operands in order, with repeats.
     pub fn reads(&self, inst: &'a Inst) -> impl Iterator<Item = Var> + use<'a> {
         let guard = inst.guard.map(|g| Var::Pred(g.pred));
         guard
@@ -54,7 +53,7 @@ impl<'a> Code<'a> {
     }
 }
 
-/// The variable that a source operand reads, if any.
+/// Variable that a source operand reads, if there is one.
 pub fn var_of_src(src: Src) -> Option<Var> {
     match src {
         Src::Reg(reg) => Some(Var::Reg(reg)),
@@ -63,7 +62,7 @@ pub fn var_of_src(src: Src) -> Option<Var> {
     }
 }
 
-/// The variable that a destination operand writes, if any.
+/// Variable that a destination operand writes, if there is one.
 pub fn var_of_dst(dst: Dst) -> Option<Var> {
     match dst {
         Dst::Reg(reg) => Some(Var::Reg(reg)),

@@ -1,19 +1,19 @@
-//! How many registers per thread a compiler such as `ptxas` would need: an estimate from the PTX.
+//! Estimate from PTX of the registers per thread that a compiler such as `ptxas` would need.
 //!
-//! The rule, fitted as a whole and not per kernel:
-//! 1. count the 32-bit registers whose values are live after each instruction (64-bit values count
-//!    twice, predicates not at all) and take the highest;
-//! 2. leave out what the machine code does not hold: values that the constant bank gives at any
-//!    time (kernel parameters, block and grid sizes, literals), and the upper half of 64-bit
-//!    addresses in shared or local memory, which are 32 bits wide there;
-//! 3. add what divisions and square roots need while they are expanded;
-//! 4. add loads in flight: a compiler moves independent loads of a block up, as long as this costs
-//!    few registers;
-//! 5. add a fixed overhead of the calling convention.
+//! The rule was fitted to all kernels together:
+//! 1. Count the 32-bit registers whose values are live after each instruction (64-bit values count
+//!    twice, predicates do not count), and take the largest number.
+//! 2. Leave out what machine code does not hold in registers: values that the constant bank
+//!    provides at any time (kernel parameters, block and grid sizes, literals), and the upper half
+//!    of 64-bit addresses in shared or local memory, which have 32 bits there.
+//! 3. Add the registers that the expansion of divisions and square roots needs.
+//! 4. Add loads in flight: a compiler moves independent loads of a block up as long as this costs
+//!    few registers.
+//! 5. Add a fixed overhead for the calling convention.
 //!
-//! Against `ptxas` 12.9 for sm_50 on the 30 kernels in `tests/registers` (NVRTC 12.9: linear
-//! algebra, stencils, reductions, sorting, hashing, f64, calls) the mean absolute error is 4.5
-//! registers, 18 % of the true number. What it cannot know is mostly how far `ptxas` unrolls loops.
+//! For 30 kernels (NVRTC 12.9: linear algebra, stencils, reductions, sorting, hashing, f64, calls),
+//! the mean absolute error against `ptxas` 12.9 for sm_50 is 4.5 registers, 18 % of the true number;
+//! a test of `lower` compares them. The main unknown is how far `ptxas` unrolls loops.
 
 mod values;
 
@@ -25,17 +25,17 @@ use crate::operands::{Code, Var};
 use fixedbitset::FixedBitSet;
 use values::{rematerialised, short_addresses};
 
-/// Loads are moved up freely while no more registers than this are needed.
+/// Most registers up to which loads are moved up freely.
 const BATCH_LIMIT: u32 = 28;
-/// Or while this many more are needed than without.
+/// Additional registers up to which loads are moved up in any case.
 const BATCH_EXTRA: u32 = 8;
 /// Registers of the calling convention.
 const OVERHEAD: u32 = 3;
-/// Fewest registers that `ptxas` gives a thread.
+/// Fewest registers that `ptxas` allots to a thread.
 const FEWEST: u32 = 4;
 
-/// Registers that one function of a kernel needs by itself. `wide[r]` says that virtual register
-/// `r` has 64 bits.
+/// Number of registers that one function of a kernel needs by itself. `wide[r]` says that virtual
+/// register `r` has 64 bits.
 pub fn estimate(code: &Code, cfg: &Cfg, live: &Liveness, wide: &[bool]) -> u32 {
     let costs = Costs::new(code, wide);
     let mut after = vec![0; code.insts.len()];
@@ -55,13 +55,13 @@ pub fn registers_per_thread(pressure: u32) -> u32 {
     (pressure + OVERHEAD).max(FEWEST)
 }
 
-/// What holding each register's value costs, in 32-bit registers.
+/// Cost of holding each register's value, in 32-bit registers.
 pub(crate) struct Costs {
     each: Vec<u32>,
 }
 
 impl Costs {
-    /// Costs of the registers of one function.
+    /// Computes the costs of the registers of one function.
     pub(crate) fn new(code: &Code, wide: &[bool]) -> Self {
         let free = rematerialised(code, wide.len());
         let short = short_addresses(code, wide);
@@ -74,12 +74,12 @@ impl Costs {
         }
     }
 
-    /// That of one register.
+    /// Cost of one register's value.
     pub(crate) fn each(&self, reg: usize) -> u32 {
         self.each[reg]
     }
 
-    /// Predicates come behind the registers in a set and cost nothing.
+    /// Cost of a set of live variables. Predicates follow the registers in a set and cost nothing.
     fn of(&self, live: &FixedBitSet) -> u32 {
         let regs = live.ones().take_while(|var| *var < self.each.len());
         regs.map(|reg| self.each[reg]).sum()
@@ -101,7 +101,7 @@ fn reg_of(var: Var) -> Option<usize> {
 }
 
 /// Registers needed if every load of a block that depends on no other load were issued first. A
-/// store holds back later loads from its own space, a barrier all of them.
+/// store holds back later loads from its own space, a barrier holds back all of them.
 fn batch(code: &Code, block: &Block, costs: &Costs, before: u32, after: &[u32]) -> u32 {
     let mut base = before;
     let mut in_flight = 0;
@@ -141,7 +141,7 @@ fn batch(code: &Code, block: &Block, costs: &Costs, before: u32, after: &[u32]) 
     highest
 }
 
-/// Registers that the sequence behind one operation needs for itself.
+/// Registers that the instruction sequence of one operation needs for itself.
 fn expansion(op: Op) -> u32 {
     match op {
         Op::Int(IntBin::Div | IntBin::Rem, IntTy::U64 | IntTy::S64) => 10,

@@ -2,40 +2,40 @@
 
 use crate::op::Cmp;
 
-/// What becomes of two operands.
+/// Operation on the first two operands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ScalarVideoOp {
-    /// `vadd`
+    /// Sum of the operands: `vadd`.
     Add,
-    /// `vsub`
+    /// Difference of the operands: `vsub`.
     Sub,
-    /// `vabsdiff`
+    /// Absolute difference of both: `vabsdiff`.
     AbsDiff,
-    /// `vmin`
+    /// Minimum of the operands: `vmin`.
     Min,
-    /// `vmax`
+    /// Maximum of the operands: `vmax`.
     Max,
-    /// `vshl`, with the amount wrapped (else clamped).
+    /// Left shift, `vshl`, with the amount wrapped (else clamped).
     Shl(bool),
-    /// `vshr`, likewise.
+    /// Right shift, `vshr`, with the amount wrapped (else clamped).
     Shr(bool),
-    /// `vset`
+    /// Result of a comparison: `vset`.
     Set(Cmp),
 }
 
-/// Which part of a register an operand is.
+/// Part of a register that is an operand.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Part {
-    /// The whole word.
+    /// All 32 bits of the word.
     Word,
-    /// `.h0` or `.h1`
+    /// Half of the word: `.h0` or `.h1`.
     Half(u8),
-    /// `.b0` to `.b3`
+    /// Byte of the word: `.b0` to `.b3`.
     Byte(u8),
 }
 
 impl Part {
-    /// Bits of the part, and where it begins.
+    /// Size of the part and its first bit.
     pub const fn extent(self) -> (u32, u32) {
         match self {
             Self::Word => (32, 0),
@@ -61,42 +61,42 @@ impl Part {
     }
 }
 
-/// What is done with the result and the third operand.
+/// Use of the result and the third operand.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Second {
-    /// Nothing, or the result takes the place of a part of the third operand.
+    /// The third operand is unused, or the result replaces a part of it.
     None,
-    /// `.add`
+    /// Sum of both: `.add`.
     Add,
-    /// `.min`
+    /// Minimum of both: `.min`.
     Min,
-    /// `.max`
+    /// Maximum of both: `.max`.
     Max,
 }
 
-/// The rest of a scalar video instruction, in the [`imm`](crate::Inst::imm) of its instruction.
+/// Selections of a scalar video instruction, in the [`imm`](crate::Inst::imm) of its instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ScalarVideo {
-    /// Which part of the first source.
+    /// Part of the first source.
     pub a: Part,
-    /// Which part of the second source.
+    /// Part of the second source.
     pub b: Part,
-    /// Which part of the third source the result replaces; all of it: none.
+    /// Part of the third source that the result replaces; the whole word if there is none.
     pub d: Part,
-    /// The first source is signed.
+    /// True if the first source is signed.
     pub a_signed: bool,
-    /// The second source is signed.
+    /// True if the second source is signed.
     pub b_signed: bool,
-    /// The result and the third source are signed.
+    /// True if the result and the third source are signed.
     pub d_signed: bool,
-    /// `.sat`
+    /// True for `.sat`: the result is clamped.
     pub sat: bool,
-    /// What is done with the third source.
+    /// Use of the third source.
     pub second: Second,
 }
 
 impl ScalarVideo {
-    /// As an instruction keeps it.
+    /// Encodes the selections as an instruction's immediate.
     pub fn imm(self) -> i32 {
         let flags = [self.a_signed, self.b_signed, self.d_signed, self.sat];
         let second = match self.second {
@@ -109,7 +109,7 @@ impl ScalarVideo {
         (parts | bits(&flags) << 9 | second << 13) as i32
     }
 
-    /// Reads the selection from an instruction's immediate.
+    /// Decodes the selections from an instruction's immediate.
     pub fn of_imm(imm: i32) -> Self {
         let imm = imm as u32;
         let flag = |nth: u32| imm >> (9 + nth) & 1 == 1;
@@ -131,12 +131,12 @@ impl ScalarVideo {
     }
 }
 
-/// What `vmad` negates, or adds besides.
+/// Negation or increment in `vmad`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Addend {
-    /// Neither is changed.
+    /// Neither operand is changed.
     Plain,
-    /// `.po`: one is added.
+    /// The sum is incremented: `.po`.
     PlusOne,
     /// The product is negated.
     ProductNegated,
@@ -144,27 +144,27 @@ pub enum Addend {
     AddendNegated,
 }
 
-/// All of `vmad`, in the [`imm`](crate::Inst::imm) of its instruction.
+/// Selections of `vmad`, in the [`imm`](crate::Inst::imm) of its instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct VideoMad {
-    /// Which part of the first source.
+    /// Part of the first source.
     pub a: Part,
-    /// Which part of the second source.
+    /// Part of the second source.
     pub b: Part,
-    /// The first source is signed.
+    /// True if the first source is signed.
     pub a_signed: bool,
-    /// The second source is signed.
+    /// True if the second source is signed.
     pub b_signed: bool,
-    /// `.sat`
+    /// True for `.sat`: the result is clamped.
     pub sat: bool,
-    /// Which of product and addend is negated, or whether one is added.
+    /// Negation of product or addend, or increment of the sum.
     pub addend: Addend,
-    /// Bits by which the result is shifted right: 0, 7 or 15.
+    /// Right shift of the result in bits: 0, 7 or 15.
     pub shift: u8,
 }
 
 impl VideoMad {
-    /// As an instruction keeps it.
+    /// Encodes the selections as an instruction's immediate.
     pub fn imm(self) -> i32 {
         let flags = [self.a_signed, self.b_signed, self.sat];
         let addend = match self.addend {
@@ -177,7 +177,7 @@ impl VideoMad {
         (parts | bits(&flags) << 6 | addend << 9 | u32::from(self.shift) << 11) as i32
     }
 
-    /// Reads the operation from an instruction's immediate.
+    /// Decodes the selections from an instruction's immediate.
     pub fn of_imm(imm: i32) -> Self {
         let imm = imm as u32;
         let flag = |nth: u32| imm >> (6 + nth) & 1 == 1;
@@ -198,7 +198,7 @@ impl VideoMad {
     }
 }
 
-/// Flags as bits, the first lowest.
+/// Packs flags as bits, the first lowest.
 fn bits(flags: &[bool]) -> u32 {
     let ordered = flags.iter().rev();
     ordered.fold(0, |bits, flag| bits << 1 | u32::from(*flag))

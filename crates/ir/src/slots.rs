@@ -1,16 +1,16 @@
-//! Places of registers in a warp's register file: greedy colouring of the interference graph.
+//! Slots of registers in a warp's register file: greedy colouring of the interference graph.
 //!
-//! Invariants: registers whose values are needed at the same time share no slot; a 64-bit register
-//! starts at an even slot, and 64-bit and 32-bit registers never share slots: the file keeps the
-//! 64-bit values of 32 lanes side by side in two slots, so a lane's value lies in other lanes'
-//! words of a 32-bit register, which lanes that wait elsewhere may still need; a destination may
-//! take over exactly the slots of a source that dies in the same instruction, and no other overlap
-//! of destinations with sources exists, because an operation may write its first slot before it has
-//! read everything; what is read before it is written keeps its slots from the start of the
-//! function; an instruction that names a register or predicate finds no result of another pending
-//! in its slots, on any path of a thread. The scoreboard has one entry a slot; with the last of
-//! these an instruction waits only for results of what it names, as in GPGPU-Sim, whose scoreboard
-//! has one entry a register. `slots/verify.rs` checks an assignment by other means.
+//! Invariants: registers whose values are needed at the same time share no slot. A 64-bit register
+//! starts at an even slot. 64-bit and 32-bit registers never share slots: the file keeps the 64-bit
+//! values of 32 lanes side by side in two slots, so that one lane's value overlaps other lanes'
+//! words of a 32-bit register, which lanes that wait elsewhere may still need. A destination may
+//! take over exactly the slots of a source that dies in the same instruction. Destinations and
+//! sources do not overlap otherwise, because an operation may write its first slot before it has
+//! read everything. A register that is read before it is written keeps its slots from the start of
+//! the function. An instruction that names a register or predicate finds no pending result of another
+//! in its slots, on any path of a thread. The scoreboard has one entry for each slot. With the last
+//! invariant an instruction waits only for results of what it names, as in GPGPU-Sim, whose
+//! scoreboard has one entry for each register. `slots/verify.rs` checks an assignment independently.
 
 #[cfg(test)]
 mod tests;
@@ -25,30 +25,30 @@ use crate::operands::Code;
 use crate::pending::Pending;
 use fixedbitset::FixedBitSet;
 
-/// Where every virtual register and predicate of a function lives.
+/// Slots of every virtual register and predicate of a function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
-    /// First slot, by virtual register.
+    /// First slot of each virtual register.
     pub regs: Vec<Reg>,
-    /// Predicate, by virtual predicate.
+    /// Number of each virtual predicate.
     pub preds: Vec<Pred>,
-    /// Slots used.
+    /// Number of slots used.
     pub reg_slots: usize,
-    /// Slots of 64-bit registers: the first ones.
+    /// Number of slots of 64-bit registers, which come first.
     pub wide_slots: usize,
-    /// Predicates used.
+    /// Number of predicates used.
     pub pred_slots: usize,
 }
 
 impl Assignment {
-    /// Slots of 32-bit registers, which follow those of 64-bit ones.
+    /// Number of slots of 32-bit registers, which follow those of 64-bit ones.
     pub fn narrow_slots(&self) -> usize {
         self.reg_slots - self.wide_slots
     }
 }
 
-/// Assigns slots. `wide[r]` says that virtual register `r` has 64 bits; its length is the number
-/// of virtual registers.
+/// Assigns slots. `wide[r]` says that virtual register `r` has 64 bits; its length is the number of
+/// virtual registers.
 pub fn assign(code: &Code, cfg: &Cfg, live: &Liveness, wide: &[bool]) -> Assignment {
     let graph = Interference::new(code, cfg, live, wide);
     let mut colours = vec![None; live.universe.len()];
@@ -99,7 +99,8 @@ fn order_of_appearance(code: &Code, universe: Universe) -> Vec<usize> {
     order
 }
 
-/// Which variables may not share a slot. Registers and predicates never meet.
+/// Interference graph: variables that may not share a slot. Registers and predicates never
+/// interfere.
 struct Interference<'a> {
     universe: Universe,
     wide: &'a [bool],
@@ -126,7 +127,7 @@ impl<'a> Interference<'a> {
         graph
     }
 
-    /// What is live at the entry exists from the start.
+    /// Adds interference for variables live at the entry, which exist from the start.
     fn add_unwritten(&mut self, entry: &FixedBitSet) {
         for a in entry.ones() {
             for b in entry.ones().take_while(|b| *b < a) {
@@ -172,12 +173,12 @@ impl<'a> Interference<'a> {
         }
     }
 
-    /// Slots that a variable takes.
+    /// Number of slots of a variable.
     fn width(&self, var: usize) -> usize {
         1 + usize::from(var < self.universe.regs && self.wide[var])
     }
 
-    /// The lowest place from `start` on, a multiple of the width, that no coloured neighbour holds.
+    /// Lowest position from `start` on, a multiple of the width, that no coloured neighbour holds.
     fn first_fit(&self, var: usize, width: usize, start: usize, colours: &[Option<u16>]) -> u16 {
         let mut taken = FixedBitSet::with_capacity(self.neighbours[var].len() * 2 + 2);
         for &other in &self.neighbours[var] {

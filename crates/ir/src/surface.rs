@@ -1,35 +1,36 @@
-//! What surface instructions do (PTX ISA, "Surface Instructions").
+//! Actions of surface instructions (PTX ISA, "Surface Instructions").
 
 use crate::op::{AtomOp, AtomTy, MemTy};
 
-/// What an access outside a surface does.
+/// Treatment of an access outside a surface.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SurfEdge {
-    /// Faults.
+    /// The access is a fault.
     Trap,
-    /// Goes to the nearest place inside.
+    /// The access uses the nearest place inside.
     Clamp,
-    /// Reads zero, writes nothing.
+    /// A load reads zero, a store is dropped.
     Zero,
 }
 
-/// What an access to a surface does. The first coordinate counts bytes, for samples it counts them.
+/// Action of an access to a surface. The first coordinate counts bytes, or samples in the forms
+/// with samples.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SurfAct {
-    /// `suld.b`
+    /// Load of bytes: `suld.b`.
     Load(MemTy),
-    /// `sust.b`
+    /// Store of bytes: `sust.b`.
     Store(MemTy),
-    /// `sust.p`: stores so many values of 32 bits in the format of a sample.
+    /// Store of a sample, `sust.p`: the number of 32-bit values, converted to the surface's format.
     StoreSample(u8),
-    /// `sured.b`
+    /// Reduction of bytes: `sured.b`.
     Reduce(AtomOp, AtomTy),
-    /// `sured.p`: reduces a sample, an integer that is signed if the surface's format is.
+    /// Reduction of a sample, `sured.p`: an integer that is signed if the surface's format is.
     ReduceSample(AtomOp, AtomTy),
 }
 
 impl SurfAct {
-    /// Values that it takes from registers, behind the coordinates.
+    /// Number of values that the access takes from registers after the coordinates.
     pub const fn values(self) -> u8 {
         match self {
             Self::Load(_) => 0,

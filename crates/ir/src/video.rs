@@ -2,7 +2,7 @@
 
 use crate::op::Cmp;
 
-/// What becomes of two lanes.
+/// Operation on two lanes.
 #[allow(missing_docs, reason = "PTX's own mnemonics")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum VideoOp {
@@ -15,7 +15,7 @@ pub enum VideoOp {
     Set(Cmp),
 }
 
-/// Lanes of a register.
+/// Lanes of a register: two halves or four bytes.
 #[allow(missing_docs, reason = "halves and bytes")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum VideoLanes {
@@ -24,7 +24,7 @@ pub enum VideoLanes {
 }
 
 impl VideoLanes {
-    /// How many.
+    /// Number of these lanes.
     pub const fn count(self) -> u32 {
         match self {
             Self::Two => 2,
@@ -33,37 +33,37 @@ impl VideoLanes {
     }
 }
 
-/// `vadd2` to `vset4`, but for [`VideoParts`].
+/// Operation of `vadd2` to `vset4`; the lanes are in [`VideoParts`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Video {
-    /// What becomes of two lanes.
+    /// Operation on a lane of each source.
     pub op: VideoOp,
-    /// Lanes.
+    /// Lanes of the operands.
     pub lanes: VideoLanes,
-    /// Lanes of the first source are signed.
+    /// True if lanes of the first source are signed.
     pub a_signed: bool,
-    /// Lanes of the second source are signed.
+    /// True if lanes of the second source are signed.
     pub b_signed: bool,
-    /// Lanes of the destination are signed, for `.sat`.
+    /// True if lanes of the destination are signed, for `.sat`.
     pub d_signed: bool,
-    /// `.sat`
+    /// True for `.sat`: results are clamped.
     pub sat: bool,
-    /// `.add`: results are added to the third source. Without it the third source gives lanes that
-    /// are not written.
+    /// True for `.add`: results are added to the third source. Without it the third source provides
+    /// the lanes that are not written.
     pub add: bool,
 }
 
-/// Bits that choose the lanes of a source.
+/// Number of bits that choose a lane of a source.
 const SOURCE: u32 = 12;
 
-/// Which lanes a video instruction works on, in the [`imm`](crate::Inst::imm) of its instruction: a
-/// mask of lanes of the destination and, for each lane of a source, the number of a lane of both
-/// sources, of which the first source's come first.
+/// Lanes of a video instruction, in the [`imm`](crate::Inst::imm) of its instruction: a mask of
+/// lanes of the destination and, for each lane of a source, the number of a lane in both sources.
+/// The lanes of the first source come first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct VideoParts(u32);
 
 impl VideoParts {
-    /// From a mask and lanes, the lowest first.
+    /// Encodes a mask and lanes, the lowest first.
     pub fn new(mask: u8, sources: [[u8; 4]; 2]) -> Self {
         let code = |lanes: [u8; 4]| {
             let digits = lanes.into_iter().rev();
@@ -73,22 +73,22 @@ impl VideoParts {
         Self(u32::from(mask) << (2 * SOURCE) | b << SOURCE | a)
     }
 
-    /// As an instruction keeps them.
+    /// Encodes the lanes as an instruction's immediate.
     pub const fn imm(self) -> i32 {
         self.0 as i32
     }
 
-    /// From an instruction.
+    /// Decodes the lanes of an instruction.
     pub const fn of_imm(imm: i32) -> Self {
         Self(imm as u32)
     }
 
-    /// Is the lane of the destination written?
+    /// True if the lane of the destination is written.
     pub const fn writes(self, lane: u32) -> bool {
         self.0 >> (2 * SOURCE + lane) & 1 == 1
     }
 
-    /// The number of what is a lane of the first source (0) or the second (1).
+    /// Number of the lane that is a lane of the first source (0) or the second (1).
     pub const fn lane(self, source: u32, lane: u32) -> u32 {
         self.0 >> (source * SOURCE + 3 * lane) & 7
     }

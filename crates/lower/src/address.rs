@@ -1,4 +1,4 @@
-//! Memory operands: from what stands in brackets to a space, a base and an offset.
+//! Memory operands: from the text in brackets to a space, a base and an offset.
 
 use crate::builder::{Builder, Place};
 use crate::error::{Res, invalid, invalid_help, unsupported};
@@ -9,21 +9,21 @@ use warploom_ir::{MemSpace, Src};
 use warploom_ptx::ast::{Address, AddressBase, Operand, Spanned};
 use warploom_ptx::tokens::Space;
 
-/// A memory operand.
+/// Memory operand of an instruction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Addr {
-    /// The space that the access goes to.
+    /// Space of the access.
     pub space: MemSpace,
-    /// Base.
+    /// Base of the address.
     pub base: Src,
-    /// Bytes added.
+    /// Offset in bytes from the base.
     pub offset: i32,
-    /// The base is a 64-bit register.
+    /// True if the base is a 64-bit register.
     pub wide: bool,
 }
 
 impl Builder<'_, '_> {
-    /// `[base+offset]` in a named space, or in the space of the symbol that it names.
+    /// Reads `[base+offset]` in a named space, or in the space of the symbol that it names.
     pub(crate) fn address(
         &mut self,
         operand: &Spanned<Operand>,
@@ -76,7 +76,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// The space of an access through a register.
+    /// Space of an access through a register.
     fn register_space(&self, space: Option<Space>, span: Span) -> Res<MemSpace> {
         Ok(match space {
             None | Some(Space::Generic) => MemSpace::Generic,

@@ -8,7 +8,7 @@ use crate::types;
 use warploom_ir::{Half, IntBin, IntTy, IntUn, Op};
 use warploom_ptx::tokens::{Modifier, ScalarType};
 
-/// Takes the instruction's type, an integer one.
+/// Takes the instruction's type, which must be an integer.
 fn int_type(form: &mut Form) -> Res<(ScalarType, IntTy)> {
     let ty = form.ty()?;
     match types::int(ty) {
@@ -28,7 +28,7 @@ fn half(modifier: Modifier) -> Option<Half> {
 
 const HALF: &str = "`.lo`, `.hi` or `.wide`";
 
-/// The type of a product: twice as wide for `.wide`.
+/// Type of a product: twice as wide for `.wide`.
 fn product_type(ty: ScalarType, half: Half) -> ScalarType {
     match (half, ty) {
         (Half::Wide, ScalarType::U16) => ScalarType::U32,
@@ -174,7 +174,7 @@ pub(crate) fn sad(b: &mut Builder, form: &mut Form) -> Res<()> {
     Ok(())
 }
 
-/// `dp4a` and `dp2a`.
+/// Lowers `dp4a` and `dp2a`.
 pub(crate) fn dot_product(b: &mut Builder, form: &mut Form, four: bool) -> Res<()> {
     let halves = |m: Modifier| half(m).filter(|h| *h != Half::Wide);
     let half = match four {

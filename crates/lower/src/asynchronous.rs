@@ -1,9 +1,9 @@
 //! Asynchronous copies into shared memory and `mbarrier` (PTX ISA, "Asynchronous Copy", "Parallel
 //! Synchronization: mbarrier").
 //!
-//! Values arrive at once, as any order of events allows; the pipeline knows which copies of a warp
-//! are under way and holds back what waits for them. An arrival that stands for copies waits for
-//! them itself.
+//! Values arrive at once, which is one of the orders of events that the ISA allows. The pipeline
+//! knows which copies of a warp are in flight and delays the instructions that wait for them. An
+//! arrival on behalf of copies waits for them itself.
 
 use crate::builder::Builder;
 use crate::cache;
@@ -13,7 +13,7 @@ use warploom_ir::{CopyWait, Dst, IntBin, IntTy, MbarrierOp, MemSpace, Op, Src};
 use warploom_ptx::ast::{Constant, Operand};
 use warploom_ptx::tokens::{Modifier, ScalarType, Space};
 
-/// `cp`
+/// Lowers the copies `cp.async`.
 pub(crate) fn copy(b: &mut Builder, form: &mut Form) -> Res<()> {
     if !form.has(Modifier::Async) {
         return form.unsupported();
@@ -37,7 +37,7 @@ pub(crate) fn copy(b: &mut Builder, form: &mut Form) -> Res<()> {
         form.need("`.arrive`", |m| (m == Modifier::Arrive).then_some(()))?;
         let op = match form.has(Modifier::Noinc) {
             true => MbarrierOp::Arrive,
-            // Its own arrival is expected by one more, and has come: nothing changes.
+            // The arrival is expected by one more and has occurred: the count does not change.
             false => MbarrierOp::Nothing,
         };
         b.emit(Op::CopyWait(CopyWait::All), &[], &[]);
@@ -46,7 +46,7 @@ pub(crate) fn copy(b: &mut Builder, form: &mut Form) -> Res<()> {
     copy_bytes(b, form)
 }
 
-/// An operand that is a number.
+/// Operand that must be a number.
 fn number(form: &Form, nth: usize) -> Res<u64> {
     let operand = form.operand(nth)?;
     match &operand.node {
@@ -99,7 +99,7 @@ fn copy_bytes(b: &mut Builder, form: &mut Form) -> Res<()> {
     Ok(())
 }
 
-/// `mbarrier`
+/// Lowers the operations of `mbarrier`.
 pub(crate) fn mbarrier(b: &mut Builder, form: &mut Form) -> Res<()> {
     let op = form.need("an operation, such as `.arrive`", |m| {
         Some(match m {
@@ -142,7 +142,7 @@ fn arrive(b: &mut Builder, form: &mut Form, op: MbarrierOp) -> Res<()> {
     on_barrier(b, form, op, 1, counts)
 }
 
-/// `test_wait` and `try_wait`, which need not wait any longer than the other.
+/// Lowers `test_wait` and `try_wait`, which may both return at once.
 fn test(b: &mut Builder, form: &mut Form) -> Res<()> {
     let parity = form.has(Modifier::Parity);
     let (op, ty) = match parity {
@@ -152,8 +152,8 @@ fn test(b: &mut Builder, form: &mut Form) -> Res<()> {
     on_barrier(b, form, op, 1, &[ty])
 }
 
-/// An operation on the barrier at operand `nth`, with a value of each type behind it; what stands
-/// before it receives the result.
+/// Emits an operation on the barrier at operand `nth`. The operands after it are values of the
+/// given types; the operands before it receive the result.
 fn on_barrier(
     b: &mut Builder,
     form: &mut Form,
@@ -163,7 +163,7 @@ fn on_barrier(
 ) -> Res<()> {
     let space = form.space();
     form.ty()?;
-    // `try_wait` may say how long it waits at most.
+    // `try_wait` may state the longest time that it waits.
     form.finish(nth + 1 + values.len().max(2))?;
     let dst = match (nth, op) {
         (0, _) => Dst::None,

@@ -29,7 +29,7 @@ fn int_type(form: &mut Form) -> Res<(ScalarType, IntTy)> {
     }
 }
 
-/// `popc` and `clz`: 32 bits whatever the operand.
+/// Lowers `popc` and `clz`, whose results have 32 bits for any operand.
 pub(crate) fn count(b: &mut Builder, form: &mut Form, op: IntUn) -> Res<()> {
     let (ty, int) = int_type(form)?;
     form.finish(2)?;
@@ -91,7 +91,7 @@ fn clamps(form: &mut Form) -> Res<bool> {
     })
 }
 
-/// `bmsk` and `szext`.
+/// Lowers `bmsk` and `szext`.
 pub(crate) fn mask(b: &mut Builder, form: &mut Form, extend: bool) -> Res<()> {
     let clamp = clamps(form)?;
     let (ty, int) = int_type(form)?;
@@ -118,7 +118,7 @@ pub(crate) fn fns(b: &mut Builder, form: &mut Form) -> Res<()> {
     Ok(())
 }
 
-/// d, a, b, c, all of 32 bits.
+/// Operands d, a, b and c, all of 32 bits.
 fn three_words(b: &mut Builder, form: &Form) -> Res<(Dst, [Src; 3])> {
     let dst = b.dst(form.operand(0)?, B32)?;
     let x = b.src(form.operand(1)?, B32)?;
@@ -200,7 +200,7 @@ pub(crate) fn lop3(b: &mut Builder, form: &mut Form) -> Res<()> {
     Ok(())
 }
 
-/// `.and`, `.or`, `.xor` of `setp`, `set` and `lop3`.
+/// Operation `.and`, `.or` or `.xor` of `setp`, `set` and `lop3`.
 pub(crate) fn combine(modifier: Modifier) -> Option<Combine> {
     match modifier {
         Modifier::And => Some(Combine::And),

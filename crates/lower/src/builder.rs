@@ -1,4 +1,4 @@
-//! One function while it is lowered: emitted instructions, registers, labels.
+//! State of a function during lowering: emitted instructions, registers, labels.
 
 use crate::error::{Res, invalid, invalid_help, unsupported};
 use crate::kernel::Kernel;
@@ -13,7 +13,7 @@ use warploom_ir::{
 use warploom_ptx::ast;
 use warploom_ptx::tokens::ScalarType;
 
-/// A virtual register.
+/// Virtual register of a function.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RegInfo {
     /// True for a register of 64 bits.
@@ -23,51 +23,51 @@ pub(crate) struct RegInfo {
     pub bank: Option<u16>,
 }
 
-/// A lowered function: branch targets relative to its start, virtual registers.
+/// Lowered function with virtual registers. Branch targets are relative to its start.
 #[derive(Default, Debug)]
 pub(crate) struct FunctionCode {
-    /// Instructions.
+    /// Instructions in their order.
     pub insts: Vec<Inst>,
-    /// Where each comes from.
+    /// Place in the source of each instruction.
     pub spans: Vec<Span>,
-    /// Virtual registers.
+    /// Virtual registers, by number.
     pub regs: Vec<RegInfo>,
-    /// GPGPU-Sim's numbers of the virtual predicates.
+    /// Numbers in GPGPU-Sim of the virtual predicates.
     pub preds: Vec<Option<u16>>,
-    /// Calls: position and the functions of the extra's callees.
+    /// Calls: the position of the instruction and the functions of the extra's callees.
     pub calls: Vec<(usize, Vec<usize>)>,
 }
 
-/// A register or predicate as an operand names it.
+/// Register or predicate that an operand names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Place {
-    /// A register with its declared type.
+    /// Register with its declared type.
     Reg(Reg, ScalarType),
-    /// A predicate register.
+    /// Predicate register, by its number.
     Pred(Pred),
 }
 
-/// Lowers one function.
+/// Builder of one lowered function.
 pub(crate) struct Builder<'a, 'k> {
-    /// Everything that the kernel's functions share.
+    /// State that all functions of the kernel share.
     pub kernel: &'k Kernel<'a>,
-    /// Which of the kernel's functions this is.
+    /// Position of the function among the kernel's.
     pub function: usize,
     /// Constants and long operand lists.
     pub pools: &'k mut Pools,
-    /// Names.
+    /// Names that are in scope.
     pub scopes: Scopes<'a>,
-    /// What was emitted.
+    /// Code that was emitted so far.
     pub code: FunctionCode,
     /// Guard of the instruction being lowered.
     pub guard: Option<Guard>,
     /// Place of the instruction being lowered.
     pub span: Span,
-    /// Position of every label, once met.
+    /// Position of every label, once it is placed.
     pub labels: Vec<Option<usize>>,
     /// Labels that `.branchtargets` lists name.
     pub tables: Vec<Vec<u32>>,
-    /// Functions that `.calltargets` and `.callprototype` stand for.
+    /// Functions of `.calltargets` lists and `.callprototype` declarations.
     pub call_infos: Vec<Vec<usize>>,
     branches: Vec<(usize, u32)>,
     switches: Vec<(usize, u32)>,
@@ -117,7 +117,7 @@ impl<'a, 'k> Builder<'a, 'k> {
         &mut self.code.insts[at]
     }
 
-    /// Keeps operands that do not fit into an instruction.
+    /// Stores operands that do not fit into an instruction.
     pub(crate) fn extra(&mut self, dsts: Vec<Dst>, srcs: Vec<Src>) -> Extra {
         self.pools.extra(ExtraOperands {
             dsts,
@@ -126,12 +126,12 @@ impl<'a, 'k> Builder<'a, 'k> {
         })
     }
 
-    /// A constant of literal bits.
+    /// Operand for a constant of literal bits.
     pub(crate) fn bits(&mut self, bits: u64) -> Res<Src> {
         self.pools.constant(ConstValue::Bits(bits), self.span)
     }
 
-    /// What the offsets in the function's own frame count from.
+    /// Base of the offsets in the function's own frame.
     pub(crate) fn frame_base(&self) -> Src {
         match self.kernel.functions[self.function].moves {
             true => Src::Special(SpecialReg::FrameBase),
@@ -139,7 +139,7 @@ impl<'a, 'k> Builder<'a, 'k> {
         }
     }
 
-    /// A new register that no name stands for.
+    /// Creates a new register without a name.
     pub(crate) fn temp(&mut self, wide: bool) -> Res<Reg> {
         self.new_register(RegInfo { wide, bank: None }).map(Reg)
     }
@@ -151,12 +151,12 @@ impl<'a, 'k> Builder<'a, 'k> {
         Ok(index)
     }
 
-    /// What a name stands for in this function or in the file.
+    /// Symbol of a name in this function or in the file.
     pub(crate) fn find(&self, name: &str) -> Option<Symbol> {
         self.scopes.find(name).or_else(|| self.kernel.find(name))
     }
 
-    /// The register that a name (or an element of a vector) stands for.
+    /// Register of a name or of an element of a vector.
     pub(crate) fn place(&mut self, decl: RegDecl, element: u32, name: &str) -> Res<Place> {
         if decl.ty.bits() > 64 {
             let what = format!("registers of type `.{}`", decl.ty);
@@ -190,7 +190,7 @@ impl<'a, 'k> Builder<'a, 'k> {
         Ok(index)
     }
 
-    /// The guard of an instruction.
+    /// Lowers the guard of an instruction.
     pub(crate) fn lower_guard(&mut self, guard: &ast::Guard) -> Res<Guard> {
         let pred = self.predicate(&guard.name.node, guard.name.span)?;
         Ok(Guard {
@@ -199,7 +199,7 @@ impl<'a, 'k> Builder<'a, 'k> {
         })
     }
 
-    /// The predicate register with a name.
+    /// Predicate register with the given name.
     pub(crate) fn predicate(&mut self, name: &str, span: Span) -> Res<Pred> {
         let Some(Symbol::Reg(decl)) = self.find(name) else {
             return Err(self.undefined(name, span));
@@ -215,7 +215,7 @@ impl<'a, 'k> Builder<'a, 'k> {
         }
     }
 
-    /// An error for a name that stands for nothing, or for nothing of use here.
+    /// Error for a name that is unknown, or unusable at this place.
     pub(crate) fn undefined(&self, name: &str, span: Span) -> Box<warploom_diag::Diagnostic> {
         if self.find(name).is_some() {
             let message = format!("`{name}` cannot be used here");
@@ -231,13 +231,13 @@ impl<'a, 'k> Builder<'a, 'k> {
         Box::new((*error).maybe_help(hint))
     }
 
-    /// A label of its own, not yet placed.
+    /// Creates a label that is not placed yet.
     pub(crate) fn new_label(&mut self) -> u32 {
         self.labels.push(None);
         self.labels.len() as u32 - 1
     }
 
-    /// Appends a branch to a label that may stand further down.
+    /// Appends a branch to a label that may be placed later.
     pub(crate) fn branch(&mut self, uniform: bool, label: u32) {
         self.branches.push((self.code.insts.len(), label));
         self.emit(Op::Bra(uniform), &[], &[]);
@@ -279,8 +279,9 @@ impl<'a, 'k> Builder<'a, 'k> {
     }
 }
 
-/// GPGPU-Sim's number of a register: the first digits of its name; else its place in the order of
-/// declaration. Numbers beyond 16 bits wrap: only the remainder by the number of banks matters.
+/// Number of a register in GPGPU-Sim: the first digits of its name, or its position in the order of
+/// declaration. Numbers beyond 16 bits wrap around: only the remainder by the number of banks
+/// matters.
 fn bank_number(name: &str, decl: RegDecl) -> u16 {
     let digits = name.trim_start_matches(|c: char| !c.is_ascii_digit());
     let end = digits

@@ -1,4 +1,4 @@
-//! Cache operators, memory semantics and hints, which matter to timing at most.
+//! Cache operators, memory semantics and hints, which affect only timing.
 
 use crate::builder::Builder;
 use crate::error::Res;
@@ -6,7 +6,7 @@ use crate::form::Form;
 use warploom_ir::{CacheOp, Op, Src, Width};
 use warploom_ptx::tokens::{Modifier, ScalarType};
 
-/// Takes everything that says how an access goes through the caches and how it is ordered.
+/// Takes all modifiers that state the use of caches and the order of an access.
 pub(crate) fn operator(form: &mut Form) -> CacheOp {
     let ordered = form.take(|m| {
         Some(match m {
@@ -35,7 +35,7 @@ pub(crate) fn operator(form: &mut Form) -> CacheOp {
     found.unwrap_or(CacheOp::Default)
 }
 
-/// Scopes, eviction priorities, prefetch sizes: no effect on values.
+/// Takes scopes, eviction priorities and prefetch sizes, which have no effect on values.
 fn is_hint(modifier: Modifier) -> bool {
     matches!(
         modifier,
@@ -72,7 +72,7 @@ pub(crate) fn prefetch(b: &mut Builder, form: &mut Form) -> Res<()> {
     Ok(())
 }
 
-/// `discard` and `applypriority`: hints about lines of the L2 cache.
+/// Lowers `discard` and `applypriority`, hints about lines of the L2 cache.
 pub(crate) fn hint(b: &mut Builder, form: &mut Form) -> Res<()> {
     form.ignore(|m| m == Modifier::L2 || is_hint(m));
     form.space();
@@ -81,7 +81,7 @@ pub(crate) fn hint(b: &mut Builder, form: &mut Form) -> Res<()> {
     Ok(())
 }
 
-/// `createpolicy`: policies are opaque and have no effect on values.
+/// Lowers `createpolicy`. Policies are opaque and have no effect on values.
 pub(crate) fn create_policy(b: &mut Builder, form: &mut Form) -> Res<()> {
     form.ignore(|m| matches!(m, Modifier::Fractional | Modifier::Range) || is_hint(m));
     form.space();

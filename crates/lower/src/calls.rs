@@ -1,8 +1,8 @@
-//! Which functions a kernel reaches, in an order that puts callers first, but for those that may
-//! call each other again and again.
+//! Functions that a kernel reaches, in an order that puts callers first, except for functions that
+//! may call each other recursively.
 //!
-//! A call through a register may reach every function whose address the file takes anywhere and
-//! whose parameters have the sizes that its prototype says, or those that its list names.
+//! A call through a register may reach the functions that its list names, or every function whose
+//! address the file takes anywhere and whose parameters have the sizes that its prototype states.
 
 use crate::error::{Res, unsupported};
 use crate::module::{Symbols, extent};
@@ -15,7 +15,7 @@ use warploom_ptx::ast::{
 };
 use warploom_ptx::tokens::Opcode;
 
-/// Every name that instructions of a body mention.
+/// Collects every name that instructions of a body mention.
 pub(crate) fn names_in<'a>(body: Option<&'a Body>, found: &mut FxHashSet<&'a str>) {
     for statement in body.iter().flat_map(|b| &b.statements) {
         match statement {
@@ -54,7 +54,7 @@ fn names_in_operand<'a>(operand: &'a Operand, found: &mut FxHashSet<&'a str>) {
     }
 }
 
-/// Names that stand for the function in the calls of a body, with their places.
+/// Names of the functions in the calls of a body, with their places.
 pub(crate) fn calls(function: &Function) -> Vec<&Spanned<Operand>> {
     let mut found = Vec::new();
     if let Some(body) = &function.body {
@@ -75,7 +75,7 @@ fn calls_in<'a>(body: &'a Body, found: &mut Vec<&'a Spanned<Operand>>) {
     }
 }
 
-/// The operand of `call` that names the function.
+/// Operand of `call` that names the function.
 pub(crate) fn callee(inst: &Instruction) -> Option<&Spanned<Operand>> {
     let mut operands = inst.operands.iter();
     operands.find(|o| matches!(o.node, Operand::Name(_)))
@@ -88,7 +88,7 @@ pub(crate) fn name_of(operand: &Spanned<Operand>) -> Option<&str> {
     }
 }
 
-/// What a call through a register may reach, as a body says it.
+/// Functions that a call through a register may reach, as a body states them.
 enum Reach<'a> {
     Fitting(&'a CallPrototype),
     Named(&'a [Name]),
@@ -105,8 +105,7 @@ fn reaches<'a>(body: Option<&'a Body>, found: &mut Vec<Reach<'a>>) {
     }
 }
 
-/// Names of which the file takes addresses: of functions among them, what calls through a register
-/// may reach.
+/// Names whose address the file takes. Calls through a register may reach the functions among them.
 pub(crate) fn address_taken(module: &Module) -> FxHashSet<&str> {
     let mut found = FxHashSet::default();
     for item in &module.items {
@@ -158,7 +157,7 @@ fn taken_in<'a>(body: Option<&'a Body>, found: &mut FxHashSet<&'a str>) {
     }
 }
 
-/// Functions whose address is taken and that a prototype describes.
+/// Functions whose address is taken and that match a prototype.
 pub(crate) fn fitting(symbols: &Symbols, prototype: &CallPrototype) -> Vec<usize> {
     let alike = |a: &[Variable], b: &[Variable]| {
         let bytes = |v: &Variable| extent(v).map_or(u64::MAX, |(bytes, _)| bytes);
@@ -172,12 +171,12 @@ pub(crate) fn fitting(symbols: &Symbols, prototype: &CallPrototype) -> Vec<usize
     fits.collect()
 }
 
-/// The function with a body that a name stands for.
+/// Function with a body that has the given name.
 fn defined(symbols: &Symbols, name: &str) -> Option<usize> {
     symbols.by_name.get(name).copied().flatten()
 }
 
-/// Functions that a function may call, by position in the file's, with a place in the text.
+/// Functions that a function may call, by position in the file, with a place in the text.
 pub(crate) fn callees(symbols: &Symbols, function: usize) -> Vec<(usize, Span)> {
     let function = symbols.functions[function];
     let direct = calls(function).into_iter().filter_map(|call| {
@@ -202,8 +201,8 @@ pub(crate) fn callees(symbols: &Symbols, function: usize) -> Vec<(usize, Span)> 
     found
 }
 
-/// Functions that the kernel reaches, callers before the functions that they call. Of functions
-/// that may call each other, every one stands behind all their other callers.
+/// Functions that the kernel reaches, callers before callees. Among functions that may call each
+/// other, each comes after all their other callers.
 pub(crate) fn call_order(symbols: &Symbols, entry: usize) -> Res<Vec<usize>> {
     let mut search = Search {
         symbols,
@@ -241,10 +240,10 @@ impl Search<'_> {
     }
 }
 
-/// Deepest nesting of calls: the search for them recurses.
+/// Deepest nesting of calls: the search for them is recursive.
 const MAX_CALL_DEPTH: usize = 256;
 
-/// For every function of a kernel, by position, those that it reaches by calls.
+/// Functions that each function of a kernel reaches by calls, by position.
 pub(crate) fn reachable(callees: &[Vec<usize>]) -> Vec<FixedBitSet> {
     let count = callees.len();
     let from = |start: usize| {
@@ -260,7 +259,7 @@ pub(crate) fn reachable(callees: &[Vec<usize>]) -> Vec<FixedBitSet> {
     (0..count).map(from).collect()
 }
 
-/// The function takes room of the stack while it runs.
+/// True if the function allocates on the stack.
 pub(crate) fn takes_room(body: Option<&Body>) -> bool {
     body.iter()
         .flat_map(|b| &b.statements)

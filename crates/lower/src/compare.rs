@@ -32,7 +32,7 @@ pub(crate) fn cmp(modifier: Modifier) -> Option<Cmp> {
     })
 }
 
-/// What `setp` and `set` share.
+/// Parts that `setp` and `set` have in common.
 struct Comparison {
     cmp: Cmp,
     combine: Combine,

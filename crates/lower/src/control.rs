@@ -1,9 +1,9 @@
 //! Branches, calls and ends (PTX ISA, "Control Flow Instructions").
 //!
-//! Parameters of calls live at static offsets of the thread's frame. A caller's `.param` variables
-//! are copied by the call itself; registers and constants are stored before it, and results in
-//! registers loaded after it. A function whose own parameters are registers loads them when it
-//! starts and stores its results before it returns.
+//! Parameters of calls have static offsets in the thread's frame. The call itself copies a caller's
+//! `.param` variables. Registers and constants are stored before the call, and results in registers
+//! are loaded after it. A function whose own parameters are registers loads them when it starts and
+//! stores its results before it returns.
 
 use crate::builder::{Builder, Place};
 use crate::calls::callee;
@@ -54,7 +54,7 @@ pub(crate) fn brx(b: &mut Builder, form: &mut Form) -> Res<()> {
     Ok(())
 }
 
-/// Ends the thread, or the function.
+/// Ends the thread or the function.
 pub(crate) fn emit_return(b: &mut Builder) -> Res<()> {
     let reached = &b.kernel.functions[b.function];
     if reached.function.kind == FunctionKind::Entry {
@@ -71,7 +71,7 @@ pub(crate) fn emit_return(b: &mut Builder) -> Res<()> {
     Ok(())
 }
 
-/// What a function with register parameters does first.
+/// Loads the parameters of a function that are registers, at its start.
 pub(crate) fn load_register_params(b: &mut Builder) -> Res<()> {
     let reached = &b.kernel.functions[b.function];
     for formal in &reached.params {
@@ -83,7 +83,7 @@ pub(crate) fn load_register_params(b: &mut Builder) -> Res<()> {
     Ok(())
 }
 
-/// The register of a `.reg` parameter.
+/// Register of a `.reg` parameter.
 fn register_param(b: &mut Builder, formal: &Formal) -> Res<Option<(Src, ScalarType)>> {
     let name = &formal.variable.name;
     if formal.variable.space != Space::Reg || name.node == "_" {
@@ -161,7 +161,7 @@ fn stack_width(form: &mut Form) -> Res<(ScalarType, Width)> {
     }
 }
 
-/// Alignment of what `alloca` takes where the instruction does not say (PTX ISA, "alloca").
+/// Alignment in bytes of an `alloca` that states none (PTX ISA, "alloca").
 const ALLOCA_ALIGN: u64 = 8;
 
 pub(crate) fn alloca(b: &mut Builder, form: &mut Form) -> Res<()> {
@@ -193,7 +193,7 @@ pub(crate) fn stack_restore(b: &mut Builder, form: &mut Form) -> Res<()> {
     Ok(())
 }
 
-/// Instructions that change nothing a program can see.
+/// Lowers instructions without an effect that a program can observe.
 pub(crate) fn no_effect(
     b: &mut Builder,
     form: &mut Form,
@@ -246,7 +246,7 @@ pub(crate) fn call(b: &mut Builder, form: &mut Form) -> Res<()> {
     Ok(())
 }
 
-/// How a function is entered, but for the copies; checks the numbers of operands.
+/// Describes how a function is entered, without the copies; checks the numbers of operands.
 fn entry(b: &Builder, form: &Form, function: usize) -> Res<Callee> {
     let (results, arguments) = lists(form);
     let reached = &b.kernel.functions[function];
@@ -268,7 +268,7 @@ fn emit_call(b: &mut Builder, op: Op, src: &[Src], functions: Vec<usize>, callee
     b.emit(op, &[], src).extra = extra;
 }
 
-/// `call (results), register, (arguments), prototype;`
+/// Lowers `call (results), register, (arguments), prototype;`.
 fn call_indirect(b: &mut Builder, form: &Form) -> Res<()> {
     let span = form.span();
     let mut names = form
@@ -335,8 +335,8 @@ fn not_callable(
     b.undefined(name, span)
 }
 
-/// Names that compilers write for calls of the runtime in kernels: until CUDA 11 as the program has
-/// them, from 12 on with a prefix.
+/// True for the names that compilers write for calls of the runtime in kernels: the program's names
+/// until CUDA 11, and names with a prefix from 12 on.
 fn is_of_device_runtime(name: &str) -> bool {
     name.starts_with("__cudaCDP2")
         || (name.starts_with("cuda") && name.contains("Device"))
@@ -365,7 +365,7 @@ pub(crate) fn check_count(form: &Form, what: &str, found: usize, wanted: usize) 
     Err(invalid("call-mismatch", form.span(), message))
 }
 
-/// The frame offset of a `.param` variable.
+/// Frame offset of a `.param` variable.
 pub(crate) fn frame_place(b: &Builder, operand: &Spanned<Operand>) -> Option<u32> {
     match &operand.node {
         Operand::Name(name) => match b.find(name) {
@@ -404,7 +404,7 @@ fn result(
     Ok((formal.offset, b.dst(operand, ty)?, ty))
 }
 
-/// The type of a parameter that an argument in a register is for.
+/// Type of the parameter for an argument in a register.
 fn scalar_formal(operand: &Spanned<Operand>, formal: &Formal) -> Res<ScalarType> {
     match scalar_param(formal) {
         Some(ScalarType::Pred) => Err(unsupported(operand.span, "predicates as parameters")),

@@ -47,7 +47,7 @@ fn float8(ty: ScalarType) -> Option<Float8> {
     })
 }
 
-/// Everything that `cvt` of one value needs.
+/// Parts of a `cvt` of one value.
 struct Conversion {
     to: ScalarType,
     from: ScalarType,
@@ -106,8 +106,8 @@ fn scalar(b: &mut Builder, form: &mut Form, to: ScalarType) -> Res<()> {
     }
 }
 
-/// The rounding of a conversion; those to fewer bits must say one, and between formats of one width
-/// it is to nearest.
+/// Rounding of a conversion. Conversions to fewer bits must state one; between formats of one width
+/// the rounding is to nearest.
 fn rounding(form: &mut Form, to: ScalarType, from: ScalarType) -> Res<CvtRound> {
     let loses = match (from.is_float(), to.is_float()) {
         (true, true) => to.bits() < from.bits(),
@@ -137,14 +137,14 @@ fn emit(b: &mut Builder, conversion: &Conversion, dst: Reg, src: Src) {
     b.emit(op, &[Dst::Reg(dst)], &[src]);
 }
 
-/// A 64-bit source of a narrower type: its lower word in a register of its own.
+/// Source of a type narrower than its 64-bit register: the lower word in a register of its own.
 fn lower_word(b: &mut Builder, src: Src) -> Res<Src> {
     let word = b.temp(false)?;
     emit_extension(b, ScalarType::B64, Ty::Bits(Width::B32), word, src);
     Ok(Src::Reg(word))
 }
 
-/// The destination register is wider than the type: the result is extended to its width.
+/// Destination of a register wider than the type: the result is extended to its width.
 fn widened(b: &mut Builder, how: &Conversion, dst: Reg, bits: u32, src: Src) -> Res<()> {
     let extended = match how.to.is_signed() {
         true => Ty::Int(types::signed_of_bits(bits)),
@@ -173,7 +173,7 @@ fn emit_extension(b: &mut Builder, from: ScalarType, to: Ty, dst: Reg, src: Src)
     b.emit(op, &[Dst::Reg(dst)], &[src]);
 }
 
-/// `.relu`: the maximum with +0, and the canonical NaN for NaN.
+/// Emits `.relu`: the maximum with +0, and the canonical NaN for NaN.
 fn clamp_negative(b: &mut Builder, form: &Form, to: ScalarType, dst: Reg) -> Res<()> {
     let Some(float) = types::float(to) else {
         return form.unsupported();
@@ -190,7 +190,8 @@ fn clamp_negative(b: &mut Builder, form: &Form, to: ScalarType, dst: Reg) -> Res
     Ok(())
 }
 
-/// `.satfinite`: infinities become the largest finite number of their sign, NaN the canonical one.
+/// Emits `.satfinite`: infinities become the largest finite number of their sign, NaN the canonical
+/// one.
 fn clamp_finite(b: &mut Builder, form: &Form, ty: FloatTy, dst: Reg) -> Res<()> {
     let (largest, sign) = match ty {
         FloatTy::F16 => (0x7BFF, 0x8000),
@@ -213,7 +214,7 @@ fn clamp_finite(b: &mut Builder, form: &Form, ty: FloatTy, dst: Reg) -> Res<()> 
     Ok(())
 }
 
-/// `cvt.rn.f16x2.f32 d, a, b`.
+/// Lowers `cvt.rn.f16x2.f32 d, a, b`.
 fn pack_floats(b: &mut Builder, form: &mut Form, ty: ScalarType, to: FloatTy) -> Res<()> {
     let from = form.ty()?;
     if let (FloatTy::F16x2, Some(narrow)) = (to, float8(from)) {
@@ -261,7 +262,7 @@ fn to_tf32(b: &mut Builder, form: &mut Form) -> Res<()> {
     Ok(())
 }
 
-/// `cvt.rn.satfinite.e4m3x2.f32 d, a, b` and `cvt.rn.satfinite.e4m3x2.f16x2 d, a`.
+/// Lowers `cvt.rn.satfinite.e4m3x2.f32 d, a, b` and `cvt.rn.satfinite.e4m3x2.f16x2 d, a`.
 fn to_float8(b: &mut Builder, form: &mut Form, to: Float8) -> Res<()> {
     let ty = form.ty()?;
     let (from, sources) = match ty {
@@ -282,7 +283,7 @@ fn to_float8(b: &mut Builder, form: &mut Form, to: Float8) -> Res<()> {
     Ok(())
 }
 
-/// `cvt.rn.f16x2.e4m3x2 d, a`.
+/// Lowers `cvt.rn.f16x2.e4m3x2 d, a`.
 fn from_float8(b: &mut Builder, form: &mut Form, from: Float8) -> Res<()> {
     form.need("`.rn`", |m| (m == Modifier::Rn).then_some(()))?;
     let relu = form.has(Modifier::Relu);
@@ -293,7 +294,7 @@ fn from_float8(b: &mut Builder, form: &mut Form, from: Float8) -> Res<()> {
     Ok(())
 }
 
-/// `cvt.pack.sat.u8.s32.b32 d, a, b, c`.
+/// Lowers `cvt.pack.sat.u8.s32.b32 d, a, b, c`.
 fn pack_integers(b: &mut Builder, form: &mut Form) -> Res<()> {
     form.need("`.sat`", |m| (m == Modifier::Sat).then_some(()))?;
     let narrow = form.ty()?;

@@ -1,4 +1,4 @@
-//! `mov`: registers, constants, addresses, predicates, packing and unpacking.
+//! The instruction `mov`: registers, constants, addresses, predicates, packing and unpacking.
 
 use crate::builder::Builder;
 use crate::error::{Res, invalid, unsupported};
@@ -38,7 +38,7 @@ pub(crate) fn mov(b: &mut Builder, form: &mut Form) -> Res<()> {
     }
 }
 
-/// An operand with a vector register written out as its elements.
+/// Operand with a vector register replaced by its elements.
 fn whole(b: &Builder, operand: &Spanned<Operand>) -> Spanned<Operand> {
     let parts = b.elements(operand);
     match parts.len() {
@@ -50,8 +50,8 @@ fn whole(b: &Builder, operand: &Spanned<Operand>) -> Spanned<Operand> {
     }
 }
 
-/// `mov.v2` and `mov.v4`: element by element. An element that is read behind one that is written
-/// goes through a register of its own.
+/// Lowers `mov.v2` and `mov.v4` element by element. An element that is read after an overwritten
+/// one is copied to a register of its own first.
 fn elementwise(b: &mut Builder, form: &Form, count: usize, ty: ScalarType) -> Res<()> {
     let Some(width) = types::width(ty) else {
         return form.bad_type(ty);
@@ -86,7 +86,7 @@ fn is_register(dst: Dst, src: Src) -> bool {
     matches!((dst, src), (Dst::Reg(dst), Src::Reg(src)) if dst == src)
 }
 
-/// A predicate, or the special register that is one.
+/// Predicate, or the special register that is one.
 fn predicate_value(b: &mut Builder, from: &Spanned<Operand>) -> Res<Src> {
     match &from.node {
         Operand::Name(name) if b.find(name).is_none() => match crate::special::find(name) {
@@ -97,7 +97,7 @@ fn predicate_value(b: &mut Builder, from: &Spanned<Operand>) -> Res<Src> {
     }
 }
 
-/// Type of the parts that make up a whole.
+/// Type of the parts of a whole.
 fn part_type(form: &Form, whole: ScalarType, parts: usize) -> Res<ScalarType> {
     let bits = whole.bits() / (parts as u32).max(1);
     if matches!(parts, 2 | 4) && bits >= 8 {
@@ -157,8 +157,8 @@ fn widths(ty: ScalarType) -> Res<warploom_ir::Width> {
 }
 
 impl Builder<'_, '_> {
-    /// The parts of a vector operand: what stands in braces, the elements of a vector register, or
-    /// the operand itself.
+    /// Parts of a vector operand: the operands in braces, the elements of a vector register, or the
+    /// operand itself.
     pub(crate) fn elements(&self, operand: &Spanned<Operand>) -> Vec<Spanned<Operand>> {
         match &operand.node {
             Operand::Vector(parts) => parts.clone(),

@@ -1,4 +1,4 @@
-//! From lowered functions to one program: slots, places in the code, facts.
+//! Flattening: from lowered functions to one program with slots, places in the code and facts.
 
 use crate::builder::FunctionCode;
 use crate::error::{Res, unsupported};
@@ -14,12 +14,12 @@ use warploom_ir::pressure;
 use warploom_ir::slots::{self, Assignment};
 use warploom_ir::{
     Code, Dst, Extra, ExtraOperands, Frame, Inst, InstFacts, Op, Param, ParamKind, Pred, Program,
-    Reg, STACK_BYTES, SourcePos, Src, Var,
+    Reg, STACK_BYTES, SourcePos, Src, Var, other_operands, unit,
 };
 use warploom_ptx::ast::FunctionDirective;
 use warploom_ptx::tokens::ScalarType;
 
-/// What the analyses found of one function.
+/// Results of the analyses of one function.
 struct Analysed {
     assignment: Assignment,
     reconverge: Vec<Option<Pc>>,
@@ -27,23 +27,23 @@ struct Analysed {
     contexts: Contexts,
 }
 
-/// Where a function's code and registers start.
+/// Start of a function's code and registers in the program.
 #[derive(Clone, Copy, Default)]
 struct Base {
     pc: usize,
-    /// Slots of 64-bit registers.
+    /// First slot of 64-bit registers.
     wide: usize,
-    /// Slots of 32-bit registers, which all lie behind those of 64-bit ones: lanes of a warp may be
-    /// in different functions at a time, and a lane's 64-bit value lies in other lanes' words.
+    /// First slot of 32-bit registers, which all follow those of 64-bit ones. Lanes of a warp may
+    /// be in different functions at a time, and a lane's 64-bit value overlaps other lanes' words.
     narrow: usize,
     preds: usize,
     /// Registers per thread that its callers hold while it runs.
     pressure: u32,
-    /// What its callers keep of a warp that is switched out in it.
+    /// Context that its callers keep if the warp is switched out in it.
     kept: Held,
 }
 
-/// Puts the functions of a kernel one behind the other.
+/// Concatenates the functions of a kernel.
 pub(crate) fn flatten(
     kernel: &Kernel,
     functions: Vec<FunctionCode>,
@@ -78,7 +78,7 @@ pub(crate) fn flatten(
     for (nth, code) in functions.iter().enumerate() {
         let name = kernel.functions[nth].function.name.node.clone();
         program.functions.push((Pc::new(bases[nth].pc), name));
-        // What a thread keeps has no bound where functions call themselves.
+        // The context of a thread has no bound if functions call themselves.
         if !kernel.has_stack() {
             let points = analysed[nth].contexts.points.iter();
             let base = bases[nth];
@@ -125,7 +125,7 @@ fn analyse(code: &FunctionCode, is_kernel: bool, pools: &Pools) -> Analysed {
     }
 }
 
-/// Gives every function a place in the code, and slots behind those of all its callers.
+/// Gives every function a place in the code, and slots after those of all its callers.
 fn place(kernel: &Kernel, functions: &[FunctionCode], analysed: &[Analysed]) -> Vec<Base> {
     let mut bases = vec![Base::default(); functions.len()];
     let mut pc = 0;
@@ -155,7 +155,7 @@ fn place(kernel: &Kernel, functions: &[FunctionCode], analysed: &[Analysed]) -> 
 }
 
 impl Base {
-    /// Begins no earlier than another, but for the code.
+    /// Moves the registers to begin no earlier than those of another base.
     fn raise(&mut self, other: &Self) {
         self.wide = self.wide.max(other.wide);
         self.narrow = self.narrow.max(other.narrow);
@@ -167,10 +167,10 @@ impl Base {
     }
 }
 
-/// Bytes of a register or of the predicates on the stack.
+/// Size of a register, or of the predicates, on the stack in bytes.
 const KEPT_BYTES: usize = 4;
 
-/// Fills in where calls lead, and what they take of the stack.
+/// Fills in the targets of calls and the stack that they take.
 fn enter(
     kernel: &Kernel,
     functions: &[FunctionCode],
@@ -268,7 +268,7 @@ fn param(formal: &Formal) -> Param {
     }
 }
 
-/// From a function's virtual registers to slots of the program.
+/// Mapping from a function's virtual registers to slots of the program.
 struct Renaming<'a> {
     assignment: &'a Assignment,
     base: Base,
@@ -374,6 +374,8 @@ fn append(
         let position = source.position(code.spans[at].start);
         program.facts.push(InstFacts {
             class: facts::class(renamed.op),
+            unit: unit(renamed.op),
+            other_operands: other_operands(&view, &renamed),
             reads,
             writes,
             bank_reads,

@@ -8,7 +8,7 @@ use crate::types;
 use warploom_ir::{FloatBin, FloatMinMax, FloatMods, FloatTy, FloatUn, Op, Round, Src, TestKind};
 use warploom_ptx::tokens::{Modifier, ScalarType};
 
-/// A rounding of a floating-point result.
+/// Rounding of a floating-point result.
 pub(crate) fn round(modifier: Modifier) -> Option<Round> {
     match modifier {
         Modifier::Rn => Some(Round::Near),
@@ -39,7 +39,7 @@ fn mods(form: &mut Form, round: Round) -> FloatMods {
     }
 }
 
-/// `add`, `sub`, `mul`: rounding to nearest unless said otherwise.
+/// Lowers `add`, `sub` and `mul`, which round to nearest unless stated otherwise.
 pub(crate) fn binary(b: &mut Builder, form: &mut Form, op: FloatBin) -> Res<()> {
     let round = form.take(round).unwrap_or(Round::Near);
     let mods = mods(form, round);
@@ -65,7 +65,7 @@ pub(crate) fn divide(b: &mut Builder, form: &mut Form) -> Res<()> {
     emit_binary(b, form, op, mods)
 }
 
-/// `fma`, and `mad`, which is the same since sm_20.
+/// Lowers `fma`, and `mad`, which is the same since sm_20.
 pub(crate) fn fma(b: &mut Builder, form: &mut Form, strict: bool) -> Res<()> {
     let rounding = match strict {
         true => form.need(ROUND, round)?,
@@ -84,7 +84,7 @@ pub(crate) fn fma(b: &mut Builder, form: &mut Form, strict: bool) -> Res<()> {
     Ok(())
 }
 
-/// One operand, one result.
+/// Emits an operation with one operand and one result.
 fn emit_unary(b: &mut Builder, form: &mut Form, op: FloatUn, mods: FloatMods) -> Res<()> {
     let (ty, float) = float_type(form)?;
     form.finish(2)?;
@@ -94,13 +94,13 @@ fn emit_unary(b: &mut Builder, form: &mut Form, op: FloatUn, mods: FloatMods) ->
     Ok(())
 }
 
-/// `abs` and `neg`.
+/// Lowers `abs` and `neg`.
 pub(crate) fn sign(b: &mut Builder, form: &mut Form, op: FloatUn) -> Res<()> {
     let mods = mods(form, Round::Near);
     emit_unary(b, form, op, mods)
 }
 
-/// Functions that exist as `.approx` only.
+/// Lowers functions that exist only as `.approx`.
 pub(crate) fn approximate(b: &mut Builder, form: &mut Form, op: FloatUn) -> Res<()> {
     need_approx(form)?;
     let mods = mods(form, Round::Near);

@@ -1,5 +1,5 @@
-//! One instruction while it is lowered: modifiers are taken one by one, and whatever nobody took is
-//! refused, so that no modifier is ever ignored by oversight.
+//! State of an instruction during lowering: modifiers are taken one by one, and an instruction with
+//! a modifier that was not taken is refused, so that no modifier is ignored by oversight.
 
 use crate::error::{Res, invalid, unsupported};
 use smallvec::SmallVec;
@@ -7,9 +7,9 @@ use warploom_diag::Span;
 use warploom_ptx::ast::{Instruction, Operand, Spanned};
 use warploom_ptx::tokens::{Modifier, ScalarType, Space};
 
-/// An instruction and which of its modifiers were taken.
+/// Instruction with the set of its modifiers that were taken.
 pub(crate) struct Form<'a> {
-    /// The instruction as parsed.
+    /// Instruction as it was parsed.
     pub inst: &'a Instruction,
     taken: SmallVec<[bool; 8]>,
 }
@@ -33,7 +33,7 @@ impl<'a> Form<'a> {
         last.map_or(self.inst.opcode.span, |m| self.inst.opcode.span.to(m))
     }
 
-    /// Takes a modifier; false if it is not there.
+    /// Takes a modifier. Returns false if the instruction does not have it.
     pub(crate) fn has(&mut self, wanted: Modifier) -> bool {
         self.take(|m| (m == wanted).then_some(())).is_some()
     }
@@ -48,8 +48,8 @@ impl<'a> Form<'a> {
         })
     }
 
-    /// Takes the first modifier that `pick` knows, or refuses the instruction for want of `what`.
-    /// If it has modifiers that nobody knows, it is another form, which is not supported.
+    /// Takes the first modifier that `pick` knows, or refuses the instruction because `what` is
+    /// missing. An instruction with unknown modifiers is another form, which is not supported.
     pub(crate) fn need<T>(&mut self, what: &str, pick: impl Fn(Modifier) -> Option<T>) -> Res<T> {
         if let Some(found) = self.take(pick) {
             return Ok(found);
@@ -83,7 +83,7 @@ impl<'a> Form<'a> {
         self.inst.operands.len()
     }
 
-    /// An operand by its position.
+    /// Operand at a position.
     pub(crate) fn operand(&self, nth: usize) -> Res<&'a Spanned<Operand>> {
         self.inst.operands.get(nth).ok_or_else(|| {
             let message = format!(
@@ -96,7 +96,7 @@ impl<'a> Form<'a> {
         })
     }
 
-    /// Refuses surplus operands.
+    /// Refuses operands beyond a number.
     pub(crate) fn at_most(&self, count: usize) -> Res<()> {
         match self.inst.operands.get(count) {
             None => Ok(()),
@@ -107,13 +107,13 @@ impl<'a> Form<'a> {
         }
     }
 
-    /// Refuses an instruction of which a modifier was not taken, or with surplus operands.
+    /// Refuses an instruction with a modifier that was not taken, or with surplus operands.
     pub(crate) fn finish(&self, operands: usize) -> Res<()> {
         self.finish_modifiers()?;
         self.at_most(operands)
     }
 
-    /// Refuses an instruction of which a modifier was not taken.
+    /// Refuses an instruction with a modifier that was not taken.
     pub(crate) fn finish_modifiers(&self) -> Res<()> {
         let mut left = self.inst.modifiers.iter().zip(&self.taken);
         match left.find(|(_, taken)| !**taken) {
@@ -130,7 +130,7 @@ impl<'a> Form<'a> {
         Err(unsupported(self.span(), &format!("`{}`", self.spelling())))
     }
 
-    /// Refuses a type that the instruction does not work on.
+    /// Refuses a type on which the instruction does not work.
     pub(crate) fn bad_type<T>(&self, ty: ScalarType) -> Res<T> {
         let place = self
             .inst

@@ -1,4 +1,4 @@
-//! The body of one function: scopes, declarations, labels, and instructions one after the other.
+//! Body of one function: scopes, declarations, labels, and instructions in order.
 
 use crate::builder::{Builder, FunctionCode};
 use crate::error::{Res, invalid, unsupported};
@@ -12,7 +12,7 @@ use warploom_ir::{Dst, Op, Src};
 use warploom_ptx::ast::{Body, FunctionKind, Instruction, Name, Statement, Variable};
 use warploom_ptx::tokens::{Modifier, ScalarType, Space};
 
-/// Lowers one of a kernel's functions; what cannot be lowered goes to `errors`.
+/// Lowers one function of a kernel. Errors are added to `errors`.
 pub(crate) fn lower(
     kernel: &Kernel,
     nth: usize,
@@ -89,7 +89,7 @@ impl<'a> Lowering<'a, '_, '_> {
         }
     }
 
-    /// Statements of a scope whose names are already entered.
+    /// Lowers the statements of a scope whose names are already declared.
     fn body(&mut self, body: &'a Body) {
         let tables = self.enter_labels(body);
         let mut tables = tables.into_iter();
@@ -118,7 +118,7 @@ impl<'a> Lowering<'a, '_, '_> {
         }
     }
 
-    /// Labels may be used before they stand in the code: enter them first.
+    /// Declares the labels of a scope first: they may be used before their place.
     fn enter_labels(&mut self, body: &'a Body) -> Vec<u32> {
         let mut tables = Vec::new();
         for statement in &body.statements {
@@ -214,7 +214,7 @@ impl<'a> Lowering<'a, '_, '_> {
     }
 }
 
-/// A register parameter's type, for the copies between registers and the frame.
+/// Type of a register parameter, for the copies between registers and the frame.
 pub(crate) fn scalar_param(formal: &Formal) -> Option<ScalarType> {
     let variable = formal.variable;
     (variable.dims.is_empty() && variable.vector <= 1).then_some(variable.ty)
@@ -233,7 +233,7 @@ pub(crate) fn two_to_one(
     Ok((dst, [a, b]))
 }
 
-/// Modifiers that say how a barrier or a branch is meant without changing what it does.
+/// True for modifiers that state an intent of a barrier or branch without changing its effect.
 pub(crate) fn is_assurance(modifier: Modifier) -> bool {
     matches!(modifier, Modifier::Aligned)
 }

@@ -50,7 +50,7 @@ struct Image<'a, 'm> {
 }
 
 impl Image<'_, '_> {
-    /// Writes a value whose dimensions are `extents` from byte `at` on.
+    /// Writes a value with dimensions `extents` from byte `at` on.
     fn fill(&mut self, init: &Initializer, extents: &[u64], at: u64) -> Res<()> {
         match (init, extents) {
             (Initializer::Value(value), _) => self.value(value, at),
@@ -131,7 +131,7 @@ impl Image<'_, '_> {
             return Ok(());
         }
         if self.symbols.by_name.contains_key(name) {
-            // Of a function that another file defines there is no address, and no call.
+            // A function that another file defines has no address and cannot be called.
             return Ok(());
         }
         let message = format!("`{name}` is no variable in global or constant memory");

@@ -1,4 +1,4 @@
-//! From mnemonic to the family that lowers it. What stands here under no family is refused.
+//! Selection of the family that lowers a mnemonic. A mnemonic without a family is refused.
 
 use crate::builder::Builder;
 use crate::error::Res;

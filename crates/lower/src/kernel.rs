@@ -1,9 +1,9 @@
-//! What the functions of one kernel share: which functions those are, and where their variables
-//! in shared memory, in the thread's frame and in parameters live.
+//! State that the functions of one kernel share: the functions themselves, and the places of their
+//! variables in shared memory, in the thread's frame and in parameters.
 //!
-//! Most frames have one static place: behind the frames of all functions that may call them. The
-//! frame of a function that may be called again before it returns moves, and so does that of one
-//! that takes room of the stack: a call makes it, and its offsets count from its start.
+//! Most frames have one static place, after the frames of all functions that may call them. The
+//! frame of a function moves if the function may be called again before it returns, or if it
+//! allocates on the stack: the call makes the frame, and offsets count from its start.
 
 use crate::calls::{callees, fitting, names_in, reachable, takes_room};
 use crate::error::{Res, unsupported};
@@ -15,61 +15,61 @@ use warploom_diag::Span;
 use warploom_ptx::ast::{CallPrototype, Function, FunctionKind, Linkage, Variable};
 use warploom_ptx::tokens::Space;
 
-/// One kernel with the functions that it reaches.
+/// Kernel with the functions that it reaches.
 pub(crate) struct Kernel<'a> {
-    /// The file.
+    /// Declarations of the file.
     pub symbols: &'a Symbols<'a>,
-    /// The functions, callers before the functions that they call; the kernel is the first.
+    /// Functions, callers before callees; the kernel is the first.
     pub functions: Vec<Reached<'a>>,
     /// Static shared memory in bytes.
     pub shared_bytes: u32,
-    /// Alignment of dynamic shared memory, if the kernel declares any.
+    /// Alignment of dynamic shared memory in bytes, if the kernel declares any.
     pub dynamic_shared_align: Option<u32>,
-    /// Bytes of the thread's frame.
+    /// Size of the thread's frame in bytes.
     pub frame_bytes: u32,
-    /// Bytes of the kernel's parameters.
+    /// Size of the kernel's parameters in bytes.
     pub param_bytes: u32,
     file_shared: FxHashMap<&'a str, u32>,
     file_local: FxHashMap<&'a str, u32>,
     index: FxHashMap<usize, usize>,
-    /// What each function reaches by calls.
+    /// Functions that each function reaches by calls.
     reachable: Vec<FixedBitSet>,
 }
 
-/// A function of a kernel.
+/// Function that a kernel reaches.
 pub(crate) struct Reached<'a> {
-    /// Its syntax.
+    /// Syntax of the function.
     pub function: &'a Function,
-    /// Its address.
+    /// Address of the function.
     pub address: u64,
     /// Functions that it calls, by position in [`Kernel::functions`].
     pub callees: Vec<usize>,
-    /// Its frame moves.
+    /// True if the frame of the function moves.
     pub moves: bool,
-    /// Bytes of its frame, where that moves.
+    /// Size of its frame in bytes, if that moves.
     pub frame_bytes: u32,
-    /// What every declaration of its body that is no register stands for, in order.
+    /// Symbols of all declarations of its body except registers, in order.
     pub places: Vec<Symbol>,
-    /// Return parameters.
+    /// Return parameters in order.
     pub returns: Vec<Formal<'a>>,
-    /// Parameters.
+    /// Parameters in order of declaration.
     pub params: Vec<Formal<'a>>,
 }
 
-/// A parameter of a device function, or of the kernel.
+/// Parameter of a device function or of the kernel.
 #[derive(Clone, Copy)]
 pub(crate) struct Formal<'a> {
-    /// Its declaration.
+    /// Declaration of the parameter.
     pub variable: &'a Variable,
-    /// Offset in the thread's frame, or in the kernel's parameters.
+    /// Offset in bytes in the thread's frame, or in the kernel's parameters.
     pub offset: u32,
-    /// Bytes.
+    /// Size of the parameter in bytes.
     pub bytes: u32,
-    /// Alignment in bytes.
+    /// Alignment of the parameter in bytes.
     pub align: u32,
 }
 
-/// Assigns consecutive aligned places.
+/// Allocator of consecutive aligned places.
 #[derive(Default, Clone, Copy)]
 struct Allocator {
     next: u64,
@@ -92,8 +92,8 @@ impl Allocator {
 }
 
 impl<'a> Kernel<'a> {
-    /// Lays out everything for a kernel: it and what it calls stand in `order`, by their positions
-    /// in the file's functions.
+    /// Lays out all variables of a kernel. `order` has the positions in the file of the kernel and
+    /// of the functions that it reaches.
     pub(crate) fn new(symbols: &'a Symbols<'a>, order: Vec<usize>) -> Res<Self> {
         let index: FxHashMap<usize, usize> =
             order.iter().enumerate().map(|(i, f)| (*f, i)).collect();
@@ -150,12 +150,12 @@ impl<'a> Kernel<'a> {
         found
     }
 
-    /// Two functions may call each other again and again.
+    /// True if two functions may call each other recursively.
     pub(crate) fn in_one_cycle(&self, a: usize, b: usize) -> bool {
         self.reachable[a].contains(b) && self.reachable[b].contains(a)
     }
 
-    /// Some frame moves or takes room while it is there.
+    /// True if some frame moves or some function allocates on the stack.
     pub(crate) fn has_stack(&self) -> bool {
         let kernel = self.functions[0].function.body.as_ref();
         takes_room(kernel) || self.functions.iter().any(|f| f.moves)
@@ -167,25 +167,25 @@ impl<'a> Kernel<'a> {
         found.filter_map(|f| self.index.get(&f).copied()).collect()
     }
 
-    /// The other functions that a function may call again and again and is called by. What stands
-    /// behind the callers of any of them stands behind those of all.
+    /// Other functions that a function may call recursively and that may call it. All of them are
+    /// placed after the callers of any of them.
     pub(crate) fn cycle_of(&self, nth: usize) -> impl Iterator<Item = usize> + '_ {
         let all = 0..self.functions.len();
         all.filter(move |other| *other != nth && self.in_one_cycle(nth, *other))
     }
 
-    /// The position of a function with a body, by its name.
+    /// Position of a function with a body, by its name.
     pub(crate) fn defined(&self, name: &str) -> Option<usize> {
         let function = self.symbols.by_name.get(name).copied().flatten()?;
         self.index.get(&function).copied()
     }
 
-    /// The file declares a function of that name.
+    /// True if the file declares a function with the name.
     pub(crate) fn is_function(&self, name: &str) -> bool {
         self.symbols.by_name.contains_key(name)
     }
 
-    /// What a name at file level stands for.
+    /// Symbol of a name at file level.
     pub(crate) fn find(&self, name: &str) -> Option<Symbol> {
         if let Some(&(index, _)) = self.symbols.global_names.get(name) {
             let constant = self.symbols.globals[index as usize].constant;
@@ -204,18 +204,18 @@ impl<'a> Kernel<'a> {
         Some(Symbol::Texture(*texture))
     }
 
-    /// The variable that a name at file level stands for has its definition in another file.
+    /// True if the variable with a name at file level has its definition in another file.
     pub(crate) fn is_external(&self, name: &str) -> bool {
         (self.symbols.global_names.get(name)).is_some_and(|(_, external)| *external)
     }
 
-    /// The file sets properties of the texture or sampler reference with that name.
+    /// True if the file sets properties of the texture or sampler reference with the name.
     pub(crate) fn sets_properties(&self, name: &str) -> bool {
         (self.symbols.texture_names.get(name)).is_some_and(|(_, set)| *set)
     }
 
-    /// Places static variables in shared memory, then dynamic ones behind them. Gives the offsets
-    /// of the functions' own variables, in order.
+    /// Places static variables in shared memory, then dynamic ones after them. Returns the offsets
+    /// of the functions' own variables in order.
     fn lay_out_shared(&mut self, order: &[usize], named: &FxHashSet<&str>) -> Res<Vec<Vec<u32>>> {
         let file = (self.symbols.shared.iter()).filter(|v| named.contains(v.name.node.as_str()));
         let file: Vec<&Variable> = file.copied().collect();
@@ -270,7 +270,7 @@ impl<'a> Kernel<'a> {
         Ok(own_places)
     }
 
-    /// Places the file's `.local` variables that the functions name in front of all frames.
+    /// Places the file's `.local` variables that the functions name before all frames.
     fn lay_out_local(&mut self, named: &FxHashSet<&str>) -> Res<()> {
         let mut frame = Allocator::default();
         let file = self.symbols.local.iter();
@@ -367,7 +367,7 @@ fn formals<'a>(list: &'a [Variable], space: &mut Allocator) -> Res<Vec<Formal<'a
     Ok(found)
 }
 
-/// Its size is given at the launch.
+/// True if a launch gives the size of the variable.
 fn is_dynamic(variable: &Variable) -> bool {
     variable.linkage == Linkage::Extern
 }

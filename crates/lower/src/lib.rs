@@ -1,10 +1,10 @@
 //! Lowering: from the syntax tree of a file to flat programs, one for each kernel.
 //!
-//! A kernel is lowered with all functions that it calls: names are resolved and places laid out
-//! (`kernel`), every function is lowered on its own (`function`, with one file for each family of
-//! instructions), its registers are given slots behind those of its callers, and the pieces are put
-//! one behind the other (`flatten`). What the simulator does not execute refuses the kernels that
-//! reach it, with the place and the instruction's name; other kernels of the file stay usable.
+//! A kernel is lowered with all functions that it calls. `kernel` resolves names and lays out
+//! variables. `function` lowers every function by itself, with one file for each family of
+//! instructions. `flatten` assigns slots to registers, after those of the callers, and concatenates
+//! the functions. A kernel that reaches something that the simulator does not execute is refused,
+//! with the place and the instruction's name; other kernels of the file stay usable.
 
 mod address;
 mod arith;
@@ -52,12 +52,12 @@ use warploom_ir::{ModuleIr, Program};
 use warploom_ptx::Problems;
 use warploom_ptx::ast::Module;
 
-/// Reads, checks and lowers a file. Kernels that are wrong, or that use what is not supported, are
-/// listed in [`ModuleIr::refused`]. Besides, what the file says oddly, and what is wrong in
-/// functions that no kernel reaches.
+/// Parses, checks and lowers a file. Kernels that have errors or that cannot be executed are listed
+/// in [`ModuleIr::refused`]. The diagnostics are warnings, and problems of functions that no kernel
+/// reaches.
 ///
 /// # Errors
-/// What is wrong with the file, whatever kernel is asked for.
+/// Returns the problems that concern the file as a whole.
 pub fn compile(source: &Source) -> Result<(ModuleIr, Diagnostics), Diagnostics> {
     let (module, problems) = warploom_ptx::read(source);
     if problems.file.has_errors() {
@@ -75,19 +75,18 @@ pub fn compile(source: &Source) -> Result<(ModuleIr, Diagnostics), Diagnostics> 
     Ok((ir, others))
 }
 
-/// Lowers every kernel of a file that was read without errors. Kernels that use what is not
-/// supported are listed in [`ModuleIr::refused`]. `source` is the text that the file was parsed
-/// from.
+/// Lowers every kernel of a file that was parsed without errors. Kernels that cannot be executed
+/// are listed in [`ModuleIr::refused`]. `source` is the text of the file.
 ///
 /// # Errors
-/// When the file's variables are wrong, whatever kernel is asked for.
+/// Fails if the variables of the file are wrong, which concerns every kernel.
 pub fn lower(module: &Module, source: &Source) -> Result<ModuleIr, Diagnostics> {
     let (ir, _) = lower_but(module, &Problems::default(), source)?;
     Ok(ir)
 }
 
-/// Lowers every kernel that reaches no function with an error. Besides, the problems of functions
-/// that no kernel reaches.
+/// Lowers every kernel that reaches no function with an error. The diagnostics are problems of
+/// functions that no kernel reaches.
 fn lower_but(
     module: &Module,
     problems: &Problems,
@@ -120,7 +119,7 @@ fn lower_but(
     Ok((ir, unreached))
 }
 
-/// What is wrong in functions that no kernel reaches.
+/// Problems of the functions that no kernel reaches.
 fn unreached(symbols: &Symbols) -> Diagnostics {
     let mut found = Diagnostics::new();
     if symbols.broken.is_empty() {

@@ -6,7 +6,7 @@ use warploom_diag::Span;
 use warploom_ptx::ast::Constant;
 use warploom_ptx::tokens::ScalarType;
 
-/// Bits of a literal as a value of the type (PTX ISA, "Constants"): integers are truncated, decimal
+/// Bits of a literal as a value of the type (PTX ISA, "Constants"). Integers are truncated; decimal
 /// and `0d` literals are rounded to nearest in `.f32` and `.f16`.
 pub(crate) fn literal_bits(value: &Constant, ty: ScalarType, span: Span) -> Res<u64> {
     use ScalarType as S;

@@ -1,4 +1,4 @@
-//! Matrices that a warp holds together: `mma`, `wmma`, `ldmatrix`, `stmatrix`, `movmatrix` (PTX
+//! Products of matrices that a warp holds: `mma`, `wmma`, `ldmatrix`, `stmatrix`, `movmatrix` (PTX
 //! ISA, "Warp-Level Matrix Multiply-Accumulate Instructions").
 
 mod tile;
@@ -25,7 +25,7 @@ fn synchronous(form: &mut Form) -> Res<()> {
     form.need("`.aligned`", |m| (m == Modifier::Aligned).then_some(()))
 }
 
-/// `.row` or `.col`: does it lie in columns?
+/// Takes `.row` or `.col`. Returns true for storage by columns.
 fn columns(form: &mut Form) -> Res<bool> {
     form.need("`.row` or `.col`", |m| match m {
         Modifier::Row => Some(false),
@@ -59,7 +59,7 @@ fn accumulator(ty: ScalarType) -> Option<AccTy> {
     })
 }
 
-/// Is there such a product (PTX ISA, tables of `mma` and `wmma`)?
+/// True if the ISA has such a product (PTX ISA, tables of `mma` and `wmma`).
 fn exists(mma: &Mma) -> bool {
     use MatTy as T;
     let shape = (mma.m, mma.n, mma.k);
@@ -81,7 +81,7 @@ fn exists(mma: &Mma) -> bool {
     shapes.contains(&shape) && (any_layout || mma.columns == [false, true])
 }
 
-/// Types that go together.
+/// True if the types may be combined.
 fn agree(mma: &Mma) -> bool {
     use MatTy as T;
     let signs = |ty: T| match ty {
@@ -102,7 +102,7 @@ fn agree(mma: &Mma) -> bool {
         && (mma.acc[0] == AccTy::S32 || !mma.satfinite)
 }
 
-/// d, a, b, c; `wmma` names only d and c where a and b are halves.
+/// Types of d, a, b and c. `wmma` names only d and c if a and b are halves.
 fn types(form: &mut Form, wmma: bool) -> Res<([MatTy; 2], [AccTy; 2])> {
     let mut found = Vec::with_capacity(4);
     while let Some(ty) = form.take(Modifier::scalar_type) {
@@ -124,7 +124,7 @@ fn types(form: &mut Form, wmma: bool) -> Res<([MatTy; 2], [AccTy; 2])> {
     }
 }
 
-/// `mma` and `wmma.mma`
+/// Lowers `mma` and `wmma.mma`.
 pub(crate) fn product(b: &mut Builder, form: &mut Form, wmma: bool) -> Res<()> {
     let rule = form.take(|m| match m {
         Modifier::Xor => Some(MatRule::Xor),
@@ -188,21 +188,21 @@ fn registers(b: &Builder, operand: &Spanned<Operand>, wanted: usize) -> Res<Vec<
     Err(invalid("vector-length", operand.span, message))
 }
 
-/// Registers that a fragment is read from.
+/// Registers from which a fragment is read.
 fn values(b: &mut Builder, operand: &Spanned<Operand>, fragment: &Fragment) -> Res<Vec<Src>> {
     let parts = registers(b, operand, fragment.registers())?;
     let ty = register_type(fragment);
     parts.iter().map(|part| b.src(part, ty)).collect()
 }
 
-/// Registers that a fragment is written to.
+/// Registers to which a fragment is written.
 fn results(b: &mut Builder, operand: &Spanned<Operand>, fragment: &Fragment) -> Res<Vec<Dst>> {
     let parts = registers(b, operand, fragment.registers())?;
     let ty = register_type(fragment);
     parts.iter().map(|part| b.dst(part, ty)).collect()
 }
 
-/// `wmma`
+/// Lowers the forms of `wmma`.
 pub(crate) fn wmma(b: &mut Builder, form: &mut Form) -> Res<()> {
     if form.has(Modifier::Mma) {
         return product(b, form, true);
@@ -255,7 +255,7 @@ enum Part {
     Accumulator,
 }
 
-/// The fragment that `wmma` loads or stores.
+/// Fragment that `wmma` loads or stores.
 fn fragment(part: Part, columns: bool, shape: MatrixShape, ty: ScalarType) -> Option<Fragment> {
     let with = |from: MatTy, acc: AccTy| Mma {
         m: shape.m.into(),
@@ -303,7 +303,7 @@ fn fragment(part: Part, columns: bool, shape: MatrixShape, ty: ScalarType) -> Op
     }
 }
 
-/// Takes `.m8n8`, how many, `.trans` and `.b16`.
+/// Takes `.m8n8`, the number of matrices, `.trans` and `.b16`.
 fn eights(form: &mut Form) -> Res<(usize, bool)> {
     synchronous(form)?;
     let shape = shape(form)?;
@@ -327,7 +327,8 @@ fn only_halves(form: &mut Form) -> Res<()> {
     }
 }
 
-/// Of generic addresses, only those of shared memory are right; that is seen when it runs.
+/// Space of the access. A generic address must be one of shared memory, which is checked when the
+/// instruction runs.
 fn shared(form: &Form, space: MemSpace) -> Res<MemSpace> {
     match space {
         MemSpace::Shared | MemSpace::Generic => Ok(space),
@@ -335,7 +336,7 @@ fn shared(form: &Form, space: MemSpace) -> Res<MemSpace> {
     }
 }
 
-/// `ldmatrix`
+/// Lowers the load `ldmatrix`.
 pub(crate) fn load(b: &mut Builder, form: &mut Form) -> Res<()> {
     let (count, turned) = eights(form)?;
     let space: Option<Space> = form.space();
@@ -351,7 +352,7 @@ pub(crate) fn load(b: &mut Builder, form: &mut Form) -> Res<()> {
     Ok(())
 }
 
-/// `stmatrix`
+/// Lowers the store `stmatrix`.
 pub(crate) fn store(b: &mut Builder, form: &mut Form) -> Res<()> {
     let (count, turned) = eights(form)?;
     let space = form.space();
@@ -367,7 +368,7 @@ pub(crate) fn store(b: &mut Builder, form: &mut Form) -> Res<()> {
     Ok(())
 }
 
-/// `movmatrix`
+/// Lowers the transposition `movmatrix`.
 pub(crate) fn turn(b: &mut Builder, form: &mut Form) -> Res<()> {
     synchronous(form)?;
     let shape = shape(form)?;

@@ -11,7 +11,7 @@ use warploom_ir::{AtomOp, AtomTy, Dst, Inst, MemSpace, MemTy, Op, Src, Width};
 use warploom_ptx::ast::{Operand, Spanned};
 use warploom_ptx::tokens::{Modifier, Opcode, ScalarType, Space};
 
-/// What loads and stores have in common.
+/// Parts that loads and stores have in common.
 struct Access {
     ty: ScalarType,
     count: usize,
@@ -19,7 +19,7 @@ struct Access {
     addr: Addr,
 }
 
-/// Takes everything but the registers; the address is operand `nth`.
+/// Takes everything except the registers; the address is operand `nth`.
 fn access(b: &mut Builder, form: &mut Form, nth: usize) -> Res<Access> {
     let hinted = form.has(Modifier::L2CacheHint);
     let cache = cache::operator(form);
@@ -45,7 +45,7 @@ fn set_address(inst: &mut Inst, addr: &Addr) {
     inst.wide_addr = addr.wide;
 }
 
-/// The registers of a vector must agree in width, because an operation has one.
+/// Width of the registers of a vector, which must agree because an operation has one width.
 #[derive(Default)]
 struct Widths {
     wide: Option<bool>,
@@ -131,8 +131,8 @@ pub(crate) fn store(b: &mut Builder, form: &mut Form) -> Res<()> {
     Ok(())
 }
 
-/// What a store writes of a vector: all of it, or, where `_` leaves elements unwritten, the largest
-/// aligned pieces without one, each with its first element.
+/// Pieces of a vector that a store writes: all of it, or, if `_` leaves elements unwritten, the
+/// largest aligned pieces without one, each with its first element.
 fn pieces(srcs: &[Option<Src>]) -> Vec<(usize, Vec<Src>)> {
     let mut found = Vec::new();
     let mut work = vec![(0, srcs)];
@@ -203,7 +203,7 @@ pub(crate) fn atom_ty(ty: ScalarType) -> Option<AtomTy> {
     })
 }
 
-/// The combinations of operation and type that PTX has.
+/// True for the combinations of operation and type that PTX has.
 fn atom_allowed(op: AtomOp, ty: AtomTy) -> bool {
     use AtomTy as T;
     let float = matches!(
@@ -223,7 +223,7 @@ fn atom_allowed(op: AtomOp, ty: AtomTy) -> bool {
     }
 }
 
-/// `atom` (with a result) and `red` (without).
+/// Lowers `atom` (with a result) and `red` (without one).
 pub(crate) fn atomic(b: &mut Builder, form: &mut Form, result: bool) -> Res<()> {
     debug_assert_eq!(result, form.inst.opcode == Opcode::Atom);
     let hinted = form.has(Modifier::L2CacheHint);
@@ -262,8 +262,8 @@ pub(crate) fn atomic(b: &mut Builder, form: &mut Form, result: bool) -> Res<()> 
     Ok(())
 }
 
-/// An atomic on the elements of a vector: each is one of its own (PTX ISA, "atom": the whole need
-/// not be), so that they follow each other.
+/// Lowers an atomic on the elements of a vector. Each element is an operation of its own, because
+/// the whole need not be atomic (PTX ISA, "atom"); they follow each other.
 fn vector_atomic(
     b: &mut Builder,
     form: &Form,
@@ -297,7 +297,7 @@ fn vector_atomic(
     Ok(())
 }
 
-/// A copy of a 32-bit register that the result of an earlier element may take.
+/// Copy of a 32-bit register that the result of an earlier element may overwrite.
 fn apart(b: &mut Builder, src: Src, dsts: &[Dst]) -> Res<Src> {
     match src {
         Src::Reg(reg) if dsts.contains(&Dst::Reg(reg)) => {

@@ -1,4 +1,4 @@
-//! What a file declares: functions, variables in global and constant memory, textures.
+//! Declarations of a file: functions, variables in global and constant memory, textures.
 
 use crate::calls;
 use crate::error::{Res, invalid};
@@ -18,31 +18,32 @@ pub(crate) struct Symbols<'a> {
     pub by_name: FxHashMap<&'a str, Option<usize>>,
     /// Variables in global and constant memory, those of functions included.
     pub globals: Vec<GlobalVar>,
-    /// Declared in the file: index in `globals` and whether the definition is elsewhere.
+    /// Variables that the file declares: index in `globals`, and true if the definition is in
+    /// another file.
     pub global_names: FxHashMap<&'a str, (u32, bool)>,
     /// Variables of each function in `functions`, in order of declaration.
     pub function_globals: Vec<Vec<u32>>,
     /// Names of texture, sampler and surface references.
     pub textures: Vec<String>,
-    /// Their indices, and whether the file sets their properties.
+    /// Indices by name, and true if the file sets their properties.
     pub texture_names: FxHashMap<&'a str, (u32, bool)>,
     /// Shared variables of the file, in order.
     pub shared: Vec<&'a Variable>,
     /// Local variables of the file, in order.
     pub local: Vec<&'a Variable>,
-    /// Registers of the file, and beginnings of their names where it declares several.
+    /// Names of the file's registers, and prefixes of the names of register families.
     pub registers: FxHashSet<&'a str>,
-    /// Functions in `functions` that cannot be used, and why.
+    /// Functions in `functions` that cannot be used, with the reasons.
     pub broken: FxHashMap<usize, &'a Diagnostics>,
-    /// Bits of an address.
+    /// Width of an address in bits.
     pub address_bits: u32,
-    /// Device functions in `functions` whose address is taken somewhere.
+    /// Device functions in `functions` whose address is taken anywhere.
     pub address_taken: Vec<usize>,
 }
 
 impl<'a> Symbols<'a> {
-    /// Collects everything; what is wrong with initial values goes to `errors`. `problems` says
-    /// which functions cannot be used.
+    /// Collects all declarations. Problems with initial values are added to `errors`. `problems`
+    /// lists the functions that cannot be used.
     pub(crate) fn new(
         module: &'a Module,
         problems: &'a Problems,
@@ -113,7 +114,7 @@ impl<'a> Symbols<'a> {
         self.address_taken = found;
     }
 
-    /// The address of a function of the file.
+    /// Address of a function of the file.
     pub(crate) fn function_address(&self, name: &str) -> Option<u64> {
         let function = self.by_name.get(name).copied().flatten()?;
         Some(function_address(function))
@@ -160,7 +161,7 @@ impl<'a> Symbols<'a> {
         }
     }
 
-    /// A definition takes the name from an earlier `.extern` declaration.
+    /// Declares a variable. A definition takes the name from an earlier `.extern` declaration.
     fn name_global(&mut self, variable: &'a Variable, index: u32) {
         let external = variable.linkage == Linkage::Extern;
         let known = self.global_names.get(variable.name.node.as_str());
@@ -212,7 +213,7 @@ impl<'a> Symbols<'a> {
         }
     }
 
-    /// A name stands for a register that the file declares outside of functions.
+    /// True if a name is that of a register that the file declares outside of functions.
     pub(crate) fn is_file_register(&self, name: &str) -> bool {
         let family = name.trim_end_matches(|c: char| c.is_ascii_digit());
         self.registers.contains(name) || self.registers.contains(family)
@@ -224,12 +225,12 @@ impl<'a> Symbols<'a> {
     }
 }
 
-/// The address of a function by its position.
+/// Address of a function by its position.
 pub(crate) fn function_address(function: usize) -> u64 {
     FUNCTION_BASE + FUNCTION_BYTES * function as u64
 }
 
-/// Every declaration of a body that is no register, outer ones before inner ones as they stand.
+/// Declarations of a body except registers, outer ones before inner ones in order of the text.
 pub(crate) fn declarations(body: Option<&Body>) -> Vec<&Variable> {
     let mut found = Vec::new();
     if let Some(body) = body {

@@ -1,4 +1,4 @@
-//! Operands of an instruction, read and written as its types say.
+//! Operands of an instruction, read and written in the width of its types.
 
 use crate::builder::{Builder, Place};
 use crate::error::{Res, invalid, invalid_help, unsupported};
@@ -10,23 +10,23 @@ use warploom_ir::{ConstValue, Dst, IntBin, IntTy, Op, Reg, Src};
 use warploom_ptx::ast::{Constant, Operand, Spanned};
 use warploom_ptx::tokens::ScalarType;
 
-/// How wide a register may be against the instruction's type.
+/// Allowed width of a register relative to the instruction's type.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fit {
-    /// As wide as the type.
+    /// Exactly the width of the type.
     Exact,
-    /// At least as wide (`ld`, `st`, `cvt`: PTX ISA, "Operand Size Exceeding Instruction-Type
-    /// Size").
+    /// At least the width of the type (`ld`, `st`, `cvt`: PTX ISA, "Operand Size Exceeding
+    /// Instruction-Type Size").
     Wider,
 }
 
 impl Builder<'_, '_> {
-    /// A value of exactly the type's width.
+    /// Value of exactly the type's width.
     pub(crate) fn src(&mut self, operand: &Spanned<Operand>, ty: ScalarType) -> Res<Src> {
         self.src_fit(operand, ty, Fit::Exact).map(|(src, _)| src)
     }
 
-    /// A value; the second part is the width of the register in bits, or the type's.
+    /// Value with the width in bits of its register, or of the type if it is a constant.
     pub(crate) fn src_fit(
         &mut self,
         operand: &Spanned<Operand>,
@@ -82,7 +82,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// A literal as the bits of a type.
+    /// Operand for a literal as the bits of a type.
     pub(crate) fn constant(&mut self, value: &Constant, ty: ScalarType, span: Span) -> Res<Src> {
         match value {
             Constant::Symbol { name, offset, .. } => self.symbol_address(name, *offset, span),
@@ -94,7 +94,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// The address of a variable as `mov` gives it: in its own space.
+    /// Address of a variable in its own space, as `mov` returns it.
     pub(crate) fn symbol_address(&mut self, name: &str, offset: i64, span: Span) -> Res<Src> {
         match self.find(name) {
             Some(Symbol::Local(at) | Symbol::Frame(at)) if self.frame_base() != Src::None => {
@@ -122,7 +122,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// A predicate, `!p` or a constant.
+    /// Predicate, negated predicate `!p` or constant.
     pub(crate) fn src_pred(&mut self, operand: &Spanned<Operand>) -> Res<Src> {
         match &operand.node {
             Operand::Name(name) => Ok(Src::Pred(self.predicate(name, operand.span)?, false)),
@@ -132,13 +132,13 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// A destination register of exactly the type's width, or `_`.
+    /// Destination register of exactly the type's width, or `_`.
     pub(crate) fn dst(&mut self, operand: &Spanned<Operand>, ty: ScalarType) -> Res<Dst> {
         let found = self.dst_fit(operand, ty, Fit::Exact)?;
         Ok(found.map_or(Dst::None, |(reg, _)| Dst::Reg(reg)))
     }
 
-    /// A destination register with its width in bits; `None` for `_`.
+    /// Destination register with its width in bits; `None` for `_`.
     pub(crate) fn dst_fit(
         &mut self,
         operand: &Spanned<Operand>,
@@ -166,7 +166,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// A destination predicate, or `_`.
+    /// Destination predicate, or `_`.
     pub(crate) fn dst_pred(&mut self, operand: &Spanned<Operand>) -> Res<Dst> {
         match &operand.node {
             Operand::Sink => Ok(Dst::None),
@@ -175,7 +175,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// A destination predicate by name, or `_`.
+    /// Destination predicate by name, or `_`.
     pub(crate) fn dst_pred_named(&mut self, name: &str, span: Span) -> Res<Dst> {
         match name {
             "_" => Ok(Dst::None),
@@ -183,7 +183,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// `p|q` or `p`: two destination predicates.
+    /// Two destination predicates: `p|q` or `p`.
     pub(crate) fn dst_pred_pair(&mut self, operand: &Spanned<Operand>) -> Res<[Dst; 2]> {
         match &operand.node {
             Operand::Pair(p, q) => Ok([
@@ -194,7 +194,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// `d|p` or `d`: a register and perhaps a predicate.
+    /// Destination register with an optional predicate: `d|p` or `d`.
     pub(crate) fn dst_and_pred(
         &mut self,
         operand: &Spanned<Operand>,

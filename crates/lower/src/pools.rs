@@ -1,22 +1,22 @@
-//! Constants and long operand lists of one kernel, shared by its functions.
+//! Constants and long operand lists of one kernel, which its functions share.
 
 use crate::error::{Res, unsupported};
 use rustc_hash::FxHashMap;
 use warploom_diag::Span;
 use warploom_ir::{ConstValue, Extra, ExtraOperands, Src};
 
-/// Grows while functions are lowered; equal constants share an entry.
+/// Pools that grow while functions are lowered. Equal constants share an entry.
 #[derive(Default, Debug)]
 pub(crate) struct Pools {
-    /// Constants by index.
+    /// Values of constants, by index.
     pub consts: Vec<ConstValue>,
-    /// Long operand lists by index.
+    /// Long operand lists, by index.
     pub extras: Vec<ExtraOperands>,
     known: FxHashMap<ConstValue, u16>,
 }
 
 impl Pools {
-    /// The operand that reads a constant.
+    /// Operand that reads a constant.
     pub(crate) fn constant(&mut self, value: ConstValue, span: Span) -> Res<Src> {
         if let Some(&index) = self.known.get(&value) {
             return Ok(Src::Const(index));
@@ -28,7 +28,7 @@ impl Pools {
         Ok(Src::Const(index))
     }
 
-    /// Keeps a long operand list.
+    /// Stores a long operand list.
     pub(crate) fn extra(&mut self, operands: ExtraOperands) -> Extra {
         self.extras.push(operands);
         Extra(self.extras.len() as u32 - 1)

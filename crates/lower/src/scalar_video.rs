@@ -11,7 +11,7 @@ use warploom_ptx::tokens::{Modifier, Opcode, ScalarType};
 
 const WORD: ScalarType = ScalarType::B32;
 
-/// `vadd`, `vsub`, `vabsdiff`, `vmin`, `vmax`.
+/// Lowers `vadd`, `vsub`, `vabsdiff`, `vmin` and `vmax`.
 pub(crate) fn arithmetic(b: &mut Builder, form: &mut Form) -> Res<()> {
     let op = match form.inst.opcode.node {
         Opcode::Vadd => ScalarVideoOp::Add,
@@ -23,7 +23,7 @@ pub(crate) fn arithmetic(b: &mut Builder, form: &mut Form) -> Res<()> {
     lower(b, form, op)
 }
 
-/// `vshl` and `vshr`.
+/// Lowers `vshl` and `vshr`.
 pub(crate) fn shift(b: &mut Builder, form: &mut Form) -> Res<()> {
     let wrap = form.need("`.clamp` or `.wrap`", |m| match m {
         Modifier::Clamp => Some(false),
@@ -37,7 +37,7 @@ pub(crate) fn shift(b: &mut Builder, form: &mut Form) -> Res<()> {
     lower(b, form, op)
 }
 
-/// `vset`, whose result has no type: it and the third operand are unsigned.
+/// Lowers `vset`, whose result has no type: the result and the third operand are unsigned.
 pub(crate) fn set(b: &mut Builder, form: &mut Form) -> Res<()> {
     let cmp = form.need("a comparison, such as `.lt`", compare::cmp)?;
     lower(b, form, ScalarVideoOp::Set(cmp))
@@ -67,7 +67,7 @@ fn lower(b: &mut Builder, form: &mut Form, op: ScalarVideoOp) -> Res<()> {
         let message = format!("`{}` writes no part of a register", form.spelling());
         return Err(invalid("bad-selector", d.span, message));
     }
-    // A third source that nothing asks for is taken, as by NVIDIA's assembler, and has no effect.
+    // A third source without a use is accepted, as by NVIDIA's assembler, and has no effect.
     let third = combines || d_part != Part::Word;
     form.finish(4)?;
     let dst = b.dst(&d, WORD)?;
@@ -136,7 +136,7 @@ fn emit(b: &mut Builder, op: Op, dst: Dst, src: &[Src], imm: i32) {
     b.emit(op, &[dst], src).imm = imm;
 }
 
-/// An operand without its selector, the part that this chooses, and whether it is negated.
+/// Operand without its selector, the part that the selector chooses, and true if it is negated.
 fn part(operand: &Spanned<Operand>) -> Res<(Spanned<Operand>, Part, bool)> {
     let Operand::Selected {
         name,

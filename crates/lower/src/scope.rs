@@ -1,12 +1,12 @@
-//! Names inside one function: nested scopes, register ranges, registers made when first used.
+//! Names inside one function: nested scopes, register families, registers created at first use.
 
 use rustc_hash::FxHashMap;
 use warploom_ptx::tokens::ScalarType;
 
-/// What a name stands for.
+/// Meaning of a name in a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Symbol {
-    /// A register or vector of registers.
+    /// Register or vector of registers.
     Reg(RegDecl),
     /// Offset in the block's shared memory.
     Shared(u32),
@@ -16,28 +16,28 @@ pub(crate) enum Symbol {
     Frame(u32),
     /// Offset in the kernel's parameters.
     Param(u32),
-    /// A variable in global memory, by index in the module.
+    /// Variable in global memory, by index in the module.
     Global(u32),
-    /// A variable in constant memory, by index in the module.
+    /// Variable in constant memory, by index in the module.
     Const(u32),
-    /// A texture, sampler or surface reference, by index in the module.
+    /// Texture, sampler or surface reference, by index in the module.
     Texture(u32),
-    /// A branch target, by index in the function.
+    /// Branch target, by index in the function.
     Label(u32),
-    /// A `.branchtargets` list, by index in the function.
+    /// List of `.branchtargets`, by index in the function.
     Targets(u32),
-    /// A `.calltargets` list or `.callprototype`, by index in the function.
+    /// List of `.calltargets` or `.callprototype`, by index in the function.
     CallInfo(u32),
 }
 
-/// A declared register, vector of registers, or range of registers.
+/// Declared register, vector of registers, or member of a register family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RegDecl {
     /// Number of the declaration in the function.
     pub id: u32,
-    /// Which of a range.
+    /// Number of the member in its family.
     pub nth: u32,
-    /// Declared type.
+    /// Type of the declaration.
     pub ty: ScalarType,
     /// Elements of a vector register, else 1.
     pub vector: u32,
@@ -45,7 +45,7 @@ pub(crate) struct RegDecl {
     pub ordinal: u32,
 }
 
-/// A `%r<n>` declaration.
+/// Declaration of a register family, such as `%r<n>`.
 #[derive(Clone, Copy, Debug)]
 struct Range {
     decl: RegDecl,
@@ -75,13 +75,13 @@ impl<'a> Scopes<'a> {
         self.stack.pop();
     }
 
-    /// Declares a name in the innermost scope; false if the scope has it already.
+    /// Declares a name in the innermost scope. Returns false if the scope has it already.
     pub(crate) fn declare(&mut self, name: &'a str, symbol: Symbol) -> bool {
         let scope = self.stack.last_mut().expect("a function has a scope");
         scope.names.insert(name, symbol).is_none()
     }
 
-    /// Declares a register, or `count` registers with numbers after the name.
+    /// Declares a register, or a family of `count` registers.
     pub(crate) fn declare_registers(
         &mut self,
         name: &'a str,
@@ -105,12 +105,12 @@ impl<'a> Scopes<'a> {
         scope.ranges.insert(name, Range { decl, count }).is_none()
     }
 
-    /// What a name stands for, innermost scope first.
+    /// Symbol of a name, searched from the innermost scope outwards.
     pub(crate) fn find(&self, name: &str) -> Option<Symbol> {
         self.stack.iter().rev().find_map(|scope| scope.find(name))
     }
 
-    /// Every name that can be seen, for hints.
+    /// All visible names, for hints.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'a str> + '_ {
         #[allow(
             clippy::iter_over_hash_type,
@@ -128,7 +128,7 @@ impl Scope<'_> {
             return Some(*symbol);
         }
         let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-        // A range's own name may end in digits (`%r1_<4>` does not, `%v2<4>` does): try every
+        // The name of a family may end in digits (`%v2<4>` does, `%r1_<4>` does not): try every
         // split.
         (stem.len().max(1)..name.len())
             .filter(|at| name.is_char_boundary(*at))
@@ -144,7 +144,7 @@ impl Scope<'_> {
     }
 }
 
-/// A register's number as ranges spell it: no leading zeros.
+/// Number of a family's member as it is spelled: without leading zeros.
 fn number(digits: &str) -> Option<u32> {
     let canonical = digits == "0" || !digits.starts_with('0');
     digits.parse().ok().filter(|_| canonical)

@@ -2,7 +2,7 @@
 
 use warploom_ir::SpecialReg;
 
-/// The special register with a name, or `None`.
+/// Special register with the given name, if there is one.
 pub(crate) fn find(name: &str) -> Option<SpecialReg> {
     use SpecialReg as S;
     let name = name.strip_prefix('%')?;
@@ -64,7 +64,7 @@ pub(crate) fn find(name: &str) -> Option<SpecialReg> {
     })
 }
 
-/// `%pm0` to `%pm7`, `%pm0_64` to `%pm7_64`, `%envreg0` to `%envreg31`.
+/// Numbered families: `%pm0` to `%pm7`, `%pm0_64` to `%pm7_64`, `%envreg0` to `%envreg31`.
 fn numbered(name: &str) -> Option<SpecialReg> {
     if let Some(number) = name.strip_prefix("envreg") {
         return match number.parse::<u32>().ok()? {

@@ -13,14 +13,14 @@ use warploom_ptx::tokens::{Modifier, ScalarType};
 const WANTED: &str = "`[surface, {coordinates}]` is needed here";
 const GEOMETRY: &str = "a geometry: `.1d`, `.2d`, `.3d`, `.a1d` or `.a2d`";
 
-/// What is accessed, and what happens outside.
+/// Place of an access, and the treatment of coordinates outside the surface.
 #[derive(Clone, Copy)]
 struct Place {
     geom: TexGeom,
     edge: SurfEdge,
 }
 
-/// `.p`: the first coordinate counts samples. `.b`: bytes.
+/// Takes `.p` (the first coordinate counts samples) or `.b` (bytes).
 fn by_sample(form: &mut Form) -> Res<bool> {
     form.need("`.b` or `.p`", |m| match m {
         Modifier::B => Some(false),
@@ -44,7 +44,7 @@ fn edge(form: &mut Form) -> Res<SurfEdge> {
     })
 }
 
-/// Geometry, cache operator, number of elements and their type, and what is outside.
+/// Takes geometry, cache operator, number and type of elements, and the treatment outside.
 fn elements(form: &mut Form) -> Res<(Place, usize, ScalarType)> {
     let geom = form.need(GEOMETRY, surface_geometry)?;
     cache::operator(form);
@@ -55,7 +55,7 @@ fn elements(form: &mut Form) -> Res<(Place, usize, ScalarType)> {
     Ok((Place { geom, edge }, count, ty))
 }
 
-/// Handle and coordinates.
+/// Handle and coordinates of an access.
 fn place(b: &mut Builder, operand: &Spanned<Operand>, geom: TexGeom) -> Res<(Src, Vec<Src>)> {
     let wanted = || invalid("operand-kind", operand.span, WANTED.to_owned());
     let Operand::Address(address) = &operand.node else {
@@ -105,7 +105,7 @@ fn check_length(parts: &[Spanned<Operand>], wanted: usize, span: &Spanned<Operan
     Err(invalid("vector-length", span.span, message))
 }
 
-/// `suld`
+/// Lowers the load `suld`.
 pub(crate) fn load(b: &mut Builder, form: &mut Form) -> Res<()> {
     form.need("`.b`", |m| (m == Modifier::B).then_some(()))?;
     let (Place { geom, edge }, count, ty) = elements(form)?;
@@ -121,7 +121,7 @@ pub(crate) fn load(b: &mut Builder, form: &mut Form) -> Res<()> {
     Ok(())
 }
 
-/// `sust`
+/// Lowers the store `sust`.
 pub(crate) fn store(b: &mut Builder, form: &mut Form) -> Res<()> {
     let by_sample = by_sample(form)?;
     let (place, count, ty) = elements(form)?;
@@ -133,7 +133,7 @@ pub(crate) fn store(b: &mut Builder, form: &mut Form) -> Res<()> {
     put(b, form, place, act, ty)
 }
 
-/// `sured`
+/// Lowers the reduction `sured`.
 pub(crate) fn reduce(b: &mut Builder, form: &mut Form) -> Res<()> {
     let by_sample = by_sample(form)?;
     let op = form.need("an operation, such as `.add`", atom_op)?;
@@ -154,7 +154,7 @@ pub(crate) fn reduce(b: &mut Builder, form: &mut Form) -> Res<()> {
     put(b, form, Place { geom, edge }, act, ty)
 }
 
-/// The combinations of operation and type that PTX has.
+/// True for the combinations of operation and type that PTX has.
 fn reduces(by_sample: bool, op: AtomOp, ty: AtomTy) -> bool {
     use AtomTy as T;
     match (op, by_sample) {
@@ -166,7 +166,7 @@ fn reduces(by_sample: bool, op: AtomOp, ty: AtomTy) -> bool {
     }
 }
 
-/// An access that takes values of registers.
+/// Emits an access that takes values of registers.
 fn put(b: &mut Builder, form: &Form, place: Place, act: SurfAct, ty: ScalarType) -> Res<()> {
     let Place { geom, edge } = place;
     let (handle, mut srcs) = self::place(b, form.operand(0)?, geom)?;

@@ -41,7 +41,7 @@ fn warp_barrier(b: &mut Builder, form: &mut Form) -> Res<()> {
     Ok(())
 }
 
-/// `bar.red.op d, a{, b}, c`.
+/// Lowers `bar.red.op d, a{, b}, c`.
 fn reduce(b: &mut Builder, form: &mut Form) -> Res<()> {
     let kind = form.need("`.popc`, `.and` or `.or`", |m| match m {
         Modifier::Popc => Some(BarrierKind::RedPopc),
@@ -84,7 +84,8 @@ pub(crate) fn membar(b: &mut Builder, form: &mut Form) -> Res<()> {
     Ok(())
 }
 
-/// `fence`: execution orders all accesses of a thread, so the weaker orders are the strong one.
+/// Lowers `fence`. Execution orders all accesses of a thread, so that the weaker orders are equal
+/// to the strong one.
 pub(crate) fn fence(b: &mut Builder, form: &mut Form) -> Res<()> {
     form.ignore(|m| {
         matches!(

@@ -1,7 +1,7 @@
-//! Calls of functions that CUDA's system provides: a file declares them and nothing more.
+//! Calls of system functions that CUDA provides: a file only declares them.
 //!
-//! They take and give what any device function does, so that a call costs what one costs:
-//! arguments come out of the caller's `.param` variables and the result goes into one.
+//! The calls have the parameters and results of a device function and therefore its cost: arguments
+//! are read from the caller's `.param` variables, and the result is written to one.
 
 use crate::builder::Builder;
 use crate::control::{check_count, frame_place, lists, load_param, store_param};
@@ -11,7 +11,7 @@ use warploom_ir::{Dst, Op, Src, SystemCall};
 use warploom_ptx::ast::{Operand, Spanned};
 use warploom_ptx::tokens::ScalarType;
 
-/// A function of the system.
+/// System function with its parameters.
 pub(crate) struct Function {
     name: &'static str,
     op: Op,
@@ -22,7 +22,7 @@ pub(crate) struct Function {
 const B32: ScalarType = ScalarType::B32;
 const B64: ScalarType = ScalarType::B64;
 
-/// All of them, for addresses of 64 bits.
+/// All system functions, for addresses of 64 bits.
 const FUNCTIONS: [Function; 5] = [
     Function {
         name: "vprintf",
@@ -56,12 +56,12 @@ const FUNCTIONS: [Function; 5] = [
     },
 ];
 
-/// The function with a name.
+/// System function with the given name.
 pub(crate) fn find(name: &str) -> Option<&'static Function> {
     FUNCTIONS.iter().find(|function| function.name == name)
 }
 
-/// Lowers a call.
+/// Lowers a call of a system function.
 pub(crate) fn call(b: &mut Builder, form: &Form, function: &Function) -> Res<()> {
     if b.kernel.symbols.address_bits != 64 {
         let what = format!("`{}` with addresses of 32 bits", function.name);
@@ -75,7 +75,7 @@ pub(crate) fn call(b: &mut Builder, form: &Form, function: &Function) -> Res<()>
     for (operand, ty) in arguments.iter().zip(function.params) {
         srcs.push(argument(b, operand, *ty)?);
     }
-    // The size of a character, `__assertfail`'s last, is always 1.
+    // The last argument of `__assertfail`, the size of a character, is always 1.
     srcs.truncate(4);
     let Some((operand, ty)) = results.first().zip(function.result) else {
         b.emit(function.op, &[], &srcs);

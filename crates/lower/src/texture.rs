@@ -24,7 +24,7 @@ pub(crate) fn geometry(modifier: Modifier) -> Option<TexGeom> {
 
 const GEOMETRY: &str = "a geometry: `.1d`, `.2d`, `.3d`, `.a1d`, `.a2d`, `.cube` or `.acube`";
 
-/// Coordinates that a geometry needs, padding left out.
+/// Number of coordinates that a geometry needs, without padding.
 pub(crate) fn coordinates(geom: TexGeom) -> usize {
     match geom {
         TexGeom::D1 => 1,
@@ -122,7 +122,7 @@ fn named_handle(b: &mut Builder, operand: &Spanned<Operand>) -> Res<Src> {
     }
 }
 
-/// A texture or sampler: a reference of the file, or a 64-bit object in a register.
+/// Texture or sampler: a reference of the file, or a 64-bit object in a register.
 fn handle(b: &mut Builder, name: &str, span: Span) -> Res<Src> {
     if let Some(Symbol::Texture(index)) = b.find(name) {
         if b.kernel.sets_properties(name) {

@@ -1,9 +1,9 @@
-//! PTX's scalar types as the operations' own.
+//! Conversion of PTX's scalar types to the types of operations.
 
 use warploom_ir::{FloatTy, IntTy, Ty, Width};
 use warploom_ptx::tokens::ScalarType;
 
-/// The integer type, if arithmetic works on it; untyped bits count as unsigned.
+/// Integer type for arithmetic, if the type has one; untyped bits count as unsigned.
 pub(crate) fn int_or_bits(ty: ScalarType) -> Option<IntTy> {
     use ScalarType as S;
     Some(match ty {
@@ -21,12 +21,12 @@ pub(crate) fn int_or_bits(ty: ScalarType) -> Option<IntTy> {
     })
 }
 
-/// The integer type, if that is what the scalar type is.
+/// Integer type, if the scalar type is one.
 pub(crate) fn int(ty: ScalarType) -> Option<IntTy> {
     int_or_bits(ty).filter(|_| ty.is_integer())
 }
 
-/// The floating-point type, if arithmetic works on it.
+/// Floating-point type for arithmetic, if the type has one.
 pub(crate) fn float(ty: ScalarType) -> Option<FloatTy> {
     use ScalarType as S;
     Some(match ty {
@@ -40,7 +40,7 @@ pub(crate) fn float(ty: ScalarType) -> Option<FloatTy> {
     })
 }
 
-/// Any type that comparison, selection and conversion work on.
+/// Type for comparison, selection and conversion.
 pub(crate) fn any(ty: ScalarType) -> Option<Ty> {
     if ty.is_bits() {
         return width(ty).map(Ty::Bits);
@@ -48,12 +48,12 @@ pub(crate) fn any(ty: ScalarType) -> Option<Ty> {
     int(ty).map(Ty::Int).or(float(ty).map(Ty::Float))
 }
 
-/// Width as untyped bits.
+/// Width of a type as untyped bits.
 pub(crate) fn width(ty: ScalarType) -> Option<Width> {
     width_of_bits(ty.bits())
 }
 
-/// Width of a number of bits.
+/// Width for a number of bits.
 pub(crate) fn width_of_bits(bits: u32) -> Option<Width> {
     Some(match bits {
         8 => Width::B8,
@@ -64,7 +64,7 @@ pub(crate) fn width_of_bits(bits: u32) -> Option<Width> {
     })
 }
 
-/// The unsigned integer type of a number of bits.
+/// Unsigned integer type for a number of bits.
 pub(crate) fn unsigned_of_bits(bits: u32) -> IntTy {
     match bits {
         8 => IntTy::U8,
@@ -74,7 +74,7 @@ pub(crate) fn unsigned_of_bits(bits: u32) -> IntTy {
     }
 }
 
-/// The signed integer type of a number of bits.
+/// Signed integer type for a number of bits.
 pub(crate) fn signed_of_bits(bits: u32) -> IntTy {
     match bits {
         8 => IntTy::S8,
@@ -84,7 +84,7 @@ pub(crate) fn signed_of_bits(bits: u32) -> IntTy {
     }
 }
 
-/// The scalar type of untyped bits.
+/// Scalar type of untyped bits.
 pub(crate) fn bits(bits: u32) -> ScalarType {
     match bits {
         8 => ScalarType::B8,

@@ -10,7 +10,7 @@ use warploom_ptx::tokens::{Modifier, ScalarType};
 
 const WORD: ScalarType = ScalarType::B32;
 
-/// Is the next type signed?
+/// Takes the next type. Returns true if it is signed.
 pub(crate) fn signed(form: &mut Form) -> Res<bool> {
     let ty = form.ty()?;
     match ty {
@@ -20,13 +20,13 @@ pub(crate) fn signed(form: &mut Form) -> Res<bool> {
     }
 }
 
-/// `vset2` and `vset4`, whose result has no type.
+/// Lowers `vset2` and `vset4`, whose result has no type.
 pub(crate) fn set(b: &mut Builder, form: &mut Form, lanes: VideoLanes) -> Res<()> {
     let cmp = form.need("a comparison, such as `.lt`", compare::cmp)?;
     lower(b, form, VideoOp::Set(cmp), lanes, false)
 }
 
-/// The others.
+/// Lowers the other packed video instructions.
 pub(crate) fn video(b: &mut Builder, form: &mut Form, op: VideoOp, lanes: VideoLanes) -> Res<()> {
     let d_signed = signed(form)?;
     lower(b, form, op, lanes, d_signed)
@@ -54,7 +54,7 @@ fn lower(
         selected(form.operand(1)?),
         selected(form.operand(2)?),
     ];
-    // Unless chosen, lanes are those of the source's own register, and all are written.
+    // Without selectors, the lanes are those of the source's own register, and all are written.
     let first = lanes.count() as u8;
     let sources = [source(lanes, &x, of_x, 0)?, source(lanes, &y, of_y, first)?];
     let mask = mask.map_or(Ok((1 << first) - 1), |chosen| mask_of(lanes, &d, chosen))?;
@@ -68,7 +68,7 @@ fn lower(
     Ok(())
 }
 
-/// An operand without its selector, and that.
+/// Operand without its selector, and the selector.
 fn selected(operand: &Spanned<Operand>) -> (Spanned<Operand>, Option<&str>) {
     match &operand.node {
         Operand::Selected {
@@ -86,7 +86,7 @@ fn selected(operand: &Spanned<Operand>) -> (Spanned<Operand>, Option<&str>) {
     }
 }
 
-/// Numbers of lanes below `end`, that of lane 0 first: it is written last.
+/// Numbers of lanes below `end` from the selector's text, which has lane 0 last.
 fn digits(lanes: VideoLanes, at: &Spanned<Operand>, selector: &str, end: u32) -> Res<Vec<u8>> {
     let letter = match lanes {
         VideoLanes::Two => 'h',

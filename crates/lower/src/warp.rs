@@ -1,4 +1,4 @@
-//! Operations across the lanes of a warp, old forms without a member mask included.
+//! Operations across the lanes of a warp, including old forms without a member mask.
 
 use crate::builder::Builder;
 use crate::error::Res;
@@ -9,7 +9,7 @@ use warploom_ptx::tokens::{Modifier, ScalarType};
 
 const B32: ScalarType = ScalarType::B32;
 
-/// The member mask behind the other operands, if the instruction has one.
+/// Member mask after the other operands, if the instruction has one.
 fn member_mask(b: &mut Builder, form: &Form, sync: bool, nth: usize) -> Res<Src> {
     match sync {
         true => b.src(form.operand(nth)?, B32),

@@ -1,27 +1,27 @@
-//! Which registers an instruction reads and which it writes, as the table of forms says.
+//! Registers that an instruction reads and writes, according to the table of forms.
 //!
-//! For whoever rewrites PTX: names are visited in one fixed order (the guard, then the operands
-//! from left to right) and may be replaced. What a name stands for is left to the visitor, since
-//! names of variables, parameters and special registers are visited too. Labels are not.
+//! The visitor is for passes that rewrite PTX. Names are visited in a fixed order (the guard, then
+//! the operands from left to right) and may be replaced. The visitor decides what a name stands
+//! for: names of variables, parameters and special registers are visited too, labels are not.
 
 use crate::ast::{Address, AddressBase, Instruction, Operand, Spanned};
 use crate::forms::{Form, Forms, Role};
 use crate::tokens::{Modifier, Opcode, ScalarType, Space};
 
-/// What an instruction does with a register.
+/// Use of a register by an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
-    /// Its value is used.
+    /// The instruction uses the value.
     Read,
-    /// It receives a value, in the lanes where the guard holds.
+    /// The instruction writes a value in the lanes in which the guard holds.
     Write,
 }
 
-/// The table does not say which operands this instruction writes.
+/// Error: the table does not say which operands the instruction writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownAccess;
 
-/// The table of forms, ready to be asked. Make it once: reading the table takes a while.
+/// Table of forms for queries about registers. Construct it once: parsing the table takes time.
 pub struct Accesses {
     forms: Forms,
 }
@@ -33,7 +33,7 @@ impl Default for Accesses {
 }
 
 impl Accesses {
-    /// Reads the table.
+    /// Parses the table of forms.
     pub fn new() -> Self {
         Self {
             forms: Forms::new(),
@@ -43,7 +43,7 @@ impl Accesses {
     /// Calls `visit` for every name that may be a register's.
     ///
     /// # Errors
-    /// If the instruction fits no form, or one that leaves its operands open.
+    /// Fails if the instruction fits no form, or a form that leaves its operands open.
     pub fn visit(
         &self,
         instruction: &mut Instruction,
@@ -61,7 +61,7 @@ impl Accesses {
         Ok(())
     }
 
-    /// By operand: what happens to the registers it names; `None` for labels.
+    /// Returns the use of each operand's registers; `None` for labels.
     fn roles(&self, instruction: &Instruction) -> Result<Vec<Option<Access>>, UnknownAccess> {
         let count = instruction.operands.len();
         if instruction.opcode == Opcode::Call {
@@ -95,7 +95,7 @@ impl Accesses {
     }
 }
 
-/// The first operand of a form that leaves its operands open.
+/// Use of the first operand of a form that leaves its operands open.
 fn open_form(instruction: &Instruction) -> Result<Access, UnknownAccess> {
     let has = |modifier| instruction.modifiers.iter().any(|m| m.node == modifier);
     match instruction.opcode.node {
@@ -106,7 +106,8 @@ fn open_form(instruction: &Instruction) -> Result<Access, UnknownAccess> {
     }
 }
 
-/// `call (returns), f, (arguments), prototype`: the list before the function's name is written.
+/// Uses of `call (returns), f, (arguments), prototype`: the list before the function's name is
+/// written.
 fn call_roles(operands: &[Spanned<Operand>]) -> Vec<Option<Access>> {
     let is_list = |operand: &Spanned<Operand>| matches!(operand.node, Operand::List(_));
     let returns = operands.first().is_some_and(is_list);
@@ -117,7 +118,7 @@ fn call_roles(operands: &[Spanned<Operand>]) -> Vec<Option<Access>> {
     (0..operands.len()).map(role).collect()
 }
 
-/// Visits the names in an operand: `access` is what happens to those at its top.
+/// Visits the names in an operand. `access` is the use of the names at its top level.
 fn names(operand: &mut Operand, access: Access, visit: &mut dyn FnMut(&mut String, Access)) {
     match operand {
         Operand::Name(name)
@@ -160,8 +161,8 @@ fn address_names(address: &mut Address, visit: &mut dyn FnMut(&mut String, Acces
     }
 }
 
-/// The space that a memory instruction accesses: the one it names, `Some(None)` for a generic
-/// access, `None` for instructions whose addresses are not plain memory or that name two spaces.
+/// Space that a memory instruction accesses: the named one, or `Some(None)` for a generic access.
+/// `None` for instructions whose addresses are not plain memory and for those that name two spaces.
 pub(crate) fn space(instruction: &Instruction) -> Option<Option<Space>> {
     let memory = matches!(
         instruction.opcode.node,
@@ -175,7 +176,7 @@ pub(crate) fn space(instruction: &Instruction) -> Option<Option<Space>> {
     simple.then(|| instruction.modifiers.iter().find_map(|m| m.node.space()))
 }
 
-/// The types among an instruction's modifiers, in order.
+/// Types among an instruction's modifiers, in order.
 pub fn types(instruction: &Instruction) -> impl Iterator<Item = ScalarType> {
     let modifiers = instruction.modifiers.iter();
     modifiers.filter_map(|modifier| modifier.node.scalar_type())
@@ -188,7 +189,7 @@ mod tests {
     use crate::parse;
     use warploom_diag::Source;
 
-    /// Names that one instruction reads and those that it writes.
+    /// Checks the names that one instruction reads and writes.
     fn check(text: &str, reads: &str, writes: &str) {
         let text = format!(".version 8.0\n.target sm_90\n.func f() {{ {text} }}");
         let (module, problems) = parse(&Source::new("t", text.as_str()));

@@ -1,23 +1,23 @@
-//! Bits of an address in a file that does not say them.
+//! Width of addresses in a file that does not state it.
 //!
-//! PTX ISA, ".address_size": without it they are 32. NVIDIA's assembler (13.5) takes 64 all the same
-//! where a file accesses global memory through registers of 64 bits alone; old compilers wrote such
-//! files, and people do. So does this.
+//! PTX ISA, ".address_size": the default is 32 bits. NVIDIA's assembler (13.5) assumes 64 bits
+//! anyway if a file accesses global memory through 64-bit registers only; old compilers and people
+//! wrote such files. This module does the same.
 
 use crate::ast::{AddressBase, Body, Instruction, Item, Module, Operand, Statement, Variable};
 use crate::tokens::Space;
 use rustc_hash::FxHashMap;
 
-/// What a file's registers and accesses say.
+/// Widths of a file's registers and of the addresses in its accesses.
 #[derive(Default)]
 struct Evidence {
-    /// An access to global memory, or a generic one, through a register of 32 bits.
+    /// True if a 32-bit register addresses global or generic memory.
     narrow: bool,
-    /// There are registers or parameters of 64 bits.
+    /// True if the file declares registers or parameters of 64 bits.
     wide: bool,
 }
 
-/// Bits of an address, from what the functions do.
+/// Infers the width of addresses in bits from the functions.
 pub(crate) fn inferred(module: &Module) -> u32 {
     let mut evidence = Evidence::default();
     for item in &module.items {
@@ -40,7 +40,7 @@ pub(crate) fn inferred(module: &Module) -> u32 {
     }
 }
 
-/// Bits of registers and families of registers, by name.
+/// Width in bits by name of a register or of a family of registers.
 type Widths<'m> = FxHashMap<&'m str, u32>;
 
 impl Evidence {
@@ -83,7 +83,7 @@ impl Evidence {
     }
 }
 
-/// Bits of a register: declared by its name, or of a family whose name is its beginning.
+/// Width in bits of a register that is declared by name or as a member of a family.
 fn width(name: &str, widths: &Widths) -> Option<u32> {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
     let ends = std::iter::once(name.len()).chain(stem..name.len());

@@ -1,18 +1,18 @@
-//! The syntax tree: what a PTX file says, with the place of every part. It resolves no names and
-//! knows no IR. `parse(print(parse(x))) == parse(x)`: equality ignores spans.
+//! Syntax tree of a PTX file with source spans. The tree resolves no names and does not know the
+//! IR. `parse(print(parse(x))) == parse(x)`; equality ignores spans.
 //!
-//! An instruction is kept in the shape that PTX gives it, an opcode with modifiers and operands;
-//! what combinations exist is the business of the table in `forms`.
+//! An instruction has the shape that PTX gives it: an opcode with modifiers and operands. The table
+//! in `forms` says which combinations exist.
 
 use crate::tokens::{Modifier, Opcode, ScalarType, Space};
 use warploom_diag::Span;
 
-/// A value with its place in the source. Equality ignores the place.
+/// Value with its span in the source. Equality ignores the span.
 #[derive(Clone, Debug)]
 pub struct Spanned<T> {
-    /// The value.
+    /// Value without its span.
     pub node: T,
-    /// Where it stands.
+    /// Span of the value's text.
     pub span: Span,
 }
 
@@ -22,25 +22,25 @@ impl<T: PartialEq> PartialEq for Spanned<T> {
     }
 }
 
-/// An identifier as written.
+/// Identifier as it is written.
 pub type Name = Spanned<String>;
 
-/// One PTX file.
+/// Content of one PTX file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Module {
-    /// `.version major.minor`.
+    /// Version as `.version major.minor` states it.
     pub version: (u32, u32),
-    /// `.target` and its options, as written.
+    /// Target and its options (`.target`), as written.
     pub target: Vec<Name>,
-    /// `.address_size`. Where it is absent: 64 if registers of 64 bits alone hold addresses of
-    /// global memory, else 32.
+    /// Width of addresses in bits (`.address_size`). Without the directive, 64 if only 64-bit
+    /// registers address global memory, else 32.
     pub address_bits: u32,
-    /// Everything else, in order.
+    /// All other items in order.
     pub items: Vec<Item>,
 }
 
 impl Module {
-    /// The number of `sm_75`; `None` when no target is one that we know.
+    /// Number of the architecture, such as 75 for `sm_75`; `None` without a known target.
     pub fn architecture(&self) -> Option<u32> {
         let numbers = self.target.iter().filter_map(|name| {
             let digits = name.node.strip_prefix("sm_")?;
@@ -53,248 +53,249 @@ impl Module {
     }
 }
 
-/// What stands at file level.
+/// Item at file level.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Item {
-    /// A variable in `.global`, `.const`, `.shared` or `.tex`, or a
-    /// `.texref`/`.samplerref`/`.surfref`.
+    /// A variable in `.global`, `.const`, `.shared` or `.tex`, or a `.texref`, `.samplerref` or
+    /// `.surfref`.
     Variable(Variable),
     /// A kernel or device function, declared or defined.
     Function(Function),
-    /// `.alias a, b;`
+    /// Second name of a function: `.alias a, b;`
     Alias(Name, Name),
     /// A directive without meaning for simulation (`.file`, `.section`, `.loc`, `.pragma`), kept as
     /// written.
     Kept(Kept),
 }
 
-/// Text of a directive that is read, kept and printed again, white space folded.
+/// Text of a directive that is kept and printed again, with white space folded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Kept(pub Spanned<String>);
 
-/// Who may see a symbol.
+/// Visibility of a symbol to other files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Linkage {
-    /// This file only.
+    /// Visible in this file only.
     #[default]
     Internal,
-    /// `.visible`
+    /// Visible to all files: `.visible`.
     Visible,
-    /// `.extern`
+    /// Defined in another file: `.extern`.
     Extern,
-    /// `.weak`
+    /// Visible, may be defined again: `.weak`.
     Weak,
-    /// `.common`
+    /// Visible, merged with others: `.common`.
     Common,
 }
 
-/// `.entry` or `.func`.
+/// Kind of a function: `.entry` or `.func`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FunctionKind {
-    /// A kernel.
+    /// Kernel, which a launch starts.
     Entry,
-    /// A device function.
+    /// Device function, which other functions call.
     Device,
 }
 
-/// A kernel or device function.
+/// Kernel or device function, declared or defined.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Function {
-    /// Who may see it.
+    /// Visibility to other files.
     pub linkage: Linkage,
-    /// Kernel or device function.
+    /// Kind: kernel or device function.
     pub kind: FunctionKind,
-    /// Its name.
+    /// Name of the function.
     pub name: Name,
     /// Return parameters of a device function.
     pub returns: Vec<Variable>,
-    /// Parameters.
+    /// Parameters in order of declaration.
     pub params: Vec<Variable>,
-    /// `.maxntid` and other directives between header and body.
+    /// Directives between header and body, such as `.maxntid`.
     pub directives: Vec<FunctionDirective>,
-    /// `.noreturn`
+    /// True with the directive `.noreturn`.
     pub no_return: bool,
-    /// The body; absent in a declaration.
+    /// Body of the function; absent in a declaration.
     pub body: Option<Body>,
 }
 
-/// Directives between a function's header and its body.
+/// Directive between a function's header and its body.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FunctionDirective {
     /// `.maxntid x, y, z`
     MaxThreads([u32; 3]),
     /// `.reqntid x, y, z`
     RequiredThreads([u32; 3]),
-    /// `.minnctapersm n`
+    /// Fewest blocks per SM: `.minnctapersm n`.
     MinBlocksPerSm(u32),
-    /// `.maxnctapersm n`
+    /// Most blocks per SM: `.maxnctapersm n`.
     MaxBlocksPerSm(u32),
-    /// `.maxnreg n`
+    /// Most registers per thread: `.maxnreg n`.
     MaxRegisters(u32),
-    /// Anything else (`.pragma`, cluster directives, `.unique`), kept as written.
+    /// Any other directive (`.pragma`, cluster directives, `.unique`), kept as written.
     Kept(Kept),
 }
 
-/// Statements between braces.
+/// Statements between two braces.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Body {
-    /// In order.
+    /// Statements in the order of the text.
     pub statements: Vec<Statement>,
 }
 
-/// A statement in a body.
+/// Statement in a body.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Statement {
-    /// `name:`
+    /// Label of the next statement: `name:`.
     Label(Name),
-    /// A declaration: `.reg`, `.local`, `.shared`, `.param` ...
+    /// Declaration in `.reg`, `.local`, `.shared`, `.param` and so on.
     Variable(Variable),
-    /// An instruction.
+    /// Instruction with its operands.
     Instruction(Instruction),
-    /// Nested braces, a scope of their own.
+    /// Nested braces, which are a scope of their own.
     Block(Body),
-    /// `name: .branchtargets a, b;`
+    /// Table of labels: `name: .branchtargets a, b;`
     BranchTargets(Name, Vec<Name>),
-    /// `name: .calltargets f, g;`
+    /// Table of functions: `name: .calltargets f, g;`
     CallTargets(Name, Vec<Name>),
-    /// `name: .callprototype ...;`
+    /// Signature of indirect calls: `name: .callprototype ...;`
     CallPrototype(CallPrototype),
-    /// `.loc`, `.pragma` and the like, kept as written.
+    /// Directive such as `.loc` or `.pragma`, kept as written.
     Kept(Kept),
 }
 
-/// The signature of an indirect call.
+/// Signature of an indirect call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallPrototype {
-    /// Its label.
+    /// Label of the prototype.
     pub name: Name,
-    /// Return parameters.
+    /// Return parameters in order.
     pub returns: Vec<Variable>,
-    /// Parameters.
+    /// Parameters in order of declaration.
     pub params: Vec<Variable>,
-    /// `.noreturn`
+    /// True with the directive `.noreturn`.
     pub no_return: bool,
 }
 
-/// A declaration of one variable (a list `.reg .b32 a, b;` is one `Variable` per name).
+/// Declaration of one variable. A list such as `.reg .b32 a, b;` is one `Variable` per name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variable {
-    /// Who may see it.
+    /// Visibility to other files.
     pub linkage: Linkage,
-    /// Where it lives.
+    /// State space of the variable.
     pub space: Space,
-    /// `.align n`
+    /// Alignment in bytes, if `.align n` states it.
     pub align: Option<u32>,
-    /// `.v2`, `.v4` (2, 4); 1 otherwise.
+    /// Elements of a vector: 2 or 4 with `.v2` or `.v4`, else 1.
     pub vector: u32,
-    /// Element type; `None` for `.texref`, `.samplerref` and `.surfref`, whose kind is `opaque`.
+    /// Type of an element. Without meaning for `.texref`, `.samplerref` and `.surfref`, whose kind
+    /// is `opaque`.
     pub ty: ScalarType,
-    /// `.texref` and the like.
+    /// Opaque type, if the variable is a `.texref` or the like.
     pub opaque: Option<Opaque>,
-    /// Its name; `_` where PTX lets a parameter go without.
+    /// Name of the variable; `_` for a parameter that PTX allows to have none.
     pub name: Name,
-    /// `%r<12>` declares `%r0` to `%r11`.
+    /// Number of registers of a family: `%r<12>` declares `%r0` to `%r11`.
     pub count: Option<u32>,
-    /// Array extents; `None` for `[]`.
+    /// Extents of an array; `None` for `[]`.
     pub dims: Vec<Option<u64>>,
-    /// `.ptr` and what it points to, of a kernel parameter.
+    /// Attribute `.ptr` of a kernel parameter, with the memory that it points to.
     pub pointer: Option<PointerAttribute>,
-    /// `.attribute(.managed)` and the like, kept as written.
+    /// Attributes such as `.attribute(.managed)`, kept as written.
     pub attributes: Option<Kept>,
-    /// Initial value.
+    /// Initial value, if one is written.
     pub init: Option<Initializer>,
 }
 
-/// Opaque types.
+/// Opaque type of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Opaque {
-    /// `.texref`
+    /// Reference to a texture: `.texref`.
     Texture,
-    /// `.samplerref`
+    /// Reference to a sampler: `.samplerref`.
     Sampler,
-    /// `.surfref`
+    /// Reference to a surface: `.surfref`.
     Surface,
 }
 
-/// `.ptr .space .align n`
+/// Attribute of a pointer: `.ptr .space .align n`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PointerAttribute {
-    /// Space pointed to; generic if absent.
+    /// Space that the pointer points to; `None` for generic.
     pub space: Option<Space>,
-    /// Alignment promised.
+    /// Promised alignment in bytes.
     pub align: Option<u32>,
 }
 
 /// Initial value of a variable.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Initializer {
-    /// One value.
+    /// Value of a scalar.
     Value(Spanned<Constant>),
-    /// `{ ... }`, nested as the dimensions are.
+    /// List in braces, nested like the dimensions.
     List(Vec<Initializer>),
-    /// `{ filter_mode = nearest, ... }` of a texture reference or sampler.
+    /// Fields of a texture reference or sampler: `{ filter_mode = nearest, ... }`.
     Fields(Vec<(Name, Spanned<FieldValue>)>),
 }
 
-/// What a field of a texture reference or sampler is set to.
+/// Value of a field of a texture reference or sampler.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FieldValue {
-    /// `nearest`, `clamp_to_border` and the like.
+    /// Word such as `nearest` or `clamp_to_border`.
     Word(String),
-    /// A number or flag.
+    /// Number or flag of a field.
     Int(u64),
 }
 
-/// A compile-time constant: literals and constant expressions are folded by the parser.
+/// Constant at compile time. The parser folds literals and constant expressions.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Constant {
-    /// An integer literal or expression, two's complement; the flag says unsigned.
+    /// Integer in two's complement; the flag says that it is unsigned.
     Int(u64, bool),
-    /// `0f3F800000`: the bits of an f32.
+    /// Bits of an f32: `0f3F800000`.
     F32(u32),
-    /// `0d3FF0000000000000` or a decimal literal: the bits of an f64.
+    /// Bits of an f64: `0d3FF0000000000000` or a decimal literal.
     F64(u64),
-    /// Address of a symbol plus an offset; `generic(sym)` sets the flag.
+    /// Address of a symbol plus an offset.
     Symbol {
-        /// The symbol.
+        /// Name of the symbol.
         name: String,
-        /// Bytes added.
+        /// Offset in bytes from it.
         offset: i64,
-        /// Written `generic(name)`.
+        /// True if written as `generic(name)`.
         generic: bool,
     },
-    /// `0xFF00(symbol+offset)`: one byte of an address, as a `.u8` (PTX ISA 7.1).
+    /// A byte of an address as a `.u8`: `0xFF00(symbol+offset)` (PTX ISA 7.1).
     MaskedSymbol {
-        /// The mask, e.g. 0xFF00: which byte of the address.
+        /// Mask that selects the byte of the address, such as 0xFF00.
         mask: u64,
-        /// The symbol.
+        /// Name of the symbol.
         name: String,
-        /// Bytes added.
+        /// Offset in bytes from it.
         offset: i64,
-        /// Written `generic(name)`.
+        /// True if written as `generic(name)`.
         generic: bool,
     },
 }
 
-/// `@p` or `@!p`.
+/// Guard of an instruction: `@p` or `@!p`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Guard {
-    /// `!`
+    /// True for `@!p`, a negated guard.
     pub negated: bool,
-    /// The predicate register.
+    /// Name of the predicate register.
     pub name: Name,
 }
 
-/// One instruction.
+/// Instruction with its guard, modifiers and operands.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Instruction {
-    /// `@p`, `@!p`.
+    /// Guard `@p` or `@!p`, if there is one.
     pub guard: Option<Guard>,
-    /// Base mnemonic.
+    /// Mnemonic before the first dot.
     pub opcode: Spanned<Opcode>,
-    /// What follows with dots, in order.
+    /// Dotted modifiers after the mnemonic, in order.
     pub modifiers: Vec<Spanned<Modifier>>,
-    /// In order; `call` keeps its lists as `Operand::List`.
+    /// Operands in order. `call` has its lists as `Operand::List`.
     pub operands: Vec<Spanned<Operand>>,
 }
 
@@ -304,67 +305,68 @@ impl PartialEq<Opcode> for Spanned<Opcode> {
     }
 }
 
-/// One operand.
+/// Operand of an instruction.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operand {
-    /// A register, special register (`%tid.x`), label, function or variable name.
+    /// Name of a register, special register, label, function or variable.
     Name(String),
-    /// `!p`
+    /// Negated predicate as source: `!p`.
     Not(String),
-    /// `-r` does not exist in PTX; a negative literal is an immediate.
+    /// Constant value. PTX has no `-r`: a negative literal is an immediate.
     Immediate(Constant),
-    /// `sym+4` as a value.
+    /// Address of a symbol plus an offset, used as a value: `sym+4`.
     NameOffset(String, i64),
-    /// `p|q`: two destinations; either may be `_`.
+    /// Two destinations `p|q`, either of which may be `_`.
     Pair(String, String),
-    /// `_`
+    /// Destination that discards the value: `_`.
     Sink,
-    /// `v.x`, `v.r`: element of a vector register, 0 to 3.
+    /// Element 0 to 3 of a vector register: `v.x`, `v.r`.
     Element(String, u32),
-    /// `{a, b, c, d}`
+    /// Vector of operands: `{a, b, c, d}`.
     Vector(Vec<Spanned<Operand>>),
-    /// `[base+offset]`; `[base, {coords}]` of textures puts the rest in `rest`.
+    /// Memory operand `[base+offset]`. The further operands of a texture, as in `[base, {coords}]`,
+    /// are in `rest`.
     Address(Address),
-    /// `(a, b)` of `call`.
+    /// List `(a, b)` of a `call`.
     List(Vec<Spanned<Operand>>),
-    /// `{a, b, c, d}|p`: a texture result with its residency predicate.
+    /// Texture result with its residency predicate: `{a, b, c, d}|p`.
     VectorPair(Vec<Spanned<Operand>>, String),
-    /// `a[4]`, `a[i]`, `a[i+1]`: an element of an array variable, index in elements.
+    /// Element of an array variable: `a[4]`, `a[i]`, `a[i+1]`. Indices count elements.
     Indexed {
-        /// The array.
+        /// Name of the array.
         array: String,
-        /// A register that holds the index, if any.
+        /// Register that holds the index, if there is one.
         index: Option<String>,
-        /// Elements added to it.
+        /// Elements added to the index.
         offset: i64,
     },
-    /// `a.b0`, `-c`, `d.h10`: a register of a video instruction with its sub-word selector.
+    /// Register of a video instruction with the selector of a part: `a.b0`, `-c`, `d.h10`.
     Selected {
-        /// The register.
+        /// Name of the register.
         name: String,
-        /// `-`, of the addend of `vmad`.
+        /// True for `-`, which negates the addend of `vmad`.
         negated: bool,
-        /// Without its dot: `b0`, `h10`, `b7610`.
+        /// Selector without its dot: `b0`, `h10`, `b7610`.
         selector: Option<String>,
     },
 }
 
-/// A memory operand.
+/// Memory operand in square brackets.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Address {
-    /// Register, symbol or absolute address.
+    /// Base: a register, a symbol or an absolute address.
     pub base: Spanned<AddressBase>,
-    /// Bytes added.
+    /// Offset in bytes from it.
     pub offset: i64,
-    /// Further operands inside the brackets: sampler, coordinates.
+    /// Further operands in the brackets: sampler and coordinates.
     pub rest: Vec<Spanned<Operand>>,
 }
 
-/// What an address starts from.
+/// Base of an address.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AddressBase {
-    /// A register or a variable.
+    /// Name of a register or of a variable.
     Name(String),
-    /// An absolute address.
+    /// Absolute address in bytes.
     Absolute(u64),
 }

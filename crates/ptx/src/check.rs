@@ -40,7 +40,7 @@ pub fn check(module: &Module) -> Diagnostics {
     problems.together()
 }
 
-/// Checks a module but for its functions that have problems already, and adds to the problems.
+/// Checks a module and adds to its problems. Functions that have problems already are skipped.
 pub(crate) fn check_apart(module: &Module, problems: &mut Problems) {
     let forms = Forms::new();
     let mut checker = Checker {
@@ -62,13 +62,13 @@ struct Checker<'m> {
     forms: &'m Forms,
     address_bits: u32,
     architecture: Option<u32>,
-    /// The file is of a later version of PTX than the table of forms.
+    /// True if the file's version of PTX is later than the table of forms.
     is_newer: bool,
     scopes: Scopes<'m>,
     /// Kind of the function whose body is being checked.
     kind: FunctionKind,
     diagnostics: Diagnostics,
-    /// How many were reported, in all functions.
+    /// Number of problems that were reported in all functions.
     found: usize,
 }
 
@@ -78,15 +78,15 @@ impl<'m> Checker<'m> {
         self.diagnostics.push(diagnostic);
     }
 
-    /// So much is wrong that searching for hints would only cost time, quadratic in the length of
-    /// a hopeless file.
+    /// True after a number of problems at which the search for hints only costs time: it is
+    /// quadratic in the length of a file with errors everywhere.
     fn is_full(&self) -> bool {
         self.found >= Diagnostics::LIMIT
     }
 
     fn module(&mut self, module: &'m Module, problems: &mut Problems) {
         self.scopes.enter();
-        // Functions may be called above their definition; variables are declared before use.
+        // Functions may be called before their definition; variables are declared before use.
         for item in &module.items {
             if let Item::Function(function) = item {
                 self.declare_function(function);
@@ -122,7 +122,7 @@ impl<'m> Checker<'m> {
         self.scopes.leave();
     }
 
-    /// A block: its labels are known throughout, its other names from their declaration on.
+    /// Checks a block. Its labels are known throughout, its other names from their declaration on.
     fn body(&mut self, body: &'m Body) {
         self.scopes.enter();
         for statement in &body.statements {

@@ -1,10 +1,10 @@
-//! Instruction forms: which modifiers and operands each opcode takes.
+//! Instruction forms: the modifiers and operands that each opcode takes.
 //!
-//! The table is text in the notation of `forms.txt`, which explains itself; here it is read into
-//! slots and matched. An instruction fits a form when each of its modifiers fills a slot of its
-//! own and no slot that must be filled stays empty. Order matters only between types, because
-//! NVIDIA's assembler takes the other modifiers in any order too. [`Form::combinations`] is the
-//! table read the other way: whoever wants to try every form writes them all out from it.
+//! The table is text in the notation that `forms.txt` explains. This module parses it into slots
+//! and matches instructions with it. An instruction fits a form if each of its modifiers fills a
+//! slot of its own and no required slot stays empty. Order matters only between types, because
+//! NVIDIA's assembler takes the other modifiers in any order too. [`Form::combinations`] enumerates
+//! every combination that a form admits, for tests that try all of them.
 
 use crate::ast::Spanned;
 use crate::tokens::{Modifier, Opcode, ScalarType};
@@ -12,82 +12,82 @@ use std::fmt;
 
 const TABLE: &str = include_str!("forms.txt");
 
-/// What an operand has to be; the letters of the table.
+/// Role of an operand; the letters are those of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// `d`: destination register.
+    /// Letter `d`: a destination register.
     Destination,
-    /// `a`: register or immediate.
+    /// Letter `a`: a register or an immediate.
     Source,
-    /// `c`: like a source, special registers too.
+    /// Letter `c`: a register, an immediate or a special register.
     ConvertSource,
-    /// `r`: register.
+    /// Letter `r`: a register only.
     Register,
-    /// `i`: integer immediate.
+    /// Letter `i`: an integer immediate.
     Immediate,
-    /// `p`: predicate, perhaps negated.
+    /// Letter `p`: a predicate, which may be negated.
     Predicate,
-    /// `P`: destination predicate.
+    /// Letter `P`: a destination predicate.
     PredicateDestination,
-    /// `Q`: destination predicate or pair of them.
+    /// Letter `Q`: a destination predicate or a pair of them.
     PredicatePair,
-    /// `O`: destination register, perhaps with a predicate.
+    /// Letter `O`: a destination register, with an optional predicate.
     DestinationWithPredicate,
-    /// `D`: destination register or vector, as `.v2` and so on say.
+    /// Letter `D`: a destination register, or a vector if there is a modifier such as `.v2`.
     MemoryDestination,
-    /// `S`: source register or vector, likewise.
+    /// Letter `S`: a source register, or a vector if there is a modifier such as `.v2`.
     MemorySource,
-    /// `V`: destination vector of any length.
+    /// Letter `V`: a destination vector of any length.
     VectorDestination,
-    /// `v`: source vector of any length, or scalar.
+    /// Letter `v`: a source vector of any length, or a scalar.
     VectorSource,
-    /// `m`: address in brackets.
+    /// Letter `m`: an address in brackets.
     Address,
-    /// `l`: label.
+    /// Letter `l`: a label.
     Label,
-    /// `t`: name of a branch table.
+    /// Letter `t`: the name of a branch table.
     BranchTable,
-    /// `g`: register with an optional selector, or immediate.
+    /// Letter `g`: a register with an optional selector, or an immediate.
     Video,
-    /// `y`: operand of `mov`.
+    /// Letter `y`: an operand of `mov`.
     Move,
-    /// `z`: register or symbol with an address.
+    /// Letter `z`: a register or symbol with an address.
     AddressValue,
-    /// `f`: operand of `call`.
+    /// Letter `f`: an operand of `call`.
     Call,
-    /// `x`: not checked beyond its names.
+    /// Letter `x`: an operand of which only the names are checked.
     Any,
 }
 
-/// Which type an operand is held against.
+/// Type that an operand must have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TypeRule {
-    /// The instruction's n-th type, from 0.
+    /// The n-th type of the instruction, from 0.
     Nth(usize),
-    /// A fixed type.
+    /// The given type, whatever the instruction's.
     Fixed(ScalarType),
-    /// The first type, twice as wide.
+    /// The first type with twice its width.
     Wide,
 }
 
-/// One operand of a form.
+/// Operand of a form: role, type and options.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
-    /// What it has to be.
+    /// Role of the operand.
     pub role: Role,
-    /// Of which type.
+    /// Type that it must have.
     pub ty: TypeRule,
-    /// A wider register will do (PTX ISA 9.4.1).
+    /// True if a wider register is allowed (PTX ISA 9.4.1).
     pub(crate) relaxed: bool,
-    /// `_` will do.
+    /// True if `_` is allowed.
     pub(crate) sink: bool,
-    /// It may be left out.
+    /// True if the operand may be left out.
     pub optional: bool,
-    /// Any number of them may follow.
+    /// True if any number of operands of this kind may follow.
     pub(crate) repeated: bool,
 }
 
-/// A choice of modifiers.
+/// Modifiers of which an instruction has one.
 #[derive(Clone, Debug)]
 struct Slot {
     choices: Vec<Modifier>,
@@ -102,7 +102,7 @@ impl Slot {
     }
 }
 
-/// Choices of a slot that are shown; more are hinted at.
+/// Number of choices of a slot that messages show; further ones are hinted at.
 const SHOWN_CHOICES: usize = 4;
 
 impl fmt::Display for Slot {
@@ -120,49 +120,50 @@ impl fmt::Display for Slot {
     }
 }
 
-/// One line of the table, for one opcode.
+/// Form of an opcode: one line of the table.
 #[derive(Clone, Debug)]
 pub struct Form {
     opcode: Opcode,
     slots: Vec<Slot>,
-    /// Admits modifiers beyond the slots.
+    /// True if the form admits modifiers beyond the slots.
     open: bool,
-    /// Its operands.
+    /// Operands in their order.
     pub shapes: Vec<Shape>,
-    /// First architecture that has it, e.g. 70; 0 for all.
+    /// First architecture with this form, such as 70; 0 for all.
     pub since: u32,
 }
 
-/// How an instruction's modifiers fall short of a form.
+/// Mismatch between an instruction's modifiers and a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Misfit {
     /// The modifier at this index fills no slot.
     Surplus(usize),
-    /// The slot at this index must be filled.
+    /// The required slot at this index is empty.
     Missing(usize),
 }
 
-/// How far an instruction's modifiers are from a form.
+/// Distance of an instruction's modifiers from a form.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Distance {
-    /// What is wrong first.
+    /// First mismatch that was found.
     pub(crate) first: Misfit,
-    /// Modifiers without a slot and slots without their modifier.
+    /// Number of modifiers without a slot and of required slots that are empty.
     pub(crate) misfits: usize,
-    /// Modifiers that have a slot.
+    /// Number of modifiers that have a slot.
     pub(crate) placed: usize,
-    /// Types among them.
+    /// Number of types among these.
     pub(crate) types: usize,
 }
 
 impl Form {
-    /// The opcode that has this form.
+    /// Opcode that has this form.
     pub fn opcode(&self) -> Opcode {
         self.opcode
     }
 
-    /// Every way to fill the slots, in the table's order: of a slot that may stay empty, first the
-    /// form without it. `None` if modifiers beyond the slots are admitted, which nothing lists.
+    /// Returns every combination of modifiers in the table's order; if a slot is optional, first
+    /// the combination without it. `None` if the form admits modifiers beyond the slots, which
+    /// cannot be enumerated.
     pub fn combinations(&self) -> Option<Vec<Vec<Modifier>>> {
         let mut all = vec![Vec::new()];
         for slot in &self.slots {
@@ -178,10 +179,10 @@ impl Form {
         (!self.open).then_some(all)
     }
 
-    /// Checks modifiers.
+    /// Checks whether modifiers make up this form.
     ///
     /// # Errors
-    /// When they do not make up this form: how far they are from it.
+    /// Returns the distance from the form if they do not.
     pub(crate) fn admits(&self, modifiers: &[Spanned<Modifier>]) -> Result<(), Distance> {
         let mut filled = 0_u32;
         let mut first_type_slot = 0;
@@ -232,7 +233,7 @@ impl Form {
         fitting.next().map(|(index, _)| index)
     }
 
-    /// Whether some slot takes the modifier.
+    /// True if some slot takes the modifier.
     pub(crate) fn mentions(&self, modifier: Modifier) -> bool {
         self.open
             || self
@@ -241,14 +242,14 @@ impl Form {
                 .any(|slot| slot.choices.contains(&modifier))
     }
 
-    /// Every modifier that some slot takes.
+    /// All modifiers that some slot takes.
     pub(crate) fn modifiers(&self) -> impl Iterator<Item = Modifier> {
         self.slots
             .iter()
             .flat_map(|slot| slot.choices.iter().copied())
     }
 
-    /// The choices of a slot, as text.
+    /// Choices of a slot as text.
     pub(crate) fn slot_text(&self, slot: usize) -> String {
         let texts: Vec<String> = self.slots[slot]
             .choices
@@ -258,12 +259,12 @@ impl Form {
         texts.join(", ")
     }
 
-    /// Whether the slot is for types.
+    /// True if the slot is for types.
     pub(crate) fn is_type_slot(&self, slot: usize) -> bool {
         self.slots[slot].is_type()
     }
 
-    /// Smallest and largest number of operands; `None` if there is no largest.
+    /// Fewest and most operands; `None` if there is no upper limit.
     pub(crate) fn operand_counts(&self) -> (usize, Option<usize>) {
         let least = self
             .shapes
@@ -274,7 +275,7 @@ impl Form {
         (least, bounded.then_some(self.shapes.len()))
     }
 
-    /// Shapes for `count` operands: optional ones are dropped from the right until it fits.
+    /// Shapes for `count` operands: optional ones are dropped from the right until the number fits.
     pub(crate) fn shapes_for(&self, count: usize) -> Vec<Shape> {
         let mut shapes: Vec<Shape> = self.shapes.clone();
         if let Some(last) = shapes.last().copied().filter(|last| last.repeated) {
@@ -290,7 +291,7 @@ impl Form {
     }
 }
 
-/// The form in the notation of the manual: `add{.sat}.s32 d, a, b`.
+/// Form in the notation of the PTX ISA: `add{.sat}.s32 d, a, b`.
 impl fmt::Display for Form {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.opcode)?;
@@ -333,7 +334,7 @@ impl fmt::Display for Form {
     }
 }
 
-/// The table, by opcode.
+/// Table of all forms, by opcode.
 pub struct Forms {
     by_opcode: Vec<Vec<Form>>,
 }
@@ -345,7 +346,7 @@ impl Default for Forms {
 }
 
 impl Forms {
-    /// Reads the table.
+    /// Parses the table of forms.
     pub fn new() -> Self {
         let mut forms = Self {
             by_opcode: vec![Vec::new(); Opcode::ALL.len()],
@@ -409,7 +410,7 @@ impl Forms {
         }
     }
 
-    /// The forms of one opcode, in the table's order.
+    /// Forms of one opcode in the table's order.
     pub fn of(&self, opcode: Opcode) -> &[Form] {
         &self.by_opcode[opcode as usize]
     }

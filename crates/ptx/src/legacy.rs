@@ -1,11 +1,11 @@
-//! Old PTX in the words of today: what older versions and targets leave out is written out, so that
-//! checks and lowering know one language.
+//! Conversion of old PTX: defaults of older versions and targets are written out, so that checks
+//! and lowering know one language only.
 //!
-//! Source: PTX ISA, the notes on PTX and targets of single instructions, and what NVIDIA's
-//! assembler makes of them. Targets `sm_1x` flush subnormal numbers in every `.f32` operation, and
-//! their `mad.f32` has no rounding: as for a device of sm_20 or later, which is what is simulated,
-//! it is `fma.rn.ftz.f32` (PTX ISA, "mad", floating point). Before version 1.4, approximate
-//! functions need no `.approx`, and a kernel's parameters are declared in its body.
+//! Source: PTX ISA, the notes on PTX and targets of single instructions, and the code that NVIDIA's
+//! assembler generates. Targets `sm_1x` flush subnormal numbers in every `.f32` operation. Their
+//! `mad.f32` has no rounding: on devices of sm_20 or later, which are simulated, it is
+//! `fma.rn.ftz.f32` (PTX ISA, "mad", floating point). Before version 1.4, approximate functions
+//! need no `.approx`, and a kernel's parameters are declared in its body.
 
 use crate::ast::{
     Body, Function, FunctionKind, Instruction, Item, Module, Spanned, Statement, Variable,
@@ -19,7 +19,7 @@ struct Era {
     architecture: u32,
 }
 
-/// Writes out what an old version or target leaves to be understood.
+/// Writes out the defaults of an old version or target.
 pub(crate) fn modernise(module: &mut Module) {
     let era = Era {
         version: module.version,
@@ -65,7 +65,7 @@ impl Era {
         }
     }
 
-    /// The rounding, or `.approx`, that an instruction without one has.
+    /// Default rounding, or `.approx`, of an instruction that states none.
     fn rounding(self, instruction: &Instruction) -> Option<Modifier> {
         use Modifier::{Approx, Full, Rm, Rn, Rp, Rz};
         let given = [Approx, Full, Rm, Rn, Rp, Rz];
@@ -85,7 +85,7 @@ impl Era {
     }
 }
 
-/// Takes the declarations of parameters out of a kernel's body.
+/// Moves the declarations of parameters out of a kernel's body.
 fn take_parameters(body: &mut Body) -> Vec<Variable> {
     let mut parameters = Vec::new();
     body.statements.retain(|statement| match statement {
@@ -98,8 +98,8 @@ fn take_parameters(body: &mut Body) -> Vec<Variable> {
     parameters
 }
 
-/// The instruction has `.ftz` where the target flushes always. Conversions from and to 64 bits do
-/// not flush (PTX ISA, "cvt").
+/// True if the instruction has `.ftz` on targets that always flush. Conversions from and to 64 bits
+/// do not flush (PTX ISA, "cvt").
 fn flushes(instruction: &Instruction) -> bool {
     let single = last_type(instruction) == Some(ScalarType::F32);
     match instruction.opcode.node {
@@ -139,7 +139,7 @@ fn has(instruction: &Instruction, wanted: Modifier) -> bool {
     instruction.modifiers.iter().any(|m| m.node == wanted)
 }
 
-/// Adds a modifier in front of the others.
+/// Inserts a modifier before all others.
 fn add(instruction: &mut Instruction, node: Modifier) {
     let span = instruction.opcode.span;
     instruction.modifiers.insert(0, Spanned { node, span });
@@ -151,7 +151,7 @@ mod tests {
     use crate::{check, parse, print};
     use warploom_diag::Source;
 
-    /// The body of a kernel of an old file, with what is understood written out.
+    /// Returns the body of a kernel of an old file with its defaults written out.
     fn check_text(version: &str, target: &str, body: &str, expected: &str) {
         let text = format!(
             ".version {version}\n.target {target}\n.entry k {{ .reg .f32 f; .reg .f64 d; .reg .s32 i; {body} }}"
@@ -164,7 +164,8 @@ mod tests {
         assert!(printed.contains(expected), "{text}: {printed}");
     }
 
-    /// What `ptxas` 13.5 makes of them: `FFMA.FTZ`, `FADD.FTZ`, `MUFU.RCP` and so on.
+    /// Expected: the code that `ptxas` 13.5 generates, `FFMA.FTZ`, `FADD.FTZ`, `MUFU.RCP` and so
+    /// on.
     #[test]
     fn what_old_targets_leave_out_is_written_out() {
         let mad = "mad.f32 f, f, f, f;";

@@ -1,8 +1,8 @@
-//! Text into tokens (PTX ISA 4.1 to 4.4).
+//! Lexer: text into tokens (PTX ISA 4.1 to 4.4).
 //!
-//! Literals are delimited here and understood by the parser, which can say what is wrong with
-//! them. White space, comments and preprocessor lines (`# 1 "file"`) vanish. Nothing fails: what
-//! fits no token becomes an `Unknown` one with its reason.
+//! The lexer delimits literals; the parser interprets them and reports errors in them. White space,
+//! comments and preprocessor lines (`# 1 "file"`) are skipped. The lexer never fails: text that
+//! fits no token becomes an `Unknown` token with a reason.
 
 use logos::{FilterResult, Lexer, Logos, Skip};
 use warploom_diag::Span;
@@ -11,16 +11,16 @@ use warploom_diag::Span;
 #[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
 #[logos(skip r"[ \t\r\n\f\v]+", error = Unknown)]
 pub(crate) enum Kind {
-    /// Identifier, mnemonic, register: `add`, `%r1`, `$L_1`, `WARP_SZ`.
+    /// Identifier, mnemonic or register: `add`, `%r1`, `$L_1`, `WARP_SZ`.
     #[regex(r"[a-zA-Z][a-zA-Z0-9_$]*|[_$%][a-zA-Z0-9_$]+")]
     Word,
     /// Directive or modifier with its dot: `.reg`, `.L2::128B`.
     #[regex(r"\.[a-zA-Z0-9_$]+(::[a-zA-Z0-9_$]+)*", priority = 3)]
     Dotted,
-    /// Anything that starts like a number and is no decimal float: `12`, `0x1FU`, `0f3F800000`.
+    /// Number other than a decimal float: `12`, `0x1FU`, `0f3F800000`.
     #[regex(r"[0-9][a-zA-Z0-9_$]*", priority = 3)]
     Number,
-    /// Decimal floating-point literal.
+    /// Floating-point literal in decimal notation.
     #[regex(
         r"[0-9]+\.[0-9]*([eE][+-]?[0-9]+)?|\.[0-9]+([eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+",
         priority = 8
@@ -29,130 +29,130 @@ pub(crate) enum Kind {
     /// String with its quotes.
     #[regex(r#""([^"\\\n]|\\[^\n])*""#)]
     Text,
-    /// `_`
+    /// Underscore that is no part of a name.
     #[token("_")]
     Underscore,
-    /// `,`
+    /// Punctuation or operator `,`.
     #[token(",")]
     Comma,
-    /// `;`
+    /// Punctuation or operator `;`.
     #[token(";")]
     Semicolon,
-    /// `:`
+    /// Punctuation or operator `:`.
     #[token(":")]
     Colon,
-    /// `{`
+    /// Punctuation or operator `{`.
     #[token("{")]
     OpenBrace,
-    /// `}`
+    /// Punctuation or operator `}`.
     #[token("}")]
     CloseBrace,
-    /// `[`
+    /// Punctuation or operator `[`.
     #[token("[")]
     OpenBracket,
-    /// `]`
+    /// Punctuation or operator `]`.
     #[token("]")]
     CloseBracket,
-    /// `(`
+    /// Punctuation or operator `(`.
     #[token("(")]
     OpenParen,
-    /// `)`
+    /// Punctuation or operator `)`.
     #[token(")")]
     CloseParen,
-    /// `@`
+    /// Punctuation or operator `@`.
     #[token("@")]
     At,
-    /// `=`
+    /// Punctuation or operator `=`.
     #[token("=")]
     Assign,
-    /// `?`
+    /// Punctuation or operator `?`.
     #[token("?")]
     Question,
-    /// `!`
+    /// Punctuation or operator `!`.
     #[token("!")]
     Bang,
-    /// `~`
+    /// Punctuation or operator `~`.
     #[token("~")]
     Tilde,
-    /// `+`
+    /// Punctuation or operator `+`.
     #[token("+")]
     Plus,
-    /// `-`
+    /// Punctuation or operator `-`.
     #[token("-")]
     Minus,
-    /// `*`
+    /// Punctuation or operator `*`.
     #[token("*")]
     Star,
-    /// `/`
+    /// Punctuation or operator `/`.
     #[token("/")]
     Slash,
-    /// `%` that starts no register.
+    /// `%` that does not start a register.
     #[token("%")]
     Percent,
-    /// `<`
+    /// Punctuation or operator `<`.
     #[token("<")]
     Less,
-    /// `>`
+    /// Punctuation or operator `>`.
     #[token(">")]
     Greater,
-    /// `<=`
+    /// Punctuation or operator `<=`.
     #[token("<=")]
     LessEqual,
-    /// `>=`
+    /// Punctuation or operator `>=`.
     #[token(">=")]
     GreaterEqual,
-    /// `==`
+    /// Punctuation or operator `==`.
     #[token("==")]
     Equal,
-    /// `!=`
+    /// Punctuation or operator `!=`.
     #[token("!=")]
     NotEqual,
-    /// `<<`
+    /// Punctuation or operator `<<`.
     #[token("<<")]
     ShiftLeft,
-    /// `>>`
+    /// Punctuation or operator `>>`.
     #[token(">>")]
     ShiftRight,
-    /// `&`
+    /// Punctuation or operator `&`.
     #[token("&")]
     Ampersand,
-    /// `|`
+    /// Punctuation or operator `|`.
     #[token("|")]
     Pipe,
-    /// `^`
+    /// Punctuation or operator `^`.
     #[token("^")]
     Caret,
-    /// `&&`
+    /// Punctuation or operator `&&`.
     #[token("&&")]
     AndAnd,
-    /// `||`
+    /// Punctuation or operator `||`.
     #[token("||")]
     OrOr,
-    /// Never produced: these patterns only skip or fail.
+    /// Skipped text; these patterns never produce a token.
     #[token("//", line_comment)]
     #[token("/*", block_comment)]
     #[token("#", preprocessor_line)]
     Skipped,
-    /// What fits no token.
+    /// Text that fits no token, with the reason.
     Unknown(Unknown),
-    /// End of the text, any number of times.
+    /// End of the text, returned any number of times.
     End,
 }
 
 impl Kind {
-    /// Fits no token.
+    /// True for text that fits no token.
     pub(crate) fn is_unknown(self) -> bool {
         matches!(self, Self::Unknown(_))
     }
 }
 
-/// Why text fits no token.
+/// Reason why text fits no token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Unknown {
-    /// No token has this character here.
+    /// Character that no token has here.
     #[default]
     Character,
-    /// `/*` without `*/`.
+    /// Comment that is not closed: `/*` without `*/`.
     OpenComment,
 }
 
@@ -174,7 +174,7 @@ fn block_comment(lexer: &mut Lexer<Kind>) -> FilterResult<(), Unknown> {
     FilterResult::Error(Unknown::OpenComment)
 }
 
-/// A `#` that is first on its line hides the line; any other is a stray character.
+/// Skips the line of a `#` that is the first character on it; any other `#` is a stray character.
 fn preprocessor_line(lexer: &mut Lexer<Kind>) -> FilterResult<(), Unknown> {
     let before = &lexer.source()[..lexer.span().start];
     let is_first = before
@@ -193,14 +193,15 @@ fn preprocessor_line(lexer: &mut Lexer<Kind>) -> FilterResult<(), Unknown> {
     FilterResult::Skip
 }
 
-/// A token and its place.
+/// Token with its span.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token {
     pub(crate) kind: Kind,
     pub(crate) span: Span,
 }
 
-/// All tokens of a text, an `End` behind them. Adjacent stray characters are one token.
+/// Splits a text into tokens, with an `End` after the last. Adjacent stray characters are one
+/// token.
 pub(crate) fn tokenize(text: &str) -> Vec<Token> {
     let mut tokens: Vec<Token> = Vec::with_capacity(text.len() / 4 + 1);
     for (kind, range) in Logos::lexer(text).spanned() {

@@ -1,11 +1,11 @@
-//! PTX text: lexer, syntax tree, parser, printer, checks. Knows no IR.
+//! PTX text: lexer, syntax tree, parser, printer and checks. The crate does not know the IR.
 //!
-//! [`parse`] reads whatever can be read and says what cannot; [`check()`] looks for what the tree
-//! says wrongly; [`print()`] writes the tree as text again. [`load`] is the first two together, and
-//! [`read`] tells apart which function is concerned.
+//! [`parse`] parses as much of a text as possible and reports the rest. [`check()`] finds errors in
+//! the tree, such as unknown names. [`print()`] writes the tree as text again. [`load`] parses and
+//! checks a file as a whole; [`read`] does the same and lists problems by function.
 //!
-//! Source: PTX ISA up to 9.0. Invariants: no input makes any of them panic; time is linear in the
-//! length of the input; for a text without errors, `parse(print(parse(text))) == parse(text)`.
+//! Source: PTX ISA up to 9.0. Invariants: no input causes a panic; the time is linear in the length
+//! of the input; for a text without errors, `parse(print(parse(text))) == parse(text)`.
 //!
 //! ```
 //! use warploom_diag::{Source, Style};
@@ -40,12 +40,11 @@ pub use problems::Problems;
 
 use warploom_diag::{Diagnostics, Source};
 
-/// Reads and checks a file: the module and its warnings. What an old version or target of PTX
-/// leaves to be understood, such as the rounding of `mad.f32` for `sm_13`, is written out in the
-/// module.
+/// Parses and checks a file. Returns the module and its warnings. Defaults of old versions and
+/// targets of PTX, such as the rounding of `mad.f32` for `sm_13`, are written out in the module.
 ///
 /// # Errors
-/// Everything that is wrong with the text; the checks run only on what reads without an error.
+/// Returns every problem of the text. The checks run only if the text parses without an error.
 pub fn load(source: &Source) -> Result<(ast::Module, Diagnostics), Diagnostics> {
     let (mut module, mut diagnostics) = parse(source);
     legacy::modernise(&mut module);
@@ -58,8 +57,9 @@ pub fn load(source: &Source) -> Result<(ast::Module, Diagnostics), Diagnostics> 
     Ok((module, diagnostics))
 }
 
-/// Reads and checks a file: what could be read, and what is wrong with the file or with single
-/// functions. Functions that cannot be read are not checked. Old PTX is written out as by [`load`].
+/// Parses and checks a file. Returns the module as far as it could be parsed, and the problems of
+/// the file and of single functions. Functions with a syntax error are not checked. Defaults of old
+/// PTX are written out as by [`load`].
 pub fn read(source: &Source) -> (ast::Module, Problems) {
     let (mut module, mut problems) = parser::parse_apart(source);
     legacy::modernise(&mut module);

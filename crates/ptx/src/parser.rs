@@ -1,11 +1,11 @@
-//! Tokens into the syntax tree: recursive descent with recovery.
+//! Parser: tokens into the syntax tree, by recursive descent with recovery.
 //!
-//! Source: PTX ISA chapters 4 (syntax), 5.4 (variables), 10.2 and 11 (directives); where the
-//! manual is silent, what NVIDIA's assembler accepts.
+//! Source: PTX ISA chapters 4 (syntax), 5.4 (variables), 10.2 and 11 (directives); where the manual
+//! is silent, the behaviour of NVIDIA's assembler.
 //!
-//! Invariants: every problem is a diagnostic and parsing goes on, usually at the next statement;
-//! nesting is bounded by [`MAX_DEPTH`], so no input can exhaust the stack; every loop consumes a
-//! token or ends, so parsing is linear in the length of the text.
+//! Invariants: every problem is a diagnostic, and parsing continues, usually at the next statement.
+//! Nesting is bounded by [`MAX_DEPTH`], so that no input can exhaust the stack. Every loop consumes
+//! a token or ends, so that the time is linear in the length of the text.
 
 mod constant;
 mod directive;
@@ -23,23 +23,23 @@ use crate::problems::Problems;
 use crate::tokens::NEWEST;
 use warploom_diag::{Diagnostic, Diagnostics, Source, Span};
 
-/// Deepest nesting of braces, parentheses and operators that is read.
+/// Deepest nesting of braces, parentheses and operators that is parsed.
 const MAX_DEPTH: u32 = 64;
 
-/// Characters of a word that a message quotes.
+/// Most characters of a word that a message quotes.
 const MAX_QUOTED: usize = 60;
 
-/// Reads a PTX file.
+/// Parses a PTX file.
 ///
-/// The module holds whatever could be read; it means what the text says only if the diagnostics
-/// hold no error.
+/// The module holds whatever could be parsed. It has the meaning of the text only if the
+/// diagnostics contain no error.
 pub fn parse(source: &Source) -> (Module, Diagnostics) {
     let (module, problems) = parse_apart(source);
     (module, problems.together())
 }
 
-/// The same with the problems of each function apart. A function whose header cannot be read is
-/// there with its name alone.
+/// Parses a PTX file and lists problems by function. A function whose header has an error has only
+/// its name.
 pub(crate) fn parse_apart(source: &Source) -> (Module, Problems) {
     let mut parser = Parser {
         text: source.text(),
@@ -57,7 +57,7 @@ pub(crate) fn parse_apart(source: &Source) -> (Module, Problems) {
     (module, problems)
 }
 
-/// The beginning of a word too long to quote in full.
+/// Beginning of a word that is too long to quote as a whole.
 fn shortened(word: &str) -> std::borrow::Cow<'_, str> {
     match word.char_indices().nth(MAX_QUOTED) {
         Some((end, _)) => format!("{}...", &word[..end]).into(),
@@ -65,8 +65,8 @@ fn shortened(word: &str) -> std::borrow::Cow<'_, str> {
     }
 }
 
-/// The rest of the construct cannot be read; a diagnostic has been given. Whoever can resume
-/// catches it.
+/// Error: the rest of the construct cannot be parsed, and a diagnostic has been reported. A caller
+/// that can resume catches it.
 pub(crate) struct Abandoned;
 
 type Parsed<T> = Result<T, Abandoned>;
@@ -76,13 +76,13 @@ struct Parser<'s> {
     tokens: Vec<Token>,
     next: usize,
     depth: u32,
-    /// What `.version` says.
+    /// Version from the directive `.version`.
     version: (u32, u32),
-    /// Of the function that is being read, or of the file.
+    /// Problems of the function that is being parsed, or of the file.
     diagnostics: Diagnostics,
-    /// How many were reported, in all functions.
+    /// Number of problems that were reported in all functions.
     found: usize,
-    /// Of the functions before.
+    /// Problems of the functions parsed earlier.
     problems: Problems,
 }
 
@@ -95,7 +95,7 @@ impl<'s> Parser<'s> {
         self.token().kind
     }
 
-    /// Kind of the token `ahead` places behind the next one.
+    /// Kind of the token `ahead` places after the next one.
     fn peek_at(&self, ahead: usize) -> Kind {
         let last = self.tokens.len() - 1;
         self.tokens[(self.next + ahead).min(last)].kind
@@ -105,7 +105,7 @@ impl<'s> Parser<'s> {
         self.token().span
     }
 
-    /// Place of the token that was taken last.
+    /// Span of the token that was taken last.
     fn previous_span(&self) -> Span {
         self.next
             .checked_sub(1)
@@ -121,7 +121,7 @@ impl<'s> Parser<'s> {
         self.slice(self.span())
     }
 
-    /// Takes the next token; the `End` stays where it is.
+    /// Takes the next token; the `End` is never consumed.
     fn bump(&mut self) -> Token {
         let token = self.token();
         if token.kind != Kind::End {
@@ -138,7 +138,7 @@ impl<'s> Parser<'s> {
         found
     }
 
-    /// Takes the directive `text` (with its dot) if it comes next.
+    /// Takes the directive `text` (with its dot) if it is the next token.
     fn eat_directive(&mut self, text: &str) -> bool {
         let found = self.at_directive(text);
         if found {
@@ -165,13 +165,13 @@ impl<'s> Parser<'s> {
         Abandoned
     }
 
-    /// So much is wrong that searching for hints would only cost time.
+    /// True after a number of problems at which the search for hints only costs time.
     fn is_full(&self) -> bool {
         self.found >= Diagnostics::LIMIT
     }
 
-    /// A word that the vocabulary lacks: an error, unless the file is of a later version of PTX,
-    /// which may have it.
+    /// Reports a word that the vocabulary lacks: an error, unless the file's version of PTX is
+    /// later and may have the word.
     fn unknown_word(
         &mut self,
         code: &'static str,
@@ -198,7 +198,7 @@ impl<'s> Parser<'s> {
         self.error(diagnostic)
     }
 
-    /// Says that `what` was expected where something else stands.
+    /// Reports that `what` was expected in place of the next token.
     fn unexpected<T>(&mut self, what: &str) -> Parsed<T> {
         let span = self.span();
         let found = self.describe_next();
@@ -244,7 +244,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Runs `inner` one level deeper; refuses when that is too deep.
+    /// Runs `inner` one level deeper. Refuses if that is too deep.
     fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth == MAX_DEPTH {
             let span = self.span();
@@ -260,19 +260,19 @@ impl<'s> Parser<'s> {
         result
     }
 
-    /// Whether the next token stands on a later line than the one before it.
+    /// True if the next token is on a later line than the previous one.
     fn at_new_line(&self) -> bool {
         let gap = Span::new(self.previous_span().end, self.span().start);
         self.slice(gap).contains('\n')
     }
 
-    /// Ends a statement. A missing semicolon at the end of a line loses nothing: the next line is
-    /// read as the next statement.
+    /// Ends a statement. If the semicolon is missing at the end of a line, the next line is parsed
+    /// as the next statement.
     fn semicolon(&mut self) -> Parsed<()> {
         self.end_statement("`;`")
     }
 
-    /// The same, where more than a semicolon may come.
+    /// Ends a statement at which more than a semicolon may be expected.
     fn end_statement(&mut self, expected: &str) -> Parsed<()> {
         if self.eat(Kind::Semicolon) {
             return Ok(());
@@ -290,9 +290,9 @@ impl<'s> Parser<'s> {
         self.unexpected(expected)
     }
 
-    /// Skips a broken statement that began with token `first`: behind its semicolon, or before a
-    /// brace that closes the block around it, the end of the text, or a line that starts like a
-    /// function. Braces inside it are skipped whole.
+    /// Skips a broken statement that began with token `first`. Skipping ends after the semicolon,
+    /// or before a brace that closes the surrounding block, the end of the text, or a line that
+    /// starts like a function. Braces inside the statement are skipped as a whole.
     fn skip_statement(&mut self, first: usize) {
         let mut open = 0_u32;
         loop {
@@ -312,7 +312,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Whether a function starts here: it cannot stand inside a body, so a body that meets one
+    /// True if a function starts here. A function cannot be inside a body: a body that meets one
     /// lacks its closing brace.
     fn at_function(&self) -> bool {
         const LINKAGE: [&str; 3] = [".visible", ".extern", ".weak"];
@@ -324,9 +324,9 @@ impl<'s> Parser<'s> {
                 && is_function(self.slice(self.tokens[self.next + 1].span)))
     }
 
-    /// The text from token `first` to the token before the next, comments left out and white
-    /// space folded to single blanks. What fits no token cannot be kept: folded, it could become
-    /// part of one.
+    /// Text from token `first` to the token before the next, without comments and with white space
+    /// folded to single blanks. Text that fits no token is refused: folded, it could become part of
+    /// a token.
     fn kept_since(&mut self, first: usize) -> Kept {
         if let Some(at) = self.tokens[first..self.next]
             .iter()

@@ -1,7 +1,7 @@
-//! The syntax tree as text, laid out as NVIDIA's compilers lay it out.
+//! Printer: the syntax tree as text, in the layout of NVIDIA's compilers.
 //!
-//! Invariant: for a tree that was read without errors, `parse(print(tree)) == tree`. Constants are
-//! printed in one canonical form each: integers in decimal, with `U` when unsigned; floats exact.
+//! Invariant: for a tree that was parsed without errors, `parse(print(tree)) == tree`. Every
+//! constant has one canonical form: integers are decimal, with `U` if unsigned; floats are exact.
 
 use crate::ast::{
     Address, AddressBase, Body, CallPrototype, Constant, FieldValue, Function, FunctionDirective,
@@ -10,12 +10,12 @@ use crate::ast::{
 };
 use std::fmt::{self, Display, Formatter};
 
-/// The text of a module.
+/// Prints a module as text.
 pub fn print(module: &Module) -> String {
     module.to_string()
 }
 
-/// Writes items with a separator between.
+/// Writes items with a separator between them.
 fn separated<T: Display>(f: &mut Formatter<'_>, items: &[T], separator: &str) -> fmt::Result {
     for (index, item) in items.iter().enumerate() {
         if index > 0 {
@@ -59,7 +59,7 @@ impl Display for Kept {
     }
 }
 
-/// With a blank behind, nothing for internal linkage.
+/// Prints a linkage with a blank after it; nothing for internal linkage.
 impl Display for Linkage {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -131,7 +131,8 @@ fn indent(f: &mut Formatter<'_>, depth: usize) -> fmt::Result {
     (0..depth).try_for_each(|_| f.write_str("\t"))
 }
 
-/// Braces and what is between them, indented by `depth` tabs; labels stand one tab further left.
+/// Writes braces and the statements between them, indented by `depth` tabs; labels have one tab
+/// less.
 fn print_body(f: &mut Formatter<'_>, body: &Body, depth: usize) -> fmt::Result {
     indent(f, depth)?;
     f.write_str("{\n")?;
@@ -205,7 +206,7 @@ impl Display for PointerAttribute {
     }
 }
 
-/// Without the semicolon.
+/// Prints a declaration without its semicolon.
 impl Display for Variable {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.linkage)?;
@@ -276,7 +277,7 @@ impl Display for Constant {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
             Self::Int(value, true) => write!(f, "{value}U"),
-            // The magnitude alone would be read as unsigned.
+            // The magnitude alone would be parsed as unsigned.
             Self::Int(value, false) if *value as i64 == i64::MIN => {
                 write!(f, "{}-1", i64::MIN + 1)
             }
@@ -310,7 +311,7 @@ fn print_symbol(f: &mut Formatter<'_>, name: &str, offset: i64, generic: bool) -
     print_offset(f, offset)
 }
 
-/// Nothing for 0.
+/// Prints an offset; nothing for 0.
 fn print_offset(f: &mut Formatter<'_>, offset: i64) -> fmt::Result {
     if offset == 0 {
         Ok(())
@@ -325,7 +326,7 @@ impl Display for Guard {
     }
 }
 
-/// With the semicolon.
+/// Prints an instruction with its semicolon.
 impl Display for Instruction {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         if let Some(guard) = &self.guard {

@@ -1,6 +1,6 @@
-//! What is wrong with a file, apart for each function.
+//! Problems of a file, listed by function.
 //!
-//! A function that cannot be used costs the file nothing else: whoever needs another one goes on.
+//! A function with an error does not affect others: a user of another function can go on.
 //! Invariant: a problem belongs to the function in whose text it was found, or to the file.
 
 use warploom_diag::Diagnostics;
@@ -8,15 +8,15 @@ use warploom_diag::Diagnostics;
 /// Problems of a file and of its functions.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problems {
-    /// What concerns the file, whatever function of it is asked for.
+    /// Problems of the file, which concern all of its functions.
     pub file: Diagnostics,
-    /// What concerns one function: its position in [`Module::items`](crate::ast::Module::items),
-    /// in ascending order, and what was found. Functions without a problem are left out.
+    /// Problems by function: its position in [`Module::items`](crate::ast::Module::items),
+    /// ascending, with the diagnostics. Functions without problems are left out.
     pub functions: Vec<(usize, Diagnostics)>,
 }
 
 impl Problems {
-    /// All of them, in the order of the text.
+    /// Returns all problems in the order of the text.
     pub fn together(self) -> Diagnostics {
         let mut all = self.file;
         for (_, own) in self.functions {
@@ -26,23 +26,23 @@ impl Problems {
         all
     }
 
-    /// The function at a position in the module's items has an error.
+    /// True if the function at a position in the module's items has an error.
     pub fn is_broken(&self, item: usize) -> bool {
         self.of(item).is_some_and(Diagnostics::has_errors)
     }
 
-    /// Whether some function or the file has an error.
+    /// True if the file or one of its functions has an error.
     pub fn has_errors(&self) -> bool {
         self.file.has_errors() || self.functions.iter().any(|(_, own)| own.has_errors())
     }
 
-    /// What concerns the function at a position in the module's items.
+    /// Problems of the function at a position in the module's items.
     pub fn of(&self, item: usize) -> Option<&Diagnostics> {
         let at = self.functions.binary_search_by_key(&item, |(at, _)| *at);
         at.ok().map(|at| &self.functions[at].1)
     }
 
-    /// Adds what was found of a function.
+    /// Adds problems of a function.
     pub(crate) fn add(&mut self, item: usize, found: Diagnostics) {
         if found.is_empty() {
             return;
@@ -64,7 +64,7 @@ mod tests {
         .func b() { mov.b32 r, 1; ret; }\n\
         .func c() { ad.b32; ret; }\n";
 
-    /// Positions of broken functions, and codes in the order of the text.
+    /// Positions of functions with errors, and codes in the order of the text.
     fn check(text: &str, broken: &[usize], codes: &[&str]) {
         let (_, problems) = read(&Source::new("t", text));
         let found: Vec<usize> = problems.functions.iter().map(|(at, _)| *at).collect();
@@ -86,7 +86,7 @@ mod tests {
         );
     }
 
-    /// What a file of a version after the vocabulary says may be right: words, forms, shapes.
+    /// Words, forms and shapes may be right in a file of a later version than the vocabulary.
     #[test]
     fn later_versions_may_have_more() {
         for body in [

@@ -1,17 +1,17 @@
-//! Special registers: names that every module knows (PTX ISA chapter 10).
+//! Special registers: names that every module knows (PTX ISA, chapter 10).
 
 use crate::tokens::ScalarType;
 
-/// A special register.
+/// Type of a special register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Special {
-    /// Type of the register, or of each of its elements.
+    /// Type of the register or of each of its elements.
     pub ty: ScalarType,
-    /// Has elements `.x .y .z .w`.
+    /// True if the register has elements `.x .y .z .w`.
     pub vector: bool,
 }
 
-/// Registers with the elements `.x .y .z .w`, all of u32.
+/// Registers with the elements `.x .y .z .w`, all of type u32.
 const VECTORS: &[&str] = &[
     "%tid",
     "%ntid",
@@ -55,19 +55,19 @@ const SCALARS: &[(&str, ScalarType)] = &[
     ("%current_graph_exec", ScalarType::U64),
 ];
 
-/// Numbered families: prefix, suffix, how many, type.
+/// Numbered families: prefix, suffix, number of members and type.
 const FAMILIES: &[(&str, &str, u32, ScalarType)] = &[
     ("%pm", "_64", 8, ScalarType::U64),
     ("%pm", "", 8, ScalarType::U32),
     ("%envreg", "", 32, ScalarType::B32),
 ];
 
-/// Whether `name` has elements that are selected with `.x` and so on.
+/// True if `name` has elements that `.x` and so on select.
 pub fn is_vector(name: &str) -> bool {
     VECTORS.contains(&name)
 }
 
-/// The special register called `name`, with its element if it has one (`%tid.x`).
+/// Looks up a special register by name, with its element if it has one (`%tid.x`).
 pub fn lookup(name: &str) -> Option<Special> {
     if let Some((vector, element)) = name.split_once('.') {
         let known = is_vector(vector) && matches!(element, "x" | "y" | "z" | "w");
@@ -99,7 +99,7 @@ fn family(name: &str) -> Option<ScalarType> {
     })
 }
 
-/// Every name, for hints; families are represented by their first member.
+/// Every name, for hints; the first member stands for its family.
 pub fn names() -> impl Iterator<Item = &'static str> {
     let scalars = SCALARS.iter().map(|(name, _)| *name);
     VECTORS.iter().copied().chain(scalars)

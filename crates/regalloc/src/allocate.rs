@@ -332,8 +332,8 @@ pub(crate) fn slot_of(inst: &Inst, body: &Body) -> Option<(Class, Place, bool)> 
     Some((info.stack, info.place, load))
 }
 
-/// Returns a lower bound of the number of 32-bit registers: the operands of some instruction need
-/// that many at once.
+/// Returns a lower bound of the number of 32-bit registers. For each class, the bound contains the
+/// largest number of registers that one instruction reads or writes at once.
 pub(crate) fn least(body: &Body) -> u32 {
     let mut most = PerClass::<u32>::default();
     for inst in body.insts() {

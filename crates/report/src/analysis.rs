@@ -332,6 +332,7 @@ mod tests {
             start: (0..10).map(|w| 1000 * w).collect(),
             end: (1..11).map(|w| 1000 * w).collect(),
             columns: columns.collect(),
+            watts: std::collections::BTreeMap::new(),
         });
         analysis(run)
     }

@@ -157,10 +157,14 @@ pub fn series_csv(series: &Series) -> String {
     let mut text = String::new();
     let mut header = vec!["start".to_owned(), "end".to_owned()];
     header.extend(series.columns.keys().cloned());
+    header.extend(series.watts.keys().map(|part| format!("watts.{part}")));
     put_line(&mut text, &header);
     for (i, (start, end)) in series.start.iter().zip(&series.end).enumerate() {
         let _ = write!(text, "{start},{end}");
         for values in series.columns.values() {
+            let _ = write!(text, ",{}", values[i]);
+        }
+        for values in series.watts.values() {
             let _ = write!(text, ",{}", values[i]);
         }
         text.push('\n');
@@ -199,8 +203,10 @@ mod tests {
                 ("gpu.cycles".to_owned(), vec![10, 5]),
             ]
             .into(),
+            watts: [("total".to_owned(), vec![2.5, 0.25])].into(),
         };
-        let expected = "start,end,gpu.cycles,sm.barriers\n0,10,10,3\n10,15,5,0\n";
+        let expected =
+            "start,end,gpu.cycles,sm.barriers,watts.total\n0,10,10,3,2.5\n10,15,5,0,0.25\n";
         assert_eq!(series_csv(&series), expected);
     }
 

@@ -6,6 +6,7 @@
 mod analysis;
 mod chart;
 mod csv;
+mod energy;
 mod figure;
 mod format;
 mod gpgpusim;

@@ -1,6 +1,7 @@
 //! Text report of a run.
 
 use crate::chart::bar;
+use crate::energy::energy;
 use crate::format::{grouped, percent, rate, seconds};
 use crate::table::figures;
 use std::collections::BTreeMap;
@@ -30,6 +31,9 @@ pub fn run_report(run: &RunReport) -> String {
     launches(&mut text, run);
     samples(&mut text, run);
     stalls(&mut text, &run.totals.figures.stalls);
+    if let Some(report) = &run.totals.figures.energy {
+        energy(&mut text, report);
+    }
     sharing(&mut text, run);
     outcome(&mut text, &run.outcome);
     checks(&mut text, &run.checks);
@@ -432,6 +436,7 @@ pub(crate) mod tests {
                 detail: "8,192 values".into(),
             }],
             findings: Vec::new(),
+            digest_set: 2,
             digest: "0123456789abcdef".into(),
         }
     }

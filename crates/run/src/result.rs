@@ -3,7 +3,7 @@
 use crate::host::Check;
 use crate::process::Process;
 use crate::session::Prepared;
-use warploom_base::{Digest, Dim3};
+use warploom_base::Dim3;
 use warploom_config::{ContextPlan, GpuSpec, Setting};
 use warploom_exec::{DeviceMemory, FindingReport, FunctionalStats};
 use warploom_gpu::{KernelEnd, MachineCounters, PartCounters, Recording};
@@ -15,6 +15,7 @@ use warploom_stats::result::{
     Program, RunReport, Series, Sharing, SmFilterCheck, Totals, shares,
 };
 use warploom_stats::sample::{Estimate, SampleReport};
+use warploom_stats::{DIGEST_SET, run_digest};
 
 /// Collected data of a run.
 pub(crate) struct Summary {
@@ -125,11 +126,11 @@ impl Summary {
             start,
             end,
             columns: recording.columns.into_iter().filter(counted).collect(),
+            watts: std::collections::BTreeMap::new(),
         });
     }
 
-    /// Builds the result. Its digest covers device memory, launches with their cycles, and
-    /// counters.
+    /// Builds the result, with its digest.
     pub fn finish(
         mut self,
         memory: &DeviceMemory,
@@ -143,7 +144,7 @@ impl Summary {
         self.kernels.sort_by_key(|(order, ..)| *order);
         let kernels = self.kernels.into_iter().map(|(.., kernel)| kernel);
         let kernels: Vec<KernelReport> = kernels.collect();
-        let digest = digest(memory, &kernels, &figures, &outcome);
+        let digest = run_digest(|d| memory.digest(d), &outcome, &kernels, &figures);
         figures.parts = self.parts;
         let per_second = |n: u64| {
             if wall_seconds > 0.0 {
@@ -179,6 +180,7 @@ impl Summary {
             sharing: self.sharing,
             checks: checks.into_iter().map(Into::into).collect(),
             findings: self.findings.iter().map(ToString::to_string).collect(),
+            digest_set: DIGEST_SET,
             digest,
         }
     }
@@ -291,6 +293,7 @@ pub(crate) fn figures(cycles: u64, counters: &MachineCounters) -> Figures {
         ),
         stalls: shares(causes),
         statistics: counts(counters.named()),
+        energy: None,
         parts: None,
     }
 }
@@ -399,33 +402,5 @@ fn parts_of(counters: &PartCounters) -> Parts {
             .map(|i| counts(counters.channel_detailed(i)))
             .collect(),
         networks: counters.networks_detailed().map(counts).into(),
-    }
-}
-
-fn digest(
-    memory: &DeviceMemory,
-    kernels: &[KernelReport],
-    totals: &Figures,
-    outcome: &Outcome,
-) -> String {
-    let mut digest = Digest::new();
-    memory.digest(&mut digest);
-    digest.str(&format!("{outcome:?}"));
-    for kernel in kernels {
-        digest.str(&kernel.name).u64(kernel.figures.cycles);
-        if let Some(concurrent) = &kernel.concurrent {
-            digest
-                .u64(concurrent.launched_at)
-                .u64(concurrent.started_at);
-        }
-        add_statistics(&mut digest, &kernel.figures);
-    }
-    add_statistics(&mut digest, totals);
-    digest.hex()
-}
-
-fn add_statistics(digest: &mut Digest, figures: &Figures) {
-    for (name, value) in &figures.statistics {
-        digest.str(name).u64(*value);
     }
 }

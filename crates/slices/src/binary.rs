@@ -333,6 +333,8 @@ impl<'a> Builder<'a> {
             let from = origin.get(at).copied().unwrap_or(self.insts.len() - 1);
             InstFacts {
                 class: InstClass::Simple,
+                unit: None,
+                other_operands: 0,
                 reads: Vec::new(),
                 writes: Vec::new(),
                 bank_reads: Vec::new(),

@@ -1,5 +1,6 @@
 //! What an SM counts.
 
+use warploom_ir::Unit;
 use warploom_mem::{ACCESS_KINDS, AccessKind};
 use warploom_stats::{LANE_COUNTS, LOG2_BINS, Peak, declare_stats};
 
@@ -150,6 +151,27 @@ pub enum LaneSpace {
     Param,
 }
 
+/// Labels of execution units by their energy, in the order of [`Unit`].
+pub const ENERGY_UNITS: &[&str] = &[
+    "int_add",
+    "int_mul24",
+    "int_mul32",
+    "int_mul",
+    "int_div",
+    "fp_add",
+    "fp_mul",
+    "fp_div",
+    "sqrt",
+    "log",
+    "sin",
+    "exp",
+    "dp_add",
+    "dp_mul",
+    "dp_div",
+    "tensor",
+    "texture",
+];
+
 declare_stats! {
     /// Counters of one SM, of one kernel or of all.
     pub struct SmCounters in "sm" {
@@ -194,6 +216,17 @@ declare_stats! {
         pub ldst_stalls: [[u64; 5]; 7] = Cycles, as "gpgpu_stall_shd_mem", by [LDST_STAGES, LDST_STALLS];
         /// Registers of warps read from the register file's banks.
         pub register_reads: u64 = Events;
+        /// Registers of warps written by issued instructions.
+        pub register_writes: u64 = Events;
+        /// Source operands of issued instructions that are no registers.
+        pub other_operands: u64 = Events;
+        /// Warp instructions that were decoded, those that a branch threw away included.
+        pub decoded: u64 = WarpInstructions;
+        /// Warp instructions issued by the execution unit whose energy they use; branches,
+        /// barriers and accesses to memory use none.
+        pub unit_warps: [u64; Unit::COUNT] = WarpInstructions, by [ENERGY_UNITS];
+        /// The same by lane in which they take effect.
+        pub unit_lanes: [u64; Unit::COUNT] = ThreadInstructions, by [ENERGY_UNITS];
         /// Register-file reads that waited because their bank served another.
         pub register_bank_conflicts: u64 = Events, as "gpu_reg_bank_conflict_stalls";
         /// Packets sent to memory, by kind of access.

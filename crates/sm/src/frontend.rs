@@ -102,6 +102,7 @@ impl Sm {
         let left = image.timed.len().saturating_sub(pc.index());
         track.buffer_pc = pc;
         track.buffer_len = left.min(usize::from(IBUFFER)) as u8;
+        self.counters.decoded += u64::from(track.buffer_len);
         // Behind the program's end there is nothing to decode, but it is the wrong path as well.
         if self.warps.exec[slot].pc() != Some(pc) {
             self.warps.flush.insert(slot);

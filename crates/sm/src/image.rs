@@ -9,7 +9,7 @@ use warploom_config::{
     OpTiming, SmSpec, TypeTiming, UnitSpecs,
 };
 use warploom_exec::LaunchContext;
-use warploom_ir::{InstClass, InstFacts, MemClass, Program};
+use warploom_ir::{InstClass, InstFacts, MemClass, Program, Unit};
 
 /// Where a program's code begins: GPGPU-Sim's place for it. Kernels lie there one behind the other,
 /// as the launch says.
@@ -117,6 +117,37 @@ pub struct TimedInst {
 
 const _: () = assert!(size_of::<TimedInst>() == 64);
 
+/// What the counters of energy need of one instruction: the number of its execution unit, or
+/// [`NO_UNIT`]; in the upper bits its source operands that are no registers, at most three.
+#[derive(Clone, Copy, Debug)]
+pub struct EnergyFacts(u8);
+
+/// Bits of [`EnergyFacts`] that hold the unit.
+const UNIT_BITS: u32 = 5;
+/// The unit of an instruction that executes in none.
+const NO_UNIT: u8 = (1 << UNIT_BITS) - 1;
+const _: () = assert!(Unit::COUNT <= NO_UNIT as usize);
+
+impl EnergyFacts {
+    fn of(facts: &InstFacts) -> Self {
+        let unit = facts.unit.map_or(NO_UNIT, |unit| unit.index() as u8);
+        Self(unit | facts.other_operands.min(3) << UNIT_BITS)
+    }
+
+    /// Number of the execution unit; none of branches, barriers and accesses to memory.
+    #[inline]
+    pub fn unit(self) -> Option<usize> {
+        let unit = self.0 & NO_UNIT;
+        (unit != NO_UNIT).then_some(usize::from(unit))
+    }
+
+    /// Source operands that are no registers, at most three.
+    #[inline]
+    pub fn other_operands(self) -> u64 {
+        u64::from(self.0 >> UNIT_BITS)
+    }
+}
+
 /// A kernel in flight.
 pub struct KernelImage {
     /// What executes.
@@ -137,6 +168,8 @@ pub struct KernelImage {
     pub registers_per_thread: u32,
     /// Shared memory of a block, dynamic included, in bytes.
     pub shared_bytes: u32,
+    /// What the counters of energy need of each instruction.
+    pub energy: Vec<EnergyFacts>,
     /// Most blocks of it on one SM: fixes the layout of local memory.
     pub blocks_per_sm: u32,
     /// By program counter.
@@ -264,6 +297,7 @@ impl KernelImage {
             }
         });
         let timed = timed.collect();
+        let energy = program.facts.iter().map(EnergyFacts::of).collect();
         let code = physical_base(asid) + CODE_BASE + launch.code_offset();
         let fewest_to_end = program.fewest_to_end();
         Self {
@@ -279,6 +313,7 @@ impl KernelImage {
             shared_bytes,
             blocks_per_sm,
             timed,
+            energy,
             contexts: None,
             lists,
             more_scores,

@@ -5,7 +5,7 @@
 use crate::counters::{KernelCounters, LaneSpace, SlotCause, SmCounters};
 use crate::detail::{MAX_SCHEDULERS, MAX_SLOTS};
 use crate::flight::{Flight, FlightId, MemId};
-use crate::image::{KernelImage, Pipe};
+use crate::image::{EnergyFacts, KernelImage, Pipe};
 use crate::ldst::{MemInst, Path, image_of};
 use crate::names::{Names, names};
 use crate::sm::{Scheduler, Sm};
@@ -314,7 +314,8 @@ impl Sm {
         let (pc, inst) = (out.pc, image.at(out.pc));
         let own = &mut self.by_kernel[kernel.index()];
         own.pipe_cycles[inst.pipe as usize] += u64::from(inst.interval);
-        count_issue(own, &mut self.counters, out);
+        let energy = image.energy[pc.index()];
+        count_issue(own, &mut self.counters, inst.bank_writes.len, energy, out);
         self.warps.issued((slot, pc), inst, image, goes_on);
         let id = self
             .flights
@@ -698,13 +699,25 @@ impl Sm {
 
 /// Counts an instruction that issues, of its kernel and of all.
 #[inline]
-fn count_issue(own: &mut KernelCounters, all: &mut SmCounters, out: &StepOut) {
+fn count_issue(
+    own: &mut KernelCounters,
+    all: &mut SmCounters,
+    registers_written: u16,
+    energy: EnergyFacts,
+    out: &StepOut,
+) {
     let lanes = count_lanes(out.active);
     own.warp_instructions += 1;
     own.thread_instructions += lanes as u64;
     all.warp_instructions += 1;
     all.thread_instructions += lanes as u64;
     all.issued_without_lanes += u64::from(lanes == 0);
+    all.register_writes += u64::from(registers_written);
+    all.other_operands += energy.other_operands();
+    if let Some(unit) = energy.unit() {
+        all.unit_warps[unit] += 1;
+        all.unit_lanes[unit] += lanes as u64;
+    }
     let on_stack = if out.stack_active == out.active {
         lanes
     } else {

@@ -11,6 +11,8 @@
 //! any order gives the same result. All counters add up except for a [`Peak`].
 
 mod declare;
+mod digest_set;
+pub mod energy;
 mod metrics;
 pub mod mix;
 mod registry;
@@ -23,6 +25,7 @@ pub use declare::{
     Counter, Counters, LANE_COUNTS, LOG2_BINS, PEAK_SUFFIX, Peak, StatMeta, StatTable, Unit,
     log2_bin, tables,
 };
+pub use digest_set::{DIGEST_COUNTERS, DIGEST_SET, run_digest};
 pub use metrics::METRICS;
 pub use registry::{StatRow, audit, audit_shapes, rows};
 pub use windows::{Snapshot, Window, Windows};

@@ -4,10 +4,11 @@
 //! `hit_rate` of the object `l1d`. Only `statistics` and `config` are flat maps: their keys are the
 //! names of the registry and the keys of the configuration as they are written.
 //!
-//! Invariants: maps are ordered. A rate without a base is `null`, not 0. The digest covers outputs,
-//! cycles and shared statistics, but neither the time taken nor the command.
+//! Invariants: maps are ordered. A rate without a base is `null`, not 0. The digest covers what
+//! [`run_digest`](crate::run_digest) names, but neither the time taken nor the command.
 
 use crate::PEAK_SUFFIX;
+use crate::energy::EnergyReport;
 use crate::mix::{MixFigures, SlowdownCauses, Turnaround};
 use crate::sample::{Estimate, SampleReport};
 use serde::{Deserialize, Serialize};
@@ -62,8 +63,17 @@ pub struct RunReport {
     /// Findings of the requested checks in the simulated program, one line each; not errors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<String>,
-    /// Digest of outputs, cycles and shared statistics.
+    /// Version of the definition of `digest` ([`DIGEST_SET`](crate::DIGEST_SET)); 1 in results that
+    /// do not state it.
+    #[serde(default = "first_digest_set")]
+    pub digest_set: u32,
+    /// Digest of memory, outcome, cycles and a named set of counters
+    /// ([`run_digest`](crate::run_digest)).
     pub digest: String,
+}
+
+const fn first_digest_set() -> u32 {
+    1
 }
 
 impl RunReport {
@@ -177,6 +187,18 @@ pub struct FailedAssertion {
 }
 
 impl Outcome {
+    /// Name of the kind of outcome, as it stands in a result.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::CycleLimit { .. } => "cycle-limit",
+            Self::Fault { .. } => "fault",
+            Self::Assertion(_) => "assertion",
+            Self::Deadlock { .. } => "deadlock",
+            Self::Livelock { .. } => "livelock",
+        }
+    }
+
     /// Prefixes the message with the name of the program.
     #[must_use]
     pub fn of_program(mut self, name: &str) -> Self {
@@ -330,6 +352,9 @@ pub struct Figures {
     pub stalls: BTreeMap<String, f64>,
     /// Counters of the registry by name.
     pub statistics: Counts,
+    /// Energy, where an energy preset was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<EnergyReport>,
     /// Counters of each SM and memory partition, if these were requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parts: Option<Parts>,
@@ -373,7 +398,7 @@ pub struct Parts {
 
 /// Time series: counts of each window. A window ends with the first step of the machine
 /// (`gpu.link_cycles`) that reaches its length.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Requested length of a window in core cycles.
     pub window_cycles: u64,
@@ -384,6 +409,10 @@ pub struct Series {
     /// Counts of each window by name, with a prefix such as `sm3:`, `bank0:` or `channel1:` for
     /// those of one part. Counters that are 0 in every window are left out.
     pub columns: BTreeMap<String, Vec<u64>>,
+    /// Mean power in watts in each window, by component and in all (`total`), where an energy
+    /// preset was given.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub watts: BTreeMap<String, Vec<f64>>,
 }
 
 /// Result of one launch of a kernel.

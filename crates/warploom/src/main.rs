@@ -7,6 +7,7 @@
 
 mod allocate_args;
 mod cli;
+mod energy_args;
 mod experiment;
 mod failure;
 mod gpu;

@@ -64,7 +64,7 @@ fn a_kept_result_is_analysed_and_reported_as_it_was_when_made() {
     }
     let text = std::fs::read_to_string(folder.path().join("r.json")).unwrap();
     for (from, to, message) in [
-        ("\"outcome\"", "\"income\"", "is no result of a run"),
+        ("\"outcome\"", "\"income\"", "is not a result of a run"),
         ("\"lrr\"", "\"gto\"", "the machine in w.json is not the one"),
         ("\"lrr\"", "\"lrrr\"", "lrrr"),
     ] {

@@ -1,18 +1,18 @@
-//! How many low bits hold every lane's value of a register, the others being zero: an analysis
-//! without regard to the order of instructions, over all that write the register.
+//! Number of low bits that hold every lane's value of a register while the other bits are zero. The
+//! analysis ignores the order of instructions and covers every write of the register.
 //!
-//! Widths start at zero and grow to a fixed point; one that keeps growing (a counter in a loop) is
-//! given up after a few steps. What is not listed here takes all bits.
+//! Widths start at zero and grow to a fixed point. A width that keeps growing (a counter in a loop)
+//! is set to all bits after a few steps. Operations that are not listed here produce all bits.
 
 use crate::inst::{Inst, SpecialReg, Src};
 use crate::op::{Half, IntBin, IntTy, IntUn, Logic, Op, Ty, Width};
 use crate::operands::{Code, Var};
 use crate::program::ConstValue;
 
-/// Times that a register's width may grow before it is given up.
+/// Number of times that a register's width may grow before it is set to all bits.
 const PATIENCE: u8 = 8;
 
-/// By virtual register, bits that hold its value.
+/// Number of bits that hold the value of each virtual register.
 pub(super) fn widths(code: &Code, wide: &[bool], consts: &[ConstValue]) -> Vec<u32> {
     let full: Vec<u32> = wide.iter().map(|w| if *w { 64 } else { 32 }).collect();
     let mut this = Widths {

@@ -1,11 +1,10 @@
-//! Which values are the same in all lanes of a warp that hold them: divergence analysis, after
+//! Values that are the same in all lanes of a warp that hold them: divergence analysis, after
 //! Karrenberg and Hack, "Whole-Function Vectorization", CGO 2011.
 //!
-//! A value varies if an operand does, if the operation makes it vary (thread indices, atomics,
-//! ...), or if it is written between a branch that may part the lanes and the place where they
-//! meet while lanes that are elsewhere still hold the register: those behind the branch that have
-//! not gone yet, and those that wait at the meeting place. Both facts feed each other and grow to
-//! a fixed point.
+//! A value varies in three cases: an operand varies; the operation makes it vary (thread indices,
+//! atomics, ...); or it is written between a divergent branch and its reconvergence point while
+//! lanes elsewhere still hold the register, either lanes at the start of the other arm or lanes
+//! that wait at the reconvergence point. Both facts depend on each other and grow to a fixed point.
 
 use crate::cfg::{Cfg, may_diverge};
 use crate::inst::{Inst, SpecialReg, Src};
@@ -14,25 +13,26 @@ use crate::op::{CacheOp, MemSpace, Op};
 use crate::operands::{Code, Var, var_of_src};
 use fixedbitset::FixedBitSet;
 
-/// A branch that may part the lanes of a warp.
+/// Branch at which the lanes of a warp may diverge.
 pub(super) struct Parting {
     /// Block that ends with the branch.
     branch: usize,
     /// Blocks in which some lanes may be while others are elsewhere.
     pub region: FixedBitSet,
-    /// What those others may still read: what is live behind the branch, and where all meet.
+    /// Variables that those others may still read: the ones live after the branch and at the
+    /// reconvergence point.
     pub kept: FixedBitSet,
 }
 
-/// The facts of one function.
+/// Variables that vary and branches that diverge in one function.
 pub(super) struct Uniform {
-    /// By variable: it may differ between lanes.
+    /// Variables that may differ between lanes.
     varies: FixedBitSet,
     partings: Vec<Parting>,
 }
 
 impl Uniform {
-    /// Analyses a function.
+    /// Analyses the variables of a function.
     pub fn new(code: &Code, cfg: &Cfg, live: &Liveness) -> Self {
         let meets = cfg.post_dominators();
         let mut this = Self {
@@ -64,17 +64,17 @@ impl Uniform {
         }
     }
 
-    /// The variable is the same in all lanes that hold it.
+    /// True if the variable is the same in all lanes that hold it.
     pub fn is_uniform(&self, var: usize) -> bool {
         !self.varies.contains(var)
     }
 
-    /// Branches that may part lanes.
+    /// Branches at which lanes may diverge.
     pub fn partings(&self) -> &[Parting] {
         &self.partings
     }
 
-    /// Marks what varies because of what it is made of, or where; true if that was news.
+    /// Marks variables that vary because of operands or place. Returns true if one was added.
     fn spread(&mut self, code: &Code, cfg: &Cfg, live: &Liveness) -> bool {
         let mut any = false;
         loop {
@@ -96,7 +96,7 @@ impl Uniform {
         }
     }
 
-    /// The guard or an operand of the instruction varies.
+    /// True if the guard or an operand of the instruction varies.
     fn depends(&self, code: &Code, live: &Liveness, inst: &Inst) -> bool {
         let varies = |var: Var| self.varies.contains(live.universe.index(var));
         let source = |src: Src| match src {
@@ -108,7 +108,7 @@ impl Uniform {
     }
 }
 
-/// Its result is the same in all lanes whatever its operands are.
+/// True if the result is the same in all lanes for any operands.
 fn joins_lanes(op: Op) -> bool {
     matches!(
         op,
@@ -116,7 +116,7 @@ fn joins_lanes(op: Op) -> bool {
     )
 }
 
-/// Its result may differ between lanes with equal operands.
+/// True if the result may differ between lanes with equal operands.
 fn makes_vary(inst: &Inst) -> bool {
     match inst.op {
         Op::Ld(space, _, cache) => {
@@ -179,7 +179,7 @@ fn special_varies(special: SpecialReg) -> bool {
     )
 }
 
-/// Blocks that can be reached from a branch without passing where its lanes meet.
+/// Blocks that can be reached from a branch without passing its reconvergence point.
 fn region(cfg: &Cfg, branch: usize, meet: Option<usize>) -> FixedBitSet {
     let mut region = FixedBitSet::with_capacity(cfg.blocks.len());
     let mut work: Vec<usize> = cfg.blocks[branch].succs.to_vec();

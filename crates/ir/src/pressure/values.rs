@@ -1,12 +1,12 @@
-//! Which values machine code holds in fewer registers than PTX suggests.
+//! Values that machine code holds in fewer registers than PTX suggests.
 
 use crate::inst::{Inst, SpecialReg, Src};
 use crate::op::{IntBin, MemSpace, Op};
 use crate::operands::{Code, Var};
 use fixedbitset::FixedBitSet;
 
-/// Registers whose value can be had again at any time: literals, kernel parameters and launch sizes
-/// (the machine reads these from its constant bank), and copies of them.
+/// Registers whose value can be obtained again at any time: literals, kernel parameters and launch
+/// sizes (the machine reads these from its constant bank), and copies of them.
 pub(super) fn rematerialised(code: &Code, count: usize) -> FixedBitSet {
     let mut written = FixedBitSet::with_capacity(count);
     let mut again = FixedBitSet::with_capacity(count);
@@ -58,8 +58,9 @@ fn is_launch_size(special: SpecialReg) -> bool {
     )
 }
 
-/// 64-bit registers that hold nothing but addresses in shared or local memory: every use is such
-/// an address, or leads to one by additions and copies. The greatest set with that property.
+/// 64-bit registers that hold only addresses in shared or local memory: every use is such an
+/// address, or leads to one by additions and copies. The result is the greatest set with that
+/// property.
 pub(super) fn short_addresses(code: &Code, wide: &[bool]) -> FixedBitSet {
     let mut short = FixedBitSet::with_capacity(wide.len());
     for (reg, _) in wide.iter().enumerate().filter(|(_, wide)| **wide) {

@@ -136,7 +136,7 @@ fn check(sample: &Sample, assignment: &Assignment) -> Result<(), SlotError> {
     verify(&code, &cfg, sample.universe(), assignment, &sample.wide)
 }
 
-/// One thread on a random path, with registers of its own and with slots.
+/// Thread on a random path, with registers of its own and with slots.
 struct Walk<'a> {
     sample: &'a Sample,
     assignment: &'a Assignment,

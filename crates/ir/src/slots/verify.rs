@@ -1,6 +1,6 @@
-//! An independent check of a slot assignment: follow what every slot holds along all paths.
+//! Independent check of a slot assignment: the content of every slot is followed along all paths.
 //!
-//! It uses neither liveness nor interference. Every half of a register's content is tracked
+//! The check uses neither liveness nor interference. It tracks every half of a register's content
 //! forward through the code; reading a register whose slots may hold something else is an error.
 
 use super::Assignment;
@@ -9,25 +9,25 @@ use crate::inst::Inst;
 use crate::liveness::Universe;
 use crate::operands::{Code, Var};
 
-/// A read that might see another register's value, or an overlap inside one instruction.
+/// Read that might see another register's value, or overlap inside one instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlotError {
     /// Position of the instruction in the function.
     pub at: usize,
-    /// The variable concerned.
+    /// Variable that is affected.
     pub var: Var,
-    /// What is wrong.
+    /// Description of the error.
     pub reason: &'static str,
 }
 
-/// What one slot holds.
+/// Content of one slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Cell {
-    /// Nothing was written yet.
+    /// Nothing has been written yet.
     Empty,
     /// Part of a variable, by its index.
     Holds(u32, u8),
-    /// Different things on different paths or in different lanes.
+    /// Different contents on different paths or in different lanes.
     Mixed,
 }
 
@@ -48,7 +48,7 @@ struct Checker<'a> {
     wide: &'a [bool],
 }
 
-/// Checks that every read sees the register that it names, whatever path led there.
+/// Checks that every read sees the register that it names on every path.
 pub fn verify(
     code: &Code,
     cfg: &Cfg,
@@ -75,7 +75,7 @@ pub fn verify(
 }
 
 impl Checker<'_> {
-    /// What the slots hold at the start of every block that can be reached.
+    /// Contents of the slots at the start of every block that can be reached.
     fn solve(&self, cfg: &Cfg) -> Vec<Option<Vec<Cell>>> {
         let mut states: Vec<Option<Vec<Cell>>> = vec![None; cfg.blocks.len()];
         let Some(entry) = states.first_mut() else {
@@ -127,8 +127,8 @@ impl Checker<'_> {
         self.check_overlap(at, inst)
     }
 
-    /// No slot belongs to both a 64-bit and a 32-bit register: lanes of the first lie in other
-    /// lanes of the second.
+    /// Checks that no slot belongs to both a 64-bit and a 32-bit register: lanes of the first
+    /// overlap other lanes of the second.
     fn check_widths(&self) -> Result<(), SlotError> {
         let mut owner_is_wide = vec![None; self.assignment.reg_slots];
         for (at, inst) in self.code.insts.iter().enumerate() {
@@ -146,8 +146,8 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// Destinations overlap no other destination, and a source only as the sole destination and
-    /// exactly.
+    /// Checks that destinations overlap no other destination, and overlap a source only as the sole
+    /// destination and exactly.
     fn check_overlap(&self, at: usize, inst: &Inst) -> Result<(), SlotError> {
         let writes: Vec<Var> = self.code.writes(inst).collect();
         for (nth, &dst) in writes.iter().enumerate() {

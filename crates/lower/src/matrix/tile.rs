@@ -1,5 +1,5 @@
-//! `wmma.load` and `wmma.store`: each lane works out where its elements lie and moves them with
-//! ordinary loads and stores, as GPUs' own code does.
+//! The instructions `wmma.load` and `wmma.store`: each lane computes the places of its elements and
+//! moves them with ordinary loads and stores, as machine code of GPUs does.
 
 use crate::address::Addr;
 use crate::builder::Builder;
@@ -11,22 +11,22 @@ use warploom_ir::{CacheOp, Dst, Half, IntTy, Logic, MemSpace, MemTy, Op, Special
 const VECTOR_BYTES: usize = 16;
 const LANES: usize = 32;
 
-/// Where a lane's elements lie.
+/// Place of a lane's elements in memory.
 pub(super) struct Place {
     space: MemSpace,
-    /// Address of the first, less `offset`.
+    /// Address of the first element, less `offset`.
     base: Src,
     offset: i32,
     wide: bool,
-    /// Elements that follow each other in memory.
+    /// Number of elements that are consecutive in memory.
     run: usize,
-    /// Elements to where the next run begins.
+    /// Distance in elements to the next run.
     stride: Src,
-    /// Bits of an element.
+    /// Size of an element in bits.
     bits: usize,
 }
 
-/// A lane's place in a matrix whose lines lie `stride` elements apart in memory.
+/// Computes a lane's place in a matrix whose lines are `stride` elements apart in memory.
 pub(super) fn place(
     b: &mut Builder,
     fragment: &Fragment,
@@ -52,7 +52,7 @@ pub(super) fn place(
         space: addr.space,
         base: addr.base,
         offset: addr.offset,
-        // What stands alone is an offset of 32 bits.
+        // A constant alone is an offset of 32 bits.
         wide: addr.wide && addr.base != Src::None,
         run: if follows {
             fragment.slots.min(inner)
@@ -67,7 +67,7 @@ pub(super) fn place(
 }
 
 impl Place {
-    /// The address of what lies so many elements behind another.
+    /// Address that is a number of elements after another.
     fn behind(&self, b: &mut Builder, base: Src, elements: Src) -> Res<Src> {
         let (count, bytes) = match self.bits {
             ..8 => (shifted_right(b, elements, 8 / self.bits)?, 1),
@@ -86,8 +86,8 @@ impl Place {
     }
 }
 
-/// Line of memory in which a lane's elements begin, and how far in. Where they do not follow each
-/// other in memory, each is on a line of its own, and the lane stays on one element of the lines.
+/// Line of memory in which a lane's elements begin, and the position in it. Elements that are not
+/// consecutive in memory are on one line each, at the same position.
 fn position(b: &mut Builder, fragment: &Fragment, follows: bool, inner: usize) -> Res<(Src, Src)> {
     let all = fragment.rows * fragment.cols;
     let lanes = (all / fragment.slots).min(LANES);
@@ -121,7 +121,7 @@ fn position(b: &mut Builder, fragment: &Fragment, follows: bool, inner: usize) -
     })
 }
 
-/// The remainder by a power of two.
+/// Remainder of a division by a power of two.
 fn low(b: &mut Builder, value: Src, of: usize) -> Res<Src> {
     let (to, mask) = (b.temp(false)?, b.bits(of as u64 - 1)?);
     b.emit(
@@ -132,7 +132,7 @@ fn low(b: &mut Builder, value: Src, of: usize) -> Res<Src> {
     Ok(Src::Reg(to))
 }
 
-/// Words of so many bits.
+/// Word of the given number of bits.
 pub(super) fn words(b: &mut Builder, bits: Src) -> Res<Src> {
     shifted_right(b, bits, 32)
 }
@@ -182,7 +182,7 @@ fn memory_type(bytes: usize, count: usize) -> MemTy {
     }
 }
 
-/// An access at a base and an offset from the place's own.
+/// Emits an access at a base and an offset from the place's own.
 fn access(b: &mut Builder, place: &Place, op: Op, at: (Src, usize), dsts: &[Dst], srcs: &[Src]) {
     let (base, offset) = at;
     let single = dsts.len().max(srcs.len()) == 1;
@@ -200,7 +200,7 @@ fn access(b: &mut Builder, place: &Place, op: Op, at: (Src, usize), dsts: &[Dst]
     }
 }
 
-/// Do a place's runs fill registers?
+/// True if the runs of a place fill registers.
 fn by_registers(fragment: &Fragment, place: &Place) -> bool {
     place.run >= fragment.per_register()
 }

@@ -1,5 +1,5 @@
-//! Code from real compilers: everything lowers or is refused by name, and the estimate of registers
-//! stays near ptxas's figures.
+//! Code of real compilers: every kernel lowers or is refused with a reason, and the estimate of
+//! registers is near the numbers of `ptxas`.
 
 use std::path::{Path, PathBuf};
 use warploom_diag::Source;
@@ -53,7 +53,7 @@ fn the_parsers_corpus_lowers_or_is_refused_by_name() {
     );
 }
 
-/// The figures that the documentation of `pressure` gives.
+/// Checks the errors that the documentation of `pressure` states.
 #[test]
 fn registers_are_near_ptxas() {
     let module = lower(&folder("tests/registers/kernels.ptx"));

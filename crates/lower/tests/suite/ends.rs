@@ -2,7 +2,7 @@
 
 use warploom_diag::Source;
 
-/// By instruction of a kernel with this body.
+/// Returns the fewest instructions to the end from each instruction of a kernel with this body.
 fn fewest(body: &str) -> Vec<u32> {
     let text = format!(
         ".version 7.0\n.target sm_50\n.address_size 64\n\
@@ -28,7 +28,7 @@ fn the_shortest_way_counts() {
     assert_eq!(fewest(&guarded), [2, 1, 2, 1]);
 }
 
-/// A loop without a way out has no end.
+/// A loop that cannot be left has no end.
 #[test]
 fn what_never_ends_takes_longest() {
     assert_eq!(fewest("L: bra L;"), [u32::MAX]);

@@ -1,5 +1,5 @@
-//! Kernels written in PTX, lowered: their listings, facts that `ir` computes of them, real
-//! compilers' code, and damaged files.
+//! Tests of kernels written in PTX: listings after lowering, facts that `ir` computes, code of real
+//! compilers, and damaged files.
 
 mod corpus;
 mod ends;

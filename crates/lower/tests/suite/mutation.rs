@@ -1,10 +1,10 @@
-//! Damaged files: whatever still parses is lowered or refused, without a panic.
+//! Damaged files: a file that still parses is lowered or refused, without a panic.
 
 use std::path::Path;
 use warploom_base::Rng;
 use warploom_diag::Source;
 
-/// Words, numbers and single signs of a text.
+/// Splits a text into words, numbers and single signs.
 fn tokens(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let mut rest = text;
@@ -20,7 +20,7 @@ fn tokens(text: &str) -> Vec<&str> {
     found
 }
 
-/// Deletes, repeats or exchanges a few tokens.
+/// Deletes, repeats or exchanges one to four tokens.
 fn damage(text: &str, rng: &mut Rng) -> String {
     let mut tokens = tokens(text);
     for _ in 0..=rng.below(3) {

@@ -1,4 +1,5 @@
-//! Switch points of small kernels, worked by hand: `pc [what] registers uniform narrow bytes`.
+//! Switch points of small kernels, worked out by hand and written as `pc [reason]: registers,
+//! uniform, narrow, bytes`.
 
 use warploom_diag::Source;
 
@@ -32,7 +33,7 @@ fn check(body: &str, expected: &[&str]) {
     assert_eq!(points, expected);
 }
 
-/// The address of `out` plus 4 times the thread's index in `%rd9`: five instructions.
+/// Computes the address of `out` plus 4 times the thread's index in `%rd9`, in five instructions.
 const ADDRESS: &str = "
     .reg .u64 %rd<10>; .reg .u32 %r<20>; .reg .pred %p<4>; .reg .f32 %f<9>;
     ld.param.u64 %rd1, [out];
@@ -40,8 +41,9 @@ const ADDRESS: &str = "
     mul.wide.u32 %rd2, %r1, 4;
     add.s64 %rd9, %rd1, %rd2;";
 
-/// The first use of either load waits; behind it, the second load may be out or not, so its own
-/// first use waits too. At 6 live: the address (2), both results; at 7 the address, r4 and r3.
+/// The first use of each load waits. After the first wait the second load may still be in flight,
+/// so its first use waits too. Live at 6: the address (2) and both results; at 7: the address, r4
+/// and r3.
 #[test]
 fn the_first_use_of_a_load_is_a_switch_point() {
     let body = format!(
@@ -64,8 +66,8 @@ fn the_first_use_of_a_load_is_a_switch_point() {
     );
 }
 
-/// Shared memory answers at once: no switch point. The warp goes on behind the barrier, with the
-/// address alone.
+/// Shared memory answers at once, without a switch point. The warp continues after the barrier with
+/// only the address.
 #[test]
 fn a_warp_at_a_barrier_goes_on_behind_it() {
     let body = format!(
@@ -84,8 +86,8 @@ fn a_warp_at_a_barrier_goes_on_behind_it() {
     );
 }
 
-/// ctaid is one word for the warp, a byte from memory 32 bytes, tid (10 bits) 64; the parameter
-/// costs nothing; the loaded byte and the predicate come on top.
+/// Sizes: ctaid is one word for the warp, a byte from memory takes 32 bytes, tid (10 bits) takes
+/// 64; the parameter costs nothing; the loaded byte and the predicate are added.
 #[test]
 fn uniform_and_narrow_values_are_compressed() {
     let body = format!(
@@ -106,8 +108,8 @@ fn uniform_and_narrow_values_are_compressed() {
     );
 }
 
-/// In the branch the other lanes still hold r7's old value: it varies there and is kept, although
-/// the path itself overwrites it, and r8, which only they will read, is kept too.
+/// In the branch the other lanes still hold the old value of r7: it varies there and is kept,
+/// although the path itself overwrites it. r8, which only those lanes will read, is kept too.
 #[test]
 fn lanes_that_wait_elsewhere_keep_their_values() {
     let body = format!(
@@ -130,8 +132,8 @@ fn lanes_that_wait_elsewhere_keep_their_values() {
     );
 }
 
-/// A value that is made inside the branch and not read where lanes meet is the same for those that
-/// made it.
+/// A value that is written inside the branch and not read after reconvergence is the same for all
+/// lanes that wrote it.
 #[test]
 fn a_branch_alone_does_not_make_a_value_vary() {
     let body = format!(
@@ -151,7 +153,8 @@ fn a_branch_alone_does_not_make_a_value_vary() {
     );
 }
 
-/// A counter grows without bound and is given up; a masked value is not.
+/// A counter grows without bound, so that its width becomes all bits; a masked value keeps its
+/// width.
 #[test]
 fn widths_of_loops_end() {
     let body = format!(

@@ -1,4 +1,4 @@
-//! Functions, kernels and calls (PTX ISA 7, 9.7.12.5, 11.2, 11.4).
+//! Checks of functions, kernels and calls (PTX ISA 7, 9.7.12.5, 11.2, 11.4).
 
 use super::Checker;
 use super::names::Symbol;
@@ -9,10 +9,10 @@ use crate::ast::{
 use crate::tokens::Space;
 use warploom_diag::{Diagnostic, Span};
 
-/// Threads that a block may have on every architecture.
+/// Most threads of a block on any architecture.
 const MAX_BLOCK_THREADS: u64 = 1024;
 
-/// What a call is held against.
+/// Signature that a call must match.
 struct Signature<'m> {
     name: String,
     span: Option<Span>,
@@ -21,7 +21,7 @@ struct Signature<'m> {
 }
 
 impl<'m> Checker<'m> {
-    /// Makes a function known, and compares it with an earlier declaration.
+    /// Declares a function and compares it with an earlier declaration.
     pub(super) fn declare_function(&mut self, function: &'m Function) {
         let Some((symbol, span)) = self.declared_here(&function.name.node) else {
             return self.declare(&function.name, Symbol::Function(function));
@@ -114,7 +114,7 @@ impl<'m> Checker<'m> {
                     .help("write a number of at least 1 in every dimension"),
             );
         }
-        // 32-bit factors: three of them may overflow 64 bits.
+        // The factors have 32 bits: the product of three may overflow 64 bits.
         let threads: u128 = extents.iter().map(|extent| u128::from(*extent)).product();
         let is_block = matches!(directive, FunctionDirective::RequiredThreads(_));
         if is_block && threads > u128::from(MAX_BLOCK_THREADS) {
@@ -173,7 +173,7 @@ impl<'m> Checker<'m> {
         self.function_name(&aliasee.node, aliasee.span);
     }
 
-    /// A name that must be a device function's.
+    /// Looks up a name that must be a device function's.
     pub(super) fn function_name(&mut self, name: &str, span: Span) {
         match self.scopes.function(name) {
             Some(Symbol::Function(function)) if function.kind == FunctionKind::Device => {}
@@ -210,7 +210,7 @@ impl<'m> Checker<'m> {
         );
     }
 
-    /// `call (returns), target, (params), table;` with both lists and the table optional.
+    /// Checks `call (returns), target, (params), table;`. Both lists and the table are optional.
     pub(super) fn call(&mut self, instruction: &'m Instruction) {
         let mut operands = instruction.operands.as_slice();
         let returns = take_list(&mut operands);
@@ -353,7 +353,8 @@ impl<'m> Checker<'m> {
         }
     }
 
-    /// Widths must agree; arrays must have the same size.
+    /// Compares an argument with its parameter: widths must agree, and arrays must have the same
+    /// size.
     fn compare_argument(&mut self, argument: &Spanned<Operand>, parameter: &Variable) {
         let Operand::Name(name) = &argument.node else {
             return;
@@ -364,7 +365,7 @@ impl<'m> Checker<'m> {
             _ => return,
         };
         let wanted = size(parameter);
-        // An open array takes any size.
+        // An array without an extent accepts any size.
         if wanted == Some(0) || given == wanted {
             return;
         }

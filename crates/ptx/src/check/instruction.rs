@@ -1,4 +1,4 @@
-//! An instruction against the table of forms (PTX ISA chapter 9).
+//! Check of an instruction against the table of forms (PTX ISA, chapter 9).
 
 use super::Checker;
 use super::names::Symbol;
@@ -8,10 +8,10 @@ use crate::tokens::{Modifier, NEWEST, Opcode, ScalarType};
 use std::cmp::Reverse;
 use warploom_diag::{Diagnostic, Span, nearest};
 
-/// Forms shown as a remedy, at most.
+/// Most forms that a remedy shows.
 const SHOWN_FORMS: usize = 3;
 
-/// Modifiers listed as a remedy, at most.
+/// Most modifiers that a remedy lists.
 const SHOWN_MODIFIERS: usize = 16;
 
 impl<'m> Checker<'m> {
@@ -76,7 +76,7 @@ impl<'m> Checker<'m> {
         }
     }
 
-    /// The file is of a version later than the table: the form may be one of that version.
+    /// True if the file's version is later than the table: the form may belong to that version.
     fn report_newer(&mut self, instruction: &Instruction) {
         let (major, minor) = NEWEST;
         let message = format!("not supported yet: `{}`", mnemonic(instruction));
@@ -87,7 +87,7 @@ impl<'m> Checker<'m> {
         );
     }
 
-    /// Names in operands whose roles are unknown.
+    /// Resolves the names in operands whose roles are unknown.
     fn resolve_all(&mut self, operands: &'m [Spanned<Operand>]) {
         operands.iter().for_each(|operand| self.any(operand));
     }
@@ -127,7 +127,7 @@ impl<'m> Checker<'m> {
         self.report(diagnostic.help(format!("the form is `{}`", show(forms))));
     }
 
-    /// No form has these modifiers: says which one is wrong, or what is missing.
+    /// Reports modifiers that no form has: the wrong one, or the missing one.
     fn report_modifiers(&mut self, instruction: &Instruction, forms: &[Form]) {
         let stranger = instruction
             .modifiers
@@ -222,7 +222,7 @@ impl<'m> Checker<'m> {
         self.report(diagnostic.help(format!("forms with `{}`: `{}`", modifier.node, show(&with))));
     }
 
-    /// Immediates with ranges of their own.
+    /// Checks immediates that have a range of their own.
     fn ranges(&mut self, instruction: &Instruction) {
         match instruction.opcode.node {
             Opcode::Bar | Opcode::Barrier => self.barrier_ranges(instruction),
@@ -295,9 +295,9 @@ impl<'m> Checker<'m> {
     }
 }
 
-/// The form with the fewest misfits; then, where the order of several types matters, with most
-/// types in place; then with most modifiers in place; then one that objects to the type rather
-/// than to the operation. The first wins a tie, as the table puts the common forms first.
+/// Chooses the form for messages: fewest misfits; then most types in place, as the order of several
+/// types matters; then most modifiers in place; then a form that rejects the type rather than the
+/// operation. The first form wins a tie, because the table has the common forms first.
 fn closest<'f>(instruction: &Instruction, forms: &'f [Form]) -> Option<(&'f Form, Distance)> {
     let is_type = |index: usize| instruction.modifiers[index].node.scalar_type().is_some();
     let typed_twice = (0..instruction.modifiers.len())
@@ -330,7 +330,7 @@ fn has(instruction: &Instruction, modifier: Modifier) -> bool {
     instruction.modifiers.iter().any(|m| m.node == modifier)
 }
 
-/// The instruction without its operands.
+/// Text of the instruction without its operands.
 fn mnemonic(instruction: &Instruction) -> String {
     let modifiers: String = instruction
         .modifiers

@@ -1,4 +1,4 @@
-//! Operands of branches: labels and tables of them (PTX ISA 6.4.4, 9.7.12).
+//! Checks of the operands of branches: labels and tables of labels (PTX ISA 6.4.4, 9.7.12).
 
 use super::Checker;
 use super::names::Symbol;
@@ -21,7 +21,7 @@ impl<'m> Checker<'m> {
         }
     }
 
-    /// A name that must be a label's.
+    /// Checks a name that must be a label's.
     pub(super) fn label(&mut self, name: &str, span: Span) {
         match self.scopes.find(name) {
             Some(Symbol::Label) => {}

@@ -1,5 +1,5 @@
-//! Operands of memory instructions: addresses, and values that may be vectors (PTX ISA 6.4.1,
-//! 9.7.9).
+//! Checks of the operands of memory instructions: addresses, and values that may be vectors (PTX
+//! ISA 6.4.1, 9.7.9).
 
 use super::Checker;
 use super::names::Symbol;
@@ -12,7 +12,7 @@ use crate::tokens::{ScalarType, Space};
 use warploom_diag::{Diagnostic, Span};
 
 impl<'m> Checker<'m> {
-    /// The value of a load or store: a vector if the instruction says `.v2` and so on.
+    /// Checks the value of a load or store: a vector if there is a modifier such as `.v2`.
     pub(super) fn memory_value(
         &mut self,
         instruction: &Instruction,
@@ -54,7 +54,7 @@ impl<'m> Checker<'m> {
         }
     }
 
-    /// 128 bits, 256 since sm_100.
+    /// Checks the width of an access: at most 128 bits, or 256 since sm_100.
     fn access_width(&mut self, span: Span, bits: u32) {
         let widest = if self.architecture.is_none_or(|number| number >= 100) {
             256
@@ -69,7 +69,7 @@ impl<'m> Checker<'m> {
         }
     }
 
-    /// An element; with `sinks` one of a store may be `_`, as in those of 256 bits.
+    /// Checks an element. With `sinks`, an element of a store may be `_`, as in stores of 256 bits.
     fn memory_element(
         &mut self,
         operand: &'m Spanned<Operand>,
@@ -159,8 +159,8 @@ impl<'m> Checker<'m> {
         }
     }
 
-    /// Addresses of global memory and generic ones have the module's width, or are cut to it where
-    /// that is 32 bits; the other spaces are small enough for 32 bits always.
+    /// Checks the width of an address. Global and generic addresses have the module's width, or are
+    /// cut to it if that is 32 bits; 32 bits are enough for any other space.
     fn address_register(
         &mut self,
         instruction: &Instruction,
@@ -193,7 +193,7 @@ impl<'m> Checker<'m> {
         );
     }
 
-    /// A variable in another space than the instruction's.
+    /// Reports a variable in another space than the instruction's.
     fn space(&mut self, instruction: &Instruction, name: &str, space: Space, span: Span) {
         let Some(Some(named)) = space_accessed(instruction) else {
             return;
@@ -211,7 +211,7 @@ impl<'m> Checker<'m> {
         );
     }
 
-    /// A register with an address, or a symbol.
+    /// Checks a register with an address, or a symbol.
     pub(super) fn address_value(&mut self, operand: &'m Spanned<Operand>) {
         let (Operand::Name(name) | Operand::NameOffset(name, _)) = &operand.node else {
             self.any(operand);

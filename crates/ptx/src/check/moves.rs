@@ -1,5 +1,5 @@
-//! Operands of `mov`: beyond registers also addresses, special registers, packed vectors (PTX ISA
-//! 9.7.9.1 and 9.7.9.2).
+//! Checks of the operands of `mov`: registers, addresses, special registers, packed vectors (PTX
+//! ISA 9.7.9.1 and 9.7.9.2).
 
 use super::Checker;
 use super::names::Symbol;
@@ -32,14 +32,15 @@ impl<'m> Checker<'m> {
         }
     }
 
-    /// A vector register whose elements make up the wanted width: packed or unpacked as a whole.
+    /// Checks a vector register whose elements together have the wanted width; it is packed or
+    /// unpacked as a whole.
     fn is_whole_vector(&self, name: &str, wanted: Wanted) -> bool {
         let symbol = self.scopes.find(name);
         matches!(symbol, Some(Symbol::Register { ty, vector, .. })
             if vector > 1 && vector * ty.bits() == wanted.ty.bits())
     }
 
-    /// Source of a `mov`: also the address of a symbol, and special registers.
+    /// Checks the source of a `mov`, which may be the address of a symbol or a special register.
     fn move_name(&mut self, name: &str, span: Span, wanted: Wanted) {
         match self.scopes.find(name) {
             Some(Symbol::Special(special)) => self.move_special(name, span, special, wanted),
@@ -55,7 +56,8 @@ impl<'m> Checker<'m> {
         }
     }
 
-    /// 32-bit ones may be read as 16 bits, as PTX before 2.0 had them.
+    /// Checks a special register as source. A register of 32 bits may be read as 16 bits, as in PTX
+    /// before 2.0.
     fn move_special(&mut self, name: &str, span: Span, special: Special, wanted: Wanted) {
         if special.vector {
             let help = format!("name an element, e.g. `{name}.x`");
@@ -72,7 +74,7 @@ impl<'m> Checker<'m> {
         }
     }
 
-    /// `{a, b}` packs or unpacks: the parts make up the whole.
+    /// Checks `{a, b}`, which packs or unpacks: the parts together have the width of the whole.
     fn packed(
         &mut self,
         operand: &'m Spanned<Operand>,

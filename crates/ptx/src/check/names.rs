@@ -1,4 +1,4 @@
-//! Scopes and what their names mean (PTX ISA 5.4, 6.4).
+//! Scopes and the meanings of names (PTX ISA 5.4, 6.4).
 
 use super::Checker;
 use crate::ast::{CallPrototype, Function, Name, Variable};
@@ -8,23 +8,23 @@ use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 use warploom_diag::{Diagnostic, Span, nearest};
 
-/// What a name stands for.
+/// Meaning of a name in a scope.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Symbol<'m> {
-    /// A register, or a family `%r<count>`.
+    /// Register, or family of registers `%r<count>`.
     Register {
         ty: ScalarType,
         vector: u32,
         count: Option<u32>,
     },
-    /// A variable or parameter in memory.
+    /// Variable or parameter in memory.
     Variable(&'m Variable),
     Function(&'m Function),
     Label,
     BranchTable,
     CallTable,
     Prototype(&'m CallPrototype),
-    /// `%tid.x` and the like.
+    /// Special register such as `%tid.x`.
     Special(special::Special),
 }
 
@@ -40,7 +40,7 @@ impl<'m> Symbol<'m> {
         }
     }
 
-    /// In words, with an article.
+    /// Description in words with an article.
     pub(super) fn describe(&self) -> String {
         match self {
             Self::Register { ty, vector: 1, .. } => format!("a `.{ty}` register"),
@@ -64,7 +64,7 @@ struct Entry<'m> {
 
 type Names<'m> = IndexMap<&'m str, Entry<'m>, FxBuildHasher>;
 
-/// The scopes around a place, outermost first.
+/// Scopes around a place, outermost first.
 #[derive(Default)]
 pub(super) struct Scopes<'m> {
     stack: Vec<Names<'m>>,
@@ -79,8 +79,8 @@ impl<'m> Scopes<'m> {
         self.stack.pop();
     }
 
-    /// What `name` means here: the innermost declaration, a member of a register family, or a
-    /// special register.
+    /// Meaning of `name` at this place: the innermost declaration, a member of a register family,
+    /// or a special register.
     pub(super) fn find(&self, name: &str) -> Option<Symbol<'m>> {
         for names in self.stack.iter().rev() {
             if let Some(entry) = names.get(name)
@@ -106,7 +106,7 @@ impl<'m> Scopes<'m> {
         special::lookup(name).map(Symbol::Special)
     }
 
-    /// The function called `name`, past any local name.
+    /// Function called `name`, whatever local names hide it.
     pub(super) fn function(&self, name: &str) -> Option<Symbol<'m>> {
         self.stack.first()?.get(name).map(|entry| entry.symbol)
     }
@@ -118,7 +118,7 @@ impl<'m> Scopes<'m> {
             .map(|(name, _)| *name)
     }
 
-    /// The label that a mistyped name most likely meant.
+    /// Label that a mistyped name most likely means.
     pub(super) fn nearest_label(&self, name: &str) -> Option<&'m str> {
         let labels = self
             .all()
@@ -132,7 +132,7 @@ impl<'m> Scopes<'m> {
     }
 }
 
-/// `%r12` as the family `%r` and 12.
+/// Splits `%r12` into the family `%r` and 12.
 fn split_family(name: &str) -> Option<(&str, u32)> {
     let prefix = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let digits = &name[prefix.len()..];
@@ -144,7 +144,8 @@ fn split_family(name: &str) -> Option<(&str, u32)> {
         .map(|index| (prefix, index))
 }
 
-/// A family prefix may itself end in digits (`%p1_<3>` does not, `x1<3>` does): every split counts.
+/// Looks for the family of a register. A family's prefix may itself end in digits (`x1<3>`), so
+/// every split is tried.
 fn family<'a, 'm>(names: &'a Names<'m>, name: &str) -> Option<(&'a Entry<'m>, u32)> {
     let (prefix, index) = split_family(name)?;
     let is_family =
@@ -162,7 +163,7 @@ fn family<'a, 'm>(names: &'a Names<'m>, name: &str) -> Option<(&'a Entry<'m>, u3
 }
 
 impl<'m> Checker<'m> {
-    /// Adds a name to the innermost scope; a second one is an error.
+    /// Adds a name to the innermost scope; a second declaration is an error.
     pub(super) fn declare(&mut self, name: &'m Name, symbol: Symbol<'m>) {
         if name.node == "_" {
             return;
@@ -184,7 +185,7 @@ impl<'m> Checker<'m> {
         names.insert(&name.node, entry);
     }
 
-    /// Where the innermost scope declares a name.
+    /// Span of a name's declaration in the innermost scope.
     pub(super) fn declared_here(&self, name: &str) -> Option<(Symbol<'m>, Span)> {
         let entry = self.scopes.stack.last()?.get(name)?;
         Some((entry.symbol, entry.span))
@@ -215,7 +216,7 @@ impl<'m> Checker<'m> {
         );
     }
 
-    /// What a name means, or a diagnostic.
+    /// Meaning of a name; reports an unknown one.
     pub(super) fn resolve(&mut self, name: &str, span: Span) -> Option<Symbol<'m>> {
         let found = self.scopes.find(name);
         if found.is_none() {
@@ -233,7 +234,7 @@ impl<'m> Checker<'m> {
         found
     }
 
-    /// The remedy for an unknown name: the family that is too small, the nearest name, or a
+    /// Remedy for an unknown name: the family that is too small, the nearest name, or a
     /// declaration.
     fn hint(&self, name: &str) -> String {
         let families = self.scopes.stack.iter().rev();
@@ -283,8 +284,9 @@ impl<'m> Checker<'m> {
     }
 }
 
-/// A forward declaration of a function and its definition share a name; both are checked against
-/// each other when the function is declared. So do an `.extern` variable and its definition.
+/// True if two declarations may share a name. A forward declaration of a function and its
+/// definition do, and the check of functions compares them; so do an `.extern` variable and its
+/// definition.
 fn may_repeat(first: Symbol<'_>, second: Symbol<'_>) -> bool {
     use crate::ast::Linkage;
     match (first, second) {
@@ -301,7 +303,7 @@ mod tests {
     use crate::{check, parse};
     use warploom_diag::Source;
 
-    /// Codes of what is wrong with a body.
+    /// Codes of the problems of a body.
     fn codes(body: &str) -> Vec<&'static str> {
         let text =
             format!(".version 8.0\n.target sm_75\n.global .u32 g;\n.func f() {{ {body} ret; }}");

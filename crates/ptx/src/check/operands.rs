@@ -1,4 +1,5 @@
-//! Operands against what their instruction wants (PTX ISA chapter 6, 9.2, 9.4.1).
+//! Check of operands against the types that their instruction needs (PTX ISA chapter 6, 9.2,
+//! 9.4.1).
 
 use super::Checker;
 use super::names::Symbol;
@@ -7,7 +8,7 @@ use crate::forms::{Role, Shape, TypeRule};
 use crate::tokens::ScalarType;
 use warploom_diag::{Diagnostic, Span};
 
-/// A type that an operand is held against, and how strictly.
+/// Type that an operand must have, and how strictly.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted {
     pub(super) ty: ScalarType,
@@ -15,8 +16,9 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
-    /// Same width, and not a float where an integer is wanted or the reverse; untyped bits go with
-    /// everything. Relaxed, a wider register will do unless it is a float of another width.
+    /// True if the type fits: the same width, and not a float for an integer or the reverse;
+    /// untyped bits fit everything. In a relaxed check a wider register also fits, unless it is a
+    /// float of another width.
     pub(super) fn accepts(self, register: ScalarType) -> bool {
         let (wide, narrow) = (register.bits(), self.ty.bits());
         if register == ScalarType::Pred || self.ty == ScalarType::Pred {
@@ -44,7 +46,7 @@ impl Wanted {
     }
 }
 
-/// Packed 8-bit and 16-bit floats live in integer registers of PTX before they had types.
+/// True for the 8-bit and 16-bit float formats whose values PTX also keeps in integer registers.
 fn packs_integers(ty: ScalarType) -> bool {
     ty.is_float()
         && !matches!(
@@ -203,7 +205,7 @@ impl<'m> Checker<'m> {
         self.report(diagnostic.label("expected a register").help(help));
     }
 
-    /// `r+1` as a value, which NVIDIA's assembler takes and no manual has.
+    /// Checks `r+1` as a value, which NVIDIA's assembler accepts although no manual has it.
     fn register_sum(&mut self, operand: &Spanned<Operand>) {
         let message = "not supported yet: the sum of a register and a constant as a value";
         self.report(
@@ -213,7 +215,7 @@ impl<'m> Checker<'m> {
         );
     }
 
-    /// A name that must be a register of the wanted type.
+    /// Checks a name that must be a register of the wanted type.
     pub(super) fn register(
         &mut self,
         name: &str,
@@ -339,7 +341,7 @@ impl<'m> Checker<'m> {
         );
     }
 
-    /// Bits beyond the type are dropped; that is rarely meant.
+    /// Warns about bits of a literal beyond the type, which are dropped and rarely meant.
     fn truncation(&mut self, constant: &Constant, span: Span, ty: ScalarType) {
         let Constant::Int(value, _) = *constant else {
             return;
@@ -376,13 +378,13 @@ impl<'m> Checker<'m> {
     fn predicate(&mut self, operand: &'m Spanned<Operand>) {
         match &operand.node {
             Operand::Not(name) => self.register(name, operand.span, PREDICATE, false),
-            // Everything is true but 0.
+            // Every value except 0 is true.
             Operand::Immediate(Constant::Int(..)) => {}
             _ => self.source(operand, PREDICATE, Role::Register),
         }
     }
 
-    /// `d`, or `d|p` whose second half is a predicate.
+    /// Checks `d`, or `d|p` whose second half is a predicate.
     fn pair(&mut self, operand: &'m Spanned<Operand>, wanted: Wanted) {
         let Operand::Pair(first, second) = &operand.node else {
             return self.destination(operand, wanted);
@@ -395,7 +397,7 @@ impl<'m> Checker<'m> {
     }
 }
 
-/// How messages call the destination.
+/// Name of the destination in messages.
 const RESULT: &str = "the result";
 
 const PREDICATE: Wanted = Wanted {

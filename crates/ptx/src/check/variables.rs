@@ -1,4 +1,4 @@
-//! Declarations of variables and registers (PTX ISA 5.4).
+//! Checks of the declarations of variables and registers (PTX ISA 5.4).
 
 use super::Checker;
 use super::names::Symbol;
@@ -6,11 +6,11 @@ use crate::ast::{Constant, FunctionKind, Initializer, Linkage, Spanned, Variable
 use crate::tokens::{ScalarType, Space};
 use warploom_diag::{Diagnostic, Span};
 
-/// Widest vector variable.
+/// Width of the widest vector variable in bits.
 const MAX_VECTOR_BITS: u32 = 128;
 
 impl<'m> Checker<'m> {
-    /// A variable at file level.
+    /// Checks a variable at file level.
     pub(super) fn file_variable(&mut self, variable: &'m Variable) {
         let refusal = match variable.space {
             Space::Param => Some(("parameters", "declare it in a function's parameter list")),
@@ -27,7 +27,7 @@ impl<'m> Checker<'m> {
         self.variable(variable);
     }
 
-    /// A variable in a body.
+    /// Checks a variable in a body.
     pub(super) fn local_variable(&mut self, variable: &'m Variable) {
         if self.kind == FunctionKind::Entry
             && variable.space == Space::Reg
@@ -69,7 +69,7 @@ impl<'m> Checker<'m> {
         );
     }
 
-    /// Parameters share these rules.
+    /// Checks rules that variables share with parameters.
     pub(super) fn check_alignment(&mut self, variable: &Variable) {
         let pointed = variable.pointer.and_then(|pointer| pointer.align);
         for align in [variable.align, pointed].into_iter().flatten() {
@@ -146,7 +146,7 @@ impl<'m> Checker<'m> {
         self.initializer(variable, init, &extents);
     }
 
-    /// One level of nested braces per extent.
+    /// Checks an initial value: one level of nested braces per extent.
     fn initializer(
         &mut self,
         variable: &'m Variable,
@@ -168,7 +168,7 @@ impl<'m> Checker<'m> {
                 self.initial_value_error(value.span, "one value for an array", help);
             }
             (Initializer::List(values), []) => {
-                // A scalar in braces is fine, as in C.
+                // A scalar in braces is allowed, as in C.
                 if values.len() > 1 {
                     let span = values
                         .get(1)
@@ -248,7 +248,7 @@ impl<'m> Checker<'m> {
     }
 }
 
-/// Bytes that a variable occupies; 0 for open arrays, `None` on overflow.
+/// Size of a variable in bytes; 0 for an array without an extent, `None` on overflow.
 fn size_in_bytes(variable: &Variable) -> Option<u64> {
     let element = u64::from(variable.ty.bytes()) * u64::from(variable.vector);
     let extents = variable.dims.iter().map(|extent| extent.unwrap_or(0));

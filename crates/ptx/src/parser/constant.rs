@@ -1,23 +1,23 @@
-//! Constant expressions, folded as they are read (PTX ISA 4.6).
+//! Constant expressions, folded while they are parsed (PTX ISA 4.6).
 //!
-//! Integers are 64 bits wide, signed unless an operand is unsigned, and wrap. Mixed with a
-//! floating-point operand they become f64. Comparisons and logical operators give a signed 0 or 1.
-//! An exact f32 literal (`0f...`) stands alone: it has no place in f64 arithmetic.
+//! Integers have 64 bits, are signed unless an operand is unsigned, and wrap around. Combined with
+//! a floating-point operand they become f64. Comparisons and logical operators return a signed 0 or
+//! 1. An exact f32 literal (`0f...`) must stand alone: f64 arithmetic does not accept it.
 
 use super::{Parsed, Parser};
 use crate::ast::{Constant, Spanned};
 use crate::lexer::Kind;
 use warploom_diag::{Diagnostic, Span};
 
-/// Threads of a warp, which PTX calls `WARP_SZ`.
+/// Threads of a warp, called `WARP_SZ` in PTX.
 const WARP_SZ: u64 = warploom_base::WARP_SIZE as u64;
 
-/// A value in a constant expression.
+/// Value in a constant expression.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Value {
     Signed(i64),
     Unsigned(u64),
-    /// Bits of an f64, so that an exact literal comes through unchanged.
+    /// Bits of an f64, so that an exact literal keeps its value.
     Float(u64),
 }
 
@@ -50,7 +50,7 @@ impl Value {
         }
     }
 
-    /// The 64 bits of an integer; `None` for a float.
+    /// Bits of an integer; `None` for a float.
     fn bits(self) -> Option<u64> {
         match self {
             Self::Signed(value) => Some(value as u64),
@@ -61,7 +61,7 @@ impl Value {
 }
 
 impl Parser<'_> {
-    /// Whether a constant expression can start with the next token.
+    /// True if a constant expression can start with the next token.
     pub(super) fn at_constant(&self) -> bool {
         match self.peek() {
             Kind::Number | Kind::Float | Kind::OpenParen => true,
@@ -71,7 +71,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A constant: an expression, or an exact f32 literal alone.
+    /// Parses a constant: an expression, or an exact f32 literal alone.
     pub(super) fn constant(&mut self) -> Parsed<Spanned<Constant>> {
         let start = self.span();
         if self.peek() == Kind::Number
@@ -90,7 +90,7 @@ impl Parser<'_> {
         })
     }
 
-    /// An integer constant.
+    /// Parses a constant expression that must be an integer.
     pub(super) fn integer(&mut self, what: &str) -> Parsed<Spanned<u64>> {
         if !self.at_constant() {
             return self.unexpected(what);
@@ -111,7 +111,8 @@ impl Parser<'_> {
         }
     }
 
-    /// `+ e`, `- e`, `+ e - f ...` behind an address base: the sum, 0 if there is none.
+    /// Parses `+ e`, `- e`, `+ e - f ...` after an address base. Returns the sum; 0 if there is
+    /// none.
     pub(super) fn offset(&mut self) -> Parsed<i64> {
         if !matches!(self.peek(), Kind::Plus | Kind::Minus) {
             return Ok(0);
@@ -131,7 +132,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Ternary, the weakest operator.
+    /// Parses a ternary, the weakest operator.
     fn expression(&mut self) -> Parsed<Value> {
         self.nested(|p| {
             let condition = p.binary(LOGICAL_OR)?;
@@ -150,7 +151,7 @@ impl Parser<'_> {
         self.binary_from(left, min)
     }
 
-    /// Precedence climbing from a left operand that has been read.
+    /// Parses operators by precedence climbing, after the left operand.
     fn binary_from(&mut self, mut left: Value, min: u8) -> Parsed<Value> {
         while let Some(strength) = strength(self.peek()).filter(|strength| *strength >= min) {
             let operator = self.bump();
@@ -178,7 +179,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `(e)`, or a cast `(.s64) e`.
+    /// Parses `(e)`, or a cast `(.s64) e`.
     fn parenthesis(&mut self) -> Parsed<Value> {
         self.bump();
         if self.peek() != Kind::Dotted {
@@ -261,7 +262,7 @@ impl Parser<'_> {
     }
 }
 
-/// Why an operator cannot be applied.
+/// Reason why an operator cannot be applied.
 enum Refusal {
     NeedsIntegers,
     DivisionByZero,
@@ -271,7 +272,7 @@ enum Refusal {
 const LOGICAL_OR: u8 = 1;
 const ADDITIVE: u8 = 9;
 
-/// How strongly a binary operator binds, as in C.
+/// Precedence of a binary operator, as in C.
 fn strength(kind: Kind) -> Option<u8> {
     Some(match kind {
         Kind::OrOr => LOGICAL_OR,
@@ -301,7 +302,7 @@ fn negate(operator: Kind, operand: Value) -> Option<Value> {
     })
 }
 
-/// The chosen branch, converted to the type that both have in common.
+/// Chosen branch of a ternary, converted to the common type of both.
 fn choose(condition: Value, then: Value, otherwise: Value) -> Value {
     let chosen = if condition.is_true() { then } else { otherwise };
     match (then, otherwise) {
@@ -340,7 +341,8 @@ fn truth(value: bool) -> Value {
     Value::Signed(i64::from(value))
 }
 
-/// The type of the left operand decides; all bits go when the count is 64 or more.
+/// Shifts a value. The type of the left operand decides; all bits are lost if the count is 64 or
+/// more.
 fn shift(operator: Kind, left: Value, count: u64) -> Value {
     let in_range = u32::try_from(count).ok().filter(|count| *count < 64);
     match (operator, left) {
@@ -388,7 +390,7 @@ fn as_signed(value: Value) -> Value {
     Value::Signed(value.bits().unwrap_or(0) as i64)
 }
 
-/// Arithmetic on bits; also serves signed operands where the sign makes no difference.
+/// Arithmetic on bits. Also for signed operands where the sign makes no difference.
 fn apply_unsigned(operator: Kind, a: u64, b: u64) -> Result<Value, Refusal> {
     if let Some(truth) = compare(operator, a, b) {
         return Ok(truth);
@@ -426,7 +428,7 @@ mod tests {
     use crate::parse;
     use warploom_diag::Source;
 
-    /// The value that an expression folds to; `None` if it is refused.
+    /// Value to which an expression folds; `None` if it is refused.
     fn fold(expression: &str) -> Option<Constant> {
         let text = format!(".version 8.0\n.target sm_75\n.global .b64 x = {expression};");
         let (module, diagnostics) = parse(&Source::new("t", text));
@@ -512,7 +514,7 @@ mod tests {
         signed("1.5 > 1", 1);
         signed("0.0 || 0", 0);
         assert_eq!(fold("0f3FC00000"), Some(Constant::F32(1.5_f32.to_bits())));
-        // The payload of a NaN is kept.
+        // The payload of a NaN is preserved.
         assert_eq!(
             fold("0d7FF8000000000123"),
             Some(Constant::F64(0x7FF8_0000_0000_0123))

@@ -1,12 +1,12 @@
-//! Directives that are read and kept as text (PTX ISA 11.5 and 11.7): line numbers, files, pragmas,
-//! debug sections.
+//! Directives that are kept as text (PTX ISA 11.5 and 11.7): line numbers, files, pragmas, debug
+//! sections.
 
 use super::{Parsed, Parser};
 use crate::ast::Kept;
 use crate::lexer::Kind;
 
 impl Parser<'_> {
-    /// A kept directive, if one comes next.
+    /// Parses a kept directive, if the next token starts one.
     pub(super) fn kept_directive(&mut self) -> Parsed<Option<Kept>> {
         let first = self.next;
         match self.word() {
@@ -19,7 +19,7 @@ impl Parser<'_> {
         Ok(Some(self.kept_since(first)))
     }
 
-    /// The rest of the line, as written: `@@DWARF` lines of old compilers.
+    /// Skips the rest of the line, as written: `@@DWARF` lines of old compilers.
     pub(super) fn kept_line(&mut self) -> Kept {
         let first = self.next;
         self.bump();
@@ -29,7 +29,7 @@ impl Parser<'_> {
         self.kept_since(first)
     }
 
-    /// `.loc file line column`, with `, function_name label+4, inlined_at file line column`.
+    /// Parses `.loc file line column`, with `, function_name label+4, inlined_at file line column`.
     fn location(&mut self) -> Parsed<()> {
         self.bump();
         for what in ["a file number", "a line number", "a column number"] {
@@ -53,7 +53,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `.file 1 "name", timestamp, size`.
+    /// Parses `.file 1 "name", timestamp, size`.
     fn file(&mut self) -> Parsed<()> {
         self.bump();
         self.expect(Kind::Number, "a file number")?;
@@ -64,7 +64,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `.pragma "a", "b";`
+    /// Parses the directive `.pragma "a", "b";`.
     fn pragma(&mut self) -> Parsed<()> {
         self.bump();
         self.expect(Kind::Text, "a pragma in quotes")?;
@@ -74,7 +74,7 @@ impl Parser<'_> {
         self.semicolon()
     }
 
-    /// `.section .debug_info { ... }`; what is inside is not looked at.
+    /// Parses `.section .debug_info { ... }` without examining its content.
     fn section(&mut self) -> Parsed<()> {
         self.bump();
         if !matches!(self.peek(), Kind::Dotted | Kind::Word) {

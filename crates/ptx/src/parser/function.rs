@@ -24,7 +24,7 @@ const KNOWN: &[&str] = &[
 ];
 
 impl Parser<'_> {
-    /// From linkage to body, or to the semicolon of a declaration.
+    /// Parses a function from its linkage to its body, or to the semicolon of a declaration.
     pub(super) fn function(&mut self) -> Parsed<Function> {
         let linkage = self.linkage();
         let kind = match self.word() {
@@ -73,7 +73,7 @@ impl Parser<'_> {
         Ok(function)
     }
 
-    /// What comes next begins another item of the file, and is no directive of a function.
+    /// True if the next token starts another item of the file and is no directive of a function.
     fn at_next_item(&self) -> bool {
         let text = self.word();
         self.at_function() || (super::module::KNOWN.contains(&text) && !KNOWN.contains(&text))
@@ -122,13 +122,13 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The number behind a directive.
+    /// Parses the number of a directive.
     fn argument(&mut self) -> Parsed<u32> {
         self.bump();
         self.small("a number")
     }
 
-    /// One to three extents behind a directive; those left out are 1.
+    /// Parses the one to three extents of a directive; missing ones are 1.
     fn extents(&mut self) -> Parsed<[u32; 3]> {
         self.bump();
         let mut extents = [self.small("a number")?, 1, 1];

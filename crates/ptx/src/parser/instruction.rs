@@ -7,8 +7,8 @@ use crate::tokens::{Modifier, NEWEST, Opcode, ScalarType, Space};
 use warploom_diag::{Diagnostic, Span, nearest};
 
 impl Parser<'_> {
-    /// One instruction with its semicolon. In a file of a later version than the vocabulary, one
-    /// that cannot be read may be right.
+    /// Parses an instruction with its semicolon. If the file's version is later than the
+    /// vocabulary, an instruction that cannot be parsed may be right.
     pub(super) fn instruction(&mut self) -> Parsed<Instruction> {
         if self.version <= NEWEST {
             return self.known_instruction();
@@ -35,8 +35,8 @@ impl Parser<'_> {
         read
     }
 
-    /// The same as known. An unknown modifier is reported and left out, so that the operands are
-    /// still looked at.
+    /// Parses an instruction of the known vocabulary. An unknown modifier is reported and left out,
+    /// so that the operands are still checked.
     fn known_instruction(&mut self) -> Parsed<Instruction> {
         let guard = self.guard()?;
         let opcode = self.opcode()?;
@@ -110,7 +110,8 @@ impl Parser<'_> {
         self.unknown_word("unknown-modifier", span, "modifier", hint);
     }
 
-    /// The operands; `.unified`, which the manual puts behind an address, joins the modifiers.
+    /// Parses the operands. `.unified`, which the manual writes after an address, joins the
+    /// modifiers.
     fn operands(
         &mut self,
         opcode: Opcode,
@@ -136,8 +137,8 @@ impl Parser<'_> {
         }
     }
 
-    /// Nothing that could be an operand follows. A word on a later line is the next statement of
-    /// an instruction without operands whose semicolon is missing.
+    /// True if no operand follows. A word on a later line is the next statement, after an
+    /// instruction without operands whose semicolon is missing.
     fn at_end_of_instruction(&self) -> bool {
         match self.peek() {
             Kind::Semicolon | Kind::CloseBrace | Kind::End => true,
@@ -147,7 +148,7 @@ impl Parser<'_> {
     }
 }
 
-/// The known spelling, without its dot, that is most like a text.
+/// Known spelling, without its dot, that is most similar to a text.
 fn nearest_modifier(text: &str) -> Option<String> {
     let plain: Vec<String> = Modifier::PLAIN.iter().map(|m| m.to_string()).collect();
     let types = ScalarType::ALL.iter().map(|ty| ty.text());

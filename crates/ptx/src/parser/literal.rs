@@ -5,7 +5,7 @@ use crate::ast::Constant;
 use warploom_diag::{Diagnostic, Span};
 
 impl Parser<'_> {
-    /// The constant that a number token means.
+    /// Constant that a number token means.
     pub(super) fn number(&mut self, span: Span) -> Parsed<Constant> {
         let text = self.slice(span);
         read_number(text).map_err(|problem| {
@@ -16,14 +16,15 @@ impl Parser<'_> {
         })
     }
 
-    /// The value of a decimal floating-point token.
+    /// Value of a decimal floating-point token.
     pub(super) fn float(&mut self, span: Span) -> f64 {
-        // The token's pattern is a subset of what Rust reads; an overflow is infinity, as in C.
+        // The token's pattern is a subset of what Rust parses; an overflow becomes infinity, as in
+        // C.
         self.slice(span).parse().unwrap_or(f64::NAN)
     }
 }
 
-/// What is wrong with a number.
+/// Problem of a number literal.
 #[derive(Debug, PartialEq)]
 enum Problem {
     Digits(u32),
@@ -69,7 +70,7 @@ fn hex_float(digits: &str, count: usize) -> Result<u64, Problem> {
     bits.ok_or(Problem::HexFloat(count))
 }
 
-/// Unsigned if written so or if it needs the top bit (PTX ISA 4.5.1).
+/// Integer constant. Unsigned if written so, or if it needs the top bit (PTX ISA 4.5.1).
 fn integer(digits: &str, radix: u32) -> Result<Constant, Problem> {
     let (digits, suffixed) = match digits.strip_suffix(['U', 'u']) {
         Some(digits) => (digits, true),

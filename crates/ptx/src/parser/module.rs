@@ -1,4 +1,4 @@
-//! File level: `.version`, `.target`, `.address_size`, and what follows (PTX ISA 11.1).
+//! File level: `.version`, `.target`, `.address_size`, and the items (PTX ISA 11.1).
 
 use super::{Abandoned, Parsed, Parser};
 use crate::address_size;
@@ -27,7 +27,7 @@ pub(super) const KNOWN: &[&str] = &[
     ".loc",
 ];
 
-/// Which of the three header directives have been seen, and where.
+/// Spans of the three header directives that were seen.
 #[derive(Default)]
 struct Seen {
     version: Option<Span>,
@@ -93,8 +93,8 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// A function whose problems are its own; `at` is its position in the module. Where the end of
-    /// the text stands in its middle, what is missing concerns the file.
+    /// Parses a function and attributes problems to it; `at` is its position in the module. If the
+    /// text ends inside it, the missing part is a problem of the file.
     fn function_apart(&mut self, at: usize) -> Parsed<Function> {
         let outside = std::mem::take(&mut self.diagnostics);
         let first = self.next;
@@ -123,7 +123,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The function whose text begins with token `first`, with its name alone.
+    /// Function whose text begins with token `first`, with only its name.
     fn function_by_name(&self, first: usize) -> Option<Function> {
         let tokens = &self.tokens[first..self.next];
         let is_kind = |token: &&Token| matches!(self.slice(token.span), ".entry" | ".func");
@@ -152,8 +152,8 @@ impl Parser<'_> {
         })
     }
 
-    /// Skips a broken item that began with token `first`: behind its semicolon or its body, or
-    /// before a line that starts with a directive.
+    /// Skips a broken item that began with token `first`: to the end of its semicolon or body, or
+    /// to a line that starts with a directive.
     fn skip_item(&mut self, first: usize) {
         loop {
             match self.peek() {
@@ -164,7 +164,7 @@ impl Parser<'_> {
                     return;
                 }
                 Kind::OpenBrace => {
-                    // Reads the body of a function with a broken header for its own errors.
+                    // Parses the body of a function with a broken header, for the errors in it.
                     let _ = self.body();
                     return;
                 }
@@ -179,7 +179,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Takes a header directive and complains when it is the second of its kind.
+    /// Takes a header directive and reports a second one of its kind.
     fn header_directive(&mut self, seen: &mut Option<Span>) {
         let span = self.bump().span;
         if let Some(first) = *seen {
@@ -240,7 +240,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `.alias a, b;`
+    /// Parses the directive `.alias a, b;`.
     fn alias(&mut self) -> Parsed<Item> {
         self.bump();
         let alias = self.name("a function")?;

@@ -1,4 +1,4 @@
-//! Operands (PTX ISA chapter 6).
+//! Operands of instructions (PTX ISA, chapter 6).
 
 use super::{Parsed, Parser};
 use crate::ast::{Address, AddressBase, Constant, Operand, Spanned};
@@ -7,7 +7,7 @@ use crate::special;
 use warploom_diag::{Diagnostic, Span};
 
 impl<'s> Parser<'s> {
-    /// One operand; parenthesised lists are read when `lists` says so (in `call`).
+    /// Parses an operand. Lists in parentheses are allowed if `lists` is true (in `call`).
     pub(super) fn operand(&mut self, lists: bool) -> Parsed<Spanned<Operand>> {
         let start = self.span();
         let node = match self.peek() {
@@ -32,7 +32,7 @@ impl<'s> Parser<'s> {
         })
     }
 
-    /// Whether the token `ahead` places on is a name and not the constant that looks like one.
+    /// True if the token `ahead` places on is a name, and not the constant that looks like one.
     fn is_name(&self, ahead: usize) -> bool {
         self.peek_at(ahead) == Kind::Word
             && self.slice(self.tokens[self.next + ahead].span) != "WARP_SZ"
@@ -42,7 +42,7 @@ impl<'s> Parser<'s> {
         Ok(self.name(what)?.node)
     }
 
-    /// Everything that starts with a name.
+    /// Parses an operand that starts with a name.
     fn name_operand(&mut self) -> Parsed<Operand> {
         let span = self.bump().span;
         let name = self.slice(span);
@@ -58,7 +58,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// Second half of `p|q`.
+    /// Parses the second half of `p|q`.
     fn pair_end(&mut self) -> Parsed<String> {
         if self.eat(Kind::Underscore) {
             return Ok("_".to_owned());
@@ -66,7 +66,7 @@ impl<'s> Parser<'s> {
         self.register("a predicate or `_` behind `|`")
     }
 
-    /// `_` or `_|q`.
+    /// Parses `_` or `_|q`.
     fn sink(&mut self) -> Parsed<Operand> {
         self.bump();
         if self.eat(Kind::Pipe) {
@@ -75,7 +75,7 @@ impl<'s> Parser<'s> {
         Ok(Operand::Sink)
     }
 
-    /// `v.x`, `%tid.x`, `a.b0`: a name with a dotted suffix.
+    /// Parses a name with a dotted suffix: `v.x`, `%tid.x`, `a.b0`.
     fn selected(&mut self, name: &str) -> Parsed<Operand> {
         let suffix = self.bump();
         let text = &self.slice(suffix.span)[1..];
@@ -110,7 +110,7 @@ impl<'s> Parser<'s> {
         Err(self.error(diagnostic))
     }
 
-    /// `-c` or `-c.b0`.
+    /// Parses `-c` or `-c.b0`.
     fn negated(&mut self) -> Parsed<Operand> {
         self.bump();
         let name = self.register("a register behind `-`")?;
@@ -130,7 +130,7 @@ impl<'s> Parser<'s> {
         })
     }
 
-    /// `{...}` or `{...}|p`.
+    /// Parses `{...}` or `{...}|p`.
     fn vector(&mut self) -> Parsed<Operand> {
         let elements = self.list(Kind::OpenBrace, Kind::CloseBrace, "`}`", false)?;
         if self.eat(Kind::Pipe) {
@@ -139,7 +139,7 @@ impl<'s> Parser<'s> {
         Ok(Operand::Vector(elements))
     }
 
-    /// A bracketed list with commas; may be empty.
+    /// Parses a bracketed list with commas, which may be empty.
     fn list(
         &mut self,
         open: Kind,
@@ -162,7 +162,7 @@ impl<'s> Parser<'s> {
         Ok(operands)
     }
 
-    /// `a[4]`, `a[i]`, `a[i+4]`.
+    /// Parses `a[4]`, `a[i]` or `a[i+4]`.
     fn indexed(&mut self, array: &str) -> Parsed<Operand> {
         self.bump();
         let array = array.to_owned();
@@ -182,7 +182,7 @@ impl<'s> Parser<'s> {
         })
     }
 
-    /// `[base+offset, ...]`.
+    /// Parses an address `[base+offset, ...]`.
     fn address(&mut self) -> Parsed<Address> {
         self.bump();
         let start = self.span();
@@ -223,7 +223,8 @@ impl<'s> Parser<'s> {
         name.to_owned()
     }
 
-    /// The initial value or operand `symbol`, `symbol+4`, `generic(symbol)+4`, `0xFF(symbol)`.
+    /// Parses a symbol as initial value or operand: `symbol`, `symbol+4`, `generic(symbol)+4`,
+    /// `0xFF(symbol)`.
     pub(super) fn symbol_or_constant(&mut self) -> Parsed<Spanned<Constant>> {
         let start = self.span();
         let node = match self.peek() {

@@ -12,7 +12,7 @@ const STATEMENTS: &[&str] = &[
 ];
 
 impl Parser<'_> {
-    /// `{ ... }`; a missing closing brace is reported at the opening one.
+    /// Parses `{ ... }`. A missing closing brace is reported at the opening one.
     pub(super) fn body(&mut self) -> Parsed<Body> {
         let open = self.expect(Kind::OpenBrace, "`{`")?.span;
         let mut statements = Vec::new();
@@ -26,7 +26,7 @@ impl Parser<'_> {
                 self.skip_statement(before);
             }
             if self.next == before {
-                // Nothing was taken, e.g. a stray closing parenthesis: leave it behind.
+                // No token was taken, as at a stray closing parenthesis: skip it.
                 self.bump();
             }
         }
@@ -67,7 +67,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// The semicolon stays: skipping the statement then takes just it.
+    /// Reports an empty statement. Its semicolon stays: skipping the statement takes it.
     fn stray_semicolon(&mut self) -> super::Abandoned {
         let span = self.span();
         self.error(
@@ -77,7 +77,7 @@ impl Parser<'_> {
         )
     }
 
-    /// A label, with the call table behind it if there is one.
+    /// Parses a label, with its call table if there is one.
     fn labelled(&mut self) -> Parsed<Statement> {
         let name = self.name("a label")?;
         self.bump();
@@ -104,7 +104,7 @@ impl Parser<'_> {
         Ok(names)
     }
 
-    /// `(.param .b32 _) _ (.param .b32 _) .noreturn;`
+    /// Parses `(.param .b32 _) _ (.param .b32 _) .noreturn;`.
     fn call_prototype(&mut self, name: Name) -> Parsed<CallPrototype> {
         let returns = if self.peek() == Kind::OpenParen {
             self.parameters()?

@@ -9,7 +9,7 @@ use crate::lexer::Kind;
 use crate::tokens::{ScalarType, Space};
 use warploom_diag::{Diagnostic, Span, nearest};
 
-/// What the declarators of one declaration share.
+/// Properties that the declarators of one declaration share.
 struct Header {
     linkage: Linkage,
     space: Space,
@@ -22,14 +22,14 @@ struct Header {
 }
 
 impl Parser<'_> {
-    /// Whether a variable declaration starts here: linkage, attribute or state space.
+    /// True if a declaration starts here: with a linkage, attribute or state space.
     pub(super) fn at_variable(&self) -> bool {
         let text = self.word();
         self.peek() == Kind::Dotted
             && (space(text).is_some() || is_linkage(text) || text == ".attribute")
     }
 
-    /// `.global .align 4 .u32 a[3] = {1, 2, 3}, b;`: one variable per name.
+    /// Parses `.global .align 4 .u32 a[3] = {1, 2, 3}, b;`: one variable per name.
     pub(super) fn variables(&mut self) -> Parsed<Vec<Variable>> {
         let header = self.header()?;
         let mut variables = vec![self.declarator(&header)?];
@@ -40,7 +40,7 @@ impl Parser<'_> {
         Ok(variables)
     }
 
-    /// `( .param .b32 a, .reg .b32 b )`.
+    /// Parses `( .param .b32 a, .reg .b32 b )`.
     pub(super) fn parameters(&mut self) -> Parsed<Vec<Variable>> {
         self.expect(Kind::OpenParen, "`(`")?;
         let mut parameters = Vec::new();
@@ -58,7 +58,7 @@ impl Parser<'_> {
         Ok(parameters)
     }
 
-    /// Everything before the name; the parts may come in any order.
+    /// Parses everything before the name; the parts may have any order.
     fn header(&mut self) -> Parsed<Header> {
         let mut header = Header {
             linkage: Linkage::default(),
@@ -172,7 +172,7 @@ impl Parser<'_> {
         }
     }
 
-    /// A number that fits in 32 bits.
+    /// Parses a number that fits 32 bits.
     pub(super) fn small(&mut self, what: &str) -> Parsed<u32> {
         let value = self.integer(what)?;
         u32::try_from(value.node).map_err(|_| {
@@ -182,7 +182,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `.attribute(.managed, .unified(1, 2))`, kept as text.
+    /// Parses `.attribute(.managed, .unified(1, 2))`, which is kept as text.
     pub(super) fn attribute(&mut self) -> Parsed<Kept> {
         let first = self.next;
         self.bump();
@@ -200,7 +200,7 @@ impl Parser<'_> {
         Ok(self.kept_since(first))
     }
 
-    /// `.ptr .global .align 8`.
+    /// Parses `.ptr .global .align 8`.
     fn pointer_attribute(&mut self) -> Parsed<PointerAttribute> {
         self.bump();
         let mut pointer = PointerAttribute {
@@ -219,7 +219,7 @@ impl Parser<'_> {
         Ok(pointer)
     }
 
-    /// Name, count or array extents, initial value.
+    /// Parses a name, a count or array extents, and an initial value.
     fn declarator(&mut self, header: &Header) -> Parsed<Variable> {
         let name = self.variable_name()?;
         let mut variable = Variable {
@@ -256,7 +256,7 @@ impl Parser<'_> {
         self.name("a name")
     }
 
-    /// `12>` of `%r<12>`. Not an expression: `>` ends it.
+    /// Parses the `12>` of `%r<12>`. The number is no expression: `>` ends it.
     fn count(&mut self) -> Parsed<u32> {
         let span = self.expect(Kind::Number, "a number of registers")?.span;
         let constant = self.number(span)?;
@@ -273,7 +273,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `16]`, or `]` of an array whose size the initial value or the linker decides.
+    /// Parses `16]`, or the `]` of an array whose size the initial value or the linker decides.
     fn extent(&mut self) -> Parsed<Option<u64>> {
         if self.eat(Kind::CloseBracket) {
             return Ok(None);
@@ -306,7 +306,7 @@ impl Parser<'_> {
         Ok(Initializer::List(values))
     }
 
-    /// `{ addr_mode_0 = wrap, filter_mode = nearest }`.
+    /// Parses `{ addr_mode_0 = wrap, filter_mode = nearest }`.
     fn fields(&mut self) -> Parsed<Initializer> {
         self.bump();
         let mut fields = Vec::new();

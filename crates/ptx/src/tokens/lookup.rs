@@ -1,7 +1,7 @@
-//! A hash table from spellings to table positions, built at compile time.
+//! Hash table from spellings to table positions, built at compile time.
 //!
-//! Invariant: `SLOTS` is a power of two and at least twice the number of spellings, so probing
-//! always ends at an empty slot.
+//! Invariant: `SLOTS` is a power of two and at least twice the number of spellings, so that a
+//! search always ends at an empty slot.
 
 /// Open-addressed table of indices into a list of spellings; `EMPTY` marks a free slot.
 pub(super) struct Lookup<const SLOTS: usize> {
@@ -10,7 +10,7 @@ pub(super) struct Lookup<const SLOTS: usize> {
 
 const EMPTY: u16 = u16::MAX;
 
-/// FNV-1a: short keys, no seed, can run at compile time.
+/// FNV-1a hash: short keys, no seed, can run at compile time.
 const fn hash(text: &[u8]) -> usize {
     let mut hash = 0x811C_9DC5_u32;
     let mut i = 0;
@@ -22,7 +22,7 @@ const fn hash(text: &[u8]) -> usize {
 }
 
 impl<const SLOTS: usize> Lookup<SLOTS> {
-    /// Builds the table; fails to compile when it would be too full.
+    /// Builds the table. Compilation fails if it would be too full.
     pub(super) const fn new(texts: &[&str]) -> Self {
         assert!(SLOTS.is_power_of_two() && texts.len() * 2 <= SLOTS);
         let mut slots = [EMPTY; SLOTS];
@@ -38,7 +38,7 @@ impl<const SLOTS: usize> Lookup<SLOTS> {
         Self { slots }
     }
 
-    /// Position of `text` in the list that the table was built from.
+    /// Position of `text` in the list from which the table was built.
     pub(super) fn find(&self, texts: &[&str], text: &str) -> Option<usize> {
         let mut slot = hash(text.as_bytes()) & (SLOTS - 1);
         while self.slots[slot] != EMPTY {
@@ -52,7 +52,7 @@ impl<const SLOTS: usize> Lookup<SLOTS> {
     }
 }
 
-/// Defines a fieldless enum with its spellings: `ALL`, `text()`, `from_text()`.
+/// Defines an enum without fields, with its spellings: `ALL`, `text()`, `from_text()`.
 macro_rules! spelled_enum {
     (
         $(#[$meta:meta])* $name:ident, $slots:literal:
@@ -69,16 +69,16 @@ macro_rules! spelled_enum {
         }
 
         impl $name {
-            /// Every member, in the table's order.
+            /// All members in the table's order.
             pub const ALL: &[Self] = &[$(Self::$variant,)*];
             const TEXTS: &[&str] = &[$($text,)*];
 
-            /// The spelling in PTX, without a leading dot.
+            /// Spelling in PTX without a leading dot.
             pub const fn text(self) -> &'static str {
                 Self::TEXTS[self as usize]
             }
 
-            /// The member spelled `text`, without a leading dot.
+            /// Looks up a member by its spelling without a leading dot.
             pub fn from_text(text: &str) -> Option<Self> {
                 static TABLE: $crate::tokens::lookup::Lookup<$slots> =
                     $crate::tokens::lookup::Lookup::new($name::TEXTS);

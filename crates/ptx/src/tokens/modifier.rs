@@ -1,4 +1,4 @@
-//! Dotted modifiers: everything after the opcode.
+//! Dotted modifiers: the words after the opcode.
 
 use super::lookup::spelled_enum;
 use super::types::{ScalarType, Space};
@@ -7,14 +7,14 @@ use std::fmt;
 /// Defines `Modifier` and its table of spellings from one list.
 macro_rules! modifiers {
     ($( $variant:ident = $text:literal, )*) => {
-        /// One dotted modifier of an instruction.
+        /// Dotted modifier of an instruction.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Modifier {
-            /// A scalar type.
+            /// Scalar type, such as `.u32`.
             Type(ScalarType),
-            /// A state space without a sub-qualifier.
+            /// State space without a sub-qualifier.
             Space(Space),
-            /// The shape of a matrix operation.
+            /// Shape of a matrix operation.
             Shape(MatrixShape),
             $(
                 #[doc = concat!("`.", $text, "`")]
@@ -23,16 +23,16 @@ macro_rules! modifiers {
         }
 
         spelled_enum! {
-            /// The modifiers that carry no data; exists to share the spelling table.
+            /// Modifiers without data, which share the table of spellings.
             Plain, 1024:
             $( $variant = $text, )*
         }
 
         impl Modifier {
-            /// Every modifier but types, spaces and shapes.
+            /// All modifiers except types, spaces and shapes.
             pub const PLAIN: &[Self] = &[$(Self::$variant,)*];
 
-            /// The spelling of a modifier that carries no data.
+            /// Spelling of a modifier without data.
             const fn plain_text(self) -> Option<&'static str> {
                 match self {
                     Self::Type(_) | Self::Space(_) | Self::Shape(_) => None,
@@ -401,7 +401,7 @@ modifiers! {
     GetFirstCtaidZ = "get_first_ctaid::z",
 }
 
-/// `.m16n8k16`; `k` is 0 for a shape without it (`.m8n8`).
+/// Shape of a matrix operation, such as `.m16n8k16`; `k` is 0 for a shape without it (`.m8n8`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct MatrixShape {
     /// Rows of the result.
@@ -413,7 +413,7 @@ pub struct MatrixShape {
 }
 
 impl MatrixShape {
-    /// Reads `m8n8` or `m16n8k16`; `None` for anything else.
+    /// Parses `m8n8` or `m16n8k16`; `None` for anything else.
     pub fn from_text(text: &str) -> Option<Self> {
         let (m, rest) = text.strip_prefix('m')?.split_once('n')?;
         let (n, k) = match rest.split_once('k') {
@@ -428,7 +428,7 @@ impl MatrixShape {
     }
 }
 
-/// A positive number in its canonical spelling, so that printing gives back what was read.
+/// Parses a positive number in its canonical spelling, so that printing reproduces the text.
 fn extent(text: &str) -> Option<u16> {
     let canonical = text.bytes().all(|b| b.is_ascii_digit()) && !text.starts_with('0');
     text.parse().ok().filter(|_| canonical)
@@ -446,7 +446,7 @@ impl fmt::Display for MatrixShape {
 }
 
 impl Modifier {
-    /// The modifier spelled `text`, without its leading dot.
+    /// Looks up a modifier by its spelling without the leading dot.
     pub fn from_text(text: &str) -> Option<Self> {
         if let Some(ty) = ScalarType::from_text(text) {
             return Some(Self::Type(ty));
@@ -460,7 +460,7 @@ impl Modifier {
         MatrixShape::from_text(text).map(Self::Shape)
     }
 
-    /// The scalar type, if that is what the modifier is.
+    /// Scalar type, if the modifier is one.
     pub const fn scalar_type(self) -> Option<ScalarType> {
         match self {
             Self::Type(ty) => Some(ty),
@@ -468,8 +468,8 @@ impl Modifier {
         }
     }
 
-    /// The state space, if that is what the modifier is; `.shared::cta` and `.shared::cluster`
-    /// count as shared, `.param::entry` and `.param::func` as parameters.
+    /// State space, if the modifier is one. `.shared::cta` and `.shared::cluster` count as shared,
+    /// `.param::entry` and `.param::func` as parameters.
     pub const fn space(self) -> Option<Space> {
         match self {
             Self::Space(space) => Some(space),
@@ -479,7 +479,7 @@ impl Modifier {
         }
     }
 
-    /// Elements of `.v2`, `.v4`, `.v8`.
+    /// Number of elements of `.v2`, `.v4` or `.v8`.
     pub const fn vector_len(self) -> Option<u32> {
         match self {
             Self::V2 => Some(2),
@@ -490,7 +490,7 @@ impl Modifier {
     }
 }
 
-/// The spelling with its leading dot.
+/// Prints the spelling with its leading dot.
 impl fmt::Display for Modifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.plain_text(), self) {

@@ -1,9 +1,9 @@
-//! Base mnemonics: everything before the first dot.
+//! Mnemonics: the part of an instruction before the first dot.
 
 use super::lookup::spelled_enum;
 
 spelled_enum! {
-    /// Base mnemonic of an instruction.
+    /// Mnemonic of an instruction.
     Opcode, 512:
     Abs = "abs",
     Activemask = "activemask",

@@ -3,7 +3,7 @@
 use super::lookup::spelled_enum;
 
 spelled_enum! {
-    /// Element type of a register, variable or instruction.
+    /// Type of a register, variable or instruction.
     ScalarType, 128:
     B1 = "b1",
     B4 = "b4",
@@ -56,7 +56,8 @@ spelled_enum! {
     Pred = "pred",
 }
 
-/// What a scalar type's bits mean; decides which register types an instruction type accepts.
+/// Interpretation of a scalar type's bits, which decides the register types that an instruction
+/// type accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Class {
     Bits,
@@ -119,38 +120,38 @@ impl ScalarType {
         self.layout().0
     }
 
-    /// Size in memory in bytes, rounded up to whole bytes.
+    /// Size in memory in bytes, rounded up.
     pub const fn bytes(self) -> u32 {
         self.bits().div_ceil(8)
     }
 
-    /// A floating-point format, packed or not.
+    /// True for a floating-point format, packed or not.
     pub const fn is_float(self) -> bool {
         matches!(self.layout().1, Class::Float)
     }
 
-    /// Signed or unsigned integer, not untyped bits.
+    /// True for a signed or unsigned integer, but not for untyped bits.
     pub const fn is_integer(self) -> bool {
         matches!(self.layout().1, Class::Signed | Class::Unsigned)
     }
 
-    /// Signed integer.
+    /// True for a signed integer.
     pub const fn is_signed(self) -> bool {
         matches!(self.layout().1, Class::Signed)
     }
 
-    /// Unsigned integer.
+    /// True for an unsigned integer.
     pub const fn is_unsigned(self) -> bool {
         matches!(self.layout().1, Class::Unsigned)
     }
 
-    /// Untyped bits.
+    /// True for untyped bits.
     pub const fn is_bits(self) -> bool {
         matches!(self.layout().1, Class::Bits)
     }
 
-    /// May be the type of a register, variable or parameter (PTX ISA 5.2.1 and 5.2.5): the narrow
-    /// and packed formats that only instructions name are not.
+    /// True if a register, variable or parameter may have the type (PTX ISA 5.2.1 and 5.2.5). The
+    /// narrow and packed formats that only instructions name are excluded.
     pub const fn is_fundamental(self) -> bool {
         matches!(
             self,
@@ -179,23 +180,23 @@ impl ScalarType {
 spelled_enum! {
     /// State space of a variable or of a memory instruction.
     Space, 32:
-    /// Registers.
+    /// Registers of a thread.
     Reg = "reg",
-    /// Special registers.
+    /// Special registers of a thread.
     Sreg = "sreg",
-    /// Constant memory.
+    /// Constant memory of a module.
     Const = "const",
-    /// Global memory.
+    /// Global memory of the device.
     Global = "global",
-    /// Memory of one thread.
+    /// Local memory of one thread.
     Local = "local",
     /// Parameters of kernels and device functions.
     Param = "param",
-    /// Memory of a block.
+    /// Shared memory of a block.
     Shared = "shared",
     /// Textures (deprecated spelling of a global texture reference).
     Tex = "tex",
-    /// No space written: a generic address. Only `.ptr .generic`-like contexts spell it.
+    /// Generic addresses: no space is written. Only contexts such as `.ptr .generic` spell it.
     Generic = "generic",
 }
 

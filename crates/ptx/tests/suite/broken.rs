@@ -6,7 +6,7 @@ use std::path::Path;
 use warploom_diag::{Source, Style};
 use warploom_ptx::load;
 
-/// What the user is told about a file.
+/// Messages that a user sees about a file.
 fn told(source: &Source) -> String {
     let Err(diagnostics) = load(source) else {
         panic!("{} is not broken", source.name())

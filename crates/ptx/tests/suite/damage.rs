@@ -40,7 +40,7 @@ fn survives(text: &str) {
     diagnostics.render(&source, Style::Plain);
 }
 
-/// One way to damage a text.
+/// Way to damage a text.
 #[derive(Clone, Debug)]
 enum Damage {
     Truncate(Index),

@@ -185,6 +185,7 @@ fn run() -> RunReport {
         sharing: None,
         checks: Vec::new(),
         findings: Vec::new(),
+        digest_set: 2,
         digest: String::new(),
     }
 }

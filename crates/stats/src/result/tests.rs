@@ -14,6 +14,7 @@ fn report() -> RunReport {
         contention: ContentionFigures::new(30, 150, 100),
         stalls: shares([("issued", 1), ("scoreboard", 3)]),
         statistics: [("sm.cycles".to_owned(), 100)].into(),
+        energy: None,
         parts: None,
     };
     RunReport {
@@ -67,6 +68,7 @@ fn report() -> RunReport {
             detail: String::new(),
         }],
         findings: Vec::new(),
+        digest_set: 2,
         digest: "02".into(),
     }
 }
@@ -105,6 +107,7 @@ fn keys_that_stay_are_where_they_are_documented() {
         "/warp_instructions_per_second",
         "/checks/0/name",
         "/checks/0/passed",
+        "/digest_set",
         "/digest",
     ] {
         assert!(json.pointer(path).is_some(), "{path} is missing");

@@ -32,6 +32,8 @@ pub struct Args {
 enum Kind {
     /// Presets of GPUs for --gpu
     Gpus,
+    /// Energy presets for --energy
+    Energy,
     /// Workloads for the verb run
     Workloads,
     /// Schedulers and other policies: the key that chooses them, source, storage, complexity
@@ -53,6 +55,7 @@ struct Columns {
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let Columns { header, rows } = match args.what {
         Kind::Gpus => gpus(),
+        Kind::Energy => energy(),
         Kind::Workloads => workloads(),
         Kind::Policies => policies(),
         Kind::Stats => stats(),
@@ -79,6 +82,17 @@ fn gpus() -> Columns {
     Columns {
         header: &["name", "about"],
         rows: warploom_config::PRESETS.iter().map(row).collect(),
+    }
+}
+
+fn energy() -> Columns {
+    let row = |row: &warploom_energy::Row| {
+        let preset = warploom_energy::find(row.name).expect("it is in the list");
+        vec![row.name.to_owned(), row.gpus.join(", "), preset.about]
+    };
+    Columns {
+        header: &["name", "gpus", "about"],
+        rows: warploom_energy::PRESETS.iter().map(row).collect(),
     }
 }
 

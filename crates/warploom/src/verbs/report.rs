@@ -1,5 +1,6 @@
 //! The verb `warploom report`.
 
+use crate::energy_args::{EnergyArgs, with_energy};
 use crate::failure::Failure;
 use crate::kept;
 use crate::output::{note, print, print_json, write_file};
@@ -15,6 +16,7 @@ Examples:
   warploom report results                     write results/index.html for the whole folder
   warploom report results -o fermi.html --title 'Schedulers on Fermi'
   warploom report result.json                 print the tables of a result that `--stats` stored
+  warploom report result.json --energy        print them with energy and power by component
   warploom report results --json              what would be on the page, for programs";
 
 /// Make one self-contained HTML page of the figures and comparisons in a folder, or print the
@@ -34,6 +36,8 @@ pub struct Args {
     /// Print the contents as JSON instead of writing the page
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    energy: EnergyArgs,
 }
 
 #[derive(Serialize)]
@@ -47,6 +51,11 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let is_named_so = args.folder.to_str().is_some_and(kept::is_kept);
     if args.folder.is_file() || is_named_so && !args.folder.is_dir() {
         return kept_run(args);
+    }
+    if args.energy.given() {
+        return Err(Failure::Input(
+            "--energy is for the result of a run, not for a folder; leave it out".to_owned(),
+        ));
     }
     let pages = pages(&args.folder)?;
     let imprint = Imprint {
@@ -79,11 +88,14 @@ fn kept_run(args: &Args) -> Result<ExitCode, Failure> {
             "-o is for a page of a folder; the tables of a run are printed".to_owned(),
         ));
     }
-    let result = kept::read(&args.folder)?;
-    if args.json {
-        print_json(&result)?
-    } else {
-        print(&run_report(&result))?
+    let mut result = kept::read(&args.folder)?;
+    if args.energy.given() {
+        let gpu = kept::machine(&args.folder, &result)?;
+        result = with_energy(args.energy.preset(&gpu)?.as_ref(), &gpu, result);
+    }
+    match args.json {
+        true => print_json(&result)?,
+        false => print(&run_report(&result))?,
     }
     Ok(ExitCode::from(u8::from(!result.succeeded())))
 }

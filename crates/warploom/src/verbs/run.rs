@@ -4,6 +4,7 @@ mod all;
 mod mix;
 
 use crate::allocate_args::AllocateArgs;
+use crate::energy_args::{EnergyArgs, with_energy};
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
 use crate::launch_args::LaunchArgs;
@@ -32,11 +33,12 @@ Examples:
   warploom run duet/CONV --size paper --sample 10  one of ten blocks timed, cycles of all estimated
   warploom run hotspot --blocks 0..120             time the first 120 blocks
   warploom run crat/CFD --allocate 42 --gpu fermi-crat
-                                                   with 42 registers a thread, spills included
+                                                   with 42 registers per thread, spills included
   warploom run my.toml --check shared-races,uninitialised
   warploom run my.toml --stats result.json         a launch file; the result kept
   warploom run bfs --csv bfs.csv --per sm          counters of every kernel and SM as a table
   warploom run bfs --series ipc.csv --window 5000  counters of every 5,000 core cycles
+  warploom run bfs --energy                        energy and power by component
   warploom run bfs --gpgpusim-stats                as GPGPU-Sim 4.2 prints statistics
   warploom run slicer/IMG slicer/NN --gpu fermi-slicer --multiprogram warped-slicer
   warploom run bfs sgemm --multiprogram even --alone-cycles 50000
@@ -84,6 +86,8 @@ pub struct Args {
     mix: mix::MixArgs,
     #[command(flatten)]
     stats: StatsArgs,
+    #[command(flatten)]
+    energy: EnergyArgs,
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
@@ -182,7 +186,9 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         command: command_line(),
         ..Options::default()
     };
-    let result = simulate(gpu, options, program.as_mut())?;
+    let energy = args.energy.preset(&gpu)?;
+    let result = simulate(gpu.clone(), options, program.as_mut())?;
+    let result = with_energy(energy.as_ref(), &gpu, result);
     args.timed.check(&result)?;
     let lines = args.stats.gpgpusim_stats.then(|| gpgpusim_report(&result));
     let status = ExitCode::from(u8::from(!result.succeeded()));

@@ -1,6 +1,7 @@
 //! `warploom run A B`: several programs at once.
 
 use super::Args;
+use crate::energy_args::with_energy;
 use crate::failure::Failure;
 use crate::gpu::spec;
 use crate::output::{command_line, json, note};
@@ -205,6 +206,8 @@ pub(super) fn run(args: &Args, gpu: &GpuSpec, plans: &[ProcessPlan]) -> Result<E
     if !alone.is_empty() && result.outcome == Outcome::Finished {
         result.compare_with_alone(&alone);
     }
+    let energy = args.energy.preset(gpu)?;
+    let result = with_energy(energy.as_ref(), gpu, result);
     let status = ExitCode::from(u8::from(!result.succeeded()));
     args.stats.hand_out(result, |result| {
         if args.json {

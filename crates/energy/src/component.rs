@@ -1,0 +1,123 @@
+//! The parts of a GPU among which energy is divided.
+
+/// A part of the GPU that uses energy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Component {
+    /// Instruction buffers and decoders.
+    Decode,
+    /// Warp schedulers and scoreboards.
+    Scheduler,
+    /// Instruction caches.
+    L1i,
+    /// L1 data caches with the crossbar after the coalescer.
+    L1d,
+    /// Constant caches.
+    L1c,
+    /// Texture caches.
+    L1t,
+    /// Shared memory.
+    Shared,
+    /// Register files: reads and writes.
+    RegisterFile,
+    /// Operand collectors.
+    Collectors,
+    /// Integer units: additions, logic, comparisons, moves.
+    IntUnits,
+    /// Integer multiplications and divisions.
+    IntMultiply,
+    /// Units for 16- and 32-bit floats.
+    FpUnits,
+    /// Multiplications and divisions of 16- and 32-bit floats.
+    FpMultiply,
+    /// Double-precision units, multiplications and divisions included.
+    DpUnits,
+    /// Special function units: roots, logarithms, sines, exponentials.
+    Special,
+    /// Tensor cores.
+    Tensor,
+    /// Texture units.
+    Texture,
+    /// Pipeline registers of the SMs.
+    Pipeline,
+    /// L2 caches.
+    L2,
+    /// Networks between SMs and L2.
+    Network,
+    /// Memory controllers with the tables of the coalescers.
+    MemoryControllers,
+    /// DRAM: column reads, column writes, row activations and precharges.
+    Dram,
+    /// SMs that hold no block.
+    IdleSms,
+    /// Static power of SMs that hold blocks.
+    Static,
+    /// Power that is drawn whatever happens: fans, board, DRAM in the background.
+    Constant,
+}
+
+impl Component {
+    /// All components, in the order in which they are printed.
+    pub const ALL: [Self; 25] = [
+        Self::Decode,
+        Self::Scheduler,
+        Self::L1i,
+        Self::L1d,
+        Self::L1c,
+        Self::L1t,
+        Self::Shared,
+        Self::RegisterFile,
+        Self::Collectors,
+        Self::IntUnits,
+        Self::IntMultiply,
+        Self::FpUnits,
+        Self::FpMultiply,
+        Self::DpUnits,
+        Self::Special,
+        Self::Tensor,
+        Self::Texture,
+        Self::Pipeline,
+        Self::L2,
+        Self::Network,
+        Self::MemoryControllers,
+        Self::Dram,
+        Self::IdleSms,
+        Self::Static,
+        Self::Constant,
+    ];
+
+    /// Key in results.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::Decode => "decode",
+            Self::Scheduler => "scheduler",
+            Self::L1i => "l1i",
+            Self::L1d => "l1d",
+            Self::L1c => "l1c",
+            Self::L1t => "l1t",
+            Self::Shared => "shared_memory",
+            Self::RegisterFile => "register_file",
+            Self::Collectors => "operand_collectors",
+            Self::IntUnits => "int_units",
+            Self::IntMultiply => "int_multiply",
+            Self::FpUnits => "fp_units",
+            Self::FpMultiply => "fp_multiply",
+            Self::DpUnits => "dp_units",
+            Self::Special => "special_units",
+            Self::Tensor => "tensor_cores",
+            Self::Texture => "texture_units",
+            Self::Pipeline => "pipeline",
+            Self::L2 => "l2",
+            Self::Network => "network",
+            Self::MemoryControllers => "memory_controllers",
+            Self::Dram => "dram",
+            Self::IdleSms => "idle_sms",
+            Self::Static => "static",
+            Self::Constant => "constant",
+        }
+    }
+
+    /// True for power that is drawn over time without events.
+    pub const fn is_static(self) -> bool {
+        matches!(self, Self::IdleSms | Self::Static | Self::Constant)
+    }
+}

@@ -1,0 +1,18 @@
+//! Tests of single instructions and of small programs, on the lanes of one warp.
+
+mod atomic;
+mod barrier;
+mod convert;
+mod divergence;
+mod float;
+mod grid;
+mod hardware;
+mod integer;
+mod memory;
+mod support;
+mod surface;
+mod texture;
+mod texture_lanes;
+mod video;
+mod warp;
+mod wide;

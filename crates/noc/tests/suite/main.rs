@@ -1,0 +1,4 @@
+//! Tests of whole networks: order, conservation, saturation.
+
+mod network;
+mod saturation;

@@ -1,0 +1,4 @@
+//! Tests of allocated kernels: what stays the same, and what the checker finds in damaged ones.
+
+mod kept;
+mod mutation;

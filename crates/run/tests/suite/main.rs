@@ -1,0 +1,19 @@
+//! Tests of whole runs: sessions with kernels from PTX text, timed and functional.
+
+mod concurrent;
+mod contexts;
+mod dialects;
+mod diverged;
+mod forms;
+mod functional;
+mod heap;
+mod matrices;
+mod places;
+mod policies;
+mod printing;
+mod program_faults;
+mod results;
+mod sampling;
+mod statistics;
+mod textures;
+mod timing;

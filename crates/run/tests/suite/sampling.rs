@@ -1,0 +1,345 @@
+//! Tests of runs that time a part of a launch's blocks: outputs are those of all blocks, cycles and
+//! counters those of the timed part, and the estimate is for the whole.
+
+use crate::results::results;
+use std::ops::{ControlFlow, Range};
+use warploom_base::Dim3;
+use warploom_config::{Base, GpuSpec, preset, resolve};
+use warploom_run::{
+    Arg, Check, Device, DevicePtr, HostAction, HostError, HostProgram, Launch, Options, Session,
+    Timed, TimedBlocks,
+};
+use warploom_stats::result::{Outcome, RunReport};
+
+const BLOCKS: u32 = 1200;
+const THREADS: u32 = 64;
+const ROUNDS: u32 = 12;
+
+/// A kernel in which every thread draws `ROUNDS` random numbers from a seed in its element.
+const PTX: &str = "\
+.version 7.0
+.target sm_50
+.address_size 64
+.visible .entry draw(.param .u64 buf) {
+.reg .pred %p<2>; .reg .b32 %r<16>; .reg .b64 %rd<8>;
+ld.param.u64 %rd1, [buf];
+mov.u32 %r1, %tid.x;
+mov.u32 %r2, %ctaid.x;
+mad.lo.u32 %r3, %r2, 64, %r1;
+mul.wide.u32 %rd2, %r3, 4;
+add.u64 %rd3, %rd1, %rd2;
+ld.global.u32 %r4, [%rd3];
+mov.u32 %r5, 0;
+L:
+mad.lo.u32 %r4, %r4, 1664525, 1013904223;
+add.u32 %r5, %r5, 1;
+setp.lt.u32 %p1, %r5, 12;
+@%p1 bra L;
+st.global.u32 [%rd3], %r4;
+ret;
+}
+";
+
+/// A program that launches `draw` several times, each on a stream of its own or all on the default
+/// stream.
+struct Draw {
+    ptx: String,
+    launches: u32,
+    launched: u32,
+    at_once: bool,
+    /// Number of blocks for which the buffer is long enough.
+    blocks: u32,
+    buffer: Option<(warploom_run::ModuleId, DevicePtr)>,
+}
+
+impl HostProgram for Draw {
+    fn next(&mut self, device: &mut Device) -> Result<HostAction, HostError> {
+        if self.launched == self.launches {
+            return Ok(HostAction::Done);
+        }
+        let (module, buffer) = match self.buffer {
+            Some(known) => known,
+            None => {
+                let seeds: Vec<u32> = (0..self.blocks * THREADS).collect();
+                let module = device.load_ptx("draw.ptx", &self.ptx)?;
+                *self.buffer.insert((module, device.alloc_slice(&seeds)?))
+            }
+        };
+        self.launched += 1;
+        let (grid, block) = (Dim3::linear(BLOCKS), Dim3::linear(THREADS));
+        let args = vec![Arg::Pointer(buffer)];
+        Ok(HostAction::Launch(Launch {
+            stream: if self.at_once { self.launched } else { 0 },
+            ..Launch::new(module, "draw", grid, block, args)
+        }))
+    }
+
+    fn checks(&mut self, device: &Device) -> Result<Vec<Check>, HostError> {
+        let (_, buffer) = self.buffer.expect("it was launched");
+        let drawn: Vec<u32> = device.read_vec(buffer, (BLOCKS * THREADS) as usize)?;
+        let expected = |seed: u32| {
+            let next = |x: u32, _| x.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (0..ROUNDS * self.launches).fold(seed, next)
+        };
+        let wrong = drawn
+            .iter()
+            .zip(0..)
+            .find(|(x, seed)| **x != expected(*seed));
+        Ok(vec![Check {
+            name: "numbers".to_owned(),
+            passed: wrong.is_none(),
+            detail: format!("{wrong:?}"),
+            compared: drawn.len() as u64,
+        }])
+    }
+}
+
+/// A machine with two SMs of eight blocks each, which hold 16 of the 1,200 blocks.
+fn gpu() -> GpuSpec {
+    let mut spec = preset("gtx480").expect("a preset");
+    spec.gpu.sms = 2;
+    spec
+}
+
+fn run(blocks: TimedBlocks, launches: u32, threads: usize) -> RunReport {
+    run_on(gpu(), blocks, launches, threads)
+}
+
+fn run_on(gpu: GpuSpec, blocks: TimedBlocks, launches: u32, threads: usize) -> RunReport {
+    let options = Options {
+        threads,
+        ..options(blocks)
+    };
+    let report = run_with(gpu, options, &mut draw(launches));
+    assert_eq!(report.outcome, Outcome::Finished);
+    assert!(report.checks[0].passed, "{:?}", report.checks);
+    report
+}
+
+fn options(blocks: TimedBlocks) -> Options {
+    Options {
+        memory_bytes: 1 << 24,
+        timed: Timed {
+            blocks,
+            ..Timed::default()
+        },
+        ..Options::default()
+    }
+}
+
+fn draw(launches: u32) -> Draw {
+    Draw {
+        ptx: PTX.to_owned(),
+        launches,
+        launched: 0,
+        at_once: false,
+        blocks: BLOCKS,
+        buffer: None,
+    }
+}
+
+fn run_with(gpu: GpuSpec, options: Options, program: &mut Draw) -> RunReport {
+    Session::new(gpu, options)
+        .run(program, &mut |_| ControlFlow::Continue(()))
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn a_third_of_the_blocks_tells_what_all_take() {
+    let all = run(TimedBlocks::All, 1, 1);
+    let third = run(TimedBlocks::OneOf(3), 1, 1);
+    assert_eq!(all.kernels[0].sample, None);
+    let sample = third.kernels[0].sample.expect("not all were timed");
+    // Ten samples of 40 blocks, each followed by a gap of 80.
+    assert_eq!((sample.blocks_timed, sample.blocks), (400, 1200));
+    let whole = all.totals.figures.thread_instructions;
+    assert_eq!(sample.thread_instructions, whole);
+    assert_eq!(third.totals.figures.thread_instructions, whole / 3);
+    let estimate = sample.estimate.expect("ten stretches");
+    assert_eq!(estimate.stretches, 8);
+    let cycles = all.totals.figures.cycles as f64;
+    let error = (estimate.cycles / cycles - 1.0).abs();
+    assert!(error < 0.03, "{estimate:?}, all took {cycles}");
+    assert!(third.totals.figures.cycles < all.totals.figures.cycles / 2);
+    assert_eq!(third.totals.estimate, Some(estimate));
+}
+
+#[test]
+fn a_sample_is_the_same_for_any_number_of_threads() {
+    let [one, two] = [1, 2].map(|threads| run(TimedBlocks::OneOf(3), 1, threads));
+    assert_eq!(results(&one), results(&two));
+    assert_eq!(one.kernels[0].sample, two.kernels[0].sample);
+}
+
+#[test]
+fn a_grid_too_small_for_stretches_is_timed_whole_and_says_so() {
+    let [all, sampled] = [TimedBlocks::All, TimedBlocks::OneOf(30)].map(|b| run(b, 1, 1));
+    let sample = sampled.kernels[0].sample.expect("a part was asked for");
+    assert_eq!((sample.blocks_timed, sample.blocks), (1200, 1200));
+    assert_eq!(sample.estimate, None);
+    assert_eq!(results(&sampled), results(&all));
+}
+
+#[test]
+fn estimates_of_launches_add() {
+    let report = run(TimedBlocks::OneOf(3), 2, 1);
+    let parts = report.kernels.iter().map(|kernel| {
+        let sample = kernel.sample.expect("not all were timed");
+        sample.estimate.expect("ten stretches").cycles
+    });
+    let total = report.totals.estimate.expect("both have one").cycles;
+    assert!((total - parts.sum::<f64>()).abs() < 1e-6);
+}
+
+#[test]
+fn a_range_of_blocks_is_timed_alone() {
+    let range = |ranks: Range<u64>| run(TimedBlocks::Range(ranks), 1, 1);
+    let each = run(TimedBlocks::All, 1, 1)
+        .totals
+        .figures
+        .thread_instructions
+        / u64::from(BLOCKS);
+    for (ranks, blocks) in [(0..16, 16), (500..600, 100), (1190..5000, 10)] {
+        let report = range(ranks.clone());
+        let sample = report.kernels[0].sample.expect("not all were timed");
+        assert_eq!(
+            (sample.blocks_timed, sample.blocks),
+            (blocks, 1200),
+            "{ranks:?}"
+        );
+        assert_eq!(report.totals.figures.thread_instructions, blocks * each);
+        assert_eq!(sample.estimate, None);
+    }
+    // Outputs are checked by `run`; no block was timed.
+    assert!(range(1200..1300).kernels.is_empty());
+}
+
+/// Policies that look ahead see blocks on both sides of a gap as neighbours.
+#[test]
+fn gaps_do_not_stop_policies_that_look_ahead() {
+    for scheduler in ["bcs", "locality"] {
+        let set = format!("gpu.block_scheduler={scheduler}");
+        let base = Base::Preset("gtx480".to_owned());
+        let mut spec = resolve(&base, &[set]).unwrap_or_else(|e| panic!("{e}"));
+        spec.gpu.sms = 2;
+        for blocks in [TimedBlocks::Range(3..10), TimedBlocks::OneOf(3)] {
+            let report = run_on(spec.clone(), blocks, 1, 1);
+            let sample = report.kernels[0].sample.expect("not all were timed");
+            assert_eq!(sample.blocks, 1200, "{scheduler}");
+        }
+    }
+}
+
+/// The effect of the blocks left out on the other launch is unknown.
+#[test]
+fn launches_at_once_have_no_estimate() {
+    let mut program = Draw {
+        at_once: true,
+        ..draw(2)
+    };
+    let report = run_with(gpu(), options(TimedBlocks::OneOf(3)), &mut program);
+    assert_eq!(report.outcome, Outcome::Finished);
+    for kernel in &report.kernels {
+        let sample = kernel.sample.expect("not all were timed");
+        assert_eq!((sample.blocks_timed, sample.blocks), (400, 1200));
+        assert_eq!(sample.estimate, None);
+    }
+    assert_eq!(report.totals.estimate, None);
+}
+
+#[test]
+fn a_sample_that_was_cut_says_how_far_it_came() {
+    let whole = run(TimedBlocks::OneOf(3), 1, 1).totals.figures.cycles;
+    let cut = |blocks| {
+        let options = Options {
+            max_cycles: Some(whole / 2),
+            ..options(blocks)
+        };
+        let report = run_with(gpu(), options, &mut draw(1));
+        assert_eq!(report.totals.estimate, None);
+        let sample = report.kernels[0].sample.expect("a part was asked for");
+        assert_eq!((sample.grid_blocks, sample.estimate), (1200, None));
+        (sample.blocks_timed, sample.blocks)
+    };
+    let (timed, executed) = cut(TimedBlocks::OneOf(3));
+    assert!((100..300).contains(&timed) && executed < 900 && executed > 2 * timed);
+    // This also holds for a grid that is too small for samples.
+    let (timed, executed) = cut(TimedBlocks::OneOf(30));
+    assert!(timed == executed && timed < 400, "{timed} of {executed}");
+}
+
+/// Block 1000 is the first of a gap, and the first after the end of the buffer.
+#[test]
+fn a_fault_in_a_gap_reports_what_was_timed() {
+    let mut program = Draw {
+        blocks: 1000,
+        ..draw(1)
+    };
+    let report = run_with(gpu(), options(TimedBlocks::OneOf(3)), &mut program);
+    let Outcome::Fault { message } = &report.outcome else {
+        panic!("{:?}", report.outcome)
+    };
+    assert!(message.contains("block (1000, 0, 0)"), "{message}");
+    let sample = report.kernels[0].sample.expect("not all were timed");
+    assert_eq!((sample.blocks_timed, sample.blocks), (360, 1000));
+    assert!(report.totals.figures.cycles > 0);
+}
+
+/// Ten gaps and all SMs report the same finding.
+#[test]
+fn a_finding_is_reported_once() {
+    let race = "st.shared.u32 [s], %r1;\nst.global.u32";
+    let mut program = Draw {
+        ptx: PTX
+            .replace(".reg .pred", ".shared .b32 s; .reg .pred")
+            .replace("st.global.u32", race),
+        ..draw(1)
+    };
+    let options = Options {
+        checks: warploom_run::Checks {
+            shared_races: true,
+            ..Default::default()
+        },
+        ..options(TimedBlocks::OneOf(3))
+    };
+    let report = run_with(gpu(), options, &mut program);
+    assert_eq!(report.findings.len(), 1, "{:#?}", report.findings);
+}
+
+/// Each block waits for the previous one. Blocks in the gap begin when the last timed block has
+/// begun.
+#[test]
+fn blocks_left_out_that_wait_for_timed_ones_say_what_to_do() {
+    let chain = "\
+.version 7.0
+.target sm_50
+.address_size 64
+.visible .entry draw(.param .u64 buf) {
+.reg .pred %p<2>; .reg .b32 %r<4>; .reg .b64 %rd<4>;
+ld.param.u64 %rd1, [buf];
+mov.u32 %r2, %ctaid.x;
+mul.wide.u32 %rd2, %r2, 4;
+add.u64 %rd3, %rd1, %rd2;
+setp.eq.u32 %p1, %r2, 0;
+@%p1 bra FREE;
+L:
+ld.volatile.global.u32 %r1, [%rd3+-4];
+setp.ne.u32 %p1, %r1, 4000000;
+@%p1 bra L;
+FREE:
+st.volatile.global.u32 [%rd3], 4000000;
+ret;
+}
+";
+    let mut program = Draw {
+        ptx: chain.to_owned(),
+        ..draw(1)
+    };
+    let options = options(TimedBlocks::Range(0..500));
+    let report = run_with(gpu(), options, &mut program);
+    let Outcome::Livelock { message } = &report.outcome else {
+        panic!("{:?}", report.outcome)
+    };
+    assert!(message.contains("leave out --blocks"), "{message}");
+    assert_eq!(report.kernels[0].sample.map(|s| s.blocks_timed), Some(500));
+}

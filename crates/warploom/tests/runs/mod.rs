@@ -1,0 +1,127 @@
+//! Runs of workloads, launch files and PTX files: exit status, digest, and default machine.
+
+use crate::folder_with;
+use crate::support::{json, output, warploom_in};
+
+/// Requests in flight make progress even with the shortest possible queues.
+#[test]
+fn the_shortest_queues_let_programs_end() {
+    let least = [
+        ("gtx480", "l1d.miss_queue=2"),
+        ("gtx480", "l2.miss_queue=3"),
+        ("gtx480", "noc.boundary_buffer=5"),
+        ("qv100-volta", "l1d.miss_queue=2"),
+        ("qv100-volta", "l2.miss_queue=2"),
+        ("rtx3070-ampere", "l1d.miss_queue=2"),
+    ];
+    for (gpu, set) in least {
+        for workload in ["spmv", "histogram"] {
+            output(&[
+                "run", workload, "--size", "test", "--gpu", gpu, "--set", set,
+            ]);
+        }
+    }
+}
+
+#[test]
+fn a_wrong_output_is_status_1() {
+    let folder = folder_with("buffer = \"b\"\nconstant", "buffer = \"c\"\nconstant");
+    let ran = warploom_in(folder.path(), &["run", "run.toml"]);
+    assert_eq!(ran.status, 1, "{}", ran.err);
+    let check = "check c FAILED: 999 of 1000 differ, first at 1: 1.5 instead of 0.5";
+    assert!(ran.out.contains(check), "{}", ran.out);
+}
+
+#[test]
+fn a_fault_is_status_1() {
+    let folder = folder_with("\"c\", 1000]", "\"c\", 1024]");
+    let ran = warploom_in(folder.path(), &["run", "run.toml"]);
+    assert_eq!(ran.status, 1, "{}{}", ran.out, ran.err);
+    assert!(
+        ran.out.contains("FAULT: ") && ran.out.contains("vector_add"),
+        "{}",
+        ran.out
+    );
+}
+
+#[test]
+fn a_cycle_limit_that_was_asked_for_is_no_failure() {
+    let ran = output(&["run", "vectoradd", "--size", "test", "--max-cycles", "50"]);
+    assert!(ran.contains("stopped at --max-cycles 50"), "{ran}");
+}
+
+#[test]
+fn a_ptx_file_runs_from_the_command_line() {
+    let folder = folder_with("", "");
+    let launch = [
+        "run",
+        "kernel.ptx",
+        "--kernel",
+        "vector_add",
+        "--grid",
+        "4",
+        "--block",
+        "256",
+    ];
+    let inputs = ["--arg", "f32[1000]=iota", "--arg", "f32[1000]=0.5"];
+    let others = ["--arg", "f32[1000]", "--arg", "1000", "--json"];
+    let ran = warploom_in(
+        folder.path(),
+        &[&launch[..], &inputs[..], &others[..]].concat(),
+    );
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let result = json(&ran.out);
+    assert_eq!(result["kernels"][0]["grid"], serde_json::json!([4, 1, 1]));
+    // The same launch as the file's leaves the same memory and therefore has the same digest.
+    let file = warploom_in(folder.path(), &["run", "run.toml", "--json"]);
+    assert_eq!(result["digest"], json(&file.out)["digest"]);
+}
+
+#[test]
+fn results_are_the_same_twice_and_for_any_number_of_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |threads: &str, file: &str| {
+        let target = ["run", "transpose", "--size", "test"];
+        let options = ["--threads", threads, "--stats", file];
+        let ran = warploom_in(folder.path(), &[&target[..], &options[..]].concat());
+        assert_eq!(ran.status, 0, "{}{}", ran.out, ran.err);
+        json(&std::fs::read_to_string(folder.path().join(file)).unwrap())
+    };
+    let first = run("1", "1.json");
+    assert_eq!(first["digest"], run("1", "1.json")["digest"]);
+    assert_eq!(first["digest"], run("2", "2.json")["digest"]);
+    let stalls = first["totals"]["stalls"].as_object().unwrap().values();
+    let sum: f64 = stalls.map(|share| share.as_f64().unwrap()).sum();
+    assert!((sum - 1.0).abs() < 1e-9, "{sum}");
+    let command = first["command"].as_str().unwrap();
+    assert!(
+        command.starts_with("warploom run transpose --size test"),
+        "{command}"
+    );
+}
+
+#[test]
+fn an_abbreviation_of_a_paper_brings_its_registers_and_machine() {
+    let registers = |target: &str| {
+        let args = [
+            "run",
+            target,
+            "--size",
+            "test",
+            "--max-cycles",
+            "100",
+            "--json",
+        ];
+        let ran = warploom_in(std::path::Path::new("."), &args);
+        let result = json(&ran.out);
+        let registers = result["kernels"][0]["registers_per_thread"].clone();
+        (registers, result["gpu"]["name"].clone(), ran.err)
+    };
+    let (count, gpu, note) = registers("slicer/MVP");
+    assert_eq!((count, gpu), (16.into(), "fermi-slicer".into()));
+    let said = "note: slicer/MVP on fermi-slicer, the paper's machine; --gpu chooses another\n";
+    assert_eq!(note, said);
+    let (count, gpu, note) = registers("spmv");
+    assert_ne!(count, 16);
+    assert_eq!((gpu, note), ("gtx480".into(), String::new()));
+}

@@ -1,0 +1,9 @@
+//! Tests of the built-in workloads: outputs, facts, presets, policies.
+
+mod contexts;
+mod facts;
+mod locality;
+mod outputs;
+mod presets;
+mod schedulers;
+mod slices;

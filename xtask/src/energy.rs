@@ -1,0 +1,157 @@
+//! `cargo xtask energy`: power of the reference kernels beside what GPGPU-Sim's own power simulation
+//! reported for them, into the table of `docs/energy.md`.
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use std::fmt::Write;
+use std::fs;
+use std::ops::ControlFlow;
+use std::path::Path;
+use warploom_config::preset;
+use warploom_energy::{attach, for_gpu};
+use warploom_run::{Options, Session};
+use warploom_stats::energy::EnergyReport;
+use warploom_workloads::{Size, Target};
+
+const PAGE: &str = "docs/energy.md";
+const MARKS: [&str; 2] = [
+    "<!-- power: cargo xtask energy -->",
+    "<!-- end of power -->",
+];
+/// GPGPU-Sim's figures, which the tests of `energy` read too.
+const RECORDED: &str = include_str!("../../crates/energy/tests/gpgpusim-4.2.json");
+
+/// GPGPU-Sim's names of a kernel and of its configuration, and ours.
+const KERNELS: [(&str, &str, Size); 5] = [
+    ("vecadd", "ref-vecadd", Size::Paper),
+    ("matmul_naive_128", "ref-matmul-naive", Size::Small),
+    ("matmul_tiled_256", "ref-matmul-tiled", Size::Paper),
+    ("gather", "ref-gather", Size::Paper),
+    ("transpose_naive", "ref-transpose-naive", Size::Paper),
+];
+
+/// Parts of the page: ours, and GPGPU-Sim's names of the same.
+const PARTS: [(&str, &[&str], &[&str]); 18] = [
+    (
+        "decode, schedulers",
+        &["decode", "scheduler"],
+        &["IBP", "SCHEDP"],
+    ),
+    ("L1I", &["l1i"], &["ICP"]),
+    ("L1D", &["l1d"], &["DCP"]),
+    ("shared memory", &["shared_memory"], &["SHRDP"]),
+    (
+        "registers, collectors",
+        &["register_file", "operand_collectors"],
+        &["RFP"],
+    ),
+    ("integer units", &["int_units"], &["INTP"]),
+    (
+        "integer products",
+        &["int_multiply"],
+        &["INT_MUL24P", "INT_MUL32P", "INT_MULP", "INT_DIVP"],
+    ),
+    ("float units", &["fp_units"], &["FPUP"]),
+    ("float products", &["fp_multiply"], &["FP_MULP", "FP_DIVP"]),
+    (
+        "double units",
+        &["dp_units"],
+        &["DPUP", "DP_MULP", "DP_DIVP"],
+    ),
+    ("pipeline", &["pipeline"], &["PIPEP"]),
+    ("L2", &["l2"], &["L2CP"]),
+    ("network", &["network"], &["NOCP"]),
+    ("memory controllers", &["memory_controllers"], &["MCP"]),
+    ("DRAM", &["dram"], &["DRAMP"]),
+    ("idle SMs", &["idle_sms"], &["IDLE_COREP"]),
+    ("static", &["static"], &["STATICP"]),
+    ("constant", &["constant"], &["CONSTP"]),
+];
+
+/// A part is shown if it has this share of a kernel's power.
+const SHOWN: f64 = 0.01;
+
+/// Runs the kernels and renews the page's table.
+pub fn run(root: &Path) -> Result<()> {
+    let path = root.join(PAGE);
+    let page = fs::read_to_string(&path).with_context(|| format!("cannot read {PAGE}"))?;
+    let (before, rest) = page.split_once(MARKS[0]).context("the page has no table")?;
+    let (_, after) = rest.split_once(MARKS[1]).context("the table has no end")?;
+    let recorded: Value = serde_json::from_str(RECORDED)?;
+    let mut text = String::new();
+    for (config, gpu) in [
+        ("SM2_GTX480", "gtx480-gpgpusim4"),
+        ("SM7_QV100", "qv100-volta"),
+    ] {
+        text += &table(&recorded, config, gpu)?;
+    }
+    fs::write(
+        &path,
+        format!("{before}{}\n{text}{}{after}", MARKS[0], MARKS[1]),
+    )?;
+    println!("{}", path.display());
+    Ok(())
+}
+
+fn table(recorded: &Value, config: &str, gpu: &str) -> Result<String> {
+    let mut text =
+        format!("\n{config} (`{gpu}`), watts: ours, GPGPU-Sim's, difference\n\n| part |");
+    KERNELS.iter().for_each(|(name, ..)| {
+        let _ = write!(text, " {name} |");
+    });
+    text += "\n|---|--:|--:|--:|--:|--:|\n";
+    let runs = KERNELS.iter();
+    let runs = runs.map(|(kernel, workload, size)| {
+        let energy = measure(workload, *size, gpu)?;
+        let theirs = recorded["runs"].as_array().context("no runs")?;
+        let is_it = |run: &&Value| run["config"] == config && run["kernel"] == *kernel;
+        let theirs = theirs.iter().find(is_it).context("a run is missing")?;
+        Ok((energy, theirs))
+    });
+    let runs = runs.collect::<Result<Vec<(EnergyReport, &Value)>>>()?;
+    for (name, ours, theirs) in PARTS {
+        let cells = runs.iter().map(|(energy, run)| {
+            let joules = ours.iter().filter_map(|part| energy.components.get(*part));
+            let got = joules.sum::<f64>() / energy.seconds;
+            let wanted = theirs.iter().filter_map(|part| run["watts"][part].as_f64());
+            let wanted = wanted.sum::<f64>();
+            let shown = got.max(wanted) >= SHOWN * energy.watts;
+            shown.then_some((got, wanted))
+        });
+        let cells: Vec<_> = cells.collect();
+        if cells.iter().any(Option::is_some) {
+            text += &row(name, &cells);
+        }
+    }
+    let total = |(energy, run): &(EnergyReport, &Value)| {
+        Some((energy.watts, run["average_power_w"].as_f64().unwrap_or(0.0)))
+    };
+    text += &row("**total**", &runs.iter().map(total).collect::<Vec<_>>());
+    Ok(text)
+}
+
+fn row(name: &str, cells: &[Option<(f64, f64)>]) -> String {
+    let mut text = format!("| {name} |");
+    for cell in cells {
+        let _ = match cell {
+            Some((ours, theirs)) => write!(
+                text,
+                " {ours:.2}, {theirs:.2}, {:+.1} % |",
+                100.0 * (ours / theirs - 1.0)
+            ),
+            None => write!(text, " |"),
+        };
+    }
+    text + "\n"
+}
+
+fn measure(workload: &str, size: Size, gpu: &str) -> Result<EnergyReport> {
+    let spec = preset(gpu)?;
+    let energy = for_gpu(gpu).context("the GPU has no energy preset")?;
+    let mut program = Target::resolve(workload)?.program(size, 0);
+    let session = Session::new(spec.clone(), Options::default());
+    let mut result = session.run(program.as_mut(), &mut |_| ControlFlow::Continue(()))?;
+    ensure!(result.succeeded(), "{workload} failed on {gpu}");
+    attach(&energy, &spec, &mut result);
+    result.totals.figures.energy.context("nothing was timed")
+}
