@@ -24,15 +24,14 @@ const WAITS: &str = "crates/gpu/src/host/wait.rs";
 /// Folders and files whose prose is not rewritten yet. The list only shrinks.
 const OLD_PROSE: &[&str] = &[
     "CHANGELOG.md",
-    "benches/",
+    "benches/log/",
     "crates/analyze/",
-    "crates/config/",
+    "crates/config/src/policies.rs",
     "crates/energy/",
     "crates/exec/",
     "crates/gpu/",
     "crates/policy/",
     "crates/sm/",
-    "crates/stats/",
     "fuzz/",
 ];
 /// First words that leave open what a doc comment describes.

@@ -1,8 +1,8 @@
-//! Address maps as text: one letter per address bit, highest first, as in GPGPU-Sim's
-//! `-gpgpu_mem_addr_mapping` behind `dramid@N;`. `R` row, `B` bank, `C` column, `S` offset in a
-//! burst (which counts as column too), `0` unused; `.`, `|`, `_` and blanks only separate.
+//! Address maps as text: one letter for each address bit, highest first, as in GPGPU-Sim's
+//! `-gpgpu_mem_addr_mapping` after `dramid@N;`. The letters are `R` row, `B` bank, `C` column, `S`
+//! offset within a burst (a part of the column) and `0` unused; `.`, `|`, `_` and blanks separate.
 
-/// Masks of the bits that each letter names.
+/// Masks of the address bits that each letter marks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Masks {
     pub bank: u64,
@@ -11,7 +11,7 @@ pub(crate) struct Masks {
     pub burst: u64,
 }
 
-/// Masks of a text, or what is wrong with it.
+/// Parses a text into masks, or returns what is wrong with it.
 pub(crate) fn parse(text: &str) -> Result<Masks, String> {
     let letters: Vec<char> = text.chars().filter(|c| !".|_ ".contains(*c)).collect();
     if letters.len() > 64 {
@@ -38,7 +38,7 @@ pub(crate) fn parse(text: &str) -> Result<Masks, String> {
     Ok(masks)
 }
 
-/// The text of masks, in groups of eight bits.
+/// Prints masks as a text in groups of eight bits.
 pub(crate) fn print(masks: Masks) -> String {
     let used = masks.bank | masks.row | masks.column | masks.burst;
     let bits = (u64::BITS - used.leading_zeros()).max(1);

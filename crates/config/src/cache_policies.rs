@@ -41,7 +41,7 @@ macro_rules! l1d_allocations {
 
 l1d_allocations!(choices);
 
-/// Settings of `warp-tokens`.
+/// Settings of the policy `warp-tokens`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WarpTokensSettings {
     /// Warps of an SM that hold a token.
@@ -56,10 +56,10 @@ settings! {
     }
 }
 
-/// Makes the choice of a key, and its accepted names, out of its table.
+/// Declares the enum of a key and its accepted names from its table.
 macro_rules! choice {
     ($Enum:ident; $($Variant:ident = $name:literal: $meaning:literal;)+) => {
-        /// Which line of a set makes room.
+        /// Policy that selects the line of a set to replace.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum $Enum {
             $(#[doc = concat!("`", $name, "`: ", $meaning, ".")] $Variant,)+

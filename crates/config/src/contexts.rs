@@ -1,61 +1,61 @@
 //! Context switching on a machine: what the systems of `sm.context` may move, and how many blocks
-//! of a kernel an SM can hold with some of their contexts out (GPUDuet, sections 6.4 and 6.6).
+//! of a kernel an SM can hold if some of their contexts are out (GPUDuet, sections 6.4 and 6.6).
 
 use crate::occupancy::{BlockNeeds, OccupancyLimit};
 use crate::policies::{Context, DuetSettings, L1dStore};
 use crate::spec::GpuSpec;
 
-/// Bytes of a unit of storage: a register of a warp.
+/// Size in bytes of a unit of storage: one register of a warp.
 pub const CONTEXT_UNIT_BYTES: u32 = 128;
 
-/// How many blocks above those that an SM holds at once may be there.
+/// Number of blocks that an SM may have in excess of those that it holds at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExtraBlocks {
-    /// So many, as far as they have room.
+    /// A fixed number, as far as there is storage.
     Fixed(u32),
-    /// As many as have room.
+    /// As many as there is storage for.
     Most,
-    /// The monitor chooses, between none and as many as have room.
+    /// The monitor chooses between none and as many as there is storage for.
     Monitor,
 }
 
-/// What a system of `sm.context` may do, and what its tables hold.
+/// Rules of a system of `sm.context`, and the sizes of its tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContextRules {
-    /// Warps go alone, unless shared memory is what limits; else blocks as wholes.
+    /// True if single warps are switched, unless shared memory is the limit; else whole blocks.
     pub by_warp: bool,
-    /// Registers may leave.
+    /// True if registers may be moved out.
     pub registers: bool,
-    /// Shared memory may leave.
+    /// True if shared memory may be moved out.
     pub shared: bool,
-    /// Warp slots may lie in spare registers and L1D too, not only in shared memory.
+    /// True if warp slots may be stored in spare registers and L1D as well as in shared memory.
     pub slots_anywhere: bool,
-    /// Extra blocks.
+    /// Number of extra blocks.
     pub extra: ExtraBlocks,
-    /// Bytes that move in a cycle.
+    /// Bytes that are moved in a cycle.
     pub port_bytes: u32,
-    /// Units of a warp slot.
+    /// Units of storage of a warp slot.
     pub slot_units: u32,
-    /// Entries of the divergence stack that they hold.
+    /// Entries of the divergence stack that these units hold.
     pub stack_entries: u32,
-    /// Warps of an SM.
+    /// Largest number of warps of an SM.
     pub warps: u32,
-    /// Blocks of an SM.
+    /// Largest number of blocks of an SM.
     pub blocks: u32,
-    /// Entries of the queues of warps.
+    /// Number of entries of the queues of warps.
     pub warp_queue: u32,
-    /// Entries of the queues of blocks.
+    /// Number of entries of the queues of blocks.
     pub block_queue: u32,
-    /// Warps at barriers may leave.
+    /// True if warps at barriers may be switched out.
     pub barriers: bool,
-    /// Only live registers are kept, compressed.
+    /// True if only live registers are stored, compressed.
     pub reduce: bool,
-    /// When L1D holds contexts.
+    /// Condition under which L1D holds contexts.
     pub l1d: L1dStore,
 }
 
 impl Context {
-    /// What the system may do; `None` where nothing is switched.
+    /// Rules of the system; `None` if contexts are not switched.
     pub fn rules(&self) -> Option<ContextRules> {
         match self {
             Self::Resident => None,
@@ -104,19 +104,19 @@ fn duet(settings: &DuetSettings, by_warp: bool) -> ContextRules {
     }
 }
 
-/// Units of memory on an SM that contexts can lie in.
+/// Units of memory of an SM that can store contexts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContextStorage {
-    /// Of the register file.
+    /// Units of the register file.
     pub registers: u32,
-    /// Of shared memory.
+    /// Units of shared memory.
     pub shared: u32,
-    /// Of L1D.
+    /// Units of L1D's memory.
     pub l1d: u32,
 }
 
 impl ContextStorage {
-    /// That of a machine.
+    /// Storage of an SM of a machine.
     pub fn of(spec: &GpuSpec) -> Self {
         let l1d = &spec.l1d;
         let l1d_bytes = match l1d.enabled {
@@ -130,29 +130,30 @@ impl ContextStorage {
         }
     }
 
-    /// All units: the bits of the allocation map.
+    /// Number of all units: the bits of the allocation map.
     pub fn units(&self) -> u32 {
         self.registers + self.shared + self.l1d
     }
 }
 
-/// What the contexts of a kernel take.
+/// Storage that the contexts of a kernel need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContextNeeds {
-    /// Warps of a block.
+    /// Number of warps of a block.
     pub warps: u32,
-    /// Units of a warp's registers while it runs.
+    /// Units of the registers of a warp while it runs.
     pub registers: u32,
-    /// Units of its registers while it is out.
+    /// Units of the registers of a warp while it is out.
     pub kept: u32,
-    /// Units of a block's shared memory.
+    /// Units of the shared memory of a block.
     pub shared: u32,
-    /// The kernel has places where a warp can be switched out.
+    /// True if the kernel has points at which a warp can be switched out.
     pub switches: bool,
 }
 
 impl ContextNeeds {
-    /// Those of blocks that take `needs`: `kept` registers of an absent warp, all if none is given.
+    /// Computes the needs of a kernel from those of its blocks. `kept` is the number of registers
+    /// of an absent warp; `None` stands for all.
     pub fn new(needs: &BlockNeeds, kept: Option<u32>, switches: bool) -> Self {
         let registers = needs.registers / needs.threads.max(1);
         Self {
@@ -165,25 +166,25 @@ impl ContextNeeds {
     }
 }
 
-/// Why a kernel's blocks stay where they are.
+/// Reason why a kernel has no extra blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContextRefusal {
-    /// The grid, or a cap that the user set, has no more blocks for an SM.
+    /// The grid or a cap of the user leaves no more blocks for an SM.
     NoMoreBlocks,
-    /// Block slots are what limits, and all blocks need one.
+    /// Block slots are the limit, and every block needs one.
     BlockSlots,
-    /// Another block would need both registers and shared memory of others.
+    /// Both registers and shared memory would have to leave for one more block.
     BothLimit,
-    /// What limits may not leave (`virtual-thread`: registers or shared memory).
+    /// The limiting resource may not be moved out (`virtual-thread`: registers, shared memory).
     Capacity,
-    /// The tables are full, or there is no storage for another block's context.
+    /// The tables are full, or there is no storage for the context of one more block.
     NoRoom,
-    /// No load from global memory is waited for, and no barrier.
+    /// The kernel waits for no load from global memory and at no barrier.
     NoSwitchPoint,
 }
 
 impl ContextRefusal {
-    /// The reason in a clause.
+    /// Reason as a clause of a sentence.
     pub const fn reason(self) -> &'static str {
         match self {
             Self::NoMoreBlocks => "the grid or gpu.max_blocks_per_sm gives an SM no more blocks",
@@ -196,22 +197,22 @@ impl ContextRefusal {
     }
 }
 
-/// How many blocks of a kernel an SM holds when contexts are switched.
+/// Number of blocks of a kernel on an SM if contexts are switched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContextPlan {
-    /// Blocks that it holds at once (MC).
+    /// Number of blocks that an SM holds at once (MC).
     pub native: u32,
-    /// Most blocks above that (the bound of ME).
+    /// Largest number of extra blocks (the bound of ME).
     pub bound: u32,
-    /// Warps go alone.
+    /// True if single warps are switched.
     pub by_warp: bool,
-    /// L1D has to hold contexts.
+    /// True if L1D must hold contexts.
     pub l1d: bool,
-    /// Why `bound` is 0.
+    /// Reason why `bound` is 0, if it is.
     pub refusal: Option<ContextRefusal>,
 }
 
-/// Units that are left.
+/// Units of storage that are left.
 #[derive(Clone, Copy)]
 struct Left {
     registers: u32,
@@ -226,7 +227,7 @@ fn take(from: &mut u32, units: u32) -> bool {
 }
 
 impl ContextPlan {
-    /// The plan of a kernel of which an SM holds `native` blocks at once, limited by `limit`.
+    /// Plans a kernel of which an SM holds `native` blocks at once, limited by `limit`.
     pub fn new(
         rules: &ContextRules,
         needs: &ContextNeeds,
@@ -263,7 +264,7 @@ impl ContextPlan {
         plan
     }
 
-    /// What goes alone.
+    /// Name of the unit of switching.
     pub const fn level(&self) -> &'static str {
         match self.by_warp {
             true => "warp",
@@ -271,17 +272,17 @@ impl ContextPlan {
         }
     }
 
-    /// With so many extra blocks, registers leave to make room.
+    /// True if `extra` blocks require that registers are moved out.
     pub fn moves_registers(&self, needs: &ContextNeeds, extra: u32, spec: &GpuSpec) -> bool {
         moves(needs, self.native + extra, spec).0
     }
 
-    /// With so many extra blocks, shared memory leaves to make room.
+    /// True if `extra` blocks require that shared memory is moved out.
     pub fn moves_shared(&self, needs: &ContextNeeds, extra: u32, spec: &GpuSpec) -> bool {
         moves(needs, self.native + extra, spec).1
     }
 
-    /// Whether `extra` blocks have room for their contexts.
+    /// Checks that there is storage for the contexts of `extra` blocks.
     fn try_extra(
         &self,
         rules: &ContextRules,
@@ -310,7 +311,8 @@ impl ContextPlan {
             .ok_or(Why::NoRoom)
     }
 
-    /// Puts the blocks into the SM's memory, the extra ones' contexts where they go while out.
+    /// Assigns storage of the SM to the blocks, and to the contexts of the extra ones while these
+    /// are out.
     fn store(
         &self,
         rules: &ContextRules,
@@ -358,7 +360,7 @@ impl ContextPlan {
     }
 }
 
-/// Whether so many blocks need more registers, and more shared memory, than an SM has.
+/// Returns whether `blocks` blocks need more registers than an SM has, and more shared memory.
 fn moves(needs: &ContextNeeds, blocks: u32, spec: &GpuSpec) -> (bool, bool) {
     let all = ContextStorage::of(spec);
     (
@@ -459,7 +461,7 @@ mod tests {
         assert_eq!((plan.native, plan.bound, plan.by_warp), (6, 8, false));
     }
 
-    /// One more block needs both.
+    /// Both registers and shared memory are needed by one more block.
     #[test]
     fn both_limits_are_left_alone() {
         let plan = plan(DUET, 8, 64, 8, 24 * 1024);

@@ -1,13 +1,13 @@
-//! What is wrong with a configuration: every problem with its place, the line and a remedy.
+//! Errors of a configuration: all problems, each with its place, the line and a remedy.
 
 use std::fmt;
 use warploom_diag::{Diagnostic, Source, Style};
 
-/// Why a configuration was refused. Holds every problem found, in order of the texts.
+/// Problems for which a configuration was refused, in the order of the texts.
 #[derive(Clone, Debug)]
 pub struct ConfigErrors {
     pub(crate) sources: Vec<Source>,
-    /// Index of the text, problem.
+    /// Problems with the index of their text.
     pub(crate) problems: Vec<(usize, Diagnostic)>,
 }
 
@@ -18,13 +18,13 @@ impl ConfigErrors {
         Self { sources, problems }
     }
 
-    /// The same with what else is to be said of these texts.
+    /// Adds further messages about the same texts.
     pub(crate) fn with(self, more: Vec<(usize, Diagnostic)>) -> Self {
         let problems = self.problems.into_iter().chain(more);
         Self::new(self.sources, problems.collect())
     }
 
-    /// The problems drawn one after the other, each ending with a line break.
+    /// Renders all problems, each ending with a line break.
     pub fn render(&self, style: Style) -> String {
         let mut text = String::new();
         for (i, (source, problem)) in self.problems.iter().enumerate() {
@@ -37,7 +37,7 @@ impl ConfigErrors {
         text
     }
 
-    /// The problems, in order.
+    /// Iterates over the problems in order.
     pub fn iter(&self) -> impl Iterator<Item = &Diagnostic> {
         self.problems.iter().map(|(_, problem)| problem)
     }

@@ -1,13 +1,13 @@
-//! Import of GPGPU-Sim's configurations: `gpgpusim.config` of 3.x and 4.x and the BookSim file of
-//! its network, to a preset.
+//! Import of GPGPU-Sim's configurations: from `gpgpusim.config` of 3.x and 4.x, and the BookSim
+//! file of its network, to a preset (docs/model/formats.md).
 //!
-//! Every value becomes a value of the key table at its own place in the user's file, so that the
-//! rules of the keys point there; what a file leaves out takes the default that GPGPU-Sim of that
-//! version registers. What becomes of each option stands in `options`: nothing is dropped without
-//! a word in the [`Report`].
+//! Every value becomes the value of a key with its place in the user's file, so that messages of
+//! the keys' rules point there. An option that a file leaves out takes the default that GPGPU-Sim
+//! of that version registers. The table in `options` says what becomes of each option; the
+//! [`Report`] names each option that is not carried over.
 //!
-//! Invariants: an import that succeeds gives a valid specification, and its text resolves to the
-//! same one; no input panics. Files are read by the caller.
+//! Invariants: a successful import gives a valid specification, and its text resolves to the same
+//! specification. No input causes a panic. The caller reads the files.
 
 mod cache;
 mod convert;
@@ -36,42 +36,42 @@ use lexer::Word;
 use settings::Settings;
 use warploom_diag::{Source, Span};
 
-/// Gives the text of a file: the name of the text that names it, and the path as written there. An
-/// error says why there is none.
+/// Function that reads a file. The arguments are the name of the text that names the file, and the
+/// path as written there. An error says why the file cannot be read.
 pub type ReadFile<'a> = dyn FnMut(&str, &str) -> Result<Source, String> + 'a;
 
-/// What to import.
+/// Request for an import.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// `gpgpusim.config`.
+    /// Text of the file `gpgpusim.config`.
     pub config: Source,
-    /// The network's file; `None` takes the one that the configuration names.
+    /// File of the network; `None` takes the one that the configuration names.
     pub network: Option<Source>,
     /// Name of the machine.
     pub name: String,
-    /// Version whose options and defaults these are; `None` finds it.
+    /// Version of the options and defaults; `None` detects it.
     pub style: Option<ModelStyle>,
 }
 
-/// An imported machine.
+/// Imported machine with its report.
 #[derive(Clone, Debug)]
 pub struct Imported {
-    /// The machine.
+    /// Specification of the machine.
     pub spec: GpuSpec,
-    /// A preset with the source of each value; it resolves to the machine.
+    /// Text of a preset with the source of each value; it resolves to `spec`.
     pub toml: String,
-    /// What became of each option.
+    /// Report of what became of each option.
     pub report: Report,
 }
 
-/// Reads a configuration of GPGPU-Sim.
+/// Imports a configuration of GPGPU-Sim.
 ///
 /// # Errors
-/// Values that cannot be read, or that together are no machine, each at its place. Options that
-/// nobody knows are no error: they are in the report, or stand as warnings among the errors.
+/// Values that cannot be read, or that contradict each other, each with its place. Unknown options
+/// are not errors: they are in the report, or are warnings among the errors.
 pub fn import(request: Request, files: &mut ReadFile<'_>) -> Result<Imported, ConfigErrors> {
-    // Our own texts stand in front of the user's files, so that of two values that contradict each
-    // other the user's own is pointed at.
+    // Our own texts come before the user's files, so that of two values that contradict each other
+    // the message points at the user's.
     let own = ["defaults", OWN_VALUES].map(|name| Source::new(name, ""));
     let mut layers = Layers {
         sources: own.into(),
@@ -90,7 +90,7 @@ pub fn import(request: Request, files: &mut ReadFile<'_>) -> Result<Imported, Co
     Ok(Imported { spec, toml, report })
 }
 
-/// The version whose grammar a configuration follows, and what shows it.
+/// Detects the version of a configuration. Returns it with the evidence.
 fn style(settings: &Settings, layers: &Layers, wanted: Option<ModelStyle>) -> (ModelStyle, String) {
     if let Some(style) = wanted {
         return (style, "as asked".to_owned());
@@ -135,17 +135,17 @@ fn style(settings: &Settings, layers: &Layers, wanted: Option<ModelStyle>) -> (M
     }
 }
 
-/// Index of the text with GPGPU-Sim's defaults.
+/// Index of the text that has GPGPU-Sim's defaults.
 const DEFAULTS: usize = 0;
 
-/// Index of the text with the values that no option gives, and its name.
+/// Index of the text that has the values without an option.
 const OWN: usize = 1;
 const OWN_VALUES: &str = "values that no option gives";
 
-/// Where something stands.
+/// Place in one of the texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Place {
-    /// Index of the text.
+    /// Index of the text it is in.
     source: usize,
     span: Span,
 }

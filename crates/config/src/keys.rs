@@ -1,4 +1,4 @@
-//! The keys of every part, one file a part, and the list of all of them.
+//! Keys of all parts of the specification, one file for each part, and the list of all keys.
 
 mod cache;
 mod device;
@@ -31,10 +31,10 @@ section! {
     }
 }
 
-/// Every key, in order of declaration.
+/// Returns all keys in order of declaration.
 pub fn keys() -> Vec<Key> {
     let mut reader = Reader::new(None);
-    // Without values the result is only a by-product; the reader's list is what is wanted.
+    // Without values the specification is meaningless; only the reader's list of keys is used.
     let _ = GpuSpec::read(&mut reader);
     reader.keys
 }

@@ -1,42 +1,43 @@
-//! How long a load takes on an idle machine, worked out from the specification stage by stage.
+//! Latency of a load on an idle machine, computed from the specification stage by stage.
 //!
-//! A load's way is a list of [`Stage`]s, each a few edges of one or more clocks. Where all clocks
-//! are equal their sum is the latency; else it depends on where the clocks' edges lie, and
-//! [`GpuSpec::walk`] follows them: a domain of `f` kHz has had floor((c + 1) f / core) edges by the
-//! end of core cycle `c`, and within a core cycle the parts work in a fixed order
+//! The path of a load is a list of [`Stage`]s, each of which waits for edges of one or more clocks.
+//! If all clocks are equal, the latency is the sum. Otherwise it depends on the positions of the
+//! edges, which [`GpuSpec::walk`] follows: a domain of `f` kHz has had floor((c + 1) f / core)
+//! edges by the end of core cycle `c`. Within a core cycle parts work in a fixed order
 //! (docs/model/machine.md, Order within a cycle): replies out of the network, replies into it,
 //! DRAM, L2, the network itself.
 
 use crate::spec::{GpuSpec, ModelStyle, NocKind, NocSpec};
 
-/// Header of a packet in bytes (GPGPU-Sim's control size).
+/// Size of a packet's header in bytes (GPGPU-Sim's control size).
 const HEADER_BYTES: u32 = 8;
-/// What one lane's load fetches from L2 in bytes, once shrunk to what is used, and L2's sectors.
+/// Bytes that the load of one lane fetches from L2 after it is shrunk, and the size of L2's
+/// sectors.
 const SECTOR_BYTES: u32 = 32;
 
-/// Something that a load waits for.
+/// Clock edges that a load waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Edge {
-    /// Core cycles.
+    /// Number of core cycles.
     Core(u32),
-    /// Cycles of the network in which a packet crosses it.
+    /// Number of network cycles in which a packet crosses the network.
     Noc(u32),
-    /// The network's cycle in which L2's reply is handed to it.
+    /// Network cycle in which the reply of L2 enters the network.
     Reply,
-    /// L2 cycles.
+    /// Number of L2 cycles.
     L2(u32),
-    /// DRAM command cycles.
+    /// Number of DRAM command cycles.
     Dram(u32),
 }
 
-/// A part of a load's way.
+/// Stage on the path of a load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage {
-    /// Which part.
+    /// Name of the stage.
     pub what: &'static str,
-    /// What it waits for, in order.
+    /// Clock edges that the stage waits for, in order.
     pub edges: Vec<Edge>,
-    /// Where the numbers come from.
+    /// Derivation of the numbers.
     pub how: String,
 }
 
@@ -50,10 +51,10 @@ impl Stage {
     }
 }
 
-/// State of the DRAM bank that a load goes to.
+/// State of the DRAM bank that a load accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Row {
-    /// The load's row is open.
+    /// The row of the load is open.
     Hit,
     /// No row is open.
     Closed,
@@ -61,28 +62,29 @@ pub enum Row {
     Conflict,
 }
 
-/// Core cycles from the issue of a load whose address is in one register to the issue of the first
-/// instruction that needs its result, with one warp on the machine that makes such loads only. Of
-/// global loads, those that go past L1D (`ld.global.cg`). A mean where the clocks differ.
+/// Latencies in core cycles from the issue of a load, whose address is in one register, to the
+/// issue of the first instruction that needs its result. One warp runs, with such loads only.
+/// Global loads bypass L1D (`ld.global.cg`), except for `l1d`. The values are means if the clocks
+/// differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Latencies {
-    /// Constant cache hit.
+    /// Hit in the constant cache.
     pub constant: u32,
-    /// Shared memory without conflicts.
+    /// Shared memory without bank conflicts.
     pub shared: u32,
-    /// L1D hit; `None` without one.
+    /// Hit in L1D; `None` without an L1D.
     pub l1d: Option<u32>,
-    /// L2 hit.
+    /// Hit in the L2 cache.
     pub l2: u32,
-    /// L2 miss, to a DRAM bank without an open row.
+    /// Miss in L2, to a DRAM bank without an open row.
     pub dram: u32,
 }
 
-/// Loads over which a mean is taken.
+/// Number of loads of which the mean is taken.
 const LOADS: u64 = 64;
 
 impl GpuSpec {
-    /// Latencies of loads on an idle machine.
+    /// Computes the latencies of loads on an idle machine.
     pub fn latencies(&self) -> Latencies {
         let mean = |stages: &[Stage]| {
             let end = (0..LOADS).fold(0, |at, _| self.walk(stages, at));
@@ -97,8 +99,8 @@ impl GpuSpec {
         }
     }
 
-    /// An arithmetic instruction with one register source whose unit takes `latency` cycles: its
-    /// result slot arrives after `latency`, goes to EX_WB and is written
+    /// Stages of an arithmetic instruction with one register source and a unit of `latency` cycles.
+    /// Its result leaves the pipeline after `latency`, passes EX_WB and is written
     /// (docs/model/sm.md, Execution units).
     pub fn arithmetic(&self, latency: u32) -> Vec<Stage> {
         vec![
@@ -109,14 +111,16 @@ impl GpuSpec {
         ]
     }
 
-    /// A load from the constant cache that hits: the destination is free in the cycle of the try.
+    /// Stages of a load that hits the constant cache. The result is available in the cycle of the
+    /// try.
     pub fn constant_hit(&self) -> Vec<Stage> {
         vec![self.collect(), self.first_try()]
     }
 
-    /// A texture read that hits, whose four results go to `registers`. The access passes the
-    /// cache's FIFOs: it is looked up when tried and moves to the results in the cycle after. A
-    /// bank of registers is written once a cycle: results that share a bank come one by one.
+    /// Stages of a texture read that hits, whose four results go to `registers`. The access passes
+    /// the FIFOs of the cache: it is looked up when tried and moves to the results in the next
+    /// cycle. A bank of registers is written once per cycle, so that results in one bank take a
+    /// cycle each.
     pub fn texture_hit(&self, registers: [u32; 4]) -> Vec<Stage> {
         let parts = match self.sm.sub_cores {
             true => self.sm.schedulers,
@@ -140,7 +144,7 @@ impl GpuSpec {
         ]
     }
 
-    /// A load from shared memory that takes `ways` cycles in the banks.
+    /// Stages of a load from shared memory that occupies the banks for `ways` cycles.
     pub fn shared_load(&self, ways: u32) -> Vec<Stage> {
         let depth = self.sm.shared_latency_cycles;
         vec![
@@ -152,13 +156,13 @@ impl GpuSpec {
                 format!("{ways} - 1"),
             ),
             Stage::new("pipeline", [Edge::Core(depth)], "sm.shared_latency_cycles"),
-            // Picked for write-back when its pipeline ends, written in the cycle after.
+            // Picked for write-back at the end of its pipeline, written in the next cycle.
             Stage::new("write-back", [Edge::Core(1)], "1"),
         ]
     }
 
-    /// A load marked `.nc` that hits L1D: it hits in the cycle of the lookup. `None` where no load
-    /// from global memory goes through L1D.
+    /// Stages of a load with `.nc` that hits L1D in the cycle of the lookup. `None` if no load from
+    /// global memory uses L1D.
     pub fn l1d_hit(&self) -> Option<Vec<Stage>> {
         let latency = Edge::Core(self.sm.l1d_latency_cycles);
         let hit = || {
@@ -172,7 +176,7 @@ impl GpuSpec {
         (self.l1d.enabled && !skipped).then(hit)
     }
 
-    /// A load past L1D that hits L2.
+    /// Stages of a load that bypasses L1D and hits L2.
     pub fn l2_hit(&self) -> Vec<Stage> {
         let mut stages = vec![self.collect(), self.first_try()];
         stages.extend(self.to_l2());
@@ -181,7 +185,7 @@ impl GpuSpec {
         stages
     }
 
-    /// A load past L1D that misses L2.
+    /// Stages of a load that bypasses L1D and misses L2.
     pub fn dram_load(&self, row: Row) -> Vec<Stage> {
         let mut stages = vec![self.collect(), self.first_try()];
         stages.extend(self.to_l2());
@@ -191,8 +195,8 @@ impl GpuSpec {
         stages
     }
 
-    /// Atomic on global memory that hits L2, until its warp goes on: the packet towards L2 carries
-    /// the data too, and the warp does not wait for the result to be written.
+    /// Stages of an atomic on global memory that hits L2, until its warp can issue again. The
+    /// request carries the data, and the warp does not wait until the result is written.
     pub fn atomic_hit(&self) -> Vec<Stage> {
         let mut stages = vec![self.collect(), self.first_try()];
         stages.extend(self.request(HEADER_BYTES + SECTOR_BYTES));
@@ -201,19 +205,19 @@ impl GpuSpec {
         stages
     }
 
-    /// Atomic on shared memory, all lanes on one word, until its warp goes on: when the result is
-    /// picked for write-back.
+    /// Stages of an atomic on shared memory with all lanes on one word, until its warp can issue
+    /// again: when the result is picked for write-back.
     pub fn shared_atomic(&self) -> Vec<Stage> {
         let mut stages = self.shared_load(1);
         stages.pop();
         stages
     }
 
-    /// An instruction that misses L1I and hits L2, from the issue of the last instruction before
-    /// it.
+    /// Stages of an instruction that misses L1I and hits L2, from the issue of the instruction
+    /// before it.
     pub fn l1i_miss(&self) -> Vec<Stage> {
         let line = self.l1i.line_bytes;
-        // A sectored L2 answers a line by sectors, one in each of its cycles.
+        // A sectored L2 sends a line by sectors, one in each L2 cycle.
         let (bytes, replies) = if self.partition.l2.sectored {
             (SECTOR_BYTES, line.div_ceil(SECTOR_BYTES))
         } else {
@@ -225,8 +229,8 @@ impl GpuSpec {
         stages
     }
 
-    /// From the fetch of a pair of instructions to the first one's issue: decoded by the next step
-    /// of the front end, issued in the next cycle.
+    /// Stage from the fetch of two instructions to the issue of the first: the next step of the
+    /// front end decodes it, and it issues in the next cycle.
     pub fn decode_and_issue(&self) -> Stage {
         let (cycles, how) = if self.sm.fetch_per_cycle > 1 {
             (1, "decoded in the same cycle, issued in the next")
@@ -236,9 +240,8 @@ impl GpuSpec {
         Stage::new("decode and issue", [Edge::Core(cycles)], how)
     }
 
-    /// Issue, collector, operands, dispatch: three steps of the collectors
-    /// (docs/model/sm.md, Operand collectors). In 3.2.2 the load/store unit steps them, as often as
-    /// itself.
+    /// Stage from issue to dispatch: three steps of the collectors (docs/model/sm.md, Operand
+    /// collectors). In 3.2.2 the collectors step with the load/store unit.
     fn collect(&self) -> Stage {
         let (steps, ports) = (self.sm.collectors.steps_per_cycle, self.sm.mem_unit_ports);
         let steps = match self.gpu.style {
@@ -252,8 +255,8 @@ impl GpuSpec {
         )
     }
 
-    /// Taken into the load/store unit and tried in the cycle after. In 3.2.2 the unit takes what
-    /// the collectors send on in the same cycle, in 4.2 in the next.
+    /// Stage in which the load/store unit takes an instruction and tries it in the next cycle. In
+    /// 3.2.2 the unit takes what the collectors send in the same cycle, in 4.2 in the next.
     fn first_try(&self) -> Stage {
         let (cycles, how) = match self.gpu.style {
             ModelStyle::V3 => (1, "taken at once, tried 1"),
@@ -262,7 +265,7 @@ impl GpuSpec {
         Stage::new("load/store unit", [Edge::Core(cycles)], how)
     }
 
-    /// A request without data, up to L2's lookup.
+    /// Stages of a request without data up to the lookup in L2.
     fn to_l2(&self) -> Vec<Stage> {
         self.request(HEADER_BYTES)
     }
@@ -288,7 +291,7 @@ impl GpuSpec {
         ]
     }
 
-    /// From the lookup that misses to the one reply of DRAM's that L2 can hand on.
+    /// Stages from the lookup that misses to the reply of DRAM that L2 can forward.
     fn dram_stages(&self, row: Row) -> Vec<Stage> {
         let (commands, how) = self.read_commands(row);
         let delay = Edge::Core(self.partition.dram_latency_cycles);
@@ -308,8 +311,8 @@ impl GpuSpec {
         ]
     }
 
-    /// Command cycles of a read of what L2 fetches: one until it is scheduled and the first command
-    /// goes out, RP and RCD where the row must be closed and opened, the further columns, CL, and
+    /// Command cycles of a read of L2, with the derivation: one until it is scheduled and the first
+    /// command is issued, RP and RCD if a row must be closed and opened, further columns, CL, and
     /// one until it is returned.
     fn read_commands(&self, row: Row) -> (u32, String) {
         let (dram, t) = (&self.dram, &self.dram.timing);
@@ -334,7 +337,7 @@ impl GpuSpec {
         (1 + open + further + t.cl + 1, how)
     }
 
-    /// What L2 fetches on a miss in bytes.
+    /// Bytes that L2 fetches on a miss.
     pub fn dram_fetch_bytes(&self) -> u32 {
         if self.partition.l2.sectored {
             SECTOR_BYTES
@@ -343,13 +346,13 @@ impl GpuSpec {
         }
     }
 
-    /// Bytes of one column command.
+    /// Bytes that one column command moves.
     pub fn dram_atom_bytes(&self) -> u32 {
         self.dram.chips * self.dram.bus_bytes * self.dram.burst_length
     }
 
-    /// `replies` replies with `bytes` of data each, from L2's answer to the first to the SM's
-    /// view of the last.
+    /// Stages of `replies` replies with `bytes` of data each, from the first answer of L2 to the
+    /// arrival of the last reply at the SM.
     fn to_sm(&self, bytes: u32, replies: u32) -> Vec<Stage> {
         let link = self.gpu.link_cycles;
         let (network, how) = network_cycles(&self.noc, HEADER_BYTES + bytes);
@@ -367,7 +370,7 @@ impl GpuSpec {
         }
     }
 
-    /// Follows `stages` from core cycle `start`; the core cycle in which they end.
+    /// Follows `stages` from core cycle `start` and returns the core cycle in which they end.
     pub fn walk(&self, stages: &[Stage], start: u64) -> u64 {
         let mut at = Place::new(self, start);
         let edges = stages.iter().flat_map(|stage| &stage.edges);
@@ -375,7 +378,7 @@ impl GpuSpec {
         at.cycle
     }
 
-    /// Core cycles that each stage takes when the first begins in core cycle `start`.
+    /// Core cycles of each stage if the first begins in core cycle `start`.
     pub fn stage_cycles(&self, stages: &[Stage], start: u64) -> Vec<u64> {
         let mut at = Place::new(self, start);
         let cycles = stages.iter().map(|stage| {
@@ -387,13 +390,14 @@ impl GpuSpec {
     }
 }
 
-/// A reply around the caches is taken from its register for write-back, and written.
+/// Stage in which the reply of a bypassed access is picked for write-back and written.
 fn taken_and_written() -> Stage {
     Stage::new("write-back", [Edge::Core(2)], "picked 1 + written 1")
 }
 
-/// Network cycles from a packet's injection until it is at its output, without contention. Fly: a
-/// cycle to inject and one for its channel, the router's pipeline, and the same behind it.
+/// Network cycles of a packet from its injection to its output without contention, with the
+/// derivation. The butterfly takes a cycle to inject and one for the channel, the pipeline of the
+/// router, and again two cycles.
 fn network_cycles(noc: &NocSpec, bytes: u32) -> (u32, String) {
     let flits = bytes.div_ceil(noc.flit_bytes);
     match noc.kind {
@@ -413,7 +417,7 @@ fn network_cycles(noc: &NocSpec, bytes: u32) -> (u32, String) {
     }
 }
 
-/// Order of the parts' work within a core cycle.
+/// Parts in the order of their work within a core cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Part {
     Start,
@@ -423,12 +427,12 @@ enum Part {
     Noc,
 }
 
-/// A point of time in the memory system.
+/// Point of time in the memory system.
 struct Place<'a> {
     spec: &'a GpuSpec,
     cycle: u64,
     part: Part,
-    /// Edges of the part's clock in this cycle that have passed.
+    /// Number of edges of the part's clock that have passed in this cycle.
     passed: u64,
 }
 
@@ -456,7 +460,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Goes to the `n`-th edge of `part`'s clock after this point.
+    /// Advances to the `n`-th edge of the clock of `part` after this point.
     fn edges(&mut self, part: Part, n: u32, khz: u32) {
         for _ in 0..n {
             loop {
@@ -488,9 +492,9 @@ mod tests {
     use super::{Edge, Row};
     use crate::{Base, preset, resolve};
 
-    /// GTX 480: 4 cycles to the first try, a link of 1, a network of 2 + 3 + 2 cycles, 118 of the
-    /// fixed delay, the lookup; back through 8 cycles of two flits and 1 to take them out, the
-    /// link, and 2 to write.
+    /// GTX 480: 4 cycles to the first try, 1 for the link, 2 + 3 + 2 for the network, 118 of the
+    /// fixed delay, 1 for the lookup. The reply takes 8 cycles for two flits, 1 to leave the
+    /// network, 1 for the link, and 2 to be written.
     #[test]
     fn the_gtx480s_l2_hit_by_hand() {
         let gpu = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
@@ -501,10 +505,10 @@ mod tests {
         assert_eq!(parts.iter().sum::<u64>() + 1000, gpu.walk(&stages, 1000));
     }
 
-    /// GTX 480: 4 cycles to the first try, 1 to the results, picked 1, and written in one cycle to
-    /// four of its 16 banks (numbers 10, 14, 18 and 22 are banks 10, 14, 2 and 6). Volta: two steps
-    /// a cycle bring the access in 2, it is taken and tried in 2 more, and of a sub-core's four
-    /// banks one has the four registers, which takes them in four cycles.
+    /// GTX 480: 4 cycles to the first try, 1 to the results, 1 to be picked, and 1 to be written to
+    /// four of 16 banks (registers 10, 14, 18 and 22 are in banks 10, 14, 2 and 6). Volta: 2 cycles
+    /// for the collectors at two steps per cycle, 2 to be taken and tried, and four writes, since
+    /// one of the four banks of a sub-core has all four registers.
     #[test]
     fn texture_hits_by_hand() {
         for (name, by_hand) in [

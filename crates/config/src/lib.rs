@@ -1,12 +1,12 @@
-//! GPU specifications: what every part of a simulated GPU is like.
+//! GPU specifications: the properties of every part of a simulated GPU.
 //!
-//! The raw form (TOML, `KEY=VALUE`) only parses; [`resolve()`] checks everything, reports all
-//! problems with their places, and yields a [`GpuSpec`] of integers and enums. Every key is
-//! declared once, in `keys/`: reading, printing, documentation and hints come from that. What
-//! follows from a specification is worked out here too: `peaks`, `latency`, `occupancy`, and all of
-//! it as a data sheet.
+//! The raw form (TOML, `KEY=VALUE`) is only parsed. [`resolve()`] checks everything, reports all
+//! problems with their places, and returns a [`GpuSpec`] of integers and enums. Every key is
+//! declared once, in `keys/`; reading, printing, documentation and hints are derived from the
+//! declaration. The crate also computes what follows from a specification: `peaks`, `latency`,
+//! `occupancy`, and all of these as a data sheet.
 //!
-//! Invariants: a [`GpuSpec`] that exists is possible; nothing in it is text to be decoded later;
+//! Invariants: every [`GpuSpec`] is valid, and none of its values is text to be decoded later.
 //! `resolve(spec.to_toml())` gives the same specification. This crate does no I/O.
 //!
 //! To add a key: add the field to `spec.rs` and its line to the file in `keys/`, give it a value in

@@ -1,19 +1,19 @@
-//! Occupancy: what a block takes of an SM, how many fit, and what limits them.
+//! Occupancy: the resources of a block, the number of blocks that fit an SM, and their limit.
 
 use crate::spec::{DeviceSpec, SmSpec};
 
-/// What limits the number of blocks on an SM.
+/// Resource that limits the number of blocks on an SM.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum OccupancyLimit {
-    /// Hardware threads (warp slots).
+    /// Hardware threads, and with them warp slots.
     Threads,
-    /// Shared memory.
+    /// Shared memory of the SM.
     SharedMemory,
-    /// Registers.
+    /// Registers of the SM.
     Registers,
-    /// Block slots.
+    /// Block slots of the SM.
     Blocks,
-    /// `gpu.max_blocks_per_sm`.
+    /// The cap of the user, `gpu.max_blocks_per_sm`.
     Cap,
     /// The grid has fewer blocks than would fit.
     Grid,
@@ -29,12 +29,12 @@ impl OccupancyLimit {
         Self::Grid,
     ];
 
-    /// The limit of that word.
+    /// Finds the limit with a name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|limit| limit.name() == name)
     }
 
-    /// Its word in results (`occupancy_limit`).
+    /// Name of the limit in results (`occupancy_limit`).
     pub const fn name(self) -> &'static str {
         match self {
             Self::Threads => "threads",
@@ -47,19 +47,19 @@ impl OccupancyLimit {
     }
 }
 
-/// What one block needs.
+/// Resources that one block needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BlockNeeds {
-    /// Threads, rounded up to whole warps.
+    /// Number of threads, rounded up to whole warps.
     pub threads: u32,
-    /// Registers of all its threads.
+    /// Number of registers of all threads.
     pub registers: u32,
     /// Shared memory in bytes.
     pub shared_bytes: u32,
 }
 
 impl BlockNeeds {
-    /// Needs of a block of `threads` threads (docs/model/machine.md, Occupancy).
+    /// Computes the needs of a block of `threads` threads (docs/model/machine.md, Occupancy).
     pub fn new(threads: u32, registers_per_thread: u32, shared_bytes: u32, spec: &SmSpec) -> Self {
         let threads = threads.next_multiple_of(32);
         let granted = registers_per_thread.next_multiple_of(spec.register_granularity.max(1));
@@ -70,7 +70,8 @@ impl BlockNeeds {
         }
     }
 
-    /// Blocks that each resource of an empty SM has room for; `u32::MAX` where it sets no limit.
+    /// Number of blocks for which each resource of an empty SM suffices; `u32::MAX` if it sets no
+    /// limit.
     pub fn limits(&self, sm: &SmSpec, gpu: &DeviceSpec) -> [(u32, OccupancyLimit); 5] {
         let share = |total: u32, each: u32| total.checked_div(each).unwrap_or(u32::MAX);
         [
@@ -91,8 +92,8 @@ impl BlockNeeds {
         ]
     }
 
-    /// Blocks that fit an empty SM, and what limits them. A grid of `grid_blocks` smaller than
-    /// that on all SMs lowers the number, as in GPGPU-Sim. Zero if not even one fits.
+    /// Number of blocks that fit an empty SM, and their limit. If `grid_blocks` is less than all
+    /// SMs could hold, the number is lower, as in GPGPU-Sim. The number is 0 if no block fits.
     pub fn blocks_per_sm(
         &self,
         grid_blocks: u64,

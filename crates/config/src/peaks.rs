@@ -1,24 +1,24 @@
-//! What a machine can do at most, computed from its specification: instruction rates, bandwidths.
-//! Everything that compares a measurement with a peak takes it from here.
+//! Peak rates of a machine, computed from its specification: instruction rates and bandwidths. All
+//! comparisons of measurements with peaks use these.
 //!
-//! Peaks are of one part alone, without what other parts hold back: operand collectors, conflicts
-//! and row misses lower what a program reaches.
+//! A peak is that of one part alone. Other effects, such as operand collectors, bank conflicts and
+//! row misses, lower what a program reaches.
 
 use crate::spec::{Coalescing, GpuSpec, ModelStyle, NocKind, OpTiming, SmSpec, UnitSpec};
 
-/// Lanes of a warp.
+/// Number of lanes of a warp.
 const LANES: u32 = 32;
-/// Instructions that one step of fetch and decode brings (docs/model/sm.md, Fetch and decode).
+/// Number of instructions in one fetch (docs/model/sm.md, Fetch and decode).
 const INSTRUCTIONS_PER_FETCH: u32 = 2;
-/// Bytes of a register of a warp: a 32-bit word a lane.
+/// Size in bytes of a register of a warp: 32 bits per lane.
 const REGISTER_BYTES: u32 = 4 * LANES;
 
-/// Bytes that parts of one kind can move.
+/// Bandwidth of the parts of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bandwidth {
     /// Bytes per cycle of one part.
     pub bytes_per_cycle: u32,
-    /// Parts.
+    /// Number of parts of this kind.
     pub parts: u32,
     /// Clock of the cycles, in kHz.
     pub clock_khz: u32,
@@ -30,59 +30,59 @@ impl Bandwidth {
         u64::from(self.bytes_per_cycle) * u64::from(self.parts)
     }
 
-    /// 10^9 bytes per second of all parts together.
+    /// Bandwidth of all parts together in 10^9 bytes per second.
     pub fn gigabytes_per_second(&self) -> f64 {
         per_second(self.total_bytes_per_cycle() as f64, self.clock_khz)
     }
 
-    /// Share of the peak that `bytes` of all parts in `cycles` cycles of the clock are.
+    /// Fraction of the peak that `bytes` of all parts in `cycles` cycles of the clock make up.
     pub fn utilisation(&self, bytes: u64, cycles: u64) -> f64 {
         bytes as f64 / (self.total_bytes_per_cycle() as f64 * cycles as f64)
     }
 }
 
-/// Instructions of one class.
+/// Peak rate of one class of instructions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
     /// Warp instructions per core cycle of one SM.
     pub per_sm_cycle: f64,
-    /// 10^9 lane operations per second of the GPU. A multiply-add counts as two.
+    /// Lane operations of the GPU in 10^9 per second. A multiply-add counts as two.
     pub giga_ops_per_second: f64,
 }
 
-/// Most that each part of a GPU can do.
+/// Peaks of all parts of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Peaks {
     /// Warp instructions of any kind that the schedulers of one SM issue per core cycle.
     pub issue_per_sm_cycle: u32,
-    /// f32 multiply-add.
+    /// Rate of f32 multiply-adds.
     pub f32: Rate,
-    /// f64 multiply-add.
+    /// Rate of f64 multiply-adds.
     pub f64: Rate,
-    /// Integer addition.
+    /// Rate of integer additions.
     pub int: Rate,
-    /// Square roots, sines and the like.
+    /// Rate of special functions, such as square roots and sines.
     pub sfu: Rate,
-    /// Loads, stores and atomics that an SM's load/store unit starts per core cycle.
+    /// Loads, stores and atomics that the load/store unit of an SM starts per core cycle.
     pub memory_per_sm_cycle: u32,
-    /// Reads of the register file, per SM.
+    /// Bandwidth of register-file reads, per SM.
     pub registers: Bandwidth,
-    /// Shared memory, per SM: accesses of four bytes a lane without conflicts.
+    /// Bandwidth of shared memory, per SM: accesses of four bytes per lane without conflicts.
     pub shared: Bandwidth,
-    /// Hits in the L1 data cache, per SM; zero bytes without one.
+    /// Bandwidth of L1D hits, per SM; zero bytes without an L1D.
     pub l1d: Bandwidth,
-    /// One direction of the interconnect, per port of the side with fewer ports.
+    /// Bandwidth of one network, per port of the side with fewer ports.
     pub noc: Bandwidth,
-    /// Hits in L2, per bank.
+    /// Bandwidth of L2 hits, per bank.
     pub l2: Bandwidth,
-    /// Data bus of DRAM, per channel, in cycles of the command clock.
+    /// Bandwidth of the DRAM data bus, per channel, in cycles of the command clock.
     pub dram: Bandwidth,
 }
 
-/// Share of its peak that an input-queued crossbar with random arbitration sustains under uniform
-/// traffic, with `ports` inputs and as many outputs: packets wait behind the head of their queue.
-/// M. Karol, M. Hluchyj, S. Morgan, IEEE Transactions on Communications 35(12), 1987, Table I;
-/// beyond 8 ports the limit 2 - sqrt(2) is approached as 1/ports.
+/// Fraction of its peak that an input-queued crossbar with random arbitration sustains under
+/// uniform traffic, with `ports` inputs and outputs: packets wait for the head of their queue (M.
+/// Karol, M. Hluchyj, S. Morgan, IEEE Transactions on Communications 35(12), 1987, Table I). Above
+/// 8 ports the value approaches its limit 2 - sqrt(2) as 1/ports.
 pub fn karol(ports: u32) -> f64 {
     const TABLE: [f64; 8] = [1.0, 0.75, 0.6825, 0.6553, 0.6399, 0.6302, 0.6234, 0.6184];
     let limit = 2.0 - std::f64::consts::SQRT_2;
@@ -92,12 +92,12 @@ pub fn karol(ports: u32) -> f64 {
 }
 
 impl GpuSpec {
-    /// L2 banks, each with a port of its own to the network.
+    /// Number of L2 banks, each with its own port to the network.
     pub fn l2_banks(&self) -> u32 {
         self.gpu.channels * self.gpu.sub_partitions_per_channel
     }
 
-    /// Most that each part can do.
+    /// Computes the peaks of all parts.
     pub fn peaks(&self) -> Peaks {
         let (sm, clocks, sms) = (&self.sm, &self.clocks, self.gpu.sms);
         let per_sm = |bytes_per_cycle| Bandwidth {
@@ -137,9 +137,9 @@ impl GpuSpec {
         }
     }
 
-    /// Share of the interconnect's peak that uniform random traffic sustains: what the
-    /// configuration says, or where theory gives it ([`karol`]). `None` for other networks: measure
-    /// them.
+    /// Fraction of the network's peak that uniform random traffic sustains: that of the
+    /// configuration, or that of theory ([`karol`]). `None` for other networks, which must be
+    /// measured.
     pub fn noc_sustainable(&self) -> Option<f64> {
         if let Some(percent) = self.noc.sustainable_percent {
             return Some(f64::from(percent) / 100.0);
@@ -150,7 +150,7 @@ impl GpuSpec {
         }
     }
 
-    /// The unit that f64 runs on: in 3.x SP, in 4.x DP or, without one, SFU
+    /// Unit that executes f64 instructions: in 3.x SP, in 4.x DP, or SFU without one
     /// (docs/model/sm.md, Instruction classes).
     pub fn f64_unit(&self) -> UnitSpec {
         let units = &self.sm.units;
@@ -161,7 +161,7 @@ impl GpuSpec {
         }
     }
 
-    /// The unit that integers run on.
+    /// Unit that executes integer instructions.
     pub fn int_unit(&self) -> UnitSpec {
         let units = &self.sm.units;
         if units.int.count > 0 {
@@ -171,8 +171,8 @@ impl GpuSpec {
         }
     }
 
-    /// Warp instructions of one class that an SM can start per core cycle: what issue, collectors'
-    /// ports, units and result bus let through.
+    /// Warp instructions of one class that an SM can start per core cycle, as limited by issue,
+    /// ports of the collectors, units and result bus.
     pub fn instructions_per_cycle(&self, unit: UnitSpec, timing: OpTiming) -> f64 {
         let widths = [
             issue_width(&self.sm),
@@ -194,8 +194,8 @@ impl GpuSpec {
         }
     }
 
-    /// Without a latency queue (3.x) an access holds the data port; with one (4.x) each bank looks
-    /// up one transaction a cycle, and the port is only counted.
+    /// Bytes per cycle of L1D hits. Without a latency queue (3.x) an access occupies the data port.
+    /// With one (4.x) each bank looks up one transaction per cycle, and the port is only counted.
     fn l1d_bytes_per_cycle(&self) -> u32 {
         let transaction = match self.sm.coalescing {
             Coalescing::Sectors => 32,
@@ -210,19 +210,19 @@ impl GpuSpec {
     }
 }
 
-/// Warp instructions that all schedulers issue in a cycle, as far as fetch brings them.
+/// Warp instructions that all schedulers issue in a cycle, limited by fetch.
 fn issue_width(sm: &SmSpec) -> u32 {
     (sm.schedulers * sm.max_issue_per_warp).min(INSTRUCTIONS_PER_FETCH * sm.fetch_per_cycle)
 }
 
-/// Memory instructions that reach the load/store unit in a cycle.
+/// Number of memory instructions that reach the load/store unit in a cycle.
 fn memory_width(sm: &SmSpec) -> u32 {
     let unit = sm.units.mem;
     let widths = [unit.issue_width, unit.dispatch_width, sm.mem_unit_ports];
     widths.into_iter().fold(issue_width(sm), u32::min)
 }
 
-/// 10^9 a second.
+/// Converts a rate per cycle to 10^9 per second.
 fn per_second(per_cycle: f64, clock_khz: u32) -> f64 {
     per_cycle * f64::from(clock_khz) / 1e6
 }

@@ -1,21 +1,21 @@
-//! The built-in presets. A preset is a TOML file in `presets/` with a source for every value; to
-//! add one, write the file and add the row.
+//! The built-in presets. A preset is a TOML file in `presets/` with a source for every value. To
+//! add one, write the file and add its row here.
 
 use crate::read::Layers;
 use crate::value::Raw;
 use warploom_diag::Source;
 
-/// A built-in GPU.
+/// Built-in preset of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Preset {
-    /// Name for `--gpu` and `base`.
+    /// Name of the preset for `--gpu` and `base`.
     pub name: &'static str,
-    /// The TOML text.
+    /// Text of the TOML file.
     pub text: &'static str,
 }
 
-/// Every built-in GPU: the papers' machines in the order of the papers, then GPGPU-Sim 4.2's by
-/// age.
+/// All built-in GPUs: the machines of the papers in the order of the papers, then those of
+/// GPGPU-Sim 4.2 by age.
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "gtx480",
@@ -72,7 +72,7 @@ pub const PRESETS: &[Preset] = &[
 ];
 
 impl Preset {
-    /// What it is and where its values come from, in one line.
+    /// Description with the source of the values, in one line.
     pub fn about(&self) -> String {
         match Layers::default()
             .add_toml(self.source())
@@ -84,13 +84,13 @@ impl Preset {
         }
     }
 
-    /// The text with the name that messages give.
+    /// Text with the name that messages use.
     pub fn source(&self) -> Source {
         Source::new(format!("{}.toml", self.name), self.text)
     }
 }
 
-/// The preset of that name.
+/// Finds the preset with a name.
 pub fn find(name: &str) -> Option<&'static Preset> {
     PRESETS.iter().find(|preset| preset.name == name)
 }

@@ -1,4 +1,5 @@
-//! A specification as TOML and as values by key, its digest, and the keys' documentation.
+//! Printing of a specification as TOML and as values by key, its digest, and the documentation of
+//! the keys.
 
 use crate::keys::keys;
 use crate::section::{Entry, Key, Section, Writer};
@@ -8,22 +9,22 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use warploom_base::Digest;
 
-/// A value of the configuration as other programs take it.
+/// Value of a key, in a form for other programs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Setting {
-    /// A switch.
+    /// Value of a switch.
     Bool(bool),
-    /// A number.
+    /// Value of a whole number.
     Integer(i64),
-    /// A number with a fraction.
+    /// Value of a number with a fraction.
     Float(f64),
-    /// A name or a text.
+    /// Value that is a name or a text.
     Text(String),
 }
 
 impl GpuSpec {
-    /// Every key with its value in a TOML text that resolves to the same specification. Keys of
-    /// policies that are not chosen are left out. Units and meanings stand behind the values.
+    /// Prints all keys with their values as a TOML text that resolves to the same specification.
+    /// Keys of policies that are not selected are left out. Comments give units and meanings.
     pub fn to_toml(&self) -> String {
         let mut tables: Vec<(String, Vec<Entry>)> = Vec::new();
         for entry in entries(self) {
@@ -40,7 +41,7 @@ impl GpuSpec {
         text
     }
 
-    /// Every key with its value, in order of names.
+    /// Returns all keys with their values, in order of names.
     pub fn settings(&self) -> BTreeMap<String, Setting> {
         let entries = entries(self).into_iter();
         entries
@@ -48,7 +49,8 @@ impl GpuSpec {
             .collect()
     }
 
-    /// Digest of every key and value, the name left out: equal machines have equal digests.
+    /// Digest of all keys and values except for the name, so that equal machines have equal
+    /// digests.
     pub fn digest(&self) -> String {
         let mut digest = Digest::new();
         for entry in entries(self).iter().filter(|entry| entry.name != "name") {
@@ -60,7 +62,7 @@ impl GpuSpec {
     }
 }
 
-/// A file for `--gpu` out of every key's value, as [`GpuSpec::settings`] gives them.
+/// Prints a file for `--gpu` from the values of all keys, as [`GpuSpec::settings`] returns them.
 pub fn settings_toml(settings: &BTreeMap<String, Setting>) -> String {
     let mut tables: BTreeMap<&str, String> = BTreeMap::new();
     for (name, setting) in settings {
@@ -80,7 +82,7 @@ pub fn settings_toml(settings: &BTreeMap<String, Setting>) -> String {
     text
 }
 
-/// Every key with its value, in order of declaration.
+/// Returns all keys with their values, in order of declaration.
 pub(crate) fn entries(spec: &GpuSpec) -> Vec<Entry> {
     let mut writer = Writer::default();
     spec.write(&mut writer);
@@ -97,7 +99,7 @@ fn setting(rule: Rule, value: Value) -> Setting {
     }
 }
 
-/// The table that a key is in.
+/// Name of the TOML table that contains a key.
 pub(crate) fn table_of(name: &str) -> &str {
     name.rsplit_once('.').map_or("", |(table, _)| table)
 }
@@ -106,7 +108,7 @@ fn last_word(name: &str) -> &str {
     name.rsplit_once('.').map_or(name, |(_, last)| last)
 }
 
-/// A key's line in its table.
+/// Line of a key in its table.
 pub(crate) fn assignment(entry: &Entry) -> String {
     let value = entry.info.rule.print(&entry.value);
     format!("{} = {value}", last_word(&entry.name))
@@ -135,7 +137,7 @@ fn print_table(text: &mut String, table: &str, entries: &[Entry]) {
     }
 }
 
-/// Documentation of every key as Markdown, one section a table.
+/// Documentation of all keys as Markdown, one section for each table.
 pub fn keys_markdown() -> String {
     let mut text = String::from(
         "# Keys of a GPU's configuration\n\n\

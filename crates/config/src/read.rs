@@ -1,4 +1,5 @@
-//! Texts to values by key: TOML files flattened to dotted names, and `KEY=VALUE` overrides.
+//! Reading of texts into values by key: TOML files flattened to dotted names, and `KEY=VALUE`
+//! overrides.
 
 use crate::section::Located;
 use crate::value::Raw;
@@ -7,7 +8,7 @@ use std::ops::Range;
 use toml::de::{DeTable, DeValue};
 use warploom_diag::{Diagnostic, Source, Span};
 
-/// Every value given so far, the texts they stand in, and what is wrong with those.
+/// Values given so far, the texts that contain them, and problems of these texts.
 #[derive(Default)]
 pub(crate) struct Layers {
     pub sources: Vec<Source>,
@@ -16,8 +17,8 @@ pub(crate) struct Layers {
 }
 
 impl Layers {
-    /// Adds the values of a TOML text over those already there. Gives its top-level values that are
-    /// about the file and not keys: `base` and `about`.
+    /// Adds the values of a TOML text, which replace earlier ones. Returns the values of the top
+    /// level that describe the file and are not keys: `base` and `about`.
     pub fn add_toml(&mut self, source: Source) -> Header {
         let index = self.sources.len();
         let text = source.text().to_owned();
@@ -62,7 +63,7 @@ impl Layers {
         }
     }
 
-    /// Adds one `KEY=VALUE`. The value is TOML, or a bare word where that is no TOML.
+    /// Adds one `KEY=VALUE`. The value is TOML, or else a bare word.
     pub fn add_override(&mut self, text: &str) {
         let index = self.sources.len();
         self.sources.push(Source::new("--set", text));
@@ -87,12 +88,12 @@ impl Layers {
     }
 }
 
-/// What a file says about itself.
+/// Description of a file by itself.
 #[derive(Default)]
 pub(crate) struct Header {
-    /// The preset that it starts from.
+    /// Preset on which the file is based.
     pub base: Option<Located>,
-    /// One line of what it is.
+    /// Description in one line.
     pub about: Option<Located>,
 }
 

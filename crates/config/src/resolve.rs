@@ -1,4 +1,4 @@
-//! From a preset or a file and overrides to a validated [`GpuSpec`].
+//! Resolution of a preset or a file, with overrides, to a validated [`GpuSpec`].
 
 use crate::error::ConfigErrors;
 use crate::keys::keys;
@@ -10,20 +10,21 @@ use crate::validate::validate;
 use crate::value::Raw;
 use warploom_diag::{Diagnostic, Source, Span, nearest};
 
-/// Where a configuration starts.
+/// Text from which a configuration starts.
 #[derive(Clone, Debug)]
 pub enum Base {
-    /// A built-in preset, by name.
+    /// Name of a built-in preset.
     Preset(String),
-    /// A TOML text; its `base` names the preset that it changes, if any.
+    /// TOML text, whose `base` names the preset that it changes, if any.
     Text(Source),
 }
 
-/// The specification that `base` describes, changed by `sets` (`KEY=VALUE`, the last one wins).
+/// Resolves the specification that `base` describes, changed by `sets` (`KEY=VALUE`, the last one
+/// wins).
 ///
 /// # Errors
-/// Everything that is wrong, each with its place and what to write instead: bad TOML, unknown keys
-/// and presets, impossible values, missing keys, values that contradict each other.
+/// All problems, each with its place and a remedy: bad TOML, unknown keys and presets, impossible
+/// values, missing keys, and values that contradict each other.
 pub fn resolve(base: &Base, sets: &[String]) -> Result<GpuSpec, ConfigErrors> {
     let mut layers = Layers::default();
     match base {
@@ -36,10 +37,10 @@ pub fn resolve(base: &Base, sets: &[String]) -> Result<GpuSpec, ConfigErrors> {
     finish(layers)
 }
 
-/// A built-in preset without changes.
+/// Resolves a built-in preset without changes.
 ///
 /// # Errors
-/// When there is no preset of that name.
+/// If there is no preset with this name.
 pub fn preset(name: &str) -> Result<GpuSpec, ConfigErrors> {
     resolve(&Base::Preset(name.to_owned()), &[])
 }
@@ -70,9 +71,9 @@ fn unknown_preset(name: &str, place: Span) -> Diagnostic {
     .help("`warploom list gpus` lists the presets; a file's name ends in .toml")
 }
 
-/// Adds a text over the preset that it starts from.
+/// Adds a text after the preset on which it is based.
 fn add_text(layers: &mut Layers, source: Source) {
-    // A preset's own chain of bases ends: a test walks all of them.
+    // The chain of bases of a preset is finite: a test follows all of them.
     let mut own = Layers::default();
     let header = own.add_toml(source);
     if let Some(base) = header.base {
@@ -104,7 +105,7 @@ fn add_base(layers: &mut Layers, own: &mut Layers, base: &Located) {
     }
 }
 
-/// The specification of values from wherever they came, or everything that is wrong with them.
+/// Builds and validates the specification from values, or returns all problems.
 pub(crate) fn finish(mut layers: Layers) -> Result<GpuSpec, ConfigErrors> {
     if layers
         .problems
@@ -128,8 +129,8 @@ pub(crate) fn finish(mut layers: Layers) -> Result<GpuSpec, ConfigErrors> {
     for problem in problems {
         locate(&mut layers, problem);
     }
-    // An unknown preset leaves everything missing, a refused option its keys; saying so once is
-    // enough.
+    // After an unknown preset all keys are missing, and after a refused option its keys are. The
+    // first problem is enough.
     let causes = ["unknown-preset", "bad-option", "bad-network"];
     let known_cause = layers
         .problems
@@ -170,8 +171,8 @@ fn report_unknown_keys(layers: &mut Layers) {
     }
 }
 
-/// The key that a wrong name most likely meant: a near spelling of the whole name, or the same or
-/// nearly the same last word in another table.
+/// Key that a wrong name most likely meant: one with a similar name, or with the same or a similar
+/// last word in another table.
 fn near_key<'a>(name: &str, names: Vec<&'a str>) -> Option<&'a str> {
     let last = |name: &'a str| name.rsplit('.').next().unwrap_or(name);
     let wanted = name.rsplit('.').next().unwrap_or(name);
@@ -188,8 +189,8 @@ fn near_key<'a>(name: &str, names: Vec<&'a str>) -> Option<&'a str> {
     })
 }
 
-/// Puts a problem where the key that was written last stands, and marks the others if they stand
-/// in the same text.
+/// Reports a problem at the key that was written last, and marks the other keys if they are in the
+/// same text.
 fn locate(layers: &mut Layers, problem: Problem) {
     let places: Vec<_> = problem
         .keys
@@ -200,7 +201,7 @@ fn locate(layers: &mut Layers, problem: Problem) {
         .iter()
         .max_by_key(|place| (place.source, place.value.start));
     let Some(last) = last else {
-        // Only keys with a default are not written anywhere, and a default is no problem.
+        // Only keys with defaults are not written anywhere, and defaults are valid.
         unreachable!("{:?} are nowhere given", problem.keys)
     };
     let mut diagnostic = Diagnostic::error(problem.code, last.value, problem.reason);

@@ -1,32 +1,33 @@
-//! The one table of keys. Every struct of the specification declares its keys once with
-//! [`section!`]; from that come reading, writing, documentation and the list of valid names.
+//! Declarations of keys. Every struct of the specification declares its keys once with
+//! [`section!`], from which reading, writing, documentation and the list of valid names are
+//! derived.
 //!
-//! Reading builds the struct by its literal, so a field of the specification without a key does
-//! not compile. Reading never stops at a problem: a refused value is replaced by one that the rule
-//! accepts, and the problem is kept, so that all of them are reported together.
+//! Reading builds the struct by a literal, so that a field without a key does not compile. Reading
+//! does not stop at a problem: a refused value is replaced by a valid one, and the problem is kept,
+//! so that all problems are reported together.
 
 use crate::value::{Field, Raw, Refusal, Rule, Value};
 use std::collections::BTreeMap;
 use warploom_diag::Span;
 
-/// A key of the configuration.
+/// Declared key of the configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// Full name: `sm.units.sp.count`.
+    /// Full name, such as `sm.units.sp.count`.
     pub name: String,
-    /// What it accepts.
+    /// Rule that values must obey.
     pub rule: Rule,
     /// Unit of a number; empty for names and switches.
     pub unit: &'static str,
-    /// What it is, in a sentence.
+    /// Meaning of the key in a sentence.
     pub about: &'static str,
-    /// Where it comes from: an option of GPGPU-Sim, or a paper.
+    /// Source of the key: an option of GPGPU-Sim, or a paper.
     pub source: &'static str,
-    /// Value when not given; `None` when it must be given.
+    /// Default value; `None` if a value must be given.
     pub default: Option<&'static str>,
 }
 
-/// What a declaration says about a key, its prefix left out.
+/// Declaration of a key without its prefix.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Info {
     pub name: &'static str,
@@ -36,38 +37,38 @@ pub(crate) struct Info {
     pub source: &'static str,
 }
 
-/// A value with its place.
+/// Value of a key with its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Located {
     pub raw: Raw,
-    /// Index of its text.
+    /// Index of the text that contains it.
     pub source: usize,
-    /// Place of the key.
+    /// Place of the key's name.
     pub key: Span,
-    /// Place of the value.
+    /// Place of the key's value.
     pub value: Span,
 }
 
-/// Something wrong with the values of keys.
+/// Problem with the values of one or more keys.
 #[derive(Clone, Debug)]
 pub(crate) struct Problem {
-    /// Stable short name of the kind of problem.
+    /// Stable short name of this kind of problem.
     pub code: &'static str,
-    /// The keys concerned; the one written last gets the caret.
+    /// Keys concerned; the message points at the one written last.
     pub keys: Vec<String>,
-    /// What is wrong.
+    /// Description of the problem.
     pub reason: String,
-    /// What to do.
+    /// Remedy for the problem.
     pub remedy: String,
 }
 
-/// A part of the specification that is read from and written to keys.
+/// Part of the specification that is read from keys and written to them.
 pub(crate) trait Section {
     fn read(reader: &mut Reader<'_>) -> Self;
     fn write(&self, writer: &mut Writer);
 }
 
-/// Full name of `name` under `prefix`; a leading `/` starts from the top.
+/// Full name of `name` under `prefix`; a leading `/` makes it absolute.
 fn join(prefix: &str, name: &str) -> String {
     match name.strip_prefix('/') {
         Some(top) => top.to_owned(),
@@ -76,7 +77,7 @@ fn join(prefix: &str, name: &str) -> String {
     }
 }
 
-/// Takes values by key, and notes every key asked for and every problem found.
+/// Reader of values by key, which records all keys requested and all problems found.
 pub(crate) struct Reader<'a> {
     values: Option<&'a BTreeMap<String, Located>>,
     prefix: String,
@@ -86,7 +87,7 @@ pub(crate) struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of values; with `None` it only lists keys.
+    /// Creates a reader of values; with `None` it only lists keys.
     pub fn new(values: Option<&'a BTreeMap<String, Located>>) -> Self {
         Self {
             values,
@@ -97,7 +98,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The value of a key that must be given.
+    /// Reads the value of a key that must be given.
     pub fn take<T: Field>(&mut self, info: Info) -> T {
         let name = join(&self.prefix, info.name);
         self.declare(&name, info, None);
@@ -115,7 +116,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The value of a key that may be left out.
+    /// Reads the value of a key that may be left out.
     pub fn take_or<T: Field>(&mut self, info: Info, default: T, shown: &'static str) -> T {
         let name = join(&self.prefix, info.name);
         self.declare(&name, info, Some(shown));
@@ -123,14 +124,14 @@ impl<'a> Reader<'a> {
             .map_or(default, |value| T::read(&value))
     }
 
-    /// The value of a key that is `"none"` where it is left out.
+    /// Reads the value of a key whose default is `"none"`.
     pub fn take_or_none(&mut self, info: Info) -> Option<u32> {
         let name = join(&self.prefix, info.name);
         self.declare(&name, info, Some("none"));
         Option::read(&self.lookup(&name, info.rule)?)
     }
 
-    /// A part with its keys under `prefix`.
+    /// Reads a part whose keys are under `prefix`.
     pub fn section<S: Section>(&mut self, prefix: &str) -> S {
         let inner = join(&self.prefix, prefix);
         let outer = std::mem::replace(&mut self.prefix, inner);
@@ -167,14 +168,14 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Collects every key with its value and declaration, in order.
+/// Writer that collects all keys with values and declarations, in order.
 #[derive(Default)]
 pub(crate) struct Writer {
     prefix: String,
     pub entries: Vec<Entry>,
 }
 
-/// A key with its value.
+/// Key with its value and declaration.
 pub(crate) struct Entry {
     pub name: String,
     pub info: Info,
@@ -198,10 +199,10 @@ impl Writer {
     }
 }
 
-/// Declares the keys of a struct: `field: "key", rule, "unit", "sentence", "source";` for values,
-/// the same behind `optional` for numbers that may be left out, behind `defaulted` with the value
-/// of one that is left out and how it is written, and behind `within` `field: "prefix";` for parts
-/// with keys of their own.
+/// Declares the keys of a struct: `field: "key", rule, "unit", "sentence", "source";` for values.
+/// After `optional` follow numbers that may be absent. After `defaulted` follow keys with a
+/// default, given as a value and as text. After `within` follow parts with keys of their own, as
+/// `field: "prefix";`.
 macro_rules! section {
     ($ty:ident {
         $($field:ident: $name:literal, $rule:expr, $unit:literal, $about:literal, $source:literal;)*
@@ -249,7 +250,7 @@ macro_rules! section {
 }
 pub(crate) use section;
 
-/// Declares the settings of a policy, which may all be left out:
+/// Declares the settings of a policy, all of which have defaults:
 /// `field: "key", rule, default, "default as shown", "unit", "sentence", "source";`.
 macro_rules! settings {
     ($ty:ident {

@@ -1,5 +1,6 @@
-//! A machine's data sheet: what its specification says and what follows from it, as plain data for
-//! `warploom show gpu`. Fields end in their unit; sizes are in bytes, GB/s are 10^9 bytes a second.
+//! Data sheet of a machine: its specification and what follows from it, as plain data for `warploom
+//! show gpu`. Names of fields end in their units. Sizes are in bytes; 1 GB/s is 10^9 bytes per
+//! second.
 
 use crate::latency::Latencies;
 use crate::occupancy::BlockNeeds;
@@ -9,7 +10,7 @@ use crate::spec::{CacheSpec, DramSpec, GpuSpec};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// A data sheet.
+/// Data sheet of one machine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the fields of the parts say what they are")]
 pub struct Sheet {
@@ -30,7 +31,7 @@ pub struct Sheet {
     pub occupancy: Occupancy,
 }
 
-/// Clocks.
+/// Clocks of the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the domains' names")]
 pub struct Clocks {
@@ -40,70 +41,70 @@ pub struct Clocks {
     pub dram_mhz: f64,
 }
 
-/// SMs and what one of them holds.
+/// SMs and the resources of one of them.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SmSheet {
-    /// SMs.
+    /// Number of SMs of the machine.
     pub count: u32,
-    /// Warp schedulers.
+    /// Number of warp schedulers.
     pub schedulers: u32,
     /// Instructions that a scheduler may take from a warp in a cycle.
     pub max_issue_per_warp: u32,
-    /// Schedulers own a part of everything else.
+    /// True if schedulers own banks, collectors and units.
     pub sub_cores: bool,
-    /// Hardware threads.
+    /// Number of hardware threads.
     pub max_threads: u32,
-    /// Warp slots.
+    /// Number of warp slots.
     pub max_warps: u32,
-    /// Block slots.
+    /// Number of block slots.
     pub max_blocks: u32,
-    /// 32-bit registers.
+    /// Number of 32-bit registers.
     pub registers: u32,
-    /// Register file.
+    /// Size of the register file.
     pub registers_bytes: u32,
-    /// Register-file banks.
+    /// Number of register-file banks.
     pub register_banks: u32,
     /// Registers are granted per thread in multiples of this.
     pub register_granularity: u32,
-    /// Most registers of a thread.
+    /// Largest number of registers of a thread.
     pub max_registers_per_thread: u32,
-    /// Shared memory.
+    /// Size of shared memory.
     pub shared_bytes: u32,
-    /// Banks of shared memory.
+    /// Number of banks of shared memory.
     pub shared_banks: u32,
-    /// Most shared memory of a block.
+    /// Largest amount of shared memory of a block.
     pub max_shared_bytes_per_block: u32,
-    /// Function units by kind; kinds that do not exist are left out.
+    /// Number of execution units by kind; kinds that do not exist are left out.
     pub units: BTreeMap<&'static str, u32>,
 }
 
-/// Most instructions of each class.
+/// Peak rates of instructions by class.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Rates {
     /// Warp instructions of any kind per SM and core cycle.
     pub issue_per_sm_cycle: u32,
-    /// f32 multiply-adds.
+    /// Rate of f32 multiply-adds.
     pub f32: RateSheet,
-    /// f64 multiply-adds.
+    /// Rate of f64 multiply-adds.
     pub f64: RateSheet,
-    /// Integer additions.
+    /// Rate of integer additions.
     pub int: RateSheet,
-    /// Special functions.
+    /// Rate of special functions.
     pub sfu: RateSheet,
     /// Memory instructions per SM and core cycle.
     pub memory_per_sm_cycle: u32,
 }
 
-/// Most instructions of a class; a multiply-add is two operations.
+/// Peak rate of a class of instructions; a multiply-add is two operations.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct RateSheet {
     /// Warp instructions per SM and core cycle.
     pub per_sm_cycle: f64,
-    /// 10^9 lane operations a second of all SMs.
+    /// Lane operations of all SMs in 10^9 per second.
     pub giga_ops_per_second: f64,
 }
 
-/// Bandwidths inside SMs; those of the other levels stand with them.
+/// Bandwidths within SMs; other levels have their own.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the parts' names")]
 pub struct Bandwidths {
@@ -112,18 +113,18 @@ pub struct Bandwidths {
     pub l1d: BandwidthSheet,
 }
 
-/// A bandwidth.
+/// Bandwidth of the parts of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BandwidthSheet {
     /// Bytes per cycle of one part.
     pub bytes_per_cycle: u32,
-    /// Parts.
+    /// Number of parts of this kind.
     pub parts: u32,
-    /// All parts together.
+    /// Bandwidth of all parts together.
     pub gb_per_second: f64,
 }
 
-/// A cache.
+/// Geometry of a cache.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the keys' names and meanings")]
 pub struct CacheSheet {
@@ -140,71 +141,71 @@ pub struct CacheSheet {
     pub port_bytes: u32,
 }
 
-/// The interconnect.
+/// Networks between SMs and L2.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct NocSheet {
-    /// Kind of network.
+    /// Kind of both networks, by name.
     pub kind: String,
-    /// Ports on the side of the SMs.
+    /// Number of ports on the side of the SMs.
     pub sm_ports: u32,
-    /// Ports on the side of the L2 banks.
+    /// Number of ports on the side of the L2 banks.
     pub l2_ports: u32,
-    /// Flit (local crossbar: packet).
+    /// Size of a flit (local crossbar: of a packet).
     pub flit_bytes: u32,
-    /// Each direction.
+    /// Bandwidth of each direction.
     pub per_direction: BandwidthSheet,
-    /// Share of it that uniform traffic sustains, where theory gives it.
+    /// Fraction of it that uniform traffic sustains, if known.
     pub sustainable_fraction: Option<f64>,
-    /// The same in GB/s.
+    /// Bandwidth that uniform traffic sustains, if known.
     pub sustainable_gb_per_second: Option<f64>,
 }
 
-/// L2.
+/// All banks of L2 together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct L2Sheet {
-    /// All banks.
+    /// Size of all banks.
     pub size_bytes: u32,
-    /// Banks.
+    /// Number of banks of L2.
     pub banks: u32,
-    /// One bank.
+    /// Geometry of one bank.
     pub bank: CacheSheet,
-    /// Hits in all banks.
+    /// Bandwidth of hits in all banks.
     pub bandwidth: BandwidthSheet,
 }
 
-/// DRAM.
+/// All DRAM channels together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DramSheet {
-    /// Channels.
+    /// Number of channels of the machine.
     pub channels: u32,
-    /// Chips of a channel.
+    /// Number of chips of a channel.
     pub chips_per_channel: u32,
-    /// Banks of a channel.
+    /// Number of banks of a channel.
     pub banks: u32,
-    /// Bank groups of a channel.
+    /// Number of bank groups of a channel.
     pub bank_groups: u32,
-    /// Bytes of a column command.
+    /// Bytes that a column command moves.
     pub burst_bytes: u32,
-    /// Requests that the scheduler holds; 0: no limit.
+    /// Requests that the scheduler holds; 0 stands for no limit.
     pub queue: u32,
-    /// Data bus.
+    /// Bandwidth of the data bus.
     pub bandwidth: BandwidthSheet,
     /// Timing parameters by their usual names.
     pub timing: Vec<TimingSheet>,
 }
 
-/// A timing parameter of DRAM.
+/// Timing parameter of DRAM.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TimingSheet {
-    /// Usual name.
+    /// Usual name of the parameter.
     pub name: &'static str,
-    /// Command cycles.
+    /// Time in command cycles.
     pub cycles: u32,
-    /// The same in ns.
+    /// Time in nanoseconds at this clock.
     pub ns: f64,
 }
 
-/// What loads wait for on an idle machine; see [`Latencies`].
+/// Latencies of loads on an idle machine; see [`Latencies`].
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the levels' names")]
 pub struct LatencySheet {
@@ -215,46 +216,46 @@ pub struct LatencySheet {
     pub dram: TimeSheet,
 }
 
-/// A time.
+/// Time in two units.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct TimeSheet {
-    /// Core cycles.
+    /// Time in core cycles.
     pub cycles: u32,
-    /// The same in ns.
+    /// Time in nanoseconds at this clock.
     pub ns: f64,
 }
 
-/// Blocks that fit an SM.
+/// Number of blocks that fit an SM.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Occupancy {
-    /// Threads of a block: the columns of `blocks`.
+    /// Numbers of threads of a block: the columns of `blocks`.
     pub block_threads: Vec<u32>,
-    /// By registers per thread.
+    /// Rows by registers per thread.
     pub by_registers: Vec<RegisterRow>,
-    /// Most shared memory of a block of which so many fit.
+    /// Rows by number of blocks.
     pub by_shared: Vec<SharedRow>,
 }
 
-/// Blocks that fit at so many registers per thread.
+/// Blocks that fit with a number of registers per thread.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RegisterRow {
-    /// Registers per thread.
+    /// Number of registers per thread.
     pub registers_per_thread: u32,
-    /// Blocks per SM, one a column.
+    /// Blocks per SM, one for each column.
     pub blocks: Vec<u32>,
 }
 
-/// Shared memory that leaves room for so many blocks.
+/// Shared memory with which a number of blocks fits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct SharedRow {
-    /// Blocks per SM.
+    /// Number of blocks per SM.
     pub blocks: u32,
-    /// Most shared memory of each.
+    /// Largest amount of shared memory of each block.
     pub max_shared_bytes: u32,
 }
 
 impl Sheet {
-    /// The sheet of a machine.
+    /// Computes the sheet of a machine.
     pub fn new(spec: &GpuSpec) -> Self {
         let peaks = spec.peaks();
         let settings = spec.settings();
@@ -307,7 +308,7 @@ impl From<Rate> for RateSheet {
     }
 }
 
-/// The name that a key has as its value.
+/// Value of a key whose values are names.
 fn named(settings: &BTreeMap<String, Setting>, key: &str) -> String {
     match settings.get(key) {
         Some(Setting::Text(name)) => name.clone(),
@@ -460,7 +461,7 @@ fn latencies(of: &Latencies, khz: u32) -> LatencySheet {
     }
 }
 
-/// Blocks at the usual sizes, up to what a thread and a block may have.
+/// Occupancy at usual sizes, up to the limits of threads and blocks.
 fn occupancy(spec: &GpuSpec) -> Occupancy {
     const BLOCKS: [u32; 8] = [32, 64, 128, 192, 256, 384, 512, 1024];
     const REGISTERS: [u32; 9] = [16, 20, 24, 32, 40, 48, 64, 96, 128];

@@ -34,7 +34,7 @@ fn every_preset_resolves_prints_and_describes_itself() {
     }
 }
 
-/// Every value of a preset names its source: beside it, or beside its table's header.
+/// Every value of a preset has a source, beside the value or beside the header of its table.
 #[test]
 fn every_value_of_a_preset_has_a_source() {
     for built_in in PRESETS {
@@ -263,7 +263,7 @@ fn hostile_texts_are_refused_without_a_panic() {
     }
 }
 
-/// Generated documentation is checked in; `WARPLOOM_BLESS=1` renews it.
+/// The generated documentation is up to date; `WARPLOOM_BLESS=1` renews it.
 #[test]
 fn documentation_of_the_keys_is_current() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/generated/keys.md");
@@ -277,8 +277,8 @@ fn documentation_of_the_keys_is_current() {
     );
 }
 
-/// Each limit is what an access needs at once: a miss that evicts, a write that is forwarded, read
-/// and evicts, the five flits of 32 bytes of a reply with a line.
+/// Each limit is what one access needs at once: a miss that evicts; a write that is forwarded,
+/// reads and evicts; the five flits of 32 bytes of a reply with a line.
 #[test]
 fn queues_on_which_nothing_could_move_are_refused_with_what_works() {
     let limits = [

@@ -1,11 +1,11 @@
-//! Rules between keys: what no single value can show. Each names the keys and what to change.
+//! Rules between keys, which no single value can break. Each names the keys and what to change.
 
 use crate::cache_policies::{L1dAllocation, Replacement};
 use crate::policies::WarpScheduler;
 use crate::section::Problem;
 use crate::spec::*;
 
-/// Everything about the specification that contradicts itself.
+/// Checks the rules between keys and returns all problems.
 pub(crate) fn validate(spec: &GpuSpec) -> Vec<Problem> {
     let mut rules = Rules::default();
     sm(&mut rules, &spec.sm);
@@ -56,7 +56,7 @@ impl Rules {
     }
 }
 
-/// Switching of contexts needs a table that covers the SM, and storage that stays as it is.
+/// Rules of context switching, which needs tables for the whole SM and storage at fixed addresses.
 fn context(rules: &mut Rules, spec: &GpuSpec) {
     let Some(tables) = spec.sm.context.rules() else {
         return;
@@ -215,7 +215,8 @@ fn units(rules: &mut Rules, sm: &SmSpec) {
     }
 }
 
-/// Each sub-core needs a unit and places of its own, and an equal part of the collectors.
+/// Rules of sub-cores, each of which needs a unit, places in the stage registers, and an equal part
+/// of the collectors.
 fn split(rules: &mut Rules, sm: &SmSpec, kind: &str, unit: &UnitSpec, set: &CollectorSet) {
     let n = sm.schedulers;
     let key = |field: &str| format!("sm.units.{kind}.{field}");
@@ -286,7 +287,7 @@ fn timings(units: &UnitSpecs) -> Vec<(String, OpTiming)> {
     all
 }
 
-/// Header of a packet (GPGPU-Sim's control size).
+/// Size of a packet's header in bytes (GPGPU-Sim's control size).
 const PACKET_HEADER_BYTES: u32 = 8;
 
 fn write_queue(rules: &mut Rules, queue: &WriteQueueSpec, l2: &CacheSpec) {
@@ -349,18 +350,18 @@ fn device(rules: &mut Rules, spec: &GpuSpec) {
         format!("a packet of {packet} bytes has {flits} flits, but its input buffers {buffer}"),
         "write wider flits or a larger `noc.injection_buffer`: such a packet could never be sent",
     );
-    let behind = spec.noc.boundary_buffer;
+    let room = spec.noc.boundary_buffer;
     rules.require(
-        flits <= behind || spec.noc.kind != NocKind::Fly,
+        flits <= room || spec.noc.kind != NocKind::Fly,
         &["noc.flit_bytes", "noc.boundary_buffer"],
         format!(
-            "a packet of {packet} bytes has {flits} flits, and behind the network {behind} can wait"
+            "a packet of {packet} bytes has {flits} flits, and after the network {room} can wait"
         ),
         &format!("write at least {flits} for `noc.boundary_buffer`, or wider flits: such a packet could never leave"),
     );
 }
 
-/// Allocation policies need an L1D, and warps that stay in their slots.
+/// Rules of allocation policies, which need an L1D, and warps that stay in their slots.
 fn allocation(rules: &mut Rules, spec: &GpuSpec) {
     if spec.sm.l1d_allocation == L1dAllocation::Always {
         return;
@@ -379,7 +380,7 @@ fn allocation(rules: &mut Rules, spec: &GpuSpec) {
     );
 }
 
-/// Volta's division of one memory between L1D and shared memory.
+/// Rules of the division of one memory between L1D and shared memory (Volta).
 fn adaptive(rules: &mut Rules, spec: &GpuSpec) {
     if !spec.sm.adaptive_l1d {
         return;
@@ -507,8 +508,7 @@ fn cache(rules: &mut Rules, name: &str, cache: &CacheSpec) {
     );
 }
 
-/// Requests for which a cache's miss queue must have room before an access goes on, and which
-/// access.
+/// Largest number of requests that one access puts into the miss queue, and the kind of access.
 fn most_requests(cache: &CacheSpec) -> (u32, &'static str) {
     match (cache.write, cache.write_allocate) {
         (WritePolicy::ReadOnly, _) => (1, "a read that misses sends"),

@@ -1,69 +1,69 @@
-//! Values as written, the rules that a key puts on them, and their way into typed fields.
+//! Values as written, the rules of keys that they must obey, and their conversion to typed fields.
 
 use crate::address_map;
 use crate::spec::SizeList;
 use warploom_diag::nearest;
 
-/// A value as it was written in TOML or behind `--set`.
+/// Value as it was written in TOML or after `--set`.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Raw {
     Bool(bool),
-    /// `None` when it does not fit 63 bits.
+    /// Whole number; `None` if it does not fit 63 bits.
     Int(Option<i64>),
-    /// The digits as written, so that nothing is lost in binary.
+    /// Digits as written, so that nothing is lost in binary.
     Float(String),
     Text(String),
-    /// An array or a date: no key takes one.
+    /// Array or date, which no key accepts.
     Other(&'static str),
 }
 
-/// A checked value. Frequencies are integers of kHz here and decimals of MHz in text.
+/// Checked value. Frequencies are whole numbers in kHz; in texts they are decimals in MHz.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
     Bool(bool),
     Int(u64),
-    /// No number where a key allows `"none"`.
+    /// Absent number of a key that allows `"none"`.
     Absent,
     Text(String),
 }
 
-/// One of a key's values that are names, with what it means.
+/// Name that a key accepts, with its meaning.
 pub type NamedValue = (&'static str, &'static str);
 
-/// What a key accepts.
+/// Rule for the values of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
-    /// `true` or `false`.
+    /// Either `true` or `false`.
     Switch,
-    /// A whole number.
+    /// Whole number in a range.
     Integer {
-        /// Smallest.
+        /// Smallest accepted whole number.
         min: u64,
-        /// Largest.
+        /// Largest accepted whole number.
         max: u64,
-        /// Powers of two only.
+        /// True if only powers of two are accepted.
         power_of_two: bool,
     },
-    /// A whole number or `"none"`.
+    /// Whole number in a range, or `"none"`.
     IntegerOrNone {
-        /// Smallest.
+        /// Smallest accepted whole number.
         min: u64,
-        /// Largest.
+        /// Largest accepted whole number.
         max: u64,
     },
-    /// A frequency in MHz with at most three decimals.
+    /// Frequency in MHz with at most three decimals.
     Megahertz,
-    /// One of these names.
+    /// Name out of a list.
     Names(&'static [NamedValue]),
-    /// Any text that is not empty.
+    /// Text that is not empty.
     Text,
-    /// One letter per address bit, highest first (see [`crate::AddressMap`]).
+    /// Letters for the address bits, highest bit first (see [`crate::AddressMap`]).
     AddressBits,
-    /// Whole numbers, ascending, separated by commas.
+    /// Ascending whole numbers, separated by commas.
     Sizes,
 }
 
-/// Whole numbers from `min` to `max`.
+/// Rule for whole numbers from `min` to `max`.
 pub(crate) const fn int(min: u64, max: u64) -> Rule {
     Rule::Integer {
         min,
@@ -72,7 +72,7 @@ pub(crate) const fn int(min: u64, max: u64) -> Rule {
     }
 }
 
-/// Powers of two from `min` to `max`.
+/// Rule for powers of two from `min` to `max`.
 pub(crate) const fn pow2(min: u64, max: u64) -> Rule {
     Rule::Integer {
         min,
@@ -83,7 +83,7 @@ pub(crate) const fn pow2(min: u64, max: u64) -> Rule {
 
 const MAX_KHZ: u64 = 100_000_000;
 
-/// A value that a rule refuses: why, and what to write.
+/// Refusal of a value: the reason, and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub reason: String,
@@ -91,7 +91,7 @@ pub(crate) struct Refusal {
 }
 
 impl Rule {
-    /// The checked value.
+    /// Checks a value against the rule.
     pub(crate) fn check(self, raw: &Raw) -> Result<Value, Refusal> {
         let accepted = match (self, raw) {
             (Self::Switch, Raw::Bool(on)) => Some(Value::Bool(*on)),
@@ -149,7 +149,7 @@ impl Rule {
         }
     }
 
-    /// What is accepted, in words.
+    /// Description of the accepted values.
     pub fn describe(self) -> String {
         match self {
             Self::Switch => "true or false".to_owned(),
@@ -183,7 +183,7 @@ impl Rule {
         }
     }
 
-    /// A value that the rule accepts.
+    /// Example of an accepted value.
     pub(crate) fn example(self) -> Value {
         match self {
             Self::Switch => Value::Bool(false),
@@ -196,7 +196,7 @@ impl Rule {
         }
     }
 
-    /// The value as TOML.
+    /// Prints a value as TOML.
     pub(crate) fn print(self, value: &Value) -> String {
         match value {
             Value::Bool(on) => on.to_string(),
@@ -221,7 +221,7 @@ impl Raw {
     }
 }
 
-/// Decimal MHz to kHz without rounding.
+/// Converts decimal MHz to kHz without rounding.
 fn check_khz(mhz: &str) -> Option<Value> {
     let (whole, decimals) = mhz.split_once('.').unwrap_or((mhz, ""));
     let kept = decimals.trim_end_matches('0');
@@ -248,7 +248,7 @@ fn print_mhz(khz: u64) -> String {
     }
 }
 
-/// Most of a size in a list.
+/// Largest size in a list.
 const MAX_SIZE: u32 = 1 << 20;
 
 fn parse_sizes(text: &str) -> Option<Vec<u32>> {
@@ -259,8 +259,8 @@ fn parse_sizes(text: &str) -> Option<Vec<u32>> {
     sizes.filter(|s| s.is_sorted_by(|a, b| a < b) && s.iter().all(|&size| size <= MAX_SIZE))
 }
 
-/// A type that a key's value becomes. `read` gets values that the key's rule accepted; a rule that
-/// does not fit its field is our bug and panics in the tests.
+/// Type of a field that a value is converted to. `read` gets values that the rule of the key has
+/// accepted. A rule that does not fit its field is our bug and causes a panic in the tests.
 pub(crate) trait Field {
     fn read(value: &Value) -> Self;
     fn write(&self) -> Value;
@@ -338,7 +338,7 @@ impl Field for SizeList {
     }
 }
 
-/// Gives the variants of enums their names in configurations, each with a meaning.
+/// Declares the names of an enum's variants in configurations, each with its meaning.
 macro_rules! names {
     ($($ty:ty: $table:ident { $($variant:ident = $name:literal: $about:literal,)+ })+) => {$(
         pub(crate) const $table: $crate::value::Rule =

@@ -419,7 +419,7 @@ macro_rules! declare_stats {
     };
 }
 
-/// One table for each group of a struct, all with the same statistics.
+/// Tables of the groups of a struct, all with the same statistics.
 ///
 /// # Panics
 /// At compile time, where a statistic has GPGPU-Sim's name for some groups and not for others.

@@ -120,7 +120,7 @@ mod tests {
     const KINDS: &[&str] = &["load", "store", "atomic"];
 
     declare_stats! {
-        /// For the tests.
+        /// Counters for the tests below.
         pub struct Sample in "sample" {
             /// Cycles that passed
             /// in the core domain.
@@ -133,7 +133,7 @@ mod tests {
     declare_stats! {
         /// Three elements, two labels.
         struct Misfit in "misfit" {
-            /// Accesses by kind.
+            /// Accesses by kind of access.
             accesses: [u64; 3] = Accesses, by [LANES];
         }
     }
@@ -186,9 +186,9 @@ mod tests {
     declare_stats! {
         /// Counted by two parts of the machine.
         struct Twice in "near", "far" {
-            /// Cycles that passed.
+            /// Cycles that passed in the core domain.
             cycles: u64 = Cycles, as "n_cycles" | "f_cycles";
-            /// Accesses by kind.
+            /// Accesses by kind of access.
             accesses: [u64; 3] = Accesses, by [KINDS];
         }
     }

@@ -330,7 +330,7 @@ pub struct Sharing {
 /// Figures of a kernel or of the whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// Simulated core cycles.
+    /// Core cycles that were simulated.
     pub cycles: u64,
     /// Instructions issued, one for up to 32 lanes.
     pub warp_instructions: u64,
@@ -540,7 +540,7 @@ pub struct ContextReport {
 /// Figures of the whole run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Totals {
-    /// Number of launches.
+    /// Number of launches of kernels.
     pub launches: u64,
     /// Figures of all launches together.
     #[serde(flatten)]

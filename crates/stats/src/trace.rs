@@ -64,7 +64,7 @@ pub struct TraceEvent {
 /// Timeline of a run: events in order of SM, then of time.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Trace {
-    /// Changes of activities.
+    /// Changes of activities of warps.
     pub events: Vec<TraceEvent>,
     /// Core cycle at which the timeline ends.
     pub end: u64,

@@ -112,9 +112,9 @@ mod tests {
     use crate::declare_stats;
 
     declare_stats! {
-        /// For the tests.
+        /// Counters for the tests below.
         pub struct Sample in "sample" {
-            /// Instructions issued.
+            /// Instructions issued by all schedulers.
             pub issued: u64 = WarpInstructions;
         }
     }

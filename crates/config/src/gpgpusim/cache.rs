@@ -1,7 +1,5 @@
-//! Cache strings of 4.x:
-//! `KIND:SETS:LINE:WAYS,REPLACE:WRITE:ALLOCATE:MISS:INDEX,MSHR:ENTRIES:MERGE,QUEUE:FIFO,PORT`;
-//! FIFO and PORT may be left out. 3.2.3 has no KIND, 3.2.2 no INDEX either: the fields are counted.
-//! Meanings follow GPGPU-Sim 4.2's `cache_config::init`.
+//! Cache strings (docs/model/formats.md, Cache strings). FIFO and PORT may be left out; the number
+//! of fields tells the versions apart. Meanings follow `cache_config::init` of GPGPU-Sim 4.2.
 
 use super::convert::Draft;
 use super::emit::OriginKind;
@@ -12,7 +10,7 @@ use crate::value::Raw;
 const FORM: &str = "write kind:sets:line:ways,replacement:write:allocation:write miss:index,\
                     mshr:entries:merge,queue:fifo,port; `none` is no cache";
 
-/// A cache that is not there.
+/// String of an absent cache.
 const NOTHING: &str = "N:1:128:1,L:R:m:N:L,A:1:1,1";
 
 const REPLACEMENT: &[(&str, &str)] = &[("L", "lru"), ("F", "fifo")];
@@ -44,13 +42,13 @@ const MSHR: &[(&str, &str)] = &[
     ("T", "sector-texture-fifo"),
 ];
 
-/// A cache string, read.
+/// Fields of a parsed cache string.
 #[derive(Clone, Debug, PartialEq)]
 struct Cache {
     sectored: bool,
     numbers: [(&'static str, i64); 8],
     names: [(&'static str, &'static str); 6],
-    /// The set index is GPGPU-Sim's empty hook.
+    /// True if the set index is GPGPU-Sim's empty hook.
     custom_index: bool,
 }
 
@@ -110,7 +108,27 @@ impl Draft {
     }
 }
 
-fn parse(text: &str) -> Result<Cache, String> {
+/// Fields of a cache string; those that it leaves out have their defaults.
+struct Fields<'a> {
+    kind: &'a str,
+    sets: &'a str,
+    line: &'a str,
+    ways: &'a str,
+    replacement: &'a str,
+    write: &'a str,
+    allocate: &'a str,
+    write_miss: &'a str,
+    index: &'a str,
+    kind_of_mshr: &'a str,
+    entries: &'a str,
+    merge: &'a str,
+    miss_queue: &'a str,
+    fifo: &'a str,
+    port: &'a str,
+}
+
+/// Splits a cache string into its fields.
+fn split(text: &str) -> Result<Fields<'_>, String> {
     let groups: Vec<Vec<&str>> = text
         .split(',')
         .map(|group| group.split(':').map(str::trim).collect())
@@ -148,6 +166,44 @@ fn parse(text: &str) -> Result<Cache, String> {
         Some([port]) => port,
         Some(port) => return Err(fields("fifth", port.len(), "1")),
     };
+    Ok(Fields {
+        kind,
+        sets,
+        line,
+        ways,
+        replacement,
+        write,
+        allocate,
+        write_miss,
+        index,
+        kind_of_mshr,
+        entries,
+        merge,
+        miss_queue,
+        fifo,
+        port,
+    })
+}
+
+/// Parses a cache string.
+fn parse(text: &str) -> Result<Cache, String> {
+    let Fields {
+        kind,
+        sets,
+        line,
+        ways,
+        replacement,
+        write,
+        allocate,
+        write_miss,
+        index,
+        kind_of_mshr,
+        entries,
+        merge,
+        miss_queue,
+        fifo,
+        port,
+    } = split(text)?;
     let sectored = match kind {
         "N" => false,
         "S" => true,
@@ -262,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_out_behind_is_the_line_and_no_fifo() {
+    fn what_is_left_out_at_the_end_is_the_line_and_no_fifo() {
         let cache = parse("4:128:24,L:R:m:N,F:128:4,128:2").unwrap();
         assert_eq!(field(&cache, "result_fifo"), "2");
         assert_eq!(field(&cache, "port_bytes"), "128");

@@ -1,4 +1,4 @@
-//! From options to keys: what is common to all of them, and the chip as a whole.
+//! Conversion of options to keys: common functions, and the options of the GPU as a whole.
 
 use super::emit::{Origin, OriginKind};
 use super::number::whole;
@@ -13,22 +13,22 @@ use crate::value::Raw;
 use std::collections::BTreeMap;
 use warploom_diag::{Diagnostic, Position, Source, Span};
 
-/// A machine in the making.
+/// Machine whose keys are being converted.
 pub(super) struct Draft {
     pub layers: Layers,
     pub settings: Settings,
     pub style: ModelStyle,
-    /// Where the value of a key comes from.
+    /// Origin of the value of each key.
     pub origins: BTreeMap<String, Origin>,
-    /// What became of an option where its row alone does not say, by row.
+    /// Classes and texts of options whose rows do not say them, by row.
     outcomes: BTreeMap<usize, (Class, String)>,
-    /// What is said of the network's file.
+    /// Items of the report about the file of the network.
     pub network_items: Vec<Item>,
-    /// What nobody knows: index of the text, warning.
+    /// Warnings about unknown names, with the index of the text.
     pub unknown: Vec<(usize, Diagnostic)>,
-    /// Name of the network's file.
+    /// Name of the file of the network.
     pub network_file: Option<String>,
-    /// The text of the values that no option gives.
+    /// Text of the values without an option.
     own_text: String,
 }
 
@@ -47,7 +47,7 @@ impl Draft {
         }
     }
 
-    /// Gives every key its value, or says what is wrong.
+    /// Gives every key its value, and collects problems.
     pub fn convert(&mut self, name: &str, network: Option<Source>, files: &mut ReadFile<'_>) {
         self.own("name", Raw::Text(name.to_owned()), OriginKind::Name, "");
         self.plain_keys();
@@ -62,7 +62,7 @@ impl Draft {
         self.layers.sources[OWN] = Source::new(OWN_VALUES, text);
     }
 
-    /// Options whose value is a key's value.
+    /// Converts options whose value is that of a key.
     fn plain_keys(&mut self) {
         for row in OPTIONS {
             let Fate::Key(key) = row.fate else { continue };
@@ -155,12 +155,12 @@ impl Draft {
         }
     }
 
-    /// The number of an option; 0 where it cannot be read, which has been refused then.
+    /// Number of an option; 0 if it cannot be read, which has been reported.
     pub fn int(&self, option: &str) -> i64 {
         whole(&self.settings.of(option).text).unwrap_or(0)
     }
 
-    /// The numbers of an option, or nothing if they are not between `min` and `max` in number.
+    /// Numbers of an option; empty if there are fewer than `min` or more than `max`.
     pub fn numbers(&mut self, option: &str, separator: char, min: usize, max: usize) -> Vec<i64> {
         let setting = self.settings.of(option).clone();
         let parts: Vec<_> = setting.text.split(separator).map(str::trim).collect();
@@ -193,7 +193,7 @@ impl Draft {
         }
     }
 
-    /// A key's value from an option.
+    /// Sets a key from an option.
     pub fn put(&mut self, key: &str, raw: Raw, setting: &Setting, option: &str) {
         let kind = match setting.given_as {
             Some(_) => OriginKind::Imported,
@@ -202,12 +202,12 @@ impl Draft {
         self.place(key, raw, setting.key, setting.value, kind, option);
     }
 
-    /// A key's value from a constant of GPGPU-Sim's source.
+    /// Sets a key from a constant of GPGPU-Sim's source.
     pub fn source(&mut self, key: &str, raw: Raw, what: &str) {
         self.own(key, raw, OriginKind::Source, what);
     }
 
-    /// A key's value that no option gives.
+    /// Sets a key that has no option.
     pub fn own(&mut self, key: &str, raw: Raw, kind: OriginKind, why: &str) {
         let place = Place::new(OWN, self.own_text.len(), key.len());
         self.own_text.push_str(key);
@@ -215,7 +215,7 @@ impl Draft {
         self.place(key, raw, place, place, kind, why);
     }
 
-    /// A key's value with its place and where it comes from.
+    /// Sets a key with the place and the origin of its value.
     pub fn place(
         &mut self,
         key: &str,
@@ -240,26 +240,26 @@ impl Draft {
         self.origins.insert(key.to_owned(), Origin { kind, text });
     }
 
-    /// An option's value that cannot be read.
+    /// Reports a value of an option that cannot be read.
     pub fn refuse(&mut self, setting: &Setting, reason: String, help: &str) {
         let problem = Diagnostic::error("bad-option", setting.value.span, reason).help(help);
         self.layers.problems.push((setting.value.source, problem));
     }
 
-    /// What became of an option, where its row does not say.
+    /// Records what became of an option whose row does not say it.
     pub fn outcome(&mut self, option: &str, class: Class, text: &str) {
         let row = find(option).unwrap_or_else(|| panic!("{option} is not in the table"));
         self.outcomes.insert(row, (class, text.to_owned()));
     }
 
-    /// A name that nobody knows, and what may be meant.
+    /// Adds a warning about an unknown name, with a guess.
     pub fn warn(&mut self, place: Place, name: &str, text: &str) {
         let message = format!("`{name}` is unknown, and is left out");
         let warning = Diagnostic::warning("unknown-option", place.span, message).help(text);
         self.unknown.push((place.source, warning));
     }
 
-    /// The same of every such option.
+    /// Adds a warning about every unknown option.
     fn warn_of_options(&mut self) {
         let unknown = self.settings.unknown.iter().map(|unknown| {
             let name = unknown.words.first().cloned().unwrap_or_default();
@@ -270,7 +270,7 @@ impl Draft {
         }
     }
 
-    /// What became of each option.
+    /// Builds the report of what became of each option.
     pub fn report(&self, config: String, style: ModelStyle, evidence: String) -> Report {
         let mut items = Vec::new();
         for (row, setting) in self.settings.rows.iter().enumerate() {
@@ -305,7 +305,7 @@ impl Draft {
         self.layers.sources[place.source].position(place.span.start)
     }
 
-    /// What is said of an option: nothing of a default, unless it is not modelled.
+    /// Item of the report about an option; `None` for a default, unless it is not modelled.
     fn item(&self, row: usize, setting: &Setting) -> Option<Item> {
         let (class, text) = self.outcome_of(row, setting);
         let by_default = setting.given_as.is_none();
@@ -344,7 +344,7 @@ impl Draft {
         }
     }
 
-    /// An empty span in the importer's own text, for what has no better place.
+    /// Returns an empty span in the importer's own text, for values without a better place.
     pub fn nowhere() -> Place {
         Place {
             source: OWN,
@@ -353,12 +353,12 @@ impl Draft {
     }
 }
 
-/// Whether two texts are the same value.
+/// True if two texts are the same value.
 pub(super) fn same(one: &str, other: &str) -> bool {
     one == other || whole(one).is_some() && whole(one) == whole(other)
 }
 
-/// So many numbers, in words.
+/// Formats a count of numbers.
 fn counted(numbers: usize) -> String {
     match numbers {
         1 => "1 number".to_owned(),

@@ -1,4 +1,4 @@
-//! Memory partitions and DRAM: queues, address mapping, timing.
+//! Conversion of memory partitions and DRAM: queues, address mapping, timing.
 
 use super::convert::Draft;
 use super::number::whole;
@@ -8,8 +8,8 @@ use crate::address_map::{Masks, print};
 use crate::spec::ModelStyle;
 use crate::value::Raw;
 
-/// Names of the timing values: GPGPU-Sim's, our key, and whether it must be given. In the order of
-/// the form without names.
+/// Timing values in the order of the form without names: the name in GPGPU-Sim, our key, and
+/// whether it must be given.
 const TIMING: [(&str, &str, bool); 14] = [
     ("nbk", "dram.banks", true),
     ("CCD", "dram.timing.ccd", true),
@@ -27,7 +27,7 @@ const TIMING: [(&str, &str, bool); 14] = [
     ("RTPL", "dram.timing.rtpl", false),
 ];
 
-/// `-gpgpu_mem_address_mask`: number, bit of the channel, masks of bank, row and column
+/// Values of `-gpgpu_mem_address_mask`: number, bit of the channel, masks of bank, row and column
 /// (GPGPU-Sim 4.2, `addrdec.cc`).
 const ADDRESS_MASKS: [(i64, i64, u64, u64, u64); 13] = [
     (0, 10, 0x300, 0x07FF_E000, 0x1CFF),
@@ -71,7 +71,7 @@ impl Draft {
     fn channel_index(&mut self) {
         let option = "-gpgpu_memory_partition_indexing";
         let setting = self.settings.of(option).clone();
-        // By the enumeration in 4.2's source; its help text names 3 wrongly.
+        // As in the enumeration of 4.2's source; its help text is wrong about 3.
         let name = match self.int(option) {
             0 => "consecutive",
             1 => "xor",
@@ -96,7 +96,7 @@ impl Draft {
         );
     }
 
-    /// The mapping, or where none is given the one of `-gpgpu_mem_address_mask`.
+    /// Converts the mapping, or that of `-gpgpu_mem_address_mask` if there is none.
     fn address_map(&mut self) {
         let option = "-gpgpu_mem_addr_mapping";
         let Some(setting) = self.settings.get(option).cloned() else {
@@ -163,7 +163,7 @@ impl Draft {
         self.timing();
     }
 
-    /// A queue of writes where it is switched on; its watermarks are read anyhow.
+    /// Converts the queue of writes, if it is switched on; its watermarks are read in any case.
     fn write_queue(&mut self) {
         let (option, enable) = (
             "-dram_write_queue_size",
@@ -187,7 +187,7 @@ impl Draft {
         }
     }
 
-    /// A number that stands for a name.
+    /// Converts a number that stands for a name.
     pub(super) fn choice(&mut self, option: &str, key: &str, names: &[&str]) {
         let setting = self.settings.of(option).clone();
         let index = usize::try_from(self.int(option)).ok();
@@ -212,7 +212,7 @@ impl Draft {
             Ok(values) => values,
             Err(reason) => {
                 let help = "write nbk=16:CCD=2:RRD=6:RCD=12:RAS=28:RP=12:RC=40:CL=12:WL=4:CDLR=5:\
-                            WR=12 with nbkgrp, CCDL and RTPL behind where there are bank groups";
+                            WR=12 followed by nbkgrp, CCDL and RTPL if there are bank groups";
                 return self.refuse(&setting, reason, help);
             }
         };
@@ -222,7 +222,7 @@ impl Draft {
     }
 }
 
-/// Timing values in the order of [`TIMING`].
+/// Parses timing values into the order of [`TIMING`].
 fn timing(text: &str) -> Result<[i64; 14], String> {
     let mut values = [None; 14];
     if text.contains('=') {
@@ -256,8 +256,8 @@ fn timing(text: &str) -> Result<[i64; 14], String> {
     Ok(all)
 }
 
-/// The channel's bit and the letters of the other bits. Letters D name the channel's bits in place
-/// of `dramid@`; they are taken out, as GPGPU-Sim puts them in.
+/// Parses a mapping into the bit of the channel and the letters of the other bits. Letters D, an
+/// alternative to `dramid@`, mark the bits of the channel and are removed.
 fn mapping(text: &str) -> Result<(i64, String), String> {
     let (head, letters) = text.split_once(';').unwrap_or(("", text));
     let bit = match head.trim().strip_prefix("dramid@") {

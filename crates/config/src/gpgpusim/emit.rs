@@ -1,4 +1,4 @@
-//! The imported machine as a preset: every key with its value, unit and source.
+//! Text of an imported machine as a preset: all keys with values, units and sources.
 
 use super::report::{Class, Report};
 use crate::print::{assignment, entries, table_of};
@@ -6,30 +6,30 @@ use crate::spec::GpuSpec;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// Where a key's value comes from.
+/// Origin of the value of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Origin {
     pub kind: OriginKind,
-    /// The option, or why; may be empty.
+    /// Name of the option, or the reason; may be empty.
     pub text: String,
 }
 
-/// Kinds of origin.
+/// Kinds of origins of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OriginKind {
-    /// It stands in the user's files.
+    /// Value in the user's files.
     Imported,
-    /// GPGPU-Sim's default for an option that is left out.
+    /// Default of GPGPU-Sim for an option that is left out.
     Default,
-    /// A constant of GPGPU-Sim's source code.
+    /// Constant of GPGPU-Sim's source code.
     Source,
-    /// A choice of this program.
+    /// Choice of this program.
     Ours,
-    /// The machine's name.
+    /// Name of the machine.
     Name,
 }
 
-/// The text of a preset.
+/// Prints the text of a preset.
 pub(super) fn toml(spec: &GpuSpec, origins: &BTreeMap<String, Origin>, report: &Report) -> String {
     let mut text = header(report);
     let mut tables: Vec<(String, Vec<String>)> = Vec::new();
@@ -89,7 +89,7 @@ fn header(report: &Report) -> String {
     text
 }
 
-/// Text for a comment: control characters, which TOML allows nowhere, are left out.
+/// Removes control characters, which TOML does not allow in comments.
 fn one_line(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).collect()
 }

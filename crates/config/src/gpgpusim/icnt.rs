@@ -1,11 +1,10 @@
-//! The network's file (BookSim): `name = value;`, where a value is a number, a word or lists in
-//! braces; `//` cuts a line off.
+//! Parser of the file of the network (docs/model/formats.md, Network files).
 
 use crate::gpgpusim::Place;
 use crate::read::Layers;
 use warploom_diag::{Diagnostic, Source, Span};
 
-/// `name = value;`
+/// Statement of the form `name = value;`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Statement {
     pub name: String,
@@ -14,7 +13,7 @@ pub(super) struct Statement {
     pub place: Place,
 }
 
-/// The statements of a file, which becomes one of the layers' texts.
+/// Reads the statements of a file, which becomes one of the texts of the layers.
 pub(super) fn read(layers: &mut Layers, source: Source) -> Vec<Statement> {
     let index = layers.sources.len();
     let text = without_comments(source.text());
@@ -28,7 +27,7 @@ pub(super) fn read(layers: &mut Layers, source: Source) -> Vec<Statement> {
             Ok(None) => {}
             Ok(Some(statement)) => {
                 let end = Span::new(statement.place.span.end, statement.place.span.end);
-                let problem = Diagnostic::error("bad-network", end, "no `;` behind a setting");
+                let problem = Diagnostic::error("bad-network", end, "no `;` after a setting");
                 layers
                     .problems
                     .push((index, problem.help("end it with `;`")));
@@ -40,7 +39,7 @@ pub(super) fn read(layers: &mut Layers, source: Source) -> Vec<Statement> {
     all
 }
 
-/// The text with comments blanked out, so that places stay.
+/// Replaces comments by blanks, so that places stay the same.
 fn without_comments(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
@@ -52,7 +51,7 @@ fn without_comments(text: &str) -> String {
     plain
 }
 
-/// The statement in `body`, which begins at `start`; nothing if it is blank.
+/// Parses the statement in `body`, which begins at `start`; `None` if it is blank.
 fn statement(
     source: usize,
     start: usize,

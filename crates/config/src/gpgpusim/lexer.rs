@@ -1,18 +1,17 @@
-//! Words of a GPGPU-Sim configuration, each with its place. `#` cuts a line off, inside quotes too;
-//! lines mean nothing else; a word that begins with `"` takes in those behind it up to one that
-//! ends with `"`, joined by one blank (GPGPU-Sim 4.2, `option_parser.cc`).
+//! Words of a GPGPU-Sim configuration with their places (docs/model/formats.md, Options), as in
+//! `option_parser.cc` of GPGPU-Sim 4.2.
 
 use warploom_diag::{Diagnostic, Source, Span};
 
-/// A word with its place in its text.
+/// Word with its place in its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Word {
-    /// What it says, quotes removed.
+    /// Text of the word without quotes.
     pub text: String,
     pub span: Span,
 }
 
-/// The words of a text, and a quote that nothing closes.
+/// Splits a text into words. Returns them with the problem of a quote that is not closed, if any.
 pub(super) fn words(source: &Source) -> (Vec<Word>, Option<Diagnostic>) {
     let mut all = Vec::new();
     let mut open: Option<Word> = None;
@@ -40,7 +39,7 @@ pub(super) fn words(source: &Source) -> (Vec<Word>, Option<Diagnostic>) {
     (all, problem)
 }
 
-/// Words without regard to quotes.
+/// Splits a text at blanks and comments, without regard to quotes.
 fn plain_words(text: &str) -> Vec<Word> {
     let mut all = Vec::new();
     let mut line_start = 0;

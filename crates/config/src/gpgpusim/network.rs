@@ -1,4 +1,5 @@
-//! The network: BookSim's fly from its file, or 4.x's local crossbar from options.
+//! Conversion of the network: BookSim's fly from its file, or the local crossbar of 4.x from
+//! options.
 
 use super::convert::{Draft, same};
 use super::emit::OriginKind;
@@ -11,18 +12,18 @@ use crate::value::Raw;
 use std::collections::BTreeMap;
 use warploom_diag::{Diagnostic, Source, nearest};
 
-/// What becomes of a key of the network's file.
+/// Treatment of a key of the network's file.
 #[derive(Clone, Copy)]
 enum Fate {
-    /// Its number goes into this key, or with others into it.
+    /// The value becomes that of this key, perhaps together with others.
     Key(&'static str),
-    /// Only this value is modelled; what another means for results.
+    /// Only this value is modelled.
     Only(&'static str),
-    /// First virtual channel of a class of packets: every packet may take every channel.
+    /// First virtual channel of a class of packets; only 0 is modelled.
     FirstChannel,
-    /// Last virtual channel of a class of packets.
+    /// Last virtual channel of a class of packets; only the highest is modelled.
     LastChannel,
-    /// It has no effect; why.
+    /// The key has no effect, for this reason.
     NoEffect(&'static str),
 }
 
@@ -31,8 +32,8 @@ use Fate::{FirstChannel, Key, LastChannel, NoEffect, Only};
 const UNUSED: &str = "GPGPU-Sim does not use it";
 const PRINTED: &str = "what BookSim prints";
 
-/// Keys, the defaults of BookSim and of GPGPU-Sim's additions (`booksim_config.cpp`,
-/// `intersim_config.cpp`), and what becomes of them.
+/// Keys with the defaults of BookSim and of GPGPU-Sim's additions (`booksim_config.cpp`,
+/// `intersim_config.cpp`), and their treatment.
 const KEYS: &[(&str, &str, Fate)] = &[
     ("flit_size", "32", Key("noc.flit_bytes")),
     ("vc_buf_size", "8", Key("noc.input_buffer")),
@@ -125,7 +126,7 @@ const KEYS: &[(&str, &str, Fate)] = &[
     ("sim_power", "0", NoEffect("power model")),
 ];
 
-/// The keys with what becomes of them, as rows of a Markdown table.
+/// Rows of a Markdown table with all keys and their treatment.
 pub(super) fn keys_markdown() -> String {
     let row = |&(key, default, fate): &(&str, &str, Fate)| {
         let fate = match fate {
@@ -140,10 +141,10 @@ pub(super) fn keys_markdown() -> String {
     KEYS.iter().map(row).collect()
 }
 
-/// What GPGPU-Sim takes for an `input_buffer_size` of 0.
+/// Value that GPGPU-Sim substitutes for an `input_buffer_size` of 0.
 const DEFAULT_INJECTION_BUFFER: i64 = 9;
 
-/// A header of 8 bytes and a line of 128: the largest packet that every machine sends.
+/// Size in bytes of the largest packet of every machine: a header of 8 and a line of 128.
 const LARGEST_PACKET: i64 = 136;
 
 impl Draft {
@@ -179,7 +180,7 @@ impl Draft {
             let setting = self.settings.of(option).clone();
             self.put(key, Raw::Int(whole(&setting.text)), &setting, option);
         }
-        // What a port takes in is counted in packets there and in flits here.
+        // The injection buffer is counted in packets there and in flits here.
         let flits = self.int("-icnt_flit_size").max(1);
         let per_packet = LARGEST_PACKET / flits + i64::from(LARGEST_PACKET % flits != 0);
         let packets = self
@@ -301,7 +302,8 @@ impl Draft {
         }
     }
 
-    /// Says what becomes of a key: of one that is not given only if its default is not modelled.
+    /// Reports the treatment of a key; if the key is not given, only if its default is not
+    /// modelled.
     fn network_key(
         &mut self,
         file: &str,
@@ -343,7 +345,7 @@ impl Draft {
     }
 }
 
-/// The settings of a network's file.
+/// Settings of the file of a network.
 struct Network<'a> {
     given: BTreeMap<String, Statement>,
     draft: &'a mut Draft,
@@ -395,14 +397,14 @@ impl Network<'_> {
         self.put("noc.hop_cycles", "vc_alloc_delay", sum);
     }
 
-    /// The value of a key as text.
+    /// Value of a key as text.
     fn value(&self, key: &str) -> String {
         let default = KEYS.iter().find(|(name, ..)| *name == key);
         let default = default.map_or("", |(_, default, _)| default);
         self.given.get(key).map_or(default, |s| &s.value).to_owned()
     }
 
-    /// The number of a key; nothing if it is none, which is refused.
+    /// Number of a key; `None` if the value is no number, which is reported.
     fn number(&mut self, key: &str) -> Option<i64> {
         let number = self.value(key).parse().ok();
         if number.is_none() {

@@ -1,6 +1,6 @@
-//! Numbers as GPGPU-Sim reads them.
+//! Parsers of numbers in the forms that GPGPU-Sim reads.
 
-/// A whole number: decimal, hexadecimal behind `0x`, octal behind `0`.
+/// Parses a whole number: decimal, hexadecimal after `0x`, or octal after `0`.
 pub(super) fn whole(text: &str) -> Option<i64> {
     let (sign, digits) = match text.strip_prefix('-') {
         Some(digits) => (-1, digits),
@@ -18,7 +18,7 @@ pub(super) fn whole(text: &str) -> Option<i64> {
     value.ok().and_then(|value| value.checked_mul(sign))
 }
 
-/// A decimal number times 100, if that is whole: `1.5` is 150.
+/// Parses a decimal number and returns it times 100, if that is whole: `1.5` is 150.
 pub(super) fn percent(text: &str) -> Option<i64> {
     let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
     let kept = decimals.trim_end_matches('0');

@@ -1,5 +1,5 @@
-//! The one table of GPGPU-Sim's options: names, types, defaults and what becomes of them here.
-//! Names and defaults are those of the registration calls in GPGPU-Sim 4.2 and 3.2.2.
+//! Table of GPGPU-Sim's options: names, types, defaults and their treatment. Names and defaults are
+//! those of the registration calls in GPGPU-Sim 4.2 and 3.2.2.
 
 mod table;
 
@@ -8,44 +8,44 @@ pub(super) use table::OPTIONS;
 use super::network::keys_markdown;
 use std::fmt::Write;
 
-/// Type of an option's value.
+/// Type of the value of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// 0 or 1; the value may be left out, which means 1.
+    /// Switch with the value 0 or 1; without a value it is 1.
     Flag,
-    /// A whole number: decimal, `0x` hexadecimal or `0` octal.
+    /// Whole number: decimal, hexadecimal after `0x`, or octal after `0`.
     Int,
-    /// A word or a quoted text.
+    /// Single word or a quoted text.
     Text,
 }
 
-/// What becomes of an option.
+/// Treatment of an option by the import.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Fate {
-    /// The value itself goes into this key.
+    /// The value becomes that of this key.
     Key(&'static str),
-    /// It is converted into these keys.
+    /// The value is converted into these keys.
     Into(&'static str),
-    /// It has no effect here by design; why.
+    /// The option has no effect by design, for this reason.
     NoEffect(&'static str),
-    /// Only this value is modelled; what another means for results.
+    /// Only this value is modelled; the text says what another means for results.
     Only(&'static str, &'static str),
-    /// It is not modelled, whatever its value; what that means for results.
+    /// The option is not modelled; the text says what that means for results.
     NotModelled(&'static str),
 }
 
-/// An option.
+/// Option of GPGPU-Sim with its treatment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Row {
     pub name: &'static str,
-    /// Older names, and the right spelling of misspelt ones.
+    /// Older names, and the correct spelling of misspelt ones.
     pub aliases: &'static [&'static str],
     pub kind: Kind,
-    /// GPGPU-Sim 3.2.2's default, or what its source does where it has no such option.
+    /// Default of GPGPU-Sim 3.2.2, or what its source does without the option.
     pub v3: Option<&'static str>,
-    /// GPGPU-Sim 4.2's default.
+    /// Default of GPGPU-Sim 4.2.
     pub v4: Option<&'static str>,
-    /// Registered by GPGPU-Sim 3.2.2 (under this name or an alias).
+    /// True if GPGPU-Sim 3.2.2 registers the option under this name or an alias.
     pub in_v3: bool,
     pub fate: Fate,
 }
@@ -57,12 +57,12 @@ impl Row {
     }
 }
 
-/// An option of both versions with one default.
+/// Row of an option of both versions with one default.
 const fn both(name: &'static str, kind: Kind, default: &'static str, fate: Fate) -> Row {
     split(name, kind, default, default, fate)
 }
 
-/// An option of both versions with a default each, 3.2.2's first.
+/// Row of an option of both versions with different defaults, that of 3.2.2 first.
 const fn split(
     name: &'static str,
     kind: Kind,
@@ -81,7 +81,7 @@ const fn split(
     }
 }
 
-/// An option of 4.2, behind what 3.2.2 does without it.
+/// Row of an option of 4.2, with what 3.2.2 does without it.
 const fn newer(
     name: &'static str,
     kind: Kind,
@@ -94,7 +94,7 @@ const fn newer(
     row
 }
 
-/// An option without a default.
+/// Row of an option without a default.
 const fn bare(name: &'static str, in_v3: bool, fate: Fate) -> Row {
     Row {
         name,
@@ -110,21 +110,21 @@ const fn bare(name: &'static str, in_v3: bool, fate: Fate) -> Row {
 use Fate::{Into, Key, NoEffect, NotModelled, Only};
 use Kind::Text;
 
-/// Index of the option of that name or alias.
+/// Finds the index of the option with a name or alias.
 pub(super) fn find(name: &str) -> Option<usize> {
     OPTIONS
         .iter()
         .position(|row| row.name == name || row.aliases.contains(&name))
 }
 
-/// Every name and alias.
+/// Iterates over all names and aliases.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     OPTIONS
         .iter()
         .flat_map(|row| std::iter::once(row.name).chain(row.aliases.iter().copied()))
 }
 
-/// Documentation of the options by what becomes of them, as Markdown.
+/// Documentation of the options by treatment, as Markdown.
 pub fn options_markdown() -> String {
     let mut text = String::from(
         "# GPGPU-Sim's options and what becomes of them\n\n\

@@ -1,5 +1,5 @@
-//! Words to options with values: the last value of an option wins, `-config FILE` stands for what
-//! is in that file, what is no option is kept apart.
+//! Conversion of words to options with values. The last value of an option wins, `-config FILE` is
+//! replaced by the words of that file, and words that are no options are collected.
 
 use super::lexer::{Word, words};
 use super::number::whole;
@@ -9,32 +9,32 @@ use crate::read::Layers;
 use crate::spec::ModelStyle;
 use warploom_diag::{Diagnostic, Source, nearest};
 
-/// Files that include each other more deeply than this include themselves.
+/// Largest depth of included files; deeper ones include themselves.
 const MAX_DEPTH: usize = 16;
 
-/// Files and words that are read in all; a configuration has a few files and some hundred words.
+/// Largest number of files; a configuration has a few.
 const MAX_FILES: usize = 256;
 const MAX_WORDS: usize = 1 << 16;
 
-/// Unknown options for which a near name is looked for.
+/// Largest number of unknown options for which a similar name is looked for.
 const MAX_HINTS: usize = 100;
 
-/// An option's value.
+/// Value of an option.
 #[derive(Clone, Debug)]
 pub(super) struct Setting {
     pub text: String,
-    /// Place of the option's name.
+    /// Place of the name of the option.
     pub key: Place,
-    /// Place of the value; that of the name where a flag has none.
+    /// Place of the value, or of the name of a switch without a value.
     pub value: Place,
-    /// The name under which it was given; `None` for a default.
+    /// Name under which it was given; `None` for a default.
     pub given_as: Option<String>,
 }
 
-/// The options with the sizes of an L1D that adapts.
+/// Options with the sizes of an adaptive L1D.
 pub(super) const ADAPTIVE: [&str; 2] = ["-gpgpu_shmem_option", "-gpgpu_unified_l1d_size"];
 
-/// Bytes of a cache: `S:sets:line:ways,...`.
+/// Size in bytes of a cache with the string `S:sets:line:ways,...`.
 fn l1d_bytes(text: &str) -> Option<i64> {
     let (shape, _) = text.split_once(',')?;
     let mut numbers = shape
@@ -46,7 +46,7 @@ fn l1d_bytes(text: &str) -> Option<i64> {
     Some(sets * line * ways)
 }
 
-/// What no option takes.
+/// Word that is no option, with the words after it.
 #[derive(Clone, Debug)]
 pub(super) struct Unknown {
     pub words: Vec<String>,
@@ -54,14 +54,14 @@ pub(super) struct Unknown {
     pub near: Option<&'static str>,
 }
 
-/// Values by row of the table.
+/// Values of options by row of the table.
 pub(super) struct Settings {
     pub rows: Vec<Option<Setting>>,
     pub unknown: Vec<Unknown>,
 }
 
 impl Unknown {
-    /// What may be meant.
+    /// Guess of what was meant.
     pub fn text(&self) -> String {
         match self.near {
             Some(near) => format!("did you mean `{near}`?"),
@@ -71,21 +71,21 @@ impl Unknown {
 }
 
 impl Settings {
-    /// The value of an option; `None` where it has neither a value nor a default.
+    /// Value of an option; `None` if it has neither a value nor a default.
     pub fn get(&self, name: &str) -> Option<&Setting> {
         let row = find(name).unwrap_or_else(|| panic!("{name} is not in the table"));
         self.rows[row].as_ref()
     }
 
-    /// The value of an option that has a default.
+    /// Value of an option that has a default.
     pub fn of(&self, name: &str) -> &Setting {
         self.get(name)
             .unwrap_or_else(|| panic!("{name} has no default"))
     }
 
-    /// The sizes of an L1D that adapts where the file names none, as GPGPU-Sim 4.0.0's do: they
-    /// stand in its source (`shader_core_config::max_cta`). L1D can grow to four times what is
-    /// configured, and shared memory takes 0, 8, 16, 32, 64 KiB or all that it may have.
+    /// Sizes of an adaptive L1D for a file without them, as of GPGPU-Sim 4.0.0, which has them in
+    /// its source (`shader_core_config::max_cta`). L1D can grow to four times its configured size,
+    /// and shared memory takes 0, 8, 16, 32, 64 KiB or its largest size.
     pub fn adaptive_sizes(&self) -> Option<[(&'static str, String); 2]> {
         let given = |name| self.get(name).is_some();
         let asked = self.get("-gpgpu_adaptive_cache_config")?;
@@ -104,8 +104,8 @@ impl Settings {
         ])
     }
 
-    /// Fills in the defaults of a version. They stand in a text of their own, so that a problem
-    /// with one has a place too.
+    /// Adds the defaults of a version. They are in a text of their own, so that a problem with one
+    /// of them has a place.
     pub fn fill_defaults(&mut self, layers: &mut Layers, style: ModelStyle) {
         let name = match style {
             ModelStyle::V3 => "GPGPU-Sim 3.2.2's defaults",
@@ -140,7 +140,7 @@ impl Settings {
     }
 }
 
-/// Reads a file and what it includes.
+/// Reads a file and the files that it includes.
 pub(super) fn read(layers: &mut Layers, source: Source, files: &mut ReadFile<'_>) -> Settings {
     let settings = Settings {
         rows: vec![None; OPTIONS.len()],
@@ -164,7 +164,7 @@ struct Reader<'a, 'b> {
     settings: Settings,
     files_read: usize,
     words_read: usize,
-    /// Too much was read: nothing more is.
+    /// True if too much was read, so that reading stopped.
     stopped: bool,
 }
 
@@ -184,14 +184,14 @@ impl Reader<'_, '_> {
             self.stopped = true;
         }
         let mut rest = words.as_slice();
-        while let Some((word, behind)) = rest.split_first() {
+        while let Some((word, following)) = rest.split_first() {
             if self.stopped {
                 return;
             }
             rest = match (word.text.as_str(), find(&word.text)) {
-                ("-config", _) => self.include(index, word, behind, depth),
-                (_, Some(row)) => self.option(index, row, word, behind),
-                _ => self.unknown(index, word, behind),
+                ("-config", _) => self.include(index, word, following, depth),
+                (_, Some(row)) => self.option(index, row, word, following),
+                _ => self.unknown(index, word, following),
             };
         }
     }
@@ -200,13 +200,13 @@ impl Reader<'_, '_> {
         &mut self,
         index: usize,
         word: &Word,
-        behind: &'w [Word],
+        following: &'w [Word],
         depth: usize,
     ) -> &'w [Word] {
         let place = Place::of(index, word);
-        let Some((path, behind)) = behind.split_first() else {
-            self.refuse(place, "`-config` without a file", "name the file behind it");
-            return behind;
+        let Some((path, following)) = following.split_first() else {
+            self.refuse(place, "`-config` without a file", "name the file after it");
+            return following;
         };
         let place = Place::of(index, path);
         if depth == MAX_DEPTH {
@@ -215,14 +215,14 @@ impl Reader<'_, '_> {
                 "files that include each other",
                 "remove this `-config`",
             );
-            return behind;
+            return following;
         }
         let from = self.layers.sources[index].name().to_owned();
         match (self.files)(&from, &path.text) {
             Ok(source) => self.file(source, depth + 1),
             Err(reason) => self.refuse(place, &reason, "paths are relative to this file"),
         }
-        behind
+        following
     }
 
     fn option<'w>(
@@ -230,29 +230,29 @@ impl Reader<'_, '_> {
         index: usize,
         row: usize,
         word: &Word,
-        behind: &'w [Word],
+        following: &'w [Word],
     ) -> &'w [Word] {
         let kind = OPTIONS[row].kind;
         let key = Place::of(index, word);
         let number = |word: &Word| whole(&word.text).is_some();
-        let (text, value, rest) = match (kind, behind.split_first()) {
+        let (text, value, rest) = match (kind, following.split_first()) {
             (Kind::Flag, Some((first, rest))) if number(first) => {
                 (first.text.clone(), Place::of(index, first), rest)
             }
-            (Kind::Flag, _) => ("1".to_owned(), key, behind),
+            (Kind::Flag, _) => ("1".to_owned(), key, following),
             (_, Some((first, rest))) if find(&first.text).is_none() => {
                 (first.text.clone(), Place::of(index, first), rest)
             }
             _ => {
                 let reason = format!("`{}` without a value", word.text);
-                self.refuse(key, &reason, "write the value behind it");
-                return behind;
+                self.refuse(key, &reason, "write the value after it");
+                return following;
             }
         };
         let problem = match kind {
             Kind::Flag if !matches!(whole(&text), Some(0 | 1)) => Some("write 0 or 1"),
             Kind::Int if whole(&text).is_none() => {
-                Some("write a whole number: decimal, 0x hexadecimal, or octal behind a 0")
+                Some("write a whole number: decimal, 0x hexadecimal, or octal after a 0")
             }
             _ => None,
         };
@@ -270,14 +270,14 @@ impl Reader<'_, '_> {
         rest
     }
 
-    /// A word that is no option, with what stands behind it up to the next option.
-    fn unknown<'w>(&mut self, index: usize, word: &Word, behind: &'w [Word]) -> &'w [Word] {
+    /// Collects a word that is no option, with the words after it up to the next option.
+    fn unknown<'w>(&mut self, index: usize, word: &Word, following: &'w [Word]) -> &'w [Word] {
         let ends = |next: &Word| {
             let mut chars = next.text.chars();
             chars.next() == Some('-') && chars.next().is_some_and(char::is_alphabetic)
         };
-        let count = behind.iter().position(ends).unwrap_or(behind.len());
-        let (own, rest) = behind.split_at(count);
+        let count = following.iter().position(ends).unwrap_or(following.len());
+        let (own, rest) = following.split_at(count);
         let all = std::iter::once(word).chain(own);
         let words = all.map(|word| word.text.clone()).collect();
         let hint = self.settings.unknown.len() < MAX_HINTS;
@@ -295,7 +295,7 @@ impl Reader<'_, '_> {
     }
 }
 
-/// The option that was probably meant.
+/// Finds the option that was probably meant.
 fn near(name: &str) -> Option<&'static str> {
     let bounded = name.starts_with('-') && name.len() < 80;
     bounded.then(|| nearest(name, names())).flatten()

@@ -1,4 +1,4 @@
-//! The SM's options: warps, units with their latencies, operand collectors, memory path.
+//! Conversion of the SM's options: warps, units with latencies, operand collectors, memory path.
 
 use super::convert::{Draft, same};
 use super::emit::OriginKind;
@@ -8,7 +8,7 @@ use super::settings::{ADAPTIVE, Setting};
 use crate::spec::ModelStyle;
 use crate::value::Raw;
 
-/// Kinds of unit: our name, GPGPU-Sim's name in options, option of the count.
+/// Kinds of units: our name, the name in GPGPU-Sim's options, the option of the count.
 const UNITS: [(&str, &str, &str); 6] = [
     ("sp", "sp", "-gpgpu_num_sp_units"),
     ("dp", "dp", "-gpgpu_num_dp_units"),
@@ -20,7 +20,7 @@ const UNITS: [(&str, &str, &str); 6] = [
 
 const OPERATIONS: [&str; 5] = ["add", "minmax", "mul", "mad", "div"];
 
-/// GPGPU-Sim 4.2's latency and interval of shfl, for lists that leave it out.
+/// Latency and interval of shfl in GPGPU-Sim 4.2, for lists without them.
 const SHUFFLE: (i64, i64) = (32, 4);
 
 impl Draft {
@@ -78,8 +78,8 @@ impl Draft {
         );
     }
 
-    /// Compute capability as major x 10 + minor: what 4.2 reports to programs, or the PTX that
-    /// 3.2.2 is told to take.
+    /// Compute capability as major x 10 + minor: the one that 4.2 reports to programs, or that of
+    /// the PTX that 3.2.2 selects.
     fn capability(&self) -> i64 {
         let forced = self.int("-gpgpu_ptx_force_max_capability");
         if self.style == ModelStyle::V3 && forced > 0 {
@@ -90,8 +90,8 @@ impl Draft {
         major.saturating_mul(10).saturating_add(minor)
     }
 
-    /// GPGPU-Sim has a stack for every GPU; programs for Volta and later rely on progress among
-    /// lanes, and the others run alike.
+    /// Chooses the model of divergence. GPGPU-Sim uses a stack for every GPU. Programs for Volta
+    /// and later rely on the progress of all lanes; others run alike with both models.
     fn divergence(&mut self) {
         let (name, why) = match self.capability() {
             70.. => ("independent", "programs for Volta and later rely on it"),
@@ -101,7 +101,7 @@ impl Draft {
         self.own("sm.divergence", raw, OriginKind::Ours, why);
     }
 
-    /// GPGPU-Sim looks for names in this order, anywhere in the text.
+    /// Converts the scheduler. GPGPU-Sim searches the text for names in this order.
     fn scheduler(&mut self) {
         let option = "-gpgpu_scheduler";
         let setting = self.settings.of(option).clone();
@@ -147,7 +147,8 @@ impl Draft {
         );
     }
 
-    /// 4.2 sets the size to -gpgpu_shmem_sizeDefault at each launch; 3.2.2 has one option for both.
+    /// Converts the size of shared memory. 4.2 uses -gpgpu_shmem_sizeDefault at each launch; 3.2.2
+    /// has one option.
     fn shared_memory(&mut self) {
         let option = match self.style {
             ModelStyle::V3 => "-gpgpu_shmem_size",
@@ -173,12 +174,13 @@ impl Draft {
         }
     }
 
-    /// 3.2.2 has one way; 4.2 goes by architecture (`memory_coalescing_arch`).
+    /// Converts the rule of coalescing. 3.2.2 has one rule; 4.2 selects it by architecture
+    /// (`memory_coalescing_arch`).
     fn coalescing(&mut self) {
         let option = "-gpgpu_coalesce_arch";
         let setting = self.settings.of(option).clone();
         let name = match (self.style, self.int(option)) {
-            // 39 falls between the rules of 4.2.
+            // The rules of 4.2 do not cover 39.
             (ModelStyle::V3, _) | (_, 13..20 | 39) => "segments",
             (_, 20..40) => "segments-and-sectors",
             (_, 40..) => "sectors",
@@ -196,8 +198,8 @@ impl Draft {
         );
     }
 
-    /// Without ports of its own the load/store unit steps once for each part of a warp
-    /// (`ldst_unit::clock_multiplier`), as always in 3.2.2.
+    /// Converts the ports of the load/store unit. Without this option, and always in 3.2.2, the
+    /// unit steps once for each part of a warp (`ldst_unit::clock_multiplier`).
     fn ports(&mut self) {
         let ports = "-gpgpu_mem_unit_ports";
         let option = match self.int(ports) {
@@ -209,7 +211,7 @@ impl Draft {
         self.put("sm.mem_unit_ports", steps, &setting, option);
     }
 
-    /// Widths by unit, in our order of units, and of the write-back.
+    /// Reads the widths by unit, in our order of units, and that of the write-back.
     fn widths(&mut self) -> Option<([(i64, i64); 6], i64)> {
         let option = "-gpgpu_pipeline_widths";
         let tensor = self.int("-gpgpu_tensor_core_avail") != 0;
@@ -259,7 +261,7 @@ impl Draft {
         })
     }
 
-    /// Counts, and widths where there are units.
+    /// Converts counts of units, and widths if there are units.
     fn units(&mut self) {
         let option = "-gpgpu_pipeline_widths";
         let Some((widths, writeback)) = self.widths() else {
@@ -302,7 +304,7 @@ impl Draft {
         self.type_latencies("fp", "f32_timing", 5);
         self.type_latencies("dp", "f64_timing", 5);
         let sfu = match self.style {
-            // 3.2.2 takes the entry of f64 mul.
+            // 3.2.2 uses the entry of f64 mul.
             ModelStyle::V3 => ("-ptx_opcode_latency_dp", "-ptx_opcode_initiation_dp", 2),
             ModelStyle::V4 => ("-ptx_opcode_latency_sfu", "-ptx_opcode_initiation_sfu", 0),
         };
@@ -337,7 +339,7 @@ impl Draft {
         }
     }
 
-    /// 4.2 leaves the sixth number uninitialised where the list has five.
+    /// Reports a list of five numbers, for which 4.2 leaves the sixth uninitialised.
     fn missing_shuffle(&mut self, key: &str, option: &str, shuffle: i64) {
         let why = "the default of GPGPU-Sim 4.2: the list has no sixth number";
         self.source(key, Raw::Int(Some(shuffle)), why);
@@ -370,8 +372,8 @@ impl Draft {
         }
     }
 
-    /// Sets of kinds without units are left out, and all but the general one where GPGPU-Sim is
-    /// told to.
+    /// Converts the sets of collectors. Sets of kinds without units are left out, and if GPGPU-Sim
+    /// is told so, all but the general set.
     fn collectors(&mut self) {
         let special = "-gpgpu_enable_specialized_operand_collector";
         let own_sets = self.int(special) != 0;
@@ -401,7 +403,7 @@ impl Draft {
         self.put(key, Raw::Int(whole(&setting.text)), setting, option);
     }
 
-    /// What kernels that prefer L1D or shared memory get; nothing is lost if it is the same.
+    /// Reports options for kernels that prefer L1D or shared memory, unless they are the same.
     fn prefer_l1(&mut self) {
         let pairs = [
             ("-gpgpu_cache:dl1PrefL1", "-gpgpu_cache:dl1"),
@@ -426,7 +428,7 @@ impl Draft {
     }
 }
 
-/// Fields of a set of collectors with their options.
+/// Names of the fields of a set of collectors, with their options.
 fn set_options(kind: &str) -> [(&'static str, String); 3] {
     let option = |what: &str| format!("-gpgpu_operand_collector_num_{what}_{kind}");
     [

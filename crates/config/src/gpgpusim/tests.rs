@@ -1,4 +1,4 @@
-//! Whole configurations: those of GPGPU-Sim, broken ones, any bytes.
+//! Tests with whole configurations: those of GPGPU-Sim, broken ones, arbitrary bytes.
 
 use super::options::OPTIONS;
 use super::{Class, Imported, Request, import, options_markdown};
@@ -18,7 +18,7 @@ macro_rules! test_file {
     };
 }
 
-/// A configuration of GPGPU-Sim: its name, options, and network's file.
+/// Configurations of GPGPU-Sim: name, options, and file of the network.
 const FILES: [(&str, &str, &str); 7] = [
     (
         "gtx480-3.2.2",
@@ -64,7 +64,7 @@ fn read(
     })
 }
 
-/// One of GPGPU-Sim's configurations.
+/// Imports one of GPGPU-Sim's configurations.
 fn known(name: &str) -> Imported {
     let file = FILES.iter().find(|(known, ..)| *known == name);
     let (_, config, network) = file.unwrap_or_else(|| panic!("{name}"));
@@ -79,7 +79,8 @@ fn known(name: &str) -> Imported {
     import(request, &mut none).unwrap_or_else(|errors| panic!("{name}\n{errors}"))
 }
 
-/// What an import says, a line an option; of what was carried only the number and what is special.
+/// Summary of an import, one line for each option; of options carried over only the count and
+/// remarks.
 fn summary(imported: &Imported) -> String {
     let report = &imported.report;
     let mut text = format!("GPGPU-Sim {}: {}\n", report.version(), report.evidence);
@@ -122,7 +123,7 @@ fn an_imported_preset_names_the_source_of_each_value() {
     }
 }
 
-/// Keys in which two machines differ, a line each, without the name.
+/// Keys in which two machines differ, one line each, without the name.
 fn differences(one: &GpuSpec, other: &GpuSpec) -> Vec<String> {
     let other = other.settings();
     let settings = one.settings().into_iter();
@@ -149,15 +150,15 @@ fn imports_equal_the_presets_of_the_same_machine() {
     }
 }
 
-/// `gtx480` is the paper's machine: where it differs from the configuration of the simulator that
-/// the paper used, the paper says so (Tables 1 and 2), or the Programming Guide.
+/// `gtx480` is the machine of the paper. Differences from the configuration of its simulator are
+/// stated by the paper (Tables 1 and 2) or by the Programming Guide.
 #[test]
 fn the_papers_gtx480_differs_from_3_2_2_where_the_paper_says_so() {
     let found = differences(&known("gtx480-3.2.2").spec, &preset("gtx480").unwrap());
     insta::assert_snapshot!(found.join("\n"));
 }
 
-/// A small network's file.
+/// File of a small network.
 const FLY: (&str, &str) = (
     "mesh",
     "topology = fly; n = 1; routing_function = dest_tag; num_vcs = 1; subnets = 2; use_map = 0;\n\
@@ -166,8 +167,8 @@ const FLY: (&str, &str) = (
      read_reply_end_vc = 0; write_reply_begin_vc = 0; write_reply_end_vc = 0;\n",
 );
 
-/// What a configuration needs besides the defaults to be a machine: 4.2's own clusters of three
-/// SMs, and caches and DRAM that do not fit each other otherwise.
+/// Options without which the defaults are no valid machine: the caches and DRAM of 4.2's defaults
+/// do not fit each other.
 const LEAST: &str = "-gpgpu_cache:dl2_texture_only 0\n";
 
 fn style_name(style: ModelStyle) -> &'static str {
@@ -202,7 +203,7 @@ fn a_default_may_be_written_or_left_out() {
     }
 }
 
-/// `LEAST` with options behind it.
+/// Imports `LEAST` followed by options.
 fn with(options: &str) -> Result<Imported, ConfigErrors> {
     read(&format!("{LEAST}{options}"), Some(ModelStyle::V4), &[FLY])
 }
@@ -264,7 +265,7 @@ fn what_is_not_modelled_or_unknown_is_said() {
     insta::assert_snapshot!(header.collect::<Vec<_>>().join("\n"));
 }
 
-/// All at once: who mends the values does not have to import again to learn of the rest.
+/// All problems are reported at once, so that one import is enough to find them.
 #[test]
 fn what_is_unknown_is_said_beside_what_is_wrong() {
     let options = "-gpgpu_l1latency 4 -gpgpu_scheduler fair\n-frobnicate 1 2";
@@ -353,8 +354,8 @@ fn schedulers_are_found_in_the_text() {
     assert_eq!(of("warp_limiting:2:5"), of_five);
 }
 
-/// Random damage to GPGPU-Sim's own files: an import is refused with a message, or its preset
-/// resolves to the machine that was imported.
+/// After random damage to GPGPU-Sim's own files, an import is refused with a message, or its preset
+/// resolves to the imported machine.
 #[test]
 fn no_text_panics() {
     let mut rng = Rng::new(7);
@@ -411,7 +412,7 @@ fn no_text_panics() {
     assert!(imported > 50, "only {imported} of 600 were imported");
 }
 
-/// Generated documentation is checked in; `WARPLOOM_BLESS=1` renews it.
+/// The generated documentation is up to date; `WARPLOOM_BLESS=1` renews it.
 #[test]
 fn documentation_of_the_options_is_current() {
     let path = concat!(
@@ -428,8 +429,8 @@ fn documentation_of_the_options_is_current() {
     );
 }
 
-/// GPGPU-Sim 4.0.0 knows no option for the sizes of an L1D that adapts: they stand in its source,
-/// and the comment of its SM7_QV100 says them (all of 128 KiB without shared memory).
+/// GPGPU-Sim 4.0.0 has no option for the sizes of an adaptive L1D. They are in its source and in a
+/// comment of its SM7_QV100 (all of 128 KiB without shared memory).
 #[test]
 fn an_l1d_that_adapts_has_4_0_0s_sizes() {
     let text = "-gpgpu_n_clusters 4\n-gpgpu_n_cores_per_cluster 1\n-gpgpu_n_mem 4\n\

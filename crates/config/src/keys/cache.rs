@@ -24,7 +24,7 @@ names! {
         WriteAndRead = "write-and-read": "forward the write and read the line",
         FetchOnWrite = "fetch-on-write": "read the line unless the write covers the sector",
         LazyFetchOnRead = "lazy-fetch-on-read":
-            "keep the bytes, read the rest when it is asked for",
+            "keep the bytes, read the sector at the first later read of missing bytes",
     }
     SetIndex: SET_INDEX {
         Linear = "linear": "low bits of the line address",
@@ -53,7 +53,7 @@ section! {
         sectored: "sectored", Rule::Switch, "",
             "Lines are filled in 32-byte sectors.", "GPGPU-Sim cache string, N or S";
         replacement: "replacement", REPLACEMENT, "",
-            "Which line of a set makes room.",
+            "Which line of a set is replaced.",
             "GPGPU-Sim cache string, replacement (lru, fifo); others: `policies.md`";
         write: "write", WRITE, "",
             "What a write does.", "GPGPU-Sim cache string, write policy";
@@ -62,21 +62,21 @@ section! {
         write_allocate: "write_allocate", WRITE_ALLOCATE, "",
             "What a write miss does.", "GPGPU-Sim cache string, write allocation";
         index: "index", SET_INDEX, "",
-            "From address to set.", "GPGPU-Sim cache string, set index";
+            "Function from an address to its set.", "GPGPU-Sim cache string, set index";
         mshr: "mshr", MSHR, "",
-            "How misses are held.", "GPGPU-Sim cache string, MSHR type";
+            "How outstanding misses are tracked.", "GPGPU-Sim cache string, MSHR type";
         mshr_entries: "mshr_entries", int(1, 65_536), "lines or sectors",
             "Misses that can be outstanding.", "GPGPU-Sim cache string, MSHR entries";
         mshr_merge: "mshr_merge", int(1, 65_535), "requests",
             "Requests that can wait for one miss.", "GPGPU-Sim cache string, MSHR merge";
         miss_queue: "miss_queue", int(1, 65_536), "requests",
-            "Requests waiting to go down.", "GPGPU-Sim cache string, miss queue";
+            "Requests that can wait for the next level.", "GPGPU-Sim cache string, miss queue";
         result_fifo: "result_fifo", int(0, 65_536), "results",
-            "Results waiting in a texture FIFO.", "GPGPU-Sim cache string, result FIFO";
+            "Results that can wait in a texture FIFO.", "GPGPU-Sim cache string, result FIFO";
         port_bytes: "port_bytes", pow2(4, 1024), "bytes per cycle",
             "Width of the data port.", "GPGPU-Sim cache string, port width";
         write_ratio_percent: "write_ratio_percent", int(0, 100), "percent of lines",
-            "Share of dirty lines below which clean lines go first.",
+            "Share of dirty lines below which clean lines are replaced first.",
             "GPGPU-Sim -gpgpu_l1_cache_write_ratio";
     }
 }

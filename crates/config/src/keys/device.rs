@@ -44,14 +44,14 @@ section! {
             "L2 banks of a channel, each with a port of its own to the network.",
             "GPGPU-Sim -gpgpu_n_sub_partition_per_mchannel";
         style: "style", STYLES, "",
-            "Generation of the SM model, where the two differ.",
+            "Version of GPGPU-Sim that the model follows where versions differ.",
             "differences between GPGPU-Sim 3.2.2 and 4.2";
         max_blocks_per_sm: "max_blocks_per_sm", Rule::IntegerOrNone { min: 1, max: 1024 }, "blocks",
             "Most blocks on an SM, below what its resources allow.", "this program";
         kernel_launch_cycles: "kernel_launch_cycles", int(0, 10_000_000), "core cycles",
             "Time from a launch to its first block.", "GPGPU-Sim -gpgpu_kernel_launch_latency";
         block_launch_cycles: "block_launch_cycles", int(0, 1_000_000), "core cycles",
-            "Added to that for each block of the grid.", "GPGPU-Sim -gpgpu_TB_launch_latency";
+            "Time added to the launch latency for each block of the grid.", "GPGPU-Sim -gpgpu_TB_launch_latency";
         max_concurrent_kernels: "max_concurrent_kernels", int(1, 128), "kernels",
             "Kernels in flight at once.", "GPGPU-Sim -gpgpu_max_concurrent_kernel";
         flush_l1_at_kernel_end: "flush_l1_at_kernel_end", Rule::Switch, "",
@@ -72,7 +72,7 @@ section! {
             "Drop the dirty lines of L2 when a kernel ends; as in GPGPU-Sim, nothing is written for it.",
             "GPGPU-Sim -gpgpu_flush_l2_cache", false, "false";
         perfect_memory: "perfect_memory", Rule::Switch, "",
-            "What SMs send is answered at once, without network, L2 and DRAM.",
+            "Requests of SMs are answered at once, without network, L2 and DRAM.",
             "GPGPU-Sim -gpgpu_perfect_mem", false, "false";
     } within {
         block_scheduler: "block_scheduler";

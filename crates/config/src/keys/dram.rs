@@ -24,7 +24,7 @@ section! {
             "Requests that the scheduler holds; 0: no limit.",
             "GPGPU-Sim -gpgpu_frfcfs_dram_sched_queue_size";
         return_queue: "return_queue", int(0, 65_536), "requests",
-            "Finished requests waiting; 0: no limit.", "GPGPU-Sim -gpgpu_dram_return_queue_size";
+            "Finished requests that can wait; 0: no limit.", "GPGPU-Sim -gpgpu_dram_return_queue_size";
         chips: "chips", int(1, 64), "chips",
             "Chips that share a channel.", "GPGPU-Sim -gpgpu_n_mem_per_ctrlr";
         bus_bytes: "bus_bytes", pow2(1, 256), "bytes per beat",
@@ -59,7 +59,7 @@ section! {
     }
     defaulted {
         size: "size", int(0, 65_536), "requests",
-            "Writes that wait apart from reads under FR-FCFS; 0: they wait together.",
+            "Writes that can wait in a queue of their own under FR-FCFS; 0: they wait with reads.",
             "GPGPU-Sim -dram_seperate_write_queue_enable, -dram_write_queue_size, 1st", 0, "0";
         high: "high", int(0, 65_536), "requests",
             "Waiting writes from which on only writes are served.",

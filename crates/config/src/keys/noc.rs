@@ -27,9 +27,9 @@ section! {
             "Ejection buffer of a port.",
             "BookSim ejection_buffer_size; GPGPU-Sim -icnt_out_buffer_limit";
         injection_buffer: "injection_buffer", int(1, LARGEST_NOC_BUFFER as u64), "flits",
-            "What waits at a port to enter the network (fly).", "BookSim input_buffer_size";
+            "Flits that can wait at a port to enter the network (fly).", "BookSim input_buffer_size";
         boundary_buffer: "boundary_buffer", int(1, LARGEST_NOC_BUFFER as u64), "flits",
-            "What waits at a port after the network (fly).", "BookSim boundary_buffer_size";
+            "Flits that can wait at a port after the network (fly).", "BookSim boundary_buffer_size";
         virtual_channels: "virtual_channels", int(1, 64), "channels",
             "Virtual channels of a port (fly).", "BookSim num_vcs";
         input_speedup: "input_speedup", int(1, 16), "flits per cycle",
@@ -44,7 +44,7 @@ section! {
     } optional {
         sustainable_percent: "sustainable_percent", Rule::IntegerOrNone { min: 1, max: 100 },
             "percent of the peak",
-            "What uniform traffic sustains, for utilisations; none: measured when one is asked for.",
+            "Throughput that uniform traffic sustains, for utilisations; none: measured when needed.",
             "Lin, Mantor, Zhou, TACO 2018, section 4.1: 60 for a 16 x 16 crossbar";
     }
 }

@@ -55,7 +55,7 @@ const BITS: Info = Info {
     name: "/partition.address_map",
     rule: Rule::AddressBits,
     unit: "",
-    about: "What each address bit chooses, once the channel's number is taken out.",
+    about: "What each address bit selects, after the channel's number is taken out.",
     source: "GPGPU-Sim -gpgpu_mem_addr_mapping",
 };
 

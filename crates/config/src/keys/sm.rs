@@ -21,7 +21,7 @@ names! {
     Coalescing: COALESCING {
         Segments = "segments": "segments of 32, 64 or 128 bytes by access size, then shrunk",
         SegmentsAndSectors = "segments-and-sectors":
-            "segments through L1D, 32-byte sectors past it",
+            "segments through L1D, 32-byte sectors for accesses that bypass it",
         Sectors = "sectors": "32-byte sectors",
     }
 }
@@ -44,7 +44,7 @@ section! {
         max_shared_bytes_per_block: "max_shared_bytes_per_block", int(0, 1 << 20), "bytes",
             "Most shared memory of one block.", "GPGPU-Sim -gpgpu_shmem_per_block";
         adaptive_l1d: "adaptive_l1d", Rule::Switch, "",
-            "Divide `sm.unified_kib` between L1D and shared memory anew for each kernel.",
+            "Divide `sm.unified_kib` between L1D and shared memory for each kernel.",
             "GPGPU-Sim -gpgpu_adaptive_cache_config";
         unified_kib: "unified_kib", int(0, 4096), "KiB",
             "Memory that L1D and shared memory divide where `sm.adaptive_l1d` is on.",
@@ -78,7 +78,7 @@ section! {
             "Shared-memory banks, each four bytes wide.", "GPGPU-Sim -gpgpu_shmem_num_banks";
         shared_warp_parts: "shared_warp_parts", pow2(1, 2), "parts",
             "Parts in which a warp accesses shared memory, and whose global and local accesses are \
-             coalesced apart.",
+             coalesced separately.",
             "GPGPU-Sim -gpgpu_shmem_warp_parts";
         shared_latency_cycles: "shared_latency_cycles", int(1, 1000), "core cycles",
             "Depth of the shared-memory pipeline.",
@@ -88,7 +88,7 @@ section! {
              the first word only.",
             "this program";
         global_skips_l1d: "global_skips_l1d", Rule::Switch, "",
-            "Global accesses go past L1D; in GPGPU-Sim 4.x those marked `.nc` do not.",
+            "Global accesses bypass L1D; in GPGPU-Sim 4.x loads with `.nc` do not.",
             "GPGPU-Sim -gpgpu_gmem_skip_L1D";
         l1d_latency_cycles: "l1d_latency_cycles", int(0, 1000), "core cycles",
             "L1D hit latency; 0 is the path of GPGPU-Sim 3.x without a latency queue.",
@@ -100,10 +100,10 @@ section! {
         coalescing: "coalescing", COALESCING, "",
             "How the accesses of a warp become requests.", "GPGPU-Sim -gpgpu_coalesce_arch";
         response_fifo: "response_fifo", int(1, 1024), "packets",
-            "Replies waiting at the load/store unit.",
+            "Replies that can wait at the load/store unit.",
             "GPGPU-Sim -gpgpu_n_ldst_response_buffer_size";
         ejection_fifo: "ejection_fifo", int(1, 1024), "packets",
-            "Packets waiting between the network and the SM.",
+            "Packets that can wait between the network and the SM.",
             "GPGPU-Sim -gpgpu_n_cluster_ejection_buffer_size";
         branch_order: "branch_order", BRANCH_ORDER, "",
             "Which side of a divergent branch runs first.",
@@ -112,12 +112,12 @@ section! {
     defaulted {
         divergence: "divergence", DIVERGENCE, "",
             "Whether lanes of a warp make progress while others of it spin. Functional runs always \
-             do as `independent`.",
+             behave as with `independent`.",
             "CUDA C++ Programming Guide, Independent Thread Scheduling",
             Divergence::Stack, "stack";
         shared_one_broadcast: "shared_one_broadcast", Rule::Switch, "",
-            "Shared memory broadcasts one word to all lanes that want it; others are served lane by \
-             lane, as on GT200. Of each access the first word is looked at.",
+            "Shared memory broadcasts one word to all lanes that access it; others are served lane by \
+             lane, as on GT200. Only the first word of each access is checked.",
             "GPGPU-Sim -gpgpu_shmem_limited_broadcast", false, "false";
         l1d_bank_bytes: "l1d_bank_bytes", pow2(4, 1024), "bytes",
             "Bytes after which the next L1D bank begins.",

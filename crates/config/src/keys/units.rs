@@ -8,7 +8,7 @@ section! {
         latency_cycles: "latency_cycles", int(1, 500), "core cycles",
             "Cycles to the result.", "GPGPU-Sim -ptx_opcode_latency_*";
         interval_cycles: "interval_cycles", int(1, 500), "core cycles",
-            "Cycles until the unit takes another.", "GPGPU-Sim -ptx_opcode_initiation_*";
+            "Cycles until the unit takes another instruction.", "GPGPU-Sim -ptx_opcode_initiation_*";
     }
 }
 
@@ -58,9 +58,9 @@ section! {
             "Collector units; 0: the set does not exist.",
             "GPGPU-Sim -gpgpu_operand_collector_num_units_*";
         in_ports: "in_ports", int(0, 64), "instructions per cycle",
-            "Instructions taken in.", "GPGPU-Sim -gpgpu_operand_collector_num_in_ports_*";
+            "Instructions taken from issue.", "GPGPU-Sim -gpgpu_operand_collector_num_in_ports_*";
         out_ports: "out_ports", int(0, 64), "instructions per cycle",
-            "Instructions sent on.", "GPGPU-Sim -gpgpu_operand_collector_num_out_ports_*";
+            "Instructions sent to the units.", "GPGPU-Sim -gpgpu_operand_collector_num_out_ports_*";
     }
 }
 

@@ -1,4 +1,4 @@
-//! The presets of the papers have the values of the papers' tables, in the tables' own units.
+//! The presets of the papers have the values of the papers' tables, in the units of the tables.
 
 use crate::{CacheSpec, DramScheduler, GpuSpec, NocKind, WarpScheduler, preset};
 
@@ -10,13 +10,13 @@ fn kib(cache: &CacheSpec) -> u32 {
     cache.sets * cache.ways * cache.line_bytes / 1024
 }
 
-/// tRRD, tRCD, tRAS, tRP, tRC, tCL.
+/// Returns tRRD, tRCD, tRAS, tRP, tRC and tCL.
 fn timing(gpu: &GpuSpec) -> [u32; 6] {
     let t = gpu.dram.timing;
     [t.rrd, t.rcd, t.ras, t.rp, t.rc, t.cl]
 }
 
-/// SMs, warp slots, block slots, KB of registers, KB of shared memory, schedulers.
+/// Numbers of SMs, warp slots, block slots, KB of registers, KB of shared memory, schedulers.
 fn sms(gpu: &GpuSpec) -> [u32; 6] {
     let sm = &gpu.sm;
     [
@@ -33,7 +33,7 @@ fn l2_kib(gpu: &GpuSpec) -> u32 {
     gpu.l2_banks() * kib(&gpu.partition.l2)
 }
 
-/// Blocks of 256 threads with `registers` each that an SM's registers hold.
+/// Number of blocks of 256 threads with `registers` each that the registers of an SM hold.
 fn blocks_of_256(gpu: &GpuSpec, registers: u32) -> u32 {
     gpu.sm.registers / (256 * registers.next_multiple_of(gpu.sm.register_granularity))
 }
@@ -42,7 +42,7 @@ fn near(ours: f64, theirs: f64) {
     assert!((ours - theirs).abs() < 0.5, "{ours} is not {theirs}");
 }
 
-/// GPUDuet, Table 1. Its 98 KB of shared memory are 96: section 6.6.
+/// GPUDuet, Table 1. Its 98 KB of shared memory are 96, by section 6.6.
 #[test]
 fn maxwell_duet_is_table_1() {
     let gpu = gpu("maxwell-duet");
@@ -67,7 +67,7 @@ fn maxwell_duet_is_table_1() {
     assert_eq!(peaks.issue_per_sm_cycle, 4);
     let latencies = gpu.latencies();
     assert_eq!((latencies.l2, latencies.dram), (200, 450));
-    // 128 cores an SM, a multiply-add a cycle each.
+    // 128 cores per SM with one multiply-add per cycle each.
     near(peaks.f32.giga_ops_per_second, 16.0 * 128.0 * 2.0);
     // Section 6.6's address map: 0x800 + 0x300 + 0x100 units of 128 bytes.
     let units = |bytes: u32| bytes / 128;
@@ -76,7 +76,7 @@ fn maxwell_duet_is_table_1() {
     assert_eq!(units(kib(l1d) * 1024), 0x100);
 }
 
-/// Do et al. 2017, Tables 1 and 2, as the preset's comments decide them.
+/// Do et al. 2017, Tables 1 and 2, as decided in the comments of the preset.
 #[test]
 fn gtx480_is_tables_1_and_2() {
     let gpu = gpu("gtx480");
@@ -110,7 +110,7 @@ fn gtx480_is_tables_1_and_2() {
     near(gpu.peaks().dram.gigabytes_per_second(), 177.4);
 }
 
-/// CRAT, Table 2.
+/// Machine of CRAT, Table 2.
 #[test]
 fn fermi_crat_is_table_2() {
     let gpu = gpu("fermi-crat");
@@ -143,7 +143,7 @@ fn kepler_crat_has_twice_the_registers() {
     assert_eq!(rest, fermi, "all else is Table 2");
 }
 
-/// Warped-Slicer, Table I; registers and blocks of its Table II that fill an SM.
+/// Warped-Slicer, Table I, and registers and blocks of its Table II that fill an SM.
 #[test]
 fn fermi_slicer_is_table_1() {
     let gpu = gpu("fermi-slicer");
@@ -169,7 +169,7 @@ fn fermi_slicer_is_table_1() {
     assert_eq!(gpu.peaks().issue_per_sm_cycle * 32 * gpu.gpu.sms, 1024);
 }
 
-/// Warped-Slicer, section V.H.
+/// Larger machine of Warped-Slicer, section V.H.
 #[test]
 fn fermi_slicer_large_has_larger_sms() {
     let (large, small) = (gpu("fermi-slicer-large"), gpu("fermi-slicer"));
@@ -180,7 +180,7 @@ fn fermi_slicer_large_has_larger_sms() {
     );
 }
 
-/// Chen 2016, Table 4.1.
+/// Machine of Chen 2016, Table 4.1.
 #[test]
 fn fermi_locality_is_table_4_1() {
     let gpu = gpu("fermi-locality");

@@ -1,11 +1,11 @@
-//! The rows. A row's defaults are GPGPU-Sim's; where 3.2.2 has no such option, what its source
-//! does.
+//! Rows of the table of options. Defaults are GPGPU-Sim's; for an option that 3.2.2 does not have,
+//! they say what its source does.
 
 use super::Fate::{Into, Key, NoEffect, NotModelled, Only};
 use super::Kind::{Flag, Int, Text};
 use super::{Row, bare, both, newer, split};
 
-/// One line a row, which the formatter would not leave.
+/// Builds the table; a macro, because the formatter would break its rows.
 macro_rules! rows {
     ($($row:expr,)*) => { &[$($row),*] };
 }
@@ -25,7 +25,7 @@ const SPECIAL: &str = "only SASS traces have instructions for specialised units,
 const SASS: &str = "SASS traces are not simulated; latencies are those of -ptx_opcode_*";
 const LOCAL_CROSSBAR: &str = "noc (-network_mode 2)";
 
-/// Every option of GPGPU-Sim 4.2 and 3.2.2, and of Accel-Sim's trace mode.
+/// All options of GPGPU-Sim 4.2 and 3.2.2, and of Accel-Sim's trace mode.
 pub const OPTIONS: &[Row] = rows! {
     // Chip.
     both("-gpgpu_n_clusters", Int, "10", Into("gpu.sms")),
