@@ -19,7 +19,7 @@ const STORE: &str = "crates/lab/src/store.rs";
 /// The one file with a global: C functions have nothing else to find their context by.
 const PROCESS: &str = "crates/cudart/src/process.rs";
 /// The one file with a clock: threads that wait for long. It decides who runs an SM, not how.
-const WAITS: &str = "crates/gpu/src/workers.rs";
+const WAITS: &str = "crates/gpu/src/host/wait.rs";
 const IMPURE_WORDS: &[&str] = &["std::fs", "std::io", "std::net", "std::env", "std::process"];
 const CLOCK_WORDS: &[&str] = &["std::time", "Instant::now"];
 const GLOBAL_WORDS: &[&str] = &[
