@@ -6,7 +6,7 @@ mod support;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use support::{ Drawn, Grid, InWindows, Seen, kernel, run_drawn, run_together, spec};
+use support::{Drawn, Grid, InWindows, Seen, kernel, run_drawn, run_together, spec};
 use warploom_base::Cycle;
 use warploom_config::{Base, Multiprogram, resolve};
 use warploom_gpu::Stretches;

@@ -20,7 +20,7 @@ use crate::flight::{Flight, FlightPool, Pool};
 use crate::frontend::Frontend;
 use crate::host::{ReplayBuffer, most_sent};
 use crate::image::{Images, KernelImage, Pipe};
-use crate::ldst::{Ldst, image_of};
+use crate::ldst::Ldst;
 use crate::link::{Link, Outgoing};
 use crate::tracing::Tracer;
 use crate::units::Units;
@@ -33,10 +33,10 @@ use warploom_exec::{
     AtomicMode, BarrierRelease, DeviceMemory, Divergence, Env, Fault, FindingReport, StepOut,
     WriteLog,
 };
+use warploom_mem::Reply;
 use warploom_mem::coalesce::SharedRule;
-use warploom_mem::{AccessKind, Reply};
 use warploom_policy::{OwnPolicies, WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler};
-use warploom_stats::{Counters, log2_bin};
+use warploom_stats::Counters;
 
 /// One warp scheduler. A policy has room for the largest one: what is small stands before it.
 #[repr(C, align(64))]

@@ -1,7 +1,6 @@
 //! One cycle of an SM, stages back to front.
 
 use super::Sm;
-use crate::detail::packet_size;
 use crate::image::Pipe;
 use crate::ldst::image_of;
 use warploom_base::Cycle;
