@@ -8,11 +8,10 @@
 //! | `window`, `run_window`, `settle` | a window: how far everything is, its run, its memory |
 //! | `commit` | stores become visible, atomics act |
 //! | `memory_windows`, `decoupled`, `backend_trace` | the memory backend and the request network run one after the other |
-//! | `late_arrivals` | packets that the request network has not waited for |
 //! | `sms`, `group`, `exchange` | the SMs of all threads, of one, and what passes between threads |
 //! | `sink` | replies that need no exchange |
 //! | `workers`, `channel`, `wait` | threads, calls to them, waiting loops |
-//! | `task_slot`, `backend_task`, `reply_batch`, `undelivered` | the memory backend on a worker |
+//! | `task_slot`, `backend_task`, `undelivered` | the memory backend on a worker |
 //! | `balancer`, `backoff` | which thread runs an SM; times without workers |
 
 mod advance;
@@ -25,10 +24,8 @@ mod commit;
 pub(crate) mod decoupled;
 pub(crate) mod exchange;
 mod group;
-pub(crate) mod late_arrivals;
 mod memory_windows;
 mod own_line;
-pub(crate) mod reply_batch;
 mod run_window;
 mod settle;
 mod sink;

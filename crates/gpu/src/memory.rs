@@ -8,7 +8,6 @@ pub(crate) mod backend;
 
 use crate::host::backend_trace::Ticks;
 use crate::host::decoupled::DecoupledBackend;
-use crate::host::late_arrivals::LateArrivals;
 pub(crate) use backend::AtomicEvent;
 use backend::{Backend, ReplySink};
 use std::collections::VecDeque;
@@ -22,11 +21,11 @@ use warploom_sm::Outgoing;
 
 /// A request on its way to the network, which stores it.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Inbound {
+struct Inbound {
     /// Cycle in which it has crossed the link.
-    pub(crate) at: Cycle,
-    pub(crate) packet: PacketId,
-    pub(crate) flits: u32,
+    at: Cycle,
+    packet: PacketId,
+    flits: u32,
 }
 
 /// Requests on the way from an SM to the network, oldest first.
@@ -81,12 +80,7 @@ pub(crate) struct MemorySystem {
     /// By SM: requests on the way to the network.
     pub(crate) inbound: Vec<Lane>,
     /// SMs from which there are any.
-    pub(crate) sending: BitSet,
-    /// By SM: cycles that the request network has run ahead of it.
-    pub(crate) late_arrivals: Vec<LateArrivals>,
-    /// Packets that entered the network in such cycles: the SM, the cycle from which it has credits
-    /// for them, and flits.
-    pub(crate) late_credits: Vec<(usize, Cycle, u32)>,
+    sending: BitSet,
     /// By SM: flits that the network has taken since the last exchange.
     freed_flits: Vec<u32>,
     /// SMs of which it has taken any.
@@ -97,8 +91,6 @@ pub(crate) struct MemorySystem {
     pub(crate) cluster_of: Vec<u32>,
     /// Replies come at once: networks, L2 and DRAM do nothing.
     pub(crate) perfect: bool,
-    /// Each SM has a port of its own, and the network has the clock of SMs.
-    pub(crate) has_own_ports: bool,
     pub(crate) requests: Network,
     /// Number of L2 banks.
     subs: usize,
@@ -123,14 +115,11 @@ impl MemorySystem {
             decoder,
             inbound: vec![Lane::new(); sms],
             sending: BitSet::new(sms),
-            late_arrivals: vec![LateArrivals::default(); sms],
-            late_credits: Vec::with_capacity(64),
             freed_flits: vec![0; sms],
             freed: BitSet::new(sms),
             cluster,
             cluster_of: (0..sms).map(|sm| (sm / cluster) as u32).collect(),
             perfect: spec.gpu.perfect_memory,
-            has_own_ports: cluster == 1 && spec.clocks.noc_khz == spec.clocks.core_khz,
             requests: Network::new(&spec.noc, sms / cluster, subs, spec.gpu.seed),
             subs,
             backend: Some(Box::new(Backend::new(spec))),
@@ -169,9 +158,6 @@ impl MemorySystem {
             packet,
             flits,
         };
-        if !self.late_arrivals[sm].are_before(new.at) && self.enter_late(sm, &new) {
-            return;
-        }
         let lane = &mut self.inbound[sm];
         lane.flits += new.flits;
         if self.sending.contains(sm) {

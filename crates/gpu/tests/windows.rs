@@ -1,12 +1,12 @@
-//! SMs that run ahead of each other do what SMs do that meet after every cycle: programs in which
-//! the cycle of a store, seen by other SMs, decides what is computed.
+//! Windows do what single steps do: programs in which the cycle of a store, seen by other SMs, decides
+//! what is computed.
 
 mod support;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use support::{Ahead, Drawn, Grid, Seen, kernel, run_drawn, run_together, spec};
+use support::{Drawn, Grid, InWindows, Seen, kernel, run_drawn, run_together, spec};
 use warploom_base::Cycle;
 use warploom_config::{Base, Multiprogram, resolve};
 use warploom_gpu::Stretches;
@@ -271,8 +271,8 @@ fn program(body: &str) -> Arc<Program> {
 /// Loads that hit are read after some forty cycles, or four.
 const GPUS: [&str; 2] = ["gtx480-gpgpusim4", "gtx480"];
 
-/// Runs two launches of a kernel, with so many threads, in steps or ahead.
-fn run(gpu: &str, program: &Arc<Program>, grid: Grid, how: (usize, bool)) -> (Seen, Ahead) {
+/// Runs two launches of a kernel, in steps or windows.
+fn run(gpu: &str, program: &Arc<Program>, grid: Grid, how: (usize, bool)) -> (Seen, InWindows) {
     run_together(&spec(gpu), &[(Arc::clone(program), grid)], how)
 }
 
@@ -351,7 +351,7 @@ fn blocks_begin_while_others_are_ahead() {
 
 /// In windows SMs run many cycles at a stretch, whether or not they load what others store, until
 /// near a kernel's end. What a block has stored is loaded by others in the same window, and the
-/// spell in which it was decides what is computed.
+/// window in which it was decides what is computed.
 #[test]
 fn windows_are_as_steps() {
     check_apart(APART);

@@ -7,17 +7,13 @@
 //! | `idle` | cycles in which nothing can happen, or only in the load/store unit |
 //! | `window` | a run of several cycles before others have run them |
 //! | `replay` | loads that such a run executes early, repeated where others stored meanwhile |
-//! | `forecast` | credits that such a run will get, computed from what it has sent |
 //! | `status` | what an SM tells its scheduler at the end of a run |
 
-mod forecast;
 mod idle;
 mod replay;
 mod status;
 mod window;
 
-pub(crate) use forecast::CreditForecast;
-pub use forecast::{InjectionPort, PortState};
 pub(crate) use replay::ReplayBuffer;
 pub use replay::SettledUpTo;
 pub use status::{SmEvents, SmStatus};

@@ -50,7 +50,7 @@ pub use detail::{
     ISSUES, MAX_SCHEDULERS, PACKET_BYTES, PACKET_SIZES, SCHEDULERS, SmDetail, WARP_SLOTS,
     packet_size,
 };
-pub use host::{InjectionPort, Outcome, PortState, SettledUpTo, SmEvents, SmStatus, WindowRun};
+pub use host::{Outcome, SettledUpTo, SmEvents, SmStatus, WindowRun};
 pub use image::{
     CODE_BASE, INST_BYTES, KernelContexts, KernelImage, Pipe, TimedInst, physical_base,
 };

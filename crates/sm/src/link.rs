@@ -4,7 +4,6 @@
 //! knows of the network's room by credits only, which come with the same delay. So nothing that an
 //! SM does in a cycle depends on what other parts do in that cycle, and SMs may run in any order.
 
-use crate::host::{CreditForecast, PortState};
 use warploom_base::{Cycle, TimedQueue};
 use warploom_mem::{Reply, Request};
 
@@ -28,8 +27,6 @@ pub struct Link {
     /// Most flits that the SM sends in a cycle, and in a packet.
     most_a_cycle: u32,
     most_a_packet: u32,
-    /// Packets for which there are no credits yet.
-    forecast: CreditForecast,
     /// Sent in this step, oldest first.
     pub outgoing: Vec<Outgoing>,
     /// Replies with the cycle from which the SM sees them, oldest first.
@@ -39,17 +36,15 @@ pub struct Link {
 }
 
 impl Link {
-    /// A link whose far end buffers `credits` flits in front of a buffer of the network's that has
-    /// `room` for so many. The SM will send packets of `most_a_cycle` bytes in a cycle at most, the
-    /// last of which is none shorter than the others.
-    pub fn new(flit_bytes: u32, (credits, room): (u32, u32), most_a_cycle: &[u32]) -> Self {
+    /// A link whose far end buffers `credits` flits. The SM will send packets of `most_a_cycle` bytes
+    /// in a cycle at most, the last of which is none shorter than the others.
+    pub fn new(flit_bytes: u32, credits: u32, most_a_cycle: &[u32]) -> Self {
         let flits = most_a_cycle.iter().map(|bytes| bytes.div_ceil(flit_bytes));
         Self {
             most_a_packet: flits.clone().next_back().unwrap_or(0),
             flit_bytes,
             credits,
             coming: TimedQueue::new(32),
-            forecast: CreditForecast::new(room),
             most_a_cycle: flits.sum(),
             outgoing: Vec::with_capacity(64),
             incoming: TimedQueue::new(64),
@@ -97,7 +92,6 @@ impl Link {
         let flits = self.flits(request.request_bytes());
         debug_assert!(flits <= self.credits);
         self.credits -= flits;
-        self.forecast.send(now, flits);
         self.outgoing.push(Outgoing {
             sent_at: now,
             request,
@@ -106,39 +100,12 @@ impl Link {
 
     /// The far end took packets of this many flits.
     pub fn add_credits(&mut self, flits: u32) {
-        self.credits += self.forecast.take(flits);
+        self.credits += flits;
     }
 
     /// The same from cycle `at` on, behind those of cycles before.
     pub fn add_credits_from(&mut self, at: Cycle, flits: u32) {
-        let flits = self.forecast.take(flits);
-        if flits > 0 {
-            self.coming.push(at, flits);
-        }
-    }
-
-    /// A window begins, in which the SM runs ahead of the network.
-    pub fn begin_window(&mut self, port: &PortState) {
-        self.forecast.begin(port);
-    }
-
-    /// The SM sleeps in cycle `now`, short of credits, until it gets some or cycle `end`. Returns
-    /// how far it is known to, by a cycle at least.
-    #[inline(never)]
-    pub fn sleep_for_credits(&mut self, now: Cycle, end: Cycle) -> Cycle {
-        let (at, credits) = self.forecast.next_credits(end);
-        self.credits += credits;
-        at.clamp(now + 1, end)
-    }
-
-    /// Takes the credits that are predicted for cycle `now`, if it is short of any. Returns whether
-    /// there are no others.
-    #[inline]
-    pub fn predict_credits(&mut self, now: Cycle) -> bool {
-        if self.is_short() {
-            self.credits += self.forecast.predict(now);
-        }
-        self.forecast.is_known(now)
+        self.coming.push(at, flits);
     }
 
     /// Takes the credits that are there from cycle `now` on.
@@ -232,7 +199,7 @@ mod tests {
     /// A write of 128 bytes and its header are five flits of 32 bytes, a read is one.
     #[test]
     fn credits_are_flits_of_the_far_ends_buffer() {
-        let mut link = Link::new(32, (5, 5), &[]);
+        let mut link = Link::new(32, 5, &[]);
         let (write, read) = (
             request(AccessKind::GlobalWrite),
             request(AccessKind::GlobalRead),
@@ -253,7 +220,7 @@ mod tests {
     /// Credits are there from their cycle on, which is known before.
     #[test]
     fn credits_may_be_known_before_they_are_there() {
-        let mut link = Link::new(32, (5, 5), &[]);
+        let mut link = Link::new(32, 5, &[]);
         let write = request(AccessKind::GlobalWrite);
         link.send(0, write);
         assert_eq!(link.next_credits(), Cycle::MAX);
@@ -271,7 +238,7 @@ mod tests {
     /// Two packets of 8 and 136 bytes a cycle are six flits of 32 bytes.
     #[test]
     fn a_link_is_short_that_cannot_send_all_of_a_cycle() {
-        let mut link = Link::new(32, (7, 7), &[8, 136]);
+        let mut link = Link::new(32, 7, &[8, 136]);
         assert_eq!((link.most_a_cycle(), link.most_a_packet()), (6, 5));
         assert!(!link.is_short());
         link.send(0, request(AccessKind::GlobalRead));
@@ -282,7 +249,7 @@ mod tests {
 
     #[test]
     fn replies_are_seen_from_their_cycle_on() {
-        let mut link = Link::new(32, (5, 5), &[]);
+        let mut link = Link::new(32, 5, &[]);
         link.deliver(10, &(&request(AccessKind::GlobalRead)).into());
         assert_eq!(link.next_arrival(), Some(10));
         assert!(link.front(9).is_none() && !link.has_arrived(9));
@@ -295,7 +262,7 @@ mod tests {
     /// Each reply is looked at once, whether it has arrived or not.
     #[test]
     fn replies_are_looked_at_as_they_come() {
-        let mut link = Link::new(32, (5, 5), &[]);
+        let mut link = Link::new(32, 5, &[]);
         let mut looked_at = Vec::new();
         for (at, kind) in [(10, AccessKind::GlobalRead), (99, AccessKind::GlobalWrite)] {
             link.deliver(at, &(&request(kind)).into());

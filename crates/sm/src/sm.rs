@@ -4,7 +4,11 @@
 //! the cycle before (docs/model/sm.md, Pipeline order). A cycle in which nothing can happen until a
 //! known time is skipped together with those that follow; counters are the same either way.
 
+mod cycle;
 mod describe;
+mod start;
+
+pub(crate) use cycle::Done;
 
 use crate::blocks::{BlockSlot, Place, Resources};
 use crate::carveout::Carveout;
@@ -16,7 +20,7 @@ use crate::flight::{Flight, FlightPool, Pool};
 use crate::frontend::Frontend;
 use crate::host::{ReplayBuffer, most_sent};
 use crate::image::{Images, KernelImage, Pipe};
-use crate::ldst::{Ldst, image_of};
+use crate::ldst::Ldst;
 use crate::link::{Link, Outgoing};
 use crate::tracing::Tracer;
 use crate::units::Units;
@@ -29,10 +33,10 @@ use warploom_exec::{
     AtomicMode, BarrierRelease, DeviceMemory, Divergence, Env, Fault, FindingReport, StepOut,
     WriteLog,
 };
+use warploom_mem::Reply;
 use warploom_mem::coalesce::SharedRule;
-use warploom_mem::{AccessKind, Reply};
 use warploom_policy::{OwnPolicies, WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler};
-use warploom_stats::{Counters, log2_bin};
+use warploom_stats::Counters;
 
 /// One warp scheduler. A policy has room for the largest one: what is small stands before it.
 #[repr(C, align(64))]
@@ -45,18 +49,6 @@ pub(crate) struct Scheduler {
     pub resting: SlotCause,
     /// Who goes first.
     pub policy: WarpPolicy,
-}
-
-/// What has been done of a cycle.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Done {
-    Nothing,
-    /// What comes to the SM has come, and no function unit had a result.
-    Arrivals,
-    /// The load/store unit has had its turn as well; function units had nothing to take.
-    Memory,
-    /// All in front of issue.
-    Operands,
 }
 
 /// A block that has ended.
@@ -233,11 +225,7 @@ impl Sm {
             units: Units::new(&counts[..Pipe::Mem as usize], sm.writeback_width),
             ldst: Ldst::new(spec, id, slots),
             front: Frontend::new(spec),
-            link: Link::new(
-                spec.noc.flit_bytes,
-                (credits, spec.noc.injection_buffer),
-                &most_sent(spec),
-            ),
+            link: Link::new(spec.noc.flit_bytes, credits, &most_sent(spec)),
             log: WriteLog::new(),
             counters: SmCounters::default(),
             by_kernel: vec![KernelCounters::default(); spec.gpu.max_concurrent_kernels as usize],
@@ -437,293 +425,6 @@ impl Sm {
                 l1d.expect_reply(reply.entry);
             }
         });
-    }
-
-    /// Runs one cycle.
-    #[inline]
-    pub(crate) fn run_cycle(&mut self, now: Cycle, memory: &DeviceMemory) {
-        let claimed = cfg!(debug_assertions).then(|| (self.sleeps_until(now), self.footprint()));
-        if self.at_rest && !self.units.has_finished(now) {
-            self.rest(now, memory);
-        } else {
-            self.work(now, memory, Done::Nothing);
-        }
-        if let Some((wake, before)) = claimed.filter(|(wake, _)| *wake > now) {
-            let after = self.footprint();
-            assert_eq!(
-                before, after,
-                "{} moved in cycle {now}, asleep until {wake}",
-                self.id
-            );
-        }
-    }
-
-    /// One cycle that begins at rest and in which no function unit has a result: the load/store
-    /// unit's alone, unless something comes of it.
-    #[inline(never)]
-    fn rest(&mut self, now: Cycle, memory: &DeviceMemory) {
-        self.take_arrivals(now);
-        if !self.one_turn {
-            self.begin_counting();
-        }
-        let mut done = Done::Arrivals;
-        if self.at_rest {
-            self.load_and_store(now);
-            done = Done::Memory;
-        }
-        if !self.at_rest {
-            if self.one_turn {
-                self.begin_counting();
-            }
-            return self.work(now, memory, done);
-        }
-        debug_assert!(self.rests(), "{} is not at rest", self.id);
-        self.collectors.end_writes();
-        if self.one_turn {
-            self.rested += 1;
-        } else {
-            self.count_rest(1);
-        }
-        self.send_fetch(now);
-    }
-
-    /// Counts what there is to count before this cycle's work, which may ask for it.
-    #[inline]
-    fn begin_counting(&mut self) {
-        self.count_rested();
-        self.count_residents(1);
-    }
-
-    /// One cycle, stages back to front, of which some may be `done`.
-    #[inline(never)]
-    pub(crate) fn work(&mut self, now: Cycle, memory: &DeviceMemory, done: Done) {
-        if done == Done::Nothing {
-            self.take_arrivals(now);
-            self.begin_counting();
-            self.finish_flights(now);
-        }
-        if matches!(done, Done::Nothing | Done::Arrivals) {
-            self.feed_units(now);
-            self.load_and_store(now);
-        }
-        if done != Done::Operands {
-            self.feed_ldst();
-            if self.style == ModelStyle::V4 {
-                let steps = u64::from(self.collector_steps);
-                self.read_operands(self.counters.active_cycles * steps, steps);
-            }
-        }
-        if self.needs_settled && self.is_next_settled() {
-            self.replay.require_before(now);
-        }
-        if self.replay.stalls_issue(now) {
-            return;
-        }
-        let before = self.counters.warp_instructions;
-        if let Err(fault) = self.issue(now, memory) {
-            self.fault = Some((now, fault));
-            return;
-        }
-        self.front_end(now);
-        let issued = self.counters.warp_instructions != before;
-        self.wide_awake = issued || !self.skip_idle;
-        if !self.wide_awake {
-            self.come_to_rest();
-        }
-        if self.context.is_some() {
-            self.switch_contexts(now);
-        }
-        if self.tracer.is_some() {
-            self.note_activities(now);
-        }
-    }
-
-    /// What comes to an SM in a cycle: blocks, a reply.
-    #[inline(always)]
-    fn take_arrivals(&mut self, now: Cycle) {
-        self.start_blocks(now);
-        self.take_replies(now);
-    }
-
-    pub(crate) fn count_residents(&mut self, cycles: u64) {
-        if self.holds_warps() {
-            self.counters.active_cycles += cycles;
-            self.counters.resident_warp_cycles += cycles * u64::from(self.warps.resident);
-        } else {
-            self.counters.inactive_slots += cycles * self.schedulers.len() as u64;
-        }
-    }
-
-    /// Hands at most one reply to the part that it is for.
-    #[inline(always)]
-    fn take_replies(&mut self, now: Cycle) {
-        let Some(reply) = self.link.front(now) else {
-            return;
-        };
-        let taken = if reply.kind == AccessKind::InstRead {
-            let free = self.front.l1i.fill_port_free(now);
-            if free {
-                self.front.l1i.fill(now, reply.entry, reply.bytes);
-                self.at_rest = false;
-            }
-            free
-        } else {
-            let free = self.ldst.can_respond();
-            if free {
-                let cycles = reply.age(now);
-                let back = u64::from((now as u32).wrapping_sub(reply.returned_at));
-                self.ldst.respond(*reply);
-                self.detail.return_cycles += back;
-                self.detail.return_cycles_max.note(back);
-                self.detail.returns_by_cycles[log2_bin(back)] += 1;
-                self.counters.fetches += 1;
-                self.counters.fetch_cycles += cycles;
-                self.counters.fetch_cycles_max.note(cycles);
-                self.counters.fetches_by_cycles[log2_bin(cycles)] += 1;
-            }
-            free
-        };
-        if taken {
-            self.link.drop_oldest();
-        }
-    }
-
-    /// The load/store unit. In 3.2.2 it steps the collectors too, before it takes what they send
-    /// on; in 4.2 they step after that.
-    #[inline]
-    fn load_and_store(&mut self, now: Cycle) {
-        if self.one_turn {
-            self.ldst_cycle(now);
-        } else {
-            self.load_and_store_in_turns(now);
-        }
-    }
-
-    #[inline(never)]
-    fn load_and_store_in_turns(&mut self, now: Cycle) {
-        let steps = u64::from(self.collector_steps);
-        let ports = u64::from(self.mem_unit_ports);
-        for port in 0..ports {
-            self.ldst_cycle(now);
-            if self.style == ModelStyle::V3 {
-                let nth = self.counters.active_cycles * ports + port;
-                self.read_operands(nth * steps, steps);
-            }
-        }
-    }
-
-    /// So many steps of the collectors, from the `first` on.
-    #[inline]
-    fn read_operands(&mut self, first: u64, steps: u64) {
-        for nth in first..first + steps {
-            if self.collectors.is_at_rest() {
-                return self.collectors.end_writes();
-            }
-            self.collector_step(nth);
-        }
-    }
-
-    #[inline(never)]
-    fn collector_step(&mut self, nth: u64) {
-        let Self {
-            collectors,
-            flights,
-            kernels,
-            counters,
-            ..
-        } = self;
-        let reads = collectors.step(nth, flights, |flight| {
-            let image = image_of(kernels, flight.kernel);
-            image.list(&image.at(flight.pc).bank_reads)
-        });
-        counters.register_reads += reads.served;
-        counters.register_bank_conflicts += reads.waited;
-    }
-
-    fn feed_ldst(&mut self) {
-        let registers = &mut self.collectors.output;
-        let pipe = Pipe::Mem as usize;
-        if self.ldst.can_accept()
-            && let Some(issued) = registers.oldest(pipe)
-        {
-            registers.take(pipe, issued);
-            self.at_rest = false;
-            let mem = self.flights[issued.flight().0].mem;
-            self.ldst.accept(issued.flight(), mem);
-        }
-    }
-
-    /// Starts the blocks that are due.
-    fn start_blocks(&mut self, now: Cycle) {
-        while self.starts.front().is_some_and(|s| s.at <= now) {
-            if let Some(start) = self.starts.pop_front() {
-                self.start_block(start);
-            }
-        }
-    }
-
-    #[cold]
-    fn start_block(&mut self, start: Start) {
-        self.count_rested();
-        let image = self.kernels[start.kernel.index()]
-            .clone()
-            .expect("an assigned block's kernel");
-        self.at_rest = false;
-        self.divide_memory(&image);
-        let (slot, first) = (start.slot.index(), start.first_warp);
-        let block = &mut self.blocks[slot];
-        block.kernel = start.kernel;
-        block.rank = start.rank;
-        block.first_warp = first;
-        block.live_warps = image.block_warps;
-        block
-            .state
-            .reset(&image.launch, image.launch.grid().point(start.rank));
-        for i in 0..image.block_warps {
-            let w = self.place((first + i) as u16);
-            self.warps.exec[w].reset(&image.launch, &self.blocks[slot].state, i);
-            self.warps
-                .start(w, BlockId::new(slot), start.kernel, self.warps_started, i);
-            self.warps.table.block_serial[w] = self.counters.blocks_started;
-            if w < self.warps.slots() {
-                let scheduler = w % self.schedulers.len();
-                self.schedulers[scheduler].policy.on_start(WarpSlot::new(w));
-            }
-        }
-        if let (Some(context), true) = (&mut self.context, image.contexts.is_some()) {
-            context.start(start.slot);
-        }
-        self.warps_started += u64::from(image.block_warps);
-        self.counters.blocks_started += 1;
-        self.by_kernel[start.kernel.index()].blocks_started += 1;
-    }
-
-    /// Gives L1D what a kernel's blocks leave of the memory that they share, if nothing else runs.
-    fn divide_memory(&mut self, image: &KernelImage) {
-        if let (Some(carveout), Some(l1d)) = (&self.carveout, &mut self.ldst.l1d)
-            && self.warps.live == 0
-            && l1d.is_quiescent()
-        {
-            carveout.apply(image, l1d);
-        }
-    }
-
-    /// A warp's slot was freed: its block may be at its end.
-    #[cold]
-    pub(crate) fn warp_gone(&mut self, now: Cycle, slot: usize) {
-        self.context_gone(slot);
-        let block = &mut self.blocks[self.warps.track[slot].block.index()];
-        block.live_warps -= 1;
-        if block.live_warps == 0 {
-            self.counters.blocks_finished += 1;
-            self.by_kernel[block.kernel.index()].blocks_finished += 1;
-            self.finished.push(FinishedBlock {
-                at: now,
-                kernel: block.kernel,
-                rank: block.rank,
-                slot: self.warps.track[slot].block,
-            });
-        }
     }
 
     /// What the schedulers' policies have counted.

@@ -2,10 +2,8 @@
 
 use super::decoupled::PendingInput;
 use super::exchange::TimedReply;
-use super::reply_batch::ReplyBatch;
 use super::undelivered::UndeliveredCounts;
 use crate::memory::backend::{Backend, Deferred};
-use std::ops::Range;
 use std::sync::Arc;
 use warploom_base::Cycle;
 
@@ -26,8 +24,6 @@ pub(crate) struct BackendTask {
     /// Replies that came out of the network, at the end, and how many, by SM.
     pub replies: Vec<TimedReply>,
     pub brought: Vec<u32>,
-    /// Other replies, for the SMs of the worker that has the backend.
-    pub batch: ReplyBatch,
 }
 
 impl BackendTask {
@@ -35,11 +31,6 @@ impl BackendTask {
     /// one before that which the backend runs.
     pub fn follow(&mut self, counts: Arc<UndeliveredCounts>, began: Cycle) {
         self.counts = Some((counts, began));
-    }
-
-    /// The worker that gets it has these SMs.
-    pub fn collect_for(&mut self, sms: Range<usize>) {
-        self.batch.begin(sms);
     }
 
     /// True if all cycles have been run.
@@ -59,12 +50,12 @@ impl BackendTask {
             self.run_dram();
             return true;
         }
-        if !self.has_room() {
-            return false;
+        let has_room = self.backend.replies_have_room(&Deferred) || self.finds_room();
+        if has_room {
+            self.backend.run_cycle(self.at, &mut Deferred);
+            self.at += 1;
         }
-        self.backend.run_cycle(self.at, &mut Deferred);
-        self.at += 1;
-        true
+        has_room
     }
 
     fn run_dram(&mut self) {
@@ -75,12 +66,7 @@ impl BackendTask {
         self.dram_done += 1;
     }
 
-    #[inline]
-    fn has_room(&mut self) -> bool {
-        self.backend.replies_have_room(&Deferred) || self.finds_room()
-    }
-
-    /// The same after a look at what SMs have taken since.
+    /// True if replies have room after a look at what SMs have taken since.
     #[cold]
     fn finds_room(&mut self) -> bool {
         let Some((counts, began)) = &self.counts else {
@@ -97,13 +83,12 @@ impl BackendTask {
             input,
             replies,
             brought,
-            batch,
             ..
         } = self;
         backend.apply_pending(input);
         brought.clear();
         brought.extend(backend.fresh());
-        backend.collect_replies(batch, replies);
+        backend.collect_replies(replies);
         backend.end_exchange();
     }
 }

@@ -3,7 +3,6 @@
 
 use super::backend_trace::BackendTrace;
 use super::exchange::TimedReply;
-use super::reply_batch::ReplyBatch;
 use warploom_base::Cycle;
 use warploom_mem::Request;
 
@@ -47,9 +46,6 @@ pub(crate) struct DecoupledBackend {
     pub replies_room: Vec<TimedReply>,
     /// By SM: how many replies it has brought along.
     pub brought: Vec<u32>,
-    /// Other replies that it has brought along, for the worker that ran it, and room for more.
-    pub batch: ReplyBatch,
-    pub batch_room: ReplyBatch,
 }
 
 impl DecoupledBackend {

@@ -4,7 +4,7 @@
 use super::own_line::OwnLine;
 use warploom_base::Cycle;
 use warploom_mem::Reply;
-use warploom_sm::{Outgoing, PortState, Sm, WindowRun};
+use warploom_sm::{Outgoing, Sm, WindowRun};
 
 /// Packets of a step for which there is room at first. More are rare, and the room stays.
 const ROOM: usize = 256;
@@ -19,8 +19,9 @@ pub(crate) struct Turn {
     pub sm: usize,
     pub from: Cycle,
     pub to: Cycle,
-    /// Its port of the request network. Only windows need it.
-    pub port: PortState,
+    /// Credits of before this cycle have come: the next cycle of the request network. Only windows
+    /// need it.
+    pub known: Cycle,
 }
 
 /// Flits for which an SM gets credits.

@@ -1,6 +1,6 @@
 //! The SMs that one thread runs, neighbours by number.
 
-use super::exchange::{Exchange, TimedReply, ToSms, Turn};
+use super::exchange::{Exchange, ToSms, Turn};
 use super::undelivered::UndeliveredCounts;
 use std::ops::Range;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(crate) struct SmGroup {
 }
 
 impl SmGroup {
-    /// `sms`, of which the first has the number `first`. It may come to hold as many as
+    /// `sms`, of which the first has the number `first`. The group may come to hold as many as
     /// `undelivered` has entries.
     pub fn new(first: usize, mut sms: Vec<Sm>, undelivered: Arc<UndeliveredCounts>) -> Self {
         let most = undelivered.len();
@@ -85,17 +85,6 @@ impl SmGroup {
     /// A reply for one of its SMs.
     pub fn send_reply(&mut self, at: Cycle, reply: &Reply) {
         self.exchange.to_sms.replies.push((at, *reply));
-    }
-
-    /// Replies for its SMs, which their own thread has written. If there are no others, the caller
-    /// does not touch them.
-    pub fn send_replies(&mut self, replies: &mut Vec<TimedReply>) {
-        let waiting = &mut self.exchange.to_sms.replies;
-        if waiting.is_empty() {
-            std::mem::swap(waiting, replies);
-        } else {
-            waiting.append(replies);
-        }
     }
 
     /// Delivers what came for its SMs.
@@ -158,7 +147,7 @@ impl SmGroup {
             let run = match &step.settled {
                 Some(settled) => {
                     let span = (turn.from, turn.to);
-                    let run = sm.run_window(span, &turn.port, settled, step.memory);
+                    let run = sm.run_window(span, turn.known, settled, step.memory);
                     undelivered.note(turn.sm, settled.began, run.status.undelivered);
                     run
                 }

@@ -12,92 +12,17 @@
 use super::backend_task::BackendTask;
 use super::backend_trace::Ticks;
 use super::decoupled::DecoupledBackend;
-use super::reply_batch::ReplyBatch;
+use crate::memory::MemorySystem;
 use crate::memory::backend::ReplySink;
-use crate::memory::{Inbound, MemorySystem};
 use warploom_base::Cycle;
 use warploom_mem::Reply;
-use warploom_sm::{InjectionPort, PortState};
 
-/// The fewest flits that must surely pass into the network for SMs to predict credits.
-const FEWEST_PASSES: u32 = 8;
-
-/// What SMs know of the request network.
+/// What is known of requests.
 impl MemorySystem {
-    /// The port at which the packets of an SM enter the network, if it has one of its own and the
-    /// network has the clock of SMs: flits in its buffer, and flits that surely pass.
-    #[inline]
-    fn own_port(&self, sm: usize) -> Option<(u32, u32)> {
-        let port = self.requests.entrance(sm);
-        port.filter(|_| self.has_own_ports)
-    }
-
-    /// What an SM that has run the cycles before `at` has to know of the request network, which has
-    /// run those before `next`. Its port is among it if the network is ahead of the SM, or enough
-    /// flits surely pass for a prediction to be worth it.
-    #[inline]
-    pub fn port_state(&self, sm: usize, at: Cycle, next: Cycle) -> PortState {
-        let port = self.own_port(sm);
-        let late = &self.late_arrivals[sm];
-        let is_ahead = at < next && late.end_at(next);
-        let (from, end) = if is_ahead { late.span() } else { (next, next) };
-        let passed = if is_ahead { late.passed() } else { 0 };
-        let port = port.filter(|(_, passes)| is_ahead || *passes >= FEWEST_PASSES);
-        PortState {
-            at: from,
-            injection: port.map(|(flits, passes)| InjectionPort {
-                flits: flits + passed.count_ones(),
-                cycles: (end - from) as u32,
-                passed,
-                passes,
-            }),
-        }
-    }
-
-    /// The network has run cycle `now`, and an SM has not run the one before.
-    #[inline]
-    pub fn note_late(&mut self, sm: usize, now: Cycle) {
-        if self.own_port(sm).is_some() {
-            let waits = self.sending.contains(sm);
-            self.late_arrivals[sm].note(now, waits, self.requests.has_passed(sm));
-        }
-    }
-
-    /// A packet has come in a cycle that the network has run already. Returns whether it entered in
-    /// one of these cycles.
-    #[inline(never)]
-    pub(crate) fn enter_late(&mut self, sm: usize, new: &Inbound) -> bool {
-        let Self {
-            late_arrivals,
-            requests,
-            ..
-        } = self;
-        let (late, flits) = (&mut late_arrivals[sm], new.flits);
-        let (_, end) = late.span();
-        let entered = late.enter(new.at, |passed| requests.has_room(sm, passed + flits));
-        if let Some(now) = entered {
-            requests.enter_late(sm, (new.packet, flits), end - now);
-            self.late_credits.push((sm, now + 1, flits));
-        }
-        entered.is_some()
-    }
-
-    /// Calls `f` on the SMs of which packets have entered the network late since the last call, with
-    /// the cycle from which they have credits, and the flits: of each SM in order.
-    #[inline]
-    pub fn take_late_credits(&mut self, mut f: impl FnMut(usize, Cycle, u32)) {
-        for (sm, at, flits) in self.late_credits.drain(..) {
-            f(sm, at, flits);
-        }
-    }
-
     /// True if packets that an SM may have sent and that are not known make no difference to the
-    /// network's next cycle: a flit is to pass before them, or not all known packets can enter.
+    /// network's next cycle, because not all known packets can enter.
     pub fn is_backed_up(&self, sm: usize) -> bool {
         let flits = self.inbound[sm].flits;
-        if let Some((entered, _)) = self.own_port(sm) {
-            return entered + flits > 0;
-        }
         let Ticks { noc, .. } = self.decoupled.trace.ticks[self.decoupled.ticks_done];
         let cluster = self.cluster_of[sm] as usize;
         self.requests.stays_full(cluster, flits, noc)
@@ -198,7 +123,6 @@ impl MemorySystem {
             input,
             replies: std::mem::take(&mut decoupled.replies_room),
             brought: std::mem::take(&mut decoupled.brought),
-            batch: std::mem::take(&mut decoupled.batch_room),
         })
     }
 
@@ -212,7 +136,6 @@ impl MemorySystem {
         debug_assert!(decoupled.replies.is_empty(), "nobody has taken the last");
         decoupled.replies_room = std::mem::replace(&mut decoupled.replies, task.replies);
         (decoupled.input_room, decoupled.brought) = (task.input, task.brought);
-        decoupled.batch_room = std::mem::replace(&mut decoupled.batch, task.batch);
         decoupled.is_pending = true;
         task.at
     }
@@ -230,12 +153,7 @@ impl MemorySystem {
         }
     }
 
-    /// Replies for the SMs of the worker that had the backend.
-    pub fn batch(&mut self) -> &mut ReplyBatch {
-        &mut self.decoupled.batch
-    }
-
-    /// Calls `f` on the other replies that wait for the exchange, with the number of their SM and
+    /// Calls `f` on the replies that wait for the exchange, with the number of their SM and
     /// the cycle from which it sees them: of each SM the oldest first.
     #[inline]
     pub fn take_replies(&mut self, mut f: impl FnMut(usize, Cycle, &Reply)) {

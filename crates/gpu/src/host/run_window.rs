@@ -110,7 +110,6 @@ impl Gpu {
         if self.sms.is_single_threaded() {
             return;
         }
-        self.hand_over_batch();
         let Self {
             sms,
             memory,
@@ -124,22 +123,6 @@ impl Gpu {
         if let Some(undelivered) = sms.undelivered() {
             memory.end_exchange(undelivered);
         }
-    }
-
-    /// The same for the SMs of the worker that had the backend.
-    fn hand_over_batch(&mut self) {
-        let Self {
-            sms,
-            memory,
-            ledger,
-            ..
-        } = self;
-        let batch = memory.batch();
-        if cfg!(debug_assertions) {
-            let replies = batch.replies();
-            replies.for_each(|(sm, _, reply)| ledger.answered(sm, reply));
-        }
-        sms.take_batch(batch);
     }
 
     /// Lends the backend to a worker, from where it is, if it may run on. Returns whether it does.
@@ -215,8 +198,6 @@ impl Gpu {
         } else {
             self.run_round((from, to), device);
         }
-        let Self { sms, memory, .. } = self;
-        memory.take_late_credits(|sm, at, flits| sms.credit_from(sm, at, flits));
         self.window.end_round(to);
     }
 
@@ -228,7 +209,7 @@ impl Gpu {
         };
         let settled = window.settled_up_to(from);
         each_member!(window.running, sm => {
-            if let Some(turn) = window.turn(sm, sms.status(sm), offered, (to, memory)) {
+            if let Some(turn) = window.turn(sm, sms.status(sm), offered, to) {
                 let run = sms.run_window(&turn, &settled, device, |sent| {
                     ledger.sent(sm, &sent.request);
                     memory.take(sm, sent);
@@ -252,7 +233,7 @@ impl Gpu {
         let settled = window.settled_up_to(from);
         let mut turns = std::mem::take(&mut window.turns);
         each_member!(window.running, sm => {
-            turns.extend(window.turn(sm, sms.status(sm), offered, (to, memory)));
+            turns.extend(window.turn(sm, sms.status(sm), offered, to));
         });
         sms.run_round(
             settled,
@@ -280,7 +261,6 @@ impl Gpu {
             let now = window.requests;
             window.requests += 1;
             memory.run_requests(now);
-            window.note_late(now, memory);
             memory.take_credits(|sm, flits| sms.credit_from(sm, now + 1, flits));
         }
     }

@@ -8,7 +8,6 @@ use super::backend_task::BackendTask;
 use super::balancer::LoadBalancer;
 use super::exchange::Turn;
 use super::group::{SmGroup, Step};
-use super::reply_batch::ReplyBatch;
 use super::sm_set::SmSet;
 use super::undelivered::UndeliveredCounts;
 use super::workers::Workers;
@@ -17,7 +16,7 @@ use std::sync::Arc;
 use warploom_base::{Cycle, bits, each_member};
 use warploom_exec::{DeviceMemory, StoredLines};
 use warploom_mem::Reply;
-use warploom_sm::{Outgoing, PortState, SettledUpTo, Sm, SmEvents, SmStatus, WindowRun};
+use warploom_sm::{Outgoing, SettledUpTo, Sm, SmEvents, SmStatus, WindowRun};
 
 /// The SMs of the only thread, which need no exchange.
 pub(crate) struct SingleThreaded<'a> {
@@ -54,7 +53,7 @@ impl SingleThreaded<'_> {
         sent: impl FnMut(&Outgoing),
     ) -> WindowRun {
         let sm = self.group.own(turn.sm);
-        let run = sm.run_window((turn.from, turn.to), &turn.port, settled, memory);
+        let run = sm.run_window((turn.from, turn.to), turn.known, settled, memory);
         self.statuses[turn.sm] = run.status;
         if run.status.events.sent() {
             sm.take_sent(sent);
@@ -196,22 +195,6 @@ impl SmArray {
         }
     }
 
-    /// Replies that a worker has collected for its own SMs.
-    pub fn take_batch(&mut self, batch: &mut ReplyBatch) {
-        if batch.sms() == self.groups[1].range() {
-            for (index, count, first) in batch.counts() {
-                self.statuses[index].add_replies(count, first);
-            }
-            self.groups[1].send_replies(batch.contents());
-        } else {
-            // An SM has been moved meanwhile.
-            for (sm, at, reply) in batch.replies() {
-                self.reply(sm, at, reply);
-            }
-        }
-        batch.clear();
-    }
-
     /// Calls `f` on the requests of the last step, in the order of each SM.
     pub fn for_each_request(&mut self, mut f: impl FnMut(usize, &Outgoing)) {
         if let [group] = &mut self.groups[..] {
@@ -309,11 +292,7 @@ impl SmArray {
         self.balance();
         let mut turns = std::mem::take(&mut self.turns);
         turns.clear();
-        let port = PortState {
-            at: from,
-            injection: None,
-        };
-        each_member!(self.ran, sm => { turns.push(Turn { sm, from, to, port }); });
+        each_member!(self.ran, sm => { turns.push(Turn { sm, from, to, known: from }); });
         self.order(&mut turns);
         self.turns = turns;
         let step = Step {
@@ -382,7 +361,6 @@ impl SmArray {
     /// `began`.
     pub fn lend_backend(&mut self, mut task: BackendTask, began: Cycle) {
         task.follow(Arc::clone(&self.undelivered), began);
-        task.collect_for(self.groups[1].range());
         self.workers.give_task(task);
     }
 

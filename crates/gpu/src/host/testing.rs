@@ -5,7 +5,7 @@ use warploom_base::{Cycle, SmId};
 use warploom_config::preset;
 use warploom_mem::{AccessKind, Reply, Request};
 use warploom_policy::OwnPolicies;
-use warploom_sm::{PortState, Sm};
+use warploom_sm::Sm;
 
 /// An SM without blocks.
 pub fn idle_sm(number: usize) -> Sm {
@@ -22,15 +22,11 @@ pub fn reply_to(number: usize) -> Reply {
 
 /// Turns of a step for these SMs.
 pub fn turns(sms: &[usize], (from, to): (Cycle, Cycle)) -> Vec<Turn> {
-    let port = PortState {
-        at: from,
-        injection: None,
-    };
     let turn = |sm: &usize| Turn {
         sm: *sm,
         from,
         to,
-        port,
+        known: from,
     };
     sms.iter().map(turn).collect()
 }

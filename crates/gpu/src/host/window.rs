@@ -156,18 +156,6 @@ impl Window {
         known
     }
 
-    /// The request network has run cycle `now`, maybe ahead of SMs.
-    #[inline]
-    pub fn note_late(&self, now: Cycle, memory: &mut MemorySystem) {
-        if self.next < now {
-            each_member!(self.running, sm => {
-                if self.runs[sm].0 < now {
-                    memory.note_late(sm, now);
-                }
-            });
-        }
-    }
-
     /// The cycles that an SM is to run now, up to cycle `to` at most; none if it has to wait for the
     /// request network, for settled memory, or for other SMs before it is offered a block. Lets it
     /// sleep as far as its `status` says. `offered`: SMs that may have room for a block.
@@ -177,7 +165,7 @@ impl Window {
         sm: usize,
         status: SmStatus,
         offered: Option<&BitSet>,
-        (to, memory): (Cycle, &MemorySystem),
+        to: Cycle,
     ) -> Option<Turn> {
         let (at, outcome) = self.runs[sm];
         let is_offered = offered.is_some_and(|open| open.contains(sm));
@@ -189,11 +177,16 @@ impl Window {
         // An SM that may have room for a block is offered one in the next cycle.
         let to = if is_offered { at + 1 } else { to };
         let from = status.sleeps_until((at, to), self.requests);
-        let port = memory.port_state(sm, at, self.requests);
-        // One that wakes up ahead of the network may have enough credits, or predict some.
-        let waits_for_credits = status.events.waits_for_credits() && port.injection.is_none();
-        if from < to && !(from > self.requests && waits_for_credits) {
-            return Some(Turn { sm, from, to, port });
+        // One that wakes up ahead of the network waits for it, if credits wake it.
+        let waits = from > self.requests && status.events.waits_for_credits();
+        if from < to && !waits {
+            let known = self.requests;
+            return Some(Turn {
+                sm,
+                from,
+                to,
+                known,
+            });
         }
         self.runs[sm] = (from, outcome);
         None

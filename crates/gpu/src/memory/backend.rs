@@ -5,7 +5,6 @@ use crate::domain::Domain;
 use crate::host::backend_trace::{BackendTrace, Ticks};
 use crate::host::decoupled::PendingInput;
 use crate::host::exchange::TimedReply;
-use crate::host::reply_batch::ReplyBatch;
 use warploom_base::{Cycle, SmId, SubPartitionId, bits, each_bit, each_member};
 use warploom_config::GpuSpec;
 use warploom_mem::dram::DramChannel;
@@ -65,14 +64,6 @@ struct Undelivered {
     fresh: u32,
 }
 
-/// Replies that the backend brings along, where no other core looks, to be copied at once: see
-/// [`PendingInput`].
-#[derive(Debug, Default)]
-struct Collected {
-    own: Vec<TimedReply>,
-    others: Vec<TimedReply>,
-}
-
 /// The memory backend.
 pub(crate) struct Backend {
     core_khz: u64,
@@ -99,8 +90,9 @@ pub(crate) struct Backend {
     dram_ticks: Vec<u32>,
     /// Record for the request network, where that runs later.
     pub(crate) trace: BackendTrace,
-    /// Room for the replies that a task brings along.
-    collected: Collected,
+    /// Room for replies that a task brings along, where no other core looks, to be copied all at
+    /// once: see [`PendingInput`].
+    collected: Vec<TimedReply>,
     /// Atomics of the running step, in order.
     pub(crate) atomics: Vec<AtomicEvent>,
     pub(super) dram_full_stalls: u64,
@@ -144,7 +136,7 @@ impl Backend {
             per_channel,
             dram_ticks: Vec::with_capacity(64),
             trace: BackendTrace::default(),
-            collected: Collected::default(),
+            collected: Vec::new(),
             atomics: Vec::with_capacity(64),
             dram_full_stalls: 0,
             reply_stalls: 0,
@@ -178,16 +170,11 @@ impl Backend {
         }
     }
 
-    /// Collects the replies that wait for the exchange: into `batch` those for its SMs, into
-    /// `others` the rest.
-    pub(crate) fn collect_replies(&mut self, batch: &mut ReplyBatch, others: &mut Vec<TimedReply>) {
+    /// Adds the replies that wait for the exchange to `replies`.
+    pub(crate) fn collect_replies(&mut self, replies: &mut Vec<TimedReply>) {
         let mut collected = std::mem::take(&mut self.collected);
-        self.take_replies(|sm, at, reply| match batch.expect(sm, at) {
-            true => collected.own.push((at, *reply)),
-            false => collected.others.push((at, *reply)),
-        });
-        batch.contents().append(&mut collected.own);
-        others.append(&mut collected.others);
+        self.take_replies(|_, at, reply| collected.push((at, *reply)));
+        replies.append(&mut collected);
         self.collected = collected;
     }
 

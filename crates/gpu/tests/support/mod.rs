@@ -1,4 +1,4 @@
-//! Runs kernels that race, in steps or ahead, and says all that there is to see.
+//! Runs kernels that race, in steps or windows, and returns everything that can be observed.
 
 #![allow(
     dead_code,
@@ -48,7 +48,7 @@ pub fn spec(gpu: &str) -> GpuSpec {
     preset(gpu).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-/// All that there is to see at the end of a run.
+/// Everything that can be observed at the end of a run.
 #[derive(PartialEq, Debug)]
 pub struct Seen {
     /// Why the machine stopped, if not at the end.
@@ -73,16 +73,16 @@ pub struct Drawn {
 
 /// Cycles of a run that were run in windows.
 #[derive(Clone, Copy)]
-pub struct Ahead {
+pub struct InWindows {
     pub in_windows: Cycle,
 }
 
-/// Runs two launches of each of several kernels at once, with so many threads, in steps or `ahead`.
+/// Runs two launches of each of several kernels at once, in steps or windows.
 pub fn run_together(
     gpu: &GpuSpec,
     kernels: &[(Arc<Program>, Grid)],
     how: (usize, bool),
-) -> (Seen, Ahead) {
+) -> (Seen, InWindows) {
     run_drawn(gpu, kernels, &Drawn::default(), how)
 }
 
@@ -92,7 +92,7 @@ pub fn run_drawn(
     kernels: &[(Arc<Program>, Grid)],
     kind: &Drawn,
     (threads, ahead): (usize, bool),
-) -> (Seen, Ahead) {
+) -> (Seen, InWindows) {
     let mut memory = DeviceMemory::new(1 << 20);
     if kind.checks.uninitialised {
         memory.track_initialised();
@@ -153,7 +153,7 @@ pub fn run_drawn(
         findings: gpu.take_findings(),
     };
     let in_windows = gpu.cycles_in_windows();
-    (seen, Ahead { in_windows })
+    (seen, InWindows { in_windows })
 }
 
 /// A surface and texture of the first allocation, which handle 1 names.

@@ -1,5 +1,6 @@
-//! When an SM has nothing to do. A cycle in which nothing can happen is not run. Where all but the
-//! load/store unit is at rest, a cycle is that unit's alone until something ends there.
+//! Cycles in which an SM has nothing to do, or only its load/store unit has. A cycle in which nothing
+//! can happen is not run. Where everything but the load/store unit is at rest, only that unit runs
+//! until something ends there.
 //!
 //! Invariant: counters are as if every cycle had been run in full.
 
@@ -14,7 +15,7 @@ impl Sm {
     /// The next cycle, from `now` on, in which anything can happen.
     #[inline(always)]
     pub(crate) fn sleeps_until(&self, now: Cycle) -> Cycle {
-        // Mostly there is something to do: first what is quickly seen.
+        // Mostly there is something to do: the cheap questions come first.
         let awake = self.link.has_arrived(now) || self.ldst.has_taken_in();
         if awake || self.units.has_finished(now) {
             now
@@ -23,7 +24,7 @@ impl Sm {
         }
     }
 
-    /// The same where none of that is seen.
+    /// The same where none of these questions has an answer.
     #[inline(never)]
     fn next_event(&self, now: Cycle) -> Cycle {
         if !self.is_quiet() {
@@ -40,7 +41,7 @@ impl Sm {
         next.max(now)
     }
 
-    /// What must stay as it is in a cycle that could have been skipped.
+    /// State that must not change in a cycle that could have been skipped.
     pub(crate) fn footprint(&self) -> ([WarpMask; 5], [u64; 8]) {
         let w = &self.warps;
         let c = &self.collectors;
@@ -58,8 +59,8 @@ impl Sm {
         (masks, counts)
     }
 
-    /// Nothing can happen before an event whose time is known: either there is nothing to do, or
-    /// what there is to do was tried in the last cycle and cannot go on before such an event.
+    /// True if nothing can happen before an event whose time is known: either there is nothing to do,
+    /// or everything was tried in the last cycle and cannot go on before such an event.
     fn is_quiet(&self) -> bool {
         self.ldst.is_quiet(&self.link)
             && self.front.sends_nothing(&self.link)
@@ -69,9 +70,9 @@ impl Sm {
                     && self.moves_nothing())
     }
 
-    /// Neither fetch nor schedulers nor collectors have anything to do.
+    /// True if neither fetch nor schedulers nor collectors have anything to do.
     fn moves_nothing(&self) -> bool {
-        // What is seldom true first.
+        // The rarest condition comes first.
         let w = &self.warps;
         let clear = w.buffered & w.clear & !w.waiting();
         let nobody_issues = |s: usize| {
@@ -97,7 +98,7 @@ impl Sm {
         }
     }
 
-    /// They have nothing to do, and nobody wants to see every cycle.
+    /// True if they have nothing to do, and nobody has to see every cycle.
     fn can_rest(&self) -> bool {
         self.moves_nothing()
             && self.context.is_none()
@@ -122,13 +123,14 @@ impl Sm {
         }
     }
 
-    /// Nothing moves, and schedulers issue nothing for the reasons for which they came to rest.
+    /// True if nothing moves, and schedulers issue nothing for the same reasons as when they came to
+    /// rest.
     pub(crate) fn rests(&self) -> bool {
         let same = |s: usize| self.schedulers[s].resting == self.idle_cause(s);
         self.can_rest() && (0..self.schedulers.len()).all(same)
     }
 
-    /// Why a scheduler does not issue that has nobody who could.
+    /// The reason why a scheduler without a ready warp does not issue.
     fn idle_cause(&self, s: usize) -> SlotCause {
         let own = self.schedulers[s].own;
         let valid = own & self.warps.buffered & !self.warps.waiting();

@@ -1,6 +1,6 @@
 //! A run of several cycles before other SMs have run them.
 
-use super::{PortState, SettledUpTo, SmStatus};
+use super::{SettledUpTo, SmStatus};
 use crate::image::{INST_BYTES, KernelImage};
 use crate::ldst::image_of;
 use crate::sm::{Done, Sm};
@@ -62,16 +62,15 @@ impl Sm {
     }
 
     /// Runs cycles from `from` up to, not including, `to`, as far as nothing is needed that other
-    /// SMs or the network have not computed yet: see [`Outcome`]. `port` says which credits are
-    /// known, `settled` up to where memory is.
+    /// SMs or the network have not computed yet: see [`Outcome`]. Credits of before cycle `known` have
+    /// come; `settled` says up to where memory is settled.
     pub fn run_window(
         &mut self,
         (from, to): (Cycle, Cycle),
-        port: &PortState,
+        known: Cycle,
         settled: &SettledUpTo,
         memory: &DeviceMemory,
     ) -> WindowRun {
-        self.link.begin_window(port);
         self.replay.resume(to, settled);
         self.sleep_to(from);
         self.count_received();
@@ -80,7 +79,7 @@ impl Sm {
             ..WindowRun::default()
         };
         while run.at < to && self.fault.is_none() && run.outcome == Outcome::Reached {
-            self.run_on(&mut run, to, port, memory);
+            self.run_on(&mut run, to, known, memory);
         }
         self.count_rested();
         // After a fault it stands still, once the scheduler has heard of what it ended.
@@ -95,13 +94,13 @@ impl Sm {
 
     /// Runs the next cycle of a window, or sleeps, or finds out that it cannot.
     #[inline(always)]
-    fn run_on(&mut self, run: &mut WindowRun, to: Cycle, port: &PortState, memory: &DeviceMemory) {
+    fn run_on(&mut self, run: &mut WindowRun, to: Cycle, known: Cycle, memory: &DeviceMemory) {
         let now = run.at;
         if self.replay.is_stalled() {
             self.work(now, memory, Done::Operands);
         } else {
             self.link.take_credits(now);
-            if now > port.at && !self.knows_credits(now, port) {
+            if now > known && self.may_lack_credits(now) {
                 self.wake_at = now;
                 run.outcome = Outcome::Credits;
                 return;
@@ -112,7 +111,7 @@ impl Sm {
                 self.sleeps_until(now)
             };
             if self.wake_at > now {
-                run.at = self.sleep_in_window(now, to, port.at);
+                run.at = self.sleep_in_window(now, to, known);
                 return self.sleep_to(run.at);
             }
             self.run_checked_cycle(now, memory);
@@ -128,20 +127,13 @@ impl Sm {
         }
     }
 
-    /// True if credits for all that cycle `now` may send are there, or no others will be.
-    #[inline(always)]
-    fn knows_credits(&mut self, now: Cycle, port: &PortState) -> bool {
-        let knows = port.injection.is_some() && self.link.predict_credits(now);
-        knows || !self.may_lack_credits(now)
-    }
-
     /// The cycle up to which an SM sleeps that has nothing to do in cycle `now`. Credits of before
     /// cycle `known` have come.
     #[inline]
     fn sleep_in_window(&mut self, now: Cycle, to: Cycle, known: Cycle) -> Cycle {
         let end = self.wake_at.min(to).min(self.link.next_credits());
         match end > known + 1 && self.may_lack_credits(now) {
-            true => self.link.sleep_for_credits(known.max(now), end),
+            true => (known.max(now) + 1).min(end),
             false => end,
         }
     }

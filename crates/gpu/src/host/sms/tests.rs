@@ -86,47 +86,6 @@ fn replies_are_undelivered_once_they_come() {
     }
 }
 
-/// A batch has replies for the SMs of one thread. They come once, after those that were sent before,
-/// also if an SM has been moved meanwhile.
-#[test]
-fn a_batch_comes_to_its_sms() {
-    for (sent_before, moved) in [(false, false), (true, false), (false, true), (true, true)] {
-        let mut sms = array(2);
-        step(&mut sms, 0, 1);
-        let mut batch = ReplyBatch::default();
-        batch.begin(2..5);
-        let puts = [(2, 9), (1, 9), (4, 11), (2, 12)];
-        let expected = puts.map(|(sm, at)| batch.expect(sm, at));
-        assert_eq!(expected, [true, false, true, true]);
-        let theirs = puts.into_iter().filter(|(sm, _)| *sm != 1);
-        let theirs = theirs.map(|(sm, at)| (at, reply_to(sm)));
-        batch.contents().extend(theirs);
-        if sent_before {
-            sms.reply(2, 8, &reply_to(2));
-        }
-        if moved {
-            sms.move_sm(1, 0);
-        }
-        for _ in 0..2 {
-            sms.take_batch(&mut batch);
-            assert_eq!(batch.replies().count() + batch.counts().count(), 0);
-        }
-        let (first, before) = if sent_before { (8, 1) } else { (9, 0) };
-        let expected = [
-            (0, Cycle::MAX),
-            (2 + before, first),
-            (0, Cycle::MAX),
-            (1, 11),
-        ];
-        let found = [1, 2, 3, 4].map(|sm| (sms.status(sm).undelivered, sms.status(sm).wake_at));
-        assert_eq!(found, expected);
-        let arrival = |sm: &Sm| sm.link.next_arrival().unwrap_or(Cycle::MAX);
-        let found =
-            [1, 2, 3, 4].map(|sm| (sms.get(sm).link.undelivered() as u32, arrival(sms.get(sm))));
-        assert_eq!(found, expected);
-    }
-}
-
 /// Every SM runs every cycle of a step once, whoever runs it. An SM without blocks counts a
 /// slot a scheduler and cycle.
 #[test]

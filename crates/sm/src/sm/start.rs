@@ -1,0 +1,81 @@
+//! Blocks of an SM begin and end.
+
+use super::{FinishedBlock, Sm, Start};
+use crate::image::KernelImage;
+use warploom_base::{BlockId, Cycle, WarpSlot};
+use warploom_policy::WarpScheduler;
+
+impl Sm {
+    /// Starts the blocks that are due.
+    pub(super) fn start_blocks(&mut self, now: Cycle) {
+        while self.starts.front().is_some_and(|s| s.at <= now) {
+            if let Some(start) = self.starts.pop_front() {
+                self.start_block(start);
+            }
+        }
+    }
+
+    #[cold]
+    fn start_block(&mut self, start: Start) {
+        self.count_rested();
+        let image = self.kernels[start.kernel.index()]
+            .clone()
+            .expect("an assigned block's kernel");
+        self.at_rest = false;
+        self.divide_memory(&image);
+        let (slot, first) = (start.slot.index(), start.first_warp);
+        let block = &mut self.blocks[slot];
+        block.kernel = start.kernel;
+        block.rank = start.rank;
+        block.first_warp = first;
+        block.live_warps = image.block_warps;
+        block
+            .state
+            .reset(&image.launch, image.launch.grid().point(start.rank));
+        for i in 0..image.block_warps {
+            let w = self.place((first + i) as u16);
+            self.warps.exec[w].reset(&image.launch, &self.blocks[slot].state, i);
+            self.warps
+                .start(w, BlockId::new(slot), start.kernel, self.warps_started, i);
+            self.warps.table.block_serial[w] = self.counters.blocks_started;
+            if w < self.warps.slots() {
+                let scheduler = w % self.schedulers.len();
+                self.schedulers[scheduler].policy.on_start(WarpSlot::new(w));
+            }
+        }
+        if let (Some(context), true) = (&mut self.context, image.contexts.is_some()) {
+            context.start(start.slot);
+        }
+        self.warps_started += u64::from(image.block_warps);
+        self.counters.blocks_started += 1;
+        self.by_kernel[start.kernel.index()].blocks_started += 1;
+    }
+
+    /// Gives L1D what a kernel's blocks leave of the memory that they share, if nothing else runs.
+    fn divide_memory(&mut self, image: &KernelImage) {
+        if let (Some(carveout), Some(l1d)) = (&self.carveout, &mut self.ldst.l1d)
+            && self.warps.live == 0
+            && l1d.is_quiescent()
+        {
+            carveout.apply(image, l1d);
+        }
+    }
+
+    /// A warp's slot was freed: its block may be at its end.
+    #[cold]
+    pub(crate) fn warp_gone(&mut self, now: Cycle, slot: usize) {
+        self.context_gone(slot);
+        let block = &mut self.blocks[self.warps.track[slot].block.index()];
+        block.live_warps -= 1;
+        if block.live_warps == 0 {
+            self.counters.blocks_finished += 1;
+            self.by_kernel[block.kernel.index()].blocks_finished += 1;
+            self.finished.push(FinishedBlock {
+                at: now,
+                kernel: block.kernel,
+                rank: block.rank,
+                slot: self.warps.track[slot].block,
+            });
+        }
+    }
+}
