@@ -23,7 +23,7 @@ pub enum Unit {
     /// Additions, comparisons, conversions of 16- and 32-bit floats.
     FpAdd,
     FpMul,
-    /// Divisions and reciprocals.
+    /// Divisions and reciprocals of floats.
     FpDiv,
     Sqrt,
     Log,
@@ -37,7 +37,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Number of units.
+    /// Number of kinds of units.
     pub const COUNT: usize = Self::Texture as usize + 1;
 
     /// Number of the unit in counters.

@@ -1,4 +1,4 @@
-//! `--energy` and `--volts`.
+//! Options of energy: `--energy` and `--volts`.
 
 use crate::failure::Failure;
 use crate::output::error_style;

@@ -1,4 +1,4 @@
-//! `--energy`.
+//! Tests of the option `--energy`.
 
 use std::path::Path;
 
