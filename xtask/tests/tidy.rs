@@ -27,6 +27,7 @@ const OLD_PROSE: &[&str] = &[
     "benches/log/",
     "crates/analyze/",
     "crates/config/src/policies.rs",
+    "crates/energy/",
     "crates/exec/",
     "crates/gpu/",
     "crates/mem/",
