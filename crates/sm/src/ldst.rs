@@ -5,16 +5,20 @@
 //! in the dispatch register tries its path. Every transaction of a load is counted in its record;
 //! the destination is released when the count reaches zero.
 
-use crate::carveout::Carveout;
-use crate::context::Place;
-use crate::counters::LdstStall;
 mod allocation;
 mod blocked;
+mod caches;
 mod paths;
 mod records;
 
-use blocked::{Bank, Blocked, Cause, Try, stage_of};
+pub(crate) use caches::send_miss;
 pub use records::{MemInst, Path, PendingAtomic};
+
+use crate::carveout::Carveout;
+use crate::context::Place;
+use crate::counters::LdstStall;
+use blocked::{Bank, Blocked, Cause, Try, stage_of};
+use caches::{fill, first_in_turn, next_of_program, texture_cycle};
 
 use crate::flight::{FlightId, MemId, Pool};
 use crate::image::{Images, KernelImage, physical_base};
@@ -344,46 +348,6 @@ pub fn mem_of(token: u32) -> MemId {
 #[inline]
 pub fn transaction_of(token: u32) -> usize {
     (token >> 16) as usize
-}
-
-/// The next request that can be answered, but for those that a cache made for itself.
-fn next_of_program(cache: Option<&mut Cache>) -> Option<Request> {
-    let cache = cache?;
-    std::iter::from_fn(|| cache.next_ready()).find(|r| r.kind != AccessKind::L1WriteAllocate)
-}
-
-/// The first of some clients, a bit each, from the one on whose turn it is.
-#[inline]
-fn first_in_turn(clients: u32, turn: u32) -> u32 {
-    let later = clients & !0 << turn;
-    let first = if later != 0 { later } else { clients };
-    first.trailing_zeros()
-}
-
-/// Sends a cache's next miss, if there is room in the network.
-#[inline]
-pub(crate) fn send_miss(cache: &mut Cache, link: &mut Link, now: Cycle) {
-    if cache.miss_queue_front().is_some_and(|r| link.can_send(r)) {
-        send_first_miss(cache, link, now);
-    }
-}
-
-#[inline(never)]
-fn send_first_miss(cache: &mut Cache, link: &mut Link, now: Cycle) {
-    if let Some(request) = cache.pop_miss() {
-        link.send(now, request);
-    }
-}
-
-/// A cycle of a texture cache that is not idle.
-#[cold]
-fn texture_cycle(cache: &mut TextureCache, link: &mut Link, now: Cycle) {
-    if cache.miss_queue_front().is_some_and(|r| link.can_send(r))
-        && let Some(request) = cache.pop_miss()
-    {
-        link.send(now, request);
-    }
-    cache.cycle();
 }
 
 impl Sm {
@@ -785,14 +749,6 @@ impl Sm {
         let inside = (0..32).filter(|&l| range.contains(&atomic.batch.addrs[l]));
         (warp, lanes & inside.fold(0, |m, l| m | 1 << l))
     }
-}
-
-fn fill(cache: &mut Cache, now: Cycle, reply: &Reply) -> bool {
-    let free = cache.fill_port_free(now);
-    if free {
-        cache.fill(now, reply.entry, reply.bytes);
-    }
-    free
 }
 
 /// The image of a kernel that has instructions in flight.

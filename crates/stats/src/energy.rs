@@ -1,4 +1,4 @@
-//! Energy in results.
+//! Energy and power in the results of runs.
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ pub struct EnergyReport {
     pub preset: String,
     /// Time in seconds, at the core clock.
     pub seconds: f64,
-    /// Energy in joules.
+    /// Energy of the whole run or launch in joules.
     pub joules: f64,
     /// Mean power in watts.
     pub watts: f64,
