@@ -1,5 +1,5 @@
-//! Loads from global memory that an SM executes before other SMs have run the cycles before. Once the
-//! stores of those cycles are visible, a load that read one of their lines is executed again
+//! Loads from global memory that an SM executes before other SMs have run the cycles before. Once
+//! the stores of those cycles are visible, a load that read one of their lines is executed again
 //! ([`LoadRecord::repeat`]).
 
 use crate::block::BlockState;

@@ -7,7 +7,7 @@
 //! | `step` | a step: the reference |
 //! | `window`, `run_window`, `settle` | a window: how far everything is, its run, its memory |
 //! | `commit` | stores become visible, atomics act |
-//! | `memory_windows`, `decoupled`, `backend_trace` | the memory backend and the request network run one after the other |
+//! | `memory_windows`, `decoupled`, `backend_trace` | memory backend, then request network |
 //! | `sms`, `group`, `exchange` | the SMs of all threads, of one, and what passes between threads |
 //! | `sink` | replies that need no exchange |
 //! | `workers`, `channel`, `wait` | threads, calls to them, waiting loops |

@@ -3,11 +3,12 @@
 //! Time advances in steps of `gpu.link_cycles` core cycles. Within a step every SM runs on its own,
 //! and so does the memory system: a message between them takes at least a step. At the end of a
 //! step, shared effects are committed in a fixed order: stores by (cycle, SM), atomics by (cycle,
-//! partition). So results depend neither on the order in which SMs run nor on the number of threads.
+//! partition). So results depend neither on the order in which SMs run nor on the number of
+//! threads.
 //!
-//! Where it can, the host runs windows of up to 32 cycles instead, in which each part of the machine
-//! runs its cycles one after the other, with the same results. Everything that decides when the host
-//! runs what is in `host`, apart from the hardware.
+//! Where it can, the host runs windows of up to 32 cycles instead, in which each part of the
+//! machine runs its cycles one after the other, with the same results. Everything that decides when
+//! the host runs what is in `host`, apart from the hardware.
 //!
 //! Invariants: no I/O, no clock but simulated time; policies choose, this crate acts.
 

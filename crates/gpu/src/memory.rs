@@ -215,8 +215,8 @@ impl MemorySystem {
         }
     }
 
-    /// Answers all requests that have crossed the links, as far as the clusters' FIFOs have room, where
-    /// the memory is perfect. Atomics act here.
+    /// Answers all requests that have crossed the links, as far as the clusters' FIFOs have room,
+    /// where the memory is perfect. Atomics act here.
     fn answer_at_once(&mut self, now: Cycle, sink: &mut impl ReplySink) {
         for first in (0..self.inbound.len()).step_by(self.cluster) {
             for sm in first..first + self.cluster {
@@ -321,8 +321,8 @@ impl MemorySystem {
         self.inbound[sm].can_enter(&self.requests, cluster, now)
     }
 
-    /// Injects as many as find room, of which the first does. Out of line, because in most cycles none
-    /// does.
+    /// Injects as many as find room, of which the first does. Out of line, because in most cycles
+    /// none does.
     #[inline(never)]
     fn inject_requests_of(&mut self, sm: usize, cluster: usize, now: Cycle) {
         let (lane, requests) = (&mut self.inbound[sm], &mut self.requests);

@@ -1,7 +1,7 @@
 //! Kernels drawn at random, whose threads race for the same words. Each is run step by step, and in
-//! windows on one thread and on two, on a machine drawn at random: cycles, counters, memory, printed
-//! text and findings of checks have to be equal. `WARPLOOM_DRAWN=FIRST..END` runs other cases than
-//! those that always run.
+//! windows on one thread and on two, on a machine drawn at random: cycles, counters, memory,
+//! printed text and findings of checks have to be equal. `WARPLOOM_DRAWN=FIRST..END` runs other
+//! cases than those that always run.
 
 mod support;
 
@@ -21,8 +21,9 @@ const CASES: Range<u64> = 0..16;
 
 /// Registers: `%rd1` is the first allocation, `%rd2` the generic address of the thread's own eight
 /// bytes of shared memory, `%r3` their address in that space, `%r4` the thread's number, `%r8` the
-/// round, `%rd6` the handle of a texture and surface of the first allocation. Kernels compute with `%r5` and `%r6`. Local memory holds the format `%d` at byte 16 and
-/// the argument of a print at byte 24.
+/// round, `%rd6` the handle of a texture and surface of the first allocation. Kernels compute with
+/// `%r5` and `%r6`. Local memory holds the format `%d` at byte 16 and the argument of a print at
+/// byte 24.
 const BEGIN: &str = "\
 .shared .align 8 .b8 own[2048];
 .shared .align 8 .b64 barrier;

@@ -1,5 +1,5 @@
-//! Windows do what single steps do: programs in which the cycle of a store, seen by other SMs, decides
-//! what is computed.
+//! Windows do what single steps do: programs in which the cycle of a store, seen by other SMs,
+//! decides what is computed.
 
 mod support;
 
@@ -302,8 +302,8 @@ fn apart(body: &str) -> String {
     fewer.replace(STEP, &STEP.repeat(15))
 }
 
-/// Half of the cycles are in windows, or a third where there are several threads; and what is seen is
-/// the same as without.
+/// Half of the cycles are in windows, or a third where there are several threads; and what is seen
+/// is the same as without.
 fn check_windows(body: &str) -> [Seen; 2] {
     check_windows_of(body, WIDE)
 }

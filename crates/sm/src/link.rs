@@ -36,8 +36,8 @@ pub struct Link {
 }
 
 impl Link {
-    /// A link whose far end buffers `credits` flits. The SM will send packets of `most_a_cycle` bytes
-    /// in a cycle at most, the last of which is none shorter than the others.
+    /// A link whose far end buffers `credits` flits. The SM will send packets of `most_a_cycle`
+    /// bytes in a cycle at most, the last of which is none shorter than the others.
     pub fn new(flit_bytes: u32, credits: u32, most_a_cycle: &[u32]) -> Self {
         let flits = most_a_cycle.iter().map(|bytes| bytes.div_ceil(flit_bytes));
         Self {

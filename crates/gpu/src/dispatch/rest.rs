@@ -29,9 +29,9 @@ impl Dispatcher {
         !by_turns || first.is_some_and(|kernel| kernel.waiting() > most)
     }
 
-    /// True if a kernel, the only one in flight, surely does not come to a gap in `cycles` cycles in
-    /// each of which an SM `issues` at most: more timed blocks are left before it than can start in
-    /// the places of the resident blocks and of those that start and end meanwhile, or than
+    /// True if a kernel, the only one in flight, surely does not come to a gap in `cycles` cycles
+    /// in each of which an SM `issues` at most: more timed blocks are left before it than can start
+    /// in the places of the resident blocks and of those that start and end meanwhile, or than
     /// clusters can take.
     fn is_far_from_gap(&self, kernel: &InFlight, (cycles, issues): (Cycle, u64)) -> bool {
         if self.in_flight().count() > 1 {

@@ -71,8 +71,8 @@ impl Gpu {
         self.window.backend > self.now
     }
 
-    /// The end of a window that begins in cycle `from`, now or later, as far as it does not depend on
-    /// what runs.
+    /// The end of a window that begins in cycle `from`, now or later, as far as it does not depend
+    /// on what runs.
     fn planned_end(&self, from: Cycle, limit: Cycle) -> Option<Cycle> {
         let looks = self.next_look().min(self.dispatcher.next_policy_check());
         let lead = self.now + self.window.max_lead;
@@ -81,7 +81,8 @@ impl Gpu {
         (end >= last.min(from + FEWEST) && self.stops_at.is_none()).then_some(end)
     }
 
-    /// The cycle up to which a worker may run the backend while SMs run up to cycle `to`, if it may.
+    /// The cycle up to which a worker may run the backend while SMs run up to cycle `to`, if it
+    /// may.
     pub(super) fn lent_end(&self, to: Cycle, limit: Cycle) -> Option<Cycle> {
         if !self.sms.can_lend_backend() {
             return None;
@@ -110,8 +111,8 @@ impl Gpu {
         kernels.fold(cycles, |most, kernel| self.lasting_of(kernel, most))
     }
 
-    /// The number of the next `cycles` cycles in which a kernel cannot end, because SMs cannot issue
-    /// the rest of it.
+    /// The number of the next `cycles` cycles in which a kernel cannot end, because SMs cannot
+    /// issue the rest of it.
     fn lasting_of(&self, kernel: &InFlight, cycles: Cycle) -> Cycle {
         let of_sm = |left: u64| left.saturating_sub(1) / self.window.issues;
         let block = kernel.image.fewest_of_block();
@@ -131,8 +132,8 @@ impl Gpu {
         most.min(cycles)
     }
 
-    /// Core cycles so far that were run in windows, not in steps: the host's time for a cycle depends
-    /// on it, and nothing else.
+    /// Core cycles so far that were run in windows, not in steps: the host's time for a cycle
+    /// depends on it, and nothing else.
     pub fn cycles_in_windows(&self) -> Cycle {
         self.window.cycles
     }

@@ -10,9 +10,9 @@ const STEPS: u32 = 1 << 10;
 /// Steps without workers, at most: under a second, because the other program may have ended.
 const MOST_STEPS: u32 = 1 << 16;
 
-/// Consecutive steps in which the stepping thread waits so long for workers that it yields, before it
-/// does without them: more than the [`LoadBalancer`](super::balancer::LoadBalancer) needs to move
-/// enough SMs.
+/// Consecutive steps in which the stepping thread waits so long for workers that it yields, before
+/// it does without them: more than the [`LoadBalancer`](super::balancer::LoadBalancer) needs to
+/// move enough SMs.
 const SLOW_STEPS: u32 = 128;
 
 /// The same for steps, or windows, in which a yield ends the wait: two threads share a core while
@@ -77,9 +77,9 @@ impl Backoff {
         self.left == 0
     }
 
-    /// A step with workers is over. `late`: one came so late that it cannot have had a core. Returns
-    /// whether the next steps are done without them: twice as many as in the last backoff, if
-    /// fewer steps than in that one were done with workers since.
+    /// A step with workers is over. `late`: one came so late that it cannot have had a core.
+    /// Returns whether the next steps are done without them: twice as many as in the last backoff,
+    /// if fewer steps than in that one were done with workers since.
     #[inline]
     pub fn end_step(&mut self, pace: Pace, late: bool) -> bool {
         self.slow = match pace {

@@ -4,8 +4,8 @@
 /// Steps between two looks, at first.
 const STEPS: u32 = 64;
 
-/// Steps between two looks, at most. Where two threads are late in turn, an SM would move to and fro,
-/// and a core's caches take time to load the state of one.
+/// Steps between two looks, at most. Where two threads are late in turn, an SM would move to and
+/// fro, and a core's caches take time to load the state of one.
 const MOST_STEPS: u32 = 1 << 14;
 
 /// Steps that a window counts as: threads meet once or a few times in it, and how long each waits
@@ -52,9 +52,9 @@ impl LoadBalancer {
         self.early += u32::from(waited);
     }
 
-    /// A window of some cycles is over, in which the stepping thread has waited `own` turns. `others`:
-    /// by worker, the turns for which it has waited in all. A thread that waits twice as long as
-    /// another should have more to do.
+    /// A window of some cycles is over, in which the stepping thread has waited `own` turns.
+    /// `others`: by worker, the turns for which it has waited in all. A thread that waits twice as
+    /// long as another should have more to do.
     pub fn note_window(&mut self, cycles: u32, own: u32, others: impl Iterator<Item = u64>) {
         let (own, others) = (u64::from(own), others.zip(&mut self.asked));
         let waited = others.map(|(now, before)| now - std::mem::replace(before, now));

@@ -1,5 +1,5 @@
-//! What the stepping thread and a worker tell each other: a call to a step, and that it is done. Each
-//! is a cache line that one side writes.
+//! What the stepping thread and a worker tell each other: a call to a step, and that it is done.
+//! Each is a cache line that one side writes.
 
 use super::group::{SmGroup, Step};
 use super::own_line::OwnLine;

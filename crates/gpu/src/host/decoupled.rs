@@ -1,5 +1,5 @@
-//! State of a memory system whose parts run some cycles one after the other: the backend, with DRAM,
-//! L2 and the reply network, first, then the request network.
+//! State of a memory system whose parts run some cycles one after the other: the backend, with
+//! DRAM, L2 and the reply network, first, then the request network.
 
 use super::backend_trace::BackendTrace;
 use super::exchange::TimedReply;
@@ -10,8 +10,8 @@ use warploom_mem::Request;
 /// again, applied by the thread that runs it then, whose caches hold what it changes.
 ///
 /// A line of the host's caches that another core has read takes a while to be written again, and
-/// later writes wait for that. So single entries are collected where no other core looks, and copied
-/// all at once when the backend is lent.
+/// later writes wait for that. So single entries are collected where no other core looks, and
+/// copied all at once when the backend is lent.
 #[derive(Debug, Default)]
 pub(crate) struct PendingInput {
     /// Packets for L2 banks, with their cycle, oldest first.

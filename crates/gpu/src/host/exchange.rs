@@ -1,5 +1,5 @@
-//! All that passes between the stepping thread and the SMs of a group. Each side writes a cache line
-//! of its own, so that a line crosses from core to core once a step or round.
+//! All that passes between the stepping thread and the SMs of a group. Each side writes a cache
+//! line of its own, so that a line crosses from core to core once a step or round.
 
 use super::own_line::OwnLine;
 use warploom_base::Cycle;

@@ -164,8 +164,8 @@ impl SmGroup {
         }
     }
 
-    /// Runs those of its SMs from number `first` on that are `awake`, as bits, in a step of the only
-    /// thread. Updates their `statuses`, and returns what happened in any, and which have sent
+    /// Runs those of its SMs from number `first` on that are `awake`, as bits, in a step of the
+    /// only thread. Updates their `statuses`, and returns what happened in any, and which have sent
     /// packets.
     pub fn run_awake(
         &mut self,
@@ -311,8 +311,8 @@ mod tests {
         assert_eq!(undelivered(&mut groups), [0, 0, 31, 2, 3]);
     }
 
-    /// Requests are there once, from the SMs themselves or from the exchange. A group that rests has
-    /// none.
+    /// Requests are there once, from the SMs themselves or from the exchange. A group that rests
+    /// has none.
     #[test]
     fn requests_are_taken_once() {
         let memory = DeviceMemory::new(1 << 16);

@@ -126,8 +126,8 @@ impl MemorySystem {
         })
     }
 
-    /// Takes the backend back. Returns how far it has run. Input that has come since is pending until
-    /// it is lent again, or for [`apply_pending`](Self::apply_pending).
+    /// Takes the backend back. Returns how far it has run. Input that has come since is pending
+    /// until it is lent again, or for [`apply_pending`](Self::apply_pending).
     pub fn take_backend(&mut self, task: BackendTask) -> Cycle {
         let Self {
             backend, decoupled, ..

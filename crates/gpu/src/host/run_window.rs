@@ -2,10 +2,10 @@
 //! caches serve all of them from one loading of a part. `docs/develop/host-execution.md` explains
 //! it.
 //!
-//! The memory backend runs first, then SMs in rounds, then the request network. An SM runs as far as
-//! it can without what others have not computed ([`Outcome`](warploom_sm::Outcome)); the next round
-//! goes on with it. With several threads each runs its own SMs, and a worker runs the backend for
-//! the next window when no round calls it.
+//! The memory backend runs first, then SMs in rounds, then the request network. An SM runs as far
+//! as it can without what others have not computed ([`Outcome`](warploom_sm::Outcome)); the next
+//! round goes on with it. With several threads each runs its own SMs, and a worker runs the backend
+//! for the next window when no round calls it.
 //!
 //! Invariants: results are those of steps; a window ends at the next multiple of its length at the
 //! latest; no look at the machine as a whole falls into one, nor the end of a kernel; nobody looks
@@ -167,8 +167,9 @@ impl Gpu {
         self.lend_backend_to(end);
     }
 
-    /// Blocks have ended before cycle `now`, where SMs wait for it: others may begin. An SM that takes
-    /// one may have to wait for others before it runs the cycle, but takes no second one in it.
+    /// Blocks have ended before cycle `now`, where SMs wait for it: others may begin. An SM that
+    /// takes one may have to wait for others before it runs the cycle, but takes no second one in
+    /// it.
     pub(super) fn give_blocks(&mut self, now: Cycle) {
         self.note_block_slots(now);
         let is_first = self.window.offers_from <= now;

@@ -1,5 +1,5 @@
-//! Memory in windows: stores of SMs become visible, atomics act, and loads that were executed before
-//! are repeated where that makes a difference, as far as all SMs have run.
+//! Memory in windows: stores of SMs become visible, atomics act, and loads that were executed
+//! before are repeated where that makes a difference, as far as all SMs have run.
 
 use crate::machine::Gpu;
 use crate::memory::AtomicEvent;
@@ -8,9 +8,10 @@ use warploom_base::Cycle;
 use warploom_exec::DeviceMemory;
 
 impl Gpu {
-    /// Settles memory in the window that began in cycle `from` up to the cycle that all SMs have come
-    /// to. A load conflicts if it read a line to which any SM has stored, or an atomic acts, in the
-    /// window; it is repeated when the stores and atomics of the cycles before it are visible.
+    /// Settles memory in the window that began in cycle `from` up to the cycle that all SMs have
+    /// come to. A load conflicts if it read a line to which any SM has stored, or an atomic acts,
+    /// in the window; it is repeated when the stores and atomics of the cycles before it are
+    /// visible.
     pub(super) fn settle_window(&mut self, from: Cycle, device: &mut DeviceMemory) {
         self.probe.enter(Part::Commit);
         let (settled, to) = (self.window.settled, self.window.next);
@@ -29,8 +30,8 @@ impl Gpu {
         }
     }
 
-    /// Makes stores of cycles up to `last` visible and lets atomics act, each after the stores of its
-    /// cycle.
+    /// Makes stores of cycles up to `last` visible and lets atomics act, each after the stores of
+    /// its cycle.
     fn commit_cycles(&mut self, last: Cycle, device: &mut DeviceMemory) {
         let mut visible = None;
         while let Some(event) = self.window.atomics.pop_front_if(|event| event.at <= last) {
@@ -45,8 +46,8 @@ impl Gpu {
         }
     }
 
-    /// Finds the SMs whose stores are not visible, and the lines of these. Returns whether there are
-    /// any.
+    /// Finds the SMs whose stores are not visible, and the lines of these. Returns whether there
+    /// are any.
     fn find_stores(&mut self) -> bool {
         let Self {
             storing,

@@ -1,8 +1,8 @@
 //! The SMs of a GPU, in a group for each thread.
 //!
-//! A step runs only SMs that are awake: an SM says when it has something to do again, and what comes
-//! from outside (a block, a reply, credits that it waits for) wakes it before. Which thread runs an
-//! SM cannot matter, because an SM touches nothing but itself.
+//! A step runs only SMs that are awake: an SM says when it has something to do again, and what
+//! comes from outside (a block, a reply, credits that it waits for) wakes it before. Which thread
+//! runs an SM cannot matter, because an SM touches nothing but itself.
 
 use super::backend_task::BackendTask;
 use super::balancer::LoadBalancer;

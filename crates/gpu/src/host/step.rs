@@ -23,8 +23,8 @@ pub(super) struct Pending {
 }
 
 /// The cycle in which the machine stops for a fault in cycle `now`: the same in steps and windows.
-/// The backend may have run the next window, and nothing has run further. The last cycle is more than
-/// that needs; it stays so that runs with faults end where they always have.
+/// The backend may have run the next window, and nothing has run further. The last cycle is more
+/// than that needs; it stays so that runs with faults end where they always have.
 const fn stop_after(now: Cycle) -> Cycle {
     next_multiple(now, MOST) + MOST + 1
 }

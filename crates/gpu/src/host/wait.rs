@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 /// A wait longer than this shows that a worker has lost its core: less than the time for which
-/// systems let a program run at a stretch, and more than groups differ by in a step. It is the host's
-/// time, which no result can show: it decides only who runs SMs.
+/// systems let a program run at a stretch, and more than groups differ by in a step. It is the
+/// host's time, which no result can show: it decides only who runs SMs.
 const LATE: Duration = Duration::from_millis(1);
 
 /// The most yields of a wait that yielding ends: the thread waited for had no other core. Where it

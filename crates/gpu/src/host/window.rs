@@ -156,9 +156,9 @@ impl Window {
         known
     }
 
-    /// The cycles that an SM is to run now, up to cycle `to` at most; none if it has to wait for the
-    /// request network, for settled memory, or for other SMs before it is offered a block. Lets it
-    /// sleep as far as its `status` says. `offered`: SMs that may have room for a block.
+    /// The cycles that an SM is to run now, up to cycle `to` at most; none if it has to wait for
+    /// the request network, for settled memory, or for other SMs before it is offered a block. Lets
+    /// it sleep as far as its `status` says. `offered`: SMs that may have room for a block.
     #[inline]
     pub fn turn(
         &mut self,
@@ -226,7 +226,8 @@ impl Window {
         can
     }
 
-    /// Takes an SM out of those with a block slot, if its next cycle is `now`. Returns whether it is.
+    /// Takes an SM out of those with a block slot, if its next cycle is `now`. Returns whether it
+    /// is.
     pub fn take_block_slot(&mut self, sm: usize, now: Cycle) -> bool {
         let is_there = self.runs[sm].0 == now;
         if is_there {

@@ -175,8 +175,8 @@ impl Workers {
         !self.threads.is_empty() && self.backoff.is_over()
     }
 
-    /// Runs a step or round: the first group on this thread, after `beside` and before `after`, each
-    /// other group that does not rest on its worker. Returns whether this thread waited for a
+    /// Runs a step or round: the first group on this thread, after `beside` and before `after`,
+    /// each other group that does not rest on its worker. Returns whether this thread waited for a
     /// worker; `None` where it ran all groups itself because workers are parked.
     pub fn run(
         &mut self,
@@ -277,8 +277,8 @@ impl Workers {
         }
     }
 
-    /// A window of some cycles is over. Returns the turns for which this thread has waited in it, if
-    /// workers took part.
+    /// A window of some cycles is over. Returns the turns for which this thread has waited in it,
+    /// if workers took part.
     pub fn end_window(&mut self, cycles: u32) -> Option<u32> {
         let wait = std::mem::take(&mut self.waits);
         if self.backoff.pass(cycles) {

@@ -143,8 +143,8 @@ impl Backend {
         }
     }
 
-    /// SMs have taken replies since the last exchange. `left`: by SM, those of before it that it has
-    /// not taken, if that is known.
+    /// SMs have taken replies since the last exchange. `left`: by SM, those of before it that it
+    /// has not taken, if that is known.
     pub(crate) fn note_undelivered(&mut self, left: impl Fn(usize) -> Option<u32>) {
         for (sm, undelivered) in self.undelivered.iter_mut().enumerate() {
             if let Some(left) = left(sm) {
@@ -178,8 +178,9 @@ impl Backend {
         self.collected = collected;
     }
 
-    /// Calls `f` on the replies that wait for the exchange, with the number of their SM and the cycle
-    /// from which it sees them, the oldest first. They count as fresh until the exchange ends.
+    /// Calls `f` on the replies that wait for the exchange, with the number of their SM and the
+    /// cycle from which it sees them, the oldest first. They count as fresh until the exchange
+    /// ends.
     #[inline]
     pub(crate) fn take_replies(&mut self, mut f: impl FnMut(usize, Cycle, &Reply)) {
         for &Outbound { at, packet, sm } in &self.outbound {
@@ -188,8 +189,8 @@ impl Backend {
         }
     }
 
-    /// An exchange is over, in which every SM got its replies. `counts`: by SM, those that it has not
-    /// taken.
+    /// An exchange is over, in which every SM got its replies. `counts`: by SM, those that it has
+    /// not taken.
     #[inline]
     pub(crate) fn end_exchange_of_all(&mut self, counts: impl Iterator<Item = u32>) {
         self.outbound.clear();

@@ -1,6 +1,6 @@
-//! Cycles in which an SM has nothing to do, or only its load/store unit has. A cycle in which nothing
-//! can happen is not run. Where everything but the load/store unit is at rest, only that unit runs
-//! until something ends there.
+//! Cycles in which an SM has nothing to do, or only its load/store unit has. A cycle in which
+//! nothing can happen is not run. Where everything but the load/store unit is at rest, only that
+//! unit runs until something ends there.
 //!
 //! Invariant: counters are as if every cycle had been run in full.
 
@@ -59,8 +59,8 @@ impl Sm {
         (masks, counts)
     }
 
-    /// True if nothing can happen before an event whose time is known: either there is nothing to do,
-    /// or everything was tried in the last cycle and cannot go on before such an event.
+    /// True if nothing can happen before an event whose time is known: either there is nothing to
+    /// do, or everything was tried in the last cycle and cannot go on before such an event.
     fn is_quiet(&self) -> bool {
         self.ldst.is_quiet(&self.link)
             && self.front.sends_nothing(&self.link)
@@ -123,8 +123,8 @@ impl Sm {
         }
     }
 
-    /// True if nothing moves, and schedulers issue nothing for the same reasons as when they came to
-    /// rest.
+    /// True if nothing moves, and schedulers issue nothing for the same reasons as when they came
+    /// to rest.
     pub(crate) fn rests(&self) -> bool {
         let same = |s: usize| self.schedulers[s].resting == self.idle_cause(s);
         self.can_rest() && (0..self.schedulers.len()).all(same)

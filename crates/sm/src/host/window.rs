@@ -62,8 +62,8 @@ impl Sm {
     }
 
     /// Runs cycles from `from` up to, not including, `to`, as far as nothing is needed that other
-    /// SMs or the network have not computed yet: see [`Outcome`]. Credits of before cycle `known` have
-    /// come; `settled` says up to where memory is settled.
+    /// SMs or the network have not computed yet: see [`Outcome`]. Credits of before cycle `known`
+    /// have come; `settled` says up to where memory is settled.
     pub fn run_window(
         &mut self,
         (from, to): (Cycle, Cycle),

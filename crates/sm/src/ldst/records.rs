@@ -46,9 +46,9 @@ pub struct MemInst {
     pub list: u16,
     /// Its group, of an asynchronous copy.
     pub copy: Option<u8>,
-    /// What it brings is as it should be once all is [settled](crate::host::SettledUpTo) up to this cycle: that
-    /// in which it issued, if what it loads is kept; the one behind that in which the last of its
-    /// atomics that replies have come for acted; else 0.
+    /// What it brings is as it should be once all is [settled](crate::host::SettledUpTo) up to this
+    /// cycle: that in which it issued, if what it loads is kept; the one behind that in which the
+    /// last of its atomics that replies have come for acted; else 0.
     pub settles_at: Cycle,
 }
 

@@ -103,8 +103,8 @@ fn run(spec: &GpuSpec, window: Cycle, ahead: Ahead) -> (Vec<String>, Vec<String>
     (seen, counted)
 }
 
-/// The backend stops where an SM may have no room for replies, and goes on when the SM notes that it
-/// has taken some, in the window before.
+/// The backend stops where an SM may have no room for replies, and goes on when the SM notes that
+/// it has taken some, in the window before.
 #[test]
 fn a_task_waits_for_sms_to_take_replies() {
     let spec = preset("gtx480-gpgpusim4").unwrap_or_else(|errors| panic!("{errors}"));

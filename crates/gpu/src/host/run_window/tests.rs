@@ -32,8 +32,8 @@ fn launch(blocks: u32) -> KernelLaunch {
     }
 }
 
-/// Some SMs wait for a cycle to begin, or in it, while others come to it: its blocks have been given
-/// out then.
+/// Some SMs wait for a cycle to begin, or in it, while others come to it: its blocks have been
+/// given out then.
 #[test]
 fn an_sm_takes_a_block_a_cycle_however_often_it_waits_in_it() {
     let mut spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
