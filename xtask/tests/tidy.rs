@@ -27,7 +27,6 @@ const OLD_PROSE: &[&str] = &[
     "benches/log/",
     "crates/analyze/",
     "crates/config/src/policies.rs",
-    "crates/energy/",
     "crates/exec/",
     "crates/gpu/",
     "crates/policy/",

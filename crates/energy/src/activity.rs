@@ -4,16 +4,16 @@ use crate::event::UNITS;
 use warploom_config::GpuSpec;
 use warploom_stats::result::Counts;
 
-/// What a GPU did in an interval: a whole run, a launch, or a window of core cycles.
+/// Counts of a GPU in an interval: a whole run, a launch, or a window of core cycles.
 #[derive(Clone, Copy)]
 pub struct Activity<'a> {
     /// Counters by the registry's names.
     pub counts: &'a Counts,
-    /// Length in core cycles.
+    /// Length of the interval in core cycles.
     pub cycles: u64,
     /// Core clock in Hz.
     pub core_hz: f64,
-    /// SMs of the GPU.
+    /// Number of SMs of the GPU.
     pub sms: u32,
     /// True if inactive lanes of a warp use no energy; otherwise a part of them counts.
     pub gated_lanes: bool,
@@ -44,7 +44,7 @@ impl<'a> Activity<'a> {
         }
     }
 
-    /// Length in seconds.
+    /// Returns the length in seconds.
     pub fn seconds(&self) -> f64 {
         self.cycles as f64 / self.core_hz
     }
@@ -59,7 +59,7 @@ impl<'a> Activity<'a> {
         (self.cycles as f64 * f64::from(self.sms) - self.active_sm_cycles()).max(0.0)
     }
 
-    /// One counter; 0 if it was not counted.
+    /// Returns a counter; 0 if it was not counted.
     pub(crate) fn count(&self, name: &str) -> f64 {
         self.counts.get(name).copied().unwrap_or(0) as f64
     }

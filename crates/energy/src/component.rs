@@ -7,19 +7,19 @@ pub enum Component {
     Decode,
     /// Warp schedulers and scoreboards.
     Scheduler,
-    /// Instruction caches.
+    /// First-level instruction caches (L1I).
     L1i,
     /// L1 data caches with the crossbar after the coalescer.
     L1d,
-    /// Constant caches.
+    /// First-level constant caches (L1C).
     L1c,
-    /// Texture caches.
+    /// First-level texture caches (L1T).
     L1t,
-    /// Shared memory.
+    /// Shared memory of the SMs.
     Shared,
     /// Register files: reads and writes.
     RegisterFile,
-    /// Operand collectors.
+    /// Operand collectors of the SMs.
     Collectors,
     /// Integer units: additions, logic, comparisons, moves.
     IntUnits,
@@ -33,13 +33,13 @@ pub enum Component {
     DpUnits,
     /// Special function units: roots, logarithms, sines, exponentials.
     Special,
-    /// Tensor cores.
+    /// Tensor cores: products of matrices.
     Tensor,
-    /// Texture units.
+    /// Texture units: filtering and addressing.
     Texture,
     /// Pipeline registers of the SMs.
     Pipeline,
-    /// L2 caches.
+    /// Second-level cache, all partitions.
     L2,
     /// Networks between SMs and L2.
     Network,
@@ -85,7 +85,7 @@ impl Component {
         Self::Constant,
     ];
 
-    /// Key in results.
+    /// Returns the key in results.
     pub const fn key(self) -> &'static str {
         match self {
             Self::Decode => "decode",

@@ -9,7 +9,7 @@ use crate::static_power::UnitMix;
 /// Energy of an interval by component.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Energy {
-    /// Length in seconds.
+    /// Length of the interval in seconds.
     pub seconds: f64,
     /// Joules by component, in the order of [`Component::ALL`].
     pub joules: [f64; Component::ALL.len()],

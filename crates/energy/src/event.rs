@@ -24,15 +24,15 @@ pub const UNITS: [&str; 17] = [
     "texture",
 ];
 
-/// One row: an event with a fixed energy.
+/// Event with a fixed energy.
 pub struct Event {
     /// Key in energy presets.
     pub key: &'static str,
     /// The component that uses the energy.
     pub component: C,
-    /// What is counted.
+    /// Description of the event in one sentence.
     pub sentence: &'static str,
-    /// Number of events.
+    /// Function that gives the number of events.
     pub(crate) count: fn(&Activity<'_>) -> f64,
 }
 

@@ -8,18 +8,18 @@ use warploom_diag::Source;
 /// Power that is drawn over time, in watts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Power {
-    /// One SM without blocks.
+    /// Power of one SM without blocks.
     IdleSm,
-    /// All memory controllers without accesses.
+    /// Power of all memory controllers without accesses.
     MemoryControllers,
-    /// All of DRAM without accesses: refresh, clocks, interfaces.
+    /// Power of all DRAM without accesses: refresh, clocks, interfaces.
     DramBackground,
-    /// Everything else that never changes.
+    /// Power of everything else that never changes.
     Constant,
 }
 
 impl Power {
-    /// All of them.
+    /// All powers, in order.
     pub const ALL: [Self; 4] = [
         Self::IdleSm,
         Self::MemoryControllers,
@@ -41,9 +41,9 @@ impl Power {
 /// Energies and powers of a GPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EnergyPreset {
-    /// Name for `--energy`.
+    /// Name of the preset for `--energy`.
     pub name: String,
-    /// One sentence.
+    /// Description in one sentence.
     pub about: String,
     /// True if inactive lanes of a warp use no energy.
     pub gated_lanes: bool,
@@ -76,9 +76,9 @@ impl EnergyPreset {
         self.statics[mix as usize]
     }
 
-    /// The same GPU at another supply voltage: energies of events grow with its square, static and
-    /// idle power with the voltage itself. Constant power, the memory controllers' and DRAM's stay:
-    /// they have supplies of their own.
+    /// Returns the preset at another supply voltage: energies of events grow with its square,
+    /// static and idle power with the voltage itself. Constant power, the memory controllers' and
+    /// DRAM's stay: they have supplies of their own.
     #[must_use]
     pub fn at_volts(mut self, volts: f64) -> Self {
         let ratio = volts / self.volts;
@@ -97,11 +97,11 @@ impl EnergyPreset {
 
 /// A built-in energy preset: its name, the GPU presets that it stands for, and its text.
 pub struct Row {
-    /// Name for `--energy`.
+    /// Name of the preset for `--energy`.
     pub name: &'static str,
     /// GPU presets whose energy it gives without being named.
     pub gpus: &'static [&'static str],
-    /// The TOML text.
+    /// Text of the preset as TOML.
     pub text: &'static str,
 }
 

@@ -12,30 +12,30 @@ pub enum UnitMix {
     IntMul,
     /// Integer additions and products.
     Int,
-    /// Integers and floats.
+    /// Integer and floating-point units.
     IntFp,
-    /// Integers, floats and doubles.
+    /// Integer, floating-point and double-precision units.
     IntFpDp,
-    /// Integers, floats and special functions.
+    /// Integer, floating-point and special function units.
     IntFpSpecial,
-    /// Integers, floats and textures.
+    /// Integer, floating-point and texture units.
     IntFpTexture,
-    /// Integers, floats and tensor cores.
+    /// Integer, floating-point units and tensor cores.
     IntFpTensor,
-    /// No execution unit; L1D.
+    /// L1D, but no execution unit.
     L1d,
-    /// No execution unit and no L1D; shared memory.
+    /// Shared memory, but no execution unit and no L1D.
     Shared,
-    /// Of the units and memories above L2 none.
+    /// L2, but no unit and no memory closer to the SMs.
     L2,
-    /// None of all these.
+    /// No unit and no memory.
     Light,
     /// Any other mix: the geometric mean of those that were measured.
     Other,
 }
 
 impl UnitMix {
-    /// All kinds.
+    /// All kinds of work.
     pub const ALL: [Self; 13] = [
         Self::IntAdd,
         Self::IntMul,
@@ -52,7 +52,7 @@ impl UnitMix {
         Self::Other,
     ];
 
-    /// Key in energy presets.
+    /// Returns the key in energy presets.
     pub const fn key(self) -> &'static str {
         match self {
             Self::IntAdd => "int_add",
@@ -71,7 +71,7 @@ impl UnitMix {
         }
     }
 
-    /// The kind of work of an interval.
+    /// Returns the kind of work of an interval.
     pub fn of(activity: &Activity<'_>) -> Self {
         let works = |units: &[&str]| units.iter().any(|unit| activity.active_lanes(unit) > 0.0);
         let add = works(&["int_add"]);

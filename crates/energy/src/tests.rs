@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use warploom_diag::Source;
 use warploom_stats::result::Counts;
 
-/// What GPGPU-Sim 4.2 counted, by our counters' names.
+/// Returns the counts of GPGPU-Sim 4.2 under the names of our counters.
 fn counts(run: &Value) -> Counts {
     let mut counts = Counts::new();
     let of = |name: &str| run["counters"][name].as_f64().unwrap().round() as u64;
@@ -150,7 +150,7 @@ fn preset_of(run: &Value) -> EnergyPreset {
     find(name).unwrap()
 }
 
-/// Its own counters give GPGPU-Sim's own powers, component by component.
+/// GPGPU-Sim's counters give GPGPU-Sim's powers, component by component.
 #[test]
 fn components_are_those_of_gpgpu_sim() {
     for run in runs() {
