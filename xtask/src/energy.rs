@@ -3,8 +3,9 @@
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
-use std::fmt::Write;
+use std::fmt::Write as _;
 use std::fs;
+use std::io::{self, Write as _};
 use std::ops::ControlFlow;
 use std::path::Path;
 use warploom_config::preset;
@@ -89,7 +90,7 @@ pub fn run(root: &Path) -> Result<()> {
         &path,
         format!("{before}{}\n{text}{}{after}", MARKS[0], MARKS[1]),
     )?;
-    println!("{}", path.display());
+    writeln!(io::stdout(), "{}", path.display())?;
     Ok(())
 }
 
