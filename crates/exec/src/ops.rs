@@ -1,5 +1,5 @@
 //! Implementation of the instructions: a file for each group of operations, which adds methods to
-//! [`InstExec`](crate::inst::InstExec).
+//! [`InstExec`].
 
 pub(crate) mod access;
 pub(crate) mod address;

@@ -1,5 +1,5 @@
 //! Barriers of a block (`bar`, `barrier`). Arrivals are counted by warp: the lanes of a warp first
-//! wait for each other (see [`crate::ops::warp_sync`]), then the warp arrives as a whole (PTX ISA,
+//! wait for each other (see `ops::warp_sync`), then the warp arrives as a whole (PTX ISA,
 //! `barrier`).
 
 use crate::state::race::RaceTable;
