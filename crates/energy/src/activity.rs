@@ -1,6 +1,5 @@
 //! Counters of a run as numbers of events.
 
-use crate::event::UNITS;
 use warploom_config::GpuSpec;
 use warploom_stats::result::Counts;
 
@@ -64,9 +63,8 @@ impl<'a> Activity<'a> {
         self.counts.get(name).copied().unwrap_or(0) as f64
     }
 
-    /// Lanes that used energy in the unit at `index` of [`UNITS`].
-    pub(crate) fn lanes(&self, index: usize) -> f64 {
-        let unit = UNITS[index];
+    /// Lanes that used energy in a unit.
+    pub(crate) fn lanes(&self, unit: &str) -> f64 {
         let active = self.active_lanes(unit);
         if self.gated_lanes {
             return active;
@@ -87,12 +85,15 @@ impl<'a> Activity<'a> {
     /// Active lanes of a warp instruction that executes in a unit, in the mean; 0 without any.
     pub(crate) fn lanes_per_warp(&self) -> f64 {
         let sum = |prefix: &str| -> f64 {
-            let of = |unit: &&str| self.count(&format!("{prefix}.{unit}"));
-            UNITS.iter().map(of).sum()
+            let of_units = self
+                .counts
+                .iter()
+                .filter(|(name, _)| name.starts_with(prefix));
+            of_units.map(|(_, count)| *count as f64).sum()
         };
-        match sum("sm.unit_warps") {
+        match sum("sm.unit_warps.") {
             0.0 => 0.0,
-            warps => sum("sm.unit_lanes") / warps,
+            warps => sum("sm.unit_lanes.") / warps,
         }
     }
 

@@ -3,27 +3,6 @@
 use crate::activity::Activity;
 use crate::component::Component as C;
 
-/// Execution units by their energy, the index of `sm.unit_lanes` and `sm.unit_warps`.
-pub const UNITS: [&str; 17] = [
-    "int_add",
-    "int_mul24",
-    "int_mul32",
-    "int_mul",
-    "int_div",
-    "fp_add",
-    "fp_mul",
-    "fp_div",
-    "sqrt",
-    "log",
-    "sin",
-    "exp",
-    "dp_add",
-    "dp_mul",
-    "dp_div",
-    "tensor",
-    "texture",
-];
-
 /// Event with a fixed energy.
 pub struct Event {
     /// Key in energy presets.
@@ -102,81 +81,81 @@ impl Event {
             "Source operands that are no registers, 32 lanes each.",
             |a| 32.0 * a.count("sm.other_operands")
         ),
-        event!("int_add", IntUnits, "Lanes.", |a| a.lanes(0)),
+        event!("int_add", IntUnits, "Lanes.", |a| a.lanes("int_add")),
         event!(
             "int_mul24",
             IntMultiply,
             "Lanes of 24-bit multiplications.",
-            |a| a.lanes(1)
+            |a| a.lanes("int_mul24")
         ),
         event!(
             "int_mul32",
             IntMultiply,
             "Lanes of 32-bit multiplications.",
-            |a| a.lanes(2)
+            |a| a.lanes("int_mul32")
         ),
         event!(
             "int_mul",
             IntMultiply,
             "Lanes of other multiplications.",
-            |a| a.lanes(3)
+            |a| a.lanes("int_mul")
         ),
         event!(
             "int_div",
             IntMultiply,
             "Lanes of divisions and remainders.",
-            |a| a.lanes(4)
+            |a| a.lanes("int_div")
         ),
         event!(
             "fp_add",
             FpUnits,
             "Lanes of additions, comparisons, conversions.",
-            |a| a.lanes(5)
+            |a| a.lanes("fp_add")
         ),
         event!(
             "fp_mul",
             FpMultiply,
             "Lanes of products, fused ones included.",
-            |a| a.lanes(6)
+            |a| a.lanes("fp_mul")
         ),
         event!(
             "fp_div",
             FpMultiply,
             "Lanes of divisions and reciprocals.",
-            |a| a.lanes(7)
+            |a| a.lanes("fp_div")
         ),
         event!(
             "sqrt",
             Special,
             "Lanes of square roots, inverse ones included.",
-            |a| a.lanes(8)
+            |a| a.lanes("sqrt")
         ),
-        event!("log", Special, "Lanes of logarithms.", |a| a.lanes(9)),
+        event!("log", Special, "Lanes of logarithms.", |a| a.lanes("log")),
         event!("sin", Special, "Lanes of sines and cosines.", |a| a
-            .lanes(10)),
-        event!("exp", Special, "Lanes of exponentials.", |a| a.lanes(11)),
+            .lanes("sin")),
+        event!("exp", Special, "Lanes of exponentials.", |a| a.lanes("exp")),
         event!(
             "dp_add",
             DpUnits,
             "Lanes of additions, comparisons, conversions.",
-            |a| a.lanes(12)
+            |a| a.lanes("dp_add")
         ),
         event!(
             "dp_mul",
             DpUnits,
             "Lanes of products, fused ones included.",
-            |a| a.lanes(13)
+            |a| a.lanes("dp_mul")
         ),
         event!(
             "dp_div",
             DpUnits,
             "Lanes of divisions and reciprocals.",
-            |a| a.lanes(14)
+            |a| a.lanes("dp_div")
         ),
         event!("tensor", Tensor, "Lanes of matrix products.", |a| a
-            .lanes(15)),
+            .lanes("tensor")),
         event!("texture", Texture, "Lanes of texture reads.", |a| a
-            .lanes(16)),
+            .lanes("texture")),
         event!(
             "pipeline",
             Pipeline,

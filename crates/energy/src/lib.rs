@@ -23,7 +23,7 @@ pub use activity::Activity;
 pub use attach::attach;
 pub use component::Component;
 pub use evaluate::{Energy, StaticRate, evaluate, evaluate_at};
-pub use event::{Event, UNITS};
+pub use event::Event;
 pub use preset::{EnergyPreset, PRESETS, Power, Row, find, for_gpu};
 pub use read::{EnergyErrors, read};
 pub use static_power::{StaticPower, UnitMix};

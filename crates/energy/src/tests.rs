@@ -1,8 +1,8 @@
 //! Against GPGPU-Sim's own powers, by hand, and for what always holds.
 
 use crate::{
-    Activity, Component, Energy, EnergyPreset, Event, PRESETS, StaticRate, UNITS, UnitMix,
-    evaluate, evaluate_at, find, for_gpu, read,
+    Activity, Component, Energy, EnergyPreset, Event, PRESETS, StaticRate, UnitMix, evaluate,
+    evaluate_at, find, for_gpu, read,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -43,27 +43,27 @@ fn counts(run: &Value) -> Counts {
     put("sm.register_writes".into(), of("REG_WR") / 32);
     put("sm.other_operands".into(), of("NON_REG_OPs") / 32);
     let lanes = [
-        "INT_ACC",
-        "INT_MUL24_ACC",
-        "INT_MUL32_ACC",
-        "INT_MUL_ACC",
-        "INT_DIV_ACC",
-        "FPU_ACC",
-        "FP_MUL_ACC",
-        "FP_DIV_ACC",
-        "FP_SQRT_ACC",
-        "FP_LG_ACC",
-        "FP_SIN_ACC",
-        "FP_EXP_ACC",
-        "DPU_ACC",
-        "DP_MUL_ACC",
-        "DP_DIV_ACC",
-        "TENSOR_ACC",
-        "TEX_ACC",
+        ("int_add", "INT_ACC"),
+        ("int_mul24", "INT_MUL24_ACC"),
+        ("int_mul32", "INT_MUL32_ACC"),
+        ("int_mul", "INT_MUL_ACC"),
+        ("int_div", "INT_DIV_ACC"),
+        ("fp_add", "FPU_ACC"),
+        ("fp_mul", "FP_MUL_ACC"),
+        ("fp_div", "FP_DIV_ACC"),
+        ("sqrt", "FP_SQRT_ACC"),
+        ("log", "FP_LG_ACC"),
+        ("sin", "FP_SIN_ACC"),
+        ("exp", "FP_EXP_ACC"),
+        ("dp_add", "DPU_ACC"),
+        ("dp_mul", "DP_MUL_ACC"),
+        ("dp_div", "DP_DIV_ACC"),
+        ("tensor", "TENSOR_ACC"),
+        ("texture", "TEX_ACC"),
     ];
     let per_warp = run["threads_per_warp"].as_f64().unwrap();
     let factors = &data()["lane_factors"][run["config"].as_str().unwrap()];
-    for (unit, counter) in UNITS.iter().zip(lanes) {
+    for (unit, counter) in lanes {
         // These counters are of lanes times their factor, inactive lanes included.
         let counted = run["counters"][counter].as_f64().unwrap();
         let lanes = counted / factors[counter].as_f64().unwrap();

@@ -250,7 +250,7 @@ impl Session {
     /// Runs a host program as [`run`](Self::run) does, and records the events of every warp.
     ///
     /// # Errors
-    /// The same as those of `run`.
+    /// Fails as [`run`](Self::run) does.
     pub fn run_traced(
         &self,
         program: &mut dyn HostProgram,

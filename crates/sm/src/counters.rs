@@ -225,7 +225,7 @@ declare_stats! {
         /// Warp instructions issued by the execution unit whose energy they use; branches,
         /// barriers and accesses to memory use none.
         pub unit_warps: [u64; Unit::COUNT] = WarpInstructions, by [ENERGY_UNITS];
-        /// The same by lane in which they take effect.
+        /// Lanes in which those instructions take effect, by execution unit.
         pub unit_lanes: [u64; Unit::COUNT] = ThreadInstructions, by [ENERGY_UNITS];
         /// Register-file reads that waited because their bank served another.
         pub register_bank_conflicts: u64 = Events, as "gpu_reg_bank_conflict_stalls";

@@ -25,7 +25,7 @@ const TURNS: u32 = 4;
 pub(crate) enum Pace {
     /// The stepping thread waited little.
     Even,
-    /// It waited so long that it yielded.
+    /// The stepping thread waited so long that it yielded.
     Slow,
     /// A yield ended the wait.
     InTurns,

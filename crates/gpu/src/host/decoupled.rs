@@ -31,7 +31,7 @@ impl PendingInput {
 /// What the request network knows of the backend, and has for it.
 #[derive(Debug, Default)]
 pub(crate) struct DecoupledBackend {
-    /// Of the cycles that the network is to run.
+    /// Trace of the cycles that the request network has yet to run.
     pub trace: BackendTrace,
     /// Entries of both parts of the trace that it has run.
     pub ticks_done: usize,

@@ -282,7 +282,7 @@ impl SmArray {
         }
     }
 
-    /// The same where there are several threads.
+    /// Runs the SMs of a step on several threads.
     fn run_threads(
         &mut self,
         (from, to): (Cycle, Cycle),

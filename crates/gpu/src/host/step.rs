@@ -151,7 +151,7 @@ impl Gpu {
         each_member!(self.sms.ran(), index => { self.note_blocks_of(index); });
     }
 
-    /// The same on one SM, in the step that it ran last.
+    /// Notes the blocks that ended on one SM in the step that it ran last.
     pub(super) fn note_blocks_of(&mut self, index: usize) {
         let Self {
             sms, dispatcher, ..

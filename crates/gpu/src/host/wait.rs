@@ -37,9 +37,9 @@ pub(super) fn pause(is_short: bool, yield_now: impl FnOnce()) {
 pub(super) struct Wait {
     /// Looks in vain.
     pub turns: u32,
-    /// It yielded to other threads.
+    /// True if the wait yielded to other threads.
     pub yielded: bool,
-    /// A few yields ended it.
+    /// True if a few yields ended the wait.
     pub few_yields: bool,
     /// It took longer than [`LATE`] after the first yield.
     pub late: bool,

@@ -17,7 +17,7 @@ use warploom_noc::{Network, PacketId};
 pub(crate) struct AtomicEvent {
     /// The core cycle in which it acts.
     pub at: Cycle,
-    /// Its reply, which brings the old values.
+    /// Reply to the atomic, which brings the old values.
     pub reply: Reply,
 }
 
@@ -58,9 +58,9 @@ impl ReplySink for Deferred {
 /// Replies to an SM that it has not taken.
 #[derive(Clone, Copy, Debug, Default)]
 struct Undelivered {
-    /// Those of before the last exchange, and those since.
+    /// Replies of before the last exchange, and since.
     all: u32,
-    /// Those since the last exchange.
+    /// Replies since the last exchange.
     fresh: u32,
 }
 

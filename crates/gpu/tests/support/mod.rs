@@ -86,7 +86,7 @@ pub fn run_together(
     run_drawn(gpu, kernels, &Drawn::default(), how)
 }
 
-/// The same with launches of a kind.
+/// Runs kernels with the launch settings of a drawn case.
 pub fn run_drawn(
     gpu: &GpuSpec,
     kernels: &[(Arc<Program>, Grid)],

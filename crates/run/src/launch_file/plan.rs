@@ -67,7 +67,7 @@ pub enum Init {
     Zeros,
     /// 0, 1, 2 and so on, modulo the range of an integer type.
     Iota,
-    /// The same number in all elements.
+    /// A single number in all elements.
     Constant(Number),
     /// Uniformly distributed numbers from `low` to `high`, excluding `high`.
     Uniform {
@@ -148,7 +148,7 @@ pub struct ExpectPlan {
 /// Expected contents of an output.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Expected {
-    /// The same number in all elements.
+    /// A single number in all elements.
     Constant(Number),
     /// Contents of a `.npy` file.
     Npy(String),

@@ -175,7 +175,7 @@ impl Sm {
         all
     }
 
-    /// The same without reads of instructions.
+    /// Most flits that the SM may send, without reads of instructions.
     fn most_data_to_send(&self, now: Cycle) -> u32 {
         let Self { ldst, link, .. } = self;
         let flits = |request: &Request| link.flits(request.request_bytes());

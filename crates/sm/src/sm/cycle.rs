@@ -1,4 +1,4 @@
-//! One cycle of an SM, stages back to front.
+//! One cycle of an SM. The last pipeline stage runs first.
 
 use super::Sm;
 use crate::image::Pipe;
