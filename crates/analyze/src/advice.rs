@@ -2,10 +2,11 @@
 //! resource to free, and what stands out.
 
 use crate::analysis::KernelAnalysis;
-use crate::classes::{Category, Class, thresholds};
+use crate::classes::Category;
 use crate::occupancy::{Occupancy, WARP};
-use crate::utilisation::{Machine, Part, hits, sum};
 use warploom_config::{GpuSpec, OccupancyLimit};
+use warploom_policy::load_class::{LoadClass, thresholds};
+use warploom_policy::utilisation::{Machine, Part, hits, sum};
 use warploom_stats::result::Figures;
 
 /// Sentences on a kernel.
@@ -225,7 +226,7 @@ fn more_tlp(analysis: &KernelAnalysis, facts: &Facts) -> String {
         percent(full)
     );
     match analysis.class {
-        Class::Saturated => format!(
+        LoadClass::Saturated => format!(
             "More warps would not help: they would queue at the {name}, at {} of what can pass, \
              and share the caches with more others.",
             percent(used)
@@ -238,11 +239,11 @@ fn more_tlp(analysis: &KernelAnalysis, facts: &Facts) -> String {
             percent(used),
             facts.row_hit_rate.map_or_else(|| "-".to_owned(), percent)
         ),
-        Class::Moderate => format!("More warps help a little: {until}."),
-        Class::Underutilised if room > 100.0 => {
+        LoadClass::Moderate => format!("More warps help a little: {until}."),
+        LoadClass::Underutilised if room > 100.0 => {
             "More warps would help: no part has much to do.".to_owned()
         }
-        Class::Underutilised => format!("More warps would help: {until}."),
+        LoadClass::Underutilised => format!("More warps would help: {until}."),
     }
 }
 

@@ -1,12 +1,13 @@
 //! The analysis of a run: of its kernels, of all of them together, and of windows of cycles.
 
 use crate::advice::advice;
-use crate::classes::{Category, Class};
+use crate::classes::Category;
 use crate::context::DuetAnalysis;
 use crate::occupancy::Occupancy;
-use crate::utilisation::{Machine, Throughputs, Utilisation, is_needed};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use warploom_policy::load_class::LoadClass;
+use warploom_policy::utilisation::{Machine, Throughputs, Utilisation, is_needed};
 use warploom_stats::result::{
     CheckReport, Counts, Figures, KernelReport, Outcome, Program, RunReport, Series,
 };
@@ -57,7 +58,7 @@ pub struct KernelAnalysis {
     /// The part that bounds it (section 4.2).
     pub category: Category,
     /// Room for more TLP (Table 3).
-    pub class: Class,
+    pub class: LoadClass,
     /// What limits the blocks on an SM in the longest launch.
     pub occupancy_limit: String,
     /// Occupancy in that launch.
@@ -84,7 +85,7 @@ pub struct WindowSeries {
     /// Category of the window.
     pub category: Vec<Category>,
     /// Class of the window.
-    pub class: Vec<Class>,
+    pub class: Vec<LoadClass>,
 }
 
 /// Analyses a run; `None` if it was not timed or launched nothing.
@@ -140,7 +141,7 @@ impl Launches<'_> {
         let counted = counts.get("gpu.cycles").copied();
         let cycles = counted.unwrap_or(figures.cycles);
         let utilisation = machine.utilisation(cycles, counts);
-        let class = Class::of(&utilisation);
+        let class = LoadClass::of(&utilisation);
         let mut analysis = KernelAnalysis {
             kernel: longest.name.clone(),
             launches: *count,
@@ -219,7 +220,7 @@ fn windows(machine: &Machine<'_>, series: &Series) -> WindowSeries {
         start: series.start.clone(),
         end: series.end.clone(),
         category: utilisation.iter().map(Category::of).collect(),
-        class: utilisation.iter().map(Class::of).collect(),
+        class: utilisation.iter().map(LoadClass::of).collect(),
         utilisation,
     }
 }

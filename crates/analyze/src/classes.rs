@@ -1,52 +1,32 @@
-//! Classes of kernels: by the part that bounds them (section 4.2), and by how much room is left for
-//! more TLP (Table 3).
+//! Categories of kernels, by the part of the machine that bounds them (section 4.2).
 
-use crate::utilisation::{Part, Utilisation};
 use serde::Serialize;
+use warploom_policy::load_class::thresholds;
+use warploom_policy::utilisation::{Part, Utilisation};
 
-/// Utilisations at which a part is thought of as in demand, and as full.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Thresholds {
-    /// Above it the part may be the bottleneck; below it, it is underutilised.
-    pub high: f64,
-    /// Above it the part is saturated.
-    pub saturated: f64,
-}
-
-/// Thresholds of a part: Table 3; those of section 4.2 are the same as its lower ones. DRAM's are
-/// lower because rows and refresh keep it from its peak.
-pub const fn thresholds(part: Part) -> Thresholds {
-    let (high, saturated) = match part {
-        Part::Scheduler | Part::L1d | Part::L2 => (0.6, 0.8),
-        Part::NocToL2 | Part::NocToSm => (0.6, 0.9),
-        Part::Dram => (0.5, 0.7),
-    };
-    Thresholds { high, saturated }
-}
-
-/// What a kernel is bound by. The five categories of section 4.2, and two for the caches' ports,
-/// which Table 3 has thresholds for and none of the paper's kernels reaches.
+/// Bottleneck of a kernel: one of the five categories of section 4.2, or of two for the ports of
+/// the caches, for which Table 3 has thresholds that none of the paper's kernels reaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Category {
-    /// Compute-intensive: the schedulers.
+    /// The warp schedulers: the kernel is compute-intensive.
     Compute,
     /// Interconnect from L2 to the SMs.
     L2ToSm,
     /// Interconnect from the SMs to L2.
     SmToL2,
-    /// DRAM.
+    /// Data buses of DRAM.
     Dram,
-    /// The data port of L1D, and nothing of the above.
+    /// The data port of L1D, and no part above.
     L1d,
-    /// The data ports of L2, and nothing of the above.
+    /// The data ports of L2, and no part above.
     L2,
-    /// Nothing: too few warps to use any part.
+    /// No part: there are too few warps to use any.
     Underutilised,
 }
 
 impl Category {
-    /// Name in results.
+    /// Name of the category in results.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Compute => "compute",
@@ -72,8 +52,8 @@ impl Category {
         }
     }
 
-    /// Of the parts above their lower threshold, the most utilised one; a cache's port only where
-    /// no other part is.
+    /// Category of the most utilised part among those above their lower threshold. The port of a
+    /// cache counts only where no other part is above.
     pub fn of(utilisation: &Utilisation) -> Self {
         const PAPER: [Category; 4] = [
             Category::Compute,
@@ -88,7 +68,7 @@ impl Category {
     }
 }
 
-/// Of equally utilised parts, the first.
+/// Category of the most utilised part above its threshold; the first of equal ones.
 fn most_utilised(among: &[Category], utilisation: &Utilisation) -> Option<Category> {
     let mut most: Option<(Category, f64)> = None;
     for &category in among {
@@ -104,46 +84,9 @@ fn most_utilised(among: &[Category], utilisation: &Utilisation) -> Option<Catego
     most.map(|(category, _)| category)
 }
 
-/// Room for more TLP: Table 3.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Class {
-    /// Every part is below its lower threshold.
-    Underutilised,
-    /// Neither of the others.
-    Moderate,
-    /// Some part is above its upper threshold.
-    Saturated,
-}
-
-impl Class {
-    /// Name in results.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Underutilised => "underutilised",
-            Self::Moderate => "moderate",
-            Self::Saturated => "saturated",
-        }
-    }
-
-    /// The class of utilisations.
-    pub fn of(utilisation: &Utilisation) -> Self {
-        let used = |part: &Part| (utilisation.of(*part), thresholds(*part));
-        let mut parts = Part::ALL.iter().map(used);
-        if parts.clone().any(|(used, at)| used > at.saturated) {
-            Self::Saturated
-        } else if parts.all(|(used, at)| used < at.high) {
-            Self::Underutilised
-        } else {
-            Self::Moderate
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Category, Class, thresholds};
-    use crate::utilisation::{Part, Utilisation};
+    use super::{Category, Part, Utilisation, thresholds};
 
     fn only(part: Part, used: f64) -> Utilisation {
         let mut all = Utilisation::default();
@@ -156,42 +99,6 @@ mod tests {
             Part::Dram => all.dram = used,
         }
         all
-    }
-
-    /// Table 3, typed again: scheduler 60 and 80%, interconnect 60 and 90, DRAM 50 and 70, L1 and
-    /// L2 60 and 80.
-    const TABLE_3: [(Part, f64, f64); 6] = [
-        (Part::Scheduler, 0.6, 0.8),
-        (Part::NocToL2, 0.6, 0.9),
-        (Part::NocToSm, 0.6, 0.9),
-        (Part::Dram, 0.5, 0.7),
-        (Part::L1d, 0.6, 0.8),
-        (Part::L2, 0.6, 0.8),
-    ];
-
-    #[test]
-    fn classes_change_at_the_thresholds_of_table_3() {
-        for (part, high, saturated) in TABLE_3 {
-            let class = |used| Class::of(&only(part, used));
-            assert_eq!(class(high - 1e-9), Class::Underutilised, "{part:?}");
-            assert_eq!(class(high), Class::Moderate, "{part:?}: < in the table");
-            assert_eq!(
-                class(saturated),
-                Class::Moderate,
-                "{part:?}: > in the table"
-            );
-            assert_eq!(class(saturated + 1e-9), Class::Saturated, "{part:?}");
-        }
-        assert_eq!(Class::of(&Utilisation::default()), Class::Underutilised);
-    }
-
-    #[test]
-    fn one_saturated_part_outweighs_idle_ones() {
-        let mut mixed = only(Part::Dram, 0.71);
-        assert_eq!(Class::of(&mixed), Class::Saturated);
-        mixed.dram = 0.3;
-        mixed.l2 = 0.65;
-        assert_eq!(Class::of(&mixed), Class::Moderate);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! What context switching would do for a kernel: whether GPUDuet would act, and why not if not.
 
-use crate::classes::Class;
-use crate::utilisation::Utilisation;
 use serde::Serialize;
 use warploom_config::{
-    BlockNeeds, Context, ContextNeeds, ContextPlan, DuetSettings, GpuSpec, OccupancyLimit,
+    BlockNeeds, ContextChoice, ContextNeeds, ContextPlan, DuetSettings, GpuSpec, OccupancyLimit,
 };
+use warploom_policy::load_class::LoadClass;
+use warploom_policy::utilisation::Utilisation;
 use warploom_stats::result::KernelReport;
 
 /// GPUDuet on a kernel (GPUDuet, section 6.4).
@@ -31,10 +31,10 @@ impl DuetAnalysis {
         spec: &GpuSpec,
         launch: &KernelReport,
         used: &Utilisation,
-        class: Class,
+        class: LoadClass,
     ) -> Self {
         let settings = match spec.sm.context {
-            Context::Duet(settings) => settings,
+            ContextChoice::Duet(settings) => settings,
             _ => DuetSettings::default(),
         };
         let plan = plan(spec, launch, settings);
@@ -44,7 +44,7 @@ impl DuetAnalysis {
             None if settings.extra_blocks == Some(0) => Some("duet.extra_blocks is 0".to_owned()),
             // A fixed number asks nobody.
             None if settings.extra_blocks.is_some() => None,
-            None if class == Class::Saturated => {
+            None if class == LoadClass::Saturated => {
                 Some("a part of the machine is saturated: more warps would only wait".to_owned())
             }
             None if plan.l1d && used.l1d >= idle => Some(format!(
@@ -85,7 +85,7 @@ fn plan(spec: &GpuSpec, launch: &KernelReport, settings: DuetSettings) -> Contex
     let threads = launch.block.0.iter().product();
     let (registers, shared) = (launch.registers_per_thread, launch.shared_bytes);
     let needs = BlockNeeds::new(threads, registers, shared, &spec.sm);
-    let rules = Context::Duet(settings).rules();
+    let rules = ContextChoice::Duet(settings).rules();
     let rules = rules.expect("GPUDuet switches contexts");
     let kept = rules.reduce.then_some(launch.context_registers).flatten();
     let contexts = ContextNeeds::new(&needs, kept, launch.context_registers.is_some());

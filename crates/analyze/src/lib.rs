@@ -12,10 +12,10 @@ mod analysis;
 mod classes;
 mod context;
 mod occupancy;
-mod utilisation;
 
 pub use analysis::{Analysis, KernelAnalysis, WindowSeries, analyze};
-pub use classes::{Category, Class, Thresholds, thresholds};
+pub use classes::Category;
 pub use context::DuetAnalysis;
 pub use occupancy::{Occupancy, Room};
-pub use utilisation::{Machine, Part, Throughput, Throughputs, Utilisation};
+pub use warploom_policy::load_class::{LoadClass, Thresholds, thresholds};
+pub use warploom_policy::utilisation::{Machine, Part, Throughput, Throughputs, Utilisation};

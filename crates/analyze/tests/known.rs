@@ -1,7 +1,7 @@
 //! Results made by hand, whose utilisations follow from the paper's definitions by arithmetic.
 
 use std::collections::BTreeMap;
-use warploom_analyze::{Analysis, Category, Class, Machine, Part, analyze};
+use warploom_analyze::{Analysis, Category, LoadClass, Machine, Part, analyze};
 use warploom_config::{GpuSpec, preset};
 use warploom_stats::result::*;
 
@@ -150,7 +150,7 @@ fn the_network_bounds_it_and_more_warps_would_queue_there() {
     let Analysis { whole, kernels, .. } = one();
     assert_eq!(
         (whole.category, whole.class),
-        (Category::L2ToSm, Class::Saturated)
+        (Category::L2ToSm, LoadClass::Saturated)
     );
     assert!(kernels.is_empty(), "one kernel is the whole");
     assert_eq!(whole.occupancy_limit, "registers");
@@ -262,7 +262,7 @@ fn windows_weighted_by_their_length_make_the_whole() {
             );
         }
     }
-    assert_eq!(windows.class, [Class::Moderate, Class::Saturated]);
+    assert_eq!(windows.class, [LoadClass::Moderate, LoadClass::Saturated]);
 }
 
 #[test]
@@ -295,5 +295,5 @@ fn keys_that_stay_are_where_they_are_documented() {
         assert!(json.pointer(path).is_some(), "{path} is missing");
     }
     assert_eq!(json["category"], Category::L2ToSm.name());
-    assert_eq!(json["class"], Class::Saturated.name());
+    assert_eq!(json["class"], LoadClass::Saturated.name());
 }

@@ -2,9 +2,8 @@
 //! names that its key accepts; the crate `warploom_mem` makes dispatch, lists and documentation
 //! from the same row, and has a struct of the variant's name.
 
-use crate::policies::choices;
-use crate::section::{Info, Reader, Section, Writer, settings};
-use crate::value::{Rule, int, names};
+use crate::policies::{choices, settings};
+use crate::value::{int, names};
 
 /// Hands the rows of `l1d.replacement`, `l2.replacement` and their like to a macro. Hits under the
 /// first row's policy, the usual one, cost no call.
@@ -41,16 +40,10 @@ macro_rules! l1d_allocations {
 
 l1d_allocations!(choices);
 
-/// Settings of the policy `warp-tokens`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WarpTokensSettings {
-    /// Warps of an SM that hold a token.
-    pub warps: u32,
-}
-
 settings! {
+    /// Settings of the policy `warp-tokens`.
     WarpTokensSettings {
-        warps: "warps", int(0, 128), 16, "16", "warps per SM",
+        warps: u32 = 16, int(0, 128), "warps per SM",
             "Warps that hold a token: those in the first slots of the SM.",
             "Li et al., HPCA 2015, search for the number; this program fixes it";
     }

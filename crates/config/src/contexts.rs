@@ -2,7 +2,7 @@
 //! of a kernel an SM can hold if some of their contexts are out (GPUDuet, sections 6.4 and 6.6).
 
 use crate::occupancy::{BlockNeeds, OccupancyLimit};
-use crate::policies::{Context, DuetSettings, L1dStore};
+use crate::policies::{ContextChoice, DuetSettings, L1dStore};
 use crate::spec::GpuSpec;
 
 /// Size in bytes of a unit of storage: one register of a warp.
@@ -54,7 +54,7 @@ pub struct ContextRules {
     pub l1d: L1dStore,
 }
 
-impl Context {
+impl ContextChoice {
     /// Rules of the system; `None` if contexts are not switched.
     pub fn rules(&self) -> Option<ContextRules> {
         match self {

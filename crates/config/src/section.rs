@@ -249,35 +249,3 @@ macro_rules! section {
     };
 }
 pub(crate) use section;
-
-/// Declares the settings of a policy, all of which have defaults:
-/// `field: "key", rule, default, "default as shown", "unit", "sentence", "source";`.
-macro_rules! settings {
-    ($ty:ident {
-        $($field:ident: $name:literal, $rule:expr, $default:expr, $shown:literal, $unit:literal,
-            $about:literal, $source:literal;)+
-    }) => {
-        impl Default for $ty {
-            fn default() -> Self {
-                Self { $($field: $default,)+ }
-            }
-        }
-
-        impl $crate::section::Section for $ty {
-            fn read(reader: &mut $crate::section::Reader<'_>) -> Self {
-                Self {
-                    $($field: reader.take_or($crate::section::Info {
-                        name: $name, rule: $rule, unit: $unit, about: $about, source: $source,
-                    }, $default, $shown),)+
-                }
-            }
-
-            fn write(&self, writer: &mut $crate::section::Writer) {
-                $(writer.put($crate::section::Info {
-                    name: $name, rule: $rule, unit: $unit, about: $about, source: $source,
-                }, &self.$field);)+
-            }
-        }
-    };
-}
-pub(crate) use settings;

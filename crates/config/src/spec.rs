@@ -5,7 +5,9 @@ mod memory;
 pub use memory::*;
 
 use crate::cache_policies::{L1dAllocation, Replacement};
-use crate::policies::{BlockScheduler, Context, Multiprogram, SmFilter, WarpScheduler};
+use crate::policies::{
+    BlockSchedulerChoice, ContextChoice, MultiprogramChoice, SmFilterChoice, WarpSchedulerChoice,
+};
 
 /// Specification of a whole GPU.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,11 +84,11 @@ pub struct DeviceSpec {
     /// Cap on blocks of an SM below what resources allow; `None` is no cap.
     pub max_blocks_per_sm: Option<u32>,
     /// Policy for the order of blocks.
-    pub block_scheduler: BlockScheduler,
+    pub block_scheduler: BlockSchedulerChoice,
     /// Policy that selects the SMs that take blocks.
-    pub sm_filter: SmFilter,
+    pub sm_filter: SmFilterChoice,
     /// Policy by which concurrent kernels share the SMs.
-    pub multiprogram: Multiprogram,
+    pub multiprogram: MultiprogramChoice,
     /// Core cycles from launch to the first block.
     pub kernel_launch_cycles: u32,
     /// Core cycles added to this time for each block of the grid.
@@ -137,9 +139,9 @@ pub struct SmSpec {
     /// Number of warp schedulers; warp w belongs to scheduler w modulo this.
     pub schedulers: u32,
     /// Policy that selects the next warp.
-    pub warp_scheduler: WarpScheduler,
+    pub warp_scheduler: WarpSchedulerChoice,
     /// Policy for warps that wait long.
-    pub context: Context,
+    pub context: ContextChoice,
     /// Policy for reads that miss L1D: whether they take a line of it.
     pub l1d_allocation: L1dAllocation,
     /// Instructions that one scheduler may issue from one warp in a cycle.

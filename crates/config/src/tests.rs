@@ -72,7 +72,7 @@ fn presets_for_calibration_are_gpgpusim_4s_machines() {
         32,
         "one sector a command"
     );
-    assert_eq!(volta.sm.warp_scheduler, WarpScheduler::Lrr);
+    assert_eq!(volta.sm.warp_scheduler, WarpSchedulerChoice::Lrr);
 }
 
 #[test]
@@ -84,11 +84,14 @@ fn overrides_change_the_key_they_name_and_the_last_wins() {
         active_warps: 6,
         ..TwoLevelSettings::default()
     };
-    assert_eq!(spec.sm.warp_scheduler, WarpScheduler::TwoLevel(two_level));
+    assert_eq!(
+        spec.sm.warp_scheduler,
+        WarpSchedulerChoice::TwoLevel(two_level)
+    );
     let spec = with(&["gpu.max_blocks_per_sm=3"]).unwrap();
     assert_eq!(spec.gpu.max_blocks_per_sm, Some(3));
     let spec = with(&["sm.warp_scheduler=\"lrr\""]).unwrap();
-    assert_eq!(spec.sm.warp_scheduler, WarpScheduler::Lrr);
+    assert_eq!(spec.sm.warp_scheduler, WarpSchedulerChoice::Lrr);
 }
 
 #[test]
@@ -116,9 +119,12 @@ fn a_setting_of_a_policy_shows_only_when_the_policy_is_chosen() {
         min_sms: 2,
         order: ThrottleOrder::Lowest,
     };
-    let chosen = WarpScheduler::LongLatencyFirst(first);
+    let chosen = WarpSchedulerChoice::LongLatencyFirst(first);
     assert_eq!(spec.sm.warp_scheduler, chosen);
-    assert_eq!(spec.gpu.sm_filter, SmFilter::ContentionThrottle(throttle));
+    assert_eq!(
+        spec.gpu.sm_filter,
+        SmFilterChoice::ContentionThrottle(throttle)
+    );
     assert_eq!(text(&spec.to_toml()).unwrap(), spec);
 }
 

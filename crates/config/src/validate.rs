@@ -1,7 +1,7 @@
 //! Rules between keys, which no single value can break. Each names the keys and what to change.
 
 use crate::cache_policies::{L1dAllocation, Replacement};
-use crate::policies::WarpScheduler;
+use crate::policies;
 use crate::section::Problem;
 use crate::spec::*;
 
@@ -14,6 +14,7 @@ pub(crate) fn validate(spec: &GpuSpec) -> Vec<Problem> {
     adaptive(&mut rules, spec);
     allocation(&mut rules, spec);
     context(&mut rules, spec);
+    policies::check(spec, &mut rules);
     let caches = [
         ("l1d", &spec.l1d),
         ("l1i", &spec.l1i),
@@ -38,13 +39,15 @@ pub(crate) fn validate(spec: &GpuSpec) -> Vec<Problem> {
     rules.broken
 }
 
+/// Rules that a specification breaks, as far as they are found.
 #[derive(Default)]
-struct Rules {
+pub(crate) struct Rules {
     broken: Vec<Problem>,
 }
 
 impl Rules {
-    fn require(&mut self, holds: bool, keys: &[&str], reason: String, remedy: &str) {
+    /// Reports a problem of `keys` unless the rule holds.
+    pub fn require(&mut self, holds: bool, keys: &[&str], reason: String, remedy: &str) {
         if !holds {
             self.broken.push(Problem {
                 code: "contradiction",
@@ -85,13 +88,6 @@ fn context(rules: &mut Rules, spec: &GpuSpec) {
         &["sm.context", "sm.adaptive_l1d"],
         "contexts are stored at fixed addresses of shared memory and L1D".to_owned(),
         "set `sm.adaptive_l1d` to false",
-    );
-    rules.require(
-        !matches!(spec.sm.warp_scheduler, WarpScheduler::Locality(_)),
-        &["sm.context", "sm.warp_scheduler"],
-        "the warp scheduler `locality` knows warps by slots, which context switching changes"
-            .to_owned(),
-        "choose another warp scheduler",
     );
 }
 
@@ -141,19 +137,6 @@ fn sm(rules: &mut Rules, sm: &SmSpec) {
         format!("the hash is not defined for {} banks", sm.l1d_banks),
         "write 32 banks (`ipoly` takes 16 too), or \"linear\"",
     );
-    let limit = match sm.warp_scheduler {
-        WarpScheduler::TwoLevel(own) => Some(("two-level.active_warps", own.active_warps)),
-        WarpScheduler::StaticLimit(own) => Some(("static-limit.warps", own.warps)),
-        _ => None,
-    };
-    if let Some((key, warps)) = limit {
-        rules.require(
-            warps <= sm.max_threads / 32,
-            &[key, "sm.max_threads"],
-            format!("{warps} warps, but an SM holds {}", sm.max_threads / 32),
-            "write at most that many",
-        );
-    }
 }
 
 fn units(rules: &mut Rules, sm: &SmSpec) {

@@ -236,7 +236,7 @@ mod tests {
     fn parts(n: u64) -> PartCounters {
         let mut part = SmPart::default();
         part.sm.warp_instructions = n;
-        part.policy.demotions = 2 * n;
+        part.policy.locality.demotions = 2 * n;
         part.l1d.accesses[0][0] = 3 * n;
         part.l1i.accesses[2][0] = 4 * n;
         part.l1c.accesses[1][0] = 5 * n;
@@ -263,7 +263,7 @@ mod tests {
             ..PartCounters::default()
         };
         counters.device.cycles = n;
-        counters.filter.checks = n;
+        counters.filter.throttle.checks = n;
         counters
     }
 
@@ -281,7 +281,7 @@ mod tests {
     fn parts_add_up() {
         let sum = parts(10).sum();
         assert_eq!(sum.sm.warp_instructions, 3 * 10);
-        assert_eq!(sum.policy.demotions, 3 * 20);
+        assert_eq!(sum.policy.locality.demotions, 3 * 20);
         assert_eq!(sum.l1d.hits(), 3 * 30);
         assert_eq!(sum.l1i.misses(), 3 * 40);
         assert_eq!(sum.l1c.pending_hits(), 3 * 50);
@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(sum.l2.misses(), 2 * 80);
         assert_eq!(sum.dram, channel(2 * 10));
         assert_eq!((sum.requests, sum.replies), (network(10), network(20)));
-        assert_eq!((sum.device.cycles, sum.filter.checks), (10, 10));
+        assert_eq!((sum.device.cycles, sum.filter.throttle.checks), (10, 10));
     }
 
     /// The largest values do not add up: a difference keeps them, a sum has the largest.

@@ -26,12 +26,12 @@ use warploom_config::{ContextPlan, GpuSpec};
 use warploom_exec::Lookahead;
 use warploom_mem::cache::CacheCounters;
 use warploom_policy::{
-    BlockPolicy, BlockQueueView, BlockScheduler, Decision, DeviceView, Footprint, KernelView,
-    Multiprogram, MultiprogramPolicy, MultiprogramView, OwnPolicies, SmFilter, SmFilterPolicy,
+    BlockPolicy, BlockQueueView, BlockScheduler, CustomPolicies, Decision, DeviceView, Footprint,
+    KernelView, Multiprogram, MultiprogramPolicy, MultiprogramView, SmFilter, SmFilterPolicy,
     SmSample, Turn, WarpScheduler,
 };
 use warploom_sm::{
-    BlockNeeds, FinishedBlock, KernelCounters, KernelImage, OccupancyLimit, SlotCause, Sm,
+    BlockNeeds, FinishedBlock, KernelCounters, OccupancyLimit, PreparedKernel, SlotCause, Sm,
 };
 
 use crate::counters::PartCounters;
@@ -41,7 +41,7 @@ use crate::stretches::{Stretches, Timing};
 
 /// A kernel in flight.
 pub(crate) struct InFlight {
-    pub image: Arc<KernelImage>,
+    pub image: Arc<PreparedKernel>,
     pub needs: BlockNeeds,
     pub blocks_per_sm: u32,
     /// The same with those that are not wholly present, where contexts are switched.
@@ -91,7 +91,7 @@ pub(crate) struct InFlight {
 impl InFlight {
     #[expect(clippy::too_many_arguments, reason = "the facts of one launch")]
     pub fn new(
-        image: Arc<KernelImage>,
+        image: Arc<PreparedKernel>,
         needs: BlockNeeds,
         (blocks_per_sm, limit): (u32, OccupancyLimit),
         now: Cycle,
@@ -305,7 +305,7 @@ enum Offer {
 }
 
 impl Dispatcher {
-    pub fn new(spec: &GpuSpec, policies: &OwnPolicies) -> Self {
+    pub fn new(spec: &GpuSpec, policies: &CustomPolicies) -> Self {
         let sms = spec.gpu.sms as usize;
         let cluster = spec.gpu.sms_per_cluster as usize;
         Self {
@@ -378,7 +378,7 @@ impl Dispatcher {
     }
 
     /// The number of a kernel's code and shape among those that its process has launched.
-    fn code_of(&mut self, image: &KernelImage, needs: BlockNeeds) -> u32 {
+    fn code_of(&mut self, image: &PreparedKernel, needs: BlockNeeds) -> u32 {
         let name = (
             image.asid,
             image.program.name.clone(),

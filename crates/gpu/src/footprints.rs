@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 use warploom_base::Rect;
-use warploom_config::{GpuSpec, WarpLocalitySettings, WarpScheduler};
+use warploom_config::{GpuSpec, WarpLocalitySettings, WarpSchedulerChoice};
 use warploom_exec::{DeviceMemory, LaunchContext};
 use warploom_ir::Program;
 use warploom_policy::{Footprint, MAX_ARRAYS, WarpRange};
@@ -52,7 +52,7 @@ impl SliceCache {
 
 fn settings(spec: &GpuSpec) -> WarpLocalitySettings {
     match spec.sm.warp_scheduler {
-        WarpScheduler::Locality(settings) => settings.resolved(),
+        WarpSchedulerChoice::Locality(settings) => settings.resolved(),
         _ => WarpLocalitySettings::default(),
     }
 }

@@ -9,7 +9,7 @@ use crate::footprints::{SliceCache, Touches};
 use crate::host::sms::SmArray;
 use crate::host::window::Window;
 use crate::memory::MemorySystem;
-use crate::monitor::Monitor;
+use crate::observer::{LaunchedKernel, MachineObserver, MachineView, Observers};
 use crate::probe::Probe;
 use crate::recorder::{Recorder, Recording};
 use crate::stretches::Stretches;
@@ -19,8 +19,8 @@ use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot, SmId};
 use warploom_config::{ContextPlan, GpuSpec, OccupancyLimit};
 use warploom_exec::{DeviceMemory, Fault, FindingReport};
-use warploom_policy::{Check, Decision, DeviceView, OwnPolicies, SmFilter};
-use warploom_sm::{BlockNeeds, KernelContexts, KernelImage, Sm, physical_base};
+use warploom_policy::{Check, CustomPolicies, Decision, DeviceView, SmFilter, ThroughputMonitor};
+use warploom_sm::{BlockNeeds, KernelContexts, PreparedKernel, Sm, physical_base};
 use warploom_stats::trace::Trace;
 
 /// Why the machine cannot go on.
@@ -61,9 +61,9 @@ pub struct Gpu {
     pub(crate) atomics_done: u64,
     pub(crate) watch: Watchdog,
     pub(crate) probe: Probe,
-    pub(crate) recorder: Option<Recorder>,
+    pub(crate) observers: Observers,
     /// Where contexts are switched as the load allows.
-    pub(crate) monitor: Option<Monitor>,
+    pub(crate) monitor: Option<ThroughputMonitor>,
     /// SMs with stores that are not visible, and the cycle of the oldest one.
     pub(crate) storing: Vec<(Cycle, usize)>,
     /// How far the parts of the machine have come in a window.
@@ -75,11 +75,16 @@ pub struct Gpu {
 impl Gpu {
     /// A GPU of `spec` whose SMs are run by `threads` threads, noting in `probe` what it does.
     pub fn new(spec: GpuSpec, threads: usize, probe: Probe) -> Self {
-        Self::with_policies(spec, threads, probe, &OwnPolicies::default())
+        Self::with_policies(spec, threads, probe, &CustomPolicies::default())
     }
 
     /// The same, with the user's `own` policies in the place of those that `spec` names.
-    pub fn with_policies(spec: GpuSpec, threads: usize, probe: Probe, own: &OwnPolicies) -> Self {
+    pub fn with_policies(
+        spec: GpuSpec,
+        threads: usize,
+        probe: Probe,
+        own: &CustomPolicies,
+    ) -> Self {
         let sms: Vec<_> = (0..spec.gpu.sms as usize)
             .map(|i| Sm::new(&spec, SmId::new(i), own))
             .collect();
@@ -94,8 +99,8 @@ impl Gpu {
             atomics_done: 0,
             watch: Watchdog::new(),
             probe,
-            recorder: None,
-            monitor: Monitor::of(&spec),
+            observers: Observers::default(),
+            monitor: ThroughputMonitor::new(&spec, warploom_noc::sustainable),
             storing: Vec::with_capacity(spec.gpu.sms as usize),
             window: Window::new(&spec, memory.max_lead()),
             memory,
@@ -140,7 +145,7 @@ impl Gpu {
         let asid = launch.context.asid();
         let threads = launch.context.block().count() as u32;
         let touches = self.touches(&launch, device);
-        let mut image = KernelImage::new(
+        let mut image = PreparedKernel::new(
             launch.context,
             launch.program,
             slot,
@@ -154,6 +159,15 @@ impl Gpu {
         );
         let plan = self.plan_contexts(&mut image, &needs, (blocks_per_sm, limit));
         let image = Arc::new(image);
+        self.observers.kernel_launched(&LaunchedKernel {
+            at: self.now,
+            slot,
+            process: asid,
+            program: &image.program,
+            blocks,
+            block_threads: threads,
+            blocks_per_sm,
+        });
         self.sms
             .for_each(|_, sm| sm.load_kernel(Arc::clone(&image)));
         let gpu = &self.spec.gpu;
@@ -194,7 +208,7 @@ impl Gpu {
     /// switches.
     fn plan_contexts(
         &mut self,
-        image: &mut KernelImage,
+        image: &mut PreparedKernel,
         needs: &BlockNeeds,
         fit: (u32, OccupancyLimit),
     ) -> Option<ContextPlan> {
@@ -245,21 +259,28 @@ impl Gpu {
         std::mem::take(&mut self.ended)
     }
 
-    /// The monitor's window may be over: another number of extra blocks from now on.
+    /// First cycle in which the monitor of context switching wants to see the counters.
+    pub(crate) fn next_load_check(&self) -> Cycle {
+        let monitor = self.monitor.as_ref();
+        monitor.map_or(Cycle::MAX, ThroughputMonitor::next_check)
+    }
+
+    /// Shows the counters to the monitor of context switching when it wants to see them, and
+    /// changes the number of extra blocks as it decides.
     pub(crate) fn watch_load(&mut self) {
-        if self.monitor.as_ref().is_none_or(|m| m.due() > self.now) {
+        if self.next_load_check() > self.now {
             return;
         }
-        let counters = self.part_counters().sum();
+        let counts = self.part_counters().sum().named().into_iter().collect();
         let Some(monitor) = &mut self.monitor else {
             return;
         };
-        let Some(choice) = monitor.look(self.now, counters) else {
+        let Some(decision) = monitor.check(self.now, counts) else {
             return;
         };
         self.sms.for_each(|_, sm| {
-            sm.set_extra_blocks(choice.extra);
-            if choice.l1d {
+            sm.set_extra_blocks(decision.extra_blocks);
+            if decision.l1d_holds_contexts {
                 sm.empty_l1d();
             }
         });
@@ -298,6 +319,7 @@ impl Gpu {
         while let Some((slot, kernel)) = self.dispatcher.take_finished() {
             let slot = KernelSlot::new(slot);
             let end = self.kernel_end(slot, &kernel, kernel.last_end);
+            self.observers.kernel_ended(&end);
             self.ended.push(end);
             self.unload(slot);
             self.check_leaks();
@@ -403,18 +425,30 @@ impl Gpu {
         self.dispatcher.sm_filter.trace()
     }
 
-    /// Records what is counted in windows of `cycles` core cycles from now on, by part too if
-    /// `parts` is set. Looked at between steps, so that it costs a comparison a step and a copy of
-    /// the counters a window, and is the same for any number of threads.
+    /// Records the counters in windows of `cycles` core cycles from now on, by part too if `parts`
+    /// is set.
     pub fn record_windows(&mut self, cycles: Cycle, parts: bool) {
-        self.recorder = Some(Recorder::new(cycles, parts));
+        self.observers.record(Recorder::new(cycles, parts));
     }
 
-    /// The windows recorded, the last one cut off here.
-    pub fn take_windows(&mut self) -> Option<Recording> {
-        let mut recorder = self.recorder.take()?;
-        recorder.close(self.now, &self.part_counters());
-        Some(recorder.finish())
+    /// Lets an observer follow the run from now on.
+    pub fn observe(&mut self, observer: Box<dyn MachineObserver>) {
+        self.observers.add(observer);
+    }
+
+    /// Tells all observers that the run is over, and drops them. Returns the windows that were
+    /// recorded, if any were; the last one ends here.
+    pub fn end_observation(&mut self) -> Option<Recording> {
+        if self.observers.is_empty() {
+            return None;
+        }
+        let counters = self.part_counters();
+        let view = MachineView {
+            now: self.now,
+            spec: &self.spec,
+            counters: &counters,
+        };
+        self.observers.finish(&view)
     }
 
     /// Notes from now on what warps do.
@@ -433,10 +467,16 @@ impl Gpu {
         trace
     }
 
-    pub(crate) fn record(&mut self) {
-        if let Some(mut recorder) = self.recorder.take_if(|r| r.due() <= self.now) {
-            recorder.close(self.now, &self.part_counters());
-            self.recorder = Some(recorder);
+    /// Shows the counters to the observers that want to see them now.
+    pub(crate) fn show_to_observers(&mut self) {
+        if self.observers.next_sample() > self.now {
+            return;
         }
+        let counters = self.part_counters();
+        self.observers.sample(&MachineView {
+            now: self.now,
+            spec: &self.spec,
+            counters: &counters,
+        });
     }
 }

@@ -1,26 +1,29 @@
-//! Time series: the machine's counters cut into windows, of the whole machine or of each part.
+//! Time series: an observer that cuts the machine's counters into windows, of the whole machine or
+//! of each part.
 
 use crate::counters::{MachineCounters, PartCounters};
+use crate::observer::{MachineObserver, MachineView};
 use warploom_base::Cycle;
 use warploom_stats::{Snapshot, Window, Windows};
 
-/// Windows while they are recorded.
+/// Windows that are being recorded.
 #[derive(Clone, Debug)]
 pub(crate) enum Recorder {
     Whole(Box<Windows<MachineCounters>>),
     Parts(Box<Windows<PartCounters>>),
 }
 
-/// Windows that were recorded.
+/// Windows of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recording {
-    /// First and last + 1 core cycle of each window.
+    /// First core cycle of each window, and the one after its last.
     pub spans: Vec<(Cycle, Cycle)>,
-    /// Each counter's name with its value in every window.
+    /// Name of each counter with its value in every window.
     pub columns: Vec<(String, Vec<u64>)>,
 }
 
 impl Recorder {
+    /// A recorder of windows of a number of core cycles, of each part too if `parts` is set.
     pub fn new(cycles: Cycle, parts: bool) -> Self {
         if parts {
             Self::Parts(Box::new(Windows::new(cycles)))
@@ -29,28 +32,39 @@ impl Recorder {
         }
     }
 
-    /// The cycle at whose beginning the running window is complete.
-    #[inline]
-    pub fn due(&self) -> Cycle {
-        match self {
-            Self::Whole(windows) => windows.due(),
-            Self::Parts(windows) => windows.due(),
-        }
-    }
-
     /// Closes the running window at the beginning of cycle `now`.
-    pub fn close(&mut self, now: Cycle, counters: &PartCounters) {
+    fn close(&mut self, now: Cycle, counters: &PartCounters) {
         match self {
             Self::Whole(windows) => windows.close(now, &counters.sum()),
             Self::Parts(windows) => windows.close(now, counters),
         }
     }
 
+    /// The windows that are closed.
     pub fn finish(self) -> Recording {
         match self {
             Self::Whole(windows) => recording(&windows),
             Self::Parts(windows) => recording(&windows),
         }
+    }
+}
+
+impl MachineObserver for Recorder {
+    /// The cycle at whose beginning the running window is complete.
+    fn next_sample(&self) -> Cycle {
+        match self {
+            Self::Whole(windows) => windows.due(),
+            Self::Parts(windows) => windows.due(),
+        }
+    }
+
+    fn sample(&mut self, view: &MachineView<'_>) {
+        self.close(view.now, view.counters);
+    }
+
+    /// Closes the last window, which may be shorter than the others.
+    fn run_ended(&mut self, view: &MachineView<'_>) {
+        self.close(view.now, view.counters);
     }
 }
 
@@ -67,7 +81,7 @@ mod tests {
     use super::*;
     use crate::counters::SmPart;
 
-    /// Two SMs that have issued so many instructions, and whose longest fetch took so long.
+    /// Counters of two SMs: instructions issued, and cycles of the longest fetch.
     fn counters(issued: [u64; 2], longest: [u64; 2]) -> PartCounters {
         let part = |sm: usize| {
             let mut part = SmPart::default();
@@ -83,12 +97,12 @@ mod tests {
 
     fn recording(parts: bool) -> Recording {
         let mut recorder = Recorder::new(10, parts);
-        assert_eq!(recorder.due(), 10);
+        assert_eq!(recorder.next_sample(), 10);
         recorder.close(10, &counters([3, 4], [50, 20]));
-        assert_eq!(recorder.due(), 20);
+        assert_eq!(recorder.next_sample(), 20);
         // A step that reaches over the window's end closes it where the step ends.
         recorder.close(22, &counters([3, 9], [50, 60]));
-        assert_eq!(recorder.due(), 32);
+        assert_eq!(recorder.next_sample(), 32);
         recorder.close(25, &counters([5, 9], [50, 60]));
         recorder.close(25, &counters([5, 9], [50, 60]));
         recorder.finish()

@@ -182,12 +182,12 @@ mod tests {
     use std::collections::BTreeSet;
     use warploom_base::{Cycle, SmId};
     use warploom_config::preset;
-    use warploom_policy::OwnPolicies;
+    use warploom_policy::CustomPolicies;
     use warploom_sm::Sm;
 
     fn sms() -> SmArray {
         let spec = preset("gtx480").expect("a preset");
-        SmArray::new(vec![Sm::new(&spec, SmId(0), &OwnPolicies::default())], 1)
+        SmArray::new(vec![Sm::new(&spec, SmId(0), &CustomPolicies::default())], 1)
     }
 
     /// A kernel whose blocks may run for an interval without an instruction is stuck; one that

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use support::{Drawn, Grid, kernel, run_drawn};
 use warploom_base::Rng;
-use warploom_config::{Base, Context, GpuSpec, resolve};
+use warploom_config::{Base, ContextChoice, GpuSpec, resolve};
 use warploom_exec::Checks;
 use warploom_gpu::Stretches;
 use warploom_ir::Program;
@@ -345,7 +345,8 @@ fn check(seed: u64) -> f64 {
     let mut rng = Rng::new(seed);
     let (gpu, spec) = draw_spec(&mut rng);
     // Where contexts are switched kernels run one by one.
-    let others = rng.below(2) * rng.below(3) * u32::from(spec.sm.context == Context::Resident);
+    let others =
+        rng.below(2) * rng.below(3) * u32::from(spec.sm.context == ContextChoice::Resident);
     let drawn = (0..=others).map(|_| draw_kernel(&mut rng));
     let drawn: Vec<(String, Grid)> = drawn.collect();
     let kernels: Vec<(Arc<Program>, Grid)> = drawn

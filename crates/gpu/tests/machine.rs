@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use warploom_base::{Cycle, Dim3};
 use warploom_config::{
-    BlockScheduler, ContentionThrottleSettings, GpuSpec, Multiprogram, PRESETS,
-    SmFilter as SmFilterChoice, preset,
+    BlockSchedulerChoice, ContentionThrottleSettings, GpuSpec, MultiprogramChoice, PRESETS,
+    SmFilterChoice, preset,
 };
 use warploom_diag::Source;
 use warploom_exec::{BranchOrder, Checks, DeviceMemory, LaunchContext, LaunchSpec, TextureTable};
 use warploom_gpu::{Gpu, KernelLaunch, PartCounters, Probe, SmPart};
 use warploom_ir::Program;
-use warploom_policy::{DeviceView, OwnPolicies, SmFilter, Turn};
+use warploom_policy::{CustomPolicies, DeviceView, SmFilter, Turn};
 
 const THREADS: u32 = 64;
 const REGISTERS: u32 = 16;
@@ -69,10 +69,10 @@ struct Bench {
 
 impl Bench {
     fn new(spec: &GpuSpec) -> Self {
-        Self::with_policies(spec, &OwnPolicies::default())
+        Self::with_policies(spec, &CustomPolicies::default())
     }
 
-    fn with_policies(spec: &GpuSpec, own: &OwnPolicies) -> Self {
+    fn with_policies(spec: &GpuSpec, own: &CustomPolicies) -> Self {
         let mut memory = DeviceMemory::new(1 << 24);
         let buffer = memory.alloc(0, BUFFER).expect("room");
         memory.fill(0, buffer, 0, BUFFER).expect("it is there");
@@ -357,7 +357,7 @@ fn an_sm_of_128_warps_holds_twice_the_blocks_of_one_of_64() {
 /// with the first's last two, when its first two have ended.
 #[test]
 fn left_over_waits_until_the_first_has_no_more_blocks_to_start() {
-    let second_start = |policy: Multiprogram| {
+    let second_start = |policy: MultiprogramChoice| {
         let mut gpu = spec("fermi-slicer");
         (gpu.gpu.sms, gpu.sm.registers, gpu.gpu.multiprogram) = (1, 8192, policy);
         let mut bench = Bench::new(&gpu);
@@ -372,8 +372,8 @@ fn left_over_waits_until_the_first_has_no_more_blocks_to_start() {
         assert_eq!(ended[0].blocks_per_sm, 2);
         (ended[0].ended_at, ended[1].started_at)
     };
-    let (_, at_once) = second_start(Multiprogram::Fcfs);
-    let (end, waited) = second_start(Multiprogram::LeftOver);
+    let (_, at_once) = second_start(MultiprogramChoice::Fcfs);
+    let (end, waited) = second_start(MultiprogramChoice::LeftOver);
     assert!(at_once < 10, "{at_once}");
     assert!((end / 3..end).contains(&waited), "{waited} of {end}");
 }
@@ -457,10 +457,10 @@ impl SmFilter for OnlyTheFirst {
 fn a_barred_sm_gets_the_second_block_of_its_pair() {
     let mut gpu = spec("gtx480");
     gpu.gpu.sms = 2;
-    gpu.gpu.block_scheduler = BlockScheduler::Bcs;
-    let own = OwnPolicies {
+    gpu.gpu.block_scheduler = BlockSchedulerChoice::Bcs;
+    let own = CustomPolicies {
         sm_filter: Some(|_| Box::new(OnlyTheFirst { looked: false })),
-        ..OwnPolicies::default()
+        ..CustomPolicies::default()
     };
     let mut bench = Bench::with_policies(&gpu, &own);
     bench.launch(20);
@@ -482,7 +482,7 @@ fn a_barred_sm_gets_the_second_block_of_its_pair() {
 fn pairs_stay_together_while_contention_throttles() {
     let mut gpu = spec("gtx480");
     gpu.gpu.sms = 3;
-    gpu.gpu.block_scheduler = BlockScheduler::Bcs;
+    gpu.gpu.block_scheduler = BlockSchedulerChoice::Bcs;
     gpu.gpu.sm_filter = SmFilterChoice::ContentionThrottle(ContentionThrottleSettings {
         interval_cycles: 50,
         ..ContentionThrottleSettings::default()
@@ -501,5 +501,5 @@ fn pairs_stay_together_while_contention_throttles() {
         odd.extend((0..started.len()).filter(|sm| started[*sm] % 2 == 1));
     }
     let filter = bench.gpu.part_counters().filter;
-    assert!(filter.steps_down > 0, "no SM was ever barred");
+    assert!(filter.throttle.steps_down > 0, "no SM was ever barred");
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use support::{Drawn, Grid, InWindows, Seen, kernel, run_drawn, run_together, spec};
 use warploom_base::Cycle;
-use warploom_config::{Base, Multiprogram, resolve};
+use warploom_config::{Base, MultiprogramChoice, resolve};
 use warploom_gpu::Stretches;
 use warploom_ir::Program;
 
@@ -444,12 +444,12 @@ fn windows_with_generic_addresses_are_as_steps() {
     assert_eq!(BTreeSet::from(memory).len(), 3);
 }
 
-const POLICIES: [Multiprogram; 5] = [
-    Multiprogram::LeftOver,
-    Multiprogram::Exclusive,
-    Multiprogram::Fcfs,
-    Multiprogram::Even,
-    Multiprogram::Spatial,
+const POLICIES: [MultiprogramChoice; 5] = [
+    MultiprogramChoice::LeftOver,
+    MultiprogramChoice::Exclusive,
+    MultiprogramChoice::Fcfs,
+    MultiprogramChoice::Even,
+    MultiprogramChoice::Spatial,
 ];
 
 /// Blocks of several kernels, in whatever order they are given out, run in windows as in steps. The

@@ -8,7 +8,7 @@
 
 use crate::kernel::{Code, Kernel};
 use crate::{Figure, Trouble, short};
-use warploom_config::{GpuSpec, Stage, WarpScheduler};
+use warploom_config::{GpuSpec, Stage, WarpSchedulerChoice};
 
 /// Number of threads of the block.
 const THREADS: u32 = 512;
@@ -118,7 +118,7 @@ impl Repeated<'_> {
         };
         // The order of warps is not measured, and all should end together.
         let mut gpu = gpu.clone();
-        gpu.sm.warp_scheduler = WarpScheduler::Lrr;
+        gpu.sm.warp_scheduler = WarpSchedulerChoice::Lrr;
         let clocks = kernel.run(&gpu)?.results;
         let first = clocks.iter().step_by(2).min();
         let last = clocks.iter().skip(1).step_by(2).max();

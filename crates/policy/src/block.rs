@@ -12,7 +12,7 @@ pub use rr::RoundRobin;
 
 use crate::range::Footprint;
 use warploom_base::{KernelSlot, SmId};
-use warploom_config::BlockScheduler as Choice;
+use warploom_config::BlockSchedulerChoice as Choice;
 
 /// What a block scheduler may see: the blocks of one kernel that wait, in grid order.
 #[derive(Clone, Copy, Debug)]

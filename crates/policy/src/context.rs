@@ -1,11 +1,14 @@
-//! Context systems (`sm.context`): what each may do with warps that wait long, as rules that the
-//! SM's engine follows, and how many extra blocks an SM takes.
+//! Context systems (`sm.context`): systems that switch out warps which wait long. The rules of each
+//! follow from its settings (`ContextChoice::rules`), and the SM's engine obeys them. The number of
+//! extra blocks of an SM is the decision of [`ThroughputMonitor`].
 
 mod duet;
+mod monitor;
 mod resident;
 mod virtual_thread;
 
-pub use duet::{Duet, DuetTb, ExtraBlocksMonitor, Load, Tables};
+pub use duet::{Duet, DuetTb, Tables};
+pub use monitor::{ContextDecision, ThroughputMonitor};
 pub use resident::Resident;
 pub use virtual_thread::VirtualThread;
 
@@ -18,7 +21,7 @@ macro_rules! context_table {
             $(crate::PolicyInfo {
                 key: $key,
                 name: $name,
-                facts: <$Variant as crate::Policy>::FACTS,
+                facts: <$Variant as crate::PolicyFacts>::FACTS,
             },)+
         ];
     };

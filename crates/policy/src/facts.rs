@@ -1,9 +1,9 @@
-//! What every built-in policy says of itself: source, state, cost. Lists and documentation come
-//! from that and from the tables of `warploom_config`.
+//! Facts that every built-in policy states of itself: source, state and cost. The lists of policies
+//! and the documentation are made from these facts and from the tables of `warploom_config`.
 
 use warploom_config::GpuSpec;
 
-/// What there is one of for each piece of a policy's state.
+/// Part of the machine that holds one copy of a policy's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// Every SM.
@@ -13,7 +13,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// The part in a word.
+    /// Name of the part in one word.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sm => "SM",
@@ -22,43 +22,53 @@ impl Part {
     }
 }
 
-/// What a policy's file says of it.
+/// Facts that the file of a policy states.
 #[derive(Clone, Copy, Debug)]
 pub struct Facts {
-    /// What it does, in a sentence.
+    /// Summary of the policy in one sentence.
     pub about: &'static str,
-    /// Where it was published, or whose it is.
+    /// Publication of the policy, or its author.
     pub source: &'static str,
-    /// The state that it keeps beyond what any SM keeps (ages of warps, for example), as a formula.
+    /// Formula of the state beyond what every SM keeps (ages of warps, for example); `none` for a
+    /// policy without state.
     pub state: &'static str,
-    /// That state in bits: of one `part` of a machine, with the policy's settings there, or their
-    /// defaults where it is not chosen.
+    /// Bits of state of one `part` of a machine, with the policy's settings on that machine, or
+    /// with the default settings if the machine has chosen another policy.
     pub bits: fn(&GpuSpec) -> u64,
-    /// What has that state.
+    /// Bits on the preset `gtx480`, worked out by hand. A test compares them with `bits`. That
+    /// machine has 15 SMs of 8 blocks and 48 warps, with two schedulers of 24 warps (5 bits name
+    /// one), and 16 concurrent kernels.
+    pub bits_on_gtx480: u64,
+    /// Part of the machine that holds the state.
     pub part: Part,
-    /// Work of a choice, in warps, SMs or blocks.
+    /// Work of one decision, in terms of warps, SMs or blocks.
     pub complexity: &'static str,
 }
 
 /// A built-in policy.
-pub trait Policy {
-    /// What it says of itself.
+pub trait PolicyFacts {
+    /// Facts that the policy states of itself.
     const FACTS: Facts;
+
+    /// True for a warp scheduler whose `pick` is a few operations on masks: it is then compiled
+    /// into the issue stage, which all other policies call. Larger ones would cost registers of the
+    /// host there, so this needs a measurement (`benches/README.md`).
+    const INLINED: bool = false;
 }
 
-/// A row of a policy table.
+/// One row of a table of policies.
 #[derive(Clone, Copy, Debug)]
 pub struct PolicyInfo {
-    /// Configuration key that chooses it.
+    /// Configuration key that chooses the policy.
     pub key: &'static str,
-    /// Its name there.
+    /// Name of the policy as the key's value.
     pub name: &'static str,
-    /// The rest.
+    /// Facts that the policy states of itself.
     pub facts: Facts,
 }
 
 impl PolicyInfo {
-    /// Its state on a machine, as `1536 per SM`.
+    /// State of the policy on a machine, as `1536 per SM`.
     pub fn storage(&self, spec: &GpuSpec) -> String {
         let Facts { bits, part, .. } = self.facts;
         match bits(spec) {
@@ -68,7 +78,7 @@ impl PolicyInfo {
     }
 }
 
-/// Bits that tell `values` values apart: 0 for one.
+/// Bits that distinguish a number of values; 0 for one value.
 pub const fn bits_for(values: u64) -> u64 {
     match values {
         0 | 1 => 0,
@@ -91,12 +101,13 @@ pub(crate) fn schedulers(spec: &GpuSpec) -> u64 {
     u64::from(spec.sm.schedulers.max(1))
 }
 
-/// Makes an enum of policies, dispatched without a virtual call, and the table of their facts.
+/// Declares, from a table of `warploom_config`, an enum of policies that is dispatched without a
+/// virtual call, and the table of their facts.
 macro_rules! policies {
     ($Policy:ident, $Trait:ident:
      $Enum:ident of $key:literal, $about:literal, $source:literal $(, default $default:literal)?;
      $($Variant:ident $(($bind:ident: $Settings:ident))? = $name:literal: $meaning:literal;)+) => {
-        #[doc = concat!("What `", $key, "` names, or a user's own.")]
+        #[doc = concat!("The policy that `", $key, "` names, or one from outside this crate.")]
         #[allow(
             clippy::large_enum_variant,
             reason = "made once for each part of the machine and never moved: a box costs more"
@@ -107,12 +118,12 @@ macro_rules! policies {
             Custom(Box<dyn $Trait>),
         }
 
-        /// Names and facts.
+        /// Names and facts of the policies.
         pub const TABLE: &[$crate::PolicyInfo] = &[
             $($crate::PolicyInfo {
                 key: $key,
                 name: $name,
-                facts: <$Variant as $crate::Policy>::FACTS,
+                facts: <$Variant as $crate::PolicyFacts>::FACTS,
             },)+
         ];
 
@@ -126,7 +137,7 @@ macro_rules! policies {
             }
         }
 
-        /// Calls a method of whichever policy it is.
+        /// Calls a method of the policy, whichever it is.
         macro_rules! of_policy {
             ($policy:expr, $p:ident => $call:expr) => {
                 match $policy {
@@ -135,11 +146,23 @@ macro_rules! policies {
                 }
             };
         }
+
+        /// Calls a method of the policy if the policy is declared as inlined, else does `$other`.
+        #[allow(unused_macros, reason = "only the choice of warps is inlined")]
+        macro_rules! of_inlined_policy {
+            ($policy:expr, $p:ident => $call:expr; else $other:expr) => {
+                match $policy {
+                    $($Policy::$Variant($p)
+                        if <$Variant as $crate::PolicyFacts>::INLINED => $call,)+
+                    _ => $other,
+                }
+            };
+        }
     };
 }
 pub(crate) use policies;
 
-/// Makes a policy from its settings, or without.
+/// Creates a policy from its settings, or by default if it has none.
 macro_rules! made {
     ($Policy:ident) => {
         $Policy::default()
@@ -153,7 +176,11 @@ pub(crate) use made;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warploom_config::preset;
+    use warploom_config::{PRESETS, preset};
+
+    fn machine(name: &str) -> GpuSpec {
+        preset(name).unwrap_or_else(|errors| panic!("{errors}"))
+    }
 
     #[test]
     fn bits_tell_values_apart() {
@@ -177,63 +204,27 @@ mod tests {
         }
     }
 
-    /// Storage on the paper's GTX480: 48 warps and two schedulers of 24 (5 bits name one), worked
-    /// out by hand from the formulas that the files state.
+    /// The formula of every policy gives the bits that its file states for the paper's GTX480. A
+    /// policy without state has no bits on any machine, and one with state has some on every
+    /// machine.
     #[test]
     fn storage_follows_from_the_machine() {
-        let gpu = preset("gtx480").expect("a built-in preset");
-        let bits: Vec<_> = crate::all()
-            .map(|row| (row.name, (row.facts.bits)(&gpu)))
-            .collect();
-        assert_eq!(
-            bits,
-            [
-                ("lrr", 2 * 5),
-                ("grr", 2 * 5),
-                ("gto", 2 * (5 + 1)),
-                ("oldest", 0),
-                ("rrr", 2 * 5),
-                // 24 bits of membership, a queue of 24 warps, the last one.
-                ("two-level", 2 * (24 + 24 * 5 + 5)),
-                ("static-limit", 2 * (5 + 1)),
-                // Section 4.2: a counter a warp.
-                ("long-latency-first", 48 * 32),
-                // Table 5.2: a byte a pair, and five arrays of 10 + 16 bits a warp; the group.
-                ("locality", 48 * 48 / 2 * 8 + 48 * 5 * 26 + 2 * (6 + 48)),
-                ("rr", 4),
-                ("bcs", 4 + 15),
-                // 128 entries of five rectangles of four bytes.
-                ("locality", 128 * 5 * 4 * 8),
-                ("all", 0),
-                // Five numbers of 64 bits, and up to 15 SMs.
-                ("contention-throttle", 5 * 64 + 4),
-                ("sequential", 8),
-                ("left-over", 0),
-                // One of 16 kernels.
-                ("exclusive", 4),
-                // One of 16 kernels.
-                ("fcfs", 4),
-                // 0 to 8 blocks of each of 16.
-                ("even", 16 * 4),
-                ("spatial", 4),
-                ("fixed", 16 * 4),
-                // Two counters of 32 bits an SM; two kernels' eight points and their quotas.
-                ("warped-slicer", 15 * 64 + 2 * 8 * (32 + 4) + 2 * 4),
-                ("none", 0),
-                // 128 KB of registers, 48 KB of shared memory and 16 KB of L1D in units of 128
-                // bytes, addresses of 11 bits; 128 warps, 32 blocks; queues of 7 and 5 bits.
-                ("duet", 1536 + 128 * 25 + 32 * 44 + 32 * 7 + 16 * 5),
-                ("duet-tb", 1536 + 128 * 25 + 32 * 44 + 32 * 7 + 16 * 5),
-                // 7 bits a block, and 48 numbers of 7 bits.
-                ("virtual-thread", 32 * 7 + 48 * 7),
-            ]
-        );
+        let gtx480 = machine("gtx480");
+        for row in crate::all() {
+            let PolicyInfo { key, name, facts } = row;
+            assert_eq!((facts.bits)(&gtx480), facts.bits_on_gtx480, "{key}={name}");
+            for preset in PRESETS {
+                let has_state = (facts.bits)(&machine(preset.name)) > 0;
+                let on = preset.name;
+                assert_eq!(has_state, facts.state != "none", "{key}={name} on {on}");
+            }
+        }
     }
 
     /// The paper counts 32 counters an SM, for 1024 threads (its Table 1).
     #[test]
     fn storage_of_the_papers_own_machine() {
-        let mut gpu = preset("gtx480").expect("a built-in preset");
+        let mut gpu = machine("gtx480");
         gpu.sm.max_threads = 1024;
         let row = crate::all().find(|row| row.name == "long-latency-first");
         let facts = row.expect("it is in the table").facts;

@@ -8,21 +8,27 @@
 pub mod block;
 pub mod context;
 mod facts;
+pub mod load_class;
 pub mod multiprogram;
 pub mod range;
 pub mod sm_filter;
+pub mod utilisation;
 pub mod warp;
 
 pub use block::{BlockPolicy, BlockQueueView, BlockScheduler};
-pub use context::{ExtraBlocksMonitor, Load};
-pub use facts::{Facts, Part, Policy, PolicyInfo, bits_for};
+pub use context::{ContextDecision, ThroughputMonitor};
+pub use facts::{Facts, Part, PolicyFacts, PolicyInfo, bits_for};
 pub use multiprogram::{
     Decision, KernelView, Multiprogram, MultiprogramPolicy, MultiprogramView, SmSample, Verdict,
 };
 pub use range::{ArrayRange, Footprint, MAX_ARRAYS, WarpRange};
-pub use sm_filter::{Check, DeviceView, Ratio, SmFilter, SmFilterCounters, SmFilterPolicy, Turn};
+pub use sm_filter::{
+    Check, DeviceView, Ratio, SmFilter, SmFilterCounters, SmFilterPolicy, ThrottleCounters, Turn,
+};
 pub use warp::{
-    WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler, WarpTable, WarpView, warps_of,
+    GroupCounters, LocalityCounters, MemoryAccess, MemoryOp, MemorySpace, NextInst, OrderCounters,
+    StallCounters, WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler, WarpTable, WarpView,
+    warps_of,
 };
 
 use facts::policies;
@@ -44,7 +50,7 @@ pub type Make<T> = fn(&GpuSpec) -> Box<T>;
 
 /// Policies from outside, in the place of those that the configuration names.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct OwnPolicies {
+pub struct CustomPolicies {
     /// Makes the policy of one warp scheduler.
     pub warp: Option<Make<dyn WarpScheduler>>,
     /// Makes the SM filter.
@@ -55,7 +61,7 @@ pub struct OwnPolicies {
     pub multiprogram: Option<Make<dyn Multiprogram>>,
 }
 
-impl OwnPolicies {
+impl CustomPolicies {
     /// The policy of one warp scheduler of `spec`.
     pub fn warp_policy(&self, spec: &GpuSpec) -> WarpPolicy {
         match self.warp {

@@ -30,7 +30,7 @@ pub use warped_slicer::WarpedSlicer;
 pub use water_fill::{Demand, water_fill};
 
 use warploom_base::{Cycle, KernelSlot, SmId};
-use warploom_config::{BlockNeeds, GpuSpec, Multiprogram as Choice};
+use warploom_config::{BlockNeeds, GpuSpec, MultiprogramChoice as Choice};
 
 /// A kernel in flight, as policies see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

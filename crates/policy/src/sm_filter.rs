@@ -4,11 +4,11 @@ mod all;
 mod contention_throttle;
 
 pub use all::All;
-pub use contention_throttle::ContentionThrottle;
+pub use contention_throttle::{ContentionThrottle, ThrottleCounters};
 
 use warploom_base::{Cycle, SmId};
-use warploom_config::SmFilter as Choice;
-use warploom_stats::declare_stats;
+use warploom_config::SmFilterChoice as Choice;
+use warploom_stats::combine_stats;
 
 /// What an SM filter may see of the GPU.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,18 +66,11 @@ pub struct Check {
     pub sms: u32,
 }
 
-declare_stats! {
-    /// What SM filters count of their own doing; 0 where a policy does no such thing.
+combine_stats! {
+    /// Counters of all SM filters. A policy sets its own and leaves the rest at 0.
     pub struct SmFilterCounters in "sm_filter" {
-        /// Looks at the machine's contention (contention-throttle).
-        pub checks: u64 = Events;
-        /// Looks after which one SM fewer took blocks.
-        pub steps_down: u64 = Events;
-        /// Looks after which one SM more took blocks; the SMs that take blocks at a moment are all,
-        /// less steps_down, plus steps_up.
-        pub steps_up: u64 = Events;
-        /// SMs that might take blocks after a look, summed over looks.
-        pub sms_allowed: u64 = Sms;
+        /// Checks and steps of `contention-throttle`.
+        pub throttle: ThrottleCounters,
     }
 }
 

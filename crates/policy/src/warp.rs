@@ -1,10 +1,14 @@
-//! Warp schedulers (`sm.warp_scheduler`): which of the warps that could issue goes first.
+//! Warp schedulers (`sm.warp_scheduler`): the warp that issues, among those that could, and the
+//! instructions that are held back.
 
+#[cfg(test)]
+mod contract;
 mod grr;
 mod gto;
 mod locality;
 mod long_latency_first;
 mod lrr;
+mod next_inst;
 mod oldest;
 mod rrr;
 mod static_limit;
@@ -15,31 +19,32 @@ mod two_level;
 
 pub use grr::Grr;
 pub use gto::Gto;
-pub use locality::Locality;
-pub use long_latency_first::LongLatencyFirst;
+pub use locality::{Locality, LocalityCounters};
+pub use long_latency_first::{LongLatencyFirst, StallCounters};
 pub use lrr::Lrr;
+pub use next_inst::{MemoryAccess, MemoryOp, MemorySpace, NextInst};
 pub use oldest::Oldest;
 pub use rrr::Rrr;
 pub use static_limit::StaticLimit;
 pub use table::WarpTable;
-pub use two_level::TwoLevel;
+pub use two_level::{GroupCounters, TwoLevel};
 
 use std::ops::Deref;
 use warploom_base::WarpSlot;
-use warploom_config::WarpScheduler as Choice;
-use warploom_stats::declare_stats;
+use warploom_config::WarpSchedulerChoice as Choice;
+use warploom_stats::{combine_stats, declare_stats};
 
-/// Warp slots of one SM, bit i for slot i.
+/// Set of warp slots of one SM: bit i stands for slot i.
 pub type WarpMask = u128;
 
-/// A mask holds `slot`: on most hosts less work than a shift of 128 bits.
+/// True if a mask holds `slot`. Faster on most hosts than a shift of 128 bits.
 #[inline]
 pub(crate) const fn holds(mask: WarpMask, slot: WarpSlot) -> bool {
     let words = [mask as u64, (mask >> 64) as u64];
     words[slot.0 as usize / 64 % 2] >> (slot.0 % 64) & 1 != 0
 }
 
-/// The mask of one slot: on most hosts less work than a shift of 128 bits.
+/// The mask that holds `slot` alone. Faster on most hosts than a shift of 128 bits.
 #[inline]
 pub(crate) const fn only(slot: WarpSlot) -> WarpMask {
     let bit = (1_u64 << (slot.0 % 64)) as WarpMask;
@@ -57,37 +62,42 @@ pub fn warps_of(mut mask: WarpMask) -> impl Iterator<Item = WarpSlot> {
     })
 }
 
-/// What a warp scheduler may see of its SM in one cycle.
+/// View of an SM that a warp scheduler has in one cycle.
 #[derive(Clone, Copy, Debug)]
 pub struct WarpView<'a> {
-    /// Slots that this scheduler serves.
+    /// Slots of the scheduler's own warps.
     pub own: WarpMask,
-    /// Slots that hold a warp which has not exited.
+    /// Slots of warps that have not exited.
     pub live: WarpMask,
-    /// Warps at a barrier, behind a fence, or with an atomic outstanding.
+    /// Warps that wait at a barrier, for a fence or for an atomic.
     pub waiting: WarpMask,
     /// Warps whose next instruction needs the result of an outstanding load.
     pub long_wait: WarpMask,
-    /// What changes only when a warp starts.
+    /// Ages, blocks and access ranges of the warps.
     pub table: &'a WarpTable,
 }
 
 declare_stats! {
-    /// What warp schedulers count of their own doing; 0 where a policy does no such thing.
-    pub struct WarpPolicyCounters in "warp_policy" {
+    /// Counters of schedulers that issue from a younger warp although an older one could issue.
+    pub struct OrderCounters in "warp_policy" {
         /// Issues in which stall counters put a warp before an older one that could issue
         /// (long-latency-first).
         pub reorderings: u64 = Events;
-        /// Cycles that warps' stall counters counted (long-latency-first).
-        pub stall_cycles: u64 = Cycles;
-        /// Times that a warp, or a group, lost its place among those that may issue (two-level,
-        /// locality).
-        pub group_changes: u64 = Events;
-        /// Warps that left the active group because they waited (locality).
-        pub demotions: u64 = Events;
-        /// Warps that came into the active group before an older one, for their locality with it
-        /// (locality).
-        pub promotions: u64 = Events;
+    }
+}
+
+combine_stats! {
+    /// Counters of all warp schedulers. A policy sets those that it declares, or shares with
+    /// others, and leaves the rest at 0.
+    pub struct WarpPolicyCounters in "warp_policy" {
+        /// Changes of the order by age.
+        pub order: OrderCounters,
+        /// Stalls that `long-latency-first` counts.
+        pub stalls: StallCounters,
+        /// Changes of the group that may issue.
+        pub groups: GroupCounters,
+        /// Changes of the group by `locality`.
+        pub locality: LocalityCounters,
     }
 }
 
@@ -99,35 +109,51 @@ impl Deref for WarpView<'_> {
     }
 }
 
-/// Picks among warps that could issue this cycle.
+/// Picks a warp among those that could issue in this cycle.
 ///
-/// Contract: `pick` changes only the policy itself and returns a warp of `ready`, or `None` to let
-/// the cycle pass. `ready` holds warps of `view.own` whose next instruction is decoded, passes the
-/// scoreboard and finds its pipe free, and warps that went elsewhere than their buffer: when it is
-/// such a one's turn, its buffer is emptied and `pick` is asked again in the same cycle, without
-/// `on_issue`. One policy object serves one scheduler.
+/// One policy object serves one scheduler of one SM. A method changes nothing but the policy
+/// itself.
+/// `ready` holds the warps of `view.own` whose next instruction is decoded, passes the scoreboard
+/// and finds its pipe free. `ready` also holds warps whose buffered instructions are from the wrong
+/// path. When such a warp is picked, its buffer is emptied and `pick` is called again in the same
+/// cycle, without a call of `on_issue`.
 pub trait WarpScheduler: Send {
-    /// The warp to issue from.
+    /// The warp of `ready` that issues; `None` lets the cycle pass.
     fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot>;
 
-    /// Whether the policy must be told of every cycle, by the two methods that follow.
+    /// True for a policy that must be told of every cycle, through `begin_cycle` and `end_cycles`.
     fn wants_cycles(&self) -> bool {
         false
     }
 
-    /// Whether the policy wants to know where warps touch memory.
+    /// True for a policy that uses the ranges of addresses that warps access.
     fn wants_ranges(&self) -> bool {
         false
     }
 
-    /// Called in every cycle before `pick`, and once for a run of skipped cycles, whose views are
-    /// all the same: a second call with the same view must change nothing.
+    /// True for a policy with a gate: `admits` is then asked about every instruction before `pick`.
+    /// Such a policy is also told of every cycle.
+    fn has_gate(&self) -> bool {
+        false
+    }
+
+    /// True if a warp may issue its next instruction in this cycle. Called after `begin_cycle` and
+    /// before `pick`, for every warp that could issue, and only if `has_gate` is true. Warps that
+    /// are held back are not in the `ready` of `pick`; a cycle in which all ready warps are held
+    /// back counts as `sm.slots.policy`. A gate may not hold a warp back for ever.
+    fn admits(&mut self, _view: &WarpView<'_>, _next: &NextInst) -> bool {
+        true
+    }
+
+    /// Begins a cycle, before `pick`. A run of skipped cycles gets one call, because all of its
+    /// views are the same: a second call with the same view must change nothing.
     fn begin_cycle(&mut self, _view: &WarpView<'_>) {}
 
-    /// Called in every cycle after `pick`, and once for a run of `cycles` skipped ones. `stalled`:
-    /// warps of `view.own` with a decoded instruction, neither waiting nor exited, that a control
-    /// hazard (a buffer from the wrong path), the scoreboard or a full pipe kept from issuing.
-    /// `picked`: the warp issued from.
+    /// Ends a cycle, after `pick`, or a run of `cycles` skipped cycles. `stalled` holds the warps
+    /// of
+    /// `view.own` that have a decoded instruction, neither wait nor have exited, and were kept from
+    /// issuing by a control hazard (a buffer from the wrong path), the scoreboard or a full pipe.
+    /// `picked` is the warp that issued.
     fn end_cycles(
         &mut self,
         _view: &WarpView<'_>,
@@ -137,16 +163,16 @@ pub trait WarpScheduler: Send {
     ) {
     }
 
-    /// The warp in `slot` issued.
+    /// Notes that the warp in `slot` issued.
     fn on_issue(&mut self, _slot: WarpSlot) {}
 
-    /// A new warp took `slot`.
+    /// Notes that a new warp started in `slot`.
     fn on_start(&mut self, _slot: WarpSlot) {}
 
-    /// The warp in `slot` has exited.
+    /// Notes that the warp in `slot` has exited.
     fn on_exit(&mut self, _slot: WarpSlot) {}
 
-    /// What it has counted so far.
+    /// Counters of the policy since the start of the run.
     fn counters(&self) -> WarpPolicyCounters {
         WarpPolicyCounters::default()
     }
@@ -170,8 +196,7 @@ macro_rules! warp_policies {
 warploom_config::warp_schedulers!(warp_policies);
 
 impl WarpPolicy {
-    /// `pick` with a view that is made where a policy looks at one: what it does not look at costs
-    /// nothing.
+    /// Calls `pick` with a view that is created only where the policy uses it.
     #[inline]
     pub fn pick_by<'a>(
         &mut self,
@@ -181,19 +206,17 @@ impl WarpPolicy {
         of_policy!(self, p => p.pick(&view(), ready))
     }
 
-    /// The same of a warp that issues as soon as it is picked: `pick`, then `on_issue`. Policies
-    /// that look at a mask or two do so here: others need room on the host's stack.
+    /// Calls `pick`, then `on_issue` for the picked warp. Policies that are declared as
+    /// [inlined](crate::PolicyFacts::INLINED) are compiled into the caller; a call of the others
+    /// costs the view.
     #[inline(always)]
     pub fn pick_to_issue<'a>(
         &mut self,
         view: impl Fn() -> WarpView<'a>,
         ready: WarpMask,
     ) -> Option<WarpSlot> {
-        match self {
-            Self::Gto(p) => pick_and_tell(p, &view(), ready),
-            Self::Oldest(p) => pick_and_tell(p, &view(), ready),
-            _ => self.pick_with_view(&view(), ready),
-        }
+        of_inlined_policy!(self, p => pick_and_tell(p, &view(), ready);
+            else self.pick_with_view(&view(), ready))
     }
 
     #[inline(never)]
@@ -206,7 +229,7 @@ impl WarpPolicy {
     }
 }
 
-/// The warp that a policy picks, which issues.
+/// Asks a policy for a warp and tells it that the warp issues.
 #[inline(always)]
 fn pick_and_tell(
     policy: &mut impl WarpScheduler,
@@ -227,7 +250,15 @@ impl WarpScheduler for WarpPolicy {
     }
 
     fn wants_cycles(&self) -> bool {
-        of_policy!(self, p => p.wants_cycles())
+        of_policy!(self, p => p.wants_cycles() || p.has_gate())
+    }
+
+    fn has_gate(&self) -> bool {
+        of_policy!(self, p => p.has_gate())
+    }
+
+    fn admits(&mut self, view: &WarpView<'_>, next: &NextInst) -> bool {
+        of_policy!(self, p => p.admits(view, next))
     }
 
     fn wants_ranges(&self) -> bool {

@@ -7,7 +7,7 @@ use crate::run::{checks, outcome, stalls};
 use crate::table::figures;
 use std::fmt::Write;
 use warploom_analyze::{
-    Analysis, Category, Class, KernelAnalysis, Part, Utilisation, WindowSeries, thresholds,
+    Analysis, Category, KernelAnalysis, LoadClass, Part, Utilisation, WindowSeries, thresholds,
 };
 
 const BAR_WIDTH: usize = 40;
@@ -51,11 +51,11 @@ fn bound(category: Category) -> &'static str {
     category.part().map_or("nothing: latency", Part::name)
 }
 
-const fn meaning(class: Class) -> &'static str {
+const fn meaning(class: LoadClass) -> &'static str {
     match class {
-        Class::Underutilised => "no part is heavily used",
-        Class::Moderate => "a part is heavily used, none is saturated",
-        Class::Saturated => "a part is saturated",
+        LoadClass::Underutilised => "no part is heavily used",
+        LoadClass::Moderate => "a part is heavily used, none is saturated",
+        LoadClass::Saturated => "a part is saturated",
     }
 }
 
@@ -124,7 +124,7 @@ fn over_time(text: &mut String, windows: Option<&WindowSeries>) {
         let means: Vec<_> = values.chunks(together).map(mean).collect();
         let _ = writeln!(text, "  {:<18}|{}|", label(part), sparkline(&means));
     }
-    let letter = |of: &[Class]| {
+    let letter = |of: &[LoadClass]| {
         of.iter()
             .max_by_key(|class| **class as u8)
             .map_or(' ', initial)
@@ -137,11 +137,11 @@ fn over_time(text: &mut String, windows: Option<&WindowSeries>) {
     );
 }
 
-const fn initial(class: &Class) -> char {
+const fn initial(class: &LoadClass) -> char {
     match class {
-        Class::Underutilised => 'u',
-        Class::Moderate => 'm',
-        Class::Saturated => 'S',
+        LoadClass::Underutilised => 'u',
+        LoadClass::Moderate => 'm',
+        LoadClass::Saturated => 'S',
     }
 }
 

@@ -36,5 +36,5 @@ pub use substitute::Substituted;
 pub use warploom_exec::{
     AddressMode, ChannelKind, Checks, FaultKind, MipmapSettings, Texture, approx,
 };
-pub use warploom_gpu::{Part, Probe};
-pub use warploom_policy::OwnPolicies;
+pub use warploom_gpu::{KernelEnd, LaunchedKernel, MachineObserver, MachineView, Part, Probe};
+pub use warploom_policy::CustomPolicies;

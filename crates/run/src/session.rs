@@ -10,13 +10,13 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::time::Instant;
 use warploom_base::{Cycle, Dim3};
-use warploom_config::{Context, GpuSpec};
+use warploom_config::{ContextChoice, GpuSpec};
 use warploom_exec::{
     BranchOrder, Checks, DeviceMemory, Fault, LaunchContext, LaunchError, LaunchSpec,
 };
-use warploom_gpu::{Gpu, KernelLaunch, Probe, Stop};
+use warploom_gpu::{Gpu, KernelLaunch, MachineObserver, Probe, Stop};
 use warploom_ir::Program;
-use warploom_policy::OwnPolicies;
+use warploom_policy::CustomPolicies;
 use warploom_sm::{BlockNeeds, OccupancyLimit};
 use warploom_stats::result::{FailedAssertion, Outcome, RunReport, Size};
 use warploom_stats::trace::Trace;
@@ -53,7 +53,7 @@ pub struct Options {
     /// Receiver for the output of kernels.
     pub printer: Printer,
     /// Policies of the caller, instead of those that the configuration names.
-    pub policies: OwnPolicies,
+    pub policies: CustomPolicies,
 }
 
 impl Default for Options {
@@ -72,7 +72,7 @@ impl Default for Options {
             command: String::new(),
             probe: Probe::default(),
             printer: Printer::default(),
-            policies: OwnPolicies::default(),
+            policies: CustomPolicies::default(),
         }
     }
 }
@@ -211,6 +211,15 @@ pub struct Session {
     options: Options,
 }
 
+/// Records of a run beside its report.
+#[derive(Default)]
+struct Records<'a> {
+    /// Place for the activities of all warps.
+    trace: Option<&'a mut Trace>,
+    /// Observers that follow the run.
+    observers: Vec<Box<dyn MachineObserver>>,
+}
+
 /// A launch that has been checked and is ready for the machine.
 #[derive(Clone)]
 pub(crate) struct Prepared {
@@ -243,8 +252,26 @@ impl Session {
         program: &mut dyn HostProgram,
         progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<RunReport, RunError> {
+        self.run_with_observers(program, Vec::new(), progress)
+    }
+
+    /// Runs a host program as [`run`](Self::run) does, followed by observers. A run without timing
+    /// has nothing to observe.
+    ///
+    /// # Errors
+    /// As `run`.
+    pub fn run_with_observers(
+        &self,
+        program: &mut dyn HostProgram,
+        observers: Vec<Box<dyn MachineObserver>>,
+        progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<RunReport, RunError> {
         let participant = Participant::new("", Box::new(program));
-        self.run_any(vec![participant], false, None, progress)
+        let records = Records {
+            observers,
+            ..Records::default()
+        };
+        self.run_any(vec![participant], false, records, progress)
     }
 
     /// Runs a host program as [`run`](Self::run) does, and records the events of every warp.
@@ -258,7 +285,11 @@ impl Session {
     ) -> Result<(RunReport, Trace), RunError> {
         let participant = Participant::new("", Box::new(program));
         let mut trace = Trace::default();
-        let report = self.run_any(vec![participant], false, Some(&mut trace), progress)?;
+        let records = Records {
+            trace: Some(&mut trace),
+            ..Records::default()
+        };
+        let report = self.run_any(vec![participant], false, records, progress)?;
         Ok((report, trace))
     }
 
@@ -269,17 +300,17 @@ impl Session {
         programs: Vec<Participant<'_>>,
         progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<RunReport, RunError> {
-        if self.spec.sm.context != Context::Resident {
+        if self.spec.sm.context != ContextChoice::Resident {
             return Err(RunError::MixWithContexts);
         }
-        self.run_any(programs, true, None, progress)
+        self.run_any(programs, true, Records::default(), progress)
     }
 
     fn run_any(
         &self,
         programs: Vec<Participant<'_>>,
         apart: bool,
-        trace: Option<&mut Trace>,
+        records: Records<'_>,
         progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<RunReport, RunError> {
         let started = Instant::now();
@@ -293,8 +324,12 @@ impl Session {
         if let Some(cycles) = self.options.window_cycles {
             gpu.record_windows(cycles, self.options.parts);
         }
+        let Records { trace, observers } = records;
         if trace.is_some() {
             gpu.record_trace();
+        }
+        for observer in observers {
+            gpu.observe(observer);
         }
         let mut mix = Mix::new(self, gpu, programs);
         let outcome = if self.options.functional {
@@ -321,7 +356,7 @@ impl Session {
     fn summarise(&self, gpu: &mut Gpu, summary: &mut Summary) {
         summary.whole(&gpu.part_counters(), self.options.parts);
         summary.filtered(gpu.sm_filter_checks());
-        if let Some(recording) = gpu.take_windows() {
+        if let Some(recording) = gpu.end_observation() {
             summary.recorded(self.options.window_cycles.unwrap_or(0), recording);
         }
         summary.find(gpu.take_findings());

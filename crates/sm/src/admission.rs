@@ -97,7 +97,7 @@ mod tests {
     use crate::Sm;
     use warploom_base::{BlockId, KernelSlot, SmId};
     use warploom_config::{BlockNeeds, preset};
-    use warploom_policy::OwnPolicies;
+    use warploom_policy::CustomPolicies;
 
     const KERNEL: KernelSlot = KernelSlot(0);
 
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn blocks_take_their_resources_when_they_are_assigned() {
         let spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
-        let mut sm = Sm::new(&spec, SmId(0), &OwnPolicies::default());
+        let mut sm = Sm::new(&spec, SmId(0), &CustomPolicies::default());
         let needs = BlockNeeds::new(256, 20, 0, &spec.sm);
         assert_eq!(sm.room(KERNEL, &needs, 4), 4, "no more than asked for");
         for rank in 0..6 {

@@ -4,7 +4,7 @@
 //! GPGPU-Sim chooses once a launch for all SMs together; here an SM changes over when a block of
 //! another kernel finds it empty, as hardware must, and keeps its division while blocks run.
 
-use crate::image::KernelImage;
+use crate::prepared_kernel::PreparedKernel;
 use warploom_config::{AllocatePolicy, GpuSpec};
 use warploom_mem::cache::Cache;
 
@@ -57,7 +57,7 @@ impl Carveout {
     }
 
     /// Divides for a kernel. L1D must have no miss outstanding.
-    pub fn apply(&self, kernel: &KernelImage, l1d: &mut Cache) {
+    pub fn apply(&self, kernel: &PreparedKernel, l1d: &mut Cache) {
         let shared = u64::from(kernel.shared_bytes) * u64::from(kernel.blocks_per_sm);
         l1d.set_ways(self.ways(shared));
         if self.streaming {

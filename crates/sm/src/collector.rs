@@ -11,7 +11,7 @@
 mod banks;
 
 use crate::flight::{Flight, FlightPool};
-use crate::image::{KernelImage, Pipe, TimedInst};
+use crate::prepared_kernel::{Pipe, PreparedKernel, TimedInst};
 use crate::stage::{Issued, StageRegisters};
 use banks::{BankMap, WaitingReads};
 use std::hint::cold_path;
@@ -338,7 +338,7 @@ impl Collectors {
     /// is busy no other is marked, although all are written (`opndcoll_rfu_t::writeback`, whose
     /// answer nobody reads).
     #[inline]
-    pub fn write(&mut self, inst: &TimedInst, kernel: &KernelImage, warp: u16) {
+    pub fn write(&mut self, inst: &TimedInst, kernel: &PreparedKernel, warp: u16) {
         if inst.writes_several {
             cold_path();
             self.try_write(kernel.list(&inst.bank_writes), warp);
@@ -353,7 +353,7 @@ impl Collectors {
     pub fn write_further(
         &mut self,
         inst: &TimedInst,
-        kernel: &KernelImage,
+        kernel: &PreparedKernel,
         warp: u16,
         written: &mut usize,
     ) -> bool {

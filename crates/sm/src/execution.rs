@@ -1,8 +1,8 @@
 //! Function units take instructions from the collectors, and their results go to the registers
 //! (docs/model/sm.md, Execution units).
 
-use crate::image::Pipe;
-use crate::ldst::image_of;
+use crate::prepared_kernel::Pipe;
+use crate::prepared_kernel::prepared_kernel;
 use crate::sm::Sm;
 use crate::stage::Issued;
 use crate::units::UnitMask;
@@ -19,11 +19,11 @@ impl Sm {
         for place in self.units.take_finished(now) {
             let id = self.units.at(place, now);
             let flight = &self.flights[id.0];
-            let image = image_of(&self.kernels, flight.kernel);
-            let inst = image.at(flight.pc);
+            let prepared = prepared_kernel(&self.kernels, flight.kernel);
+            let inst = prepared.at(flight.pc);
             let slot = flight.warp.index();
-            self.collectors.write(inst, image, flight.warp.0);
-            self.warps.finished(slot, inst, image);
+            self.collectors.write(inst, prepared, flight.warp.0);
+            self.warps.finished(slot, inst, prepared);
             self.release_fence(slot);
             self.flights.give(id.0);
         }

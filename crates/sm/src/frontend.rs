@@ -5,11 +5,11 @@
 //! scheduler that comes to the warp finds another path in its buffer, empties it and tells fetch
 //! where the warp is (`shader_core_ctx::fetch`, `scheduler_unit::cycle`).
 
-use crate::image::INST_BYTES;
-use crate::ldst::{image_of, send_miss};
+use crate::ldst::send_miss;
 use crate::link::Link;
+use crate::prepared_kernel::{INST_BYTES, prepared_kernel};
 use crate::sm::Sm;
-use crate::warps::{IBUFFER, Slots, Track};
+use crate::warps::{IBUFFER, Slots, WarpPipelineState};
 use warploom_base::{Cycle, Pc, WarpSlot};
 use warploom_config::{GpuSpec, ModelStyle};
 use warploom_mem::cache::{AccessOutcome, Cache, Level};
@@ -98,8 +98,8 @@ impl Sm {
             return;
         }
         let track = &mut self.warps.track[slot];
-        let image = image_of(&self.kernels, track.kernel);
-        let left = image.timed.len().saturating_sub(pc.index());
+        let prepared = prepared_kernel(&self.kernels, track.kernel);
+        let left = prepared.timed.len().saturating_sub(pc.index());
         track.buffer_pc = pc;
         track.buffer_len = left.min(usize::from(IBUFFER)) as u8;
         self.counters.decoded += u64::from(track.buffer_len);
@@ -107,7 +107,7 @@ impl Sm {
         if self.warps.exec[slot].pc() != Some(pc) {
             self.warps.flush.insert(slot);
         }
-        self.warps.refresh(slot, image);
+        self.warps.refresh(slot, prepared);
     }
 
     /// Behind `decode`, which has emptied the buffer.
@@ -137,7 +137,7 @@ impl Sm {
     }
 
     fn fetch_for(&mut self, now: Cycle, slot: usize) {
-        let Track {
+        let WarpPipelineState {
             fetch_pc: pc,
             kernel,
             ..
@@ -146,8 +146,8 @@ impl Sm {
             self.front.buffer = Some((WarpSlot::new(slot), pc));
             return;
         }
-        let image = image_of(&self.kernels, kernel);
-        let addr = image.code + u64::from(pc.0) * INST_BYTES;
+        let prepared = prepared_kernel(&self.kernels, kernel);
+        let addr = prepared.code + u64::from(pc.0) * INST_BYTES;
         let offset = addr & (self.front.line_bytes - 1);
         let bytes = (2 * INST_BYTES).min(self.front.line_bytes - offset) as u32;
         let of = (AccessKind::InstRead, kernel);
@@ -167,7 +167,7 @@ impl Sm {
                 kind: AccessKind::InstRead,
                 sectors: 1 << (addr % 128 / 32),
                 kernel,
-                asid: image.asid,
+                asid: prepared.asid,
             };
             self.request_code(now, slot, &request);
         }

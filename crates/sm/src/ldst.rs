@@ -21,8 +21,8 @@ use blocked::{Bank, Blocked, Cause, Try, stage_of};
 use caches::{fill, first_in_turn, next_of_program, texture_cycle};
 
 use crate::flight::{FlightId, MemId, Pool};
-use crate::image::{Images, KernelImage, physical_base};
 use crate::link::Link;
+use crate::prepared_kernel::{physical_base, prepared_kernel};
 use crate::sm::Sm;
 use warploom_base::{Cycle, FixedQueue, KernelSlot, LaneMask, SmId, WarpSlot};
 use warploom_config::{CacheSpec, GpuSpec};
@@ -71,7 +71,7 @@ pub struct Ldst {
     shared: FixedQueue<(Cycle, MemId)>,
     /// Banks of the data cache.
     banks: Vec<Bank>,
-    around: Option<MemId>,
+    bypass: Option<MemId>,
     /// How the last try of that instruction failed, if it will fail so again until a reply or a
     /// credit comes.
     blocked: Option<Blocked>,
@@ -137,7 +137,7 @@ impl Ldst {
             write_back: None,
             written: 0,
             next_client: 0,
-            around: None,
+            bypass: None,
             responses: FixedQueue::new(spec.sm.response_fifo.max(1) as usize),
             sectored_l2: spec.partition.l2.sectored,
             sm,
@@ -189,7 +189,7 @@ impl Ldst {
         if let Some(id) = mem.filter(|_| self.l1d_use != L1dUse::Caches) {
             let path = &mut self.insts[id.0].path;
             *path = if *path == Path::Data {
-                Path::Around
+                Path::BypassL1
             } else {
                 *path
             };
@@ -219,8 +219,8 @@ impl Ldst {
     }
 
     /// The instruction in the dispatch register goes past the data cache.
-    pub(crate) fn goes_around_next(&self) -> bool {
-        let around = |id: MemId| self.insts[id.0].path == Path::Around;
+    pub(crate) fn bypasses_l1_next(&self) -> bool {
+        let around = |id: MemId| self.insts[id.0].path == Path::BypassL1;
         self.in_dispatch.is_some_and(around)
     }
 
@@ -267,7 +267,7 @@ impl Ldst {
         };
         !self.has_taken_in()
             && (self.dispatch.is_none() || self.blocked.as_ref().is_some_and(blocked))
-            && self.around.is_none()
+            && self.bypass.is_none()
             && self.l1d.as_ref().is_none_or(cache_quiet)
             && cache_quiet(&self.l1c)
             && self.l1t.is_idle()
@@ -279,7 +279,7 @@ impl Ldst {
         self.l1d.as_ref().is_some_and(Cache::has_ready)
             || self.shared.front().is_some_and(|(at, _)| *at <= now)
             || self.l1c.has_ready()
-            || self.around.is_some()
+            || self.bypass.is_some()
             || self.l1t.has_ready()
     }
 
@@ -290,7 +290,7 @@ impl Ldst {
             self.shared.front().is_some_and(|(at, _)| *at <= now),
             self.l1t.has_ready(),
             self.l1c.has_ready(),
-            self.around.is_some(),
+            self.bypass.is_some(),
             self.l1d.as_ref().is_some_and(Cache::has_ready),
         ];
         let bits = clients.into_iter().zip(0..);
@@ -369,10 +369,13 @@ impl Sm {
             let MemInst {
                 kernel, pc, warp, ..
             } = self.ldst.insts[id.0];
-            let image = image_of(&self.kernels, kernel);
-            let (inst, place) = (image.at(pc), self.place(warp.0) as u16);
+            let prepared = prepared_kernel(&self.kernels, kernel);
+            let (inst, place) = (prepared.at(pc), self.place(warp.0) as u16);
             let written = &mut self.ldst.written;
-            if !self.collectors.write_further(inst, image, place, written) {
+            if !self
+                .collectors
+                .write_further(inst, prepared, place, written)
+            {
                 return;
             }
             self.ldst.write_back = None;
@@ -403,7 +406,7 @@ impl Sm {
             0 => return ldst.shared.pop().map(|(_, id)| id),
             1 => ldst.l1t.next_ready(),
             2 => ldst.l1c.next_ready(),
-            3 => return ldst.around.take(),
+            3 => return ldst.bypass.take(),
             _ => next_of_program(ldst.l1d.as_mut()),
         };
         reply.map(|r| mem_of(r.token))
@@ -454,11 +457,11 @@ impl Sm {
         let inst = self.ldst.insts[id.0];
         self.replay.require(inst.settles_at);
         let slot = inst.warp.index();
-        let image = image_of(&self.kernels, inst.kernel);
+        let prepared = prepared_kernel(&self.kernels, inst.kernel);
         if let Some(group) = inst.copy {
             self.warps.copies[slot].arrived(group);
         }
-        self.warps.finished(slot, image.at(inst.pc), image);
+        self.warps.finished(slot, prepared.at(inst.pc), prepared);
         self.ldst.insts.give(id.0);
         self.release_fence(slot);
     }
@@ -469,20 +472,21 @@ impl Sm {
         let inst = self.ldst.insts[id.0];
         self.replay.require(inst.settles_at);
         let slot = self.place(inst.warp.0);
-        let image = image_of(&self.kernels, inst.kernel);
-        self.warps.clear_pending(slot, image.at(inst.pc), image);
+        let prepared = prepared_kernel(&self.kernels, inst.kernel);
+        self.warps
+            .clear_pending(slot, prepared.at(inst.pc), prepared);
         self.warps.track[slot].in_flight -= 1;
         if let Some(group) = inst.copy {
             self.warps.copies[slot].arrived(group);
         }
         self.warps
-            .forget_load(slot, inst.awaited, image.at(inst.pc), image);
+            .forget_load(slot, inst.awaited, prepared.at(inst.pc), prepared);
         self.ldst.insts.give(id.0);
         if slot >= self.warps.slots() {
             return self.arrived(inst.warp.0);
         }
         self.warps.touched.insert(slot);
-        self.warps.refresh_arrived(slot, image);
+        self.warps.refresh_arrived(slot, prepared);
         self.release_fence(slot);
     }
 
@@ -506,9 +510,9 @@ impl Sm {
             AccessKind::L1WriteBack => true,
             // No cache asked for it.
             _ if reply.entry == Request::NO_ENTRY => {
-                let free = ldst.around.is_none();
+                let free = ldst.bypass.is_none();
                 if free {
-                    ldst.around = Some(mem_of(token));
+                    ldst.bypass = Some(mem_of(token));
                     ldst.insts[mem_of(token).0].note_atomic(now, reply);
                 }
                 free
@@ -624,7 +628,7 @@ impl Sm {
             Path::Texture => self.try_texture(now, id),
             Path::Data if self.ldst.l1_latency > 0 => self.try_banks(now, id),
             Path::Data => self.try_data(now, id),
-            Path::Around => self.try_around(now, id),
+            Path::BypassL1 => self.try_bypass(now, id),
         };
         if outcome == Try::Done {
             self.leave_dispatch(now, flight, id);
@@ -713,7 +717,7 @@ impl Sm {
         let place = self.place(self.ldst.insts[id.0].warp.0);
         self.warps.note_load(place);
         self.ldst.insts[id.0].awaited = true;
-        if self.ldst.insts[id.0].path == Path::Around || self.ldst.l1_latency == 0 {
+        if self.ldst.insts[id.0].path == Path::BypassL1 || self.ldst.l1_latency == 0 {
             self.note_miss(id);
         }
     }
@@ -722,9 +726,9 @@ impl Sm {
     fn note_miss(&mut self, id: MemId) {
         let inst = self.ldst.insts[id.0];
         if inst.is_global_load() {
-            let image = image_of(&self.kernels, inst.kernel);
+            let prepared = prepared_kernel(&self.kernels, inst.kernel);
             let place = self.place(inst.warp.0);
-            self.warps.note_miss(place, image.at(inst.pc), image);
+            self.warps.note_miss(place, prepared.at(inst.pc), prepared);
         }
     }
 
@@ -749,12 +753,4 @@ impl Sm {
         let inside = (0..32).filter(|&l| range.contains(&atomic.batch.addrs[l]));
         (warp, lanes & inside.fold(0, |m, l| m | 1 << l))
     }
-}
-
-/// The image of a kernel that has instructions in flight.
-#[inline]
-pub(crate) fn image_of(kernels: &Images, slot: KernelSlot) -> &KernelImage {
-    kernels[usize::from(slot.0)]
-        .as_deref()
-        .expect("a kernel with instructions in flight is loaded")
 }

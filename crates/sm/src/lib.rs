@@ -17,7 +17,10 @@
 //! Invariants: an SM touches only itself and its ends of links; what it does in a step depends on
 //! nothing that others do in that step; time is passed in; no allocation while it runs.
 
+mod access_class;
+mod address_generation;
 mod admission;
+mod barriers;
 mod blocks;
 mod carveout;
 mod collector;
@@ -28,11 +31,10 @@ mod execution;
 mod flight;
 mod frontend;
 mod host;
-mod image;
 mod issue;
 mod ldst;
 mod link;
-mod names;
+mod prepared_kernel;
 mod sm;
 mod stage;
 mod switching;
@@ -51,9 +53,9 @@ pub use detail::{
     packet_size,
 };
 pub use host::{Outcome, SettledUpTo, SmEvents, SmStatus, WindowRun};
-pub use image::{
-    CODE_BASE, INST_BYTES, KernelContexts, KernelImage, Pipe, TimedInst, physical_base,
-};
 pub use link::{Link, Outgoing};
+pub use prepared_kernel::{
+    CODE_BASE, INST_BYTES, KernelContexts, Pipe, PreparedKernel, TimedInst, physical_base,
+};
 pub use sm::{FinishedBlock, Sm};
 pub use warploom_config::{BlockNeeds, OccupancyLimit};

@@ -19,9 +19,9 @@ use crate::detail::{SmDetail, packet_size};
 use crate::flight::{Flight, FlightPool, Pool};
 use crate::frontend::Frontend;
 use crate::host::{ReplayBuffer, most_sent};
-use crate::image::{Images, KernelImage, Pipe};
 use crate::ldst::Ldst;
 use crate::link::{Link, Outgoing};
+use crate::prepared_kernel::{Pipe, PreparedKernel, PreparedKernels};
 use crate::tracing::Tracer;
 use crate::units::Units;
 use crate::warps::Warps;
@@ -35,7 +35,7 @@ use warploom_exec::{
 };
 use warploom_mem::Reply;
 use warploom_mem::coalesce::SharedRule;
-use warploom_policy::{OwnPolicies, WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler};
+use warploom_policy::{CustomPolicies, WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler};
 use warploom_stats::Counters;
 
 /// One warp scheduler. A policy has room for the largest one: what is small stands before it.
@@ -134,7 +134,7 @@ pub struct Sm {
     /// Fetch and decode.
     pub front: Frontend,
     /// By kernel slot, in place: every stage asks for the kernel of its instructions.
-    pub(crate) kernels: Images,
+    pub(crate) kernels: PreparedKernels,
     /// Stores of the running step.
     pub log: WriteLog,
     /// Counters.
@@ -167,7 +167,7 @@ pub struct Sm {
 impl Sm {
     /// An SM of `spec`, empty, whose warp schedulers follow a policy of the user's `own` or that of
     /// the configuration.
-    pub fn new(spec: &GpuSpec, id: SmId, own: &OwnPolicies) -> Self {
+    pub fn new(spec: &GpuSpec, id: SmId, own: &CustomPolicies) -> Self {
         let sm = &spec.sm;
         let units = &sm.units;
         let slots = (sm.max_threads / 32) as usize;
@@ -273,7 +273,7 @@ impl Sm {
     }
 
     /// Makes a kernel known, before its first block.
-    pub fn load_kernel(&mut self, image: Arc<KernelImage>) {
+    pub fn load_kernel(&mut self, image: Arc<PreparedKernel>) {
         self.warps.reserve_scoreboard(image.score_words());
         let slot = image.slot.index();
         debug_assert!(self.kernels[slot].is_none(), "kernel slot {slot} is taken");
@@ -469,7 +469,7 @@ impl Sm {
     }
 }
 
-fn schedulers(spec: &GpuSpec, slots: usize, policies: &OwnPolicies) -> Vec<Scheduler> {
+fn schedulers(spec: &GpuSpec, slots: usize, policies: &CustomPolicies) -> Vec<Scheduler> {
     let n = spec.sm.schedulers.max(1) as usize;
     let own = |s: usize| (s..slots).step_by(n).fold(0, |mask, slot| mask | 1 << slot);
     let scheduler = |s| {

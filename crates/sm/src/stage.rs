@@ -5,7 +5,7 @@
 
 use crate::detail::MAX_SCHEDULERS;
 use crate::flight::FlightId;
-use crate::image::Pipe;
+use crate::prepared_kernel::Pipe;
 use std::ops::Range;
 
 /// An issued instruction on its way to a unit, in a word: its order of issue, its sub-core and its
@@ -323,7 +323,7 @@ impl StageRegisters {
 mod tests {
     use super::{Issued, StageRegisters, bit_of, pipe_of_bit, tops};
     use crate::flight::FlightId;
-    use crate::image::Pipe;
+    use crate::prepared_kernel::Pipe;
 
     fn issued(order: u64, sub: u8) -> Issued {
         Issued::new(FlightId(order as u16), order, sub)

@@ -2,7 +2,8 @@
 //! what blocks take and give.
 
 use crate::context::{Contexts, Moved, Place};
-use crate::ldst::{L1dUse, image_of};
+use crate::ldst::L1dUse;
+use crate::prepared_kernel::prepared_kernel;
 use crate::sm::Sm;
 use warploom_base::{BlockId, Cycle, KernelSlot};
 use warploom_config::{ContextStorage, GpuSpec};
@@ -54,22 +55,22 @@ impl Sm {
     /// no others are here.
     pub(crate) fn switched_room(&mut self, kernel: KernelSlot, most: u32) -> Option<u32> {
         let context = self.context.as_mut()?;
-        let image = image_of(&self.kernels, kernel);
-        match &image.contexts {
+        let prepared = prepared_kernel(&self.kernels, kernel);
+        match &prepared.contexts {
             None if context.holds_blocks() => Some(0),
             None => None,
             Some(_) if self.taken_warps != 0 => Some(0),
-            Some(contexts) if most == 1 => Some(context.has_room(image, contexts).into()),
-            Some(contexts) => Some(context.room(image, contexts, most)),
+            Some(contexts) if most == 1 => Some(context.has_room(prepared, contexts).into()),
+            Some(contexts) => Some(context.room(prepared, contexts, most)),
         }
     }
 
     /// Takes what a block needs whose contexts are switched; its first context.
     pub(crate) fn assign_switched(&mut self, kernel: KernelSlot, slot: BlockId) -> Option<u32> {
         let context = self.context.as_mut()?;
-        let image = image_of(&self.kernels, kernel);
-        let contexts = image.contexts.as_ref()?;
-        let first = context.assign(image, contexts, slot);
+        let prepared = prepared_kernel(&self.kernels, kernel);
+        let contexts = prepared.contexts.as_ref()?;
+        let first = context.assign(prepared, contexts, slot);
         if contexts.plan.l1d && !context.is_monitored() {
             self.empty_l1d();
         }
@@ -137,12 +138,12 @@ impl Sm {
     }
 
     fn go_on_emptying(&mut self, now: Cycle) {
-        let Some((kernel, image)) = (0..self.kernels.len())
+        let Some((kernel, prepared)) = (0..self.kernels.len())
             .find_map(|slot| Some((KernelSlot::new(slot), self.kernels[slot].as_ref()?)))
         else {
             return;
         };
-        if self.ldst.empty_l1d(now, image.asid, kernel) {
+        if self.ldst.empty_l1d(now, prepared.asid, kernel) {
             self.ldst.l1d_use = L1dUse::HoldsContexts;
             self.gained_room = true;
             if let Some(context) = &mut self.context {
@@ -188,13 +189,13 @@ impl Sm {
             let place = context.place(number);
             let warp = &self.warps.exec[place];
             let block = &self.blocks[self.warps.track[place].block.index()];
-            let image = image_of(&self.kernels, self.warps.track[place].kernel);
-            let at = warp.describe_wait(&image.launch, &block.state.barriers);
+            let prepared = prepared_kernel(&self.kernels, self.warps.track[place].kernel);
+            let at = warp.describe_wait(&prepared.launch, &block.state.barriers);
             out.push(format!(
                 "{}, block {} of `{}`, warp {}: {words}; {at}",
                 self.id,
                 block.state.ctaid(),
-                image.program.name,
+                prepared.program.name,
                 warp.warp_index(),
             ));
         }

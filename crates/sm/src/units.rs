@@ -7,7 +7,7 @@
 //! An instruction accepted in cycle t with latency L writes back in cycle t + L + 2.
 
 use crate::flight::FlightId;
-use crate::image::Pipe;
+use crate::prepared_kernel::Pipe;
 use std::ops::Range;
 use warploom_base::Cycle;
 

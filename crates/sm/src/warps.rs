@@ -9,7 +9,7 @@ mod slots;
 pub use copies::{CopyGroups, CopyRole};
 pub use slots::Slots;
 
-use crate::image::{KernelImage, Pipe, TimedInst};
+use crate::prepared_kernel::{Pipe, PreparedKernel, TimedInst};
 use std::hint::cold_path;
 use warploom_base::{BlockId, KernelSlot, Pc, WarpSlot};
 use warploom_exec::WarpState;
@@ -28,7 +28,7 @@ struct Words<'a> {
 /// it goes from warp to warp, in one line of the host's cache.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-pub struct Track {
+pub struct WarpPipelineState {
     /// Block of the warp.
     pub block: BlockId,
     /// Kernel of the warp.
@@ -70,7 +70,7 @@ struct Asked {
     further: bool,
 }
 
-impl Track {
+impl WarpPipelineState {
     const EMPTY: Self = Self {
         block: BlockId(0),
         kernel: KernelSlot(0),
@@ -111,7 +111,7 @@ impl Track {
 #[repr(C, align(64))]
 pub struct Warps {
     /// What else there is to every warp, by slot.
-    pub track: Vec<Track>,
+    pub track: Vec<WarpPipelineState>,
     /// What executes, by slot.
     pub exec: Vec<WarpState>,
     /// Words of a scoreboard; at least one.
@@ -164,7 +164,7 @@ impl Warps {
         let places = slots + contexts;
         Self {
             exec: (0..places).map(|_| WarpState::default()).collect(),
-            track: vec![Track::EMPTY; places],
+            track: vec![WarpPipelineState::EMPTY; places],
             table: WarpTable::new(slots, places, max_blocks),
             missed: vec![0; places],
             slots,
@@ -325,7 +325,7 @@ impl Warps {
 
     /// Marks an instruction's results as pending.
     #[inline]
-    pub fn reserve(&mut self, slot: usize, inst: &TimedInst, kernel: &KernelImage) {
+    pub fn reserve(&mut self, slot: usize, inst: &TimedInst, kernel: &PreparedKernel) {
         self.each_word(slot, inst, kernel, |words, bits| {
             debug_assert!(*words.pending & bits == 0, "results reserved twice");
             *words.pending |= bits;
@@ -341,7 +341,7 @@ impl Warps {
         &mut self,
         (slot, pc): (WarpSlot, Pc),
         inst: &TimedInst,
-        kernel: &KernelImage,
+        kernel: &PreparedKernel,
         goes_on: Option<Pc>,
     ) {
         let slot = slot.index();
@@ -380,7 +380,7 @@ impl Warps {
 
     /// An instruction's results have arrived.
     #[inline]
-    pub fn clear_pending(&mut self, slot: usize, inst: &TimedInst, kernel: &KernelImage) {
+    pub fn clear_pending(&mut self, slot: usize, inst: &TimedInst, kernel: &PreparedKernel) {
         self.each_word(slot, inst, kernel, |words, bits| {
             *words.pending &= !bits;
             *words.long &= !bits;
@@ -395,7 +395,7 @@ impl Warps {
 
     /// An instruction has ended, all of whose results come at once: they have arrived.
     #[inline(always)]
-    pub fn finished(&mut self, slot: usize, inst: &TimedInst, kernel: &KernelImage) {
+    pub fn finished(&mut self, slot: usize, inst: &TimedInst, kernel: &PreparedKernel) {
         if self.words > 1 {
             cold_path();
             self.clear_pending(slot, inst, kernel);
@@ -418,10 +418,10 @@ impl Warps {
         &mut self,
         slot: usize,
         inst: &TimedInst,
-        kernel: &KernelImage,
+        kernel: &PreparedKernel,
         f: impl Fn(Words<'_>, u64),
     ) {
-        let Track {
+        let WarpPipelineState {
             pending,
             pending_long: long,
             ..
@@ -441,7 +441,7 @@ impl Warps {
     /// Works out anew what the first instruction in the buffer needs: its pipe, and whether it
     /// passes the scoreboard.
     #[inline(always)]
-    pub fn refresh(&mut self, slot: usize, kernel: &KernelImage) {
+    pub fn refresh(&mut self, slot: usize, kernel: &PreparedKernel) {
         if self.track[slot].buffer_len == 0 {
             self.note_empty(slot);
         } else {
@@ -458,7 +458,7 @@ impl Warps {
     }
 
     #[inline(always)]
-    fn refresh_from_buffer(&mut self, slot: usize, kernel: &KernelImage) {
+    fn refresh_from_buffer(&mut self, slot: usize, kernel: &PreparedKernel) {
         let track = &mut self.track[slot];
         let inst = kernel.at(track.buffer_pc);
         let (before, asked) = track.ask_for(inst);
@@ -469,7 +469,12 @@ impl Warps {
     /// The buffer's first instruction goes to the second of these pipes, the one before it went to
     /// the first of them.
     #[inline(always)]
-    fn note_next(&mut self, (slot, pipes): (usize, [Pipe; 2]), kernel: &KernelImage, asked: Asked) {
+    fn note_next(
+        &mut self,
+        (slot, pipes): (usize, [Pipe; 2]),
+        kernel: &PreparedKernel,
+        asked: Asked,
+    ) {
         // Twice if it is the same one: a branch would cost more.
         for pipe in pipes {
             self.next_pipe[pipe as usize].flip(slot);
@@ -485,14 +490,14 @@ impl Warps {
 
     /// Whether the first instruction in the buffer passes the scoreboard, and what holds it back.
     #[inline]
-    fn ask_scoreboard(&mut self, slot: usize, kernel: &KernelImage) {
+    fn ask_scoreboard(&mut self, slot: usize, kernel: &PreparedKernel) {
         let asked = self.track[slot].ask();
         self.answer(slot, kernel, asked);
     }
 
     /// Notes what the first word of the scoreboard says, and asks further where that is not all.
     #[inline]
-    fn answer(&mut self, slot: usize, kernel: &KernelImage, asked: Asked) {
+    fn answer(&mut self, slot: usize, kernel: &PreparedKernel, asked: Asked) {
         let Asked {
             mut hit, mut long, ..
         } = asked;
@@ -510,7 +515,7 @@ impl Warps {
     /// What few instructions have to ask: further words of the scoreboard, and copies. Returns
     /// what is pending, and what of that is long.
     #[cold]
-    fn ask_further(&self, slot: usize, kernel: &KernelImage) -> (u64, u64) {
+    fn ask_further(&self, slot: usize, kernel: &PreparedKernel) -> (u64, u64) {
         let inst = kernel.at(self.track[slot].buffer_pc);
         let start = slot * (self.words - 1);
         let held = u64::from(self.copies[slot].holds(inst.copies));
@@ -524,7 +529,7 @@ impl Warps {
 
     /// As `refresh`, after results have arrived.
     #[inline]
-    pub fn refresh_arrived(&mut self, slot: usize, kernel: &KernelImage) {
+    pub fn refresh_arrived(&mut self, slot: usize, kernel: &PreparedKernel) {
         self.ask_scoreboard(slot, kernel);
     }
 

@@ -10,6 +10,7 @@
 //! changes its meaning. Every statistic has a sentence. Counters are integers, so that merging in
 //! any order gives the same result. All counters add up except for a [`Peak`].
 
+mod combine;
 mod declare;
 mod digest_set;
 pub mod energy;
@@ -21,6 +22,7 @@ pub mod sample;
 pub mod trace;
 mod windows;
 
+pub use combine::concat_stats;
 pub use declare::{
     Counter, Counters, LANE_COUNTS, LOG2_BINS, PEAK_SUFFIX, Peak, StatMeta, StatTable, Unit,
     log2_bin, tables,

@@ -4,7 +4,7 @@ use super::options::OPTIONS;
 use super::{Class, Imported, Request, import, options_markdown};
 use crate::error::ConfigErrors;
 use crate::policies::{
-    InnerOrder, OuterOrder, StaticLimitSettings, TwoLevelSettings, WarpScheduler,
+    InnerOrder, OuterOrder, StaticLimitSettings, TwoLevelSettings, WarpSchedulerChoice,
 };
 use crate::resolve::{Base, preset, resolve};
 use crate::spec::{GpuSpec, ModelStyle};
@@ -341,16 +341,16 @@ fn the_version_is_told_by_widths_then_caches_then_options() {
 fn schedulers_are_found_in_the_text() {
     let scheduler = |text: &str| with(&format!("-gpgpu_scheduler {text}")).unwrap().spec.sm;
     let of = |text: &str| scheduler(text).warp_scheduler;
-    assert_eq!(of("lrr"), WarpScheduler::Lrr);
-    assert_eq!(of("old"), WarpScheduler::Oldest);
+    assert_eq!(of("lrr"), WarpSchedulerChoice::Lrr);
+    assert_eq!(of("old"), WarpSchedulerChoice::Oldest);
     let two_level = TwoLevelSettings {
         active_warps: 6,
         inner: InnerOrder::Lrr,
         outer: OuterOrder::Queue,
     };
-    let of_six = WarpScheduler::TwoLevel(two_level);
+    let of_six = WarpSchedulerChoice::TwoLevel(two_level);
     assert_eq!(of("two_level_active:6:0:1"), of_six);
-    let of_five = WarpScheduler::StaticLimit(StaticLimitSettings { warps: 5 });
+    let of_five = WarpSchedulerChoice::StaticLimit(StaticLimitSettings { warps: 5 });
     assert_eq!(of("warp_limiting:2:5"), of_five);
 }
 

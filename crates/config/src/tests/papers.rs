@@ -1,6 +1,6 @@
 //! The presets of the papers have the values of the papers' tables, in the units of the tables.
 
-use crate::{CacheSpec, DramScheduler, GpuSpec, NocKind, WarpScheduler, preset};
+use crate::{CacheSpec, DramScheduler, GpuSpec, NocKind, WarpSchedulerChoice, preset};
 
 fn gpu(name: &str) -> GpuSpec {
     preset(name).unwrap_or_else(|errors| panic!("{errors}"))
@@ -47,7 +47,7 @@ fn near(ours: f64, theirs: f64) {
 fn maxwell_duet_is_table_1() {
     let gpu = gpu("maxwell-duet");
     assert_eq!(sms(&gpu), [16, 64, 32, 256, 96, 4]);
-    assert_eq!(gpu.sm.warp_scheduler, WarpScheduler::Gto);
+    assert_eq!(gpu.sm.warp_scheduler, WarpSchedulerChoice::Gto);
     assert_eq!(gpu.clocks.core_khz, 1_000_000);
     let l1d = &gpu.l1d;
     assert_eq!(
@@ -126,7 +126,7 @@ fn fermi_crat_is_table_2() {
         (32, 4, 128, 32)
     );
     assert_eq!((l2_kib(&gpu), gpu.gpu.channels), (768, 6));
-    assert_eq!(gpu.sm.warp_scheduler, WarpScheduler::Gto);
+    assert_eq!(gpu.sm.warp_scheduler, WarpSchedulerChoice::Gto);
     near(gpu.peaks().f32.giga_ops_per_second, 15.0 * 32.0 * 2.0 * 1.4);
 }
 
@@ -148,7 +148,7 @@ fn kepler_crat_has_twice_the_registers() {
 fn fermi_slicer_is_table_1() {
     let gpu = gpu("fermi-slicer");
     assert_eq!(sms(&gpu), [16, 48, 8, 128, 48, 2]);
-    assert_eq!(gpu.sm.warp_scheduler, WarpScheduler::Gto);
+    assert_eq!(gpu.sm.warp_scheduler, WarpSchedulerChoice::Gto);
     assert_eq!(
         (gpu.clocks.core_khz, gpu.clocks.dram_khz),
         (1_400_000, 924_000)

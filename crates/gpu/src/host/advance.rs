@@ -4,8 +4,6 @@
 use super::window::next_multiple;
 use crate::dispatch::InFlight;
 use crate::machine::{Gpu, Stop};
-use crate::monitor::Monitor;
-use crate::recorder::Recorder;
 use warploom_base::Cycle;
 use warploom_exec::DeviceMemory;
 
@@ -94,11 +92,9 @@ impl Gpu {
 
     /// The next cycle in which something looks at the machine as a whole.
     fn next_look(&self) -> Cycle {
-        let monitor = self.monitor.as_ref().map(Monitor::due);
-        let recorder = self.recorder.as_ref().map(Recorder::due);
-        let looks = [self.dispatcher.next_check(), self.watch.due()];
-        let looks = looks.into_iter().chain(monitor).chain(recorder);
-        looks.fold(Cycle::MAX, Cycle::min)
+        let policies = self.dispatcher.next_check().min(self.next_load_check());
+        let observers = self.observers.next_sample();
+        policies.min(observers).min(self.watch.due())
     }
 
     /// The number of the next `cycles` cycles in which no kernel can end, and no last block of one

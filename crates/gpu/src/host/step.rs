@@ -6,9 +6,7 @@ use super::sink::DirectSink;
 use super::window::{MOST, next_multiple};
 use crate::machine::{Gpu, Stop};
 use crate::memory::backend::Deferred;
-use crate::monitor::Monitor;
 use crate::probe::Part;
-use crate::recorder::Recorder;
 use warploom_base::{Cycle, SmId, each_member};
 use warploom_exec::DeviceMemory;
 
@@ -83,11 +81,11 @@ impl Gpu {
             .min(self.dispatcher.next_offer(self.now));
         let idle = next.saturating_sub(self.now).min(MOST_SKIPPED) / length;
         // A window ends with the step that reaches its end.
-        let due = self.recorder.as_ref().map_or(Cycle::MAX, Recorder::due);
+        let due = self.observers.next_sample();
         let due = due.min(self.stops_at.unwrap_or(Cycle::MAX));
         // So does the stretch that ends with a look of the multiprogramming policy.
         let due = due.min(self.dispatcher.next_check());
-        let due = due.min(self.monitor.as_ref().map_or(Cycle::MAX, Monitor::due));
+        let due = due.min(self.next_load_check());
         let until_due = due.saturating_sub(self.now).div_ceil(length);
         self.now + length * idle.min(until_due).max(1)
     }
@@ -107,7 +105,7 @@ impl Gpu {
             return Err(self.first_fault());
         }
         self.end_kernels();
-        self.record();
+        self.show_to_observers();
         self.watch_load();
         self.check_progress()
     }

@@ -4,13 +4,13 @@ use super::exchange::Turn;
 use warploom_base::{Cycle, SmId};
 use warploom_config::preset;
 use warploom_mem::{AccessKind, Reply, Request};
-use warploom_policy::OwnPolicies;
+use warploom_policy::CustomPolicies;
 use warploom_sm::Sm;
 
 /// An SM without blocks.
 pub fn idle_sm(number: usize) -> Sm {
     let spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
-    Sm::new(&spec, SmId::new(number), &OwnPolicies::default())
+    Sm::new(&spec, SmId::new(number), &CustomPolicies::default())
 }
 
 /// A reply of a sector, to an SM by number.

@@ -7,7 +7,7 @@
 //! block, and kernels of which an SM holds one block at most, go as under `rr`.
 
 use super::{BlockQueueView, BlockScheduler};
-use crate::{Facts, Part, Policy, bits_for};
+use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::{KernelSlot, SmId};
 use warploom_config::GpuSpec;
 
@@ -26,12 +26,13 @@ struct Owed {
     rank: u64,
 }
 
-impl Policy for Bcs {
+impl PolicyFacts for Bcs {
     const FACTS: Facts = Facts {
         about: "Consecutive blocks two at a time, to an SM that has room for both.",
         source: "Lee et al., HPCA 2014 (BCS); Chen 2016's rival",
         state: "log2(SMs) + SMs x 1: the SM that took a block last, who is owed a second block",
         bits: |spec: &GpuSpec| bits_for(u64::from(spec.gpu.sms)) + u64::from(spec.gpu.sms),
+        bits_on_gtx480: 4 + 15,
         part: Part::Gpu,
         complexity: "constant",
     };

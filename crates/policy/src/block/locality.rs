@@ -12,9 +12,9 @@
 
 use super::{BlockQueueView, BlockScheduler};
 use crate::range::{Footprint, MAX_ARRAYS, overlap};
-use crate::{Facts, Part, Policy};
+use crate::{Facts, Part, PolicyFacts};
 use warploom_base::{Rect, SmId};
-use warploom_config::{BlockLocalitySettings, BlockScheduler as Choice, GpuSpec};
+use warploom_config::{BlockLocalitySettings, GpuSpec};
 
 /// Greatest overlap with the SM's own blocks.
 #[derive(Clone, Debug)]
@@ -26,23 +26,22 @@ pub struct Locality {
     held: Vec<Footprint>,
 }
 
-impl Policy for Locality {
+impl PolicyFacts for Locality {
     const FACTS: Facts = Facts {
         about: "The waiting block that shares most cache lines with those on the SM.",
         source: "Chen, NTU thesis 2016, section 3.3",
         state: "queue x arrays x 4 x 8: start and extent of a rectangle, a byte each (the thesis \
                 counts 15 bytes an entry)",
         bits,
+        // 128 entries of five rectangles of four bytes.
+        bits_on_gtx480: 128 * 5 * 4 * 8,
         part: Part::Gpu,
         complexity: "linear in queue x blocks that run x arrays",
     };
 }
 
 fn bits(spec: &GpuSpec) -> u64 {
-    let settings = match spec.gpu.block_scheduler {
-        Choice::Locality(settings) => settings,
-        _ => BlockLocalitySettings::default(),
-    };
+    let settings: BlockLocalitySettings = spec.gpu.block_scheduler.settings();
     u64::from(settings.entries()) * u64::from(settings.arrays) * 4 * 8
 }
 

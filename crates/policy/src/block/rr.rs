@@ -1,19 +1,20 @@
 //! Round robin: the oldest waiting block, x fastest, goes to whichever SM asks. GPGPU-Sim's order.
 
 use super::{BlockQueueView, BlockScheduler};
-use crate::{Facts, Part, Policy, bits_for};
+use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::SmId;
 
 /// Blocks in grid order.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundRobin;
 
-impl Policy for RoundRobin {
+impl PolicyFacts for RoundRobin {
     const FACTS: Facts = Facts {
         about: "Blocks in grid order, one at a time, to SMs in turn.",
         source: "GPGPU-Sim",
         state: "log2(SMs): the SM that took a block last",
         bits: |spec| bits_for(u64::from(spec.gpu.sms)),
+        bits_on_gtx480: 4,
         part: Part::Gpu,
         complexity: "constant",
     };

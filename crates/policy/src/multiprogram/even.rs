@@ -2,7 +2,7 @@
 
 use super::quotas::{Quotas, UNLIMITED, blocks_of_share};
 use super::{Multiprogram, MultiprogramView, quota_bits};
-use crate::{Facts, Part, Policy};
+use crate::{Facts, Part, PolicyFacts};
 use warploom_base::{KernelSlot, SmId};
 
 /// Even: each of K kernels has as many blocks on an SM as fit a K-th of its threads, registers,
@@ -13,12 +13,14 @@ pub struct Even {
     quotas: Quotas,
 }
 
-impl Policy for Even {
+impl PolicyFacts for Even {
     const FACTS: Facts = Facts {
         about: "Every SM's resources in equal parts, within which a kernel replaces its own blocks.",
         source: "Xu et al., ISCA 2016, Fig. 2c and Table III",
         state: "blocks on an SM of each kernel in flight",
         bits: quota_bits,
+        // 0 to 8 blocks of each of 16 kernels.
+        bits_on_gtx480: 16 * 4,
         part: Part::Gpu,
         complexity: "linear in kernels",
     };

@@ -1,7 +1,7 @@
 //! SMs that hold one kernel at a time.
 
 use super::{Multiprogram, MultiprogramView};
-use crate::{Facts, Part, Policy, bits_for};
+use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::{KernelSlot, SmId};
 
 /// Exclusive: an SM holds blocks of one kernel at a time. It asks kernels in order of launch, and
@@ -9,13 +9,15 @@ use warploom_base::{KernelSlot, SmId};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Exclusive;
 
-impl Policy for Exclusive {
+impl PolicyFacts for Exclusive {
     const FACTS: Facts = Facts {
         about: "One kernel at a time on an SM; the next where the first has no blocks left.",
         source: "GPGPU-Sim (simt_core_cluster::issue_block2core without \
                  -gpgpu_concurrent_kernel_sm)",
         state: "the kernel of each SM",
         bits: |spec| bits_for(u64::from(spec.gpu.max_concurrent_kernels)),
+        // One of 16 kernels.
+        bits_on_gtx480: 4,
         part: Part::Sm,
         complexity: "linear in kernels",
     };

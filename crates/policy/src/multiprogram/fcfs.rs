@@ -1,7 +1,7 @@
 //! First come, first served, by turns.
 
 use super::{Multiprogram, MultiprogramView};
-use crate::{Facts, Part, Policy, bits_for};
+use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::{KernelSlot, SmId};
 
 /// First come, first served: on each SM the kernels take blocks by turns wherever there is room, so
@@ -13,12 +13,14 @@ pub struct Fcfs {
     next: Vec<usize>,
 }
 
-impl Policy for Fcfs {
+impl PolicyFacts for Fcfs {
     const FACTS: Facts = Facts {
         about: "Kernels take blocks by turns, wherever there is room.",
         source: "Xu et al., ISCA 2016, Fig. 2a",
         state: "the kernel whose turn it is on each SM",
         bits: |spec| bits_for(u64::from(spec.gpu.max_concurrent_kernels)),
+        // One of 16 kernels.
+        bits_on_gtx480: 4,
         part: Part::Sm,
         complexity: "linear in kernels",
     };

@@ -2,7 +2,7 @@
 
 use super::quotas::{Quotas, UNLIMITED};
 use super::{Multiprogram, MultiprogramView, quota_bits};
-use crate::{Facts, Part, Policy};
+use crate::{Facts, Part, PolicyFacts};
 use warploom_base::{KernelSlot, SmId};
 use warploom_config::FixedSettings;
 
@@ -29,12 +29,14 @@ impl Fixed {
     }
 }
 
-impl Policy for Fixed {
+impl PolicyFacts for Fixed {
     const FACTS: Facts = Facts {
         about: "A fixed number of blocks on every SM for each process's kernels.",
         source: "Xu et al., ISCA 2016, section V.A: one of the oracle's combinations",
         state: "blocks on an SM of each kernel in flight",
         bits: quota_bits,
+        // 0 to 8 blocks of each of 16 kernels.
+        bits_on_gtx480: 16 * 4,
         part: Part::Gpu,
         complexity: "linear in kernels",
     };

@@ -1,7 +1,7 @@
 //! What the kernel launched first leaves when its last block has started.
 
 use super::{Multiprogram, MultiprogramView};
-use crate::{Facts, Part, Policy};
+use crate::{Facts, Part, PolicyFacts};
 use warploom_base::{KernelSlot, SmId};
 
 /// Left-over: a kernel starts blocks when all blocks of those launched before it have started. What
@@ -11,12 +11,13 @@ use warploom_base::{KernelSlot, SmId};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LeftOver;
 
-impl Policy for LeftOver {
+impl PolicyFacts for LeftOver {
     const FACTS: Facts = Facts {
         about: "All that the kernel launched first can use; the next when its last block has started.",
         source: "GPGPU-Sim (select_kernel); Xu et al., ISCA 2016, Fig. 2b and section V.A",
         state: "none",
         bits: |_| 0,
+        bits_on_gtx480: 0,
         part: Part::Gpu,
         complexity: "linear in kernels",
     };

@@ -2,7 +2,7 @@
 
 use super::quotas::{Quotas, UNLIMITED};
 use super::{Multiprogram, MultiprogramView};
-use crate::{Facts, Part, Policy};
+use crate::{Facts, Part, PolicyFacts};
 use warploom_base::{KernelSlot, SmId};
 
 /// Sequential: only kernels of the first process that has any may start blocks. Processes come in
@@ -14,12 +14,13 @@ pub struct Sequential {
     quotas: Quotas,
 }
 
-impl Policy for Sequential {
+impl PolicyFacts for Sequential {
     const FACTS: Facts = Facts {
         about: "One process after the other.",
         source: "Xu et al., ISCA 2016, section V.A",
         state: "the process that runs (8 bits)",
         bits: |_| 8,
+        bits_on_gtx480: 8,
         part: Part::Gpu,
         complexity: "linear in kernels",
     };

@@ -2,7 +2,7 @@
 
 use super::quotas::{Quotas, UNLIMITED, share_of_sms};
 use super::{Multiprogram, MultiprogramView};
-use crate::{Facts, Part, Policy, bits_for};
+use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::{KernelSlot, SmId};
 
 /// Spatial multitasking: each kernel has SMs of its own, as many as any other.
@@ -11,12 +11,14 @@ pub struct Spatial {
     quotas: Quotas,
 }
 
-impl Policy for Spatial {
+impl PolicyFacts for Spatial {
     const FACTS: Facts = Facts {
         about: "SMs in equal parts, one for each kernel.",
         source: "Adriaens et al., HPCA 2012; Xu et al., ISCA 2016, section III",
         state: "the kernel of each SM",
         bits: |spec| bits_for(u64::from(spec.gpu.max_concurrent_kernels)),
+        // One of 16 kernels.
+        bits_on_gtx480: 4,
         part: Part::Sm,
         complexity: "linear in SMs",
     };

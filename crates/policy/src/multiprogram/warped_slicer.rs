@@ -19,7 +19,7 @@ use super::quotas::{Quotas, UNLIMITED, share_of_sms};
 use super::spatial::divided;
 use super::water_fill::{Demand, water_fill};
 use super::{Decision, KernelView, Multiprogram, MultiprogramView, Verdict};
-use crate::{Facts, Part, Policy, bits_for};
+use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::{Cycle, KernelSlot, SmId};
 use warploom_config::{GpuSpec, WarpedSlicerSettings};
 
@@ -391,7 +391,7 @@ fn demand(kernel: &KernelView, performance: Vec<f64>) -> Demand {
     }
 }
 
-impl Policy for WarpedSlicer {
+impl PolicyFacts for WarpedSlicer {
     const FACTS: Facts = Facts {
         about: "Blocks of each kernel on an SM such that the one that loses most loses least.",
         source: "Xu et al., ISCA 2016, Algorithm 1 and section IV.A",
@@ -402,6 +402,8 @@ impl Policy for WarpedSlicer {
             let blocks = bits_for(slots + 1);
             u64::from(spec.gpu.sms) * 64 + 2 * slots * (32 + blocks) + 2 * blocks
         },
+        // Two counters of 32 bits an SM; two kernels' eight points and their quotas.
+        bits_on_gtx480: 15 * 64 + 2 * 8 * (32 + 4) + 2 * 4,
         part: Part::Gpu,
         complexity: "linear in kernels times block slots, once a profile",
     };

@@ -1,18 +1,19 @@
 //! No filter.
 
 use super::{SmFilter, Turn};
-use crate::{Facts, Part, Policy};
+use crate::{Facts, Part, PolicyFacts};
 
 /// Every SM takes blocks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct All;
 
-impl Policy for All {
+impl PolicyFacts for All {
     const FACTS: Facts = Facts {
         about: "Every SM takes blocks whenever it has room.",
         source: "GPGPU-Sim",
         state: "none",
         bits: |_| 0,
+        bits_on_gtx480: 0,
         part: Part::Gpu,
         complexity: "constant",
     };

@@ -7,10 +7,26 @@
 //! increments, under a test that hardly ever holds; the prose decides. Running blocks stay.
 
 use super::{Check, DeviceView, Ratio, SmFilter, SmFilterCounters, Turn};
-use crate::{Facts, Part, Policy, bits_for};
+use crate::{Facts, Part, PolicyFacts, bits_for};
 use std::cmp::Ordering;
 use warploom_base::Cycle;
 use warploom_config::{ContentionThrottleSettings, ThrottleOrder};
+use warploom_stats::declare_stats;
+
+declare_stats! {
+    /// Counters of `contention-throttle`.
+    pub struct ThrottleCounters in "sm_filter" {
+        /// Looks at the machine's contention (contention-throttle).
+        pub checks: u64 = Events;
+        /// Looks after which one SM fewer took blocks.
+        pub steps_down: u64 = Events;
+        /// Looks after which one SM more took blocks; the SMs that take blocks at a moment are all,
+        /// less steps_down, plus steps_up.
+        pub steps_up: u64 = Events;
+        /// SMs that might take blocks after a look, summed over looks.
+        pub sms_allowed: u64 = Sms;
+    }
+}
 
 /// Steps of one SM by the trend of the contention.
 #[derive(Clone, Debug)]
@@ -22,17 +38,19 @@ pub struct ContentionThrottle {
     last_dram_full_stalls: u64,
     last_reply_stalls: u64,
     last_contention: Ratio,
-    counters: SmFilterCounters,
+    counters: ThrottleCounters,
     trace: Vec<Check>,
 }
 
-impl Policy for ContentionThrottle {
+impl PolicyFacts for ContentionThrottle {
     const FACTS: Facts = Facts {
         about: "One SM fewer takes blocks when stalls of DRAM and network have grown, else more.",
         source: "Do et al. 2017, Algorithm 2",
         state: "5 x 64 + log2(SMs + 1): cycle and stalls of the last check, its contention as a \
                 fraction, the limit",
         bits: |spec| 5 * 64 + bits_for(u64::from(spec.gpu.sms) + 1),
+        // Five numbers of 64 bits, and up to 15 SMs.
+        bits_on_gtx480: 5 * 64 + 4,
         part: Part::Gpu,
         complexity: "constant",
     };
@@ -48,7 +66,7 @@ impl ContentionThrottle {
             last_dram_full_stalls: 0,
             last_reply_stalls: 0,
             last_contention: Ratio { above: 0, below: 1 },
-            counters: SmFilterCounters::default(),
+            counters: ThrottleCounters::default(),
             trace: Vec::new(),
         }
     }
@@ -105,7 +123,9 @@ impl SmFilter for ContentionThrottle {
     }
 
     fn counters(&self) -> SmFilterCounters {
-        self.counters.clone()
+        SmFilterCounters {
+            throttle: self.counters.clone(),
+        }
     }
 
     fn trace(&self) -> &[Check] {

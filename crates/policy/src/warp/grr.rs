@@ -2,7 +2,7 @@
 
 use super::{WarpMask, WarpScheduler, WarpView, holds, next_after};
 use crate::facts::{schedulers, warps_a_scheduler};
-use crate::{Facts, Part, Policy, bits_for};
+use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::WarpSlot;
 
 /// Greedy then round robin.
@@ -11,12 +11,13 @@ pub struct Grr {
     last: WarpSlot,
 }
 
-impl Policy for Grr {
+impl PolicyFacts for Grr {
     const FACTS: Facts = Facts {
         about: "Greedy then round robin: the last warp until it cannot issue, then the next.",
         source: "coarse-grained round robin in Do et al. 2017, section 4.1",
         state: "schedulers x log2(warps of one): the last warp",
         bits: |spec| schedulers(spec) * bits_for(warps_a_scheduler(spec)),
+        bits_on_gtx480: 2 * 5,
         part: Part::Sm,
         complexity: "constant",
     };

@@ -10,15 +10,29 @@
 //! The table of pairs has a byte a pair: what two warps share counts to 255. `ideal_warps` has no
 //! such limit, and the finest regions.
 
-use super::{WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, holds, warps_of};
+use super::{
+    GroupCounters, WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, holds, warps_of,
+};
 use crate::facts::{schedulers, warps};
 use crate::range::shared_regions;
-use crate::{Facts, Part, Policy, bits_for};
+use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::WarpSlot;
-use warploom_config::{GpuSpec, WarpLocalitySettings, WarpScheduler as Choice};
+use warploom_config::{GpuSpec, WarpLocalitySettings};
+use warploom_stats::declare_stats;
 
 /// What an entry of the table of pairs holds at most.
 const MOST_COUNTED: u32 = 255;
+
+declare_stats! {
+    /// Counters of `locality`, beside those of its group.
+    pub struct LocalityCounters in "warp_policy" {
+        /// Warps that left the active group because they waited (locality).
+        pub demotions: u64 = Events;
+        /// Warps that came into the active group before an older one, for their locality with it
+        /// (locality).
+        pub promotions: u64 = Events;
+    }
+}
 
 /// Greedy, then most locality, within a group.
 #[derive(Clone, Debug)]
@@ -26,10 +40,11 @@ pub struct Locality {
     settings: WarpLocalitySettings,
     active: WarpMask,
     last: WarpSlot,
-    counters: WarpPolicyCounters,
+    groups: GroupCounters,
+    counters: LocalityCounters,
 }
 
-impl Policy for Locality {
+impl PolicyFacts for Locality {
     const FACTS: Facts = Facts {
         about: "Only a group of warps issues: the last one, then the one that shares most lines \
                 with it; who waits makes room for the pending warp that shares most with the group.",
@@ -37,16 +52,15 @@ impl Policy for Locality {
         state: "warps x warps / 2 x 8 (table of pairs) + warps x arrays x (log2(regions) + \
                 sub-regions) + schedulers x (last warp + a bit a warp)",
         bits,
+        // Table 5.2: a byte a pair, and five arrays of 10 + 16 bits a warp; the group.
+        bits_on_gtx480: 48 * 48 / 2 * 8 + 48 * 5 * 26 + 2 * (6 + 48),
         part: Part::Sm,
         complexity: "linear in warps, in warps x group when one waits",
     };
 }
 
 fn bits(spec: &GpuSpec) -> u64 {
-    let settings = match spec.sm.warp_scheduler {
-        Choice::Locality(settings) => settings,
-        _ => WarpLocalitySettings::default(),
-    };
+    let settings: WarpLocalitySettings = spec.sm.warp_scheduler.settings();
     let settings = settings.resolved();
     let warps = warps(spec);
     let range = u64::from(settings.arrays) * u64::from(settings.region_bits + settings.sub_regions);
@@ -60,7 +74,8 @@ impl Locality {
             settings,
             active: 0,
             last: WarpSlot(63),
-            counters: WarpPolicyCounters::default(),
+            groups: GroupCounters::default(),
+            counters: LocalityCounters::default(),
         }
     }
 
@@ -70,16 +85,17 @@ impl Locality {
             (Some(a), Some(b)) => shared_regions(a, b),
             _ => 0,
         };
-        match self.settings.ideal {
-            true => shared,
-            false => shared.min(MOST_COUNTED),
+        if self.settings.ideal {
+            shared
+        } else {
+            shared.min(MOST_COUNTED)
         }
     }
 
     fn demote(&mut self, blocked: WarpMask) {
         let leaving = self.active & blocked;
         self.counters.demotions += u64::from(leaving.count_ones());
-        self.counters.group_changes += u64::from(leaving.count_ones());
+        self.groups.group_changes += u64::from(leaving.count_ones());
         self.active &= !blocked;
     }
 
@@ -157,6 +173,10 @@ impl WarpScheduler for Locality {
     }
 
     fn counters(&self) -> WarpPolicyCounters {
-        self.counters.clone()
+        WarpPolicyCounters {
+            groups: self.groups.clone(),
+            locality: self.counters.clone(),
+            ..WarpPolicyCounters::default()
+        }
     }
 }

@@ -7,14 +7,21 @@
 //! looks at the warps. The sort takes the place of the baseline's and costs no cycles (the paper's
 //! "Hardware Overhead").
 
-use super::{WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, warps_of};
+use super::{OrderCounters, WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, warps_of};
 use crate::facts::warps;
-use crate::{Facts, Part, Policy};
+use crate::{Facts, Part, PolicyFacts};
 use std::cmp::Reverse;
 use warploom_base::WarpSlot;
-use warploom_config::{
-    GpuSpec, LongLatencyFirstSettings, SortScope, StallCount, WarpScheduler as Choice,
-};
+use warploom_config::{LongLatencyFirstSettings, SortScope, StallCount};
+use warploom_stats::declare_stats;
+
+declare_stats! {
+    /// Counters of `long-latency-first`.
+    pub struct StallCounters in "warp_policy" {
+        /// Cycles that warps' stall counters counted (long-latency-first).
+        pub stall_cycles: u64 = Cycles;
+    }
+}
 
 /// Most stalled first.
 #[derive(Clone, Debug)]
@@ -24,26 +31,24 @@ pub struct LongLatencyFirst {
     stalls: [u64; WarpMask::BITS as usize],
     /// The last choice was not the oldest warp.
     reorders: bool,
-    counters: WarpPolicyCounters,
+    order: OrderCounters,
+    counters: StallCounters,
 }
 
-impl Policy for LongLatencyFirst {
+impl PolicyFacts for LongLatencyFirst {
     const FACTS: Facts = Facts {
         about: "Warps that stalled for most cycles first, within a block or over the scheduler.",
         source: "Do et al. 2017, Algorithm 1",
         state: "warps x counter_bits: a stall counter each",
-        bits: |spec| warps(spec) * u64::from(settings(spec).counter_bits),
+        bits: |spec| {
+            let settings: LongLatencyFirstSettings = spec.sm.warp_scheduler.settings();
+            warps(spec) * u64::from(settings.counter_bits)
+        },
+        // Section 4.2: one counter a warp.
+        bits_on_gtx480: 48 * 32,
         part: Part::Sm,
         complexity: "linear in warps: one pass for the largest, one to count",
     };
-}
-
-/// The settings of a machine.
-fn settings(spec: &GpuSpec) -> LongLatencyFirstSettings {
-    match spec.sm.warp_scheduler {
-        Choice::LongLatencyFirst(settings) => settings,
-        _ => LongLatencyFirstSettings::default(),
-    }
 }
 
 impl LongLatencyFirst {
@@ -53,7 +58,8 @@ impl LongLatencyFirst {
             settings,
             stalls: [0; WarpMask::BITS as usize],
             reorders: false,
-            counters: WarpPolicyCounters::default(),
+            order: OrderCounters::default(),
+            counters: StallCounters::default(),
         }
     }
 
@@ -116,7 +122,7 @@ impl WarpScheduler for LongLatencyFirst {
     }
 
     fn on_issue(&mut self, _slot: WarpSlot) {
-        self.counters.reorderings += u64::from(self.reorders);
+        self.order.reorderings += u64::from(self.reorders);
     }
 
     fn on_start(&mut self, slot: WarpSlot) {
@@ -124,6 +130,10 @@ impl WarpScheduler for LongLatencyFirst {
     }
 
     fn counters(&self) -> WarpPolicyCounters {
-        self.counters.clone()
+        WarpPolicyCounters {
+            order: self.order.clone(),
+            stalls: self.counters.clone(),
+            ..WarpPolicyCounters::default()
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{WarpMask, WarpScheduler, WarpView, next_after};
 use crate::facts::{schedulers, warps_a_scheduler};
-use crate::{Facts, Part, Policy, bits_for};
+use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::WarpSlot;
 
 /// Loose round robin.
@@ -11,12 +11,13 @@ pub struct Lrr {
     last: WarpSlot,
 }
 
-impl Policy for Lrr {
+impl PolicyFacts for Lrr {
     const FACTS: Facts = Facts {
         about: "Loose round robin: the next warp after the last one issued that can issue.",
         source: "GPGPU-Sim `lrr`",
         state: "schedulers x log2(warps of one): the last warp",
         bits: |spec| schedulers(spec) * bits_for(warps_a_scheduler(spec)),
+        bits_on_gtx480: 2 * 5,
         part: Part::Sm,
         complexity: "constant",
     };

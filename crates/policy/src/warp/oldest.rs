@@ -1,22 +1,24 @@
 //! Oldest first, without greed.
 
 use super::{WarpMask, WarpScheduler, WarpView};
-use crate::{Facts, Part, Policy};
+use crate::{Facts, Part, PolicyFacts};
 use warploom_base::WarpSlot;
 
 /// Oldest first.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Oldest;
 
-impl Policy for Oldest {
+impl PolicyFacts for Oldest {
     const FACTS: Facts = Facts {
         about: "Oldest first, never greedy.",
         source: "GPGPU-Sim `old`",
         state: "none",
         bits: |_| 0,
+        bits_on_gtx480: 0,
         part: Part::Sm,
         complexity: "linear in ready warps",
     };
+    const INLINED: bool = true;
 }
 
 impl WarpScheduler for Oldest {

@@ -4,7 +4,7 @@
 
 use super::{WarpMask, WarpScheduler, WarpView, holds, next_after};
 use crate::facts::{schedulers, warps_a_scheduler};
-use crate::{Facts, Part, Policy, bits_for};
+use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::WarpSlot;
 
 /// Strict round robin.
@@ -13,12 +13,13 @@ pub struct Rrr {
     last: WarpSlot,
 }
 
-impl Policy for Rrr {
+impl PolicyFacts for Rrr {
     const FACTS: Facts = Facts {
         about: "No warp goes before the one whose turn it is.",
         source: "GPGPU-Sim 4.x `rrr`",
         state: "schedulers x the last warp",
         bits: |spec| schedulers(spec) * bits_for(warps_a_scheduler(spec)),
+        bits_on_gtx480: 2 * 5,
         part: Part::Sm,
         complexity: "constant",
     };

@@ -3,7 +3,7 @@
 
 use super::{WarpMask, WarpScheduler, WarpView, holds};
 use crate::facts::{schedulers, warps_a_scheduler};
-use crate::{Facts, Part, Policy, bits_for};
+use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::WarpSlot;
 use warploom_config::StaticLimitSettings;
 
@@ -14,12 +14,13 @@ pub struct StaticLimit {
     last: Option<WarpSlot>,
 }
 
-impl Policy for StaticLimit {
+impl PolicyFacts for StaticLimit {
     const FACTS: Facts = Facts {
         about: "Greedy then oldest among the N oldest warps that do not wait at a barrier.",
         source: "SWL: Rogers et al., MICRO 2012; GPGPU-Sim `warp_limiting:2:N`",
         state: "schedulers x (log2(warps of one) + 1): the last warp, if there is one",
         bits: |spec| schedulers(spec) * (bits_for(warps_a_scheduler(spec)) + 1),
+        bits_on_gtx480: 2 * (5 + 1),
         part: Part::Sm,
         complexity: "warps times N",
     };

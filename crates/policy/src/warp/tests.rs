@@ -259,7 +259,7 @@ fn two_level_swaps_a_long_wait() {
     let lines = "123 long=0\n0123\n023 exit=1\n023\n02 long=3\n02";
     // 1 2 | active {2,3}: after 2 comes 3, then 2 | 3 waits: 0 takes its place, after 2 comes 0.
     assert_eq!(scenario(&mut policy, lines), "123202");
-    assert_eq!(policy.counters().group_changes, 2);
+    assert_eq!(policy.counters().groups.group_changes, 2);
 }
 
 /// Everybody waits in turn; the tail keeps the order in which they began to wait.
@@ -286,7 +286,7 @@ fn two_level_groups_take_turns() {
     let mut policy = two_level(2, InnerOrder::Lrr, OuterOrder::Groups);
     let lines = "0123\n123 long=0\n23 long=0\n23 long=01\n0123\n012 long=3\n01 long=23\n23 long=01";
     assert_eq!(scenario(&mut policy, lines), "01-23202");
-    assert_eq!(policy.counters().group_changes, 3);
+    assert_eq!(policy.counters().groups.group_changes, 3);
 }
 
 /// A group that waits as a whole keeps its turn when all others do too, or have exited.
@@ -294,7 +294,7 @@ fn two_level_groups_take_turns() {
 fn two_level_groups_stay_where_nobody_can_go_on() {
     let mut policy = two_level(2, InnerOrder::Lrr, OuterOrder::Groups);
     assert_eq!(scenario(&mut policy, "- long=01 wait=23\n0123"), "-0");
-    assert_eq!(policy.counters().group_changes, 0);
+    assert_eq!(policy.counters().groups.group_changes, 0);
 }
 
 #[test]
@@ -343,7 +343,10 @@ fn most_stalled_goes_first_within_its_block() {
     let lines = "0123\n03 stalled=12\n0 stalled=1\n012\n02\n0123";
     assert_eq!(scenario(&mut policy, lines), "330123");
     let counters = policy.counters();
-    assert_eq!((counters.reorderings, counters.stall_cycles), (2, 3));
+    assert_eq!(
+        (counters.order.reorderings, counters.stalls.stall_cycles),
+        (2, 3)
+    );
 }
 
 /// The same over the scheduler's warps: slot 1 goes before slot 3 as well.
@@ -352,7 +355,7 @@ fn most_stalled_goes_first_over_the_sm() {
     let mut policy = long_latency_first(SortScope::Sm, StallCount::All);
     let lines = "0123\n03 stalled=12\n0 stalled=1\n012\n02\n0123\n03";
     assert_eq!(scenario(&mut policy, lines), "3301213");
-    assert_eq!(policy.counters().reorderings, 3);
+    assert_eq!(policy.counters().order.reorderings, 3);
 }
 
 /// Equal counters: the older warp, which of slots 1 and 2 is 2.
@@ -378,22 +381,22 @@ fn examined_counts_what_the_scheduler_looked_at() {
     let mut policy = long_latency_first(SortScope::Block, StallCount::Examined);
     // 1 is the last of the order 3, 0, 2, 1.
     assert_eq!(scenario(&mut policy, "3 stalled=012 cycles=9"), "3");
-    assert_eq!(policy.counters().stall_cycles, 0);
+    assert_eq!(policy.counters().stalls.stall_cycles, 0);
     assert_eq!(scenario(&mut policy, "0 stalled=123"), "0");
     assert_eq!(
-        policy.counters().stall_cycles,
+        policy.counters().stalls.stall_cycles,
         1,
         "only slot 3 stands before 0"
     );
     assert_eq!(scenario(&mut policy, "1 stalled=023"), "1");
     assert_eq!(
-        policy.counters().stall_cycles,
+        policy.counters().stalls.stall_cycles,
         4,
         "slots 3, 0 and 2 stand before 1"
     );
     // Nothing issues: the scheduler looked at all of them.
     assert_eq!(scenario(&mut policy, "- stalled=0123 cycles=10"), "-");
-    assert_eq!(policy.counters().stall_cycles, 44);
+    assert_eq!(policy.counters().stalls.stall_cycles, 44);
 }
 
 /// A run of skipped cycles counts as its cycles one by one.
@@ -439,25 +442,6 @@ fn counters_stay_at_their_largest_value() {
 }
 
 #[test]
-fn names_and_choices_agree() {
-    assert_eq!(
-        TABLE.iter().map(|row| row.name).collect::<Vec<_>>(),
-        [
-            "lrr",
-            "grr",
-            "gto",
-            "oldest",
-            "rrr",
-            "two-level",
-            "static-limit",
-            "long-latency-first",
-            "locality",
-        ]
-    );
-    assert!(matches!(WarpPolicy::new(Choice::Gto), WarpPolicy::Gto(_)));
-}
-
-#[test]
 fn a_custom_policy_takes_part() {
     struct Last;
     impl WarpScheduler for Last {
@@ -486,7 +470,10 @@ fn locality_lets_a_warp_that_shares_lines_come_in() {
     let lines = "0123\n0123\n012\n12 long=0\n13 long=0\n0\n";
     assert_eq!(scenario(&mut policy, lines), "33011-");
     let counters = policy.counters();
-    assert_eq!((counters.demotions, counters.promotions), (1, 1));
+    assert_eq!(
+        (counters.locality.demotions, counters.locality.promotions),
+        (1, 1)
+    );
 }
 
 /// The last warp goes on; when it cannot, the one that shares most with it.

@@ -9,10 +9,20 @@
 
 use super::{WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, holds, next_after, warps_of};
 use crate::facts::{schedulers, warps_a_scheduler};
-use crate::{Facts, Part, Policy, bits_for};
+use crate::{Facts, Part, PolicyFacts, bits_for};
 use std::collections::VecDeque;
 use warploom_base::WarpSlot;
-use warploom_config::{GpuSpec, InnerOrder, OuterOrder, TwoLevelSettings, WarpScheduler as Choice};
+use warploom_config::{GpuSpec, InnerOrder, OuterOrder, TwoLevelSettings};
+use warploom_stats::declare_stats;
+
+declare_stats! {
+    /// Counters of schedulers that let a group of warps issue.
+    pub struct GroupCounters in "warp_policy" {
+        /// Times that a warp, or a group, lost its place among those that may issue (two-level,
+        /// locality).
+        pub group_changes: u64 = Events;
+    }
+}
 
 /// Two-level scheduling.
 #[derive(Clone, Debug)]
@@ -24,26 +34,25 @@ pub struct TwoLevel {
     /// Number of the group that has its turn (`groups`).
     turn: u32,
     last: WarpSlot,
-    counters: WarpPolicyCounters,
+    counters: GroupCounters,
 }
 
-impl Policy for TwoLevel {
+impl PolicyFacts for TwoLevel {
     const FACTS: Facts = Facts {
         about: "Only a group of warps issues; one that waits makes room, or its group does.",
         source: "Narasiman et al., MICRO 2011; GPGPU-Sim `two_level_active`",
         state: "schedulers x (the last warp + for groups the turn, else a bit a warp and a queue \
                 of warps)",
         bits,
+        // 24 bits of membership, a queue of 24 warps, the last one.
+        bits_on_gtx480: 2 * (24 + 24 * 5 + 5),
         part: Part::Sm,
         complexity: "linear in warps when one waits, else constant",
     };
 }
 
 fn bits(spec: &GpuSpec) -> u64 {
-    let settings = match spec.sm.warp_scheduler {
-        Choice::TwoLevel(settings) => settings,
-        _ => TwoLevelSettings::default(),
-    };
+    let settings: TwoLevelSettings = spec.sm.warp_scheduler.settings();
     let warps = warps_a_scheduler(spec);
     let groups = match settings.outer {
         OuterOrder::Groups => bits_for(warps.div_ceil(u64::from(settings.active_warps))),
@@ -61,7 +70,7 @@ impl TwoLevel {
             pending: VecDeque::with_capacity(64),
             turn: 0,
             last: WarpSlot(63),
-            counters: WarpPolicyCounters::default(),
+            counters: GroupCounters::default(),
         }
     }
 
@@ -183,6 +192,9 @@ impl WarpScheduler for TwoLevel {
     }
 
     fn counters(&self) -> WarpPolicyCounters {
-        self.counters.clone()
+        WarpPolicyCounters {
+            groups: self.counters.clone(),
+            ..WarpPolicyCounters::default()
+        }
     }
 }

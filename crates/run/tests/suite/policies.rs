@@ -2,16 +2,20 @@
 //! and results depend neither on threads nor on skipped cycles.
 
 mod caches;
+mod ipc_over_time;
+mod load_gate;
 mod youngest_first;
 
 use crate::results::results;
+use ipc_over_time::IpcOverTime;
+use load_gate::LoadGate;
 use std::ops::ControlFlow;
 use warploom_base::Dim3;
-use warploom_config::{Base, GpuSpec, SmFilter as Choice, resolve};
-use warploom_policy::{Facts, Policy};
+use warploom_config::{Base, GpuSpec, SmFilterChoice as Choice, resolve};
+use warploom_policy::{Facts, PolicyFacts};
 use warploom_run::{
-    Arg, Check, Device, DevicePtr, HostAction, HostError, HostProgram, Launch, Options,
-    OwnPolicies, Session,
+    Arg, Check, CustomPolicies, Device, DevicePtr, HostAction, HostError, HostProgram, Launch,
+    Options, Session,
 };
 use warploom_stats::result::{Outcome, RunReport};
 use youngest_first::YoungestFirst;
@@ -88,7 +92,7 @@ fn run_with(
     spec: &GpuSpec,
     (body, grid, block): (&'static str, u32, u32),
     threads: usize,
-    policies: OwnPolicies,
+    policies: CustomPolicies,
 ) -> RunReport {
     let mut program = OneKernel {
         body,
@@ -110,7 +114,7 @@ fn run_with(
 
 /// Runs scattered reads of 24 blocks of eight warps.
 fn scatter(spec: &GpuSpec, threads: usize) -> RunReport {
-    run_with(spec, (SCATTER, 24, 256), threads, OwnPolicies::default())
+    run_with(spec, (SCATTER, 24, 256), threads, CustomPolicies::default())
 }
 
 fn count(report: &RunReport, name: &str) -> u64 {
@@ -169,7 +173,7 @@ fn stalls_of_one_warp_are_its_schedulers_cycles() {
         let mut spec = spec(&["sm.warp_scheduler=long-latency-first", &counted]);
         for skip_idle in [true, false] {
             spec.sim.skip_idle = skip_idle;
-            let report = run_with(&spec, (STRAIGHT, 1, 32), 1, OwnPolicies::default());
+            let report = run_with(&spec, (STRAIGHT, 1, 32), 1, CustomPolicies::default());
             let causes = [
                 "memory_dependence",
                 "execution_dependence",
@@ -234,7 +238,7 @@ fn locality_without_regular_accesses_is_round_robin() {
     ";
     let run = |scheduler: &str| {
         let spec = spec(&[&format!("gpu.block_scheduler={scheduler}")]);
-        run_with(&spec, (DRAWN, 48, 128), 1, OwnPolicies::default())
+        run_with(&spec, (DRAWN, 48, 128), 1, CustomPolicies::default())
     };
     let (plain, local) = (run("rr"), run("locality"));
     assert_eq!(results(&local), results(&plain));
@@ -311,9 +315,9 @@ fn the_cap_holds_on_every_sm() {
 /// and the same outputs, and is identical to the file on the page.
 #[test]
 fn the_documented_example_runs() {
-    let own = OwnPolicies {
+    let own = CustomPolicies {
         warp: Some(|_| Box::new(YoungestFirst::default())),
-        ..OwnPolicies::default()
+        ..CustomPolicies::default()
     };
     let spec = spec(&["sm.warp_scheduler=oldest"]);
     let young = run_with(&spec, (SCATTER, 24, 256), 1, own);
@@ -330,6 +334,93 @@ fn the_documented_example_runs() {
         page.contains(file),
         "the page does not show the file as it is"
     );
+}
+
+/// The example of `docs/develop/observers.md`: it writes a file whose lines add up to the run, on
+/// any number of threads, and changes no result. The page shows the file as it is.
+#[test]
+fn an_observer_writes_a_file() {
+    let spec = spec(&[]);
+    let plain = scatter(&spec, 1);
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let observed = |threads| {
+        let path = folder.path().join(format!("{threads}.csv"));
+        let file = std::fs::File::create(&path).expect("a file");
+        let observer = IpcOverTime::new(std::io::BufWriter::new(file), 500);
+        let options = Options {
+            threads,
+            ..Options::default()
+        };
+        let mut program = OneKernel {
+            body: SCATTER,
+            grid: 24,
+            block: 256,
+            buffer: None,
+        };
+        let report = Session::new(spec.clone(), options)
+            .run_with_observers(&mut program, vec![Box::new(observer)], &mut |_| {
+                ControlFlow::Continue(())
+            })
+            .expect("the kernel is sound");
+        assert_eq!(report.totals, plain.totals);
+        assert_eq!(report.digest, plain.digest);
+        std::fs::read_to_string(path).expect("the observer's file")
+    };
+    let text = observed(1);
+    assert_eq!(text, observed(3));
+    assert_eq!(text.lines().filter(|line| line.starts_with('#')).count(), 1);
+    let (mut start, mut instructions) = (0, 0.0);
+    for line in text.lines().filter(|line| !line.starts_with('#')) {
+        let (end, ipc) = line.split_once(',').expect("two columns");
+        let (end, ipc): (u64, f64) = (end.parse().expect("cycles"), ipc.parse().expect("IPC"));
+        instructions += ipc * (end - start) as f64;
+        start = end;
+    }
+    assert_eq!(start, plain.totals.figures.cycles);
+    let counted = count(&plain, "sm.thread_instructions") as f64;
+    // A line has three digits after the point.
+    assert!(
+        (instructions - counted).abs() <= 0.0005 * start as f64,
+        "{instructions}"
+    );
+    let page = include_str!("../../../../docs/develop/observers.md");
+    assert!(
+        page.contains(include_str!("policies/ipc_over_time.rs")),
+        "the page does not show the file as it is"
+    );
+}
+
+/// A gate that admits every load changes nothing. One that lets a single warp of a scheduler load
+/// makes the kernel slower: all warps compute the same, and the cycles in which only held-back
+/// warps were ready count as the policy's. Threads and skipped cycles make no difference.
+#[test]
+fn a_gate_holds_loads_back() {
+    let spec = spec(&["sm.warp_scheduler=gto"]);
+    let gated =
+        |make: fn(&GpuSpec) -> Box<dyn warploom_policy::WarpScheduler>, spec: &GpuSpec, threads| {
+            let own = CustomPolicies {
+                warp: Some(make),
+                ..CustomPolicies::default()
+            };
+            run_with(spec, (SCATTER, 24, 256), threads, own)
+        };
+    let open = gated(|_| Box::new(LoadGate::new(64)), &spec, 1);
+    let free = scatter(&spec, 1);
+    assert_eq!(open.totals, free.totals);
+    let one = gated(|_| Box::new(LoadGate::new(1)), &spec, 1);
+    let instructions = |report: &RunReport| count(report, "sm.thread_instructions");
+    assert_eq!(instructions(&one), instructions(&free));
+    assert!(one.totals.figures.cycles > free.totals.figures.cycles);
+    assert_eq!(count(&free, "sm.slots.policy"), 0);
+    assert!(count(&one, "sm.slots.policy") > 1000);
+    assert_eq!(
+        gated(|_| Box::new(LoadGate::new(1)), &spec, 3).digest,
+        one.digest
+    );
+    let mut awake = spec;
+    awake.sim.skip_idle = false;
+    let awake = gated(|_| Box::new(LoadGate::new(1)), &awake, 1);
+    assert_eq!(awake.totals, one.totals);
 }
 
 /// Custom filters and block schedulers also work: blocks start from the grid's end, on the first SM
@@ -353,10 +444,10 @@ fn own_filters_and_block_schedulers_take_part() {
             64
         }
     }
-    let own = OwnPolicies {
+    let own = CustomPolicies {
         sm_filter: Some(|_| Box::new(FirstSm)),
         block: Some(|_| Box::new(LastBlock)),
-        ..OwnPolicies::default()
+        ..CustomPolicies::default()
     };
     let spec = spec(&[]);
     assert_eq!(spec.gpu.sm_filter, Choice::All);

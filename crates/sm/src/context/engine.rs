@@ -10,8 +10,7 @@ use super::map::{Map, Span};
 use super::places::{Places, Terms};
 use super::tables::{BlockEntry, Place, Queue, State, WarpEntry};
 use crate::blocks::free_run;
-use crate::image::{Images, KernelContexts, KernelImage};
-use crate::ldst::image_of;
+use crate::prepared_kernel::{KernelContexts, PreparedKernel, PreparedKernels, prepared_kernel};
 use crate::warps::Warps;
 use warploom_base::{BlockId, Cycle, KernelSlot, WarpSlot};
 use warploom_config::{ContextRules, ContextStorage, ExtraBlocks};
@@ -260,15 +259,16 @@ impl Contexts {
     /// Tries places for one more block of a kernel, beside those taken so far.
     fn try_block(
         &mut self,
-        image: &KernelImage,
+        prepared: &PreparedKernel,
         contexts: &KernelContexts,
         block: &mut BlockEntry,
     ) -> Option<(usize, Terms)> {
-        if !self.may_join(image.slot) || self.here >= contexts.plan.native + self.extra_of(contexts)
+        if !self.may_join(prepared.slot)
+            || self.here >= contexts.plan.native + self.extra_of(contexts)
         {
             return None;
         }
-        let warps = image.block_warps;
+        let warps = prepared.block_warps;
         let first = self.free_contexts(warps as usize)?;
         let terms = self.terms(contexts, self.here + 1);
         let run = free_run(self.places.slots(), warps, self.slots as u32);
@@ -280,18 +280,18 @@ impl Contexts {
     }
 
     /// One more block of a kernel has room.
-    pub fn has_room(&mut self, image: &KernelImage, contexts: &KernelContexts) -> bool {
+    pub fn has_room(&mut self, prepared: &PreparedKernel, contexts: &KernelContexts) -> bool {
         let mut block = BlockEntry::FREE;
-        self.try_block(image, contexts, &mut block).is_some()
+        self.try_block(prepared, contexts, &mut block).is_some()
     }
 
     /// Blocks of a kernel that have room at once, up to `most`.
-    pub fn room(&self, image: &KernelImage, contexts: &KernelContexts, most: u32) -> u32 {
+    pub fn room(&self, prepared: &PreparedKernel, contexts: &KernelContexts, most: u32) -> u32 {
         let allowed = contexts.plan.native + self.extra_of(contexts);
-        if !self.may_join(image.slot) {
+        if !self.may_join(prepared.slot) {
             return 0;
         }
-        let warps = image.block_warps as usize;
+        let warps = prepared.block_warps as usize;
         let starts = (0..self.warps.len() / warps).map(|i| i * warps);
         let free = |w: &WarpEntry| w.state == State::Free;
         let free = |first: &usize| self.warps[*first..*first + warps].iter().all(free);
@@ -320,17 +320,22 @@ impl Contexts {
     }
 
     /// Takes what a new block needs. Requires `has_room`.
-    pub fn assign(&mut self, image: &KernelImage, contexts: &KernelContexts, slot: BlockId) -> u32 {
+    pub fn assign(
+        &mut self,
+        prepared: &PreparedKernel,
+        contexts: &KernelContexts,
+        slot: BlockId,
+    ) -> u32 {
         let mut block = BlockEntry::FREE;
         let (first, terms) = self
-            .try_block(image, contexts, &mut block)
+            .try_block(prepared, contexts, &mut block)
             .expect("the caller asked for room");
         self.places.commit();
         self.here += 1;
-        self.kernel = Some((image.slot, terms));
+        self.kernel = Some((prepared.slot, terms));
         block.valid = true;
         block.first = first as u16;
-        block.warps = image.block_warps as u16;
+        block.warps = prepared.block_warps as u16;
         block.left = block.warps;
         for (i, new) in self.new_warps.iter().enumerate() {
             let context = first + i;
@@ -396,14 +401,14 @@ impl Contexts {
 
     /// Something that a warp which is out waited for has come: a load, or the others at its
     /// barrier.
-    pub fn arrived(&mut self, context: usize, warps: &Warps, kernels: &Images) {
+    pub fn arrived(&mut self, context: usize, warps: &Warps, kernels: &PreparedKernels) {
         let entry = &mut self.warps[context];
         if entry.state != State::Absent || entry.at_barrier {
             return;
         }
         let place = self.place[context];
-        let image = image_of(kernels, warps.track[place].kernel);
-        if !warps.waits_for_results(place, image) {
+        let prepared = prepared_kernel(kernels, warps.track[place].kernel);
+        if !warps.waits_for_results(place, prepared) {
             entry.state = State::Ready;
             self.changed = true;
         }
@@ -419,15 +424,15 @@ impl Contexts {
         &mut self,
         now: Cycle,
         warps: &mut Warps,
-        kernels: &Images,
+        kernels: &PreparedKernels,
         decoding: WarpMask,
         moved: &mut Vec<Moved>,
     ) {
         let Some((kernel, _)) = self.kernel else {
             return;
         };
-        let image = image_of(kernels, kernel);
-        let Some(contexts) = &image.contexts else {
+        let prepared = prepared_kernel(kernels, kernel);
+        let Some(contexts) = &prepared.contexts else {
             return;
         };
         self.finish(now, warps, kernels, moved);
@@ -437,7 +442,7 @@ impl Contexts {
             return;
         }
         let terms = self.terms(contexts, self.here);
-        self.look_for_stalled(warps, image, &terms, decoding);
+        self.look_for_stalled(warps, prepared, &terms, decoding);
         self.look_for_ready(&terms);
         if self.transfer.is_none() && std::mem::take(&mut self.changed) {
             self.decide(now, warps, contexts, &terms, moved);

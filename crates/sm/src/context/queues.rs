@@ -3,7 +3,7 @@
 use super::engine::{Contexts, Unit};
 use super::places::Terms;
 use super::tables::State;
-use crate::image::{KernelContexts, KernelImage};
+use crate::prepared_kernel::{KernelContexts, PreparedKernel};
 use crate::warps::Warps;
 use warploom_base::WarpSlot;
 use warploom_policy::{WarpMask, warps_of};
@@ -36,7 +36,7 @@ impl Contexts {
     }
 
     /// Warps in slots that wait for long and have nothing in the pipeline.
-    pub(super) fn can_leave(&self, slot: usize, warps: &Warps, image: &KernelImage) -> bool {
+    pub(super) fn can_leave(&self, slot: usize, warps: &Warps, prepared: &PreparedKernel) -> bool {
         let exec = &warps.exec[slot];
         let at_barrier = warps.at_barrier.has(slot);
         let here =
@@ -44,15 +44,15 @@ impl Contexts {
         warps.track[slot].in_flight == warps.track[slot].awaiting
             && warps.track[slot].atomics == 0
             && exec.stack_depth() <= self.rules.stack_entries as usize
-            && image.contexts.as_ref().is_some_and(here)
-            && (at_barrier || warps.waits_for_misses(slot, image))
+            && prepared.contexts.as_ref().is_some_and(here)
+            && (at_barrier || warps.waits_for_misses(slot, prepared))
     }
 
     /// Fills the queue of stalled units, and takes out those that can go on.
     pub(super) fn look_for_stalled(
         &mut self,
         warps: &Warps,
-        image: &KernelImage,
+        prepared: &PreparedKernel,
         terms: &Terms,
         decoding: WarpMask,
     ) {
@@ -69,7 +69,7 @@ impl Contexts {
             // next load: then something of it is in the pipeline.
             let slots = self.slots_of(unit, terms.by_warp);
             let load = terms.by_warp || slots & !warps.at_barrier != 0;
-            let can_leave = || warps_of(slots).all(|s| self.can_leave(s.index(), warps, image));
+            let can_leave = || warps_of(slots).all(|s| self.can_leave(s.index(), warps, prepared));
             if slots & !mask == 0 && load && can_leave() {
                 at += 1;
             } else {
@@ -85,7 +85,7 @@ impl Contexts {
                 if self.stalled.len() >= capacity {
                     break;
                 }
-                if self.can_leave(slot, warps, image) {
+                if self.can_leave(slot, warps, prepared) {
                     let context = self.context_of[slot];
                     self.queue_stalled(context, true);
                 }
@@ -100,7 +100,7 @@ impl Contexts {
             if slots != 0
                 && slots & (!mask | self.queued) == 0
                 && slots & !warps.at_barrier != 0
-                && warps_of(slots).all(|slot| self.can_leave(slot.index(), warps, image))
+                && warps_of(slots).all(|slot| self.can_leave(slot.index(), warps, prepared))
             {
                 self.queue_stalled(block as u16, false);
             }

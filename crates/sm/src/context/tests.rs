@@ -10,7 +10,7 @@ mod transfer;
 
 use super::engine::{Contexts, Moved};
 use super::tables::State;
-use crate::image::{Images, KernelContexts, KernelImage};
+use crate::prepared_kernel::{KernelContexts, PreparedKernel, PreparedKernels};
 use crate::warps::Warps;
 use std::sync::Arc;
 use warploom_base::{BlockId, Cycle, Dim3, KernelSlot, Pc, WarpSlot};
@@ -53,7 +53,7 @@ const BY_BLOCK: ContextRules = ContextRules {
 struct Bench {
     contexts: Contexts,
     warps: Warps,
-    kernels: Images,
+    kernels: PreparedKernels,
     /// The warp whose instructions are being decoded.
     decoding: WarpMask,
     /// What moved, and when.
@@ -62,7 +62,7 @@ struct Bench {
 
 /// A machine of the tests' blocks that moves by these rules; `moves` are registers and shared
 /// memory.
-fn kernel(rules: &ContextRules, moves: (bool, bool), slot: u8) -> KernelImage {
+fn kernel(rules: &ContextRules, moves: (bool, bool), slot: u8) -> PreparedKernel {
     let spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
     let text = ".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry k() {\n\
                 .reg .b32 %r<4>; .reg .b64 %rd<4>;\n\
@@ -75,9 +75,9 @@ fn kernel(rules: &ContextRules, moves: (bool, bool), slot: u8) -> KernelImage {
     let launch = launch.unwrap_or_else(|error| panic!("{error}"));
     let style = spec.gpu.style;
     let slot = KernelSlot(slot);
-    let mut image = KernelImage::new(launch, program, slot, 0, 64, 10, 0, 2, &spec.sm, style);
-    image.contexts = Some(contexts(rules.by_warp, moves, Some(5)));
-    image
+    let mut prepared = PreparedKernel::new(launch, program, slot, 0, 64, 10, 0, 2, &spec.sm, style);
+    prepared.contexts = Some(contexts(rules.by_warp, moves, Some(5)));
+    prepared
 }
 
 /// What is known of the kernel's contexts: a warp keeps `kept` units at the load, or stays there.
@@ -128,7 +128,7 @@ impl Bench {
     /// An SM of so many units of registers, shared memory and L1D, whose kernel moves what is
     /// said: registers, shared memory.
     fn with(rules: ContextRules, moves: (bool, bool), units: [u32; 3]) -> Self {
-        let image = kernel(&rules, moves, 0);
+        let prepared = kernel(&rules, moves, 0);
         let [registers, shared, l1d] = units;
         let storage = ContextStorage {
             registers,
@@ -136,13 +136,13 @@ impl Bench {
             l1d,
         };
         let mut warps = Warps::new(SLOTS, rules.warps as usize, 8);
-        warps.reserve_scoreboard(image.score_words());
+        warps.reserve_scoreboard(prepared.score_words());
         Self {
             contexts: Contexts::new(rules, storage, SLOTS),
             warps,
             kernels: {
-                let mut image = Some(Arc::new(image));
-                std::array::from_fn(|_| image.take())
+                let mut prepared = Some(Arc::new(prepared));
+                std::array::from_fn(|_| prepared.take())
             },
             decoding: 0,
             moved: Vec::new(),
@@ -158,32 +158,32 @@ impl Bench {
 
     /// From now on warps may leave at the load, or not.
     fn allow(&mut self, leave: bool) {
-        let image = self.kernels[0].as_mut().and_then(Arc::get_mut);
+        let prepared = self.kernels[0].as_mut().and_then(Arc::get_mut);
         let kept = leave.then_some(5);
-        image.expect("nobody else has it").contexts = Some(contexts(true, (true, false), kept));
+        prepared.expect("nobody else has it").contexts = Some(contexts(true, (true, false), kept));
     }
 
-    fn image(&self) -> Arc<KernelImage> {
+    fn prepared(&self) -> Arc<PreparedKernel> {
         Arc::clone(self.kernels[0].as_ref().expect("the kernel"))
     }
 
     fn has_room(&mut self) -> bool {
-        let image = self.image();
-        let contexts = image.contexts.as_ref().expect("it is switched");
-        let one = self.contexts.has_room(&image, contexts);
-        assert_eq!(self.contexts.room(&image, contexts, 1), u32::from(one));
+        let prepared = self.prepared();
+        let contexts = prepared.contexts.as_ref().expect("it is switched");
+        let one = self.contexts.has_room(&prepared, contexts);
+        assert_eq!(self.contexts.room(&prepared, contexts, 1), u32::from(one));
         one
     }
 
     /// A block comes and starts.
     fn launch(&mut self, block: u16) {
         let first = self.assign(block);
-        let image = self.image();
+        let prepared = self.prepared();
         let mut state = BlockState::new();
-        state.reset(&image.launch, image.launch.grid().point(0));
+        state.reset(&prepared.launch, prepared.launch.grid().point(0));
         for nth in 0..2 {
             let place = self.contexts.place((first + nth) as usize);
-            self.warps.exec[place].reset(&image.launch, &state, nth);
+            self.warps.exec[place].reset(&prepared.launch, &state, nth);
             let id = BlockId(block);
             self.warps.start(place, id, KernelSlot(0), 0, nth);
         }
@@ -191,17 +191,17 @@ impl Bench {
     }
 
     fn assign(&mut self, block: u16) -> u32 {
-        let image = self.image();
-        let contexts = image.contexts.as_ref().expect("it is switched");
-        self.contexts.assign(&image, contexts, BlockId(block))
+        let prepared = self.prepared();
+        let contexts = prepared.contexts.as_ref().expect("it is switched");
+        self.contexts.assign(&prepared, contexts, BlockId(block))
     }
 
     /// A warp's next instruction waits for a load that missed L1D.
     fn miss(&mut self, context: usize) {
-        let (image, slot) = (self.image(), self.slot(context));
-        let load = image.at(Pc(0));
-        self.warps.reserve(slot, load, &image);
-        self.warps.note_miss(slot, load, &image);
+        let (prepared, slot) = (self.prepared(), self.slot(context));
+        let load = prepared.at(Pc(0));
+        self.warps.reserve(slot, load, &prepared);
+        self.warps.note_miss(slot, load, &prepared);
         self.warps.note_load(slot);
         self.warps.track[slot].in_flight += 1;
         self.decode(context);
@@ -212,18 +212,18 @@ impl Bench {
         let slot = self.slot(context);
         self.warps.track[slot].buffer_pc = Pc(0);
         self.warps.track[slot].buffer_len = 1;
-        self.warps.refresh(slot, &self.image());
+        self.warps.refresh(slot, &self.prepared());
     }
 
     /// The load comes, wherever the warp is.
     fn arrive(&mut self, context: usize) {
-        let (image, place) = (self.image(), self.contexts.place(context));
-        let load = image.at(Pc(0));
-        self.warps.clear_pending(place, load, &image);
+        let (prepared, place) = (self.prepared(), self.contexts.place(context));
+        let load = prepared.at(Pc(0));
+        self.warps.clear_pending(place, load, &prepared);
         self.warps.track[place].in_flight -= 1;
-        self.warps.forget_load(place, true, load, &image);
+        self.warps.forget_load(place, true, load, &prepared);
         if place < SLOTS {
-            self.warps.refresh_arrived(place, &image);
+            self.warps.refresh_arrived(place, &prepared);
         } else {
             self.contexts.arrived(context, &self.warps, &self.kernels);
         }

@@ -4,8 +4,7 @@ use super::engine::{Contexts, Moved, Transfer, Unit};
 use super::map::Span;
 use super::places::Terms;
 use super::tables::{State, WarpEntry};
-use crate::image::{Images, KernelContexts};
-use crate::ldst::image_of;
+use crate::prepared_kernel::{KernelContexts, PreparedKernels, prepared_kernel};
 use crate::warps::Warps;
 use warploom_base::{Cycle, WarpSlot};
 use warploom_config::CONTEXT_UNIT_BYTES;
@@ -281,7 +280,7 @@ impl Contexts {
         &mut self,
         now: Cycle,
         warps: &mut Warps,
-        kernels: &Images,
+        kernels: &PreparedKernels,
         moved: &mut Vec<Moved>,
     ) {
         let Some(mut transfer) = self.transfer else {
@@ -322,7 +321,7 @@ impl Contexts {
         unit: Unit,
         terms: &Terms,
         warps: &mut Warps,
-        kernels: &Images,
+        kernels: &PreparedKernels,
         moved: &mut Vec<Moved>,
     ) {
         for context in self.members(unit, terms.by_warp) {
@@ -338,8 +337,8 @@ impl Contexts {
             self.blocks[usize::from(entry.block)].slots |= 1 << slot;
             self.place[context] = slot;
             self.context_of[slot] = context as u16;
-            let image = image_of(kernels, warps.track[slot].kernel);
-            warps.refresh(slot, image);
+            let prepared = prepared_kernel(kernels, warps.track[slot].kernel);
+            warps.refresh(slot, prepared);
             moved.push(Moved::In(WarpSlot::new(slot)));
         }
     }

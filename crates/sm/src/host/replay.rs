@@ -7,7 +7,7 @@
 //! settled up to the cycle of the load or atomic.
 
 use crate::context::Place;
-use crate::ldst::image_of;
+use crate::prepared_kernel::prepared_kernel;
 use crate::sm::Sm;
 use warploom_base::{Cycle, WarpSlot};
 use warploom_exec::{DeviceMemory, LoadRecord, Pages, StoredLines};
@@ -173,7 +173,7 @@ impl Sm {
     fn assert_unread(&self, begin: usize) {
         for entry in &self.replay.entries()[begin..] {
             let place = self.place(entry.owner);
-            let image = image_of(&self.kernels, self.warps.track[place].kernel);
+            let image = prepared_kernel(&self.kernels, self.warps.track[place].kernel);
             let awaits = self.warps.awaits(place, image.at(entry.load.pc()));
             let stalls = self.replay.is_stalled() && self.replay.unsettled_until >= entry.load.at();
             assert!(awaits | stalls, "it may have been read: {entry:?}");
@@ -193,7 +193,7 @@ impl Sm {
     /// Repeats a load of the warp in a place.
     fn replay_load(&mut self, place: Place, load: &LoadRecord, memory: &DeviceMemory) {
         let track = self.warps.track[place];
-        let image = image_of(&self.kernels, track.kernel);
+        let image = prepared_kernel(&self.kernels, track.kernel);
         let block = &mut self.blocks[track.block.index()].state;
         let warp = &mut self.warps.exec[place];
         let state = (&image.launch, block, warp);

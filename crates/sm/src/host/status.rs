@@ -151,12 +151,12 @@ mod tests {
     use warploom_config::preset;
     use warploom_exec::DeviceMemory;
     use warploom_mem::{AccessKind, Request};
-    use warploom_policy::OwnPolicies;
+    use warploom_policy::CustomPolicies;
 
     /// An SM that has run cycle 0 and sleeps.
     fn sm() -> Sm {
         let spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
-        let mut sm = Sm::new(&spec, SmId::new(3), &OwnPolicies::default());
+        let mut sm = Sm::new(&spec, SmId::new(3), &CustomPolicies::default());
         sm.run(0, 1, &DeviceMemory::new(1 << 16));
         sm
     }

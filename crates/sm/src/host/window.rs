@@ -1,8 +1,7 @@
 //! A run of several cycles before other SMs have run them.
 
 use super::{SettledUpTo, SmStatus};
-use crate::image::{INST_BYTES, KernelImage};
-use crate::ldst::image_of;
+use crate::prepared_kernel::{INST_BYTES, PreparedKernel, prepared_kernel};
 use crate::sm::{Done, Sm};
 use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot, Pc, WarpSlot};
@@ -51,7 +50,7 @@ pub(crate) fn most_sent(spec: &GpuSpec) -> Vec<u32> {
 impl Sm {
     /// The fewest instructions of a kernel that will still issue here before its last block ends.
     pub fn fewest_to_end(&self, kernel: KernelSlot) -> u64 {
-        let image = image_of(&self.kernels, kernel);
+        let image = prepared_kernel(&self.kernels, kernel);
         let running = warploom_policy::warps_of(self.warps.running()).map(WarpSlot::index);
         let own = running.filter(|slot| self.warps.track[*slot].kernel == kernel);
         let left = own.map(|slot| {
@@ -186,14 +185,14 @@ impl Sm {
             // A reply may evict a dirty line.
             None => u32::from(l1d.holds_dirty() && takes_reply()) * link.most_a_packet(),
         });
-        let around = u32::from(ldst.goes_around_next()) * link.most_a_packet();
+        let around = u32::from(ldst.bypasses_l1_next()) * link.most_a_packet();
         data + around + first(&ldst.l1c).unwrap_or(0)
     }
 
     /// True if no fetch can miss: the instruction cache has all code, and the instructions after it
     /// that fetch reads before it learns of a branch.
     fn has_all_code(&self) -> bool {
-        let has = |image: &Arc<KernelImage>| {
+        let has = |image: &Arc<PreparedKernel>| {
             let end = image.code + image.timed.len() as u64 * INST_BYTES;
             let mut sectors = (image.code & !31..end + 2 * INST_BYTES).step_by(32);
             sectors.all(|addr| self.front.l1i.has(addr))
@@ -216,7 +215,7 @@ impl Sm {
         let may_issue = warps.buffered & warps.clear & !warps.waiting();
         let mut slots = warploom_policy::warps_of(may_issue).map(WarpSlot::index);
         slots.any(|slot| {
-            let launch = &image_of(&self.kernels, warps.track[slot].kernel).launch;
+            let launch = &prepared_kernel(&self.kernels, warps.track[slot].kernel).launch;
             let Some(Pc(first)) = warps.exec[slot].pc() else {
                 return false;
             };

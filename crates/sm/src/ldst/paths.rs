@@ -2,9 +2,9 @@
 //! what its part of the machine takes (docs/model/load-store.md, Paths).
 
 use super::allocation::{Parts, access};
-use super::{Blocked, Cause, Ldst, MemInst, Try, image_of};
+use super::{Blocked, Cause, Ldst, MemInst, Try, prepared_kernel};
 use crate::flight::MemId;
-use crate::image::physical_base;
+use crate::prepared_kernel::physical_base;
 use crate::sm::Sm;
 use warploom_base::Cycle;
 use warploom_mem::Request;
@@ -140,7 +140,7 @@ impl Sm {
         let Some(next) = list.last() else {
             return Try::Done;
         };
-        let asid = image_of(&self.kernels, kernel).asid;
+        let asid = prepared_kernel(&self.kernels, kernel).asid;
         let number = ldst.bank_of.bank(physical_base(asid) + next.addr);
         let full = ldst.banks[number].delayed.is_full();
         if full && first {
@@ -166,7 +166,7 @@ impl Sm {
         self.sent(id, left)
     }
 
-    pub(super) fn try_around(&mut self, now: Cycle, id: MemId) -> Try {
+    pub(super) fn try_bypass(&mut self, now: Cycle, id: MemId) -> Try {
         let Some((mut request, left)) = self.next_transaction(now, id) else {
             return Try::Done;
         };
@@ -199,7 +199,7 @@ impl Sm {
         let inst = &self.ldst.insts[id.0];
         let list = &self.ldst.lists[inst.list];
         let last = list.last()?;
-        let asid = image_of(&self.kernels, inst.kernel).asid;
+        let asid = prepared_kernel(&self.kernels, inst.kernel).asid;
         let number = list.len();
         Some((self.ldst.request(now, id, number, last, asid), number - 1))
     }

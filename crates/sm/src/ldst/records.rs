@@ -16,7 +16,7 @@ pub enum Path {
     /// Data cache.
     Data,
     /// Straight to the network.
-    Around,
+    BypassL1,
 }
 
 /// One memory instruction.
@@ -81,7 +81,7 @@ impl MemInst {
 
     /// A load that may go to global memory, and not to shared memory's atomics.
     pub fn is_global_load(&self) -> bool {
-        self.kind == AccessKind::GlobalRead && matches!(self.path, Path::Data | Path::Around)
+        self.kind == AccessKind::GlobalRead && matches!(self.path, Path::Data | Path::BypassL1)
     }
 }
 

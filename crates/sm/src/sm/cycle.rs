@@ -1,8 +1,7 @@
 //! One cycle of an SM. The last pipeline stage runs first.
 
 use super::Sm;
-use crate::image::Pipe;
-use crate::ldst::image_of;
+use crate::prepared_kernel::{Pipe, prepared_kernel};
 use warploom_base::Cycle;
 use warploom_config::ModelStyle;
 use warploom_exec::DeviceMemory;
@@ -216,8 +215,8 @@ impl Sm {
             ..
         } = self;
         let reads = collectors.step(nth, flights, |flight| {
-            let image = image_of(kernels, flight.kernel);
-            image.list(&image.at(flight.pc).bank_reads)
+            let prepared = prepared_kernel(kernels, flight.kernel);
+            prepared.list(&prepared.at(flight.pc).bank_reads)
         });
         counters.register_reads += reads.served;
         counters.register_bank_conflicts += reads.waited;

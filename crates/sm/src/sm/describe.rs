@@ -1,7 +1,7 @@
 //! An SM in words, for reports of leaks and deadlocks.
 
 use super::Sm;
-use crate::ldst::image_of;
+use crate::prepared_kernel::prepared_kernel;
 
 impl Sm {
     /// Adds what ended instructions left behind: nothing, unless this crate has a bug. Requires
@@ -31,7 +31,7 @@ impl Sm {
         for slot in warploom_policy::warps_of(self.warps.running()) {
             let w = slot.index();
             let block = &self.blocks[self.warps.track[w].block.index()];
-            let image = image_of(&self.kernels, self.warps.track[w].kernel);
+            let image = prepared_kernel(&self.kernels, self.warps.track[w].kernel);
             let bit = 1 << w;
             let why = if self.warps.at_barrier & bit != 0 {
                 self.warps.exec[w].describe_wait(&image.launch, &block.state.barriers)

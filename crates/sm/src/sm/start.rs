@@ -1,7 +1,7 @@
 //! Blocks of an SM begin and end.
 
 use super::{FinishedBlock, Sm, Start};
-use crate::image::KernelImage;
+use crate::prepared_kernel::PreparedKernel;
 use warploom_base::{BlockId, Cycle, WarpSlot};
 use warploom_policy::WarpScheduler;
 
@@ -52,7 +52,7 @@ impl Sm {
     }
 
     /// Gives L1D what a kernel's blocks leave of the memory that they share, if nothing else runs.
-    fn divide_memory(&mut self, image: &KernelImage) {
+    fn divide_memory(&mut self, image: &PreparedKernel) {
         if let (Some(carveout), Some(l1d)) = (&self.carveout, &mut self.ldst.l1d)
             && self.warps.live == 0
             && l1d.is_quiescent()

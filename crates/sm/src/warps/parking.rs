@@ -1,7 +1,7 @@
 //! Warps that leave their slots and come back, and what of their loads is out.
 
-use super::{Track, Warps};
-use crate::image::{KernelImage, TimedInst};
+use super::{WarpPipelineState, Warps};
+use crate::prepared_kernel::{PreparedKernel, TimedInst};
 use warploom_base::Pc;
 
 impl Warps {
@@ -46,7 +46,7 @@ impl Warps {
         (left.pending, left.pending_long) = (0, 0);
         // The pipe of the next instruction is the slot's, as the masks by pipe have it.
         let pipe = self.track[to].pipe;
-        self.track[to] = Track { pipe, ..moved };
+        self.track[to] = WarpPipelineState { pipe, ..moved };
         let more = self.words - 1;
         let boards = [
             (&mut self.pending, more),
@@ -67,7 +67,7 @@ impl Warps {
     }
 
     /// A load did not find all of its data in L1D, or went past it.
-    pub fn note_miss(&mut self, place: usize, inst: &TimedInst, kernel: &KernelImage) {
+    pub fn note_miss(&mut self, place: usize, inst: &TimedInst, kernel: &PreparedKernel) {
         let writes = kernel.writes(inst);
         let own = self.missed[place * self.words..].iter_mut();
         own.zip(writes).for_each(|(word, bits)| *word |= bits);
@@ -79,7 +79,7 @@ impl Warps {
         place: usize,
         awaited: bool,
         inst: &TimedInst,
-        kernel: &KernelImage,
+        kernel: &PreparedKernel,
     ) {
         self.track[place].awaiting -= u32::from(awaited);
         let writes = kernel.writes(inst);
@@ -88,12 +88,12 @@ impl Warps {
     }
 
     /// The warp's next instruction needs a result that comes from beyond L1D.
-    pub fn waits_for_misses(&self, place: usize, kernel: &KernelImage) -> bool {
+    pub fn waits_for_misses(&self, place: usize, kernel: &PreparedKernel) -> bool {
         self.needs_any(place, kernel, |word| self.missed[place * self.words + word])
     }
 
     /// The warp's next instruction needs a result that is out.
-    pub fn waits_for_results(&self, place: usize, kernel: &KernelImage) -> bool {
+    pub fn waits_for_results(&self, place: usize, kernel: &PreparedKernel) -> bool {
         let start = place * (self.words - 1);
         self.needs_any(place, kernel, |word| match word {
             0 => self.track[place].pending,
@@ -101,7 +101,12 @@ impl Warps {
         })
     }
 
-    fn needs_any(&self, place: usize, kernel: &KernelImage, board: impl Fn(usize) -> u64) -> bool {
+    fn needs_any(
+        &self,
+        place: usize,
+        kernel: &PreparedKernel,
+        board: impl Fn(usize) -> u64,
+    ) -> bool {
         let Some(pc) = self.exec[place].pc() else {
             return false;
         };

@@ -11,8 +11,8 @@ use warploom_exec::{
 };
 use warploom_ir::Program;
 use warploom_mem::Request;
-use warploom_policy::OwnPolicies;
-use warploom_sm::{BlockNeeds, KernelImage, Sm};
+use warploom_policy::CustomPolicies;
+use warploom_sm::{BlockNeeds, PreparedKernel, Sm};
 
 /// The block's kernel, and one beside it.
 const SLOT: KernelSlot = KernelSlot(0);
@@ -66,13 +66,13 @@ pub fn image(
     slot: KernelSlot,
     threads: u32,
     buffer: u64,
-) -> KernelImage {
+) -> PreparedKernel {
     let program = program(body);
     let launch = LaunchContext::new(Arc::clone(&program), launch(spec, threads, buffer));
     let launch = launch.unwrap_or_else(|error| panic!("{error}"));
     let shared = launch.shared_bytes();
     let needs = BlockNeeds::new(threads, REGISTERS, shared, &spec.sm);
-    KernelImage::new(
+    PreparedKernel::new(
         launch,
         program,
         slot,
@@ -94,7 +94,7 @@ impl Dut {
         memory.fill(0, buffer, 0, 1 << 16).expect("it is there");
         let image = image(spec, body, SLOT, threads, buffer);
         let needs = BlockNeeds::new(threads, REGISTERS, image.shared_bytes, &spec.sm);
-        let mut sm = Sm::new(spec, SmId(0), &OwnPolicies::default());
+        let mut sm = Sm::new(spec, SmId(0), &CustomPolicies::default());
         sm.load_kernel(Arc::new(image));
         sm.assign(0, SLOT, 0, &needs);
         Self {

@@ -4,7 +4,7 @@
 use crate::dut::image;
 use warploom_base::{KernelSlot, Pc};
 use warploom_config::{GpuSpec, preset};
-use warploom_sm::{KernelImage, TimedInst};
+use warploom_sm::{PreparedKernel, TimedInst};
 
 const MACHINES: [&str; 3] = ["gtx480", "gtx480-gpgpusim4", "qv100-volta"];
 
@@ -12,7 +12,7 @@ fn spec(name: &str) -> GpuSpec {
     preset(name).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-fn prepared(spec: &GpuSpec, body: &str) -> KernelImage {
+fn prepared(spec: &GpuSpec, body: &str) -> PreparedKernel {
     image(spec, body, KernelSlot(0), 32, 0)
 }
 

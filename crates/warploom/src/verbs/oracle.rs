@@ -8,7 +8,7 @@ use crate::output::{command_line, print, print_json};
 use crate::target::{self, WorkloadArgs};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use warploom_config::Context;
+use warploom_config::ContextChoice;
 use warploom_lab::{FigureJob, FigureOutcome, OracleRequest, oracle, page};
 use warploom_report::page_report;
 use warploom_run::RunError;
@@ -61,7 +61,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         alone_cycles: args.alone_cycles,
     };
     request.check()?;
-    if spec(&gpu, &args.gpu.sets)?.sm.context != Context::Resident {
+    if spec(&gpu, &args.gpu.sets)?.sm.context != ContextChoice::Resident {
         return Err(Failure::Input(RunError::MixWithContexts.to_string()));
     }
     let command = command_line();

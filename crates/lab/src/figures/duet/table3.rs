@@ -5,7 +5,7 @@ use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::runs::Runs;
 use std::collections::BTreeMap;
-use warploom_analyze::{Class, Part, thresholds};
+use warploom_analyze::{LoadClass, Part, thresholds};
 use warploom_report::page::{Cell, Table};
 
 pub(super) const FIGURE: FigureInfo = FigureInfo {
@@ -16,12 +16,12 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
 };
 
 /// The class of a benchmark in Fig. 12.
-fn paper_class(name: &str) -> Option<Class> {
+fn paper_class(name: &str) -> Option<LoadClass> {
     let at = FIFTEEN.iter().position(|w| w.name == name)?;
     Some(match at {
-        _ if at < UNDERUTILISED => Class::Underutilised,
-        _ if at < UNSATURATED => Class::Moderate,
-        _ => Class::Saturated,
+        _ if at < UNDERUTILISED => LoadClass::Underutilised,
+        _ if at < UNSATURATED => LoadClass::Moderate,
+        _ => LoadClass::Saturated,
     })
 }
 

@@ -7,7 +7,7 @@ use crate::runs::Runs;
 use crate::spec::MachineVariant;
 use crate::verdict::Judged;
 use std::collections::BTreeMap;
-use warploom_config::{BlockScheduler, GpuSpec, WarpScheduler};
+use warploom_config::{BlockSchedulerChoice, GpuSpec, WarpSchedulerChoice};
 use warploom_report::page::{Cell, Column, Table};
 use warploom_report::{Axis, BarChart, BarSeries, Chart};
 
@@ -27,7 +27,7 @@ struct Row {
 
 /// Bytes of each part.
 pub(super) fn parts(spec: &GpuSpec) -> [f64; 3] {
-    let (BlockScheduler::Locality(blocks), WarpScheduler::Locality(warps)) =
+    let (BlockSchedulerChoice::Locality(blocks), WarpSchedulerChoice::Locality(warps)) =
         (spec.gpu.block_scheduler, spec.sm.warp_scheduler)
     else {
         panic!("the figure's machine has both policies");

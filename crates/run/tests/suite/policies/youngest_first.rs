@@ -3,21 +3,23 @@
 
 use warploom_base::WarpSlot;
 use warploom_policy::{
-    Facts, Part, Policy, WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, warps_of,
+    Facts, OrderCounters, Part, PolicyFacts, WarpMask, WarpPolicyCounters, WarpScheduler, WarpView,
+    warps_of,
 };
 
 /// A scheduler that prefers the youngest warp.
 #[derive(Clone, Debug, Default)]
 pub struct YoungestFirst {
-    counters: WarpPolicyCounters,
+    counters: OrderCounters,
 }
 
-impl Policy for YoungestFirst {
+impl PolicyFacts for YoungestFirst {
     const FACTS: Facts = Facts {
         about: "The warp that started last goes first.",
         source: "an example",
         state: "none",
         bits: |_| 0,
+        bits_on_gtx480: 0,
         part: Part::Sm,
         complexity: "linear in ready warps",
     };
@@ -32,6 +34,9 @@ impl WarpScheduler for YoungestFirst {
     }
 
     fn counters(&self) -> WarpPolicyCounters {
-        self.counters.clone()
+        WarpPolicyCounters {
+            order: self.counters.clone(),
+            ..WarpPolicyCounters::default()
+        }
     }
 }

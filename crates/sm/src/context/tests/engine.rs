@@ -46,17 +46,17 @@ fn blocks_beyond_those_present_start_out() {
 #[test]
 fn room_is_counted_at_once() {
     let mut bench = Bench::new(BY_WARP);
-    let image = bench.image();
-    let contexts = image.contexts.as_ref().expect("it is switched");
+    let prepared = bench.prepared();
+    let contexts = prepared.contexts.as_ref().expect("it is switched");
     for taken in 0..3 {
         assert_eq!(
-            bench.contexts.room(&image, contexts, 9),
+            bench.contexts.room(&prepared, contexts, 9),
             3 - u32::from(taken)
         );
-        assert_eq!(bench.contexts.room(&image, contexts, 1), 1);
+        assert_eq!(bench.contexts.room(&prepared, contexts, 1), 1);
         bench.launch(taken);
     }
-    assert_eq!(bench.contexts.room(&image, contexts, 9), 0);
+    assert_eq!(bench.contexts.room(&prepared, contexts, 9), 0);
 }
 
 /// The monitor's number of extra blocks lets a block in at once, and takes none away.

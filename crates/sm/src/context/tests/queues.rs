@@ -69,12 +69,12 @@ fn a_warp_leaves_when_only_its_loads_are_out() {
 fn a_warp_stays_whose_load_hits() {
     let mut bench = Bench::full(BY_WARP);
     bench.miss(1);
-    let image = bench.image();
-    let load = image.at(warploom_base::Pc(0));
-    bench.warps.forget_load(1, false, load, &image);
+    let prepared = bench.prepared();
+    let load = prepared.at(warploom_base::Pc(0));
+    bench.warps.forget_load(1, false, load, &prepared);
     bench.run(0..3);
     assert!(bench.moved.is_empty());
-    bench.warps.note_miss(1, load, &image);
+    bench.warps.note_miss(1, load, &prepared);
     bench.step(3);
     assert_eq!(bench.moved, [(3, out(1))]);
 }

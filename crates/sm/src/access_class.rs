@@ -1,17 +1,18 @@
-//! What caches and counters call a memory instruction, by what it does and by its space: looked up,
-//! for which way a warp goes through the cases nobody can foresee.
+//! Classification of memory instructions by operation and state space: the kind of access that
+//! caches count and the counter of active lanes. The classes are read from a table, because a
+//! branch over the cases would be mispredicted often.
 
 use crate::counters::LaneSpace;
 use warploom_exec::{MemEffect, MemKind};
 use warploom_ir::MemSpace;
 use warploom_mem::AccessKind;
 
-/// What a memory instruction is to caches and to counters.
+/// Class of a memory instruction for caches and counters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Names {
-    /// Kind of its transactions.
+pub(crate) struct AccessClass {
+    /// Kind of the instruction's transactions.
     pub kind: AccessKind,
-    /// Where its lanes are counted.
+    /// Counter of the instruction's active lanes.
     pub lanes: LaneSpace,
 }
 
@@ -32,26 +33,26 @@ const SPACES: [MemSpace; 7] = [
     MemSpace::FrameParam,
 ];
 
-/// By kind, then by space.
-const NAMES: [[Names; SPACES.len()]; KINDS.len()] = {
-    let mut names = [[names_of(KINDS[0], SPACES[0]); SPACES.len()]; KINDS.len()];
+/// Classes, indexed by operation and then by state space.
+const CLASSES: [[AccessClass; SPACES.len()]; KINDS.len()] = {
+    let mut classes = [[class_of(KINDS[0], SPACES[0]); SPACES.len()]; KINDS.len()];
     let mut at = 0;
     while at < KINDS.len() * SPACES.len() {
         let (kind, space) = (KINDS[at / SPACES.len()], SPACES[at % SPACES.len()]);
-        names[kind as usize][space as usize] = names_of(kind, space);
+        classes[kind as usize][space as usize] = class_of(kind, space);
         at += 1;
     }
-    names
+    classes
 };
 
-/// The names of what a memory instruction does.
+/// Class of a memory instruction.
 #[inline]
-pub(crate) const fn names(effect: &MemEffect) -> Names {
-    NAMES[effect.kind as usize][effect.space as usize]
+pub(crate) const fn access_class(effect: &MemEffect) -> AccessClass {
+    CLASSES[effect.kind as usize][effect.space as usize]
 }
 
-const fn names_of(kind: MemKind, space: MemSpace) -> Names {
-    Names {
+const fn class_of(kind: MemKind, space: MemSpace) -> AccessClass {
+    AccessClass {
         kind: kind_of(kind, space),
         lanes: lanes_of(kind, space),
     }
@@ -83,13 +84,13 @@ const fn kind_of(kind: MemKind, space: MemSpace) -> AccessKind {
 
 #[cfg(test)]
 mod tests {
-    use super::{KINDS, NAMES, SPACES, names_of};
+    use super::{CLASSES, KINDS, SPACES, class_of};
 
     #[test]
-    fn every_kind_and_space_has_its_names() {
+    fn every_kind_and_space_has_its_class() {
         for (kind, space) in KINDS.into_iter().flat_map(|k| SPACES.map(|s| (k, s))) {
-            let names = NAMES[kind as usize][space as usize];
-            assert_eq!(names, names_of(kind, space), "{kind:?} {space:?}");
+            let class = CLASSES[kind as usize][space as usize];
+            assert_eq!(class, class_of(kind, space), "{kind:?} {space:?}");
         }
     }
 }

@@ -229,7 +229,7 @@ const NEEDED: [&str; 13] = [
 ];
 
 /// Utilisations are computed from this counter, among others.
-pub(crate) fn is_needed(name: &str) -> bool {
+pub fn is_needed(name: &str) -> bool {
     NEEDED.iter().any(|needed| match needed.ends_with('.') {
         true => name.starts_with(needed),
         false => name == *needed,
@@ -237,12 +237,12 @@ pub(crate) fn is_needed(name: &str) -> bool {
 }
 
 /// Accesses to a cache that hit.
-pub(crate) fn hits(counts: &Counts, cache: &str) -> f64 {
+pub fn hits(counts: &Counts, cache: &str) -> f64 {
     sum(counts, &format!("{cache}.accesses.hit."))
 }
 
 /// Sum of the counters whose names begin alike.
-pub(crate) fn sum(counts: &Counts, prefix: &str) -> f64 {
+pub fn sum(counts: &Counts, prefix: &str) -> f64 {
     let from = counts.range(prefix.to_owned()..);
     let same = from.take_while(|(name, _)| name.starts_with(prefix));
     same.map(|(_, count)| *count as f64).sum()

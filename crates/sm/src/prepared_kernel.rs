@@ -10,6 +10,7 @@ use warploom_config::{
 };
 use warploom_exec::LaunchContext;
 use warploom_ir::{InstClass, InstFacts, MemClass, Program, Unit};
+use warploom_policy::{MemoryAccess, MemoryOp, MemorySpace};
 
 /// Where a program's code begins: GPGPU-Sim's place for it. Kernels lie there one behind the other,
 /// as the launch says.
@@ -63,17 +64,17 @@ impl Pipe {
 
 /// The kernels of an SM, by number: more than `gpu.max_concurrent_kernels` allows, because a number
 /// of eight bits then needs no check.
-pub(crate) type Images = [Option<Arc<KernelImage>>; 1 << u8::BITS];
+pub(crate) type PreparedKernels = [Option<Arc<PreparedKernel>>; 1 << u8::BITS];
 
 /// Registers that lie in a [`RegisterList`] itself.
 const FEW: usize = 3;
 
-/// Registers of an instruction for [`KernelImage::list`].
+/// Registers of an instruction for [`PreparedKernel::list`].
 #[derive(Clone, Copy, Debug)]
 pub struct RegisterList {
     /// How many there are.
     pub len: u16,
-    /// They themselves, or where they begin in [`KernelImage::lists`], in two halves.
+    /// They themselves, or where they begin in [`PreparedKernel::lists`], in two halves.
     few: [u16; FEW],
 }
 
@@ -97,7 +98,7 @@ pub struct TimedInst {
     pub needs_word: u64,
     /// Those that it writes.
     pub writes_word: u64,
-    /// Where the others begin in [`KernelImage`]'s table.
+    /// Where the others begin in [`PreparedKernel`]'s table.
     more: u32,
     /// Whether it may go depends on more than `needs_word`: on further entries or on copies.
     pub asks_further: bool,
@@ -149,7 +150,7 @@ impl EnergyFacts {
 }
 
 /// A kernel in flight.
-pub struct KernelImage {
+pub struct PreparedKernel {
     /// What executes.
     pub launch: LaunchContext,
     /// Its code.
@@ -263,7 +264,7 @@ impl KernelContexts {
     }
 }
 
-impl KernelImage {
+impl PreparedKernel {
     /// Prepares `program` for SMs of `spec`.
     #[expect(clippy::too_many_arguments, reason = "the facts of one launch")]
     pub fn new(
@@ -364,6 +365,18 @@ impl KernelImage {
         &self.timed[pc.index()]
     }
 
+    /// Memory access of the instruction at `pc`, for a scheduler's gate.
+    pub fn access_at(&self, pc: Pc) -> Option<MemoryAccess> {
+        let (op, space) = match self.program.facts[pc.index()].class {
+            InstClass::Load(space) => (MemoryOp::Load, space_of(space)),
+            InstClass::Store(space) => (MemoryOp::Store, space_of(space)),
+            InstClass::Atomic(space) => (MemoryOp::Atomic, space_of(space)),
+            InstClass::CopyAsync => (MemoryOp::Copy, MemorySpace::Global),
+            _ => return None,
+        };
+        Some(MemoryAccess { op, space })
+    }
+
     /// Fewest instructions that the warps of a block issue.
     pub fn fewest_of_block(&self) -> u64 {
         let fewest = self.fewest_to_end.first().copied().unwrap_or(0);
@@ -374,6 +387,14 @@ impl KernelImage {
     pub fn score_words(&self) -> usize {
         self.score_words
     }
+}
+
+/// The prepared kernel in a slot whose instructions are in flight.
+#[inline]
+pub(crate) fn prepared_kernel(kernels: &PreparedKernels, slot: KernelSlot) -> &PreparedKernel {
+    kernels[usize::from(slot.0)]
+        .as_deref()
+        .expect("a kernel with instructions in flight is loaded")
 }
 
 /// A list of `registers`, put into `lists` if they are many.
@@ -446,6 +467,19 @@ fn own_banks(spec: &SmSpec) -> u32 {
         spec.collectors.banks / spec.schedulers.max(1)
     } else {
         spec.collectors.banks
+    }
+}
+
+/// State space of an access as policies see it.
+const fn space_of(class: MemClass) -> MemorySpace {
+    match class {
+        MemClass::Generic => MemorySpace::Generic,
+        MemClass::Global => MemorySpace::Global,
+        MemClass::Shared => MemorySpace::Shared,
+        MemClass::Local => MemorySpace::Local,
+        MemClass::Const => MemorySpace::Constant,
+        MemClass::Param => MemorySpace::Parameter,
+        MemClass::Texture => MemorySpace::Texture,
     }
 }
 

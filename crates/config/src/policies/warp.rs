@@ -1,0 +1,52 @@
+//! Table of warp schedulers (`sm.warp_scheduler`).
+
+mod locality;
+mod long_latency_first;
+mod static_limit;
+mod two_level;
+
+pub use locality::*;
+pub use long_latency_first::*;
+pub use static_limit::*;
+pub use two_level::*;
+
+use crate::policies::choices;
+use crate::spec::GpuSpec;
+use crate::validate::Rules;
+
+/// Calls the macro `$then` with the rows of `sm.warp_scheduler`.
+#[macro_export]
+macro_rules! warp_schedulers {
+    ($then:ident) => {
+        $then! {
+            WarpSchedulerChoice of "sm.warp_scheduler", "Which warp goes first.",
+                "GPGPU-Sim -gpgpu_scheduler";
+            Lrr = "lrr": "loose round robin";
+            Grr = "grr": "greedy, then round robin";
+            Gto = "gto": "greedy, then oldest";
+            Oldest = "oldest": "oldest first, never greedy";
+            Rrr = "rrr": "strict round robin: nobody goes before the one whose turn it is";
+            TwoLevel(settings: TwoLevelSettings) = "two-level":
+                "one group of warps goes on until its warps wait for memory";
+            StaticLimit(settings: StaticLimitSettings) = "static-limit":
+                "greedy, then oldest, over the oldest warps only";
+            LongLatencyFirst(settings: LongLatencyFirstSettings) = "long-latency-first":
+                "warps that stalled for most cycles first";
+            Locality(settings: WarpLocalitySettings) = "locality":
+                "a group goes on; who shares lines with it comes in and goes first";
+        }
+    };
+}
+
+warp_schedulers!(choices);
+
+/// Requires that a number of warps, the value of `key`, is at most what an SM holds.
+fn at_most_an_sm_holds(key: &str, warps: u32, spec: &GpuSpec, rules: &mut Rules) {
+    let held = spec.sm.max_threads / 32;
+    rules.require(
+        warps <= held,
+        &[key, "sm.max_threads"],
+        format!("{warps} warps, but an SM holds {held}"),
+        "write at most that many",
+    );
+}
