@@ -157,35 +157,60 @@ fn report_unknown_keys(layers: &mut Layers) {
     for (name, located) in unknown {
         let names = keys.iter().map(|key| key.name.as_str());
         let message = format!("there is no key `{name}`");
-        let near = near_key(name, names.clone().collect());
-        let is_table = names
-            .clone()
-            .any(|key| key.starts_with(&format!("{name}.")));
-        let help = match near {
-            _ if is_table => format!("`{name}` is a table: set one of its keys"),
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "`warploom show gpu gtx480 --keys` prints every key".to_owned(),
-        };
+        let help = help_for_unknown_key(name, &names.collect::<Vec<_>>());
         let problem = Diagnostic::error("unknown-key", located.key, message).help(help);
         layers.problems.push((located.source, problem));
     }
 }
 
-/// Key that a wrong name most likely meant: one with a similar name, or with the same or a similar
+/// Remedy for a name that is not a key: the key that it most likely means, or the keys of its
+/// table.
+fn help_for_unknown_key(name: &str, keys: &[&str]) -> String {
+    let prefix = format!("{name}.");
+    if keys.iter().any(|key| key.starts_with(&prefix)) {
+        return format!("`{name}` is a table: set one of its keys");
+    }
+    let in_table = keys
+        .iter()
+        .copied()
+        .filter(|key| name.contains('.') && table_of(key) == table_of(name));
+    if let Some(near) = near_key(name, in_table.clone()) {
+        return format!("did you mean `{near}`?");
+    }
+    if in_table.clone().next().is_some() {
+        let words: Vec<_> = in_table.map(last_word).collect();
+        return format!("`{}` has the keys {}", table_of(name), words.join(", "));
+    }
+    match near_key(name, keys.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`warploom show gpu gtx480 --keys` prints every key".to_owned(),
+    }
+}
+
+/// Table of a key: its name up to the last point.
+fn table_of(key: &str) -> &str {
+    key.rsplit_once('.').map_or("", |(table, _)| table)
+}
+
+/// Name of a key within its table.
+fn last_word(key: &str) -> &str {
+    key.rsplit('.').next().unwrap_or(key)
+}
+
+/// Key that a wrong name most likely means: one with a similar name, or with the same or a similar
 /// last word in another table.
-fn near_key<'a>(name: &str, names: Vec<&'a str>) -> Option<&'a str> {
-    let last = |name: &'a str| name.rsplit('.').next().unwrap_or(name);
-    let wanted = name.rsplit('.').next().unwrap_or(name);
-    let word = names.iter().map(|name| last(name));
-    let near_word = word
-        .clone()
-        .find(|word| *word == wanted)
-        .or_else(|| nearest(wanted, word));
-    nearest(name, names.iter().copied()).or_else(|| {
-        names
-            .iter()
-            .copied()
-            .find(|name| near_word == Some(last(name)))
+fn near_key<'a>(name: &str, keys: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    let wanted = last_word(name);
+    let near_word = || {
+        let mut words = keys.clone().map(last_word);
+        words
+            .clone()
+            .find(|word| *word == wanted)
+            .or_else(|| nearest(wanted, &mut words))
+    };
+    nearest(name, keys.clone()).or_else(|| {
+        let word = near_word()?;
+        keys.clone().find(|key| last_word(key) == word)
     })
 }
 

@@ -172,6 +172,7 @@ fn unknown_names_get_the_nearest() {
             message("warp_scheduler=gto"),
             message("sm=3"),
             message("frobnicate.it=3"),
+            message("l2.size=1"),
             message("gpu.sms"),
             message("gpu.sms=99999999999999999999"),
             message("gpu.sms=[1, 2]"),
