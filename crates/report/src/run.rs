@@ -350,8 +350,12 @@ fn findings(text: &mut String, run: &RunReport) {
     for finding in run.findings.iter().take(LINES_SHOWN) {
         let _ = writeln!(text, "warning: {finding}");
     }
-    if !run.findings.is_empty() {
-        let _ = writeln!(text, "{} warnings\n", run.findings.len());
+    match run.findings.len() {
+        0 => {}
+        1 => text.push_str("1 warning\n\n"),
+        many => {
+            let _ = writeln!(text, "{many} warnings\n");
+        }
     }
 }
 

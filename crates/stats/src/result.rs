@@ -96,10 +96,11 @@ impl RunReport {
         });
     }
 
-    /// True if the run ended normally or at the requested limit, and all checks passed.
+    /// True if the run ended normally or at the requested limit, all checks passed, and the
+    /// optional checks found nothing.
     pub fn succeeded(&self) -> bool {
         let ended = matches!(self.outcome, Outcome::Finished | Outcome::CycleLimit { .. });
-        ended && self.checks.iter().all(|check| check.passed)
+        ended && self.findings.is_empty() && self.checks.iter().all(|check| check.passed)
     }
 }
 

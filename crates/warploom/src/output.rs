@@ -54,6 +54,11 @@ pub fn check_outputs(outputs: &[OutputFile], inputs: &[PathBuf]) -> Result<(), F
         .collect();
     for (at, (option, path)) in given.iter().enumerate() {
         let shown = path.display();
+        if path.as_os_str() == "-" {
+            return Err(Failure::Input(format!(
+                "{option} writes a file, and `-` is none; use --json, or give /dev/stdout"
+            )));
+        }
         if inputs.iter().any(|input| is_same_file(input, path)) {
             return Err(Failure::Input(format!(
                 "{option} would overwrite {shown}, which this command reads; give another path"

@@ -276,6 +276,7 @@ fn bad_usage_is_refused_with_status_2() {
             refuse(&["run", "bfs", "--max-cycles", "0"]),
             refuse(&["run", "bfs", "--grid", "4"]),
             refuse(&["run", "bfs", "--functional", "--window", "500"]),
+            refuse(&["run", "bfs", "--stats", "-"]),
             refuse(&["run", "missing.toml"]),
             refuse(&[
                 "run",

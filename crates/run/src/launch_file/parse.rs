@@ -4,19 +4,27 @@ use super::element::{Element, Number};
 use super::error::InputErrors;
 use super::fields::{Fields, number, span};
 use super::plan::*;
+use std::io::Read as _;
 use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use warploom_base::Dim3;
 use warploom_diag::{Diagnostic, Diagnostics, Source, Span, nearest};
 
-/// Reads a file as text.
+/// Longest text in bytes that [`read`] accepts. A device such as `/dev/zero` has no end.
+const MAX_TEXT: u64 = 1 << 30;
+
+/// Reads a file as text; `-` is standard input. A byte order mark at the start is left out.
 ///
 /// # Errors
-/// If the file cannot be read or is not text.
+/// If the file cannot be read, is not text, or has more than 1 GiB.
 pub fn read(path: &Path) -> Result<Source, InputErrors> {
-    let shown = path.display();
-    let bytes = std::fs::read(path).map_err(|error| {
+    let shown = if is_stdin(path) {
+        "standard input".to_owned()
+    } else {
+        path.display().to_string()
+    };
+    let mut bytes = read_bytes(path).map_err(|error| {
         let remedy = match error.kind() {
             std::io::ErrorKind::NotFound => "check the path",
             std::io::ErrorKind::IsADirectory => "give a file, not a folder",
@@ -24,8 +32,34 @@ pub fn read(path: &Path) -> Result<Source, InputErrors> {
         };
         InputErrors::Unreadable(format!("cannot read {shown}: {error}; {remedy}"))
     })?;
-    Source::from_bytes(shown.to_string(), bytes)
-        .map_err(|error| InputErrors::Unreadable(error.to_string()))
+    if bytes.len() as u64 > MAX_TEXT {
+        return Err(InputErrors::Unreadable(format!(
+            "cannot read {shown}: it has more than 1 GiB; give a file of text"
+        )));
+    }
+    if bytes.starts_with(b"\xef\xbb\xbf") {
+        bytes.drain(..3);
+    }
+    Source::from_bytes(shown, bytes).map_err(|error| InputErrors::Unreadable(error.to_string()))
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// At most one byte more than [`MAX_TEXT`] of a file or of standard input.
+fn read_bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    if is_stdin(path) {
+        std::io::stdin()
+            .take(MAX_TEXT + 1)
+            .read_to_end(&mut bytes)?;
+    } else {
+        std::fs::File::open(path)?
+            .take(MAX_TEXT + 1)
+            .read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
 }
 
 /// Parses a launch file.

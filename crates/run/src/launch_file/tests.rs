@@ -334,3 +334,22 @@ fn a_kernel_is_found_by_the_name_in_its_source() {
     assert_eq!(found("spose"), None);
     assert_eq!(found("plain"), None, "it is the kernel's own name");
 }
+
+/// Some editors begin a file with a byte order mark.
+#[test]
+fn a_byte_order_mark_is_left_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("marked.ptx");
+    std::fs::write(&path, "\u{feff}.version 8.0\n").unwrap();
+    assert_eq!(read(&path).unwrap().text(), ".version 8.0\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_device_without_an_end_is_refused() {
+    let error = read(Path::new("/dev/zero")).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cannot read /dev/zero: it has more than 1 GiB; give a file of text"
+    );
+}

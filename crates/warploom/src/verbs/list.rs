@@ -19,7 +19,7 @@ Examples:
 
 /// List everything of a kind, with descriptions and sources
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct Args {
     /// Kind of things to list
     what: Kind,

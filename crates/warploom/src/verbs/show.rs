@@ -21,7 +21,7 @@ Examples:
 
 /// Show everything about one thing
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct Args {
     /// Kind of the thing
     what: Kind,
