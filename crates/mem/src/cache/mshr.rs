@@ -266,6 +266,17 @@ impl Mshrs {
         is_whole
     }
 
+    /// True if an entry's line or sector has come, and only requests are left to be answered.
+    #[inline]
+    pub(super) fn is_whole(&self, entry: u32) -> bool {
+        self.entries[entry as usize].bytes_left == 0
+    }
+
+    /// Makes an entry's line or sector go to another line of its set when it comes.
+    pub(super) fn lead_fill_to(&mut self, entry: u32, index: u32) {
+        self.entries[entry as usize].index = index;
+    }
+
     /// Destination of an entry's line or sector.
     #[inline]
     pub(super) fn fill(&self, entry: u32) -> Fill {

@@ -304,6 +304,9 @@ impl Cache {
             Room::Merge(entry) => {
                 self.mshrs.merge(entry, waiting);
                 self.counters.count_merged(down);
+                if !matches!(probe, Probe::HitReserved(_)) {
+                    self.lead_fill_to(place, index, entry, waiting);
+                }
                 return Ok(evicts);
             }
             Room::New(slot) => slot,
@@ -329,6 +332,27 @@ impl Cache {
             read.returned_at = index;
         }
         Ok(evicts)
+    }
+
+    /// Gives the fill of `entry` to the sector that was reserved at `index` for a request which
+    /// merged into the entry. The entry is older than the reservation: the sector that it filled, or
+    /// was to fill, has been invalidated, replaced or written since. Without this the new one would
+    /// stay reserved for ever, and could not be replaced.
+    #[cold]
+    fn lead_fill_to(&mut self, place: Place, index: u32, entry: u32, waiting: &Request) {
+        if self.rules.allocate != AllocatePolicy::OnMiss {
+            return;
+        }
+        if !self.mshrs.is_whole(entry) {
+            return self.mshrs.lead_fill_to(entry, index);
+        }
+        let Place {
+            set, line, sector, ..
+        } = place;
+        self.tags.fill(set, index, line, sector, || 0);
+        if waiting.kind.is_write() || waiting.kind == AccessKind::GlobalAtomic {
+            self.tags.write(set, index, sector, waiting.byte_mask);
+        }
     }
 
     /// Reserves the line or sector that a miss needs. Returns its place, and whether a dirty line

@@ -466,6 +466,42 @@ fn invalidating_empties_the_cache_and_flushing_only_dirty_lines() {
     assert_eq!(cache.access(3, &read(128, 128)).outcome, Miss);
 }
 
+/// A line that is reserved for a request which merges into an older entry gets that entry's data,
+/// though the line that the entry began with is gone. Otherwise it would stay reserved for ever,
+/// and a set of such lines would refuse every access.
+#[test]
+fn a_line_reserved_anew_gets_the_data_of_the_older_entry() {
+    // The data come before the line goes, with their first reader unanswered, or afterwards.
+    for comes_before in [true, false] {
+        let mut cache = cache(|spec| {
+            spec.write = WritePolicy::WriteThrough;
+            spec.write_allocate = WriteAllocate::LazyFetchOnRead;
+        });
+        cache.access(0, &read(0, 128));
+        let down = cache.pop_miss().expect("the first read misses");
+        if comes_before {
+            cache.fill(1, down.entry, down.bytes);
+        } else {
+            // Lines on their way stay where they are, but not those that are written meanwhile.
+            cache.access(1, &write(0, 32));
+        }
+        cache.invalidate_all();
+        cache.access(2, &read(SET, 128));
+        assert_eq!(cache.access(3, &read(0, 128)).outcome, Miss);
+        settle(&mut cache, 4);
+        if !comes_before {
+            cache.fill(5, down.entry, down.bytes);
+            settle(&mut cache, 5);
+        }
+        assert!(cache.has(0), "data come before: {comes_before}");
+        for line in 2..=3 {
+            let outcome = cache.access(6, &read(line * SET, 128)).outcome;
+            assert_eq!(outcome, Miss, "both lines of the set can be replaced");
+            settle(&mut cache, 6);
+        }
+    }
+}
+
 /// An outstanding miss delays the emptying; then dirty lines are written back one by one as the
 /// queue has room, until no line is left.
 #[test]
