@@ -13,6 +13,7 @@ mod asynchronous;
 pub mod cfg;
 pub mod contexts;
 mod convert;
+mod dataflow;
 mod ends;
 pub mod facts;
 mod inst;

@@ -4,7 +4,8 @@
 //! itself may take, because operations under a lane mask do not change the other lanes. A guarded
 //! write does not end the life of a value: the old value remains where the guard is false.
 
-use crate::cfg::Cfg;
+use crate::cfg::{Block, Cfg};
+use crate::dataflow::{Direction, fixed_point};
 use crate::operands::{Code, Var};
 use fixedbitset::FixedBitSet;
 
@@ -63,37 +64,21 @@ pub struct Liveness {
 impl Liveness {
     /// Solves the data-flow equations for one function.
     pub fn new(code: &Code, cfg: &Cfg, universe: Universe) -> Self {
-        let empty = FixedBitSet::with_capacity(universe.len());
-        let mut live = Self {
-            universe,
-            live_in: vec![empty.clone(); cfg.blocks.len()],
-            live_out: vec![empty; cfg.blocks.len()],
-        };
-        let preds = cfg.predecessors();
-        let mut queued = FixedBitSet::with_capacity(cfg.blocks.len());
-        queued.insert_range(..);
-        let mut work: Vec<usize> = (0..cfg.blocks.len()).collect();
-        while let Some(block) = work.pop() {
-            queued.remove(block);
-            if live.update(code, cfg, block) {
-                work.extend(preds[block].iter().copied().filter(|p| !queued.put(*p)));
+        let transfer = |block: &Block, live: &mut FixedBitSet| {
+            for at in (block.start..block.end).rev() {
+                step_back(code, universe, at, live);
             }
+        };
+        let live_out = fixed_point(cfg, Direction::Backward, universe.len(), transfer);
+        let mut live_in = live_out.clone();
+        for (block, live) in cfg.blocks.iter().zip(&mut live_in) {
+            transfer(block, live);
         }
-        live
-    }
-
-    /// Recomputes one block. Returns true if the set live at its start grew.
-    fn update(&mut self, code: &Code, cfg: &Cfg, block: usize) -> bool {
-        for &succ in &cfg.blocks[block].succs {
-            self.live_out[block].union_with(&self.live_in[succ]);
+        Self {
+            universe,
+            live_in,
+            live_out,
         }
-        let mut live = self.live_out[block].clone();
-        for at in (cfg.blocks[block].start..cfg.blocks[block].end).rev() {
-            step_back(code, self.universe, at, &mut live);
-        }
-        let grew = live != self.live_in[block];
-        self.live_in[block] = live;
-        grew
     }
 
     /// Variables live before a block's first instruction.

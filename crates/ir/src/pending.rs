@@ -4,7 +4,8 @@
 //! result is pending from the instruction that writes it to the next on the path that names its
 //! register, and to the end of the function where none does.
 
-use crate::cfg::Cfg;
+use crate::cfg::{Block, Cfg};
+use crate::dataflow::{Direction, fixed_point};
 use crate::liveness::Universe;
 use crate::operands::Code;
 use fixedbitset::FixedBitSet;
@@ -19,29 +20,15 @@ pub struct Pending {
 impl Pending {
     /// Solves the data-flow equations for one function, of which nothing is pending at its start.
     pub fn new(code: &Code, cfg: &Cfg, universe: Universe) -> Self {
-        let empty = FixedBitSet::with_capacity(universe.len());
-        let mut found = Self {
-            universe,
-            at_start: vec![empty; cfg.blocks.len()],
+        let transfer = |block: &Block, pending: &mut FixedBitSet| {
+            for at in block.start..block.end {
+                step(code, universe, at, pending);
+            }
         };
-        let mut queued = FixedBitSet::with_capacity(cfg.blocks.len());
-        queued.insert_range(..);
-        let mut work: Vec<usize> = (0..cfg.blocks.len()).rev().collect();
-        while let Some(block) = work.pop() {
-            queued.remove(block);
-            let mut pending = found.at_start[block].clone();
-            for at in cfg.blocks[block].start..cfg.blocks[block].end {
-                found.step(code, at, &mut pending);
-            }
-            for &succ in &cfg.blocks[block].succs {
-                let grows = !pending.is_subset(&found.at_start[succ]);
-                found.at_start[succ].union_with(&pending);
-                if grows && !queued.put(succ) {
-                    work.push(succ);
-                }
-            }
+        Self {
+            universe,
+            at_start: fixed_point(cfg, Direction::Forward, universe.len(), transfer),
         }
-        found
     }
 
     /// Visits the instructions of every block in order with what may be pending before each.
@@ -50,20 +37,20 @@ impl Pending {
             let mut pending = at_start.clone();
             for at in block.start..block.end {
                 visit(at, &pending);
-                self.step(code, at, &mut pending);
+                step(code, self.universe, at, &mut pending);
             }
         }
     }
+}
 
-    /// From what is pending before an instruction to what is pending after it.
-    fn step(&self, code: &Code, at: usize, pending: &mut FixedBitSet) {
-        let inst = &code.insts[at];
-        for var in code.reads(inst) {
-            pending.remove(self.universe.index(var));
-        }
-        for var in code.writes(inst) {
-            pending.insert(self.universe.index(var));
-        }
+/// Changes the set pending before an instruction into the set pending after it.
+fn step(code: &Code, universe: Universe, at: usize, pending: &mut FixedBitSet) {
+    let inst = &code.insts[at];
+    for var in code.reads(inst) {
+        pending.remove(universe.index(var));
+    }
+    for var in code.writes(inst) {
+        pending.insert(universe.index(var));
     }
 }
 

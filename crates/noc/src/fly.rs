@@ -136,20 +136,6 @@ impl<P: Ports> Fly<P> {
         self.waiting(input) + flits > self.injection_buffer + left
     }
 
-    /// Answers [`crate::Network::entrance`], in networks with one virtual channel: with several,
-    /// more than credits decides.
-    #[inline]
-    pub(crate) fn entrance(&self, input: usize) -> Option<(u32, u32)> {
-        let passes = self.credits.left(input);
-        (self.channels == 1).then_some((self.waiting(input), passes))
-    }
-
-    /// Answers [`crate::Network::has_passed`] for an input.
-    #[inline]
-    pub(crate) fn has_passed(&self, input: usize) -> bool {
-        self.to_router[self.now as usize % CHANNEL][input] > 0
-    }
-
     #[inline]
     pub(crate) fn inject(&mut self, input: usize, (id, flits): (PacketId, u32), store: &mut Store) {
         self.flits[input] += flits as u16;
@@ -309,8 +295,6 @@ mod tests {
     use warploom_base::Rng;
     use warploom_config::NocSpec;
 
-    const PORTS: usize = 6;
-
     /// Runs random traffic, part of which waits at the outputs. Returns (cycle, output, token) of
     /// each packet that leaves, and the statistics.
     fn run<P: Ports>(spec: &NocSpec, ports: u32) -> (Vec<(u32, usize, u32)>, NocCounters) {
@@ -341,46 +325,6 @@ mod tests {
             }
         }
         (came, counters)
-    }
-
-    /// A flit passes from a source's buffer in each cycle for which `entrance` predicts one,
-    /// however full the network is; the prediction of the next cycle is at most that flit smaller.
-    #[test]
-    fn as_many_flits_pass_as_are_predicted() {
-        let fermi = warploom_config::preset("gtx480");
-        let fermi = fermi.unwrap_or_else(|errors| panic!("{errors}")).noc;
-        let mut net = Fly::<Few>::new(&fermi, PORTS, PORTS);
-        let (mut store, mut counters) = (Store::new(8), NocCounters::default());
-        let mut rng = Rng::new(3);
-        let (mut sure, mut unsure) = (0, 0);
-        for cycle in 0..3_000 {
-            let input = rng.below(6) as usize;
-            let flits = 1 + rng.below(4);
-            if net.has_room(input, flits) {
-                let (id, _) = store.lodge(&packet(cycle), rng.below(2), flits, 32 * flits);
-                net.inject(input, (id, flits), &mut store);
-            }
-            let before = [0, 1, 2, 3, 4, 5].map(|input| net.entrance(input));
-            net.cycle(&mut store, &mut counters);
-            for (input, before) in before.into_iter().enumerate() {
-                let (Some((flits, passes)), Some(now)) = (before, net.entrance(input)) else {
-                    panic!("one virtual channel");
-                };
-                if passes == 0 {
-                    unsure += 1;
-                    continue;
-                }
-                let passed = u32::from(flits > 0);
-                assert_eq!(now.0, flits - passed);
-                assert!(now.1 >= passes - passed);
-                sure += passed;
-            }
-            let output = rng.below(2) as usize;
-            if let Some(id) = net.pop(output, &mut store) {
-                store.release(id);
-            }
-        }
-        assert!(sure > 100 && unsure > 100, "{sure} {unsure}");
     }
 
     /// A network with tables for few ports behaves like the same network with tables of any size.

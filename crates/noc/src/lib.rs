@@ -157,28 +157,6 @@ impl Network {
         }
     }
 
-    /// Number of flits in the input's buffer, and number of flits that surely pass from it into the
-    /// network, one in each cycle that has one. `None` where the network does not predict that.
-    #[inline]
-    pub fn entrance(&self, input: usize) -> Option<(u32, u32)> {
-        match &self.kind {
-            Kind::Fly(fly) => fly.entrance(input),
-            Kind::LargeFly(fly) => fly.entrance(input),
-            _ => None,
-        }
-    }
-
-    /// True if a flit has passed from the input's buffer in the last cycle. Requires an
-    /// [`entrance`](Self::entrance), and a packet in the network.
-    #[inline]
-    pub fn has_passed(&self, input: usize) -> bool {
-        match &self.kind {
-            Kind::Fly(fly) => fly.has_passed(input),
-            Kind::LargeFly(fly) => fly.has_passed(input),
-            _ => unreachable!("a network without predictions"),
-        }
-    }
-
     #[inline(never)]
     fn has_room_elsewhere(&self, input: usize, flits: u32) -> bool {
         each_kind!(&self.kind, net => net.has_room(input, flits))
@@ -226,14 +204,6 @@ impl Network {
         debug_assert!(self.has_room(input, flits), "no room at {input}");
         debug_assert_eq!(self.store.header(id).flits, flits);
         self.put_in(input, (id, flits));
-    }
-
-    /// `enter` for a packet that entered before the last `cycles` cycles: it counts as inside
-    /// during them, and no flit of it could have moved.
-    #[inline]
-    pub fn enter_late(&mut self, input: usize, packet: (PacketId, u32), cycles: u64) {
-        self.enter(input, packet);
-        self.counted.counters.packet_cycles += cycles;
     }
 
     #[inline]

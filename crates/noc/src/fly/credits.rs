@@ -40,12 +40,6 @@ impl<P: Ports> Credits<P> {
         }
     }
 
-    /// Number of flits that a virtual channel may send.
-    #[inline]
-    pub(super) fn left(&self, channel: usize) -> u32 {
-        self.left[channel].into()
-    }
-
     /// True if a virtual channel may send a flit.
     #[inline]
     pub(super) fn any(&self, channel: usize) -> bool {

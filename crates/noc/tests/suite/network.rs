@@ -93,56 +93,6 @@ fn what_stays_full_does() {
     }
 }
 
-/// Random packets at the inputs of a butterfly. At input 0 two packets come together now and then;
-/// the second one enters up to `most` cycles late, as long as there are flits before it. Returns
-/// the packets that leave with their cycles and the statistics, as text, and the number of late
-/// packets.
-fn run_late(most: u64) -> (Vec<String>, usize) {
-    let mut net = Network::new(&spec(NocKind::Fly), 4, 4, 1);
-    let (mut rng, mut seen) = (Rng::new(5), Vec::new());
-    let (mut late, mut lates) = (None, 0);
-    let held = |net: &Network| net.entrance(0).map_or(0, |(held, _)| held);
-    for now in 0..3_000_u64 {
-        for input in 1..4 {
-            let (output, flits) = (rng.below(2) as usize, 1 + 4 * rng.below(2));
-            if net.can_inject(input, 32 * flits) {
-                net.inject(input, output, packet(now as u32), 32 * flits);
-            }
-        }
-        if now % 16 == 0 && net.has_room(0, 9) {
-            net.inject(0, 0, packet(now as u32), 5 * 32);
-            let (id, flits) = net.lodge(1, &packet(now as u32), 4 * 32);
-            late = Some((now, id, flits));
-        }
-        if let Some((came, id, flits)) = late
-            && (now == came + most || held(&net) == 0)
-        {
-            net.enter_late(0, (id, flits), now - came);
-            (late, lates) = (None, lates + usize::from(now > came));
-        }
-        net.cycle();
-        seen.push(format!("{now} {}", net.has_passed(0)));
-        for output in (0..4).filter(|_| rng.below(3) > 0) {
-            let packet = net.pop(output);
-            seen.extend(packet.map(|packet| format!("{output} {}", packet.token)));
-        }
-    }
-    assert!(late.is_none());
-    seen.push(format!("{:?}", net.counters()));
-    (seen, lates)
-}
-
-#[test]
-fn a_late_packet_after_others_leaves_like_one_in_time() {
-    let (expected, none) = run_late(0);
-    assert_eq!(none, 0);
-    for most in [1, 2, 9] {
-        let (seen, late) = run_late(most);
-        assert!(late > 100, "{late}");
-        assert_eq!(seen, expected, "{most}");
-    }
-}
-
 #[test]
 fn latency_without_contention() {
     // Crossbars: flits, then hop_cycles - 1 more.
