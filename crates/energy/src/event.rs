@@ -72,7 +72,7 @@ impl Event {
         event!(
             "register_write",
             RegisterFile,
-            "Registers written, 32 lanes each.",
+            "Registers written, 32 lanes each, those of loads by reply.",
             |a| { 32.0 * a.count("sm.register_writes") }
         ),
         event!(

@@ -216,7 +216,8 @@ declare_stats! {
         pub ldst_stalls: [[u64; 5]; 7] = Cycles, as "gpgpu_stall_shd_mem", by [LDST_STAGES, LDST_STALLS];
         /// Registers of warps read from the register file's banks.
         pub register_reads: u64 = Events;
-        /// Registers of warps written by issued instructions.
+        /// Registers of warps written, those of a load again for each further reply that fills a
+        /// part of its lanes; loads of parameters and constants write none.
         pub register_writes: u64 = Events;
         /// Source operands of issued instructions that are no registers.
         pub other_operands: u64 = Events;

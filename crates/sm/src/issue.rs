@@ -484,7 +484,9 @@ fn count_issue(
     all.warp_instructions += 1;
     all.thread_instructions += lanes as u64;
     all.issued_without_lanes += u64::from(lanes == 0);
-    all.register_writes += u64::from(registers_written);
+    if !energy.is_constant_load() {
+        all.register_writes += u64::from(registers_written);
+    }
     all.other_operands += energy.other_operands();
     if let Some(unit) = energy.unit() {
         all.unit_warps[unit] += 1;

@@ -378,6 +378,10 @@ impl Sm {
             {
                 return;
             }
+            // The first part of a load was counted when it issued.
+            if self.ldst.insts[id.0].pending > 1 {
+                self.counters.register_writes += u64::from(inst.bank_writes.len);
+            }
             self.ldst.write_back = None;
             self.reply_done(id);
         }

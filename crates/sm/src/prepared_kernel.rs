@@ -118,8 +118,9 @@ pub struct TimedInst {
 
 const _: () = assert!(size_of::<TimedInst>() == 64);
 
-/// What the counters of energy need of one instruction: the number of its execution unit, or
-/// [`NO_UNIT`]; in the upper bits its source operands that are no registers, at most three.
+/// Facts about an instruction for the counters of energy: the number of its execution unit, or
+/// [`NO_UNIT`]; above these bits the number of its source operands that are no registers, at most
+/// three; in the last bit whether it loads a parameter or a constant.
 #[derive(Clone, Copy, Debug)]
 pub struct EnergyFacts(u8);
 
@@ -127,12 +128,21 @@ pub struct EnergyFacts(u8);
 const UNIT_BITS: u32 = 5;
 /// The unit of an instruction that executes in none.
 const NO_UNIT: u8 = (1 << UNIT_BITS) - 1;
+/// Largest number of operands that is stored, as a mask of its bits.
+const OPERANDS: u8 = 3;
+/// Bit of loads of parameters and constants.
+const CONSTANT_LOAD: u8 = 1 << 7;
 const _: () = assert!(Unit::COUNT <= NO_UNIT as usize);
 
 impl EnergyFacts {
     fn of(facts: &InstFacts) -> Self {
         let unit = facts.unit.map_or(NO_UNIT, |unit| unit.index() as u8);
-        Self(unit | facts.other_operands.min(3) << UNIT_BITS)
+        let operands = facts.other_operands.min(OPERANDS) << UNIT_BITS;
+        let constant = match facts.class {
+            InstClass::Load(MemClass::Const | MemClass::Param) => CONSTANT_LOAD,
+            _ => 0,
+        };
+        Self(unit | operands | constant)
     }
 
     /// Number of the execution unit; none of branches, barriers and accesses to memory.
@@ -145,7 +155,14 @@ impl EnergyFacts {
     /// Source operands that are no registers, at most three.
     #[inline]
     pub fn other_operands(self) -> u64 {
-        u64::from(self.0 >> UNIT_BITS)
+        u64::from(self.0 >> UNIT_BITS & OPERANDS)
+    }
+
+    /// True for loads of parameters and constants. In machine code these are operands of other
+    /// instructions, so that they write no register; GPGPU-Sim's power model counts none either.
+    #[inline]
+    pub fn is_constant_load(self) -> bool {
+        self.0 & CONSTANT_LOAD != 0
     }
 }
 
