@@ -13,7 +13,7 @@ use warploom_stats::result::{Counts, Figures, RunReport, Series};
 ///
 /// Windows take the static power of the run, so that they sum to it. Each launch takes its own.
 pub fn attach(preset: &EnergyPreset, spec: &GpuSpec, run: &mut RunReport) {
-    let whole = of_figures(preset, spec, &run.totals.figures);
+    let whole = energy_of(preset, spec, &run.totals.figures);
     let rate = {
         let counts = &run.totals.figures.statistics;
         let cycles = run.totals.figures.cycles;
@@ -28,15 +28,15 @@ pub fn attach(preset: &EnergyPreset, spec: &GpuSpec, run: &mut RunReport) {
     for kernel in &mut run.kernels {
         let alone = kernel.figures.contention.dram_full.is_some();
         kernel.figures.energy = match alone {
-            true => of_figures(preset, spec, &kernel.figures),
+            true => energy_of(preset, spec, &kernel.figures),
             false => None,
         };
     }
     run.totals.figures.energy = whole;
 }
 
-/// None of an interval that was not timed.
-fn of_figures(preset: &EnergyPreset, spec: &GpuSpec, figures: &Figures) -> Option<EnergyReport> {
+/// Energy of a run or a launch on a machine; `None` if it was not timed.
+pub fn energy_of(preset: &EnergyPreset, spec: &GpuSpec, figures: &Figures) -> Option<EnergyReport> {
     if figures.cycles == 0 {
         return None;
     }
@@ -45,6 +45,7 @@ fn of_figures(preset: &EnergyPreset, spec: &GpuSpec, figures: &Figures) -> Optio
     Some(report(preset, &evaluate(preset, &activity)))
 }
 
+/// Energy of an interval as a part of a result.
 fn report(preset: &EnergyPreset, energy: &Energy) -> EnergyReport {
     let used = Component::ALL
         .iter()

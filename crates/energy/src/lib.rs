@@ -13,17 +13,22 @@ mod attach;
 mod component;
 mod evaluate;
 mod event;
+mod import;
 mod preset;
+mod print;
 mod read;
+mod scale;
 mod static_power;
 #[cfg(test)]
 mod tests;
+mod xml;
 
 pub use activity::Activity;
-pub use attach::attach;
+pub use attach::{attach, energy_of};
 pub use component::Component;
 pub use evaluate::{Energy, StaticRate, evaluate, evaluate_at};
 pub use event::Event;
-pub use preset::{EnergyPreset, PRESETS, Power, Row, find, for_gpu};
+pub use import::{Imported, import};
+pub use preset::{EnergyPreset, PRESETS, Power, Row, find, for_gpu, named};
 pub use read::{EnergyErrors, read};
 pub use static_power::{StaticPower, UnitMix};

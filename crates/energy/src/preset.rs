@@ -3,7 +3,7 @@
 use crate::event::Event;
 use crate::read::read;
 use crate::static_power::{StaticPower, UnitMix};
-use warploom_diag::Source;
+use warploom_diag::{Source, nearest};
 
 /// Power that is drawn over time, in watts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,6 +117,7 @@ pub const PRESETS: &[Row] = &[
         gpus: &[
             "gtx480",
             "fermi-crat",
+            "kepler-crat",
             "fermi-slicer",
             "fermi-slicer-large",
             "fermi-locality",
@@ -127,6 +128,31 @@ pub const PRESETS: &[Row] = &[
         name: "qv100",
         gpus: &["qv100-volta"],
         text: include_str!("../presets/qv100.toml"),
+    },
+    Row {
+        name: "titan-kepler",
+        gpus: &["titan-kepler"],
+        text: include_str!("../presets/titan-kepler.toml"),
+    },
+    Row {
+        name: "maxwell-duet",
+        gpus: &["maxwell-duet"],
+        text: include_str!("../presets/maxwell-duet.toml"),
+    },
+    Row {
+        name: "titanx-pascal",
+        gpus: &["titanx-pascal"],
+        text: include_str!("../presets/titanx-pascal.toml"),
+    },
+    Row {
+        name: "rtx2060-turing",
+        gpus: &["rtx2060-turing"],
+        text: include_str!("../presets/rtx2060-turing.toml"),
+    },
+    Row {
+        name: "rtx3070-ampere",
+        gpus: &["rtx3070-ampere"],
+        text: include_str!("../presets/rtx3070-ampere.toml"),
     },
 ];
 
@@ -140,6 +166,26 @@ pub fn find(name: &str) -> Option<EnergyPreset> {
 pub fn for_gpu(gpu: &str) -> Option<EnergyPreset> {
     let row = PRESETS.iter().find(|row| row.gpus.contains(&gpu))?;
     Some(built_in(row))
+}
+
+/// The built-in energy preset of a name; an empty name stands for that of a GPU preset.
+///
+/// # Errors
+/// If there is none, with a remedy.
+pub fn named(name: &str, gpu: &str) -> Result<EnergyPreset, String> {
+    let names = || PRESETS.iter().map(|row| row.name);
+    let all = || names().collect::<Vec<_>>().join(", ");
+    let (preset, wrong) = match name {
+        "" => (for_gpu(gpu), format!("there is no energy preset for {gpu}")),
+        _ => (find(name), format!("there is no energy preset `{name}`")),
+    };
+    preset.ok_or_else(|| {
+        let help = match nearest(name, names()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("name one of {}, or a file that ends in .toml", all()),
+        };
+        format!("{wrong}\n  = help: {help}")
+    })
 }
 
 fn built_in(row: &Row) -> EnergyPreset {

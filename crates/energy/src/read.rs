@@ -1,11 +1,15 @@
 //! Reading an energy preset from TOML.
 //!
 //! ```toml
+//! name = "mine"                   # optional: otherwise that of the file
 //! base = "qv100"                  # optional: whatever is not written here is as there
 //! about = "One sentence."
 //! gated_lanes = true              # inactive lanes use no energy
 //! sms = 80                        # SMs that static powers are for
 //! volts = 1.0                     # supply voltage of all values
+//!
+//! [scale]                         # with a base: its values times these, see `Scale`
+//! events = 0.52
 //!
 //! [picojoules]                    # an event each, see `Event::ALL`
 //! l1d_read_hit = 356.94
@@ -20,6 +24,7 @@
 
 use crate::event::Event;
 use crate::preset::{EnergyPreset, PRESETS, Power, find};
+use crate::scale::Scale;
 use crate::static_power::{StaticPower, UnitMix};
 use std::fmt;
 use toml::Spanned;
@@ -29,8 +34,8 @@ use warploom_diag::{Diagnostic, Diagnostics, Source, Span, Style, nearest};
 /// Everything wrong with an energy preset, each problem with its place.
 #[derive(Clone, Debug)]
 pub struct EnergyErrors {
-    source: Source,
-    problems: Diagnostics,
+    pub(crate) source: Source,
+    pub(crate) problems: Diagnostics,
 }
 
 impl EnergyErrors {
@@ -48,7 +53,7 @@ impl fmt::Display for EnergyErrors {
 
 impl std::error::Error for EnergyErrors {}
 
-/// Reads a preset. Its name is the source's.
+/// Reads a preset. Without a name in the text its name is the source's.
 ///
 /// # Errors
 /// Every problem of the text: no TOML, unknown or missing keys, values that are no numbers.
@@ -102,6 +107,7 @@ impl Reader {
         let mut preset = base.clone().unwrap_or_else(empty);
         source.name().clone_into(&mut preset.name);
         self.header(table, &mut preset);
+        self.scale(table, &mut preset, base.is_some());
         self.events(table, &mut preset, base.is_some());
         self.powers(table, &mut preset, base.is_some());
         self.statics(table, &mut preset);
@@ -110,11 +116,13 @@ impl Reader {
 
     fn known(&mut self, table: &DeTable<'_>) {
         let known = [
+            "name",
             "base",
             "about",
             "gated_lanes",
             "sms",
             "volts",
+            "scale",
             "picojoules",
             "watts",
             "static",
@@ -153,10 +161,11 @@ impl Reader {
     }
 
     fn header(&mut self, table: &DeTable<'_>, preset: &mut EnergyPreset) {
-        if let Some(about) = table
-            .get("about")
-            .and_then(|value| value.get_ref().as_str())
-        {
+        let text = |key: &str| table.get(key).and_then(|value| value.get_ref().as_str());
+        if let Some(name) = text("name") {
+            name.clone_into(&mut preset.name);
+        }
+        if let Some(about) = text("about") {
             about.clone_into(&mut preset.about);
         }
         if let Some(value) = table.get("gated_lanes") {
@@ -199,6 +208,28 @@ impl Reader {
             }
         }
         numbers
+    }
+
+    /// Scales the values of the base.
+    fn scale(&mut self, document: &DeTable<'_>, preset: &mut EnergyPreset, has_base: bool) {
+        let Some(value) = document.get("scale") else {
+            return;
+        };
+        let place = span(value.span());
+        if !has_base {
+            let help = "name the preset whose values it scales as `base`".to_owned();
+            let message = "`scale` needs a base".to_owned();
+            return self.problem("missing-key", place, message, help);
+        }
+        let DeValue::Table(table) = value.get_ref() else {
+            return self.wrong("scale", place, "a table");
+        };
+        for (key, _, factor) in self.numbers(table, &Scale::ALL.map(Scale::key)) {
+            let scale = Scale::ALL.into_iter().find(|scale| scale.key() == key);
+            if let Some(scale) = scale {
+                scale.apply(factor, preset);
+            }
+        }
     }
 
     fn events(&mut self, table: &DeTable<'_>, preset: &mut EnergyPreset, has_base: bool) {

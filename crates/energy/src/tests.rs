@@ -1,8 +1,8 @@
 //! Against GPGPU-Sim's own powers, by hand, and for what always holds.
 
 use crate::{
-    Activity, Component, Energy, EnergyPreset, Event, PRESETS, StaticRate, UnitMix, evaluate,
-    evaluate_at, find, for_gpu, read,
+    Activity, Component, Energy, EnergyPreset, Event, PRESETS, Power, StaticRate, UnitMix,
+    evaluate, evaluate_at, find, for_gpu, read,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -200,6 +200,71 @@ fn every_built_in_preset_is_whole() {
         for gpu in row.gpus {
             assert_eq!(for_gpu(gpu).unwrap().name, row.name);
             assert!(warploom_config::preset(gpu).is_ok(), "{gpu}");
+        }
+    }
+}
+
+#[test]
+fn every_machine_has_a_preset() {
+    for gpu in warploom_config::PRESETS {
+        assert!(for_gpu(gpu.name).is_some(), "{}", gpu.name);
+    }
+}
+
+/// A derived preset is its base times the factors that it names.
+#[test]
+fn scales_multiply_their_groups_of_the_base() {
+    let text = "base = \"qv100\"\n[scale]\nevents = 2\ndram = 3\nstatic = 5\nmemory = 7\n\
+                [picojoules]\nflit = 9\n[watts]\nconstant = 1.5\n";
+    let base = find("qv100").unwrap();
+    let own = read(&Source::new("own", text)).unwrap();
+    let ratio = |key: &str| own.joules_of(key).unwrap() / base.joules_of(key).unwrap();
+    for (event, joules) in Event::ALL.iter().zip(&own.joules) {
+        let wanted = match (event.key, event.component) {
+            ("flit", _) => 9e-12 / base.joules_of("flit").unwrap(),
+            (_, Component::Dram) => 3.0,
+            _ => 2.0,
+        };
+        let got = ratio(event.key);
+        assert!(
+            (got - wanted).abs() < 1e-9 * wanted,
+            "{}: {joules}",
+            event.key
+        );
+    }
+    let [mix, other] = [&own, &base].map(|of| of.static_power(UnitMix::IntFp));
+    assert_eq!(mix.first_lane_w, 5.0 * other.first_lane_w);
+    assert_eq!(mix.added_lane_w, 5.0 * other.added_lane_w);
+    let watts = |power: Power| own.power(power) / base.power(power);
+    assert_eq!(watts(Power::IdleSm), 5.0);
+    assert_eq!(watts(Power::MemoryControllers), 7.0);
+    assert_eq!(own.power(Power::Constant), 1.5);
+    let alone = read(&Source::new("own", "about = \"x\"\n[scale]\nevents = 2\n"));
+    let errors = alone.unwrap_err().to_string();
+    assert!(
+        errors.contains("own:2:1") && errors.contains("`scale` needs a base"),
+        "{errors}"
+    );
+}
+
+/// Static, idle and constant power of a derived preset leave room for work below the power that
+/// the board was sold for (NVIDIA's data sheets), and are no small part of it.
+#[test]
+fn power_without_events_fits_the_boards_of_derived_presets() {
+    let boards = [
+        ("titan-kepler", 14.0, 250.0),
+        ("maxwell-duet", 16.0, 165.0),
+        ("titanx-pascal", 28.0, 250.0),
+        ("rtx2060-turing", 30.0, 160.0),
+        ("rtx3070-ampere", 46.0, 220.0),
+    ];
+    for (name, sms, board) in boards {
+        let preset = find(name).unwrap();
+        let active = preset.static_power(UnitMix::IntFp).at(32.0) / f64::from(preset.sms) * sms;
+        let idle = preset.power(Power::IdleSm) * sms;
+        let always = preset.power(Power::Constant);
+        for watts in [active + always, idle + always] {
+            assert!((0.05..0.5).contains(&(watts / board)), "{name}: {watts} W");
         }
     }
 }
