@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
+use warploom_stats::energy::EnergyReport;
 use warploom_stats::result::{Counts, Figures, KernelReport, RunReport, Series};
 
 /// Parts that have lines of their own, in addition to each kernel and the whole run.
@@ -34,16 +35,27 @@ const FIXED: [&str; 16] = [
     "dram.utilisation",
 ];
 
+/// Names of the columns of energy before those of its components.
+const ENERGY: [&str; 4] = [
+    "energy.joules",
+    "energy.watts",
+    "energy.joule_seconds",
+    "energy.static_share",
+];
+
 /// A line of the table.
 struct Row<'a> {
     fixed: Vec<String>,
     counts: &'a Counts,
+    /// Energy of the whole machine, where it was computed.
+    energy: Option<&'a EnergyReport>,
     /// Kind of the part. Counters that no part of this kind has are left empty; others are 0.
     kind: &'static str,
 }
 
 /// Statistics of a run. Each kernel, and at the end the run (`total`), has a line for the whole
 /// machine (`all`) and one for each part of `rows`. Counters that are 0 everywhere are omitted.
+/// Columns of energy are there if some line has energy.
 pub fn statistics_csv(run: &RunReport, rows: Rows) -> String {
     let mut table = Vec::new();
     for (i, kernel) in run.kernels.iter().enumerate() {
@@ -91,6 +103,7 @@ fn add_rows<'a>(
     table.push(Row {
         fixed,
         counts,
+        energy: figures.energy.as_ref(),
         kind: "all",
     });
     let Some(parts) = &figures.parts else { return };
@@ -107,6 +120,7 @@ fn add_rows<'a>(
             table.push(Row {
                 fixed,
                 counts,
+                energy: None,
                 kind,
             });
         }
@@ -121,15 +135,25 @@ fn print(table: &[Row<'_>]) -> String {
     };
     let kinds = ["all", "sm", "bank", "channel"].map(|kind| (kind, has(kind)));
     let mut text = String::new();
-    let header: Vec<String> = FIXED
+    let energies: Vec<&EnergyReport> = table.iter().filter_map(|row| row.energy).collect();
+    let parts: BTreeSet<&str> = energies
         .iter()
-        .chain(&names)
-        .map(|n| (*n).to_owned())
+        .flat_map(|energy| energy.components.keys())
+        .map(String::as_str)
         .collect();
+    let mut header: Vec<String> = FIXED.iter().map(|n| (*n).to_owned()).collect();
+    if !energies.is_empty() {
+        header.extend(ENERGY.map(str::to_owned));
+        header.extend(parts.iter().map(|part| format!("energy.joules.{part}")));
+    }
+    header.extend(names.iter().map(|n| (*n).to_owned()));
     put_line(&mut text, &header);
     for row in table {
         let known = kinds.iter().find(|(kind, _)| *kind == row.kind);
         let mut cells = row.fixed.clone();
+        if !energies.is_empty() {
+            cells.extend(energy_cells(row.energy, &parts));
+        }
         for name in &names {
             let counted = known.is_some_and(|(_, of_kind)| of_kind.contains(name));
             let value = row.counts.get(*name).copied();
@@ -142,6 +166,22 @@ fn print(table: &[Row<'_>]) -> String {
         put_line(&mut text, &cells);
     }
     text
+}
+
+/// Cells of the columns of energy; empty for a line without energy.
+fn energy_cells(energy: Option<&EnergyReport>, parts: &BTreeSet<&str>) -> Vec<String> {
+    let Some(energy) = energy else {
+        return vec![String::new(); ENERGY.len() + parts.len()];
+    };
+    let figures = [
+        energy.joules,
+        energy.watts,
+        energy.energy_delay,
+        energy.static_share,
+    ];
+    let of = |part: &&str| energy.components.get(*part).copied().unwrap_or(0.0);
+    let all = figures.into_iter().chain(parts.iter().map(of));
+    all.map(|value| value.to_string()).collect()
 }
 
 fn names(counts: &Counts) -> impl Iterator<Item = &str> {
@@ -189,8 +229,26 @@ fn quoted(cell: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{quoted, series_csv};
+    use super::{energy_cells, quoted, series_csv};
+    use std::collections::{BTreeMap, BTreeSet};
+    use warploom_stats::energy::EnergyReport;
     use warploom_stats::result::Series;
+
+    #[test]
+    fn energy_has_a_cell_for_each_component_of_any_line() {
+        let energy = EnergyReport {
+            joules: 2.0,
+            watts: 4.0,
+            energy_delay: 1.0,
+            static_share: 0.25,
+            components: BTreeMap::from([("static".to_owned(), 0.5)]),
+            ..EnergyReport::default()
+        };
+        let parts = BTreeSet::from(["dram", "static"]);
+        let cells = energy_cells(Some(&energy), &parts);
+        assert_eq!(cells, ["2", "4", "1", "0.25", "0", "0.5"]);
+        assert_eq!(energy_cells(None, &parts), [""; 6]);
+    }
 
     #[test]
     fn a_window_is_a_line() {

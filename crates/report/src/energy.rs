@@ -1,6 +1,7 @@
-//! Energy of a run as text.
+//! Energy of a run as text, and of several runs as a chart.
 
 use crate::chart::bar;
+use crate::figure::{Axis, BarChart, BarSeries, Chart};
 use crate::format::percent;
 use std::fmt::Write;
 use warploom_stats::energy::EnergyReport;
@@ -37,6 +38,46 @@ pub(crate) fn energy(text: &mut String, energy: &EnergyReport) {
     text.push('\n');
 }
 
+/// Components with a colour of their own in a chart; all others are summed.
+const SHOWN: usize = 6;
+
+/// Energy of runs in millijoules as stacked bars: the components with the largest sums, and all
+/// others together.
+pub fn energy_chart(title: &str, runs: &[(String, &EnergyReport)]) -> Chart {
+    let joules = |(_, run): &(String, &EnergyReport), part: &str| {
+        run.components.get(part).copied().unwrap_or(0.0)
+    };
+    let mut parts: Vec<(&str, f64)> = Vec::new();
+    for part in runs.iter().flat_map(|(_, run)| run.components.keys()) {
+        if !parts.iter().any(|(known, _)| known == part) {
+            parts.push((part, runs.iter().map(|run| joules(run, part)).sum()));
+        }
+    }
+    parts.sort_by(|(a, x), (b, y)| y.total_cmp(x).then(a.cmp(b)));
+    let (own, others) = parts.split_at(parts.len().min(SHOWN));
+    let series = |name: &str, parts: &[(&str, f64)]| BarSeries {
+        name: name.to_owned(),
+        values: runs
+            .iter()
+            .map(|run| Some(1e3 * parts.iter().map(|(part, _)| joules(run, part)).sum::<f64>()))
+            .collect(),
+    };
+    let mut all: Vec<BarSeries> = own.iter().map(|p| series(p.0, &[*p])).collect();
+    if !others.is_empty() {
+        all.push(series("others", others));
+    }
+    Chart::Stacks(BarChart {
+        title: title.to_owned(),
+        axis: Axis {
+            label: "energy in mJ".to_owned(),
+            ..Axis::default()
+        },
+        groups: runs.iter().map(|(name, _)| name.clone()).collect(),
+        series: all,
+        marks: Vec::new(),
+    })
+}
+
 /// A quantity with three digits and the SI prefix that leaves at most three before the point.
 pub(crate) fn scaled(value: f64, unit: &str) -> String {
     let prefixes = [
@@ -59,9 +100,35 @@ pub(crate) fn scaled(value: f64, unit: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{energy, scaled};
+    use super::{energy, energy_chart, scaled};
+    use crate::figure::Chart;
     use std::collections::BTreeMap;
     use warploom_stats::energy::EnergyReport;
+
+    /// Eight components: the six largest are shown, the two smallest are summed.
+    #[test]
+    fn a_chart_shows_the_largest_components() {
+        let run = |scale: f64, parts: usize| EnergyReport {
+            components: (0..parts)
+                .map(|at| (format!("p{at}"), scale * (at + 1) as f64))
+                .collect(),
+            ..EnergyReport::default()
+        };
+        let (a, b) = (run(0.001, 8), run(0.002, 4));
+        let rows = [("a".to_owned(), &a), ("b".to_owned(), &b)];
+        let Chart::Stacks(chart) = energy_chart("runs", &rows) else {
+            panic!("no stacks")
+        };
+        let names: Vec<_> = chart.series.iter().map(|s| s.name.as_str()).collect();
+        // Sums: p0 1 + 2, p1 2 + 4, p2 3 + 6, p3 4 + 8, then 5, 6, 7, 8.
+        assert_eq!(names, ["p3", "p2", "p7", "p6", "p1", "p5", "others"]);
+        let near = |value: Option<f64>, wanted: f64| (value.unwrap() - wanted).abs() < 1e-9;
+        assert!(near(chart.series[0].values[0], 4.0));
+        assert!(near(chart.series[6].values[0], 1.0 + 5.0));
+        assert!(near(chart.series[6].values[1], 2.0));
+        let of = |group: usize| chart.series.iter().map(move |s| s.values[group].unwrap());
+        assert!((of(0).sum::<f64>() - 36.0).abs() < 1e-9);
+    }
 
     #[test]
     fn quantities_have_three_digits_and_a_prefix() {

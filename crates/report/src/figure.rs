@@ -8,6 +8,8 @@ use serde::{Deserialize, Serialize};
 pub enum Chart {
     /// A chart of bars in groups.
     Bars(BarChart),
+    /// A chart with one bar per group, in which the series lie on each other. Marks are not drawn.
+    Stacks(BarChart),
     /// A chart of lines through points.
     Lines(LineChart),
 }

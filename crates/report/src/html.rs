@@ -107,6 +107,7 @@ pub(crate) mod tests {
     use crate::figure::{Axis, BarChart, BarSeries, Chart, LineChart};
     use crate::page::*;
     use std::collections::BTreeMap;
+    use warploom_stats::energy::EnergyReport;
     use warploom_stats::result::ConfigValue;
 
     /// Text that must never become markup.
@@ -186,6 +187,7 @@ pub(crate) mod tests {
                 ended: "finished".to_owned(),
                 input_digest: "0a".to_owned(),
                 digest: "0b".to_owned(),
+                energy: None,
             }],
         }
     }
@@ -248,6 +250,24 @@ pub(crate) mod tests {
             // The template also escapes slashes.
             assert!(text.contains(&word.replace('/', "&#x2f;")), "{word}");
         }
+    }
+
+    #[test]
+    fn runs_show_energy_where_it_was_requested() {
+        let mut with = page();
+        assert!(!html("Results", &imprint(), &[with.clone()]).contains(">mJ<"));
+        with.runs.push(with.runs[0].clone());
+        with.runs[0].energy = Some(EnergyReport {
+            joules: 0.0125,
+            watts: 81.5,
+            ..EnergyReport::default()
+        });
+        let text = html("Results", &imprint(), &[with.clone()]);
+        for word in [">mJ<", ">12.5</td>", ">81.5</td>", "<td></td><td></td>"] {
+            assert!(text.contains(word), "{word}");
+        }
+        let text = serde_json::to_string(&with).unwrap();
+        assert_eq!(serde_json::from_str::<Page>(&text).unwrap(), with);
     }
 
     #[test]

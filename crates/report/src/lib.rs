@@ -21,6 +21,7 @@ mod table;
 pub use analysis::{analysis_chart, analysis_report};
 pub use chart::{bar, bar_with_marks, sparkline};
 pub use csv::{Rows, series_csv, statistics_csv};
+pub use energy::energy_chart;
 pub use figure::{Axis, BarChart, BarSeries, Chart, LineChart, LineSeries, Mark};
 pub use format::{grouped, percent, rate, seconds};
 pub use gpgpusim::gpgpusim_report;

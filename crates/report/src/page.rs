@@ -7,6 +7,7 @@ use serde::ser::{SerializeMap, SerializeStruct};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::fmt::{self, Write};
+use warploom_stats::energy::EnergyReport;
 use warploom_stats::result::ConfigValue;
 
 /// A figure, table or comparison with its data, claims and runs.
@@ -83,6 +84,9 @@ pub struct RunLine {
     pub input_digest: String,
     /// Digest of the run's outputs, cycles and statistics.
     pub digest: String,
+    /// Energy of the run, where it was requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<EnergyReport>,
 }
 
 /// A value of a table.

@@ -1,12 +1,14 @@
 //! Text of a page for a terminal.
 
 use crate::chart::bar;
-use crate::figure::{BarChart, Chart};
+use crate::figure::{BarChart, BarSeries, Chart};
 use crate::page::{Cell, Page, Verdict};
 use crate::table::figures;
 use std::fmt::Write;
 
 const BAR_WIDTH: usize = 40;
+/// Characters of the series of a stacked bar.
+const STACKED: [char; 7] = ['█', '▓', '▒', '░', '▚', '=', '-'];
 /// Line width of claims.
 const LINE: usize = 96;
 
@@ -21,8 +23,10 @@ pub fn page_report(page: &Page) -> String {
     let rows: Vec<Vec<_>> = page.table.rows.iter().map(row).collect();
     let _ = write!(text, "\n\n{}\n", figures(&header, &rows));
     for chart in &page.charts {
-        if let Chart::Bars(chart) = chart {
-            bars(&mut text, chart);
+        match chart {
+            Chart::Bars(chart) => bars(&mut text, chart),
+            Chart::Stacks(chart) => stacks(&mut text, chart),
+            Chart::Lines(_) => {}
         }
     }
     for (name, value) in &page.summary {
@@ -64,6 +68,38 @@ fn bars(text: &mut String, chart: &BarChart) {
                 bar(value / top, BAR_WIDTH)
             );
         }
+    }
+    text.push('\n');
+}
+
+/// Writes one line per group, in which each series has a character of its own, and the sum.
+fn stacks(text: &mut String, chart: &BarChart) {
+    let value = |series: &BarSeries, group: usize| {
+        let value = series.values.get(group).copied().flatten();
+        value.filter(|value| value.is_finite()).unwrap_or(0.0)
+    };
+    let sum = |group: usize| -> f64 { chart.series.iter().map(|s| value(s, group)).sum() };
+    let top = (0..chart.groups.len()).map(sum).fold(0.0, f64::max);
+    if top <= 0.0 {
+        return;
+    }
+    let legend = chart.series.iter().zip(STACKED.iter().cycle());
+    let legend: Vec<_> = legend
+        .map(|(s, mark)| format!("{mark} {}", s.name))
+        .collect();
+    let label = &chart.axis.label;
+    let _ = writeln!(text, "{}: {label}\n  {}", chart.title, legend.join("  "));
+    let width = chart.groups.iter().map(|name| name.chars().count());
+    let width = width.max().unwrap_or(0);
+    for (g, group) in chart.groups.iter().enumerate() {
+        let (mut end, mut bar) = (0.0, String::new());
+        for (series, mark) in chart.series.iter().zip(STACKED.iter().cycle()) {
+            end += value(series, g);
+            let until = (end / top * BAR_WIDTH as f64).round() as usize;
+            let drawn = bar.chars().count();
+            bar.extend(std::iter::repeat_n(*mark, until.saturating_sub(drawn)));
+        }
+        let _ = writeln!(text, "  {group:width$} {:>8.3} {bar}", sum(g));
     }
     text.push('\n');
 }
@@ -137,8 +173,31 @@ fn wrapped(text: &mut String, lead: &str, words: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::{page_report, wrapped};
+    use super::{page_report, stacks, wrapped};
+    use crate::figure::{BarChart, BarSeries};
     use crate::html::tests::page;
+
+    #[test]
+    fn stacked_bars_have_a_character_for_each_series() {
+        let series = |name: &str, values: [f64; 2]| BarSeries {
+            name: name.to_owned(),
+            values: values.map(Some).to_vec(),
+        };
+        let chart = BarChart {
+            title: "Energy".to_owned(),
+            groups: vec!["gto".to_owned(), "lrr".to_owned()],
+            series: vec![series("dram", [3.0, 0.0]), series("static", [1.0, 2.0])],
+            ..BarChart::default()
+        };
+        let mut text = String::new();
+        stacks(&mut text, &chart);
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines[1], "  █ dram  ▓ static");
+        // 40 characters for a sum of 4.
+        let [gto, lrr] = [(30, 10), (0, 20)].map(|(a, b)| "█".repeat(a) + &"▓".repeat(b));
+        assert_eq!(lines[2], format!("  gto    4.000 {gto}"));
+        assert_eq!(lines[3], format!("  lrr    2.000 {lrr}"));
+    }
 
     #[test]
     fn a_page_with_everything() {

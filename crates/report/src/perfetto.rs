@@ -3,10 +3,15 @@
 //! core cycle.
 
 use std::fmt::Write;
+use warploom_stats::result::Series;
 use warploom_stats::trace::{Activity, Trace, TraceEvent};
 
-/// The timeline as JSON, with one line per event.
-pub fn perfetto(trace: &Trace) -> String {
+/// Process of the whole GPU in the timeline; SMs have 16-bit numbers.
+const GPU: u32 = 1 << 16;
+
+/// The timeline as JSON, with one line per event. A series with power adds counter tracks of watts:
+/// the mean of each window, by component and in all.
+pub fn perfetto(trace: &Trace, series: Option<&Series>) -> String {
     let mut text = String::from("{\"displayTimeUnit\":\"ns\",\"traceEvents\":[\n");
     let mut rows: Vec<&[TraceEvent]> = Vec::new();
     let mut events = trace.events.clone();
@@ -31,9 +36,37 @@ pub fn perfetto(trace: &Trace) -> String {
         ));
         slices(row, trace.end, &mut lines);
     }
+    if let Some(series) = series {
+        watts(series, &mut lines);
+    }
     let _ = write!(text, "{}", lines.join(",\n"));
     text.push_str("\n]}\n");
     text
+}
+
+/// Writes a counter for each window of a series with power, and zeros at its end.
+fn watts(series: &Series, lines: &mut Vec<String>) {
+    if series.watts.is_empty() {
+        return;
+    }
+    lines.push(format!(
+        "{{\"ph\":\"M\",\"pid\":{GPU},\"name\":\"process_name\",\"args\":{{\"name\":\"GPU\"}}}}"
+    ));
+    let counter = |at: u64, value: &dyn Fn(&[f64]) -> f64| {
+        let parts = series.watts.iter();
+        let parts = parts.map(|(part, values)| format!("\"{part}\":{}", value(values)));
+        format!(
+            "{{\"ph\":\"C\",\"pid\":{GPU},\"ts\":{at},\"name\":\"watts\",\"args\":{{{}}}}}",
+            parts.collect::<Vec<_>>().join(",")
+        )
+    };
+    for (window, start) in series.start.iter().enumerate() {
+        let value = |values: &[f64]| values.get(window).copied().unwrap_or(0.0);
+        lines.push(counter(*start, &value));
+    }
+    if let Some(end) = series.end.last() {
+        lines.push(counter(*end, &|_| 0.0));
+    }
 }
 
 /// Writes a slice for each warp of a row, which contains a slice for each of its states.
@@ -71,6 +104,8 @@ fn slice(event: &TraceEvent, name: &str, from: u64, to: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::perfetto;
+    use std::collections::BTreeMap;
+    use warploom_stats::result::Series;
     use warploom_stats::trace::{Activity, Trace, TraceEvent};
 
     fn event(at: u64, row: u16, activity: Activity) -> TraceEvent {
@@ -97,7 +132,7 @@ mod tests {
             ],
             end: 50,
         };
-        let text = perfetto(&trace);
+        let text = perfetto(&trace, None);
         let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         let events = json["traceEvents"].as_array().expect("a list");
         let slices: Vec<_> = events
@@ -122,5 +157,39 @@ mod tests {
             ]
         );
         assert!(events.iter().all(|e| e["pid"] == 1));
+    }
+
+    #[test]
+    fn windows_with_power_become_counters() {
+        let series = Series {
+            window_cycles: 100,
+            start: vec![0, 100],
+            end: vec![100, 150],
+            columns: BTreeMap::new(),
+            watts: [
+                ("dram".to_owned(), vec![2.5, 0.5]),
+                ("total".to_owned(), vec![4.0, 1.0]),
+            ]
+            .into(),
+        };
+        let text = perfetto(&Trace::default(), Some(&series));
+        let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let events = json["traceEvents"].as_array().expect("a list");
+        let counters: Vec<_> = events
+            .iter()
+            .filter(|e| e["ph"] == "C" && e["name"] == "watts" && e["pid"] == 65536)
+            .map(|e| {
+                (
+                    e["ts"].as_u64(),
+                    e["args"]["dram"].as_f64(),
+                    e["args"]["total"].as_f64(),
+                )
+            })
+            .collect();
+        let at = |ts, dram, total| (Some(ts), Some(dram), Some(total));
+        assert_eq!(
+            counters,
+            [at(0, 2.5, 4.0), at(100, 0.5, 1.0), at(150, 0.0, 0.0)]
+        );
     }
 }

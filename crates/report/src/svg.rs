@@ -2,6 +2,7 @@
 //! or dark pages.
 
 mod narrow;
+mod stacks;
 mod touches;
 
 pub use touches::{TouchMap, touch_maps};
@@ -78,6 +79,7 @@ impl Shape {
     fn height(self, chart: &Chart) -> u32 {
         match (self, chart) {
             (Self::Narrow, Chart::Bars(chart)) => narrow::height(chart),
+            (Self::Narrow, Chart::Stacks(chart)) => stacks::narrow_height(chart),
             _ => HEIGHT,
         }
     }
@@ -109,6 +111,8 @@ fn draw(root: &Area<'_>, charts: &[Chart], heights: &[u32], shape: Shape) -> Dra
         match (chart, shape) {
             (Chart::Bars(chart), Shape::Wide) => bars(&area, chart)?,
             (Chart::Bars(chart), Shape::Narrow) => narrow::bars(&area, chart)?,
+            (Chart::Stacks(chart), Shape::Wide) => stacks::wide(&area, chart)?,
+            (Chart::Stacks(chart), Shape::Narrow) => stacks::narrow(&area, chart)?,
             (Chart::Lines(chart), _) => lines(&area, chart)?,
         }
         top += height;
@@ -149,17 +153,7 @@ fn bars(area: &Area<'_>, chart: &BarChart) -> Drawn {
     let groups = chart.groups.len().max(1) as f64;
     let top = top_of(&chart.axis, values.chain(marked));
     let mut plane = plane(area, below, 0.0..groups, 0.0..top)?;
-    plane
-        .configure_mesh()
-        .disable_x_mesh()
-        .disable_x_axis()
-        .max_light_lines(0)
-        .bold_line_style(GRID.0)
-        .axis_style(GRID.0)
-        .label_style(words(TEXT))
-        .y_desc(chart.axis.label.as_str())
-        .y_label_formatter(&|y| number(&chart.axis, *y))
-        .draw()?;
+    value_axis(&mut plane, &chart.axis)?;
     let width = GROUP / chart.series.len().max(1) as f64;
     for (s, series) in chart.series.iter().enumerate() {
         let colour = SERIES[s % SERIES.len()].0;
@@ -176,6 +170,21 @@ fn bars(area: &Area<'_>, chart: &BarChart) -> Drawn {
         draw_mark(&mut plane, mark, MARKS[m % MARKS.len()].0)?;
     }
     group_names(area, &plane, chart)
+}
+
+/// Draws the axis of a bar chart's values.
+fn value_axis(plane: &mut Plane<'_>, axis: &Axis) -> Drawn {
+    plane
+        .configure_mesh()
+        .disable_x_mesh()
+        .disable_x_axis()
+        .max_light_lines(0)
+        .bold_line_style(GRID.0)
+        .axis_style(GRID.0)
+        .label_style(words(TEXT))
+        .y_desc(axis.label.as_str())
+        .y_label_formatter(&|y| number(axis, *y))
+        .draw()
 }
 
 fn draw_mark(plane: &mut Plane<'_>, mark: &Mark, colour: RGBColor) -> Drawn {
@@ -393,6 +402,56 @@ mod tests {
         // The only bar: its colour fills the legend's square and the bar, and the gap has none.
         assert_eq!(picture.matches("<circle").count(), 3);
         insta::assert_snapshot!(svg(&[bars()]));
+    }
+
+    /// The bars of two groups, one on the other: 1 on 3, and 2 alone.
+    #[test]
+    fn stacks_lie_on_each_other() {
+        let series = |name: &str, values: Vec<Option<f64>>| BarSeries {
+            name: name.into(),
+            values,
+        };
+        let chart = Chart::Stacks(BarChart {
+            title: "Energy".into(),
+            groups: vec!["a".into(), "b".into()],
+            series: vec![
+                series("dram", vec![Some(3.0), None]),
+                series("static", vec![Some(1.0), Some(2.0)]),
+            ],
+            ..BarChart::default()
+        });
+        let picture = svg(std::slice::from_ref(&chart));
+        // Rectangles by colour, without the legend's squares of 11 pixels: x, y, height.
+        let of = |colour: &str| -> Vec<[i64; 3]> {
+            let number = |part: &str, key: &str| -> i64 {
+                let (_, rest) = part.split_once(&format!(" {key}=\"")).unwrap();
+                rest.split_once('"').unwrap().0.parse().unwrap()
+            };
+            let parts = picture.split("<rect").skip(1);
+            let tags = parts.filter_map(|part| part.split_once('>').map(|(tag, _)| tag));
+            let parts = tags.filter(|tag| tag.contains(colour));
+            let of = |part: &str| ["x", "y", "height"].map(|key| number(part, key));
+            parts.map(of).filter(|[.., h]| *h != 11).collect()
+        };
+        let (dram, rest) = (of("#0072B2"), of("#D55E00"));
+        let ([[x, y, height]], [on, alone]) = (dram.as_slice(), rest.as_slice()) else {
+            panic!("{dram:?} {rest:?}")
+        };
+        assert_eq!(on[0], *x);
+        assert!(
+            (on[1] + on[2] - y).abs() <= 1,
+            "{on:?} ends where {y} begins"
+        );
+        assert!((height - 3 * on[2]).abs() <= 3 && (alone[2] - 2 * on[2]).abs() <= 2);
+        assert!(
+            (alone[1] + alone[2] - y - height).abs() <= 1,
+            "both stand on the axis"
+        );
+        let narrow = super::svg_shaped(&[chart], super::Shape::Narrow);
+        assert!(
+            narrow.contains("4.000") && narrow.contains("2.000"),
+            "sums are shown"
+        );
     }
 
     #[test]

@@ -1,0 +1,93 @@
+//! Bars whose series lie on each other, one bar per group: vertical on a wide page, horizontal with
+//! their sums on a narrow one.
+
+use super::{
+    Area, Drawn, GROUP, MARGIN, NARROW_WIDTH, SERIES, TEXT, group_names, head, head_height, plane,
+    top_of, value_axis, words,
+};
+use crate::figure::BarChart;
+use plotters::prelude::*;
+
+const GROUP_NAME: i32 = 22;
+const BAR: i32 = 16;
+const BETWEEN_GROUPS: i32 = 12;
+/// Space for a sum after its bar.
+const VALUE: i32 = 62;
+const BELOW: i32 = 22;
+
+fn names(chart: &BarChart) -> Vec<&str> {
+    chart.series.iter().map(|s| s.name.as_str()).collect()
+}
+
+/// The part of each series in a group: its number, and where it begins and ends.
+fn parts(chart: &BarChart, group: usize) -> Vec<(usize, f64, f64)> {
+    let values = chart.series.iter().enumerate().filter_map(|(s, series)| {
+        let value = series.values.get(group).copied().flatten()?;
+        (value.is_finite() && value > 0.0).then_some((s, value))
+    });
+    let mut end = 0.0;
+    let part = |(s, value)| {
+        let start = end;
+        end += value;
+        (s, start, end)
+    };
+    values.map(part).collect()
+}
+
+fn sum(chart: &BarChart, group: usize) -> f64 {
+    parts(chart, group).last().map_or(0.0, |(.., end)| *end)
+}
+
+fn sums(chart: &BarChart) -> impl Iterator<Item = f64> {
+    (0..chart.groups.len()).map(|group| sum(chart, group))
+}
+
+/// Draws the chart on a page of normal width.
+pub(super) fn wide(area: &Area<'_>, chart: &BarChart) -> Drawn {
+    let below = head(area, &chart.title, &names(chart), &[])?;
+    let groups = chart.groups.len().max(1) as f64;
+    let top = top_of(&chart.axis, sums(chart));
+    let mut plane = plane(area, below, 0.0..groups, 0.0..top)?;
+    value_axis(&mut plane, &chart.axis)?;
+    for group in 0..chart.groups.len() {
+        let left = group as f64 + (1.0 - GROUP) / 2.0;
+        for (s, start, end) in parts(chart, group) {
+            let corners = [(left, start), (left + GROUP, end)];
+            let colour = SERIES[s % SERIES.len()].0.filled();
+            plane.draw_series([Rectangle::new(corners, colour)])?;
+        }
+    }
+    group_names(area, &plane, chart)
+}
+
+/// Height of the chart on a narrow screen.
+pub(super) fn narrow_height(chart: &BarChart) -> u32 {
+    let groups = chart.groups.len() as i32 * (GROUP_NAME + BAR + BETWEEN_GROUPS);
+    (head_height(&names(chart), &[], NARROW_WIDTH) + groups + BELOW) as u32
+}
+
+/// Draws the chart on a narrow screen.
+pub(super) fn narrow(area: &Area<'_>, chart: &BarChart) -> Drawn {
+    let mut y = head(area, &chart.title, &names(chart), &[])?;
+    let top = top_of(&chart.axis, sums(chart));
+    let room = f64::from(NARROW_WIDTH as i32 - 2 * MARGIN - VALUE);
+    let at = |value: f64| MARGIN + (value.clamp(0.0, top) / top * room).round() as i32;
+    for (g, group) in chart.groups.iter().enumerate() {
+        area.draw(&Text::new(group.as_str(), (MARGIN, y), words(TEXT)))?;
+        y += GROUP_NAME;
+        for (s, start, end) in parts(chart, g) {
+            let corners = [(at(start), y), (at(end), y + BAR)];
+            let colour = SERIES[s % SERIES.len()].0.filled();
+            area.draw(&Rectangle::new(corners, colour))?;
+        }
+        let total = sum(chart, g);
+        let shown = match chart.axis.percent {
+            true => format!("{:.1}%", total * 100.0),
+            false => format!("{total:.3}"),
+        };
+        area.draw(&Text::new(shown, (at(total) + 6, y + 1), words(TEXT - 1)))?;
+        y += BAR + BETWEEN_GROUPS;
+    }
+    let label = chart.axis.label.as_str();
+    area.draw(&Text::new(label, (MARGIN, y), words(TEXT - 1)))
+}
