@@ -22,6 +22,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::ThreadId;
 use warploom_base::Dim3;
 use warploom_config::GpuSpec;
+use warploom_energy::attach;
 use warploom_report::outcome_told;
 use warploom_run::{DevicePtr, HostAction, Options, Printer};
 
@@ -349,7 +350,11 @@ impl Context {
         };
         self.failed.get_or_insert(CudaError(4));
         match engine.finish() {
-            Some(Ok((run, trace))) => {
+            Some(Ok((mut run, trace))) => {
+                // The settings were checked when the process began.
+                if let Ok(Some(preset)) = self.settings.energy_preset(&self.spec) {
+                    attach(&preset, &self.spec, &mut run);
+                }
                 (self.show)(&write_results(&self.settings, &run, trace.as_ref()));
                 if run.outcome.message().is_some()
                     && let Some(shown) = outcome_told(&run.outcome)

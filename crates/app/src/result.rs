@@ -12,7 +12,7 @@ use warploom_stats::trace::Trace;
 pub(crate) fn write_results(settings: &Settings, run: &RunReport, trace: Option<&Trace>) -> String {
     let mut messages = String::new();
     if let (Some(path), Some(trace)) = (&settings.trace, trace) {
-        messages.push_str(&write(path, &perfetto(trace)));
+        messages.push_str(&write(path, &perfetto(trace, run.series.as_ref())));
     }
     if let Some(path) = &settings.stats {
         let mut text = serde_json::to_string_pretty(run).expect("the schema has only string keys");

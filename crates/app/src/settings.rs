@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use warploom_config::{Base, GpuSpec, find, resolve};
 use warploom_diag::{Source, Style};
+use warploom_energy::EnergyPreset;
 use warploom_run::{Checks, Options, Timed};
 
 /// Name of the environment variable. Its value is a JSON text of [`Settings`], as `warploom app`
@@ -68,6 +69,9 @@ pub struct Settings {
     pub quiet: bool,
     /// Length in core cycles of the windows in which counters are recorded.
     pub window_cycles: Option<u64>,
+    /// Energy preset: an empty text for that of the GPU, a name, the path of a TOML file, or a TOML
+    /// text that contains a line break. No energy is computed if not given.
+    pub energy: Option<String>,
     /// Command line, which is stored in the result.
     pub command: String,
 }
@@ -92,6 +96,7 @@ impl Default for Settings {
             report: None,
             quiet: false,
             window_cycles: None,
+            energy: None,
             command: String::new(),
         }
     }
@@ -116,6 +121,9 @@ pub enum SettingsError {
     /// The description of the GPU is invalid. The text lists all problems.
     #[error("{0}")]
     Gpu(String),
+    /// The energy preset does not exist or is invalid. The text lists all problems.
+    #[error("{0}")]
+    Energy(String),
 }
 
 impl Settings {
@@ -147,6 +155,26 @@ impl Settings {
             false => Base::Preset(self.gpu.clone()),
         };
         resolve(&base, &self.set).map_err(|error| SettingsError::Gpu(error.render(Style::Plain)))
+    }
+
+    /// Energy preset for the GPU, if the settings request energy.
+    ///
+    /// # Errors
+    /// Fails if there is no such preset, or none for the GPU, or if a value is invalid.
+    pub fn energy_preset(&self, gpu: &GpuSpec) -> Result<Option<EnergyPreset>, SettingsError> {
+        let Some(given) = &self.energy else {
+            return Ok(None);
+        };
+        let source = match given.contains('\n') {
+            true => Some(Source::new("the energy preset", given)),
+            false if given.ends_with(".toml") => Some(Source::new(given, file(Path::new(given))?)),
+            false => None,
+        };
+        let preset = match source {
+            Some(source) => warploom_energy::read(&source).map_err(|errors| errors.to_string()),
+            None => warploom_energy::named(given, &gpu.name),
+        };
+        preset.map(Some).map_err(SettingsError::Energy)
     }
 
     /// Registers per thread of a kernel, if the settings give a number.
@@ -235,6 +263,30 @@ mod tests {
         let text = "{\"check\": [\"shared-races\", \"barriers\"]}";
         let checks = Settings::read(Some(text)).unwrap().options().checks;
         assert!(checks.shared_races && checks.barrier_divergence && !checks.uninitialised);
+    }
+
+    #[test]
+    fn energy_presets_come_by_name_text_and_gpu() {
+        let of = |energy: Option<&str>, gpu: &str| {
+            let settings = Settings {
+                gpu: gpu.to_owned(),
+                energy: energy.map(str::to_owned),
+                ..Settings::default()
+            };
+            let preset = settings.energy_preset(&settings.spec().unwrap());
+            let preset = preset.map_err(|error| error.to_string());
+            preset.map(|preset| preset.map(|preset| preset.name))
+        };
+        let name = |name: &str| Ok(Some(name.to_owned()));
+        assert_eq!(of(None, "gtx480"), Ok(None));
+        assert_eq!(of(Some(""), "qv100-volta"), name("qv100"));
+        assert_eq!(of(Some("qv100"), "gtx480"), name("qv100"));
+        let text = "name = \"mine\"\nbase = \"qv100\"\n";
+        assert_eq!(of(Some(text), "gtx480"), name("mine"));
+        let wrong = of(Some("qv10"), "gtx480").unwrap_err();
+        assert!(wrong.contains("did you mean `qv100`?"), "{wrong}");
+        let wrong = of(Some("base = \"qv10\"\n"), "gtx480").unwrap_err();
+        assert!(wrong.contains("the energy preset:1:"), "{wrong}");
     }
 
     #[test]

@@ -33,6 +33,8 @@ fn show(text: &str) {
 fn begin() -> Process {
     let context = settings().and_then(|settings| {
         let spec = settings.spec().map_err(|error| error.to_string())?;
+        let energy = settings.energy_preset(&spec);
+        energy.map_err(|error| error.to_string())?;
         let host = Box::new(Memory::default());
         Ok(Mutex::new(Context::new(settings, spec, host, show)))
     });

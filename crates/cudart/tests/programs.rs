@@ -205,6 +205,27 @@ fn results_are_those_of_every_launch() {
 }
 
 #[test]
+fn energy_is_in_the_result_and_in_the_report() {
+    let settings = "{\"stats\": \"STATS\", \"energy\": \"\"}";
+    let ran = check(13, "fault", settings);
+    let energy = &ran.result().expect("a result")["totals"]["energy"];
+    assert_eq!(energy["preset"], "gtx480");
+    assert!(energy["joules"].as_f64() > Some(0.0), "{energy}");
+    assert!(
+        ran.stderr().contains("energy (gtx480): "),
+        "{}",
+        ran.stderr()
+    );
+    let ran = run(13, "fault", &[], "{\"energy\": \"qv10\"}");
+    assert!(!ran.output.status.success());
+    assert!(
+        ran.stderr().contains("did you mean `qv100`?"),
+        "{}",
+        ran.stderr()
+    );
+}
+
+#[test]
 fn timelines_show_what_warps_do() {
     let folder = tempfile::tempdir().expect("a folder");
     let trace = folder.path().join("trace.json");

@@ -1,13 +1,16 @@
 //! Comparisons: one input on machines that differ in some keys.
 
+use crate::energy::add_energy;
 use crate::figure::Figure;
 use crate::runs::{Runs, UsedRun};
 use crate::spec::{Input, MachineVariant, RunSpec};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use warploom_config::{Base, ConfigErrors};
+use warploom_energy::{EnergyPreset, energy_of};
 use warploom_report::page::{Cell, Column, Page, Table};
-use warploom_report::{Axis, BarChart, BarSeries, Chart};
+use warploom_report::{Axis, BarChart, BarSeries, Chart, energy_chart};
+use warploom_stats::energy::EnergyReport;
 use warploom_stats::result::{Outcome, RunReport};
 
 /// A key and the values that are compared.
@@ -34,6 +37,8 @@ pub struct Comparison {
     pub vary: Vec<Vary>,
     /// Core cycle at which runs are cut.
     pub max_cycles: Option<u64>,
+    /// Energy preset of all machines, if energy is compared.
+    pub energy: Option<EnergyPreset>,
 }
 
 impl Comparison {
@@ -76,12 +81,26 @@ impl Comparison {
             .iter()
             .map(|run| speedup(run, &reports[0]))
             .collect();
-        let rows = self.combinations().into_iter().zip(&reports).zip(&speedups);
-        let rows = rows.map(|((values, report), speedup)| {
-            let names = values.into_iter().map(Cell::from);
-            names.chain(measured(report, *speedup)).collect()
+        let energies = self.energies(specs, &reports);
+        let combinations = self.combinations();
+        let rows = combinations.iter().enumerate().map(|(at, values)| {
+            let names = values.iter().map(|value| Cell::from(*value));
+            let cells = names.chain(measured(&reports[at], speedups[at]));
+            let energy = energies.get(at).map(|energy| {
+                energy_cells(
+                    energy,
+                    energy_ratio((energy, &reports[at]), (&energies[0], &reports[0])),
+                )
+            });
+            cells.chain(energy.into_iter().flatten()).collect()
         });
         let best = speedups.iter().copied().fold(0.0, f64::max);
+        let mut charts = vec![self.chart(&speedups)];
+        if !energies.is_empty() {
+            let names = combinations.iter().map(|values| values.join(", "));
+            let runs: Vec<_> = names.zip(&energies).collect();
+            charts.push(energy_chart("Energy by component", &runs));
+        }
         Some(Figure {
             table: Table {
                 columns: self.columns(),
@@ -89,7 +108,7 @@ impl Comparison {
             },
             summary: BTreeMap::from([("speedup.best".to_owned(), Cell::Number(best))]),
             claims: Vec::new(),
-            charts: vec![self.chart(&speedups)],
+            charts,
         })
     }
 
@@ -115,7 +134,22 @@ impl Comparison {
         ] {
             columns.push(Column::new(name, about));
         }
+        if self.energy.is_some() {
+            columns.extend(ENERGY.map(|(name, about)| Column::new(name, about)));
+        }
         columns
+    }
+
+    /// Energies of the runs in the order of rows; empty if energy is not compared.
+    fn energies(&self, specs: &[RunSpec], reports: &[Arc<RunReport>]) -> Vec<EnergyReport> {
+        let Some(preset) = &self.energy else {
+            return Vec::new();
+        };
+        let runs = specs.iter().zip(reports);
+        let of = |(spec, report): (&RunSpec, &Arc<RunReport>)| {
+            energy_of(preset, &spec.machine.spec, &report.totals.figures).unwrap_or_default()
+        };
+        runs.map(of).collect()
     }
 
     /// A chart with groups by the first key, and bars by the others.
@@ -171,6 +205,10 @@ impl Comparison {
     /// The page of a comparison.
     pub fn page(&self, figure: Figure, used: &[UsedRun], command: &str) -> Page {
         let keys: Vec<_> = self.vary.iter().map(|vary| vary.key.as_str()).collect();
+        let mut page = figure.into_page(used);
+        if let Some(preset) = &self.energy {
+            add_energy(&mut page, used, &|_| Some(preset.clone()));
+        }
         Page {
             paper: "compare".to_owned(),
             figure: self.name(),
@@ -181,9 +219,51 @@ impl Comparison {
                 keys.join(" and ")
             ),
             command: command.to_owned(),
-            ..figure.into_page(used)
+            ..page
         }
     }
+}
+
+/// Columns of energy with what they mean.
+const ENERGY: [(&str, &str); 4] = [
+    ("power.w", "Mean power in watts."),
+    ("energy.mj", "Energy in millijoules."),
+    (
+        "energy_delay.uj_s",
+        "Energy times time, in microjoule seconds.",
+    ),
+    (
+        "energy.ratio",
+        "Energy over that of the first row: of runs that finish, otherwise energy for each thread \
+         instruction.",
+    ),
+];
+
+fn energy_cells(energy: &EnergyReport, ratio: f64) -> [Cell; ENERGY.len()] {
+    let number = |value: f64| match value.is_finite() {
+        true => Cell::Number(value),
+        false => Cell::None,
+    };
+    [
+        number(energy.watts),
+        number(1e3 * energy.joules),
+        number(1e6 * energy.energy_delay),
+        number(ratio),
+    ]
+}
+
+/// Energy of a run relative to another of the same input: for the whole work if both finished, for
+/// each thread instruction if one was cut.
+fn energy_ratio(run: (&EnergyReport, &RunReport), over: (&EnergyReport, &RunReport)) -> f64 {
+    let finished = [run.1, over.1]
+        .iter()
+        .all(|run| run.outcome == Outcome::Finished);
+    let work = |run: &RunReport| match finished {
+        true => 1.0,
+        false => run.totals.figures.thread_instructions as f64,
+    };
+    let of = |(energy, report): (&EnergyReport, &RunReport)| energy.joules / work(report);
+    of(run) / of(over)
 }
 
 /// Speed of a run relative to another of the same input: the ratio of cycles if both finished, of
@@ -224,7 +304,8 @@ mod tests {
     use crate::runs::{FigureJob, FigureOutcome, make};
     use crate::spec::Input;
     use warploom_config::Base;
-    use warploom_report::page::Cell;
+    use warploom_report::Chart;
+    use warploom_report::page::{Cell, Page};
     use warploom_workloads::Size;
 
     fn comparison() -> Comparison {
@@ -242,12 +323,11 @@ mod tests {
                 vary("gpu.max_blocks_per_sm", &["1", "2", "4"]),
             ],
             max_cycles: None,
+            energy: None,
         }
     }
 
-    #[test]
-    fn every_combination_is_a_row_and_speedups_are_over_the_first() {
-        let comparison = comparison();
+    fn page_of(comparison: &Comparison) -> Page {
         let specs = comparison.runs().unwrap();
         let wanted = FigureJob {
             name: comparison.name(),
@@ -260,9 +340,62 @@ mod tests {
             observer: &|_| (),
         };
         let made = make(&[wanted], &runner).unwrap();
-        let [FigureOutcome::Page(page)] = made.as_slice() else {
-            panic!("{made:?}")
+        match made.as_slice() {
+            [FigureOutcome::Page(page)] => Page::clone(page),
+            made => panic!("{made:?}"),
+        }
+    }
+
+    /// At half the clock power that is drawn over time is drawn twice as long for the same work.
+    #[test]
+    fn energy_has_columns_a_chart_and_its_runs() {
+        let comparison = Comparison {
+            vary: vec![Vary {
+                key: "clocks.core_mhz".to_owned(),
+                values: ["700", "350"].map(str::to_owned).to_vec(),
+            }],
+            energy: warploom_energy::find("gtx480"),
+            ..comparison()
         };
+        let page = page_of(&comparison);
+        let at = |name: &str| {
+            let column = page
+                .table
+                .columns
+                .iter()
+                .position(|c| c.name == name)
+                .unwrap();
+            let cells = page
+                .table
+                .rows
+                .iter()
+                .map(|row| row[column].number().unwrap());
+            cells.collect::<Vec<_>>()
+        };
+        let (cycles, watts, mj) = (at("cycles"), at("power.w"), at("energy.mj"));
+        let seconds = |row: usize| cycles[row] / [700e6, 350e6][row];
+        for row in 0..2 {
+            let joules = watts[row] * seconds(row);
+            assert!((joules - 1e-3 * mj[row]).abs() < 1e-9 * joules);
+            let delay = 1e6 * joules * seconds(row);
+            assert!((at("energy_delay.uj_s")[row] - delay).abs() < 1e-9 * delay);
+            let run = page.runs[row].energy.as_ref().unwrap();
+            assert_eq!(run.joules * 1e3, mj[row]);
+        }
+        let ratio = at("energy.ratio");
+        assert!(ratio[0] == 1.0 && (ratio[1] * mj[0] - mj[1]).abs() < 1e-9 * mj[1]);
+        assert!(watts[1] < watts[0]);
+        let Chart::Stacks(chart) = &page.charts[1] else {
+            panic!("no stacks")
+        };
+        assert_eq!(chart.groups, ["700", "350"]);
+        let sum: f64 = chart.series.iter().filter_map(|s| s.values[1]).sum();
+        assert!((sum - mj[1]).abs() < 1e-9 * sum);
+    }
+
+    #[test]
+    fn every_combination_is_a_row_and_speedups_are_over_the_first() {
+        let page = page_of(&comparison());
         assert_eq!(page.figure, "vectoradd-warp_scheduler-max_blocks_per_sm");
         let names = |row: &Vec<Cell>| format!("{} {}", row[0], row[1]);
         let rows: Vec<_> = page.table.rows.iter().map(names).collect();
@@ -275,7 +408,7 @@ mod tests {
         }
         // More blocks hide more latency.
         assert!(speedup(2) > 1.5, "{:?}", page.table.rows);
-        let warploom_report::Chart::Bars(chart) = &page.charts[0] else {
+        let Chart::Bars(chart) = &page.charts[0] else {
             panic!("no bars")
         };
         assert_eq!(chart.groups, ["lrr", "gto"]);

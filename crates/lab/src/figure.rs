@@ -183,5 +183,6 @@ fn run_line((spec, report): &UsedRun) -> RunLine {
         },
         input_digest: report.input_digest.clone(),
         digest: report.digest.clone(),
+        energy: None,
     }
 }

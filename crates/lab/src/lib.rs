@@ -13,6 +13,7 @@
 mod allocated;
 mod claims;
 mod compare;
+mod energy;
 mod figure;
 mod figures;
 mod grid;
@@ -25,6 +26,7 @@ mod verdict;
 pub use allocated::{Allocate, Subject};
 pub use claims::{Claim, claim, claims};
 pub use compare::{Comparison, Vary, speedup};
+pub use energy::{ChooseEnergy, add_energy};
 pub use figure::{Figure, Request, Scale, UnknownScale, page};
 pub use figures::{
     FigureInfo, OracleRequest, UnknownFigure, all, by_name_only, every_mix, find, is_right, oracle,

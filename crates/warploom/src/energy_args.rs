@@ -1,11 +1,10 @@
 //! Options of energy: `--energy` and `--volts`.
 
 use crate::failure::Failure;
-use crate::output::error_style;
+use crate::output::{error_style, note};
 use std::path::Path;
 use warploom_config::GpuSpec;
-use warploom_diag::nearest;
-use warploom_energy::{EnergyPreset, PRESETS, attach, find, for_gpu, read};
+use warploom_energy::{EnergyPreset, attach, import, named, read};
 use warploom_stats::result::RunReport;
 
 /// Whether energy is computed, and by which preset.
@@ -13,7 +12,7 @@ use warploom_stats::result::RunReport;
 #[command(next_help_heading = "Energy")]
 pub struct EnergyArgs {
     /// Compute energy and power by component; with a name or a file, by that energy preset
-    /// (`warploom list energy`), else by that of the GPU
+    /// (`warploom list energy`) or XML file of AccelWattch, else by that of the GPU
     #[arg(
         long,
         value_name = "PRESET-or-FILE",
@@ -35,20 +34,43 @@ fn volts(text: &str) -> Result<f64, String> {
     }
 }
 
+/// The energy preset that was asked for: one for all machines, or each machine's own.
+pub struct EnergyChoice {
+    named: Option<EnergyPreset>,
+    volts: Option<f64>,
+}
+
+impl EnergyChoice {
+    /// The preset for a machine.
+    pub fn of(&self, gpu: &GpuSpec) -> Result<EnergyPreset, Failure> {
+        let preset = match &self.named {
+            Some(preset) => preset.clone(),
+            None => named("", &gpu.name).map_err(Failure::Input)?,
+        };
+        Ok(match self.volts {
+            Some(volts) => preset.at_volts(volts),
+            None => preset,
+        })
+    }
+}
+
 impl EnergyArgs {
-    /// The energy preset that was asked for.
-    pub fn preset(&self, gpu: &GpuSpec) -> Result<Option<EnergyPreset>, Failure> {
+    /// The energy preset that was asked for, for any machine.
+    pub fn choice(&self) -> Result<Option<EnergyChoice>, Failure> {
         let Some(name) = self.energy.as_deref() else {
             return Ok(None);
         };
-        let preset = match name {
-            "" => for_gpu(&gpu.name).ok_or_else(|| no_preset_of(&gpu.name))?,
-            name => named(name)?,
+        let named = match name {
+            "" => None,
+            name => Some(preset_named(name)?),
         };
-        Ok(Some(match self.volts {
-            Some(volts) => preset.at_volts(volts),
-            None => preset,
-        }))
+        let volts = self.volts;
+        Ok(Some(EnergyChoice { named, volts }))
+    }
+
+    /// The energy preset that was asked for, for a machine.
+    pub fn preset(&self, gpu: &GpuSpec) -> Result<Option<EnergyPreset>, Failure> {
+        self.choice()?.map(|choice| choice.of(gpu)).transpose()
     }
 
     /// True if energy is asked for.
@@ -69,35 +91,28 @@ pub fn with_energy(
     result
 }
 
-fn named(name: &str) -> Result<EnergyPreset, Failure> {
-    if !name.ends_with(".toml") {
-        return find(name).ok_or_else(|| unknown(name));
+/// A built-in preset, a preset in a file, or an imported one.
+fn preset_named(name: &str) -> Result<EnergyPreset, Failure> {
+    let is_xml = is_xml(Path::new(name));
+    if !is_xml && !name.ends_with(".toml") {
+        return named(name, "").map_err(Failure::Input);
     }
     let source = warploom_run::launch_file::read(Path::new(name))?;
-    read(&source).map_err(|errors| Failure::Input(errors.render(error_style())))
+    let wrong =
+        |errors: warploom_energy::EnergyErrors| Failure::Input(errors.render(error_style()));
+    if !is_xml {
+        return read(&source).map_err(wrong);
+    }
+    let imported = import(&source).map_err(wrong)?;
+    note(&format!(
+        "note: {} values of {name}; `warploom import {name}` shows what it leaves open\n",
+        imported.carried
+    ));
+    Ok(imported.preset)
 }
 
-fn names() -> impl Iterator<Item = &'static str> {
-    PRESETS.iter().map(|row| row.name)
-}
-
-fn unknown(name: &str) -> Failure {
-    let help = match nearest(name, names()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!(
-            "write one of {}, or a file that ends in .toml",
-            names().collect::<Vec<_>>().join(", ")
-        ),
-    };
-    Failure::Input(format!(
-        "there is no energy preset `{name}`\n  = help: {help}"
-    ))
-}
-
-fn no_preset_of(gpu: &str) -> Failure {
-    Failure::Input(format!(
-        "there is no energy preset for {gpu}\n  = help: name one with --energy=PRESET ({}), or a \
-         file of your own",
-        names().collect::<Vec<_>>().join(", ")
-    ))
+/// True for the name of an XML file, which AccelWattch and GPUWattch use.
+pub fn is_xml(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("xml"))
 }

@@ -6,6 +6,7 @@
 mod registers;
 
 use super::run::CheckKind;
+use crate::energy_args::EnergyArgs;
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
 use crate::output::{check_outputs, command_line, note, print};
@@ -23,6 +24,7 @@ Examples:
   warploom app --gpu qv100-volta --stats result.json -- ./program
   warploom app --launches 10..12 -- ./program  time the launches 10 and 11, execute the others
   warploom app --kernel spmv -- ./program      time kernels whose name has `spmv` in it
+  warploom app --energy -- ./program           energy and power by component
   warploom app --stats r.json -- ./program; warploom analyze r.json   what bounds its kernels
   LD_LIBRARY_PATH=$(warploom app --library-path) ./program
 
@@ -99,6 +101,8 @@ pub struct Args {
     /// Print the folder for LD_LIBRARY_PATH and run nothing
     #[arg(long)]
     library_path: bool,
+    #[command(flatten)]
+    energy: EnergyArgs,
 }
 
 /// Parses a range such as `3..7`, `3..` or `..7`.
@@ -191,9 +195,12 @@ fn settings(args: &Args) -> Result<Settings, Failure> {
         let path = path.as_ref().map(std::path::absolute).transpose();
         path.map_err(|error| Failure::Input(format!("there is no current folder: {error}")))
     };
+    // The program may change its folder, so files are read now.
+    let gpu = args.gpu.spec(&[])?;
+    let energy = args.energy.preset(&gpu)?;
     Ok(Settings {
-        // The program may change its folder, so files are read now.
-        gpu: args.gpu.spec(&[])?.to_toml(),
+        gpu: gpu.to_toml(),
+        energy: energy.map(|preset| preset.to_toml()),
         set: Vec::new(),
         functional: args.functional,
         threads: args.threads,

@@ -1,8 +1,9 @@
 //! The verb `warploom compare`.
 
+use crate::energy_args::EnergyArgs;
 use crate::experiment::{RunnerArgs, experiment, tell_failures, write_page};
 use crate::failure::Failure;
-use crate::gpu::{GpuArgs, base};
+use crate::gpu::{GpuArgs, base, spec};
 use crate::launch_args::LaunchArgs;
 use crate::output::{check_outputs, command_line, print, print_json, write_file};
 use crate::target::{self, WorkloadArgs};
@@ -18,6 +19,7 @@ Examples:
   warploom compare spmv --gpu maxwell-duet --vary noc.flit_bytes=16,32,64 --svg spmv.svg
   warploom compare hotspot --vary sm.warp_scheduler=lrr,gto --vary gpu.max_blocks_per_sm=1,2,4
   warploom compare matrixmul --size paper --vary gpu.sms=8,16,32 -o results
+  warploom compare bfs --vary gpu.sms=10,15 --energy     power, energy and energy-delay product too
   warploom compare my.toml --vary sm.warp_scheduler=gto,oldest --csv my.csv --json
 With -o, runs are kept: stopped at any moment, the same command goes on where it was.";
 
@@ -53,6 +55,8 @@ pub struct Args {
     json: bool,
     #[command(flatten)]
     runner: RunnerArgs,
+    #[command(flatten)]
+    energy: EnergyArgs,
     #[command(flatten)]
     launch: LaunchArgs,
 }
@@ -96,10 +100,14 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             &args.launch,
         )?,
         base: base(&gpu)?,
-        gpu,
+        gpu: gpu.clone(),
         sets: args.gpu.sets.clone(),
         vary: args.vary.clone(),
         max_cycles: args.max_cycles,
+        energy: match args.energy.choice()? {
+            Some(choice) => Some(choice.of(&spec(&gpu, &[])?)?),
+            None => None,
+        },
     };
     let specs = comparison.runs()?;
     let command = command_line();

@@ -1,5 +1,8 @@
 //! The verb `warploom import`.
 
+mod energy;
+
+use crate::energy_args::is_xml;
 use crate::failure::Failure;
 use crate::gpu::{file_beside, name_of};
 use crate::output::{note, print, print_json, write_file};
@@ -17,17 +20,19 @@ Examples:
   warploom import SM7_QV100/gpgpusim.config -o qv100.toml    write a preset, report on it
   warploom import gpgpusim.config > my-gpu.toml              the same, the report on standard error
   warploom import gpgpusim.config --icnt mesh.icnt --name my-gpu --json
-  warploom run vectoradd --gpu gpgpusim.config               import and run at once";
+  warploom import accelwattch_ptx_sim.xml -o my-energy.toml  write an energy preset
+  warploom run vectoradd --gpu gpgpusim.config               import and run at once
+  warploom run vectoradd --gpu qv100-volta --energy=accelwattch_ptx_sim.xml";
 
 /// Convert a GPGPU-Sim configuration to a preset, and name all options that could not be converted
 ///
 /// Reads the options of GPGPU-Sim 3.x and 4.x and the network's file that they name. Options that
 /// the file omits take GPGPU-Sim's defaults. Unknown options are reported and skipped. A value that
-/// cannot be parsed is an error.
+/// cannot be parsed is an error. An XML file of AccelWattch or GPUWattch becomes an energy preset.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// GPGPU-Sim's configuration, usually gpgpusim.config
+    /// GPGPU-Sim's configuration, usually gpgpusim.config, or the XML file of its power simulation
     config: PathBuf,
     /// Network's file, instead of the one that -inter_config_file names
     #[arg(long, value_name = "FILE")]
@@ -58,6 +63,9 @@ enum Style {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
+    if is_xml(&args.config) {
+        return energy::run(args);
+    }
     let network = args.icnt.as_deref().map(read).transpose()?;
     let request = Request {
         config: read(&args.config)?,

@@ -1,5 +1,6 @@
 //! The verb `warploom reproduce`.
 
+use crate::energy_args::{EnergyArgs, EnergyChoice};
 use crate::experiment::{RunnerArgs, experiment, tell_failures, write_page};
 use crate::failure::Failure;
 use crate::output::{print, print_json, width};
@@ -7,7 +8,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use warploom_diag::nearest;
 use warploom_lab::{
-    FigureInfo, FigureJob, FigureOutcome, Request, Scale, UnknownFigure, all, by_name_only, find,
+    FigureInfo, FigureJob, FigureOutcome, Request, Scale, UnknownFigure, add_energy, all,
+    by_name_only, find,
 };
 use warploom_report::{listing, page_report};
 
@@ -17,6 +19,7 @@ Examples:
   warploom reproduce duet/fig3b               a figure: results/duet/fig3b.json, .csv and .svg
   warploom reproduce duet -o out              all figures of a paper
   warploom reproduce duet/fig3b --scale paper --json
+  warploom reproduce slicer/fig6 --energy     with energy and mean power of each run
 Stopped at any moment (Ctrl-C, kill), the same command goes on where it was.";
 
 /// Regenerate a paper's figure or table, and compare the paper's claims with the measurements
@@ -38,6 +41,8 @@ pub struct Args {
     json: bool,
     #[command(flatten)]
     runner: RunnerArgs,
+    #[command(flatten)]
+    energy: EnergyArgs,
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
@@ -47,7 +52,10 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     };
     let infos = find(name).map_err(|unknown| Failure::Input(refusal(&unknown)))?;
     let request = Request { scale: args.scale };
-    let wanted = infos.iter().map(|info| FigureJob::figure(info, &request));
+    let energy = args.energy.choice()?;
+    let wanted = infos
+        .iter()
+        .map(|info| job(info, &request, energy.as_ref()));
     let wanted: Vec<_> = wanted.collect();
     let (mut pages, mut failed) = (Vec::new(), false);
     for made in experiment(&wanted, &args.runner, Some(&args.output))? {
@@ -76,6 +84,24 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         }
     }
     Ok(ExitCode::from(u8::from(failed)))
+}
+
+/// The job of a figure, whose runs get energy if it was asked for.
+fn job<'a>(
+    info: &'a FigureInfo,
+    request: &'a Request,
+    energy: Option<&'a EnergyChoice>,
+) -> FigureJob<'a> {
+    let FigureJob { name, make, page } = FigureJob::figure(info, request);
+    let page: Box<dyn Fn(_, &[_]) -> _ + 'a> = match energy {
+        None => page,
+        Some(choice) => Box::new(move |figure, used| {
+            let mut page = page(figure, used);
+            add_energy(&mut page, used, &|gpu| choice.of(gpu).ok());
+            page
+        }),
+    };
+    FigureJob { name, make, page }
 }
 
 fn what_there_is() -> String {

@@ -80,6 +80,9 @@ pub struct Args {
     /// shared memory, barriers and warp operations that the lanes of a warp do not reach together
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     check: Vec<CheckKind>,
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
     #[command(flatten)]
     timed: TimedArgs,
     #[command(flatten)]
@@ -88,9 +91,6 @@ pub struct Args {
     stats: StatsArgs,
     #[command(flatten)]
     energy: EnergyArgs,
-    /// Print the result as JSON
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
     launch: LaunchArgs,
 }

@@ -1,5 +1,6 @@
 //! The verb `warploom trace`.
 
+use crate::energy_args::{EnergyArgs, with_energy};
 use crate::failure::Failure;
 use crate::kept::is_kept;
 use crate::output::{check_outputs, command_line, print, print_json, write_file};
@@ -15,6 +16,7 @@ const EXAMPLES: &str = "\
 Examples:
   warploom trace hotspot -o hotspot.json                       what every warp does, cycle by cycle
   warploom trace spmv --gpu maxwell-duet --set sm.context=duet --set duet.extra_blocks=2 -o s.json
+  warploom trace hotspot --energy -o hotspot.json              with power over time as counters
   warploom trace bfs --size paper --skip-launches 4 --max-cycles 20000 -o bfs.json
 
 Open the file at https://ui.perfetto.dev: an SM is a process, a warp slot (or a warp context, where
@@ -40,9 +42,20 @@ pub struct Args {
     /// Execute the first N launches without timing
     #[arg(long, value_name = "N", default_value_t = 0)]
     skip_launches: u64,
+    /// Length in core cycles of the windows of power, with --energy
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 500,
+        requires = "energy",
+        value_parser = clap::value_parser!(u64).range(1..)
+    )]
+    window: u64,
     /// Print a summary as JSON
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    energy: EnergyArgs,
 }
 
 /// Summary of the written timeline.
@@ -67,15 +80,18 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     }
     check_outputs(&[("--output", Some(&args.output))], &args.subject.files())?;
     let (gpu, mut program) = args.subject.load()?;
+    let energy = args.energy.preset(&gpu)?;
     let options = Options {
         threads: args.subject.threads,
         max_cycles: Some(args.max_cycles),
         timed: Timed::from(args.skip_launches),
+        window_cycles: energy.is_some().then_some(args.window),
         command: command_line(),
         ..Options::default()
     };
-    let (result, trace) = simulate_traced(gpu, options, program.as_mut())?;
-    write_file(&args.output, &perfetto(&trace))?;
+    let (result, trace) = simulate_traced(gpu.clone(), options, program.as_mut())?;
+    let result = with_energy(energy.as_ref(), &gpu, result);
+    write_file(&args.output, &perfetto(&trace, result.series.as_ref()))?;
     let written = Written {
         file: args.output.display().to_string(),
         cycles: trace.end,
