@@ -3,6 +3,7 @@
 mod cooperative;
 mod crat;
 mod duet;
+mod energy;
 mod locality;
 mod shared;
 mod slicer;
@@ -43,20 +44,41 @@ pub const fn by_name_only() -> &'static [FigureInfo] {
 
 /// All other figures, by paper and in its order.
 pub const fn all() -> &'static [FigureInfo] {
-    const ALL: &[FigureInfo] = &{
-        let [a, b, c, d, e, f, g, h, i, j, k, l, m] = duet::FIGURES;
-        let [n, o, p, q, r] = cooperative::FIGURES;
-        let [s, t, u, v, w, x, y, z, aa, ab, ac, ad, ae, af, ag, ah, ai] = crat::FIGURES;
-        let [aj, ak, al, am, an, ao, ap] = locality::FIGURES;
-        let [aq, ar, as_, at, au, av, aw, ax, ay, az, ba, bb, bc, bd, be] = slicer::FIGURES;
-        [
-            a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z, aa, ab,
-            ac, ad, ae, af, ag, ah, ai, aj, ak, al, am, an, ao, ap, aq, ar, as_, at, au, av, aw,
-            ax, ay, az, ba, bb, bc, bd, be,
-        ]
-    };
-    ALL
+    &ALL
 }
+
+/// Figures of each paper.
+const PAPERS: [&[FigureInfo]; 5] = [
+    &duet::FIGURES,
+    &cooperative::FIGURES,
+    &crat::FIGURES,
+    &locality::FIGURES,
+    &slicer::FIGURES,
+];
+
+const COUNT: usize = {
+    let (mut count, mut paper) = (0, 0);
+    while paper < PAPERS.len() {
+        count += PAPERS[paper].len();
+        paper += 1;
+    }
+    count
+};
+
+const ALL: [FigureInfo; COUNT] = {
+    let mut all = [PAPERS[0][0]; COUNT];
+    let (mut at, mut paper) = (0, 0);
+    while paper < PAPERS.len() {
+        let mut figure = 0;
+        while figure < PAPERS[paper].len() {
+            all[at] = PAPERS[paper][figure];
+            figure += 1;
+            at += 1;
+        }
+        paper += 1;
+    }
+    all
+};
 
 /// Error for a name that is neither a figure nor a paper with figures.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

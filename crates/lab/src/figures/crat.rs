@@ -6,6 +6,7 @@
 //! launches. Other kernels of its application are executed without timing.
 
 mod cfd;
+mod energy;
 mod fdtd;
 mod inputs;
 mod local;
@@ -22,7 +23,7 @@ use crate::grid::Workload;
 use crate::runs::Runs;
 use study::{Solved, Study};
 
-pub(super) const FIGURES: [FigureInfo; 17] = [
+pub(super) const FIGURES: [FigureInfo; 18] = [
     throttling::FIG_1,
     cfd::FIG_2,
     cfd::FIG_3,
@@ -40,6 +41,7 @@ pub(super) const FIGURES: [FigureInfo; 17] = [
     solutions::FIG_19,
     solutions::FIG_20,
     overhead::FIGURE,
+    energy::FIGURE,
 ];
 
 const PAPER: &str = "crat";

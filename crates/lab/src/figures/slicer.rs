@@ -6,6 +6,7 @@
 //! until the last has ended. Smaller scales shorten the time alone, warm-up and profiles, and use
 //! fewer mixes.
 
+mod energy;
 mod fig1;
 mod fig10;
 mod fig2;
@@ -40,7 +41,7 @@ use warploom_report::{Axis, BarChart, BarSeries, Chart};
 use warploom_stats::mix::{MixFigures, Turnaround};
 use warploom_stats::result::RunReport;
 
-pub(super) const FIGURES: [FigureInfo; 15] = [
+pub(super) const FIGURES: [FigureInfo; 16] = [
     table2::FIGURE,
     fig1::FIGURE,
     fig2::FIGURE,
@@ -56,6 +57,7 @@ pub(super) const FIGURES: [FigureInfo; 15] = [
     fig10::FIGURE_B,
     large::FIGURE,
     storage::FIGURE,
+    energy::FIGURE,
 ];
 
 /// Figures that must be requested by their own names.

@@ -6,7 +6,7 @@ use crate::figures::{find, testing};
 use warploom_report::page::{Cell, Page};
 
 /// Figures with the results of mixes, as many as CI has time for.
-const MADE: [&str; 7] = [
+const MADE: [&str; 8] = [
     "fig1",
     "fig6",
     "fig6-oracle",
@@ -14,6 +14,7 @@ const MADE: [&str; 7] = [
     "fig9",
     "storage",
     "sample",
+    "energy",
 ];
 
 fn pages() -> Vec<Page> {
@@ -54,6 +55,17 @@ fn figures_are_made_and_their_policies_act() {
     assert_eq!(claims("fig6-oracle"), ["slicer.oracle"]);
     assert_eq!(claims("table3"), ["slicer.partitions"]);
     assert_eq!(claims("fig9"), ["slicer.fairness"]);
+    assert_eq!(claims("energy"), ["slicer.energy"]);
+    for row in &page("energy").table.rows {
+        let cells: Vec<f64> = row.iter().filter_map(Cell::number).collect();
+        let [base, slicer, saved] = cells[..3] else {
+            panic!("{row:?}")
+        };
+        assert!(
+            (100.0 * (1.0 - slicer / base) - saved).abs() < 1e-9,
+            "{row:?}"
+        );
+    }
     // Every pair reached a partition or divided SMs, and continued with it.
     for row in &page("table3").table.rows {
         let [_, Cell::Text(ours), .., Cell::Count(at)] = row.as_slice() else {
