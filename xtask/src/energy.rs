@@ -1,5 +1,8 @@
-//! `cargo xtask energy`: writes the table of `docs/energy.md`, which compares the power of the
-//! reference kernels with the power that GPGPU-Sim's own power simulation reported.
+//! `cargo xtask energy`: writes the tables of `docs/energy.md`: the power of the reference kernels
+//! beside the power that GPGPU-Sim's own power simulation reported, and with `--measured` the power
+//! of kernels beside that of a real GPU.
+
+mod measured;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -15,10 +18,23 @@ use warploom_stats::energy::EnergyReport;
 use warploom_workloads::{Size, Target};
 
 const PAGE: &str = "docs/energy.md";
+/// Marks around the table of the reference kernels.
 const MARKS: [&str; 2] = [
     "<!-- power: cargo xtask energy -->",
     "<!-- end of power -->",
 ];
+/// Marks around the table of measured kernels.
+const MEASURED: [&str; 2] = [
+    "<!-- measured: cargo xtask energy --measured -->",
+    "<!-- end of measured -->",
+];
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Renew the table of measured kernels instead of that of the reference kernels
+    #[arg(long)]
+    measured: bool,
+}
 /// GPGPU-Sim's figures, which the tests of `energy` read too.
 const RECORDED: &str = include_str!("../../crates/energy/tests/gpgpusim-4.2.json");
 
@@ -72,26 +88,35 @@ const PARTS: [(&str, &[&str], &[&str]); 18] = [
 /// A part is shown if it has this share of a kernel's power.
 const SHOWN: f64 = 0.01;
 
-/// Runs the kernels and renews the page's table.
-pub fn run(root: &Path) -> Result<()> {
+/// Runs the kernels and renews a table of the page.
+pub fn run(args: &Args, root: &Path) -> Result<()> {
+    let (marks, text) = match args.measured {
+        true => (MEASURED, measured::table()?),
+        false => (MARKS, recorded_tables()?),
+    };
     let path = root.join(PAGE);
     let page = fs::read_to_string(&path).with_context(|| format!("cannot read {PAGE}"))?;
-    let (before, rest) = page.split_once(MARKS[0]).context("the page has no table")?;
-    let (_, after) = rest.split_once(MARKS[1]).context("the table has no end")?;
-    let recorded: Value = serde_json::from_str(RECORDED)?;
-    let mut text = String::new();
-    for (config, gpu) in [
-        ("SM2_GTX480", "gtx480-gpgpusim4"),
-        ("SM7_QV100", "qv100-volta"),
-    ] {
-        text += &table(&recorded, config, gpu)?;
-    }
-    fs::write(
-        &path,
-        format!("{before}{}\n{text}{}{after}", MARKS[0], MARKS[1]),
-    )?;
+    fs::write(&path, replace(&page, marks, &text)?)?;
     writeln!(io::stdout(), "{}", path.display())?;
     Ok(())
+}
+
+/// The page with another text between two marks.
+fn replace(page: &str, [start, end]: [&str; 2], text: &str) -> Result<String> {
+    let (before, rest) = page.split_once(start).context("the page has no table")?;
+    let (_, after) = rest.split_once(end).context("the table has no end")?;
+    Ok(format!("{before}{start}\n{text}{end}{after}"))
+}
+
+/// The tables of the reference kernels, one for each configuration.
+fn recorded_tables() -> Result<String> {
+    let recorded: Value = serde_json::from_str(RECORDED)?;
+    let tables = [
+        ("SM2_GTX480", "gtx480-gpgpusim4"),
+        ("SM7_QV100", "qv100-volta"),
+    ];
+    let tables = tables.map(|(config, gpu)| table(&recorded, config, gpu));
+    tables.into_iter().collect()
 }
 
 fn table(recorded: &Value, config: &str, gpu: &str) -> Result<String> {

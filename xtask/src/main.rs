@@ -50,8 +50,8 @@ enum Verb {
     CudaPrograms(cuda_programs::Args),
     /// Write docs/generated from the program's own tables
     Docs,
-    /// Compare the power of the reference kernels with GPGPU-Sim's, into docs/energy.md
-    Energy,
+    /// Compare the power of kernels with GPGPU-Sim's and with a real GPU's, into docs/energy.md
+    Energy(energy::Args),
     /// Run the reference kernels and write docs/fidelity.md: our figures next to GPGPU-Sim's
     Fidelity(fidelity::Args),
     /// Compare every instruction form without side effects with a GPU, bit by bit
@@ -77,7 +77,7 @@ fn main() -> Result<()> {
         Verb::Ci(args) => ci::run(&args, &root()),
         Verb::CudaPrograms(args) => cuda_programs::run(&args, &root()),
         Verb::Docs => docs::run(&root()),
-        Verb::Energy => energy::run(&root()),
+        Verb::Energy(args) => energy::run(&args, &root()),
         Verb::Fidelity(args) => fidelity::run(&args, &root()),
         Verb::Hardware(args) => hardware::run(&args, &root()),
         Verb::Ptx(args) => ptx::run(&args, &root()),
