@@ -3,7 +3,7 @@
 use crate::decode::{Decoded, decode};
 use crate::host_isa::VectorIsa;
 use crate::launch::{KernelLaunch, LaunchError, LaunchSpec, check_program};
-use crate::replay::Lookahead;
+use crate::lookahead::Lookahead;
 use std::ops::Deref;
 use std::sync::Arc;
 use warploom_base::Pc;

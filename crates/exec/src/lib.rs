@@ -28,6 +28,7 @@ mod handler;
 mod host_isa;
 mod inst;
 mod launch;
+mod lookahead;
 mod memory;
 mod numeric;
 mod ops;
@@ -45,6 +46,7 @@ pub use functional::{
     run_grid_observed,
 };
 pub use launch::{KernelLaunch, LaunchError, LaunchSpec, MAX_BLOCK_THREADS};
+pub use lookahead::Lookahead;
 pub use memory::atomic::{
     AtomicAction, AtomicBatch, AtomicDst, AtomicMode, apply_atomic, atom_bytes,
 };
@@ -55,11 +57,12 @@ pub use memory::effect::{MemEffect, MemKind};
 pub use memory::mipmap::MipmapSettings;
 pub use memory::module::{LoadedModule, load_module};
 pub use memory::span::HalfWarp;
+pub use memory::stored_lines::{Pages, StoredLines};
 pub use memory::texture::{AddressMode, ChannelKind, Texture, TextureTable};
 pub use memory::write_log::{MemPort, WriteLog};
 pub use numeric::approx;
 pub use outcome::{Effect, Env, StepOut};
-pub use replay::{LoadRecord, Lookahead, Pages, StoredLines};
+pub use replay::LoadRecord;
 pub use state::barrier::{BARRIERS, BarrierArrival, BarrierOutcome, BarrierRelease, BarrierTable};
 pub use state::block::BlockState;
 pub use state::stack::{BranchOrder, Divergence, Spin, StackEntry};

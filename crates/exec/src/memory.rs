@@ -9,5 +9,6 @@ pub(crate) mod module;
 mod printed;
 pub(crate) mod span;
 pub(crate) mod state_space;
+pub(crate) mod stored_lines;
 pub(crate) mod texture;
 pub(crate) mod write_log;

@@ -3,131 +3,20 @@
 //! ([`LoadRecord::repeat`]).
 
 use crate::context::LaunchContext;
-use crate::fault::Checks;
 use crate::inst::InstExec;
 use crate::memory::device::DeviceMemory;
 use crate::memory::effect::MemEffect;
 use crate::memory::span::HalfWarp;
 use crate::memory::state_space::is_global;
-use crate::memory::write_log::{LINE_SHIFT, MemPort, WriteLog};
+use crate::memory::stored_lines::{Pages, StoredLines};
+use crate::memory::write_log::{MemPort, WriteLog};
 use crate::outcome::{Effect, Env, StepOut};
 use crate::state::block::BlockState;
 use crate::state::warp::WarpState;
 use warploom_base::{LaneMask, Pc, WARP_SIZE, bits, lanes_of};
-use warploom_ir::{MemSpace, Op};
 
 /// Bytes of the words of half a warp that lie in a row.
 const HALF_ROW: u64 = WARP_SIZE as u64 / 2 * 4;
-
-/// How far SMs may run ahead of each other at an instruction, or in a whole kernel.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Lookahead {
-    /// Not at all: SMs and the memory system advance cycle by cycle.
-    Never,
-    /// Up to the cycle in which the instruction issues: it needs memory with all stores and atomics
-    /// of earlier cycles, because what it reads cannot be read again later.
-    Settled,
-    /// Past the instruction. A load from global memory can be repeated, and the result of an atomic
-    /// arrives later.
-    Repeated,
-}
-
-impl Lookahead {
-    /// The rule for an instruction of a launch with these checks.
-    pub(crate) fn of(op: Op, checks: Checks) -> Self {
-        let shared = |space| space == MemSpace::Shared;
-        match op {
-            // Texture requests skip the delay before L2 that lets the memory system run ahead.
-            Op::Tex { .. } | Op::Tld4 { .. } => Self::Never,
-            Op::Surf { .. } | Op::CopyAsync { .. } | Op::System(_) => Self::Settled,
-            Op::LdMatrix(space, _) | Op::StMatrix(space, _) if !shared(space) => Self::Settled,
-            Op::Mbarrier(space, _) if !shared(space) => Self::Settled,
-            // Whether bytes were written is checked when the load issues.
-            Op::Ld(space, ..) | Op::Atom(space, ..) if checks.uninitialised && !shared(space) => {
-                Self::Settled
-            }
-            _ => Self::Repeated,
-        }
-    }
-}
-
-/// A word among `WORDS`, and a bit of it, for a number. Lines at the usual distances between arrays
-/// get different ones (Fibonacci hashing: D. Knuth, The Art of Computer Programming 3, 6.4).
-#[inline]
-fn place<const WORDS: usize>(number: u64) -> (usize, u64) {
-    let bits = u64::BITS - (WORDS * 64).ilog2();
-    let bit = (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> bits) as usize;
-    (bit / 64 % WORDS, 1 << (bit % 64))
-}
-
-/// A filter of accessed pages, of all address spaces together. It holds every page that was
-/// inserted, and maybe others. Its size is a line of the host's cache.
-#[derive(Clone, Copy, Default, Debug)]
-pub struct Pages([u64; Self::WORDS]);
-
-impl Pages {
-    const WORDS: usize = 8;
-    /// Logarithm of their bytes.
-    const SHIFT: u32 = 12;
-
-    #[inline]
-    fn insert(&mut self, address: u64) {
-        let (word, bit) = place::<{ Self::WORDS }>(address >> Self::SHIFT);
-        self.0[word] |= bit;
-    }
-
-    /// True if a page may be in both.
-    pub fn meet(&self, other: &Self) -> bool {
-        let pairs = self.0.iter().zip(&other.0);
-        pairs.fold(0, |common, (one, other)| common | one & other) != 0
-    }
-}
-
-/// A filter of stored lines, of all address spaces together. It holds every line that was inserted,
-/// and maybe others.
-#[derive(Clone, Debug)]
-pub struct StoredLines {
-    /// A bit for each of some lines.
-    words: Box<[u64; Self::WORDS]>,
-    pages: Pages,
-}
-
-impl Default for StoredLines {
-    fn default() -> Self {
-        Self {
-            words: Box::new([0; Self::WORDS]),
-            pages: Pages::default(),
-        }
-    }
-}
-
-impl StoredLines {
-    const WORDS: usize = 256;
-
-    /// Empties the filter.
-    pub fn clear(&mut self) {
-        self.words.fill(0);
-        self.pages = Pages::default();
-    }
-
-    #[inline]
-    pub(crate) fn insert(&mut self, line: u64) {
-        let (word, bit) = place::<{ Self::WORDS }>(line);
-        self.words[word] |= bit;
-        self.pages.insert(line << LINE_SHIFT);
-    }
-
-    #[inline]
-    fn may_hold(&self, address: u64) -> bool {
-        let (word, bit) = place::<{ Self::WORDS }>(address >> LINE_SHIFT);
-        self.words[word] & bit != 0
-    }
-
-    /// The pages of these lines.
-    pub fn pages(&self) -> &Pages {
-        &self.pages
-    }
-}
 
 /// A load from global memory that may have to be repeated.
 #[derive(Clone, Debug)]
@@ -298,6 +187,8 @@ mod tests {
         }
         stored.clear();
         assert!(!LoadRecord::of(7, &StepOut::default(), &log).may_touch(&stored));
-        assert!(!stored.pages().meet(&Pages([u64::MAX; Pages::WORDS])));
+        let mut all = Pages::default();
+        (0..1 << 16).for_each(|page| all.insert(page << 12));
+        assert!(!stored.pages().meet(&all));
     }
 }

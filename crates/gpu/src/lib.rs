@@ -21,6 +21,7 @@ mod host;
 mod machine;
 mod memory;
 mod observer;
+mod observers;
 mod probe;
 mod recorder;
 pub mod registry;

@@ -1,7 +1,8 @@
-//! The machine: launches, ends of kernels, and everything that looks at it as a whole. `host` runs
-//! its cycles.
+//! The machine: launches, ends of kernels, and everything that examines it as a whole. `host` runs its
+//! cycles.
 
 mod counting;
+mod leaks;
 
 use crate::conservation::Ledger;
 use crate::dispatch::{Dispatcher, InFlight, KernelEnd, KernelLaunch};
@@ -9,7 +10,8 @@ use crate::footprints::{SliceCache, Touches};
 use crate::host::sms::SmArray;
 use crate::host::window::Window;
 use crate::memory::MemorySystem;
-use crate::observer::{LaunchedKernel, MachineObserver, MachineView, Observers};
+use crate::observer::{LaunchedKernel, MachineObserver, MachineView};
+use crate::observers::Observers;
 use crate::probe::Probe;
 use crate::recorder::{Recorder, Recording};
 use crate::stretches::Stretches;
@@ -23,31 +25,31 @@ use warploom_policy::{Check, CustomPolicies, Decision, DeviceView, SmFilter, Thr
 use warploom_sm::{BlockNeeds, KernelContexts, PreparedKernel, Sm, physical_base};
 use warploom_stats::trace::Trace;
 
-/// Why the machine cannot go on.
+/// Reason why the machine cannot go on.
 #[derive(Debug)]
 pub enum Stop {
-    /// The simulated program did what no GPU allows.
+    /// The simulated program did something that no GPU allows.
     Fault(Box<Fault>),
-    /// Nothing goes forward any more: what each warp waits for.
+    /// No warp can ever go on.
     Deadlock {
-        /// Core cycle.
+        /// Core cycle of the report.
         at: Cycle,
-        /// One line a warp.
+        /// Reason why each warp waits, one line for each.
         waits: Vec<String>,
-        /// Blocks that have not started.
+        /// Number of blocks that have not started.
         waiting: u64,
     },
-    /// Warps spin on what nobody left can change: lanes of one warp that wait for each other where
-    /// those make no progress, or blocks that wait for blocks which have not started.
+    /// Warps spin on a condition that nothing can change any more: lanes of one warp wait for each
+    /// other where these make no progress, or blocks wait for blocks that have not started.
     Livelock {
-        /// Core cycle.
+        /// Core cycle of the report.
         at: Cycle,
-        /// One line a warp.
+        /// State of each warp, one line for each.
         waits: Vec<String>,
     },
 }
 
-/// A GPU.
+/// The simulated GPU, with everything that follows it.
 pub struct Gpu {
     pub(crate) spec: GpuSpec,
     pub(crate) now: Cycle,
@@ -62,23 +64,23 @@ pub struct Gpu {
     pub(crate) watch: Watchdog,
     pub(crate) probe: Probe,
     pub(crate) observers: Observers,
-    /// Where contexts are switched as the load allows.
+    /// Monitor that decides about extra blocks, where contexts are switched.
     pub(crate) monitor: Option<ThroughputMonitor>,
     /// SMs with stores that are not visible, and the cycle of the oldest one.
     pub(crate) storing: Vec<(Cycle, usize)>,
     /// How far the parts of the machine have come in a window.
     pub(crate) window: Window,
-    /// A fault has been seen: the cycle in which the machine stops.
+    /// Cycle in which the machine stops, after a fault.
     pub(crate) stops_at: Option<Cycle>,
 }
 
 impl Gpu {
-    /// A GPU of `spec` whose SMs are run by `threads` threads, noting in `probe` what it does.
+    /// A GPU of `spec` whose SMs are run by `threads` threads. It notes in `probe` what it does.
     pub fn new(spec: GpuSpec, threads: usize, probe: Probe) -> Self {
         Self::with_policies(spec, threads, probe, &CustomPolicies::default())
     }
 
-    /// The same, with the user's `own` policies in the place of those that `spec` names.
+    /// `new` with the user's `own` policies in the place of those that `spec` names.
     pub fn with_policies(
         spec: GpuSpec,
         threads: usize,
@@ -109,24 +111,24 @@ impl Gpu {
         }
     }
 
-    /// Its specification.
+    /// Specification of the machine.
     pub fn spec(&self) -> &GpuSpec {
         &self.spec
     }
 
-    /// Core cycle.
+    /// Core cycle that comes next.
     #[inline]
     pub fn now(&self) -> Cycle {
         self.now
     }
 
-    /// A kernel can be launched.
+    /// True if a kernel can be launched.
     #[inline]
     pub fn has_free_slot(&self) -> bool {
         self.dispatcher.free_slot().is_some()
     }
 
-    /// No kernel is in flight.
+    /// True if no kernel is in flight.
     #[inline]
     pub fn is_idle(&self) -> bool {
         self.dispatcher.in_flight().next().is_none()
@@ -187,25 +189,25 @@ impl Gpu {
         slot
     }
 
-    /// From now on only these blocks of a kernel are timed. Requires that none has started; between
-    /// steps, whoever drives the machine executes each [`gap`](Self::gap) and passes it.
+    /// Restricts timing to some blocks of a kernel. Requires that none of its blocks has started.
+    /// Between steps, the caller executes each [`gap`](Self::gap) and passes it.
     pub fn time_only(&mut self, slot: KernelSlot, stretches: Stretches) {
         self.dispatcher.time_only(slot, stretches);
     }
 
-    /// Blocks, by rank, that come next in a kernel and are not timed.
+    /// Ranks of the blocks that come next in a kernel and are not timed.
     #[inline]
     pub fn gap(&self) -> Option<(KernelSlot, Range<u64>)> {
         self.dispatcher.gap()
     }
 
-    /// The gap of a kernel has been executed.
+    /// Notes that the gap of a kernel has been executed.
     pub fn pass_gap(&mut self, slot: KernelSlot) {
         self.dispatcher.pass_gap(slot);
     }
 
-    /// Says how a kernel's contexts are switched, if they can be; the plan, where the machine
-    /// switches.
+    /// Plans how a kernel's contexts are switched. Returns the plan where the machine switches
+    /// contexts.
     fn plan_contexts(
         &mut self,
         image: &mut PreparedKernel,
@@ -216,7 +218,7 @@ impl Gpu {
         let contexts = KernelContexts::new(fit, needs, &image.program, &rules, &self.spec);
         let plan = contexts.plan;
         if plan.bound > 0 {
-            // Local memory has a place for each block.
+            // Each block has local memory of its own.
             image.blocks_per_sm += plan.bound;
             image.contexts = Some(contexts);
             if let Some(monitor) = &mut self.monitor {
@@ -227,7 +229,7 @@ impl Gpu {
         Some(plan)
     }
 
-    /// What the launch's blocks touch, if a policy wants to know.
+    /// Memory that the launch's blocks access, if a policy uses it.
     fn touches(&mut self, launch: &KernelLaunch, device: &DeviceMemory) -> Option<Touches> {
         if !self.dispatcher.wants_touches() {
             return None;
@@ -238,15 +240,15 @@ impl Gpu {
         self.slices.launch(program, context, &self.spec, device)
     }
 
-    /// What one block of a launch takes of an SM.
+    /// Resources of an SM that a block of a launch takes.
     pub fn needs(&self, launch: &KernelLaunch) -> BlockNeeds {
         let threads = launch.context.block().count() as u32;
         let shared = launch.context.shared_bytes();
         BlockNeeds::new(threads, launch.registers_per_thread, shared, &self.spec.sm)
     }
 
-    /// Marks the lines of a process's copy between host and device as present in L2, where the
-    /// machine does so.
+    /// Marks the lines of a process's copy between host and device as present in L2, if
+    /// `gpu.copies_warm_l2` is set.
     pub fn note_copy(&mut self, asid: u8, addr: u64, bytes: u64) {
         if self.spec.gpu.copies_warm_l2 && bytes > 0 {
             self.memory.warm(physical_base(asid) + addr, bytes);
@@ -284,7 +286,7 @@ impl Gpu {
                 sm.empty_l1d();
             }
         });
-        // An SM that sleeps has to empty its cache, and may take another block.
+        // A sleeping SM has to empty its cache, and may take another block.
         for index in 0..self.sms.len() {
             self.sms.wake(index, self.now);
         }
@@ -326,8 +328,8 @@ impl Gpu {
         }
     }
 
-    /// Ends a kernel where it is: what its warps have issued comes to its end, and then it ends
-    /// like any other, as soon as nothing of it is outstanding.
+    /// Halts a kernel: its warps issue nothing more, and it ends like any other kernel as soon as
+    /// nothing of it is outstanding.
     pub fn halt(&mut self, slot: KernelSlot) {
         self.dispatcher.halt(slot, self.now, &mut self.sms);
         self.end_kernels();
@@ -346,7 +348,7 @@ impl Gpu {
         self.dispatcher.serves_first()
     }
 
-    /// What the multiprogramming policy has decided.
+    /// Decisions of the multiprogramming policy so far.
     pub fn decisions(&self) -> &[Decision] {
         self.dispatcher.decisions()
     }
@@ -366,7 +368,7 @@ impl Gpu {
         }
     }
 
-    /// What kernels in flight have come to, for a run that is cut here.
+    /// Figures of the kernels in flight, for a run that is cut short.
     pub fn cut_short(&mut self) -> Vec<KernelEnd> {
         let kernels = std::mem::take(&mut self.dispatcher.kernels);
         let ends = kernels.iter().enumerate().filter_map(|(slot, kernel)| {
@@ -378,18 +380,18 @@ impl Gpu {
         ends
     }
 
-    /// Blocks that have ended, and all, of the kernels in flight.
+    /// Number of blocks that have ended, and of all blocks, of the kernels in flight.
     pub fn blocks_done(&self) -> (u64, u64) {
         let sum = |f: fn(&InFlight) -> u64| self.dispatcher.in_flight().map(f).sum();
         (sum(|k| k.finished), sum(|k| k.blocks))
     }
 
-    /// Stops a run that cannot end.
+    /// Stops a run that can never end.
     pub(crate) fn check_progress(&mut self) -> Result<(), Stop> {
         if !self.watch.is_due(self.now) {
             return Ok(());
         }
-        // A policy may let nobody go before a kernel that is not ready yet.
+        // A policy may let no kernel start before one that is not ready yet.
         let busy_since = self.dispatcher.in_flight().map(|k| k.ready_at).max();
         let Some(stuck) = self.watch.look(self.now, busy_since, &mut self.sms) else {
             return Ok(());
@@ -406,8 +408,7 @@ impl Gpu {
         })
     }
 
-    /// Suspicious things that the launches' checks found, SMs in order, each instruction and kind
-    /// once.
+    /// Findings of the launches' checks, in the order of SMs. Each instruction and kind appears once.
     pub fn take_findings(&mut self) -> Vec<FindingReport> {
         let mut all: Vec<FindingReport> = Vec::new();
         self.sms.for_each(|_, sm| {
@@ -420,7 +421,7 @@ impl Gpu {
         all
     }
 
-    /// What the SM filter saw and chose at each of its looks at the machine.
+    /// Looks of the SM filter at the machine, and its choices.
     pub fn sm_filter_checks(&self) -> &[Check] {
         self.dispatcher.sm_filter.trace()
     }
@@ -451,12 +452,12 @@ impl Gpu {
         self.observers.finish(&view)
     }
 
-    /// Notes from now on what warps do.
+    /// Records the activities of warps from now on.
     pub fn record_trace(&mut self) {
         self.sms.for_each(|_, sm| sm.record_trace());
     }
 
-    /// The timeline so far, SMs in order.
+    /// The timeline so far, in the order of SMs.
     pub fn take_trace(&mut self) -> Trace {
         let mut trace = Trace {
             end: self.now,

@@ -9,32 +9,47 @@ pub struct FlightId(pub u16);
 /// An issued instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Flight {
-    /// Who issued it.
+    /// Warp slot that issued the instruction.
     pub warp: WarpSlot,
-    /// Of which kernel.
+    /// Kernel of the warp.
     pub kernel: KernelSlot,
-    /// Which instruction.
+    /// Program counter of the instruction.
     pub pc: Pc,
     /// Record in the load/store unit, for memory instructions.
     pub mem: Option<MemId>,
-    /// Bit per bank that holds one of the registers that it reads.
+    /// Bit per bank that holds a register which the instruction reads.
     pub banks: u64,
-    /// How many registers it reads.
+    /// Number of registers that the instruction reads.
     pub reads: u8,
-    /// Some of these lie in the same bank.
+    /// True if some of these registers lie in the same bank.
     pub shares_banks: bool,
     /// Cycles in its function unit.
     pub latency: u16,
-    /// Cycles until the unit takes another.
+    /// Cycles until the unit takes another instruction.
     pub interval: u16,
+}
+
+impl Flight {
+    /// Content of a record that no instruction has taken.
+    pub const BLANK: Self = Self {
+        warp: WarpSlot(0),
+        kernel: KernelSlot(0),
+        pc: Pc(0),
+        mem: None,
+        banks: 0,
+        reads: 0,
+        shares_banks: false,
+        latency: 1,
+        interval: 1,
+    };
 }
 
 /// A record of the load/store unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MemId(pub u16);
 
-/// Storage of `N` entries, a power of two, with a list of those that are free: an index modulo
-/// their number costs no check.
+/// Storage of `N` entries, a power of two, so that an index modulo `N` needs no check, with a list of
+/// free entries.
 #[derive(Clone, Debug)]
 pub struct Pool<T, const N: usize> {
     entries: Box<[T; N]>,
@@ -47,7 +62,7 @@ pub struct Pool<T, const N: usize> {
 }
 
 impl<T: Clone, const N: usize> Pool<T, N> {
-    /// All entries free, each a copy of `blank`.
+    /// A pool of free entries, each a copy of `blank`.
     pub fn new(blank: T) -> Self {
         const { assert!(N.is_power_of_two() && N <= 1 << u16::BITS) }
         let entries = vec![blank; N].into_boxed_slice().try_into();

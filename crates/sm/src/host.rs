@@ -6,10 +6,12 @@
 //! |---|---|
 //! | `idle` | cycles in which nothing can happen, or only in the load/store unit |
 //! | `window` | a run of several cycles before others have run them |
-//! | `replay` | loads that such a run executes early, repeated where others stored meanwhile |
+//! | `replay` | buffer of loads that such a run executes early |
+//! | `repeat` | loads of the buffer are repeated where other SMs stored meanwhile |
 //! | `status` | what an SM tells its scheduler at the end of a run |
 
 mod idle;
+mod repeat;
 mod replay;
 mod status;
 mod window;
@@ -17,5 +19,4 @@ mod window;
 pub(crate) use replay::ReplayBuffer;
 pub use replay::SettledUpTo;
 pub use status::{SmEvents, SmStatus};
-pub(crate) use window::most_sent;
 pub use window::{Outcome, WindowRun};

@@ -5,6 +5,7 @@
 //! SM does in a cycle depends on what other parts do in that cycle, and SMs may run in any order.
 
 use warploom_base::{Cycle, TimedQueue};
+use warploom_config::GpuSpec;
 use warploom_mem::{Reply, Request};
 
 /// A packet on its way from the SM to the network.
@@ -171,6 +172,18 @@ impl Link {
     pub fn undelivered(&self) -> usize {
         self.incoming.len()
     }
+}
+
+/// Bytes of each of the packets that an SM sends in a cycle at most: a read of instructions, and for
+/// each port of the load/store unit a read of constants, an access past the data cache and one of
+/// the data cache. The longest comes last.
+pub(crate) fn most_sent(spec: &GpuSpec) -> Vec<u32> {
+    let read = Request::HEADER_BYTES;
+    let data = read + spec.l1d.line_bytes.max(128);
+    let ports = spec.sm.mem_unit_ports.max(1) as usize;
+    let mut most = vec![read];
+    most.extend([read, data, data].repeat(ports));
+    most
 }
 
 #[cfg(test)]

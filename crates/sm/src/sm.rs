@@ -7,6 +7,7 @@
 mod cycle;
 mod describe;
 mod start;
+mod trace;
 
 pub(crate) use cycle::Done;
 
@@ -18,17 +19,17 @@ use crate::counters::{KernelCounters, SlotCause, SmCounters};
 use crate::detail::{SmDetail, packet_size};
 use crate::flight::{Flight, FlightPool, Pool};
 use crate::frontend::Frontend;
-use crate::host::{ReplayBuffer, most_sent};
+use crate::host::ReplayBuffer;
 use crate::ldst::Ldst;
-use crate::link::{Link, Outgoing};
+use crate::link::{Link, Outgoing, most_sent};
 use crate::prepared_kernel::{Pipe, PreparedKernel, PreparedKernels};
 use crate::tracing::Tracer;
 use crate::units::Units;
 use crate::warps::Warps;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use warploom_base::{BlockId, Cycle, KernelSlot, Pc, SmId, WarpSlot};
-use warploom_config::{Coalescing, GpuSpec, ModelStyle};
+use warploom_base::{BlockId, Cycle, KernelSlot, SmId, WarpSlot};
+use warploom_config::{Coalescing, GpuSpec, ModelStyle, SmSpec, UnitSpec};
 use warploom_exec::{
     AtomicMode, BarrierRelease, DeviceMemory, Divergence, Env, Fault, FindingReport, StepOut,
     WriteLog,
@@ -169,32 +170,9 @@ impl Sm {
     /// the configuration.
     pub fn new(spec: &GpuSpec, id: SmId, own: &CustomPolicies) -> Self {
         let sm = &spec.sm;
-        let units = &sm.units;
         let slots = (sm.max_threads / 32) as usize;
-        let widths = [
-            &units.sp,
-            &units.dp,
-            &units.int,
-            &units.sfu,
-            &units.tensor,
-            &units.mem,
-        ];
-        let counts: Vec<(Pipe, u32)> = Pipe::ALL
-            .into_iter()
-            .zip(widths)
-            .map(|(p, w)| (p, w.count))
-            .collect();
-        let blank = Flight {
-            warp: WarpSlot(0),
-            kernel: KernelSlot(0),
-            pc: Pc(0),
-            mem: None,
-            banks: 0,
-            reads: 0,
-            shares_banks: false,
-            latency: 1,
-            interval: 1,
-        };
+        let widths = pipe_widths(sm);
+        let counts = Pipe::ALL.map(|pipe| (pipe, widths[pipe as usize].count));
         let credits = spec.noc.injection_buffer + 2 * spec.gpu.link_cycles;
         let context = Contexts::of(spec, slots);
         let contexts = context.as_ref().map_or(0, |c| c.count());
@@ -202,25 +180,13 @@ impl Sm {
         let blocks = blocks.max(sm.max_blocks);
         Self {
             id,
-            env: Env {
-                divergence: match spec.sm.divergence {
-                    warploom_config::Divergence::Stack => Divergence::Stack,
-                    warploom_config::Divergence::Independent => Divergence::Independent,
-                },
-                sm: id.0,
-                n_sm: spec.gpu.sms as u16,
-                warp_slot: 0,
-                n_warps: slots as u16,
-                clock: 0,
-                clock_khz: u64::from(spec.clocks.core_khz),
-                atomics: AtomicMode::Deferred,
-            },
+            env: environment(spec, id, slots),
             style: spec.gpu.style,
             kernels: [const { None }; _],
             warps: Warps::new(slots, contexts, sm.max_blocks),
             blocks: (0..blocks).map(|_| BlockSlot::free()).collect(),
             schedulers: schedulers(spec, slots, own),
-            flights: Pool::new(blank),
+            flights: Pool::new(Flight::BLANK),
             collectors: Collectors::new(sm, widths, spec.gpu.style),
             units: Units::new(&counts[..Pipe::Mem as usize], sm.writeback_width),
             ldst: Ldst::new(spec, id, slots),
@@ -469,6 +435,38 @@ impl Sm {
     }
 }
 
+/// Function units and stage registers of each pipe, in the order of [`Pipe::ALL`].
+fn pipe_widths(sm: &SmSpec) -> [&UnitSpec; Pipe::COUNT] {
+    let units = &sm.units;
+    [
+        &units.sp,
+        &units.dp,
+        &units.int,
+        &units.sfu,
+        &units.tensor,
+        &units.mem,
+    ]
+}
+
+/// Values that instructions can read about the SM that executes them; warp and cycle are set before
+/// each instruction.
+fn environment(spec: &GpuSpec, id: SmId, slots: usize) -> Env {
+    Env {
+        divergence: match spec.sm.divergence {
+            warploom_config::Divergence::Stack => Divergence::Stack,
+            warploom_config::Divergence::Independent => Divergence::Independent,
+        },
+        sm: id.0,
+        n_sm: spec.gpu.sms as u16,
+        warp_slot: 0,
+        n_warps: slots as u16,
+        clock: 0,
+        clock_khz: u64::from(spec.clocks.core_khz),
+        atomics: AtomicMode::Deferred,
+    }
+}
+
+/// Warp schedulers; warp slot w belongs to scheduler w mod their number.
 fn schedulers(spec: &GpuSpec, slots: usize, policies: &CustomPolicies) -> Vec<Scheduler> {
     let n = spec.sm.schedulers.max(1) as usize;
     let own = |s: usize| (s..slots).step_by(n).fold(0, |mask, slot| mask | 1 << slot);

@@ -2,10 +2,9 @@
 //! system applies in its own order.
 
 use crate::memory::device::DeviceMemory;
-use crate::memory::write_log::LINE_SHIFT;
+use crate::memory::stored_lines::{LINE_SHIFT, StoredLines};
 use crate::numeric::float::{canonical, flush_if, min_max16, nan64, narrow, widen};
 use crate::numeric::softfloat::Format;
-use crate::replay::StoredLines;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::{AtomOp, AtomTy, FloatMinMax, Reg, Round};
 

@@ -6,10 +6,9 @@
 //! host ran the SMs.
 
 use crate::memory::device::{DeviceMemory, PAGE_BYTES, block_of};
-use crate::replay::StoredLines;
+use crate::memory::stored_lines::{LINE_SHIFT, StoredLines};
 use rustc_hash::FxHashMap;
 
-pub(crate) const LINE_SHIFT: u32 = 7;
 const LINE_BYTES: usize = 1 << LINE_SHIFT;
 /// Number of words of the filter that precedes the table of lines.
 const FILTER_WORDS: usize = 64;

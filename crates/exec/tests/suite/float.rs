@@ -6,13 +6,13 @@ use half::{bf16, f16};
 use warploom_base::Rng;
 use warploom_ir::*;
 
-const NAN: u32 = 0x7fff_ffff;
-const SUB: u32 = 1;
+pub(super) const NAN: u32 = 0x7fff_ffff;
+pub(super) const SUB: u32 = 1;
 const SUB_MAX: u32 = 0x007f_ffff;
 const MIN: u32 = 0x0080_0000;
-const ONE: u32 = 0x3f80_0000;
+pub(super) const ONE: u32 = 0x3f80_0000;
 const INF: u32 = 0x7f80_0000;
-const NEG: u32 = 0x8000_0000;
+pub(super) const NEG: u32 = 0x8000_0000;
 const TINY: FloatMods = FloatMods {
     round: Round::Near,
     ftz: false,
@@ -61,6 +61,10 @@ fn check64(op: Op, cases: &[(&[u64], u64)]) {
 
 fn bin(op: FloatBin, mods: FloatMods) -> Op {
     Op::Float(op, FloatTy::F32, mods)
+}
+
+fn un(op: FloatUn, mods: FloatMods) -> Op {
+    Op::FloatUn(op, FloatTy::F32, mods)
 }
 
 #[test]
@@ -124,7 +128,7 @@ fn f32_addition_and_its_modifiers() {
 }
 
 #[test]
-fn f32_products_quotients_and_roots() {
+fn f32_products_and_quotients() {
     let b = |x: f32| x.to_bits();
     check32(
         bin(FloatBin::Mul, TINY),
@@ -160,7 +164,13 @@ fn f32_products_quotients_and_roots() {
         bin(FloatBin::Div, with(Round::Zero)),
         &[(&[b(1.0), b(3.0)], 0x3eaa_aaaa)],
     );
-    let un = |op, mods| Op::FloatUn(op, FloatTy::F32, mods);
+    check32(bin(FloatBin::DivFull, FTZ), &[(&[b(6.0), b(3.0)], b(2.0))]);
+    check32(bin(FloatBin::DivApprox, FTZ), &[(&[ONE, b(3.4e38)], 0)]);
+}
+
+#[test]
+fn f32_roots_reciprocals_and_signs() {
+    let b = |x: f32| x.to_bits();
     check32(
         un(FloatUn::Sqrt, TINY),
         &[
@@ -202,6 +212,11 @@ fn f32_products_quotients_and_roots() {
         un(FloatUn::Neg, FTZ),
         &[(&[SUB], NEG), (&[b(3.0)], b(-3.0))],
     );
+}
+
+#[test]
+fn f32_approximations_of_functions() {
+    let b = |x: f32| x.to_bits();
     check32(
         un(FloatUn::Ex2Approx, FTZ),
         &[
@@ -232,8 +247,6 @@ fn f32_products_quotients_and_roots() {
         un(FloatUn::TanhApprox, TINY),
         &[(&[INF], ONE), (&[NEG], NEG)],
     );
-    check32(bin(FloatBin::DivFull, FTZ), &[(&[b(6.0), b(3.0)], b(2.0))]);
-    check32(bin(FloatBin::DivApprox, FTZ), &[(&[ONE, b(3.4e38)], 0)]);
 }
 
 #[test]
@@ -445,164 +458,5 @@ fn three_input_minimum_and_signs() {
     check32(
         Op::Copysign(FloatTy::F32),
         &[(&[b(-1.0), b(2.0)], b(-2.0)), (&[0, NEG | NAN], NAN)],
-    );
-}
-
-/// Results of a comparison for less, equal, greater and unordered operands.
-#[test]
-fn comparisons_ordered_and_unordered() {
-    let b = |x: f32| u64::from(x.to_bits());
-    let lanes = [
-        [b(1.0), b(2.0), 0, 0],
-        [b(2.0), b(2.0), 0, 0],
-        [b(3.0), b(2.0), 0, 0],
-        [u64::from(NAN), b(2.0), 0, 0],
-        [0, NEG.into(), 0, 0],
-    ];
-    // One bit per lane, starting at lane 0: <, =, >, unordered, +0 with -0.
-    let table = [
-        (Cmp::Eq, 0b10010),
-        (Cmp::Ne, 0b00101),
-        (Cmp::Lt, 0b00001),
-        (Cmp::Le, 0b10011),
-        (Cmp::Gt, 0b00100),
-        (Cmp::Ge, 0b10110),
-        (Cmp::Equ, 0b11010),
-        (Cmp::Neu, 0b01101),
-        (Cmp::Ltu, 0b01001),
-        (Cmp::Leu, 0b11011),
-        (Cmp::Gtu, 0b01100),
-        (Cmp::Geu, 0b11110),
-        (Cmp::Num, 0b10111),
-        (Cmp::Nan, 0b01000),
-    ];
-    for (cmp, want) in table {
-        let setp = Op::Setp(cmp, Combine::None, Ty::Float(FloatTy::F32), false);
-        let got = run_one(
-            setp,
-            &[dp(2), dp(3)],
-            &[r(0), r(2)],
-            &lanes,
-            Wide::default(),
-        );
-        assert_eq!(got.p2 & 31, want, "{cmp:?}");
-        assert_eq!(
-            got.p3 & 31,
-            !want & 31,
-            "{cmp:?}: the second is the opposite"
-        );
-    }
-    let eq = Op::Setp(Cmp::Eq, Combine::None, Ty::Float(FloatTy::F32), true);
-    let got = run_one(
-        eq,
-        &[dp(2)],
-        &[r(0), r(2)],
-        &[[SUB.into(), 0, 0, 0]],
-        Wide::default(),
-    );
-    assert_eq!(got.p2, u32::MAX, ".ftz makes subnormals equal to zero");
-}
-
-#[test]
-fn integer_comparisons_combine_and_set() {
-    let lanes = [[u64::from(u32::MAX), 1, 0, 0], [1, 1, 0, 0], [0, 1, 0, 0]];
-    let go = |cmp, how, ty| {
-        let setp = inst(
-            Op::Setp(cmp, how, Ty::Int(ty), false),
-            &[dp(2), dp(3)],
-            &[r(0), r(2), p(0)],
-        );
-        let got = run_inst(setp, &lanes, Wide::default(), 0b010, u32::MAX);
-        (got.p2 & 7, got.p3 & 7)
-    };
-    assert_eq!(go(Cmp::Lt, Combine::None, IntTy::S32), (0b101, 0b010));
-    assert_eq!(go(Cmp::Lo, Combine::None, IntTy::U32), (0b100, 0b011));
-    assert_eq!(go(Cmp::Hs, Combine::And, IntTy::U32), (0b010, 0b000));
-    assert_eq!(go(Cmp::Le, Combine::Or, IntTy::S32), (0b111, 0b010));
-    assert_eq!(go(Cmp::Ne, Combine::Xor, IntTy::S32), (0b111, 0b000));
-    let set = |dst| Op::Set(Cmp::Lt, Combine::None, Ty::Int(IntTy::S32), false, dst);
-    for (dst, one) in [
-        (SetDst::U32, u32::MAX),
-        (SetDst::F32, ONE),
-        (SetDst::F16, 0x3c00),
-    ] {
-        let got = run_one(set(dst), &[d(8)], &[r(0), r(2)], &lanes, Wide::default());
-        assert_eq!(got.r32[..3], [one, 0, one]);
-    }
-    let wide = Wide {
-        src: [true; 4],
-        dst: false,
-    };
-    let lt = Op::Setp(Cmp::Lt, Combine::None, Ty::Int(IntTy::S64), false);
-    let got = run_one(
-        lt,
-        &[dp(2)],
-        &[r(0), r(2)],
-        &[[u64::MAX, 0, 0, 0], [0, 0, 0, 0]],
-        wide,
-    );
-    assert_eq!(got.p2 & 3, 1);
-    let packed = Op::Setp(Cmp::Gt, Combine::None, Ty::Float(FloatTy::F16x2), false);
-    let got = run_one(
-        packed,
-        &[dp(2), dp(3)],
-        &[r(0), r(2)],
-        &[[0x3c00_0000, 0x0000_0001, 0, 0]],
-        Wide::default(),
-    );
-    assert_eq!(
-        (got.p2 & 1, got.p3 & 1),
-        (0, 1),
-        "lower halves, upper halves"
-    );
-}
-
-#[test]
-fn selections() {
-    let selp = inst(Op::Selp(Width::B32), &[d(8)], &[r(0), r(2), p(0)]);
-    let got = run_inst(selp, &[[1, 2, 0, 0]], Wide::default(), 0b01, u32::MAX);
-    assert_eq!(got.r32[..2], [1, 2]);
-    let wide = Wide {
-        src: [true, true, false, false],
-        dst: true,
-    };
-    let selp = inst(Op::Selp(Width::B64), &[d(8)], &[r(0), r(2), p(0)]);
-    let got = run_inst(selp, &[[1 << 40, 2, 0, 0]], wide, 0b10, u32::MAX);
-    assert_eq!(got.r64[..2], [2, 1 << 40]);
-    let c = |x: f32| u64::from(x.to_bits());
-    let slct = |float, ftz| Op::Slct {
-        width: Width::B32,
-        float,
-        ftz,
-    };
-    let go = |op, c| {
-        run_one(
-            op,
-            &[d(8)],
-            &[r(0), r(2), r(4)],
-            &[[1, 2, c, 0]],
-            Wide::default(),
-        )
-        .r32[0]
-    };
-    assert_eq!(
-        (go(slct(false, false), 5), go(slct(false, false), 1 << 31)),
-        (1, 2)
-    );
-    assert_eq!(
-        (
-            go(slct(true, false), c(-0.0)),
-            go(slct(true, false), c(-1.0))
-        ),
-        (1, 2)
-    );
-    assert_eq!(go(slct(true, false), NAN.into()), 2);
-    let negative_subnormal = u64::from(NEG | SUB);
-    assert_eq!(
-        (
-            go(slct(true, true), negative_subnormal),
-            go(slct(true, false), negative_subnormal)
-        ),
-        (1, 2)
     );
 }

@@ -2,6 +2,8 @@
 
 mod atomic;
 mod barrier;
+mod bits;
+mod comparison;
 mod convert;
 mod divergence;
 mod float;

@@ -102,8 +102,38 @@ fn fetch(
     coords: &[[u32; 3]; 32],
     mask: u32,
 ) -> [[u32; 4]; 32] {
+    let texel = match texture.kind {
+        ChannelKind::Signed => TexTy::S32,
+        ChannelKind::Unsigned => TexTy::U32,
+        _ => TexTy::F32,
+    };
+    let tex = Op::Tex {
+        geom,
+        lod: TexLod::Base,
+        texel,
+        coord,
+    };
     let mut table = TextureTable::default();
     let handle = table.bind(texture);
+    let column = |k: usize| coords.iter().flat_map(move |c| c[k].to_le_bytes());
+    let launch = LaunchSpec {
+        texture_refs: vec![handle],
+        textures: Arc::new(table),
+        params: (0..3).flat_map(column).chain([0; 4]).collect(),
+        ..spec()
+    };
+    let ctx = fetching(tex, mask).launch_with(launch);
+    let lanes = run_fetch(ctx.clone(), texture.base, data);
+    assert_eq!(
+        lanes,
+        run_fetch(ctx.with_baseline_isa(), texture.base, data)
+    );
+    lanes
+}
+
+/// A program in which the lanes of `mask` fetch at the coordinates that the parameters hold, column
+/// by column, and store four words each to shared memory.
+fn fetching(tex: Op, mask: u32) -> Builder {
     let mut b = Builder::new();
     b.program.consts.push(ConstValue::Texture(0));
     b.program.shared_bytes = 512;
@@ -122,74 +152,29 @@ fn fetch(
     };
     let (four, sixteen) = (b.c(4), b.c(16));
     let lane = Src::Special(SpecialReg::LaneId);
-    op(
-        &mut b,
-        Op::Mul(Half::Lo, IntTy::U32),
-        &[d(20)],
-        &[lane, four],
-        0,
-    );
-    op(
-        &mut b,
-        Op::Mul(Half::Lo, IntTy::U32),
-        &[d(21)],
-        &[lane, sixteen],
-        0,
-    );
+    let mul = Op::Mul(Half::Lo, IntTy::U32);
+    op(&mut b, mul, &[d(20)], &[lane, four], 0);
+    op(&mut b, mul, &[d(21)], &[lane, sixteen], 0);
     for k in 0..3 {
         let load = Op::Ld(MemSpace::Param, word, CacheOp::Default);
         op(&mut b, load, &[d(k)], &[r(20)], 128 * i32::from(k));
     }
     let (bits, one, zero) = (b.c(mask.into()), b.c(1), b.c(0));
     op(&mut b, Op::Shr(IntTy::U32), &[d(22)], &[bits, lane], 0);
-    op(
-        &mut b,
-        Op::Logic(Logic::And, Width::B32),
-        &[d(22)],
-        &[r(22), one],
-        0,
-    );
+    let and = Op::Logic(Logic::And, Width::B32);
+    op(&mut b, and, &[d(22)], &[r(22), one], 0);
     let ne = Op::Setp(Cmp::Ne, Combine::None, Ty::Int(IntTy::U32), false);
     op(&mut b, ne, &[dp(0)], &[r(22), zero], 0);
     let srcs: Vec<Src> = (0..3).map(r).collect();
-    let extra = b.extra(&[d(8), d(9), d(10), d(11)], &srcs);
-    let texel = match texture.kind {
-        ChannelKind::Signed => TexTy::S32,
-        ChannelKind::Unsigned => TexTy::U32,
-        _ => TexTy::F32,
-    };
-    let lod = TexLod::Base;
-    let mut tex = inst(
-        Op::Tex {
-            geom,
-            lod,
-            texel,
-            coord,
-        },
-        &[d(8)],
-        &[Src::Const(0)],
-    );
-    tex.extra = extra;
+    let mut tex = inst(tex, &[d(8)], &[Src::Const(0)]);
+    tex.extra = b.extra(&[d(8), d(9), d(10), d(11)], &srcs);
     b.push(guarded(tex, 0, false));
     for k in 0..4 {
         let store = Op::St(MemSpace::Shared, word, CacheOp::Default);
         op(&mut b, store, &[], &[r(21), r(8 + k)], 4 * i32::from(k));
     }
     b.push(inst(Op::Exit, &[], &[]));
-    let column = |k: usize| coords.iter().flat_map(move |c| c[k].to_le_bytes());
-    let launch = LaunchSpec {
-        texture_refs: vec![handle],
-        textures: Arc::new(table),
-        params: (0..3).flat_map(column).chain([0; 4]).collect(),
-        ..spec()
-    };
-    let ctx = b.launch_with(launch);
-    let lanes = run_fetch(ctx.clone(), texture.base, data);
-    assert_eq!(
-        lanes,
-        run_fetch(ctx.with_baseline_isa(), texture.base, data)
-    );
-    lanes
+    b
 }
 
 fn run_fetch(ctx: LaunchContext, at: u64, data: &[u8]) -> [[u32; 4]; 32] {

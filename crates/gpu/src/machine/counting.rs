@@ -1,4 +1,4 @@
-//! What the machine has counted: of a kernel, of everything, by part.
+//! Counters of the machine: of one kernel, and of all parts.
 
 use super::Gpu;
 use crate::counters::{BankPart, DeviceCounters, PartCounters, SmPart};
@@ -12,7 +12,7 @@ use warploom_sm::KernelCounters;
 use warploom_stats::Counters;
 
 impl Gpu {
-    /// What was counted of the kernels in a slot: by all SMs, and of accesses by each SM and bank.
+    /// Counters of the kernels in a slot: those of all SMs together, and accesses by SM and bank.
     pub(super) fn counted_of(&mut self, slot: KernelSlot) -> (KernelCounters, Vec<CacheCounters>) {
         let mut own = KernelCounters::default();
         let mut caches = Vec::with_capacity(self.sms.len() + self.memory.partitions().len());
@@ -26,8 +26,7 @@ impl Gpu {
         (own, caches)
     }
 
-    /// What was counted of one kernel since its launch, and whole machine's counters where it ran
-    /// alone.
+    /// Counters of one kernel since its launch, and counters of the whole machine if it ran alone.
     fn counted_since(
         &mut self,
         slot: KernelSlot,
@@ -93,7 +92,7 @@ impl Gpu {
         }
     }
 
-    /// Everything counted so far, by part.
+    /// All counters so far, by part.
     pub fn part_counters(&mut self) -> PartCounters {
         let mut sms = Vec::with_capacity(self.sms.len());
         let now = self.now;

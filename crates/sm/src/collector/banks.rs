@@ -1,6 +1,6 @@
 //! Registers' banks, and reads that wait for them.
 
-use super::{COLLECTORS, Collector};
+use super::sets::{COLLECTORS, Collector};
 use warploom_policy::WarpMask;
 
 /// Most warps.

@@ -1,9 +1,11 @@
 //! What collectors, their ports and banks do, step by step.
 
+use super::send::bits;
 use super::*;
 use crate::flight::FlightId;
+use crate::stage::Issued;
 use warploom_base::{KernelSlot, Pc, WarpSlot};
-use warploom_config::preset;
+use warploom_config::{CollectorSet, UnitSpec, preset};
 
 const NONE: CollectorSet = CollectorSet {
     units: 0,

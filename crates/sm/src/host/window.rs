@@ -5,7 +5,6 @@ use crate::prepared_kernel::{INST_BYTES, PreparedKernel, prepared_kernel};
 use crate::sm::{Done, Sm};
 use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot, Pc, WarpSlot};
-use warploom_config::GpuSpec;
 use warploom_exec::{DeviceMemory, Lookahead};
 use warploom_mem::Request;
 use warploom_mem::cache::Cache;
@@ -33,18 +32,6 @@ pub struct WindowRun {
     pub outcome: Outcome,
     /// What the SM has for its scheduler.
     pub status: SmStatus,
-}
-
-/// Bytes of the most packets that an SM sends in a cycle: a read of instructions, and from each
-/// port of the load/store unit a read of constants, an access past the data cache and one of that
-/// cache. The longest comes last.
-pub(crate) fn most_sent(spec: &GpuSpec) -> Vec<u32> {
-    let read = Request::HEADER_BYTES;
-    let data = read + spec.l1d.line_bytes.max(128);
-    let ports = spec.sm.mem_unit_ports.max(1) as usize;
-    let mut most = vec![read];
-    most.extend([read, data, data].repeat(ports));
-    most
 }
 
 impl Sm {

@@ -1,10 +1,11 @@
-//! The ways of a memory instruction in the dispatch register: one try a cycle, each of which sends
-//! what its part of the machine takes (docs/model/load-store.md, Paths).
+//! Paths of a memory instruction in the dispatch register: one attempt a cycle, which sends as many
+//! transactions as the path takes (docs/model/load-store.md, Paths).
 
 use super::allocation::{Parts, access};
-use super::{Blocked, Cause, Ldst, MemInst, Try, prepared_kernel};
+use super::blocked::{Blocked, Cause, Try};
+use super::{Ldst, MemInst};
 use crate::flight::MemId;
-use crate::prepared_kernel::physical_base;
+use crate::prepared_kernel::{physical_base, prepared_kernel};
 use crate::sm::Sm;
 use warploom_base::Cycle;
 use warploom_mem::Request;
@@ -116,7 +117,7 @@ impl Sm {
         self.sent(id, left)
     }
 
-    /// 4.x: accesses enter the banks of the data cache, one a bank and cycle.
+    /// 4.x: accesses enter the banks of the data cache, one a cycle in each bank.
     pub(super) fn try_banks(&mut self, now: Cycle, id: MemId) -> Try {
         let mut outcome = self.enter_bank(now, id, true);
         for _ in 1..self.ldst.banks.len() {
@@ -128,8 +129,8 @@ impl Sm {
         outcome
     }
 
-    /// The next access enters its bank: `first`, if no other has in this cycle. Apart from the
-    /// loop, for which the compiler would lay out beforehand what one access needs.
+    /// The next access enters its bank. `first` is true if no other has entered one in this cycle.
+    /// Out of line, because the compiler would compute before the loop what one access needs.
     #[inline(never)]
     fn enter_bank(&mut self, now: Cycle, id: MemId, first: bool) -> Try {
         let ldst = &mut self.ldst;
@@ -186,7 +187,7 @@ impl Sm {
         self.sent(id, left)
     }
 
-    /// Notes that the instruction will fail in this way until a reply or a credit comes.
+    /// Notes that attempts of the instruction fail for this cause until a reply or a credit comes.
     fn block(&mut self, id: MemId, cause: Cause) -> Try {
         let MemInst { path, kind, .. } = self.ldst.insts[id.0];
         let blocked = Blocked::new(path, kind, cause);
@@ -194,7 +195,7 @@ impl Sm {
         blocked.outcome()
     }
 
-    /// The next transaction to send as a request, and how many stand before it in the list.
+    /// The next transaction to send, as a request, and the number of those that follow it.
     fn next_transaction(&self, now: Cycle, id: MemId) -> Option<(Request, usize)> {
         let inst = &self.ldst.insts[id.0];
         let list = &self.ldst.lists[inst.list];
@@ -204,7 +205,7 @@ impl Sm {
         Some((self.ldst.request(now, id, number, last, asid), number - 1))
     }
 
-    /// Drops the transaction that was sent.
+    /// Drops the transaction that was sent, after which `left` are left.
     fn sent(&mut self, id: MemId, left: usize) -> Try {
         let list = self.ldst.insts[id.0].list;
         self.ldst.lists[list].pop();

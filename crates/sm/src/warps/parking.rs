@@ -1,6 +1,7 @@
 //! Warps that leave their slots and come back, and what of their loads is out.
 
-use super::{WarpPipelineState, Warps};
+use super::Warps;
+use super::state::WarpPipelineState;
 use crate::prepared_kernel::{PreparedKernel, TimedInst};
 use warploom_base::Pc;
 

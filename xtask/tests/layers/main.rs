@@ -1,4 +1,7 @@
-//! Tests that crates use only what their row of the table in `ARCHITECTURE.md` names.
+//! Tests that crates use only what their row of the table in `ARCHITECTURE.md` names, and that the
+//! files of a crate do not import from each other in circles.
+
+mod imports;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,0 +1,240 @@
+//! A kernel in flight: its blocks that wait, run and have ended, and what is known of its launch.
+
+use super::Held;
+use crate::counters::PartCounters;
+use crate::footprints::Touches;
+use crate::stretches::Timing;
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
+use warploom_base::{Cycle, SmId};
+use warploom_config::ContextPlan;
+use warploom_exec::Lookahead;
+use warploom_mem::cache::CacheCounters;
+use warploom_policy::{Footprint, KernelView};
+use warploom_sm::{BlockNeeds, KernelCounters, OccupancyLimit, PreparedKernel, Sm};
+
+/// A kernel in flight.
+pub(crate) struct InFlight {
+    pub image: Arc<PreparedKernel>,
+    pub needs: BlockNeeds,
+    pub blocks_per_sm: u32,
+    /// The same with those that are not wholly present, where contexts are switched.
+    pub(super) most: u32,
+    pub limit: OccupancyLimit,
+    pub launched_at: Cycle,
+    /// First cycle in which a block may start.
+    pub ready_at: Cycle,
+    pub blocks: u64,
+    /// Ranks up to here have been looked at by the block scheduler.
+    pub(super) next_rank: u64,
+    /// Waiting ranks that it sees, oldest first.
+    pub(super) window: VecDeque<u64>,
+    /// By SM: ranks that run there.
+    pub(super) running: Vec<Vec<u64>>,
+    /// Sum of the cycles in which blocks ended less that of those in which they started, wrapping
+    /// while some run.
+    pub(super) block_cycles: u64,
+    /// Blocks that joined those of another process on their SM.
+    pub(super) joined_blocks: u64,
+    /// What blocks touch, if a policy wants to know, and that of those in the window and of those
+    /// that run, in the same order.
+    pub(super) touches: Option<Touches>,
+    pub(super) window_touches: VecDeque<Footprint>,
+    pub(super) running_touches: Vec<Vec<Footprint>>,
+    pub finished: u64,
+    pub started_at: Option<Cycle>,
+    pub last_end: Cycle,
+    pub before: PartCounters,
+    /// What was counted in its slot before it.
+    pub own_before: KernelCounters,
+    /// By SM and bank: accesses of its slot before it.
+    pub caches_before: Vec<CacheCounters>,
+    /// Others were in flight at some time since its launch.
+    pub shared: bool,
+    pub halted: bool,
+    /// Its number among the codes that its process has launched.
+    pub code: u32,
+    /// How far SMs may run its blocks ahead of each other.
+    pub lookahead: Lookahead,
+    /// How its contexts could be switched, where `sm.context` says so.
+    pub plan: Option<ContextPlan>,
+    /// Which blocks are timed, if not all.
+    pub timing: Option<Timing>,
+}
+
+impl InFlight {
+    #[expect(clippy::too_many_arguments, reason = "the facts of one launch")]
+    pub fn new(
+        image: Arc<PreparedKernel>,
+        needs: BlockNeeds,
+        (blocks_per_sm, limit): (u32, OccupancyLimit),
+        now: Cycle,
+        ready_at: Cycle,
+        blocks: u64,
+        sms: usize,
+        before: PartCounters,
+        touches: Option<Touches>,
+    ) -> Self {
+        let bound = image.contexts.as_ref().map_or(0, |c| c.plan.bound);
+        let most = blocks_per_sm + bound;
+        Self {
+            lookahead: image.launch.lookahead(),
+            image,
+            needs,
+            blocks_per_sm,
+            most,
+            limit,
+            launched_at: now,
+            ready_at,
+            blocks,
+            next_rank: 0,
+            window: VecDeque::new(),
+            running: vec![Vec::with_capacity(most as usize); sms],
+            block_cycles: 0,
+            joined_blocks: 0,
+            touches,
+            window_touches: VecDeque::new(),
+            running_touches: vec![Vec::new(); sms],
+            finished: 0,
+            started_at: None,
+            last_end: now,
+            before,
+            own_before: KernelCounters::default(),
+            caches_before: Vec::new(),
+            shared: false,
+            halted: false,
+            code: 0,
+            plan: None,
+            timing: None,
+        }
+    }
+
+    pub(super) fn fill_window(&mut self, look_ahead: usize) {
+        let open = match &self.timing {
+            Some(timing) => timing.stretches.open(self.next_rank, self.blocks).end,
+            None => self.blocks,
+        };
+        while self.window.len() < look_ahead && self.next_rank < open {
+            self.window.push_back(self.next_rank);
+            if let Some(touches) = &mut self.touches {
+                self.window_touches.push_back(touches.block(self.next_rank));
+            }
+            self.next_rank += 1;
+        }
+    }
+
+    /// Timed blocks before the next gap that are not among those that the block policy looks at.
+    pub(super) fn before_gap(&self) -> u64 {
+        let open = self.timing.as_ref().map(|timing| {
+            let open = timing.stretches.open(self.next_rank, self.blocks);
+            open.end - open.start
+        });
+        open.unwrap_or(self.blocks - self.next_rank)
+    }
+
+    /// Ranks that come next and are not timed.
+    #[inline]
+    pub(super) fn gap(&self) -> Option<Range<u64>> {
+        let timing = self.timing.as_ref().filter(|_| !self.halted)?;
+        timing.stretches.gap(self.next_rank, self.blocks)
+    }
+
+    /// The blocks of the gap have been executed.
+    pub(super) fn pass_gap(&mut self) {
+        let Some(gap) = self.gap() else {
+            return;
+        };
+        let skipped = gap.end - gap.start;
+        self.next_rank = gap.end;
+        self.finished += skipped;
+        if let Some(timing) = &mut self.timing {
+            timing.skipped += skipped;
+        }
+    }
+
+    /// Takes a block out of the window, to run on an SM.
+    pub(super) fn take(&mut self, now: Cycle, at: usize, id: SmId) -> (u64, Option<Footprint>) {
+        self.block_cycles = self.block_cycles.wrapping_sub(now);
+        let rank = self.window.remove(at);
+        let rank = rank.expect("the policy's choice is in the window");
+        self.running[id.index()].push(rank);
+        let touches = self.window_touches.remove(at);
+        self.running_touches[id.index()].extend(touches);
+        (rank, touches)
+    }
+
+    /// Forgets a block that has ended before `now`.
+    pub(super) fn leave(&mut self, now: Cycle, rank: u64, id: SmId) {
+        self.block_cycles = self.block_cycles.wrapping_add(now);
+        let running = &mut self.running[id.index()];
+        if let Some(at) = running.iter().position(|other| *other == rank) {
+            running.remove(at);
+            if self.touches.is_some() {
+                self.running_touches[id.index()].remove(at);
+            }
+        }
+    }
+
+    /// What its blocks have held up to now.
+    pub fn held(&self, now: Cycle) -> Held {
+        let running: u64 = self.running.iter().map(|ranks| ranks.len() as u64).sum();
+        let cycles = self.block_cycles.wrapping_add(running.wrapping_mul(now));
+        Held {
+            register_cycles: cycles * u64::from(self.needs.registers),
+            shared_byte_cycles: cycles * u64::from(self.needs.shared_bytes),
+            joined_blocks: self.joined_blocks,
+        }
+    }
+
+    pub(super) fn has_blocks_on(&self, id: SmId) -> bool {
+        !self.running[id.index()].is_empty()
+    }
+
+    #[inline]
+    pub(super) fn has_waiting(&self) -> bool {
+        !self.halted && (!self.window.is_empty() || self.next_rank < self.blocks)
+    }
+
+    /// Blocks of it that have not started.
+    pub fn waiting(&self) -> u64 {
+        let running: usize = self.running.iter().map(Vec::len).sum();
+        self.blocks - self.finished - running as u64
+    }
+
+    /// A block of it waits that an SM has room for, up to `quota` of them.
+    pub(super) fn fits(&self, id: SmId, sm: &mut Sm, quota: u32) -> bool {
+        self.may_take(id, quota) && sm.has_room(self.image.slot, &self.needs)
+    }
+
+    /// A block of it waits, and the SM holds fewer than it may.
+    pub(super) fn may_take(&self, id: SmId, quota: u32) -> bool {
+        let here = self.running[id.index()].len() as u32;
+        self.has_waiting() && here < self.most.min(quota)
+    }
+
+    #[inline]
+    pub fn is_finished(&self) -> bool {
+        self.finished == self.blocks
+    }
+
+    /// Gives out no more blocks: those that wait are not of it any more.
+    pub(super) fn halt(&mut self) {
+        self.halted = true;
+        self.blocks = self.finished + self.running.iter().map(|r| r.len() as u64).sum::<u64>();
+        self.next_rank = self.blocks;
+        self.window.clear();
+        self.window_touches.clear();
+    }
+
+    pub(super) fn view(&self) -> KernelView {
+        KernelView {
+            slot: self.image.slot,
+            process: self.image.asid,
+            code: self.code,
+            needs: self.needs,
+            blocks_per_sm: self.blocks_per_sm,
+            waits: self.has_waiting(),
+        }
+    }
+}

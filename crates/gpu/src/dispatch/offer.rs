@@ -1,0 +1,265 @@
+//! Blocks are offered to SMs, cluster by cluster and link by link of the chain.
+
+use super::{Dispatcher, InFlight};
+use crate::footprints::warp_ranges;
+use crate::host::sms::SmArray;
+use warploom_base::{Cycle, KernelSlot, SmId};
+use warploom_policy::{BlockQueueView, BlockScheduler, DeviceView, Multiprogram, SmFilter, Turn};
+use warploom_sm::Sm;
+
+/// What came of offering a block to an SM.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Offer {
+    Taken,
+    /// It has no room for a block of any kernel that has one.
+    Full,
+    /// Not in this cycle.
+    Later,
+}
+
+impl Dispatcher {
+    /// The first cycle from `now` on in which a block may be given to an SM that has room.
+    pub fn next_offer(&self, now: Cycle) -> Cycle {
+        if self.open.is_empty() {
+            return Cycle::MAX;
+        }
+        let waiting = self.in_flight().filter(|k| k.has_waiting());
+        let ready = waiting.map(|k| k.ready_at).min();
+        ready.map_or(Cycle::MAX, |at| at.max(now))
+    }
+
+    /// Gives blocks to SMs for the cycles from `from` up to, not including, `to`.
+    pub fn dispatch(&mut self, from: Cycle, to: Cycle, sms: &mut SmArray, view: &DeviceView) {
+        if !self.in_flight().any(InFlight::has_waiting) {
+            return;
+        }
+        self.let_filter_look(sms, view);
+        if self.open.is_empty() {
+            return;
+        }
+        for now in from..to {
+            if !self.dispatch_cycle(now, sms) {
+                // Nothing changes before the step's end unless a kernel becomes ready.
+                let wakes = |k: &InFlight| k.has_waiting() && (now + 1..to).contains(&k.ready_at);
+                if !self.in_flight().any(wakes) {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// The filter looks at the machine if it wants to, a block waits and an SM has room for it.
+    fn let_filter_look(&mut self, sms: &mut SmArray, view: &DeviceView) {
+        if view.now < self.sm_filter.next_check() {
+            return;
+        }
+        let mut has_room = |index: usize| {
+            let (id, sm) = (SmId::new(index), sms.get(index));
+            let quota = |k: &InFlight| self.quota(id, k.image.slot);
+            let fits = |k: &InFlight| k.ready_at <= view.now && k.fits(id, sm, quota(k));
+            let in_turn = self.in_flight().scan(true, |goes_on, k| {
+                std::mem::replace(goes_on, !self.holds_up(k, view.now)).then_some(k)
+            });
+            !self.is_capped(id) && in_turn.into_iter().any(fits)
+        };
+        if (0..self.sms()).any(|sm| self.open.contains(sm) && has_room(sm)) {
+            self.sm_filter.check(view);
+        }
+    }
+
+    /// An SM holds as many blocks, of all kernels, as it may.
+    fn is_capped(&self, id: SmId) -> bool {
+        let here = || {
+            self.in_flight()
+                .map(|k| k.running[id.index()].len())
+                .sum::<usize>()
+        };
+        self.cap.is_some_and(|cap| here() >= cap as usize)
+    }
+
+    /// One cycle: each cluster may take one block. Returns whether any did.
+    fn dispatch_cycle(&mut self, now: Cycle, sms: &mut SmArray) -> bool {
+        let (mut cluster, n) = (self.last_cluster, self.last_in.len());
+        let mut any = false;
+        for i in 0..n {
+            cluster = if cluster + 1 == n { 0 } else { cluster + 1 };
+            if self.is_open(cluster) && self.offer_cluster(now, cluster, i, sms) {
+                self.last_cluster = cluster;
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// An SM of a cluster may have room for a block.
+    #[inline]
+    fn is_open(&self, cluster: usize) -> bool {
+        let first = cluster * self.cluster_sms;
+        let sm = self.open.at_or_after(first);
+        sm.is_some_and(|sm| sm < first + self.cluster_sms)
+    }
+
+    /// Offers a block to the SMs of a cluster in turn; `turn` is the cluster's own. Returns whether
+    /// one took it.
+    fn offer_cluster(
+        &mut self,
+        now: Cycle,
+        cluster: usize,
+        turn: usize,
+        sms: &mut SmArray,
+    ) -> bool {
+        let size = self.cluster_sms;
+        let base = self.last_in[cluster];
+        for i in 0..size {
+            let nth = (base + 1 + i) % size;
+            let sm = cluster * size + nth;
+            let turn = Turn {
+                sm: SmId::new(sm),
+                place: (turn * size + i) as u32,
+            };
+            if !self.open.contains(sm) {
+                continue;
+            }
+            let offer = self.offer(now, &turn, sms.get(sm));
+            match offer {
+                Offer::Taken => {
+                    sms.wake(sm, now);
+                    self.last_in[cluster] = nth;
+                    self.close_if_full(turn.sm, sms.get(sm));
+                    return true;
+                }
+                Offer::Full => self.open.remove(sm),
+                Offer::Later => {}
+            }
+        }
+        false
+    }
+
+    /// Offers a block to an SM in its turn. One that the filter bars gets only what it is owed.
+    fn offer(&mut self, now: Cycle, turn: &Turn, sm: &mut Sm) -> Offer {
+        if self.sm_filter.allows(turn) {
+            return self.give_block(now, turn.sm, sm);
+        }
+        let owed = self.block_policy.owed(turn.sm);
+        match owed.filter(|_| !self.is_capped(turn.sm)) {
+            Some(kernel) => match self.give_block_of(kernel.index(), now, turn.sm, sm) {
+                Offer::Full => Offer::Later,
+                offer => offer,
+            },
+            None => Offer::Later,
+        }
+    }
+
+    /// Most blocks of a kernel on an SM, for the time being.
+    #[inline]
+    pub(super) fn quota(&self, id: SmId, kernel: KernelSlot) -> u32 {
+        let policy = &self.multiprogram;
+        let bars = |held: &InFlight| {
+            let other = held.image.slot;
+            other != kernel && !policy.may_join(kernel, other) && held.has_blocks_on(id)
+        };
+        match self.in_flight().any(bars) {
+            true => 0,
+            false => policy.quota(id, kernel),
+        }
+    }
+
+    /// Kernels that are asked after this one wait until its last block has started.
+    #[inline]
+    fn holds_up(&self, kernel: &InFlight, now: Cycle) -> bool {
+        !self.multiprogram.overtakes() && kernel.has_waiting() && kernel.ready_at <= now
+    }
+
+    /// Starts one block on an SM if one fits: of the first kernel that has one, in the order that
+    /// the multiprogramming policy chose.
+    fn give_block(&mut self, now: Cycle, id: SmId, sm: &mut Sm) -> Offer {
+        if self.is_capped(id) {
+            return Offer::Full;
+        }
+        let mut offer = Offer::Full;
+        let (first, kernels) = (self.multiprogram.first(id), self.slots.len());
+        for i in 0..kernels {
+            let turn = (first + i) % kernels;
+            let slot = self.slots[turn];
+            match self.give_block_of(slot, now, id, sm) {
+                Offer::Taken => {
+                    self.multiprogram.placed(id, turn);
+                    self.let_others_go_on(slot);
+                    return Offer::Taken;
+                }
+                Offer::Later => offer = Offer::Later,
+                Offer::Full => {}
+            }
+            let kernel = self.kernels[slot].as_ref();
+            if kernel.is_some_and(|kernel| self.holds_up(kernel, now)) {
+                break;
+            }
+        }
+        offer
+    }
+
+    /// A block of a kernel was taken: if that was the last, SMs may have room for those behind it.
+    fn let_others_go_on(&mut self, slot: usize) {
+        let kernel = self.kernels[slot].as_ref();
+        if !self.multiprogram.overtakes() && kernel.is_some_and(|k| !k.has_waiting()) {
+            self.open_all();
+        }
+    }
+
+    /// Starts a block of one kernel.
+    fn give_block_of(&mut self, slot: usize, now: Cycle, id: SmId, sm: &mut Sm) -> Offer {
+        let quota = self.quota(id, KernelSlot::new(slot));
+        let Some(k) = &mut self.kernels[slot] else {
+            return Offer::Full;
+        };
+        if !k.fits(id, sm, quota) {
+            self.fragmented +=
+                u64::from(k.may_take(id, quota) && sm.is_fragmented(k.image.slot, &k.needs));
+            return Offer::Full;
+        }
+        if k.ready_at > now {
+            return Offer::Later;
+        }
+        k.fill_window(self.block_policy.look_ahead());
+        if k.window.is_empty() {
+            // A gap comes first.
+            return Offer::Later;
+        }
+        let here = k.running[id.index()].len() as u32;
+        let view = BlockQueueView {
+            kernel: KernelSlot::new(slot),
+            blocks_per_sm: k.most,
+            room: sm.room(k.image.slot, &k.needs, k.most.min(quota) - here),
+            waiting: k.window.make_contiguous(),
+            running: &k.running,
+            waiting_touches: k.window_touches.make_contiguous(),
+            running_touches: &k.running_touches,
+        };
+        let Some(at) = self.block_policy.pick(id, &view) else {
+            return Offer::Later;
+        };
+        let (rank, footprint) = k.take(now, at, id);
+        k.started_at = k.started_at.or(Some(now));
+        if let Some(timing) = &mut k.timing {
+            timing.note_start(now);
+        }
+        let first_warp = sm.assign(now, KernelSlot::new(slot), rank, &k.needs);
+        if self.ranges {
+            let ranges = warp_ranges(k.touches.as_mut(), rank, footprint, k.needs.threads / 32);
+            sm.set_ranges(first_warp, &ranges);
+        }
+        self.note_company(slot, id);
+        Offer::Taken
+    }
+
+    /// Counts the block that a kernel has just started on an SM if it is there beside another
+    /// process's.
+    fn note_company(&mut self, slot: usize, id: SmId) {
+        let process = self.kernels[slot].as_ref().map(|k| k.image.asid);
+        let others = |k: &InFlight| Some(k.image.asid) != process && k.has_blocks_on(id);
+        let joins = self.in_flight().any(others);
+        if let Some(kernel) = &mut self.kernels[slot] {
+            kernel.joined_blocks += u64::from(joins);
+        }
+    }
+}

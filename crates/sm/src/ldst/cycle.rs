@@ -1,0 +1,82 @@
+//! A cycle of the load/store unit, and what comes to it from the network and leaves for it.
+
+use super::caches::{fill, send_miss, texture_cycle};
+use super::mem_of;
+use crate::sm::Sm;
+use warploom_base::Cycle;
+use warploom_mem::{AccessKind, Request};
+
+impl Sm {
+    /// Runs one cycle of the load/store unit.
+    #[inline(never)]
+    pub(crate) fn ldst_cycle(&mut self, now: Cycle) {
+        self.write_back(now);
+        self.take_response(now);
+        self.send_misses(now);
+        self.look_up_delayed(now);
+        if let Some(flight) = self.ldst.dispatch {
+            self.dispatch_memory(now, flight);
+        }
+    }
+
+    /// Takes one reply from the network to the part that it is for.
+    pub(super) fn take_response(&mut self, now: Cycle) {
+        let ldst = &mut self.ldst;
+        let Some(reply) = ldst.responses.front() else {
+            return;
+        };
+        let token = reply.token;
+        let taken = match reply.kind {
+            AccessKind::TextureRead => {
+                ldst.l1t.fill(reply.addr, reply.bytes);
+                true
+            }
+            AccessKind::ConstRead => fill(&mut ldst.l1c, now, reply),
+            AccessKind::GlobalWrite | AccessKind::LocalWrite => {
+                self.store_done(token);
+                true
+            }
+            AccessKind::L1WriteBack => true,
+            // No cache has requested it.
+            _ if reply.entry == Request::NO_ENTRY => {
+                let free = ldst.bypass.is_none();
+                if free {
+                    ldst.bypass = Some(mem_of(token));
+                    ldst.insts[mem_of(token).0].note_atomic(now, reply);
+                }
+                free
+            }
+            _ => match &mut ldst.l1d {
+                Some(l1d) => fill(l1d, now, reply),
+                None => unreachable!("a reply to a cache that does not exist: {reply:?}"),
+            },
+        };
+        if taken {
+            self.ldst.responses.drop_oldest();
+        }
+    }
+
+    /// Counts an acknowledgement of a warp's store. Returns the place of the warp.
+    pub(super) fn store_done(&mut self, token: u32) -> usize {
+        let place = self.place(token as u16);
+        self.warps.track[place].stores -= 1;
+        if place < self.warps.slots() {
+            self.warps.touched.insert(place);
+            // A warp that has ended may be drained now.
+            self.at_rest &= !self.warps.done.has(place);
+        }
+        place
+    }
+
+    /// Sends a miss of each cache, as far as the network has room.
+    pub(super) fn send_misses(&mut self, now: Cycle) {
+        let Self { ldst, link, .. } = self;
+        if !ldst.l1t.is_idle() {
+            texture_cycle(&mut ldst.l1t, link, now);
+        }
+        send_miss(&mut ldst.l1c, link, now);
+        if let Some(l1d) = &mut ldst.l1d {
+            send_miss(l1d, link, now);
+        }
+    }
+}

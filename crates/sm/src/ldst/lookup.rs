@@ -1,0 +1,84 @@
+//! Delayed look-ups of the data cache (4.x).
+
+use super::{allocation, mem_of};
+use crate::flight::MemId;
+use crate::prepared_kernel::prepared_kernel;
+use crate::sm::Sm;
+use warploom_base::Cycle;
+use warploom_mem::cache::AccessOutcome;
+use warploom_mem::{AccessKind, Request};
+
+impl Sm {
+    /// 4.x: looks up tags at the end of the data cache's latency, once in each bank.
+    pub(super) fn look_up_delayed(&mut self, now: Cycle) {
+        for number in 0..self.ldst.banks.len() {
+            let front = self.ldst.banks[number].delayed.front();
+            if front.is_some_and(|(at, _)| *at <= now) {
+                self.look_up(now, number);
+            }
+        }
+    }
+
+    /// Looks up the oldest access of a bank, which is due.
+    fn look_up(&mut self, now: Cycle, number: usize) {
+        let ldst = &mut self.ldst;
+        let bank = &mut ldst.banks[number];
+        let (Some((_, request)), Some(l1d)) = (bank.delayed.front(), &mut ldst.l1d) else {
+            return;
+        };
+        if let Some((kind, reason, refusal)) = bank.blocked
+            && l1d.still_refuses(refusal)
+        {
+            return l1d.count_failed(kind, reason, 1);
+        }
+        let access = if ldst.allocation.always_allocates() {
+            l1d.access(now, request)
+        } else {
+            let parts = allocation::Parts {
+                l1d,
+                policy: &mut ldst.allocation,
+                insts: &mut ldst.insts,
+                detail: &mut self.detail,
+                sectored_l2: ldst.sectored_l2,
+            };
+            allocation::access(parts, now, request)
+        };
+        let &Request { kind, token, .. } = request;
+        if let AccessOutcome::ReservationFail(reason) = access.outcome {
+            bank.blocked = Some((kind, reason, l1d.last_refusal()));
+            return;
+        }
+        let sent = u32::from(access.sent.has_write());
+        let replies = sent * request.replies(ldst.sectored_l2);
+        bank.blocked = None;
+        bank.delayed.drop_oldest();
+        if let Some((_, next)) = bank.delayed.front() {
+            l1d.expect(next.addr);
+        }
+        self.looked_up(kind, token, access.outcome, replies);
+    }
+
+    /// Notes that the data cache has taken a delayed access. A write that it has sent down has
+    /// `replies` replies.
+    fn looked_up(&mut self, kind: AccessKind, token: u32, outcome: AccessOutcome, replies: u32) {
+        if kind.is_write() {
+            let place = self.store_done(token);
+            self.warps.track[place].stores += replies;
+        } else if outcome == AccessOutcome::Hit {
+            self.reply_done(mem_of(token));
+        } else if self.context.is_some() {
+            self.note_miss(mem_of(token));
+        }
+    }
+
+    /// Notes that a load from global memory did not find its data in the data cache.
+    #[cold]
+    pub(super) fn note_miss(&mut self, id: MemId) {
+        let inst = self.ldst.insts[id.0];
+        if inst.is_global_load() {
+            let prepared = prepared_kernel(&self.kernels, inst.kernel);
+            let place = self.place(inst.warp.0);
+            self.warps.note_miss(place, prepared.at(inst.pc), prepared);
+        }
+    }
+}
