@@ -1,5 +1,5 @@
-//! What the figures mean, in sentences with numbers: what limits, what more TLP would do, which
-//! resource to free, and what stands out.
+//! Advice on a kernel, in sentences with numbers: the bottleneck, the effect of more TLP, the resource
+//! to free, and other findings.
 
 use crate::analysis::KernelAnalysis;
 use crate::classes::Category;
@@ -9,7 +9,7 @@ use warploom_policy::load_class::{LoadClass, thresholds};
 use warploom_policy::utilisation::{Machine, Part, hits, sum};
 use warploom_stats::result::Figures;
 
-/// Sentences on a kernel.
+/// Returns sentences of advice on a kernel.
 pub(crate) fn advice(
     machine: &Machine<'_>,
     analysis: &KernelAnalysis,
@@ -25,7 +25,7 @@ pub(crate) fn advice(
     advice
 }
 
-/// The memories that have no class of their own, where they are in demand.
+/// Sentences on the memories that have no class of their own, where they are busy.
 fn other_memories(analysis: &KernelAnalysis) -> impl Iterator<Item = String> {
     let used = &analysis.utilisation;
     let memories = [
@@ -45,13 +45,13 @@ fn other_memories(analysis: &KernelAnalysis) -> impl Iterator<Item = String> {
 struct Facts {
     l1d_hit_rate: Option<f64>,
     l2_hit_rate: Option<f64>,
-    /// Of the packets towards L2, those that carry data of writes.
+    /// Share of the packets towards L2 that carry data of writes.
     write_packets: Option<f64>,
     row_hit_rate: Option<f64>,
     transactions: Option<f64>,
     conflict_cycles: Option<f64>,
     lanes: Option<f64>,
-    /// Of the SMs' cycles, those with a block.
+    /// Share of the SMs' cycles in which they hold a block.
     active: Option<f64>,
 }
 
@@ -91,7 +91,7 @@ impl Facts {
         }
     }
 
-    /// What stands out.
+    /// Sentences on ratios that are unusually high or low.
     fn remarks(&self) -> impl Iterator<Item = String> {
         let transactions = self.transactions.filter(|&n| n >= 4.0).map(|n| {
             format!(
@@ -125,7 +125,7 @@ fn percent(share: f64) -> String {
     format!("{:.0}%", share * 100.0)
 }
 
-/// What limits.
+/// Sentence on the part that bounds the kernel.
 fn bottleneck(machine: &Machine<'_>, analysis: &KernelAnalysis, facts: &Facts) -> String {
     let Some(part) = analysis.category.part() else {
         return nothing_limits(analysis);
@@ -173,6 +173,7 @@ fn bottleneck(machine: &Machine<'_>, analysis: &KernelAnalysis, facts: &Facts) -
     }
 }
 
+/// Sentence on a kernel that no part bounds.
 fn nothing_limits(analysis: &KernelAnalysis) -> String {
     let (part, used) = highest(analysis);
     let waits = analysis.stalls.iter();
@@ -214,7 +215,7 @@ fn highest(analysis: &KernelAnalysis) -> (Part, f64) {
     (part, analysis.utilisation.of(part))
 }
 
-/// What more TLP would do.
+/// Sentence on the effect of more TLP.
 fn more_tlp(analysis: &KernelAnalysis, facts: &Facts) -> String {
     let (part, used) = highest(analysis);
     let (name, full) = (part.name(), thresholds(part).saturated);
@@ -247,11 +248,10 @@ fn more_tlp(analysis: &KernelAnalysis, facts: &Facts) -> String {
     }
 }
 
-/// Share of the scheduler cycles in which the load/store unit is full from which on more requests
-/// only wait.
+/// Share of scheduler cycles with a full load/store unit above which further requests only wait.
 const QUEUED: f64 = 0.5;
 
-/// What limits occupancy, and what would let one more block in.
+/// Sentence on the limit of occupancy, and on how one more block would fit.
 fn occupancy(spec: &GpuSpec, analysis: &KernelAnalysis) -> Option<String> {
     let held = &analysis.occupancy;
     let blocks = held.blocks_per_sm;
@@ -290,7 +290,7 @@ fn plural(count: u32, one: &str) -> String {
     }
 }
 
-/// How one more block would fit.
+/// Clause on how one more block would fit.
 fn remedy(spec: &GpuSpec, analysis: &KernelAnalysis) -> Option<String> {
     let held = &analysis.occupancy;
     let limit = analysis.occupancy_limit.as_str();

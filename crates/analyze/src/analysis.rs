@@ -1,4 +1,4 @@
-//! The analysis of a run: of its kernels, of all of them together, and of windows of cycles.
+//! Analysis of a run: of each kernel, of all kernels together, and of windows of cycles.
 
 use crate::advice::advice;
 use crate::classes::Category;
@@ -12,14 +12,14 @@ use warploom_stats::result::{
     CheckReport, Counts, Figures, KernelReport, Outcome, Program, RunReport, Series,
 };
 
-/// What bounds a run, and why.
+/// Analysis of a run: the parts that bound it, and why.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Analysis {
-    /// What produced it.
+    /// Program that produced the result.
     pub program: Program,
-    /// The command line.
+    /// Command line of the run.
     pub command: String,
-    /// The machine's name.
+    /// Name of the machine.
     pub gpu: String,
     /// Digest of the configuration in full.
     pub config_digest: String,
@@ -31,56 +31,56 @@ pub struct Analysis {
     pub checks: Vec<CheckReport>,
     /// Share of the interconnect's peak that counts as all of it.
     pub sustainable: f64,
-    /// All launches together.
+    /// Analysis of all launches together.
     #[serde(flatten)]
     pub whole: KernelAnalysis,
-    /// Kernels apart, in the order of their first launch, if there are several.
+    /// Analysis of each kernel, in the order of first launches; empty if there is only one kernel.
     pub kernels: Vec<KernelAnalysis>,
-    /// Windows of cycles, if the run recorded them.
+    /// Analysis of windows of cycles, if the run recorded them.
     pub windows: Option<WindowSeries>,
 }
 
-/// What bounds a kernel: all launches of one name, or of a run.
+/// Analysis of all launches of one kernel, or of all launches of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KernelAnalysis {
-    /// Kernel; of a run, the one that takes the most cycles.
+    /// Name of the kernel; for a run, of the kernel that takes the most cycles.
     pub kernel: String,
-    /// Launches.
+    /// Number of launches of the kernel.
     pub launches: u64,
-    /// Core cycles in them.
+    /// Core cycles of these launches.
     pub cycles: u64,
     /// Thread instructions per core cycle.
     pub ipc: f64,
-    /// Shares of what each part can do.
+    /// Utilisation of each part, as a share of what it can do.
     pub utilisation: Utilisation,
-    /// The same as bandwidths.
+    /// Utilisation of each part as a bandwidth.
     pub throughput: Throughputs,
-    /// The part that bounds it (section 4.2).
+    /// Category: the part that bounds the kernel (section 4.2).
     pub category: Category,
     /// Room for more TLP (Table 3).
     pub class: LoadClass,
-    /// What limits the blocks on an SM in the longest launch.
+    /// Resource that limits the blocks on an SM in the longest launch.
     pub occupancy_limit: String,
-    /// Occupancy in that launch.
+    /// Occupancy in the longest launch.
     pub occupancy: Occupancy,
-    /// What GPUDuet would do for it.
+    /// Prediction of what GPUDuet would do.
     pub duet: DuetAnalysis,
-    /// Shares of the scheduler cycles by cause.
+    /// Share of the scheduler cycles of each cause.
     pub stalls: BTreeMap<String, f64>,
-    /// What limits, what more TLP would do, what to free.
+    /// Sentences on the bottleneck, the effect of more TLP, and the resource to free.
     pub advice: Vec<String>,
 }
 
-/// Utilisations in windows of cycles, one element a window.
+/// Utilisations in windows of cycles. Each vector has one element for each window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WindowSeries {
-    /// Length that was asked for, in core cycles.
+    /// Requested length of a window in core cycles.
     pub window_cycles: u64,
-    /// First core cycle.
+    /// First core cycle of the window.
     pub start: Vec<u64>,
-    /// Core cycle after the last.
+    /// Core cycle after the last one of the window.
     pub end: Vec<u64>,
-    /// Shares of what each part can do.
+    /// Utilisation of each part, as a share of what it can do.
     pub utilisation: Vec<Utilisation>,
     /// Category of the window.
     pub category: Vec<Category>,
@@ -119,13 +119,13 @@ pub fn analyze(machine: &Machine<'_>, run: &RunReport) -> Option<Analysis> {
     })
 }
 
-/// Launches of one kernel, or all of a run.
+/// Launches of one kernel, or all launches of a run.
 #[derive(Clone)]
 struct Launches<'a> {
     count: u64,
-    /// The longest of them.
+    /// The longest of these launches.
     longest: &'a KernelReport,
-    /// Of all of them.
+    /// Figures of all these launches together.
     figures: Figures,
 }
 
@@ -137,7 +137,7 @@ impl Launches<'_> {
             figures,
         } = self;
         let counts = &figures.statistics;
-        // The cycles in which the counters counted: launches end between two exchanges.
+        // Cycles during which counters counted. A launch ends between two exchanges of packets.
         let counted = counts.get("gpu.cycles").copied();
         let cycles = counted.unwrap_or(figures.cycles);
         let utilisation = machine.utilisation(cycles, counts);
@@ -162,7 +162,7 @@ impl Launches<'_> {
     }
 }
 
-/// Launches by the kernel's name, in the order of the first of each.
+/// Launches grouped by the name of their kernel, in the order of first launches.
 fn by_name(launches: &[KernelReport]) -> Vec<Launches<'_>> {
     let mut kernels: Vec<Launches<'_>> = Vec::new();
     for launch in launches {
@@ -185,7 +185,7 @@ fn by_name(launches: &[KernelReport]) -> Vec<Launches<'_>> {
     kernels
 }
 
-/// Figures of two launches, as far as an analysis reads them.
+/// Sum of the figures of two launches, as far as an analysis reads them.
 fn together(a: &Figures, b: &Figures) -> Figures {
     let mut statistics = a.statistics.clone();
     for (name, count) in &b.statistics {
@@ -207,6 +207,7 @@ fn together(a: &Figures, b: &Figures) -> Figures {
     }
 }
 
+/// Utilisation, category and class in each window of a series.
 fn windows(machine: &Machine<'_>, series: &Series) -> WindowSeries {
     let needed = || series.columns.iter().filter(|(name, _)| is_needed(name));
     let spans = series.start.iter().zip(&series.end).enumerate();

@@ -17,11 +17,11 @@ pub enum Category {
     SmToL2,
     /// Data buses of DRAM.
     Dram,
-    /// The data port of L1D, and no part above.
+    /// The data port of L1D, and none of the parts above.
     L1d,
-    /// The data ports of L2, and no part above.
+    /// The data ports of L2, and none of the parts above.
     L2,
-    /// No part: there are too few warps to use any.
+    /// No part bounds the kernel: there are too few warps to use any fully.
     Underutilised,
 }
 

@@ -1,4 +1,4 @@
-//! What context switching would do for a kernel: whether GPUDuet would act, and why not if not.
+//! Prediction of context switching for a kernel: whether GPUDuet would act, and the reason if not.
 
 use serde::Serialize;
 use warploom_config::{
@@ -8,25 +8,25 @@ use warploom_policy::load_class::LoadClass;
 use warploom_policy::utilisation::Utilisation;
 use warploom_stats::result::KernelReport;
 
-/// GPUDuet on a kernel (GPUDuet, section 6.4).
+/// Prediction of GPUDuet for a kernel (GPUDuet, section 6.4).
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DuetAnalysis {
-    /// It would take extra blocks.
+    /// True if GPUDuet would take extra blocks.
     pub acts: bool,
     /// Most extra blocks on an SM (the bound of ME).
     pub extra_blocks: u32,
-    /// What would go alone: `warp` or `block`.
+    /// Unit that would leave the SM alone: `warp` or `block`.
     pub level: &'static str,
-    /// Registers' worth of storage that an absent warp takes.
+    /// Storage that an absent warp takes, in registers.
     pub context_registers: Option<u32>,
-    /// L1D would have to hold contexts.
+    /// True if L1D would have to hold contexts.
     pub l1d: bool,
-    /// Why it would not act.
+    /// Reason why GPUDuet would not act.
     pub reason: Option<String>,
 }
 
 impl DuetAnalysis {
-    /// With the machine's settings of GPUDuet, or their defaults.
+    /// Prediction with the machine's settings of GPUDuet, or their defaults.
     pub(crate) fn new(
         spec: &GpuSpec,
         launch: &KernelReport,
@@ -42,7 +42,7 @@ impl DuetAnalysis {
         let reason = match plan.refusal {
             Some(why) => Some(why.reason().to_owned()),
             None if settings.extra_blocks == Some(0) => Some("duet.extra_blocks is 0".to_owned()),
-            // A fixed number asks nobody.
+            // A fixed number of extra blocks does not depend on the load.
             None if settings.extra_blocks.is_some() => None,
             None if class == LoadClass::Saturated => {
                 Some("a part of the machine is saturated: more warps would only wait".to_owned())
@@ -63,7 +63,7 @@ impl DuetAnalysis {
         }
     }
 
-    /// A sentence.
+    /// Sentence of advice about GPUDuet.
     pub(crate) fn sentence(&self) -> String {
         if let Some(reason) = &self.reason {
             return format!("GPUDuet (sm.context=duet) would not act: {reason}.");
@@ -81,6 +81,7 @@ impl DuetAnalysis {
     }
 }
 
+/// The plan that GPUDuet makes for a launch.
 fn plan(spec: &GpuSpec, launch: &KernelReport, settings: DuetSettings) -> ContextPlan {
     let threads = launch.block.0.iter().product();
     let (registers, shared) = (launch.registers_per_thread, launch.shared_bytes);

@@ -1,4 +1,4 @@
-//! What limits the blocks of a kernel on an SM, and what would let one more in.
+//! Limits of the number of blocks of a kernel on an SM.
 
 use serde::Serialize;
 use warploom_config::{BlockNeeds, GpuSpec, OccupancyLimit};
@@ -7,13 +7,13 @@ use warploom_stats::result::{Figures, KernelReport};
 /// Room that one resource of an SM has for a kernel's blocks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Room {
-    /// The resource, named as in `occupancy_limit`.
+    /// Name of the resource, as in `occupancy_limit`.
     pub resource: &'static str,
-    /// Blocks that fit by this resource alone; `None` if it sets no limit.
+    /// Number of blocks for which this resource has room; `None` if it sets no limit.
     pub blocks: Option<u32>,
-    /// What a block takes of it: threads, registers, bytes, slots.
+    /// Amount that a block takes, in threads, registers, bytes or slots.
     pub each: u32,
-    /// What an SM has.
+    /// Amount that an SM has.
     pub total: u32,
 }
 
@@ -30,20 +30,20 @@ pub struct Occupancy {
     pub registers_per_thread: u32,
     /// Shared memory of a block in bytes.
     pub shared_bytes: u32,
-    /// Blocks on an SM at a time.
+    /// Most blocks on an SM at a time.
     pub blocks_per_sm: u32,
     /// Warp slots of an SM.
     pub warp_slots: u32,
-    /// Warps of those blocks over warp slots.
+    /// Warps of these blocks divided by warp slots.
     pub theoretical: f64,
     /// Warps that were resident, on average over the SMs' active cycles.
     pub resident_warps: f64,
-    /// Room by resource.
+    /// Room of each resource.
     pub rooms: Vec<Room>,
 }
 
 impl Occupancy {
-    /// That of a launch; `figures` are of all launches of its kernel.
+    /// Occupancy of a launch; `figures` are those of all launches of its kernel.
     pub(crate) fn new(spec: &GpuSpec, launch: &KernelReport, figures: &Figures) -> Self {
         let sm = &spec.sm;
         let grid = launch.grid.0.map(u64::from).iter().product();
@@ -72,12 +72,12 @@ impl Occupancy {
         }
     }
 
-    /// Room by a resource.
+    /// Room of one resource.
     pub(crate) fn room(&self, limit: OccupancyLimit) -> Option<&Room> {
         self.rooms.iter().find(|room| room.resource == limit.name())
     }
 
-    /// Of the resources other than `limit`, the one with least room.
+    /// The resource with the least room among those other than `limit`.
     pub(crate) fn next_limit(&self, limit: &str) -> Option<&Room> {
         let others = self.rooms.iter().filter(|room| room.resource != limit);
         others
@@ -89,6 +89,7 @@ impl Occupancy {
 /// Threads of a warp.
 pub(crate) const WARP: u32 = 32;
 
+/// Room that each resource has for blocks of these needs.
 fn rooms(needs: &BlockNeeds, spec: &GpuSpec) -> Vec<Room> {
     let (sm, cap) = (&spec.sm, spec.gpu.max_blocks_per_sm);
     let room = |(blocks, limit): (u32, OccupancyLimit)| {

@@ -55,19 +55,19 @@ macro_rules! counter_groups {
 counter_groups! {
     /// Statistics of one SM and its caches.
     pub struct SmPart {
-        /// Pipeline.
+        /// Counters of the pipeline.
         pub sm: SmCounters,
         /// Policies of its warp schedulers.
         pub policy: WarpPolicyCounters,
-        /// Context switching.
+        /// Counters of context switching.
         pub context: ContextCounters,
-        /// Data cache.
+        /// Counters of the data cache.
         pub l1d: CacheCounters,
-        /// Instruction cache.
+        /// Counters of the instruction cache.
         pub l1i: CacheCounters,
-        /// Constant cache.
+        /// Counters of the constant cache.
         pub l1c: CacheCounters,
-        /// Texture cache.
+        /// Counters of the texture cache.
         pub l1t: CacheCounters,
         /// Details of the pipeline; not part of any sum.
         pub detail: SmDetail,
@@ -79,66 +79,66 @@ counter_groups! {
     pub struct BankPart {
         /// Queues around the bank.
         pub partition: PartitionCounters,
-        /// L2.
+        /// Counters of the bank's cache.
         pub l2: CacheCounters,
     }
 }
 
-/// Everything that the machine counts, at one moment or between two. What is counted for each of
-/// several parts stands once a part.
+/// All counters of the machine at one moment, or their differences between two moments. Counters of
+/// several equal parts stand once for each part.
 ///
-/// A kernel that runs alone is given what is counted from its launch to its end, each count to
-/// exactly one kernel: no cycle passes between the end of one and the
-/// launch of the next, so what an earlier kernel left in the memory system (write-backs, fetched
-/// instructions) counts where its cycles do.
+/// A kernel that runs alone has the differences between its launch and its end, so that each event
+/// counts for exactly one kernel: no cycle passes between the end of a kernel and the launch of the
+/// next one. Requests that an earlier kernel left in the memory system (write-backs, fetched
+/// instructions) count for the kernel in whose cycles they are served.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct PartCounters {
-    /// The device.
+    /// Counters of the device itself.
     pub device: DeviceCounters,
-    /// The SM filter.
+    /// Counters of the SM filter.
     pub filter: SmFilterCounters,
-    /// By SM.
+    /// Counters of each SM.
     pub sms: Vec<SmPart>,
-    /// By L2 bank.
+    /// Counters of each L2 bank.
     pub banks: Vec<BankPart>,
-    /// By memory channel.
+    /// Counters of each memory channel.
     pub channels: Vec<DramCounters>,
     /// Details of the channels; not part of any sum.
     pub channel_details: Vec<DramDetail>,
     /// Details of the networks, requests first; not part of any sum.
     pub network_details: [NocDetail; 2],
-    /// Network towards memory.
+    /// Counters of the network towards memory.
     pub requests: NocCounters,
-    /// Network towards SMs.
+    /// Counters of the network towards SMs.
     pub replies: NocCounters,
 }
 
 counter_groups! {
     /// Statistics of the machine, summed over its parts.
     pub struct MachineCounters {
-        /// Device.
+        /// Counters of the device itself.
         pub device: DeviceCounters,
-        /// SM filter.
+        /// Counters of the SM filter.
         pub filter: SmFilterCounters,
-        /// All SMs.
+        /// Pipelines of all SMs.
         pub sm: SmCounters,
         /// Policies of all warp schedulers.
         pub policy: WarpPolicyCounters,
         /// Context switching of all SMs.
         pub context: ContextCounters,
-        /// Data caches.
+        /// Data caches of all SMs.
         pub l1d: CacheCounters,
-        /// Instruction caches.
+        /// Instruction caches of all SMs.
         pub l1i: CacheCounters,
-        /// Constant caches.
+        /// Constant caches of all SMs.
         pub l1c: CacheCounters,
-        /// Texture caches.
+        /// Texture caches of all SMs.
         pub l1t: CacheCounters,
         /// Queues of all partitions.
         pub partition: PartitionCounters,
-        /// L2.
+        /// Caches of all L2 banks.
         pub l2: CacheCounters,
-        /// All channels.
+        /// DRAM of all channels.
         pub dram: DramCounters,
         /// Network towards memory.
         pub requests: NocCounters,
@@ -177,7 +177,7 @@ impl PartCounters {
         }
     }
 
-    /// Sum over parts.
+    /// Sum over all parts.
     pub fn sum(&self) -> MachineCounters {
         let mut sum = MachineCounters {
             device: self.device.clone(),
@@ -267,8 +267,7 @@ mod tests {
         counters
     }
 
-    /// What was counted between two moments and what was counted before the first are all: by part
-    /// and in sum.
+    /// Counts before a moment and counts since then add up to all counts, by part and in sum.
     #[test]
     fn differences_add_up() {
         assert_eq!(parts(9).since(&parts(4)), parts(5));

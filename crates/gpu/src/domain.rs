@@ -1,6 +1,6 @@
-//! A clock domain: how often it runs per core cycle, by exact integer accumulation.
+//! A clock domain: its ticks in each core cycle, by exact integer accumulation.
 
-/// A domain.
+/// A clock domain of the machine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Domain {
     khz: u64,
@@ -8,7 +8,7 @@ pub(crate) struct Domain {
 }
 
 impl Domain {
-    /// A domain of a clock.
+    /// A domain of a clock in kHz.
     pub fn new(khz: u32) -> Self {
         Self {
             khz: khz.into(),
@@ -16,7 +16,7 @@ impl Domain {
         }
     }
 
-    /// Its ticks in the next core cycle: one or few, which are counted without dividing.
+    /// Number of ticks in the next core cycle. One or few, which are counted without a division.
     #[inline]
     pub fn tick(&mut self, core_khz: u64) -> u64 {
         self.credit += self.khz;
@@ -28,7 +28,7 @@ impl Domain {
         ticks
     }
 
-    /// Its ticks in the next `cycles` core cycles.
+    /// Number of ticks in the next `cycles` core cycles.
     pub fn ticks(&mut self, cycles: u64, core_khz: u64) -> u64 {
         self.credit += self.khz * cycles;
         let ticks = self.credit / core_khz;
@@ -41,7 +41,7 @@ impl Domain {
 mod tests {
     use super::Domain;
 
-    /// Cycles one by one have as many ticks as all together, whichever clock is faster.
+    /// Cycles one by one have as many ticks as all of them together, whichever clock is faster.
     #[test]
     fn single_cycles_add_up() {
         const CORE_KHZ: u64 = 1_401_000;

@@ -1,6 +1,6 @@
-//! What a kernel's blocks and warps touch, for the policies that want to know: the dispatcher's
-//! side of Chen 2016. Addresses come from [`warploom_slices`]; here they become rectangles and
-//! regions of the arrays that the launch's pointers lead to.
+//! Memory that a kernel's blocks and warps access, for the policies that use it: the dispatcher's part
+//! of Chen 2016. Addresses come from [`warploom_slices`]. Here they become rectangles and regions of
+//! the arrays to which the launch's pointers lead.
 
 use std::sync::Arc;
 use warploom_base::Rect;
@@ -10,7 +10,7 @@ use warploom_ir::Program;
 use warploom_policy::{Footprint, MAX_ARRAYS, WarpRange};
 use warploom_slices::{Array, Footprints, LINE_BYTES, Slices};
 
-/// Slices of the kernels launched so far: most programs launch the same ones again and again.
+/// Slices of the kernels launched so far, because most programs launch the same kernels repeatedly.
 #[derive(Debug, Default)]
 pub(crate) struct SliceCache {
     known: Vec<(Arc<Program>, Arc<Slices>)>,
@@ -27,7 +27,7 @@ impl SliceCache {
         slices
     }
 
-    /// What a launch's blocks touch; `None` when the address binary faults, as the kernel will.
+    /// Footprints of a launch's blocks; `None` when the address binary faults, as the kernel will.
     pub fn launch(
         &mut self,
         program: &Arc<Program>,
@@ -57,18 +57,18 @@ fn settings(spec: &GpuSpec) -> WarpLocalitySettings {
     }
 }
 
-/// What the blocks of one launch touch.
+/// Memory that the blocks of one launch access.
 #[derive(Debug)]
 pub(crate) struct Touches {
     footprints: Footprints,
-    /// By array.
+    /// Regions of each array.
     grids: Vec<RegionGrid>,
-    /// Arrays in a warp's range.
+    /// Number of arrays in a warp's range.
     limit: usize,
 }
 
 impl Touches {
-    /// What a block touches.
+    /// Footprint of the block of a rank.
     pub fn block(&mut self, rank: u64) -> Footprint {
         let ctaid = self.footprints.predictor().launch().grid().point(rank);
         let mut footprint = Footprint::default();
@@ -78,7 +78,7 @@ impl Touches {
         footprint
     }
 
-    /// Where one warp of a block touches memory.
+    /// Regions that one warp of a block accesses.
     pub fn warp(&mut self, rank: u64, footprint: &Footprint, warp: u32) -> WarpRange {
         let ctaid = self.footprints.predictor().launch().grid().point(rank);
         let mut range = WarpRange::default();
@@ -86,7 +86,7 @@ impl Touches {
         for ((range, grid), rect) in range.iter_mut().zip(grids).zip(footprint) {
             range.region = rect.map_or(0, |rect| grid.region(&rect));
         }
-        // What a fault leaves is right, and the kernel will report the fault.
+        // Lines found before a fault are right, and the kernel will report the fault.
         let _ = self.footprints.warp_lines(ctaid, warp, |array, line| {
             if let Some(grid) = grids.get(array) {
                 range[array].touched |= grid.touched(&line, range[array].region);
@@ -96,16 +96,16 @@ impl Touches {
     }
 }
 
-/// How an array is divided into regions and sub-regions (thesis, 3.4.1): as rectangles where it
-/// has rows, as stretches where it has none.
+/// Division of an array into regions and sub-regions (thesis, 3.4.1): rectangles if the array has
+/// rows, and ranges of lines if it has none.
 #[derive(Clone, Copy, Debug)]
 struct RegionGrid {
-    /// Regions side by side.
+    /// Number of regions side by side.
     across: u32,
     /// Lines and rows of a region.
     width: u32,
     height: u32,
-    /// Sub-regions of a region side by side, and one below the other.
+    /// Number of sub-regions of a region side by side, and one below the other.
     sub_across: u32,
     sub_down: u32,
 }

@@ -31,9 +31,9 @@ struct Inbound {
 /// Requests on the way from an SM to the network, oldest first.
 #[derive(Clone, Debug)]
 pub(crate) struct Lane {
-    /// The first one, if there is any: in most cycles it cannot enter.
+    /// The first request, if there is one. In most cycles it cannot enter.
     first: Inbound,
-    /// Flits of all of them.
+    /// Number of flits of all requests.
     pub(crate) flits: u32,
     others: VecDeque<Inbound>,
 }
@@ -51,20 +51,20 @@ impl Lane {
         }
     }
 
-    /// Drops the first. Returns whether there is another.
+    /// Drops the first request. Returns whether there is another one.
     #[inline]
     fn step_up(&mut self) -> bool {
         self.flits -= self.first.flits;
         let next = self.others.pop_front();
         match next {
             Some(next) => self.first = next,
-            // The queue begins at its first place again, which the host's cache has.
+            // The queue begins again at its first place, which the host's cache holds.
             None => self.others.clear(),
         }
         next.is_some()
     }
 
-    /// True if the first has crossed the link and finds room at an input of the network.
+    /// True if the first request has crossed the link and finds room at an input of the network.
     #[inline(always)]
     fn can_enter(&self, requests: &Network, input: usize, now: Cycle) -> bool {
         self.first.at <= now && requests.has_room(input, self.first.flits)
@@ -75,30 +75,30 @@ impl Lane {
 pub(crate) struct MemorySystem {
     link: Cycle,
     decoder: AddressDecoder,
-    /// The lowest bits of addresses that are in one line of one L2 bank.
+    /// Mask of the lowest address bits that differ within a line of an L2 bank.
     together: u64,
     /// By SM: requests on the way to the network.
     pub(crate) inbound: Vec<Lane>,
-    /// SMs from which there are any.
+    /// SMs with requests on the way.
     sending: BitSet,
-    /// By SM: flits that the network has taken since the last exchange.
+    /// By SM: number of flits that the network has taken since the last exchange.
     freed_flits: Vec<u32>,
-    /// SMs of which it has taken any.
+    /// SMs of which the network has taken flits.
     freed: BitSet,
-    /// SMs that share a port of the network.
+    /// Number of SMs that share a port of the network.
     cluster: usize,
-    /// By SM: that port.
+    /// By SM: port of the network.
     pub(crate) cluster_of: Vec<u32>,
-    /// Replies come at once: networks, L2 and DRAM do nothing.
+    /// True if replies come at once; networks, L2 and DRAM do nothing then.
     pub(crate) perfect: bool,
     pub(crate) requests: Network,
     /// Number of L2 banks.
     subs: usize,
     /// The backend, unless a worker has it.
     pub(crate) backend: Option<Box<Backend>>,
-    /// What the request network knows of it where they run one after the other.
+    /// State that the request network needs where it runs after the backend.
     pub(crate) decoupled: DecoupledBackend,
-    /// L2 cycles in which a packet came to any partition.
+    /// Number of L2 cycles in which a packet came to any partition.
     pub arrival_cycles: u64,
 }
 
@@ -128,7 +128,7 @@ impl MemorySystem {
         }
     }
 
-    /// The backend, which is here.
+    /// The backend. Requires that no worker has it.
     #[inline]
     pub(crate) fn backend(&self) -> &Backend {
         match &self.backend {
@@ -137,7 +137,7 @@ impl MemorySystem {
         }
     }
 
-    /// The same, to be changed.
+    /// The backend, to be changed. Requires that no worker has it.
     #[inline]
     pub(crate) fn backend_mut(&mut self) -> &mut Backend {
         match &mut self.backend {
@@ -178,7 +178,7 @@ impl MemorySystem {
         self.freed.clear();
     }
 
-    /// True if nothing is anywhere beyond the links.
+    /// True if there is no packet anywhere beyond the links.
     pub fn is_idle(&self) -> bool {
         debug_assert!(self.decoupled.is_settled(), "input is pending");
         self.requests.is_idle()
@@ -238,14 +238,14 @@ impl MemorySystem {
         }
     }
 
-    /// The network has taken flits of an SM.
+    /// Notes that the network has taken flits of an SM.
     #[inline]
     fn free(&mut self, sm: usize, flits: u32) {
         self.freed_flits[sm] += flits;
         self.freed.insert(sm);
     }
 
-    /// Accounts for core cycles in which nothing is inside.
+    /// Accounts for core cycles in which the memory system is empty.
     fn skip(&mut self, cycles: u64) {
         let noc = self.backend_mut().skip(cycles);
         self.requests.skip(noc);
@@ -270,8 +270,7 @@ impl MemorySystem {
         self.subs.div_ceil(64)
     }
 
-    /// The partitions of a word take a packet, but for those that are full. Returns whether any
-    /// does.
+    /// The partitions of a word take a packet each, except for full ones. Returns whether any does.
     #[inline]
     pub(crate) fn take_requests(&mut self, now: Cycle, index: usize, full: u64) -> bool {
         let taken = self.requests.arrived().word(index) & !full;
@@ -288,10 +287,10 @@ impl MemorySystem {
         taken != 0
     }
 
-    /// What has crossed the links goes into the network's buffers. SMs of a cluster fill theirs in
-    /// an order that moves on by one a core cycle (`-gpgpu_simt_core_sim_order 1`).
+    /// Requests that have crossed the links enter the network's buffers. SMs of a cluster fill their
+    /// buffer in an order that moves on by one in each core cycle (`-gpgpu_simt_core_sim_order 1`).
     pub(crate) fn inject_requests(&mut self, now: Cycle) {
-        // Mostly an SM is alone and needs no turn.
+        // In most machines an SM has a port of its own.
         if self.cluster == 1 {
             each_member!(self.sending, sm => {
                 if self.can_enter(sm, sm, now) {
@@ -321,8 +320,8 @@ impl MemorySystem {
         self.inbound[sm].can_enter(&self.requests, cluster, now)
     }
 
-    /// Injects as many as find room, of which the first does. Out of line, because in most cycles
-    /// none does.
+    /// Injects the requests of an SM that find room, of which there is at least one. Out of line,
+    /// because in most cycles there is none.
     #[inline(never)]
     fn inject_requests_of(&mut self, sm: usize, cluster: usize, now: Cycle) {
         let (lane, requests) = (&mut self.inbound[sm], &mut self.requests);
@@ -377,7 +376,8 @@ impl MemorySystem {
         &mut self.backend_mut().atomics
     }
 
-    /// L2 cycles of banks whose input had no room, and replies that found none in their network.
+    /// Number of L2 cycles of banks whose input had no room, and of replies that found no room in
+    /// their network.
     pub fn stalls(&self) -> (u64, u64) {
         (self.backend().dram_full_stalls, self.backend().reply_stalls)
     }

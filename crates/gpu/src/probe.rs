@@ -15,7 +15,7 @@ pub enum Part {
     Dispatch,
     /// SMs, functional execution among it.
     Sms,
-    /// Networks, L2, DRAM.
+    /// Networks, L2 and DRAM.
     Memory,
     /// Packets and credits crossing the links.
     Exchange,
@@ -24,7 +24,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// Every part.
+    /// Every part of the machine.
     pub const ALL: [Self; 6] = [
         Self::Outside,
         Self::Dispatch,

@@ -83,7 +83,7 @@ fn values<C: Counters>(counters: &C, _table: StatTable) -> Vec<u64> {
     counters.values()
 }
 
-/// What `$list` makes of every group of a part, one after the other.
+/// Results of `$list` for every group of a part, one after the other.
 macro_rules! groups_of {
     (sm $c:expr, $list:ident) => {
         [
@@ -120,12 +120,12 @@ macro_rules! groups_of {
 }
 
 impl SmPart {
-    /// Every counter by its full name, but for the details.
+    /// Every counter by its full name, without the details.
     pub fn named(&self) -> Vec<(String, u64)> {
         groups_of!(sm self, names)
     }
 
-    /// The details, too.
+    /// Every counter of the details by its full name.
     pub fn detailed(&self) -> Vec<(String, u64)> {
         [self.named(), self.detail.named()].concat()
     }
@@ -144,7 +144,7 @@ impl PartCounters {
         self.channels[channel].named()
     }
 
-    /// The details, too.
+    /// Every counter of the details of one channel by its full name.
     pub fn channel_detailed(&self, channel: usize) -> Vec<(String, u64)> {
         let detail = self.channel_details[channel].named();
         [self.channel_named(channel), detail].concat()
@@ -273,8 +273,8 @@ mod tests {
         all
     }
 
-    /// Whatever is declared is in a result: in totals, kernels and windows, which all list the
-    /// machine's counters, or by part if it is a detail. Nothing else is.
+    /// Each declared counter is in a result: in totals, kernels and windows, which all list the
+    /// machine's counters, or by part if it is a detail. No other counter is.
     #[test]
     fn every_declared_statistic_is_in_results_once() {
         let names = |named: Vec<(String, u64)>| named.into_iter().map(|(name, _)| name);

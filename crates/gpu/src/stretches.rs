@@ -1,8 +1,8 @@
-//! Launches of which not all blocks are timed: stretches of blocks in the grid's order, and gaps
-//! between them that whoever drives the machine executes without timing.
+//! Launches of which some blocks are timed: stretches of blocks in the grid's order, and gaps between
+//! them, which the caller executes without timing.
 //!
 //! A gap takes no time. The blocks of the next stretch take the places that those of the last one
-//! leave, so that the machine stays as full as it was; its caches hold what the last stretch left.
+//! leave, so that the machine stays as full as it was. Its caches hold the lines of the last stretch.
 
 use std::ops::Range;
 use warploom_base::Cycle;
@@ -13,16 +13,16 @@ use warploom_base::Cycle;
 pub struct Stretches {
     /// First rank that may be timed.
     pub from: u64,
-    /// The rank after the last that may be.
+    /// Rank after the last one that may be timed.
     pub to: u64,
-    /// Blocks of a stretch, at least one.
+    /// Number of blocks of a stretch, at least one.
     pub timed: u64,
-    /// Blocks of a stretch and of the gap behind it.
+    /// Number of blocks of a stretch and of the gap after it.
     pub period: u64,
 }
 
 impl Stretches {
-    /// One stretch.
+    /// A single stretch of these ranks.
     pub const fn range(ranks: Range<u64>) -> Self {
         Self {
             from: ranks.start,
@@ -32,7 +32,7 @@ impl Stretches {
         }
     }
 
-    /// Ranks before the stretch that `rank` lies in or behind.
+    /// First rank of the stretch in which, or after which, `rank` lies.
     fn begin_of(&self, rank: u64) -> u64 {
         self.from + (rank - self.from) / self.period * self.period
     }
@@ -51,7 +51,7 @@ impl Stretches {
         if next < self.to { next } else { u64::MAX }
     }
 
-    /// The rank after the last of the stretch in which `rank` is timed.
+    /// Rank after the last one of the stretch in which `rank` is timed.
     fn end_of(&self, rank: u64) -> u64 {
         self.begin_of(rank).saturating_add(self.timed).min(self.to)
     }
@@ -71,17 +71,17 @@ impl Stretches {
     }
 }
 
-/// A launch of which not all blocks are timed, while it runs and at its end.
+/// Timing of a launch of which some blocks are timed.
 #[derive(Clone, Debug)]
 pub struct Timing {
-    /// Which are.
+    /// Blocks that are timed.
     pub stretches: Stretches,
-    /// How many have started.
+    /// Number of timed blocks that have started.
     pub started: u64,
-    /// How many were executed in gaps.
+    /// Number of blocks that were executed in gaps.
     pub skipped: u64,
-    /// Core cycle in which the first of a stretch's number of blocks started, by stretch. Blocks
-    /// are counted as they start, in whatever order that is.
+    /// By stretch: core cycle in which its first block started. Blocks count in the order in which
+    /// they start.
     pub begins: Vec<Cycle>,
 }
 
@@ -95,7 +95,7 @@ impl Timing {
         }
     }
 
-    /// A block starts.
+    /// Notes that a block starts.
     pub(crate) fn note_start(&mut self, now: Cycle) {
         if self.started.is_multiple_of(self.stretches.timed) {
             self.begins.push(now);
@@ -108,7 +108,7 @@ impl Timing {
 mod tests {
     use super::{Stretches, Timing};
 
-    /// What a grid falls into: ranks that are timed, and gaps.
+    /// Ranks of a grid that are timed, and its gaps.
     fn parts(stretches: Stretches, blocks: u64) -> (Vec<u64>, Vec<(u64, u64)>) {
         let (mut timed, mut gaps, mut rank) = (Vec::new(), Vec::new(), 0);
         while rank < blocks {

@@ -1,38 +1,37 @@
-//! Sees to it that a run that cannot end is reported: deadlocks, where nothing issues, and
-//! livelocks, where warps spin on what nobody left can change (lanes of their own warp where those
-//! make no progress, blocks that have not started).
+//! Detection of runs that cannot end: deadlocks, in which nothing issues, and livelocks, in which warps
+//! spin on a condition that nothing can change any more (lanes of their own warp where these make no
+//! progress, or blocks that have not started).
 //!
-//! A livelock is proved, not guessed: since some moment no block ended, no barrier was reached and
-//! nothing was stored, and every warp that is not at a barrier has come back to a state that it
-//! was in since. States are looked at some 60 cycles apart, since taking them all takes longer than
-//! a cycle of the machine, and what they are compared with is renewed at doubling intervals
-//! (Brent's cycle detection). While warps are out of an SM, any of them may
-//! come in and end the spinning: then an interval must pass whole, and every warp that was present
-//! in it must have come back.
+//! A livelock is proved: since some moment no block has ended, no barrier was reached and nothing was
+//! stored, and every warp that is not at a barrier has come back to a state that it was in since then.
+//! States are sampled about once in 60 cycles, because a sample of all warps takes longer than a cycle
+//! of the machine. The reference states are renewed at doubling intervals (Brent's cycle detection).
+//! While warps are absent from an SM, any of them may return and end the spinning. Then a whole
+//! interval must pass in which every warp that was present has come back to a former state.
 
 use crate::host::sms::SmArray;
 use std::collections::BTreeMap;
 use warploom_base::Cycle;
 
-/// Core cycles between two looks at whether anything still goes forward (GPGPU-Sim's interval).
+/// Core cycles between two checks for progress (GPGPU-Sim's interval).
 const INTERVAL: Cycle = 50_000;
-/// Quiet looks before warps' states are watched.
+/// Number of checks without progress before states of warps are sampled.
 const PATIENCE: u32 = 3;
-/// Core cycles in which states are looked at once.
+/// Core cycles in which states are sampled once.
 const STRIDE: Cycle = 64;
 
-/// What the machine is stuck in.
+/// Way in which the machine is stuck.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stuck {
     Deadlock,
     Livelock,
 }
 
-/// One warp's state at an earlier moment.
+/// State of a warp at an earlier moment.
 #[derive(Clone, Copy)]
 struct Sample {
     state: u64,
-    /// The warp has been in another state since; one that waits for memory stands still.
+    /// True if the warp has been in another state since. A warp that waits for memory has not.
     left: bool,
     came_back: bool,
 }
@@ -55,23 +54,23 @@ impl Sample {
     }
 }
 
-/// The watchdog.
+/// Detector of runs that cannot end.
 pub(crate) struct Watchdog {
     next_at: Cycle,
     instructions: u64,
     changes: u64,
     quiet: u32,
-    /// By SM and its number for the warp, while states are watched.
+    /// Reference states by SM and number of the warp, while states are sampled.
     samples: BTreeMap<(usize, u16), Sample>,
     renew_at: Cycle,
     renew_after: Cycle,
-    /// When states are looked at next, if they are watched.
+    /// Cycle in which states are sampled next, while they are sampled.
     sample_at: Cycle,
 }
 
-/// The first moment after `now` in which states are looked at: one in each stride, elsewhere in
-/// the next one than in the last, so that no loop's length keeps step with it. A function of time
-/// alone, whatever steps the machine takes.
+/// The first cycle after `now` in which states are sampled: one in each stride, at another place in
+/// the next stride than in the last, so that no loop has all of its samples at one place. Depends on
+/// time alone, whatever steps the machine takes.
 fn next_sample(now: Cycle) -> Cycle {
     let of = |stride: Cycle| stride * STRIDE + stride * 37 % STRIDE;
     let stride = now / STRIDE;
@@ -96,13 +95,13 @@ impl Watchdog {
         }
     }
 
-    /// There is something to look at in this cycle.
+    /// True if a check or sample is due in this cycle.
     #[inline]
     pub fn is_due(&self, now: Cycle) -> bool {
         now >= self.due()
     }
 
-    /// The first cycle in which there is.
+    /// The first cycle in which a check or sample is due.
     #[inline]
     pub fn due(&self) -> Cycle {
         match self.quiet >= PATIENCE {
@@ -111,7 +110,8 @@ impl Watchdog {
         }
     }
 
-    /// At the end of a step. `busy_since`: launch of the oldest kernel whose blocks may run.
+    /// Checks and samples what is due, at the end of a step. `busy_since`: cycle since which the blocks
+    /// of all kernels may run.
     pub fn look(
         &mut self,
         now: Cycle,
@@ -147,7 +147,7 @@ impl Watchdog {
         (stopped && due).then_some(Stuck::Deadlock)
     }
 
-    /// Every warp that spins has come back to a former state, and at least one does.
+    /// True if there are spinning warps, and every one has come back to a former state.
     fn all_came_back(&mut self, now: Cycle, sms: &mut SmArray) -> bool {
         let mut absent = false;
         sms.for_each(|_, sm| absent |= sm.has_absent());
@@ -230,7 +230,7 @@ mod tests {
         assert!(!watch.is_due(now + INTERVAL - 1), "no longer");
     }
 
-    /// Whatever the length of a loop is, its states are not looked at in one place of it alone.
+    /// States of a loop are sampled in more than one place, whatever its length is.
     #[test]
     fn states_are_looked_at_out_of_step() {
         let mut times = vec![next_sample(0)];
@@ -248,7 +248,7 @@ mod tests {
         }
     }
 
-    /// A warp that stands still has not come back: it must have been elsewhere.
+    /// A warp whose state does not change has not come back: it must have been in another state.
     #[test]
     fn a_state_comes_back_only_after_it_was_left() {
         let mut sample = Sample::new(7);

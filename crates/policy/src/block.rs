@@ -14,22 +14,22 @@ use crate::range::Footprint;
 use warploom_base::{KernelSlot, SmId};
 use warploom_config::BlockSchedulerChoice as Choice;
 
-/// What a block scheduler may see: the blocks of one kernel that wait, in grid order.
+/// View of a block scheduler: the waiting blocks of one kernel, in grid order.
 #[derive(Clone, Copy, Debug)]
 pub struct BlockQueueView<'a> {
-    /// The kernel.
+    /// Kernel of the blocks.
     pub kernel: KernelSlot,
-    /// Blocks of it that an SM holds at most.
+    /// Most blocks of the kernel on an SM.
     pub blocks_per_sm: u32,
-    /// Blocks of it that the asking SM has room for now.
+    /// Number of its blocks for which the asking SM has room now.
     pub room: u32,
     /// Ranks (x fastest) of the blocks that wait, oldest first, as far as the policy looks ahead.
     pub waiting: &'a [u64],
     /// By SM: ranks of the kernel's blocks that run there.
     pub running: &'a [Vec<u64>],
-    /// What the waiting blocks touch; empty unless the policy wants to know.
+    /// Footprints of the waiting blocks; empty unless the policy uses footprints.
     pub waiting_touches: &'a [Footprint],
-    /// By SM: what the blocks that run there touch.
+    /// By SM: footprints of the blocks that run there.
     pub running_touches: &'a [Vec<Footprint>],
 }
 
@@ -40,21 +40,21 @@ pub trait BlockScheduler: Send {
     /// The block to start on `sm`.
     fn pick(&mut self, sm: SmId, view: &BlockQueueView<'_>) -> Option<usize>;
 
-    /// A kernel of which the policy keeps a block for `sm`. What it gave together is one decision:
-    /// the SM filter let the SM take all of it, and is not asked again for the rest.
+    /// Kernel of which the policy keeps a block for `sm`. Blocks that it gives together are one
+    /// decision: the SM filter allowed all of them, and is not asked again for the rest.
     fn owed(&self, _sm: SmId) -> Option<KernelSlot> {
         None
     }
 
-    /// How many waiting blocks the policy wants to see.
+    /// Number of waiting blocks that the policy wants to see.
     fn look_ahead(&self) -> usize;
 
-    /// Whether the policy wants to know what blocks touch.
+    /// True for a policy that uses the footprints of blocks.
     fn wants_footprints(&self) -> bool {
         false
     }
 
-    /// Choices so far that were not the oldest block.
+    /// Number of choices so far that were not the oldest block.
     fn reordered(&self) -> u64 {
         0
     }

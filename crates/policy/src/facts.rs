@@ -6,9 +6,9 @@ use warploom_config::GpuSpec;
 /// Part of the machine that holds one copy of a policy's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// Every SM.
+    /// Every SM holds a copy.
     Sm,
-    /// The GPU.
+    /// The GPU holds one copy.
     Gpu,
 }
 
@@ -45,7 +45,7 @@ pub struct Facts {
     pub complexity: &'static str,
 }
 
-/// A built-in policy.
+/// Facts about a built-in policy.
 pub trait PolicyFacts {
     /// Facts that the policy states of itself.
     const FACTS: Facts;
@@ -56,7 +56,7 @@ pub trait PolicyFacts {
     const INLINED: bool = false;
 }
 
-/// One row of a table of policies.
+/// A row of a table of policies.
 #[derive(Clone, Copy, Debug)]
 pub struct PolicyInfo {
     /// Configuration key that chooses the policy.

@@ -1,9 +1,9 @@
-//! Policies: what the five systems change. A policy sees a read-only view and answers a question;
-//! mechanism (`sm`, `gpu`) acts.
+//! Policies: decisions in which the five systems differ. A policy sees a read-only view and answers a
+//! question; the mechanisms (`sm`, `gpu`) act.
 //!
 //! Invariants: a policy cannot see `sm` or `gpu`; it owns its state and nothing else; it is
 //! deterministic. Each built-in policy is one file; the tables of `warploom_config` are the only
-//! lists of names. To add one: `docs/adding-a-policy.md`.
+//! lists of names. `docs/adding-a-policy.md` shows how to add one.
 
 pub mod block;
 pub mod context;
@@ -45,10 +45,10 @@ pub fn all() -> impl Iterator<Item = PolicyInfo> {
         .copied()
 }
 
-/// Makes a policy for a machine.
+/// Function that makes a policy for a machine.
 pub type Make<T> = fn(&GpuSpec) -> Box<T>;
 
-/// Policies from outside, in the place of those that the configuration names.
+/// Policies from outside this crate, in the place of those that the configuration names.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CustomPolicies {
     /// Makes the policy of one warp scheduler.

@@ -1,28 +1,28 @@
-//! Where blocks and warps touch memory, computed before they run: what locality-aware policies see.
+//! Memory that blocks and warps access, computed before they run, for locality-aware policies.
 
 use warploom_base::Rect;
 
-/// Most arrays of a kernel that policies are shown.
+/// Most arrays of a kernel that policies see.
 pub const MAX_ARRAYS: usize = 16;
 
-/// What a block touches of each array of its kernel, in units of cache lines and rows. Arrays have
-/// the same number for all blocks of a kernel.
+/// Part of each array of its kernel that a block accesses, in units of cache lines and rows. An array
+/// has the same number for all blocks of the kernel.
 pub type Footprint = [Option<Rect>; MAX_ARRAYS];
 
-/// Where a warp touches one array (thesis, 3.4.1): the array is divided into regions, of which the
-/// block has one, and the region into sub-regions.
+/// Part of one array that a warp accesses (thesis, 3.4.1): the array is divided into regions, of which
+/// the block has one, and the region into sub-regions.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct ArrayRange {
     /// Index of the block's region.
     pub region: u32,
-    /// Sub-regions of it that the warp touches, one bit each; 0: it touches none.
+    /// Mask of the sub-regions that the warp accesses; 0 if it does not access the array.
     pub touched: u64,
 }
 
-/// Where a warp touches the arrays of its kernel.
+/// Parts of the arrays of its kernel that a warp accesses.
 pub type WarpRange = [ArrayRange; MAX_ARRAYS];
 
-/// Lines that two blocks share, over the first `arrays` arrays (Fig. 3.9).
+/// Number of lines that two blocks share, over the first `arrays` arrays (Fig. 3.9).
 pub fn overlap(a: &Footprint, b: &Footprint, arrays: usize) -> u64 {
     let pairs = a.iter().zip(b).take(arrays);
     pairs
@@ -30,8 +30,8 @@ pub fn overlap(a: &Footprint, b: &Footprint, arrays: usize) -> u64 {
         .sum()
 }
 
-/// Locality of two warps (thesis, 3.4.2): sub-regions that both touch, in arrays in which their
-/// blocks have the same region.
+/// Locality of two warps (thesis, 3.4.2): number of sub-regions that both access, in arrays in which
+/// their blocks have the same region.
 pub fn shared_regions(a: &WarpRange, b: &WarpRange) -> u32 {
     let pairs = a.iter().zip(b);
     pairs

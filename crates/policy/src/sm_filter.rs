@@ -10,59 +10,60 @@ use warploom_base::{Cycle, SmId};
 use warploom_config::SmFilterChoice as Choice;
 use warploom_stats::combine_stats;
 
-/// What an SM filter may see of the GPU.
+/// View of the GPU that an SM filter has.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DeviceView {
-    /// Core cycle.
+    /// Core cycle of the view.
     pub now: Cycle,
-    /// SMs.
+    /// Number of all SMs.
     pub sms: u32,
-    /// L2 cycles so far in which a partition could not take a request (`gpu_stall_dramfull`).
+    /// Number of L2 cycles so far in which a partition could not take a request
+    /// (`gpu_stall_dramfull`).
     pub dram_full_stalls: u64,
-    /// Network cycles so far in which a reply could not leave (`gpu_stall_icnt2sh`).
+    /// Number of network cycles so far in which a reply could not leave (`gpu_stall_icnt2sh`).
     pub reply_stalls: u64,
 }
 
 /// An SM's turn to take a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// Which one.
+    /// SM whose turn it is.
     pub sm: SmId,
-    /// Its place in the round-robin order of this cycle: 0 for the one after the SM that took a
+    /// Place of the SM in the round-robin order of this cycle: 0 for the one after the SM that took a
     /// block last.
     pub place: u32,
 }
 
-/// A fraction of whole numbers, compared exactly.
+/// Fraction of whole numbers, compared exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ratio {
-    /// Above the line.
+    /// Number above the line.
     pub above: u64,
-    /// Below it; not 0.
+    /// Number below the line; not 0.
     pub below: u64,
 }
 
 impl Ratio {
-    /// Which of two is greater.
+    /// Order of the values of two fractions.
     pub fn order(self, other: Self) -> std::cmp::Ordering {
         let crossed = |a: u64, b: u64| u128::from(a) * u128::from(b);
         crossed(self.above, other.below).cmp(&crossed(other.above, self.below))
     }
 
-    /// Rounded.
+    /// Value as a rounded number.
     pub fn value(self) -> f64 {
         self.above as f64 / self.below as f64
     }
 }
 
-/// One look of a filter at the machine.
+/// A look of a filter at the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// Core cycle.
+    /// Core cycle of the look.
     pub at: Cycle,
     /// Stalls per core cycle since the check before.
     pub contention: Ratio,
-    /// SMs that may take blocks from then on.
+    /// Number of SMs that may take blocks from then on.
     pub sms: u32,
 }
 
@@ -82,18 +83,18 @@ pub trait SmFilter: Send {
         Cycle::MAX
     }
 
-    /// A look at the machine, before blocks are given out.
+    /// Looks at the machine, before blocks are given out.
     fn check(&mut self, _view: &DeviceView) {}
 
-    /// Whether an SM may take a block in its turn.
+    /// True if an SM may take a block in its turn.
     fn allows(&self, turn: &Turn) -> bool;
 
-    /// What it has counted so far.
+    /// Counters of the filter so far.
     fn counters(&self) -> SmFilterCounters {
         SmFilterCounters::default()
     }
 
-    /// Its looks so far.
+    /// Looks of the filter so far.
     fn trace(&self) -> &[Check] {
         &[]
     }

@@ -1,4 +1,4 @@
-//! How much of each part's throughput is used (section 4.1 of the paper).
+//! Utilisation of each part's throughput (section 4.1 of the paper).
 //!
 //! - Scheduler: instructions issued over the cycles of all schedulers.
 //! - L1D, L2: time in which the data port moves data of hits, which port width and request size
@@ -21,11 +21,11 @@ use warploom_stats::result::Counts;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Part {
-    /// Warp schedulers.
+    /// Warp schedulers of all SMs.
     Scheduler,
     /// Data ports of the L1 data caches.
     L1d,
-    /// Data ports of L2.
+    /// Data ports of all L2 banks.
     L2,
     /// Interconnect from the SMs to L2.
     NocToL2,
@@ -46,7 +46,7 @@ impl Part {
         Self::Dram,
     ];
 
-    /// Key in results.
+    /// Key of the part in results.
     pub const fn key(self) -> &'static str {
         match self {
             Self::Scheduler => "scheduler",
@@ -58,7 +58,7 @@ impl Part {
         }
     }
 
-    /// Name in sentences.
+    /// Name of the part in sentences.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Scheduler => "warp schedulers",
@@ -71,7 +71,7 @@ impl Part {
     }
 }
 
-/// Shares of what each part can do, 0 to 1.
+/// Utilisation of each part, from 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the parts' names; see Part")]
 pub struct Utilisation {
@@ -81,14 +81,15 @@ pub struct Utilisation {
     pub noc_to_l2: f64,
     pub noc_to_sm: f64,
     pub dram: f64,
-    /// Register file: reads. Bounded none of the paper's kernels and is in none of its classes.
+    /// Reads of the register file, which bounds none of the paper's kernels and is in none of its
+    /// classes.
     pub registers: f64,
-    /// Shared memory. The same.
+    /// Shared memory, for which the same holds.
     pub shared: f64,
 }
 
 impl Utilisation {
-    /// That of one part.
+    /// Utilisation of one part.
     pub const fn of(&self, part: Part) -> f64 {
         match part {
             Part::Scheduler => self.scheduler,
@@ -104,11 +105,11 @@ impl Utilisation {
 /// Data that passes a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Throughput {
-    /// 10^9 bytes per second that the part's time in use is worth.
+    /// Throughput that the part's time in use is worth, in 10^9 bytes per second.
     pub used_gb_per_s: f64,
-    /// What it can sustain: the peak, but for the interconnect.
+    /// Throughput that the part can sustain: the peak, except for the interconnect.
     pub sustainable_gb_per_s: f64,
-    /// What it moves at most.
+    /// Peak throughput of the part.
     pub peak_gb_per_s: f64,
 }
 
@@ -124,7 +125,7 @@ pub struct Throughputs {
 }
 
 impl Throughputs {
-    /// That of one part; the schedulers move no data.
+    /// Throughput of one part; `None` for the schedulers, which move no data.
     pub const fn of(&self, part: Part) -> Option<Throughput> {
         match part {
             Part::Scheduler => None,
@@ -137,10 +138,10 @@ impl Throughputs {
     }
 }
 
-/// What counts are held against.
+/// Machine whose utilisation is computed from counters.
 #[derive(Clone, Debug)]
 pub struct Machine<'a> {
-    /// The specification.
+    /// Specification of the machine.
     pub spec: &'a GpuSpec,
     /// Share of the interconnect's peak that it sustains (`warploom_noc::sustainable`).
     pub sustainable: f64,
@@ -190,7 +191,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The same as bandwidths.
+    /// Bandwidths of the parts with these utilisations.
     pub fn throughputs(&self, utilisation: &Utilisation) -> Throughputs {
         let of = |part: Part, peak: &Bandwidth, sustainable: f64| {
             let peak = peak.gigabytes_per_second();
@@ -211,7 +212,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// Names of the counters that utilisations are computed from, or their beginnings.
+/// Names, or prefixes of names, of the counters from which utilisations are computed.
 const NEEDED: [&str; 13] = [
     "sm.warp_instructions",
     "sm.register_reads",
@@ -228,7 +229,7 @@ const NEEDED: [&str; 13] = [
     "dram.data_cycles",
 ];
 
-/// Utilisations are computed from this counter, among others.
+/// True if utilisations are computed from this counter.
 pub fn is_needed(name: &str) -> bool {
     NEEDED.iter().any(|needed| match needed.ends_with('.') {
         true => name.starts_with(needed),
@@ -236,12 +237,12 @@ pub fn is_needed(name: &str) -> bool {
     })
 }
 
-/// Accesses to a cache that hit.
+/// Number of accesses to a cache that hit.
 pub fn hits(counts: &Counts, cache: &str) -> f64 {
     sum(counts, &format!("{cache}.accesses.hit."))
 }
 
-/// Sum of the counters whose names begin alike.
+/// Sum of the counters whose names begin with `prefix`.
 pub fn sum(counts: &Counts, prefix: &str) -> f64 {
     let from = counts.range(prefix.to_owned()..);
     let same = from.take_while(|(name, _)| name.starts_with(prefix));

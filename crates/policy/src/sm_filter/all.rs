@@ -1,4 +1,4 @@
-//! No filter.
+//! No filter: every SM may take blocks.
 
 use super::{SmFilter, Turn};
 use crate::{Facts, Part, PolicyFacts};

@@ -14,7 +14,7 @@ use warploom_config::{ContentionThrottleSettings, ThrottleOrder};
 use warploom_stats::declare_stats;
 
 declare_stats! {
-    /// Counters of `contention-throttle`.
+    /// Counters of the filter `contention-throttle`.
     pub struct ThrottleCounters in "sm_filter" {
         /// Looks at the machine's contention (contention-throttle).
         pub checks: u64 = Events;
@@ -32,7 +32,7 @@ declare_stats! {
 #[derive(Clone, Debug)]
 pub struct ContentionThrottle {
     settings: ContentionThrottleSettings,
-    /// SMs that may take blocks; `None` before the first check: all.
+    /// Number of SMs that may take blocks; `None` before the first check, when all may.
     sms: Option<u32>,
     last_at: Cycle,
     last_dram_full_stalls: u64,
@@ -57,7 +57,7 @@ impl PolicyFacts for ContentionThrottle {
 }
 
 impl ContentionThrottle {
-    /// Every SM takes blocks.
+    /// A throttle that lets every SM take blocks.
     pub fn new(settings: ContentionThrottleSettings) -> Self {
         Self {
             settings,
@@ -71,7 +71,7 @@ impl ContentionThrottle {
         }
     }
 
-    /// SMs that may take blocks from now on, of `all`.
+    /// Number of SMs among `all` that may take blocks from now on.
     fn step(&mut self, contention: Ratio, all: u32) -> u32 {
         let sms = self.sms.unwrap_or(all);
         match contention.order(self.last_contention) {

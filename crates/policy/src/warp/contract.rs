@@ -27,7 +27,7 @@ struct Scene {
     started: u64,
 }
 
-/// One drawn cycle: the masks of a view, the warps that could issue, and those that stall.
+/// A drawn cycle: the masks of a view, the warps that could issue, and those that stall.
 struct Cycle {
     waiting: WarpMask,
     long_wait: WarpMask,

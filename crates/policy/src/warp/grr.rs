@@ -5,7 +5,7 @@ use crate::facts::{schedulers, warps_a_scheduler};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::WarpSlot;
 
-/// Greedy then round robin.
+/// Scheduler of `grr`: greedy then round robin.
 #[derive(Clone, Debug)]
 pub struct Grr {
     last: WarpSlot,
@@ -24,7 +24,7 @@ impl PolicyFacts for Grr {
 }
 
 impl Default for Grr {
-    /// Starts before slot 0.
+    /// A scheduler that starts before slot 0.
     fn default() -> Self {
         Self { last: WarpSlot(63) }
     }

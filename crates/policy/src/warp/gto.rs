@@ -7,7 +7,7 @@ use crate::facts::{schedulers, warps_a_scheduler};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::WarpSlot;
 
-/// Greedy then oldest.
+/// Scheduler of `gto`: greedy then oldest.
 #[derive(Clone, Debug, Default)]
 pub struct Gto {
     /// Mask of the warp that issued last; 0 before the first issue.

@@ -16,20 +16,20 @@ use warploom_config::{LongLatencyFirstSettings, SortScope, StallCount};
 use warploom_stats::declare_stats;
 
 declare_stats! {
-    /// Counters of `long-latency-first`.
+    /// Counters of the scheduler `long-latency-first`.
     pub struct StallCounters in "warp_policy" {
         /// Cycles that warps' stall counters counted (long-latency-first).
         pub stall_cycles: u64 = Cycles;
     }
 }
 
-/// Most stalled first.
+/// Scheduler of `long-latency-first`: most stalled first.
 #[derive(Clone, Debug)]
 pub struct LongLatencyFirst {
     settings: LongLatencyFirstSettings,
-    /// By slot.
+    /// Stall counter of each warp, by slot.
     stalls: [u64; WarpMask::BITS as usize],
-    /// The last choice was not the oldest warp.
+    /// True if the last choice was not the oldest warp.
     reorders: bool,
     order: OrderCounters,
     counters: StallCounters,
@@ -52,7 +52,7 @@ impl PolicyFacts for LongLatencyFirst {
 }
 
 impl LongLatencyFirst {
-    /// Counters of zero.
+    /// A scheduler whose stall counters are 0.
     pub fn new(settings: LongLatencyFirstSettings) -> Self {
         Self {
             settings,
@@ -63,7 +63,7 @@ impl LongLatencyFirst {
         }
     }
 
-    /// Who comes first: smaller is earlier.
+    /// Rank of a warp: the smallest rank comes first.
     fn rank(&self, view: &WarpView<'_>, slot: WarpSlot) -> (u64, Reverse<u64>, u64) {
         let w = slot.index();
         let block = match self.settings.scope {

@@ -5,7 +5,7 @@ use crate::facts::{schedulers, warps_a_scheduler};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::WarpSlot;
 
-/// Loose round robin.
+/// Scheduler of `lrr`: loose round robin.
 #[derive(Clone, Debug)]
 pub struct Lrr {
     last: WarpSlot,
@@ -24,7 +24,7 @@ impl PolicyFacts for Lrr {
 }
 
 impl Default for Lrr {
-    /// Starts before slot 0.
+    /// A scheduler that starts before slot 0.
     fn default() -> Self {
         Self { last: WarpSlot(63) }
     }

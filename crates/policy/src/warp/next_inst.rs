@@ -53,16 +53,16 @@ pub enum MemoryOp {
 pub enum MemorySpace {
     /// Generic addresses, whose space is known only at execution.
     Generic,
-    /// Global memory.
+    /// Global memory of the device.
     Global,
     /// Shared memory of the block.
     Shared,
     /// Local memory of the thread.
     Local,
-    /// Constant memory.
+    /// Constant memory of the module.
     Constant,
     /// Parameters of the kernel.
     Parameter,
-    /// Textures.
+    /// Textures, read through L1T.
     Texture,
 }

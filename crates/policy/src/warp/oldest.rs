@@ -4,7 +4,7 @@ use super::{WarpMask, WarpScheduler, WarpView};
 use crate::{Facts, Part, PolicyFacts};
 use warploom_base::WarpSlot;
 
-/// Oldest first.
+/// Scheduler of `oldest`: oldest first.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Oldest;
 

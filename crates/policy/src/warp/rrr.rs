@@ -1,5 +1,5 @@
-//! Strict round robin, GPGPU-Sim 4.x's `rrr`: the turn is that of the first warp behind the one
-//! that issued last which has not exited and does not wait, whether or not it can issue
+//! Strict round robin, GPGPU-Sim 4.x's `rrr`. The turn is that of the first warp after the one that
+//! issued last which has not exited and does not wait, whether or not it can issue
 //! (`scheduler_unit::order_rrr`, whose count of issued instructions never goes back to zero).
 
 use super::{WarpMask, WarpScheduler, WarpView, holds, next_after};
@@ -7,7 +7,7 @@ use crate::facts::{schedulers, warps_a_scheduler};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::WarpSlot;
 
-/// Strict round robin.
+/// Scheduler of `rrr`: strict round robin.
 #[derive(Clone, Debug)]
 pub struct Rrr {
     last: WarpSlot,
@@ -26,7 +26,7 @@ impl PolicyFacts for Rrr {
 }
 
 impl Default for Rrr {
-    /// Starts before slot 0.
+    /// A scheduler that starts before slot 0.
     fn default() -> Self {
         Self { last: WarpSlot(63) }
     }

@@ -27,7 +27,7 @@ impl PolicyFacts for StaticLimit {
 }
 
 impl StaticLimit {
-    /// At most so many warps of a scheduler issue.
+    /// A scheduler from which only the `static-limit.warps` oldest warps issue.
     pub fn new(settings: StaticLimitSettings) -> Self {
         Self {
             limit: settings.warps,
@@ -35,7 +35,7 @@ impl StaticLimit {
         }
     }
 
-    /// The `limit` oldest of a mask.
+    /// The `limit` oldest warps of a mask.
     fn oldest_few(&self, view: &WarpView<'_>, mut mask: WarpMask) -> WarpMask {
         let mut few = 0;
         for _ in 0..self.limit {

@@ -1,4 +1,4 @@
-//! What warp schedulers may see of an SM's warps that changes only when one starts.
+//! Facts about the warps of an SM that change only when a warp starts, for warp schedulers.
 
 use super::WarpMask;
 use crate::range::WarpRange;
@@ -7,29 +7,29 @@ use warploom_base::WarpSlot;
 /// Most slots of an SM.
 const SLOTS: usize = WarpMask::BITS as usize;
 
-/// What a warp scheduler may see of its SM's warps that changes only when one starts.
+/// Facts about the warps of an SM that change only when a warp starts.
 #[derive(Clone, Debug)]
 pub struct WarpTable {
-    /// By slot: how many warps had started on this SM before this one (GPGPU-Sim's dynamic warp
+    /// By slot: number of warps that had started on this SM before this one (GPGPU-Sim's dynamic warp
     /// id).
     pub age: Vec<u64>,
-    /// By slot: the same of the first warp of its block.
+    /// By slot: age of the first warp of its block.
     pub block_age: Vec<u64>,
-    /// By slot: how many blocks had started on this SM before the warp's own.
+    /// By slot: number of blocks that had started on this SM before the warp's own.
     pub block_serial: Vec<u64>,
     /// Most blocks that the SM holds.
     pub max_blocks: u32,
-    /// By slot: where the warp touches memory; empty unless the policy wants to know.
+    /// By slot: memory that the warp accesses; empty unless the policy uses ranges.
     pub ranges: Vec<WarpRange>,
-    /// Warp slots.
+    /// Number of warp slots.
     slots: usize,
-    /// By word of a mask and by slot: those whose warps started before its own, so that the oldest
-    /// of some warps is the one of which none of them is here.
+    /// By word of a mask and by slot: slots whose warps started before its own. The oldest of some
+    /// warps is the one for which this holds none of them.
     before: [Box<[u64; SLOTS]>; 2],
 }
 
 impl WarpTable {
-    /// Of an SM with `slots` slots; with places for absent warps there are so many `places`.
+    /// The table of an SM with `slots` slots; `places` counts the places for absent warps too.
     pub fn new(slots: usize, places: usize, max_blocks: u32) -> Self {
         Self {
             age: vec![0; places],
@@ -42,7 +42,7 @@ impl WarpTable {
         }
     }
 
-    /// The `nth` warp of a block, whose first warp has age `block_age`, starts in a slot or in
+    /// Notes that the `nth` warp of a block, whose first warp has age `block_age`, starts in a slot or
     /// another place, after all others.
     pub fn start(&mut self, place: usize, block_age: u64, nth: u32) {
         self.age[place] = block_age + u64::from(nth);
@@ -57,7 +57,7 @@ impl WarpTable {
         }
     }
 
-    /// A warp moves from one place to another.
+    /// Notes that a warp moves from one place to another.
     pub fn move_warp(&mut self, from: usize, to: usize) {
         let by_place = [&mut self.age, &mut self.block_age, &mut self.block_serial];
         for values in by_place {
@@ -68,7 +68,7 @@ impl WarpTable {
         }
     }
 
-    /// Finds the place of a slot's warp in the order anew.
+    /// Computes anew the place of a slot's warp in the order.
     fn rank(&mut self, slot: usize) {
         for other in 0..self.slots {
             self.note(slot, other);
@@ -100,12 +100,12 @@ impl WarpTable {
         Some(WarpSlot(slot as u16))
     }
 
-    /// The oldest of some of the first 64 slots.
+    /// The oldest warp among some of the first 64 slots.
     #[inline]
     fn oldest_of_few(&self, mask: u64) -> u32 {
         let before = |slot: u32| mask & self.before[0][slot as usize];
         let mut slot = mask.trailing_zeros();
-        // Mostly it is that one or within two steps of it; nobody can foresee which.
+        // In most cases two steps at most lead to the oldest one. Which step is unpredictable.
         for _ in 0..2 {
             let first = before(slot).trailing_zeros();
             slot = if before(slot) == 0 { slot } else { first };

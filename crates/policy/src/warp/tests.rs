@@ -365,8 +365,8 @@ fn equal_stalls_go_by_age() {
     assert_eq!(scenario(&mut policy, "- stalled=12\n12\n12"), "-22");
 }
 
-/// Whoever stalls gets no further by it while it stalls; being ready does not count, so the order
-/// stays as it is until somebody else has stalled for longer.
+/// A warp gains nothing from a stall while it stalls. Ready cycles do not count, so the order stays as
+/// it is until another warp has stalled for longer.
 #[test]
 fn only_stalls_count() {
     let mut policy = long_latency_first(SortScope::Block, StallCount::All);

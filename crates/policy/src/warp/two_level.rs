@@ -1,6 +1,6 @@
 //! Two-level scheduling: only warps of a small group issue.
 //!
-//! `outer` says which. `groups` is Narasiman et al.'s (MICRO 2011, section 3.2): fixed groups of
+//! `outer` selects the group. `groups` is Narasiman et al.'s (MICRO 2011, section 3.2): fixed groups of
 //! neighbouring warps, of which one has its turn until every warp of it waits; then the next one in
 //! round robin that has a warp which does not. `queue` is GPGPU-Sim's `two_level_active`: a warp
 //! that waits goes to the tail of a queue, and the head of the queue takes its place; `oldest`
@@ -24,7 +24,7 @@ declare_stats! {
     }
 }
 
-/// Two-level scheduling.
+/// Scheduler of `two-level`: two-level scheduling.
 #[derive(Clone, Debug)]
 pub struct TwoLevel {
     settings: TwoLevelSettings,
@@ -62,7 +62,7 @@ fn bits(spec: &GpuSpec) -> u64 {
 }
 
 impl TwoLevel {
-    /// Nobody in the group.
+    /// A scheduler whose group is empty.
     pub fn new(settings: TwoLevelSettings) -> Self {
         Self {
             settings,
@@ -85,8 +85,8 @@ impl TwoLevel {
         self.active &= !blocked;
     }
 
-    /// Fills the group from the queue: each warp of it comes to the head once, and those that
-    /// wait go to the tail, so that a queue of which nobody is taken stays as it is.
+    /// Fills the group from the queue. Each warp of the queue comes to its head once, and those that
+    /// wait go to its tail, so that a queue from which no warp is taken stays as it is.
     fn promote_in_turn(&mut self, blocked: WarpMask) {
         for _ in 0..self.pending.len() {
             if self.is_full() {
@@ -115,7 +115,7 @@ impl TwoLevel {
         }
     }
 
-    /// The group whose turn it is stays until nobody in it can go on.
+    /// Keeps the turn of a group until none of its warps can go on.
     fn take_turns(&mut self, view: &WarpView<'_>, free: WarpMask) {
         let size = self.settings.active_warps;
         let groups = view.own.count_ones().div_ceil(size);
