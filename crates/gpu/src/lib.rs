@@ -7,8 +7,8 @@
 //! threads.
 //!
 //! Where it can, the host runs windows of up to 32 cycles instead, in which each part of the
-//! machine runs its cycles one after the other, with the same results. Everything that decides when
-//! the host runs what is in `host`, apart from the hardware.
+//! machine runs its cycles one after the other, with the same results. The scheduling of this work
+//! is in `host`, apart from the hardware.
 //!
 //! Invariants: no I/O, no clock but simulated time; policies choose, this crate acts.
 

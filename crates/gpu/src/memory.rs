@@ -287,8 +287,9 @@ impl MemorySystem {
         taken != 0
     }
 
-    /// Requests that have crossed the links enter the network's buffers. SMs of a cluster fill their
-    /// buffer in an order that moves on by one in each core cycle (`-gpgpu_simt_core_sim_order 1`).
+    /// Requests that have crossed the links enter the network's buffers. SMs of a cluster fill
+    /// their buffer in an order that moves on by one in each core cycle
+    /// (`-gpgpu_simt_core_sim_order 1`).
     pub(crate) fn inject_requests(&mut self, now: Cycle) {
         // In most machines an SM has a port of its own.
         if self.cluster == 1 {

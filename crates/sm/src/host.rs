@@ -1,5 +1,5 @@
-//! What an SM has for the host's sake. It decides only when the host computes what, never what
-//! comes of it: cycles, counters and memory are as if every SM ran every cycle together with all
+//! Parts of an SM that serve the host alone. They decide when the host computes a cycle, and never
+//! its result: cycles, counters and memory are as if every SM ran every cycle together with all
 //! others (`docs/develop/host-execution.md`).
 //!
 //! | file | content |
@@ -8,15 +8,14 @@
 //! | `window` | a run of several cycles before others have run them |
 //! | `replay` | buffer of loads that such a run executes early |
 //! | `repeat` | loads of the buffer are repeated where other SMs stored meanwhile |
-//! | `status` | what an SM tells its scheduler at the end of a run |
+//! | `outcome` | outcome of a run, for the host's scheduler |
 
 mod idle;
+mod outcome;
 mod repeat;
 mod replay;
-mod status;
 mod window;
 
+pub use outcome::{Outcome, Reason, SmEvents};
 pub(crate) use replay::ReplayBuffer;
 pub use replay::SettledUpTo;
-pub use status::{SmEvents, SmStatus};
-pub use window::{Outcome, WindowRun};

@@ -1,4 +1,4 @@
-//! The SM pipeline: one file a stage.
+//! The SM pipeline: one file for each stage.
 //!
 //! | stage | file |
 //! |---|---|
@@ -10,12 +10,12 @@
 //! | load/store unit | `ldst` |
 //! | blocks, warps and their resources | `admission`, `blocks`, `warps`, `carveout` |
 //! | links to the network | `link` |
-//! | nothing of the hardware: how the host runs an SM | `host` |
-//! | what warps do, for timelines | `tracing` |
+//! | the host's way of running an SM, no hardware | `host` |
+//! | activities of warps, for timelines | `tracing` |
 //! | warps and blocks that leave and come back | `context`, `switching` |
 //!
-//! Invariants: an SM touches only itself and its ends of links; what it does in a step depends on
-//! nothing that others do in that step; time is passed in; no allocation while it runs.
+//! Invariants: an SM accesses only itself and its ends of links. Its work in a step does not depend
+//! on the work of others in that step. Time is passed in. Nothing is allocated while it runs.
 
 mod access_class;
 mod address_generation;
@@ -52,7 +52,7 @@ pub use detail::{
     ISSUES, MAX_SCHEDULERS, PACKET_BYTES, PACKET_SIZES, SCHEDULERS, SmDetail, WARP_SLOTS,
     packet_size,
 };
-pub use host::{Outcome, SettledUpTo, SmEvents, SmStatus, WindowRun};
+pub use host::{Outcome, Reason, SettledUpTo, SmEvents};
 pub use link::{Link, Outgoing};
 pub use prepared_kernel::{
     CODE_BASE, INST_BYTES, KernelContexts, Pipe, PreparedKernel, TimedInst, physical_base,

@@ -1,5 +1,5 @@
-//! How the machine goes on: window after window where there can be one, else step by step. The
-//! length of a window, before it begins.
+//! Progress of the machine: in windows where there can be one, else step by step. Computes the
+//! length of a window before it begins.
 
 use super::window::next_multiple;
 use crate::dispatch::InFlight;
@@ -7,15 +7,15 @@ use crate::machine::{Gpu, Stop};
 use warploom_base::Cycle;
 use warploom_exec::DeviceMemory;
 
-/// Most cycles until a caller sees the machine again. Nothing of the machine is ahead then, so that
-/// a worker that runs the memory backend has nothing to do for a window.
+/// Most cycles until a caller sees the machine again. No part is ahead then, so that a worker that
+/// runs the memory backend has nothing to do for a window.
 const OUT_OF_SIGHT: Cycle = 4096;
 
 /// Fewest cycles of a window, unless it ends at a multiple of the window's length, from where the
 /// next one goes on.
 const FEWEST: Cycle = 4;
 
-/// Cycles until the end of kernels is looked at again, which takes a look at all warps.
+/// Cycles until the ends of kernels are estimated again, which examines all warps.
 const PATIENCE: Cycle = 16;
 
 impl Gpu {
@@ -39,7 +39,7 @@ impl Gpu {
         }
     }
 
-    /// The latest end of a window that begins now, if there can be one. There is one where the
+    /// The latest end of a window that begins now, if there can be one. There always is one if the
     /// backend is ahead.
     fn window_end(&mut self, limit: Cycle) -> Option<Cycle> {
         let now = self.now;
@@ -90,7 +90,7 @@ impl Gpu {
         (end >= most.min(to + FEWEST)).then_some(end)
     }
 
-    /// The next cycle in which something looks at the machine as a whole.
+    /// The next cycle in which something examines the machine as a whole.
     fn next_look(&self) -> Cycle {
         let policies = self.dispatcher.next_check().min(self.next_load_check());
         let observers = self.observers.next_sample();

@@ -8,27 +8,26 @@ use std::sync::Arc;
 use warploom_base::Cycle;
 
 /// The backend, to be run up to a cycle. SMs get no replies meanwhile, so it runs as far as they
-/// surely have room: by what they had not taken when it was lent, then by what they note that they
-/// have not taken in the window before.
+/// surely have room: as counted when it was lent, then as SMs note in the window before.
 pub(crate) struct BackendTask {
     pub backend: Box<Backend>,
-    /// The next cycle.
+    /// The next cycle of the backend.
     pub at: Cycle,
     pub end: Cycle,
     /// Number of channels whose DRAM has run up to the end.
     pub dram_done: usize,
-    /// Where SMs note the replies that they have not taken in the window that began in a cycle.
+    /// Counts in which SMs note the replies that they have not taken in the window that began in
+    /// this cycle.
     pub counts: Option<(Arc<UndeliveredCounts>, Cycle)>,
     /// Input that was pending.
     pub input: PendingInput,
-    /// Replies that came out of the network, at the end, and how many, by SM.
+    /// Replies that came out of the network; empty until the task is finished.
     pub replies: Vec<TimedReply>,
-    pub brought: Vec<u32>,
 }
 
 impl BackendTask {
-    /// SMs note in `counts` what they have not taken in the window that began in cycle `began`, the
-    /// one before that which the backend runs.
+    /// Lets the task read in `counts` the replies that SMs have not taken in the window that began
+    /// in cycle `began`, the one before the window that the backend runs.
     pub fn follow(&mut self, counts: Arc<UndeliveredCounts>, began: Cycle) {
         self.counts = Some((counts, began));
     }
@@ -58,6 +57,7 @@ impl BackendTask {
         has_room
     }
 
+    /// Runs the DRAM of the next channel up to the end.
     fn run_dram(&mut self) {
         if self.dram_done == 0 {
             self.backend.begin_dram(self.at, self.end);
@@ -66,7 +66,7 @@ impl BackendTask {
         self.dram_done += 1;
     }
 
-    /// True if replies have room after a look at what SMs have taken since.
+    /// True if replies have room after a look at the replies that SMs have taken since.
     #[cold]
     fn finds_room(&mut self) -> bool {
         let Some((counts, began)) = &self.counts else {
@@ -82,12 +82,9 @@ impl BackendTask {
             backend,
             input,
             replies,
-            brought,
             ..
         } = self;
         backend.apply_pending(input);
-        brought.clear();
-        brought.extend(backend.fresh());
         backend.collect_replies(replies);
         backend.end_exchange();
     }

@@ -1,5 +1,5 @@
-//! What the memory backend records for the request network, which runs later: everything that the
-//! network needs to know of it.
+//! Trace of the memory backend for the request network, which runs later: all facts about the
+//! backend that the network needs.
 
 /// Ticks of the clock domains in a core cycle.
 #[derive(Clone, Copy, Debug)]
@@ -8,17 +8,17 @@ pub(crate) struct Ticks {
     pub l2: u32,
 }
 
-/// A record of some cycles.
+/// Trace of some core cycles.
 #[derive(Debug, Default)]
 pub(crate) struct BackendTrace {
-    /// By core cycle.
+    /// Ticks of each core cycle.
     pub ticks: Vec<Ticks>,
     /// By cycle of L2 and word of a set of partitions: those with full inputs.
     pub full: Vec<u64>,
 }
 
 impl BackendTrace {
-    /// Forgets all cycles.
+    /// Forgets all recorded cycles.
     pub fn clear(&mut self) {
         self.ticks.clear();
         self.full.clear();

@@ -1,5 +1,5 @@
-//! What the stepping thread and a worker tell each other: a call to a step, and that it is done.
-//! Each is a cache line that one side writes.
+//! Messages between the stepping thread and a worker: a call to a step, and the report that it is
+//! done. Each is a cache line that one side writes.
 
 use super::group::{SmGroup, Step};
 use super::own_line::OwnLine;
@@ -17,7 +17,7 @@ const NO_WINDOW: Cycle = Cycle::MAX;
 pub(super) struct Call {
     /// Number of the step, from 1. The worker waits for it to change.
     pub nth: AtomicU64,
-    /// [`Step::settled`].
+    /// Fields of [`Step::settled`], in two words.
     began: AtomicU64,
     settled: AtomicU64,
     /// Lent for the step.
@@ -63,7 +63,7 @@ impl Call {
     }
 }
 
-/// What a worker says.
+/// Report of a worker to the stepping thread.
 #[derive(Default)]
 pub(super) struct Report {
     /// Number of the last step that it has done.

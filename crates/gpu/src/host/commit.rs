@@ -25,7 +25,7 @@ impl Gpu {
         self.memory.atomics().clear();
     }
 
-    /// An atomic acts.
+    /// Carries out an atomic operation.
     pub(super) fn act(&mut self, event: &AtomicEvent, device: &mut DeviceMemory) {
         let sm = self.sms.touch(event.reply.sm.index());
         let (warp, lanes) = sm.atomic_lanes(&event.reply);
@@ -37,7 +37,7 @@ impl Gpu {
     fn commit_stores(&mut self, device: &mut DeviceMemory) {
         self.storing.clear();
         each_member!(self.sms.ran(), index => {
-            if self.sms.status(index).events.stored() {
+            if self.sms.outcome(index).events.stored() {
                 self.storing.push((0, index));
             }
         });

@@ -6,8 +6,8 @@ use super::exchange::TimedReply;
 use warploom_base::Cycle;
 use warploom_mem::Request;
 
-/// Input for the backend that has come since a worker got it. The backend has it before it runs
-/// again, applied by the thread that runs it then, whose caches hold what it changes.
+/// Input for the backend that has come since it was lent to a worker. The thread that runs the
+/// backend next applies the input before, because its caches hold the backend's state.
 ///
 /// A line of the host's caches that another core has read takes a while to be written again, and
 /// later writes wait for that. So single entries are collected where no other core looks, and
@@ -16,19 +16,19 @@ use warploom_mem::Request;
 pub(crate) struct PendingInput {
     /// Packets for L2 banks, with their cycle, oldest first.
     pub packets: Vec<(usize, Cycle, Request)>,
-    /// By SM: replies that it has not taken, if there has been an exchange.
+    /// By SM: number of replies that it has not taken, if there has been an exchange.
     pub undelivered: Vec<u32>,
 }
 
 impl PendingInput {
-    /// Moves all input out of another.
+    /// Moves all input out of another one.
     pub fn append(&mut self, other: &mut Self) {
         self.packets.append(&mut other.packets);
         self.undelivered.append(&mut other.undelivered);
     }
 }
 
-/// What the request network knows of the backend, and has for it.
+/// Facts about the backend that the request network needs, and input that it has for the backend.
 #[derive(Debug, Default)]
 pub(crate) struct DecoupledBackend {
     /// Trace of the cycles that the request network has yet to run.
@@ -36,7 +36,7 @@ pub(crate) struct DecoupledBackend {
     /// Entries of both parts of the trace that it has run.
     pub ticks_done: usize,
     pub full_done: usize,
-    /// The backend has been lent, and has not run since: input for it is pending.
+    /// True if input is pending: the backend has been lent, and has not run since it came back.
     pub is_pending: bool,
     pub input: PendingInput,
     /// Room for the input of the next loan.
@@ -44,8 +44,6 @@ pub(crate) struct DecoupledBackend {
     /// Replies that the backend has brought along, and room for more.
     pub replies: Vec<TimedReply>,
     pub replies_room: Vec<TimedReply>,
-    /// By SM: how many replies it has brought along.
-    pub brought: Vec<u32>,
 }
 
 impl DecoupledBackend {
@@ -54,7 +52,7 @@ impl DecoupledBackend {
         !self.is_pending
     }
 
-    /// Keeps a packet for an L2 bank that comes while the backend is away.
+    /// Keeps a packet for an L2 bank that comes while the backend is lent.
     #[inline(never)]
     pub fn keep(&mut self, bank: usize, now: Cycle, request: &Request) {
         self.input.packets.push((bank, now, *request));

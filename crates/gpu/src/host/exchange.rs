@@ -1,12 +1,12 @@
-//! All that passes between the stepping thread and the SMs of a group. Each side writes a cache
-//! line of its own, so that a line crosses from core to core once a step or round.
+//! Everything that passes between the stepping thread and the SMs of a group. Each side writes a
+//! cache line of its own, so that a line crosses from core to core once in a step or round.
 
 use super::own_line::OwnLine;
 use warploom_base::Cycle;
 use warploom_mem::Reply;
-use warploom_sm::{Outgoing, Sm, WindowRun};
+use warploom_sm::{Outcome, Outgoing, Sm};
 
-/// Packets of a step for which there is room at first. More are rare, and the room stays.
+/// Number of packets of a step for which there is room at first. More are rare, and the room stays.
 const ROOM: usize = 256;
 
 /// A reply, with the cycle from which its SM sees it.
@@ -19,27 +19,27 @@ pub(crate) struct Turn {
     pub sm: usize,
     pub from: Cycle,
     pub to: Cycle,
-    /// Credits of before this cycle have come: the next cycle of the request network. Only windows
-    /// need it.
+    /// The next cycle of the request network: credits of earlier cycles have come. For windows
+    /// only.
     pub known: Cycle,
 }
 
-/// Flits for which an SM gets credits.
+/// Credits that an SM gets.
 struct Credits {
-    /// The SM's place in its group.
+    /// Place of the SM in its group.
     place: u32,
     flits: u32,
-    /// The cycle from which they are there; 0 for at once.
+    /// The cycle from which the SM has them; 0 for at once.
     from: Cycle,
 }
 
-/// From the stepping thread.
+/// Messages from the stepping thread.
 #[derive(Default)]
 pub(crate) struct ToSms {
-    /// What runs in the step or round, in any order of SMs.
+    /// Turns of the step or round, in the order of SMs.
     pub turns: Vec<Turn>,
     credits: Vec<Credits>,
-    /// The oldest reply of an SM comes first.
+    /// Replies, those of an SM in order of arrival.
     pub replies: Vec<TimedReply>,
 }
 
@@ -49,13 +49,13 @@ impl ToSms {
         self.credits.is_empty() && self.replies.is_empty()
     }
 
-    /// The SMs have all credits and replies.
+    /// Forgets credits and replies, which the SMs have.
     pub fn clear(&mut self) {
         self.credits.clear();
         self.replies.clear();
     }
 
-    /// Credits for the SM in a place, from a cycle on, 0 for at once.
+    /// Adds credits for the SM in a place, from a cycle on, 0 for at once.
     pub fn add_credits(&mut self, place: usize, flits: u32, from: Cycle) {
         let place = place as u32;
         self.credits.push(Credits { place, flits, from });
@@ -76,19 +76,19 @@ impl ToSms {
     }
 }
 
-/// From the SMs.
+/// Messages from the SMs.
 #[derive(Default)]
 pub(crate) struct FromSms {
-    /// The finished turns, in their order.
-    pub runs: Vec<WindowRun>,
+    /// Outcomes of the turns, in their order.
+    pub runs: Vec<Outcome>,
     /// Requests, SM by SM, the oldest of each first.
     requests: Vec<Outgoing>,
-    /// Numbers of the SMs that sent any, in order, with how many.
+    /// Number of each SM that sent requests, in order, with the number of these.
     senders: Vec<(u32, u32)>,
 }
 
 impl FromSms {
-    /// Forgets all requests.
+    /// Forgets all requests of SMs.
     pub fn clear_requests(&mut self) {
         self.requests.clear();
         self.senders.clear();
@@ -116,7 +116,7 @@ impl FromSms {
     }
 }
 
-/// Both directions.
+/// Messages in both directions.
 #[derive(Default)]
 pub(crate) struct Exchange {
     pub to_sms: OwnLine<ToSms>,

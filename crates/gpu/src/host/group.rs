@@ -1,4 +1,4 @@
-//! The SMs that one thread runs, neighbours by number.
+//! The SMs that one thread runs: neighbours by number.
 
 use super::exchange::{Exchange, ToSms, Turn};
 use super::undelivered::UndeliveredCounts;
@@ -7,17 +7,17 @@ use std::sync::Arc;
 use warploom_base::{Cycle, each_bit};
 use warploom_exec::{DeviceMemory, Pages};
 use warploom_mem::Reply;
-use warploom_sm::{Outcome, Outgoing, SettledUpTo, Sm, SmEvents, SmStatus, WindowRun};
+use warploom_sm::{Outcome, Outgoing, Reason, SettledUpTo, Sm, SmEvents};
 
 /// A step, or a round of a window, with device memory as it is meanwhile.
 #[derive(Clone, Copy)]
 pub(crate) struct Step<'a> {
-    /// In a window: how far all SMs have come. A step has none: all SMs run the same cycles.
+    /// How far all SMs have come in a window; `None` in a step, in which all run the same cycles.
     pub settled: Option<SettledUpTo>,
     pub memory: &'a DeviceMemory,
 }
 
-/// SMs of a thread.
+/// SMs that one thread runs.
 pub(crate) struct SmGroup {
     exchange: Exchange,
     /// Number of the first SM.
@@ -25,7 +25,7 @@ pub(crate) struct SmGroup {
     sms: Vec<Sm>,
     /// By place: pages that the SM's unsettled loads read, as of the end of its last round.
     loaded: Vec<Pages>,
-    /// In rounds, SMs note here how many replies they have not taken.
+    /// Counts of the replies that SMs have not taken, which they note in rounds.
     undelivered: Arc<UndeliveredCounts>,
 }
 
@@ -46,19 +46,19 @@ impl SmGroup {
         group
     }
 
-    /// Numbers of its SMs.
+    /// Numbers of the SMs in the group.
     pub fn range(&self) -> Range<usize> {
         self.first..self.first + self.sms.len()
     }
 
-    /// Says what its SMs run in the next step or round.
+    /// Sets the turns of the next step or round.
     pub fn order(&mut self, turns: &[Turn]) {
         let orders = &mut self.exchange.to_sms.turns;
         orders.clear();
         orders.extend_from_slice(turns);
     }
 
-    /// True if none of its SMs runs in the step or round.
+    /// True if no SM of the group runs in the step or round.
     #[inline]
     pub fn rests(&self) -> bool {
         self.exchange.to_sms.turns.is_empty()
@@ -70,27 +70,27 @@ impl SmGroup {
         &self.loaded[number - self.first]
     }
 
-    /// All loads of its SMs are settled.
+    /// Notes that all loads of the SMs are settled.
     fn forget_loads(&mut self) {
         self.loaded.clear();
         self.loaded.resize(self.sms.len(), Pages::default());
     }
 
-    /// Credits for an SM, by number, from a cycle on, 0 for at once.
+    /// Sends an SM, by number, credits from a cycle on, 0 for at once.
     pub fn send_credits(&mut self, number: usize, flits: u32, from: Cycle) {
         let place = number - self.first;
         self.exchange.to_sms.add_credits(place, flits, from);
     }
 
-    /// A reply for one of its SMs.
+    /// Sends a reply to one of the SMs.
     pub fn send_reply(&mut self, at: Cycle, reply: &Reply) {
         self.exchange.to_sms.replies.push((at, *reply));
     }
 
-    /// Delivers what came for its SMs.
+    /// Delivers messages to the SMs.
     #[inline]
     fn deliver(&mut self) {
-        // Mostly nothing has come.
+        // In most cases there are none.
         if !self.exchange.to_sms.brings_nothing() {
             self.deliver_all();
         }
@@ -102,26 +102,26 @@ impl SmGroup {
         self.exchange.to_sms.clear();
     }
 
-    /// An SM of the stepping thread's group, by number, which has what came for it.
+    /// An SM of the stepping thread's group, by number, which has all messages.
     #[inline]
     pub fn own(&mut self, number: usize) -> &mut Sm {
         debug_assert!(self.first == 0 && self.exchange.to_sms.brings_nothing());
         &mut self.sms[number]
     }
 
-    /// An SM, by number, without what came for it since it ran.
+    /// An SM, by number, without messages since its last run.
     #[inline]
     pub fn see(&self, number: usize) -> &Sm {
         &self.sms[number - self.first]
     }
 
-    /// The same, to change what does not depend on what came.
+    /// `see`, to change state that does not depend on messages.
     #[inline]
     pub fn touch(&mut self, number: usize) -> &mut Sm {
         &mut self.sms[number - self.first]
     }
 
-    /// An SM, by number, with what came for it.
+    /// An SM, by number, with all messages.
     #[inline]
     pub fn sm(&mut self, number: usize) -> &mut Sm {
         self.deliver();
@@ -138,7 +138,7 @@ impl SmGroup {
             ..
         } = self;
         let Exchange { to_sms, from_sms } = exchange;
-        // They stay there until `end`: the line is not this thread's to write.
+        // Messages stay there until `end`, because another thread writes that line.
         to_sms.deliver(*first, sms);
         let ToSms { turns, .. } = &**to_sms;
         from_sms.runs.clear();
@@ -148,47 +148,43 @@ impl SmGroup {
                 Some(settled) => {
                     let span = (turn.from, turn.to);
                     let run = sm.run_window(span, turn.known, settled, step.memory);
-                    undelivered.note(turn.sm, settled.began, run.status.undelivered);
+                    undelivered.note(turn.sm, settled.began, run.undelivered);
                     run
                 }
                 None => {
                     sm.run(turn.from, turn.to, step.memory);
-                    WindowRun {
-                        at: turn.to,
-                        outcome: Outcome::Reached,
-                        status: sm.status(turn.to),
-                    }
+                    sm.outcome(turn.to, Reason::Reached)
                 }
             };
             from_sms.runs.push(run);
         }
     }
 
-    /// Runs those of its SMs from number `first` on that are `awake`, as bits, in a step of the
-    /// only thread. Updates their `statuses`, and returns what happened in any, and which have sent
-    /// packets.
+    /// Runs the SMs of a mask `awake`, counted from number `first` on, in a step of the only
+    /// thread. Updates their `outcomes`. Returns the events of all, and a mask of those that have
+    /// sent packets.
     pub fn run_awake(
         &mut self,
         (from, to): (Cycle, Cycle),
         memory: &DeviceMemory,
         (first, awake): (usize, u64),
-        statuses: &mut [SmStatus],
+        outcomes: &mut [Outcome],
     ) -> (SmEvents, u64) {
         let (mut events, mut senders) = (SmEvents::default(), 0);
-        let sms = &mut self.sms[first..][..statuses.len()];
+        let sms = &mut self.sms[first..][..outcomes.len()];
         each_bit!(awake, nth => {
-            let (sm, status) = (&mut sms[nth], &mut statuses[nth]);
+            let (sm, outcome) = (&mut sms[nth], &mut outcomes[nth]);
             sm.run(from, to, memory);
-            *status = sm.status(to);
-            events |= status.events;
-            senders |= u64::from(status.events.sent()) << nth;
+            *outcome = sm.outcome(to, Reason::Reached);
+            events |= outcome.events;
+            senders |= u64::from(outcome.events.sent()) << nth;
         });
         (events, senders)
     }
 
     /// Puts the requests of the SMs that ran into the exchange, and in a round the pages that they
-    /// have read from, so that the stepping thread does not look at the SMs. Called by the thread
-    /// that ran them, unless that is the stepping one.
+    /// have read, so that the stepping thread need not look at the SMs. Called by the worker that
+    /// ran them.
     pub fn post(&mut self, is_round: bool) {
         let Self {
             exchange,
@@ -208,8 +204,8 @@ impl SmGroup {
         }
     }
 
-    /// The step or round is over. Returns the SMs that ran, by number, and their runs.
-    pub fn end(&mut self) -> impl Iterator<Item = (usize, WindowRun)> {
+    /// Ends the step or round. Returns the numbers of the SMs that ran, and the outcomes.
+    pub fn end(&mut self) -> impl Iterator<Item = (usize, Outcome)> {
         let Exchange { to_sms, from_sms } = &mut self.exchange;
         if !to_sms.turns.is_empty() {
             to_sms.clear();
@@ -228,14 +224,14 @@ impl SmGroup {
             return from_sms.for_each_request(f);
         }
         for (turn, run) in to_sms.turns.iter().zip(&from_sms.runs) {
-            if run.status.events.sent() {
+            if run.events.sent() {
                 self.sms[turn.sm - self.first].take_sent(|packet| f(turn.sm, packet));
             }
         }
     }
 
-    /// Gives its last SM to the next group or, where `back`, takes that one's first. Between steps,
-    /// when all requests have been taken.
+    /// Gives the last SM to the next group or, if `back` is set, takes the first one of that group.
+    /// Between steps, when all requests have been taken.
     pub fn move_sm(&mut self, next: &mut Self, back: bool) {
         self.deliver();
         next.deliver();
@@ -265,7 +261,7 @@ mod tests {
         SmGroup::new(first, sms, UndeliveredCounts::new(5).into())
     }
 
-    /// Sends an SM some replies, which it sees in a later cycle.
+    /// Sends an SM some replies, to be seen in a later cycle.
     fn send(group: &mut SmGroup, number: usize, replies: usize) {
         (0..replies).for_each(|_| group.send_reply(100, &reply_to(number)));
     }
@@ -280,7 +276,7 @@ mod tests {
         counts
     }
 
-    /// What came for an SM stays with it, whether it runs, is looked at or changes groups before.
+    /// Messages for an SM stay with it, whether it runs, is looked at or changes groups before.
     #[test]
     fn what_came_for_an_sm_goes_with_it() {
         let memory = DeviceMemory::new(1 << 16);
@@ -298,10 +294,7 @@ mod tests {
         send(right, 2, 10);
         right.order(&turns(&[4], (0, 1)));
         right.run(&step);
-        let ran: Vec<_> = right
-            .end()
-            .map(|(n, run)| (n, run.status.undelivered))
-            .collect();
+        let ran: Vec<_> = right.end().map(|(n, run)| (n, run.undelivered)).collect();
         assert_eq!(ran, [(4, 3)]);
         assert_eq!(undelivered(&mut groups), [0, 0, 11, 2, 3]);
         let [left, right] = &mut groups;
@@ -311,7 +304,7 @@ mod tests {
         assert_eq!(undelivered(&mut groups), [0, 0, 31, 2, 3]);
     }
 
-    /// Requests are there once, from the SMs themselves or from the exchange. A group that rests
+    /// Requests are taken once, from the SMs themselves or from the exchange. A group that rests
     /// has none.
     #[test]
     fn requests_are_taken_once() {

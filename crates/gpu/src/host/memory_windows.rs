@@ -1,9 +1,9 @@
 //! The memory system in windows: the backend runs some cycles, then the request network does.
 //!
-//! The backend acts on a request no sooner than the fixed delay before L2 after the network brought
-//! it, so that it may run up to that many cycles ahead of the network. The network needs to know of
-//! the backend only which inputs of L2 were full, which a trace says cycle by cycle. Within the
-//! backend, DRAM acts on requests after a fixed delay too, and runs first, channel by channel.
+//! The backend acts on a request after a fixed delay since the request left the network, so that it
+//! may run ahead of the network by this delay. Of the backend, the network has to know only which
+//! inputs of L2 were full, which a trace records cycle by cycle. Within the backend, DRAM acts on
+//! requests after a fixed delay too, and runs first, channel by channel.
 //!
 //! Invariants: between two windows both parts have run the same cycles, unless a worker has the
 //! backend; no texture is in flight, because textures skip the delay. Atomics that the backend has
@@ -11,13 +11,12 @@
 
 use super::backend_task::BackendTask;
 use super::backend_trace::Ticks;
-use super::decoupled::DecoupledBackend;
 use crate::memory::MemorySystem;
 use crate::memory::backend::ReplySink;
 use warploom_base::Cycle;
 use warploom_mem::Reply;
 
-/// What is known of requests.
+/// Facts about requests on their way.
 impl MemorySystem {
     /// True if packets that an SM may have sent and that are not known make no difference to the
     /// network's next cycle, because not all known packets can enter.
@@ -34,7 +33,7 @@ impl MemorySystem {
     }
 }
 
-/// The two parts.
+/// The backend and the request network, one after the other.
 impl MemorySystem {
     /// The most cycles that the backend may run ahead of the request network.
     pub fn max_lead(&self) -> Cycle {
@@ -122,7 +121,6 @@ impl MemorySystem {
             counts: None,
             input,
             replies: std::mem::take(&mut decoupled.replies_room),
-            brought: std::mem::take(&mut decoupled.brought),
         })
     }
 
@@ -135,7 +133,7 @@ impl MemorySystem {
         *backend = Some(task.backend);
         debug_assert!(decoupled.replies.is_empty(), "nobody has taken the last");
         decoupled.replies_room = std::mem::replace(&mut decoupled.replies, task.replies);
-        (decoupled.input_room, decoupled.brought) = (task.input, task.brought);
+        decoupled.input_room = task.input;
         decoupled.is_pending = true;
         task.at
     }
@@ -165,8 +163,8 @@ impl MemorySystem {
         }
     }
 
-    /// An exchange is over, in which every SM got its replies. `undelivered`: by SM, those that it
-    /// has not taken. A lent backend has been told before.
+    /// Ends an exchange, in which every SM got its replies. `undelivered`: by SM, number of those
+    /// that it has not taken.
     #[inline]
     pub fn end_exchange(&mut self, undelivered: impl Iterator<Item = u32>) {
         let Self {
@@ -180,21 +178,6 @@ impl MemorySystem {
             Some(backend) => backend.end_exchange_of_all(undelivered),
             None => {}
         }
-    }
-
-    /// Announces the exchange of the replies that the backend has brought along, if the backend is
-    /// lent again before. `undelivered`: by SM, earlier replies that it has not taken.
-    pub fn announce_exchange(&mut self, undelivered: impl Iterator<Item = u32>) {
-        let DecoupledBackend {
-            is_pending,
-            input,
-            brought,
-            ..
-        } = &mut self.decoupled;
-        debug_assert!(*is_pending, "it has been away");
-        input.undelivered.clear();
-        let all = undelivered.zip(brought).map(|(before, new)| before + *new);
-        input.undelivered.extend(all);
     }
 }
 

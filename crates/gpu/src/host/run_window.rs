@@ -3,13 +3,14 @@
 //! it.
 //!
 //! The memory backend runs first, then SMs in rounds, then the request network. An SM runs as far
-//! as it can without what others have not computed ([`Outcome`](warploom_sm::Outcome)); the next
+//! as it can without what others have not computed ([`Reason`](warploom_sm::Reason)); the next
 //! round goes on with it. With several threads each runs its own SMs, and a worker runs the backend
-//! for the next window when no round calls it.
+//! for the next window while no round calls it.
 //!
 //! Invariants: results are those of steps; a window ends at the next multiple of its length at the
-//! latest; no look at the machine as a whole falls into one, nor the end of a kernel; nobody looks
-//! at the backend while a worker runs it, or before pending input has been applied.
+//! latest; the machine as a whole is not examined within a window, and no kernel ends in it; no
+//! other code accesses the backend while a worker runs it, or before pending input has been
+//! applied.
 
 use super::sink::DirectSink;
 use crate::machine::{Gpu, Stop};
@@ -29,15 +30,13 @@ impl Gpu {
     ) -> Result<(), Stop> {
         let from = self.now;
         self.probe.enter(Part::Memory);
-        if !self.window.is_lent {
-            self.run_backend(end);
-            if !self.lend_backend(limit) {
-                self.memory.apply_pending();
-            }
+        self.run_backend(end);
+        if !self.lend_backend(limit) {
+            self.memory.apply_pending();
         }
         // SMs and the request network have to run as far.
         let to = self.window.backend;
-        self.window.begin(from);
+        self.window.begin(from, &mut self.sms);
         if self.memory.all_are_backed_up() {
             self.run_requests(to);
         }
@@ -46,7 +45,7 @@ impl Gpu {
                 self.probe.enter(Part::Sms);
                 self.give_blocks(self.window.next);
                 self.run_sms((from, to), device);
-                if self.window.can_settle() {
+                if self.window.can_settle(&self.sms) {
                     self.window.stalls += 1;
                     self.settle_window(from, device);
                 }
@@ -59,30 +58,20 @@ impl Gpu {
         self.window.end((from, to), is_single_threaded);
         self.note_block_slots(to);
         self.settle_window(from, device);
-        self.change_backend((from, to), limit);
+        if self.window.is_lent {
+            self.take_backend();
+        }
+        self.sms.end_window(to - from);
+        self.hand_over_replies();
+        if !self.is_backend_ahead() {
+            self.memory.apply_pending();
+        }
         let result = self.end_step(self.window.events.fault());
         self.probe.enter(Part::Outside);
         result
     }
 
-    /// At a window's end: takes the backend back, if it is lent, lends it again, and hands over the
-    /// replies that it has brought along.
-    fn change_backend(&mut self, (from, to): (Cycle, Cycle), limit: Cycle) {
-        let was_lent = self.window.is_lent;
-        if was_lent {
-            self.take_backend();
-        }
-        self.sms.end_window(to - from);
-        if was_lent {
-            self.lend_again(limit);
-        }
-        self.hand_over_replies();
-        if !self.is_backend_ahead() {
-            self.memory.apply_pending();
-        }
-    }
-
-    /// Runs the backend from where it is.
+    /// Runs the backend up to cycle `end`, or as far as replies have room.
     fn run_backend(&mut self, end: Cycle) {
         let Self {
             sms,
@@ -127,11 +116,9 @@ impl Gpu {
 
     /// Lends the backend to a worker, from where it is, if it may run on. Returns whether it does.
     fn lend_backend(&mut self, limit: Cycle) -> bool {
-        let end = self.lent_end(self.window.backend, limit);
-        end.is_some_and(|end| self.lend_backend_to(end))
-    }
-
-    fn lend_backend_to(&mut self, end: Cycle) -> bool {
+        let Some(end) = self.lent_end(self.window.backend, limit) else {
+            return false;
+        };
         let task = self.memory.lend_backend(self.window.backend, end);
         self.window.is_lent = task.is_some();
         if let Some(task) = task {
@@ -141,7 +128,7 @@ impl Gpu {
         self.window.is_lent
     }
 
-    /// Waits for the backend.
+    /// Waits for the lent backend.
     fn take_backend(&mut self) {
         let task = self.sms.take_backend();
         self.window.backend = self.memory.take_backend(task);
@@ -150,26 +137,8 @@ impl Gpu {
         self.window.atomics.extend(atomics);
     }
 
-    /// Lends the backend to the same worker again, if it may run on and has run all that it should,
-    /// before its replies are handed over: meanwhile the worker would have nothing to do.
-    fn lend_again(&mut self, limit: Cycle) {
-        let window = &self.window;
-        let is_there = window.backend == window.backend_end && !window.events.fault();
-        let end = self.lent_end(window.backend, limit);
-        let Some(end) = end.filter(|_| is_there) else {
-            return;
-        };
-        self.memory.begin_requests();
-        self.window.view = self.device_view();
-        if let Some(undelivered) = self.sms.undelivered() {
-            self.memory.announce_exchange(undelivered);
-        }
-        self.lend_backend_to(end);
-    }
-
-    /// Blocks have ended before cycle `now`, where SMs wait for it: others may begin. An SM that
-    /// takes one may have to wait for others before it runs the cycle, but takes no second one in
-    /// it.
+    /// Gives out blocks in cycle `now`, to which all SMs have come. An SM that takes a block may
+    /// have to wait for others before it runs the cycle, but takes no second one in it.
     pub(super) fn give_blocks(&mut self, now: Cycle) {
         self.note_block_slots(now);
         let is_first = self.window.offers_from <= now;
@@ -186,7 +155,8 @@ impl Gpu {
     /// Tells the dispatcher of the blocks that have ended before cycle `now`.
     fn note_block_slots(&mut self, now: Cycle) {
         each_member!(self.window.with_block_slot, sm => {
-            if self.window.take_block_slot(sm, now) {
+            let at = self.sms.outcome(sm).at;
+            if self.window.take_block_slot(sm, at, now) {
                 self.note_blocks_of(sm);
             }
         });
@@ -199,9 +169,10 @@ impl Gpu {
         } else {
             self.run_round((from, to), device);
         }
-        self.window.end_round(to);
+        self.window.end_round(to, &self.sms);
     }
 
+    /// Runs a round on the only thread.
     fn run_single_threaded(&mut self, (from, to): (Cycle, Cycle), device: &DeviceMemory) {
         let (offered, window) = (self.dispatcher.offered(), &mut self.window);
         let (memory, ledger) = (&mut self.memory, &mut self.ledger);
@@ -210,7 +181,7 @@ impl Gpu {
         };
         let settled = window.settled_up_to(from);
         each_member!(window.running, sm => {
-            if let Some(turn) = window.turn(sm, sms.status(sm), offered, to) {
+            if let Some(turn) = window.turn(sm, sms.outcome(sm), offered, to) {
                 let run = sms.run_window(&turn, &settled, device, |sent| {
                     ledger.sent(sm, &sent.request);
                     memory.take(sm, sent);
@@ -220,7 +191,7 @@ impl Gpu {
         });
     }
 
-    /// The same on several threads, each with its own SMs.
+    /// Runs a round on several threads, each of which runs its own SMs.
     fn run_round(&mut self, (from, to): (Cycle, Cycle), device: &DeviceMemory) {
         let Self {
             sms,
@@ -234,11 +205,11 @@ impl Gpu {
         let settled = window.settled_up_to(from);
         let mut turns = std::mem::take(&mut window.turns);
         each_member!(window.running, sm => {
-            turns.extend(window.turn(sm, sms.status(sm), offered, to));
+            turns.extend(window.turn(sm, sms.outcome_mut(sm), offered, to));
         });
         sms.run_round(
             settled,
-            &mut turns,
+            &turns,
             device,
             |sm, run| window.note_run(sm, run),
             |sm, sent| {
@@ -258,7 +229,7 @@ impl Gpu {
             window,
             ..
         } = self;
-        while window.requests < to && window.knows_requests(memory) {
+        while window.requests < to && window.knows_requests(sms, memory) {
             let now = window.requests;
             window.requests += 1;
             memory.run_requests(now);

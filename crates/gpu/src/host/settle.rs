@@ -1,5 +1,5 @@
-//! Memory in windows: stores of SMs become visible, atomics act, and loads that were executed
-//! before are repeated where that makes a difference, as far as all SMs have run.
+//! Memory in windows, up to the cycle that all SMs have run: stores of SMs become visible, atomics
+//! act, and conflicting loads are repeated.
 
 use crate::machine::Gpu;
 use crate::memory::AtomicEvent;
@@ -56,7 +56,7 @@ impl Gpu {
             ..
         } = self;
         storing.clear();
-        let stored = |sm: &usize| sms.status(*sm).events.stored();
+        let stored = |sm: &usize| sms.outcome(*sm).events.stored();
         storing.extend((0..sms.len()).filter(stored).map(|sm| (0, sm)));
         if storing.is_empty() {
             return false;

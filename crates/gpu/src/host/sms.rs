@@ -1,8 +1,8 @@
 //! The SMs of a GPU, in a group for each thread.
 //!
-//! A step runs only SMs that are awake: an SM says when it has something to do again, and what
-//! comes from outside (a block, a reply, credits that it waits for) wakes it before. Which thread
-//! runs an SM cannot matter, because an SM touches nothing but itself.
+//! A step runs only SMs that are awake. An outcome says when the SM has something to do again, and
+//! input from outside (a block, a reply, credits that it waits for) wakes it before. Which thread
+//! runs an SM cannot matter, because an SM accesses nothing but itself.
 
 use super::backend_task::BackendTask;
 use super::balancer::LoadBalancer;
@@ -11,37 +11,36 @@ use super::group::{SmGroup, Step};
 use super::sm_set::SmSet;
 use super::undelivered::UndeliveredCounts;
 use super::workers::Workers;
-use std::cmp::Reverse;
 use std::sync::Arc;
 use warploom_base::{Cycle, bits, each_member};
 use warploom_exec::{DeviceMemory, StoredLines};
 use warploom_mem::Reply;
-use warploom_sm::{Outgoing, SettledUpTo, Sm, SmEvents, SmStatus, WindowRun};
+use warploom_sm::{Outcome, Outgoing, Reason, SettledUpTo, Sm, SmEvents};
 
 /// The SMs of the only thread, which need no exchange.
 pub(crate) struct SingleThreaded<'a> {
     group: &'a mut SmGroup,
-    statuses: &'a mut [SmStatus],
+    outcomes: &'a mut [Outcome],
 }
 
 impl SingleThreaded<'_> {
-    /// A reply for an SM, which sees it from cycle `at` on.
+    /// Sends a reply to an SM, which sees it from cycle `at` on.
     #[inline]
     pub fn reply(&mut self, index: usize, at: Cycle, reply: &Reply) {
-        self.statuses[index].add_replies(1, at);
+        self.outcomes[index].add_replies(1, at);
         self.group.own(index).receive_reply(at, reply);
     }
 
-    /// Replies that an SM has not taken.
+    /// Number of replies that an SM has not taken.
     #[inline]
     pub fn undelivered(&self, index: usize) -> u32 {
-        self.statuses[index].undelivered
+        self.outcomes[index].undelivered
     }
 
-    /// The status of an SM.
+    /// Outcome of the last run of an SM.
     #[inline]
-    pub fn status(&self, index: usize) -> SmStatus {
-        self.statuses[index]
+    pub fn outcome(&mut self, index: usize) -> &mut Outcome {
+        &mut self.outcomes[index]
     }
 
     /// Runs an SM in a window, and calls `sent` on its requests.
@@ -51,11 +50,11 @@ impl SingleThreaded<'_> {
         settled: &SettledUpTo,
         memory: &DeviceMemory,
         sent: impl FnMut(&Outgoing),
-    ) -> WindowRun {
+    ) -> Outcome {
         let sm = self.group.own(turn.sm);
         let run = sm.run_window((turn.from, turn.to), turn.known, settled, memory);
-        self.statuses[turn.sm] = run.status;
-        if run.status.events.sent() {
+        self.outcomes[turn.sm] = run;
+        if run.events.sent() {
             sm.take_sent(sent);
         }
         run
@@ -64,7 +63,7 @@ impl SingleThreaded<'_> {
 
 /// The SMs of a GPU.
 pub(crate) struct SmArray {
-    /// By thread.
+    /// Group of each thread.
     groups: Vec<SmGroup>,
     workers: Workers,
     balancer: LoadBalancer,
@@ -72,15 +71,15 @@ pub(crate) struct SmArray {
     homes: Vec<usize>,
     /// SMs that ran in the last step.
     ran: SmSet,
-    /// Those of them that have sent packets, where there is one thread.
+    /// SMs that have sent packets in the last step, where there is one thread.
     senders: SmSet,
     /// Room for the turns of a step of several threads.
     turns: Vec<Turn>,
-    /// By SM: its status after its last run, and what has woken it since.
-    statuses: Vec<SmStatus>,
-    /// What happened in any SM in the last step.
+    /// By SM: outcome of its last run, with input that has come since.
+    outcomes: Vec<Outcome>,
+    /// Events of all SMs in the last step.
     events: SmEvents,
-    /// Replies that SMs have not taken, for a thread that runs the memory backend.
+    /// Counts of the replies that SMs have not taken, for a worker that runs the memory backend.
     undelivered: Arc<UndeliveredCounts>,
 }
 
@@ -106,21 +105,21 @@ impl SmArray {
             ran: SmSet::new(count),
             senders: SmSet::new(count),
             turns: Vec::with_capacity(count),
-            statuses: vec![SmStatus::default(); count],
+            outcomes: vec![Outcome::default(); count],
             events: SmEvents::default(),
             undelivered,
         }
     }
 
-    /// Number of SMs.
+    /// Number of all SMs.
     pub fn len(&self) -> usize {
-        self.statuses.len()
+        self.outcomes.len()
     }
 
     /// Wakes an SM in cycle `at` if it sleeps longer.
     #[inline]
     pub fn wake(&mut self, index: usize, at: Cycle) {
-        self.statuses[index].wake(at);
+        self.outcomes[index].wake(at);
     }
 
     /// Gives an SM credits of before cycle `now`.
@@ -130,7 +129,7 @@ impl SmArray {
             0 => self.groups[0].own(index).link.add_credits(flits),
             home => self.groups[home].send_credits(index, flits, 0),
         }
-        self.statuses[index].wake_for_credits(now);
+        self.outcomes[index].wake_for_credits(now);
     }
 
     /// Gives an SM credits from cycle `at` on. The SM may not have come to that cycle.
@@ -140,28 +139,28 @@ impl SmArray {
             0 => self.groups[0].own(index).link.add_credits_from(at, flits),
             home => self.groups[home].send_credits(index, flits, at),
         }
-        self.statuses[index].wake_for_credits(at);
+        self.outcomes[index].wake_for_credits(at);
     }
 
     /// The first cycle in which an SM has something to do.
     pub fn next_wake(&self) -> Cycle {
-        let wakes = self.statuses.iter().map(|status| status.wake_at);
+        let wakes = self.outcomes.iter().map(|outcome| outcome.wake_at);
         wakes.min().unwrap_or(Cycle::MAX)
     }
 
-    /// An SM, with what came for it.
+    /// An SM, with all messages.
     #[inline]
     pub fn get(&mut self, index: usize) -> &mut Sm {
         self.groups[self.homes[index]].sm(index)
     }
 
-    /// An SM, without what came for it since it ran.
+    /// An SM, without messages since its last run.
     #[inline]
     pub fn look(&self, index: usize) -> &Sm {
         self.groups[self.homes[index]].see(index)
     }
 
-    /// The same, to change what does not depend on what came: stores and loads.
+    /// `look`, to change state that does not depend on messages: stores and loads.
     #[inline]
     pub fn touch(&mut self, index: usize) -> &mut Sm {
         self.groups[self.homes[index]].touch(index)
@@ -185,10 +184,10 @@ impl SmArray {
         any
     }
 
-    /// A reply for an SM, which sees it from cycle `at` on.
+    /// Sends a reply to an SM, which sees it from cycle `at` on.
     #[inline]
     pub fn reply(&mut self, index: usize, at: Cycle, reply: &Reply) {
-        self.statuses[index].add_replies(1, at);
+        self.outcomes[index].add_replies(1, at);
         match self.homes[index] {
             0 => self.groups[0].own(index).receive_reply(at, reply),
             home => self.groups[home].send_reply(at, reply),
@@ -208,7 +207,7 @@ impl SmArray {
         }
     }
 
-    /// Calls `f` on every SM, in order.
+    /// Calls `f` on every SM in order, with its number.
     pub fn for_each(&mut self, mut f: impl FnMut(usize, &mut Sm)) {
         for index in 0..self.len() {
             f(index, self.get(index));
@@ -221,20 +220,33 @@ impl SmArray {
         &self.ran
     }
 
-    /// An SM's status after its last run.
+    /// Outcome of the last run of an SM.
     #[inline]
-    pub fn status(&self, index: usize) -> SmStatus {
-        self.statuses[index]
+    pub fn outcome(&self, index: usize) -> &Outcome {
+        &self.outcomes[index]
     }
 
-    /// By SM: replies that it has not taken, where there are several threads.
+    /// Outcome of the last run of an SM, to be changed.
+    #[inline]
+    pub fn outcome_mut(&mut self, index: usize) -> &mut Outcome {
+        &mut self.outcomes[index]
+    }
+
+    /// Puts all SMs at the beginning of a window.
+    pub fn begin_window(&mut self, now: Cycle) {
+        for outcome in &mut self.outcomes {
+            (outcome.at, outcome.reason) = (now, Reason::Reached);
+        }
+    }
+
+    /// By SM: number of replies that it has not taken, where there are several threads.
     #[inline]
     pub fn undelivered(&self) -> Option<impl Iterator<Item = u32>> {
-        let counts = self.statuses.iter().map(|status| status.undelivered);
+        let counts = self.outcomes.iter().map(|outcome| outcome.undelivered);
         (self.groups.len() > 1).then_some(counts)
     }
 
-    /// What happened in any SM in the last step.
+    /// Events of all SMs in the last step.
     #[inline]
     pub fn events(&self) -> SmEvents {
         self.events
@@ -243,9 +255,9 @@ impl SmArray {
     /// The SMs of the only thread, if there is one.
     #[inline]
     pub fn single_threaded(&mut self) -> Option<SingleThreaded<'_>> {
-        let statuses = &mut self.statuses;
+        let outcomes = &mut self.outcomes;
         match &mut self.groups[..] {
-            [group] => Some(SingleThreaded { group, statuses }),
+            [group] => Some(SingleThreaded { group, outcomes }),
             _ => None,
         }
     }
@@ -264,9 +276,9 @@ impl SmArray {
         memory: &DeviceMemory,
         beside: impl FnOnce(Option<SingleThreaded<'_>>),
     ) {
-        for (index, statuses) in self.statuses.chunks(64).enumerate() {
+        for (index, outcomes) in self.outcomes.chunks(64).enumerate() {
             // Branch-free: which SMs are awake follows no pattern.
-            let awake = statuses.iter().map(|status| status.wake_at < to);
+            let awake = outcomes.iter().map(|outcome| outcome.wake_at < to);
             self.ran.set_word(index, bits(awake));
         }
         if !self.is_single_threaded() {
@@ -274,9 +286,9 @@ impl SmArray {
         }
         beside(self.single_threaded());
         self.events = SmEvents::default();
-        for (index, statuses) in self.statuses.chunks_mut(64).enumerate() {
+        for (index, outcomes) in self.outcomes.chunks_mut(64).enumerate() {
             let awake = (64 * index, self.ran.word(index));
-            let (events, senders) = self.groups[0].run_awake((from, to), memory, awake, statuses);
+            let (events, senders) = self.groups[0].run_awake((from, to), memory, awake, outcomes);
             self.events |= events;
             self.senders.set_word(index, senders);
         }
@@ -293,7 +305,7 @@ impl SmArray {
         let mut turns = std::mem::take(&mut self.turns);
         turns.clear();
         each_member!(self.ran, sm => { turns.push(Turn { sm, from, to, known: from }); });
-        self.order(&mut turns);
+        self.order(&turns);
         self.turns = turns;
         let step = Step {
             settled: None,
@@ -302,7 +314,7 @@ impl SmArray {
         let Self {
             groups, workers, ..
         } = self;
-        // Without workers nothing shows who has too much to do.
+        // Without workers nothing shows which thread has too much to do.
         if let Some(waited) = workers.run(&step, groups, beside, |_| ()) {
             self.balancer.note_step(waited);
         }
@@ -314,7 +326,7 @@ impl SmArray {
         self.workers.are_awake()
     }
 
-    /// Between steps: a thread that has too much to do gives an SM to another.
+    /// Moves an SM from a thread with too much to do to another one. Between steps only.
     pub fn balance(&mut self) {
         if self.workers.are_awake()
             && let Some((giver, taker)) = self.balancer.due(self.workers.waited())
@@ -323,14 +335,14 @@ impl SmArray {
         }
     }
 
-    /// Runs the turns of a round on all threads, each its own SMs. Calls `f` on each finished run,
-    /// and `sent` on the requests.
+    /// Runs the turns of a round on all threads, each its own SMs. Calls `f` on each outcome, and
+    /// `sent` on the requests.
     pub fn run_round(
         &mut self,
         settled: SettledUpTo,
-        turns: &mut [Turn],
+        turns: &[Turn],
         memory: &DeviceMemory,
-        mut f: impl FnMut(usize, &WindowRun),
+        mut f: impl FnMut(usize, &Outcome),
         mut sent: impl FnMut(usize, &Outgoing),
     ) {
         self.order(turns);
@@ -341,23 +353,23 @@ impl SmArray {
         let Self {
             groups,
             workers,
-            statuses,
+            outcomes,
             ..
         } = self;
         let mut note = |group: &mut SmGroup, posted| {
             for (index, run) in group.end() {
-                statuses[index] = run.status;
+                outcomes[index] = run;
                 f(index, &run);
             }
             group.for_each_request(posted, &mut sent);
         };
-        // What its own SMs have sent, while the stepping thread would wait for others.
+        // The stepping thread takes the requests of its own SMs instead of waiting for workers.
         workers.run(&step, groups, || (), |own| note(own, false));
         let others = groups.iter_mut().skip(1);
         others.for_each(|group| note(group, true));
     }
 
-    /// A worker runs the memory backend meanwhile, for the window after the one that began in cycle
+    /// Lends the memory backend to a worker, for the window after the one that began in cycle
     /// `began`.
     pub fn lend_backend(&mut self, mut task: BackendTask, began: Cycle) {
         task.follow(Arc::clone(&self.undelivered), began);
@@ -369,7 +381,7 @@ impl SmArray {
         self.workers.take_task()
     }
 
-    /// A window of some cycles is over.
+    /// Ends a window of some cycles.
     pub fn end_window(&mut self, cycles: Cycle) {
         if self.is_single_threaded() {
             return;
@@ -381,35 +393,33 @@ impl SmArray {
         }
     }
 
-    /// The step is over: reads the statuses of the SMs that ran in it.
+    /// Ends a step: reads the outcomes of the SMs that ran in it.
     pub fn end_step(&mut self) {
-        // A single thread writes them where they are.
+        // A single thread has written them already.
         if self.is_single_threaded() {
             return;
         }
         self.events = SmEvents::default();
         for group in &mut self.groups {
             for (index, run) in group.end() {
-                self.statuses[index] = run.status;
-                self.events |= run.status.events;
+                self.outcomes[index] = run;
+                self.events |= run.events;
             }
         }
     }
 
-    /// Divides turns, which are in order of SMs, among groups. SMs with most replies run first:
-    /// whoever runs the memory backend may wait until they have taken some.
-    fn order(&mut self, turns: &mut [Turn]) {
+    /// Divides turns, which are in the order of SMs, among groups.
+    fn order(&mut self, turns: &[Turn]) {
         let mut rest = turns;
         for group in &mut self.groups {
             let end = group.range().end;
-            let (own, others) = rest.split_at_mut(rest.partition_point(|turn| turn.sm < end));
-            own.sort_unstable_by_key(|turn| (Reverse(self.statuses[turn.sm].undelivered), turn.sm));
+            let (own, others) = rest.split_at(rest.partition_point(|turn| turn.sm < end));
             group.order(own);
             rest = others;
         }
     }
 
-    /// Moves an SM from a thread to another. Threads between them pass one on.
+    /// Moves an SM from a thread to another. Each thread between them passes one on.
     fn move_sm(&mut self, giver: usize, taker: usize) {
         let back = taker < giver;
         let (first, last) = (giver.min(taker), giver.max(taker));

@@ -10,19 +10,19 @@ use crate::probe::Part;
 use warploom_base::{Cycle, SmId, each_member};
 use warploom_exec::DeviceMemory;
 
-/// Core cycles that one step may skip, so that a caller who watches progress sees some.
+/// Most core cycles that one step may skip, so that a caller can report progress.
 const MOST_SKIPPED: Cycle = 10_000;
 
-/// Work that is left after the exchange.
+/// Work that is left after the exchange of packets.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Pending {
     pub stores: bool,
     fault: bool,
 }
 
-/// The cycle in which the machine stops for a fault in cycle `now`: the same in steps and windows.
-/// The backend may have run the next window, and nothing has run further. The last cycle is more
-/// than that needs; it stays so that runs with faults end where they always have.
+/// The cycle in which the machine stops for a fault in cycle `now`, the same in steps and windows.
+/// No part has run further than the next window. One cycle less would do; the formula stays, so
+/// that runs with faults end in the same cycle as before.
 const fn stop_after(now: Cycle) -> Cycle {
     next_multiple(now, MOST) + MOST + 1
 }
@@ -69,7 +69,7 @@ impl Gpu {
         result
     }
 
-    /// The end of the step that starts now. Steps in which nothing can happen are taken at once.
+    /// The end of the step that starts now. Steps in which nothing can happen are taken together.
     fn step_end(&self) -> Cycle {
         let length = Cycle::from(self.spec.gpu.link_cycles.max(1));
         if !self.memory.is_idle() {
@@ -83,20 +83,20 @@ impl Gpu {
         // A window ends with the step that reaches its end.
         let due = self.observers.next_sample();
         let due = due.min(self.stops_at.unwrap_or(Cycle::MAX));
-        // So does the stretch that ends with a look of the multiprogramming policy.
+        // A check of the multiprogramming policy ends it, too.
         let due = due.min(self.dispatcher.next_check());
         let due = due.min(self.next_load_check());
         let until_due = due.saturating_sub(self.now).div_ceil(length);
         self.now + length * idle.min(until_due).max(1)
     }
 
-    /// What happens between steps once packets have crossed.
+    /// Does the work between steps that follows the exchange of packets.
     fn settle(&mut self, pending: Pending, device: &mut DeviceMemory) -> Result<(), Stop> {
         self.commit(pending, device);
         self.end_step(pending.fault)
     }
 
-    /// What happens between steps once stores are visible.
+    /// Does the work between steps that follows the commit of stores.
     pub(super) fn end_step(&mut self, fault: bool) -> Result<(), Stop> {
         if fault && self.stops_at.is_none() {
             self.stops_at = Some(stop_after(self.now - 1));
@@ -110,7 +110,7 @@ impl Gpu {
         self.check_progress()
     }
 
-    /// Packets and credits cross the links; ended blocks are noted. SMs in order.
+    /// Exchanges packets and credits over the links, and notes ended blocks, in the order of SMs.
     fn exchange(&mut self) -> Pending {
         self.sms.end_step();
         let all = self.sms.events();
@@ -144,7 +144,7 @@ impl Gpu {
         }
     }
 
-    /// Blocks ended, or there is room for others.
+    /// Notes blocks that ended, and room for other blocks.
     fn note_blocks(&mut self) {
         each_member!(self.sms.ran(), index => { self.note_blocks_of(index); });
     }
@@ -154,7 +154,7 @@ impl Gpu {
         let Self {
             sms, dispatcher, ..
         } = self;
-        let events = sms.status(index).events;
+        let events = sms.outcome(index).events;
         if events.finished() {
             let sm = sms.get(index);
             let mut finished = std::mem::take(&mut sm.finished);

@@ -1,9 +1,9 @@
 //! Replies that SMs have not taken, for the thread that runs the memory backend, which must not
 //! bring more than there is room for.
 //!
-//! An SM that runs has all replies of the window, so that what it has not taken only becomes less
-//! until the window ends. An entry is one word: nobody waits, and whoever reads an old one takes an
-//! SM to have more replies than it has.
+//! A running SM has all replies of the window, so that the number of replies that it has not taken
+//! only falls until the window ends. An entry is one word: no thread waits, and a thread that reads
+//! an old entry assumes more replies than there are.
 
 use super::own_line::OwnLine;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use warploom_base::Cycle;
 /// Bits of an entry that count replies; the others are the window's first cycle.
 const COUNT_BITS: u32 = 16;
 
-/// By SM: the first cycle of a window, and how many replies of that window it has not taken.
+/// By SM: the first cycle of a window, and the number of replies that it has not taken in it.
 #[derive(Default)]
 pub(crate) struct UndeliveredCounts(Box<[OwnLine<AtomicU64>]>);
 
@@ -23,13 +23,13 @@ impl UndeliveredCounts {
         Self((0..sms).map(entry).collect())
     }
 
-    /// Number of SMs.
+    /// Number of all SMs.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// An SM that has all replies of the window that began in cycle `began` has not taken `count`
-    /// of them.
+    /// Notes that an SM, which has all replies of the window that began in cycle `began`, has not
+    /// taken `count` of them.
     #[inline]
     pub fn note(&self, sm: usize, began: Cycle, count: u32) {
         if count < 1 << COUNT_BITS {

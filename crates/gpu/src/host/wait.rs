@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-/// A wait longer than this shows that a worker has lost its core: less than the time for which
-/// systems let a program run at a stretch, and more than groups differ by in a step. It is the
-/// host's time, which no result can show: it decides only who runs SMs.
+/// A wait longer than this shows that a worker has lost its core. It is less than the time slice of
+/// an operating system, and more than the difference between groups in a step. Host time decides
+/// only which thread runs SMs, and no result.
 const LATE: Duration = Duration::from_millis(1);
 
-/// The most yields of a wait that yielding ends: the thread waited for had no other core. Where it
-/// has one, a yield takes no time, and there are hundreds.
+/// Most yields of a wait that ends because of them: the awaited thread had no other core. Where it
+/// has one, a yield takes hardly any time, and there are hundreds.
 const FEW: u32 = 4;
 
 /// Looks until `ready` is true. After `spins` looks it calls `yield_now` between them. Returns the
@@ -32,16 +32,16 @@ pub(super) fn pause(is_short: bool, yield_now: impl FnOnce()) {
     }
 }
 
-/// How long the stepping thread has waited for workers.
+/// Wait of the stepping thread for workers.
 #[derive(Default)]
 pub(super) struct Wait {
-    /// Looks in vain.
+    /// Number of looks in vain.
     pub turns: u32,
     /// True if the wait yielded to other threads.
     pub yielded: bool,
     /// True if a few yields ended the wait.
     pub few_yields: bool,
-    /// It took longer than [`LATE`] after the first yield.
+    /// True if the wait took longer than [`LATE`] after the first yield.
     pub late: bool,
 }
 
@@ -62,7 +62,7 @@ impl Wait {
         }
     }
 
-    /// Adds another wait.
+    /// Adds another wait to this one.
     pub fn add(&mut self, other: &Self) {
         self.turns = self.turns.saturating_add(other.turns);
         self.yielded |= other.yielded;
@@ -70,7 +70,7 @@ impl Wait {
         self.late |= other.late;
     }
 
-    /// True if it waited at all.
+    /// True if the thread waited at all.
     pub fn any(&self) -> bool {
         self.turns > 0
     }

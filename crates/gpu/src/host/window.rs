@@ -1,19 +1,20 @@
 //! State of a window: how far each SM, the request network and the memory backend have come.
 
 use super::exchange::Turn;
+use super::sms::SmArray;
 use crate::memory::{AtomicEvent, MemorySystem};
 use std::collections::VecDeque;
 use warploom_base::{BitSet, Cycle, each_member};
 use warploom_config::GpuSpec;
 use warploom_exec::StoredLines;
 use warploom_policy::DeviceView;
-use warploom_sm::{Outcome, SettledUpTo, SmEvents, SmStatus, WindowRun};
+use warploom_sm::{Outcome, Reason, SettledUpTo, SmEvents};
 
 /// Most cycles of a window.
 pub(super) const MOST: Cycle = 32;
 
-/// Most cycles of a window of several threads where SMs often stall for loads: each time all others
-/// have to come to where one stalls.
+/// Most cycles of a window of several threads where SMs often stall for loads: at each stall all
+/// other SMs have to come to that cycle.
 const SHORT: Cycle = 8;
 
 /// The number of stalls in [`MOST`] cycles that counts as often.
@@ -24,7 +25,7 @@ pub(super) const fn next_multiple(now: Cycle, cycles: Cycle) -> Cycle {
     (now / cycles + 1) * cycles
 }
 
-/// How far everything is. Kept between windows.
+/// Progress of all parts. Kept between windows.
 pub(crate) struct Window {
     /// A window ends at the next multiple of this number.
     pub length: Cycle,
@@ -32,14 +33,12 @@ pub(crate) struct Window {
     pub stalls: u32,
     /// Most cycles that the backend may be ahead of the request network; 0 if there are no windows.
     pub max_lead: Cycle,
-    /// There is no window before this cycle, because the kernel may be near its end.
+    /// No window begins before this cycle, because the kernel may be near its end.
     pub not_before: Cycle,
     /// Most instructions that an SM issues in a cycle.
     pub issues: u64,
-    /// The machine when the window began.
+    /// View of the machine when the window began.
     pub view: DeviceView,
-    /// By SM: its next cycle, and why its last run ended there.
-    runs: Vec<(Cycle, Outcome)>,
     /// Memory is settled up to this cycle: loads of earlier cycles are right, and stores of earlier
     /// cycles are visible.
     pub settled: Cycle,
@@ -52,17 +51,17 @@ pub(crate) struct Window {
     /// The next cycle of the backend, and the cycle up to which it is to run.
     pub backend: Cycle,
     pub backend_end: Cycle,
-    /// A worker runs the backend.
+    /// True if a worker runs the backend.
     pub is_lent: bool,
     /// SMs that have not run all of the window.
     pub running: BitSet,
-    /// SMs whose last run ended with a block, which the dispatcher has not been told.
+    /// SMs with a block slot of which the dispatcher has not been told.
     pub with_block_slot: BitSet,
     /// Room for the turns of a round.
     pub turns: Vec<Turn>,
-    /// What has happened in any SM.
+    /// Events of all SMs in the window.
     pub events: SmEvents,
-    /// `stored` is in use: an SM has stored, or an atomic acts.
+    /// True if `stored` is in use, because an SM has stored or an atomic acts.
     pub has_stored: bool,
     /// Lines to which SMs and atomics have stored in the window.
     pub stored: StoredLines,
@@ -73,7 +72,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// No window yet, of a machine whose backend may run `max_lead` cycles ahead.
+    /// State before the first window of a machine whose backend may run `max_lead` cycles ahead.
     pub fn new(spec: &GpuSpec, max_lead: Cycle) -> Self {
         let sms = spec.gpu.sms as usize;
         Self {
@@ -86,7 +85,6 @@ impl Window {
             not_before: 0,
             issues: u64::from(spec.sm.schedulers.max(1) * spec.sm.max_issue_per_warp.max(1)),
             view: DeviceView::default(),
-            runs: vec![(0, Outcome::Reached); sms],
             settled: 0,
             has_stored: false,
             next: 0,
@@ -105,16 +103,16 @@ impl Window {
         }
     }
 
-    /// A window begins in cycle `now`.
-    pub fn begin(&mut self, now: Cycle) {
-        self.runs.fill((now, Outcome::Reached));
+    /// Begins a window in cycle `now`.
+    pub fn begin(&mut self, now: Cycle, sms: &mut SmArray) {
+        sms.begin_window(now);
         (self.next, self.requests, self.settled) = (now, now, now);
         self.has_stored = false;
-        (0..self.runs.len()).for_each(|sm| self.running.insert(sm));
+        (0..sms.len()).for_each(|sm| self.running.insert(sm));
         self.events = SmEvents::default();
     }
 
-    /// The window has come to cycle `to`. Chooses the length of the next ones.
+    /// Ends the window, which has come to cycle `to`. Chooses the length of the next ones.
     pub fn end(&mut self, (from, to): (Cycle, Cycle), is_single_threaded: bool) {
         self.cycles += to - from;
         if to >= next_multiple(from, MOST) {
@@ -135,7 +133,7 @@ impl Window {
         &mut self.stored
     }
 
-    /// How far all SMs of a window that began in cycle `began` have come.
+    /// Cycle up to which memory is settled in a window that began in cycle `began`.
     pub fn settled_up_to(&self, began: Cycle) -> SettledUpTo {
         SettledUpTo {
             began,
@@ -145,40 +143,41 @@ impl Window {
 
     /// True if all requests are known that make a difference to the network's next cycle. Those of
     /// an SM that has not run the cycle before make none if earlier ones have to pass first.
-    pub fn knows_requests(&self, memory: &MemorySystem) -> bool {
+    pub fn knows_requests(&self, sms: &SmArray, memory: &MemorySystem) -> bool {
         if self.next >= self.requests {
             return true;
         }
         let mut known = true;
         each_member!(self.running, sm => {
-            known &= self.runs[sm].0 >= self.requests || memory.is_backed_up(sm);
+            known &= sms.outcome(sm).at >= self.requests || memory.is_backed_up(sm);
         });
         known
     }
 
     /// The cycles that an SM is to run now, up to cycle `to` at most; none if it has to wait for
     /// the request network, for settled memory, or for other SMs before it is offered a block. Lets
-    /// it sleep as far as its `status` says. `offered`: SMs that may have room for a block.
+    /// it sleep as far as its `outcome` says. `offered`: SMs that may have room for a block.
     #[inline]
     pub fn turn(
-        &mut self,
+        &self,
         sm: usize,
-        status: SmStatus,
+        outcome: &mut Outcome,
         offered: Option<&BitSet>,
         to: Cycle,
     ) -> Option<Turn> {
-        let (at, outcome) = self.runs[sm];
+        let at = outcome.at;
         let is_offered = offered.is_some_and(|open| open.contains(sm));
         let in_order = is_offered || self.with_block_slot.contains(sm);
-        let is_unsettled = matches!(outcome, Outcome::Unsettled(until) if until > self.settled);
+        let is_unsettled =
+            matches!(outcome.reason, Reason::Unsettled(until) if until > self.settled);
         if at > self.requests || at > self.next && in_order || is_unsettled {
             return None;
         }
         // An SM that may have room for a block is offered one in the next cycle.
         let to = if is_offered { at + 1 } else { to };
-        let from = status.sleeps_until((at, to), self.requests);
+        let from = outcome.sleeps_until((at, to), self.requests);
         // One that wakes up ahead of the network waits for it, if credits wake it.
-        let waits = from > self.requests && status.events.waits_for_credits();
+        let waits = from > self.requests && outcome.events.waits_for_credits();
         if from < to && !waits {
             let known = self.requests;
             return Some(Turn {
@@ -188,25 +187,24 @@ impl Window {
                 known,
             });
         }
-        self.runs[sm] = (from, outcome);
+        outcome.at = from;
         None
     }
 
-    /// An SM has run.
+    /// Notes the outcome of an SM's run.
     #[inline]
-    pub fn note_run(&mut self, sm: usize, run: &WindowRun) {
-        self.runs[sm] = (run.at, run.outcome);
-        self.events |= run.status.events;
-        if run.outcome == Outcome::BlockSlot {
+    pub fn note_run(&mut self, sm: usize, run: &Outcome) {
+        self.events |= run.events;
+        if run.reason == Reason::BlockSlot {
             self.with_block_slot.insert(sm);
         }
     }
 
-    /// All SMs have run as far as they could in a window up to cycle `to`.
-    pub fn end_round(&mut self, to: Cycle) {
+    /// Ends a round, in which all SMs have run as far as they could in a window up to cycle `to`.
+    pub fn end_round(&mut self, to: Cycle, sms: &SmArray) {
         let mut next = to;
         each_member!(self.running, sm => {
-            let (at, _) = self.runs[sm];
+            let at = sms.outcome(sm).at;
             next = next.min(at);
             if at >= to {
                 self.running.remove(sm);
@@ -216,24 +214,23 @@ impl Window {
     }
 
     /// True if an SM waits until memory is settled up to a cycle that all SMs have come to.
-    pub fn can_settle(&self) -> bool {
+    pub fn can_settle(&self, sms: &SmArray) -> bool {
         let mut can = false;
         each_member!(self.running, sm => {
-            if let (_, Outcome::Unsettled(until)) = self.runs[sm] {
+            if let Reason::Unsettled(until) = sms.outcome(sm).reason {
                 can |= (self.settled < until) & (until <= self.next);
             }
         });
         can
     }
 
-    /// Takes an SM out of those with a block slot, if its next cycle is `now`. Returns whether it
-    /// is.
-    pub fn take_block_slot(&mut self, sm: usize, now: Cycle) -> bool {
-        let is_there = self.runs[sm].0 == now;
-        if is_there {
+    /// Takes an SM out of those with a block slot, if its next cycle, `at`, is `now`. Returns
+    /// whether it is.
+    pub fn take_block_slot(&mut self, sm: usize, at: Cycle, now: Cycle) -> bool {
+        if at == now {
             self.with_block_slot.remove(sm);
         }
-        is_there
+        at == now
     }
 }
 

@@ -25,9 +25,9 @@ struct Shared {
     spins: u32,
     channels: Vec<WorkerChannel>,
     quit: AtomicBool,
-    /// No call will come for long: workers sleep until they are woken.
+    /// True if no call will come for long: workers sleep until they are woken.
     parked: AtomicBool,
-    /// What a worker panicked with.
+    /// Payload of a worker's panic.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
     failed: AtomicBool,
 }
@@ -63,7 +63,7 @@ impl Shared {
         }
     }
 
-    /// Runs `job`, and keeps what it panics with for the stepping thread.
+    /// Runs `job`, and keeps the payload of a panic for the stepping thread.
     fn attempt(&self, job: impl FnOnce()) {
         if let Err(payload) = catch_unwind(AssertUnwindSafe(job)) {
             let mut first = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
@@ -111,12 +111,7 @@ impl Called<'_> {
             || channel.report.done.load(Ordering::Acquire) == self.nth
     }
 
-    /// True if all are done.
-    fn is_over(&self) -> bool {
-        self.channels.iter().all(|channel| self.is_done(channel))
-    }
-
-    /// Waits for all.
+    /// Waits for all called workers.
     fn wait(&self) -> Wait {
         let mut all = Wait::default();
         for channel in self.channels {
@@ -132,7 +127,7 @@ impl Drop for Called<'_> {
     }
 }
 
-/// The worker threads.
+/// The worker threads of the scheduler.
 pub(crate) struct Workers {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
@@ -144,7 +139,7 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// Starts `threads` threads.
+    /// Starts `threads` worker threads.
     pub fn new(threads: usize) -> Self {
         // A thread that waits for one without a core must leave it its own.
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -206,9 +201,6 @@ impl Workers {
         beside();
         own.run(step);
         after(own);
-        if let Some(channel) = self.shared.channels.first() {
-            channel.task.help(|| called.is_over());
-        }
         let wait = called.wait();
         drop(called);
         self.rethrow();

@@ -36,7 +36,7 @@ pub(crate) trait ReplySink {
     /// taken it, else the reply waits for the exchange.
     fn receive(&mut self, sm: usize, at: Cycle, reply: &Reply) -> bool;
 
-    /// Replies that an SM has not taken, if the sink takes replies.
+    /// Number of replies that an SM has not taken, if the sink takes replies.
     fn undelivered(&self, sm: usize) -> Option<u32>;
 }
 
@@ -55,16 +55,16 @@ impl ReplySink for Deferred {
     }
 }
 
-/// Replies to an SM that it has not taken.
+/// Numbers of replies to an SM that it has not taken.
 #[derive(Clone, Copy, Debug, Default)]
 struct Undelivered {
-    /// Replies of before the last exchange, and since.
+    /// All replies, from before the last exchange and since.
     all: u32,
     /// Replies since the last exchange.
     fresh: u32,
 }
 
-/// The memory backend.
+/// The memory backend with its clock domains.
 pub(crate) struct Backend {
     core_khz: u64,
     noc_clock: Domain,
@@ -74,24 +74,24 @@ pub(crate) struct Backend {
     reply_room: u32,
     /// Replies since the last exchange, oldest first.
     outbound: Vec<Outbound>,
-    /// By SM: replies that it has not taken.
+    /// By SM: numbers of replies that it has not taken.
     undelivered: Vec<Undelivered>,
-    /// SMs that share a port of the network.
+    /// Number of SMs that share a port of the network.
     cluster: usize,
-    /// By SM: that port.
+    /// By SM: port of the network.
     cluster_of: Vec<u32>,
-    /// L2 answers by sector.
+    /// True if L2 answers by sectors.
     sectored: bool,
     pub(super) replies: Network,
     pub(crate) partitions: Vec<SubPartition>,
     pub(crate) channels: Vec<DramChannel>,
     per_channel: usize,
-    /// Command cycles of DRAM in each core cycle for which it is to run ahead of L2.
+    /// Command cycles of DRAM in each of the core cycles for which it runs ahead of L2.
     dram_ticks: Vec<u32>,
-    /// Record for the request network, where that runs later.
+    /// Trace for the request network, where that runs later.
     pub(crate) trace: BackendTrace,
-    /// Room for replies that a task brings along, where no other core looks, to be copied all at
-    /// once: see [`PendingInput`].
+    /// Replies that a task brings along, collected where no other core reads, to be copied
+    /// together: see [`PendingInput`].
     collected: Vec<TimedReply>,
     /// Atomics of the running step, in order.
     pub(crate) atomics: Vec<AtomicEvent>,
@@ -143,8 +143,8 @@ impl Backend {
         }
     }
 
-    /// SMs have taken replies since the last exchange. `left`: by SM, those of before it that it
-    /// has not taken, if that is known.
+    /// Notes that SMs have taken replies since the last exchange. `left`: by SM, number of replies
+    /// of before the exchange that it has not taken, if that is known.
     pub(crate) fn note_undelivered(&mut self, left: impl Fn(usize) -> Option<u32>) {
         for (sm, undelivered) in self.undelivered.iter_mut().enumerate() {
             if let Some(left) = left(sm) {
@@ -153,11 +153,6 @@ impl Backend {
                 undelivered.all = all;
             }
         }
-    }
-
-    /// By SM: replies since the last exchange.
-    pub(crate) fn fresh(&self) -> impl Iterator<Item = u32> {
-        self.undelivered.iter().map(|undelivered| undelivered.fresh)
     }
 
     /// Applies all pending input.
@@ -189,8 +184,8 @@ impl Backend {
         }
     }
 
-    /// An exchange is over, in which every SM got its replies. `counts`: by SM, those that it has
-    /// not taken.
+    /// Ends an exchange, in which every SM got its replies. `counts`: by SM, number of replies that
+    /// it has not taken.
     #[inline]
     pub(crate) fn end_exchange_of_all(&mut self, counts: impl Iterator<Item = u32>) {
         self.outbound.clear();
@@ -199,7 +194,7 @@ impl Backend {
         }
     }
 
-    /// An exchange is over.
+    /// Ends an exchange of replies.
     #[inline]
     pub(crate) fn end_exchange(&mut self) {
         for reply in self.outbound.drain(..) {
@@ -213,7 +208,7 @@ impl Backend {
         self.outbound.is_empty()
     }
 
-    /// True if nothing is anywhere in the backend.
+    /// True if there is no packet anywhere in the backend.
     pub(super) fn is_idle(&self) -> bool {
         self.replies.is_idle()
             && self.outbound.is_empty()
@@ -221,7 +216,7 @@ impl Backend {
             && self.channels.iter().all(DramChannel::is_idle)
     }
 
-    /// A packet for an L2 bank comes out of the request network.
+    /// Takes a packet for an L2 bank out of the request network.
     #[inline]
     pub(crate) fn push(&mut self, bank: usize, now: Cycle, request: &Request) {
         self.partitions[bank].push(now, request);
@@ -234,8 +229,8 @@ impl Backend {
         SubPartition::cycle_all(self.partitions_of(index), now)
     }
 
-    /// Accounts for core cycles in which nothing is inside. Returns how many cycles of networks
-    /// these are.
+    /// Accounts for core cycles in which the backend is empty. Returns the number of network
+    /// cycles.
     pub(super) fn skip(&mut self, cycles: u64) -> u64 {
         let noc = self.noc_clock.ticks(cycles, self.core_khz);
         let l2 = self.l2_clock.ticks(cycles, self.core_khz);
@@ -246,7 +241,7 @@ impl Backend {
         noc
     }
 
-    /// DRAM is to run ahead of L2, from the next cycle, which is `from`, up to `to`.
+    /// Lets DRAM run ahead of L2 from cycle `from`, the next one, up to cycle `to`.
     pub(crate) fn begin_dram(&mut self, from: Cycle, to: Cycle) {
         let mut clock = self.dram_clock;
         let ticks = (from..to).map(|_| clock.tick(self.core_khz) as u32);
@@ -259,7 +254,7 @@ impl Backend {
         self.channels[nth].run_ahead(from, &self.dram_ticks);
     }
 
-    /// Runs what comes before L2 in a cycle. Returns the ticks of what comes then.
+    /// Runs the parts that come before L2 in a cycle. Returns the ticks of the other parts.
     #[inline]
     pub(super) fn cycle_before_l2(&mut self, now: Cycle, sink: &mut impl ReplySink) -> Ticks {
         let noc = self.noc_clock.tick(self.core_khz) as u32;
@@ -274,7 +269,7 @@ impl Backend {
         Ticks { noc, l2 }
     }
 
-    /// The FIFO of the cluster whose first SM is `first` has room for a reply.
+    /// True if the FIFO of the cluster whose first SM is `first` has room for a reply.
     #[inline]
     pub(super) fn has_reply_room(&self, first: usize, sink: &impl ReplySink) -> bool {
         let undelivered = |sm| {
@@ -282,14 +277,14 @@ impl Backend {
             count.unwrap_or_else(|| self.undelivered[sm].all)
         };
         let all = match self.cluster {
-            // Mostly a cluster has one SM.
+            // In most machines a cluster has one SM.
             1 => undelivered(first),
             sms => (first..first + sms).map(undelivered).sum(),
         };
         all < self.reply_room
     }
 
-    /// Replies to a request at once.
+    /// Replies to a request without delay (perfect memory).
     pub(super) fn answer(&mut self, request: Request, now: Cycle, sink: &mut impl ReplySink) {
         let sectored = self.sectored;
         let split = request.by_sector().filter(|_| sectored);
@@ -306,7 +301,7 @@ impl Backend {
         }
     }
 
-    /// A reply that the network of replies keeps goes to its SM.
+    /// Sends a reply, which the reply network keeps, to its SM.
     #[inline]
     fn send_out(&mut self, packet: PacketId, now: Cycle, sink: &mut impl ReplySink) {
         let reply = Reply::from(self.replies.content(packet));
@@ -320,8 +315,7 @@ impl Backend {
         self.outbound.push(Outbound { at, packet, sm });
     }
 
-    /// One packet a cycle from the network to each cluster, if its FIFO has room: that of its SMs
-    /// together.
+    /// Delivers one packet of the network to each cluster, if the FIFO that its SMs share has room.
     #[inline]
     fn deliver_replies(&mut self, now: Cycle, sink: &mut impl ReplySink) {
         each_member!(self.replies.arrived(), cluster => {
@@ -333,7 +327,7 @@ impl Backend {
         });
     }
 
-    /// One reply a cycle from each partition into the network. Atomics act here.
+    /// Injects one reply of each partition into the network. Atomics act here.
     fn inject_replies(&mut self, now: Cycle) {
         for (p, partition) in self.partitions.iter_mut().enumerate() {
             let Some(reply) = partition.reply_front() else {
@@ -366,7 +360,7 @@ impl Backend {
         room
     }
 
-    /// Runs a cycle, of which the request network runs its part later.
+    /// Runs a cycle of the backend, before the request network runs it.
     pub(crate) fn run_cycle(&mut self, now: Cycle, sink: &mut impl ReplySink) {
         let ticks = self.cycle_before_l2(now, sink);
         let Ticks { noc, l2 } = ticks;

@@ -15,7 +15,7 @@ impl Sm {
     /// The next cycle, from `now` on, in which anything can happen.
     #[inline(always)]
     pub(crate) fn sleeps_until(&self, now: Cycle) -> Cycle {
-        // Mostly there is something to do: the cheap questions come first.
+        // In most cycles there is something to do: the cheap questions come first.
         let awake = self.link.has_arrived(now) || self.ldst.has_taken_in();
         if awake || self.units.has_finished(now) {
             now
@@ -24,7 +24,7 @@ impl Sm {
         }
     }
 
-    /// The same where none of these questions has an answer.
+    /// `sleeps_until` where the answers to the cheap questions are no.
     #[inline(never)]
     fn next_event(&self, now: Cycle) -> Cycle {
         if !self.is_quiet() {
@@ -86,8 +86,8 @@ impl Sm {
             && (0..self.schedulers.len()).all(nobody_issues)
     }
 
-    /// The end of a cycle in which nothing issued: if fetch, schedulers and collectors have
-    /// nothing to do, they are at rest until something comes to them.
+    /// Ends a cycle in which nothing issued. If fetch, schedulers and collectors have nothing to
+    /// do, they are at rest until input comes.
     #[inline]
     pub(crate) fn come_to_rest(&mut self) {
         if self.can_rest() {
@@ -98,7 +98,7 @@ impl Sm {
         }
     }
 
-    /// True if they have nothing to do, and nobody has to see every cycle.
+    /// True if they have nothing to do, and no policy or tracer has to see every cycle.
     fn can_rest(&self) -> bool {
         self.moves_nothing()
             && self.context.is_none()
@@ -149,7 +149,7 @@ impl Sm {
         for s in 0..self.schedulers.len() {
             let cause = self.idle_cause(s);
             self.counters.slots[cause as usize] += cycles;
-            // Nobody was ready, and no buffer held the wrong path.
+            // No warp was ready, and no buffer held the wrong path.
             let own = self.schedulers[s].own;
             let valid = own & self.warps.buffered & !self.warps.waiting();
             let scheduler = &mut self.schedulers[s];

@@ -1,4 +1,5 @@
-//! Recorded loads are repeated where other SMs, or atomics, have stored to the lines that they read.
+//! Recorded loads are repeated where other SMs, or atomics, have stored to the lines that they
+//! read.
 
 use crate::context::Place;
 use crate::prepared_kernel::prepared_kernel;

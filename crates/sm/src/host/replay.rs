@@ -1,6 +1,6 @@
-//! Loads that an SM executes in a window before it is known what other SMs store, and atomics do,
-//! in the cycles before. Once all SMs have run those cycles, each load that read a line to which
-//! somebody stored is executed again.
+//! Loads that an SM executes in a window before the stores and atomics of other SMs in earlier
+//! cycles are known. Once all SMs have run those cycles, each load that read a line to which an SM
+//! or an atomic stored is executed again.
 //!
 //! Invariant: nothing has read the destination of a recorded load, or of an atomic that has not
 //! acted. In the cycle in which such a value arrives, the SM stalls before issue until memory is
@@ -18,13 +18,13 @@ pub struct SettledUpTo {
     pub cycle: Cycle,
 }
 
-/// A recorded load.
+/// A recorded load of a warp.
 #[derive(Clone, Debug)]
 pub(super) struct Entry {
     /// The warp's number in memory instructions. The warp may have left its slot meanwhile.
     pub owner: u16,
     pub load: LoadRecord,
-    /// A store conflicts with it, so that it has to be repeated.
+    /// True if a store conflicts with the load, so that it has to be repeated.
     pub conflicts: bool,
 }
 
@@ -43,12 +43,12 @@ pub(crate) struct ReplayBuffer {
     /// Memory has to be settled up to this cycle before the next instruction issues; 0 if nothing
     /// waits for that.
     unsettled_until: Cycle,
-    /// The SM stalls before issue.
+    /// True while the SM stalls before issue.
     stalls: bool,
 }
 
 impl ReplayBuffer {
-    /// The SM goes on, up to cycle `to`. Forgets loads that are settled.
+    /// Lets the SM go on, up to cycle `to`. Forgets loads that are settled.
     pub fn resume(&mut self, to: Cycle, settled: &SettledUpTo) {
         if self.began != settled.began {
             self.began = settled.began;
@@ -73,13 +73,13 @@ impl ReplayBuffer {
         &mut self.entries[self.first..self.count]
     }
 
-    /// No instruction issues before memory is settled up to cycle `at`.
+    /// Requires memory to be settled up to cycle `at` before an instruction issues.
     #[inline]
     pub fn require(&mut self, at: Cycle) {
         self.unsettled_until = self.unsettled_until.max(at);
     }
 
-    /// The same for an instruction of cycle `now` that cannot be repeated.
+    /// Requires settled memory before an instruction of cycle `now` that cannot be repeated.
     pub fn require_before(&mut self, now: Cycle) {
         if self.records(now) {
             self.require(now);

@@ -1,6 +1,6 @@
 //! A run of several cycles before other SMs have run them.
 
-use super::{SettledUpTo, SmStatus};
+use super::{Outcome, Reason, SettledUpTo};
 use crate::prepared_kernel::{INST_BYTES, PreparedKernel, prepared_kernel};
 use crate::sm::{Done, Sm};
 use std::sync::Arc;
@@ -8,31 +8,6 @@ use warploom_base::{Cycle, KernelSlot, Pc, WarpSlot};
 use warploom_exec::{DeviceMemory, Lookahead};
 use warploom_mem::Request;
 use warploom_mem::cache::Cache;
-
-/// Why a run has ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Outcome {
-    /// All cycles that were asked for have been run.
-    #[default]
-    Reached,
-    /// The next cycle may send more than there are credits for.
-    Credits,
-    /// A block has ended, or one may have room that had none: another may begin.
-    BlockSlot,
-    /// The next cycle stalls before issue until memory is settled up to this cycle.
-    Unsettled(Cycle),
-}
-
-/// A finished run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct WindowRun {
-    /// The first cycle that has not been run.
-    pub at: Cycle,
-    /// Why not.
-    pub outcome: Outcome,
-    /// What the SM has for its scheduler.
-    pub status: SmStatus,
-}
 
 impl Sm {
     /// The fewest instructions of a kernel that will still issue here before its last block ends.
@@ -48,7 +23,7 @@ impl Sm {
     }
 
     /// Runs cycles from `from` up to, not including, `to`, as far as nothing is needed that other
-    /// SMs or the network have not computed yet: see [`Outcome`]. Credits of before cycle `known`
+    /// SMs or the network have not computed yet: see [`Reason`]. Credits of before cycle `known`
     /// have come; `settled` says up to where memory is settled.
     pub fn run_window(
         &mut self,
@@ -56,31 +31,30 @@ impl Sm {
         known: Cycle,
         settled: &SettledUpTo,
         memory: &DeviceMemory,
-    ) -> WindowRun {
+    ) -> Outcome {
         self.replay.resume(to, settled);
         self.sleep_to(from);
         self.count_received();
-        let mut run = WindowRun {
+        let mut run = Outcome {
             at: from,
-            ..WindowRun::default()
+            ..Outcome::default()
         };
-        while run.at < to && self.fault.is_none() && run.outcome == Outcome::Reached {
+        while run.at < to && self.fault.is_none() && run.reason == Reason::Reached {
             self.run_on(&mut run, to, known, memory);
         }
         self.count_rested();
-        // After a fault it stands still, once the scheduler has heard of what it ended.
-        if self.fault.is_some() && run.outcome != Outcome::BlockSlot {
+        // After a fault the SM does nothing, once the scheduler has been told of blocks that ended.
+        if self.fault.is_some() && run.reason != Reason::BlockSlot {
             run.at = to;
         }
         self.wake_at = self.wake_at.min(self.link.next_credits()).max(run.at);
         self.link.take_credits(run.at);
-        run.status = self.status(run.at);
-        run
+        self.outcome(run.at, run.reason)
     }
 
     /// Runs the next cycle of a window, or sleeps, or finds out that it cannot.
     #[inline(always)]
-    fn run_on(&mut self, run: &mut WindowRun, to: Cycle, known: Cycle, memory: &DeviceMemory) {
+    fn run_on(&mut self, run: &mut Outcome, to: Cycle, known: Cycle, memory: &DeviceMemory) {
         let now = run.at;
         if self.replay.is_stalled() {
             self.work(now, memory, Done::Operands);
@@ -88,7 +62,7 @@ impl Sm {
             self.link.take_credits(now);
             if now > known && self.may_lack_credits(now) {
                 self.wake_at = now;
-                run.outcome = Outcome::Credits;
+                run.reason = Reason::Credits;
                 return;
             }
             self.wake_at = if self.wide_awake {
@@ -103,13 +77,13 @@ impl Sm {
             self.run_checked_cycle(now, memory);
         }
         if self.replay.is_stalled() {
-            run.outcome = Outcome::Unsettled(self.replay.unsettled_until());
+            run.reason = Reason::Unsettled(self.replay.unsettled_until());
             return;
         }
         run.at = now + 1;
         self.settled = run.at;
         if self.gained_room | !self.finished.is_empty() {
-            run.outcome = Outcome::BlockSlot;
+            run.reason = Reason::BlockSlot;
         }
     }
 

@@ -32,37 +32,22 @@ fn send(memory: &mut MemorySystem, now: Cycle) {
     }
 }
 
-/// The backend while SMs run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ahead {
-    No,
-    /// A window ahead, lent after its replies were taken.
-    Anew,
-    /// A window ahead, lent before its replies were taken.
-    Again,
-}
-
-/// Runs memory for windows of at most `window` cycles, or single cycles if that is 0. Returns all
-/// that SMs see of it, and its counters.
-fn run(spec: &GpuSpec, window: Cycle, ahead: Ahead) -> (Vec<String>, Vec<String>) {
+/// Runs memory for windows of at most `window` cycles, or single cycles if that is 0. `lends`: a
+/// task runs the backend a window ahead. Returns all that SMs see of it, and its counters.
+fn run(spec: &GpuSpec, window: Cycle, lends: bool) -> (Vec<String>, Vec<String>) {
     let mut memory = MemorySystem::new(spec);
     let (mut seen, mut now, mut backend_at) = (Vec::new(), 0, 0);
-    let mut away = None;
     while now < CYCLES {
         let from = now;
-        let mut to = backend_at;
-        if away.is_none() {
-            let span = (from.max(backend_at), CYCLES.min(from + window));
-            to = match window {
-                0 => from + 1,
-                _ => memory.run_backend(span, from, &mut Deferred),
-            };
-            memory.begin_requests();
-            let sends = ahead != Ahead::No;
-            let task = sends.then(|| memory.lend_backend(to, CYCLES.min(to + window)));
-            away = task.flatten();
-        }
-        if let Some(task) = &mut away {
+        let span = (from.max(backend_at), CYCLES.min(from + window));
+        let to = match window {
+            0 => from + 1,
+            _ => memory.run_backend(span, from, &mut Deferred),
+        };
+        memory.begin_requests();
+        let task = lends.then(|| memory.lend_backend(to, CYCLES.min(to + window)));
+        let mut lent = task.flatten();
+        if let Some(task) = &mut lent {
             while task.advance() {}
             task.finish();
         }
@@ -75,12 +60,8 @@ fn run(spec: &GpuSpec, window: Cycle, ahead: Ahead) -> (Vec<String>, Vec<String>
             send(&mut memory, now);
             now += 1;
         }
-        backend_at = away.take().map_or(to, |task| memory.take_backend(task));
-        if ahead == Ahead::Again && backend_at > to {
-            memory.begin_requests();
-            memory.announce_exchange(std::iter::repeat(0));
-            away = memory.lend_backend(backend_at, CYCLES.min(backend_at + window));
-        } else if from % 3 == 0 {
+        backend_at = lent.map_or(to, |task| memory.take_backend(task));
+        if from % 3 == 0 {
             // Its input may be applied before it is lent again.
             memory.apply_pending();
         }
@@ -150,13 +131,13 @@ fn a_task_waits_for_sms_to_take_replies() {
 fn decoupled_parts_are_as_one() {
     let fermi = preset("gtx480-gpgpusim4").unwrap_or_else(|errors| panic!("{errors}"));
     for spec in [volta(), fermi] {
-        let (seen, counted) = run(&spec, 0, Ahead::No);
+        let (seen, counted) = run(&spec, 0, false);
         assert!(seen.len() > 1000, "{} seen", seen.len());
         for window in [1, 2, 7, 32] {
-            for ahead in [Ahead::No, Ahead::Anew, Ahead::Again] {
-                let other = run(&spec, window, ahead);
-                assert!(other.0 == seen, "{window} {ahead:?}");
-                assert_eq!(other.1, counted, "{window} {ahead:?}");
+            for lends in [false, true] {
+                let other = run(&spec, window, lends);
+                assert!(other.0 == seen, "{window} {lends}");
+                assert_eq!(other.1, counted, "{window} {lends}");
             }
         }
     }

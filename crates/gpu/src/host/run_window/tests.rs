@@ -41,7 +41,7 @@ fn an_sm_takes_a_block_a_cycle_however_often_it_waits_in_it() {
     let mut gpu = Gpu::new(spec, 1, Probe::default());
     gpu.launch(launch(100), &DeviceMemory::new(1 << 16));
     let now = gpu.now();
-    gpu.window.begin(now);
+    gpu.window.begin(now, &mut gpu.sms);
     let mut waiting = |cycle| {
         gpu.give_blocks(cycle);
         let kernel = gpu.dispatcher.in_flight().next();

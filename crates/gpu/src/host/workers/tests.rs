@@ -37,7 +37,7 @@ fn step(
     (waited, ran)
 }
 
-/// Whoever runs the groups, all that do not rest have run when a step is over; workers that were
+/// All groups that do not rest have run when a step is over, on any thread; workers that were
 /// parked are there again.
 #[test]
 fn groups_run_while_workers_are_parked_and_after() {

@@ -1,5 +1,5 @@
-//! What an SM tells its scheduler at the end of a run, so that the scheduler looks at the SM itself
-//! only where there is something to see.
+//! Outcome of an SM's run: all that the host's scheduler needs to know of the SM until the next
+//! one. The scheduler looks at the SM itself only where an event says so.
 
 use crate::sm::Sm;
 use std::ops::BitOrAssign;
@@ -12,42 +12,42 @@ const STORED: u32 = 1 << 3;
 const FAULT: u32 = 1 << 4;
 const WAITS_FOR_CREDITS: u32 = 1 << 5;
 
-/// What happened in an SM, or in any of several.
+/// Events in a run of an SM, or in runs of several SMs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SmEvents(u32);
 
 impl SmEvents {
-    /// Packets have left for the network.
+    /// True if packets have left for the network.
     #[inline]
     pub const fn sent(self) -> bool {
         self.0 & SENT != 0
     }
 
-    /// Blocks have ended.
+    /// True if blocks have ended.
     #[inline]
     pub const fn finished(self) -> bool {
         self.0 & FINISHED != 0
     }
 
-    /// A block may have room that had none before, although none has ended.
+    /// True if a block may have room that had none before, although no block has ended.
     #[inline]
     pub const fn gained_room(self) -> bool {
         self.0 & GAINED_ROOM != 0
     }
 
-    /// Stores have to become visible to others.
+    /// True if stores have to become visible to other SMs.
     #[inline]
     pub const fn stored(self) -> bool {
         self.0 & STORED != 0
     }
 
-    /// The SM sleeps, and credits wake it.
+    /// True if the SM sleeps, and credits wake it.
     #[inline]
     pub const fn waits_for_credits(self) -> bool {
         self.0 & WAITS_FOR_CREDITS != 0
     }
 
-    /// A warp did what no GPU allows.
+    /// True if a warp has caused a fault.
     #[inline]
     pub const fn fault(self) -> bool {
         self.0 & FAULT != 0
@@ -61,33 +61,51 @@ impl BitOrAssign for SmEvents {
     }
 }
 
-/// An SM as its scheduler sees it between two runs.
+/// Reason why a run has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct SmStatus {
-    /// The SM has nothing to do before this cycle.
-    pub wake_at: Cycle,
-    /// Replies at its link that the SM has not taken.
-    pub undelivered: u32,
-    /// What happened in its last run.
-    pub events: SmEvents,
+pub enum Reason {
+    /// All cycles that were asked for have been run.
+    #[default]
+    Reached,
+    /// The next cycle may send more than there are credits for.
+    Credits,
+    /// A block has ended, or one may have room that had none: another may begin.
+    BlockSlot,
+    /// The next cycle stalls before issue until memory is settled up to this cycle.
+    Unsettled(Cycle),
 }
 
-impl SmStatus {
-    /// The SM has something to do in cycle `at`, if not before.
+/// Outcome of the last run of an SM, kept up to date with input that has come since.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Outcome {
+    /// The first cycle in which the SM may have something to do.
+    pub wake_at: Cycle,
+    /// Number of replies at the link that the SM has not taken.
+    pub undelivered: u32,
+    /// Events in the run.
+    pub events: SmEvents,
+    /// The first cycle that has not been run.
+    pub at: Cycle,
+    /// Reason why the run ended there.
+    pub reason: Reason,
+}
+
+impl Outcome {
+    /// Wakes the SM in cycle `at`, if it does not wake before.
     #[inline]
     pub fn wake(&mut self, at: Cycle) {
         self.wake_at = self.wake_at.min(at);
     }
 
-    /// Replies have come. The SM sees the first one in cycle `at`.
+    /// Notes that replies have come, of which the SM sees the first one in cycle `at`.
     #[inline]
     pub fn add_replies(&mut self, count: u32, at: Cycle) {
         self.undelivered += count;
         self.wake(at);
     }
 
-    /// The cycle up to which the SM sleeps, between `now` and `to`. One that waits for credits may
-    /// get some in any cycle after `known`.
+    /// The cycle up to which the SM sleeps, between `now` and `to`. An SM that waits for credits
+    /// may get some in any cycle after `known`.
     #[inline]
     pub fn sleeps_until(&self, (now, to): (Cycle, Cycle), known: Cycle) -> Cycle {
         let end = match self.events.waits_for_credits() {
@@ -97,7 +115,7 @@ impl SmStatus {
         end.clamp(now, to)
     }
 
-    /// The SM has got credits before cycle `now`: wakes it if it waits for them.
+    /// Notes that credits have come before cycle `now`, which wake an SM that waits for them.
     #[inline]
     pub fn wake_for_credits(&mut self, now: Cycle) {
         if self.events.waits_for_credits() {
@@ -113,9 +131,9 @@ fn event(happened: bool, bit: u32) -> u32 {
 }
 
 impl Sm {
-    /// The SM's status after a run up to cycle `end`.
+    /// Outcome of a run that has come to cycle `end`, for this reason.
     #[inline]
-    pub fn status(&self, end: Cycle) -> SmStatus {
+    pub fn outcome(&self, end: Cycle, reason: Reason) -> Outcome {
         let mut events = event(!self.link.outgoing.is_empty(), SENT)
             | event(!self.log.is_empty(), STORED)
             | event(
@@ -127,10 +145,12 @@ impl Sm {
         if !none {
             events |= self.rare_events();
         }
-        SmStatus {
+        Outcome {
             wake_at: self.wake_at(),
             undelivered: self.link.undelivered() as u32,
             events: SmEvents(events),
+            at: end,
+            reason,
         }
     }
 
@@ -181,10 +201,10 @@ mod tests {
     /// An SM that waits for credits may get some in any cycle for which they are not known.
     #[test]
     fn an_sm_sleeps_no_further_than_credits_are_known() {
-        let asleep = |events| SmStatus {
+        let asleep = |events| Outcome {
             wake_at: 20,
-            undelivered: 0,
             events: SmEvents(events),
+            ..Outcome::default()
         };
         let (sleeps, waits) = (asleep(0), asleep(WAITS_FOR_CREDITS));
         assert_eq!(sleeps.sleeps_until((10, 32), 12), 20);
@@ -194,9 +214,9 @@ mod tests {
         assert_eq!(sleeps.sleeps_until((25, 32), 30), 25, "it is awake");
     }
 
-    /// The events of a status.
-    fn events(status: &SmStatus) -> [bool; 6] {
-        let events = status.events;
+    /// The events of an outcome.
+    fn events(outcome: &Outcome) -> [bool; 6] {
+        let events = outcome.events;
         [
             events.sent(),
             events.finished(),
@@ -207,22 +227,26 @@ mod tests {
         ]
     }
 
-    /// Number of the event that shows, and what is done to an SM.
+    fn outcome(sm: &Sm, end: Cycle) -> Outcome {
+        sm.outcome(end, Reason::Reached)
+    }
+
+    /// Number of the event that shows, and a change of an SM.
     type Thing = (usize, fn(&mut Sm));
 
-    /// Each event shows, and nothing else.
+    /// Each event shows, and no other one.
     #[test]
     fn each_event_shows() {
         let mut quiet = sm();
         assert_eq!(
-            quiet.status(1).events,
+            outcome(&quiet, 1).events,
             SmEvents::default(),
             "nothing happened"
         );
         quiet.link.deliver(7, &(&request()).into());
         quiet.link.deliver(8, &(&request()).into());
         assert_eq!(
-            (quiet.status(1).undelivered, events(&quiet.status(1))),
+            (outcome(&quiet, 1).undelivered, events(&outcome(&quiet, 1))),
             (2, [false; 6])
         );
         let things: [Thing; 4] = [
@@ -246,11 +270,11 @@ mod tests {
             thing(&mut sm);
             let mut expected = [false; 6];
             expected[nth] = true;
-            assert_eq!(events(&sm.status(1)), expected);
-            let mut both = quiet.status(1).events;
-            both |= sm.status(1).events;
-            assert_eq!(both, sm.status(1).events);
-            let awake = sm.status(Cycle::MAX).events;
+            assert_eq!(events(&outcome(&sm, 1)), expected);
+            let mut both = outcome(&quiet, 1).events;
+            both |= outcome(&sm, 1).events;
+            assert_eq!(both, outcome(&sm, 1).events);
+            let awake = outcome(&sm, Cycle::MAX).events;
             assert!(!awake.waits_for_credits(), "it is not asked");
         }
     }
