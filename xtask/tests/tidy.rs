@@ -49,12 +49,12 @@ const WAITS: &str = "crates/gpu/src/host/wait.rs";
 const OLD_PROSE: &[&str] = &[
     "CHANGELOG.md",
     "benches/log/",
-    "crates/analyze/",
     "crates/config/src/policies.rs",
-    "crates/exec/",
-    "crates/gpu/",
-    "crates/policy/",
-    "crates/sm/",
+    "crates/policy/src/block/",
+    "crates/policy/src/context",
+    "crates/policy/src/multiprogram",
+    "crates/policy/src/warp/locality.rs",
+    "crates/sm/src/context",
     "fuzz/",
 ];
 /// First words that leave open what a doc comment describes.

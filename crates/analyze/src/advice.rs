@@ -1,5 +1,5 @@
-//! Advice on a kernel, in sentences with numbers: the bottleneck, the effect of more TLP, the resource
-//! to free, and other findings.
+//! Advice on a kernel, in sentences with numbers: the bottleneck, the effect of more TLP, the
+//! resource to free, and other findings.
 
 use crate::analysis::KernelAnalysis;
 use crate::classes::Category;

@@ -19,8 +19,8 @@ impl Ledger {
         }
     }
 
-    /// Notes a request that an SM has sent. Write-backs get no reply; any other request gets as many
-    /// replies as L2 makes of it.
+    /// Notes a request that an SM has sent. Write-backs get no reply; any other request gets as
+    /// many replies as L2 makes of it.
     pub fn sent(&mut self, index: usize, request: &Request) {
         if cfg!(debug_assertions) && request.kind != AccessKind::L1WriteBack {
             self.owed[index] += u64::from(request.replies(self.sectored_l2));

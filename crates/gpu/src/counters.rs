@@ -14,7 +14,7 @@ use warploom_stats::{Counters, declare_stats};
 declare_stats! {
     /// Counters of the device itself.
     pub struct DeviceCounters in "gpu" {
-        /// Core cycles.
+        /// Core cycles of the run.
         pub cycles: u64 = Cycles, as "gpu_sim_cycle";
         /// L2 cycles in which a partition could not take a waiting request, summed over partitions.
         pub dram_full_stalls: u64 = Cycles, as "gpu_stall_dramfull";
@@ -140,9 +140,9 @@ counter_groups! {
         pub l2: CacheCounters,
         /// DRAM of all channels.
         pub dram: DramCounters,
-        /// Network towards memory.
+        /// Counters of the network towards memory.
         pub requests: NocCounters,
-        /// Network towards SMs.
+        /// Counters of the network towards SMs.
         pub replies: NocCounters,
     }
 }

@@ -1,16 +1,16 @@
-//! Kernels in flight and the chain that gives their blocks to SMs. Each link is apart from the
-//! others, so that systems combine; a block starts where all of them agree:
+//! Kernels in flight, and the chain of decisions that gives their blocks to SMs. The links are
+//! independent, so that systems combine; a block starts where all of them agree:
 //!
-//! | link | who decides | where |
+//! | link | decided by | in |
 //! |---|---|---|
-//! | SM filter | `gpu.sm_filter`, which sees the machine's monitors | `offer` |
+//! | SM filter | `gpu.sm_filter`, which sees counters of stalls | `offer` |
 //! | cap on blocks of an SM | `gpu.max_blocks_per_sm` | `give_block` |
 //! | kernel choice | `gpu.multiprogram`: which kernels in which order, up to how many blocks |
 //! `give_block` |
-//! | resources | what the SM has left | `fits` |
+//! | resources | the resources that are left in the SM | `fits` |
 //! | block choice | `gpu.block_scheduler` | `give_block_of` |
 //!
-//! At most one block a cluster and cycle; clusters in turn, and in each its SMs
+//! A cluster gets at most one block in a cycle. Clusters take turns, and so do the SMs of a cluster
 //! (docs/model/machine.md, Block dispatch).
 
 mod in_flight;
@@ -32,20 +32,20 @@ use warploom_policy::{
 };
 use warploom_sm::{BlockNeeds, FinishedBlock, PreparedKernel, SlotCause, Sm};
 
-/// The dispatcher.
+/// The block dispatcher of the machine.
 pub(crate) struct Dispatcher {
-    /// By kernel slot.
+    /// Kernels in flight, by kernel slot.
     pub kernels: Vec<Option<InFlight>>,
     pub sm_filter: SmFilterPolicy,
     block_policy: BlockPolicy,
     multiprogram: MultiprogramPolicy,
-    /// Kernels came or went since the policy was updated.
+    /// True if kernels came or went since the policy was updated.
     changed: bool,
     /// Names of the codes launched: process, kernel, registers of a thread, needs of a block.
     codes: Vec<(u8, String, u32, BlockNeeds)>,
-    /// Times that an SM had enough for a block, but not in one piece.
+    /// Number of times that an SM had enough for a block, but not in one piece.
     fragmented: u64,
-    /// Warps' access ranges are wanted.
+    /// True if the warp schedulers use access ranges.
     ranges: bool,
     /// Most blocks on an SM.
     cap: Option<u32>,
@@ -53,10 +53,10 @@ pub(crate) struct Dispatcher {
     last_cluster: usize,
     /// By cluster: which of its SMs took a block last.
     last_in: Vec<usize>,
-    /// By SM: it may have room for a block. One that has none is not asked again before a block
-    /// ends there or a kernel is launched.
+    /// SMs that may have room for a block. A full SM is not asked again before a block ends there
+    /// or a kernel is launched.
     open: BitSet,
-    /// SMs of a cluster.
+    /// Number of SMs of a cluster.
     cluster_sms: usize,
     /// Slots of the kernels in flight, in order of launch.
     slots: Vec<usize>,
@@ -84,12 +84,12 @@ impl Dispatcher {
         }
     }
 
-    /// A policy wants to know what blocks touch.
+    /// True if a policy uses the memory that blocks access.
     pub fn wants_touches(&self) -> bool {
         self.ranges || self.block_policy.wants_footprints()
     }
 
-    /// Blocks so far that were not the oldest of their kernel.
+    /// Number of blocks so far that were not the oldest of their kernel.
     pub fn blocks_reordered(&self) -> u64 {
         self.block_policy.reordered()
     }
@@ -161,7 +161,7 @@ impl Dispatcher {
         self.changed = true;
         for index in 0..sms.len() {
             let sm = sms.get(index);
-            // What it slept through was before the halt, and counts as such.
+            // Cycles through which it slept were before the halt.
             sm.settle(now);
             for block in sm.halt_kernel(slot) {
                 self.block_finished(SmId::new(index), sm, &block);
@@ -170,7 +170,7 @@ impl Dispatcher {
         }
     }
 
-    /// From now on only these blocks of a kernel are given to SMs. Requires that none was.
+    /// Restricts the blocks of a kernel that are given to SMs. Requires that none has started.
     pub fn time_only(&mut self, slot: KernelSlot, stretches: Stretches) {
         let kernel = self.kernels[slot.index()].as_mut();
         let kernel = kernel.expect("a kernel in flight");
@@ -185,7 +185,7 @@ impl Dispatcher {
             .find_map(|kernel| Some((kernel.image.slot, kernel.gap()?)))
     }
 
-    /// The blocks of a kernel's gap have been executed.
+    /// Notes that the blocks of a kernel's gap have been executed.
     pub fn pass_gap(&mut self, slot: KernelSlot) {
         if let Some(kernel) = &mut self.kernels[slot.index()] {
             kernel.pass_gap();
@@ -193,13 +193,13 @@ impl Dispatcher {
         self.open_all();
     }
 
-    /// The multiprogramming policy is to be updated in this cycle.
+    /// True if the multiprogramming policy is to be updated in this cycle.
     #[inline]
     pub fn is_update_due(&self, now: Cycle) -> bool {
         self.changed || now >= self.multiprogram.next_check()
     }
 
-    /// Updates the policy: kernels came or went, or it wanted to look.
+    /// Updates the multiprogramming policy, because kernels came or went or a check is due.
     pub fn update(&mut self, now: Cycle, spec: &GpuSpec, sms: &mut SmArray) {
         self.changed = false;
         let samples = self.samples(now, sms);
@@ -232,7 +232,7 @@ impl Dispatcher {
         samples
     }
 
-    /// The first cycle in which the multiprogramming policy wants to look.
+    /// The first cycle in which the multiprogramming policy wants to be updated.
     pub fn next_check(&self) -> Cycle {
         self.multiprogram.next_check()
     }
@@ -242,17 +242,17 @@ impl Dispatcher {
         self.multiprogram.serves_first()
     }
 
-    /// What the multiprogramming policy has decided.
+    /// Decisions of the multiprogramming policy so far.
     pub fn decisions(&self) -> &[Decision] {
         self.multiprogram.decisions()
     }
 
-    /// Times so far that an SM had enough for a block, but not in one piece.
+    /// Number of times so far that an SM had enough for a block, but not in one piece.
     pub fn fragmented(&self) -> u64 {
         self.fragmented
     }
 
-    /// Any SM may have room for a block.
+    /// Notes that any SM may have room for a block.
     fn open_all(&mut self) {
         (0..self.sms()).for_each(|sm| self.open.insert(sm));
     }
@@ -261,7 +261,7 @@ impl Dispatcher {
         self.last_in.len() * self.cluster_sms
     }
 
-    /// SMs may have room that they had not: all of them, or one.
+    /// Notes that one SM, or all of them for `None`, may have room again.
     pub fn reopen(&mut self, sm: Option<usize>) {
         match sm {
             Some(sm) => self.open.insert(sm),

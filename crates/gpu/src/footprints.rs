@@ -1,6 +1,6 @@
-//! Memory that a kernel's blocks and warps access, for the policies that use it: the dispatcher's part
-//! of Chen 2016. Addresses come from [`warploom_slices`]. Here they become rectangles and regions of
-//! the arrays to which the launch's pointers lead.
+//! Memory that a kernel's blocks and warps access, for the policies that use it: the dispatcher's
+//! part of Chen 2016. Addresses come from [`warploom_slices`]. Here they become rectangles and
+//! regions of the arrays to which the launch's pointers lead.
 
 use std::sync::Arc;
 use warploom_base::Rect;

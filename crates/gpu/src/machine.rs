@@ -1,5 +1,5 @@
-//! The machine: launches, ends of kernels, and everything that examines it as a whole. `host` runs its
-//! cycles.
+//! The machine: launches, ends of kernels, and everything that examines it as a whole. `host` runs
+//! its cycles.
 
 mod counting;
 mod leaks;
@@ -408,7 +408,8 @@ impl Gpu {
         })
     }
 
-    /// Findings of the launches' checks, in the order of SMs. Each instruction and kind appears once.
+    /// Findings of the launches' checks, in the order of SMs. Each instruction and kind appears
+    /// once.
     pub fn take_findings(&mut self) -> Vec<FindingReport> {
         let mut all: Vec<FindingReport> = Vec::new();
         self.sms.for_each(|_, sm| {

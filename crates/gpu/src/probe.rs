@@ -1,4 +1,4 @@
-//! Which part of the machine runs at this moment, for whoever measures where time goes.
+//! The part of the machine that runs at this moment, for measurements of the host's time.
 //!
 //! The machine only writes a byte down; another thread looks at it now and then and keeps the
 //! clock. So measuring changes neither results nor speed.

@@ -1,8 +1,9 @@
-//! Launches of which some blocks are timed: stretches of blocks in the grid's order, and gaps between
-//! them, which the caller executes without timing.
+//! Launches of which some blocks are timed: stretches of blocks in the grid's order, and gaps
+//! between them, which the caller executes without timing.
 //!
 //! A gap takes no time. The blocks of the next stretch take the places that those of the last one
-//! leave, so that the machine stays as full as it was. Its caches hold the lines of the last stretch.
+//! leave, so that the machine stays as full as it was. Its caches hold the lines of the last
+//! stretch.
 
 use std::ops::Range;
 use warploom_base::Cycle;

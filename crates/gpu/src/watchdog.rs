@@ -1,13 +1,14 @@
-//! Detection of runs that cannot end: deadlocks, in which nothing issues, and livelocks, in which warps
-//! spin on a condition that nothing can change any more (lanes of their own warp where these make no
-//! progress, or blocks that have not started).
+//! Detection of runs that cannot end: deadlocks, in which nothing issues, and livelocks, in which
+//! warps spin on a condition that nothing can change any more (lanes of their own warp where these
+//! make no progress, or blocks that have not started).
 //!
-//! A livelock is proved: since some moment no block has ended, no barrier was reached and nothing was
-//! stored, and every warp that is not at a barrier has come back to a state that it was in since then.
-//! States are sampled about once in 60 cycles, because a sample of all warps takes longer than a cycle
-//! of the machine. The reference states are renewed at doubling intervals (Brent's cycle detection).
-//! While warps are absent from an SM, any of them may return and end the spinning. Then a whole
-//! interval must pass in which every warp that was present has come back to a former state.
+//! A livelock is proved: since some moment no block has ended, no barrier was reached and nothing
+//! was stored, and every warp that is not at a barrier has come back to a state that it was in
+//! since then. States are sampled about once in 60 cycles, because a sample of all warps takes
+//! longer than a cycle of the machine. The reference states are renewed at doubling intervals
+//! (Brent's cycle detection). While warps are absent from an SM, any of them may return and end the
+//! spinning. Then a whole interval must pass in which every warp that was present has come back to
+//! a former state.
 
 use crate::host::sms::SmArray;
 use std::collections::BTreeMap;
@@ -69,8 +70,8 @@ pub(crate) struct Watchdog {
 }
 
 /// The first cycle after `now` in which states are sampled: one in each stride, at another place in
-/// the next stride than in the last, so that no loop has all of its samples at one place. Depends on
-/// time alone, whatever steps the machine takes.
+/// the next stride than in the last, so that no loop has all of its samples at one place. Depends
+/// on time alone, whatever steps the machine takes.
 fn next_sample(now: Cycle) -> Cycle {
     let of = |stride: Cycle| stride * STRIDE + stride * 37 % STRIDE;
     let stride = now / STRIDE;
@@ -110,8 +111,8 @@ impl Watchdog {
         }
     }
 
-    /// Checks and samples what is due, at the end of a step. `busy_since`: cycle since which the blocks
-    /// of all kernels may run.
+    /// Checks and samples what is due, at the end of a step. `busy_since`: cycle since which the
+    /// blocks of all kernels may run.
     pub fn look(
         &mut self,
         now: Cycle,

@@ -16,7 +16,7 @@ use warploom_exec::Checks;
 use warploom_gpu::Stretches;
 use warploom_ir::Program;
 
-/// Cases that run where nobody asks for others.
+/// Cases that run if the environment names no others.
 const CASES: Range<u64> = 0..16;
 
 /// Registers: `%rd1` is the first allocation, `%rd2` the generic address of the thread's own eight
@@ -68,7 +68,7 @@ fn one_of<'a>(rng: &mut Rng, of: &[&'a str]) -> &'a str {
     of[rng.below(of.len() as u32) as usize]
 }
 
-/// `%rd3` points to a word that others point to, too: more or less of them.
+/// Lets `%rd3` point to a word to which other threads point, too: many or few of them.
 fn point(rng: &mut Rng, text: &mut String) {
     let words = 16 << rng.below(11);
     let stride = 4 << rng.below(4);
@@ -81,7 +81,7 @@ fn point(rng: &mut Rng, text: &mut String) {
     );
 }
 
-/// The same, but some lanes point to their own word of shared memory.
+/// `point`, but some lanes point to their own word of shared memory.
 fn point_anywhere(rng: &mut Rng, text: &mut String) {
     point(rng, text);
     let lanes = 1 << rng.below(5);
@@ -135,8 +135,7 @@ const OTHERS: [&str; 12] = [
     "membar.gl;",
 ];
 
-/// Instructions that neither load nor store registers as the others do. Each kernel has some of
-/// them or none.
+/// Groups of special instructions. A kernel has instructions of one group, or none.
 const SPECIALS: [&[&str]; 6] = [
     &[
         "tex.1d.v4.u32.s32 {%r7, %r10, %r11, %r12}, [%rd6, {%r9}];",
@@ -175,7 +174,7 @@ const SPECIALS: [&[&str]; 6] = [
     ],
 ];
 
-/// A drawn body: what its kernel may do besides plain instructions, and its text so far.
+/// A drawn body: the special instructions of its kernel, and its text so far.
 struct Body<'a> {
     rng: &'a mut Rng,
     specials: Option<&'static [&'static str]>,
@@ -184,7 +183,7 @@ struct Body<'a> {
 }
 
 impl Body<'_> {
-    /// One of the special instructions, if the kernel has any. Returns whether it has.
+    /// Adds one of the special instructions, if the kernel has any. Returns whether it has.
     fn special(&mut self) -> bool {
         let Some(specials) = self.specials.filter(|_| self.rng.below(4) == 0) else {
             return false;
@@ -201,7 +200,7 @@ impl Body<'_> {
     }
 }
 
-/// One thing that a thread does.
+/// Adds one action of a thread.
 fn act(rng: &mut Rng, text: &mut String) {
     let kind = rng.below(10);
     let is_generic = rng.below(3) == 0;
@@ -225,7 +224,7 @@ fn act(rng: &mut Rng, text: &mut String) {
     }
 }
 
-/// What threads of a kernel do in each round: some of it in a part of the lanes, or behind a
+/// Actions of a kernel's threads in each round, some of them in a part of the lanes, or after a
 /// barrier.
 fn body(rng: &mut Rng) -> String {
     let specials = SPECIALS.get(rng.below(2 * SPECIALS.len() as u32) as usize);
@@ -267,7 +266,7 @@ fn draw_kernel(rng: &mut Rng) -> (String, Grid) {
     (text, (1 + rng.below(320 / warps), 32 * warps))
 }
 
-/// Mostly all blocks are timed.
+/// Draws which blocks are timed; in most cases all are.
 fn draw_stretches(rng: &mut Rng) -> Option<Stretches> {
     let timed = 1 + u64::from(rng.below(40));
     let stretches = Stretches {
@@ -279,7 +278,7 @@ fn draw_stretches(rng: &mut Rng) -> Option<Stretches> {
     (rng.below(4) == 0).then_some(stretches)
 }
 
-/// Mostly nothing is checked.
+/// Draws which checks are on; in most cases none is.
 fn draw_checks(rng: &mut Rng) -> Checks {
     let mut on = |of: u32| rng.below(of) == 0;
     let any = on(6);
@@ -329,7 +328,7 @@ fn draw_gpu(rng: &mut Rng) -> (String, Vec<String>) {
     (one_of(rng, &GPUS).to_owned(), sets)
 }
 
-/// A machine, if there can be such a one.
+/// Draws a machine that is valid.
 fn draw_spec(rng: &mut Rng) -> (String, GpuSpec) {
     loop {
         let (gpu, sets) = draw_gpu(rng);
@@ -339,8 +338,8 @@ fn draw_spec(rng: &mut Rng) -> (String, GpuSpec) {
     }
 }
 
-/// What comes of a case is the same however it is run. Returns the share of its cycles that are run
-/// in windows on one thread.
+/// Checks that a case has the same results in steps and in windows. Returns the share of its cycles
+/// that run in windows on one thread.
 fn check(seed: u64) -> f64 {
     let mut rng = Rng::new(seed);
     let (gpu, spec) = draw_spec(&mut rng);

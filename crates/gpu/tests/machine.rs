@@ -174,7 +174,7 @@ fn leaves_nothing(name: &str, mut gpu: GpuSpec) {
     assert!(sent > 0 && received > 0, "{name}");
 }
 
-/// What is counted after a kernel of one block and one of 40, of which nothing is left.
+/// Counters after a kernel of one block and one of 40 blocks, when nothing of them is left.
 fn after_two_kernels(name: &str, gpu: &GpuSpec) -> PartCounters {
     let mut bench = Bench::new(gpu);
     for blocks in [1, 40] {
@@ -238,7 +238,7 @@ st.global.u32 [%rd5+8], %r4;
     }
 }
 
-/// Perfect memory answers what SMs send, by sector or whole, with nothing behind the links.
+/// Perfect memory answers the requests of SMs, by sector or whole, with nothing beyond the links.
 #[test]
 fn perfect_memory_answers_at_once() {
     for name in ["gtx480", "gtx480-gpgpusim4", "qv100-volta"] {
@@ -307,7 +307,7 @@ fn clock_domains_keep_their_ratio() {
     );
 }
 
-/// An SM takes a block a cycle; SMs take turns, from SM 0 for the first.
+/// An SM takes one block in a cycle; SMs take turns, from SM 0 for the first block.
 #[test]
 fn blocks_go_round_one_an_sm_and_cycle() {
     let mut bench = Bench::new(&spec("gtx480"));
@@ -321,7 +321,7 @@ fn blocks_go_round_one_an_sm_and_cycle() {
     assert_eq!(bench.started(), second, "there are no more");
 }
 
-/// A cluster takes a block a cycle, for its SMs in turn, from the first.
+/// A cluster takes one block in a cycle, for its SMs in turn, from the first one.
 /// Fig. 6 of GPUDuet doubles Maxwell's 64 warp slots.
 #[test]
 fn an_sm_of_128_warps_holds_twice_the_blocks_of_one_of_64() {
@@ -476,8 +476,8 @@ fn a_barred_sm_gets_the_second_block_of_its_pair() {
     assert_eq!(bench.started(), [18, 2]);
 }
 
-/// The same where the filter's order is that of turns: the SM that took a block last is the last in
-/// turn, so that a filter of few SMs bars it in the very next cycle.
+/// The same holds where the filter's order is that of turns: the SM that took a block last is the
+/// last in turn, so that a filter of few SMs bars it in the very next cycle.
 #[test]
 fn pairs_stay_together_while_contention_throttles() {
     let mut gpu = spec("gtx480");

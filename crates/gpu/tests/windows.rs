@@ -1,5 +1,5 @@
-//! Windows do what single steps do: programs in which the cycle of a store, seen by other SMs,
-//! decides what is computed.
+//! Windows have the results of single steps: programs whose results depend on the cycle in which
+//! other SMs see a store.
 
 mod support;
 
@@ -12,8 +12,8 @@ use warploom_config::{Base, MultiprogramChoice, resolve};
 use warploom_gpu::Stretches;
 use warploom_ir::Program;
 
-/// More blocks than SMs, and fewer than would fit; more than fit; more than fit, of so many warps
-/// that SMs are busy for long, which work on each other's words.
+/// Grids: more blocks than SMs, and fewer than fit; more than fit; more than fit, of many warps,
+/// which keep SMs busy for long and work on each other's words.
 const FEW: Grid = (50, 64);
 const MANY: Grid = (150, 64);
 const WIDE: Grid = (75, 256);
@@ -34,7 +34,7 @@ mov.u32 %r5, %r4;
 mov.u32 %r6, 0;
 ";
 
-/// First from one allocation to the other; then, in each block at another time, from the second.
+/// Copies from one allocation to the other, then from the second, in each block at another time.
 const LATE: &str = "\
 add.u32 %r8, %r1, 20;
 L:
@@ -53,7 +53,7 @@ setp.lt.u32 %p1, %r6, 90;
 st.global.u32 [%rd1], %r5;
 ";
 
-/// From one allocation to the other and no more.
+/// Copies from one allocation to the other, and nothing else.
 const APART: &str = "\
 L:
 ld.global.u32 %r7, [%rd2];
@@ -80,7 +80,7 @@ setp.lt.u32 %p1, %r6, 40;
 st.global.u32 [%rd3], %r5;
 ";
 
-/// In place, but every thread loads from other lines each time, which its SM mostly does not have.
+/// In place, but every thread loads from other lines each time, which its SM seldom has.
 const ELSEWHERE: &str = "\
 ld.param.u64 %rd6, [buf];
 L:
@@ -253,7 +253,7 @@ setp.lt.u32 %p1, %r6, 20;
 @%p1 bra L;
 ";
 
-/// What some block loads from nowhere in the end.
+/// Load from an address without memory, by some block in the end.
 const FAULT: &str = "\
 setp.eq.u32 %p1, %r1, 31;
 @%p1 ld.global.u32 %r7, [%rd2+1048576];
@@ -276,7 +276,7 @@ fn run(gpu: &str, program: &Arc<Program>, grid: Grid, how: (usize, bool)) -> (Se
     run_together(&spec(gpu), &[(Arc::clone(program), grid)], how)
 }
 
-/// What is seen is the same for any number of threads, run after run, as with one that steps.
+/// Results are the same for any number of threads, run after run, as in steps on one thread.
 fn check(body: &str, grid: Grid) -> [Seen; 2] {
     let program = program(body);
     GPUS.map(|gpu| {
@@ -379,7 +379,7 @@ fn a_fault_in_a_window_stops_all_in_the_same_cycle() {
     assert!(seen.iter().all(|seen| seen.fault.is_some()));
 }
 
-/// Atomics act in windows as in steps, and what they bring back is read when they have.
+/// Atomics act in windows as in steps, and their old values are read after that.
 #[test]
 fn windows_with_atomics_are_as_steps() {
     for seen in check_windows(ATOMIC) {
@@ -488,7 +488,7 @@ fn windows_with_context_switching_are_as_steps() {
     check_contexts(ATOMIC, (60, 256), 2);
 }
 
-/// The kernel ends in at least so many cycles, by how contexts are switched.
+/// Cycles that the kernel takes at least, by the system of context switching.
 fn check_contexts(body: &str, grid: Grid, different: usize) {
     let kernels = [(program(body), grid)];
     for gpu in GPUS {

@@ -13,9 +13,9 @@ pub(crate) enum Direction {
 }
 
 /// For each block, the union of the sets that reach it: at its start in a forward analysis, at its
-/// end in a backward one. Nothing reaches the entry or the exits of the function. `transfer` changes
-/// the set that reaches a block into the set that leaves it, and must be monotonic. `size` is the
-/// number of variables.
+/// end in a backward one. Nothing reaches the entry or the exits of the function. `transfer`
+/// changes the set that reaches a block into the set that leaves it, and must be monotonic. `size`
+/// is the number of variables.
 pub(crate) fn fixed_point(
     cfg: &Cfg,
     direction: Direction,

@@ -1,5 +1,5 @@
-//! Policies: decisions in which the five systems differ. A policy sees a read-only view and answers a
-//! question; the mechanisms (`sm`, `gpu`) act.
+//! Policies: decisions in which the five systems differ. A policy sees a read-only view and answers
+//! a question; the mechanisms (`sm`, `gpu`) act.
 //!
 //! Invariants: a policy cannot see `sm` or `gpu`; it owns its state and nothing else; it is
 //! deterministic. Each built-in policy is one file; the tables of `warploom_config` are the only

@@ -5,12 +5,12 @@ use warploom_base::Rect;
 /// Most arrays of a kernel that policies see.
 pub const MAX_ARRAYS: usize = 16;
 
-/// Part of each array of its kernel that a block accesses, in units of cache lines and rows. An array
-/// has the same number for all blocks of the kernel.
+/// Part of each array of its kernel that a block accesses, in units of cache lines and rows. An
+/// array has the same number for all blocks of the kernel.
 pub type Footprint = [Option<Rect>; MAX_ARRAYS];
 
-/// Part of one array that a warp accesses (thesis, 3.4.1): the array is divided into regions, of which
-/// the block has one, and the region into sub-regions.
+/// Part of one array that a warp accesses (thesis, 3.4.1): the array is divided into regions, of
+/// which the block has one, and the region into sub-regions.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct ArrayRange {
     /// Index of the block's region.
@@ -30,8 +30,8 @@ pub fn overlap(a: &Footprint, b: &Footprint, arrays: usize) -> u64 {
         .sum()
 }
 
-/// Locality of two warps (thesis, 3.4.2): number of sub-regions that both access, in arrays in which
-/// their blocks have the same region.
+/// Locality of two warps (thesis, 3.4.2): number of sub-regions that both access, in arrays in
+/// which their blocks have the same region.
 pub fn shared_regions(a: &WarpRange, b: &WarpRange) -> u32 {
     let pairs = a.iter().zip(b);
     pairs

@@ -29,8 +29,8 @@ pub struct DeviceView {
 pub struct Turn {
     /// SM whose turn it is.
     pub sm: SmId,
-    /// Place of the SM in the round-robin order of this cycle: 0 for the one after the SM that took a
-    /// block last.
+    /// Place of the SM in the round-robin order of this cycle: 0 for the one after the SM that took
+    /// a block last.
     pub place: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Which blocks an SM has room for, and the resources that they take and give back.
+//! Admission of blocks to an SM: room for them, and the resources that they take and give back.
 //!
 //! Invariant: a block takes its resources when it is assigned, before it starts, and gives them
 //! back when the device has seen its end.
@@ -10,7 +10,8 @@ use warploom_config::BlockNeeds;
 use warploom_policy::WarpRange;
 
 impl Sm {
-    /// A block of a kernel with these needs would fit next to what runs and what is about to start.
+    /// True if a block of a kernel with these needs fits beside the blocks that run or are about to
+    /// start.
     pub fn has_room(&mut self, kernel: KernelSlot, needs: &BlockNeeds) -> bool {
         if let Some(room) = self.switched_room(kernel, 1) {
             return room > 0;
@@ -18,12 +19,12 @@ impl Sm {
         self.resources.fits(needs) && self.free_warps(needs).is_some()
     }
 
-    /// A block with these needs has no room only because what is free does not lie together.
+    /// True if a block with these needs has no room only because the free room is not in one piece.
     pub fn is_fragmented(&mut self, kernel: KernelSlot, needs: &BlockNeeds) -> bool {
         self.context.is_none() && self.resources.has(needs) && !self.has_room(kernel, needs)
     }
 
-    /// Blocks of these needs that fit next to each other at once, up to `most`.
+    /// Number of blocks with these needs that fit at once, up to `most`.
     pub fn room(&mut self, kernel: KernelSlot, needs: &BlockNeeds, most: u32) -> u32 {
         if let Some(room) = self.switched_room(kernel, most) {
             return room;
@@ -40,7 +41,7 @@ impl Sm {
         most
     }
 
-    /// Tells the warp schedulers where the warps of an assigned block touch memory.
+    /// Tells the warp schedulers which memory the warps of an assigned block access.
     pub fn set_ranges(&mut self, first_warp: u32, ranges: &[WarpRange]) {
         self.warps.set_ranges(first_warp as usize, ranges);
     }
@@ -49,8 +50,8 @@ impl Sm {
         free_run(self.taken_warps, needs.threads / 32, self.max_threads / 32)
     }
 
-    /// Assigns a block that starts in cycle `at`. Requires `has_room`; calls come in order of
-    /// `at`. Returns the slot of its first warp, where contexts are switched its first context.
+    /// Assigns a block that starts in cycle `at`. Requires `has_room`, and calls in the order of
+    /// `at`. Returns the slot of its first warp or, where contexts are switched, its first context.
     pub fn assign(&mut self, at: Cycle, kernel: KernelSlot, rank: u64, needs: &BlockNeeds) -> u32 {
         let slot = BlockId::new((!self.taken_blocks).trailing_zeros() as usize);
         self.taken_blocks |= 1 << slot.index();
@@ -80,7 +81,7 @@ impl Sm {
         first_warp
     }
 
-    /// Gives back the resources of an ended block: when the device has seen its end.
+    /// Gives back the resources of an ended block, once the device has seen its end.
     pub fn release(&mut self, slot: BlockId, needs: &BlockNeeds) {
         self.taken_blocks &= !(1 << slot.index());
         if self.release_switched(slot) {

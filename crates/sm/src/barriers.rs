@@ -1,4 +1,4 @@
-//! Barriers, fences and the end of warps: what an issued instruction does to the warps that wait.
+//! Barriers, fences and the end of warps: effects of an issued instruction on waiting warps.
 
 use crate::sm::Sm;
 use warploom_base::{BlockId, WarpSlot};

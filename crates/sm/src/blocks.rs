@@ -6,15 +6,15 @@ use warploom_config::{BlockNeeds, SmSpec};
 use warploom_exec::BlockState;
 use warploom_policy::WarpMask;
 
-/// Most blocks of an SM: masks of block slots are words.
+/// Most blocks of an SM, because masks of block slots are words.
 const MOST_BLOCKS: usize = 64;
 
-/// A resource that blocks take in one piece each: registers or shared memory. First fit.
+/// A resource of which each block takes one piece, by first fit: registers or shared memory.
 #[derive(Clone, Copy, Debug)]
 struct Extent {
     total: u32,
     free: u32,
-    /// First and last + 1 of each piece, in order.
+    /// Begin and end of each piece, in order.
     taken: [(u32, u32); MOST_BLOCKS],
     pieces: usize,
 }
@@ -29,7 +29,7 @@ impl Extent {
         }
     }
 
-    /// The first place at which `size` lies together.
+    /// The first place with `size` free units in one piece.
     fn find(&self, size: u32) -> Option<u32> {
         let mut start = 0;
         for &(from, to) in &self.taken[..self.pieces] {
@@ -41,7 +41,7 @@ impl Extent {
         (self.total - start >= size).then_some(start)
     }
 
-    /// Takes `size` at the first place for it. Requires one.
+    /// Takes `size` units at the first place for them. Requires that there is one.
     fn take(&mut self, size: u32) -> u32 {
         let start = self.find(size).expect("the caller asked for room");
         if size > 0 {
@@ -54,7 +54,7 @@ impl Extent {
         start
     }
 
-    /// Gives back what was taken at `start`.
+    /// Gives back the piece that was taken at `start`.
     fn give(&mut self, start: u32, size: u32) {
         if size > 0 {
             let at = self.taken[..self.pieces].partition_point(|piece| piece.0 < start);
@@ -66,30 +66,30 @@ impl Extent {
     }
 }
 
-/// Where a block's registers and shared memory begin.
+/// Begin of a block's registers and shared memory.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Place {
-    /// First register.
+    /// First register of the block.
     pub registers: u32,
-    /// First byte.
+    /// First byte of shared memory.
     pub shared_bytes: u32,
 }
 
-/// What is left of an SM's resources. A block's registers lie together, and so does its shared
-/// memory, at the first place where they fit: blocks of different sizes leave holes between them
-/// that are too small for some (Warped-Slicer, Fig. 2). Blocks of one size never do.
+/// Free resources of an SM. A block's registers are one piece, and so is its shared memory, at the
+/// first place where they fit. Blocks of different sizes leave holes between them that are too
+/// small for some blocks (Warped-Slicer, Fig. 2). Blocks of one size never do.
 #[derive(Clone, Copy, Debug)]
 pub struct Resources {
     /// Threads, in whole warps.
     threads: u32,
-    /// Block slots.
+    /// Number of block slots.
     blocks: u32,
     registers: Extent,
     shared_bytes: Extent,
 }
 
 impl Resources {
-    /// All of an SM.
+    /// All resources of an SM.
     pub fn of(spec: &SmSpec) -> Self {
         Self {
             threads: spec.max_threads,
@@ -99,7 +99,7 @@ impl Resources {
         }
     }
 
-    /// There is enough of everything, wherever it lies.
+    /// True if there is enough of each resource, in one piece or not.
     #[inline]
     pub fn has(&self, needs: &BlockNeeds) -> bool {
         self.blocks > 0
@@ -108,14 +108,14 @@ impl Resources {
             && needs.shared_bytes <= self.shared_bytes.free
     }
 
-    /// A block fits.
+    /// True if a block with these needs fits.
     pub fn fits(&self, needs: &BlockNeeds) -> bool {
         self.has(needs)
             && self.registers.find(needs.registers).is_some()
             && self.shared_bytes.find(needs.shared_bytes).is_some()
     }
 
-    /// Takes a block's needs and says where they lie. Requires `fits`.
+    /// Takes the resources of a block. Returns their places. Requires `fits`.
     pub fn take(&mut self, needs: &BlockNeeds) -> Place {
         self.blocks -= 1;
         self.threads -= needs.threads;
@@ -125,7 +125,7 @@ impl Resources {
         }
     }
 
-    /// Gives them back.
+    /// Gives a block's resources back.
     pub fn give(&mut self, needs: &BlockNeeds, place: Place) {
         self.blocks += 1;
         self.threads += needs.threads;
@@ -135,21 +135,21 @@ impl Resources {
     }
 }
 
-/// A block slot.
+/// A slot for a resident block.
 pub struct BlockSlot {
-    /// What executes.
+    /// Architectural state of the block.
     pub state: BlockState,
     /// Kernel of the block.
     pub kernel: KernelSlot,
-    /// Its rank in the grid, x fastest.
+    /// Rank of the block in the grid, x fastest.
     pub rank: u64,
     /// First warp slot; the block's warps follow each other.
     pub first_warp: u32,
-    /// Warps that have not been reclaimed; 0: the slot is free.
+    /// Number of warps that have not been reclaimed; 0 for a free slot.
     pub live_warps: u32,
 }
 
-/// `warps` slots in a row from `first`.
+/// Mask of `warps` slots in a row from `first`.
 pub fn warp_run(first: u32, warps: u32) -> WarpMask {
     let run = if warps >= WarpMask::BITS {
         !0
@@ -168,7 +168,7 @@ pub fn free_run(used: WarpMask, warps: u32, slots: u32) -> Option<u32> {
 }
 
 impl BlockSlot {
-    /// A free slot.
+    /// A slot without a block.
     pub fn free() -> Self {
         Self {
             state: BlockState::new(),
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(extent.find(8), Some(12));
     }
 
-    /// As many blocks of one size as divide the whole, in whatever order they come and go.
+    /// Blocks of one size fill the whole, in whatever order they come and go.
     #[test]
     fn blocks_of_one_size_leave_no_holes() {
         let mut rng = Rng::new(1);

@@ -1,20 +1,20 @@
-//! How L1D and shared memory divide one memory (Volta): chosen for a kernel from the shared
-//! memory that its blocks on an SM take (GPGPU-Sim 4.2's adaptive cache configuration).
+//! Division of one memory between L1D and shared memory (Volta), chosen for a kernel from the
+//! shared memory that its blocks on an SM take (GPGPU-Sim 4.2's adaptive cache configuration).
 //!
-//! GPGPU-Sim chooses once a launch for all SMs together; here an SM changes over when a block of
-//! another kernel finds it empty, as hardware must, and keeps its division while blocks run.
+//! GPGPU-Sim chooses once in a launch for all SMs together. Here an SM changes its division when a
+//! block of another kernel finds it empty, as hardware must, and keeps it while blocks run.
 
 use crate::prepared_kernel::PreparedKernel;
 use warploom_config::{AllocatePolicy, GpuSpec};
 use warploom_mem::cache::Cache;
 
-/// The divisions that an SM may take.
+/// Divisions that an SM may have.
 #[derive(Clone, Debug)]
 pub struct Carveout {
     unified_bytes: u64,
-    /// Ascending.
+    /// Sizes of shared memory in bytes, in ascending order.
     shared_options: Vec<u64>,
-    /// Ways of L1D when it has all.
+    /// Ways of L1D if it has the whole memory.
     max_ways: u32,
     streaming: bool,
 }
@@ -41,13 +41,13 @@ impl Carveout {
         })
     }
 
-    /// Ways of L1D when it has all.
+    /// Ways of L1D if it has the whole memory.
     pub fn max_ways(&self) -> u32 {
         self.max_ways
     }
 
-    /// Ways of L1D beside blocks that take `shared` bytes together: those that the smallest
-    /// option that holds them leaves, rounded to the nearest.
+    /// Ways of L1D beside blocks that together take `shared` bytes: those that the smallest
+    /// sufficient option leaves, rounded to the nearest number.
     pub fn ways(&self, shared: u64) -> u32 {
         let option = self.shared_options.iter().find(|option| shared <= **option);
         let option = option.expect("the largest option holds all of shared memory");
@@ -56,7 +56,7 @@ impl Carveout {
         (halves / (2 * self.unified_bytes)) as u32
     }
 
-    /// Divides for a kernel. L1D must have no miss outstanding.
+    /// Divides the memory for a kernel. L1D must have no miss outstanding.
     pub fn apply(&self, kernel: &PreparedKernel, l1d: &mut Cache) {
         let shared = u64::from(kernel.shared_bytes) * u64::from(kernel.blocks_per_sm);
         l1d.set_ways(self.ways(shared));

@@ -166,15 +166,15 @@ impl Collectors {
         self.output.occupied() & !stays == 0 && self.is_at_rest()
     }
 
-    /// True if the last step moved nothing, no operand waits for its bank, and no register on either
-    /// side has changed since: the next step will move nothing either.
+    /// True if the last step moved nothing, no operand waits for its bank, and no register on
+    /// either side has changed since: the next step will move nothing either.
     #[inline]
     fn is_settled(&self) -> bool {
         self.settled && !self.input.has_changed() && !self.output.has_changed()
     }
 
-    /// Does the `nth` step of the SM; instructions are in `flights`. `registers` returns the registers
-    /// that an entering instruction reads.
+    /// Does the `nth` step of the SM; instructions are in `flights`. `registers` returns the
+    /// registers that an entering instruction reads.
     #[inline]
     pub fn step<'a>(
         &mut self,
@@ -227,8 +227,9 @@ impl Collectors {
         self.written = 0;
     }
 
-    /// Every bank serves its oldest read, in 3.2.2 those that [`granted`] chooses. Follows `send_on`,
-    /// so that an instruction whose last operand comes now leaves in the next step at the earliest.
+    /// Every bank serves its oldest read, in 3.2.2 those that [`granted`] chooses. Follows
+    /// `send_on`, so that an instruction whose last operand comes now leaves in the next step at
+    /// the earliest.
     #[inline(always)]
     fn read_banks<const PLAIN: bool>(&mut self, nth: u64) -> BankReads {
         let all_arrive = self.style == ModelStyle::V4 && self.reads.are_free_of(self.written);
@@ -261,9 +262,9 @@ impl Collectors {
 }
 
 /// The bank from which a collector receives its only operand of a step in 3.2.2, as a mask. `banks`
-/// are those that could serve it. The wavefront allocator goes through the diagonals of the `square`
-/// matrix of banks and collectors from diagonal `first` on, another one in each step; the bank whose
-/// diagonal comes first is chosen.
+/// are those that could serve it. The wavefront allocator goes through the diagonals of the
+/// `square` matrix of banks and collectors from diagonal `first` on, another one in each step; the
+/// bank whose diagonal comes first is chosen.
 #[inline]
 fn granted(banks: u64, collector: u32, first: u32, square: u32) -> u64 {
     // Bank b is on the collector's diagonal `turn - b`, modulo the square.

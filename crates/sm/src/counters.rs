@@ -1,4 +1,4 @@
-//! What an SM counts.
+//! Counters of an SM.
 
 use warploom_ir::Unit;
 use warploom_mem::{ACCESS_KINDS, AccessKind};
@@ -20,11 +20,11 @@ pub const SLOT_CAUSES: &[&str] = &[
 /// Why a scheduler did or did not issue in a cycle: every scheduler cycle has exactly one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SlotCause {
-    /// It issued.
+    /// The scheduler issued an instruction.
     Issued,
-    /// It has no warp that is still running.
+    /// No warp of the scheduler is still running.
     NoWarp,
-    /// Every running warp waits at a barrier, behind a fence or for an atomic.
+    /// Every running warp waits at a barrier, at a fence or for an atomic.
     Barrier,
     /// No running warp has a decoded instruction.
     InstructionBuffer,
@@ -40,28 +40,28 @@ pub enum SlotCause {
     Policy,
 }
 
-/// What an SM counts of the kernels in one slot: what can be told apart while several run.
+/// Counters of an SM for the kernels in one slot: those that are kept apart while several run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct KernelCounters {
-    /// Instructions issued.
+    /// Number of instructions issued.
     pub warp_instructions: u64,
-    /// The same by active lane.
+    /// Number of instructions issued, by active lane.
     pub thread_instructions: u64,
-    /// Blocks started.
+    /// Number of blocks started.
     pub blocks_started: u64,
-    /// Blocks finished, or ended because their kernel was halted.
+    /// Number of blocks finished, or ended because their kernel was halted.
     pub blocks_finished: u64,
     /// Cycles of the function units' intake that its instructions took, by [`crate::Pipe`].
     pub pipe_cycles: [u64; crate::Pipe::COUNT],
 }
 
 impl KernelCounters {
-    /// Adds what another SM counted.
+    /// Adds the counters of another SM.
     pub fn add(&mut self, other: &Self) {
         self.each(other, |sum, more| *sum += more);
     }
 
-    /// What was counted since an earlier moment.
+    /// Counts since an earlier moment.
     pub fn since(mut self, earlier: &Self) -> Self {
         self.each(earlier, |now, then| *now -= then);
         self
@@ -77,7 +77,7 @@ impl KernelCounters {
     }
 }
 
-/// Labels of [`LdstStage`].
+/// Labels of the variants of [`LdstStage`].
 pub const LDST_STAGES: &[&str] = &[
     "constant",
     "texture",
@@ -88,26 +88,26 @@ pub const LDST_STAGES: &[&str] = &[
     "local_store",
 ];
 
-/// What an instruction in the load/store unit accesses: GPGPU-Sim's memory stages.
+/// Memory that an instruction in the load/store unit accesses: GPGPU-Sim's memory stages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LdstStage {
-    /// Constant cache.
+    /// The constant cache (L1C).
     Constant,
-    /// Texture cache.
+    /// The texture cache (L1T).
     Texture,
-    /// Shared memory.
+    /// Shared memory of the block.
     Shared,
-    /// Global memory: loads and atomics.
+    /// Loads and atomics on global memory.
     GlobalLoad,
-    /// Local memory: loads.
+    /// Loads from local memory.
     LocalLoad,
-    /// Global memory: stores.
+    /// Stores to global memory.
     GlobalStore,
-    /// Local memory: stores.
+    /// Stores to local memory.
     LocalStore,
 }
 
-/// Labels of [`LdstStall`].
+/// Labels of the variants of [`LdstStall`].
 pub const LDST_STALLS: &[&str] = &[
     "reservation",
     "bank_conflict",
@@ -116,10 +116,10 @@ pub const LDST_STALLS: &[&str] = &[
     "data_port",
 ];
 
-/// Why the load/store unit could not finish its instruction.
+/// Reason why the load/store unit could not finish its instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LdstStall {
-    /// A cache could not reserve what a miss needs.
+    /// A cache could not reserve the resources of a miss.
     Reservation,
     /// Shared memory, or a bank of L1D, was busy.
     BankConflict,
@@ -141,13 +141,13 @@ pub enum LaneSpace {
     Load,
     /// Global and local stores.
     Store,
-    /// Shared memory.
+    /// Shared memory of the block.
     Shared,
-    /// Texture reads.
+    /// Reads of textures by lanes.
     Texture,
-    /// `ld.const`.
+    /// Loads by the instruction `ld.const`.
     Constant,
-    /// Kernel parameters.
+    /// Parameters of the kernel.
     Param,
 }
 
@@ -194,9 +194,9 @@ declare_stats! {
         pub inactive_slots: u64 = Slots;
         /// Warps resident, summed over active cycles.
         pub resident_warp_cycles: u64 = Cycles, as "gpu_occupancy x active cycles x warp slots";
-        /// Blocks started.
+        /// Blocks started on SMs.
         pub blocks_started: u64 = Blocks, as "gpu_tot_issued_cta";
-        /// Blocks finished.
+        /// Blocks finished on SMs.
         pub blocks_finished: u64 = Blocks;
         /// Global loads and stores, local ones, texture reads.
         pub memory_instructions: u64 = WarpInstructions;
@@ -206,7 +206,7 @@ declare_stats! {
         pub memory_transactions: u64 = Requests;
         /// Lanes of memory instructions in which they take effect, by space.
         pub memory_lanes: [u64; 6] = ThreadInstructions, as "gpgpu_n_load_insn, _store_, _shmem_, _tex_, _const_mem_, _param_mem_", by [LANE_SPACES];
-        /// Shared-memory instructions.
+        /// Instructions on shared memory.
         pub shared_instructions: u64 = WarpInstructions;
         /// Extra cycles of shared-memory accesses from bank conflicts (GPGPU-Sim's
         /// gpgpu_n_shmem_bkconflict counts the first cycle too).
@@ -246,7 +246,7 @@ declare_stats! {
         pub fetch_cycles_max: Peak = Cycles, as "maxmflatency";
         /// Replies by the logarithm of that time.
         pub fetches_by_cycles: [u64; 16] = Packets, as "mf_lat_table", by [LOG2_BINS];
-        /// Barrier instructions issued.
+        /// Barrier instructions issued by warps.
         pub barriers: u64 = WarpInstructions;
     }
 }

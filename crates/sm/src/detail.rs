@@ -1,6 +1,6 @@
-//! What an SM counts beyond [`crate::SmCounters`]: who issues, how large its packets are, how long
-//! replies take to come back. GPGPU-Sim 4.2 prints it; nothing else depends on it. Results have it
-//! by SM only, and leave it out of their digest.
+//! Counters of an SM beyond [`crate::SmCounters`]: issues by scheduler and slot, sizes of packets,
+//! times of replies. GPGPU-Sim 4.2 prints them; nothing else depends on them. Results have them by
+//! SM only, and their digest leaves them out.
 
 use warploom_mem::{ACCESS_KINDS, AccessKind};
 use warploom_stats::{LOG2_BINS, Peak, declare_stats};
@@ -10,7 +10,7 @@ pub const MAX_SCHEDULERS: usize = 16;
 /// Warp slots counted one by one.
 pub const MAX_SLOTS: usize = 64;
 
-/// Labels of issues by how many instructions they were.
+/// Labels of issues by their number of instructions.
 pub const ISSUES: &[&str] = &["single", "dual"];
 /// Labels of warp schedulers.
 pub const SCHEDULERS: &[&str] = &[
@@ -30,7 +30,7 @@ pub const WARP_SLOTS: &[&str] = &[
 ];
 /// Sizes of packets in bytes: a header, and up to four sectors.
 pub const PACKET_BYTES: [u32; 5] = [8, 40, 72, 104, 136];
-/// Labels of those sizes.
+/// Labels of these sizes.
 pub const PACKET_SIZES: &[&str] = &["bytes_8", "bytes_40", "bytes_72", "bytes_104", "bytes_136"];
 
 /// Position of the smallest of [`PACKET_BYTES`] that holds `bytes`.

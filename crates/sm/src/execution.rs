@@ -69,7 +69,7 @@ impl Sm {
         }
     }
 
-    /// The first of some units that can takes an instruction.
+    /// Gives an instruction to the first of some units that can take it.
     #[inline(always)]
     fn feed_first(
         &mut self,

@@ -6,7 +6,7 @@ use warploom_base::{KernelSlot, Pc, WarpSlot};
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct FlightId(pub u16);
 
-/// An issued instruction.
+/// An issued instruction on its way through the pipeline.
 #[derive(Clone, Copy, Debug)]
 pub struct Flight {
     /// Warp slot that issued the instruction.
@@ -23,7 +23,7 @@ pub struct Flight {
     pub reads: u8,
     /// True if some of these registers lie in the same bank.
     pub shares_banks: bool,
-    /// Cycles in its function unit.
+    /// Cycles in the function unit.
     pub latency: u16,
     /// Cycles until the unit takes another instruction.
     pub interval: u16,
@@ -48,15 +48,15 @@ impl Flight {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MemId(pub u16);
 
-/// Storage of `N` entries, a power of two, so that an index modulo `N` needs no check, with a list of
-/// free entries.
+/// Storage of `N` entries, a power of two, so that an index modulo `N` needs no check, with a list
+/// of free entries.
 #[derive(Clone, Debug)]
 pub struct Pool<T, const N: usize> {
     entries: Box<[T; N]>,
     /// Numbers of free entries, in the first `available` places.
     free: Box<[u16; N]>,
     available: usize,
-    /// Which entries are in use: to search the list of the others takes half of a test's time.
+    /// True for each entry in use. A search of the free list would take half of a test's time.
     #[cfg(debug_assertions)]
     lent: Box<[bool; N]>,
 }
@@ -99,12 +99,12 @@ impl<T: Clone, const N: usize> Pool<T, N> {
         self.available += 1;
     }
 
-    /// Entries in use.
+    /// Number of entries in use.
     pub fn used(&self) -> usize {
         N - self.available
     }
 
-    /// Entries that are free.
+    /// Number of entries that are free.
     pub fn available(&self) -> usize {
         self.available
     }
@@ -125,10 +125,10 @@ impl<T, const N: usize> std::ops::IndexMut<u16> for Pool<T, N> {
     }
 }
 
-/// Instructions in flight that an SM has records for: more than all stages hold.
+/// Number of records for instructions in flight: more than all stages hold.
 const FLIGHTS: usize = 8192;
 
-/// Instructions in flight.
+/// Records of the instructions in flight.
 pub type FlightPool = Pool<Flight, FLIGHTS>;
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
-//! Fetch and decode (docs/model/sm.md, Fetch and decode): an SM has one fetch buffer. A fetch brings
-//! two instructions, and one warp is tried in a cycle.
+//! Fetch and decode (docs/model/sm.md, Fetch and decode): an SM has one fetch buffer. A fetch
+//! brings two instructions, and one warp is tried in a cycle.
 //!
-//! Fetch knows nothing of branches: it goes on with the next instruction of the program. A scheduler
-//! that comes to a warp and finds another path in its buffer empties the buffer and tells fetch
-//! where the warp is (`shader_core_ctx::fetch`, `scheduler_unit::cycle`).
+//! Fetch knows nothing of branches: it goes on with the next instruction of the program. A
+//! scheduler that comes to a warp and finds another path in its buffer empties the buffer and tells
+//! fetch where the warp is (`shader_core_ctx::fetch`, `scheduler_unit::cycle`).
 
 mod fetch;
 

@@ -256,8 +256,8 @@ impl Ldst {
         !self.responses.is_empty() || self.write_back.is_some()
     }
 
-    /// True if nothing can happen before `next_event`, an arrival or a credit: everything inside was
-    /// tried in the last cycle and will fail in the same way until then.
+    /// True if nothing can happen before `next_event`, an arrival or a credit: everything inside
+    /// was tried in the last cycle and will fail in the same way until then.
     pub fn is_quiet(&self, link: &Link) -> bool {
         let stuck = |r: Option<&Request>| r.is_none_or(|r| !link.can_send(r));
         let cache_quiet = |c: &Cache| stuck(c.miss_queue_front()) && !c.has_ready();

@@ -8,37 +8,37 @@ use warploom_base::{Cycle, TimedQueue};
 use warploom_config::GpuSpec;
 use warploom_mem::{Reply, Request};
 
-/// A packet on its way from the SM to the network.
+/// A packet that leaves the SM for the network.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing {
     /// Cycle in which it was sent.
     pub sent_at: Cycle,
-    /// The packet.
+    /// Content of the packet.
     pub request: Request,
 }
 
-/// Both directions.
+/// The SM's ends of both directions.
 #[derive(Clone, Debug)]
 pub struct Link {
     flit_bytes: u32,
-    /// Flits that may still be sent.
+    /// Number of flits that may still be sent.
     credits: u32,
-    /// Flits that may be sent besides from some cycle on, oldest first.
+    /// Further credits, each with the cycle from which it counts, oldest first.
     coming: TimedQueue<u32>,
     /// Most flits that the SM sends in a cycle, and in a packet.
     most_a_cycle: u32,
     most_a_packet: u32,
-    /// Sent in this step, oldest first.
+    /// Packets sent in this step, oldest first.
     pub outgoing: Vec<Outgoing>,
     /// Replies with the cycle from which the SM sees them, oldest first.
     incoming: TimedQueue<Reply>,
-    /// Those of them, the newest, that nobody has looked at.
+    /// Number of the newest replies, which have not been counted.
     fresh: usize,
 }
 
 impl Link {
-    /// A link whose far end buffers `credits` flits. The SM will send packets of `most_a_cycle`
-    /// bytes in a cycle at most, the last of which is none shorter than the others.
+    /// A link whose far end buffers `credits` flits. In a cycle the SM sends at most one packet of
+    /// each of the sizes `most_a_cycle`, in bytes, the last of which is the longest.
     pub fn new(flit_bytes: u32, credits: u32, most_a_cycle: &[u32]) -> Self {
         let flits = most_a_cycle.iter().map(|bytes| bytes.div_ceil(flit_bytes));
         Self {
@@ -53,26 +53,26 @@ impl Link {
         }
     }
 
-    /// Flits of a packet of `bytes`.
+    /// Number of flits of a packet of `bytes` bytes.
     #[inline]
     pub fn flits(&self, bytes: u32) -> u32 {
         bytes.div_ceil(self.flit_bytes)
     }
 
-    /// There is room for a request.
+    /// True if there is room for a request.
     #[inline]
     pub fn can_send(&self, request: &Request) -> bool {
-        // Not by flits, which takes a division: it is asked in vain for long.
+        // In bytes, because flits take a division, and the answer is no for many cycles.
         u64::from(request.request_bytes()) <= u64::from(self.credits) * u64::from(self.flit_bytes)
     }
 
-    /// Credits are fewer than what the SM may send in a cycle.
+    /// True if there are fewer credits than the SM may need in a cycle.
     #[inline]
     pub fn is_short(&self) -> bool {
         self.credits < self.most_a_cycle
     }
 
-    /// Flits that may still be sent.
+    /// Number of flits that may still be sent.
     pub fn credits(&self) -> u32 {
         self.credits
     }
@@ -99,17 +99,17 @@ impl Link {
         });
     }
 
-    /// The far end took packets of this many flits.
+    /// Adds credits for packets of `flits` flits that the far end took.
     pub fn add_credits(&mut self, flits: u32) {
         self.credits += flits;
     }
 
-    /// The same from cycle `at` on, behind those of cycles before.
+    /// Adds credits that count from cycle `at` on, in the order of cycles.
     pub fn add_credits_from(&mut self, at: Cycle, flits: u32) {
         self.coming.push(at, flits);
     }
 
-    /// Takes the credits that are there from cycle `now` on.
+    /// Takes the credits that count from cycle `now` on or before.
     #[inline]
     pub fn take_credits(&mut self, now: Cycle) {
         while let Some(flits) = self.coming.take_due(now) {
@@ -117,14 +117,13 @@ impl Link {
         }
     }
 
-    /// The cycle from which further credits are there, as far as that is known; else
-    /// `Cycle::MAX`.
+    /// The cycle from which further credits count, as far as that is known; else `Cycle::MAX`.
     #[inline]
     pub fn next_credits(&self) -> Cycle {
         self.coming.due_or_never()
     }
 
-    /// A reply that the SM sees from cycle `at` on.
+    /// Adds a reply that the SM sees from cycle `at` on.
     #[inline]
     pub fn deliver(&mut self, at: Cycle, reply: &Reply) {
         self.incoming.push(at, *reply);
@@ -143,7 +142,7 @@ impl Link {
         self.fresh = 0;
     }
 
-    /// The oldest reply that has arrived.
+    /// The oldest reply, if it has arrived.
     #[inline]
     pub fn front(&self, now: Cycle) -> Option<&Reply> {
         self.incoming.due(now)
@@ -155,28 +154,28 @@ impl Link {
         self.incoming.drop_oldest();
     }
 
-    /// The oldest reply has arrived.
+    /// True if the oldest reply has arrived.
     #[inline]
     pub fn has_arrived(&self, now: Cycle) -> bool {
         self.incoming.is_due(now)
     }
 
-    /// When the oldest reply arrives.
+    /// Cycle in which the oldest reply arrives.
     #[inline]
     pub fn next_arrival(&self) -> Option<Cycle> {
         self.incoming.due_at()
     }
 
-    /// Replies delivered and not yet taken.
+    /// Number of replies that were delivered and not taken.
     #[inline]
     pub fn undelivered(&self) -> usize {
         self.incoming.len()
     }
 }
 
-/// Bytes of each of the packets that an SM sends in a cycle at most: a read of instructions, and for
-/// each port of the load/store unit a read of constants, an access past the data cache and one of
-/// the data cache. The longest comes last.
+/// Bytes of each of the packets that an SM sends in a cycle at most: a read of instructions, and
+/// for each port of the load/store unit a read of constants, an access past the data cache and one
+/// of the data cache. The longest comes last.
 pub(crate) fn most_sent(spec: &GpuSpec) -> Vec<u32> {
     let read = Request::HEADER_BYTES;
     let data = read + spec.l1d.line_bytes.max(128);
@@ -230,7 +229,7 @@ mod tests {
         assert_eq!(sent, [7, 8]);
     }
 
-    /// Credits are there from their cycle on, which is known before.
+    /// Credits count from their cycle on, which is known before.
     #[test]
     fn credits_may_be_known_before_they_are_there() {
         let mut link = Link::new(32, 5, &[]);

@@ -12,16 +12,15 @@ use warploom_exec::LaunchContext;
 use warploom_ir::{InstClass, InstFacts, MemClass, Program, Unit};
 use warploom_policy::{MemoryAccess, MemoryOp, MemorySpace};
 
-/// Where a program's code begins: GPGPU-Sim's place for it. Kernels lie there one behind the other,
-/// as the launch says.
+/// First address of code, as in GPGPU-Sim. Kernels follow each other there, as the launch says.
 pub const CODE_BASE: u64 = 0xF000_0000;
 /// Distance between the places of two address spaces in physical memory: whole memories apart, so
 /// that no two processes share a line, and by 256 MiB more, so that they lie in other rows of DRAM,
 /// whose numbers come from lower bits.
 const PROCESS_STRIDE: u64 = 1 << 44 | 1 << 28;
 
-/// Where an address space begins in physical memory: what its addresses are moved by on their way
-/// into caches and memory.
+/// First physical address of an address space, which is added to its addresses on their way to
+/// caches and memory.
 pub const fn physical_base(asid: u8) -> u64 {
     asid as u64 * PROCESS_STRIDE
 }
@@ -34,24 +33,25 @@ pub const INST_BYTES: u64 = 8;
 pub enum Pipe {
     /// Single precision, and integers where there is no unit for them.
     Sp,
-    /// Double precision.
+    /// Operations in double precision.
     Dp,
-    /// Integers.
+    /// Integers, where there are units for them.
     Int,
-    /// Special functions.
+    /// Special functions such as `sin`.
     Sfu,
-    /// Products of matrices.
+    /// Products of small matrices.
     Tensor,
-    /// Load/store.
+    /// Loads, stores and atomics.
     Mem,
 }
 
 impl Pipe {
-    /// Kinds of pipes.
+    /// Number of kinds of pipes.
     pub const COUNT: usize = 6;
-    /// Places in tables by pipe: a power of two, so that a number modulo it costs no check.
+    /// Entries in tables by pipe: a power of two, so that an index modulo this number needs no
+    /// check.
     pub const PLACES: usize = Self::COUNT.next_power_of_two();
-    /// All, in order.
+    /// All pipes, in order.
     pub const ALL: [Pipe; Self::COUNT] = [
         Pipe::Sp,
         Pipe::Dp,
@@ -72,45 +72,45 @@ const FEW: usize = 3;
 /// Registers of an instruction for [`PreparedKernel::list`].
 #[derive(Clone, Copy, Debug)]
 pub struct RegisterList {
-    /// How many there are.
+    /// Number of registers in the list.
     pub len: u16,
-    /// They themselves, or where they begin in [`PreparedKernel::lists`], in two halves.
+    /// The registers or, if there are more, their index in [`PreparedKernel::lists`] in two halves.
     few: [u16; FEW],
 }
 
-/// What the pipeline needs of one instruction, in one line of the host's cache.
+/// Facts about one instruction for the pipeline, in one line of the host's cache.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub struct TimedInst {
-    /// Pipe that it issues to.
+    /// Pipe to which it issues.
     pub pipe: Pipe,
-    /// Its destination comes from memory other than shared: a long wait.
+    /// True if its result takes long, because it comes from memory other than shared memory.
     pub long: bool,
-    /// It is a fence.
+    /// True for a memory fence.
     pub fence: bool,
-    /// What it has to do with asynchronous copies.
+    /// Role for asynchronous copies.
     pub copies: CopyRole,
-    /// Cycles in the unit.
+    /// Cycles in the function unit.
     pub latency: u16,
-    /// Cycles until the unit takes another.
+    /// Cycles until the unit takes another instruction.
     pub interval: u16,
-    /// The first 64 scoreboard entries that it needs free, read or written: a bit each.
+    /// Mask of the first 64 scoreboard entries: those that it reads or writes, and so needs free.
     pub needs_word: u64,
-    /// Those that it writes.
+    /// Mask of the first 64 scoreboard entries: those that it writes.
     pub writes_word: u64,
-    /// Where the others begin in [`PreparedKernel`]'s table.
+    /// Index of the further entries in [`PreparedKernel`]'s table.
     more: u32,
-    /// Whether it may go depends on more than `needs_word`: on further entries or on copies.
+    /// True if more than `needs_word` decides whether it may issue: further entries or copies.
     pub asks_further: bool,
     /// Registers read through the collector.
     pub bank_reads: RegisterList,
-    /// Some of these lie in the same bank.
+    /// True if some of these registers lie in the same bank.
     pub shares_banks: bool,
-    /// Bit per bank of a sub-core that holds one of these, if warp 0's.
+    /// Mask of the banks of a sub-core that hold these registers, for warp 0.
     pub banks: u64,
-    /// Several registers are written to the banks.
+    /// True if several registers are written to the banks.
     pub writes_several: bool,
-    /// The bank of the first of these, if warp 0's.
+    /// Bank of the first written register, for warp 0.
     pub written_bank: u64,
     /// Registers written to the banks.
     pub bank_writes: RegisterList,
@@ -126,7 +126,7 @@ pub struct EnergyFacts(u8);
 
 /// Bits of [`EnergyFacts`] that hold the unit.
 const UNIT_BITS: u32 = 5;
-/// The unit of an instruction that executes in none.
+/// Unit of an instruction that uses no execution unit.
 const NO_UNIT: u8 = (1 << UNIT_BITS) - 1;
 /// Largest number of operands that is stored, as a mask of its bits.
 const OPERANDS: u8 = 3;
@@ -145,14 +145,14 @@ impl EnergyFacts {
         Self(unit | operands | constant)
     }
 
-    /// Number of the execution unit; none of branches, barriers and accesses to memory.
+    /// Number of the execution unit; `None` for branches, barriers and accesses to memory.
     #[inline]
     pub fn unit(self) -> Option<usize> {
         let unit = self.0 & NO_UNIT;
         (unit != NO_UNIT).then_some(usize::from(unit))
     }
 
-    /// Source operands that are no registers, at most three.
+    /// Number of source operands that are no registers, at most three.
     #[inline]
     pub fn other_operands(self) -> u64 {
         u64::from(self.0 >> UNIT_BITS & OPERANDS)
@@ -168,15 +168,15 @@ impl EnergyFacts {
 
 /// A kernel in flight.
 pub struct PreparedKernel {
-    /// What executes.
+    /// Data and decoded code of the launch.
     pub launch: LaunchContext,
-    /// Its code.
+    /// Code of the kernel.
     pub program: Arc<Program>,
-    /// Its place among the kernels in flight.
+    /// Slot of the kernel among those in flight.
     pub slot: KernelSlot,
-    /// Address space.
+    /// Number of the address space.
     pub asid: u8,
-    /// Where its code lies in physical memory.
+    /// Physical address of its code.
     pub code: u64,
     /// Threads of a block.
     pub block_threads: u32,
@@ -186,17 +186,17 @@ pub struct PreparedKernel {
     pub registers_per_thread: u32,
     /// Shared memory of a block, dynamic included, in bytes.
     pub shared_bytes: u32,
-    /// What the counters of energy need of each instruction.
+    /// Facts for the counters of energy, by program counter.
     pub energy: Vec<EnergyFacts>,
-    /// Most blocks of it on one SM: fixes the layout of local memory.
+    /// Most blocks on one SM, which fixes the layout of local memory.
     pub blocks_per_sm: u32,
-    /// By program counter.
+    /// Facts for the pipeline, by program counter.
     pub timed: Vec<TimedInst>,
-    /// How its contexts are switched, if they are.
+    /// Facts about contexts, if they are switched.
     pub contexts: Option<KernelContexts>,
     /// By program counter: see [`Program::fewest_to_end`].
     pub fewest_to_end: Vec<u32>,
-    /// What has no room in a [`RegisterList`].
+    /// Registers that have no room in their [`RegisterList`].
     lists: Vec<u16>,
     /// By instruction: words of scoreboard entries beyond the first 64 that it needs, then those
     /// that it writes.
@@ -204,22 +204,23 @@ pub struct PreparedKernel {
     score_words: usize,
 }
 
-/// What is known of a kernel's contexts before it runs.
+/// Facts about a kernel's contexts, known before it runs.
 #[derive(Clone, Debug)]
 pub struct KernelContexts {
-    /// How many blocks an SM holds.
+    /// Plan of the blocks on an SM.
     pub plan: ContextPlan,
-    /// What contexts take.
+    /// Resources that contexts take.
     pub needs: ContextNeeds,
-    /// By program counter: units of registers that a warp keeps while it is out there.
+    /// By program counter: units of registers that an absent warp keeps; `None` where it cannot
+    /// leave.
     units: Vec<Option<u16>>,
     /// By number of extra blocks: whether registers leave, and shared memory.
     moves: Vec<(bool, bool)>,
 }
 
 impl KernelContexts {
-    /// Those of `program` in blocks that take `needs` of an SM; the first value says how many of
-    /// these an SM holds at once, and what limits it.
+    /// Facts about `program` in blocks with these needs. The first value is the number of blocks
+    /// that an SM holds at once, with the resource that limits it.
     pub fn new(
         fit: (u32, OccupancyLimit),
         needs: &BlockNeeds,
@@ -252,7 +253,7 @@ impl KernelContexts {
         }
     }
 
-    /// A kernel of which a test says all of that.
+    /// Facts as a test chooses them.
     #[cfg(test)]
     pub(crate) fn by_hand(
         plan: ContextPlan,
@@ -269,12 +270,13 @@ impl KernelContexts {
         }
     }
 
-    /// Units of registers that a warp keeps while it is out at `pc`; `None` where it stays.
+    /// Units of registers that a warp keeps while it is absent at `pc`; `None` where it cannot
+    /// leave.
     pub fn units_at(&self, pc: Pc) -> Option<u32> {
         self.units[pc.index()].map(u32::from)
     }
 
-    /// With so many extra blocks: whether registers leave, and shared memory.
+    /// With `extra` extra blocks: whether registers leave, and whether shared memory does.
     pub fn moves(&self, extra: u32) -> (bool, bool) {
         let last = self.moves.len() - 1;
         self.moves[(extra as usize).min(last)]
@@ -339,13 +341,13 @@ impl PreparedKernel {
         }
     }
 
-    /// Words of the scoreboard entries that an instruction needs free, but for the first.
+    /// Words of the scoreboard entries that an instruction needs free, without the first.
     #[inline]
     pub fn more_needs(&self, inst: &TimedInst) -> &[u64] {
         &self.more_scores[inst.more as usize..][..self.score_words - 1]
     }
 
-    /// Words of those that it writes, but for the first.
+    /// Words of the scoreboard entries that an instruction writes, without the first.
     #[inline]
     pub fn more_writes(&self, inst: &TimedInst) -> &[u64] {
         &self.more_scores[inst.more as usize + self.score_words - 1..][..self.score_words - 1]
@@ -357,7 +359,7 @@ impl PreparedKernel {
         std::iter::once(inst.needs_word).chain(more)
     }
 
-    /// Words of those that it writes.
+    /// Words of the scoreboard entries that an instruction writes.
     pub fn writes(&self, inst: &TimedInst) -> impl Iterator<Item = u64> {
         let more = self.more_writes(inst).iter().copied();
         std::iter::once(inst.writes_word).chain(more)
@@ -394,13 +396,13 @@ impl PreparedKernel {
         Some(MemoryAccess { op, space })
     }
 
-    /// Fewest instructions that the warps of a block issue.
+    /// Fewest instructions that all warps of a block issue.
     pub fn fewest_of_block(&self) -> u64 {
         let fewest = self.fewest_to_end.first().copied().unwrap_or(0);
         u64::from(self.block_warps) * u64::from(fewest)
     }
 
-    /// Scoreboard words of a warp.
+    /// Number of scoreboard words of a warp.
     pub fn score_words(&self) -> usize {
         self.score_words
     }
@@ -429,7 +431,7 @@ fn register_list(lists: &mut Vec<u16>, registers: &[u16]) -> RegisterList {
     }
 }
 
-/// A set of scoreboard entries, in so many words.
+/// Set of scoreboard entries, as `words` words.
 fn bits<'a>(entries: impl IntoIterator<Item = &'a u16>, words: usize) -> Vec<u64> {
     let mut bits = vec![0; words];
     for &entry in entries {
@@ -438,7 +440,7 @@ fn bits<'a>(entries: impl IntoIterator<Item = &'a u16>, words: usize) -> Vec<u64
     bits
 }
 
-/// All but the scoreboard.
+/// Facts about an instruction, without the scoreboard's.
 fn time(facts: &InstFacts, spec: &SmSpec, style: ModelStyle, lists: &mut Vec<u16>) -> TimedInst {
     let timing = timing_of(facts.class, &spec.units);
     let mut bank_reads = facts.bank_reads.clone();
@@ -478,7 +480,7 @@ fn time(facts: &InstFacts, spec: &SmSpec, style: ModelStyle, lists: &mut Vec<u16
     }
 }
 
-/// Banks of the register file that an instruction finds its registers in: those of a sub-core.
+/// Number of banks of the register file for a warp: those of a sub-core.
 fn own_banks(spec: &SmSpec) -> u32 {
     if spec.sub_cores {
         spec.collectors.banks / spec.schedulers.max(1)
@@ -530,7 +532,8 @@ fn pipe_of(class: InstClass, units: &UnitSpecs, style: ModelStyle) -> Pipe {
     }
 }
 
-/// What a product of so many eighths of the one that the timing is of takes.
+/// Timing of a product of matrices that has `eighths` eighths of the size to which `timing`
+/// applies.
 fn in_proportion(timing: OpTiming, eighths: u8) -> OpTiming {
     let of = |cycles: u32| (cycles * u32::from(eighths)).div_ceil(8);
     OpTiming {

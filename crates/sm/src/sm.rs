@@ -1,4 +1,4 @@
-//! One SM: its state, its cycle, and how it runs ahead by a step of several cycles.
+//! An SM: its state, and its run of several cycles.
 //!
 //! Stages run back to front within a cycle, so that each sees what the stage before it left in
 //! the cycle before (docs/model/sm.md, Pipeline order). A cycle in which nothing can happen until a
@@ -39,29 +39,30 @@ use warploom_mem::coalesce::SharedRule;
 use warploom_policy::{CustomPolicies, WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler};
 use warploom_stats::Counters;
 
-/// One warp scheduler. A policy has room for the largest one: what is small stands before it.
+/// A warp scheduler of an SM. Small fields come first, because a policy takes the room of the
+/// largest one.
 #[repr(C, align(64))]
 pub(crate) struct Scheduler {
-    /// Slots that it serves.
+    /// Slots that the scheduler serves.
     pub own: WarpMask,
-    /// The policy must see every cycle.
+    /// True if the policy must see every cycle.
     pub wants_cycles: bool,
-    /// Why it issues nothing while the SM is at rest.
+    /// Cause for which it issues nothing while the SM is at rest.
     pub resting: SlotCause,
-    /// Who goes first.
+    /// Policy that picks the warp.
     pub policy: WarpPolicy,
 }
 
 /// A block that has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FinishedBlock {
-    /// Cycle of its end.
+    /// Cycle in which it ended.
     pub at: Cycle,
-    /// Its kernel.
+    /// Kernel of the block.
     pub kernel: KernelSlot,
-    /// Its rank in the grid.
+    /// Rank of the block in the grid.
     pub rank: u64,
-    /// Its slot in the SM.
+    /// Slot of the block in the SM.
     pub slot: BlockId,
 }
 
@@ -75,34 +76,34 @@ pub(crate) struct Start {
     pub first_warp: u32,
 }
 
-/// One SM. Fields stand as declared, first those that every cycle looks at: SMs go through the
-/// host's first cache one after the other, line by line.
+/// The state of an SM. Fields lie in memory as declared, first those that every cycle reads,
+/// because SMs go through the host's first cache one after the other, line by line.
 #[repr(C, align(64))]
 pub struct Sm {
     /// Cycles before this one are counted.
     pub(crate) settled: Cycle,
-    /// Nothing can happen before this cycle, unless something comes from outside.
+    /// Nothing can happen before this cycle without input from outside.
     pub(crate) wake_at: Cycle,
-    /// Something issued in the last cycle, or no cycle is skipped: whether the next may be is not
-    /// worth a look.
+    /// True if something issued in the last cycle, or no cycle may be skipped: then it is not
+    /// checked whether the next one can be.
     pub(crate) wide_awake: bool,
-    /// Fetch, schedulers and collectors have nothing to do until something comes to them.
+    /// True if fetch, schedulers and collectors have nothing to do until input comes to them.
     pub(crate) at_rest: bool,
-    /// The load/store unit has one turn a cycle, of which the collectors' steps are no part.
+    /// True if the load/store unit runs once in a cycle and does not step the collectors.
     one_turn: bool,
-    /// Cycles at rest that are not yet counted: in all of them the same warps were there, and
-    /// schedulers issued nothing for the same reasons.
+    /// Number of cycles at rest that are not yet counted. In all of them the same warps were
+    /// resident, and schedulers issued nothing for the same causes.
     pub(crate) rested: Cycle,
     /// Links to the network.
     pub link: Link,
     pub(crate) starts: VecDeque<Start>,
-    /// Context switching, where there is any, and what it did in the last cycle.
+    /// Engine of context switching, where contexts are switched.
     pub(crate) context: Option<Box<Contexts>>,
-    /// What warps do, where a timeline is wanted.
+    /// Record of activities, where a timeline is wanted.
     pub(crate) tracer: Option<Box<Tracer>>,
     /// Loads of a window that may have to be repeated.
     pub(crate) replay: ReplayBuffer,
-    /// Some loaded kernel has instructions that need settled memory.
+    /// True if a loaded kernel has instructions that need settled memory.
     pub(crate) needs_settled: bool,
     pub(crate) flights: FlightPool,
     pub(crate) schedulers: Vec<Scheduler>,
@@ -111,7 +112,7 @@ pub struct Sm {
     pub by_kernel: Vec<KernelCounters>,
     /// Blocks that ended in the running step.
     pub finished: Vec<FinishedBlock>,
-    /// A block may have room now that had none before, although none has ended.
+    /// True if a block may have room that had none before, although no block has ended.
     pub gained_room: bool,
     skip_idle: bool,
     pub(crate) style: ModelStyle,
@@ -125,27 +126,27 @@ pub struct Sm {
     collector_steps: u32,
     pub(crate) mem_unit_ports: u32,
     pub(crate) max_issue_per_warp: u32,
-    /// What the simulated program did wrong, with the cycle.
+    /// Fault of the simulated program, with its cycle.
     pub fault: Option<(Cycle, Fault)>,
     pub(crate) warps: Warps,
     pub(crate) collectors: Collectors,
     pub(crate) units: Units,
-    /// The load/store unit.
+    /// The load/store unit with its caches.
     pub ldst: Ldst,
-    /// Fetch and decode.
+    /// The fetch and decode stages.
     pub front: Frontend,
-    /// By kernel slot, in place: every stage asks for the kernel of its instructions.
+    /// Loaded kernels by slot, in place, because every stage needs the kernel of its instructions.
     pub(crate) kernels: PreparedKernels,
     /// Stores of the running step.
     pub log: WriteLog,
-    /// Counters.
+    /// Counters of the whole SM.
     pub counters: SmCounters,
-    /// More of them.
+    /// Further counters, by SM only.
     pub detail: SmDetail,
     pub(crate) out: StepOut,
-    /// What instructions see of where and when they run: all but the warp and the cycle.
+    /// Values that instructions can read about the SM; warp and cycle are set before each.
     pub(crate) env: Env,
-    /// Suspicious things seen, when the launch asks for checks.
+    /// Findings of the checks that the launch asked for.
     pub findings: Vec<FindingReport>,
     pub(crate) releases: Vec<BarrierRelease>,
     pub(crate) constant_line: u32,
@@ -153,9 +154,9 @@ pub struct Sm {
     pub(crate) shared_banks: u32,
     pub(crate) shared_parts: u32,
     carveout: Option<Carveout>,
-    /// What is left, blocks that have not started counted.
+    /// Free resources, less those of blocks that have not started.
     pub(crate) resources: Resources,
-    /// Where the registers and the shared memory of resident blocks begin, by block slot.
+    /// Begin of the registers and of the shared memory of resident blocks, by block slot.
     pub(crate) places: Vec<Place>,
     /// Block slots and warp slots of those blocks.
     pub(crate) taken_blocks: u64,
@@ -166,8 +167,8 @@ pub struct Sm {
 }
 
 impl Sm {
-    /// An SM of `spec`, empty, whose warp schedulers follow a policy of the user's `own` or that of
-    /// the configuration.
+    /// An empty SM of `spec`, whose warp schedulers follow the user's `own` policy or that of the
+    /// configuration.
     pub fn new(spec: &GpuSpec, id: SmId, own: &CustomPolicies) -> Self {
         let sm = &spec.sm;
         let slots = (sm.max_threads / 32) as usize;
@@ -254,9 +255,9 @@ impl Sm {
         self.give_back_l1d();
     }
 
-    /// Ends every warp of a kernel where it is, between steps: what it has issued comes to its end,
-    /// nothing more issues, and its blocks finish when they are drained, as they would after
-    /// their last instruction. Blocks that have not started are dropped and returned.
+    /// Ends every warp of a kernel, between steps: warps issue nothing more, and blocks finish when
+    /// they are drained, as after their last instruction. Blocks that have not started are dropped
+    /// and returned.
     pub fn halt_kernel(&mut self, kernel: KernelSlot) -> Vec<FinishedBlock> {
         let own = |w: &usize| self.warps.track[*w].kernel == kernel;
         let running = warploom_policy::warps_of(self.warps.running()).map(WarpSlot::index);
@@ -287,19 +288,19 @@ impl Sm {
         }
     }
 
-    /// No block runs or is about to start, and nothing is outstanding.
+    /// True if no block runs or is about to start, and nothing is outstanding.
     pub fn is_idle(&self) -> bool {
         !self.holds_warps() && self.starts.is_empty() && self.ldst.is_empty()
     }
 
-    /// When the SM must run again; it need not before, unless a block is assigned to it, a reply
-    /// arrives, or it gets credits while it `waits_for_credits`.
+    /// Cycle in which the SM must run again. It must run before if a block is assigned to it, a
+    /// reply arrives, or credits come while it `waits_for_credits`.
     #[inline]
     pub fn wake_at(&self) -> Cycle {
         self.wake_at
     }
 
-    /// Something inside could go on if the network had room.
+    /// True if something inside could go on if the network had room.
     pub fn waits_for_credits(&self) -> bool {
         self.front.l1i.miss_queue_front().is_some() || self.ldst.waits_for_credits()
     }
@@ -312,7 +313,7 @@ impl Sm {
         self.count_rested();
     }
 
-    /// The same, but for counting what can be counted later.
+    /// `settle` without the counts that can be made later.
     #[inline]
     pub(crate) fn sleep_to(&mut self, now: Cycle) {
         if self.settled < now {
@@ -347,8 +348,8 @@ impl Sm {
         self.count_rested();
     }
 
-    /// Takes the packets that were sent in the last step, oldest first. They are counted here, so
-    /// that a step need not ask whether there are any.
+    /// Takes the packets that were sent in the last step, oldest first. Counts them here, so that a
+    /// step need not check whether there are any.
     #[inline]
     pub fn take_sent(&mut self, f: impl FnMut(&Outgoing)) {
         self.count_sent();
@@ -366,8 +367,8 @@ impl Sm {
         }
     }
 
-    /// A reply that came over the links, which the SM sees from cycle `at` on. It is counted when
-    /// the SM runs: until then little of that is close to the core.
+    /// Takes a reply from the links, which the SM sees from cycle `at` on. The reply is counted
+    /// when the SM runs, because the counters are not in the host's caches before.
     #[inline]
     pub fn receive_reply(&mut self, at: Cycle, reply: &Reply) {
         self.link.deliver(at, reply);
@@ -393,7 +394,7 @@ impl Sm {
         });
     }
 
-    /// What the schedulers' policies have counted.
+    /// Counters of the schedulers' policies, summed.
     pub fn policy_counters(&self) -> WarpPolicyCounters {
         let mut sum = WarpPolicyCounters::default();
         for scheduler in &self.schedulers {
@@ -402,13 +403,13 @@ impl Sm {
         sum
     }
 
-    /// The atomic that a warp has out.
+    /// The outstanding atomic of a warp.
     pub fn atomic_batch(&self, warp: WarpSlot) -> &warploom_exec::AtomicBatch {
         &self.ldst.atomics[self.place(warp.0)].batch
     }
 
-    /// Writes the old values of an atomic where its reply finds them. If the last reply has come
-    /// already, the SM is stalled, and they go on into registers.
+    /// Stores the old values of an atomic for its reply. If the last reply has come already, the SM
+    /// is stalled, and the values go on into registers.
     pub fn atomic_old_values(&mut self, warp: WarpSlot, lanes: u32, old: &[u64; 32]) {
         let place = self.place(warp.0);
         let results = &mut self.ldst.atomics[place].results;

@@ -1,7 +1,8 @@
-//! Registers between two stages of the pipeline: as many instructions as the stage is wide.
+//! Registers between two stages of the pipeline, which hold as many instructions as the stage is
+//! wide.
 //!
-//! Where an SM is split into sub-cores, each scheduler has one place of its own in every register;
-//! otherwise all share all places. Whoever takes any instruction takes the one issued first.
+//! Where an SM is split into sub-cores, each scheduler has a place of its own in every register;
+//! otherwise all share all places. The instruction that was issued first leaves first.
 
 use crate::detail::MAX_SCHEDULERS;
 use crate::flight::FlightId;
@@ -13,7 +14,7 @@ use std::ops::Range;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub struct Issued(u64);
 
-/// Where the parts of the word begin.
+/// First bits of the parts of the word.
 const SUB: u32 = u16::BITS;
 const ORDER: u32 = SUB + u8::BITS;
 
@@ -26,7 +27,7 @@ impl Issued {
         Self(order << ORDER | u64::from(sub) << SUB | u64::from(flight.0))
     }
 
-    /// Its record.
+    /// Record of the instruction.
     #[inline]
     pub fn flight(self) -> FlightId {
         FlightId(self.0 as u16)
@@ -39,12 +40,12 @@ impl Issued {
     }
 }
 
-/// A place that holds nothing: behind every instruction.
+/// An empty place, which comes after every instruction.
 const EMPTY: Issued = Issued(u64::MAX);
 
 const PIPES: usize = Pipe::PLACES;
 
-/// A byte a pipe, in a word: one in that of each pipe.
+/// Words with a byte for each pipe: 1 in the byte of one pipe.
 const ONE: [u64; PIPES] = {
     let mut one = [0; PIPES];
     let mut pipe = 0;
@@ -83,9 +84,9 @@ const fn tops(bytes: u64) -> u8 {
     ((bytes & TOP).wrapping_mul(0x0002_0408_1020_4081) >> (u64::BITS - u8::BITS)) as u8
 }
 
-/// The registers of one stage, by pipe. Instructions of wide registers lie in no order: to move
-/// them would take branches that the host cannot foresee. How many each holds lies in one word, so
-/// that whoever asks finds out about all of them at once.
+/// The registers of one stage, by pipe. Instructions of wide registers lie in no order, because
+/// moving them would take unpredictable branches. One word holds the numbers of instructions of all
+/// registers, so that one look answers questions about all of them.
 #[derive(Clone, Debug)]
 pub struct StageRegisters {
     /// Byte per pipe: instructions that its register holds, below 128.
@@ -107,16 +108,16 @@ pub struct StageRegisters {
 struct Register {
     /// The instruction issued first.
     oldest: Issued,
-    /// The one issued behind it, of a narrow register.
+    /// The instruction issued second, in a narrow register.
     second: Issued,
 }
 
-/// What registers with more places have, or with one for each sub-core.
+/// State of registers with more than two places, or with a place for each sub-core.
 #[derive(Clone, Debug)]
 struct Wide {
-    /// By pipe: where its places begin. The first that the register holds are in use.
+    /// By pipe: first place of its register. The places in use come first.
     first: [u16; PIPES],
-    /// Those of all registers, one behind the other.
+    /// Places of all registers, one register after the other.
     places: Box<[Issued]>,
     /// By sub-core, where they have places of their own: the bit of each pipe whose register has
     /// none left for it.

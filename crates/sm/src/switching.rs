@@ -1,5 +1,5 @@
-//! Where context switching meets the pipeline: who is where, what comes for warps that are out, and
-//! what blocks take and give.
+//! Interface between context switching and the pipeline: places of warps, results for absent warps,
+//! and resources of blocks.
 
 use crate::context::{Contexts, Moved, Place};
 use crate::ldst::L1dUse;
@@ -11,7 +11,7 @@ use warploom_exec::BarrierRelease;
 use warploom_policy::WarpScheduler;
 
 impl Contexts {
-    /// The engine that `spec` asks for.
+    /// The engine of context switching that `spec` asks for.
     pub(crate) fn of(spec: &GpuSpec, slots: usize) -> Option<Box<Self>> {
         let rules = spec.sm.context.rules()?;
         let storage = ContextStorage::of(spec);
@@ -20,8 +20,8 @@ impl Contexts {
 }
 
 impl Sm {
-    /// Where the warp is that in-flight memory instructions call `owner`: its slot, or its place
-    /// among those that are out.
+    /// Place of the warp that memory instructions name `owner`: its slot, or its place among absent
+    /// warps.
     #[inline]
     pub(crate) fn place(&self, owner: u16) -> Place {
         match &self.context {
@@ -30,7 +30,7 @@ impl Sm {
         }
     }
 
-    /// What memory instructions call the warp in a slot.
+    /// Number by which memory instructions name the warp in a slot.
     #[inline]
     pub(crate) fn owner(&self, slot: usize) -> u16 {
         match &self.context {
@@ -39,7 +39,7 @@ impl Sm {
         }
     }
 
-    /// Blocks are here, with warps present or not.
+    /// True if the SM holds blocks, whether their warps are present or absent.
     #[inline]
     pub(crate) fn holds_warps(&self) -> bool {
         self.warps.live != 0 || self.context.as_ref().is_some_and(|c| c.holds_started())
@@ -51,8 +51,8 @@ impl Sm {
         counters.unwrap_or_default()
     }
 
-    /// Blocks of a kernel that have room, up to `most`; `None` if its contexts are not switched and
-    /// no others are here.
+    /// Number of blocks of a kernel for which there is room, up to `most`; `None` if the kernel's
+    /// contexts are not switched and the SM holds no others.
     pub(crate) fn switched_room(&mut self, kernel: KernelSlot, most: u32) -> Option<u32> {
         let context = self.context.as_mut()?;
         let prepared = prepared_kernel(&self.kernels, kernel);
@@ -65,7 +65,7 @@ impl Sm {
         }
     }
 
-    /// Takes what a block needs whose contexts are switched; its first context.
+    /// Takes the resources of a block whose contexts are switched. Returns its first context.
     pub(crate) fn assign_switched(&mut self, kernel: KernelSlot, slot: BlockId) -> Option<u32> {
         let context = self.context.as_mut()?;
         let prepared = prepared_kernel(&self.kernels, kernel);
@@ -77,7 +77,7 @@ impl Sm {
         Some(first)
     }
 
-    /// Forgets an ended block whose contexts were switched; false if they were not.
+    /// Removes an ended block whose contexts were switched. Returns false if they were not.
     pub(crate) fn release_switched(&mut self, slot: BlockId) -> bool {
         let Some(context) = self.context.as_mut().filter(|c| c.holds_blocks()) else {
             return false;
@@ -86,21 +86,21 @@ impl Sm {
         true
     }
 
-    /// A warp has ended and left its slot.
+    /// Notes that a warp has ended and left its slot.
     pub(crate) fn context_gone(&mut self, slot: usize) {
         if let Some(context) = self.context.as_mut().filter(|c| c.holds_blocks()) {
             context.warp_gone(slot);
         }
     }
 
-    /// A load of a warp that is out has its results.
+    /// Notes that the results of an absent warp's load have come.
     pub(crate) fn arrived(&mut self, owner: u16) {
         if let Some(context) = &mut self.context {
             context.arrived(owner.into(), &self.warps, &self.kernels);
         }
     }
 
-    /// Lets the warps of a block go on that waited at a barrier, wherever they are.
+    /// Releases the warps of a block that waited at a barrier, present or absent.
     pub(crate) fn release_contexts(&mut self, block: BlockId, release: &BarrierRelease) {
         let first = self.blocks[block.index()].first_warp as usize;
         for index in (0..64).filter(|index| release.warps >> index & 1 != 0) {
@@ -115,7 +115,7 @@ impl Sm {
         }
     }
 
-    /// Sets the number of blocks that may be here beyond those that are wholly present.
+    /// Sets the number of blocks that the SM may hold beyond those that are wholly present.
     pub fn set_extra_blocks(&mut self, extra: u32) {
         if let Some(context) = &mut self.context {
             context.set_extra(extra);
@@ -129,7 +129,7 @@ impl Sm {
         }
     }
 
-    /// L1D caches data again: the kernel has ended whose contexts it held.
+    /// Lets L1D cache data again, after the end of the kernel whose contexts it held.
     pub(crate) fn give_back_l1d(&mut self) {
         if let Some(context) = self.context.as_mut().filter(|c| !c.holds_blocks()) {
             context.give_back_l1d();
@@ -152,7 +152,7 @@ impl Sm {
         }
     }
 
-    /// The end of a cycle: warps leave and come in.
+    /// Switches contexts at the end of a cycle: warps leave and come in.
     #[cold]
     pub(crate) fn switch_contexts(&mut self, now: Cycle) {
         if self.ldst.l1d_use == L1dUse::Empties {
@@ -176,13 +176,13 @@ impl Sm {
         self.moved = moved;
     }
 
-    /// A warp is out.
+    /// True if there are absent warps.
     pub fn has_absent(&self) -> bool {
         let context = self.context.as_ref();
         context.is_some_and(|context| context.describe_absent().next().is_some())
     }
 
-    /// What warps that are out wait for, a line each.
+    /// Adds a line for each absent warp that says what it waits for.
     pub(crate) fn describe_absent(&self, out: &mut Vec<String>) {
         let Some(context) = &self.context else { return };
         for (number, words) in context.describe_absent() {

@@ -2,47 +2,47 @@
 //! pipeline of its latency, and a result bus shared by all
 //! (docs/model/sm.md, Execution units).
 //!
-//! Nothing moves from stage to stage here: a unit's result slot and the result bus are tables by
-//! the cycle in which a result arrives, and finished instructions wait in a wheel of cycles.
-//! An instruction accepted in cycle t with latency L writes back in cycle t + L + 2.
+//! Instructions do not move from stage to stage: result slots and the result bus are tables by the
+//! cycle in which a result arrives, and finished instructions wait in a wheel of cycles. An
+//! instruction accepted in cycle t with latency L writes back in cycle t + L + 2.
 
 use crate::flight::FlightId;
 use crate::prepared_kernel::Pipe;
 use std::ops::Range;
 use warploom_base::Cycle;
 
-/// Cycles that the tables look ahead; latencies stay below it less two.
+/// Number of cycles that the tables cover; latencies are at least two lower.
 pub const HORIZON: usize = 512;
 
-/// Most units of a kind: a mask has a bit for each.
+/// Most units of a kind, because a mask has a bit for each.
 const UNITS: usize = u64::BITS as usize;
 
 const PIPES: usize = Pipe::PLACES;
 
-/// Some units of a pipe, a bit each. Where an SM is split, the number of a unit among its kind is
-/// the sub-core that it serves.
+/// Mask of units of a pipe. Where an SM is split, the number of a unit is that of the sub-core that
+/// it serves.
 pub type UnitMask = u64;
 
-/// All function units but load/store, with result bus and write-back wheel.
+/// All function units except for load/store, with result bus and write-back wheel.
 ///
 /// The tables are small, because every cycle of every SM touches other places of them.
 #[derive(Clone, Debug)]
 pub struct Units {
-    /// By pipe: its units.
+    /// By pipe: mask of its units.
     of_pipe: [UnitMask; PIPES],
     /// By pipe: units that keep an instruction in the dispatch register for longer than a cycle.
     busy: [UnitMask; PIPES],
-    /// Most results in a cycle: the bus's width, or one a unit.
+    /// Most results in a cycle: the width of the bus, or one for each unit.
     most: usize,
-    /// By place of the wheel: results due.
+    /// By place of the wheel: number of results due.
     due: Box<[u16; HORIZON]>,
-    /// `most` a place: instructions that write back, and their pipes.
+    /// Instructions that write back, with their pipes: `most` entries for each place.
     wheel: Vec<(FlightId, u8)>,
     /// By pipe and place of the wheel: units that have a result there.
     claims: Box<[[UnitMask; HORIZON]; PIPES]>,
-    /// By pipe and unit, of those that are busy: from when on they are not.
+    /// By pipe and unit: cycle from which a busy unit is free.
     free_at: Box<[[Cycle; UNITS]; PIPES]>,
-    /// Bit set where `wheel` holds something.
+    /// Mask of the places of `wheel` that hold something.
     occupied: [u64; HORIZON / 64],
 }
 
@@ -93,7 +93,7 @@ impl Units {
         }
     }
 
-    /// Those of some free units of a pipe that can take an instruction of this latency now.
+    /// The units among some free units of a pipe that can take an instruction of this latency now.
     #[inline]
     pub fn accepting(&self, pipe: usize, free: UnitMask, now: Cycle, latency: u32) -> UnitMask {
         let at = place_of(now, latency);
@@ -127,16 +127,16 @@ impl Units {
         self.occupied[at / 64] |= 1 << (at % 64);
     }
 
-    /// An instruction writes back in this cycle.
+    /// True if an instruction writes back in this cycle.
     #[inline]
     pub fn has_finished(&self, now: Cycle) -> bool {
         let at = now as usize % HORIZON;
         self.occupied[at / 64] >> (at % 64) & 1 != 0
     }
 
-    /// Takes the instructions that write back in this cycle out: their places for [`Self::at`], as
-    /// long as nothing is accepted a whole round later. To be called in every cycle in which some
-    /// do.
+    /// Takes out the instructions that write back in this cycle. Returns their places for
+    /// [`Self::at`], which are valid until an instruction is accepted a whole round later. To be
+    /// called in every cycle with such instructions.
     #[inline]
     pub fn take_finished(&mut self, now: Cycle) -> Range<usize> {
         let at = now as usize % HORIZON;
@@ -155,13 +155,13 @@ impl Units {
 
     /// The next cycle, from `now` on, in which something writes back.
     pub fn next_write_back(&self, now: Cycle) -> Option<Cycle> {
-        // Those that wait for memory have mostly nothing there.
+        // The table is empty in most SMs that wait for memory.
         if self.occupied.iter().fold(0, |all, word| all | word) == 0 {
             return None;
         }
         let start = now as usize % HORIZON;
         let words = HORIZON / 64;
-        // One word more than the table has, because the first is cut in two.
+        // One word more than the table has, because the search begins within the first word.
         (0..=words).find_map(|i| {
             let w = (start / 64 + i) % words;
             let mut bits = self.occupied[w];

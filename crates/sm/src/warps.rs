@@ -1,6 +1,6 @@
 //! Warp slots of an SM: arrays by slot, and masks with a bit for each slot. A question about all
-//! warps is one operation on masks; nothing scans warps that sleep. Where contexts are switched, the
-//! arrays have places for absent warps after those of the slots. Masks have no bits for them.
+//! warps is one operation on masks; nothing scans warps that sleep. Where contexts are switched,
+//! the arrays have places for absent warps after those of the slots. Masks have no bits for them.
 
 mod buffer;
 mod copies;
@@ -104,7 +104,7 @@ impl Warps {
         }
     }
 
-    /// Number of slots.
+    /// Number of warp slots.
     pub fn slots(&self) -> usize {
         self.slots
     }
@@ -139,8 +139,8 @@ impl Warps {
         }
     }
 
-    /// Sets the ranges of memory that warps touch, for warps that will start in the slots from `first`
-    /// on.
+    /// Sets the ranges of memory that warps touch, for warps that will start in the slots from
+    /// `first` on.
     pub fn set_ranges(&mut self, first: usize, ranges: &[WarpRange]) {
         let slots = self.slots();
         self.table.ranges.resize(slots, WarpRange::default());

@@ -1,4 +1,4 @@
-//! A kernel in flight: its blocks that wait, run and have ended, and what is known of its launch.
+//! A kernel in flight: its launch, and its blocks that wait, run and have ended.
 
 use super::Held;
 use crate::counters::PartCounters;
@@ -19,26 +19,26 @@ pub(crate) struct InFlight {
     pub image: Arc<PreparedKernel>,
     pub needs: BlockNeeds,
     pub blocks_per_sm: u32,
-    /// The same with those that are not wholly present, where contexts are switched.
+    /// Most blocks on an SM, counting those that are partly absent where contexts are switched.
     pub(super) most: u32,
     pub limit: OccupancyLimit,
     pub launched_at: Cycle,
-    /// First cycle in which a block may start.
+    /// The first cycle in which a block may start.
     pub ready_at: Cycle,
     pub blocks: u64,
-    /// Ranks up to here have been looked at by the block scheduler.
+    /// First rank that the block scheduler has not seen.
     pub(super) next_rank: u64,
-    /// Waiting ranks that it sees, oldest first.
+    /// Waiting ranks that the block scheduler sees, oldest first.
     pub(super) window: VecDeque<u64>,
     /// By SM: ranks that run there.
     pub(super) running: Vec<Vec<u64>>,
-    /// Sum of the cycles in which blocks ended less that of those in which they started, wrapping
-    /// while some run.
+    /// Sum of the cycles in which blocks ended, minus the sum of those in which blocks started;
+    /// wraps while blocks run.
     pub(super) block_cycles: u64,
-    /// Blocks that joined those of another process on their SM.
+    /// Number of blocks that joined blocks of another process on their SM.
     pub(super) joined_blocks: u64,
-    /// What blocks touch, if a policy wants to know, and that of those in the window and of those
-    /// that run, in the same order.
+    /// Memory that blocks access, if a policy uses it. Then footprints of the blocks in the window,
+    /// and of those that run, in the same order as these.
     pub(super) touches: Option<Touches>,
     pub(super) window_touches: VecDeque<Footprint>,
     pub(super) running_touches: Vec<Vec<Footprint>>,
@@ -46,20 +46,20 @@ pub(crate) struct InFlight {
     pub started_at: Option<Cycle>,
     pub last_end: Cycle,
     pub before: PartCounters,
-    /// What was counted in its slot before it.
+    /// Counters of its slot before the launch.
     pub own_before: KernelCounters,
-    /// By SM and bank: accesses of its slot before it.
+    /// By SM and bank: accesses of its slot before the launch.
     pub caches_before: Vec<CacheCounters>,
-    /// Others were in flight at some time since its launch.
+    /// True if other kernels were in flight at some time since its launch.
     pub shared: bool,
     pub halted: bool,
-    /// Its number among the codes that its process has launched.
+    /// Number of its code among those that its process has launched.
     pub code: u32,
     /// How far SMs may run its blocks ahead of each other.
     pub lookahead: Lookahead,
-    /// How its contexts could be switched, where `sm.context` says so.
+    /// Plan of context switching, if `sm.context` switches contexts.
     pub plan: Option<ContextPlan>,
-    /// Which blocks are timed, if not all.
+    /// Timing, if not all blocks are timed.
     pub timing: Option<Timing>,
 }
 
@@ -124,7 +124,7 @@ impl InFlight {
         }
     }
 
-    /// Timed blocks before the next gap that are not among those that the block policy looks at.
+    /// Number of timed blocks before the next gap that the block policy does not see yet.
     pub(super) fn before_gap(&self) -> u64 {
         let open = self.timing.as_ref().map(|timing| {
             let open = timing.stretches.open(self.next_rank, self.blocks);
@@ -133,14 +133,14 @@ impl InFlight {
         open.unwrap_or(self.blocks - self.next_rank)
     }
 
-    /// Ranks that come next and are not timed.
+    /// Ranks that come next and are not timed, if there are any.
     #[inline]
     pub(super) fn gap(&self) -> Option<Range<u64>> {
         let timing = self.timing.as_ref().filter(|_| !self.halted)?;
         timing.stretches.gap(self.next_rank, self.blocks)
     }
 
-    /// The blocks of the gap have been executed.
+    /// Notes that the blocks of the gap have been executed.
     pub(super) fn pass_gap(&mut self) {
         let Some(gap) = self.gap() else {
             return;
@@ -164,7 +164,7 @@ impl InFlight {
         (rank, touches)
     }
 
-    /// Forgets a block that has ended before `now`.
+    /// Removes a block that has ended before `now`.
     pub(super) fn leave(&mut self, now: Cycle, rank: u64, id: SmId) {
         self.block_cycles = self.block_cycles.wrapping_add(now);
         let running = &mut self.running[id.index()];
@@ -176,7 +176,7 @@ impl InFlight {
         }
     }
 
-    /// What its blocks have held up to now.
+    /// Resources that its blocks have held up to now.
     pub fn held(&self, now: Cycle) -> Held {
         let running: u64 = self.running.iter().map(|ranks| ranks.len() as u64).sum();
         let cycles = self.block_cycles.wrapping_add(running.wrapping_mul(now));
@@ -196,18 +196,18 @@ impl InFlight {
         !self.halted && (!self.window.is_empty() || self.next_rank < self.blocks)
     }
 
-    /// Blocks of it that have not started.
+    /// Number of its blocks that have not started.
     pub fn waiting(&self) -> u64 {
         let running: usize = self.running.iter().map(Vec::len).sum();
         self.blocks - self.finished - running as u64
     }
 
-    /// A block of it waits that an SM has room for, up to `quota` of them.
+    /// True if a block waits, and an SM that may hold `quota` of them has room for it.
     pub(super) fn fits(&self, id: SmId, sm: &mut Sm, quota: u32) -> bool {
         self.may_take(id, quota) && sm.has_room(self.image.slot, &self.needs)
     }
 
-    /// A block of it waits, and the SM holds fewer than it may.
+    /// True if a block waits, and the SM holds fewer of them than it may.
     pub(super) fn may_take(&self, id: SmId, quota: u32) -> bool {
         let here = self.running[id.index()].len() as u32;
         self.has_waiting() && here < self.most.min(quota)
@@ -218,7 +218,7 @@ impl InFlight {
         self.finished == self.blocks
     }
 
-    /// Gives out no more blocks: those that wait are not of it any more.
+    /// Drops the waiting blocks, so that no more blocks are given out.
     pub(super) fn halt(&mut self) {
         self.halted = true;
         self.blocks = self.finished + self.running.iter().map(|r| r.len() as u64).sum::<u64>();

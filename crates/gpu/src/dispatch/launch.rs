@@ -1,4 +1,4 @@
-//! What goes into a launch, and what comes of it.
+//! Launch and end of a kernel, as the caller sees them.
 
 use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot};
@@ -9,68 +9,68 @@ use warploom_sm::{KernelCounters, OccupancyLimit};
 use crate::counters::PartCounters;
 use crate::stretches::Timing;
 
-/// What a launch asks of the machine.
+/// Request to launch a kernel.
 #[derive(Clone)]
 pub struct KernelLaunch {
-    /// What executes.
+    /// Data and decoded code of the launch.
     pub context: warploom_exec::LaunchContext,
-    /// Its code.
+    /// Code of the kernel.
     pub program: Arc<Program>,
-    /// Registers per thread, which decide how many blocks fit.
+    /// Registers per thread, which limit the number of blocks on an SM.
     pub registers_per_thread: u32,
 }
 
 /// A kernel that has ended.
 #[derive(Clone, Debug)]
 pub struct KernelEnd {
-    /// Which one.
+    /// Slot that the kernel had.
     pub slot: KernelSlot,
-    /// Core cycle of its launch.
+    /// Core cycle of the launch.
     pub launched_at: Cycle,
-    /// Core cycle in which its first block started; that of its launch if none did.
+    /// Core cycle in which the first block started; that of the launch if none did.
     pub started_at: Cycle,
-    /// Core cycle after that in which its last block ended.
+    /// Core cycle after the one in which the last block ended.
     pub ended_at: Cycle,
-    /// Most of its blocks on one SM.
+    /// Most blocks on one SM.
     pub blocks_per_sm: u32,
-    /// What limits that number.
+    /// Resource that limits this number.
     pub limit: OccupancyLimit,
     /// Shared memory of a block in bytes.
     pub shared_bytes: u32,
     /// Registers of a thread.
     pub registers_per_thread: u32,
-    /// Units of a warp's registers while it is out; none where it never is.
+    /// Units of a warp's registers while the warp is absent; `None` where it never is.
     pub context_registers: Option<u32>,
-    /// How its contexts could be switched, where `sm.context` says so.
+    /// Plan of context switching, if `sm.context` switches contexts.
     pub contexts: Option<ContextPlan>,
-    /// What the machine counted from launch to end; what was counted of this kernel alone, and no
-    /// more, if others were in flight meanwhile.
+    /// Counters of the machine from launch to end. Only counters by kernel, if other kernels were
+    /// in flight meanwhile.
     pub counters: PartCounters,
-    /// Others were in flight meanwhile.
+    /// True if other kernels were in flight meanwhile.
     pub shared: bool,
-    /// What SMs counted of it.
+    /// Counters by kernel, of all SMs.
     pub own: KernelCounters,
-    /// What its blocks held, times the cycles for which they held it.
+    /// Resources that blocks held, times the cycles for which they held them.
     pub held: Held,
-    /// It was halted.
+    /// True if the kernel was halted.
     pub halted: bool,
-    /// Which blocks were timed, if not all.
+    /// Timing, if not all blocks were timed.
     pub timing: Option<Timing>,
 }
 
-/// What a kernel's blocks had of SMs.
+/// Use of SMs by a kernel's blocks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Held {
     /// 32-bit registers times core cycles.
     pub register_cycles: u64,
     /// Bytes of shared memory times core cycles.
     pub shared_byte_cycles: u64,
-    /// Blocks that an SM took while it held a block of another process.
+    /// Number of blocks that an SM took while it held a block of another process.
     pub joined_blocks: u64,
 }
 
 impl Held {
-    /// Adds what another kernel held.
+    /// Adds the use by another kernel.
     pub fn add(&mut self, other: Self) {
         self.register_cycles += other.register_cycles;
         self.shared_byte_cycles += other.shared_byte_cycles;

@@ -7,13 +7,13 @@ use warploom_base::{Cycle, KernelSlot, SmId};
 use warploom_policy::{BlockQueueView, BlockScheduler, DeviceView, Multiprogram, SmFilter, Turn};
 use warploom_sm::Sm;
 
-/// What came of offering a block to an SM.
+/// Result of offering a block to an SM.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Offer {
     Taken,
-    /// It has no room for a block of any kernel that has one.
+    /// The SM has no room for a block of any kernel that has one.
     Full,
-    /// Not in this cycle.
+    /// The SM takes no block in this cycle.
     Later,
 }
 
@@ -48,7 +48,8 @@ impl Dispatcher {
         }
     }
 
-    /// The filter looks at the machine if it wants to, a block waits and an SM has room for it.
+    /// Lets the filter look at the machine, if it wants to, a block waits and an SM has room for
+    /// it.
     fn let_filter_look(&mut self, sms: &mut SmArray, view: &DeviceView) {
         if view.now < self.sm_filter.next_check() {
             return;
@@ -67,7 +68,7 @@ impl Dispatcher {
         }
     }
 
-    /// An SM holds as many blocks, of all kernels, as it may.
+    /// True if an SM holds as many blocks, of all kernels, as it may.
     fn is_capped(&self, id: SmId) -> bool {
         let here = || {
             self.in_flight()
@@ -77,7 +78,7 @@ impl Dispatcher {
         self.cap.is_some_and(|cap| here() >= cap as usize)
     }
 
-    /// One cycle: each cluster may take one block. Returns whether any did.
+    /// Offers one block to each cluster, in one cycle. Returns whether any took one.
     fn dispatch_cycle(&mut self, now: Cycle, sms: &mut SmArray) -> bool {
         let (mut cluster, n) = (self.last_cluster, self.last_in.len());
         let mut any = false;
@@ -91,7 +92,7 @@ impl Dispatcher {
         any
     }
 
-    /// An SM of a cluster may have room for a block.
+    /// True if an SM of a cluster may have room for a block.
     #[inline]
     fn is_open(&self, cluster: usize) -> bool {
         let first = cluster * self.cluster_sms;
@@ -99,8 +100,8 @@ impl Dispatcher {
         sm.is_some_and(|sm| sm < first + self.cluster_sms)
     }
 
-    /// Offers a block to the SMs of a cluster in turn; `turn` is the cluster's own. Returns whether
-    /// one took it.
+    /// Offers a block to the SMs of a cluster in turn; `turn` counts the clusters asked before.
+    /// Returns whether one took it.
     fn offer_cluster(
         &mut self,
         now: Cycle,
@@ -135,7 +136,8 @@ impl Dispatcher {
         false
     }
 
-    /// Offers a block to an SM in its turn. One that the filter bars gets only what it is owed.
+    /// Offers a block to an SM in its turn. An SM that the filter bars gets only blocks that it is
+    /// owed.
     fn offer(&mut self, now: Cycle, turn: &Turn, sm: &mut Sm) -> Offer {
         if self.sm_filter.allows(turn) {
             return self.give_block(now, turn.sm, sm);
@@ -150,7 +152,7 @@ impl Dispatcher {
         }
     }
 
-    /// Most blocks of a kernel on an SM, for the time being.
+    /// Most blocks of a kernel on an SM at present.
     #[inline]
     pub(super) fn quota(&self, id: SmId, kernel: KernelSlot) -> u32 {
         let policy = &self.multiprogram;
@@ -164,14 +166,14 @@ impl Dispatcher {
         }
     }
 
-    /// Kernels that are asked after this one wait until its last block has started.
+    /// True if kernels that are asked after this one wait until its last block has started.
     #[inline]
     fn holds_up(&self, kernel: &InFlight, now: Cycle) -> bool {
         !self.multiprogram.overtakes() && kernel.has_waiting() && kernel.ready_at <= now
     }
 
-    /// Starts one block on an SM if one fits: of the first kernel that has one, in the order that
-    /// the multiprogramming policy chose.
+    /// Starts a block on an SM, if one fits: one of the first kernel that has one, in the order of
+    /// the multiprogramming policy.
     fn give_block(&mut self, now: Cycle, id: SmId, sm: &mut Sm) -> Offer {
         if self.is_capped(id) {
             return Offer::Full;
@@ -198,7 +200,8 @@ impl Dispatcher {
         offer
     }
 
-    /// A block of a kernel was taken: if that was the last, SMs may have room for those behind it.
+    /// Notes that a block was taken. After the last one of its kernel, SMs may have room for later
+    /// kernels.
     fn let_others_go_on(&mut self, slot: usize) {
         let kernel = self.kernels[slot].as_ref();
         if !self.multiprogram.overtakes() && kernel.is_some_and(|k| !k.has_waiting()) {
@@ -206,7 +209,7 @@ impl Dispatcher {
         }
     }
 
-    /// Starts a block of one kernel.
+    /// Offers a block of one kernel to an SM.
     fn give_block_of(&mut self, slot: usize, now: Cycle, id: SmId, sm: &mut Sm) -> Offer {
         let quota = self.quota(id, KernelSlot::new(slot));
         let Some(k) = &mut self.kernels[slot] else {
@@ -222,7 +225,7 @@ impl Dispatcher {
         }
         k.fill_window(self.block_policy.look_ahead());
         if k.window.is_empty() {
-            // A gap comes first.
+            // A gap comes before the next block.
             return Offer::Later;
         }
         let here = k.running[id.index()].len() as u32;
@@ -252,8 +255,8 @@ impl Dispatcher {
         Offer::Taken
     }
 
-    /// Counts the block that a kernel has just started on an SM if it is there beside another
-    /// process's.
+    /// Counts the block that a kernel has just started on an SM, if the SM holds one of another
+    /// process.
     fn note_company(&mut self, slot: usize, id: SmId) {
         let process = self.kernels[slot].as_ref().map(|k| k.image.asid);
         let others = |k: &InFlight| Some(k.image.asid) != process && k.has_blocks_on(id);

@@ -1,4 +1,4 @@
-//! When no block can be given to an SM, so that the host may run a window.
+//! Cycles in which no block can be given to an SM, so that the host may run a window.
 
 use super::{Dispatcher, InFlight};
 use warploom_base::{BitSet, Cycle, SmId};
@@ -7,16 +7,17 @@ use warploom_policy::{BlockScheduler, Multiprogram, SmFilter};
 use warploom_sm::Sm;
 
 impl Dispatcher {
-    /// There are kernels in flight, whose blocks SMs may run ahead of each other, and no SM can be
-    /// given any as long as none ends.
+    /// True if there are kernels in flight whose blocks SMs may run ahead of each other, and no SM
+    /// can get a block before one ends.
     pub fn may_begin_window(&self) -> bool {
         let plain = |kernel: &InFlight| kernel.lookahead > Lookahead::Never;
         let none_fits = self.open.is_empty() || !self.in_flight().any(InFlight::has_waiting);
         !self.changed && none_fits && !self.slots.is_empty() && self.in_flight().all(plain)
     }
 
-    /// In so many cycles no block is given to an SM that could be the last for which blocks of
-    /// other kernels wait.
+    /// True if in the next `cycles` cycles, in each of which an SM issues at most `issues`
+    /// instructions, no last block of a kernel is given out for which other kernels wait, and no
+    /// gap begins.
     pub fn has_more_than(&self, cycles: Cycle, issues: u64) -> bool {
         let mut waiting = self.in_flight().filter(|kernel| kernel.has_waiting());
         let (first, second) = (waiting.next(), waiting.next());
@@ -47,9 +48,9 @@ impl Dispatcher {
         kernel.before_gap() > started + self.block_policy.look_ahead() as u64
     }
 
-    /// An SM has taken a block. If it has no room for another it is not offered one in the next
-    /// cycle, which would find out the same: it need not wait for others in front of that. Not
-    /// where what it lacks is counted, or others may have room where this kernel has none.
+    /// Notes that an SM has taken a block. If it has no room for another one, it is not asked in
+    /// the next cycle, so that it need not wait for other SMs before that. Only with a single
+    /// kernel, and unless the missing room is counted as fragmented.
     pub(super) fn close_if_full(&mut self, id: SmId, sm: &mut Sm) {
         let mut kernels = self.in_flight();
         let (Some(kernel), None) = (kernels.next(), kernels.next()) else {
@@ -64,7 +65,7 @@ impl Dispatcher {
         }
     }
 
-    /// The next cycle in which a policy looks at the machine.
+    /// The next cycle in which a policy examines the machine.
     pub fn next_policy_check(&self) -> Cycle {
         self.sm_filter.next_check().min(self.next_check())
     }

@@ -4,9 +4,9 @@
 use super::Gpu;
 
 impl Gpu {
-    /// Describes instructions that are left in SMs, and requests that are left once memory is quiet.
-    /// Nothing is left in a machine without kernels, unless a part of it has lost something. Empty
-    /// while kernels run.
+    /// Describes instructions that are left in SMs, and requests that are left once memory is
+    /// quiet. Nothing is left in a machine without kernels, unless a part of it has lost something.
+    /// Empty while kernels run.
     pub fn leaks(&mut self) -> Vec<String> {
         let mut leaks = Vec::new();
         if !self.is_idle() {

@@ -17,7 +17,7 @@ use warploom_exec::{
 use warploom_gpu::{Gpu, KernelLaunch, PartCounters, Probe, Stretches};
 use warploom_ir::{GLOBAL_BASE, Program};
 
-/// Bytes of each of the two allocations, one behind the other.
+/// Bytes of each of the two allocations, one after the other.
 const BYTES: u64 = 1 << 16;
 const REGISTERS: u32 = 16;
 /// Bytes that kernels may take by `malloc`.
@@ -43,7 +43,7 @@ pub fn kernel(body: &str) -> Arc<Program> {
     Arc::new(ir.kernels.into_iter().next().expect("one kernel"))
 }
 
-/// A preset.
+/// Specification of a preset.
 pub fn spec(gpu: &str) -> GpuSpec {
     preset(gpu).unwrap_or_else(|errors| panic!("{errors}"))
 }
@@ -51,14 +51,14 @@ pub fn spec(gpu: &str) -> GpuSpec {
 /// Everything that can be observed at the end of a run.
 #[derive(PartialEq, Debug)]
 pub struct Seen {
-    /// Why the machine stopped, if not at the end.
+    /// Reason why the machine stopped, if not at the end.
     pub fault: Option<String>,
     pub at: Cycle,
     pub counters: PartCounters,
     pub memory: Vec<u8>,
-    /// What kernels printed.
+    /// Text that kernels printed.
     pub printed: Vec<u8>,
-    /// What the checks of launches found.
+    /// Findings of the launches' checks.
     pub findings: Vec<FindingReport>,
 }
 

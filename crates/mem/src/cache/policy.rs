@@ -335,9 +335,9 @@ impl Cache {
     }
 
     /// Gives the fill of `entry` to the sector that was reserved at `index` for a request which
-    /// merged into the entry. The entry is older than the reservation: the sector that it filled, or
-    /// was to fill, has been invalidated, replaced or written since. Without this the new one would
-    /// stay reserved for ever, and could not be replaced.
+    /// merged into the entry. The entry is older than the reservation: the sector that it filled,
+    /// or was to fill, has been invalidated, replaced or written since. Without this the new one
+    /// would stay reserved for ever, and could not be replaced.
     #[cold]
     fn lead_fill_to(&mut self, place: Place, index: u32, entry: u32, waiting: &Request) {
         if self.rules.allocate != AllocatePolicy::OnMiss {

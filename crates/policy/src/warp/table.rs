@@ -10,8 +10,8 @@ const SLOTS: usize = WarpMask::BITS as usize;
 /// Facts about the warps of an SM that change only when a warp starts.
 #[derive(Clone, Debug)]
 pub struct WarpTable {
-    /// By slot: number of warps that had started on this SM before this one (GPGPU-Sim's dynamic warp
-    /// id).
+    /// By slot: number of warps that had started on this SM before this one (GPGPU-Sim's dynamic
+    /// warp id).
     pub age: Vec<u64>,
     /// By slot: age of the first warp of its block.
     pub block_age: Vec<u64>,
@@ -42,8 +42,8 @@ impl WarpTable {
         }
     }
 
-    /// Notes that the `nth` warp of a block, whose first warp has age `block_age`, starts in a slot or
-    /// another place, after all others.
+    /// Notes that the `nth` warp of a block, whose first warp has age `block_age`, starts in a slot
+    /// or another place, after all others.
     pub fn start(&mut self, place: usize, block_age: u64, nth: u32) {
         self.age[place] = block_age + u64::from(nth);
         self.block_age[place] = block_age;

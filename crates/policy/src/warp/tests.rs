@@ -76,9 +76,9 @@ fn mask(word: &str) -> WarpMask {
     slots.fold(0, |mask, slot| mask | 1 << slot)
 }
 
-/// Takes a policy through a scenario, a line a cycle: `READY`, and behind it where there are some
-/// `stalled=SLOTS`, `wait=SLOTS` (at a barrier), `long=SLOTS` (needs a load), `start=SLOT` or
-/// `exit=SLOT` (before the cycle), `cycles=N` (the line stands for that many). The result is the
+/// Takes a policy through a scenario, one line for each cycle: `READY`, and after it where there
+/// are some `stalled=SLOTS`, `wait=SLOTS` (at a barrier), `long=SLOTS` (needs a load), `start=SLOT`
+/// or `exit=SLOT` (before the cycle), `cycles=N` (the line stands for that many). The result is the
 /// slot issued from in each cycle, `-` for none.
 fn scenario(policy: &mut impl WarpScheduler, lines: &str) -> String {
     let mut out = String::new();
@@ -365,8 +365,8 @@ fn equal_stalls_go_by_age() {
     assert_eq!(scenario(&mut policy, "- stalled=12\n12\n12"), "-22");
 }
 
-/// A warp gains nothing from a stall while it stalls. Ready cycles do not count, so the order stays as
-/// it is until another warp has stalled for longer.
+/// A warp gains nothing from a stall while it stalls. Ready cycles do not count, so the order stays
+/// as it is until another warp has stalled for longer.
 #[test]
 fn only_stalls_count() {
     let mut policy = long_latency_first(SortScope::Block, StallCount::All);

@@ -1,11 +1,12 @@
 //! Two-level scheduling: only warps of a small group issue.
 //!
-//! `outer` selects the group. `groups` is Narasiman et al.'s (MICRO 2011, section 3.2): fixed groups of
-//! neighbouring warps, of which one has its turn until every warp of it waits; then the next one in
-//! round robin that has a warp which does not. `queue` is GPGPU-Sim's `two_level_active`: a warp
-//! that waits goes to the tail of a queue, and the head of the queue takes its place; `oldest`
-//! does the same with the oldest warp of the queue. A warp waits when it is at a barrier or its
-//! next instruction needs an outstanding load. `inner` is the order within the group.
+//! `outer` selects the group. `groups` is Narasiman et al.'s (MICRO 2011, section 3.2): fixed
+//! groups of neighbouring warps, of which one has its turn until every warp of it waits; then the
+//! next one in round robin that has a warp which does not. `queue` is GPGPU-Sim's
+//! `two_level_active`: a warp that waits goes to the tail of a queue, and the head of the queue
+//! takes its place; `oldest` does the same with the oldest warp of the queue. A warp waits when it
+//! is at a barrier or its next instruction needs an outstanding load. `inner` is the order within
+//! the group.
 
 use super::{WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, holds, next_after, warps_of};
 use crate::facts::{schedulers, warps_a_scheduler};
@@ -85,8 +86,8 @@ impl TwoLevel {
         self.active &= !blocked;
     }
 
-    /// Fills the group from the queue. Each warp of the queue comes to its head once, and those that
-    /// wait go to its tail, so that a queue from which no warp is taken stays as it is.
+    /// Fills the group from the queue. Each warp of the queue comes to its head once, and those
+    /// that wait go to its tail, so that a queue from which no warp is taken stays as it is.
     fn promote_in_turn(&mut self, blocked: WarpMask) {
         for _ in 0..self.pending.len() {
             if self.is_full() {

@@ -1,38 +1,38 @@
-//! Registers' banks, and reads that wait for them.
+//! Banks of the register file, and reads that wait for them.
 
 use super::sets::{COLLECTORS, Collector};
 use warploom_policy::WarpMask;
 
-/// Most warps.
+/// Most warps of an SM.
 const WARPS: usize = WarpMask::BITS as usize;
 /// Most registers that an instruction reads.
 const OPERANDS: usize = 32;
 
-/// Which banks registers lie in.
+/// Map from registers to banks.
 #[derive(Clone, Debug)]
 pub(super) struct BankMap {
-    /// Banks of a sub-core; all where the SM is not split.
+    /// Number of banks of a sub-core; of all where the SM is not split.
     banks: u32,
-    /// Sub-cores; 1 where the SM is not split.
+    /// Number of sub-cores; 1 where the SM is not split.
     pub(super) subs: u32,
-    /// A bit each of the banks of a sub-core.
+    /// Mask of the banks of a sub-core.
     all: u64,
     places: [Place; WARPS],
 }
 
-/// Where the registers of a warp lie.
+/// Place of a warp's registers in the banks.
 #[derive(Clone, Copy, Debug)]
 struct Place {
-    /// How far they are moved.
+    /// Number of banks by which they are rotated.
     by: u8,
-    /// By how much that is less than all banks; 0 where they are all of a word.
+    /// Rotation in the other direction; 0 where the banks fill a word.
     back: u8,
     /// The first bank of the warp's sub-core.
     first: u8,
 }
 
 impl BankMap {
-    /// `banks` of each of so many sub-cores.
+    /// Map for `subs` sub-cores of `banks` banks each.
     pub(super) fn new(banks: u32, subs: u32) -> Self {
         assert!(banks * subs <= 64, "a register file has at most 64 banks");
         let place = |warp: usize| {
@@ -52,7 +52,7 @@ impl BankMap {
         }
     }
 
-    /// Bank of a register of a warp: in the part of the scheduler that the warp belongs to.
+    /// Bank of a warp's register, in the part of the scheduler to which the warp belongs.
     #[inline]
     pub(super) fn bank(&self, register: u16, warp: u16) -> u32 {
         let Place { by, first, .. } = self.places[usize::from(warp) % WARPS];
@@ -69,7 +69,7 @@ impl BankMap {
     #[inline]
     pub(super) fn of_warp(&self, banks: u64, warp: u16) -> u64 {
         let Place { by, back, first } = self.places[usize::from(warp) % WARPS];
-        // Of a warp that is not moved, the second part is nothing, or with 64 banks the same.
+        // Without a rotation the second part is 0 or, with 64 banks, equal to the first.
         let turned = banks << by | banks >> back;
         (turned & self.all) << first
     }
@@ -78,17 +78,17 @@ impl BankMap {
 /// Reads that wait for their bank, which serves them in the order in which their instructions came.
 #[derive(Clone, Debug)]
 pub(super) struct WaitingReads {
-    /// Collectors with registers to read in the order in which they took their instructions: the
-    /// first `len`.
+    /// Collectors with registers to read, in the order in which they took their instructions. The
+    /// first `len` are in use.
     line: Box<[u16; COLLECTORS]>,
     len: usize,
-    /// By collector: bit per bank that holds a second one, a third one and so on.
+    /// By collector: masks of the banks that hold a second register, a third one and so on.
     further: Box<[[u64; OPERANDS]]>,
-    /// Bit per bank with a waiting read.
+    /// Mask of the banks with a waiting read.
     banks: u64,
-    /// Those where another waits behind it.
+    /// Mask of the banks with more than one waiting read.
     contested: u64,
-    /// All reads.
+    /// Number of all waiting reads.
     count: u64,
 }
 
@@ -104,19 +104,19 @@ impl WaitingReads {
         }
     }
 
-    /// Bit per bank with a waiting read.
+    /// Mask of the banks with a waiting read.
     #[inline]
     pub(super) fn banks(&self) -> u64 {
         self.banks
     }
 
-    /// All of them.
+    /// Number of all waiting reads.
     #[inline]
     pub(super) fn count(&self) -> u64 {
         self.count
     }
 
-    /// Adds those of an instruction: `count` registers in some banks.
+    /// Adds the reads of an instruction: `count` registers in these banks.
     #[inline]
     pub(super) fn add(&mut self, collector: usize, banks: u64, count: u8) {
         self.line[self.len % COLLECTORS] = collector as u16;
@@ -126,8 +126,8 @@ impl WaitingReads {
         self.count += u64::from(count);
     }
 
-    /// Notes which banks of an instruction hold several registers of it, given the banks of all.
-    /// Returns how many there are at most behind the first.
+    /// Notes the banks that hold several registers of an instruction, given the banks of all of
+    /// them. Returns the most registers that a bank has after the first.
     #[cold]
     pub(super) fn add_further(&mut self, collector: usize, banks: impl Iterator<Item = u32>) -> u8 {
         let further = &mut self.further[collector];
@@ -146,13 +146,13 @@ impl WaitingReads {
         depth as u8
     }
 
-    /// All banks can serve a read and none has more than one.
+    /// True if every bank can serve its read, and none has more than one.
     #[inline]
     pub(super) fn are_free_of(&self, busy: u64) -> bool {
         self.contested | self.banks & busy == 0
     }
 
-    /// Serves all. Requires that they are free of busy banks. Returns how many there were.
+    /// Serves all reads. Requires that their banks are not busy. Returns their number.
     #[inline]
     pub(super) fn serve_all(&mut self) -> u64 {
         self.len = 0;
@@ -160,9 +160,9 @@ impl WaitingReads {
         std::mem::take(&mut self.count)
     }
 
-    /// Lets each of the `open` banks serve its first read, if it is among those that `granted`
-    /// says of a collector and the banks which could serve it. `has_all` hears of every collector
-    /// whether it has all its operands now. Returns how many were served.
+    /// Lets each of the `open` banks serve its oldest read. Of the banks that could serve a
+    /// collector, only those that `granted` returns do. Tells `has_all` of every collector whether
+    /// it has all its operands now. Returns the number of reads that were served.
     #[inline]
     pub(super) fn serve(
         &mut self,
@@ -198,8 +198,8 @@ impl WaitingReads {
         served
     }
 
-    /// Where a collector's first read has been served, the next one in the same bank takes its
-    /// place. Returns the banks that have one.
+    /// Moves up the next read of a collector in each bank that has served one. Returns the banks
+    /// that have a next one.
     #[cold]
     fn bring_up(&mut self, collector: u16, served: u64, depth: &mut u8) -> u64 {
         let further = &mut self.further[usize::from(collector)][..usize::from(*depth)];
@@ -217,7 +217,7 @@ impl WaitingReads {
 mod tests {
     use super::BankMap;
 
-    /// Turning a mask is moving each of its registers.
+    /// Rotation of a mask is the same as moving each of its registers.
     #[test]
     fn a_warps_banks_are_those_of_its_registers() {
         for (banks, subs) in [(16, 1), (4, 4), (64, 1), (5, 3), (1, 1), (32, 2)] {

@@ -30,8 +30,8 @@ fn own_set(spec: &CollectorSpec, pipe: Pipe) -> &CollectorSet {
 }
 
 impl Collectors {
-    /// Empty collectors and stage registers of the given shapes; `widths` has one entry for each pipe
-    /// of [`Pipe::ALL`].
+    /// Empty collectors and stage registers of the given shapes; `widths` has one entry for each
+    /// pipe of [`Pipe::ALL`].
     pub fn new(sm: &SmSpec, widths: [&UnitSpec; Pipe::COUNT], style: ModelStyle) -> Self {
         let spec = &sm.collectors;
         let split = sm.sub_cores;
@@ -143,7 +143,8 @@ impl Collectors {
         (word, first)
     }
 
-    /// Adds the ports of a set. Instructions enter the first of `sets`, or the second if that is full.
+    /// Adds the ports of a set. Instructions enter the first of `sets`, or the second if that is
+    /// full.
     fn add_ports(&mut self, set: &CollectorSet, pipes: &[Pipe], sets: [Option<u8>; 2]) {
         let Some(first) = sets[0].or(sets[1]) else {
             return;

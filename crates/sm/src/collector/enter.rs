@@ -23,8 +23,8 @@ const ENTERS_FIRST: [u8; 1 << Pipe::COUNT] = {
 };
 
 impl Collectors {
-    /// Takes the oldest instructions of each pipe into the set of the pipe, one through each port, as
-    /// long as a collector is free.
+    /// Takes the oldest instructions of each pipe into the set of the pipe, one through each port,
+    /// as long as a collector is free.
     #[inline(always)]
     pub(super) fn take_own<'a, const PLAIN: bool>(
         &mut self,

@@ -71,8 +71,8 @@ impl Collectors {
         }
     }
 
-    /// The same for a set of several pipes or sub-cores. The search begins at the first collector of
-    /// the next sub-core (4.2's `find_ready`); if an instruction cannot leave, the next one may.
+    /// The same for a set of several pipes or sub-cores. The search begins at the first collector
+    /// of the next sub-core (4.2's `find_ready`); if an instruction cannot leave, the next one may.
     #[inline(never)]
     fn send_mixed(&mut self, set: usize) {
         let set = &self.sets[set % SETS];

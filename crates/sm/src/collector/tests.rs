@@ -1,4 +1,4 @@
-//! What collectors, their ports and banks do, step by step.
+//! Tests of collectors, their ports and banks, step by step.
 
 use super::send::bits;
 use super::*;
@@ -41,8 +41,8 @@ fn collectors(units: u32, ports: u32, style: ModelStyle) -> Collectors {
     Collectors::new(&sm, [&WIDTH; Pipe::COUNT], style)
 }
 
-/// One step, in which record n is of an instruction of warp 0 that reads `sources[n]`, or the last
-/// of these.
+/// Runs one step, in which record n is of an instruction of warp 0 that reads `sources[n]`, or the
+/// last of these.
 fn step(c: &mut Collectors, nth: u64, sources: &[&[u16]]) -> BankReads {
     let reading = |n: usize| {
         let registers = sources[n.min(sources.len() - 1)];

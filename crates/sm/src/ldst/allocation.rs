@@ -13,13 +13,13 @@ pub(super) struct Parts<'a, const N: usize> {
     pub(super) policy: &'a mut AllocationPolicy,
     pub(super) insts: &'a mut Pool<MemInst, N>,
     pub(super) detail: &'a mut SmDetail,
-    /// L2 answers by sectors.
+    /// True if L2 answers by sectors.
     pub(super) sectored_l2: bool,
 }
 
-/// Accesses the data cache; the policy decides about a read whose line is neither present nor on
-/// its way. A read that goes past the cache is answered like one on the path around it: by as many
-/// replies as L2 sends.
+/// Accesses the data cache. The policy decides about a read whose line is neither present nor on
+/// its way. A read that goes past the cache gets as many replies as L2 sends, like one that
+/// bypasses L1.
 #[cold]
 pub(super) fn access<const N: usize>(parts: Parts<'_, N>, now: Cycle, request: &Request) -> Access {
     let Parts {

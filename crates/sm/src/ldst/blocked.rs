@@ -1,6 +1,6 @@
-//! What keeps an instruction from going on: what a try of its path comes to, and the banks of the
-//! data cache. A [`Blocked`] stands for tries that fail in the same way until a reply or a credit
-//! comes, so that they are counted without being made.
+//! Attempts of an instruction that fail, and the banks of the data cache. A [`Blocked`] stands for
+//! attempts that fail in the same way until a reply or a credit comes, so that they are counted
+//! without being made.
 
 use super::Path;
 use crate::counters::{LdstStage, LdstStall};
@@ -13,14 +13,14 @@ use warploom_mem::{AccessKind, Request};
 pub(super) struct Bank {
     /// Accesses on their way to the tags, with the cycle of their lookup.
     pub(super) delayed: FixedQueue<(Cycle, Request)>,
-    /// The cycle in which the last one entered.
+    /// Cycle in which the last access entered.
     pub(super) entered: Cycle,
-    /// How the oldest one failed in the last cycle.
+    /// Failure of the oldest access in the last cycle.
     pub(super) blocked: Option<(AccessKind, FailReason, Refusal)>,
 }
 
 impl Bank {
-    /// An empty bank whose lookups take so many cycles.
+    /// An empty bank whose look-ups take `latency` cycles.
     pub(super) fn new(latency: u32) -> Self {
         Self {
             delayed: FixedQueue::new(latency as usize),
@@ -30,18 +30,18 @@ impl Bank {
     }
 }
 
-/// A try that will fail again in the same way.
+/// An attempt that will fail again in the same way.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Blocked {
     pub(super) path: Path,
     pub(super) kind: AccessKind,
     pub(super) cause: Cause,
-    /// As what each of its tries counts.
+    /// Counter of the failed attempts.
     pub(super) counted: (LdstStage, LdstStall),
 }
 
 impl Blocked {
-    /// One whose tries fail for this cause.
+    /// A blocked instruction whose attempts fail for this cause.
     pub(super) fn new(path: Path, kind: AccessKind, cause: Cause) -> Self {
         let why = match cause {
             Cause::Refused(_) => LdstStall::Reservation,
@@ -56,7 +56,7 @@ impl Blocked {
         }
     }
 
-    /// What its tries come to.
+    /// Result of each further attempt.
     pub(super) fn outcome(&self) -> Try {
         match self.cause {
             Cause::Refused(_) => Try::Reservation,
@@ -66,7 +66,7 @@ impl Blocked {
     }
 }
 
-/// Where an access of a kind waits on its path.
+/// Stage in which an access of a kind waits on its path.
 pub(super) fn stage_of(path: Path, kind: AccessKind) -> LdstStage {
     match (path, kind) {
         (Path::Constant, _) => LdstStage::Constant,
@@ -79,29 +79,29 @@ pub(super) fn stage_of(path: Path, kind: AccessKind) -> LdstStage {
     }
 }
 
-/// Why a try will fail again in the same way.
+/// Cause for which an attempt will fail again in the same way.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Cause {
     /// The cache refused the access; it counts every attempt.
     Refused(FailReason),
     /// The network had no room for this request.
     NoRoom(Request),
-    /// This bank of the data cache was full.
+    /// The bank of this number of the data cache was full.
     FullBank(usize),
 }
 
-/// What trying a path came to.
+/// Result of an attempt on a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Try {
     Done,
-    /// More transactions to send.
+    /// There are more transactions to send.
     Coalesce,
-    /// Cache reservation failed.
+    /// The cache could not reserve a line or MSHR.
     Reservation,
     /// The network has no room.
     Network,
-    /// Data port busy.
+    /// The data port was busy.
     DataPort,
-    /// Bank busy.
+    /// The bank was busy or full.
     BankConflict,
 }

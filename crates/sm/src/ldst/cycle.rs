@@ -1,4 +1,4 @@
-//! A cycle of the load/store unit, and what comes to it from the network and leaves for it.
+//! A cycle of the load/store unit, replies from the network, and misses for it.
 
 use super::caches::{fill, send_miss, texture_cycle};
 use super::mem_of;

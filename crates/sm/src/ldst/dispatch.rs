@@ -108,8 +108,8 @@ impl Sm {
         }
     }
 
-    /// Notes that a load from global memory has sent all its transactions and waits for data. With a
-    /// latency queue (4.x) a miss is not known before the tags are looked up.
+    /// Notes that a load from global memory has sent all its transactions and waits for data. With
+    /// a latency queue (4.x) a miss is not known before the tags are looked up.
     #[cold]
     fn await_load(&mut self, id: MemId) {
         let place = self.place(self.ldst.insts[id.0].warp.0);

@@ -67,7 +67,7 @@ impl Sm {
         self.accessed(id, &request, access, left)
     }
 
-    /// One access of a cache whose lookup takes no time (3.x).
+    /// Makes one access of a cache whose look-up takes no time (3.x).
     fn try_cache(
         &mut self,
         now: Cycle,

@@ -1,59 +1,60 @@
-//! What the load/store unit knows of an instruction on its way.
+//! Records of memory instructions on their way through the load/store unit.
 
 use warploom_base::{Cycle, KernelSlot, LaneMask, Pc, WarpSlot};
 use warploom_exec::AtomicBatch;
 use warploom_mem::{AccessKind, Reply};
 
-/// Which way an instruction goes.
+/// Path of an instruction through the load/store unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Path {
-    /// Shared memory.
+    /// To the block's shared memory.
     Shared,
-    /// Constant cache: `ld.const`, kernel parameters.
+    /// Through the constant cache: `ld.const` and kernel parameters.
     Constant,
-    /// Texture cache.
+    /// Through the texture cache.
     Texture,
-    /// Data cache.
+    /// Through the data cache.
     Data,
-    /// Straight to the network.
+    /// Past the caches to the network.
     BypassL1,
 }
 
-/// One memory instruction.
+/// Record of a memory instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct MemInst {
-    /// Who issued it: its slot, where contexts are switched its context.
+    /// Warp slot that issued the instruction or, where contexts are switched, its context.
     pub warp: WarpSlot,
-    /// A load from global memory that has left the unit, where contexts are switched.
+    /// True for a load from global memory that has left the unit, where contexts are switched.
     pub awaited: bool,
-    /// Of which kernel.
+    /// Kernel of the warp.
     pub kernel: KernelSlot,
-    /// Which instruction.
+    /// Program counter of the instruction.
     pub pc: Pc,
-    /// Which way it goes.
+    /// Path of the instruction.
     pub path: Path,
-    /// Something waits for its replies (loads, atomics, texture reads).
+    /// True if replies are waited for (loads, atomics, texture reads).
     pub replies: bool,
-    /// Its warp waits until it took effect: an atomic, also one on shared memory.
+    /// True if the warp waits until the instruction took effect: for atomics, also on shared
+    /// memory.
     pub atomic: bool,
-    /// Kind of its transactions.
+    /// Kind of the transactions.
     pub kind: AccessKind,
-    /// Replies to come, for transactions not yet sent too.
+    /// Number of replies to come, also of transactions that are not sent yet.
     pub pending: u32,
     /// Cycles that shared memory needs.
     pub shared_cycles: u32,
-    /// Its transactions.
+    /// Index of the list of transactions.
     pub list: u16,
-    /// Its group, of an asynchronous copy.
+    /// Group of an asynchronous copy.
     pub copy: Option<u8>,
-    /// What it brings is as it should be once all is [settled](crate::host::SettledUpTo) up to this
-    /// cycle: that in which it issued, if what it loads is kept; the one behind that in which the
-    /// last of its atomics that replies have come for acted; else 0.
+    /// Cycle up to which memory must be [settled](crate::host::SettledUpTo) before its result is
+    /// read: the cycle of its issue, if the load is recorded; the cycle after the one in which its
+    /// last answered atomic acted; else 0.
     pub settles_at: Cycle,
 }
 
 impl MemInst {
-    /// What a place holds that nothing has taken.
+    /// Content of a record that is free.
     pub const BLANK: Self = Self {
         warp: WarpSlot(0),
         awaited: false,
@@ -70,7 +71,8 @@ impl MemInst {
         settles_at: 0,
     };
 
-    /// A reply has come in cycle `now`: of an atomic, it left L2 when that acted.
+    /// Notes a reply that has come in cycle `now`. The reply to an atomic left L2 when the atomic
+    /// acted.
     #[inline]
     pub fn note_atomic(&mut self, now: Cycle, reply: &Reply) {
         if self.kind == AccessKind::GlobalAtomic {
@@ -79,16 +81,16 @@ impl MemInst {
         }
     }
 
-    /// A load that may go to global memory, and not to shared memory's atomics.
+    /// True for a load that may access global memory.
     pub fn is_global_load(&self) -> bool {
         self.kind == AccessKind::GlobalRead && matches!(self.path, Path::Data | Path::BypassL1)
     }
 }
 
-/// An atomic instruction on its way: a warp has at most one.
+/// Outstanding atomic instruction of a warp, which has at most one.
 #[derive(Clone, Debug)]
 pub struct PendingAtomic {
-    /// What to do in which lanes.
+    /// Operations and addresses of the lanes.
     pub batch: AtomicBatch,
     /// Lanes of each transaction, by the number in the request's token.
     pub lanes: [LaneMask; 33],
@@ -97,7 +99,7 @@ pub struct PendingAtomic {
 }
 
 impl PendingAtomic {
-    /// That of a warp that has none.
+    /// State of a warp without an atomic.
     pub fn none() -> Self {
         Self {
             batch: AtomicBatch::default(),

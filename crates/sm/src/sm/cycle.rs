@@ -1,4 +1,4 @@
-//! One cycle of an SM. The last pipeline stage runs first.
+//! A cycle of an SM. The last pipeline stage runs first.
 
 use super::Sm;
 use crate::prepared_kernel::{Pipe, prepared_kernel};
@@ -8,7 +8,7 @@ use warploom_exec::DeviceMemory;
 use warploom_mem::AccessKind;
 use warploom_stats::log2_bin;
 
-/// The part of a cycle that has been done.
+/// Part of a cycle that has been done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Done {
     Nothing,
@@ -21,7 +21,7 @@ pub(crate) enum Done {
 }
 
 impl Sm {
-    /// Runs one cycle.
+    /// Runs one cycle of the SM.
     #[inline]
     pub(crate) fn run_cycle(&mut self, now: Cycle, memory: &DeviceMemory) {
         let claimed = cfg!(debug_assertions).then(|| (self.sleeps_until(now), self.footprint()));
@@ -40,8 +40,8 @@ impl Sm {
         }
     }
 
-    /// One cycle that begins at rest and in which no function unit has a result: the load/store
-    /// unit's alone, unless something comes of it.
+    /// Runs a cycle that begins at rest and in which no function unit has a result. Only the
+    /// load/store unit runs, unless something ends there.
     #[inline(never)]
     fn rest(&mut self, now: Cycle, memory: &DeviceMemory) {
         self.take_arrivals(now);
@@ -69,14 +69,14 @@ impl Sm {
         self.send_fetch(now);
     }
 
-    /// Counts what there is to count before this cycle's work, which may ask for it.
+    /// Counts cycles and residents before this cycle's work, which may read the counters.
     #[inline]
     fn begin_counting(&mut self) {
         self.count_rested();
         self.count_residents(1);
     }
 
-    /// One cycle, stages back to front, of which some may be `done`.
+    /// Runs the stages of a cycle back to front, except for those that are `done`.
     #[inline(never)]
     pub(crate) fn work(&mut self, now: Cycle, memory: &DeviceMemory, done: Done) {
         if done == Done::Nothing {
@@ -120,7 +120,7 @@ impl Sm {
         }
     }
 
-    /// What comes to an SM in a cycle: blocks, a reply.
+    /// Takes the input of a cycle: blocks and a reply.
     #[inline(always)]
     fn take_arrivals(&mut self, now: Cycle) {
         self.start_blocks(now);
@@ -170,8 +170,8 @@ impl Sm {
         }
     }
 
-    /// The load/store unit. In 3.2.2 it steps the collectors too, before it takes what they send
-    /// on; in 4.2 they step after that.
+    /// Runs the load/store unit. In 3.2.2 it steps the collectors too, before it takes an
+    /// instruction from them; in 4.2 they step after that.
     #[inline]
     fn load_and_store(&mut self, now: Cycle) {
         if self.one_turn {
@@ -194,7 +194,7 @@ impl Sm {
         }
     }
 
-    /// So many steps of the collectors, from the `first` on.
+    /// Runs `steps` steps of the collectors, from number `first` on.
     #[inline]
     fn read_operands(&mut self, first: u64, steps: u64) {
         for nth in first..first + steps {

@@ -4,8 +4,8 @@ use super::Sm;
 use crate::prepared_kernel::prepared_kernel;
 
 impl Sm {
-    /// Adds what ended instructions left behind: nothing, unless this crate has a bug. Requires
-    /// that no block runs.
+    /// Adds a line for everything that ended instructions have left, which is nothing unless this
+    /// crate has a bug. Requires that no block runs.
     pub fn describe_leaks(&self, out: &mut Vec<String>) {
         let kept = [
             ("blocks", self.taken_blocks.count_ones() as usize),
@@ -26,7 +26,7 @@ impl Sm {
         out.extend(left.map(|(what, count)| format!("{}: {count} {what} are left", self.id)));
     }
 
-    /// What every unfinished warp of the SM waits for, a line each: for reports of deadlocks.
+    /// Adds a line for each unfinished warp that says what it waits for, for reports of deadlocks.
     pub fn describe_waits(&self, out: &mut Vec<String>) {
         for slot in warploom_policy::warps_of(self.warps.running()) {
             let w = slot.index();

@@ -1,4 +1,4 @@
-//! Blocks of an SM begin and end.
+//! Begin and end of an SM's blocks.
 
 use super::{FinishedBlock, Sm, Start};
 use crate::prepared_kernel::PreparedKernel;
@@ -51,7 +51,7 @@ impl Sm {
         self.by_kernel[start.kernel.index()].blocks_started += 1;
     }
 
-    /// Gives L1D what a kernel's blocks leave of the memory that they share, if nothing else runs.
+    /// Divides the memory that L1D and shared memory share for a kernel, if no warp is resident.
     fn divide_memory(&mut self, image: &PreparedKernel) {
         if let (Some(carveout), Some(l1d)) = (&self.carveout, &mut self.ldst.l1d)
             && self.warps.live == 0
@@ -61,7 +61,7 @@ impl Sm {
         }
     }
 
-    /// A warp's slot was freed: its block may be at its end.
+    /// Notes that a warp's slot was freed. The last warp ends its block.
     #[cold]
     pub(crate) fn warp_gone(&mut self, now: Cycle, slot: usize) {
         self.context_gone(slot);

@@ -8,10 +8,10 @@ use warploom_base::{Pc, WarpSlot};
 use warploom_policy::WarpMask;
 
 impl Warps {
-    /// Marks the results of the buffer's first instruction, which has issued, as pending, and removes
-    /// it from the buffer. Marks the buffer for emptying if the warp went elsewhere. Fetch does not
-    /// know that yet: after the last instruction of the buffer it goes on with the next one of the
-    /// program.
+    /// Marks the results of the buffer's first instruction, which has issued, as pending, and
+    /// removes it from the buffer. Marks the buffer for emptying if the warp went elsewhere. Fetch
+    /// does not know that yet: after the last instruction of the buffer it goes on with the next
+    /// one of the program.
     #[inline(always)]
     pub fn issued(
         &mut self,
@@ -128,7 +128,8 @@ impl Warps {
         self.flush & !self.waiting()
     }
 
-    /// Empties the buffer of a warp that holds the wrong path, and lets fetch go on where the warp is.
+    /// Empties the buffer of a warp that holds the wrong path, and lets fetch go on where the warp
+    /// is.
     #[inline]
     pub fn turn_back(&mut self, slot: usize) {
         self.drop_buffer(slot);

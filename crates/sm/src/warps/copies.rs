@@ -1,45 +1,45 @@
-//! Asynchronous copies of a warp that are under way, by group (PTX ISA, "cp.async.commit_group").
+//! Outstanding asynchronous copies of a warp, by group (PTX ISA, "cp.async.commit_group").
 
 use warploom_ir::CopyWait;
 
-/// Groups that a warp may have under way: the end of one more waits for the oldest.
+/// Most outstanding groups of a warp. The commit of a further one waits for the oldest.
 const GROUPS: u8 = 16;
 
-/// What an instruction has to do with copies.
+/// Role of an instruction for asynchronous copies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CopyRole {
-    /// Nothing.
+    /// The instruction has no role.
     None,
-    /// It is one.
+    /// The instruction starts a copy.
     Start,
-    /// It ends a group.
+    /// The instruction commits a group.
     Commit,
-    /// It waits for some.
+    /// The instruction waits for some groups.
     Wait(CopyWait),
 }
 
-/// The copies of one warp.
+/// Outstanding copies of one warp.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct CopyGroups {
     /// The group that copies join.
     open: u8,
-    /// By group: instructions whose data is out.
+    /// By group: number of copies whose data has not come.
     out: [u16; GROUPS as usize],
 }
 
 impl CopyGroups {
-    /// A copy begins. Returns its group.
+    /// Notes that a copy begins. Returns its group.
     pub fn start(&mut self) -> u8 {
         self.out[usize::from(self.open)] += 1;
         self.open
     }
 
-    /// All data of a copy has come.
+    /// Notes that all data of a copy has come.
     pub fn arrived(&mut self, group: u8) {
         self.out[usize::from(group)] -= 1;
     }
 
-    /// The next group begins; requires that its place is free ([`Self::holds`]).
+    /// Begins the next group. Requires that its place is free ([`Self::holds`]).
     pub fn commit(&mut self) {
         self.open = self.group(GROUPS - 1);
     }
@@ -49,7 +49,7 @@ impl CopyGroups {
         (self.open + GROUPS - age) % GROUPS
     }
 
-    /// Copies that are under way hold an instruction back.
+    /// True if outstanding copies hold an instruction back.
     pub fn holds(&self, role: CopyRole) -> bool {
         let ages = match role {
             CopyRole::None | CopyRole::Start => return false,

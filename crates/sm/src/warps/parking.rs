@@ -1,4 +1,4 @@
-//! Warps that leave their slots and come back, and what of their loads is out.
+//! Warps that leave their slots and come back, and their outstanding loads.
 
 use super::Warps;
 use super::state::WarpPipelineState;
@@ -6,8 +6,8 @@ use crate::prepared_kernel::{PreparedKernel, TimedInst};
 use warploom_base::Pc;
 
 impl Warps {
-    /// Moves the warp in `slot` to a place for absent warps. Requires that nothing of it is in the
-    /// pipeline but loads that have left it and acknowledgements of stores.
+    /// Moves the warp in `slot` to a place for absent warps. Requires that it has nothing in the
+    /// pipeline; data of loads and acknowledgements of stores may be outstanding.
     pub fn park(&mut self, slot: usize, place: usize) {
         debug_assert!(place >= self.slots && slot < self.slots);
         debug_assert!(
@@ -62,19 +62,20 @@ impl Warps {
         }
     }
 
-    /// A load from global memory has left the pipeline and is waited for.
+    /// Notes a load from global memory that has left the pipeline and is waited for.
     pub fn note_load(&mut self, place: usize) {
         self.track[place].awaiting += 1;
     }
 
-    /// A load did not find all of its data in L1D, or went past it.
+    /// Notes a load that did not find all of its data in L1D, or went past it.
     pub fn note_miss(&mut self, place: usize, inst: &TimedInst, kernel: &PreparedKernel) {
         let writes = kernel.writes(inst);
         let own = self.missed[place * self.words..].iter_mut();
         own.zip(writes).for_each(|(word, bits)| *word |= bits);
     }
 
-    /// The results of a memory instruction have arrived; `awaited` if it was a noted load.
+    /// Notes that the results of a memory instruction have arrived; `awaited` if it was a noted
+    /// load.
     pub fn forget_load(
         &mut self,
         place: usize,
@@ -88,12 +89,12 @@ impl Warps {
         own.zip(writes).for_each(|(word, bits)| *word &= !bits);
     }
 
-    /// The warp's next instruction needs a result that comes from beyond L1D.
+    /// True if the warp's next instruction needs a result that comes from beyond L1D.
     pub fn waits_for_misses(&self, place: usize, kernel: &PreparedKernel) -> bool {
         self.needs_any(place, kernel, |word| self.missed[place * self.words + word])
     }
 
-    /// The warp's next instruction needs a result that is out.
+    /// True if the warp's next instruction needs an outstanding result.
     pub fn waits_for_results(&self, place: usize, kernel: &PreparedKernel) -> bool {
         let start = place * (self.words - 1);
         self.needs_any(place, kernel, |word| match word {
@@ -102,6 +103,7 @@ impl Warps {
         })
     }
 
+    /// True if the warp's next instruction needs an entry of a scoreboard, given by its words.
     fn needs_any(
         &self,
         place: usize,
@@ -121,8 +123,8 @@ mod tests {
     use super::Warps;
     use warploom_base::{BlockId, KernelSlot};
 
-    /// A warp takes along what is out of it, and leaves its slot empty; in its next slot it has to
-    /// fetch anew.
+    /// A warp takes its outstanding results along and leaves its slot empty. In its next slot it
+    /// fetches anew.
     #[test]
     fn what_is_out_follows_its_warp() {
         let mut warps = Warps::new(4, 4, 8);

@@ -6,7 +6,8 @@ use crate::prepared_kernel::{PreparedKernel, TimedInst};
 use std::hint::cold_path;
 
 impl Warps {
-    /// Makes room for scoreboards of `words` words. Never shrinks. Results that are pending stay so.
+    /// Makes room for scoreboards of `words` words. Never shrinks. Results that are pending stay
+    /// so.
     pub fn reserve_scoreboard(&mut self, words: usize) {
         if words <= self.words {
             return;
@@ -85,8 +86,8 @@ impl Warps {
         }
     }
 
-    /// Notes whether the first instruction in the buffer passes the scoreboard. `asked` is the answer
-    /// of the first word; asks further words where there are any.
+    /// Notes whether the first instruction in the buffer passes the scoreboard. `asked` is the
+    /// answer of the first word; asks further words where there are any.
     #[inline]
     pub(super) fn answer(&mut self, slot: usize, kernel: &PreparedKernel, asked: Asked) {
         let Asked {

@@ -5,12 +5,12 @@
 use std::ops::{BitAnd, BitAndAssign, BitOr, Not};
 use warploom_policy::WarpMask;
 
-/// Warp slots, below 128.
+/// Set of warp slots below 128.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Slots([u64; 2]);
 
 impl Slots {
-    /// All slots.
+    /// The set of all slots.
     pub const ALL: Self = Self([!0; 2]);
 
     /// The set as a mask.
@@ -19,13 +19,13 @@ impl Slots {
         (self.0[1] as WarpMask) << 64 | self.0[0] as WarpMask
     }
 
-    /// Holds nothing.
+    /// True if the set is empty.
     #[inline(always)]
     pub const fn is_empty(self) -> bool {
         self.0[0] | self.0[1] == 0
     }
 
-    /// Holds `slot`.
+    /// True if the set holds `slot`.
     #[inline(always)]
     pub const fn has(&self, slot: usize) -> bool {
         self.0[slot / 64 % 2] >> (slot % 64) & 1 != 0
@@ -41,7 +41,7 @@ impl Slots {
             let from = if above != 0 { above } else { low };
             return (from != 0).then(|| from.trailing_zeros() as usize);
         }
-        // Twice, for `last` may be a word's last slot.
+        // Two shifts, because `last` may be the last slot of a word.
         let above = !0 << (last % 64) << 1;
         let (above_low, above_high) = if last < 64 { (above, !0) } else { (0, above) };
         let words = [low & above_low, high & above_high, low, high];
@@ -49,25 +49,25 @@ impl Slots {
         Some(found % 2 * 64 + words[found].trailing_zeros() as usize)
     }
 
-    /// Puts `slot` in.
+    /// Inserts `slot` into the set.
     #[inline(always)]
     pub const fn insert(&mut self, slot: usize) {
         self.0[slot / 64 % 2] |= 1 << (slot % 64);
     }
 
-    /// Takes `slot` out.
+    /// Removes `slot` from the set.
     #[inline(always)]
     pub const fn remove(&mut self, slot: usize) {
         self.0[slot / 64 % 2] &= !(1 << (slot % 64));
     }
 
-    /// Puts `slot` in if it is not, and takes it out if it is.
+    /// Inserts `slot` if the set does not hold it, and removes it otherwise.
     #[inline(always)]
     pub const fn flip(&mut self, slot: usize) {
         self.0[slot / 64 % 2] ^= 1 << (slot % 64);
     }
 
-    /// Puts `slot` in or takes it out.
+    /// Inserts or removes `slot`, as `on` says.
     #[inline(always)]
     pub const fn put(&mut self, slot: usize, on: bool) {
         let word = &mut self.0[slot / 64 % 2];

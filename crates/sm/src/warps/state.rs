@@ -73,8 +73,8 @@ impl WarpPipelineState {
         asks_further: false,
     };
 
-    /// Makes an instruction the next one. Returns the pipe of the next one before, and the answer of
-    /// the scoreboard.
+    /// Makes an instruction the next one. Returns the pipe of the next one before, and the answer
+    /// of the scoreboard.
     #[inline]
     pub(super) fn ask_for(&mut self, inst: &TimedInst) -> (Pipe, Asked) {
         self.needs = inst.needs_word;

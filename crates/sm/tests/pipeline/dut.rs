@@ -122,7 +122,7 @@ impl Dut {
         self.gives_credits = false;
     }
 
-    /// Runs one cycle.
+    /// Runs one cycle of the SM.
     pub fn cycle(&mut self) {
         let now = self.now;
         let before = self.sm.counters.warp_instructions;

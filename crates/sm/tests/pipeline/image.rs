@@ -1,4 +1,4 @@
-//! What the pipeline knows of an instruction before it runs: pipe, latency, interval, lists of
+//! Facts about an instruction before it runs: pipe, latency, interval, lists of
 //! registers (docs/model/sm.md, Instruction classes).
 
 use crate::dut::image;

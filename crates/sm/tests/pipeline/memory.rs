@@ -32,7 +32,7 @@ fn parameters_come_through_the_constant_cache() {
     assert_eq!(dut.sent.len(), 2);
 }
 
-/// What goes around the data cache leaves no line there: a second read asks again.
+/// Reads that bypass the data cache leave no line there: a second read asks again.
 #[test]
 fn reads_around_the_data_cache_leave_nothing_there() {
     let body = format!(

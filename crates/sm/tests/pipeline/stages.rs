@@ -228,7 +228,7 @@ fn a_fence_waits_for_what_was_loaded() {
     dut.finish();
 }
 
-/// What a load from shared memory feeds waits for the configured latency, cycle by cycle.
+/// The user of a load from shared memory waits for the configured latency, cycle by cycle.
 #[test]
 fn the_end_of_a_load_from_shared_memory_is_its_latency_away() {
     let end = |latency: u32| -> Cycle {
