@@ -2,7 +2,9 @@
 //! of a kernel an SM can hold if some of their contexts are out (GPUDuet, sections 6.4 and 6.6).
 
 use crate::occupancy::{BlockNeeds, OccupancyLimit};
-use crate::policies::{ContextChoice, DuetSettings, L1dStore};
+use crate::policies::{
+    ContextChoice, ContextTransfers, ContextVictim, DuetSettings, L1dStore, VirtualThreadSettings,
+};
 use crate::spec::GpuSpec;
 
 /// Size in bytes of a unit of storage: one register of a warp.
@@ -28,12 +30,19 @@ pub struct ContextRules {
     pub registers: bool,
     /// True if shared memory may be moved out.
     pub shared: bool,
-    /// True if warp slots may be stored in spare registers and L1D as well as in shared memory.
+    /// True if warp slots may be stored in spare registers and L1D as well as in shared memory, but
+    /// not in the memory that limits the number of blocks.
     pub slots_anywhere: bool,
     /// Number of extra blocks.
     pub extra: ExtraBlocks,
-    /// Bytes that are moved in a cycle.
+    /// Bytes that a transfer moves in a cycle.
     pub port_bytes: u32,
+    /// Condition under which a transfer waits for others.
+    pub transfers: ContextTransfers,
+    /// True if the two halves of a swap move at the same time.
+    pub duplex: bool,
+    /// The stalled warp, or block, that leaves first.
+    pub victim: ContextVictim,
     /// Units of storage of a warp slot.
     pub slot_units: u32,
     /// Entries of the divergence stack that these units hold.
@@ -61,24 +70,31 @@ impl ContextChoice {
             Self::Resident => None,
             Self::Duet(settings) => Some(duet(settings, true)),
             Self::DuetTb(settings) => Some(duet(settings, false)),
-            Self::VirtualThread(settings) => Some(ContextRules {
-                by_warp: false,
-                registers: false,
-                shared: false,
-                slots_anywhere: false,
-                extra: ExtraBlocks::Most,
-                port_bytes: settings.port_bytes,
-                slot_units: settings.slot_bytes.div_ceil(CONTEXT_UNIT_BYTES),
-                stack_entries: settings.stack_entries,
-                warps: settings.warps,
-                blocks: settings.blocks,
-                warp_queue: settings.warps,
-                block_queue: settings.blocks,
-                barriers: true,
-                reduce: false,
-                l1d: L1dStore::Never,
-            }),
+            Self::VirtualThread(settings) => Some(virtual_thread(settings)),
         }
+    }
+}
+
+fn virtual_thread(settings: &VirtualThreadSettings) -> ContextRules {
+    ContextRules {
+        by_warp: false,
+        registers: false,
+        shared: false,
+        slots_anywhere: false,
+        extra: ExtraBlocks::Most,
+        port_bytes: settings.port_bytes,
+        transfers: settings.transfers,
+        duplex: settings.duplex,
+        victim: ContextVictim::Oldest,
+        slot_units: settings.slot_bytes.div_ceil(CONTEXT_UNIT_BYTES),
+        stack_entries: settings.stack_entries,
+        warps: settings.warps,
+        blocks: settings.blocks,
+        warp_queue: settings.warps,
+        block_queue: settings.blocks,
+        barriers: true,
+        reduce: false,
+        l1d: L1dStore::Never,
     }
 }
 
@@ -92,6 +108,9 @@ fn duet(settings: &DuetSettings, by_warp: bool) -> ContextRules {
             .extra_blocks
             .map_or(ExtraBlocks::Monitor, ExtraBlocks::Fixed),
         port_bytes: settings.port_bytes,
+        transfers: settings.transfers,
+        duplex: settings.duplex,
+        victim: settings.victim,
         slot_units: settings.slot_bytes.div_ceil(CONTEXT_UNIT_BYTES),
         stack_entries: settings.stack_entries,
         warps: settings.warp_contexts,
@@ -306,6 +325,10 @@ impl ContextPlan {
         if blocks > rules.blocks || blocks * needs.warps > rules.warps {
             return Err(Why::NoRoom);
         }
+        // Blocks that are out and ready need an entry of the queue each.
+        if !self.by_warp && extra > rules.block_queue {
+            return Err(Why::NoRoom);
+        }
         self.store(rules, needs, extra, l1d, spec)
             .then_some(())
             .ok_or(Why::NoRoom)
@@ -351,10 +374,11 @@ impl ContextPlan {
                         let kept = !registers
                             || take(&mut left.shared, needs.kept)
                             || take(&mut left.l1d, needs.kept);
-                        kept && (take(&mut left.shared, rules.slot_units)
-                            || rules.slots_anywhere
-                                && (take(&mut left.registers, rules.slot_units)
-                                    || take(&mut left.l1d, rules.slot_units)))
+                        let slot = |left: &mut u32, may: bool| may && take(left, rules.slot_units);
+                        let anywhere = rules.slots_anywhere;
+                        kept && (slot(&mut left.shared, !shared)
+                            || slot(&mut left.registers, anywhere && !registers)
+                            || slot(&mut left.l1d, anywhere))
                     })
             })
     }
@@ -461,6 +485,17 @@ mod tests {
         assert_eq!((plan.native, plan.bound, plan.by_warp), (6, 8, false));
     }
 
+    /// Registers limit: six blocks of 8 warps with 40 registers leave 128 units of the register
+    /// file, enough for three warps of a seventh block and four slots more. The contexts of its
+    /// other five warps, 24 + 2 units each, do not fit in the 124 units of shared memory that seven
+    /// blocks leave. Section 6.6 stores them in shared memory or L1D, so that the slots may not lie
+    /// in the register file: L1D it is.
+    #[test]
+    fn slots_do_not_lie_in_the_memory_that_limits() {
+        let plan = plan(DUET, 8, 40, 24, 92 * 128);
+        assert_eq!((plan.native, plan.bound, plan.l1d), (6, 1, true));
+    }
+
     /// Both registers and shared memory are needed by one more block.
     #[test]
     fn both_limits_are_left_alone() {
@@ -468,6 +503,26 @@ mod tests {
         assert_eq!(plan.native, 4);
         assert_eq!(plan.refusal, Some(ContextRefusal::BothLimit));
         assert_eq!(plan.bound, 0);
+    }
+
+    /// Table 4: a queue of blocks has eight entries, so that no more than eight blocks wait outside
+    /// as wholes, whatever storage has room for. As HG in section 7.2: eight more blocks. The queue
+    /// of warps limits no number of blocks.
+    #[test]
+    fn the_queue_of_blocks_limits_the_extra_ones() {
+        let queued = |system: &'static str, queue: &str| {
+            let sets = [system, queue];
+            [plan(&sets, 2, 16, 8, 8 * 1024), plan(&sets, 8, 24, 8, 0)].map(|plan| plan.bound)
+        };
+        let duet = |queue| queued("sm.context=duet", queue);
+        assert_eq!(duet("duet.block_queue=8"), [8, 8]);
+        assert_eq!(duet("duet.block_queue=5"), [5, 8]);
+        // Storage has room for 16: 32 units of registers, 64 of shared memory and two slots of two
+        // each, of the 1664 units that twelve blocks of 32 leave.
+        assert_eq!(duet("duet.block_queue=32"), [16, 8]);
+        assert_eq!(duet("duet.warp_queue=2"), [8, 8]);
+        let blocks = queued("sm.context=duet-tb", "duet-tb.block_queue=3");
+        assert_eq!(blocks, [3, 3]);
     }
 
     #[test]

@@ -1,10 +1,12 @@
 //! What leaves and comes in, and when: the context switching logic (GPUDuet, section 6.6).
 //!
-//! At the end of a cycle, while the port is free: the oldest ready unit comes in, if it has room,
-//! in the place of the oldest stalled one if not; without a ready unit, the oldest stalled one
-//! leaves if there are fewer units out than extra blocks bring. A transfer that begins in cycle t
-//! and moves state that takes n cycles ends in cycle t + n; a swap moves out first, then in. A
-//! stalled unit that gets the values it waits for while it is in the queue goes on.
+//! At most one transfer begins at the end of a cycle, if fewer are under way than may be at once.
+//! The unit that has been ready for the longest time comes in if it has room, in the place of a
+//! stalled one if not. If none can come in, a stalled one leaves if storage has room for it and
+//! others are out already. Which stalled unit leaves first is a setting. A transfer that begins in
+//! cycle t and moves state that takes n cycles ends in cycle t + n, whatever else moves. A swap
+//! moves out first and then in, or both at once where the port is duplex. A stalled unit that gets
+//! the values it waits for while it is in the queue goes on.
 
 use super::map::{Map, Span};
 use super::places::{Places, Terms};
@@ -13,7 +15,7 @@ use crate::blocks::free_run;
 use crate::prepared_kernel::{KernelContexts, PreparedKernel, PreparedKernels, prepared_kernel};
 use crate::warps::Warps;
 use warploom_base::{BlockId, Cycle, KernelSlot, WarpSlot};
-use warploom_config::{ContextRules, ContextStorage, ExtraBlocks};
+use warploom_config::{ContextRules, ContextStorage, ContextTransfers, ExtraBlocks};
 use warploom_policy::{WarpMask, warps_of};
 use warploom_stats::trace::Activity;
 use warploom_stats::{Peak, declare_stats};
@@ -33,7 +35,7 @@ declare_stats! {
         pub out_at_barriers: u64 = Events;
         /// Transfers in which one unit took the place of another.
         pub swaps: u64 = Events;
-        /// Cycles in which the port moved contexts.
+        /// Cycles that transfers took, summed over transfers: several may be under way at once.
         pub port_cycles: u64 = Cycles;
         /// Bytes of contexts that moved.
         pub bytes: u64 = Bytes;
@@ -62,14 +64,29 @@ pub(crate) enum Moved {
 /// A warp or a block, by number.
 pub(super) type Unit = u16;
 
-/// What moves through the port.
-#[derive(Clone, Copy, Debug)]
+/// A transfer that is under way.
+#[derive(Clone, Debug)]
 pub(super) struct Transfer {
+    /// The unit that moves out, until it is out.
     pub out: Option<Unit>,
     pub back: Option<Unit>,
     /// End of the part that moves out.
     pub out_ends: Cycle,
     pub ends: Cycle,
+    /// Storage that is free when the transfer ends.
+    pub held: Vec<Span>,
+    /// Slots that are free when the transfer ends.
+    pub held_slots: WarpMask,
+}
+
+impl Transfer {
+    /// The next cycle in which a part of it ends.
+    fn next_event(&self) -> Cycle {
+        match self.out {
+            Some(_) => self.out_ends,
+            None => self.ends,
+        }
+    }
 }
 
 /// The tables, the logic and the storage of one SM.
@@ -96,9 +113,11 @@ pub(crate) struct Contexts {
     l1d: bool,
     pub(super) stalled: Queue,
     pub(super) ready: Queue,
-    pub(super) transfer: Option<Transfer>,
-    /// What the transfer gives back at its end.
+    pub(super) transfers: Vec<Transfer>,
+    /// What the change that was tried last gives back at its end.
     pub(super) held: Vec<Span>,
+    /// Storage for the lists of transfers to come.
+    pub(super) spare_lists: Vec<Vec<Span>>,
     pub(super) held_slots: WarpMask,
     /// Something has changed since the logic last found nothing to do.
     pub(super) changed: bool,
@@ -132,8 +151,9 @@ impl Contexts {
             l1d: false,
             stalled: Queue::new(queue),
             ready: Queue::new(queue),
-            transfer: None,
+            transfers: Vec::with_capacity(queue as usize),
             held: Vec::with_capacity(3 * warps),
+            spare_lists: Vec::with_capacity(queue as usize),
             held_slots: 0,
             changed: false,
             queued: 0,
@@ -181,18 +201,32 @@ impl Contexts {
 
     /// Nothing can happen before the next event, unless something else does.
     pub fn is_quiet(&self) -> bool {
-        self.kernel.is_none() || self.transfer.is_some() || !self.changed
+        let Some((_, terms)) = &self.kernel else {
+            return true;
+        };
+        !self.changed || !self.may_begin(terms.by_warp)
     }
 
-    /// When a transfer ends, or its first half.
+    /// When the next transfer ends, or its first half.
     pub fn next_event(&self) -> Option<Cycle> {
-        let transfer = self.transfer?;
-        let out_due = transfer.out.is_some();
-        Some(if out_due {
-            transfer.out_ends
-        } else {
-            transfer.ends
-        })
+        self.transfers.iter().map(Transfer::next_event).min()
+    }
+
+    /// Whether fewer transfers are under way than may be at once.
+    fn may_begin(&self, by_warp: bool) -> bool {
+        let most = match self.rules.transfers {
+            ContextTransfers::Serial => 1,
+            ContextTransfers::Overlap => self.queue_entries(by_warp),
+        };
+        self.transfers.len() < most
+    }
+
+    /// Entries of the queue of stalled units, and of that of ready units.
+    pub(super) fn queue_entries(&self, by_warp: bool) -> usize {
+        match by_warp {
+            true => self.rules.warp_queue as usize,
+            false => self.rules.block_queue as usize,
+        }
     }
 
     /// Sets the number of extra blocks (ME), within the kernel's bound.
@@ -444,8 +478,8 @@ impl Contexts {
         let terms = self.terms(contexts, self.here);
         self.look_for_stalled(warps, prepared, &terms, decoding);
         self.look_for_ready(&terms);
-        if self.transfer.is_none() && std::mem::take(&mut self.changed) {
-            self.decide(now, warps, contexts, &terms, moved);
+        if self.changed && self.may_begin(terms.by_warp) {
+            self.changed = self.decide(now, warps, contexts, &terms, moved);
         }
     }
 

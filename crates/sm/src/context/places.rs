@@ -3,7 +3,8 @@
 //! Present registers begin at the bottom of the register file, a block's shared memory at that of
 //! shared memory; what is out lies at the top. A register context may lie in shared memory or L1D,
 //! a shared-memory context in the register file or L1D: in the memory of its own kind it would be
-//! present (GPUDuet, section 6.6). The content of a slot may lie anywhere.
+//! present (GPUDuet, section 6.6). The content of a slot lies beside it, or anywhere if only warp
+//! slots limit the number of blocks.
 
 use super::map::{Map, Region, Span};
 use super::tables::{BlockEntry, State, WarpEntry};
@@ -146,15 +147,16 @@ impl Places {
         self.try_high(regions, terms.needs.shared)
     }
 
-    /// The content of an absent warp's slot.
+    /// The content of an absent warp's slot. It does not lie in memory of the kind that leaves: this
+    /// limits the number of blocks (GPUDuet, section 6.6).
     pub fn try_meta(&mut self, terms: &Terms) -> Option<Span> {
-        let regions = [Region::Shared, Region::Registers, Region::L1d];
-        let regions = match (terms.slots_anywhere, terms.l1d) {
-            (false, _) => &regions[..1],
-            (true, false) => &regions[..2],
-            (true, true) => &regions[..],
-        };
-        self.try_high(regions, terms.slot_units)
+        let regions = [
+            (Region::Shared, !terms.shared),
+            (Region::Registers, terms.slots_anywhere && !terms.registers),
+            (Region::L1d, terms.slots_anywhere && terms.l1d),
+        ];
+        let mut regions = regions.into_iter().filter(|(_, may)| *may);
+        regions.find_map(|(region, _)| self.trial.take_high(region, terms.slot_units))
     }
 
     /// Tries places for a new block: present in a row of slots if there is one; else, warps by
@@ -331,13 +333,27 @@ mod tests {
         let with_l1d = Terms { l1d: true, ..TERMS };
         assert_eq!(places.try_kept(&with_l1d), Some(span(64, 6)));
         assert_eq!(places.try_shared_out(&TERMS), Some(span(36, 4)));
+        // Registers leave, so that a slot's content lies in shared memory or L1D, not in registers.
         assert_eq!(places.try_meta(&TERMS), Some(span(40, 2)));
-        assert_eq!(places.try_meta(&TERMS), Some(span(34, 2)));
-        let shared_only = Terms {
-            slots_anywhere: false,
+        assert_eq!(places.try_meta(&TERMS), None);
+        assert_eq!(places.try_meta(&with_l1d), Some(span(62, 2)));
+        let slots_leave = Terms {
+            registers: false,
             ..TERMS
         };
+        assert_eq!(places.try_meta(&slots_leave), Some(span(34, 2)));
+        let shared_only = Terms {
+            slots_anywhere: false,
+            ..slots_leave
+        };
         assert_eq!(places.try_meta(&shared_only), None);
+        // Shared memory leaves: registers, although shared memory has room.
+        let shared_leaves = Terms {
+            shared: true,
+            ..slots_leave
+        };
+        places.begin();
+        assert_eq!(places.try_meta(&shared_leaves), Some(span(38, 2)));
     }
 
     /// With three slots the second block has one warp present and one out.

@@ -76,10 +76,7 @@ impl Contexts {
                 self.unqueue_stalled(at, unit);
             }
         }
-        let capacity = match terms.by_warp {
-            true => self.rules.warp_queue,
-            false => self.rules.block_queue,
-        } as usize;
+        let capacity = self.queue_entries(terms.by_warp);
         if terms.by_warp {
             for slot in warps_of(mask & !self.queued).map(WarpSlot::index) {
                 if self.stalled.len() >= capacity {
@@ -127,10 +124,7 @@ impl Contexts {
 
     /// Fills the queue of ready units, in order of their numbers where several wait for it.
     pub(super) fn look_for_ready(&mut self, terms: &Terms) {
-        let capacity = match terms.by_warp {
-            true => self.rules.warp_queue,
-            false => self.rules.block_queue,
-        } as usize;
+        let capacity = self.queue_entries(terms.by_warp);
         if !self.changed || self.ready.len() >= capacity {
             return;
         }

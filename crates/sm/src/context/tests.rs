@@ -15,7 +15,8 @@ use crate::warps::Warps;
 use std::sync::Arc;
 use warploom_base::{BlockId, Cycle, Dim3, KernelSlot, Pc, WarpSlot};
 use warploom_config::{
-    ContextNeeds, ContextPlan, ContextRules, ContextStorage, ExtraBlocks, GpuSpec, L1dStore, preset,
+    ContextNeeds, ContextPlan, ContextRules, ContextStorage, ContextTransfers, ContextVictim,
+    ExtraBlocks, GpuSpec, L1dStore, preset,
 };
 use warploom_diag::Source;
 use warploom_exec::{BlockState, BranchOrder, Checks, LaunchContext, LaunchSpec, TextureTable};
@@ -31,6 +32,9 @@ const BY_WARP: ContextRules = ContextRules {
     slots_anywhere: true,
     extra: ExtraBlocks::Fixed(1),
     port_bytes: 128,
+    transfers: ContextTransfers::Serial,
+    duplex: false,
+    victim: ContextVictim::Oldest,
     slot_units: 2,
     stack_entries: 1,
     warps: 8,

@@ -7,10 +7,10 @@ use super::tables::{State, WarpEntry};
 use crate::prepared_kernel::{KernelContexts, PreparedKernels, prepared_kernel};
 use crate::warps::Warps;
 use warploom_base::{Cycle, WarpSlot};
-use warploom_config::CONTEXT_UNIT_BYTES;
+use warploom_config::{CONTEXT_UNIT_BYTES, ContextVictim};
 
 impl Contexts {
-    /// Begins a transfer if one is possible.
+    /// Begins a transfer if one is possible. Returns whether one has begun.
     pub(super) fn decide(
         &mut self,
         now: Cycle,
@@ -18,27 +18,37 @@ impl Contexts {
         contexts: &KernelContexts,
         terms: &Terms,
         moved: &mut Vec<Moved>,
-    ) {
+    ) -> bool {
+        let Some((out, back)) = self.possible_change(terms) else {
+            return false;
+        };
+        self.begin(now, out, back, warps, contexts, terms, moved);
+        true
+    }
+
+    /// The first change that has room, if any: the unit that leaves, and the one that comes in.
+    fn possible_change(&mut self, terms: &Terms) -> Option<(Option<Unit>, Option<Unit>)> {
         if let Some(back) = self.ready.front() {
-            let leaving = (0..=self.stalled.len()).map(|i| i.checked_sub(1));
-            for at in leaving {
-                let out = at.and_then(|at| self.stalled.get(at));
+            if self.try_change(None, Some(back), terms) {
+                return Some((None, Some(back)));
+            }
+            for nth in 0..self.stalled.len() {
+                let out = self.victim(nth);
                 if self.try_change(out, Some(back), terms) {
-                    self.begin(now, out, Some(back), warps, contexts, terms, moved);
-                    return;
+                    return Some((out, Some(back)));
                 }
             }
-            return;
         }
-        let units = match terms.by_warp {
-            true => terms.needs.warps,
-            false => 1,
-        };
-        let room = self.units_out(terms.by_warp) < self.extra_of(contexts) * units;
-        if let Some(out) = self.stalled.front().filter(|_| room)
-            && self.try_change(Some(out), None, terms)
-        {
-            self.begin(now, Some(out), None, warps, contexts, terms, moved);
+        let out = self.victim(0)?;
+        self.try_change(Some(out), None, terms)
+            .then_some((Some(out), None))
+    }
+
+    /// The stalled unit that leaves after `nth` others.
+    fn victim(&self, nth: usize) -> Option<Unit> {
+        match self.rules.victim {
+            ContextVictim::Oldest => self.stalled.get(nth),
+            ContextVictim::Youngest => self.stalled.get(self.stalled.len().checked_sub(nth + 1)?),
         }
     }
 
@@ -174,17 +184,23 @@ impl Contexts {
             Cycle::from(bytes.div_ceil(self.rules.port_bytes))
         };
         let out_ends = now + cycles(units_out);
-        let ends = out_ends + cycles(units_back);
+        let ends = match self.rules.duplex {
+            true => out_ends.max(now + cycles(units_back)),
+            false => out_ends + cycles(units_back),
+        };
         let units = u64::from(units_out + units_back);
         let bytes = units * u64::from(CONTEXT_UNIT_BYTES);
         self.counters.port_cycles += ends - now;
         self.counters.bytes += bytes;
         self.counters.swaps += u64::from(out.is_some() && back.is_some());
-        self.transfer = Some(Transfer {
+        let list = self.spare_lists.pop().unwrap_or_default();
+        self.transfers.push(Transfer {
             out,
             back,
             out_ends,
             ends,
+            held: std::mem::replace(&mut self.held, list),
+            held_slots: std::mem::take(&mut self.held_slots),
         });
     }
 
@@ -275,7 +291,7 @@ impl Contexts {
         units
     }
 
-    /// Ends the transfer, or its first half, when it is time.
+    /// Ends transfers, or their first halves, when it is time.
     pub(super) fn finish(
         &mut self,
         now: Cycle,
@@ -283,35 +299,59 @@ impl Contexts {
         kernels: &PreparedKernels,
         moved: &mut Vec<Moved>,
     ) {
-        let Some(mut transfer) = self.transfer else {
-            return;
-        };
         let Some((_, terms)) = self.kernel else {
             return;
         };
-        if now >= transfer.out_ends
-            && let Some(unit) = transfer.out.take()
-        {
-            for context in self.members(unit, terms.by_warp) {
-                if self.warps[context].state == State::Leaving {
-                    self.warps[context].state = State::Absent;
-                    self.arrived(context, warps, kernels);
-                }
+        let mut at = 0;
+        while let Some(transfer) = self.transfers.get_mut(at) {
+            let out = transfer.out.take_if(|_| now >= transfer.out_ends);
+            let has_ended = now >= transfer.ends;
+            if let Some(unit) = out {
+                self.finish_out(unit, &terms, warps, kernels);
             }
-            self.changed = true;
+            if has_ended {
+                let transfer = self.transfers.remove(at);
+                self.finish_transfer(transfer, &terms, warps, kernels, moved);
+            } else {
+                at += 1;
+            }
         }
-        self.transfer = Some(transfer);
-        if now < transfer.ends {
-            return;
+    }
+
+    /// Ends the half of a transfer in which a unit moved out.
+    fn finish_out(
+        &mut self,
+        unit: Unit,
+        terms: &Terms,
+        warps: &mut Warps,
+        kernels: &PreparedKernels,
+    ) {
+        for context in self.members(unit, terms.by_warp) {
+            if self.warps[context].state == State::Leaving {
+                self.warps[context].state = State::Absent;
+                self.arrived(context, warps, kernels);
+            }
         }
+        self.changed = true;
+    }
+
+    /// Ends a transfer, and frees what it held.
+    fn finish_transfer(
+        &mut self,
+        mut transfer: Transfer,
+        terms: &Terms,
+        warps: &mut Warps,
+        kernels: &PreparedKernels,
+        moved: &mut Vec<Moved>,
+    ) {
         if let Some(unit) = transfer.back {
-            self.come_in(unit, &terms, warps, kernels, moved);
+            self.come_in(unit, terms, warps, kernels, moved);
         }
-        while let Some(span) = self.held.pop() {
+        for span in transfer.held.drain(..) {
             self.places.give(span);
         }
-        self.places.give_slots(std::mem::take(&mut self.held_slots));
-        self.transfer = None;
+        self.spare_lists.push(transfer.held);
+        self.places.give_slots(transfer.held_slots);
         self.changed = true;
     }
 

@@ -12,6 +12,23 @@ names! {
     }
 }
 
+names! {
+    /// How many transfers of contexts may be under way on an SM at once.
+    pub enum ContextTransfers: CONTEXT_TRANSFERS {
+        Overlap = "overlap": "as many as a queue of stalled warps, or blocks, has entries; each at \
+            the full bandwidth",
+        Serial = "serial": "one; the others wait for it",
+    }
+}
+
+names! {
+    /// Which of the stalled warps, or blocks, leaves first.
+    pub enum ContextVictim: CONTEXT_VICTIMS {
+        Oldest = "oldest": "the one that has been stalled for the longest time",
+        Youngest = "youngest": "the one that stalled last",
+    }
+}
+
 settings! {
     /// Settings of the policy `duet` and of `duet-tb`.
     DuetSettings {
@@ -23,6 +40,19 @@ settings! {
         port_bytes: u32 = 128, pow2(4, 4096), "bytes per cycle",
             "Bandwidth of the port that contexts move through.",
             "Lin et al., TACO 2018, sections 6.7 and 7.4";
+        transfers: ContextTransfers = ContextTransfers::Overlap => "overlap", CONTEXT_TRANSFERS, "",
+            "How many transfers of contexts may be under way on an SM at once.",
+            "Lin et al., TACO 2018, section 6.7: a transfer takes its size over the bandwidth, \
+             whatever else moves; Table 4 has the queues";
+        duplex: bool = false, Rule::Switch, "",
+            "In a swap, the context that leaves and the one that comes in move at the same time, \
+             through a port for reads and one for writes; else one after the other.",
+            "Lin et al., TACO 2018: section 6.7 adds what is spilled and what is restored, section \
+             7.4 gives a width of \"the read/write port\"";
+        victim: ContextVictim = ContextVictim::Oldest => "oldest", CONTEXT_VICTIMS, "",
+            "Which of the stalled warps, or blocks, leaves first.",
+            "this program: Lin et al., TACO 2018, section 6.6, has a queue and does not say from \
+             which end";
         slot_bytes: u32 = 256, int(1, 4096), "bytes",
             "Size of a warp slot (ST): 16 stack entries of 12 bytes, scoreboard, program counter, \
              flags, in units of 128 bytes.",

@@ -1,7 +1,8 @@
 //! Settings of the context system `virtual-thread`.
 
+use super::{CONTEXT_TRANSFERS, ContextTransfers};
 use crate::policies::settings;
-use crate::value::{int, pow2};
+use crate::value::{Rule, int, pow2};
 
 settings! {
     /// Settings of the policy `virtual-thread`.
@@ -9,6 +10,12 @@ settings! {
         port_bytes: u32 = 128, pow2(4, 4096), "bytes per cycle",
             "Bandwidth of the port that warp slots move through.",
             "Lin et al., TACO 2018, section 6.7: the same as GPUDuet's";
+        transfers: ContextTransfers = ContextTransfers::Overlap => "overlap", CONTEXT_TRANSFERS, "",
+            "How many transfers of warp slots may be under way on an SM at once.",
+            "as `duet.transfers`";
+        duplex: bool = false, Rule::Switch, "",
+            "In a swap, the slots that leave and those that come in move at the same time.",
+            "as `duet.duplex`";
         slot_bytes: u32 = 256, int(1, 4096), "bytes",
             "Size of a warp slot.", "as `duet.slot_bytes`";
         stack_entries: u32 = 16, int(1, 64), "entries",

@@ -2,7 +2,7 @@
 
 use super::{BY_BLOCK, BY_WARP, Bench, back, out};
 use crate::context::tables::State;
-use warploom_config::ContextRules;
+use warploom_config::{ContextRules, ContextVictim};
 
 /// A bench of three blocks whose warp 1 waits for a miss, in a way that `hold` makes impossible to
 /// leave; `free` takes that away.
@@ -114,6 +114,25 @@ fn the_queue_of_stalled_warps_is_in_order_and_bounded() {
     bench.run(6..10);
     let then = [(0, out(3)), (9, back(3)), (9, out(1))];
     assert_eq!(bench.moved, then, "warp 1 is the oldest");
+}
+
+/// The warp that stalled first leaves first, or the one that stalled last.
+#[test]
+fn either_end_of_the_queue_leaves_first() {
+    let leaves = |victim| {
+        let rules = ContextRules { victim, ..BY_WARP };
+        let mut bench = Bench::full(rules);
+        bench.miss(3);
+        bench.step(0);
+        for context in 0..3 {
+            bench.miss(context);
+            bench.step(1 + context as u64);
+        }
+        bench.run(4..10);
+        bench.moved[2]
+    };
+    assert_eq!(leaves(ContextVictim::Oldest), (9, out(0)));
+    assert_eq!(leaves(ContextVictim::Youngest), (9, out(2)));
 }
 
 /// A warp in the queue gets its data, issues, and waits for its next load, all within a cycle: it

@@ -2,7 +2,7 @@
 
 use super::{BY_BLOCK, BY_WARP, Bench, back, out};
 use crate::context::tables::State;
-use warploom_config::ContextRules;
+use warploom_config::{ContextRules, ContextTransfers};
 use warploom_stats::Peak;
 
 /// A swap moves out the two units of the slot and the five that the warp keeps at its instruction,
@@ -50,7 +50,7 @@ fn a_swap_moves_out_and_then_in() {
     );
     assert_eq!((counters.warps_out, counters.warps_in), (1, 1));
     assert_eq!(
-        bench.contexts.transfer.is_none(),
+        bench.contexts.transfers.is_empty(),
         bench.contexts.next_event().is_none()
     );
 }
@@ -122,41 +122,151 @@ fn a_warp_comes_into_a_free_slot() {
     );
 }
 
-/// A stalled warp leaves alone while fewer are out than extra blocks bring, and nobody is ready. It
-/// keeps slot and registers until it is out.
+/// A stalled warp leaves alone where nobody is ready and storage has room for its context, although
+/// as many are out as an extra block brings. It keeps slot and registers until it is out.
 #[test]
-fn a_warp_leaves_alone_while_there_is_room() {
-    let mut bench = Bench::with(BY_WARP, (true, false), [40, 60, 0]);
+fn a_warp_leaves_alone_while_storage_has_room() {
+    let mut bench = Bench::with(BY_WARP, (true, false), [40, 36, 0]);
     (0..3).for_each(|block| bench.launch(block));
     (0..2).for_each(|context| bench.miss(context));
-    // Two swaps: warps 4 and 5 are in, 0 and 1 out, as many as an extra block has.
+    // Two swaps: warps 4 and 5 are in, 0 and 1 out. Eight units of shared memory are spare.
     bench.run(0..20);
     bench.miss(2);
-    bench.run(20..23);
-    assert_eq!(bench.state(2), State::Stalled);
-    assert_eq!(bench.moved.len(), 4);
-    // One of these comes back in a slot that another's end leaves.
-    bench.end(3);
-    bench.arrive(0);
-    bench.run(23..31);
-    assert_eq!(
-        bench.moved[4..],
-        [(30, back(3)), (30, out(2))],
-        "seven units in"
-    );
+    bench.step(20);
+    assert_eq!(bench.moved[4..], [(20, out(2))]);
+    bench.miss(3);
+    bench.run(21..27);
     assert_eq!(
         bench.contexts.places.slots(),
         0b1111,
         "its slot is not free"
     );
-    bench.run(31..37);
-    assert_eq!(bench.contexts.places.slots(), 0b1111);
-    bench.step(37);
+    bench.step(27);
     assert_eq!(
         (bench.contexts.places.slots(), bench.state(2)),
         (0b1011, State::Absent)
     );
+    bench.run(28..40);
+    assert_eq!(bench.state(3), State::Stalled, "no room is left");
+    // One comes back in the free slot, and gives its place in storage to the next that leaves.
+    bench.arrive(0);
+    bench.run(40..47);
+    assert_eq!(bench.moved.len(), 5);
+    bench.step(47);
+    assert_eq!(bench.moved[5..], [(47, back(2)), (47, out(3))]);
     assert_eq!(bench.contexts.counters.swaps, 2);
+}
+
+/// Nobody leaves while all blocks are present: nobody would take what becomes free.
+#[test]
+fn a_warp_stays_while_nobody_is_out() {
+    let mut bench = Bench::with(BY_WARP, (true, false), [40, 60, 0]);
+    (0..2).for_each(|block| bench.launch(block));
+    bench.miss(0);
+    bench.run(0..5);
+    assert!(bench.moved.is_empty());
+}
+
+/// Transfers that overlap begin in consecutive cycles, and each takes as long as if it were alone:
+/// 7 units out and 2 in.
+#[test]
+fn transfers_overlap_at_the_full_rate() {
+    let rules = ContextRules {
+        transfers: ContextTransfers::Overlap,
+        ..BY_WARP
+    };
+    let mut bench = Bench::full(rules);
+    bench.run(0..20);
+    bench.miss(1);
+    bench.miss(2);
+    bench.step(20);
+    assert_eq!(bench.moved, [(20, out(1))]);
+    assert!(!bench.contexts.is_quiet(), "another may begin");
+    bench.step(21);
+    assert_eq!(bench.moved[1..], [(21, out(2))]);
+    assert_eq!(bench.contexts.next_event(), Some(27));
+    bench.run(22..27);
+    assert_eq!(bench.states(1..3), [State::Leaving; 2]);
+    bench.step(27);
+    assert_eq!(bench.states(1..3), [State::Absent, State::Leaving]);
+    assert_eq!(bench.contexts.next_event(), Some(28));
+    bench.step(28);
+    assert_eq!(bench.states(1..3), [State::Absent; 2]);
+    assert_eq!(bench.moved.len(), 2, "neither is in");
+    bench.step(29);
+    assert_eq!(bench.moved[2..], [(29, back(1))]);
+    bench.step(30);
+    assert_eq!(bench.moved[3..], [(30, back(2))]);
+    assert_eq!(bench.contexts.next_event(), None);
+    let counters = &bench.contexts.counters;
+    assert_eq!((counters.swaps, counters.port_cycles), (2, 9 + 9));
+}
+
+/// One transfer at a time: the second begins in the cycle in which the first ends.
+#[test]
+fn serial_transfers_wait_for_each_other() {
+    let mut bench = Bench::full(BY_WARP);
+    bench.miss(1);
+    bench.miss(2);
+    bench.run(0..9);
+    assert_eq!(bench.moved, [(0, out(1))]);
+    bench.step(9);
+    assert_eq!(bench.moved[1..], [(9, back(1)), (9, out(2))]);
+    bench.run(10..18);
+    assert_eq!(bench.moved.len(), 3);
+    bench.step(18);
+    assert_eq!(bench.moved[3..], [(18, back(2))]);
+}
+
+/// As many transfers are under way as the queue has entries. With one they are serial.
+#[test]
+fn the_queue_bounds_transfers_under_way() {
+    let rules = ContextRules {
+        transfers: ContextTransfers::Overlap,
+        warp_queue: 1,
+        ..BY_WARP
+    };
+    let mut bench = Bench::full(rules);
+    bench.miss(1);
+    bench.miss(2);
+    bench.run(0..9);
+    assert_eq!(bench.moved, [(0, out(1))]);
+    bench.step(9);
+    assert_eq!(bench.moved[1..], [(9, back(1)), (9, out(2))]);
+}
+
+/// Both halves of a swap move at once through a port for reads and one for writes: the swap takes
+/// as long as the longer half, 7 units of 7 and 2.
+#[test]
+fn a_duplex_swap_takes_its_longer_half() {
+    let rules = ContextRules {
+        duplex: true,
+        ..BY_WARP
+    };
+    let mut bench = Bench::full(rules);
+    bench.miss(1);
+    bench.run(0..7);
+    assert_eq!(
+        (bench.state(1), bench.state(4)),
+        (State::Leaving, State::Entering)
+    );
+    bench.step(7);
+    assert_eq!(
+        (bench.state(1), bench.state(4)),
+        (State::Absent, State::Running)
+    );
+    assert_eq!(bench.moved, [(0, out(1)), (7, back(1))]);
+    assert_eq!(bench.contexts.counters.port_cycles, 7);
+    // Seven units each way: 14 cycles if one half waited for the other.
+    bench.arrive(1);
+    bench.miss(0);
+    bench.run(8..15);
+    bench.miss(4);
+    bench.run(15..22);
+    let then = [(8, out(0)), (15, back(0)), (15, out(1))];
+    assert_eq!(bench.moved[2..], then);
+    bench.step(22);
+    assert_eq!(bench.moved[5..], [(22, back(1))]);
 }
 
 /// The port's width counts in whole cycles, for each of the two directions.
