@@ -87,10 +87,14 @@ impl ThroughputMonitor {
     }
 
     fn decide(&mut self, plan: ContextPlan, used: &Utilisation) -> ContextDecision {
-        // Where L1D would have to hold contexts, it must be of little use.
+        // L1D may hold contexts only while loads rarely use it. A window in which they use it more
+        // changes nothing, and the next one may still find it idle.
         let idle = used.l1d * 100.0 < f64::from(self.settings.l1d_percent);
-        let bound = if plan.l1d && !idle { 0 } else { plan.bound };
-        let extra_blocks = self.chooser.after_window(LoadClass::of(used), bound);
+        let load = LoadClass::of(used);
+        let extra_blocks = match plan.l1d && !idle && load != LoadClass::Saturated {
+            true => self.chooser.number,
+            false => self.chooser.after_window(load, plan.bound),
+        };
         ContextDecision {
             extra_blocks,
             l1d_holds_contexts: plan.l1d && extra_blocks > 0,
@@ -303,7 +307,16 @@ mod tests {
     #[test]
     fn l1d_is_given_up_where_it_is_idle() {
         check(true, &[(10, 19)], &[(3, true)], true);
-        check(true, &[(10, 21)], &[(0, false)], true);
+        check(true, &[(10, 21)], &[(0, false)], false);
+        // The first window in which L1D is idle decides as if it were the first of all.
+        check(true, &[(10, 21), (10, 19)], &[(0, false), (3, true)], true);
+        check(
+            true,
+            &[(70, 21), (70, 19), (70, 21), (70, 19)],
+            &[(0, false), (0, false), (0, false), (1, true)],
+            false,
+        );
+        check(true, &[(10, 21), (81, 21)], &[(0, false); 2], true);
         check(true, &[(70, 19), (70, 19)], &[(0, false), (1, true)], false);
         check(false, &[(10, 21)], &[(3, false)], true);
     }
