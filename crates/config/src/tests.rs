@@ -107,6 +107,7 @@ fn a_setting_of_a_policy_shows_only_when_the_policy_is_chosen() {
         "gpu.sm_filter=contention-throttle",
         "contention-throttle.interval_cycles=500",
         "contention-throttle.order=lowest",
+        "contention-throttle.listing=literal",
     ])
     .unwrap();
     let first = LongLatencyFirstSettings {
@@ -118,6 +119,7 @@ fn a_setting_of_a_policy_shows_only_when_the_policy_is_chosen() {
         interval_cycles: 500,
         min_sms: 2,
         order: ThrottleOrder::Lowest,
+        listing: ThrottleListing::Literal,
     };
     let chosen = WarpSchedulerChoice::LongLatencyFirst(first);
     assert_eq!(spec.sm.warp_scheduler, chosen);

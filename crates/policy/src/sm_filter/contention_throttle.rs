@@ -4,13 +4,15 @@
 //! network, over the change of core cycles since the last check. Greater than at the last check:
 //! one SM fewer takes blocks, down to a bound; smaller: one more, up to all; equal, or at a bound:
 //! as before. The listing's line 5 repeats line 4, and lines 15 and 16 decrement where the prose
-//! increments, under a test that hardly ever holds; the prose decides. Running blocks stay.
+//! increments, and only while all SMs take blocks. The prose decides by default; the setting
+//! `listing = "literal"` follows the listing and checks whenever a block is assigned, so that the
+//! number of SMs can only fall. Running blocks stay.
 
 use super::{Check, DeviceView, Ratio, SmFilter, SmFilterCounters, Turn};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use std::cmp::Ordering;
 use warploom_base::Cycle;
-use warploom_config::{ContentionThrottleSettings, ThrottleOrder};
+use warploom_config::{ContentionThrottleSettings, ThrottleListing, ThrottleOrder};
 use warploom_stats::declare_stats;
 
 declare_stats! {
@@ -74,23 +76,33 @@ impl ContentionThrottle {
     /// Number of SMs among `all` that may take blocks from now on.
     fn step(&mut self, contention: Ratio, all: u32) -> u32 {
         let sms = self.sms.unwrap_or(all);
-        match contention.order(self.last_contention) {
-            Ordering::Greater if sms > self.settings.min_sms => {
-                self.counters.steps_down += 1;
-                sms - 1
-            }
-            Ordering::Less if sms < all => {
+        let order = contention.order(self.last_contention);
+        let literal = self.settings.listing == ThrottleListing::Literal;
+        match order {
+            Ordering::Greater if sms > self.settings.min_sms => self.down(sms),
+            // Lines 15 and 16 as printed. A machine of one SM keeps it.
+            Ordering::Less if literal && sms == all && all > 1 => self.down(sms),
+            Ordering::Less if !literal && sms < all => {
                 self.counters.steps_up += 1;
                 sms + 1
             }
             _ => sms,
         }
     }
+
+    fn down(&mut self, sms: u32) -> u32 {
+        self.counters.steps_down += 1;
+        sms - 1
+    }
 }
 
 impl SmFilter for ContentionThrottle {
     fn next_check(&self) -> Cycle {
-        self.last_at + Cycle::from(self.settings.interval_cycles)
+        self.last_at
+            + match self.settings.listing {
+                ThrottleListing::Prose => Cycle::from(self.settings.interval_cycles),
+                ThrottleListing::Literal => 1,
+            }
     }
 
     fn check(&mut self, view: &DeviceView) {
@@ -184,6 +196,35 @@ mod tests {
              7000 0/1000 4\n\
              8000 1/1000 3\n"
         );
+    }
+
+    /// The listing as printed: greater contention and, while all SMs take blocks, smaller contention
+    /// take one SM away. Nothing gives one back.
+    #[test]
+    fn the_listing_as_printed_only_takes_away() {
+        let literal = ContentionThrottleSettings {
+            listing: ThrottleListing::Literal,
+            ..ContentionThrottleSettings::default()
+        };
+        let equal_then_less = "\
+            10 0 0\n\
+            20 10 0\n\
+            21 10 0";
+        assert_eq!(
+            checks(literal, 4, equal_then_less),
+            "10 0/10 4\n20 10/10 3\n21 0/1 3\n",
+        );
+        let mut falling = ContentionThrottle {
+            last_contention: Ratio { above: 1, below: 1 },
+            ..ContentionThrottle::new(literal)
+        };
+        let less = Ratio { above: 0, below: 1 };
+        assert_eq!(falling.step(less, 4), 3, "all took blocks");
+        falling.sms = Some(3);
+        assert_eq!(falling.step(less, 4), 3, "line 15 does not hold any more");
+        falling.sms = Some(1);
+        assert_eq!(falling.step(less, 1), 1);
+        assert_eq!(ContentionThrottle::new(literal).next_check(), 1);
     }
 
     /// Contention that grows for ever stops at two SMs, or where it is told to; one that falls at

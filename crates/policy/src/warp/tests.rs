@@ -399,10 +399,31 @@ fn examined_counts_what_the_scheduler_looked_at() {
     assert_eq!(policy.counters().stalls.stall_cycles, 44);
 }
 
+/// `stall-cycles`: slot 2 is stalled while slot 0 issues, which is no stall cycle; slot 1 in a cycle
+/// in which nothing issues.
+#[test]
+fn a_stall_cycle_is_one_in_which_nothing_issues() {
+    let lines = "0 stalled=2\n0 stalled=2\n- stalled=1\n012";
+    let first = |count| {
+        let mut policy = long_latency_first(SortScope::Block, count);
+        let picks = scenario(&mut policy, lines);
+        (picks, policy.counters().stalls.stall_cycles)
+    };
+    assert_eq!(first(StallCount::StallCycles), ("00-1".to_owned(), 1));
+    assert_eq!(first(StallCount::All), ("00-2".to_owned(), 3));
+    let default = LongLatencyFirstSettings::default().count;
+    assert_eq!(default, StallCount::StallCycles);
+}
+
 /// A run of skipped cycles counts as its cycles one by one.
 #[test]
 fn skipped_cycles_count_in_full() {
-    for count in [StallCount::All, StallCount::Examined] {
+    let counts = [
+        StallCount::StallCycles,
+        StallCount::All,
+        StallCount::Examined,
+    ];
+    for count in counts {
         let run = |lines: &str| {
             let mut policy = long_latency_first(SortScope::Sm, count);
             let picks = scenario(&mut policy, lines);

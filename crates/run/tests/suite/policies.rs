@@ -139,7 +139,7 @@ fn same_always(sets: &[&str]) -> RunReport {
 #[test]
 fn long_latency_first_reorders() {
     for scope in ["block", "sm"] {
-        for counted in ["all", "examined"] {
+        for counted in ["stall-cycles", "all", "examined"] {
             let scope = format!("long-latency-first.scope={scope}");
             let counted = format!("long-latency-first.count={counted}");
             let report = same_always(&["sm.warp_scheduler=long-latency-first", &scope, &counted]);
@@ -168,7 +168,7 @@ fn stalls_of_one_warp_are_its_schedulers_cycles() {
         st.global.f32 [%rd3], %f3;
         st.global.f32 [%rd3+4], %f4;
     ";
-    for counted in ["all", "examined"] {
+    for counted in ["stall-cycles", "all", "examined"] {
         let counted = format!("long-latency-first.count={counted}");
         let mut spec = spec(&["sm.warp_scheduler=long-latency-first", &counted]);
         for skip_idle in [true, false] {

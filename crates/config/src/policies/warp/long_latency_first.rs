@@ -14,6 +14,8 @@ names! {
 names! {
     /// Which stalled warps are counted in a cycle, in `long-latency-first`.
     pub enum StallCount: STALL_COUNTS {
+        StallCycles = "stall-cycles": "every stalled warp, if the scheduler issues nothing in the \
+            cycle",
         All = "all": "every stalled warp",
         Examined = "examined": "stalled warps that the scheduler looked at in the cycle",
     }
@@ -25,9 +27,10 @@ settings! {
         scope: SortScope = SortScope::Block => "block", SORT_SCOPES, "",
             "Among which warps stalls decide.",
             "Do et al. 2017, Algorithm 1: \"warps of a thread block\"";
-        count: StallCount = StallCount::All => "all", STALL_COUNTS, "",
+        count: StallCount = StallCount::StallCycles => "stall-cycles", STALL_COUNTS, "",
             "Which stalled warps are counted in a cycle.",
-            "Do et al. 2017, Algorithm 1, leaves it open";
+            "Do et al. 2017, section 4.2: a stall cycle is one in which the scheduler finds no \
+             ready instruction";
         counter_bits: u32 = 32, int(1, 63), "bits",
             "Width of a warp's stall counter, which stays at its largest value.",
             "this program: the paper gives no width";
