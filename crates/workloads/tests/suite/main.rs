@@ -3,6 +3,7 @@
 mod contexts;
 mod facts;
 mod locality;
+mod network;
 mod outputs;
 mod presets;
 mod schedulers;
