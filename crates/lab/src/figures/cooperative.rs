@@ -2,6 +2,7 @@
 
 mod fig3;
 mod fig4;
+mod series;
 mod stalls;
 mod storage;
 mod table3;
@@ -13,12 +14,13 @@ use crate::runs::Runs;
 use std::sync::Arc;
 use warploom_stats::result::RunReport;
 
-pub(super) const FIGURES: [FigureInfo; 5] = [
+pub(super) const FIGURES: [FigureInfo; 6] = [
     fig3::FIGURE,
     fig4::FIGURE,
     table3::FIGURE,
     stalls::FIGURE,
     storage::FIGURE,
+    series::FIGURE,
 ];
 
 const PAPER: &str = "cooperative";
@@ -63,6 +65,16 @@ const CONFIGS: &[Config] = &[
         ],
     },
 ];
+
+/// The throttle as Algorithm 2 is printed, with long-latency-first.
+const LITERAL: Config = Config {
+    name: "literal",
+    sets: &[
+        "sm.warp_scheduler=long-latency-first",
+        "gpu.sm_filter=contention-throttle",
+        "contention-throttle.listing=literal",
+    ],
+};
 
 const fn workload(name: &'static str, target: &'static str) -> Workload {
     Workload { name, target }

@@ -1,9 +1,9 @@
 //! Shared parts of the figures of GPUDuet (Lin, Mantor, Zhou, TACO 2018).
 //!
-//! Runs are cut at 4 million cycles (section 4.1). A speedup is the ratio of cycles of runs that
-//! finish, and of IPC where they are cut. A run of bfs begins with the launch of its largest
-//! frontier.
+//! Statistics begin with the first launch, and runs are cut at 4 million cycles (sections 4.1 and
+//! 7). A speedup is the ratio of cycles of runs that finish, and of IPC where they are cut.
 
+mod bfs;
 mod contexts;
 mod fig12;
 mod fig13;
@@ -15,6 +15,7 @@ mod fig6;
 mod fig7;
 mod table3;
 mod table4;
+mod transfers;
 mod warps;
 
 use super::FigureInfo;
@@ -28,7 +29,7 @@ use std::sync::Arc;
 use warploom_analyze::KernelAnalysis;
 use warploom_stats::result::{KernelReport, RunReport};
 
-pub(super) const FIGURES: [FigureInfo; 13] = [
+pub(super) const FIGURES: [FigureInfo; 15] = [
     warps::FIG_1,
     fig3b::FIGURE,
     fig4::FIGURE,
@@ -42,6 +43,8 @@ pub(super) const FIGURES: [FigureInfo; 13] = [
     table3::FIGURE,
     table4::FIGURE,
     contexts::FIGURE,
+    transfers::FIGURE,
+    bfs::FIGURE,
 ];
 
 const PAPER: &str = "duet";
@@ -126,7 +129,6 @@ fn run_on(request: &Request, workload: &Workload, machine: &MachineVariant) -> R
     let input = input.unwrap_or_else(|unknown| panic!("{unknown}"));
     RunSpec {
         max_cycles: Some(MAX_CYCLES),
-        from_analysis_start: true,
         ..RunSpec::new(&input, machine)
     }
 }

@@ -5,9 +5,10 @@
 //! memory partition could not accept a request, plus those in which a reply could not leave one,
 //! over core cycles. Each partition counts separately, so the ratio may exceed 1.
 
-use super::{PAPER, WORKLOADS, count, reports};
+use super::{GRID, LITERAL, PAPER, WORKLOADS, count, reports};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
+use crate::grid::Grid;
 use crate::runs::Runs;
 use crate::verdict::Judged;
 use std::collections::BTreeMap;
@@ -38,11 +39,15 @@ struct Row {
     /// IPC with the throttle over that without.
     gain: f64,
     steps: [u64; 2],
+    /// The same with the listing as printed.
+    literal_gain: f64,
+    /// Steps of the listing as printed: all of them take an SM away.
+    literal_steps: u64,
     reorderings: u64,
 }
 
 impl Row {
-    fn new(name: &'static str, runs: &[Arc<RunReport>]) -> Self {
+    fn new(name: &'static str, runs: &[Arc<RunReport>], literal: &RunReport) -> Self {
         let [_, _, alone, both] = runs else {
             panic!("{name}: a run of each configuration");
         };
@@ -54,6 +59,8 @@ impl Row {
             replies: ratio("gpu.reply_stalls"),
             gain: both.totals.figures.ipc / alone.totals.figures.ipc,
             steps: ["sm_filter.steps_down", "sm_filter.steps_up"].map(|name| count(both, name)),
+            literal_gain: literal.totals.figures.ipc / alone.totals.figures.ipc,
+            literal_steps: count(literal, "sm_filter.steps_down"),
             reorderings: count(alone, "warp_policy.reorderings"),
         }
     }
@@ -71,6 +78,8 @@ impl Row {
             Cell::Number(self.gain),
             Cell::Count(self.steps[0]),
             Cell::Count(self.steps[1]),
+            Cell::Number(self.literal_gain),
+            Cell::Count(self.literal_steps),
             Cell::Count(self.reorderings),
         ]
     }
@@ -78,9 +87,14 @@ impl Row {
 
 fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let reports = reports(request, runs)?;
-    let rows = WORKLOADS.iter().zip(&reports);
+    let literal = Grid {
+        configs: &[LITERAL],
+        ..GRID
+    };
+    let literal = runs.all(&literal.runs(request))?;
+    let rows = WORKLOADS.iter().zip(&reports).zip(&literal);
     let rows: Vec<_> = rows
-        .map(|(workload, runs)| Row::new(workload.name, runs))
+        .map(|((workload, runs), literal)| Row::new(workload.name, runs, literal))
         .collect();
     Some(Figure {
         table: Table {
@@ -120,6 +134,14 @@ fn columns() -> Vec<Column> {
         (
             "throttle.steps_up",
             "Number of times that the throttle admitted an SM again.",
+        ),
+        (
+            "literal.gain",
+            "IPC with the listing of Algorithm 2 as printed over that without the throttle.",
+        ),
+        (
+            "literal.steps_down",
+            "Number of times that the listing as printed barred an SM; it never admits one again.",
         ),
         (
             "reorderings",

@@ -4,7 +4,8 @@
 
 use super::{
     Config, DUET, FIFTEEN, MAX_CYCLES, PAPER, PLAIN, UNDERUTILISED, UNSATURATED, bars, column,
-    count, extra_blocks, grid, most_extra_blocks, note, row, run, run_on, unsaturated_mean,
+    count, extra_blocks, grid, longest, most_extra_blocks, note, row, run, run_on,
+    unsaturated_mean,
 };
 use crate::compare::speedup;
 use crate::figure::{Figure, Request, Scale};
@@ -63,6 +64,8 @@ struct Row {
     bound: u64,
     bypassed: bool,
     speedups: Vec<f64>,
+    /// Most extra blocks on an SM at once with the monitor.
+    monitored_extra: u64,
 }
 
 fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
@@ -91,6 +94,10 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let about = "Speedup with this number of extra blocks, limited by the space.";
     columns.extend(fixed.iter().map(|(name, _)| column(name, about)));
     columns.push(Column::new("dynamic", "Speedup with the monitor's number."));
+    columns.push(column(
+        "dynamic.extra",
+        "Most blocks on an SM above those that it holds at once, with the monitor.",
+    ));
     let cells = |of: &Row| {
         let mut cells = vec![
             Cell::from(of.name),
@@ -98,6 +105,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             Cell::from(if of.bypassed { "yes" } else { "no" }),
         ];
         cells.extend(row("", of.speedups.iter().copied()).into_iter().skip(1));
+        cells.push(Cell::Count(of.monitored_extra));
         cells
     };
     let series = (0..=fixed.len()).map(|at| {
@@ -203,6 +211,10 @@ fn speedups_of(measured: &Measured) -> Row {
         bound: extra_blocks(&measured.monitored),
         bypassed: measured.bypassed(),
         speedups: measured.switched().map(over_base).collect(),
+        monitored_extra: {
+            let native = u64::from(longest(&measured.plain).blocks_per_sm);
+            count(&measured.monitored, "context.blocks_max").saturating_sub(native)
+        },
     }
 }
 

@@ -46,8 +46,15 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let claim = claim.states("a wider port is never worse, on average", falls, shown);
     let mut columns = vec![column("workload", "The paper's name.")];
     columns.extend(NAMES.map(|name| column(name, "Speedup with this number of bytes per cycle.")));
+    columns.push(column(
+        "sensitivity",
+        "Speedup with 256 bytes over that with 64.",
+    ));
     let rows = ten.iter().enumerate();
-    let rows = rows.map(|(at, w)| row(w.name, speedups.iter().map(|of| of[at])));
+    let rows = rows.map(|(at, w)| {
+        let of = speedups.each_ref().map(|of| of[at]);
+        row(w.name, of.into_iter().chain([of[0] / of[2]]))
+    });
     let summary = NAMES.iter().zip(means);
     let summary =
         summary.map(|(name, mean)| (format!("{name}.geometric_mean"), Cell::Number(mean)));
