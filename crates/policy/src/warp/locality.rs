@@ -1,14 +1,18 @@
-//! Locality-aware warp scheduling (Chen, NTU thesis 2016, section 3.4): two levels, of
-//! which the inner prefers warps that share lines with the last one.
+//! Locality-aware warp scheduling (Chen, NTU thesis 2016, section 3.4): two levels, of which the
+//! inner prefers warps that share lines with the last one.
 //!
-//! Only warps of the active group issue: the last one goes on (greedy); when it cannot, the one
-//! with most locality with it, ties by age. A warp that waits for memory or at a barrier leaves the
-//! group, and the pending warp that does not wait and has most locality with the group takes its
-//! place. Warps without locality would starve: when the newest block on the SM is more than 2 N
-//! blocks younger than a warp's own, N the most blocks of an SM, that warp goes first.
+//! Only warps of the active group issue. The last one continues (greedy). When it cannot issue, the
+//! warp with most locality with it does, and the oldest of several such warps. A warp that waits
+//! for memory or at a barrier leaves the group. The pending warp that does not wait and has most
+//! locality with the group takes its place. Warps without locality would starve: when the newest
+//! block on the SM is more than 2 N blocks younger than a warp's own, where N is the most blocks of
+//! an SM, that warp goes first.
 //!
-//! The table of pairs has a byte a pair: what two warps share counts to 255. `ideal_warps` has no
-//! such limit, and the finest regions.
+//! With `work_conserving`, which the thesis does not have, another ready warp may issue when no
+//! warp of the active group can.
+//!
+//! The table of pairs has a byte a pair, so that the count of common sub-regions ends at 255.
+//! `ideal_warps` has no such limit, and the finest regions.
 
 use super::{
     GroupCounters, WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, holds, warps_of,
@@ -157,11 +161,18 @@ impl WarpScheduler for Locality {
         if starved != 0 {
             return view.oldest(starved);
         }
-        let ready = ready & self.active;
-        if holds(ready, self.last) {
+        let active = ready & self.active;
+        if holds(active, self.last) {
             return Some(self.last);
         }
-        best(view, ready, |slot| self.locality(view, *slot, self.last))
+        let candidates = if active == 0 && self.settings.work_conserving {
+            ready
+        } else {
+            active
+        };
+        best(view, candidates, |slot| {
+            self.locality(view, *slot, self.last)
+        })
     }
 
     fn on_issue(&mut self, slot: WarpSlot) {

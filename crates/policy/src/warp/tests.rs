@@ -523,6 +523,22 @@ fn locality_serves_starved_blocks_first() {
     assert_eq!(policy.pick(&late, 0b1001), Some(WarpSlot(3)));
 }
 
+/// The group of two holds 3 and 0. When neither can issue, the cycle passes, unless the scheduler
+/// is work-conserving: then 1 issues, which shares more with 0 than 2 does.
+#[test]
+fn a_work_conserving_locality_issues_from_outside_of_the_group() {
+    let second = |work_conserving| {
+        let mut policy = Locality::new(WarpLocalitySettings {
+            active_warps: 2,
+            work_conserving,
+            ..WarpLocalitySettings::default()
+        });
+        scenario(&mut policy, "0123\n012\n12\n")
+    };
+    assert_eq!(second(false), "30-");
+    assert_eq!(second(true), "301");
+}
+
 /// A pair's byte counts to 255: 1 shares five times 64 sub-regions with 0 and 2 four times, which
 /// are one to the hardware, so that 2, the older, comes in; without the limit it is 1.
 #[test]
