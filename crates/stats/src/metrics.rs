@@ -51,14 +51,16 @@ pub const METRICS: StatTable = StatTable {
         metric(
             "l1d.hit_rate",
             Unit::Fraction,
-            "Hits over accesses of the L1 data caches; null without accesses.",
-            &["1 - L1D_total_cache_miss_rate"],
+            "Hits over accesses of the L1 data caches; null without accesses. An access to a line \
+             that is on its way is neither a hit nor a miss.",
+            &[],
         ),
         metric(
             "l2.hit_rate",
             Unit::Fraction,
-            "Hits over accesses of L2; null without accesses.",
-            &["1 - L2_total_cache_miss_rate"],
+            "Hits over accesses of L2; null without accesses. An access to a line that is on its \
+             way is neither a hit nor a miss.",
+            &[],
         ),
         metric(
             "dram.utilisation",

@@ -118,10 +118,18 @@ impl Measured {
         cycles(over) / cycles(of)
     }
 
-    /// L1D misses over accesses in percent, if there are accesses.
+    /// L1D misses over accesses in percent, if there are accesses. As in GPGPU-Sim, an access to a
+    /// line that is on its way is an access and no miss.
     fn miss_rate(&self, workload: &str, config: &str) -> Option<f64> {
-        let hits = self.of(workload, config).totals.figures.l1d.hit_rate;
-        hits.map(|hits| (1.0 - hits) * 100.0)
+        let counts = &self.of(workload, config).totals.figures.statistics;
+        let sum = |outcome: &str| -> u64 {
+            let prefix = format!("l1d.accesses.{outcome}.");
+            let of_outcome = counts.iter().filter(|(name, _)| name.starts_with(&prefix));
+            of_outcome.map(|(_, count)| count).sum()
+        };
+        let misses = sum("miss") + sum("sector_miss");
+        let accesses = misses + sum("hit") + sum("hit_reserved");
+        (accesses > 0).then(|| misses as f64 / accesses as f64 * 100.0)
     }
 
     /// A counter of the whole run.
