@@ -1,5 +1,6 @@
 //! `cargo xtask slices`: writes `docs/slices.md`. For every workload it compares the addresses
-//! that address slices compute before a kernel runs with those that the kernel issues.
+//! that address slices compute before a kernel runs with those that the kernel issues, and the
+//! rectangles of blocks with the lines that the blocks touch.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -8,13 +9,16 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use warploom_config::preset;
+use warploom_exec::Observer;
 use warploom_run::{Options, Session};
-use warploom_slices::{KernelCheck, PredictionCheck, Tally};
+use warploom_slices::{KernelCheck, PredictionCheck, Tally, TouchCheck, TouchTally};
 use warploom_stats::result::Outcome;
 use warploom_workloads::{Size, Target, all};
 
 const PAGE: &str = "docs/slices.md";
 const GPU: &str = "gtx480";
+/// The largest number of arrays of a launch that policies see.
+const ARRAYS: usize = 16;
 
 /// Settings of `cargo xtask slices`.
 #[derive(clap::Args)]
@@ -31,11 +35,14 @@ pub struct Args {
 /// Compares the workloads, and writes the page or prints the rows.
 pub fn run(args: &Args, root: &Path) -> Result<()> {
     let wanted = |name: &str| args.only.is_empty() || args.only.iter().any(|only| only == name);
-    let mut rows = String::new();
+    let (mut rows, mut touch_rows) = (String::new(), String::new());
     let mut whole = Tally::default();
     let mut wrong = Vec::new();
     for workload in all().iter().filter(|workload| wanted(workload.name)) {
-        let truth = compare(workload.name, args.blocks)?;
+        let mut truth = PredictionCheck::new(args.blocks);
+        observe(workload.name, &mut truth)?;
+        let mut touched = TouchCheck::new(ARRAYS);
+        observe(workload.name, &mut touched)?;
         let mut sum = Tally::default();
         for kernel in truth.kernels() {
             kernel.tallies.iter().for_each(|tally| sum.add(tally));
@@ -45,36 +52,40 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
         }
         whole.add(&sum);
         let row = row(workload.name, &truth, &sum);
-        write!(io::stdout(), "{row}")?;
+        let touch_row = touch_row(workload.name, &touched.tally());
+        write!(io::stdout(), "{row}{touch_row}")?;
         rows += &row;
+        touch_rows += &touch_row;
     }
     if args.only.is_empty() {
         let path = root.join(PAGE);
         let new = path.with_extension("new");
-        fs::write(&new, page(&rows, &whole, args.blocks))
-            .and_then(|()| fs::rename(&new, &path))
-            .with_context(|| format!("cannot write {}", path.display()))?;
+        fs::write(
+            &new,
+            page(&rows, &whole, args.blocks) + &touch_page(&touch_rows),
+        )
+        .and_then(|()| fs::rename(&new, &path))
+        .with_context(|| format!("cannot write {}", path.display()))?;
     }
     ensure!(wrong.is_empty(), "wrong predictions:\n{}", wrong.join("\n"));
     Ok(())
 }
 
-/// Runs a workload without timing and compares its addresses.
-fn compare(name: &str, blocks: u64) -> Result<PredictionCheck> {
+/// Runs a workload without timing, with an observer.
+fn observe(name: &str, observer: &mut dyn Observer) -> Result<()> {
     let gpu = preset(GPU).map_err(|errors| anyhow::anyhow!("{errors}"))?;
     let target = Target::resolve(name)?;
     let mut program = target.program(Size::Test, 1);
-    let mut truth = PredictionCheck::new(blocks);
     let session = Session::new(gpu, Options::default());
     let run = session
-        .run_observed(program.as_mut(), &mut truth)
+        .run_observed(program.as_mut(), observer)
         .with_context(|| name.to_owned())?;
     ensure!(
         run.outcome == Outcome::Finished,
         "{name}: {:?}",
         run.outcome
     );
-    Ok(truth)
+    Ok(())
 }
 
 fn row(name: &str, truth: &PredictionCheck, sum: &Tally) -> String {
@@ -111,7 +122,9 @@ fn page(rows: &str, whole: &Tally, blocks: u64) -> String {
          lines a block\nwill touch before it runs. The compiler extracts the instructions that \
          compute a kernel's addresses\n(its address slices, `warploom slices`), and the dispatcher \
          executes these for any block. This page\ncompares, for every workload at size `test`, the \
-         addresses that some of its threads issue with the\ncomputed ones.\n\n",
+         addresses that some of its threads issue with the\ncomputed ones, and the lines that its \
+         blocks touch with the rectangles that follow from the addresses.\n\n\
+         ## Addresses\n\n",
     );
     let _ = write!(
         text,
@@ -141,4 +154,55 @@ fn page(rows: &str, whole: &Tally, blocks: u64) -> String {
         whole.wrong
     );
     text
+}
+
+fn touch_row(name: &str, tally: &TouchTally) -> String {
+    format!(
+        "| {name} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
+        tally.touched,
+        percent(tally.inside, tally.touched),
+        percent(tally.later, tally.touched),
+        percent(tally.inside, tally.computed),
+        tally.next.touched,
+        tally.next.computed,
+        tally.below.touched,
+        tally.below.computed,
+        tally.other,
+    )
+}
+
+fn touch_page(rows: &str) -> String {
+    format!(
+        "\n## Rectangles\n\n\
+         The block scheduler sees rectangles of cache lines. A rectangle contains the lines \
+         between the addresses\nof the first and of the last thread of a block that make an \
+         access. The row pitch of an array is the\nsmallest change of an address by at least a \
+         line when the thread index in y grows by one (or else in z\nor x, or the block index \
+         in y), over all accesses of the array and at a thread in the middle of the\ngrid. \
+         Rectangles of one array that touch are united. An iteration of a loop counts if its \
+         rectangle\ntouches that of the iterations before it. All blocks of every launch are \
+         compared.\n\n\
+         - *lines*: lines that blocks touch by accesses with computed addresses, summed over \
+         blocks.\n\
+         - *inside*: lines among them that a rectangle of the block contains.\n\
+         - *iterations*: lines among them that no rectangle contains and that only later \
+         iterations of a loop\n  touch.\n\
+         - *filled*: lines of the rectangles that the block touches.\n\
+         - *next*: lines that a block shares with the next block in the order of the grid, as \
+         touched and as the\n  overlap of the rectangles.\n\
+         - *below*: the same for the block one row of the grid below, where the grid has \
+         rows.\n\
+         - *other*: lines that only accesses with irregular addresses touch. No rectangle \
+         follows from these.\n\n\
+         A rectangle is an estimate. It contains lines that no thread touches if the threads \
+         of a block do not\ncover it, or if data decides that an access is not made (`sift`). \
+         It lacks lines that threads between\nthe first and the last one touch elsewhere. Of \
+         an array that has no row pitch by this definition,\nsuch as a matrix that each thread \
+         traverses down a column, the first row alone is known. If rows are\nno whole lines, \
+         the end of a row and the start of the next share a line in memory, which \
+         two\nrectangles count as different lines.\n\n\
+         | workload | lines | inside % | iterations % | filled % | next, touched | computed | \
+         below, touched | computed | other |\n\
+         |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n{rows}"
+    )
 }

@@ -37,16 +37,35 @@ impl Rect {
         }
     }
 
+    /// True if both contain a common line, or if a line of one lies beside, above or below a line
+    /// of the other.
+    pub fn touches(&self, other: &Self) -> bool {
+        let (wide, high) = self.common(other);
+        (wide >= 0 && high > 0) || (wide > 0 && high >= 0)
+    }
+
+    /// True if the rectangle contains all lines of the other.
+    pub fn contains(&self, other: &Self) -> bool {
+        self.overlap(other) == other.area()
+    }
+
     /// Number of cache lines that both contain (Fig. 3.9).
     pub fn overlap(&self, other: &Self) -> u64 {
-        let wide = self.right().min(other.right()) - i64::from(self.x.max(other.x));
-        let high = self.bottom().min(other.bottom()) - i64::from(self.y.max(other.y));
+        let (wide, high) = self.common(other);
         wide.max(0) as u64 * high.max(0) as u64
     }
 
     /// Number of cache lines in the rectangle.
     pub fn area(&self) -> u64 {
         u64::from(self.width) * u64::from(self.height)
+    }
+
+    /// Number of columns and of rows that both have. A negative number is the distance between
+    /// them.
+    fn common(&self, other: &Self) -> (i64, i64) {
+        let wide = self.right().min(other.right()) - i64::from(self.x.max(other.x));
+        let high = self.bottom().min(other.bottom()) - i64::from(self.y.max(other.y));
+        (wide, high)
     }
 
     fn right(&self) -> i64 {

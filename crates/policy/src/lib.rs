@@ -21,7 +21,7 @@ pub use facts::{Facts, Part, PolicyFacts, PolicyInfo, bits_for};
 pub use multiprogram::{
     Decision, KernelView, Multiprogram, MultiprogramPolicy, MultiprogramView, SmSample, Verdict,
 };
-pub use range::{ArrayRange, Footprint, MAX_ARRAYS, WarpRange};
+pub use range::{ArrayRange, ArrayRect, Footprint, MAX_ARRAYS, MAX_RECTS, WarpRange};
 pub use sm_filter::{
     Check, DeviceView, Ratio, SmFilter, SmFilterCounters, SmFilterPolicy, ThrottleCounters, Turn,
 };

@@ -1,13 +1,14 @@
-//! The footprints of blocks: the arrays of a launch with their row pitch, and a rectangle of each
-//! array for every block.
+//! The footprints of blocks: the arrays of a launch with their row pitch, and the rectangles of
+//! each array for every block.
 //!
-//! A rectangle contains the addresses of the block's first and last thread, with all iterations of
-//! their loops. The rectangle is exact if the threads of the block access the array in order, and
-//! an estimate otherwise.
+//! A rectangle follows from the addresses of the block's first and last thread. It is exact if the
+//! threads of the block access the array in order, and an estimate otherwise.
 
 use crate::array::Base;
 use crate::binary::Slices;
 use crate::eval::{Outcome, Predictor, Record};
+use crate::pitch;
+use crate::rects::{BlockTrace, Touched};
 use std::sync::Arc;
 use warploom_base::{Dim3, Rect, lanes_of};
 use warploom_exec::{Fault, LaunchContext};
@@ -27,9 +28,10 @@ pub struct Array {
 }
 
 impl Array {
-    /// Returns the column (in cache lines) and the row of an address in the array.
+    /// Returns the column (in cache lines) and the row of an address in the array. Columns and rows
+    /// begin at the cache line that contains the start of the array.
     pub fn line(&self, address: u64) -> Rect {
-        let offset = address.wrapping_sub(self.address) as i64;
+        let offset = self.offset(address);
         let (row, column) = match self.pitch {
             Some(pitch) => (
                 offset.div_euclid(pitch as i64),
@@ -38,6 +40,11 @@ impl Array {
             None => (0, offset),
         };
         Rect::line(column.div_euclid(LINE_BYTES as i64) as i32, row as i32)
+    }
+
+    /// Returns the distance in bytes of an address from the first cache line of the array.
+    pub(crate) fn offset(&self, address: u64) -> i64 {
+        address.wrapping_sub(self.address / LINE_BYTES * LINE_BYTES) as i64
     }
 }
 
@@ -49,6 +56,10 @@ pub struct Footprints {
     /// The array of each access, or `None` for irregular accesses and for accesses whose pointer is
     /// unknown.
     array_of: Vec<Option<usize>>,
+    /// The number of accesses with an array.
+    known: usize,
+    /// The accesses of the current block.
+    trace: BlockTrace,
 }
 
 impl Footprints {
@@ -67,13 +78,18 @@ impl Footprints {
                 known.or_else(|| add(&mut arrays, base, launch, limit))
             }));
         }
-        let mut found = Self {
-            predictor: Predictor::new(slices, launch),
+        let mut predictor = Predictor::new(slices, launch);
+        let pitches = pitch::find(&mut predictor, &array_of, &arrays)?;
+        for (array, pitch) in arrays.iter_mut().zip(pitches) {
+            array.pitch = pitch;
+        }
+        Ok(Self {
+            known: array_of.iter().flatten().count(),
+            trace: BlockTrace::new(array_of.len()),
+            predictor,
             arrays,
             array_of,
-        };
-        found.find_pitches()?;
-        Ok(found)
+        })
     }
 
     /// Returns the arrays in the order of first access.
@@ -91,25 +107,45 @@ impl Footprints {
         &mut self.predictor
     }
 
-    /// Returns the rectangle of each array that a block touches, or `None` for an array that the
-    /// block does not touch.
+    /// Returns the rectangles of cache lines that a block touches, in the order of first access.
+    /// Rectangles of one array have no line in common.
+    ///
+    /// The address binary is executed for the block's warps in order until each access has its
+    /// first thread, and in reverse order until each has its last thread.
     ///
     /// # Errors
     /// Returns the fault if the kernel would fault in the block.
-    pub fn rects(&mut self, ctaid: Dim3) -> Result<Vec<Option<Rect>>, Fault> {
-        let mut rects = vec![None; self.arrays.len()];
-        let threads = self.predictor.launch().block().count() as u32;
-        let (arrays, array_of) = (&self.arrays, &self.array_of);
-        for thread in [0, threads - 1] {
-            let lane = thread % 32;
-            self.predictor.run(ctaid, thread / 32, |record| {
-                if record.lanes >> lane & 1 == 1 {
-                    let address = record.addresses[lane as usize];
-                    grow(&mut rects, arrays, array_of[record.access], address);
-                }
-            })?;
+    pub fn rects(&mut self, ctaid: Dim3) -> Result<Vec<Touched>, Fault> {
+        self.trace.clear();
+        let warps = self.predictor.launch().warps_per_block();
+        for warp in 0..warps {
+            let outcome = self.run(ctaid, warp, BlockTrace::add_first)?;
+            if self.trace.known_first() == self.known || outcome == Outcome::Stopped {
+                break;
+            }
         }
-        Ok(rects)
+        for warp in (0..warps).rev() {
+            if self.trace.has_all_last() {
+                break;
+            }
+            self.run(ctaid, warp, BlockTrace::add_last)?;
+        }
+        Ok(self.trace.rects(&self.arrays, &self.array_of))
+    }
+
+    /// Adds the accesses of one warp that have an array to the trace of the block.
+    fn run(
+        &mut self,
+        ctaid: Dim3,
+        warp: u32,
+        add: fn(&mut BlockTrace, &Record<'_>, u32),
+    ) -> Result<Outcome, Fault> {
+        let (trace, array_of) = (&mut self.trace, &self.array_of);
+        self.predictor.run(ctaid, warp, |record| {
+            if array_of[record.access].is_some() {
+                add(trace, &record, warp);
+            }
+        })
     }
 
     /// Reports the cache lines that one warp of a block touches, lane by lane. `report` receives
@@ -132,64 +168,6 @@ impl Footprints {
             }
         })
     }
-
-    /// Finds the row pitches by the method of Chen's thesis. The thread index is incremented in y,
-    /// z and x, and then the block index in y. The pitch is the first resulting change of an
-    /// address by at least a cache line. If the first thread makes no access, as at the boundary of
-    /// a stencil, the search is repeated in the middle of the grid.
-    fn find_pitches(&mut self) -> Result<(), Fault> {
-        let launch = self.predictor.launch();
-        let (grid, block) = (launch.grid(), launch.block());
-        let middle = |d: Dim3| Dim3::new(d.x / 2, d.y / 2, d.z / 2);
-        let origins = [
-            (Dim3::new(0, 0, 0), Dim3::new(0, 0, 0)),
-            (middle(grid), middle(block)),
-        ];
-        for (ctaid, thread) in origins {
-            let steps = self.steps(ctaid, thread)?;
-            for (access, found) in steps.into_iter().enumerate() {
-                if let Some(array) = self.array_of[access] {
-                    let pitch = &mut self.arrays[array].pitch;
-                    *pitch = pitch.or(found);
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns the pitch that the increments yield for each access, if there is one.
-    fn steps(&mut self, ctaid: Dim3, thread: Dim3) -> Result<Vec<Option<u64>>, Fault> {
-        let Dim3 { x, y, z } = thread;
-        let here = [
-            thread,
-            Dim3::new(x, y + 1, z),
-            Dim3::new(x, y, z + 1),
-            Dim3::new(x + 1, y, z),
-        ];
-        let below = Dim3::new(ctaid.x, ctaid.y + 1, ctaid.z);
-        let mut first = vec![[None; 5]; self.array_of.len()];
-        self.predictor.run_threads(ctaid, &here, |record| {
-            for lane in lanes_of(record.lanes) {
-                let place = &mut first[record.access][lane];
-                *place = place.or(Some(record.addresses[lane]));
-            }
-        })?;
-        self.predictor.run_threads(below, &here[..1], |record| {
-            let place = &mut first[record.access][4];
-            *place = place.or(Some(record.addresses[0]));
-        })?;
-        Ok(first.into_iter().map(pitch_of).collect())
-    }
-}
-
-/// Returns the first difference from the first address that is at least a cache line.
-fn pitch_of(addresses: [Option<u64>; 5]) -> Option<u64> {
-    let [origin, others @ ..] = addresses;
-    let far = |other: Option<u64>| {
-        let difference = other?.abs_diff(origin?);
-        (difference >= LINE_BYTES).then_some(difference)
-    };
-    others.into_iter().find_map(far)
 }
 
 /// Adds an array within the limit and returns its index.
@@ -206,13 +184,4 @@ fn add(arrays: &mut Vec<Array>, base: Base, launch: &LaunchContext, limit: usize
         });
         arrays.len() - 1
     })
-}
-
-/// Extends the rectangle of an array by an address.
-fn grow(rects: &mut [Option<Rect>], arrays: &[Array], array: Option<usize>, address: u64) {
-    if let Some(index) = array {
-        let line = arrays[index].line(address);
-        let rect = &mut rects[index];
-        *rect = Some(rect.map_or(line, |rect| rect.hull(line)));
-    }
 }

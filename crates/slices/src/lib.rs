@@ -18,8 +18,11 @@ mod check;
 mod defs;
 mod eval;
 mod footprint;
+mod pitch;
+mod rects;
 mod region;
 mod regular;
+mod touch_check;
 
 pub use access::{Access, Coverage, reason};
 pub use array::Base;
@@ -27,7 +30,9 @@ pub use binary::Slices;
 pub use check::{KernelCheck, PredictionCheck, Tally};
 pub use eval::{Outcome, Predictor, Record};
 pub use footprint::{Array, Footprints, LINE_BYTES};
+pub use rects::Touched;
 pub use regular::Cause;
+pub use touch_check::{SharedLines, TouchCheck, TouchTally};
 
 #[cfg(test)]
 mod tests;

@@ -3,4 +3,5 @@
 
 mod kernels;
 mod random;
+mod rects;
 mod truth;

@@ -64,7 +64,7 @@ fn accesses_have_slices_or_reasons() {
     assert_eq!(kernel["accesses"][1]["regular"], false);
     // Rows of 256 bytes are two lines.
     assert_eq!(kernel["launch"]["arrays"][1]["pitch"], 256);
-    let rect = &kernel["launch"]["blocks"][3]["rectangles"][1];
+    let rect = &kernel["launch"]["blocks"][3]["rectangles"][1][0];
     assert_eq!((&rect["line"], &rect["row"]), (&1.into(), &1.into()));
 }
 

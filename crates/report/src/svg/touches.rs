@@ -1,4 +1,4 @@
-//! Picture of which blocks touch which cache lines: a panel for each array, a rectangle for each
+//! Picture of which blocks touch which cache lines: a panel for each array, a colour for each
 //! block.
 
 use super::{
@@ -15,17 +15,22 @@ pub struct TouchMap {
     pub title: String,
     /// True if the array has no rows. Blocks are then placed one below the other.
     pub is_linear: bool,
-    /// Blocks by name, with their rectangles of lines and rows. `None` if a block touches nothing.
-    pub blocks: Vec<(String, Option<Rect>)>,
+    /// Blocks by name, with their rectangles of lines and rows.
+    pub blocks: Vec<(String, Vec<Rect>)>,
 }
 
 /// Edges of a rectangle in a panel: left, right, top, bottom.
 type Edges = [f64; 4];
 
 impl TouchMap {
-    /// Edges of the `nth` block's rectangle.
-    fn edges(&self, nth: usize) -> Option<Edges> {
-        let rect = self.blocks[nth].1?;
+    /// Edges of the rectangles of the `nth` block.
+    fn edges(&self, nth: usize) -> impl Iterator<Item = Edges> + '_ {
+        let rects = self.blocks[nth].1.iter();
+        rects.map(move |rect| self.edges_of(nth, rect))
+    }
+
+    /// Edges of one rectangle of the `nth` block.
+    fn edges_of(&self, nth: usize, rect: &Rect) -> Edges {
         let (left, top) = if self.is_linear {
             (f64::from(rect.x), nth as f64)
         } else {
@@ -36,12 +41,12 @@ impl TouchMap {
         } else {
             f64::from(rect.height)
         };
-        Some([left, left + f64::from(rect.width), top, top + height])
+        [left, left + f64::from(rect.width), top, top + height]
     }
 
     /// The part of the array that the panel shows.
     fn shown(&self) -> Edges {
-        let all = (0..self.blocks.len()).filter_map(|nth| self.edges(nth));
+        let all = (0..self.blocks.len()).flat_map(|nth| self.edges(nth));
         let hull = all.reduce(|a, b| {
             [
                 a[0].min(b[0]),
@@ -99,13 +104,12 @@ fn panel(area: &Area<'_>, map: &TouchMap) -> Drawn {
         .y_label_formatter(&whole)
         .draw()?;
     for nth in 0..map.blocks.len() {
-        let Some([left, right, top, bottom]) = map.edges(nth) else {
-            continue;
-        };
         let colour = SERIES[nth % SERIES.len()].0;
-        let corners = [(left, bottom), (right, top)];
-        plane.draw_series([Rectangle::new(corners, colour.mix(0.35).filled())])?;
-        plane.draw_series([Rectangle::new(corners, colour.stroke_width(2))])?;
+        for [left, right, top, bottom] in map.edges(nth) {
+            let corners = [(left, bottom), (right, top)];
+            plane.draw_series([Rectangle::new(corners, colour.mix(0.35).filled())])?;
+            plane.draw_series([Rectangle::new(corners, colour.stroke_width(2))])?;
+        }
     }
     Ok(())
 }
@@ -123,13 +127,13 @@ fn whole(at: &f64) -> String {
 mod tests {
     use super::*;
 
-    fn rect(x: i32, y: i32, width: u32, height: u32) -> Option<Rect> {
-        Some(Rect {
+    fn rect(x: i32, y: i32, width: u32, height: u32) -> Rect {
+        Rect {
             x,
             y,
             width,
             height,
-        })
+        }
     }
 
     #[test]
@@ -138,17 +142,17 @@ mod tests {
             title: "a".to_owned(),
             is_linear,
             blocks: vec![
-                ("0".to_owned(), rect(2, 16, 1, 16)),
-                ("1".to_owned(), None),
-                ("2".to_owned(), rect(5, 0, 2, 4)),
+                ("0".to_owned(), vec![rect(2, 16, 1, 16)]),
+                ("1".to_owned(), Vec::new()),
+                ("2".to_owned(), vec![rect(5, 0, 2, 4), rect(5, 9, 1, 1)]),
             ],
         };
         assert_eq!(map(false).shown(), [2.0, 7.0, 0.0, 32.0]);
         assert_eq!(map(true).shown(), [2.0, 7.0, 0.0, 3.0]);
         let picture = touch_maps(&[map(false), map(true)]);
         assert!(picture.starts_with("<svg") && picture.contains("line of 128 bytes"));
-        // Two blocks in two panels are each filled and framed.
-        assert_eq!(picture.matches("opacity=\"0.35\"").count(), 4);
+        // Three rectangles in two panels are each filled and framed.
+        assert_eq!(picture.matches("opacity=\"0.35\"").count(), 6);
         assert!(touch_maps(&[]).contains("No block"));
     }
 }

@@ -1,9 +1,8 @@
 //! Tests with hand-written kernels in the style of compiler output, and their expected slices.
 
 use super::truth::{Bench, compare, kernel};
-use crate::{Footprints, Slices};
+use crate::Slices;
 use std::fmt::Write as _;
-use std::sync::Arc;
 use warploom_base::Dim3;
 
 /// Returns the text of a kernel with two pointers and three numbers as parameters, and the given
@@ -147,46 +146,4 @@ fn guards_on_indices_are_kept() {
     END:";
     let both = holds(body, Dim3::new(4, 1, 1), Dim3::new(32, 1, 1), [70, 0, 0]);
     assert_eq!(both, (70, 70));
-}
-
-/// The kernel writes `out[y * a + x]` with rows of 512 bytes. The pitch must follow from tid.y, and
-/// a block of 32 x 4 threads must touch one line in each of four rows.
-const ROWS: &str = "
-    mad.lo.s32 %r10, %r5, 32, %r4;
-    mad.lo.s32 %r11, %r7, 4, %r6;
-    mad.lo.s32 %r12, %r11, %r1, %r10;
-    mul.wide.s32 %rd10, %r12, 4;
-    add.s64 %rd11, %rd2, %rd10;
-    st.global.u32 [%rd11], %r12;
-    ld.global.u32 %r13, [%rd1];";
-
-#[test]
-fn rectangles_follow_from_the_first_and_the_last_thread() {
-    let program = kernel(&ptx(ROWS));
-    let bench = Bench::new(
-        &program,
-        Dim3::new(4, 2, 1),
-        Dim3::new(32, 4, 1),
-        &[128, 0, 0],
-        1,
-    );
-    let slices = Arc::new(Slices::new(&program));
-    let mut footprints = Footprints::new(slices, &bench.launch, 5).expect("no fault");
-    let mut text = String::new();
-    for array in footprints.arrays() {
-        let _ = writeln!(
-            text,
-            "{}: pitch {:?}",
-            array.base.name(&program),
-            array.pitch
-        );
-    }
-    for ctaid in [Dim3::new(0, 0, 0), Dim3::new(1, 0, 0), Dim3::new(3, 1, 0)] {
-        let _ = writeln!(
-            text,
-            "{ctaid}: {:?}",
-            footprints.rects(ctaid).expect("no fault")
-        );
-    }
-    insta::assert_snapshot!(text);
 }

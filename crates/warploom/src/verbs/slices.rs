@@ -39,8 +39,8 @@ const ARRAYS: usize = 16;
 /// For every access of global memory it shows the slice (the instructions of the address binary
 /// that compute the address without accessing memory), or why there is none. If a launch is known
 /// (a workload, a launch file, or a PTX file with --grid and --block), it also shows the arrays,
-/// their row pitch, and the rectangle of cache lines that blocks touch, as the locality-aware block
-/// scheduler sees them. Of several launches of a kernel, the first is used.
+/// their row pitch, and the rectangles of cache lines that blocks touch, as the locality-aware
+/// block scheduler sees them. Of several launches of a kernel, the first is used.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
@@ -134,8 +134,8 @@ struct ArrayRow {
 #[derive(Serialize)]
 struct BlockRow {
     block: [u32; 3],
-    /// Rectangle of lines and rows in each array. `None` if the block touches nothing of it.
-    rectangles: Vec<Option<RectRow>>,
+    /// Rectangles of lines and rows in each array. Rectangles of one array have no common line.
+    rectangles: Vec<Vec<RectRow>>,
 }
 
 #[derive(Serialize)]
@@ -287,15 +287,17 @@ fn of_launch(
     let arrays = arrays.collect();
     let mut blocks = Vec::new();
     for block in chosen(at, grid) {
-        let Ok(rects) = footprints.rects(block) else {
+        let Ok(touched) = footprints.rects(block) else {
             return Ok(None);
         };
+        let mut rectangles: Vec<Vec<RectRow>> = Vec::new();
+        rectangles.resize_with(footprints.arrays().len(), Vec::new);
+        for touched in touched {
+            rectangles[touched.array].push(touched.rect.into());
+        }
         blocks.push(BlockRow {
             block: [block.x, block.y, block.z],
-            rectangles: rects
-                .into_iter()
-                .map(|rect| rect.map(RectRow::from))
-                .collect(),
+            rectangles,
         });
     }
     let three = |d: Dim3| [d.x, d.y, d.z];
@@ -326,6 +328,17 @@ impl From<Rect> for RectRow {
             row: rect.y,
             lines: rect.width,
             rows: rect.height,
+        }
+    }
+}
+
+impl From<&RectRow> for Rect {
+    fn from(row: &RectRow) -> Self {
+        Self {
+            x: row.line,
+            y: row.row,
+            width: row.lines,
+            height: row.rows,
         }
     }
 }
@@ -374,21 +387,13 @@ fn picture(report: &Report) -> String {
             continue;
         };
         for (index, array) in launch.arrays.iter().enumerate() {
-            let rect = |row: &BlockRow| {
-                let rect = row.rectangles[index].as_ref();
-                rect.map(|rect| Rect {
-                    x: rect.line,
-                    y: rect.row,
-                    width: rect.lines,
-                    height: rect.rows,
-                })
-            };
+            let rects = |row: &BlockRow| row.rectangles[index].iter().map(Rect::from).collect();
             let blocks = launch.blocks.iter();
             maps.push(TouchMap {
                 title: format!("{}: {}", kernel.kernel, array.array),
                 is_linear: array.pitch.is_none(),
                 blocks: blocks
-                    .map(|row| (text::point(row.block), rect(row)))
+                    .map(|row| (text::point(row.block), rects(row)))
                     .collect(),
             });
         }

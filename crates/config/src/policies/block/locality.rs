@@ -11,12 +11,12 @@ settings! {
     BlockLocalitySettings {
         queue: u32 = 128, int(1, LONGEST_QUEUE as u64), "blocks",
             "Waiting blocks that the block scheduler compares.",
-            "this program: Chen, NTU thesis 2016, gives no length";
-        arrays as "block_arrays": u32 = 5, int(1, 16), "arrays",
-            "Arrays whose rectangles an entry of the block queue holds.",
+            "this program: Chen, NTU thesis 2016, section 3.1, states no limit";
+        rectangles as "block_rectangles": u32 = 5, int(1, 16), "rectangles",
+            "Rectangles that an entry of the block queue holds, in the order of first access.",
             "Chen, NTU thesis 2016, section 5.4: 15 bytes an entry";
         ideal: bool = false, Rule::Switch, "",
-            "Block scheduler without limits: 16 arrays, no field of one byte, 4096 blocks waiting.",
+            "Block scheduler with 16 rectangles and 4096 waiting blocks.",
             "this program";
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn parts(spec: &GpuSpec) -> [f64; 3] {
     let range = warps.arrays * (warps.region_bits + warps.sub_regions);
     [
         // Column, row, width and height take one byte each.
-        f64::from(blocks.arrays * 4),
+        f64::from(blocks.rectangles * 4),
         slots * slots / 2.0,
         slots * f64::from(range) / 8.0,
     ]
@@ -79,8 +79,8 @@ fn make(_: &Request, _: &mut Runs<'_>) -> Option<Figure> {
         let what = format!("{}: {}, bytes", row.place, row.what);
         judged = judged.also(&what, "bytes", row.paper, row.ours);
     }
-    let note = "Computed. An entry has column, row, width and height of a rectangle for each of \
-                five arrays, a byte each; 15 bytes are three fields an array. The thesis rounds \
+    let note = "Computed. An entry has column, row, width and height of five rectangles, a byte \
+                each; 15 bytes are three fields a rectangle. The thesis rounds \
                 the ranges up to 1 KB where its own product is 768 bytes.";
     Some(Figure {
         table: Table {

@@ -1,6 +1,6 @@
 //! Text report of address slices.
 
-use super::{AccessRow, Kernel, Launch, RectRow, Report};
+use super::{AccessRow, ArrayRow, BlockRow, Kernel, Launch, RectRow, Report};
 use crate::output::width;
 use std::fmt::Write;
 use warploom_report::{grouped, listing};
@@ -99,25 +99,43 @@ fn launched(text: &mut String, launch: &Launch) {
     let blocks = launch.blocks.iter();
     header.extend(blocks.map(|row| format!("block {}", point(row.block))));
     let header: Vec<_> = header.iter().map(String::as_str).collect();
-    let rows = launch.arrays.iter().enumerate().map(|(index, array)| {
-        let pitch = array.pitch.map_or("linear".to_owned(), grouped);
-        let mut cells = vec![array.array.clone(), pitch];
-        let of_block = launch.blocks.iter().map(|row| &row.rectangles[index]);
-        cells.extend(of_block.map(|rect| rectangle(rect.as_ref())));
-        cells
-    });
-    let rows: Vec<_> = rows.collect();
+    let arrays = launch.arrays.iter().enumerate();
+    let rows: Vec<_> = arrays
+        .flat_map(|(index, array)| array_rows(launch, index, array))
+        .collect();
     text.push_str(&listing(&header, &rows, width()));
     text.push_str("(first line, first row: lines x rows, in cache lines of 128 bytes)\n");
 }
 
-fn rectangle(rect: Option<&RectRow>) -> String {
-    rect.map_or("-".to_owned(), |rect| {
-        format!(
+/// Rows of one array: as many as a block has rectangles of it, but at least one.
+fn array_rows(launch: &Launch, index: usize, array: &ArrayRow) -> Vec<Vec<String>> {
+    let of_block = |row: &BlockRow| row.rectangles[index].len();
+    let most = launch.blocks.iter().map(of_block).max().unwrap_or(0);
+    let row = |nth: usize| {
+        let head = match nth {
+            0 => [
+                array.array.clone(),
+                array.pitch.map_or("linear".to_owned(), grouped),
+            ],
+            _ => [String::new(), String::new()],
+        };
+        let blocks = launch.blocks.iter();
+        let cells = blocks.map(|row| rectangle(row.rectangles[index].get(nth), nth == 0));
+        head.into_iter().chain(cells).collect()
+    };
+    (0..most.max(1)).map(row).collect()
+}
+
+/// Text of a rectangle. A block without rectangles has a dash in the first row.
+fn rectangle(rect: Option<&RectRow>, is_first: bool) -> String {
+    match rect {
+        Some(rect) => format!(
             "{}, {}: {} x {}",
             rect.line, rect.row, rect.lines, rect.rows
-        )
-    })
+        ),
+        None if is_first => "-".to_owned(),
+        None => String::new(),
+    }
 }
 
 #[cfg(test)]
