@@ -1,5 +1,9 @@
-//! `cargo xtask results`: summarises the stored figures of all papers in `docs/results/README.md`,
-//! and in the table of `README.md`.
+//! `cargo xtask results`: judges the stored figures of all papers anew and writes what follows from
+//! them: their JSON, CSV and SVG files, `docs/results/README.md`, each paper's `claims.md` and
+//! picture of effects, and the tables and pictures in `README.md` and on the papers' pages.
+//! Nothing is simulated.
+
+mod pages;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,11 +12,12 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use warploom_lab::{Claim, claims};
-use warploom_report::page::{Cell, Holds, Page, Verdict};
+use warploom_lab::{Claim, claims, judge};
+use warploom_report::page::{Page, Verdict};
+use warploom_report::{Chart, Scorecard, effect_chart, svg};
 
 const FOLDER: &str = "docs/results";
-/// Lines before and after the table in README.md.
+/// Lines before and after the generated part of a page.
 const MARKS: [&str; 2] = [
     "<!-- results: cargo xtask results -->",
     "<!-- end of results -->",
@@ -30,25 +35,14 @@ const PAPERS: [(&str, &str); 5] = [
     ("locality", "Locality-aware scheduling (Chen, NTU 2016)"),
 ];
 
-/// A verdict and the figure that contains it.
-struct Judged<'a> {
-    page: &'a Page,
-    verdict: &'a Verdict,
-}
-
-/// Writes both summaries of claims.
+/// Judges the stored figures and writes all pages that follow from them.
 pub fn run(root: &Path) -> Result<()> {
-    let pages = pages(&root.join(FOLDER))?;
-    let judged = judged(&pages);
-    let table = table(&judged, "docs/results/README.md");
-    let path = root.join(FOLDER).join("README.md");
-    write(&path, &summary(&judged))?;
-    writeln!(io::stdout(), "{}", path.display())?;
-    let readme = root.join("README.md");
-    let text = fs::read_to_string(&readme).context("README.md")?;
-    if let Some(text) = with_table(&text, &table) {
-        write(&readme, &text)?;
-        writeln!(io::stdout(), "{}", readme.display())?;
+    for (path, text) in files(root)? {
+        let path = root.join(path);
+        if fs::read_to_string(&path).ok().as_ref() != Some(&text) {
+            write(&path, &text)?;
+            writeln!(io::stdout(), "{}", path.display())?;
+        }
     }
     Ok(())
 }
@@ -60,116 +54,124 @@ fn write(path: &Path, text: &str) -> Result<()> {
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// All stored figures, by paper.
-fn pages(folder: &Path) -> Result<Vec<Page>> {
+/// All generated files with their texts, by path from the repository's root.
+fn files(root: &Path) -> Result<BTreeMap<PathBuf, String>> {
+    let stored = stored(&root.join(FOLDER))?;
+    let mut files = figure_files(&stored)?;
+    let judged = Judged::new(&stored);
+    let mut put = |path: String, text| files.insert(PathBuf::from(path), text);
+    put(format!("{FOLDER}/README.md"), pages::summary(&judged));
+    put(format!("{FOLDER}/claims.svg"), pages::all_effects(&judged));
+    for (paper, title) in PAPERS {
+        let verdicts = judged.verdicts(paper);
+        let chart = Chart::Effects(effect_chart(
+            &format!("{title}: its effects and ours"),
+            &[(paper, verdicts)],
+        ));
+        put(format!("{FOLDER}/{paper}/claims.svg"), svg(&[chart]));
+        put(
+            format!("{FOLDER}/{paper}/claims.md"),
+            pages::statements(&judged, paper, title),
+        );
+        let page = format!("{FOLDER}/{paper}.md");
+        let text = with_part(root, &page, &pages::head(&judged, paper))?;
+        put(page, text);
+    }
+    let text = with_part(root, "README.md", &pages::readme(&judged))?;
+    put("README.md".to_owned(), text);
+    Ok(files)
+}
+
+/// The stored figures, judged anew, by paper.
+fn stored(folder: &Path) -> Result<Vec<Page>> {
     let mut pages = Vec::new();
     for (paper, _) in PAPERS {
-        let folder = folder.join(paper);
-        let mut files: Vec<PathBuf> = match fs::read_dir(&folder) {
-            Ok(entries) => entries.flatten().map(|entry| entry.path()).collect(),
-            Err(_) => continue,
+        let Ok(entries) = fs::read_dir(folder.join(paper)) else {
+            continue;
         };
+        let files = entries.flatten().map(|entry| entry.path());
+        let mut files: Vec<PathBuf> = files
+            .filter(|file| file.extension().is_some_and(|e| e == "json"))
+            .collect();
         files.sort();
         for file in files {
-            if file
-                .extension()
-                .is_some_and(|extension| extension == "json")
-            {
-                let text = fs::read_to_string(&file)?;
-                let page = serde_json::from_str(&text);
-                pages.push(page.with_context(|| file.display().to_string())?);
-            }
+            let text = fs::read_to_string(&file)?;
+            let page = serde_json::from_str(&text);
+            let mut page: Page = page.with_context(|| file.display().to_string())?;
+            judge(&mut page);
+            pages.push(page);
         }
     }
     Ok(pages)
 }
 
-fn judged(pages: &[Page]) -> BTreeMap<String, Judged<'_>> {
-    let each = pages.iter().flat_map(|page| {
-        let claims = page.claims.iter();
-        claims.map(move |verdict| (verdict.id.clone(), Judged { page, verdict }))
-    });
-    each.collect()
-}
-
-fn of_paper(paper: &str) -> Vec<Claim> {
-    let all = claims().into_iter();
-    all.filter(|claim| claim.paper == paper).collect()
-}
-
-/// A table with one row for each paper, which counts the claims that hold.
-fn table(judged: &BTreeMap<String, Judged<'_>>, link: &str) -> String {
-    let mut text = String::from(
-        "| paper | claims | hold | partly | do not | not measured |\n|---|--:|--:|--:|--:|--:|\n",
-    );
-    for (paper, title) in PAPERS {
-        let claims = of_paper(paper);
-        let count = |holds: Option<Holds>| {
-            let is = |claim: &&Claim| judged.get(&claim.id).map(|j| j.verdict.holds) == holds;
-            claims.iter().filter(is).count()
-        };
-        let _ = writeln!(
-            text,
-            "| [{title}]({link}#{paper}) | {} | {} | {} | {} | {} |",
-            claims.len(),
-            count(Some(Holds::Yes)),
-            count(Some(Holds::Partly)),
-            count(Some(Holds::No)),
-            count(None)
-        );
-    }
-    text
-}
-
-fn summary(judged: &BTreeMap<String, Judged<'_>>) -> String {
-    let mut text = String::from(
-        "# Results\n\n\
-         Generated by `cargo xtask results` from the figures stored next to this page. The \
-         rules in\n`docs/reproducing.md` decide whether a claim holds, holds partly, or does not \
-         hold. A claim that is not\nmeasured has no figure yet.\n\n",
-    );
-    text += &table(judged, "");
-    for (paper, title) in PAPERS {
-        let _ = write!(text, "\n<a id=\"{paper}\"></a>\n\n## {title}\n\n");
-        text += "| claim | where | paper | here | holds | figure |\n|---|---|--:|--:|---|---|\n";
-        for claim in of_paper(paper) {
-            text += &row(&claim, judged.get(&claim.id));
+/// The files of the figures, as `warploom reproduce` writes them.
+fn figure_files(pages: &[Page]) -> Result<BTreeMap<PathBuf, String>> {
+    let mut files = BTreeMap::new();
+    for page in pages {
+        let name = format!("{FOLDER}/{}/{}", page.paper, page.figure);
+        let mut put = |kind: &str, text| files.insert(format!("{name}.{kind}").into(), text);
+        put("json", serde_json::to_string_pretty(page)? + "\n");
+        put("csv", page.table.csv());
+        if !page.charts.is_empty() {
+            put("svg", svg(&page.charts));
         }
     }
-    text
+    Ok(files)
 }
 
-fn row(claim: &Claim, judged: Option<&Judged<'_>>) -> String {
-    let text = claim.text.replace('|', "\\|");
-    let paper = claim.value.map_or(Cell::None, Cell::Number).shown();
-    let Some(Judged { page, verdict }) = judged else {
-        return format!(
-            "| {text} | {} | {paper} | - | not measured | - |\n",
-            claim.place
-        );
-    };
-    let kind = match page.charts.is_empty() {
-        true => "csv",
-        false => "svg",
-    };
-    let figure = format!("[{}]({}/{}.{kind})", page.figure, page.paper, page.figure);
-    let scale = match page.scale.as_str() {
-        "paper" | "" => String::new(),
-        scale => format!(" at scale {scale}"),
-    };
-    format!(
-        "| {text} | {} | {paper} | {} | {} | {figure}{scale} |\n",
-        claim.place,
-        verdict.ours.shown(),
-        verdict.holds.name()
-    )
+/// All claims with their verdicts.
+struct Judged<'a> {
+    claims: Vec<Claim>,
+    /// Verdicts with the figures that contain them, by claim.
+    verdicts: BTreeMap<String, (&'a Page, &'a Verdict)>,
 }
 
-/// The text with the table between its markers, or `None` if it has no markers.
-fn with_table(text: &str, table: &str) -> Option<String> {
+impl<'a> Judged<'a> {
+    fn new(pages: &'a [Page]) -> Self {
+        let each = pages.iter().flat_map(|page| {
+            let verdicts = page.verdicts.iter();
+            verdicts.map(move |verdict| (verdict.id.clone(), (page, verdict)))
+        });
+        Self {
+            claims: claims(),
+            verdicts: each.collect(),
+        }
+    }
+
+    /// Claims of a paper, with their verdicts and figures if they have some.
+    fn of_paper(
+        &self,
+        paper: &str,
+    ) -> impl Iterator<Item = (&Claim, Option<(&'a Page, &'a Verdict)>)> {
+        let own = self.claims.iter().filter(move |claim| claim.paper == paper);
+        own.map(|claim| (claim, self.verdicts.get(&claim.id).copied()))
+    }
+
+    fn verdicts(&self, paper: &str) -> Vec<&'a Verdict> {
+        let own = self.of_paper(paper);
+        own.filter_map(|(_, judged)| Some(judged?.1)).collect()
+    }
+
+    fn card(&self, paper: &str) -> Scorecard {
+        let without = self.of_paper(paper).filter(|(_, judged)| judged.is_none());
+        Scorecard::new(self.verdicts(paper), without.count())
+    }
+}
+
+/// The text of a page with a new generated part between its marks.
+fn with_part(root: &Path, path: &str, part: &str) -> Result<String> {
+    let text = fs::read_to_string(root.join(path)).with_context(|| path.to_owned())?;
+    let between = between(&text, part);
+    between.with_context(|| format!("{path} has no lines {} and {}", MARKS[0], MARKS[1]))
+}
+
+fn between(text: &str, part: &str) -> Option<String> {
     let (before, rest) = text.split_once(MARKS[0])?;
     let (_, after) = rest.split_once(MARKS[1])?;
-    Some(format!("{before}{}\n{table}{}{after}", MARKS[0], MARKS[1]))
+    let mut text = before.to_owned();
+    let _ = write!(text, "{}\n{part}{}{after}", MARKS[0], MARKS[1]);
+    Some(text)
 }
 
 #[cfg(test)]
@@ -178,35 +180,30 @@ mod tests {
 
     #[test]
     fn every_claim_has_a_row_measured_or_not() {
-        let text = summary(&BTreeMap::new());
+        let judged = Judged::new(&[]);
+        let text = pages::summary(&judged);
         assert_eq!(text.matches("| not measured | - |").count(), claims().len());
         for (paper, _) in PAPERS {
-            assert!(!of_paper(paper).is_empty(), "{paper}");
+            assert!(judged.of_paper(paper).count() > 0, "{paper}");
         }
     }
 
     #[test]
-    fn the_table_goes_between_its_marks() {
+    fn the_generated_part_goes_between_its_marks() {
         let text = format!("a\n{}\nold\n{}\nb", MARKS[0], MARKS[1]);
-        let new = with_table(&text, "| new |\n").unwrap();
+        let new = between(&text, "| new |\n").unwrap();
         assert_eq!(new, format!("a\n{}\n| new |\n{}\nb", MARKS[0], MARKS[1]));
-        assert!(with_table("no marks", "").is_none());
+        assert!(between("no marks", "").is_none());
     }
 
-    /// Checks that the committed pages agree with the stored figures.
+    /// Checks that all committed files agree with the stored figures and the rules.
     #[test]
-    fn the_page_is_up_to_date() {
+    fn the_pages_are_up_to_date() {
         let root = crate::root();
-        let pages = pages(&root.join(FOLDER)).unwrap();
-        let judged = judged(&pages);
-        let readme = fs::read_to_string(root.join("README.md")).unwrap();
-        let stored = fs::read_to_string(root.join(FOLDER).join("README.md")).unwrap();
-        assert_eq!(stored, summary(&judged), "run `cargo xtask results`");
-        let table = table(&judged, "docs/results/README.md");
-        assert_eq!(
-            with_table(&readme, &table).unwrap(),
-            readme,
-            "run `cargo xtask results`"
-        );
+        for (path, text) in files(&root).unwrap() {
+            let stored = fs::read_to_string(root.join(&path)).unwrap_or_default();
+            let is_same = stored == text;
+            assert!(is_same, "{}: run `cargo xtask results`", path.display());
+        }
     }
 }

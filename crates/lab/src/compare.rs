@@ -107,7 +107,6 @@ impl Comparison {
                 rows: rows.collect(),
             },
             summary: BTreeMap::from([("speedup.best".to_owned(), Cell::Number(best))]),
-            claims: Vec::new(),
             charts,
         })
     }

@@ -1,6 +1,6 @@
-//! Contents of a figure: a table, summary values, claims with verdicts, charts.
+//! Contents of a figure: a table, summary values, charts. The claims are judged from these.
 
-use crate::figures::FigureInfo;
+use crate::figures::{FigureInfo, judge};
 use crate::runs::UsedRun;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 use warploom_config::Setting;
 use warploom_report::Chart;
-use warploom_report::page::{Cell, Configuration, Page, RunLine, Table, Verdict};
+use warploom_report::page::{Cell, Configuration, Page, RunLine, Table};
 use warploom_stats::result::{ConfigValue, Outcome};
 use warploom_workloads::Size;
 
@@ -74,8 +74,6 @@ pub struct Figure {
     pub table: Table,
     /// Summary values by name.
     pub summary: BTreeMap<String, Cell>,
-    /// Verdicts on the paper's claims.
-    pub claims: Vec<Verdict>,
     /// Charts of the picture, one below the other.
     pub charts: Vec<Chart>,
 }
@@ -84,15 +82,16 @@ impl Figure {
     /// The page of a paper's figure, with the runs on which it is based.
     pub fn page(self, info: &FigureInfo, request: &Request, used: &[UsedRun]) -> Page {
         let (name, scale) = (info.full_name(), request.scale);
-        let page = self.into_page(used);
-        Page {
+        let mut page = Page {
             paper: info.paper.to_owned(),
             figure: info.name.to_owned(),
             title: info.title.to_owned(),
             scale: scale.to_string(),
             command: format!("warploom reproduce {name} --scale {scale}"),
-            ..page
-        }
+            ..self.into_page(used)
+        };
+        judge(&mut page);
+        page
     }
 
     /// A page without names.
@@ -106,7 +105,7 @@ impl Figure {
             command: String::new(),
             table: self.table,
             summary: self.summary,
-            claims: self.claims,
+            verdicts: Vec::new(),
             charts: self.charts,
             configurations: configurations(used),
             presets: presets(used),

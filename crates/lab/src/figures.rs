@@ -10,10 +10,14 @@ mod slicer;
 #[cfg(test)]
 mod testing;
 
+pub(crate) use shared::{add_mean, samples};
 pub use slicer::{OracleRequest, every_mix, is_right, oracle};
 
+use crate::data::Data;
 use crate::figure::{Figure, Request};
+use crate::printed::mark;
 use crate::runs::Runs;
+use warploom_report::page::Page;
 
 /// A figure or table that can be made.
 #[derive(Clone, Copy, Debug)]
@@ -107,6 +111,21 @@ pub fn find(name: &str) -> Result<Vec<&'static FigureInfo>, UnknownFigure> {
         });
     }
     Ok(found)
+}
+
+/// Judges the claims about a figure from the data of its page, and marks the paper's values in its
+/// charts. A page that was stored before is judged anew without its runs.
+pub fn judge(page: &mut Page) {
+    let data = Data::new(page);
+    page.verdicts = match page.paper.as_str() {
+        "duet" => duet::verdicts(&data),
+        "cooperative" => cooperative::verdicts(&data),
+        "crat" => crat::verdicts(&data),
+        "locality" => locality::verdicts(&data),
+        "slicer" => slicer::verdicts(&data),
+        _ => Vec::new(),
+    };
+    mark(page);
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! they are based, each made once and stored.
 //!
 //! A figure is one file in `figures/` and one row of the table there. Most are a [`Grid`] of
-//! workloads on several configurations with its claims, declared as data. Others are a function
+//! workloads on several configurations, declared as data. Others are a function
 //! that requests runs as results arrive. [`make`] makes figures with the runs that they request, on
 //! all cores. A [`Store`] keeps finished runs, so that an interrupted experiment continues where it
 //! was.
@@ -13,12 +13,15 @@
 mod allocated;
 mod claims;
 mod compare;
+mod data;
 mod energy;
 mod figure;
 mod figures;
 mod grid;
+mod printed;
 mod runner;
 mod runs;
+mod samples;
 mod spec;
 mod store;
 mod verdict;
@@ -29,11 +32,13 @@ pub use compare::{Comparison, Vary, speedup};
 pub use energy::{ChooseEnergy, add_energy};
 pub use figure::{Figure, Request, Scale, UnknownScale, page};
 pub use figures::{
-    FigureInfo, OracleRequest, UnknownFigure, all, by_name_only, every_mix, find, is_right, oracle,
+    FigureInfo, OracleRequest, UnknownFigure, all, by_name_only, every_mix, find, is_right, judge,
+    oracle,
 };
-pub use grid::{Config, Expectation, Grid, IPC, Metric, Statement, Workload, geometric_mean, mean};
+pub use grid::{Config, Grid, IPC, Metric, Workload, geometric_mean, mean};
 pub use runner::{Event, Failed, Results, Runner};
 pub use runs::{FigureJob, FigureOutcome, Runs, UsedRun, make};
+pub use samples::{Measured, Samples, rank_correlation};
 pub use spec::{Input, MachineVariant, Mix, RunKey, RunSpec, SEED};
 pub use store::{Store, StoreError};
-pub use verdict::{Judged, POINTS, compare};
+pub use verdict::Judged;

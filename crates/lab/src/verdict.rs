@@ -1,61 +1,98 @@
-//! Verdicts: comparisons of claims with measured values. The same rules apply to every figure.
-//!
-//! A claim's value holds if ours is within five points of the paper's and has the same sign. It
-//! holds partly if only the sign agrees. A ratio of 1.075 is a gain of 7.5 points. An ordering
-//! holds or does not hold. A claim of several statements holds if all of them do. It does not hold
-//! if its value does not, or if no statement does.
+//! Verdicts: statements of claims compared with measured values. The same rules apply to every
+//! figure; `docs/reproducing.md` describes them.
 
 use crate::claims::{Claim, claim};
-use warploom_report::page::{Cell, Holds, Part, Verdict};
+use crate::samples::{Measured, Samples};
+use warploom_report::page::{
+    Agreement, Cell, Judgement, Kind, POINTS, Statement, Verdict, is_none, reproduced_effects,
+    share_of_effect,
+};
 
-/// Difference in points between a paper's value and ours that counts as agreement.
-pub const POINTS: f64 = 5.0;
-/// Relative difference of a count or a size that counts as partial agreement.
-const SHARE: f64 = 0.1;
+/// Share of the paper's effect from which an effect is near.
+const NEAR_SHARE: f64 = 0.25;
+/// Differences of a level in points, and relative ones, for reproduced and for near.
+const LEVEL: [(f64, f64); 2] = [(POINTS, 0.1), (10.0, 0.25)];
+/// Relative difference within which a count or a size is near.
+const COUNT: f64 = 0.1;
+/// Rank correlations of a series for reproduced and for near.
+const RANKS: [f64; 2] = [0.8, 0.5];
+/// Difference from 1 of a series' geometric-mean ratio within which the series is reproduced.
+const RATIO: f64 = 0.25;
+/// Error of floating-point arithmetic that never decides.
+const EPSILON: f64 = 1e-9;
 
-/// Compares a value of this kind with the paper's.
-pub fn compare(kind: &str, paper: f64, ours: f64) -> Holds {
-    let points = |value: f64| match kind {
-        "speedup" => (value - 1.0) * 100.0,
-        _ => value,
-    };
-    if matches!(kind, "count" | "bytes") {
-        let difference = (ours - paper).abs();
-        return match difference {
-            0.0 => Holds::Yes,
-            _ if difference <= SHARE * paper.abs() => Holds::Partly,
-            _ => Holds::No,
-        };
+/// Judges a value of a kind other than predicate and series.
+pub fn judge(kind: Kind, paper: f64, ours: f64) -> Judgement {
+    if let (Some(paper), Some(ours)) = (kind.ratio(paper), kind.ratio(ours)) {
+        return effect(paper, ours);
     }
-    let (paper, ours) = (points(paper), points(ours));
-    let same_sign = (paper > 0.0) == (ours > 0.0) && (paper < 0.0) == (ours < 0.0);
-    match (same_sign, (paper - ours).abs() <= POINTS) {
-        (true, true) => Holds::Yes,
-        (true, false) => Holds::Partly,
-        (false, _) => Holds::No,
+    match kind {
+        Kind::Count | Kind::Bytes => count(paper, ours),
+        Kind::Number => level(paper, ours, false),
+        _ => level(paper, ours, true),
     }
 }
 
-fn tolerance(kind: &str) -> String {
-    match kind {
-        "text" => "each statement as an ordering or a predicate: all, some or none hold".to_owned(),
-        "count" | "bytes" => format!(
-            "equal: yes; within {:.0}%: partly; further statements as orderings",
-            SHARE * 100.0
-        ),
-        _ => format!(
-            "within {POINTS} points and of the same sign: yes; of the same sign: partly; further \
-             statements likewise, or as orderings"
-        ),
+/// Judges an effect, given as ratios to a baseline.
+fn effect(paper: f64, ours: f64) -> Judgement {
+    let [low, high] = reproduced_effects(paper);
+    if (low - EPSILON..=high + EPSILON).contains(&ours) {
+        Judgement::Reproduced
+    } else if !is_none(paper) && share_of_effect(paper, ours) + EPSILON >= NEAR_SHARE {
+        Judgement::Near
+    } else {
+        Judgement::Differs
     }
+}
+
+fn level(paper: f64, ours: f64, in_points: bool) -> Judgement {
+    let difference = (paper - ours).abs();
+    let agrees = |(points, relative): (f64, f64)| {
+        difference <= relative * paper.abs() + EPSILON
+            || in_points && difference <= points + EPSILON
+    };
+    match LEVEL.map(agrees) {
+        [true, _] => Judgement::Reproduced,
+        [_, true] => Judgement::Near,
+        _ => Judgement::Differs,
+    }
+}
+
+fn count(paper: f64, ours: f64) -> Judgement {
+    let difference = (paper - ours).abs();
+    match difference {
+        0.0 => Judgement::Reproduced,
+        _ if difference <= COUNT * paper.abs() + EPSILON => Judgement::Near,
+        _ => Judgement::Differs,
+    }
+}
+
+fn is(so: bool) -> Judgement {
+    match so {
+        true => Judgement::Reproduced,
+        false => Judgement::Differs,
+    }
+}
+
+/// Judges a series. `None` if there are fewer than three pairs.
+fn series(agreement: &Agreement) -> Option<Judgement> {
+    if agreement.pairs < 3 {
+        return None;
+    }
+    let ranks = agreement.rank_correlation.unwrap_or(0.0) + EPSILON;
+    let off = agreement.mean_ratio.map(|ratio| (ratio - 1.0).abs());
+    let is_close = off.is_some_and(|off| off <= RATIO + EPSILON);
+    Some(match RANKS.map(|least| ranks >= least) {
+        [true, _] if is_close => Judgement::Reproduced,
+        [_, true] => Judgement::Near,
+        _ => Judgement::Differs,
+    })
 }
 
 /// A claim that is being judged.
 pub struct Judged {
     claim: Claim,
-    ours: Cell,
-    headline: Option<Holds>,
-    parts: Vec<Part>,
+    statements: Vec<Statement>,
 }
 
 impl Judged {
@@ -63,133 +100,144 @@ impl Judged {
     pub fn new(id: &str) -> Self {
         Self {
             claim: claim(id),
-            ours: Cell::None,
-            headline: None,
-            parts: Vec::new(),
+            statements: Vec::new(),
         }
     }
 
-    /// Compares our value with the claim's value.
-    pub fn value(mut self, what: &str, ours: f64) -> Self {
+    /// Compares our value with the value that the claim itself states.
+    pub fn own(self, what: &str, ours: Option<impl Into<Measured>>) -> Self {
         let paper = self.claim.value.expect("a claim with a figure");
-        let holds = compare(&self.claim.kind, paper, ours);
-        self.ours = Cell::Number(ours);
-        self.headline = Some(holds);
-        self.part(what, Cell::Number(paper), Cell::Number(ours), holds)
+        let kind = self.claim.kind.expect("a claim with a figure");
+        let mut judged = self.value(what, kind, paper, ours);
+        if let Some(last) = judged.statements.last_mut() {
+            last.own = true;
+        }
+        judged
     }
 
-    /// Compares a further value in the claim's text.
-    pub fn also(self, what: &str, kind: &str, paper: f64, ours: f64) -> Self {
-        let holds = compare(kind, paper, ours);
-        self.part(what, Cell::Number(paper), Cell::Number(ours), holds)
+    /// Compares a further value in the claim's text. `None` means that it was not measured.
+    pub fn value(
+        self,
+        what: &str,
+        kind: Kind,
+        paper: f64,
+        ours: Option<impl Into<Measured>>,
+    ) -> Self {
+        let ours: Option<Measured> = ours.map(Into::into).filter(|ours| ours.value.is_finite());
+        let (value, range) = ours.map_or((None, None), |ours| (Some(ours.value), ours.range));
+        self.add(Statement {
+            judgement: value.map(|value| judge(kind, paper, value)),
+            range,
+            ..stated(what, kind, number(paper), value.map_or(Cell::None, number))
+        })
     }
 
-    /// Adds a statement that is true or false, with the measured values.
-    pub fn states(self, what: &str, is_so: bool, measured: String) -> Self {
-        let holds = if is_so { Holds::Yes } else { Holds::No };
-        self.part(what, Cell::None, Cell::Text(measured), holds)
+    /// Adds a statement that is true or false, with the measured values. `None` means that it was
+    /// not measured.
+    pub fn says(self, what: &str, measured: Option<(bool, String)>) -> Self {
+        let ours = measured
+            .as_ref()
+            .map_or(Cell::None, |(_, text)| Cell::Text(text.clone()));
+        self.add(Statement {
+            judgement: measured.map(|(so, _)| is(so)),
+            ..stated(what, Kind::Predicate, Cell::None, ours)
+        })
     }
 
-    /// Adds a statement with its own verdict.
-    pub fn part(mut self, what: &str, paper: Cell, ours: Cell, holds: Holds) -> Self {
-        self.parts.push(Part {
-            what: what.to_owned(),
-            paper,
-            ours,
-            holds,
-        });
+    /// Compares a category, such as a type or a limit, with the paper's.
+    pub fn category(self, what: &str, paper: &str, ours: Option<&str>) -> Self {
+        let cell = ours.map_or(Cell::None, Cell::from);
+        self.add(Statement {
+            judgement: ours.map(|ours| is(ours == paper)),
+            ..stated(what, Kind::Predicate, Cell::from(paper), cell)
+        })
+    }
+
+    /// Compares a series with the one that the paper prints.
+    pub fn series(self, what: &str, paper: &Samples, ours: &Samples) -> Self {
+        let agreement = ours.agreement(paper);
+        let shown =
+            |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.2}"));
+        let text = format!(
+            "rank correlation {}, geometric-mean ratio {} of {} values",
+            shown(agreement.rank_correlation),
+            shown(agreement.mean_ratio),
+            agreement.positive_pairs
+        );
+        let judgement = series(&agreement);
+        let ours = judgement.map_or(Cell::None, |_| Cell::Text(text));
+        let theirs = Cell::Text(format!("{} values", paper.0.len()));
+        self.add(Statement {
+            judgement,
+            agreement: judgement.map(|_| agreement),
+            ..stated(what, Kind::Series, theirs, ours)
+        })
+    }
+
+    fn add(mut self, statement: Statement) -> Self {
+        self.statements.push(statement);
         self
     }
 
     /// The verdict. `note` describes the measurement.
     pub fn verdict(self, note: impl Into<String>) -> Verdict {
-        let holds = together(self.headline, &self.parts);
-        let so = self.parts.iter().filter(|part| part.holds == Holds::Yes);
-        let ours = match self.ours {
-            Cell::None => Cell::Text(format!("{} of {} hold", so.count(), self.parts.len())),
-            ours => ours,
-        };
         let Claim {
             id,
             place,
             text,
-            value,
-            kind,
+            origin,
             ..
         } = self.claim;
         Verdict {
             id,
             claim: text,
             place,
-            paper: value.map_or(Cell::None, Cell::Number),
-            ours,
-            tolerance: tolerance(&kind),
-            kind,
-            holds,
+            origin,
+            judgement: together(&self.statements),
             note: note.into(),
-            parts: self.parts,
+            statements: self.statements,
         }
     }
 }
 
-fn together(headline: Option<Holds>, parts: &[Part]) -> Holds {
-    let all = |holds| parts.iter().all(|part| part.holds == holds);
-    match headline {
-        Some(Holds::No) => Holds::No,
-        _ if all(Holds::Yes) => Holds::Yes,
-        _ if all(Holds::No) => Holds::No,
-        _ => Holds::Partly,
+/// A statement that is not judged yet.
+fn stated(what: &str, kind: Kind, paper: Cell, ours: Cell) -> Statement {
+    Statement {
+        what: what.to_owned(),
+        kind,
+        own: false,
+        paper,
+        ours,
+        judgement: None,
+        range: None,
+        agreement: None,
     }
+}
+
+/// A cell with a number; integers have no decimals in JSON either.
+fn number(value: f64) -> Cell {
+    Cell::Number(value)
+}
+
+/// Judgement of a claim: reproduced if all statements are, near if at least half are at least near
+/// and its own figure does not differ. Statements that were not measured do not count, but a claim
+/// of which something is missing is not reproduced.
+fn together(statements: &[Statement]) -> Option<Judgement> {
+    let measured: Vec<_> = statements.iter().filter_map(|s| s.judgement).collect();
+    let own_differs = |s: &Statement| s.own && s.judgement == Some(Judgement::Differs);
+    if measured.is_empty() {
+        return None;
+    }
+    let reproduced = measured.iter().all(|of| *of == Judgement::Reproduced);
+    let near = measured.iter().filter(|of| **of >= Judgement::Near).count();
+    Some(if reproduced && measured.len() == statements.len() {
+        Judgement::Reproduced
+    } else if 2 * near >= measured.len() && !statements.iter().any(own_differs) {
+        Judgement::Near
+    } else {
+        Judgement::Differs
+    })
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{Judged, compare};
-    use warploom_report::page::Holds::{self, No, Partly, Yes};
-
-    #[test]
-    fn figures_hold_within_five_points_and_of_the_same_sign() {
-        let speedup = |ours| compare("speedup", 1.075, ours);
-        assert_eq!([1.075, 1.124, 1.026].map(speedup), [Yes, Yes, Yes]);
-        assert_eq!([1.126, 1.02, 1.001].map(speedup), [Partly, Partly, Partly]);
-        assert_eq!([1.0, 0.999, 0.9].map(speedup), [No, No, No]);
-        // The value is within five points but has the other sign.
-        assert_eq!(compare("speedup", 1.02, 0.99), No);
-        assert_eq!(compare("percent", 44.0, 48.9), Yes);
-        assert_eq!(compare("percent", 44.0, 50.0), Partly);
-        assert_eq!(compare("percent", -2.0, -1.0), Yes);
-        assert_eq!(compare("percent", 0.0, 0.0), Yes);
-        assert_eq!(compare("percentage_point", 15.0, -1.0), No);
-        let count = |ours| compare("count", 8.0, ours);
-        assert_eq!([8.0, 8.5, 7.0].map(count), [Yes, Partly, No]);
-    }
-
-    fn judged(value: f64, states: &[bool]) -> Holds {
-        let claim = Judged::new("cooperative.warp.vs_rr").value("mean", value);
-        let judge = |claim: Judged, so: &bool| claim.states("so", *so, String::new());
-        states.iter().fold(claim, judge).verdict("").holds
-    }
-
-    #[test]
-    fn a_claim_is_as_good_as_its_statements() {
-        assert_eq!(judged(1.07, &[]), Yes);
-        assert_eq!(judged(1.07, &[true, true]), Yes);
-        assert_eq!(judged(1.07, &[true, false]), Partly);
-        assert_eq!(judged(1.20, &[true]), Partly);
-        // A wrong sign cannot be compensated.
-        assert_eq!(judged(0.99, &[true, true]), No);
-    }
-
-    #[test]
-    fn a_claim_of_words_holds_by_its_statements() {
-        let judged = |states: &[bool]| {
-            let claim = Judged::new("cooperative.throttle.who");
-            let judge = |claim: Judged, so: &bool| claim.states("so", *so, String::new());
-            states.iter().fold(claim, judge).verdict("note")
-        };
-        assert_eq!(judged(&[true, true]).holds, Yes);
-        assert_eq!(judged(&[false, true]).holds, Partly);
-        assert_eq!(judged(&[false, false]).holds, No);
-        assert_eq!(judged(&[false, true]).ours.to_string(), "1 of 2 hold");
-    }
-}
+mod tests;

@@ -229,7 +229,8 @@ pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
         .map(|part| Some(whole.utilisation.of(*part)));
     let mark = |name: &str, of: fn(Part) -> f64| Mark {
         name: name.to_owned(),
-        values: Part::ALL.into_iter().map(of).collect(),
+        values: Part::ALL.into_iter().map(|part| Some(of(part))).collect(),
+        series: None,
     };
     let bars = BarChart {
         title: format!(

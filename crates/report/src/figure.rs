@@ -12,6 +12,8 @@ pub enum Chart {
     Stacks(BarChart),
     /// A chart of lines through points.
     Lines(LineChart),
+    /// A paper's effects with ours.
+    Effects(EffectChart),
 }
 
 /// An axis of numbers.
@@ -53,13 +55,16 @@ pub struct BarSeries {
     pub values: Vec<Option<f64>>,
 }
 
-/// A line across each group, which marks a threshold.
+/// A line across each group, which marks a threshold or the paper's value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Mark {
     /// Name in the legend.
     pub name: String,
-    /// Values, one per group.
-    pub values: Vec<f64>,
+    /// Values, one per group. `None` leaves the group without a mark.
+    pub values: Vec<Option<f64>>,
+    /// Index of the series whose bars are marked. `None` marks the whole group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub series: Option<usize>,
 }
 
 /// A chart of lines through points.
@@ -84,4 +89,30 @@ pub struct LineSeries {
     pub points: Vec<(f64, f64)>,
     /// True if each point has a dot.
     pub dots: bool,
+}
+
+/// A chart with a paper's effects across and ours up, both as ratios to a baseline.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EffectChart {
+    /// Title of the chart.
+    pub title: String,
+    /// Names of the groups of dots, which have colours of their own.
+    pub groups: Vec<String>,
+    /// Dots of the chart.
+    pub dots: Vec<EffectDot>,
+}
+
+/// An effect in a chart of effects.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct EffectDot {
+    /// Name of the claim. Dots with a name are numbered, and the names are listed.
+    pub name: Option<String>,
+    /// Index of the dot's group.
+    pub group: usize,
+    /// The paper's ratio to the baseline.
+    pub paper: f64,
+    /// Our ratio to the baseline.
+    pub ours: f64,
+    /// True for the dot that represents its claim; false for a further effect of the claim.
+    pub is_claim: bool,
 }

@@ -4,13 +4,16 @@
 //! All text passes through the template's escaping. Charts are drawn here from data, so that the
 //! page contains no markup except for that of this crate.
 
-use crate::page::{Cell, Page};
+use crate::effects::effect_chart;
+use crate::figure::Chart;
+use crate::page::{Cell, Judgement, Page, Statement, Verdict};
+use crate::scorecard::Scorecard;
 use crate::svg::{Shape, svg_shaped};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, context};
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use warploom_stats::result::ConfigValue;
 
 /// Time and place of the page's creation, which the caller knows.
@@ -37,8 +40,9 @@ pub fn html(title: &str, imprint: &Imprint, pages: &[Page]) -> String {
     let presets = presets(pages);
     let shown: Vec<_> = pages.iter().map(|page| shown(page, &presets)).collect();
     let presets: Vec<_> = presets.iter().map(Preset::shown).collect();
+    let papers = papers(pages);
     template
-        .render(context! { title, imprint => Serde(imprint), pages => shown, presets })
+        .render(context! { title, imprint => Serde(imprint), pages => shown, presets, papers })
         .expect("a test renders every part of the template")
 }
 
@@ -90,9 +94,73 @@ fn shown(page: &Page, presets: &[Preset<'_>]) -> Value {
         anchor => page.full_name().replace('/', "-"),
         name => page.full_name(),
         page => Serde(page),
+        verdicts => page.verdicts.iter().map(verdict).collect::<Vec<_>>(),
+        rules => rules(page),
         wide => drawn(page, Shape::Wide),
         narrow => drawn(page, Shape::Narrow),
     }
+}
+
+/// Summary of the verdicts on each paper's claims, with its chart of effects.
+fn papers(pages: &[Page]) -> Vec<Value> {
+    let mut verdicts: BTreeMap<&str, Vec<&Verdict>> = BTreeMap::new();
+    for page in pages.iter().filter(|page| !page.verdicts.is_empty()) {
+        verdicts
+            .entry(&page.paper)
+            .or_default()
+            .extend(&page.verdicts);
+    }
+    let paper = |(name, verdicts): (&str, Vec<&Verdict>)| {
+        let card = Scorecard::new(verdicts.iter().copied(), 0);
+        let [reproduced, near, differ] = card.claims;
+        let claims = format!(
+            "{reproduced} reproduced, {near} near, {differ} differ, {} by construction or arithmetic",
+            card.apart
+        );
+        let mut lines = card.lines();
+        lines.push(("claims", claims));
+        let chart = [Chart::Effects(effect_chart(
+            "The paper's effects and ours",
+            &[(name, verdicts)],
+        ))];
+        let drawn = |shape| Value::from_safe_string(svg_shaped(&chart, shape));
+        context! { name, lines, wide => drawn(Shape::Wide), narrow => drawn(Shape::Narrow) }
+    };
+    verdicts.into_iter().map(paper).collect()
+}
+
+/// A verdict as text.
+fn verdict(of: &Verdict) -> Value {
+    let statement = |of: &Statement| {
+        let paper = match &of.paper {
+            Cell::None => String::new(),
+            paper => paper.shown(),
+        };
+        context! {
+            what => of.what.as_str(),
+            kind => of.kind.name(),
+            paper => paper,
+            ours => of.ours_shown(),
+            judgement => of.judgement.map_or("not measured", Judgement::name),
+        }
+    };
+    context! {
+        id => of.id.as_str(),
+        label => of.label(),
+        claim => of.claim.as_str(),
+        place => of.place.as_str(),
+        note => of.note.as_str(),
+        statements => of.statements.iter().map(statement).collect::<Vec<_>>(),
+    }
+}
+
+/// Rules by which a page's statements are judged, each once.
+fn rules(page: &Page) -> Vec<&'static str> {
+    let statements = page.verdicts.iter().flat_map(|verdict| &verdict.statements);
+    let rules: BTreeSet<_> = statements.map(|statement| statement.kind.rule()).collect();
+    let claims = "a claim is reproduced if all of its statements are, and near if at least half are \
+                  at least near and its own figure does not differ";
+    rules.into_iter().chain([claims]).collect()
 }
 
 /// The charts as one picture, if there are any.
@@ -115,11 +183,21 @@ pub(crate) mod tests {
 
     /// A page with all kinds of content.
     pub(crate) fn page() -> Page {
-        let part = |what: &str, holds| Part {
+        let statement = |what: &str, own, judgement| Statement {
             what: what.to_owned(),
+            kind: Kind::Speedup,
+            own,
             paper: Cell::Number(1.075),
             ours: Cell::Number(1.0123),
-            holds,
+            judgement: Some(judgement),
+            range: own.then(|| Range {
+                of: 6,
+                least: 1.01,
+                least_without: "MUMmerGPU".to_owned(),
+                most: 1.03,
+                most_without: "MonteCarlo".to_owned(),
+            }),
+            agreement: None,
         };
         Page {
             paper: "cooperative".to_owned(),
@@ -140,17 +218,17 @@ pub(crate) mod tests {
                 ],
             },
             summary: BTreeMap::from([("gto.mean".to_owned(), Cell::Number(1.02))]),
-            claims: vec![Verdict {
+            verdicts: vec![Verdict {
                 id: "cooperative.warp.vs_rr".to_owned(),
                 claim: "Over round-robin, mean of six".to_owned(),
                 place: "6, Fig. 3".to_owned(),
-                paper: Cell::Number(1.075),
-                ours: Cell::Number(1.02),
-                kind: "speedup".to_owned(),
-                holds: Holds::Partly,
+                origin: Origin::Measured,
+                judgement: Some(Judgement::Near),
                 note: "Measured at scale test.".to_owned(),
-                tolerance: "5 points and the same sign".to_owned(),
-                parts: vec![part("the mean", Holds::Yes), part("the best", Holds::No)],
+                statements: vec![
+                    statement("the mean", true, Judgement::Near),
+                    statement("the best", false, Judgement::Differs),
+                ],
             }],
             charts: vec![
                 Chart::Bars(BarChart {
@@ -240,7 +318,8 @@ pub(crate) mod tests {
             "gto.mean",
             "cooperative.warp.vs_rr",
             "1.0123",
-            "5 points and the same sign",
+            "MUMmerGPU",
+            "near",
             "sm.warp_scheduler=gto",
             "gpu.sms",
             "2026-01-02T03:04:05Z",

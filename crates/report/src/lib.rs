@@ -6,6 +6,7 @@
 mod analysis;
 mod chart;
 mod csv;
+mod effects;
 mod energy;
 mod figure;
 mod format;
@@ -15,19 +16,24 @@ pub mod page;
 mod page_text;
 mod perfetto;
 mod run;
+mod scorecard;
 mod svg;
 mod table;
 
 pub use analysis::{analysis_chart, analysis_report};
 pub use chart::{bar, bar_with_marks, sparkline};
 pub use csv::{Rows, series_csv, statistics_csv};
+pub use effects::effect_chart;
 pub use energy::energy_chart;
-pub use figure::{Axis, BarChart, BarSeries, Chart, LineChart, LineSeries, Mark};
+pub use figure::{
+    Axis, BarChart, BarSeries, Chart, EffectChart, EffectDot, LineChart, LineSeries, Mark,
+};
 pub use format::{grouped, percent, rate, seconds};
 pub use gpgpusim::gpgpusim_report;
 pub use html::{Imprint, html};
 pub use page_text::page_report;
 pub use perfetto::perfetto;
 pub use run::{outcome_told, run_report};
+pub use scorecard::Scorecard;
 pub use svg::{TouchMap, svg, touch_maps};
 pub use table::{figures, listing};

@@ -1,6 +1,13 @@
 //! The page of a figure, a table or a comparison: the contents of its JSON file, which the HTML
 //! page shows. Equal pages give equal bytes; no field depends on the time or speed of the runs.
 
+mod verdicts;
+
+pub use verdicts::{
+    Agreement, Judgement, Kind, Origin, POINTS, Range, Statement, Verdict, is_none, points,
+    reproduced_effects, share_of_effect,
+};
+
 use crate::figure::Chart;
 use serde::de::Error;
 use serde::ser::{SerializeMap, SerializeStruct};
@@ -30,8 +37,10 @@ pub struct Page {
     pub table: Table,
     /// Summary values by name.
     pub summary: BTreeMap<String, Cell>,
-    /// Verdicts on the paper's claims.
-    pub claims: Vec<Verdict>,
+    /// Verdicts on the paper's claims. They follow from the data above and can be made again from
+    /// them.
+    #[serde(default)]
+    pub verdicts: Vec<Verdict>,
     /// Charts of the picture, one below the other.
     pub charts: Vec<Chart>,
     /// Simulated machines in the order of their first run.
@@ -244,70 +253,6 @@ impl<'de> Deserialize<'de> for Table {
         let rows = rows.into_iter().map(row).collect::<Result<_, _>>()?;
         Ok(Self { columns, rows })
     }
-}
-
-/// Verdict on a claim.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Holds {
-    /// The claim holds within the verdict's tolerance.
-    Yes,
-    /// The claim holds in part.
-    Partly,
-    /// The claim does not hold.
-    No,
-}
-
-impl Holds {
-    /// Name of the verdict.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Yes => "yes",
-            Self::Partly => "partly",
-            Self::No => "no",
-        }
-    }
-}
-
-/// Comparison of a claim with the measured value.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Verdict {
-    /// Identifier of the claim.
-    pub id: String,
-    /// Text of the paper's claim.
-    pub claim: String,
-    /// Place in the paper.
-    #[serde(rename = "where")]
-    pub place: String,
-    /// The paper's value, if it has one.
-    pub paper: Cell,
-    /// Our value in the same unit.
-    pub ours: Cell,
-    /// Unit of both values.
-    pub kind: String,
-    /// Verdict on the claim.
-    pub holds: Holds,
-    /// How it was measured, and further remarks.
-    pub note: String,
-    /// Condition under which the claim holds.
-    #[serde(default)]
-    pub tolerance: String,
-    /// Verdicts on the claim's statements.
-    #[serde(default)]
-    pub parts: Vec<Part>,
-}
-
-/// A statement of a claim.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Part {
-    /// Text of the statement.
-    pub what: String,
-    /// The paper's value, if it has one.
-    pub paper: Cell,
-    /// Our value in the same unit.
-    pub ours: Cell,
-    /// Verdict on the statement.
-    pub holds: Holds,
 }
 
 #[cfg(test)]

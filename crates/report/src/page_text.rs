@@ -2,7 +2,7 @@
 
 use crate::chart::bar;
 use crate::figure::{BarChart, BarSeries, Chart};
-use crate::page::{Cell, Page, Verdict};
+use crate::page::{Cell, Judgement, Page, Statement, Verdict};
 use crate::table::figures;
 use std::fmt::Write;
 
@@ -26,20 +26,23 @@ pub fn page_report(page: &Page) -> String {
         match chart {
             Chart::Bars(chart) => bars(&mut text, chart),
             Chart::Stacks(chart) => stacks(&mut text, chart),
-            Chart::Lines(_) => {}
+            Chart::Lines(_) | Chart::Effects(_) => {}
         }
     }
     for (name, value) in &page.summary {
         let _ = writeln!(text, "{name} {}", value.shown());
     }
-    claims(&mut text, &page.claims);
+    claims(&mut text, &page.verdicts);
     text
 }
 
 /// Writes one line per bar, with groups separated.
 fn bars(text: &mut String, chart: &BarChart) {
     let values = chart.series.iter().flat_map(|s| s.values.iter().flatten());
-    let marked = chart.marks.iter().flat_map(|mark| mark.values.iter());
+    let marked = chart
+        .marks
+        .iter()
+        .flat_map(|mark| mark.values.iter().flatten());
     let top = values.chain(marked).copied().fold(0.0, f64::max);
     if top <= 0.0 {
         return;
@@ -104,47 +107,42 @@ fn stacks(text: &mut String, chart: &BarChart) {
     text.push('\n');
 }
 
-/// Writes the paper's values next to ours, then each claim in full.
-fn claims(text: &mut String, claims: &[Verdict]) {
-    if claims.is_empty() {
+/// Writes the paper's values next to ours, then each claim with its statements.
+fn claims(text: &mut String, verdicts: &[Verdict]) {
+    if verdicts.is_empty() {
         return;
     }
-    let row = |claim: &Verdict| {
-        let ours = match &claim.ours {
-            Cell::Text(_) => "see below".to_owned(),
-            ours => ours.shown(),
+    let row = |verdict: &Verdict| {
+        let own = verdict.statements.iter().find(|statement| statement.own);
+        let shown = |of: fn(&Statement) -> &Cell| {
+            own.map_or("see below".to_owned(), |statement| of(statement).shown())
         };
         vec![
-            claim.id.clone(),
-            claim.kind.clone(),
-            claim.paper.shown(),
-            ours,
-            claim.holds.name().to_owned(),
+            verdict.id.clone(),
+            own.map_or("statements", |statement| statement.kind.name())
+                .to_owned(),
+            shown(|statement| &statement.paper),
+            shown(|statement| &statement.ours),
+            verdict.label().to_owned(),
         ]
     };
-    let rows: Vec<_> = claims.iter().map(row).collect();
-    let header = ["claim", "kind", "paper", "ours", "holds"];
+    let rows: Vec<_> = verdicts.iter().map(row).collect();
+    let header = ["claim", "kind", "paper", "ours", "verdict"];
     let _ = write!(text, "\n{}", figures(&header, &rows));
-    for claim in claims {
-        let _ = writeln!(
-            text,
-            "\n{} ({}) holds: {}",
-            claim.id,
-            claim.place,
-            claim.holds.name()
-        );
-        wrapped(text, "  the paper: ", &claim.claim);
-        for part in &claim.parts {
-            let line = format!(
-                "{}: paper {}, ours {}",
-                part.what,
-                part.paper.shown(),
-                part.ours.shown()
-            );
-            wrapped(text, &format!("  [{}] ", part.holds.name()), &line);
+    for verdict in verdicts {
+        let (id, place, label) = (&verdict.id, &verdict.place, verdict.label());
+        let _ = writeln!(text, "\n{id} ({place}): {label}");
+        wrapped(text, "  the paper: ", &verdict.claim);
+        for statement in &verdict.statements {
+            let paper = match &statement.paper {
+                Cell::None => String::new(),
+                paper => format!("paper {}, ", paper.shown()),
+            };
+            let line = format!("{}: {paper}ours {}", statement.what, statement.ours_shown());
+            let judgement = statement.judgement.map_or("not measured", Judgement::name);
+            wrapped(text, &format!("  [{judgement}] "), &line);
         }
-        wrapped(text, "  ", &claim.note);
-        wrapped(text, "  tolerance: ", &claim.tolerance);
+        wrapped(text, "  ", &verdict.note);
     }
 }
 

@@ -1,6 +1,10 @@
 //! Charts as SVG. Equal charts give equal bytes. Colours follow the reader's preference for light
 //! or dark pages.
 
+mod bars;
+#[cfg(test)]
+mod boxes;
+mod effects;
 mod narrow;
 mod stacks;
 mod touches;
@@ -11,7 +15,6 @@ use crate::figure::{Axis, BarChart, Chart, LineChart, Mark};
 use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
-use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::ops::Range;
 
 const WIDTH: u32 = 920;
@@ -27,10 +30,9 @@ const X_LABELS: u32 = 48;
 const Y_LABELS: u32 = 70;
 const FONT: &str = "sans-serif";
 const TEXT: u32 = 15;
-/// Approximate width of a character of that size; fonts are not available for measurement.
-const CHARACTER: i32 = 7;
-/// Share of a group's width that its bars occupy.
-const GROUP: f64 = 0.72;
+
+/// Height of a line over the size of its font, by which the library divides sizes.
+const LINE_HEIGHT: f64 = 1.24;
 
 /// A colour on light pages and its counterpart on dark pages.
 struct Ink(RGBColor, &'static str);
@@ -80,7 +82,11 @@ impl Shape {
         match (self, chart) {
             (Self::Narrow, Chart::Bars(chart)) => narrow::height(chart),
             (Self::Narrow, Chart::Stacks(chart)) => stacks::narrow_height(chart),
-            _ => HEIGHT,
+            (Self::Wide, Chart::Bars(chart) | Chart::Stacks(chart)) => {
+                HEIGHT + bars::more_height(chart)
+            }
+            (_, Chart::Effects(chart)) => effects::height(chart, self),
+            (_, Chart::Lines(_)) => HEIGHT,
         }
     }
 }
@@ -109,11 +115,12 @@ fn draw(root: &Area<'_>, charts: &[Chart], heights: &[u32], shape: Shape) -> Dra
     for (chart, &height) in charts.iter().zip(heights) {
         let area = root.clone().shrink((0, top), (shape.width(), height));
         match (chart, shape) {
-            (Chart::Bars(chart), Shape::Wide) => bars(&area, chart)?,
+            (Chart::Bars(chart), Shape::Wide) => bars::draw(&area, chart)?,
             (Chart::Bars(chart), Shape::Narrow) => narrow::bars(&area, chart)?,
             (Chart::Stacks(chart), Shape::Wide) => stacks::wide(&area, chart)?,
             (Chart::Stacks(chart), Shape::Narrow) => stacks::narrow(&area, chart)?,
             (Chart::Lines(chart), _) => lines(&area, chart)?,
+            (Chart::Effects(chart), _) => effects::draw(&area, chart, shape)?,
         }
         top += height;
     }
@@ -136,79 +143,31 @@ fn with_dark_colours(text: &str) -> String {
     format!("{head}{style}{body}")
 }
 
-fn words(size: u32) -> TextStyle<'static> {
-    (FONT, size).into_font().color(&WORDS.0)
-}
-
-fn bars(area: &Area<'_>, chart: &BarChart) -> Drawn {
-    let names = chart.series.iter().map(|series| series.name.as_str());
-    let marks: Vec<_> = chart.marks.iter().map(|mark| mark.name.as_str()).collect();
-    let below = head(area, &chart.title, &names.collect::<Vec<_>>(), &marks)?;
-    let values = chart.series.iter().flat_map(|series| series.values.iter());
-    let values = values.flatten().copied();
-    let marked = chart
-        .marks
-        .iter()
-        .flat_map(|mark| mark.values.iter().copied());
-    let groups = chart.groups.len().max(1) as f64;
-    let top = top_of(&chart.axis, values.chain(marked));
-    let mut plane = plane(area, below, 0.0..groups, 0.0..top)?;
-    value_axis(&mut plane, &chart.axis)?;
-    let width = GROUP / chart.series.len().max(1) as f64;
-    for (s, series) in chart.series.iter().enumerate() {
-        let colour = SERIES[s % SERIES.len()].0;
-        for (g, value) in series.values.iter().enumerate() {
-            let Some(value) = value.filter(|value| value.is_finite()) else {
-                continue;
-            };
-            let left = g as f64 + (1.0 - GROUP) / 2.0 + s as f64 * width;
-            let corners = [(left, 0.0), (left + width * 0.94, value)];
-            plane.draw_series([Rectangle::new(corners, colour.filled())])?;
+/// Names of a chart's marks, each once.
+fn mark_names(chart: &BarChart) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for mark in &chart.marks {
+        if !names.contains(&mark.name.as_str()) {
+            names.push(&mark.name);
         }
     }
-    for (m, mark) in chart.marks.iter().enumerate() {
-        draw_mark(&mut plane, mark, MARKS[m % MARKS.len()].0)?;
-    }
-    group_names(area, &plane, chart)
+    names
 }
 
-/// Draws the axis of a bar chart's values.
-fn value_axis(plane: &mut Plane<'_>, axis: &Axis) -> Drawn {
-    plane
-        .configure_mesh()
-        .disable_x_mesh()
-        .disable_x_axis()
-        .max_light_lines(0)
-        .bold_line_style(GRID.0)
-        .axis_style(GRID.0)
-        .label_style(words(TEXT))
-        .y_desc(axis.label.as_str())
-        .y_label_formatter(&|y| number(axis, *y))
-        .draw()
+/// Colour of a mark, which is that of all marks of its name.
+fn mark_colour(names: &[&str], mark: &Mark) -> RGBColor {
+    let at = names.iter().position(|name| *name == mark.name);
+    name_colour(names, at.unwrap_or(0))
 }
 
-fn draw_mark(plane: &mut Plane<'_>, mark: &Mark, colour: RGBColor) -> Drawn {
-    for (g, &value) in mark.values.iter().enumerate() {
-        let left = g as f64 + (1.0 - GROUP) / 2.0 - 0.06;
-        let line = vec![(left, value), (left + GROUP + 0.12, value)];
-        plane.draw_series([PathElement::new(line, colour.stroke_width(2))])?;
-    }
-    Ok(())
+/// Colour of the marks with a name. The only name of a chart has the striking colour.
+fn name_colour(names: &[&str], at: usize) -> RGBColor {
+    let at = if names.len() == 1 { 1 } else { at };
+    MARKS[at % MARKS.len()].0
 }
 
-/// Draws names below the groups, alternating between two lines if they are long.
-fn group_names(area: &Area<'_>, plane: &Plane<'_>, chart: &BarChart) -> Drawn {
-    let (left, top) = area.get_base_pixel();
-    let room = (WIDTH - Y_LABELS) as i32 / chart.groups.len().max(1) as i32;
-    let long = chart.groups.iter().any(|name| text_width(name) + 6 > room);
-    for (g, name) in chart.groups.iter().enumerate() {
-        let (x, y) = plane.plotting_area().map_coordinate(&(g as f64 + 0.5, 0.0));
-        let line = if long { (g % 2) as i32 } else { 0 };
-        let at = (x - left, y - top + 8 + 16 * line);
-        let style = words(TEXT).pos(Pos::new(HPos::Center, VPos::Top));
-        area.draw(&Text::new(name.as_str(), at, style))?;
-    }
-    Ok(())
+fn words(size: u32) -> TextStyle<'static> {
+    (FONT, size).into_font().color(&WORDS.0)
 }
 
 fn lines(area: &Area<'_>, chart: &LineChart) -> Drawn {
@@ -265,7 +224,7 @@ fn head(area: &Area<'_>, title: &str, series: &[&str], marks: &[&str]) -> Drawn<
         area.draw(&Text::new(*name, (x + 17, y - 1), words(TEXT)))?;
     }
     for (m, (name, &(x, y))) in marks.iter().zip(&places[series.len()..]).enumerate() {
-        let colour = MARKS[m % MARKS.len()].0.stroke_width(2);
+        let colour = name_colour(marks, m).stroke_width(2);
         let line = vec![(x, y + 6), (x + 14, y + 6)];
         area.draw(&PathElement::new(line, colour))?;
         area.draw(&Text::new(*name, (x + 20, y - 1), words(TEXT)))?;
@@ -300,14 +259,38 @@ fn legend(series: &[&str], marks: &[&str], width: u32) -> Vec<(i32, i32)> {
     widths.into_iter().map(place).collect()
 }
 
+/// Approximate width of a text of the usual size in pixels.
 fn text_width(text: &str) -> i32 {
-    text.chars().count() as i32 * CHARACTER
+    width_at(text, TEXT)
+}
+
+/// Approximate width of a text in pixels. Fonts are not available for measurement; the widths of
+/// characters are those of wide sans-serif fonts.
+fn width_at(text: &str, size: u32) -> i32 {
+    let em = |c: char| match c {
+        'i' | 'j' | 'l' | 't' | 'f' | 'r' | '.' | ',' | ':' | ' ' | '|' | '(' | ')' => 0.36,
+        'm' | 'w' | 'M' | 'W' | '%' => 0.95,
+        'A'..='Z' => 0.72,
+        _ => 0.6,
+    };
+    (text.chars().map(em).sum::<f64>() * f64::from(size) / LINE_HEIGHT).ceil() as i32
 }
 
 fn plane<'a>(area: &Area<'a>, head: i32, x: Range<f64>, y: Range<f64>) -> Drawn<Plane<'a>> {
+    plane_above(area, head, X_LABELS, x, y)
+}
+
+/// A plane with this space for the labels below it.
+fn plane_above<'a>(
+    area: &Area<'a>,
+    head: i32,
+    labels: u32,
+    x: Range<f64>,
+    y: Range<f64>,
+) -> Drawn<Plane<'a>> {
     let below = area.margin(head, MARGIN, MARGIN, MARGIN + 6);
     ChartBuilder::on(&below)
-        .x_label_area_size(X_LABELS)
+        .x_label_area_size(labels)
         .y_label_area_size(Y_LABELS)
         .build_cartesian_2d(x, y)
 }
@@ -357,7 +340,8 @@ mod tests {
             }],
             marks: vec![Mark {
                 name: "high".into(),
-                values: vec![0.6, 0.5],
+                values: vec![Some(0.6), Some(0.5)],
+                series: None,
             }],
         })
     }

@@ -207,8 +207,8 @@ fn reproduce_lists_makes_and_writes_figures() {
     insta::assert_snapshot!(list + "---\n" + &make("duet/fig3b"));
     let read = |file: &str| std::fs::read_to_string(folder.path().join(file)).unwrap();
     let page = json(&read("out/duet/fig3b.json"));
-    assert_eq!(page["claims"][0]["id"], "duet.crossbar.sustainable");
-    assert_eq!(page["claims"][0]["holds"], "yes");
+    assert_eq!(page["verdicts"][0]["id"], "duet.crossbar.sustainable");
+    assert_eq!(page["verdicts"][0]["judgement"], "reproduced");
     assert_eq!(
         page["rows"].as_array().unwrap().len(),
         read("out/duet/fig3b.csv").lines().count() - 1

@@ -92,13 +92,15 @@ fn schema(text: &str) {
         "/figure",
         "/rows/0/workload",
         "/summary",
-        "/claims/0/id",
-        "/claims/0/paper",
-        "/claims/0/ours",
-        "/claims/0/holds",
-        "/claims/0/note",
-        "/claims/0/tolerance",
-        "/claims/0/parts/0/what",
+        "/verdicts/0/id",
+        "/verdicts/0/origin",
+        "/verdicts/0/judgement",
+        "/verdicts/0/note",
+        "/verdicts/0/statements/0/what",
+        "/verdicts/0/statements/0/kind",
+        "/verdicts/0/statements/0/paper",
+        "/verdicts/0/statements/0/ours",
+        "/verdicts/0/statements/0/range/least_without",
         "/version",
         "/command",
         "/configurations/0/overrides/0",
@@ -113,9 +115,9 @@ fn schema(text: &str) {
         object.keys().cloned().collect()
     };
     insta::assert_snapshot!(format!(
-        "{}\nclaims: {}\nruns: {}\n",
+        "{}\nverdicts: {}\nruns: {}\n",
         keys(&page).join(" "),
-        keys(&page["claims"][0]).join(" "),
+        keys(&page["verdicts"][0]).join(" "),
         keys(&page["runs"][0]).join(" ")
     ));
 }

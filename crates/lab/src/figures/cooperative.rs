@@ -1,5 +1,6 @@
 //! Shared parts of the figures of cooperative warp and block scheduling (Do et al. 2017).
 
+mod claims;
 mod fig3;
 mod fig4;
 mod series;
@@ -13,6 +14,8 @@ use crate::grid::{Config, Grid, Workload};
 use crate::runs::Runs;
 use std::sync::Arc;
 use warploom_stats::result::RunReport;
+
+pub(super) use claims::verdicts;
 
 pub(super) const FIGURES: [FigureInfo; 6] = [
     fig3::FIGURE,

@@ -6,6 +6,7 @@
 //! launches. Other kernels of its application are executed without timing.
 
 mod cfd;
+mod claims;
 mod energy;
 mod fdtd;
 mod inputs;
@@ -17,11 +18,13 @@ mod throttling;
 mod utilisation;
 
 use super::FigureInfo;
-use super::shared::columns;
+use super::shared::{add_mean, columns, samples};
 use crate::figure::{Figure, Request};
 use crate::grid::Workload;
 use crate::runs::Runs;
 use study::{Solved, Study};
+
+pub(super) use claims::verdicts;
 
 pub(super) const FIGURES: [FigureInfo; 18] = [
     throttling::FIG_1,
@@ -108,14 +111,6 @@ fn solved(
     let solve = |w: &Workload| Study::get(request, runs, w.target, gpu).solve(runs);
     let solved: Vec<_> = workloads.iter().map(solve).collect();
     solved.into_iter().collect()
-}
-
-fn note(request: &Request, gpu: &str) -> String {
-    format!(
-        "Core cycles of the kernel under study, all launches to their ends, other kernels executed \
-         without timing, at scale {}, on {gpu}.",
-        request.scale
-    )
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! 7). A speedup is the ratio of cycles of runs that finish, and of IPC where they are cut.
 
 mod bfs;
+mod claims;
 mod contexts;
 mod fig12;
 mod fig13;
@@ -19,15 +20,17 @@ mod transfers;
 mod warps;
 
 use super::FigureInfo;
-use super::shared::{bars, column, row};
+use super::shared::{add_mean, bars, column, row, samples};
 use crate::compare::speedup;
 use crate::figure::Request;
-use crate::grid::{Workload, geometric_mean};
+use crate::grid::Workload;
 use crate::runs::Runs;
 use crate::spec::{Input, MachineVariant, RunSpec, SEED};
 use std::sync::Arc;
 use warploom_analyze::KernelAnalysis;
 use warploom_stats::result::{KernelReport, RunReport};
+
+pub(super) use claims::verdicts;
 
 pub(super) const FIGURES: [FigureInfo; 15] = [
     warps::FIG_1,
@@ -196,18 +199,6 @@ fn switched(report: &RunReport) -> bool {
 fn speedups(reports: &[Vec<Arc<RunReport>>], at: usize) -> Vec<f64> {
     let ratio = |row: &Vec<Arc<RunReport>>| speedup(&row[at], &row[0]);
     reports.iter().map(ratio).collect()
-}
-
-/// Geometric mean of the gains over 1 of the unsaturated workloads.
-fn unsaturated_mean(ratios: &[f64]) -> f64 {
-    geometric_mean(&ratios[..UNSATURATED])
-}
-
-fn note(request: &Request) -> String {
-    format!(
-        "At scale {}; runs cut at {MAX_CYCLES} cycles, on {GPU}.",
-        request.scale
-    )
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! thesis 2016).
 
 mod behaviour;
+mod claims;
 mod fig2_2;
 mod fig5_1;
 mod fig5_2;
@@ -10,11 +11,14 @@ mod table5_1;
 mod table5_2;
 
 use super::FigureInfo;
+use super::shared::{add_mean, samples};
 use crate::figure::Request;
 use crate::grid::{Config, Grid, Workload};
 use crate::runs::Runs;
 use std::sync::Arc;
 use warploom_stats::result::RunReport;
+
+pub(super) use claims::verdicts;
 
 pub(super) const FIGURES: [FigureInfo; 7] = [
     fig2_2::FIGURE,
@@ -110,12 +114,6 @@ impl Measured {
         let column = CONFIGS.iter().position(|c| c.name == config);
         let (row, column) = row.zip(column).expect("names of the figure's own tables");
         &self.reports[row][column]
-    }
-
-    /// Performance of one configuration over that of another.
-    fn speedup(&self, workload: &str, of: &str, over: &str) -> f64 {
-        let cycles = |config| self.of(workload, config).totals.figures.cycles as f64;
-        cycles(over) / cycles(of)
     }
 
     /// L1D misses over accesses in percent, if there are accesses. As in GPGPU-Sim, an access to a

@@ -1,6 +1,8 @@
 //! Helpers for figures of several papers: columns, rows, lines and bars over workloads.
 
 use crate::grid::Workload;
+use crate::samples::{Measured, Samples};
+use std::collections::BTreeMap;
 use warploom_report::page::{Cell, Column};
 use warploom_report::{Axis, BarChart, BarSeries, Chart, LineChart, LineSeries};
 
@@ -50,6 +52,28 @@ pub(super) fn bars(
             .collect(),
         marks: Vec::new(),
     })
+}
+
+/// Values of workloads by the paper's names.
+pub(crate) fn samples(workloads: &[Workload], values: &[f64]) -> Samples {
+    let pairs = workloads.iter().zip(values);
+    Samples(
+        pairs
+            .map(|(workload, value)| (workload.name.to_owned(), *value))
+            .collect(),
+    )
+}
+
+/// Adds a mean to a summary, and its leave-one-out range as `NAME.least` and `NAME.most`.
+pub(crate) fn add_mean(summary: &mut BTreeMap<String, Cell>, name: &str, mean: Option<Measured>) {
+    let Some(Measured { value, range }) = mean else {
+        return;
+    };
+    summary.insert(name.to_owned(), Cell::Number(value));
+    if let Some(range) = range {
+        summary.insert(format!("{name}.least"), Cell::Number(range.least));
+        summary.insert(format!("{name}.most"), Cell::Number(range.most));
+    }
 }
 
 /// A row with a name and numbers.

@@ -6,6 +6,7 @@
 //! until the last has ended. Smaller scales shorten the time alone, warm-up and profiles, and use
 //! fewer mixes.
 
+mod claims;
 mod energy;
 mod fig1;
 mod fig10;
@@ -23,6 +24,7 @@ mod outputs;
 mod sample;
 mod storage;
 mod table2;
+mod table2_paper;
 mod table3;
 #[cfg(test)]
 mod tests;
@@ -31,15 +33,18 @@ pub use oracle::{OracleRequest, oracle};
 pub use outputs::{every_mix, is_right};
 
 use super::FigureInfo;
-use super::shared::columns;
+use super::shared::{add_mean, columns};
 use crate::figure::{Request, Scale};
 use crate::runs::Runs;
+use crate::samples::Samples;
 use crate::spec::{Input, MachineVariant, Mix, RunSpec, SEED};
 use std::sync::Arc;
 use warploom_report::page::Cell;
 use warploom_report::{Axis, BarChart, BarSeries, Chart};
 use warploom_stats::mix::{MixFigures, Turnaround};
 use warploom_stats::result::RunReport;
+
+pub(super) use claims::verdicts;
 
 pub(super) const FIGURES: [FigureInfo; 16] = [
     table2::FIGURE,
@@ -424,6 +429,17 @@ fn bars(title: &str, label: &str, groups: Vec<String>, series: Vec<(String, Vec<
             .collect(),
         marks: Vec::new(),
     })
+}
+
+/// Description of a scale by its name for notes.
+fn note_at(scale: &str) -> String {
+    let scale = scale.parse();
+    scale.map_or_else(|_| String::new(), |scale| scale_note(&Request { scale }))
+}
+
+/// Values of groups by their names.
+fn samples(groups: &[Group], values: impl Iterator<Item = f64>) -> Samples {
+    Samples(groups.iter().map(Group::name).zip(values).collect())
 }
 
 /// Description of a scale for notes.

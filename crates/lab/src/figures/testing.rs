@@ -1,11 +1,11 @@
 //! Helpers to test figures at scale `test`.
 
-use super::FigureInfo;
+use super::{FigureInfo, judge};
 use crate::claims::claims;
 use crate::figure::{Request, Scale};
 use crate::runner::Runner;
 use crate::runs::{FigureJob, FigureOutcome, make};
-use warploom_report::page::Page;
+use warploom_report::page::{Judgement, Page, Verdict};
 
 /// Makes figures without storing runs. Panics if a figure cannot be made.
 pub(super) fn pages(infos: &[&FigureInfo]) -> Vec<Page> {
@@ -30,7 +30,7 @@ pub(super) fn pages(infos: &[&FigureInfo]) -> Vec<Page> {
 /// Checks that every claim of a paper, except for those in `without`, has a verdict on a page, and
 /// that tables are rectangular.
 pub(super) fn check(pages: &[Page], paper: &str, without: &[&str]) {
-    let judged = pages.iter().flat_map(|page| &page.claims);
+    let judged = pages.iter().flat_map(|page| &page.verdicts);
     let mut judged: Vec<_> = judged.map(|verdict| verdict.id.clone()).collect();
     let all = claims().into_iter().filter(|claim| claim.paper == paper);
     let mut all: Vec<_> = all.map(|claim| claim.id).collect();
@@ -44,4 +44,36 @@ pub(super) fn check(pages: &[Page], paper: &str, without: &[&str]) {
             assert_eq!(row.len(), page.table.columns.len(), "{}", page.figure);
         }
     }
+}
+
+/// Verdicts on a figure with these rows and summary values, as JSON. The keys of the first row are
+/// the columns, in the order of `columns`.
+pub(super) fn judged(figure: &str, columns: &[&str], rows: &str, summary: &str) -> Vec<Verdict> {
+    let (paper, figure) = figure.split_once('/').expect("a full name");
+    let columns = columns
+        .iter()
+        .map(|name| format!(r#"{{"name":"{name}","about":""}}"#));
+    let columns = columns.collect::<Vec<_>>().join(",");
+    let text = format!(
+        r#"{{"paper":"{paper}","figure":"{figure}","title":"","scale":"test","version":"",
+            "command":"","columns":[{columns}],"rows":[{rows}],"summary":{{{summary}}},
+            "charts":[]}}"#
+    );
+    let mut page: Page = serde_json::from_str(&text).expect("the test's own page");
+    judge(&mut page);
+    page.verdicts
+}
+
+/// Judgements of a verdict's statements: `r`, `n`, `d`, and `-` for what was not measured.
+pub(super) fn letters(verdict: &Verdict) -> String {
+    let letter = |judgement: Option<Judgement>| match judgement {
+        Some(Judgement::Reproduced) => 'r',
+        Some(Judgement::Near) => 'n',
+        Some(Judgement::Differs) => 'd',
+        None => '-',
+    };
+    let statements = verdict.statements.iter();
+    statements
+        .map(|statement| letter(statement.judgement))
+        .collect()
 }

@@ -2,7 +2,8 @@
 //! group.
 
 use super::{
-    Area, Drawn, MARGIN, MARKS, NARROW_WIDTH, SERIES, TEXT, head, head_height, top_of, words,
+    Area, Drawn, MARGIN, NARROW_WIDTH, SERIES, TEXT, head, head_height, mark_colour, mark_names,
+    top_of, words,
 };
 use crate::figure::BarChart;
 use plotters::prelude::*;
@@ -20,22 +21,21 @@ pub(super) fn height(chart: &BarChart) -> u32 {
     let rows = chart.series.len().max(1) as i32;
     let group = GROUP_NAME + rows * ROW + BETWEEN_GROUPS;
     let groups = chart.groups.len() as i32 * group;
-    (head_height(&names(chart), &marks(chart), NARROW_WIDTH) + groups + BELOW) as u32
+    (head_height(&names(chart), &mark_names(chart), NARROW_WIDTH) + groups + BELOW) as u32
 }
 
 fn names(chart: &BarChart) -> Vec<&str> {
     chart.series.iter().map(|s| s.name.as_str()).collect()
 }
 
-fn marks(chart: &BarChart) -> Vec<&str> {
-    chart.marks.iter().map(|mark| mark.name.as_str()).collect()
-}
-
 /// Draws a bar chart.
 pub(super) fn bars(area: &Area<'_>, chart: &BarChart) -> Drawn {
-    let mut y = head(area, &chart.title, &names(chart), &marks(chart))?;
+    let mut y = head(area, &chart.title, &names(chart), &mark_names(chart))?;
     let values = chart.series.iter().flat_map(|s| s.values.iter().flatten());
-    let marked = chart.marks.iter().flat_map(|mark| mark.values.iter());
+    let marked = chart
+        .marks
+        .iter()
+        .flat_map(|mark| mark.values.iter().flatten());
     let top = top_of(&chart.axis, values.chain(marked).copied());
     let room = f64::from(NARROW_WIDTH as i32 - 2 * MARGIN - VALUE);
     let at = |value: f64| MARGIN + (value.clamp(0.0, top) / top * room).round() as i32;
@@ -57,10 +57,14 @@ pub(super) fn bars(area: &Area<'_>, chart: &BarChart) -> Drawn {
             }
             y += ROW;
         }
-        for (m, mark) in chart.marks.iter().enumerate() {
-            if let Some(&value) = mark.values.get(g) {
-                let colour = MARKS[m % MARKS.len()].0.stroke_width(2);
-                let line = vec![(at(value), first - 3), (at(value), y)];
+        for mark in &chart.marks {
+            if let Some(value) = mark.values.get(g).copied().flatten() {
+                let colour = mark_colour(&mark_names(chart), mark).stroke_width(2);
+                let ends = match mark.series {
+                    Some(s) => [first + s as i32 * ROW - 2, first + s as i32 * ROW + BAR + 2],
+                    None => [first - 3, y],
+                };
+                let line = ends.map(|end| (at(value), end)).to_vec();
                 area.draw(&PathElement::new(line, colour))?;
             }
         }

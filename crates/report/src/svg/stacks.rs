@@ -1,10 +1,8 @@
 //! Bars whose series lie on each other, one bar per group: vertical on a wide page, horizontal with
 //! their sums on a narrow one.
 
-use super::{
-    Area, Drawn, GROUP, MARGIN, NARROW_WIDTH, SERIES, TEXT, group_names, head, head_height, plane,
-    top_of, value_axis, words,
-};
+use super::bars::{GROUP, group_names, group_plane};
+use super::{Area, Drawn, MARGIN, NARROW_WIDTH, SERIES, TEXT, head, head_height, top_of, words};
 use crate::figure::BarChart;
 use plotters::prelude::*;
 
@@ -45,10 +43,7 @@ fn sums(chart: &BarChart) -> impl Iterator<Item = f64> {
 /// Draws the chart on a page of normal width.
 pub(super) fn wide(area: &Area<'_>, chart: &BarChart) -> Drawn {
     let below = head(area, &chart.title, &names(chart), &[])?;
-    let groups = chart.groups.len().max(1) as f64;
-    let top = top_of(&chart.axis, sums(chart));
-    let mut plane = plane(area, below, 0.0..groups, 0.0..top)?;
-    value_axis(&mut plane, &chart.axis)?;
+    let mut plane = group_plane(area, chart, below, top_of(&chart.axis, sums(chart)))?;
     for group in 0..chart.groups.len() {
         let left = group as f64 + (1.0 - GROUP) / 2.0;
         for (s, start, end) in parts(chart, group) {

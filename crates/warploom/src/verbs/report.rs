@@ -8,12 +8,14 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::SystemTime;
+use warploom_lab::judge;
 use warploom_report::page::Page;
 use warploom_report::{Imprint, html, run_report};
 
 const EXAMPLES: &str = "\
 Examples:
   warploom report results                     write results/index.html for the whole folder
+  warploom report results/duet                one paper's figures alone
   warploom report results -o fermi.html --title 'Schedulers on Fermi'
   warploom report result.json                 print the tables of a result that `--stats` stored
   warploom report result.json --energy        print them with energy and power by component
@@ -100,11 +102,12 @@ fn kept_run(args: &Args) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(u8::from(!result.succeeded())))
 }
 
-/// All pages below a folder, by paper, then by number of the figure.
+/// All pages in a folder and in the folders below it, by paper, then by number of the figure.
 fn pages(folder: &Path) -> Result<Vec<Page>, Failure> {
     let mut pages = Vec::new();
-    for inner in entries(folder)?.into_iter().filter(|path| path.is_dir()) {
-        for path in entries(&inner)? {
+    let inner = entries(folder)?.into_iter().filter(|path| path.is_dir());
+    for folder in std::iter::once(folder.to_owned()).chain(inner) {
+        for path in entries(&folder)? {
             if path
                 .extension()
                 .is_some_and(|extension| extension == "json")
@@ -146,13 +149,17 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(paths)
 }
 
-/// Reads a page. A JSON file that is not a page is reported and skipped.
+/// Reads a page and judges its claims by the rules of this program. A JSON file that is not a page
+/// is reported and skipped.
 fn page(path: &Path) -> Result<Option<Page>, Failure> {
     let shown = path.display();
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::Input(format!("cannot read {shown}: {error}")))?;
     match serde_json::from_str(&text) {
-        Ok(page) => Ok(Some(page)),
+        Ok(mut page) => {
+            judge(&mut page);
+            Ok(Some(page))
+        }
         Err(error) => {
             note(&format!(
                 "warning: {shown} is not a figure and was skipped: {error}\n"

@@ -1,8 +1,8 @@
 //! Fig. 3: IPC of warp schedulers over that of round-robin.
 
-use super::{CONFIGS, GPU, GTO, LLF, LRR, PAPER, WORKLOADS};
+use super::{CONFIGS, GPU, LRR, PAPER, WORKLOADS};
 use crate::figures::FigureInfo;
-use crate::grid::{Expectation, Grid, IPC, Statement};
+use crate::grid::{Grid, IPC};
 
 pub(super) const FIGURE: FigureInfo = FigureInfo {
     paper: PAPER,
@@ -19,38 +19,4 @@ const GRID: Grid = Grid {
     baseline: LRR,
     max_cycles: None,
     chart: "Warp schedulers",
-    claims: &[
-        Expectation {
-            id: "cooperative.warp.vs_rr",
-            states: &[
-                Statement::Mean {
-                    of: LLF,
-                    over: LRR,
-                    paper: 1.075,
-                },
-                Statement::Best {
-                    of: LLF,
-                    over: LRR,
-                    workload: "MUMmerGPU",
-                    paper: 1.21,
-                },
-                Statement::NoLoss { of: LLF, over: LRR },
-            ],
-        },
-        Expectation {
-            id: "cooperative.warp.vs_gto",
-            states: &[
-                Statement::Mean {
-                    of: LLF,
-                    over: GTO,
-                    paper: 1.02,
-                },
-                Statement::Gains {
-                    of: LLF,
-                    over: GTO,
-                    except: &["MergeSort"],
-                },
-            ],
-        },
-    ],
 };

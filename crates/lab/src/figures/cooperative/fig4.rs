@@ -1,8 +1,8 @@
 //! Fig. 4: IPC with the throttle of SMs over that of round-robin.
 
-use super::{BOTH, CONFIGS, GPU, GTO, LRR, PAPER, WORKLOADS};
+use super::{CONFIGS, GPU, LRR, PAPER, WORKLOADS};
 use crate::figures::FigureInfo;
-use crate::grid::{Expectation, Grid, IPC, Statement};
+use crate::grid::{Grid, IPC};
 
 pub(super) const FIGURE: FigureInfo = FigureInfo {
     paper: PAPER,
@@ -19,19 +19,4 @@ pub(super) const GRID: Grid = Grid {
     baseline: LRR,
     max_cycles: None,
     chart: "Warp schedulers and the throttle of SMs",
-    claims: &[Expectation {
-        id: "cooperative.both.vs_rr",
-        states: &[
-            Statement::Mean {
-                of: BOTH,
-                over: LRR,
-                paper: 1.089,
-            },
-            Statement::Mean {
-                of: BOTH,
-                over: GTO,
-                paper: 1.032,
-            },
-        ],
-    }],
 };

@@ -81,7 +81,6 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             rows: rows.collect(),
         },
         summary: BTreeMap::from_iter(whole),
-        claims: Vec::new(),
         charts: vec![lines(
             "MUMmerGPU over time",
             "core cycle",

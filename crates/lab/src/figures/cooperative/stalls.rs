@@ -10,10 +10,9 @@ use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::grid::Grid;
 use crate::runs::Runs;
-use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use warploom_report::page::{Cell, Column, Table, Verdict};
+use warploom_report::page::{Cell, Column, Table};
 use warploom_report::{Axis, BarChart, BarSeries, Chart};
 use warploom_stats::result::RunReport;
 
@@ -23,14 +22,6 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
     title: "Stalls of DRAM and network over cycles, and what the throttle gains",
     make,
 };
-
-/// Benchmarks that the throttle helps according to section 6, and those that it hardly helps. The
-/// text names StoreGPU in both groups, and MergeSort in none: neither is judged.
-const HELPED: [&str; 2] = ["MUMmerGPU", "SimpleMultiGPU"];
-const HARDLY: [&str; 2] = ["VectorAddition", "MonteCarlo"];
-const UNCLEAR: [&str; 2] = ["StoreGPU", "MergeSort"];
-/// Largest change that is "very slight", because a bar chart hardly shows less.
-const SLIGHT: f64 = 0.02;
 
 struct Row {
     name: &'static str,
@@ -102,7 +93,6 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             rows: rows.iter().map(Row::cells).collect(),
         },
         summary: BTreeMap::new(),
-        claims: vec![verdict(&rows, request)],
         charts: vec![chart(&rows)],
     })
 }
@@ -150,58 +140,6 @@ fn columns() -> Vec<Column> {
     ]
     .map(|(name, about)| Column::new(name, about))
     .to_vec()
-}
-
-fn verdict(rows: &[Row], request: &Request) -> Verdict {
-    let of = |name: &str| {
-        let found = rows.iter().find(|row| row.name == name);
-        found.unwrap_or_else(|| panic!("{name} is in Table 3"))
-    };
-    let mut judged = Judged::new("cooperative.throttle.who");
-    let most = HARDLY
-        .map(|name| of(name).stalls())
-        .into_iter()
-        .fold(0.0, f64::max);
-    let gain = HARDLY
-        .map(|name| of(name).gain)
-        .into_iter()
-        .fold(0.0, f64::max);
-    for name in HELPED {
-        let row = of(name);
-        judged = judged
-            .states(
-                &format!("{name} stalls more than {}", HARDLY.join(" and ")),
-                row.stalls() > most,
-                format!("{:.3} a cycle, those {most:.3} at most", row.stalls()),
-            )
-            .states(
-                &format!("{name} gains, and more than {}", HARDLY.join(" and ")),
-                row.gain > 1.0 && row.gain > gain,
-                format!("{:.3}, those {gain:.3} at most", row.gain),
-            );
-    }
-    for name in HARDLY {
-        let gain = of(name).gain;
-        judged = judged.states(
-            &format!("{name} changes by less than {:.0}%", SLIGHT * 100.0),
-            (gain - 1.0).abs() < SLIGHT,
-            format!("{gain:.3}"),
-        );
-    }
-    let shown = |name: &&str| {
-        let row = of(name);
-        format!(
-            "{name} stalls {:.3} a cycle and gains {:.3}",
-            row.stalls(),
-            row.gain
-        )
-    };
-    let unclear: Vec<_> = UNCLEAR.iter().map(shown).collect();
-    judged.verdict(format!(
-        "The text names StoreGPU in both groups, where one must be another: here {}. At scale {}.",
-        unclear.join(", "),
-        request.scale
-    ))
 }
 
 fn chart(rows: &[Row]) -> Chart {

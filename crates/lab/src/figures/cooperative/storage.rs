@@ -43,7 +43,6 @@ fn make(_: &Request, _: &mut Runs<'_>) -> Option<Figure> {
             rows,
         },
         summary: BTreeMap::new(),
-        claims: Vec::new(),
         charts: vec![chart(&bytes)],
     })
 }

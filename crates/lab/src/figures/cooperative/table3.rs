@@ -8,11 +8,10 @@ use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::grid::Workload;
 use crate::runs::Runs;
-use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use warploom_config::{BlockNeeds, GpuSpec, preset};
-use warploom_report::page::{Cell, Column, Holds, Table};
-use warploom_report::{Axis, BarChart, BarSeries, Chart};
+use warploom_report::page::{Cell, Column, Table};
+use warploom_report::{Axis, BarChart, BarSeries, Chart, Mark};
 use warploom_stats::result::{KernelReport, RunReport};
 use warploom_workloads::Target;
 
@@ -36,24 +35,6 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let rows: Vec<_> = rows
         .map(|(workload, runs)| row(workload, &runs[0]))
         .collect();
-    let mut judged = Judged::new("cooperative.concurrency");
-    for row in &rows {
-        for (i, what) in ["blocks of a kernel", "blocks on an SM"]
-            .into_iter()
-            .enumerate()
-        {
-            let (ours, paper) = (row.ours[i], row.paper[i]);
-            let holds = if ours == paper { Holds::Yes } else { Holds::No };
-            let what = format!("{}: {what}", row.name);
-            judged = judged.part(&what, Cell::Count(paper), Cell::Count(ours), holds);
-        }
-    }
-    let note = format!(
-        "At scale {}; means over the launches of a run, rounded up. Only scale paper has the \
-         paper's shapes. MUMmerGPU's number of registers is chosen so that four blocks fit an SM, so \
-         its blocks on an SM agree by construction.",
-        request.scale
-    );
     let cells = |row: &Row| {
         let counts = [row.ours[0], row.paper[0], row.ours[1], row.paper[1]];
         let name = std::iter::once(Cell::from(row.name));
@@ -65,16 +46,12 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             rows: rows.iter().map(cells).collect(),
         },
         summary: BTreeMap::new(),
-        claims: vec![judged.verdict(note)],
         charts: vec![chart(&rows)],
     })
 }
 
 fn chart(rows: &[Row]) -> Chart {
-    let series = |name: &str, of: fn(&Row) -> u64| BarSeries {
-        name: name.to_owned(),
-        values: rows.iter().map(|row| Some(of(row) as f64)).collect(),
-    };
+    let values = |of: fn(&Row) -> u64| rows.iter().map(|row| Some(of(row) as f64)).collect();
     Chart::Bars(BarChart {
         title: "Blocks on an SM at a time".to_owned(),
         axis: Axis {
@@ -82,11 +59,15 @@ fn chart(rows: &[Row]) -> Chart {
             ..Axis::default()
         },
         groups: rows.iter().map(|row| row.name.to_owned()).collect(),
-        series: vec![
-            series("here", |row| row.ours[1]),
-            series("Table 3", |row| row.paper[1]),
-        ],
-        marks: Vec::new(),
+        series: vec![BarSeries {
+            name: "here".to_owned(),
+            values: values(|row| row.ours[1]),
+        }],
+        marks: vec![Mark {
+            name: "Table 3".to_owned(),
+            values: values(|row| row.paper[1]),
+            series: None,
+        }],
     })
 }
 

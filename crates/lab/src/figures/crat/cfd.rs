@@ -1,12 +1,11 @@
 //! Figs. 2, 3, 6 and 12: the design space of CFD with Kepler's registers and threads.
 
 use super::study::{Solution, Study, hit_rate};
-use super::{KEPLER, columns, figure, note};
+use super::{KEPLER, columns, figure};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::figures::shared::{lines, row};
 use crate::runs::Runs;
-use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use warploom_crat::{Candidate, Point, Spill};
@@ -99,7 +98,6 @@ fn space(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             ("best.tlp".to_owned(), Cell::Count(best.point.tlp.into())),
             ("best.speedup".to_owned(), Cell::Number(best.over(&max))),
         ]),
-        claims: Vec::new(),
         charts: vec![lines(
             "CFD",
             "blocks on an SM",
@@ -115,19 +113,11 @@ fn solutions(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let more = study.solution(runs, study.rightmost(runs, solved.opt.point.tlp), 0)?;
     let max = solved.max();
     let all = [
-        ("MaxTLP", max, (32, 8)),
-        ("OptTLP", &solved.opt, (32, 7)),
-        ("OptTLP+Reg", &more, (36, 7)),
-        ("CRAT", &solved.crat, (50, 5)),
+        ("MaxTLP", max),
+        ("OptTLP", &solved.opt),
+        ("OptTLP+Reg", &more),
+        ("CRAT", &solved.crat),
     ];
-    let mut claim = Judged::new("crat.cfd").value("CRAT over MaxTLP", solved.crat.over(max));
-    for (name, of, paper) in all {
-        let ours = (of.point.registers, of.point.tlp);
-        let what = format!("{name} is {paper:?}");
-        claim = claim.states(&what, ours == paper, format!("{ours:?}"));
-    }
-    let unused = 100.0 * (1.0 - solved.register_share(&solved.opt));
-    let claim = claim.also("registers unused under OptTLP", "percent", 12.5, unused);
     let measured = |of: &Solution| {
         [
             of.point.registers.into(),
@@ -137,7 +127,7 @@ fn solutions(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             solved.register_share(of),
         ]
     };
-    let rows = all.iter().map(|(name, of, _)| row(name, measured(of)));
+    let rows = all.iter().map(|(name, of)| row(name, measured(of)));
     Some(Figure {
         table: Table {
             columns: columns(&[
@@ -154,7 +144,6 @@ fn solutions(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             rows: rows.collect(),
         },
         summary: BTreeMap::new(),
-        claims: vec![claim.verdict(note(request, KEPLER))],
         charts: Vec::new(),
     })
 }
@@ -215,7 +204,6 @@ fn registers(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             rows: rows.collect(),
         },
         summary: BTreeMap::new(),
-        claims: Vec::new(),
         charts: vec![
             chart("Thread-level parallelism", "blocks on an SM", 0),
             chart("Instructions", "over those with the most registers", 1),
@@ -265,7 +253,6 @@ fn spills(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             rows,
         },
         summary: BTreeMap::new(),
-        claims: Vec::new(),
         charts: vec![lines(
             "CFD",
             "registers of a thread",

@@ -1,14 +1,13 @@
 //! Section 7.2: energy of CRAT against OptTLP.
 
 use super::study::{Solution, Study};
-use super::{FERMI, PAPER, SENSITIVE, columns, note, solved};
+use super::{FERMI, PAPER, SENSITIVE, columns, solved};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::figures::energy::{Parts, SHARES, preset_of};
 use crate::figures::shared::{bars, row};
 use crate::grid::mean;
 use crate::runs::Runs;
-use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use warploom_energy::EnergyPreset;
 use warploom_report::page::{Cell, Table};
@@ -37,26 +36,6 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let saved = of(&|[opt, crat]| crat.saved(opt));
     let [low, high] = SHARES.map(|share| of(&|[opt, crat]| crat.saved_at(opt, share)));
     let share = of(&|[opt, _]| 100.0 * opt.share());
-    let (least, most) = (mean(&low).min(mean(&high)), mean(&low).max(mean(&high)));
-    let verdict = Judged::new("crat.energy")
-        .value(
-            &format!(
-                "mean, with {:.0} % of OptTLP's energy drawn over time ({})",
-                mean(&share),
-                preset.name
-            ),
-            mean(&saved),
-        )
-        .states(
-            "the paper's mean lies between those at shares of 30 and 60 %",
-            (least..=most).contains(&16.5),
-            format!("{least:.1} to {most:.1} %"),
-        )
-        .verdict(format!(
-            "{} Energy by the preset {}.",
-            note(request, FERMI),
-            preset.name
-        ));
     let rows = SENSITIVE.iter().enumerate().map(|(at, workload)| {
         let [opt, crat] = &energies[at];
         let numbers = [
@@ -97,7 +76,6 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         summary: BTreeMap::from(
             summary.map(|(name, values)| (name.to_owned(), Cell::Number(mean(values)))),
         ),
-        claims: vec![verdict],
         charts: vec![bars(
             "Energy saved against OptTLP",
             "percent",

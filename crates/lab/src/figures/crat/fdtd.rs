@@ -4,12 +4,11 @@
 //! together with the most others. The one with more accesses is the hotter.
 
 use super::study::{Solution, Study};
-use super::{FERMI, PAPER, columns, note};
+use super::{FERMI, PAPER, columns};
 use crate::allocated::Allocate;
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::runs::Runs;
-use crate::verdict::Judged;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use warploom_crat::Point;
@@ -71,25 +70,6 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let (many, [few, cold, hot]) = (many?, found);
     let (few, cold, hot) = (few?, cold?, hot?);
     let speed = |of: &Solution| of.over(&many);
-    let claim = Judged::new("crat.fdtd.spill_choice")
-        .also("32 registers over 48", "speedup", 1.35, speed(&few))
-        .also(
-            "the colder value in shared memory",
-            "speedup",
-            1.64,
-            speed(&cold),
-        )
-        .also(
-            "the hotter value in shared memory",
-            "speedup",
-            1.41,
-            speed(&hot),
-        )
-        .states(
-            "the colder is the better choice",
-            cold.cycles < hot.cycles,
-            format!("{:.3} and {:.3}", speed(&cold), speed(&hot)),
-        );
     let rows = [
         ("48 registers", &many, None),
         ("32 registers", &few, None),
@@ -120,7 +100,6 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             rows: rows.iter().map(cells).collect(),
         },
         summary: BTreeMap::new(),
-        claims: vec![claim.verdict(note(request, FERMI))],
         charts: Vec::new(),
     })
 }

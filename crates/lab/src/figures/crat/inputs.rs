@@ -85,7 +85,6 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             rows: INPUTS.iter().zip(&rows).map(cells).collect(),
         },
         summary: BTreeMap::new(),
-        claims: Vec::new(),
         charts: vec![bars(
             "Inputs",
             "speed over OptTLP",

@@ -2,34 +2,21 @@
 
 use super::study::{Solution, Solved, hit_rate};
 use super::throttling::congestion;
-use super::{FERMI, INSENSITIVE, KEPLER, SENSITIVE, columns, figure, note, solved};
+use super::{FERMI, INSENSITIVE, KEPLER, SENSITIVE, add_mean, columns, figure, samples, solved};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::figures::shared::{bars, row};
-use crate::grid::{Workload, geometric_mean, mean};
+use crate::grid::Workload;
 use crate::runs::Runs;
-use crate::verdict::Judged;
 use std::collections::BTreeMap;
-use warploom_report::page::{Cell, Table, Verdict};
-
-/// Half a point is a tie.
-const TIE: f64 = 0.005;
-/// A gain that the paper would call remarkable: its own tolerance of means.
-const REMARKABLE: f64 = 0.05;
+use warploom_report::page::{Cell, Table};
 
 pub(super) const FIG_13: FigureInfo = figure(
     "fig13",
     "Speed of MaxTLP, CRAT-local and CRAT over OptTLP",
     |request, runs| {
         let all = solved(request, runs, &SENSITIVE, FERMI)?;
-        let [_, local, crat] = speeds(&all);
-        let best = crat.iter().copied().fold(0.0, f64::max);
-        let claim = Judged::new("crat.speedup.gmean")
-            .value("geometric mean of CRAT", geometric_mean(&crat))
-            .also("CRAT-local", "speedup", 1.17, geometric_mean(&local))
-            .also("best", "speedup", 1.79, best);
-        let claims = vec![claim.verdict(note(request, FERMI))];
-        Some(three(&all, &SENSITIVE, claims))
+        Some(three(&all, &SENSITIVE))
     },
 );
 
@@ -47,17 +34,7 @@ pub(super) const FIG_19: FigureInfo = figure(
     "Speed of applications that are not sensitive to resources",
     |request, runs| {
         let all = solved(request, runs, &INSENSITIVE, FERMI)?;
-        let [max, _, crat] = speeds(&all);
-        let opt: Vec<_> = max.iter().map(|speed| 1.0 / speed).collect();
-        let states = |claim: Judged, name: &str, gains: &[f64]| {
-            let most = gains.iter().copied().fold(0.0, f64::max);
-            let what = format!("{name} gains less than {:.0}%", 100.0 * REMARKABLE);
-            claim.states(&what, most < 1.0 + REMARKABLE, format!("at most {most:.3}"))
-        };
-        let claim = states(Judged::new("crat.insensitive"), "OptTLP over MaxTLP", &opt);
-        let claim = states(claim, "CRAT over OptTLP", &crat);
-        let claims = vec![claim.verdict(note(request, FERMI))];
-        Some(three(&all, &INSENSITIVE, claims))
+        Some(three(&all, &INSENSITIVE))
     },
 );
 
@@ -78,7 +55,7 @@ fn pair(of: &Solution) -> Cell {
     Cell::Text(format!("({}, {})", of.point.registers, of.point.tlp))
 }
 
-fn three(all: &[Solved], workloads: &[Workload], claims: Vec<Verdict>) -> Figure {
+fn three(all: &[Solved], workloads: &[Workload]) -> Figure {
     let speeds = speeds(all);
     let rows = all.iter().enumerate().map(|(i, s)| {
         let mut cells = vec![Cell::from(workloads[i].name)];
@@ -87,12 +64,14 @@ fn three(all: &[Solved], workloads: &[Workload], claims: Vec<Verdict>) -> Figure
         cells
     });
     let names = ["MaxTLP", "CRAT-local", "CRAT"];
-    let mean = |(name, speeds): (&str, &Vec<f64>)| {
-        (format!("{name}.mean"), Cell::Number(geometric_mean(speeds)))
-    };
+    let mut summary = BTreeMap::new();
+    for (name, speeds) in names.iter().zip(&speeds) {
+        let mean = samples(workloads, speeds).geometric();
+        add_mean(&mut summary, &format!("{name}.mean"), mean);
+    }
     let rows = rows.collect();
     Figure {
-        summary: names.into_iter().zip(&speeds).map(mean).collect(),
+        summary,
         table: Table {
             columns: columns(&[
                 ("workload", "The paper's name."),
@@ -109,7 +88,6 @@ fn three(all: &[Solved], workloads: &[Workload], claims: Vec<Verdict>) -> Figure
             ]),
             rows,
         },
-        claims,
         charts: vec![bars(
             "CRAT and its rivals",
             "speed over OptTLP",
@@ -125,16 +103,23 @@ fn blocks(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let (max, crat) = (of(|s| s.max().point.tlp), of(|s| s.crat.point.tlp));
     let kmn = &all[SENSITIVE.iter().position(|w| w.name == "KMN")?];
     let hits = |of: &Solution| hit_rate(of).unwrap_or(0.0);
-    let gained = 100.0 * (hits(&kmn.crat) - hits(kmn.max()));
-    let (before, after) = (congestion(kmn, kmn.max()), congestion(kmn, &kmn.crat));
-    let stalls = 100.0 * (after / before - 1.0);
-    let fewer = format!("{} to {}", kmn.max().point.tlp, kmn.crat.point.tlp);
-    let claim = Judged::new("crat.tlp")
-        .also("mean of MaxTLP", "count", 5.1, mean(&max))
-        .also("mean of CRAT", "count", 2.6, mean(&crat))
-        .states("KMN 6 to 1", fewer == "6 to 1", fewer)
-        .also("KMN's L1D hits, points", "percentage_point", 82.1, gained)
-        .also("KMN's congestion, percent", "percent", -97.2, stalls);
+    let mut summary = BTreeMap::new();
+    for (solution, of) in [("max", kmn.max()), ("crat", &kmn.crat)] {
+        let values = [("l1d_hits", hits(of)), ("congestion", congestion(kmn, of))];
+        summary.extend(
+            values.map(|(what, value)| (format!("KMN.{solution}.{what}"), Cell::Number(value))),
+        );
+    }
+    add_mean(
+        &mut summary,
+        "max.mean",
+        samples(&SENSITIVE, &max).arithmetic(),
+    );
+    add_mean(
+        &mut summary,
+        "crat.mean",
+        samples(&SENSITIVE, &crat).arithmetic(),
+    );
     let pairs = max.iter().zip(&crat).map(|(max, crat)| [*max, *crat]);
     let rows = SENSITIVE.iter().zip(pairs);
     Some(Figure {
@@ -146,11 +131,7 @@ fn blocks(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             ]),
             rows: rows.map(|(w, pair)| row(w.name, pair)).collect(),
         },
-        summary: BTreeMap::from([
-            ("max.mean".to_owned(), Cell::Number(mean(&max))),
-            ("crat.mean".to_owned(), Cell::Number(mean(&crat))),
-        ]),
-        claims: vec![claim.verdict(note(request, FERMI))],
+        summary,
         charts: vec![bars(
             "Thread-level parallelism",
             "blocks on an SM",
@@ -164,29 +145,8 @@ fn kepler(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let all = [FERMI, KEPLER].map(|gpu| solved(request, runs, &SENSITIVE, gpu));
     let [fermi, kepler] = all;
     let (fermi, kepler) = (fermi?, kepler?);
-    let ([.., on_fermi], [.., on_kepler]) = (speeds(&fermi), speeds(&kepler));
-    let mean = Judged::new("crat.kepler").value("geometric mean", geometric_mean(&on_kepler));
-    let mut directions = Judged::new("crat.kepler.directions");
-    for (names, more) in [
-        (&["LBM", "FDTD", "CFD"][..], false),
-        (&["SPMV", "HST", "BLK", "STE"][..], true),
-    ] {
-        for name in names {
-            let at = SENSITIVE.iter().position(|w| w.name == *name)?;
-            let (fermi, kepler) = (on_fermi[at], on_kepler[at]);
-            let holds = if more {
-                kepler > fermi + TIE
-            } else {
-                kepler < fermi - TIE
-            };
-            let what = format!(
-                "{name} gains {} on Kepler",
-                if more { "more" } else { "less" }
-            );
-            directions = directions.states(&what, holds, format!("{fermi:.3} to {kepler:.3}"));
-        }
-    }
-    let mut figure = three(&kepler, &SENSITIVE, Vec::new());
+    let [.., on_fermi] = speeds(&fermi);
+    let mut figure = three(&kepler, &SENSITIVE);
     figure.table.columns.extend(columns(&[(
         "fermi.speed",
         "CRAT over OptTLP on the machine of Table 2.",
@@ -194,8 +154,6 @@ fn kepler(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     for (row, speed) in figure.table.rows.iter_mut().zip(&on_fermi) {
         row.push(Cell::Number(*speed));
     }
-    let note = note(request, KEPLER);
-    figure.claims = vec![mean.verdict(note.as_str()), directions.verdict(note)];
     Some(figure)
 }
 
@@ -204,9 +162,11 @@ fn guessed(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let of =
         |f: fn(&Solved) -> &Solution| all.iter().map(|s| f(s).over(&s.opt)).collect::<Vec<f64>>();
     let (profiled, guessed) = (of(|s| &s.crat), of(|s| &s.guessed));
-    let claim = Judged::new("crat.static")
-        .value("CRAT-static", geometric_mean(&guessed))
-        .also("CRAT-profile", "speedup", 1.25, geometric_mean(&profiled));
+    let mut summary = BTreeMap::new();
+    for (name, speeds) in [("CRAT-profile", &profiled), ("CRAT-static", &guessed)] {
+        let mean = samples(&SENSITIVE, speeds).geometric();
+        add_mean(&mut summary, &format!("{name}.mean"), mean);
+    }
     let rows = all.iter().enumerate().map(|(i, s)| {
         let tlp = [s.opt.point.tlp, s.study.guess(s.max())];
         let mut cells = vec![Cell::from(SENSITIVE[i].name)];
@@ -228,8 +188,7 @@ fn guessed(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             ]),
             rows: rows.collect(),
         },
-        summary: BTreeMap::new(),
-        claims: vec![claim.verdict(note(request, FERMI))],
+        summary,
         charts: vec![bars(
             "CRAT",
             "speed over OptTLP",

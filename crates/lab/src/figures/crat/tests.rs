@@ -85,3 +85,34 @@ fn every_figure_is_made_and_every_claim_has_its_verdict() {
         "MaxTLP is ahead of OptTLP"
     );
 }
+
+#[test]
+fn hit_rates_and_stalls_are_compared_relatively() {
+    let rows = r#"{"workload":"KMN","max":6,"crat":1},{"workload":"CFD","max":4,"crat":4}"#;
+    let summary = r#""KMN.max.l1d_hits":0.5,"KMN.crat.l1d_hits":0.9,
+                     "KMN.max.congestion":0.8,"KMN.crat.congestion":0.08"#;
+    let verdicts = testing::judged("crat/fig14", &["workload", "max", "crat"], rows, summary);
+    // Means of 5 for 5.1 and of 2.5 for 2.6; hits rise by 80 %, stalls fall by 90 %.
+    assert_eq!(testing::letters(&verdicts[0]), "rrrrn", "{verdicts:#?}");
+    assert_eq!(number(&verdicts[0].statements[3].ours).round(), 80.0);
+}
+
+#[test]
+fn solutions_without_spills_gain_nothing_from_shared_memory() {
+    let row = |name: &str, local: f64, crat: f64| {
+        format!(r#"{{"workload":"{name}","local.speed":{local},"crat.speed":{crat}}}"#)
+    };
+    let rows = [
+        row("HST", 1.5, 1.504),
+        row("BLK", 1.1, 1.2),
+        row("DTC", 1.0, 1.08),
+        row("FDTD", 1.3, 1.303),
+        row("STM", 1.0, 1.009),
+        row("SPMV", 1.0, 1.2),
+    ];
+    let columns = ["workload", "local.speed", "crat.speed"];
+    let verdicts = testing::judged("crat/fig13", &columns, &rows.join(","), "");
+    let letters: Vec<_> = verdicts[1..].iter().map(testing::letters).collect();
+    // Half a point is a tie; CFD, STE, KMN and LBM are missing.
+    assert_eq!(letters, ["rdrd--", "rd--"]);
+}

@@ -1,13 +1,11 @@
 //! Figs. 1 and 5: the gain of throttling alone, and the resources that it leaves unused.
 
 use super::study::{Solution, Solved, hit_rate};
-use super::{FERMI, PAPER, SENSITIVE, columns, note, solved};
+use super::{FERMI, PAPER, SENSITIVE, add_mean, columns, samples, solved};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::figures::shared::{bars, row};
-use crate::grid::mean;
 use crate::runs::Runs;
-use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use warploom_report::page::{Cell, Table};
 
@@ -42,16 +40,17 @@ fn speed(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         cells.extend([speedups[i], shares[0][i], shares[1][i]].map(Cell::Number));
         cells
     });
-    let unused = 100.0 * (1.0 - mean(&shares[1]));
-    let claim = Judged::new("crat.opttlp")
-        .value("mean speedup", mean(&speedups))
-        .also(
-            "threads kept, percent",
-            "percent",
-            55.0,
-            100.0 * mean(&threads),
-        )
-        .also("registers unused, percent", "percent", 51.3, unused);
+    let mut summary = BTreeMap::new();
+    add_mean(
+        &mut summary,
+        "speedup",
+        samples(&SENSITIVE, &speedups).geometric(),
+    );
+    add_mean(
+        &mut summary,
+        "threads",
+        samples(&SENSITIVE, &threads).arithmetic(),
+    );
     let names = ["MaxTLP", "OptTLP"];
     Some(Figure {
         table: Table {
@@ -72,11 +71,7 @@ fn speed(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             ]),
             rows: rows.collect(),
         },
-        summary: BTreeMap::from([
-            ("speedup".to_owned(), Cell::Number(mean(&speedups))),
-            ("threads".to_owned(), Cell::Number(mean(&threads))),
-        ]),
-        claims: vec![claim.verdict(note(request, FERMI))],
+        summary,
         charts: vec![
             bars(
                 "Throttling",
@@ -145,7 +140,6 @@ fn cache(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             rows: rows.map(|(w, m)| row(w.name, *m)).collect(),
         },
         summary: BTreeMap::new(),
-        claims: Vec::new(),
         charts: vec![
             chart("L1D", "share of hits", 0),
             chart("Congestion", "share of cycles", 2),

@@ -61,7 +61,6 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             rows: rows.iter().map(|(_, cells)| cells.clone()).collect(),
         },
         summary: BTreeMap::new(),
-        claims: Vec::new(),
         charts: vec![bars("BFS", "speedup", &windows, series.to_vec())],
     })
 }

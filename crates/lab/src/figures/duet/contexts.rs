@@ -1,12 +1,10 @@
 //! Section 6.6: registers that must be saved for a warp that is switched out, by liveness and
 //! compression.
 
-use super::{ALL, FIFTEEN, GPU, PAPER, PLAIN, UNSATURATED, bars, column, grid, longest};
+use super::{ALL, GPU, PAPER, PLAIN, add_mean, bars, column, grid, longest, samples};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
-use crate::grid::mean;
 use crate::runs::Runs;
-use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use warploom_config::{BlockNeeds, GpuSpec, preset};
 use warploom_report::page::{Cell, Table};
@@ -34,15 +32,11 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             Cell::Number(*percent),
         ]
     });
-    let ours = mean(&percents);
-    let means = [
-        ("percent.mean", ours),
-        ("percent.mean.15", mean(&percents[..FIFTEEN.len()])),
-        ("percent.mean.10", mean(&percents[..UNSATURATED])),
-    ];
-    let claim = Judged::new("duet.register_reduction").value(
-        "percent of the registers as granted, mean of 22 benchmarks",
-        ours,
+    let mut summary = BTreeMap::new();
+    add_mean(
+        &mut summary,
+        "percent.mean",
+        samples(&ALL, &percents).arithmetic(),
     );
     Some(Figure {
         table: Table {
@@ -67,13 +61,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             ],
             rows: rows.collect(),
         },
-        summary: BTreeMap::from(means.map(|(name, of)| (name.to_owned(), Cell::Number(of)))),
-        claims: vec![claim.verdict(format!(
-            "By static analysis of the PTX: registers live at each switch point, compressed where \
-             they are proved uniform or narrow. The paper does not say over which benchmarks it \
-             takes the mean; over the 15 of Fig. 12 it is {:.1}, over the unsaturated ten {:.1}.",
-            means[1].1, means[2].1
-        ))],
+        summary,
         charts: vec![bars(
             "Registers kept of those held",
             "percent",

@@ -3,9 +3,8 @@
 //! Where contexts are in L1D, the baseline of the speedup bypasses L1D, too, as in section 7.1.
 
 use super::{
-    Config, DUET, FIFTEEN, MAX_CYCLES, PAPER, PLAIN, UNDERUTILISED, UNSATURATED, bars, column,
-    count, extra_blocks, grid, longest, most_extra_blocks, note, row, run, run_on,
-    unsaturated_mean,
+    Config, DUET, FIFTEEN, PAPER, PLAIN, UNSATURATED, add_mean, bars, column, count, extra_blocks,
+    grid, longest, most_extra_blocks, row, run, run_on, samples,
 };
 use crate::compare::speedup;
 use crate::figure::{Figure, Request, Scale};
@@ -13,10 +12,9 @@ use crate::figures::FigureInfo;
 use crate::grid::Workload;
 use crate::runs::Runs;
 use crate::spec::{MachineVariant, RunSpec};
-use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use warploom_report::page::{Cell, Column, Table, Verdict};
+use warploom_report::page::{Cell, Column, Table};
 use warploom_stats::result::RunReport;
 
 pub(super) const FIGURE: FigureInfo = FigureInfo {
@@ -27,7 +25,7 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
 };
 
 /// Numbers of extra blocks. The last useful one is a benchmark's bound.
-const FIXED: [(&str, u64); 6] = [
+pub(super) const FIXED: [(&str, u64); 6] = [
     ("me1", 1),
     ("me2", 2),
     ("me3", 3),
@@ -75,11 +73,13 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let monitored: Vec<_> = rows.iter().map(|row| row.speedups[fixed.len()]).collect();
     let alone = measured.iter().find(|m| m.workload.name == BYPASSED_ALONE);
     let bypass = alone.and_then(|m| Some(speedup(m.without_l1d.as_ref()?, &m.plain)));
-    let bypass = bypass.unwrap_or(1.0);
-    let summary = [
-        ("geometric_mean", unsaturated_mean(&monitored)),
-        ("best", monitored.iter().copied().fold(0.0, f64::max)),
-    ];
+    let best = monitored.iter().copied().fold(0.0, f64::max);
+    let mut summary = BTreeMap::from([("best".to_owned(), Cell::Number(best))]);
+    if let Some(ratio) = bypass {
+        summary.insert(format!("{BYPASSED_ALONE}.without_l1d"), Cell::Number(ratio));
+    }
+    let unsaturated = samples(&FIFTEEN[..UNSATURATED], &monitored);
+    add_mean(&mut summary, "geometric_mean", unsaturated.geometric());
     let mut columns = vec![
         column("workload", "The paper's name."),
         column(
@@ -117,8 +117,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             columns,
             rows: rows.iter().map(cells).collect(),
         },
-        summary: BTreeMap::from(summary.map(|(name, of)| (name.to_owned(), Cell::Number(of)))),
-        claims: claims(request, &rows, &monitored, bypass),
+        summary,
         charts: vec![bars("GPUDuet", "speedup", &FIFTEEN, series.collect())],
     })
 }
@@ -216,69 +215,4 @@ fn speedups_of(measured: &Measured) -> Row {
             count(&measured.monitored, "context.blocks_max").saturating_sub(native)
         },
     }
-}
-
-fn claims(request: &Request, rows: &[Row], monitored: &[f64], bypass: f64) -> Vec<Verdict> {
-    let note = note(request);
-    let best = monitored.iter().copied().fold(0.0, f64::max);
-    let gain = |name: &str| {
-        let at = rows.iter().position(|row| row.name == name);
-        at.map_or(1.0, |at| monitored[at])
-    };
-    let of = |names: &[&str], low: f64, high: f64| {
-        let shown: Vec<_> = names
-            .iter()
-            .map(|n| format!("{n} {:.3}", gain(n)))
-            .collect();
-        let within = |name: &&str| (low - 0.05..=high + 0.05).contains(&gain(name));
-        (names.iter().all(within), shown.join(", "))
-    };
-    let under: Vec<_> = rows[..UNDERUTILISED].iter().map(|row| row.name).collect();
-    let (under_holds, under_shown) = of(&under, 1.23, 1.47);
-    let (moderate_holds, moderate_shown) = of(&["MMS", "CONV", "MM", "ST"], 1.07, 1.25);
-    let fixed = |name: &str| {
-        let row = rows.iter().find(|row| row.name == name);
-        row.map_or(&[][..], |row| &row.speedups[..row.speedups.len() - 1])
-    };
-    let most = |name: &str| fixed(name).iter().copied().fold(0.0, f64::max);
-    let least = |name: &str| fixed(name).iter().copied().fold(f64::MAX, f64::min);
-    let mm = fixed("MM");
-    let peak = (0..mm.len()).max_by(|a, b| mm[*a].total_cmp(&mm[*b]));
-    let peak = peak.map_or("", |at| FIXED[at].0);
-    let range = Judged::new("duet.speedup.underutilised.range")
-        .states(
-            "underused ones gain 23% to 47% (within 5 points)",
-            under_holds,
-            under_shown,
-        )
-        .states(
-            "moderate ones gain 7% to 25% (within 5 points)",
-            moderate_holds,
-            moderate_shown,
-        )
-        .states(
-            "SPMV only loses",
-            most("SPMV") <= 1.005,
-            format!("{:.3}", most("SPMV")),
-        )
-        .states("MM peaks at ME=3", peak == "me3", peak.to_owned())
-        .also("KM at worst", "speedup", 0.74, least("KM"));
-    let points = (1.0 - bypass) * 100.0;
-    vec![
-        Judged::new("duet.speedup.max")
-            .value("best, monitored", best)
-            .verdict(note.as_str()),
-        Judged::new("duet.speedup.gmean")
-            .value(
-                &format!("the {UNSATURATED} unsaturated ones, monitored"),
-                unsaturated_mean(monitored),
-            )
-            .verdict(note.as_str()),
-        range.verdict(note.as_str()),
-        Judged::new("duet.dwt2.bypass")
-            .value("percent that DWT_2 loses without L1D", points)
-            .verdict(format!(
-                "{note} L1D is off, for local memory too; cut at {MAX_CYCLES}."
-            )),
-    ]
 }

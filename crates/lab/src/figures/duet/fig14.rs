@@ -1,14 +1,13 @@
 //! Fig. 14: blocks of an SM, with Virtual Thread and with GPUDuet.
 
 use super::{
-    DUET, FIFTEEN, PAPER, PLAIN, UNSATURATED, VT, bars, column, count, extra_blocks, grid, longest,
-    note,
+    DUET, FIFTEEN, PAPER, PLAIN, UNSATURATED, VT, add_mean, bars, column, count, extra_blocks,
+    grid, longest, samples,
 };
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
-use crate::grid::{Workload, mean};
+use crate::grid::Workload;
 use crate::runs::Runs;
-use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use warploom_report::page::{Cell, Table};
 use warploom_stats::result::RunReport;
@@ -50,12 +49,14 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         })
         .collect();
     let gains = [0, 1].map(|of| rows.iter().map(|row| row.gain(of)).collect::<Vec<_>>());
-    let means = [0, 1].map(|of| mean(&gains[of][..UNSATURATED]));
-    let note = note(request);
-    let tlp = Judged::new("duet.tlp")
-        .also("Virtual Thread, unsaturated", "speedup", 1.18, means[0])
-        .also("GPUDuet, unsaturated", "speedup", 1.70, means[1]);
-    let extra = extra_blocks_claim(&rows);
+    let mut summary = BTreeMap::new();
+    for (name, gains) in ["virtual-thread.unsaturated", "duet.unsaturated"]
+        .iter()
+        .zip(&gains)
+    {
+        let unsaturated = samples(&FIFTEEN[..UNSATURATED], gains);
+        add_mean(&mut summary, name, unsaturated.geometric());
+    }
     Some(Figure {
         table: Table {
             columns: vec![
@@ -77,14 +78,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             ],
             rows: FIFTEEN.iter().zip(&rows).map(line).collect(),
         },
-        summary: BTreeMap::from([
-            (
-                "virtual-thread.unsaturated".to_owned(),
-                Cell::Number(means[0]),
-            ),
-            ("duet.unsaturated".to_owned(), Cell::Number(means[1])),
-        ]),
-        claims: vec![tlp.verdict(note.as_str()), extra.verdict(note)],
+        summary,
         charts: vec![bars(
             "Blocks on an SM",
             "over those without switching",
@@ -95,21 +89,6 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             ],
         )],
     })
-}
-
-/// Judges the paper's numbers of blocks and of extra blocks.
-fn extra_blocks_claim(rows: &[Row]) -> Judged {
-    let of = |name: &str| {
-        let at = FIFTEEN.iter().position(|w| w.name == name);
-        &rows[at.unwrap_or_default()]
-    };
-    let [vt, duet] = [0, 1].map(|at| move |row: &Row| row.bound[at] as f64);
-    Judged::new("duet.extra_tbs")
-        .also("DWT_2: blocks", "count", 10.0, of("DWT_2").native as f64)
-        .also("DWT_2: extra blocks", "count", 2.0, duet(of("DWT_2")))
-        .also("HG: extra blocks", "count", 8.0, duet(of("HG")))
-        .also("BT: extra blocks", "count", 6.0, duet(of("BT")))
-        .also("BT: those of Virtual Thread", "count", 1.0, vt(of("BT")))
 }
 
 /// Line of the table for a benchmark.

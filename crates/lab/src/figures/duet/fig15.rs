@@ -1,17 +1,16 @@
 //! Fig. 15: the width of the port for moving contexts.
 
 use super::{
-    Config, DUET, FIFTEEN, PAPER, PLAIN, UNSATURATED, bars, column, grid, note, row, run, speedups,
-    switched, unsaturated_mean,
+    Config, DUET, FIFTEEN, PAPER, PLAIN, UNSATURATED, add_mean, bars, column, grid, row, run,
+    samples, speedups, switched,
 };
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::grid::Workload;
 use crate::runs::Runs;
-use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use warploom_report::page::{Cell, Table};
+use warploom_report::page::Table;
 use warploom_stats::result::RunReport;
 
 pub(super) const FIGURE: FigureInfo = FigureInfo {
@@ -24,26 +23,16 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
 const NAMES: [&str; 3] = ["256", "128", "64"];
 const WIDE: Config = ("duet-256", &["sm.context=duet", "duet.port_bytes=256"]);
 const NARROW: Config = ("duet-64", &["sm.context=duet", "duet.port_bytes=64"]);
-/// Means of section 7.4.
-const MEANS: [f64; 3] = [1.24, 1.22, 1.18];
 
 fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let ten = &FIFTEEN[..UNSATURATED];
     let reports = runs_of(request, runs, ten)?;
     let speedups = [1, 2, 3].map(|at| speedups(&reports, at));
-    let means = speedups.each_ref().map(|of| unsaturated_mean(of));
-    let mut claim = Judged::new("duet.bandwidth");
-    for ((name, paper), ours) in NAMES.iter().zip(MEANS).zip(means) {
-        claim = claim.also(
-            &format!("{name} bytes, geometric mean"),
-            "speedup",
-            paper,
-            ours,
-        );
+    let mut summary = BTreeMap::new();
+    for (name, speedups) in NAMES.iter().zip(&speedups) {
+        let mean = samples(ten, speedups).geometric();
+        add_mean(&mut summary, &format!("{name}.geometric_mean"), mean);
     }
-    let falls = means[0] >= means[1] && means[1] >= means[2];
-    let shown = format!("{:.3}, {:.3}, {:.3}", means[0], means[1], means[2]);
-    let claim = claim.states("a wider port is never worse, on average", falls, shown);
     let mut columns = vec![column("workload", "The paper's name.")];
     columns.extend(NAMES.map(|name| column(name, "Speedup with this number of bytes per cycle.")));
     columns.push(column(
@@ -55,9 +44,6 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         let of = speedups.each_ref().map(|of| of[at]);
         row(w.name, of.into_iter().chain([of[0] / of[2]]))
     });
-    let summary = NAMES.iter().zip(means);
-    let summary =
-        summary.map(|(name, mean)| (format!("{name}.geometric_mean"), Cell::Number(mean)));
     let series = NAMES
         .iter()
         .zip(&speedups)
@@ -67,8 +53,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             columns,
             rows: rows.collect(),
         },
-        summary: BTreeMap::from_iter(summary),
-        claims: vec![claim.verdict(note(request))],
+        summary,
         charts: vec![bars("Port width", "speedup", ten, series.collect())],
     })
 }

@@ -1,13 +1,9 @@
 //! Fig. 6: gain of doubling the resources for contexts.
 
-use super::{
-    ALL, FIFTEEN, PAPER, PLAIN, UNDERUTILISED, bars, column, grid, longest, note, row, speedups,
-};
+use super::{ALL, PAPER, PLAIN, add_mean, bars, column, grid, longest, row, samples, speedups};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
-use crate::grid::geometric_mean;
 use crate::runs::Runs;
-use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use warploom_report::page::{Cell, Table};
 
@@ -39,7 +35,12 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         cells.push(Cell::from(longest(&reports[0]).occupancy_limit.as_str()));
         cells
     });
-    let mean = geometric_mean(&speedups);
+    let mut summary = BTreeMap::new();
+    add_mean(
+        &mut summary,
+        "geometric_mean",
+        samples(&ALL, &speedups).geometric(),
+    );
     Some(Figure {
         table: Table {
             columns: vec![
@@ -57,8 +58,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             ],
             rows: rows.collect(),
         },
-        summary: BTreeMap::from([("geometric_mean".to_owned(), Cell::Number(mean))]),
-        claims: vec![claim(&speedups).verdict(note(request))],
+        summary,
         charts: vec![bars(
             "Twice the capacity",
             "speedup",
@@ -66,27 +66,4 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             vec![("speedup", speedups)],
         )],
     })
-}
-
-fn claim(speedups: &[f64]) -> Judged {
-    let of = |name: &str| {
-        let at = ALL.iter().position(|workload| workload.name == name);
-        at.map_or(1.0, |at| speedups[at])
-    };
-    let mut order: Vec<_> = ALL.iter().zip(speedups).collect();
-    order.sort_by(|a, b| b.1.total_cmp(a.1));
-    let first: Vec<_> = order[..UNDERUTILISED].iter().map(|(w, _)| w.name).collect();
-    let underused = &FIFTEEN[..UNDERUTILISED];
-    Judged::new("duet.doubled")
-        .states(
-            "the five that gain most are the underused ones",
-            underused.iter().all(|w| first.contains(&w.name)),
-            first.join(", "),
-        )
-        .states(
-            "SAD_1 gains little (within 5%)",
-            (of("SAD_1") - 1.0).abs() <= 0.05,
-            format!("{:.3}", of("SAD_1")),
-        )
-        .states("KM loses", of("KM") < 1.0, format!("{:.3}", of("KM")))
 }

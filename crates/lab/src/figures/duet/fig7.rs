@@ -1,12 +1,11 @@
 //! Fig. 7: share of each context resource that the unsaturated benchmarks use.
 
-use super::{FIFTEEN, PAPER, PLAIN, UNSATURATED, bars, column, grid, longest, note, row};
+use super::{FIFTEEN, PAPER, PLAIN, UNSATURATED, bars, column, grid, longest, row};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::runs::Runs;
-use crate::verdict::Judged;
 use std::collections::BTreeMap;
-use warploom_config::{BlockNeeds, GpuSpec, OccupancyLimit, preset};
+use warploom_config::{BlockNeeds, GpuSpec, preset};
 use warploom_report::page::{Cell, Table};
 use warploom_stats::result::KernelReport;
 
@@ -28,30 +27,6 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         .iter()
         .map(|kernel| occupancy(kernel, &gpu))
         .collect();
-    let scheduling = |kernel: &&&KernelReport| {
-        let slots = [OccupancyLimit::Threads, OccupancyLimit::Blocks];
-        slots
-            .iter()
-            .any(|limit| limit.name() == kernel.occupancy_limit)
-    };
-    let capacity = |kernel: &&&KernelReport| {
-        let memory = [OccupancyLimit::Registers, OccupancyLimit::SharedMemory];
-        memory
-            .iter()
-            .any(|limit| limit.name() == kernel.occupancy_limit)
-    };
-    let limited = [
-        kernels.iter().filter(scheduling).count() as f64,
-        kernels.iter().filter(capacity).count() as f64,
-    ];
-    let bt = ten
-        .iter()
-        .position(|w| w.name == "BT")
-        .map_or(0.0, |at| taken[at][2] * 100.0);
-    let claim = Judged::new("duet.limits")
-        .also("scheduling-limited", "count", 5.0, limited[0])
-        .also("capacity-limited", "count", 5.0, limited[1])
-        .also("BT's registers, percent", "percent", 88.0, bt);
     let rows = ten
         .iter()
         .zip(&taken)
@@ -72,7 +47,6 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             rows: rows.collect(),
         },
         summary: BTreeMap::new(),
-        claims: vec![claim.verdict(note(request))],
         charts: vec![bars("Occupancy", "share taken", ten, series.collect())],
     })
 }

@@ -67,7 +67,6 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             rows,
         },
         summary: BTreeMap::from([("class.as_in_the_paper".to_owned(), Cell::Count(same))]),
-        claims: Vec::new(),
         charts: vec![bars(
             "The fullest part",
             "utilisation over where it saturates",

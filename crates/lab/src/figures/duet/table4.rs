@@ -5,7 +5,6 @@ use super::{GPU, PAPER, column};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::runs::Runs;
-use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use warploom_config::preset;
 use warploom_policy::context::Tables;
@@ -18,9 +17,6 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
     title: "Storage of GPUDuet and of Virtual Thread per SM",
     make,
 };
-
-/// Bytes in section 6.8.
-const PAPER_BYTES: [f64; 2] = [1034.0, 84.0];
 
 fn make(_: &Request, _: &mut Runs<'_>) -> Option<Figure> {
     let spec = preset(GPU).unwrap_or_else(|errors| panic!("{errors}"));
@@ -36,9 +32,6 @@ fn make(_: &Request, _: &mut Runs<'_>) -> Option<Figure> {
     let policy = warploom_policy::all().find(|row| row.name == "virtual-thread");
     let rival = policy.map_or(0, |row| (row.facts.bits)(&spec));
     let bytes = [tables.bits(), rival].map(|bits| bits as f64 / 8.0);
-    let claim = Judged::new("duet.storage")
-        .also("bytes of GPUDuet", "bytes", PAPER_BYTES[0], bytes[0])
-        .also("bytes of Virtual Thread", "bytes", PAPER_BYTES[1], bytes[1]);
     let summary = [("duet.bytes", bytes[0]), ("virtual-thread.bytes", bytes[1])];
     Some(Figure {
         table: Table {
@@ -54,7 +47,6 @@ fn make(_: &Request, _: &mut Runs<'_>) -> Option<Figure> {
             rows: rows.to_vec(),
         },
         summary: BTreeMap::from(summary.map(|(name, of)| (name.to_owned(), Cell::Number(of)))),
-        claims: vec![claim.verdict("Computed from the preset.")],
         charts: vec![Chart::Bars(BarChart {
             title: "Storage of an SM".to_owned(),
             axis: Axis {

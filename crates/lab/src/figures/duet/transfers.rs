@@ -72,7 +72,6 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             rows: rows.collect(),
         },
         summary: BTreeMap::new(),
-        claims: Vec::new(),
         charts: vec![bars(
             "Readings of a transfer",
             "speedup",

@@ -3,12 +3,11 @@
 //! Active warps are those that the schedulers may issue from, the oldest ones (`static-limit`).
 //! With four schedulers their number changes in steps of four.
 
-use super::{GPU, PAPER, analysis, column, note, run_on, workload};
+use super::{GPU, PAPER, analysis, column, run_on, workload};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::runs::Runs;
 use crate::spec::MachineVariant;
-use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use warploom_report::page::{Cell, Table};
 use warploom_report::{Axis, Chart, LineChart, LineSeries};
@@ -17,14 +16,14 @@ pub(super) const FIG_1: FigureInfo = FigureInfo {
     paper: PAPER,
     name: "fig1",
     title: "SPMV over the number of active warps",
-    make: |request, runs| make(request, runs, &WIDTHS[..1], false),
+    make: |request, runs| make(request, runs, &WIDTHS[..1]),
 };
 
 pub(super) const FIG_5: FigureInfo = FigureInfo {
     paper: PAPER,
     name: "fig5",
     title: "SPMV over the number of active warps and the width of the interconnect",
-    make: |request, runs| make(request, runs, &WIDTHS, true),
+    make: |request, runs| make(request, runs, &WIDTHS),
 };
 
 /// Widths of a wire in bytes.
@@ -45,7 +44,7 @@ struct Point {
     dram: f64,
 }
 
-fn make(request: &Request, runs: &mut Runs<'_>, widths: &[u32], judged: bool) -> Option<Figure> {
+fn make(request: &Request, runs: &mut Runs<'_>, widths: &[u32]) -> Option<Figure> {
     let spmv = workload("SPMV", "duet/SPMV");
     let pairs = widths.iter().flat_map(|w| LIMITS.map(|limit| (*w, limit)));
     let pairs: Vec<_> = pairs.collect();
@@ -76,11 +75,6 @@ fn make(request: &Request, runs: &mut Runs<'_>, widths: &[u32], judged: bool) ->
         }
     };
     let points: Vec<_> = pairs.iter().zip(&reports).map(point).collect();
-    let claims = if judged {
-        vec![claim(&points).verdict(note(request))]
-    } else {
-        Vec::new()
-    };
     Some(Figure {
         table: Table {
             columns: vec![
@@ -98,7 +92,6 @@ fn make(request: &Request, runs: &mut Runs<'_>, widths: &[u32], judged: bool) ->
             rows: points.iter().map(cells).collect(),
         },
         summary: BTreeMap::new(),
-        claims,
         charts: widths.iter().map(|width| chart(*width, &points)).collect(),
     })
 }
@@ -120,46 +113,6 @@ fn cells(point: &Point) -> Vec<Cell> {
 
 fn of(points: &[Point], width: u32) -> impl Iterator<Item = &Point> {
     points.iter().filter(move |point| point.width == width)
-}
-
-/// Statements of sections 1 and 4.3 about the three diagrams.
-fn claim(points: &[Point]) -> Judged {
-    let at = |width: u32, warps: u32| of(points, width).find(|point| point.warps == warps);
-    let best = |width: u32| of(points, width).max_by(|a, b| a.ipc.total_cmp(&b.ipc));
-    let (narrow, wide) = (WIDTHS[0], WIDTHS[2]);
-    let hits = [4, 24].map(|warps| at(narrow, warps).map_or(0.0, |point| point.hit_rate));
-    let peak = best(narrow).map_or((0, 0.0), |point| (point.warps, point.ipc));
-    let last = |width: u32| at(width, 64).map_or(0.0, |point| point.ipc);
-    let fall = |width: u32| {
-        let peak = best(width).map_or(0.0, |point| point.ipc);
-        1.0 - last(width) / peak.max(1e-9)
-    };
-    let dram = of(points, narrow)
-        .map(|point| point.dram)
-        .fold(0.0, f64::max);
-    let percent = |share: f64| format!("{:.1}%", share * 100.0);
-    Judged::new("duet.spmv.warps")
-        .states(
-            "L1D's hit rate falls from 4 to 24 warps, by a third or more",
-            hits[1] <= hits[0] * 2.0 / 3.0,
-            format!("{} to {}", percent(hits[0]), percent(hits[1])),
-        )
-        .states(
-            "IPC is best at 12 to 24 warps (16 B wires)",
-            (12..=24).contains(&peak.0),
-            format!("{} warps", peak.0),
-        )
-        .states(
-            "and falls after, by 2% or more",
-            fall(narrow) >= 0.02,
-            percent(fall(narrow)),
-        )
-        .states("DRAM stays below 50%", dram < 0.5, percent(dram))
-        .states(
-            "with 64 B wires it does not fall, by 2% or more",
-            fall(wide) < 0.02,
-            percent(fall(wide)),
-        )
 }
 
 fn chart(width: u32, points: &[Point]) -> Chart {

@@ -25,7 +25,6 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             rows: rows.iter().map(cells).collect(),
         },
         summary: BTreeMap::new(),
-        claims: Vec::new(),
         charts: vec![chart(&rows)],
     })
 }

@@ -1,13 +1,13 @@
 //! Fig. 5.2: L1D miss rates, and how often the policies acted.
 
-use super::{BCS, BLOCKS, BOTH, CONFIGS, GTO, Measured, PAPER, WORKLOADS};
+use super::{BCS, BLOCKS, BOTH, CONFIGS, GTO, Measured, PAPER, WORKLOADS, add_mean};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
-use crate::grid::mean;
+use crate::grid::Workload;
 use crate::runs::Runs;
-use crate::verdict::Judged;
+use crate::samples::Samples;
 use std::collections::BTreeMap;
-use warploom_report::page::{Cell, Column, Table, Verdict};
+use warploom_report::page::{Cell, Column, Table};
 use warploom_report::{Axis, BarChart, BarSeries, Chart};
 
 pub(super) const FIGURE: FigureInfo = FigureInfo {
@@ -40,11 +40,16 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let measured = Measured::new(request, runs)?;
     let mut summary = BTreeMap::new();
     for config in CONFIGS {
-        let rates = WORKLOADS.iter();
-        let rates: Vec<_> = rates
-            .filter_map(|workload| measured.miss_rate(workload.name, config.name))
-            .collect();
-        summary.insert(format!("{}.mean", config.name), Cell::Number(mean(&rates)));
+        let rate = |workload: &Workload| {
+            let rate = measured.miss_rate(workload.name, config.name)?;
+            Some((workload.name.to_owned(), rate))
+        };
+        let rates = Samples(WORKLOADS.iter().filter_map(rate).collect());
+        add_mean(
+            &mut summary,
+            &format!("{}.mean", config.name),
+            rates.arithmetic(),
+        );
     }
     Some(Figure {
         table: Table {
@@ -52,7 +57,6 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             rows: WORKLOADS.iter().map(|w| cells(&measured, w.name)).collect(),
         },
         summary,
-        claims: vec![verdict(&measured, request)],
         charts: vec![chart(&measured)],
     })
 }
@@ -101,23 +105,4 @@ fn chart(measured: &Measured) -> Chart {
         series: [GTO, BCS, BLOCKS, BOTH].map(series).to_vec(),
         marks: Vec::new(),
     })
-}
-
-fn verdict(measured: &Measured, request: &Request) -> Verdict {
-    let fall = |name| Some(measured.miss_rate(name, GTO)? - measured.miss_rate(name, BOTH)?);
-    let falls = WORKLOADS
-        .iter()
-        .filter_map(|w| Some((w.name, fall(w.name)?)));
-    let most = falls.reduce(|a, b| if b.1 > a.1 { b } else { a });
-    let (name, points) = most.unwrap_or(("none", 0.0));
-    Judged::new("locality.miss_rate")
-        .value(
-            &format!("largest fall, with both schedulers, from {GTO}"),
-            points,
-        )
-        .verdict(format!(
-            "On {name}, at scale {}. The thesis does not say from which machine: the baseline of \
-             its figure is taken.",
-            request.scale
-        ))
 }

@@ -2,15 +2,14 @@
 //! scheduler cycles of the baseline. Structural: a pipe is full. Idle or control: no warp has an
 //! instruction, or all wait at barriers. RAW: the scoreboard.
 
-use super::{BCS, BLOCKS, BOTH, GPU, GTO, Measured, PAPER, TYPE_1, WORKLOADS};
+use super::{BCS, BLOCKS, BOTH, GPU, GTO, Measured, PAPER, TYPE_1, WORKLOADS, add_mean, samples};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
-use crate::grid::mean;
+use crate::grid::Workload;
 use crate::runs::Runs;
-use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use warploom_config::preset;
-use warploom_report::page::{Cell, Column, Table, Verdict};
+use warploom_report::page::{Cell, Column, Table};
 use warploom_report::{Axis, BarChart, BarSeries, Chart};
 
 pub(super) const FIG_5_3: FigureInfo = FigureInfo {
@@ -75,15 +74,17 @@ fn make(request: &Request, runs: &mut Runs<'_>, first: bool) -> Option<Figure> {
             rows.push(row);
         }
     }
-    // One claim is about both figures; its verdict is in the second.
-    let claims = (!first).then(|| verdict(&measured, request));
+    // A claim is about both figures; its data are in the second.
+    let summary = match first {
+        true => BTreeMap::new(),
+        false => summary(&measured),
+    };
     Some(Figure {
         table: Table {
             columns: columns(),
             rows,
         },
-        summary: BTreeMap::new(),
-        claims: claims.into_iter().collect(),
+        summary,
         charts: [0, 1, 2]
             .map(|class| chart(&measured, &names, class))
             .to_vec(),
@@ -126,36 +127,32 @@ fn chart(measured: &Measured, names: &[&str], class: usize) -> Chart {
     })
 }
 
-fn verdict(measured: &Measured, request: &Request) -> Verdict {
-    let all: Vec<_> = WORKLOADS.iter().map(|workload| workload.name).collect();
-    let means = |names: &[&str], config: &str, class: usize| {
-        let shares = names
-            .iter()
-            .map(|name| share(measured, name, config, class));
-        mean(&shares.collect::<Vec<_>>())
+/// Mean shares of stalls over all workloads, on which the claim of section 5.3 is judged.
+fn summary(measured: &Measured) -> BTreeMap<String, Cell> {
+    let mut summary = BTreeMap::new();
+    let shares = |of: &[Workload], config: &str, class: usize| {
+        let each = of.iter().map(|w| share(measured, w.name, config, class));
+        samples(of, &each.collect::<Vec<_>>())
     };
-    let mut judged = Judged::new("locality.stalls");
     for class in [RAW, STRUCTURAL] {
-        let (before, after) = (means(&all, GTO, class), means(&all, BLOCKS, class));
-        judged = judged.states(
-            &format!("the block scheduler cuts {} stalls", CLASSES[class].0),
-            after < before,
-            format!("{before:.4} to {after:.4} of the baseline's cycles"),
-        );
+        for config in SHOWN {
+            let name = format!("{}.{config}", CLASSES[class].0);
+            add_mean(
+                &mut summary,
+                &name,
+                shares(WORKLOADS, config, class).arithmetic(),
+            );
+        }
     }
-    let waits = |name: &&&str| measured.count(name, GTO, "sm.barriers") > 0;
-    let (with, without): (Vec<&str>, Vec<&str>) = all.iter().partition(waits);
-    let rise = |names: &[&str]| means(names, BOTH, IDLE) - means(names, BLOCKS, IDLE);
-    let (rises, others) = (rise(&with), rise(&without));
-    judged
-        .states(
-            "the warp scheduler raises idle or control stalls where blocks have barriers",
-            rises > 0.0,
-            format!("by {rises:.4} of the baseline's cycles; without barriers by {others:.4}"),
-        )
-        .verdict(format!(
-            "Means over workloads at scale {}; {} have barriers.",
-            request.scale,
-            with.join(", ")
-        ))
+    let waits = |workload: &Workload| measured.count(workload.name, GTO, "sm.barriers") > 0;
+    let (with, without): (Vec<Workload>, Vec<Workload>) =
+        WORKLOADS.iter().partition(|workload| waits(workload));
+    for (name, of) in [("barriers", with), ("no_barriers", without)] {
+        let mean = |config| shares(&of, config, IDLE).arithmetic();
+        if let Some((both, alone)) = mean(BOTH).zip(mean(BLOCKS)) {
+            let rise = Cell::Number(both.value - alone.value);
+            summary.insert(format!("idle_or_control.rise.{name}"), rise);
+        }
+    }
+    summary
 }

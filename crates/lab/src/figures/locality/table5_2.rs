@@ -5,11 +5,10 @@ use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::runs::Runs;
 use crate::spec::MachineVariant;
-use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use warploom_config::{BlockSchedulerChoice, GpuSpec, WarpSchedulerChoice};
 use warploom_report::page::{Cell, Column, Table};
-use warploom_report::{Axis, BarChart, BarSeries, Chart};
+use warploom_report::{Axis, BarChart, BarSeries, Chart, Mark};
 
 pub(super) const FIGURE: FigureInfo = FigureInfo {
     paper: PAPER,
@@ -74,21 +73,12 @@ fn make(_: &Request, _: &mut Runs<'_>) -> Option<Figure> {
             paper: 2.1 * 1024.0,
         },
     ];
-    let mut judged = Judged::new("locality.storage");
-    for row in &rows {
-        let what = format!("{}: {}, bytes", row.place, row.what);
-        judged = judged.also(&what, "bytes", row.paper, row.ours);
-    }
-    let note = "Computed. An entry has column, row, width and height of five rectangles, a byte \
-                each; 15 bytes are three fields a rectangle. The thesis rounds \
-                the ranges up to 1 KB where its own product is 768 bytes.";
     Some(Figure {
         table: Table {
             columns: columns(),
             rows: rows.iter().map(cells).collect(),
         },
         summary: BTreeMap::new(),
-        claims: vec![judged.verdict(note)],
         charts: vec![chart(&rows)],
     })
 }
@@ -114,10 +104,7 @@ fn cells(row: &Row) -> Vec<Cell> {
 }
 
 fn chart(rows: &[Row]) -> Chart {
-    let series = |name: &str, of: fn(&Row) -> f64| BarSeries {
-        name: name.to_owned(),
-        values: rows.iter().map(|row| Some(of(row))).collect(),
-    };
+    let values = |of: fn(&Row) -> f64| rows.iter().map(|row| Some(of(row))).collect();
     Chart::Bars(BarChart {
         title: "Storage".to_owned(),
         axis: Axis {
@@ -125,10 +112,14 @@ fn chart(rows: &[Row]) -> Chart {
             ..Axis::default()
         },
         groups: rows.iter().map(|row| row.what.to_owned()).collect(),
-        series: vec![
-            series("here", |row| row.ours),
-            series("thesis", |row| row.paper),
-        ],
-        marks: Vec::new(),
+        series: vec![BarSeries {
+            name: "here".to_owned(),
+            values: values(|row| row.ours),
+        }],
+        marks: vec![Mark {
+            name: "the thesis".to_owned(),
+            values: values(|row| row.paper),
+            series: None,
+        }],
     })
 }

@@ -3,14 +3,13 @@
 
 use super::{
     GPU, LEFT_OVER, Mixed, PAPER, SLICER, Setting, all_alone, bars, columns, machine, number,
-    pairs, scale_note, study,
+    pairs, study,
 };
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::figures::energy::{Parts, SHARES, preset_of};
 use crate::grid::mean;
 use crate::runs::Runs;
-use crate::verdict::Judged;
 use std::sync::Arc;
 use warploom_config::GpuSpec;
 use warploom_energy::{Component, EnergyPreset, energy_of};
@@ -32,7 +31,10 @@ const OUTSIDE: [Component; 4] = [
     Component::Dram,
 ];
 
-/// Mean dynamic and static power of the SMs over runs, in watts.
+/// SMs of section V.I.
+const SMS: f64 = 16.0;
+
+/// Mean dynamic and static power over runs of as many SMs as in section V.I, in watts.
 fn power_of_sms(preset: &EnergyPreset, spec: &GpuSpec, runs: &[Arc<RunReport>]) -> [f64; 2] {
     let energies = runs
         .iter()
@@ -45,7 +47,8 @@ fn power_of_sms(preset: &EnergyPreset, spec: &GpuSpec, runs: &[Arc<RunReport>]) 
             [dynamic, of(&Component::Static)].map(|joules| joules / energy.seconds)
         })
         .collect();
-    [0, 1].map(|at| mean(&watts.iter().map(|pair| pair[at]).collect::<Vec<_>>()))
+    let scale = SMS / f64::from(spec.gpu.sms);
+    [0, 1].map(|at| scale * mean(&watts.iter().map(|pair| pair[at]).collect::<Vec<_>>()))
 }
 
 fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
@@ -66,30 +69,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let [low, high] = SHARES.map(|share| of(&|[base, slicer]| slicer.saved_at(base, share)));
     let share = of(&|[base, _]| 100.0 * base.share());
     let power = of(&|[base, slicer]| 100.0 * (slicer.dynamic_watts() / base.dynamic_watts() - 1.0));
-    let (least, most) = (mean(&low).min(mean(&high)), mean(&low).max(mean(&high)));
     let [dynamic_w, static_w] = power_of_sms(&preset, &spec, &alone);
-    let verdict = Judged::new("slicer.energy")
-        .value(
-            &format!(
-                "energy saved, mean of pairs, with {:.0} % of left-over's energy drawn over time ({})",
-                mean(&share),
-                preset.name
-            ),
-            mean(&saved),
-        )
-        .also("dynamic power, mean of pairs", "percent", 3.1, mean(&power))
-        .states(
-            "the paper's mean lies between those at shares of 30 and 60 %",
-            (least..=most).contains(&16.0),
-            format!("{least:.1} to {most:.1} %"),
-        )
-        .verdict(format!(
-            "{} Energy by the preset {}. Section V.I has 37.7 W of dynamic power and 34.6 W of \
-             leakage for 16 SMs; the benchmarks alone take {dynamic_w:.1} W and {static_w:.1} W in \
-             the SMs here, in the mean. The leakage is the preset's, which comes from that section.",
-            scale_note(request),
-            preset.name
-        ));
     let line = |(at, group): (usize, &super::Group)| {
         let [base, slicer] = &energies[at];
         let numbers = [
@@ -110,8 +90,8 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         ("saved.at60.mean", mean(&high)),
         ("left-over.share.mean", mean(&share)),
         ("dynamic_power.mean", mean(&power)),
-        ("alone.sms.dynamic_w", dynamic_w),
-        ("alone.sms.static_w", static_w),
+        ("alone.16_sms.dynamic_w", dynamic_w),
+        ("alone.16_sms.static_w", static_w),
     ];
     let names = groups.iter().map(super::Group::name).collect();
     Some(Figure {
@@ -140,7 +120,6 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         summary: summary
             .map(|(name, value)| (name.to_owned(), number(value)))
             .into(),
-        claims: vec![verdict],
         charts: vec![bars(
             "Energy saved against left-over",
             "percent",

@@ -65,7 +65,6 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             rows: BENCHMARKS.iter().zip(&rows).map(line).collect(),
         },
         summary,
-        claims: Vec::new(),
         charts: vec![bars(
             "Stalls",
             "share of scheduler cycles",

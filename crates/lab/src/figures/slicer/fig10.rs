@@ -1,13 +1,12 @@
 //! Fig. 10: Warped-Slicer with other lengths of profile and algorithm (a), and schedulers (b).
 
 use super::{
-    GPU, Group, LEFT_OVER, Mixed, PAPER, SLICER, Setting, number, pairs, scale_note, study, times,
+    GPU, Group, LEFT_OVER, Mixed, PAPER, SLICER, Setting, add_mean, number, pairs, samples, study,
+    times,
 };
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
-use crate::grid::geometric_mean;
 use crate::runs::Runs;
-use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use warploom_report::page::{Cell, Column, Table};
 
@@ -49,41 +48,15 @@ fn lengths(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let groups = pairs(request.scale);
     let rows = study(request, runs, GPU, &groups, &settings);
     let by_scheduler = under_schedulers(request, runs).1;
-    let large = super::large::speedup(request, runs);
+    let large = super::large::summary(request, runs);
     let (rows, by_scheduler, large) = (rows?, by_scheduler?, large?);
-    let [gto, lrr] = speedups(&by_scheduler);
     let ratio = |row: &[Mixed], at: usize| row[at].figures.total_ipc / row[0].figures.total_ipc;
-    let gmean =
-        |at: usize| geometric_mean(&rows.iter().map(|row| ratio(row, at)).collect::<Vec<_>>());
-    let moved = |range: std::ops::Range<usize>| {
-        range
-            .map(|at| (gmean(at) - 1.0).abs() * 100.0)
-            .fold(0.0, f64::max)
-    };
-    let (profile, delay) = (moved(1..3), moved(3..6));
-    let verdict = Judged::new("slicer.sensitivity")
-        .states(
-            "at most 2% with longer profiles",
-            profile <= 2.0,
-            format!("{profile:.2}%"),
-        )
-        .states(
-            "under 1.5% with 1K to 10K cycles of delay",
-            delay < 1.5,
-            format!("{delay:.2}%"),
-        )
-        .states(
-            "over left-over the same with round-robin as with GTO, within 5 points",
-            (gto - lrr).abs() <= 0.05,
-            format!("{lrr:.3} and {gto:.3} (fig10b)"),
-        )
-        .also("over left-over on larger SMs", "speedup", 1.26, large);
-    let note = format!(
-        "{} Means over pairs; for schedulers see fig10b, for larger SMs large.",
-        scale_note(request)
-    );
     let mut figure = table(&groups, &rows, &settings, ratio);
-    figure.claims = vec![verdict.verdict(note)];
+    // The claim is also about schedulers (fig10b) and larger SMs (large).
+    figure
+        .summary
+        .extend(by_scheduler_summary(&groups, &by_scheduler));
+    figure.summary.extend(large);
     Some(figure)
 }
 
@@ -105,19 +78,21 @@ fn table(
         name.chain((1..settings.len()).map(|at| number(ratio(row, at))))
             .collect()
     };
-    let summary = settings.iter().enumerate().skip(1).map(|(at, setting)| {
-        let ratios: Vec<f64> = rows.iter().map(|row| ratio(row, at)).collect();
-        (
-            format!("{}.gmean", setting.name),
-            number(geometric_mean(&ratios)),
-        )
-    });
+    let mut summary = BTreeMap::new();
+    for (at, setting) in settings.iter().enumerate().skip(1) {
+        let ratios = samples(groups, rows.iter().map(|row| ratio(row, at)));
+        add_mean(
+            &mut summary,
+            &format!("{}.gmean", setting.name),
+            ratios.geometric(),
+        );
+    }
     Figure {
         table: Table {
             columns,
             rows: groups.iter().zip(rows).map(line).collect(),
         },
-        summary: summary.collect(),
+        summary,
         ..Figure::default()
     }
 }
@@ -142,26 +117,24 @@ fn under_schedulers(
     (settings, rows)
 }
 
-/// Speed of Warped-Slicer over left-over under greedy-then-oldest and under round-robin, mean over
+/// Speed of Warped-Slicer over left-over under greedy-then-oldest and under round-robin, means over
 /// pairs.
-fn speedups(rows: &[Vec<Mixed>]) -> [f64; 2] {
-    [0, 2].map(|at| {
-        let ratios = rows
-            .iter()
-            .map(|row| row[at + 1].figures.total_ipc / row[at].figures.total_ipc);
-        geometric_mean(&ratios.collect::<Vec<_>>())
-    })
+fn by_scheduler_summary(groups: &[Group], rows: &[Vec<Mixed>]) -> BTreeMap<String, Cell> {
+    let mut summary = BTreeMap::new();
+    for (name, at) in [("gto", 0), ("lrr", 2)] {
+        let ratio = |row: &Vec<Mixed>| row[at + 1].figures.total_ipc / row[at].figures.total_ipc;
+        let ratios = samples(groups, rows.iter().map(ratio));
+        add_mean(&mut summary, &format!("{name}.speedup"), ratios.geometric());
+    }
+    summary
 }
 
 fn schedulers(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let (settings, rows) = under_schedulers(request, runs);
     let rows = rows?;
     let ratio = |row: &[Mixed], at: usize| row[at].figures.total_ipc / row[0].figures.total_ipc;
-    let mut figure = table(&pairs(request.scale), &rows, &settings, ratio);
-    let [gto, lrr] = speedups(&rows);
-    figure.summary = BTreeMap::from([
-        ("gto.speedup".to_owned(), number(gto)),
-        ("lrr.speedup".to_owned(), number(lrr)),
-    ]);
+    let groups = pairs(request.scale);
+    let mut figure = table(&groups, &rows, &settings, ratio);
+    figure.summary = by_scheduler_summary(&groups, &rows);
     Some(figure)
 }

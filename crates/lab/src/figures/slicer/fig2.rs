@@ -58,7 +58,6 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             rows: groups.iter().zip(&rows).map(line).collect(),
         },
         summary: BTreeMap::new(),
-        claims: Vec::new(),
         charts: vec![bars(
             "Fragmentation",
             "blocks refused per thousand cycles",

@@ -125,7 +125,6 @@ fn by_blocks(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             rows,
         },
         summary: BTreeMap::new(),
-        claims: Vec::new(),
         charts: vec![lines(
             "Performance by blocks on an SM",
             "share of the blocks that fit",
@@ -238,7 +237,6 @@ fn sweet_spot(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             rows,
         },
         summary,
-        claims: Vec::new(),
         charts: vec![lines(
             "The sweet spot",
             "blocks of IMG on an SM",

@@ -111,7 +111,6 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             rows,
         },
         summary: BTreeMap::new(),
-        claims: Vec::new(),
         charts: Vec::new(),
     })
 }

@@ -1,14 +1,12 @@
 //! Fig. 6: total IPC of pairs under each policy, over left-over.
 
 use super::{
-    EVEN, GPU, LEFT_OVER, Mixed, PAPER, SLICER, SPATIAL, Setting, bars, number, pairs, scale_note,
-    study, times,
+    EVEN, GPU, LEFT_OVER, Mixed, PAPER, SLICER, SPATIAL, Setting, add_mean, bars, number, pairs,
+    samples, study, times,
 };
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
-use crate::grid::geometric_mean;
 use crate::runs::Runs;
-use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use warploom_report::page::{Cell, Column, Table};
 
@@ -44,23 +42,11 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let rows = study(request, runs, GPU, &groups, &settings)?;
     let alone = times(request.scale).alone;
     let shown: Vec<_> = rows.iter().map(|row| ratios(row, alone)).collect();
-    let over = |of: usize, base: usize| {
-        let ratios: Vec<f64> = shown.iter().map(|r| r[of] / r[base]).collect();
-        geometric_mean(&ratios)
-    };
     let mut summary = BTreeMap::new();
     for (at, policy) in SHOWN.iter().enumerate().skip(1) {
-        summary.insert(format!("{policy}.gmean"), number(over(at, 0)));
+        let ratios = samples(&groups, shown.iter().map(|ratios| ratios[at]));
+        add_mean(&mut summary, &format!("{policy}.gmean"), ratios.geometric());
     }
-    let verdict = Judged::new("slicer.vs_leftover")
-        .value("warped-slicer over left-over, geometric mean", over(3, 0))
-        .also("warped-slicer over even", "speedup", 1.14, over(3, 2))
-        .also("warped-slicer over spatial", "speedup", 1.17, over(3, 1))
-        .also("left-over over sequential", "speedup", 1.032, over(0, 4));
-    let note = format!(
-        "{} The oracle is a figure of its own, fig6-oracle.",
-        scale_note(request)
-    );
     let names: Vec<String> = groups.iter().map(super::Group::name).collect();
     let series = |at: usize| {
         let values = shown.iter().map(|row| row[at]).collect();
@@ -92,7 +78,6 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
                 .collect(),
         },
         summary,
-        claims: vec![verdict.verdict(note)],
         charts: vec![bars(
             "Pairs",
             "total IPC over left-over",

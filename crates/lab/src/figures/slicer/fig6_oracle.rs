@@ -6,15 +6,13 @@
 
 use super::oracle::{best_of, ways};
 use super::{
-    BENCHMARKS, EVEN, GPU, Group, LEFT_OVER, Mixed, PAPER, SLICER, Setting, all_alone, bars,
-    columns, machine, number, pairs, scale_note, study,
+    BENCHMARKS, EVEN, GPU, Group, LEFT_OVER, Mixed, PAPER, SLICER, Setting, add_mean, all_alone,
+    bars, columns, machine, number, pairs, samples, study,
 };
 use crate::figure::{Figure, Request, Scale};
 use crate::figures::FigureInfo;
-use crate::grid::geometric_mean;
 use crate::runs::Runs;
 use crate::spec::MachineVariant;
-use crate::verdict::{Judged, POINTS};
 use std::collections::BTreeMap;
 use std::slice;
 use std::sync::Arc;
@@ -113,20 +111,15 @@ fn every_pair(request: &Request, runs: &mut Runs<'_>, groups: &[Group]) -> Optio
 fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let groups = groups(request.scale);
     let found = every_pair(request, runs, &groups)?;
-    let mean = |of: fn(&Best) -> f64| geometric_mean(&found.iter().map(of).collect::<Vec<_>>());
-    let near = |best: &&Best| best.reached() >= 1.0 - POINTS / 100.0;
-    let (close, count) = (found.iter().filter(near).count(), found.len());
-    let verdict = Judged::new("slicer.oracle").states(
-        "within 5 % of the oracle in more than half of the pairs",
-        2 * close > count,
-        format!("{close} of {count}"),
-    );
-    let summary = BTreeMap::from([
-        ("oracle.gmean".to_owned(), number(mean(|b| b.oracle))),
-        ("warped-slicer.gmean".to_owned(), number(mean(|b| b.slicer))),
-        ("even.gmean".to_owned(), number(mean(|b| b.even))),
-        ("reached.gmean".to_owned(), number(mean(Best::reached))),
-    ]);
+    let mut summary = BTreeMap::new();
+    let mut add = |name: &str, of: fn(&Best) -> f64| {
+        let values = samples(&groups, found.iter().map(of));
+        add_mean(&mut summary, &format!("{name}.gmean"), values.geometric());
+    };
+    add("oracle", |best| best.oracle);
+    add(SLICER, |best| best.slicer);
+    add(EVEN, |best| best.even);
+    add("reached", Best::reached);
     let series = |name: &str, of: fn(&Best) -> f64| {
         let values = found.iter().map(of).collect();
         (name.to_owned(), values)
@@ -156,7 +149,6 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             rows: lines.map(|(group, best)| best.line(group)).collect(),
         },
         summary,
-        claims: vec![verdict.verdict(scale_note(request))],
         charts: vec![bars(
             "Pairs",
             "total IPC over left-over",

@@ -1,14 +1,12 @@
 //! Fig. 8: three kernels on an SM.
 
 use super::{
-    EVEN, GPU, Group, LEFT_OVER, Mixed, PAPER, SLICER, SPATIAL, Setting, bars, number, scale_note,
-    study, triples,
+    EVEN, GPU, Group, LEFT_OVER, Mixed, PAPER, SLICER, SPATIAL, Setting, add_mean, bars, number,
+    samples, study, triples,
 };
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
-use crate::grid::geometric_mean;
 use crate::runs::Runs;
-use crate::verdict::Judged;
 use std::collections::BTreeMap;
 use warploom_report::page::{Cell, Column, Table};
 
@@ -27,11 +25,11 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let ratio = |row: &[Mixed], at: usize, base: usize| {
         row[at].figures.total_ipc / row[base].figures.total_ipc
     };
-    let over_even: Vec<f64> = rows.iter().map(|row| ratio(row, 3, 2)).collect();
-    let verdict = Judged::new("slicer.three").value(
-        "warped-slicer over even, geometric mean",
-        geometric_mean(&over_even),
-    );
+    let mut summary = BTreeMap::new();
+    for (at, policy) in POLICIES.iter().enumerate().skip(1) {
+        let ratios = samples(&groups, rows.iter().map(|row| ratio(row, at, 0)));
+        add_mean(&mut summary, &format!("{policy}.gmean"), ratios.geometric());
+    }
     let mut columns = vec![
         Column::new("kernels", "The paper's names."),
         Column::new("left-over.ipc", "Total IPC under left-over."),
@@ -47,17 +45,12 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         let values = rows.iter().map(|row| ratio(row, at, 0)).collect();
         (POLICIES[at].to_owned(), values)
     };
-    let note = format!(
-        "{} The 15 triples that the figure shows.",
-        scale_note(request)
-    );
     Some(Figure {
         table: Table {
             columns,
             rows: groups.iter().zip(&rows).map(line).collect(),
         },
-        summary: BTreeMap::new(),
-        claims: vec![verdict.verdict(note)],
+        summary,
         charts: vec![bars(
             "Three kernels",
             "total IPC over left-over",

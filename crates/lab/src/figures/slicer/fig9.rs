@@ -2,13 +2,12 @@
 
 use super::fig8::POLICIES;
 use super::{
-    GPU, Group, Mixed, PAPER, Setting, columns, number, pairs, scale_note, study, triples,
+    GPU, Group, Mixed, PAPER, Setting, add_mean, columns, number, pairs, samples, study, triples,
 };
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
-use crate::grid::{geometric_mean, mean};
 use crate::runs::Runs;
-use crate::verdict::Judged;
+use crate::samples::Measured;
 use std::collections::BTreeMap;
 use warploom_report::page::{Cell, Table};
 
@@ -28,40 +27,6 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let two = study(request, runs, GPU, &kinds[0].1, &settings);
     let three = study(request, runs, GPU, &kinds[1].1, &settings);
     let all = [two?, three?];
-    let fairness = |rows: &[Vec<Mixed>], at: usize| {
-        let values: Vec<f64> = rows.iter().map(|r| r[at].figures.minimum_speedup).collect();
-        geometric_mean(&values)
-    };
-    let antt = |rows: &[Vec<Mixed>], at: usize| {
-        mean(&rows.iter().map(|r| r[at].figures.antt).collect::<Vec<_>>())
-    };
-    let percent = |ratio: f64| (ratio - 1.0) * 100.0;
-    let over = |rows: &[Vec<Mixed>], base: usize| percent(fairness(rows, 3) / fairness(rows, base));
-    let verdict = Judged::new("slicer.fairness")
-        .also(
-            "minimum speedup over even, two kernels",
-            "percent",
-            14.0,
-            over(&all[0], 2),
-        )
-        .also(
-            "minimum speedup over even, three kernels",
-            "percent",
-            23.0,
-            over(&all[1], 2),
-        )
-        .also(
-            "ANTT below even's, three kernels",
-            "percent",
-            15.0,
-            (1.0 - antt(&all[1], 3) / antt(&all[1], 2)) * 100.0,
-        )
-        .also(
-            "minimum speedup over left-over, two kernels",
-            "percent",
-            26.0,
-            over(&all[0], 0),
-        );
     let mut rows = Vec::new();
     for ((kind, groups), mixed) in kinds.iter().zip(&all) {
         for (group, row) in groups.iter().zip(mixed) {
@@ -69,12 +34,12 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         }
     }
     let mut summary = BTreeMap::new();
-    for ((kind, _), rows) in kinds.iter().zip(&all) {
+    for ((kind, groups), rows) in kinds.iter().zip(&all) {
         for (at, policy) in POLICIES.iter().enumerate() {
-            let fair = fairness(rows, at) / fairness(rows, 0);
-            summary.insert(format!("{kind}.{policy}.minimum_speedup"), number(fair));
-            let turnaround = antt(rows, at) / antt(rows, 0);
-            summary.insert(format!("{kind}.{policy}.antt"), number(turnaround));
+            let name = |what: &str| format!("{kind}.{policy}.{what}");
+            let fair = fairness(groups, rows, at);
+            add_mean(&mut summary, &name("minimum_speedup"), fair);
+            add_mean(&mut summary, &name("antt"), turnaround(groups, rows, at));
         }
     }
     Some(Figure {
@@ -94,8 +59,23 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             rows,
         },
         summary,
-        claims: vec![verdict.verdict(scale_note(request))],
         charts: Vec::new(),
+    })
+}
+
+/// Minimum speedup over that under left-over, geometric mean.
+fn fairness(groups: &[Group], rows: &[Vec<Mixed>], at: usize) -> Option<Measured> {
+    let speedup = |row: &[Mixed], at: usize| row[at].figures.minimum_speedup;
+    let ratios = rows.iter().map(|row| speedup(row, at) / speedup(row, 0));
+    samples(groups, ratios).geometric()
+}
+
+/// Mean turnaround time over that under left-over.
+fn turnaround(groups: &[Group], rows: &[Vec<Mixed>], at: usize) -> Option<Measured> {
+    let names: Vec<String> = groups.iter().map(Group::name).collect();
+    Measured::over(&names, |picked| {
+        let sum = |at: usize| -> f64 { picked.iter().map(|row| rows[*row][at].figures.antt).sum() };
+        sum(at) / sum(0)
     })
 }
 

@@ -1,9 +1,11 @@
 //! Section V.H: SMs with 256 KB of registers, 96 KB of shared memory, 32 blocks and 64 warps.
 
-use super::{GPU, LEFT_OVER, Mixed, PAPER, SLICER, Setting, columns, number, pairs, study};
+use super::{
+    GPU, Group, LEFT_OVER, Mixed, PAPER, SLICER, Setting, add_mean, columns, number, pairs,
+    samples, study,
+};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
-use crate::grid::geometric_mean;
 use crate::runs::Runs;
 use std::collections::BTreeMap;
 use warploom_report::page::{Cell, Table};
@@ -21,25 +23,47 @@ fn ratio(row: &[Mixed]) -> f64 {
     row[1].figures.total_ipc / row[0].figures.total_ipc
 }
 
-/// Warped-Slicer over left-over on the larger SMs, geometric mean over pairs.
-pub(super) fn speedup(request: &Request, runs: &mut Runs<'_>) -> Option<f64> {
-    let settings = [LEFT_OVER, SLICER].map(Setting::policy);
-    let rows = study(request, runs, LARGE, &pairs(request.scale), &settings)?;
-    let ratios: Vec<f64> = rows.iter().map(|row| ratio(row)).collect();
-    Some(geometric_mean(&ratios))
+fn fairness(row: &[Mixed]) -> f64 {
+    row[1].figures.minimum_speedup / row[0].figures.minimum_speedup
+}
+
+fn settings() -> [Setting; 2] {
+    [LEFT_OVER, SLICER].map(Setting::policy)
+}
+
+/// Means over pairs on the larger SMs.
+pub(super) fn summary(request: &Request, runs: &mut Runs<'_>) -> Option<BTreeMap<String, Cell>> {
+    let groups = pairs(request.scale);
+    let rows = study(request, runs, LARGE, &groups, &settings())?;
+    let mut summary = BTreeMap::new();
+    add_means(&mut summary, "large.", &groups, &rows);
+    Some(summary)
+}
+
+/// Adds the means of total IPC and of minimum speedup over left-over.
+fn add_means(
+    summary: &mut BTreeMap<String, Cell>,
+    prefix: &str,
+    groups: &[Group],
+    rows: &[Vec<Mixed>],
+) {
+    let mut add = |name: &str, of: fn(&[Mixed]) -> f64| {
+        let ratios = samples(groups, rows.iter().map(|row| of(row)));
+        let name = format!("{prefix}{name}.gmean");
+        add_mean(summary, &name, ratios.geometric());
+    };
+    add("ipc", ratio);
+    add("fairness", fairness);
 }
 
 fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let groups = pairs(request.scale);
-    let settings = [LEFT_OVER, SLICER].map(Setting::policy);
-    let large = study(request, runs, LARGE, &groups, &settings);
-    let usual = study(request, runs, GPU, &groups, &settings);
+    let large = study(request, runs, LARGE, &groups, &settings());
+    let usual = study(request, runs, GPU, &groups, &settings());
     let (large, usual) = (large?, usual?);
-    let ratio = |row: &Vec<Mixed>| ratio(row);
-    let fair = |row: &Vec<Mixed>| row[1].figures.minimum_speedup / row[0].figures.minimum_speedup;
-    let gmean = |rows: &[Vec<Mixed>], of: &dyn Fn(&Vec<Mixed>) -> f64| {
-        number(geometric_mean(&rows.iter().map(of).collect::<Vec<_>>()))
-    };
+    let mut summary = BTreeMap::new();
+    add_means(&mut summary, "large.", &groups, &large);
+    add_means(&mut summary, "", &groups, &usual);
     let lines = groups
         .iter()
         .zip(large.iter().zip(&usual))
@@ -47,9 +71,9 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             vec![
                 Cell::Text(group.name()),
                 number(ratio(large)),
-                number(fair(large)),
+                number(fairness(large)),
                 number(ratio(usual)),
-                number(fair(usual)),
+                number(fairness(usual)),
             ]
         });
     Some(Figure {
@@ -72,13 +96,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             ]),
             rows: lines.collect(),
         },
-        summary: BTreeMap::from([
-            ("large.ipc.gmean".to_owned(), gmean(&large, &ratio)),
-            ("large.fairness.gmean".to_owned(), gmean(&large, &fair)),
-            ("ipc.gmean".to_owned(), gmean(&usual, &ratio)),
-            ("fairness.gmean".to_owned(), gmean(&usual, &fair)),
-        ]),
-        claims: Vec::new(),
+        summary,
         charts: Vec::new(),
     })
 }

@@ -283,7 +283,6 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
             rows,
         },
         summary,
-        claims: Vec::new(),
         charts: vec![bars(&title, "pairs", names, series)],
     })
 }

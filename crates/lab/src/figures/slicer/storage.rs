@@ -42,7 +42,6 @@ fn make(_: &Request, _: &mut Runs<'_>) -> Option<Figure> {
             rows,
         },
         summary: BTreeMap::new(),
-        claims: Vec::new(),
         charts: Vec::new(),
     })
 }

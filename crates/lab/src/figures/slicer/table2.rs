@@ -1,11 +1,11 @@
 //! Table II: resources that each benchmark uses alone.
 
 use super::fig1::shares;
-use super::{BENCHMARKS, GPU, PAPER, all_alone, columns, count, number, scale_note, sum, times};
+use super::{BENCHMARKS, GPU, PAPER, add_mean, all_alone, columns, count, number, sum, times};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::runs::Runs;
-use crate::verdict::Judged;
+use crate::samples::Samples;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use warploom_config::{GpuSpec, preset};
@@ -121,62 +121,29 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         cells.push(number(profile_share(request, report)));
         cells
     };
-    let note = scale_note(request);
-    let claims = [
-        utilisation(&uses, &reports),
-        types(&uses),
-        profile_cost(request, &reports),
-    ];
+    let lost = |report: &Arc<RunReport>| {
+        let [memory, _, execution, ..] = shares(report);
+        memory + execution
+    };
+    let lost = BENCHMARKS
+        .iter()
+        .map(|name| (*name).to_owned())
+        .zip(reports.iter().map(lost));
+    let mut summary = BTreeMap::new();
+    add_mean(
+        &mut summary,
+        "memory_and_execution.mean",
+        Samples(lost.collect()).arithmetic(),
+    );
     let rows = BENCHMARKS.iter().zip(&reports).zip(&uses).map(line);
     Some(Figure {
         table: Table {
             columns: columns(COLUMNS),
             rows: rows.collect(),
         },
-        summary: BTreeMap::new(),
-        claims: claims.map(|c| c.verdict(note.clone())).to_vec(),
+        summary,
         charts: Vec::new(),
     })
-}
-
-/// Judges the mean utilisations over the benchmarks.
-fn utilisation(uses: &[Use], reports: &[Arc<RunReport>]) -> Judged {
-    let mean = |of: fn(&Use) -> f64| uses.iter().map(of).sum::<f64>() / uses.len() as f64 * 100.0;
-    let lost: f64 = reports.iter().map(|r| shares(r)).map(|s| s[0] + s[2]).sum();
-    let lost = lost / reports.len() as f64 * 100.0;
-    Judged::new("slicer.utilisation")
-        .also("registers", "percent", 70.0, mean(|u| u.registers))
-        .also("shared memory", "percent", 6.0, mean(|u| u.shared))
-        .also("ALU", "percent", 31.0, mean(|u| u.alu))
-        .also("SFU", "percent", 11.0, mean(|u| u.sfu))
-        .also("LD/ST", "percent", 49.0, mean(|u| u.ldst))
-        .also("stalls of memory and execution", "percent", 40.0, lost)
-}
-
-/// Judges the types of the benchmarks by their L2 misses. MVP and NN are classified by their L1
-/// misses, whatever their L2 misses.
-fn types(uses: &[Use]) -> Judged {
-    let by_l2 = BENCHMARKS.iter().zip(uses);
-    let by_l2 = by_l2.filter(|(name, _)| !super::CACHE.contains(name));
-    by_l2.fold(Judged::new("slicer.types"), |judged, (name, used)| {
-        let memory = super::MEMORY.contains(name);
-        let paper = if memory { "memory" } else { "compute" };
-        let ours = format!("{:.1} misses a thousand", used.l2_mpki);
-        judged.states(&format!("{name} is {paper}"), kind(used) == paper, ours)
-    })
-}
-
-/// Judges the length of a profile relative to the mean time of a launch.
-fn profile_cost(request: &Request, reports: &[Arc<RunReport>]) -> Judged {
-    let shares = reports.iter().map(|report| profile_share(request, report));
-    let shares: Vec<f64> = shares.filter(|share| share.is_finite()).collect();
-    let most = shares.iter().copied().fold(0.0, f64::max) * 100.0;
-    let least = shares.iter().copied().fold(f64::INFINITY, f64::min) * 100.0;
-    Judged::new("slicer.profile_cost").states(
-        "profiling takes at most 6% of a kernel's time",
-        most <= 6.0,
-        format!("{least:.2}% to {most:.2}%"),
-    )
 }
 
 fn kind(used: &Use) -> &'static str {

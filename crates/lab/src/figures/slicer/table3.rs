@@ -1,12 +1,10 @@
 //! Table III: blocks of each kernel on an SM.
 
 use super::fig3::choice_by_runs_alone;
-use super::{GPU, Group, PAPER, SLICER, Setting, columns, pairs, scale_note, study};
+use super::{GPU, Group, PAPER, SLICER, Setting, columns, pairs, study};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::runs::Runs;
-use crate::verdict::Judged;
-use std::collections::BTreeMap;
 use warploom_report::page::{Cell, Table};
 use warploom_stats::result::{DecisionReport, RunReport};
 use warploom_workloads::Target;
@@ -19,7 +17,7 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
 };
 
 /// The paper's column Dyn; `None` where it is spatial.
-const DYN: &[(&str, Option<[u32; 2]>)] = &[
+pub(super) const DYN: &[(&str, Option<[u32; 2]>)] = &[
     ("DXT_MVP", Some([7, 1])),
     ("DXT_NN", Some([4, 4])),
     ("HOT_MVP", Some([3, 1])),
@@ -108,97 +106,30 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         .map(|group| choice_by_runs_alone(request, runs, &group.names))
         .collect();
     let known: Vec<Vec<u32>> = known.into_iter().collect::<Option<_>>()?;
-    let mut tally = Tally::default();
-    for ((group, row), known) in groups.iter().zip(&rows).zip(&known) {
-        tally.add(group, first(&row[0].report), known);
-    }
+    let lines = groups.iter().zip(&rows).zip(&known);
+    let lines = lines.map(|((group, row), known)| line(group, first(&row[0].report), known));
     Some(Figure {
-        claims: vec![tally.verdict().verdict(scale_note(request))],
         table: Table {
             columns: columns(COLUMNS),
-            rows: tally.table,
+            rows: lines.collect(),
         },
-        summary: BTreeMap::new(),
-        charts: Vec::new(),
+        ..Figure::default()
     })
 }
 
-/// Rows of the table, and counts of pairs.
-#[derive(Default)]
-struct Tally {
-    table: Vec<Vec<Cell>>,
-    /// Number of pairs with a decision.
-    decided: usize,
-    /// Names of the pairs for which the SMs are divided.
-    spatial: Vec<String>,
-    /// Number of choices within one block of the paper's.
-    near: usize,
-    /// Number of pairs that share SMs.
-    shared: usize,
-    /// Number of these within one block of the choice from runs alone.
-    well_sampled: usize,
-}
-
-impl Tally {
-    /// Adds a pair with its first decision and the choice from runs alone.
-    fn add(&mut self, group: &Group, decision: Option<&DecisionReport>, known: &[u32]) {
-        let name = group.name();
-        let paper = DYN.iter().find(|(pair, _)| *pair == name);
-        let paper = paper.and_then(|(_, blocks)| *blocks);
-        let ours = decision.filter(|d| d.verdict == "shared");
-        let ours = ours.map(|d| &d.blocks[..]);
-        self.decided += usize::from(decision.is_some());
-        if decision.is_some_and(|d| d.verdict == "spatial") {
-            self.spatial.push(name.clone());
-        }
-        let is_near = match (ours, paper) {
-            (Some(ours), Some(paper)) => within_one(ours, &paper),
-            (None, None) => decision.is_some(),
-            _ => false,
-        };
-        self.near += usize::from(is_near);
-        // SMs that are not shared were not divided among blocks, so there is nothing to compare.
-        self.shared += usize::from(ours.is_some());
-        self.well_sampled += usize::from(ours.is_some_and(|ours| within_one(ours, known)));
-        self.table.push(vec![
-            Cell::Text(name),
-            Cell::Text(decision.map_or("none".to_owned(), |_| text(ours))),
-            Cell::Text(text(paper.as_ref().map(|blocks| &blocks[..]))),
-            Cell::Text(text(Some(known))),
-            Cell::Text(text(Some(&even(group)))),
-            decision.map_or(Cell::None, |d| Cell::Count(d.cycle)),
-        ]);
-    }
-
-    fn verdict(&self) -> Judged {
-        let count = self.table.len();
-        let of = |part: usize, whole: usize| format!("{part} of {whole}");
-        Judged::new("slicer.partitions")
-            .states(
-                "every pair is decided",
-                self.decided == count,
-                of(self.decided, count),
-            )
-            .states(
-                "HOT_BFS and MM_BFS fall back to spatial, and no other pair",
-                self.spatial == ["HOT_BFS", "MM_BFS"],
-                self.spatial.join(", "),
-            )
-            .states(
-                "within one block of the choice from runs alone for over 90% of the pairs that share SMs",
-                self.well_sampled * 10 > self.shared * 9,
-                of(self.well_sampled, self.shared),
-            )
-            .states(
-                "within one block of the paper's for over 90% of pairs",
-                self.near * 10 > count * 9,
-                of(self.near, count),
-            )
-    }
-}
-
-/// True if the numbers of blocks differ by at most one for each program.
-fn within_one(ours: &[u32], others: &[u32]) -> bool {
-    let mut both = ours.iter().zip(others);
-    both.all(|(a, b)| a.abs_diff(*b) <= 1)
+/// Line of the table for a pair with its first decision and the choice from runs alone.
+fn line(group: &Group, decision: Option<&DecisionReport>, known: &[u32]) -> Vec<Cell> {
+    let name = group.name();
+    let paper = DYN.iter().find(|(pair, _)| *pair == name);
+    let paper = paper.and_then(|(_, blocks)| *blocks);
+    let ours = decision.filter(|d| d.verdict == "shared");
+    let ours = ours.map(|d| &d.blocks[..]);
+    vec![
+        Cell::Text(name),
+        Cell::Text(decision.map_or("none".to_owned(), |_| text(ours))),
+        Cell::Text(text(paper.as_ref().map(|blocks| &blocks[..]))),
+        Cell::Text(text(Some(known))),
+        Cell::Text(text(Some(&even(group)))),
+        decision.map_or(Cell::None, |d| Cell::Count(d.cycle)),
+    ]
 }

@@ -46,7 +46,7 @@ fn figures_are_made_and_their_policies_act() {
     }
     let claims = |name: &str| -> Vec<String> {
         page(name)
-            .claims
+            .verdicts
             .iter()
             .map(|verdict| verdict.id.clone())
             .collect()
@@ -89,4 +89,81 @@ fn figures_are_made_and_their_policies_act() {
         let stalls: f64 = row[1..].iter().filter_map(Cell::number).sum();
         assert!((0.0..=1.0).contains(&stalls), "{row:?}");
     }
+}
+
+/// A row of JSON with these keys and values.
+fn row(cells: &[(&str, &str)]) -> String {
+    let pairs = cells
+        .iter()
+        .map(|(name, value)| format!(r#""{name}":{value}"#));
+    format!("{{{}}}", pairs.collect::<Vec<_>>().join(","))
+}
+
+#[test]
+fn partitions_are_compared_with_runs_alone_and_with_the_papers() {
+    let partition = |pair: &str, ours: &str, alone: &str| {
+        let [pair, ours, alone] = [pair, ours, alone].map(|text| format!("{text:?}"));
+        row(&[("pair", &pair), ("dyn", &ours), ("alone", &alone)])
+    };
+    let rows = [
+        partition("DXT_MVP", "(7,1)", "(6,2)"),
+        partition("DXT_NN", "(4,4)", "(5,2)"),
+        partition("HOT_BFS", "spatial", "(1,2)"),
+        partition("MM_BFS", "spatial", "(4,1)"),
+    ];
+    let verdicts = testing::judged(
+        "slicer/table3",
+        &["pair", "dyn", "alone"],
+        &rows.join(","),
+        "",
+    );
+    // All are decided; the two of the paper are spatial; one of two pairs is within one block of
+    // its runs alone; the two partitions are the paper's.
+    assert_eq!(testing::letters(&verdicts[0]), "rrdr", "{verdicts:#?}");
+    assert_eq!(verdicts[0].statements[2].ours, Cell::from("1 of 2"));
+}
+
+#[test]
+fn curves_rise_saturate_and_fall() {
+    let curves = [
+        ("HOT", [0.4, 0.7, 1.0]),
+        ("IMG", [0.5, 0.95, 1.0]),
+        ("BLK", [0.96, 1.0, 0.99]),
+        ("MVP", [0.9, 1.0, 0.94]),
+        ("NN", [0.9, 0.95, 1.0]),
+    ];
+    let rows = curves.iter().flat_map(|(name, curve)| {
+        let shares = ["0.3", "0.6", "1"].into_iter().zip(curve);
+        shares.map(move |(share, ipc)| {
+            let (name, ipc) = (format!("{name:?}"), ipc.to_string());
+            row(&[("benchmark", &name), ("share", share), ("normalised", &ipc)])
+        })
+    });
+    let rows = rows.collect::<Vec<_>>().join(",");
+    let columns = ["benchmark", "share", "normalised"];
+    let verdicts = testing::judged("slicer/fig3a", &columns, &rows, "");
+    assert_eq!(testing::letters(&verdicts[0]), "rrrrrd", "{verdicts:#?}");
+}
+
+#[test]
+fn a_pair_that_moves_counts_and_not_the_mean() {
+    let columns = [
+        "pair",
+        "profile_cycles 10K",
+        "profile_cycles 50K",
+        "delay_cycles 1K",
+    ];
+    let pair = |name: &str, longer: &str, delayed: &str| {
+        row(&[
+            ("pair", name),
+            ("profile_cycles 10K", longer),
+            ("profile_cycles 50K", "1"),
+            ("delay_cycles 1K", delayed),
+        ])
+    };
+    let rows = [pair("\"A\"", "1.1", "1.1"), pair("\"B\"", "0.9", "0.909")].join(",");
+    let summary = r#""gto.speedup":1.16,"lrr.speedup":1.15,"large.ipc.gmean":1.21"#;
+    let verdicts = testing::judged("slicer/fig10a", &columns, &rows, summary);
+    // The delay moves both pairs by 10 % and their mean by nothing.
+    assert_eq!(testing::letters(&verdicts[0]), "drrr-", "{verdicts:#?}");
 }

@@ -1,0 +1,137 @@
+//! Data of a page by name, from which claims are judged. A page that was stored by another version
+//! may lack columns and values; what depends on them is not measured.
+
+use crate::samples::Samples;
+use warploom_report::page::{Cell, Page};
+
+/// Rows of a page's table and its summary values.
+#[derive(Clone, Debug)]
+pub struct Data<'a> {
+    page: &'a Page,
+    rows: Vec<&'a [Cell]>,
+}
+
+impl<'a> Data<'a> {
+    /// All data of a page.
+    pub fn new(page: &'a Page) -> Self {
+        let rows = page.table.rows.iter().map(Vec::as_slice);
+        Self {
+            page,
+            rows: rows.collect(),
+        }
+    }
+
+    /// Name of the figure, such as `fig12`.
+    pub fn figure(&self) -> &'a str {
+        &self.page.figure
+    }
+
+    /// Size of the simulations.
+    pub fn scale(&self) -> &'a str {
+        &self.page.scale
+    }
+
+    /// The rows that have this text in a column.
+    pub fn of(&self, column: &str, text: &str) -> Self {
+        let column = self.index(column);
+        let is = |row: &&&[Cell]| column.is_some_and(|at| row[at].to_string() == text);
+        Self {
+            page: self.page,
+            rows: self.rows.iter().filter(is).copied().collect(),
+        }
+    }
+
+    fn index(&self, column: &str) -> Option<usize> {
+        let columns = self.page.table.columns.iter();
+        columns
+            .map(|column| &column.name)
+            .position(|name| name == column)
+    }
+
+    /// Numbers of a column, named by another one. Rows without a number are left out.
+    pub fn named(&self, names: &str, column: &str) -> Samples {
+        let Some((name, value)) = self.index(names).zip(self.index(column)) else {
+            return Samples::default();
+        };
+        let pair = |row: &&[Cell]| Some((row[name].to_string(), row[value].number()?));
+        Samples(self.rows.iter().filter_map(pair).collect())
+    }
+
+    /// Numbers of a column, named by the first one.
+    pub fn column(&self, column: &str) -> Samples {
+        let first = self.page.table.columns.first();
+        first.map_or_else(Samples::default, |first| self.named(&first.name, column))
+    }
+
+    /// The text of a column in the row with this name in the first column.
+    pub fn text(&self, name: &str, column: &str) -> Option<String> {
+        let at = self.index(column)?;
+        let row = self.rows.iter().find(|row| row[0].to_string() == name)?;
+        Some(row[at].to_string()).filter(|text| !text.is_empty())
+    }
+
+    /// Texts of a column, named by the first one.
+    pub fn texts(&self, column: &str) -> Vec<(String, String)> {
+        let Some(at) = self.index(column) else {
+            return Vec::new();
+        };
+        let pair = |row: &&[Cell]| (row[0].to_string(), row[at].to_string());
+        self.rows.iter().map(pair).collect()
+    }
+
+    /// The number of a column in the row with this name in the first column.
+    pub fn number(&self, name: &str, column: &str) -> Option<f64> {
+        self.column(column).get(name)
+    }
+
+    /// A number of the summary.
+    pub fn summary(&self, name: &str) -> Option<f64> {
+        self.page.summary.get(name)?.number()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Data;
+    use warploom_report::page::{Cell, Column, Page};
+
+    fn page() -> Page {
+        let text = r#"{"paper":"p","figure":"f","title":"","scale":"test","version":"","command":"",
+            "columns":[{"name":"workload","about":""},{"name":"policy","about":""},
+                       {"name":"ipc","about":""}],
+            "rows":[{"workload":"A","policy":"x","ipc":2},{"workload":"B","policy":"y","ipc":null},
+                    {"workload":"A","policy":"y","ipc":0.5}],
+            "summary":{"mean":1.5,"best":"A"},"charts":[]}"#;
+        serde_json::from_str(text).unwrap()
+    }
+
+    #[test]
+    fn data_are_found_by_name_and_missing_ones_are_none() {
+        let page = page();
+        let data = Data::new(&page);
+        assert_eq!((data.figure(), data.scale()), ("f", "test"));
+        assert_eq!(
+            data.of("policy", "y").column("ipc").0,
+            [("A".to_owned(), 0.5)]
+        );
+        assert_eq!(data.named("policy", "ipc").get("x"), Some(2.0));
+        assert_eq!(data.number("A", "ipc"), Some(2.0));
+        assert_eq!(data.text("B", "policy").as_deref(), Some("y"));
+        assert_eq!(
+            (data.text("B", "ipc"), data.number("B", "ipc")),
+            (None, None)
+        );
+        assert_eq!(data.texts("policy").len(), 3);
+        assert_eq!(
+            (data.summary("mean"), data.summary("best")),
+            (Some(1.5), None)
+        );
+        assert!(data.column("cycles").0.is_empty());
+        assert!(
+            page.verdicts.is_empty(),
+            "a page without verdicts can be read"
+        );
+        assert_eq!(page.table.columns[2], Column::new("ipc", ""));
+        assert_eq!(page.table.rows[1][2], Cell::None);
+    }
+}

@@ -1,0 +1,293 @@
+//! Verdicts on a paper's claims. A claim consists of statements, each judged alone.
+
+use super::Cell;
+use serde::{Deserialize, Serialize};
+
+/// Judgement of a statement or of a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Judgement {
+    /// The value differs from the paper's by more than `near` permits.
+    Differs,
+    /// The value is in the paper's direction, but farther away than `reproduced` permits.
+    Near,
+    /// The value agrees with the paper's within the rule of its kind.
+    Reproduced,
+}
+
+impl Judgement {
+    /// All judgements, the best first.
+    pub const ALL: [Self; 3] = [Self::Reproduced, Self::Near, Self::Differs];
+
+    /// Name of the judgement.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Reproduced => "reproduced",
+            Self::Near => "near",
+            Self::Differs => "differs",
+        }
+    }
+}
+
+/// Difference in points within which an effect or a level is reproduced.
+pub const POINTS: f64 = 5.0;
+/// Effect in points below which a paper's effect counts as none.
+const NONE: f64 = 1.0;
+/// Shares of the paper's effect within which an effect is reproduced.
+const SHARES: [f64; 2] = [0.5, 2.0];
+
+/// An effect in points: 1.2 is a gain of 20.
+pub fn points(ratio: f64) -> f64 {
+    (ratio - 1.0) * 100.0
+}
+
+/// True if an effect, given as a ratio to the baseline, counts as none.
+pub fn is_none(ratio: f64) -> bool {
+    points(ratio).abs() < NONE - 1e-9
+}
+
+/// Share of a paper's effect: the ratio of the logarithms. Negative for the other sign.
+pub fn share_of_effect(paper: f64, ours: f64) -> f64 {
+    ours.ln() / paper.ln()
+}
+
+/// Smallest and largest ratio to the baseline with which a paper's effect is reproduced.
+pub fn reproduced_effects(paper: f64) -> [f64; 2] {
+    if is_none(paper) {
+        return [1.0 - NONE / 100.0, 1.0 + NONE / 100.0];
+    }
+    let shares = SHARES.map(|share| paper.powf(share));
+    let (low, high) = (shares[0].min(shares[1]), shares[0].max(shares[1]));
+    let off = POINTS / 100.0;
+    [low.max(paper - off), high.min(paper + off)]
+}
+
+/// Kind of a statement, which decides the rule by which it is judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// An effect as a ratio to a baseline; 1.2 is a gain of 20 points.
+    Speedup,
+    /// An effect as an increase over a baseline in per cent.
+    Increase,
+    /// An effect as a decrease against a baseline in per cent, such as a saving.
+    Decrease,
+    /// A level in per cent.
+    Percent,
+    /// A difference of two levels in percentage points.
+    Points,
+    /// A level as a number, such as a mean of counts.
+    Number,
+    /// A number of things.
+    Count,
+    /// A size in bytes.
+    Bytes,
+    /// A sentence that is true or false, such as an ordering.
+    Predicate,
+    /// Values that the paper prints for each benchmark.
+    Series,
+}
+
+impl Kind {
+    /// Name of the kind.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Speedup => "speedup",
+            Self::Increase => "increase, %",
+            Self::Decrease => "decrease, %",
+            Self::Percent => "%",
+            Self::Points => "points",
+            Self::Number => "number",
+            Self::Count => "count",
+            Self::Bytes => "bytes",
+            Self::Predicate => "predicate",
+            Self::Series => "series",
+        }
+    }
+
+    /// Rule by which statements of this kind are judged, for people.
+    pub const fn rule(self) -> &'static str {
+        match self {
+            Self::Speedup | Self::Increase | Self::Decrease => {
+                "an effect is reproduced with the paper's sign, within 5 points and with half to \
+                 twice its logarithm, near from a quarter on; an effect below 1 point is none, \
+                 which is reproduced within 1 point"
+            }
+            Self::Percent | Self::Points => {
+                "a level is reproduced within 5 points or 10 % of it, near within 10 points or 25 %"
+            }
+            Self::Number => "a number is reproduced within 10 %, near within 25 %",
+            Self::Count | Self::Bytes => {
+                "a count or a size is reproduced if it is equal, near within 10 %"
+            }
+            Self::Predicate => "a predicate or an ordering is reproduced if it is true",
+            Self::Series => {
+                "a series is reproduced with a rank correlation of 0.8 and a geometric-mean ratio \
+                 within 25 %, near with a rank correlation of 0.5"
+            }
+        }
+    }
+
+    /// The ratio to the baseline that a value states, if the kind is an effect.
+    pub fn ratio(self, value: f64) -> Option<f64> {
+        match self {
+            Self::Speedup => Some(value),
+            Self::Increase => Some(1.0 + value / 100.0),
+            Self::Decrease => Some(1.0 - value / 100.0),
+            _ => None,
+        }
+    }
+}
+
+/// How a claim's values came about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    /// The values were measured in simulations.
+    #[default]
+    Measured,
+    /// An input was chosen so that the claim comes out.
+    ByConstruction,
+    /// The values are computed from sizes alone.
+    Arithmetic,
+}
+
+impl Origin {
+    /// Name of the origin.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::ByConstruction => "by construction",
+            Self::Arithmetic => "arithmetic",
+        }
+    }
+}
+
+/// A mean without one of its members, for the member that changes it most in each direction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Range {
+    /// Number of members of the mean.
+    pub of: usize,
+    /// The smallest mean without one member.
+    pub least: f64,
+    /// The member whose absence gives the smallest mean.
+    pub least_without: String,
+    /// The largest mean without one member.
+    pub most: f64,
+    /// The member whose absence gives the largest mean.
+    pub most_without: String,
+}
+
+/// Agreement of two series.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Agreement {
+    /// Number of pairs of values.
+    pub pairs: usize,
+    /// Spearman's rank correlation, -1 to 1, if neither series is constant.
+    pub rank_correlation: Option<f64>,
+    /// Geometric mean of ours over the paper's values, over pairs of positive values.
+    pub mean_ratio: Option<f64>,
+    /// Number of pairs of positive values.
+    pub positive_pairs: usize,
+}
+
+/// A statement of a claim.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Statement {
+    /// Text of the statement.
+    pub what: String,
+    /// Kind of the statement.
+    pub kind: Kind,
+    /// True for the figure that the claim itself states.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub own: bool,
+    /// The paper's value, if it has one.
+    pub paper: Cell,
+    /// Our value in the same unit.
+    pub ours: Cell,
+    /// Judgement of the statement. `None` if it was not measured.
+    pub judgement: Option<Judgement>,
+    /// Leave-one-out range, if our value is a mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<Range>,
+    /// Agreement of the two series, if the statement is about series.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agreement: Option<Agreement>,
+}
+
+impl Statement {
+    /// The paper's and our ratio to the baseline, if the statement is an effect that was measured.
+    pub fn effect(&self) -> Option<[f64; 2]> {
+        let ratio = |cell: &Cell| self.kind.ratio(cell.number()?);
+        Some([ratio(&self.paper)?, ratio(&self.ours)?])
+    }
+
+    /// Our value for people, with its range.
+    pub fn ours_shown(&self) -> String {
+        match &self.range {
+            None => self.ours.shown(),
+            Some(range) => format!(
+                "{} ({:.3} without {} to {:.3} without {})",
+                self.ours.shown(),
+                range.least,
+                range.least_without,
+                range.most,
+                range.most_without
+            ),
+        }
+    }
+}
+
+/// Verdict on a claim.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Identifier of the claim.
+    pub id: String,
+    /// Text of the paper's claim.
+    pub claim: String,
+    /// Place in the paper.
+    #[serde(rename = "where")]
+    pub place: String,
+    /// How the values came about. Only measured claims are counted.
+    pub origin: Origin,
+    /// Judgement of the claim. `None` if nothing of it was measured.
+    pub judgement: Option<Judgement>,
+    /// How it was measured, and further remarks.
+    pub note: String,
+    /// Statements of the claim.
+    pub statements: Vec<Statement>,
+}
+
+impl Verdict {
+    /// The statement that represents the claim: its own figure, otherwise its first effect.
+    pub fn headline(&self) -> Option<&Statement> {
+        let own = self.statements.iter().find(|statement| statement.own);
+        let effect = || self.statements.iter().find(|s| s.kind.ratio(1.0).is_some());
+        own.or_else(effect)
+    }
+
+    /// Word for the claim in tables: its judgement, or its origin if it is not counted.
+    pub const fn label(&self) -> &'static str {
+        match (self.origin, self.judgement) {
+            (Origin::Measured, Some(judgement)) => judgement.name(),
+            (Origin::Measured, None) => "not measured",
+            (origin, _) => origin.name(),
+        }
+    }
+
+    /// Our value for tables: the claim's own figure, or the number of statements at each judgement.
+    pub fn ours_shown(&self) -> String {
+        if let Some(own) = self.statements.iter().find(|statement| statement.own) {
+            return own.ours_shown();
+        }
+        let of = |judgement| {
+            let same = |s: &&Statement| s.judgement == Some(judgement);
+            self.statements.iter().filter(same).count()
+        };
+        let all = self.statements.len();
+        match (of(Judgement::Reproduced), of(Judgement::Near)) {
+            (reproduced, 0) => format!("{reproduced} of {all} reproduced"),
+            (reproduced, near) => format!("{reproduced} of {all} reproduced, {near} near"),
+        }
+    }
+}

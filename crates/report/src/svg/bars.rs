@@ -1,0 +1,227 @@
+//! Bar charts for pages of normal width. Bars are vertical; long names of many groups are turned.
+
+use super::{
+    Area, Drawn, GRID, MARGIN, Plane, SERIES, TEXT, WIDTH, X_LABELS, Y_LABELS, head, mark_colour,
+    mark_names, number, plane_above, text_width, top_of, words,
+};
+use crate::figure::{BarChart, Mark};
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+/// Share of a group's width that its bars occupy.
+pub(super) const GROUP: f64 = 0.72;
+/// Share of its space that a bar occupies.
+const BAR: f64 = 0.94;
+/// Distance between names in pixels.
+const GAP: i32 = 6;
+/// Height of a line of names.
+const LINE: i32 = 16;
+
+/// Arrangement of the names below the groups.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Names {
+    /// All names in one line.
+    Line,
+    /// Names alternate between two lines.
+    TwoLines,
+    /// Names are turned and read upwards; the longest has this length.
+    Turned(i32),
+}
+
+impl Names {
+    fn of(chart: &BarChart) -> Self {
+        let room = (WIDTH - Y_LABELS - 3 * MARGIN as u32) as i32 / chart.groups.len().max(1) as i32;
+        let widths = chart.groups.iter().map(|name| text_width(name));
+        let longest = widths.max().unwrap_or(0);
+        match longest + GAP {
+            needed if needed <= room => Self::Line,
+            needed if needed <= 2 * room => Self::TwoLines,
+            _ => Self::Turned(longest),
+        }
+    }
+
+    /// Space below the groups in pixels.
+    fn height(self) -> u32 {
+        match self {
+            Self::Line | Self::TwoLines => X_LABELS,
+            Self::Turned(longest) => X_LABELS.max((longest + 2 * GAP) as u32),
+        }
+    }
+}
+
+/// Height of a chart beyond the usual one, for its names.
+pub(super) fn more_height(chart: &BarChart) -> u32 {
+    Names::of(chart).height() - X_LABELS
+}
+
+/// Draws a bar chart.
+pub(super) fn draw(area: &Area<'_>, chart: &BarChart) -> Drawn {
+    let names = chart.series.iter().map(|series| series.name.as_str());
+    let marks = mark_names(chart);
+    let below = head(area, &chart.title, &names.collect::<Vec<_>>(), &marks)?;
+    let values = chart.series.iter().flat_map(|series| series.values.iter());
+    let marked = chart.marks.iter().flat_map(|mark| mark.values.iter());
+    let top = top_of(&chart.axis, values.chain(marked).flatten().copied());
+    let mut plane = group_plane(area, chart, below, top)?;
+    let width = GROUP / chart.series.len().max(1) as f64;
+    for (s, series) in chart.series.iter().enumerate() {
+        let colour = SERIES[s % SERIES.len()].0;
+        for (g, value) in series.values.iter().enumerate() {
+            let Some(value) = value.filter(|value| value.is_finite()) else {
+                continue;
+            };
+            let left = left_of(g, s, width);
+            let corners = [(left, 0.0), (left + width * BAR, value)];
+            plane.draw_series([Rectangle::new(corners, colour.filled())])?;
+        }
+    }
+    for mark in &chart.marks {
+        draw_mark(&mut plane, mark, width, mark_colour(&marks, mark))?;
+    }
+    group_names(area, &plane, chart)
+}
+
+/// A plane with one unit of width for each group and space for their names, and with the axis of
+/// the values.
+pub(super) fn group_plane<'a>(
+    area: &Area<'a>,
+    chart: &BarChart,
+    below: i32,
+    top: f64,
+) -> Drawn<Plane<'a>> {
+    let groups = chart.groups.len().max(1) as f64;
+    let labels = Names::of(chart).height();
+    let mut plane = plane_above(area, below, labels, 0.0..groups, 0.0..top)?;
+    plane
+        .configure_mesh()
+        .disable_x_mesh()
+        .disable_x_axis()
+        .max_light_lines(0)
+        .bold_line_style(GRID.0)
+        .axis_style(GRID.0)
+        .label_style(words(TEXT))
+        .y_desc(chart.axis.label.as_str())
+        .y_label_formatter(&|y| number(&chart.axis, *y))
+        .draw()?;
+    Ok(plane)
+}
+
+/// Left edge of a bar.
+fn left_of(group: usize, series: usize, width: f64) -> f64 {
+    group as f64 + (1.0 - GROUP) / 2.0 + series as f64 * width
+}
+
+fn draw_mark(plane: &mut Plane<'_>, mark: &Mark, width: f64, colour: RGBColor) -> Drawn {
+    for (g, value) in mark.values.iter().enumerate() {
+        let Some(value) = value.filter(|value| value.is_finite()) else {
+            continue;
+        };
+        let (left, right) = match mark.series {
+            Some(s) => (left_of(g, s, width), left_of(g, s + 1, width)),
+            None => (left_of(g, 0, width), left_of(g, 0, width) + GROUP),
+        };
+        let over = 0.06_f64.min(width / 2.0);
+        let line = vec![(left - over, value), (right + over, value)];
+        plane.draw_series([PathElement::new(line, colour.stroke_width(2))])?;
+    }
+    Ok(())
+}
+
+/// Draws names below the groups.
+pub(super) fn group_names(area: &Area<'_>, plane: &Plane<'_>, chart: &BarChart) -> Drawn {
+    let (left, top) = area.get_base_pixel();
+    let names = Names::of(chart);
+    for (g, name) in chart.groups.iter().enumerate() {
+        let (x, y) = plane.plotting_area().map_coordinate(&(g as f64 + 0.5, 0.0));
+        let (x, y) = (x - left, y - top + 8);
+        let below = Pos::new(HPos::Center, VPos::Top);
+        let (at, style) = match names {
+            Names::Line => ((x, y), words(TEXT).pos(below)),
+            Names::TwoLines => ((x, y + LINE * (g % 2) as i32), words(TEXT).pos(below)),
+            Names::Turned(_) => {
+                let turned = words(TEXT).transform(FontTransform::Rotate270);
+                ((x, y), turned.pos(Pos::new(HPos::Right, VPos::Center)))
+            }
+        };
+        area.draw(&Text::new(name.as_str(), at, style))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Names;
+    use crate::figure::{BarChart, BarSeries, Chart, Mark};
+    use crate::svg::boxes::{attribute, boxes, overlaps};
+    use crate::svg::svg;
+
+    fn chart(names: Vec<String>) -> BarChart {
+        BarChart {
+            title: "Pairs".into(),
+            series: vec![BarSeries {
+                name: "ours".into(),
+                values: vec![Some(1.0); names.len()],
+            }],
+            groups: names,
+            ..BarChart::default()
+        }
+    }
+
+    fn pairs(count: usize) -> Vec<String> {
+        (0..count).map(|n| format!("HOT_DXT{n}")).collect()
+    }
+
+    #[test]
+    fn names_of_many_groups_neither_overlap_nor_leave_the_picture() {
+        for count in [1, 5, 9, 15, 22, 31, 40] {
+            let picture = svg(&[Chart::Bars(chart(pairs(count)))]);
+            let boxes = boxes(&picture);
+            let named = boxes
+                .iter()
+                .filter(|(text, _)| text.starts_with("HOT"))
+                .count();
+            assert_eq!(named, count, "{picture}");
+            assert_eq!(overlaps(&boxes), [], "{count} groups");
+            let height = attribute(&picture, "height").unwrap();
+            for (text, [left, top, right, bottom]) in &boxes {
+                let inside = *left >= 0.0 && *top >= 0.0 && *right <= 920.0 && *bottom <= height;
+                assert!(
+                    inside,
+                    "{text}: {left} {top} {right} {bottom} of 920 x {height}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_turned_only_if_two_lines_do_not_suffice() {
+        let of = |count| Names::of(&chart(pairs(count)));
+        assert_eq!((of(3), of(15)), (Names::Line, Names::TwoLines));
+        assert!(matches!(of(30), Names::Turned(_)));
+    }
+
+    #[test]
+    fn a_mark_stands_over_its_series_alone() {
+        let mut chart = chart(pairs(2));
+        chart.series.push(chart.series[0].clone());
+        let of = |series, values: Vec<Option<f64>>| Mark {
+            name: "paper".into(),
+            values,
+            series,
+        };
+        let lines = |mark: Mark| {
+            let marks = vec![mark];
+            let picture = svg(&[Chart::Bars(BarChart {
+                marks,
+                ..chart.clone()
+            })]);
+            picture
+                .matches("stroke=\"#B01E28\" stroke-width=\"2\"")
+                .count()
+        };
+        // The legend has a line, too.
+        assert_eq!(lines(of(Some(1), vec![Some(1.2), None])), 2);
+        assert_eq!(lines(of(None, vec![Some(1.2), Some(0.5)])), 3);
+        assert_eq!(lines(of(None, vec![None, None])), 1);
+    }
+}
