@@ -1,12 +1,12 @@
 //! Warps that stalled longest first (Do et al. 2017, section 4.2, Algorithm 1).
 //!
-//! Every hardware warp has a counter of the stall cycles in which a control hazard, a data hazard or
-//! a full pipe kept its next instruction from issuing, over the warp's life. A stall cycle is one in
-//! which the scheduler finds no ready instruction (section 4.2); settings count others too. Warps are sorted by it
-//! in descending order, within blocks (oldest block first) or over the scheduler's warps; ties go
-//! to the older warp. A cycle's stalls count from the next cycle on, as GPGPU-Sim sorts before it
-//! looks at the warps. The sort takes the place of the baseline's and costs no cycles (the paper's
-//! "Hardware Overhead").
+//! Every hardware warp has a counter of the stall cycles in which a control hazard, a data hazard
+//! or a full pipe kept its next instruction from issuing, over the warp's life. A stall cycle is
+//! one in which the scheduler finds no ready instruction (section 4.2); settings count others too.
+//! Warps are sorted by it in descending order, within blocks (oldest block first) or over the
+//! scheduler's warps; ties go to the older warp. A cycle's stalls count from the next cycle on, as
+//! GPGPU-Sim sorts before it looks at the warps. The sort takes the place of the baseline's and
+//! costs no cycles (the paper's "Hardware Overhead").
 
 use super::{OrderCounters, WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, warps_of};
 use crate::facts::warps;

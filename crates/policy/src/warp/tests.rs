@@ -399,8 +399,8 @@ fn examined_counts_what_the_scheduler_looked_at() {
     assert_eq!(policy.counters().stalls.stall_cycles, 44);
 }
 
-/// `stall-cycles`: slot 2 is stalled while slot 0 issues, which is no stall cycle; slot 1 in a cycle
-/// in which nothing issues.
+/// `stall-cycles`: slot 2 is stalled while slot 0 issues, which is no stall cycle; slot 1 in a
+/// cycle in which nothing issues.
 #[test]
 fn a_stall_cycle_is_one_in_which_nothing_issues() {
     let lines = "0 stalled=2\n0 stalled=2\n- stalled=1\n012";
