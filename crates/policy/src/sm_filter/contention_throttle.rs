@@ -198,8 +198,8 @@ mod tests {
         );
     }
 
-    /// The listing as printed: greater contention and, while all SMs take blocks, smaller contention
-    /// take one SM away. Nothing gives one back.
+    /// The listing as printed: greater contention and, while all SMs take blocks, smaller
+    /// contention take one SM away. Nothing gives one back.
     #[test]
     fn the_listing_as_printed_only_takes_away() {
         let literal = ContentionThrottleSettings {

@@ -147,8 +147,8 @@ impl Places {
         self.try_high(regions, terms.needs.shared)
     }
 
-    /// The content of an absent warp's slot. It does not lie in memory of the kind that leaves: this
-    /// limits the number of blocks (GPUDuet, section 6.6).
+    /// The content of an absent warp's slot. It does not lie in memory of the kind that leaves:
+    /// this limits the number of blocks (GPUDuet, section 6.6).
     pub fn try_meta(&mut self, terms: &Terms) -> Option<Span> {
         let regions = [
             (Region::Shared, !terms.shared),

@@ -1,6 +1,6 @@
-//! Readings of section 6 that the paper leaves open, with as many extra blocks as have space: whether
-//! transfers wait for each other, whether the halves of a swap do, and which stalled warp or block
-//! leaves first.
+//! Readings of section 6 that the paper leaves open, with as many extra blocks as have space:
+//! whether transfers wait for each other, whether the halves of a swap do, and which stalled warp
+//! or block leaves first.
 
 use super::{Config, PAPER, PLAIN, Workload, bars, column, grid, row, speedups, workload};
 use crate::figure::{Figure, Request};
