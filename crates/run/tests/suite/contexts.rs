@@ -4,7 +4,7 @@
 mod scenarios;
 
 use crate::results::results;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use warploom_base::Dim3;
 use warploom_config::{Base, GpuSpec, resolve};
@@ -218,7 +218,7 @@ again:
         "l1d.enabled=false",
     ];
     let (report, _) = finished(&spec(&sets), kernel);
-    assert!(count(&report, "context.swaps") > 1000);
+    assert!(count(&report, "context.warps_out") > 1000);
     assert!(cycles(&report) > 300_000, "long enough for the watchdog");
 }
 
@@ -288,13 +288,22 @@ fn the_rivals_switch_blocks() {
     }
 }
 
-/// A slot of 256 bytes takes two cycles on a port of 128 bytes, which is blocked until the end of
-/// the transfer. A context that moves out is out after two cycles. A context that moves in alone is
-/// in after two cycles, and after another context after four. A transfer begins when the previous
-/// one has ended, or later.
+/// A slot of 256 bytes takes two cycles on a port of 128 bytes. A context that moves out is out
+/// after two cycles. A context that moves in alone is in after two cycles, and after another context
+/// after four. A serial transfer begins when the previous one has ended, or later. Others overlap,
+/// up to as many as the queue has entries.
 #[test]
 fn transfers_take_their_time() {
-    let machine = spec(&["sm.context=duet", "duet.extra_blocks=1"]);
+    assert_eq!(most_at_once("serial", 16), 1);
+    assert_eq!(most_at_once("overlap", 2), 2);
+    assert!(most_at_once("overlap", 16) > 2);
+}
+
+/// Most transfers of an SM that are under way at once. Each takes as long as its contexts need.
+fn most_at_once(transfers: &str, queue: u32) -> usize {
+    let transfers = format!("duet.transfers={transfers}");
+    let queue = format!("duet.warp_queue={queue}");
+    let machine = spec(&["sm.context=duet", "duet.extra_blocks=1", &transfers, &queue]);
     let mut program = OneKernel {
         kernel: Kernel {
             grid: 16,
@@ -307,7 +316,8 @@ fn transfers_take_their_time() {
     let traced = session.run_traced(&mut program, &mut |_| ControlFlow::Continue(()));
     let (report, trace) = traced.expect("the kernel is sound");
     let mut moves = 0;
-    let mut busy: BTreeMap<u16, BTreeSet<(u64, u64)>> = BTreeMap::new();
+    // By SM: the first cycle of each transfer, and the cycle in which it ends.
+    let mut busy: BTreeMap<u16, BTreeMap<u64, u64>> = BTreeMap::new();
     for event in &trace.events {
         let out = event.activity == Activity::MovesOut;
         if !out && event.activity != Activity::MovesIn {
@@ -321,19 +331,22 @@ fn transfers_take_their_time() {
         let behind = !out && trace.events.iter().any(leaves);
         let cycles = next.at - event.at;
         assert_eq!(cycles, if behind { 4 } else { 2 }, "{event:?} {next:?}");
-        let spans = busy.entry(event.sm).or_default();
-        spans.insert((if behind { event.at + 2 } else { event.at }, next.at));
+        let transfers = busy.entry(event.sm).or_default();
+        let ends = transfers.entry(event.at).or_default();
+        *ends = next.at.max(*ends);
         moves += 1;
-    }
-    for spans in busy.values() {
-        let spans: Vec<_> = spans.iter().collect();
-        assert!(
-            spans.windows(2).all(|pair| pair[0].1 <= pair[1].0),
-            "two at a time"
-        );
     }
     let counted = count(&report, "context.warps_out") + count(&report, "context.warps_in");
     assert_eq!(moves, counted);
+    let under_way = |transfers: &BTreeMap<u64, u64>, now: u64| {
+        let begun = transfers.range(..=now);
+        begun.filter(|(_, ends)| **ends > now).count()
+    };
+    let at_once = busy.values().flat_map(|transfers| {
+        let begins = transfers.keys();
+        begins.map(|begin| under_way(transfers, *begin))
+    });
+    at_once.max().unwrap_or(0)
 }
 
 /// Virtual Thread ignores blocks that registers limit. Without extra blocks GPUDuet changes
