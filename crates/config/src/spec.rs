@@ -193,6 +193,8 @@ pub struct SmSpec {
     pub branch_order: BranchOrder,
     /// Progress of the lanes of a diverged warp.
     pub divergence: Divergence,
+    /// Pipe that multiplications issue to.
+    pub products: Products,
 }
 
 /// List of sizes in KiB, ascending.
@@ -215,6 +217,16 @@ pub enum Divergence {
     Stack,
     /// Every lane makes progress, as on Volta and later.
     Independent,
+}
+
+/// Pipe that multiplications issue to (docs/model/sm.md, Instruction classes).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Products {
+    /// The pipe of the operands' type, as in GPGPU-Sim 4.x.
+    ByType,
+    /// SFU for integers, and for floats SP or, while its input register is full, SFU, as in
+    /// GPGPU-Sim 3.2.2.
+    Sfu,
 }
 
 /// Rules of coalescing (docs/model/load-store.md, Coalescing).

@@ -7,7 +7,7 @@ use crate::detail::{MAX_SCHEDULERS, MAX_SLOTS};
 use crate::flight::{Flight, FlightId, MemId};
 use crate::prepared_kernel::{EnergyFacts, Pipe, prepared_kernel};
 use crate::sm::{Scheduler, Sm};
-use crate::stage::{Issued, bit_of, pipe_of_bit};
+use crate::stage::{Issued, StageRegisters, bit_of, pipe_of_bit};
 use crate::warps::{CopyRole, WarpPipelineState};
 use warploom_base::{BlockId, Cycle, KernelSlot, LaneMask, WarpSlot};
 use warploom_config::ModelStyle;
@@ -204,7 +204,7 @@ impl Sm {
     /// The pipes that accept nothing from scheduler `s`, as a mask of their [`bit_of`].
     #[inline]
     fn closed_pipes(&self, s: usize) -> u64 {
-        let full = self.collectors.input.full(self.sub_core(s));
+        let full = with_choice(self.collectors.input.full(self.sub_core(s)));
         let records = if self.ldst.has_room() {
             0
         } else {
@@ -265,7 +265,8 @@ impl Sm {
         now: Cycle,
         memory: &DeviceMemory,
     ) -> Result<u32, Fault> {
-        let first = self.warps.next_pipe_of(issuer.slot.index());
+        let next = self.warps.next_pipe_of(issuer.slot.index());
+        let first = open_pipe(&self.collectors.input, issuer.sub_core, next);
         self.issue_one(issuer, now, memory)?;
         if self.max_issue_per_warp == 1 {
             return Ok(1);
@@ -293,7 +294,8 @@ impl Sm {
                 self.warps.turn_back(w);
                 break;
             }
-            let pipe = self.warps.next_pipe_of(w);
+            let next = self.warps.next_pipe_of(w);
+            let pipe = open_pipe(&self.collectors.input, issuer.sub_core, next);
             let open = self.warps.buffered.has(w) && self.warps.clear.has(w);
             if !open || self.closed_pipes(issuer.scheduler) & bit_of(pipe as usize) != 0 {
                 break;
@@ -362,8 +364,9 @@ impl Sm {
         let goes_on = warp.pc();
         self.detail.issued_by_slot[w.min(MAX_SLOTS - 1)] += 1;
         let (pc, inst) = (out.pc, prepared.at(out.pc));
+        let pipe = open_pipe(&self.collectors.input, issuer.sub_core, inst.pipe);
         let own = &mut self.by_kernel[kernel.index()];
-        own.pipe_cycles[inst.pipe as usize] += u64::from(inst.interval);
+        own.pipe_cycles[pipe as usize] += u64::from(inst.interval);
         let energy = prepared.energy[pc.index()];
         count_issue(own, &mut self.counters, inst.bank_writes.len, energy, out);
         self.warps.issued((slot, pc), inst, prepared, goes_on);
@@ -384,8 +387,8 @@ impl Sm {
         };
         let order = self.counters.warp_instructions;
         let issued = Issued::new(FlightId(id), order, issuer.sub_core);
-        self.collectors.input.push(inst.pipe as usize, issued);
-        let (pipe, copies) = (inst.pipe, inst.copies);
+        self.collectors.input.push(pipe as usize, issued);
+        let copies = inst.copies;
         self.act_on_effect((slot, block, kernel), FlightId(id), pipe);
         if copies != CopyRole::None {
             self.note_copy((slot, kernel), copies, FlightId(id));
@@ -466,6 +469,30 @@ impl Sm {
     fn record_without_access(&mut self, slot: WarpSlot, kernel: KernelSlot) -> Option<MemId> {
         let inst = prepared_kernel(&self.kernels, kernel).at(self.out.pc);
         (!inst.fence).then(|| self.empty_record(slot))
+    }
+}
+
+/// The pipe that an instruction for `pipe` enters from a sub-core in this cycle: of two, SP as long
+/// as its input register has a place.
+#[inline]
+fn open_pipe(inputs: &StageRegisters, sub_core: u8, pipe: Pipe) -> Pipe {
+    if pipe != Pipe::SpOrSfu {
+        pipe
+    } else if inputs.is_full(Pipe::Sp as usize, sub_core) {
+        Pipe::Sfu
+    } else {
+        Pipe::Sp
+    }
+}
+
+/// Some closed pipes, with the choice of SP and SFU if both are among them.
+#[inline]
+const fn with_choice(closed: u64) -> u64 {
+    const BOTH: u64 = bit_of(Pipe::Sp as usize) | bit_of(Pipe::Sfu as usize);
+    if closed & BOTH == BOTH {
+        closed | bit_of(Pipe::SpOrSfu as usize)
+    } else {
+        closed
     }
 }
 

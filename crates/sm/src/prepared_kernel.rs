@@ -6,7 +6,7 @@ use std::sync::Arc;
 use warploom_base::{KernelSlot, Pc};
 use warploom_config::{
     BlockNeeds, ContextNeeds, ContextPlan, ContextRules, GpuSpec, ModelStyle, OccupancyLimit,
-    OpTiming, SmSpec, TypeTiming, UnitSpecs,
+    OpTiming, Products, SmSpec, TypeTiming, UnitSpecs,
 };
 use warploom_exec::LaunchContext;
 use warploom_ir::{InstClass, InstFacts, MemClass, Program, Unit};
@@ -43,14 +43,17 @@ pub enum Pipe {
     Tensor,
     /// Loads, stores and atomics.
     Mem,
+    /// Of an instruction that has not issued: SP or, while its input register is full, SFU. It has
+    /// no registers and no units of its own.
+    SpOrSfu,
 }
 
 impl Pipe {
-    /// Number of kinds of pipes.
+    /// Number of kinds of pipes, without the choice of two.
     pub const COUNT: usize = 6;
     /// Entries in tables by pipe: a power of two, so that an index modulo this number needs no
     /// check.
-    pub const PLACES: usize = Self::COUNT.next_power_of_two();
+    pub const PLACES: usize = (Self::COUNT + 1).next_power_of_two();
     /// All pipes, in order.
     pub const ALL: [Pipe; Self::COUNT] = [
         Pipe::Sp,
@@ -462,7 +465,7 @@ fn time(facts: &InstFacts, spec: &SmSpec, style: ModelStyle, lists: &mut Vec<u16
         asks_further: false,
         shares_banks: (banks.count_ones() as usize) < bank_reads.len(),
         banks,
-        pipe: pipe_of(facts.class, &spec.units, style),
+        pipe: pipe_of(facts.class, spec, style),
         long: is_long(facts.class),
         fence: facts.class == InstClass::Membar,
         copies: match facts.class {
@@ -512,8 +515,10 @@ fn is_long(class: InstClass) -> bool {
 }
 
 /// Issue's choice of a pipe (docs/model/sm.md, Instruction classes).
-fn pipe_of(class: InstClass, units: &UnitSpecs, style: ModelStyle) -> Pipe {
+fn pipe_of(class: InstClass, spec: &SmSpec, style: ModelStyle) -> Pipe {
     use InstClass as C;
+    let units = &spec.units;
+    let sfu_multiplies = spec.products == Products::Sfu;
     match class {
         C::Load(_) | C::Store(_) | C::Atomic(_) | C::CopyAsync | C::Membar => Pipe::Mem,
         // 4.2 calls every division an SFU operation, with double-precision units too.
@@ -525,6 +530,8 @@ fn pipe_of(class: InstClass, units: &UnitSpecs, style: ModelStyle) -> Pipe {
                 Pipe::Sfu
             }
         }
+        C::IntMul | C::IntMad if sfu_multiplies => Pipe::Sfu,
+        C::F32Mul | C::F64Mul if sfu_multiplies => Pipe::SpOrSfu,
         C::F32Add | C::F32MinMax | C::F32Mul | C::F32Mad => Pipe::Sp,
         C::Tensor(_) => Pipe::Tensor,
         _ if units.int.count > 0 => Pipe::Int,

@@ -44,6 +44,11 @@ impl Draft {
             ModelStyle::V4 => "taken-first",
         };
         self.source("sm.branch_order", Raw::Text(order.to_owned()), "");
+        let products = match self.style {
+            ModelStyle::V3 => "sfu",
+            ModelStyle::V4 => "by-type",
+        };
+        self.source("sm.products", Raw::Text(products.to_owned()), "");
         self.divergence();
         self.source("sm.register_granularity", Raw::Int(Some(4)), "");
         self.source("sm.wide_shared_conflicts", Raw::Bool(false), "");

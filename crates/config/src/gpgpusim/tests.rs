@@ -151,7 +151,8 @@ fn imports_equal_the_presets_of_the_same_machine() {
 }
 
 /// `gtx480` is the machine of the paper. Differences from the configuration of its simulator are
-/// stated by the paper (Tables 1 and 2) or by the Programming Guide.
+/// stated by the paper (Tables 1 and 2), by the Programming Guide, or, for `sm.products`, in
+/// docs/deviations.md.
 #[test]
 fn the_papers_gtx480_differs_from_3_2_2_where_the_paper_says_so() {
     let found = differences(&known("gtx480-3.2.2").spec, &preset("gtx480").unwrap());

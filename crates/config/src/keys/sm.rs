@@ -2,7 +2,7 @@
 
 use super::cache::SET_INDEX;
 use crate::section::section;
-use crate::spec::{BranchOrder, Coalescing, Divergence, SetIndex};
+use crate::spec::{BranchOrder, Coalescing, Divergence, Products, SetIndex};
 use crate::value::{Rule, int, names, pow2};
 
 names! {
@@ -17,6 +17,12 @@ names! {
              barrier or an operation of the warp (before Volta); one that spins runs for ever",
         Independent = "independent":
             "the same, but where a part spins the others run in turn with it (Volta and later)",
+    }
+    Products: PRODUCTS {
+        ByType = "by-type": "the pipe of the operands' type (GPGPU-Sim 4.x)",
+        Sfu = "sfu":
+            "SFU for integers; for floats SP or, while its input register is full, SFU (GPGPU-Sim \
+             3.2.2)",
     }
     Coalescing: COALESCING {
         Segments = "segments": "segments of 32, 64 or 128 bytes by access size, then shrunk",
@@ -115,6 +121,10 @@ section! {
              behave as with `independent`.",
             "CUDA C++ Programming Guide, Independent Thread Scheduling",
             Divergence::Stack, "stack";
+        products: "products", PRODUCTS, "",
+            "Pipe that mul and mad of integers and mul of floats issue to.",
+            "instruction classes of GPGPU-Sim 3.2.2 and 4.2",
+            Products::ByType, "by-type";
         shared_one_broadcast: "shared_one_broadcast", Rule::Switch, "",
             "Shared memory broadcasts one word to all lanes that access it; others are served lane by \
              lane, as on GT200. Only the first word of each access is checked.",

@@ -20,7 +20,7 @@ const OWN_ORDER: [Pipe; Pipe::COUNT] = [
 /// The set that serves one pipe alone.
 fn own_set(spec: &CollectorSpec, pipe: Pipe) -> &CollectorSet {
     match pipe {
-        Pipe::Sp => &spec.sp,
+        Pipe::Sp | Pipe::SpOrSfu => &spec.sp,
         Pipe::Dp => &spec.dp,
         Pipe::Int => &spec.int,
         Pipe::Sfu => &spec.sfu,

@@ -3,7 +3,7 @@
 
 use crate::dut::image;
 use warploom_base::{KernelSlot, Pc};
-use warploom_config::{GpuSpec, preset};
+use warploom_config::{GpuSpec, Products, preset};
 use warploom_sm::{PreparedKernel, TimedInst};
 
 const MACHINES: [&str; 3] = ["gtx480", "gtx480-gpgpusim4", "qv100-volta"];
@@ -72,6 +72,33 @@ fn every_class_has_its_pipe_and_its_times() {
             let found = format!("{:?} {}/{}", inst.pipe, inst.latency, inst.interval);
             assert_eq!(found, expected, "{instruction} on {name}");
         }
+    }
+}
+
+/// What GPGPU-Sim 3.2.2's `ptx_instruction::set_opcode_and_latency` calls an SFU operation, and one
+/// of ALU or SFU: mul and mad of integers, and mul of floats. The others stay where they are.
+const WITH_SFU: &str = "\
+mul.lo.u32 %r1, %r2, %r3;           | Sfu 4/2
+mul.wide.u32 %rd1, %r2, %r3;        | Sfu 4/2
+mul.hi.s32 %r1, %r2, %r3;           | Sfu 4/2
+mad.lo.u32 %r1, %r2, %r3, %r4;      | Sfu 5/1
+mul.f32 %f1, %f2, %f3;              | SpOrSfu 4/1
+mul.f64 %fd1, %fd2, %fd3;           | SpOrSfu 8/8
+fma.rn.f32 %f1, %f2, %f3, %f4;      | Sp 5/1
+fma.rn.f64 %fd1, %fd2, %fd3, %fd4;  | Sp 8/8
+mul24.lo.u32 %r1, %r2, %r3;         | Sp 5/3
+add.u32 %r1, %r2, %r3;              | Sp 4/1
+div.u32 %r1, %r2, %r3;              | Sfu 145/8";
+
+#[test]
+fn products_go_to_sfu_where_the_machine_says_so() {
+    let mut spec = spec("gtx480");
+    spec.sm.products = Products::Sfu;
+    for line in WITH_SFU.lines() {
+        let (instruction, expected) = line.split_once('|').unwrap_or_default();
+        let inst = first(&spec, instruction.trim());
+        let found = format!("{:?} {}/{}", inst.pipe, inst.latency, inst.interval);
+        assert_eq!(found, expected.trim(), "{instruction}");
     }
 }
 

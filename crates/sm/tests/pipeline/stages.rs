@@ -3,7 +3,9 @@
 
 use crate::dut::{Dut, fermi};
 use warploom_base::Cycle;
+use warploom_config::Products;
 use warploom_mem::AccessKind;
+use warploom_sm::Pipe;
 use warploom_stats::trace::Activity;
 
 /// `count` moves to registers of their own, and a store of each result behind them.
@@ -67,6 +69,42 @@ fn dual_issue_takes_two_instructions_of_one_warp() {
     let mut dut = Dut::new(&spec, &moves(4), 32);
     dut.finish();
     assert_eq!(dut.issued[..4], [2, 3, 5, 6]);
+}
+
+/// Three maxima of doubles occupy the only SP unit for 16 cycles each, its only collector and its
+/// input register. A product of floats behind them goes to SFU at once where it may, and otherwise
+/// waits for a place like the sum behind it. While SP has room it goes to SP.
+#[test]
+fn a_product_goes_to_sfu_while_sp_has_no_room() {
+    let mut spec = fermi();
+    let sp = &mut spec.sm.units.sp;
+    (sp.count, sp.issue_width, sp.dispatch_width) = (1, 1, 1);
+    spec.sm.collectors.sp.units = 1;
+    let maxima = "max.f64 %fd1, %fd2, %fd2;\nmax.f64 %fd3, %fd2, %fd2;\n\
+                  max.f64 %fd4, %fd2, %fd2;\nmax.f64 %fd5, %fd2, %fd2;\n";
+    let product = "mul.f32 %f1, %f2, %f2;\n";
+    let run = |products: Products, body: &str| {
+        let mut spec = spec.clone();
+        spec.sm.products = products;
+        let mut dut = Dut::new(&spec, body, 32);
+        dut.finish();
+        let used = dut.sm.by_kernel[0].pipe_cycles;
+        (
+            dut.issued,
+            used[Pipe::Sp as usize],
+            used[Pipe::Sfu as usize],
+        )
+    };
+    let behind = format!("{maxima}{product}");
+    let (waits, ..) = run(Products::ByType, &behind);
+    let (goes, _, in_sfu) = run(Products::Sfu, &behind);
+    assert_eq!(waits[..4], goes[..4], "maxima go to SP in both");
+    assert_eq!(goes[4], goes[3] + 2, "the next fetch");
+    assert!(waits[4] > goes[4] + 8, "{waits:?} {goes:?}");
+    assert_eq!(in_sfu, 1);
+    // SP has room.
+    let (_, in_sp, in_sfu) = run(Products::Sfu, product);
+    assert_eq!((in_sp, in_sfu), (2, 0), "the product and the return");
 }
 
 /// A taken branch in the buffer's first place leaves a wrong instruction in the second: the
