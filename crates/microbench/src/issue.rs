@@ -4,7 +4,7 @@ use crate::memory::Chain;
 use crate::rate::{Leaves, Repeated, figure, own};
 use crate::{Answer, Benchmark, Family, Trouble, short};
 use warploom_config::{
-    CollectorSet, CollectorSpec, GpuSpec, ModelStyle, OpTiming, UnitSpec, UnitSpecs,
+    CollectorSet, CollectorSpec, GpuSpec, ModelStyle, OpTiming, Products, UnitSpec, UnitSpecs,
 };
 
 const fn latency(
@@ -76,8 +76,8 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
         repeated(
             gpu,
             &mul,
-            gpu.int_unit(),
-            int_set(gpu),
+            product_unit(gpu),
+            product_set(gpu),
             Leaves::Integer,
             |u| u.int_timing.mul,
         )
@@ -87,8 +87,8 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
         repeated(
             gpu,
             &mad,
-            gpu.int_unit(),
-            int_set(gpu),
+            product_unit(gpu),
+            product_set(gpu),
             Leaves::Integer,
             |u| u.int_timing.mad,
         )
@@ -194,6 +194,22 @@ fn int_set(gpu: &GpuSpec) -> Set {
     match gpu.sm.units.int.count {
         0 => |c| c.sp,
         _ => |c| c.int,
+    }
+}
+
+/// Units that multiply integers.
+fn product_unit(gpu: &GpuSpec) -> UnitSpec {
+    match gpu.sm.products {
+        Products::ByType => gpu.int_unit(),
+        Products::Sfu => gpu.sm.units.sfu,
+    }
+}
+
+/// Set of the collectors of multiplications of integers.
+fn product_set(gpu: &GpuSpec) -> Set {
+    match gpu.sm.products {
+        Products::ByType => int_set(gpu),
+        Products::Sfu => |c| c.sfu,
     }
 }
 

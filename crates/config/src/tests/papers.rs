@@ -151,7 +151,7 @@ fn fermi_slicer_is_table_1() {
     assert_eq!(gpu.sm.warp_scheduler, WarpSchedulerChoice::Gto);
     assert_eq!(
         (gpu.clocks.core_khz, gpu.clocks.dram_khz),
-        (1_400_000, 924_000)
+        (700_000, 924_000)
     );
     assert_eq!(
         (kib(&gpu.l1d), gpu.l1d.ways, gpu.l1d.mshr_entries),

@@ -100,6 +100,7 @@ fn products_go_to_sfu_where_the_machine_says_so() {
         let found = format!("{:?} {}/{}", inst.pipe, inst.latency, inst.interval);
         assert_eq!(found, expected.trim(), "{instruction}");
     }
+    assert_eq!(preset("fermi-slicer").unwrap().sm.products, Products::Sfu);
 }
 
 /// The two-level scheduler waits for what comes from memory outside the SM.
