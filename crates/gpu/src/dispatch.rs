@@ -30,7 +30,7 @@ use warploom_policy::{
     BlockPolicy, BlockScheduler, CustomPolicies, Decision, KernelView, Multiprogram,
     MultiprogramPolicy, MultiprogramView, SmFilterPolicy, SmSample, WarpScheduler,
 };
-use warploom_sm::{BlockNeeds, FinishedBlock, PreparedKernel, SlotCause, Sm};
+use warploom_sm::{BlockNeeds, FinishedBlock, PreparedKernel, SlotSums, Sm};
 
 /// The block dispatcher of the machine.
 pub(crate) struct Dispatcher {
@@ -222,11 +222,14 @@ impl Dispatcher {
                 let running = kernel.as_ref().map(|k| k.running[index].len() as u32);
                 running.unwrap_or(0)
             };
+            let slots = SlotSums::new(&sm.counters.slots);
             samples.push(SmSample {
                 instructions: sm.by_kernel.iter().map(|k| k.warp_instructions).collect(),
                 blocks: self.kernels.iter().map(blocks).collect(),
-                slots: sm.counters.slots.iter().sum(),
-                memory_slots: sm.counters.slots[SlotCause::MemoryDependence as usize],
+                slots: slots.all,
+                stalled_slots: slots.stalled,
+                memory_slots: slots.memory,
+                flits_received: sm.counters.flits_received,
             });
         });
         samples

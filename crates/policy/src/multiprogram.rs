@@ -58,8 +58,12 @@ pub struct SmSample {
     pub blocks: Vec<u32>,
     /// Scheduler cycles.
     pub slots: u64,
-    /// Those of them in which warps waited for memory.
+    /// Those of them in which no warp issued although the scheduler had some.
+    pub stalled_slots: u64,
+    /// Those of them in which warps waited for memory or for the load/store pipe.
     pub memory_slots: u64,
+    /// Flits that the network delivered to it.
+    pub flits_received: u64,
 }
 
 /// What a policy may see.

@@ -40,6 +40,30 @@ pub enum SlotCause {
     Policy,
 }
 
+/// Scheduler cycles by cause, as [`SmCounters::slots`] counts them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SlotSums {
+    /// Number of scheduler cycles.
+    pub all: u64,
+    /// Cycles in which no warp issued although the scheduler had some.
+    pub stalled: u64,
+    /// Stalled cycles in which warps waited for memory or for the load/store pipe.
+    pub memory: u64,
+}
+
+impl SlotSums {
+    /// The sums of a table by [`SlotCause`].
+    pub fn new(slots: &[u64; SLOT_CAUSES.len()]) -> Self {
+        let of = |cause: SlotCause| slots[cause as usize];
+        let all = slots.iter().sum();
+        Self {
+            all,
+            stalled: all - of(SlotCause::Issued) - of(SlotCause::NoWarp),
+            memory: of(SlotCause::MemoryDependence) + of(SlotCause::MemoryPipe),
+        }
+    }
+}
+
 /// Counters of an SM for the kernels in one slot: those that are kept apart while several run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct KernelCounters {
@@ -268,6 +292,21 @@ mod tests {
             }
             assert_eq!(labels[place(variant)], name);
         }
+    }
+
+    /// Sums by hand of a table in which every cause has a digit of its own.
+    #[test]
+    fn stalls_have_warps_and_no_issue() {
+        let mut slots = [0; SLOT_CAUSES.len()];
+        slots[SlotCause::Issued as usize] = 1;
+        slots[SlotCause::NoWarp as usize] = 10;
+        slots[SlotCause::Barrier as usize] = 100;
+        slots[SlotCause::MemoryDependence as usize] = 1000;
+        slots[SlotCause::MemoryPipe as usize] = 20_000;
+        slots[SlotCause::ExecutionPipe as usize] = 300_000;
+        let sums = SlotSums::new(&slots);
+        let expected = [321_111, 321_100, 21_000];
+        assert_eq!([sums.all, sums.stalled, sums.memory], expected);
     }
 
     /// Arrays of counters are indexed by the variants and printed by the labels.

@@ -46,7 +46,7 @@ pub use blocks::Resources;
 pub use context::ContextCounters;
 pub use counters::{
     KernelCounters, LANE_SPACES, LDST_STAGES, LDST_STALLS, LaneSpace, LdstStage, LdstStall,
-    SLOT_CAUSES, SlotCause, SmCounters,
+    SLOT_CAUSES, SlotCause, SlotSums, SmCounters,
 };
 pub use detail::{
     ISSUES, MAX_SCHEDULERS, PACKET_BYTES, PACKET_SIZES, SCHEDULERS, SmDetail, WARP_SLOTS,

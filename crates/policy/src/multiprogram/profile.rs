@@ -4,7 +4,7 @@
 use super::quotas::share_of_sms;
 use super::{KernelView, MultiprogramView, SmSample};
 use warploom_base::{Cycle, KernelSlot};
-use warploom_config::{GpuSpec, SampleWeight};
+use warploom_config::{GpuSpec, PhiBase, SampleWeight, WarpedSlicerSettings};
 
 /// One SM's part in a profile.
 #[derive(Clone, Copy, Debug)]
@@ -21,8 +21,12 @@ struct Taken {
     member: usize,
     blocks: u32,
     ipc: f64,
-    /// Share of scheduler cycles that waited for memory.
-    memory_share: f64,
+    /// Scheduler cycles that waited for memory or its pipe, over all of them and over those of
+    /// them in which warps were there and none issued.
+    memory_of_all: f64,
+    memory_of_stalls: f64,
+    /// Flits received in a cycle.
+    bandwidth: f64,
 }
 
 /// A profile.
@@ -125,12 +129,15 @@ impl Profile {
         let alone = start.blocks.iter().sum::<u32>() == blocks;
         let stays = blocks == wanted || blocks < wanted && end.blocks[slot] == blocks;
         let cycles = (view.now - self.began).max(1) as f64;
-        let memory = (end.memory_slots - start.memory_slots) as f64;
+        let since = |of: fn(&SmSample) -> u64| (of(end) - of(start)) as f64;
+        let memory = since(|sm| sm.memory_slots);
         (alone && stays && blocks > 0).then(|| Taken {
             member: post.member,
             blocks,
             ipc: (end.instructions[slot] - start.instructions[slot]) as f64 / cycles,
-            memory_share: memory / (end.slots - start.slots).max(1) as f64,
+            memory_of_all: memory / since(|sm| sm.slots).max(1.0),
+            memory_of_stalls: memory / since(|sm| sm.stalled_slots).max(1.0),
+            bandwidth: since(|sm| sm.flits_received) / cycles,
         })
     }
 
@@ -142,16 +149,18 @@ impl Profile {
 
     /// A member's IPC with 1, 2, 3 up to `most` blocks on an SM; what was not sampled lies on the
     /// line between its neighbours. `None` if nothing was.
-    pub fn curve(&self, member: usize, most: u32, weight: SampleWeight) -> Option<Vec<f64>> {
-        let blocks = self.taken.iter().map(|taken| f64::from(taken.blocks));
-        // Of all SMs sampled, in whichever round: counts of several rounds are one curve.
-        let mean = blocks.sum::<f64>() / self.taken.len().max(1) as f64;
+    pub fn curve(
+        &self,
+        member: usize,
+        most: u32,
+        settings: &WarpedSlicerSettings,
+    ) -> Option<Vec<f64>> {
+        let means = Means::of(&self.taken);
         let mut points = vec![(0.0, 0_u32); most.max(1) as usize];
         let own = self.taken.iter().filter(|taken| taken.member == member);
         for taken in own.filter(|taken| taken.blocks <= most) {
-            let bandwidth = ratio(weight, f64::from(taken.blocks), mean);
             let (ipc, samples) = &mut points[taken.blocks as usize - 1];
-            *ipc += scaled(taken.ipc, taken.memory_share, bandwidth);
+            *ipc += taken.scaled(&means, settings);
             *samples += 1;
         }
         let average =
@@ -166,20 +175,47 @@ impl Profile {
     }
 }
 
-/// Psi + 1 of equation 3: the bandwidth that an SM would have if every SM ran as many blocks, over
-/// what it had in the sample. Equation 4 prints the blocks over their mean; where bandwidth in the
-/// sample goes by blocks and would be the same for all otherwise, it is the inverse.
-fn ratio(weight: SampleWeight, blocks: f64, mean: f64) -> f64 {
-    match weight {
-        SampleWeight::BlocksOverMean => blocks / mean,
-        SampleWeight::MeanOverBlocks => mean / blocks,
-        SampleWeight::One => 1.0,
+/// Means over all SMs sampled, in whichever round: counts of several rounds are one curve.
+#[derive(Clone, Copy, Debug)]
+struct Means {
+    blocks: f64,
+    bandwidth: f64,
+}
+
+impl Means {
+    fn of(taken: &[Taken]) -> Self {
+        let count = taken.len().max(1) as f64;
+        Self {
+            blocks: taken.iter().map(|t| f64::from(t.blocks)).sum::<f64>() / count,
+            bandwidth: taken.iter().map(|t| t.bandwidth).sum::<f64>() / count,
+        }
     }
 }
 
-/// Equation 3: what a kernel would do with `bandwidth` times what it had in its sample.
-fn scaled(ipc: f64, memory_share: f64, bandwidth: f64) -> f64 {
-    ipc * (1.0 + memory_share * (bandwidth - 1.0))
+impl Taken {
+    /// Equation 3: IPC with the bandwidth that the SM would have if every SM held as many blocks.
+    fn scaled(&self, means: &Means, settings: &WarpedSlicerSettings) -> f64 {
+        let phi = match settings.phi {
+            PhiBase::Stalls => self.memory_of_stalls,
+            PhiBase::Cycles => self.memory_of_all,
+        };
+        self.ipc * (1.0 + phi * self.psi(means, settings.weight))
+    }
+
+    /// Psi of equation 3. An SM that received less than the mean asked for no more: were all like
+    /// it, it would receive the same. Equation 4 prints the blocks over their mean; where bandwidth
+    /// in the sample goes by blocks and would be the same for all otherwise, it is the inverse.
+    fn psi(&self, means: &Means, weight: SampleWeight) -> f64 {
+        let blocks = f64::from(self.blocks);
+        match weight {
+            SampleWeight::Bandwidth if self.bandwidth > means.bandwidth => {
+                means.bandwidth / self.bandwidth - 1.0
+            }
+            SampleWeight::Bandwidth | SampleWeight::None => 0.0,
+            SampleWeight::Blocks => blocks / means.blocks - 1.0,
+            SampleWeight::BlocksInverse => means.blocks / blocks - 1.0,
+        }
+    }
 }
 
 /// Fills gaps by straight lines, from 0 for no block; behind the last sample the curve is flat.
@@ -202,25 +238,58 @@ fn filled(samples: &[Option<f64>]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::{filled, ratio, scaled};
-    use warploom_config::SampleWeight;
+    use super::{Means, Taken, filled};
+    use warploom_config::{PhiBase, SampleWeight, WarpedSlicerSettings};
+
+    /// An SM with 8 blocks where the mean is 4, and 3 flits a cycle where the mean is 2; it waits
+    /// for memory in a quarter of the scheduler cycles, which is half of those that stall.
+    const TAKEN: Taken = Taken {
+        member: 0,
+        blocks: 8,
+        ipc: 0.8,
+        memory_of_all: 0.25,
+        memory_of_stalls: 0.5,
+        bandwidth: 3.0,
+    };
+    const MEANS: Means = Means {
+        blocks: 4.0,
+        bandwidth: 2.0,
+    };
 
     #[test]
-    fn the_weight_is_equation_4_or_its_inverse() {
-        let weights = [
-            SampleWeight::BlocksOverMean,
-            SampleWeight::MeanOverBlocks,
-            SampleWeight::One,
-        ];
-        assert_eq!(weights.map(|w| ratio(w, 8.0, 4.0)), [2.0, 0.5, 1.0]);
+    fn psi_follows_bandwidth_or_blocks() {
+        let psi = |weight| TAKEN.psi(&MEANS, weight);
+        // Equation 4, and its inverse.
+        assert_eq!(psi(SampleWeight::Blocks), 1.0);
+        assert_eq!(psi(SampleWeight::BlocksInverse), -0.5);
+        assert_eq!(psi(SampleWeight::None), 0.0);
+        // Equation 3: 2 / 3 - 1, and nothing for an SM that received less than the mean.
+        assert!((psi(SampleWeight::Bandwidth) + 1.0 / 3.0).abs() < 1e-12);
+        for bandwidth in [0.0, 1.0, 2.0] {
+            let less = Taken { bandwidth, ..TAKEN };
+            assert_eq!(less.psi(&MEANS, SampleWeight::Bandwidth), 0.0);
+        }
     }
 
-    /// Waiting for memory half of the time with twice the mean's blocks: half as much again.
     #[test]
-    fn the_factor_follows_equations_3_and_4() {
-        assert_eq!(scaled(0.8, 0.5, 2.0), 0.8 * 1.5);
-        assert_eq!(scaled(0.8, 0.0, 2.0), 0.8);
-        assert_eq!(scaled(0.8, 1.0, 0.25), 0.2);
+    fn the_factor_follows_equation_3() {
+        let scaled = |weight, phi| {
+            let settings = WarpedSlicerSettings {
+                weight,
+                phi,
+                ..Default::default()
+            };
+            TAKEN.scaled(&MEANS, &settings)
+        };
+        assert_eq!(scaled(SampleWeight::Blocks, PhiBase::Cycles), 0.8 * 1.25);
+        assert_eq!(scaled(SampleWeight::Blocks, PhiBase::Stalls), 0.8 * 1.5);
+        assert_eq!(
+            scaled(SampleWeight::BlocksInverse, PhiBase::Stalls),
+            0.8 * 0.75
+        );
+        assert_eq!(scaled(SampleWeight::None, PhiBase::Stalls), 0.8);
+        let third = scaled(SampleWeight::Bandwidth, PhiBase::Stalls);
+        assert!((third - 0.8 * (1.0 - 0.5 / 3.0)).abs() < 1e-12);
     }
 
     #[test]

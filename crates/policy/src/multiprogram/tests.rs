@@ -3,7 +3,7 @@
 
 use super::quotas::{blocks_of_share, share_of_sms};
 use super::*;
-use warploom_config::preset;
+use warploom_config::{LossBase, PhiBase, SampleWeight, WarpedSlicerSettings, preset};
 
 fn machine() -> GpuSpec {
     preset("fermi-slicer").unwrap_or_else(|errors| panic!("{errors}"))
@@ -186,8 +186,19 @@ fn fixed_quotas_are_by_process_and_end_with_the_company() {
     assert_eq!(policy.quota(SmId(0), kernels[2].slot), u32::MAX);
 }
 
+/// The scenarios were worked by hand with equation 4, phi_mem of all cycles and the greatest loss as
+/// printed.
+fn as_printed() -> WarpedSlicerSettings {
+    WarpedSlicerSettings {
+        weight: SampleWeight::Blocks,
+        phi: PhiBase::Cycles,
+        loss_base: LossBase::ShareKept,
+        ..Default::default()
+    }
+}
+
 fn slicer() -> WarpedSlicer {
-    WarpedSlicer::new(Default::default())
+    WarpedSlicer::new(as_printed())
 }
 
 fn verdicts(policy: &impl Multiprogram) -> Vec<(Cycle, Verdict, Vec<u32>)> {
@@ -266,6 +277,28 @@ fn a_kernel_that_would_lose_too_much_gets_sms_of_its_own() {
     assert_eq!((last.at, last.verdict), (25_000, Verdict::Spatial));
     let all = u32::MAX;
     assert_eq!(quotas(&policy, &kernels[0]), [[all; 8], [0; 8]].concat());
+}
+
+/// Three kernels of eight slots, of which each block adds an eighth of the best: (3, 3, 2) loses
+/// three quarters. Divided SMs leave a third of the SMs: 1.2 / 3 may be lost as printed, 1.2 times
+/// two thirds if the percentage is of what division takes.
+#[test]
+fn the_greatest_loss_is_of_what_is_kept_or_of_what_is_lost() {
+    let verdict = |loss_base| {
+        let kernels = [kernel(0, 64, 28), kernel(1, 64, 28), kernel(2, 64, 28)];
+        let mut bench = Bench::new(&kernels);
+        let mut policy = WarpedSlicer::new(WarpedSlicerSettings {
+            loss_base,
+            ..Default::default()
+        });
+        bench.update(&mut policy);
+        bench.run(&mut policy, 60_000, &|_, blocks| 100 * u64::from(blocks));
+        let (_, verdict, blocks) = verdicts(&policy)[1].clone();
+        (verdict, blocks)
+    };
+    assert_eq!(verdict(LossBase::ShareKept), (Verdict::Spatial, vec![]));
+    let shared = (Verdict::Shared, vec![3, 3, 2]);
+    assert_eq!(verdict(LossBase::ShareLost), shared);
 }
 
 /// A third kernel is profiled on its part of the SMs, without another warm-up; the others keep
@@ -471,9 +504,9 @@ fn rounds_make_one_curve() {
 /// The algorithm takes its time: blocks of the profile go on until then.
 #[test]
 fn the_algorithm_may_take_time() {
-    let settings = warploom_config::WarpedSlicerSettings {
+    let settings = WarpedSlicerSettings {
         delay_cycles: 5000,
-        ..Default::default()
+        ..as_printed()
     };
     let kernels = [kernel(0, 64, 28), kernel(1, 64, 28)];
     let mut bench = Bench::new(&kernels);

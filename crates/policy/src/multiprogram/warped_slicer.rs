@@ -21,7 +21,7 @@ use super::water_fill::{Demand, water_fill};
 use super::{Decision, KernelView, Multiprogram, MultiprogramView, Verdict};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::{Cycle, KernelSlot, SmId};
-use warploom_config::{GpuSpec, WarpedSlicerSettings};
+use warploom_config::{GpuSpec, LossBase, WarpedSlicerSettings};
 
 /// Cycles between two looks at whether a sample can begin.
 const POLL_CYCLES: Cycle = 100;
@@ -222,8 +222,8 @@ impl WarpedSlicer {
             if !self.profile.is_sampled(at) {
                 continue;
             }
-            let weight = self.settings.weight;
-            if let Some(curve) = self.profile.curve(at, kernel.blocks_per_sm, weight) {
+            let curve = self.profile.curve(at, kernel.blocks_per_sm, &self.settings);
+            if let Some(curve) = curve {
                 let (process, code) = (kernel.process, kernel.code);
                 self.known
                     .retain(|k| (k.process, k.code) != (process, code));
@@ -255,8 +255,7 @@ impl WarpedSlicer {
         let total = [sm.max_threads, sm.registers, sm.shared_bytes, sm.max_blocks];
         let pairs = self.members.iter().zip(self.performances());
         let demands: Vec<Demand> = pairs.map(|(k, p)| demand(k, p)).collect();
-        let equal_share = 1.0 / self.members.len() as f64;
-        let most_lost = f64::from(self.settings.loss_percent) / 100.0 * equal_share;
+        let most_lost = most_lost(&self.settings, self.members.len());
         let keeps = |(demand, blocks): (&Demand, &u32)| {
             1.0 - demand.performance[*blocks as usize - 1] <= most_lost
         };
@@ -383,6 +382,16 @@ fn is_same(one: &KernelView, other: &KernelView) -> bool {
     (one.process, one.code) == (other.process, other.code)
 }
 
+/// The greatest part of its best performance that one of several kernels may lose.
+fn most_lost(settings: &WarpedSlicerSettings, kernels: usize) -> f64 {
+    let kept = 1.0 / kernels as f64;
+    let base = match settings.loss_base {
+        LossBase::ShareKept => kept,
+        LossBase::ShareLost => 1.0 - kept,
+    };
+    f64::from(settings.loss_percent) / 100.0 * base
+}
+
 fn demand(kernel: &KernelView, performance: Vec<f64>) -> Demand {
     let needs = &kernel.needs;
     Demand {
@@ -395,15 +404,15 @@ impl PolicyFacts for WarpedSlicer {
     const FACTS: Facts = Facts {
         about: "Blocks of each kernel on an SM such that the one that loses most loses least.",
         source: "Xu et al., ISCA 2016, Algorithm 1 and section IV.A",
-        state: "an SM: instructions and memory stalls of a sample (32 bits each); 2 kernels: \
-                performance (32 bits) and blocks by block slot, 2 quotas",
+        state: "an SM: instructions, stalls, memory stalls and flits of a sample (32 bits each); \
+                2 kernels: performance (32 bits) and blocks by block slot, 2 quotas",
         bits: |spec| {
             let slots = u64::from(spec.sm.max_blocks);
             let blocks = bits_for(slots + 1);
-            u64::from(spec.gpu.sms) * 64 + 2 * slots * (32 + blocks) + 2 * blocks
+            u64::from(spec.gpu.sms) * 128 + 2 * slots * (32 + blocks) + 2 * blocks
         },
-        // Two counters of 32 bits an SM; two kernels' eight points and their quotas.
-        bits_on_gtx480: 15 * 64 + 2 * 8 * (32 + 4) + 2 * 4,
+        // Four counters of 32 bits an SM; two kernels' eight points and their quotas.
+        bits_on_gtx480: 15 * 128 + 2 * 8 * (32 + 4) + 2 * 4,
         part: Part::Gpu,
         complexity: "linear in kernels times block slots, once a profile",
     };

@@ -4,14 +4,33 @@ use crate::policies::{names, settings};
 use crate::value::int;
 
 names! {
-    /// How a sample's IPC is weighted by its SM's blocks, in `warped-slicer` (equation 3's psi +
-    /// 1).
+    /// What equation 3's psi is computed from, in `warped-slicer`: the bandwidth that an SM would
+    /// have if every SM held as many blocks, over the bandwidth that it had in the sample, less 1.
     pub enum SampleWeight: SAMPLE_WEIGHTS {
-        BlocksOverMean = "blocks-over-mean": "its blocks over the mean of all SMs (equation 4)",
-        MeanOverBlocks = "mean-over-blocks":
-            "the mean of all SMs over its blocks (equation 3, where bandwidth in the sample goes by \
-             blocks and would be equal otherwise)",
-        One = "one": "as sampled",
+        Bandwidth = "bandwidth":
+            "flits that SMs received in the sample: the mean of all SMs over the SM's own, where it \
+             had more than the mean (equation 3)",
+        Blocks = "blocks": "the SM's blocks over the mean of all SMs (equation 4)",
+        BlocksInverse = "blocks-inverse":
+            "the mean of all SMs over the SM's blocks (equation 3, where bandwidth in the sample \
+             goes by blocks and would be equal otherwise)",
+        None = "none": "nothing: IPC stays as sampled",
+    }
+}
+
+names! {
+    /// What phi_mem of equation 3 is a share of, in `warped-slicer`.
+    pub enum PhiBase: PHI_BASES {
+        Stalls = "stalls": "scheduler cycles in which no warp issued although the scheduler had some",
+        Cycles = "cycles": "all scheduler cycles",
+    }
+}
+
+names! {
+    /// What the greatest loss is stated in percent of, in `warped-slicer`, for K kernels.
+    pub enum LossBase: LOSS_BASES {
+        ShareKept = "share-kept": "1/K, the share of SMs that a kernel has where they are divided",
+        ShareLost = "share-lost": "(K - 1)/K, the share of SMs that it then lacks",
     }
 }
 
@@ -26,16 +45,24 @@ settings! {
             "Time that the algorithm takes, in which the blocks of the profile go on.",
             "Xu et al., ISCA 2016, section V.H";
         loss_percent: u32 = 120, int(0, 1000), "%",
-            "Loss of a kernel from which SMs are divided instead, in percent of 1/K of its best \
-             performance among K kernels.",
+            "Loss of a kernel from which SMs are divided instead, in percent of what `loss_base` \
+             says, of its best performance.",
             "Xu et al., ISCA 2016, section IV";
+        loss_base: LossBase = LossBase::ShareLost => "share-lost", LOSS_BASES, "",
+            "What `loss_percent` is a percentage of; the same for two kernels.",
+            "this program: Xu et al., ISCA 2016, section IV, print 1/K, which no division among \
+             three kernels meets";
         phase_percent: u32 = 50, int(0, 10_000), "%",
             "Change of a kernel's IPC over more than a profile's length from which it is profiled \
              again; 0: never.",
             "this program: Xu et al., ISCA 2016, section IV.B, say \"significantly\"";
-        weight: SampleWeight = SampleWeight::BlocksOverMean => "blocks-over-mean", SAMPLE_WEIGHTS,
-            "",
-            "What a sample's IPC is weighted by, as far as its SM waits for memory.",
+        weight: SampleWeight = SampleWeight::Bandwidth => "bandwidth", SAMPLE_WEIGHTS, "",
+            "What psi of equation 3 is computed from, by which a sample's IPC is corrected as far \
+             as its SM waits for memory.",
             "Xu et al., ISCA 2016, section IV.A, equations 3 and 4";
+        phi: PhiBase = PhiBase::Stalls => "stalls", PHI_BASES, "",
+            "What the scheduler cycles that wait for memory or its pipe are divided by for phi_mem \
+             of equation 3.",
+            "Xu et al., ISCA 2016, section IV.A: portion of pipeline stalls";
     }
 }
