@@ -28,6 +28,7 @@ mod table2_paper;
 mod table3;
 #[cfg(test)]
 mod tests;
+mod threshold;
 
 pub use oracle::{OracleRequest, oracle};
 pub use outputs::{every_mix, is_right};
@@ -46,7 +47,7 @@ use warploom_stats::result::RunReport;
 
 pub(super) use claims::verdicts;
 
-pub(super) const FIGURES: [FigureInfo; 16] = [
+pub(super) const FIGURES: [FigureInfo; 17] = [
     table2::FIGURE,
     fig1::FIGURE,
     fig2::FIGURE,
@@ -66,7 +67,8 @@ pub(super) const FIGURES: [FigureInfo; 16] = [
 ];
 
 /// Figures that must be requested by their own names.
-pub(super) const BY_NAME: [FigureInfo; 2] = [fig6_oracle::FIGURE, sample::FIGURE];
+pub(super) const BY_NAME: [FigureInfo; 3] =
+    [fig6_oracle::FIGURE, sample::FIGURE, threshold::FIGURE];
 
 const PAPER: &str = "slicer";
 /// Machine of Table I.

@@ -15,10 +15,13 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
     make,
 };
 
+/// Our counters of waiting for memory or its pipe: what phi_mem counts, too.
+pub(super) const MEMORY: [&str; 2] = ["memory_dependence", "memory_pipe"];
+
 /// The figure's causes, with our counters of each: waiting for memory or its pipe, for a short
 /// result, for a function unit, for an instruction, and the rest.
 pub(super) const CAUSES: [(&str, &[&str]); 5] = [
-    ("memory", &["memory_dependence", "memory_pipe"]),
+    ("memory", &MEMORY),
     ("raw", &["execution_dependence"]),
     ("execution", &["execution_pipe"]),
     ("ibuffer", &["instruction_buffer"]),

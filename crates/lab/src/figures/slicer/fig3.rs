@@ -80,7 +80,7 @@ pub(super) fn curve(
     Some(reports.iter().map(|r| r.processes[0].ipc).collect())
 }
 
-fn over_best(curve: &[f64]) -> Vec<f64> {
+pub(super) fn over_best(curve: &[f64]) -> Vec<f64> {
     let best = curve.iter().copied().fold(0.0, f64::max);
     curve.iter().map(|ipc| ipc / best).collect()
 }

@@ -1,5 +1,6 @@
 //! Fig. 5: a sample of 5,000 cycles compared with one of 50,000.
 
+use super::fig1::MEMORY;
 use super::{BENCHMARKS, GPU, PAPER, columns, input, machine, number, times};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
@@ -16,10 +17,22 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
     make,
 };
 
-/// Number of windows in the long period.
+/// Causes for which no warp issues although the scheduler has some.
+const STALLS: [&str; 7] = [
+    "memory_dependence",
+    "memory_pipe",
+    "execution_dependence",
+    "execution_pipe",
+    "instruction_buffer",
+    "barrier",
+    "policy",
+];
+
+/// Number of windows in the long period, of which the sample is the first.
 const WINDOWS: u64 = 10;
 
-/// Warp instructions per cycle, and share of scheduler cycles that wait for memory, in windows.
+/// Warp instructions per cycle and phi_mem in windows. Phi_mem is what the policy computes from a
+/// sample by default: the share of stalled scheduler cycles that wait for memory or its pipe.
 fn windows(report: &RunReport, warmup: u64) -> Option<Vec<[f64; 2]>> {
     let series = report.series.as_ref()?;
     let column = |name: &str, at: usize| {
@@ -31,21 +44,19 @@ fn windows(report: &RunReport, warmup: u64) -> Option<Vec<[f64; 2]>> {
     };
     let of = |at: usize| {
         let cycles = (series.end[at] - series.start[at]).max(1) as f64;
-        let slots = series
-            .columns
-            .keys()
-            .filter(|name| name.starts_with("sm.slots."));
-        let slots: f64 = slots.map(|name| column(name, at)).sum();
-        let memory = column("sm.slots.memory_dependence", at);
+        let slots = |cause: &&str| column(&format!("sm.slots.{cause}"), at);
+        let stalled: f64 = STALLS.iter().map(slots).sum();
+        let memory: f64 = MEMORY.iter().map(slots).sum();
         [
             column("sm.warp_instructions", at) / cycles,
-            memory / slots.max(1.0),
+            memory / stalled.max(1.0),
         ]
     };
     let windows = 0..series.start.len();
     Some(
         windows
             .filter(|at| series.start[*at] >= warmup)
+            .take(WINDOWS as usize)
             .map(of)
             .collect(),
     )
@@ -53,6 +64,7 @@ fn windows(report: &RunReport, warmup: u64) -> Option<Vec<[f64; 2]>> {
 
 fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let times = times(request.scale);
+    // One window more, because a warm-up may end within a window.
     let specs = BENCHMARKS.map(|name| RunSpec {
         max_cycles: Some(times.warmup + (WINDOWS + 1) * times.profile),
         window_cycles: Some(times.profile),
@@ -101,7 +113,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
                 ),
                 (
                     "memory.sample",
-                    "Share of scheduler cycles that wait for memory in the sample.",
+                    "Share of stalled scheduler cycles that wait for memory or its pipe in the sample.",
                 ),
                 (
                     "memory.long",

@@ -11,7 +11,7 @@ use super::{
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::runs::Runs;
-use crate::spec::{Mix, RunSpec};
+use crate::spec::{Input, Mix, RunSpec};
 use std::collections::BTreeMap;
 use warploom_report::page::{Cell, Table};
 use warploom_stats::result::{DecisionReport, RunReport};
@@ -23,11 +23,11 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
     make,
 };
 
-/// Clocks of the SMs in MHz: Table I's, and that of GPGPU-Sim's own configuration.
-const CLOCKS: [u32; 2] = [1400, 700];
+/// Clocks of the SMs in MHz: the preset's, and the number that Table I prints.
+const CLOCKS: [u32; 2] = [700, 1400];
 
 /// Sources of the curves.
-const SOURCES: [(&str, &str); 7] = [
+const SOURCES: [(&str, &str); 5 + WEIGHTED.len()] = [
     (
         "alone",
         "From runs alone of a tenth of the time alone, every SM with the same number of blocks.",
@@ -48,13 +48,42 @@ const SOURCES: [(&str, &str); 7] = [
         "long",
         "As `other`, after ten times the warm-up and ten times as long.",
     ),
-    ("equation_4", "As `other`, weighted by equation 4."),
-    ("inverse", "As `other`, weighted by its inverse."),
+    (
+        "bandwidth.stalls",
+        "As `other`, corrected by equation 3 with measured bandwidth, phi_mem of stalls.",
+    ),
+    ("bandwidth.cycles", "The same with phi_mem of all cycles."),
+    (
+        "blocks.stalls",
+        "As `other`, corrected by equation 4, phi_mem of stalls.",
+    ),
+    ("blocks.cycles", "The same with phi_mem of all cycles."),
+    (
+        "blocks-inverse.stalls",
+        "As `other`, corrected by the inverse of equation 4, phi_mem of stalls.",
+    ),
+    (
+        "blocks-inverse.cycles",
+        "The same with phi_mem of all cycles.",
+    ),
 ];
+
+/// Corrections of a sample, in the order of the last sources: `warped-slicer.weight` and
+/// `warped-slicer.phi`.
+const WEIGHTED: [[&str; 2]; 6] = [
+    ["bandwidth", "stalls"],
+    ["bandwidth", "cycles"],
+    ["blocks", "stalls"],
+    ["blocks", "cycles"],
+    ["blocks-inverse", "stalls"],
+    ["blocks-inverse", "cycles"],
+];
+/// A sample without correction.
+const AS_SAMPLED: [&str; 2] = ["none", "stalls"];
 
 /// A choice of partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Choice {
+pub(super) enum Choice {
     Shared(Vec<u32>),
     Spatial,
     /// No profile was completed.
@@ -62,7 +91,7 @@ enum Choice {
 }
 
 impl Choice {
-    fn of(decision: Option<&DecisionReport>) -> Self {
+    pub(super) fn of(decision: Option<&DecisionReport>) -> Self {
         match decision {
             None => Self::None,
             Some(decision) if decision.verdict == "shared" => Self::Shared(decision.blocks.clone()),
@@ -71,14 +100,14 @@ impl Choice {
     }
 
     /// True if both are within one block of each other for either program.
-    fn is_near(&self, other: &Self) -> bool {
+    pub(super) fn is_near(&self, other: &Self) -> bool {
         let (Self::Shared(own), Self::Shared(other)) = (self, other) else {
             return false;
         };
         own.iter().zip(other).all(|(a, b)| a.abs_diff(*b) <= 1)
     }
 
-    fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         match self {
             Self::Shared(blocks) => {
                 let blocks: Vec<String> = blocks.iter().map(u32::to_string).collect();
@@ -131,45 +160,33 @@ impl Clocked<'_> {
         reports.iter().map(|report| last(report)).collect()
     }
 
-    /// The first profile of two programs. Lengths are `times` those of the scale.
+    /// The first profile of a pair, corrected like this. Lengths are `longer` times those of the
+    /// scale.
     fn profiled(
         &self,
         runs: &mut Runs<'_>,
         names: [&str; 2],
-        weight: &str,
+        [weight, phi]: [&str; 2],
         longer: u64,
     ) -> Option<Option<DecisionReport>> {
-        let times = times(self.request.scale);
-        let (warmup, profile) = (longer * times.warmup, longer * times.profile);
-        let mut sets = vec![self.clock.clone(), format!("warped-slicer.weight={weight}")];
+        let mut sets = vec![
+            self.clock.clone(),
+            format!("warped-slicer.weight={weight}"),
+            format!("warped-slicer.phi={phi}"),
+        ];
         if longer != 1 {
+            let times = times(self.request.scale);
+            let (warmup, profile) = (longer * times.warmup, longer * times.profile);
             sets.push(format!("warped-slicer.warmup_cycles={warmup}"));
             sets.push(format!("warped-slicer.profile_cycles={profile}"));
         }
-        let machine = machine(self.request, GPU, &sets.join(" "), SLICER, &sets);
-        let [one, two] = names.map(|name| input(self.request, name));
-        // Half of the SMs may have to take numbers of blocks in turn.
-        let turns = machine
-            .spec
-            .sm
-            .max_blocks
-            .div_ceil(machine.spec.gpu.sms / 2);
-        let report = runs.get(&RunSpec {
-            // A kernel that ends in its sample is sampled again.
-            max_cycles: Some(warmup + 3 * u64::from(turns) * profile),
-            mix: Some(Mix {
-                others: vec![two],
-                ..Self::again()
-            }),
-            ..RunSpec::new(&one, &machine)
-        })?;
-        Some(first(&report).cloned())
+        first_decision(self.request, runs, &names, &sets, longer)
     }
 
     /// Instructions of a program on SMs with different numbers of blocks, next to itself: the mean
     /// of both.
     fn itself(&self, runs: &mut Runs<'_>, name: &str) -> Option<Vec<f64>> {
-        let decision = self.profiled(runs, [name; 2], "one", 1)?;
+        let decision = self.profiled(runs, [name; 2], AS_SAMPLED, 1)?;
         let curves = decision.map_or_else(Vec::new, |decision| decision.curves);
         let [one, two] = curves.as_slice() else {
             return Some(Vec::new());
@@ -178,11 +195,7 @@ impl Clocked<'_> {
     }
 
     /// Choices by source, for each pair. `None` while runs are missing.
-    fn choices(
-        &self,
-        runs: &mut Runs<'_>,
-        groups: &[Group],
-    ) -> Option<Vec<[Choice; SOURCES.len()]>> {
+    fn choices(&self, runs: &mut Runs<'_>, groups: &[Group]) -> Option<Vec<Vec<Choice>>> {
         let clock = std::slice::from_ref(&self.clock);
         let alone = by_name(|name| curve(self.request, runs, name, clock));
         let same = by_name(|name| self.same(runs, name));
@@ -191,28 +204,55 @@ impl Clocked<'_> {
             .iter()
             .map(|group| self.sampled(runs, group))
             .collect();
-        let pairs: Vec<[Choice; 4]> = pairs.into_iter().collect::<Option<_>>()?;
+        let pairs: Vec<Vec<Choice>> = pairs.into_iter().collect::<Option<_>>()?;
         let curves = [alone?, same?, itself?];
-        let all = |(group, [other, long, printed, inverse]): (&Group, [Choice; 4])| {
-            let [alone, same, itself] = curves.each_ref().map(|curves| from(curves, group));
-            [alone, same, itself, other, long, printed, inverse]
+        let all = |(group, sampled): (&Group, Vec<Choice>)| {
+            let known = curves.each_ref().map(|curves| from(curves, group));
+            known.into_iter().chain(sampled).collect()
         };
         Some(groups.iter().zip(pairs).map(all).collect())
     }
 
-    /// Choices of the policy itself, in the order of the last four sources.
-    fn sampled(&self, runs: &mut Runs<'_>, group: &Group) -> Option<[Choice; 4]> {
+    /// Choices of the policy itself, in the order of the sources from `other` on.
+    fn sampled(&self, runs: &mut Runs<'_>, group: &Group) -> Option<Vec<Choice>> {
         let names = [group.names[0], group.names[1]];
-        let settings = [
-            ("one", 1),
-            ("one", 10),
-            ("blocks-over-mean", 1),
-            ("mean-over-blocks", 1),
-        ];
-        let found = settings.map(|(weight, longer)| self.profiled(runs, names, weight, longer));
-        let [a, b, c, d] = found;
-        Some([a?, b?, c?, d?].map(|decision| Choice::of(decision.as_ref())))
+        let plain = [(AS_SAMPLED, 1), (AS_SAMPLED, 10)].into_iter();
+        let settings = plain.chain(WEIGHTED.map(|weighted| (weighted, 1)));
+        // Collected first, so that all runs are requested at once.
+        let found: Vec<_> = settings
+            .map(|(weighted, longer)| self.profiled(runs, names, weighted, longer))
+            .collect();
+        let found = found.into_iter().collect::<Option<Vec<_>>>()?;
+        Some(found.iter().map(|d| Choice::of(d.as_ref())).collect())
     }
+}
+
+/// The first partition of programs under Warped-Slicer with `sets`, whose warm-up and profile are
+/// `longer` times the scale's. The inner `None`: no profile was completed.
+pub(super) fn first_decision(
+    request: &Request,
+    runs: &mut Runs<'_>,
+    names: &[&str],
+    sets: &[String],
+    longer: u64,
+) -> Option<Option<DecisionReport>> {
+    let machine = machine(request, GPU, &sets.join(" "), SLICER, sets);
+    let inputs: Vec<Input> = names.iter().map(|name| input(request, name)).collect();
+    // A program's part of the SMs may have to take numbers of blocks in turn.
+    let part = (machine.spec.gpu.sms / names.len() as u32).max(1);
+    let turns = u64::from(machine.spec.sm.max_blocks.div_ceil(part));
+    let times = times(request.scale);
+    let report = runs.get(&RunSpec {
+        // A kernel that ends in its sample is sampled again.
+        max_cycles: Some(longer * (times.warmup + 3 * turns * times.profile)),
+        mix: Some(Mix {
+            others: inputs[1..].to_vec(),
+            again: true,
+            ..Mix::default()
+        }),
+        ..RunSpec::new(&inputs[0], &machine)
+    })?;
+    Some(first(&report).cloned())
 }
 
 /// Curves of the benchmarks.
@@ -251,7 +291,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         let choices = choices?;
         let mut near = Vec::new();
         for (at, (source, _)) in SOURCES.iter().enumerate() {
-            let count = |is: &dyn Fn(&[Choice; SOURCES.len()]) -> bool| {
+            let count = |is: &dyn Fn(&Vec<Choice>) -> bool| {
                 choices.iter().filter(|row| is(row)).count() as u64
             };
             let close = count(&|row| row[at].is_near(&row[0]));

@@ -15,6 +15,7 @@ const MADE: [&str; 8] = [
     "storage",
     "sample",
     "energy",
+    "threshold",
 ];
 
 fn pages() -> Vec<Page> {
@@ -86,7 +87,7 @@ fn figures_are_made_and_their_policies_act() {
             assert!(shared || at > 2 && choice == "spatial", "{row:?}");
         }
     }
-    assert_eq!(sample.summary["1400.alone.near"], Cell::Count(3));
+    assert_eq!(sample.summary["700.alone.near"], Cell::Count(3));
     // Shares of scheduler cycles leave space for those that issue.
     for row in &page("fig1").table.rows {
         let stalls: f64 = row[1..].iter().filter_map(Cell::number).sum();
