@@ -186,8 +186,8 @@ fn fixed_quotas_are_by_process_and_end_with_the_company() {
     assert_eq!(policy.quota(SmId(0), kernels[2].slot), u32::MAX);
 }
 
-/// The scenarios were worked by hand with equation 4, phi_mem of all cycles and the greatest loss as
-/// printed.
+/// The scenarios were worked by hand with equation 4, phi_mem of all cycles and the greatest loss
+/// as printed.
 fn as_printed() -> WarpedSlicerSettings {
     WarpedSlicerSettings {
         weight: SampleWeight::Blocks,

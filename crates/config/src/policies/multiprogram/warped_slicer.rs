@@ -4,8 +4,8 @@ use crate::policies::{names, settings};
 use crate::value::int;
 
 names! {
-    /// What equation 3's psi is computed from, in `warped-slicer`: the bandwidth that an SM would
-    /// have if every SM held as many blocks, over the bandwidth that it had in the sample, less 1.
+    /// Quantity for equation 3's psi in `warped-slicer`: the bandwidth that an SM would have if
+    /// every SM held as many blocks, over the bandwidth that it had in the sample, less 1.
     pub enum SampleWeight: SAMPLE_WEIGHTS {
         Bandwidth = "bandwidth":
             "flits that SMs received in the sample: the mean of all SMs over the SM's own, where it \
@@ -19,7 +19,7 @@ names! {
 }
 
 names! {
-    /// What phi_mem of equation 3 is a share of, in `warped-slicer`.
+    /// Denominator of phi_mem of equation 3, in `warped-slicer`.
     pub enum PhiBase: PHI_BASES {
         Stalls = "stalls": "scheduler cycles in which no warp issued although the scheduler had some",
         Cycles = "cycles": "all scheduler cycles",
@@ -27,7 +27,7 @@ names! {
 }
 
 names! {
-    /// What the greatest loss is stated in percent of, in `warped-slicer`, for K kernels.
+    /// Base of the percentage of the greatest loss, in `warped-slicer`, for K kernels.
     pub enum LossBase: LOSS_BASES {
         ShareKept = "share-kept": "1/K, the share of SMs that a kernel has where they are divided",
         ShareLost = "share-lost": "(K - 1)/K, the share of SMs that it then lacks",

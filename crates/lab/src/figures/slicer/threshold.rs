@@ -18,10 +18,10 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
     make,
 };
 
-/// Values of `warped-slicer.loss_base`.
+/// Values of the key `warped-slicer.loss_base`.
 const BASES: [&str; 2] = ["share-kept", "share-lost"];
 
-/// What is known of some programs.
+/// Partitions of some programs.
 struct Row {
     group: Group,
     alone: Choice,
