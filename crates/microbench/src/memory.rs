@@ -13,7 +13,7 @@ use warploom_config::{Edge, GpuSpec, Row, Stage};
 use warploom_mem::address::{AddressDecoder, Location};
 
 /// Number of loads in a chain.
-const LOADS: usize = 10;
+pub(crate) const LOADS: usize = 10;
 /// Register of the `i`-th reading of the clock. Readings are written while links use their own
 /// registers, which must be in other banks. A chain uses register 10, and with textures also 14, 18
 /// and 22; the number of banks is a multiple of four.

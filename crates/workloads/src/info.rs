@@ -138,6 +138,8 @@ pub struct LaunchShape {
     pub block: Dim3,
     /// Number of times that it is launched.
     pub times: Times,
+    /// Shared memory of a block in bytes that the launch adds to the kernel's own.
+    pub dynamic_shared_bytes: u32,
 }
 
 impl LaunchShape {
@@ -148,12 +150,15 @@ impl LaunchShape {
             grid,
             block,
             times: Times::Fixed(1),
+            dynamic_shared_bytes: 0,
         }
     }
 
     /// The launch with these arguments.
     pub(crate) fn launch(&self, module: ModuleId, args: Vec<Arg>) -> Launch {
-        Launch::new(module, self.entry, self.grid, self.block, args)
+        let mut launch = Launch::new(module, self.entry, self.grid, self.block, args);
+        launch.dynamic_shared_bytes = self.dynamic_shared_bytes;
+        launch
     }
 }
 

@@ -149,19 +149,25 @@ fn dry_run(program: &mut dyn HostProgram) -> Vec<Launch> {
     launches
 }
 
-fn shape_of(launch: &Launch) -> (&str, Dim3, Dim3) {
-    (&launch.kernel, launch.grid, launch.block)
+/// Entry, grid, block, and dynamic shared memory in bytes.
+type Shape<'a> = (&'a str, Dim3, Dim3, u32);
+
+fn shape_of(launch: &Launch) -> Shape<'_> {
+    let Launch { grid, block, .. } = *launch;
+    (&launch.kernel, grid, block, launch.dynamic_shared_bytes)
 }
 
 /// Announced launches; launches of unknown number occur once.
-fn announced(shapes: &[LaunchShape]) -> Vec<(&str, Dim3, Dim3)> {
+fn announced(shapes: &[LaunchShape]) -> Vec<Shape<'_>> {
     let mut launches = Vec::new();
     for shape in shapes {
         let times = match shape.times {
             Times::Fixed(times) => times,
             Times::UntilDone => 1,
         };
-        launches.extend((0..times).map(|_| (shape.entry, shape.grid, shape.block)));
+        let LaunchShape { grid, block, .. } = *shape;
+        let one = (shape.entry, grid, block, shape.dynamic_shared_bytes);
+        launches.extend((0..times).map(|_| one));
     }
     launches
 }

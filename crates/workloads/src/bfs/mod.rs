@@ -101,10 +101,8 @@ impl Family {
     fn shape(self, entry: &'static str, size: Size) -> LaunchShape {
         let grid = Dim3::linear((self.nodes)(size).div_ceil(BLOCK));
         LaunchShape {
-            entry,
-            grid,
-            block: Dim3::linear(BLOCK),
             times: Times::UntilDone,
+            ..LaunchShape::once(entry, grid, Dim3::linear(BLOCK))
         }
     }
 

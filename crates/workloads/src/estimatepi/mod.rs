@@ -59,7 +59,12 @@ fn blocks(size: Size) -> u32 {
 
 fn shapes(request: &Request) -> Vec<LaunchShape> {
     let grid = Dim3::linear(blocks(request.size));
-    let both = [INIT, COMPUTE].map(|entry| LaunchShape::once(entry, grid, Dim3::linear(BLOCK)));
+    let once = |entry| LaunchShape::once(entry, grid, Dim3::linear(BLOCK));
+    let compute = LaunchShape {
+        dynamic_shared_bytes: 4 * BLOCK,
+        ..once(COMPUTE)
+    };
+    let both = [once(INIT), compute];
     let wanted = both.into_iter().filter(|shape| request.wants(shape.entry));
     wanted.collect()
 }
@@ -91,9 +96,7 @@ fn plan(device: &mut Device, request: &Request) -> Result<Plan, HostError> {
             return shape.launch(module, args.to_vec());
         }
         let args = [Arg::Pointer(results), Arg::Pointer(states), Arg::U32(darts)];
-        let mut launch = shape.launch(module, args.to_vec());
-        launch.dynamic_shared_bytes = 4 * BLOCK;
-        launch
+        shape.launch(module, args.to_vec())
     });
     let launches = launches.collect();
     Ok(Plan::new(launches, move |device| {

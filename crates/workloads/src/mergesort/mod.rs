@@ -87,10 +87,8 @@ fn shape(entry: &'static str, count: u32) -> LaunchShape {
         _ => (count / SAMPLE, SAMPLE, stages),
     };
     LaunchShape {
-        entry,
-        grid: Dim3::linear(blocks),
-        block: Dim3::linear(threads),
         times: Times::Fixed(times),
+        ..LaunchShape::once(entry, Dim3::linear(blocks), Dim3::linear(threads))
     }
 }
 

@@ -52,6 +52,7 @@ fn shape(run: &Run) -> LaunchShape {
     let grid = Dim3::new(nx.div_ceil(2 * BLOCK.x), ny.div_ceil(BLOCK.y), 1);
     LaunchShape {
         times: Times::Fixed(run.steps),
+        dynamic_shared_bytes: 2 * BLOCK.x * BLOCK.y * 4,
         ..LaunchShape::once(ENTRY, grid, BLOCK)
     }
 }
@@ -73,9 +74,7 @@ fn plan(device: &mut Device, run: &Run, seed: u64) -> Result<Plan, HostError> {
         let mut args = vec![Arg::F32(CENTRE), Arg::F32(NEIGHBOUR)];
         args.extend(buffers.map(Arg::Pointer));
         args.extend(run.cells.map(Arg::U32));
-        let mut launch = shape(&run).launch(module, args);
-        launch.dynamic_shared_bytes = 2 * BLOCK.x * BLOCK.y * 4;
-        launches.push(launch);
+        launches.push(shape(&run).launch(module, args));
         buffers.reverse();
     }
     Ok(Plan::new(launches, move |device| {

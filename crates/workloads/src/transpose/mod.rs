@@ -107,11 +107,11 @@ fn kernels(geometry: &Geometry, request: &Request) -> impl Iterator<Item = &'sta
 
 fn shape(geometry: &Geometry, size: Size, kernel: &KernelInfo) -> LaunchShape {
     let (width, height) = extents(size);
+    let grid = Dim3::new(width / geometry.tile, height / geometry.tile, 1);
+    let block = Dim3::new(geometry.tile, geometry.rows, 1);
     LaunchShape {
-        entry: kernel.entries[geometry.entry],
-        grid: Dim3::new(width / geometry.tile, height / geometry.tile, 1),
-        block: Dim3::new(geometry.tile, geometry.rows, 1),
         times: Times::Fixed(geometry.times),
+        ..LaunchShape::once(kernel.entries[geometry.entry], grid, block)
     }
 }
 
