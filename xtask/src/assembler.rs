@@ -44,12 +44,16 @@ impl Assembler {
         architecture: Option<&str>,
         limit: Option<u32>,
     ) -> Result<Vec<Entry>> {
+        let ptx = match limit {
+            Some(_) => without_own_limits(ptx),
+            None => ptx.to_owned(),
+        };
         let folder = std::env::temp_dir().join(format!("warploom-{}", std::process::id()));
         std::fs::create_dir_all(&folder)?;
         let input = folder.join("input.ptx");
-        std::fs::write(&input, ptx)?;
+        std::fs::write(&input, &ptx)?;
         let mut command = Command::new(&self.path);
-        let architecture = architecture.unwrap_or_else(|| target(ptx));
+        let architecture = architecture.unwrap_or_else(|| target(&ptx));
         command
             .args(["-v", "-o", "/dev/null", "-arch", architecture])
             .args(limit.map(|limit| format!("--maxrregcount={limit}")))
@@ -68,6 +72,15 @@ impl Assembler {
             .find(|entry| entry.name == kernel)
             .with_context(|| format!("ptxas does not report {kernel}"))
     }
+}
+
+/// PTX without the kernels' own statements about their blocks, from which `ptxas` computes a limit of
+/// registers that it prefers to that of the command line.
+fn without_own_limits(ptx: &str) -> String {
+    let own = [".maxntid", ".minnctapersm", ".reqntid", ".maxnreg"];
+    let is_own = |line: &&str| own.iter().any(|word| line.trim_start().starts_with(word));
+    let lines = ptx.lines().filter(|line| !is_own(line));
+    lines.flat_map(|line| [line, "\n"]).collect()
 }
 
 /// Output of a command, on both streams.

@@ -2,18 +2,25 @@
 //! copies, divides the budget among classes, colours, and spills the variables that received no
 //! colour. The rounds end when every variable has a register.
 
-use crate::body::{Body, Inst, Item, Purpose, Var};
+use crate::body::{Body, Inst, Item, Purpose, Var, VarInfo};
 use crate::class::{Class, PerClass, Typing};
-use crate::cleanup::remove_redundant;
+use crate::cleanup::{Register, drop_unused, remove_redundant};
+use crate::evict::{
+    ACCESS_COST, Eviction, Facts, Stuck, evict, evict_all, live_before, pressures, weights,
+};
 use crate::flow::{Flow, MAX_VARS};
+use crate::gaps::Gaps;
 use crate::graph::{Graph, build, coalesce};
 use crate::layout::{Extent, lay_out};
 use crate::plan::{Plan, Shortage, divide};
-use crate::rematerialize::{Recipe, recipes};
-use crate::spill::{Place, Stack, costs, spill};
+use crate::rematerialize::{LONGEST, Recipes};
+use crate::rewrite::spill;
+use crate::schedule::schedule;
+use crate::spill::{Place, Stack, costs, unspillable};
+use fixedbitset::FixedBitSet;
 use warploom_diag::nearest;
 use warploom_ptx::access::{Access, Accesses};
-use warploom_ptx::ast::Function;
+use warploom_ptx::ast::{Function, FunctionKind};
 
 /// The input of the allocation of one function.
 #[derive(Clone)]
@@ -33,8 +40,10 @@ pub(crate) struct Outcome {
     pub body: Body,
     /// The register number of each variable within its class.
     pub colours: Vec<u32>,
-    /// The number of registers of each class in use.
+    /// The number of registers that each class declares.
     pub used: PerClass<u32>,
+    /// The number of 32-bit registers in use.
+    pub registers: u32,
     pub extent: Extent,
     pub stack: Stack,
     /// The number of 32-bit registers that would require no spills.
@@ -77,50 +86,97 @@ pub(crate) enum Failure {
     Program(warploom_diag::Diagnostics),
 }
 
-/// Allocates the registers of one function.
+/// Allocates the registers of one function, in program order or, if that needs more registers or
+/// more spill code, scheduled for fewer values in use.
 pub(crate) fn allocate(task: &Task, accesses: &Accesses) -> Result<Outcome, Failure> {
-    let mut body = Body::new(task.function, task.typing, accesses).map_err(Failure::Program)?;
-    let params = task
-        .function
-        .params
-        .iter()
-        .map(|p| p.name.node.clone())
-        .collect();
-    let mut rounds = Rounds {
-        params,
-        loop_weight: task.loop_weight,
-        budget: task.budget,
-        stack: task.stack.clone(),
-        spilled: Vec::new(),
-        wanted: None,
-        pressure: None,
-        registers: None,
-        count: 0,
-    };
-    for (name, place) in &task.kept {
-        let Some(at) = body.vars.iter().position(|var| var.name == *name) else {
-            let names = body.vars.iter().map(|var| var.name.as_str());
-            return Err(Failure::NoRegister {
-                near: nearest(name, names).map(str::to_owned),
-                wanted: name.clone(),
-            });
-        };
-        rounds.spill_register(&mut body, at, *place);
+    let body = Body::new(task.function, task.typing, accesses).map_err(Failure::Program)?;
+    let program = in_order(task, &body);
+    if let Ok(outcome) = &program
+        && task.budget.is_some()
+        && outcome.spilled.is_empty()
+    {
+        return program;
     }
-    rounds.run(body)
+    let mut scheduled = body;
+    if !schedule(&mut scheduled, task.budget.unwrap_or(0)) {
+        return program;
+    }
+    match (program, in_order(task, &scheduled)) {
+        (Ok(program), Ok(scheduled)) => {
+            let better = scheduled.effort(task) < program.effort(task);
+            Ok(if better { scheduled } else { program })
+        }
+        (Err(Failure::Registers), scheduled) => scheduled,
+        (program, _) => program,
+    }
+}
+
+/// Allocates the registers of one function without changing the order of its instructions.
+///
+/// Recomputing a value may need more registers than loading it. Where the registers are too few,
+/// fewer values are recomputed.
+fn in_order(task: &Task, body: &Body) -> Result<Outcome, Failure> {
+    let attempt = |longest| {
+        let mut body = body.clone();
+        let mut rounds = Rounds::new(task, longest);
+        rounds.spill_kept(&mut body)?;
+        rounds.run(body)
+    };
+    let mut outcome = attempt(LONGEST);
+    for longest in [1, 0] {
+        if matches!(outcome, Err(Failure::Registers)) {
+            outcome = attempt(longest);
+        }
+    }
+    match (outcome, task.budget) {
+        // An allocation within a smaller budget is within this one, too.
+        (Err(Failure::Registers), Some(budget)) if budget > least(body) => {
+            let less = Task {
+                budget: Some(budget - 1),
+                ..task.clone()
+            };
+            in_order(&less, body)
+        }
+        (outcome, _) => outcome,
+    }
+}
+
+impl Outcome {
+    /// Returns what is to be minimized: the registers without a budget, and the spill code within
+    /// one.
+    fn effort(&self, task: &Task) -> u64 {
+        if task.budget.is_none() {
+            return self.registers.into();
+        }
+        let weight = |depth: &u32| u64::from(task.loop_weight).saturating_pow(*depth);
+        let insts = self.body.insts().zip(&self.depth);
+        let costs = insts.map(|(inst, depth)| {
+            let each = match inst.purpose {
+                Purpose::Original(_) => 0,
+                Purpose::Load(_) | Purpose::Store(_) => ACCESS_COST,
+                Purpose::Rematerialize | Purpose::Address | Purpose::Clear => 1,
+            };
+            weight(depth).saturating_mul(each)
+        });
+        costs.fold(0, u64::saturating_add)
+    }
 }
 
 /// The state of the allocator across the rounds of one function.
-struct Rounds {
+struct Rounds<'a> {
+    task: &'a Task<'a>,
     params: Vec<String>,
-    loop_weight: u32,
-    budget: Option<u32>,
+    /// The maximum number of instructions that recompute a value.
+    longest: u32,
     stack: Stack,
     spilled: Vec<Spill>,
     wanted: Option<u32>,
     pressure: Option<u32>,
-    /// The number of registers that each class received in the previous round.
-    registers: Option<PerClass<u32>>,
+    /// The number of registers of each file in the previous round.
+    registers: Option<Vec<u32>>,
+    /// The number of registers by which pressure stays below the budget, because wide registers
+    /// cannot use every free pair.
+    slack: u32,
     count: u32,
 }
 
@@ -128,74 +184,176 @@ struct Rounds {
 struct Analysis {
     flow: Flow,
     graphs: Vec<Graph>,
-    recipes: Vec<Option<Recipe>>,
+    recipes: Recipes,
     costs: Vec<u64>,
+    weights: Vec<u64>,
 }
 
-impl Rounds {
+/// The maximum number of rounds; a function that needs more has too few registers.
+const MOST_ROUNDS: u32 = 60;
+
+impl<'a> Rounds<'a> {
+    fn new(task: &'a Task<'a>, longest: u32) -> Self {
+        let kernel = task.function.kind == FunctionKind::Entry;
+        let params = task.function.params.iter().filter(|_| kernel);
+        Self {
+            task,
+            params: params.map(|p| p.name.node.clone()).collect(),
+            longest,
+            stack: task.stack.clone(),
+            spilled: Vec::new(),
+            wanted: None,
+            pressure: None,
+            registers: None,
+            slack: 0,
+            count: 0,
+        }
+    }
+
+    /// Spills the registers that are always spilled, before the first round.
+    fn spill_kept(&mut self, body: &mut Body) -> Result<(), Failure> {
+        for (name, place) in &self.task.kept {
+            let Some(at) = body.vars.iter().position(|var| var.name == *name) else {
+                let names = body.vars.iter().map(|var| var.name.as_str());
+                return Err(Failure::NoRegister {
+                    near: nearest(name, names).map(str::to_owned),
+                    wanted: name.clone(),
+                });
+            };
+            let longest = std::mem::replace(&mut self.longest, 0);
+            let analysis = self.analyse(body);
+            let before = std::mem::replace(&mut self.stack.places, everywhere(*place));
+            self.spill_all(body, &analysis, &[Var::new(at)]);
+            self.stack.places = before;
+            self.longest = longest;
+        }
+        Ok(())
+    }
+
     /// Repeats rounds until every variable has a register.
     fn run(&mut self, mut body: Body) -> Result<Outcome, Failure> {
-        loop {
+        while self.count < MOST_ROUNDS {
             self.count += 1;
             let (analysis, plan) = self.prepare_round(&mut body)?;
+            if self.evict_excess(&mut body, &analysis, &plan)? {
+                continue;
+            }
             let victims = victims(&analysis.graphs, &plan);
             if victims.is_empty() {
                 return Ok(self.finish(body, &analysis, &plan));
             }
-            self.record_spills(&analysis, &victims);
-            let (stack, entry) = (&mut self.stack, analysis.flow.at_entry());
-            spill(&mut body, stack, &victims, &analysis.recipes, entry);
+            let fixed = unspillable(&body);
+            match victims.iter().any(|var| fixed.contains(var.index())) {
+                true => self.slack += 1,
+                false => self.spill_all(&mut body, &analysis, &victims),
+            }
         }
+        Err(Failure::Registers)
     }
 
-    /// Spills one register of the input to the memory `place`, before the first round.
-    fn spill_register(&mut self, body: &mut Body, at: usize, place: Place) {
-        let mut analysis = self.analyse(body);
-        analysis.recipes.fill(None);
-        let victims = [Var::new(at)];
-        self.record_spills(&analysis, &victims);
-        let mut places = PerClass::default();
-        for class in Class::ALL {
-            places[class] = place;
+    /// Spills gaps of variables in a file in which more registers are in use at a time than it has.
+    /// Returns whether there is such a file.
+    fn evict_excess(
+        &mut self,
+        body: &mut Body,
+        analysis: &Analysis,
+        plan: &Plan,
+    ) -> Result<bool, Failure> {
+        for (file, registers) in plan.registers.iter().enumerate() {
+            let limit = registers.saturating_sub(self.slack);
+            let free = self.task.budget.is_none() || body.typing.units(file) == 0;
+            if free || analysis.graphs[file].pressure <= limit {
+                continue;
+            }
+            let after = analysis.flow.live_after();
+            let before = live_before(body, &after);
+            let pressures = pressures(body, file, &before, &after);
+            let eligible = eligible(body, file);
+            let gaps = Gaps::new(body, &analysis.flow, &after, &eligible);
+            let (sizes, stored) = (sizes(body), stored(body));
+            let facts = analysis.facts(&gaps, &before, &sizes, &stored);
+            let eviction = evict(&facts, pressures, limit);
+            let eviction = eviction.map_err(|Stuck| Failure::Registers)?;
+            self.apply(body, analysis, &facts, &eviction);
+            return Ok(true);
         }
-        let before = std::mem::replace(&mut self.stack.places, places);
-        let entry = analysis.flow.at_entry();
-        spill(body, &mut self.stack, &victims, &analysis.recipes, entry);
-        self.stack.places = before;
+        Ok(false)
     }
 
-    /// Merges copies where that is safe, and divides the budget among the classes.
+    /// Spills all gaps of some variables.
+    fn spill_all(&mut self, body: &mut Body, analysis: &Analysis, vars: &[Var]) {
+        let after = analysis.flow.live_after();
+        let before = live_before(body, &after);
+        let mut eligible = FixedBitSet::with_capacity(body.vars.len());
+        vars.iter().for_each(|var| eligible.insert(var.index()));
+        let gaps = Gaps::new(body, &analysis.flow, &after, &eligible);
+        let (sizes, stored) = (sizes(body), stored(body));
+        let facts = analysis.facts(&gaps, &before, &sizes, &stored);
+        let eviction = evict_all(&facts, vars);
+        self.apply(body, analysis, &facts, &eviction);
+    }
+
+    /// Rewrites the body, and records the variables that were spilled.
+    fn apply(&mut self, body: &mut Body, analysis: &Analysis, facts: &Facts, eviction: &Eviction) {
+        let mut vars: Vec<Var> = eviction.stores.keys().copied().collect();
+        vars.sort_unstable();
+        for var in vars {
+            let of_file = |graph: &Graph| {
+                let node = graph.vars.iter().position(|other| *other == var)?;
+                Some(graph.degree(node))
+            };
+            if body.vars[var.index()].slot.is_none() {
+                self.spilled.push(Spill {
+                    var,
+                    rematerialized: !eviction.loads(facts.gaps, var),
+                    cost: eviction.costs.get(&var).copied().unwrap_or(0),
+                    neighbours: analysis.graphs.iter().find_map(of_file).unwrap_or(0),
+                });
+            }
+        }
+        spill(body, &mut self.stack, facts, eviction);
+        drop_unused(body);
+    }
+
+    /// Merges copies where that is safe, and divides the budget among the files.
     fn prepare_round(&mut self, body: &mut Body) -> Result<(Analysis, Plan), Failure> {
         if body.vars.len() >= MAX_VARS {
             return Err(Failure::Size);
         }
         let mut analysis = self.analyse(body);
         let registers = self.expected(&analysis.graphs);
-        if merge_copies(body, &analysis.graphs, &registers) {
+        // Spill code adds no copies, so few can be merged later.
+        if self.count <= 2 && merge_copies(body, &analysis.graphs, &registers) {
             analysis = self.analyse(body);
         }
-        let plan = divide(&analysis.graphs, &analysis.costs, self.budget);
+        let plan = divide(
+            &analysis.graphs,
+            &analysis.costs,
+            body.typing,
+            self.task.budget,
+        );
         let plan = plan.map_err(|Shortage| Failure::Registers)?;
         self.wanted.get_or_insert(plan.wanted);
-        self.registers = Some(plan.registers);
+        self.registers = Some(plan.registers.clone());
         Ok((analysis, plan))
     }
 
-    /// Estimates how many registers each class will receive. The estimate is the number of the
-    /// previous round. In the first round it is the class's share of the budget, in proportion to
+    /// Estimates how many registers each file will receive. The estimate is the number of the
+    /// previous round. In the first round it is the file's share of the budget, in proportion to
     /// its register pressure.
-    fn expected(&self, graphs: &[Graph]) -> PerClass<u32> {
-        if let Some(registers) = self.registers {
-            return registers;
+    fn expected(&self, graphs: &[Graph]) -> Vec<u32> {
+        if let Some(registers) = &self.registers {
+            return registers.clone();
         }
-        let mut registers = PerClass::default();
-        for class in Class::ALL {
-            registers[class] = graphs[class.index()].pressure;
-        }
-        let all = registers.units();
-        if let Some(budget) = self.budget.filter(|budget| *budget < all) {
-            for class in Class::ALL.into_iter().filter(|class| class.units() > 0) {
-                registers[class] = registers[class] * budget / all;
+        let typing = self.task.typing;
+        let mut registers: Vec<u32> = graphs.iter().map(|graph| graph.pressure).collect();
+        let counts = registers.iter().enumerate();
+        let all: u32 = counts.map(|(file, count)| count * typing.units(file)).sum();
+        if let Some(budget) = self.task.budget.filter(|budget| *budget < all) {
+            for (file, count) in registers.iter_mut().enumerate() {
+                if typing.units(file) > 0 {
+                    *count = *count * budget / all;
+                }
             }
         }
         registers
@@ -205,47 +363,37 @@ impl Rounds {
         let flow = Flow::new(body);
         let (graphs, highest) = build(body, &flow);
         self.pressure.get_or_insert(highest);
-        let recipes = recipes(body, &flow, &self.params);
-        let costs = costs(body, &flow, &recipes, self.loop_weight);
+        let recipes = Recipes::new(body, &flow, &self.params, self.longest);
+        let weights = weights(&flow, self.task.loop_weight);
+        let costs = costs(body, &weights, &recipes);
         Analysis {
             flow,
             graphs,
             recipes,
             costs,
-        }
-    }
-
-    /// Records the variables that are about to be spilled.
-    fn record_spills(&mut self, analysis: &Analysis, victims: &[Var]) {
-        for &var in victims {
-            let of_class = |graph: &Graph| {
-                let node = graph.vars.iter().position(|other| *other == var)?;
-                Some(graph.degree(node))
-            };
-            self.spilled.push(Spill {
-                var,
-                rematerialized: analysis.recipes[var.index()].is_some(),
-                cost: analysis.costs[var.index()],
-                neighbours: analysis.graphs.iter().find_map(of_class).unwrap_or(0),
-            });
+            weights,
         }
     }
 
     fn finish(&mut self, mut body: Body, analysis: &Analysis, plan: &Plan) -> Outcome {
+        let typing = body.typing;
         let mut colours = vec![0; body.vars.len()];
-        let mut used = PerClass::default();
-        for class in Class::ALL {
-            let (graph, colouring) = (
-                &analysis.graphs[class.index()],
-                &plan.colourings[class.index()],
-            );
-            used[class] = colouring.used();
+        let mut used = PerClass::<u32>::default();
+        for (graph, colouring) in analysis.graphs.iter().zip(&plan.colourings) {
             for (var, colour) in graph.vars.iter().zip(&colouring.colours) {
-                colours[var.index()] = colour.unwrap_or(0);
+                let class = body.vars[var.index()].class;
+                let number = colour.unwrap_or(0) / typing.size(class);
+                colours[var.index()] = number;
+                used[class] = used[class].max(number + 1);
             }
         }
-        let classes: Vec<usize> = body.vars.iter().map(|info| info.class.index()).collect();
-        remove_redundant(&mut body, |var| (classes[var], colours[var]));
+        let registers = plan.used(&analysis.graphs, typing);
+        let classes: Vec<Class> = body.vars.iter().map(|info| info.class).collect();
+        remove_redundant(&mut body, |var| Register {
+            file: typing.file(classes[var]),
+            first: colours[var] * typing.size(classes[var]),
+            size: typing.size(classes[var]),
+        });
         let threads = self.stack.block.iter().product();
         let extent = lay_out(&mut body, threads);
         let depth = Flow::new(&body).depth;
@@ -253,6 +401,7 @@ impl Rounds {
             body,
             colours,
             used,
+            registers,
             extent,
             stack: self.stack.clone(),
             wanted: self.wanted.unwrap_or(0),
@@ -262,6 +411,59 @@ impl Rounds {
             rounds: self.count,
         }
     }
+}
+
+impl Analysis {
+    fn facts<'a>(
+        &'a self,
+        gaps: &'a Gaps,
+        live_before: &'a [FixedBitSet],
+        sizes: &'a [u32],
+        stored: &'a FixedBitSet,
+    ) -> Facts<'a> {
+        Facts {
+            sizes,
+            stored,
+            gaps,
+            recipes: &self.recipes,
+            live_before,
+            weights: &self.weights,
+        }
+    }
+}
+
+/// Returns a table with the same memory for values of every class.
+fn everywhere(place: Place) -> PerClass<Place> {
+    let mut places = PerClass::default();
+    for class in Class::ALL {
+        places[class] = place;
+    }
+    places
+}
+
+/// Returns the number of registers of its file that each variable takes.
+fn sizes(body: &Body) -> Vec<u32> {
+    let size = |info: &VarInfo| body.typing.size(info.class);
+    body.vars.iter().map(size).collect()
+}
+
+/// Returns the variables whose value is in a slot of the spill stack.
+fn stored(body: &Body) -> FixedBitSet {
+    let vars = body.vars.iter().enumerate();
+    let stored = vars.filter(|(_, info)| info.slot.is_some());
+    stored.map(|(var, _)| var).collect()
+}
+
+/// Returns the variables of a file that can be spilled.
+fn eligible(body: &Body, file: usize) -> FixedBitSet {
+    let mut eligible = unspillable(body);
+    eligible.grow(body.vars.len());
+    eligible.toggle_range(..);
+    for (var, info) in body.vars.iter().enumerate() {
+        let of_file = body.typing.file(info.class) == file;
+        eligible.set(var, eligible.contains(var) && of_file);
+    }
+    eligible
 }
 
 /// Returns the variables without a register, in order of their numbers.
@@ -280,15 +482,14 @@ fn victims(graphs: &[Graph], plan: &Plan) -> Vec<Var> {
 }
 
 /// Merges the two variables of each copy where that is safe. Returns whether any were merged.
-fn merge_copies(body: &mut Body, graphs: &[Graph], registers: &PerClass<u32>) -> bool {
+fn merge_copies(body: &mut Body, graphs: &[Graph], registers: &[u32]) -> bool {
     let mut stands_for: Vec<Var> = (0..body.vars.len()).map(Var::new).collect();
     let mut merged = false;
-    for class in Class::ALL {
-        let graph = &graphs[class.index()];
+    for (graph, registers) in graphs.iter().zip(registers) {
         if graph.copies.is_empty() {
             continue;
         }
-        let nodes = coalesce(graph, registers[class]);
+        let nodes = coalesce(graph, *registers);
         for (node, &to) in nodes
             .iter()
             .enumerate()
@@ -332,23 +533,27 @@ pub(crate) fn slot_of(inst: &Inst, body: &Body) -> Option<(Class, Place, bool)> 
     Some((info.stack, info.place, load))
 }
 
-/// Returns a lower bound of the number of 32-bit registers. For each class, the bound contains the
-/// largest number of registers that one instruction reads or writes at once.
+/// Returns a lower bound of the number of 32-bit registers: the largest number that one instruction
+/// reads or writes at once. If classes have registers of their own, it is the sum of their numbers.
 pub(crate) fn least(body: &Body) -> u32 {
-    let mut most = PerClass::<u32>::default();
+    let mut most = vec![0; body.typing.files()];
     for inst in body.insts() {
         for access in [Access::Read, Access::Write] {
             let mut vars: Vec<Var> = inst.vars(access).collect();
             vars.sort_unstable();
             vars.dedup();
-            let mut here = PerClass::<u32>::default();
+            let mut here = vec![0; most.len()];
             for var in vars {
-                here[body.vars[var.index()].class] += 1;
+                let class = body.vars[var.index()].class;
+                here[body.typing.file(class)] += body.typing.size(class);
             }
-            for class in Class::ALL {
-                most[class] = most[class].max(here[class]);
+            for (most, here) in most.iter_mut().zip(here) {
+                *most = here.max(*most);
             }
         }
     }
-    most.units()
+    let files = most.iter().enumerate();
+    files
+        .map(|(file, count)| count * body.typing.units(file))
+        .sum()
 }

@@ -31,6 +31,8 @@ define_id! {
 pub(crate) struct VarInfo {
     /// The name of the register in the input.
     pub name: String,
+    /// The slot that holds the value wherever the variable holds it, if there is one.
+    pub slot: Option<Slot>,
     pub ty: ScalarType,
     pub class: Class,
     /// Whether the variable must not be spilled, because it lives for one instruction only or holds
@@ -133,6 +135,8 @@ pub(crate) enum Item {
 /// A function body in the form of a flat list.
 #[derive(Clone, Debug)]
 pub(crate) struct Body {
+    /// The rule by which types share registers.
+    pub typing: Typing,
     pub items: Vec<Item>,
     /// Instructions that run before all others and compute addresses of the spill stack.
     pub prologue: Vec<Inst>,
@@ -160,6 +164,7 @@ impl Body {
             typing,
             resolver: Resolver::default(),
             body: Self {
+                typing,
                 items: Vec::new(),
                 prologue: Vec::new(),
                 vars: Vec::new(),
@@ -302,6 +307,7 @@ impl Reader<'_> {
             let var = self.resolver.variable(name, |name, ty| {
                 self.body.vars.push(VarInfo {
                     name: name.to_owned(),
+                    slot: None,
                     ty,
                     class: Class::of(ty, self.typing),
                     unspillable: false,

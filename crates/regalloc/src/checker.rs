@@ -14,19 +14,23 @@
 //! registers are within the limit. It verifies that spill slots do not overlap, in shared memory
 //! also between threads.
 
+mod align;
 mod flat;
+mod order;
 mod stack;
 mod state;
 mod value;
 
+use crate::class::Typing;
 use crate::emit::Step;
+use align::{Node, Nodes, align, exposed, successors};
 use flat::{Flat, FlatInst, Reg};
 use stack::Slots;
-use state::{Loc, State};
+use state::{Equation, Loc, State};
 use std::collections::{BTreeMap, BTreeSet};
-use value::Values;
+use value::{Values, is_pure};
 use warploom_ptx::access::{Access, Accesses};
-use warploom_ptx::ast::{Function, FunctionKind, Item, Module, Operand, Spanned};
+use warploom_ptx::ast::{AddressBase, Function, FunctionKind, Item, Module, Operand, Spanned};
 use warploom_ptx::tokens::{Modifier, Opcode, Space};
 
 /// The reason for which the checker rejects an allocation.
@@ -73,6 +77,9 @@ pub struct Claim<'a> {
     pub block: [u32; 3],
     /// The limit of 32-bit registers that the function may declare, if there is one.
     pub limit: Option<u32>,
+    /// The rule by which types share registers. With [`Typing::Bits`], registers of different
+    /// widths are the same registers: `%rd2` is `%r4` and `%r5`.
+    pub typing: Typing,
 }
 
 /// Checks the allocation of one function.
@@ -91,9 +98,14 @@ pub fn check(claim: &Claim) -> Result<(), Refusal> {
     let Some(new) = Flat::new(allocated, &accesses) else {
         return refuse("the new program cannot be read");
     };
-    if claim.limit.is_some_and(|limit| new.declared > limit) {
-        return refuse(format!("{} registers are declared", new.declared));
+    let declared = match claim.typing {
+        Typing::Bits => new.shared,
+        Typing::Kinds => new.declared,
+    };
+    if claim.limit.is_some_and(|limit| declared > limit) {
+        return refuse(format!("{declared} registers are declared"));
     }
+    let old = order::reorder(old, claim.steps)?;
     let slots = Slots::new(&old, &new, claim.block)?;
     let nodes = align(&old, &new, claim.steps)?;
     let params = match original.kind {
@@ -104,7 +116,11 @@ pub fn check(claim: &Claim) -> Result<(), Refusal> {
             .collect(),
         FunctionKind::Device => Vec::new(),
     };
+    let pinned = original.params.iter().chain(&original.returns);
+    let pinned = pinned.filter(|variable| variable.space == Space::Reg);
     let mut checker = Checker {
+        overlaps: overlaps(&new, claim.typing),
+        pinned: pinned.map(|variable| variable.name.node.clone()).collect(),
         exposed: exposed(&old, &nodes),
         old: &old,
         new: &new,
@@ -143,111 +159,6 @@ fn same_surroundings(claim: &Claim) -> Result<(), Refusal> {
     }
 }
 
-/// A step of both programs: the index of an original instruction, of a new instruction, or of both.
-#[derive(Clone, Copy)]
-struct Node {
-    old: Option<usize>,
-    new: Option<usize>,
-}
-
-/// The aligned sequence of both programs' instructions.
-struct Nodes {
-    list: Vec<Node>,
-    /// The index of the node after each label.
-    labels: Vec<usize>,
-}
-
-/// Aligns the two programs according to `steps`, which must match both, including the labels.
-fn align(old: &Flat, new: &Flat, steps: &[Step]) -> Result<Nodes, Refusal> {
-    let (mut at_old, mut at_new) = (0, 0);
-    let mut nodes = Nodes {
-        list: Vec::with_capacity(steps.len()),
-        labels: Vec::new(),
-    };
-    let labels = |nodes: &mut Nodes, at_old: usize, at_new: usize| {
-        while let (Some(a), Some(b)) = (
-            old.labels.get(nodes.labels.len()),
-            new.labels.get(nodes.labels.len()),
-        ) && a.0 == b.0
-            && (a.1, b.1) == (at_old, at_new)
-        {
-            nodes.labels.push(nodes.list.len());
-        }
-    };
-    labels(&mut nodes, 0, 0);
-    for step in steps {
-        let node = match *step {
-            Step::Kept(number) if number as usize == at_old => Node {
-                old: Some(at_old),
-                new: Some(at_new),
-            },
-            Step::Deleted(number) if number as usize == at_old => Node {
-                old: Some(at_old),
-                new: None,
-            },
-            Step::Inserted => Node {
-                old: None,
-                new: Some(at_new),
-            },
-            _ => return refuse("instructions of the original are out of order"),
-        };
-        at_old += usize::from(node.old.is_some());
-        at_new += usize::from(node.new.is_some());
-        nodes.list.push(node);
-        labels(&mut nodes, at_old, at_new);
-    }
-    if (at_old, at_new) != (old.insts.len(), new.insts.len()) {
-        return refuse("the programs' lengths do not fit");
-    }
-    if nodes.labels.len() != old.labels.len() || old.labels.len() != new.labels.len() {
-        return refuse("labels have moved");
-    }
-    Ok(nodes)
-}
-
-/// Returns the possible successors of a node. The last node has no fall-through successor.
-fn successors(old: &Flat, nodes: &Nodes, at: usize) -> Vec<usize> {
-    let next = Some(at + 1).filter(|next| *next < nodes.list.len());
-    let Some(inst) = nodes.list[at].old.map(|index| &old.insts[index]) else {
-        return next.into_iter().collect();
-    };
-    let ends = matches!(
-        inst.blank.opcode.node,
-        Opcode::Bra | Opcode::Brx | Opcode::Ret | Opcode::Exit | Opcode::Trap
-    );
-    let falls = !ends || inst.blank.guard.is_some();
-    let targets = inst.targets.iter().map(|label| nodes.labels[*label]);
-    let targets = targets.filter(|target| *target < nodes.list.len());
-    targets.chain(next.filter(|_| falls)).collect()
-}
-
-/// Returns the original registers that may be read before they are written.
-fn exposed(old: &Flat, nodes: &Nodes) -> BTreeSet<Reg> {
-    let count = nodes.list.len();
-    let mut live: Vec<BTreeSet<Reg>> = vec![BTreeSet::new(); count];
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for at in (0..count).rev() {
-            let mut here: BTreeSet<Reg> = BTreeSet::new();
-            for next in successors(old, nodes, at) {
-                here.extend(live[next].iter());
-            }
-            if let Some(inst) = nodes.list[at].old.map(|index| &old.insts[index]) {
-                if inst.blank.guard.is_none() {
-                    here.retain(|reg| !regs(inst, Access::Write).any(|written| written == *reg));
-                }
-                here.extend(regs(inst, Access::Read));
-            }
-            if here != live[at] {
-                live[at] = here;
-                changed = true;
-            }
-        }
-    }
-    live.into_iter().next().unwrap_or_default()
-}
-
 /// Returns the registers that an instruction reads or writes.
 fn regs(inst: &FlatInst, wanted: Access) -> impl Iterator<Item = Reg> + '_ {
     let some = inst
@@ -265,6 +176,11 @@ struct Checker<'a> {
     params: Vec<String>,
     /// The original registers that may be read before they are written.
     exposed: BTreeSet<Reg>,
+    /// The other registers of the new program of which each register is a part, or which are parts
+    /// of it.
+    overlaps: Vec<Vec<Reg>>,
+    /// The names of parameters that are registers.
+    pinned: Vec<String>,
     values: Values,
     slots: Slots,
 }
@@ -368,8 +284,8 @@ impl Checker<'_> {
     }
 
     /// Checks an original instruction that is present in the new program with different registers.
-    fn kept(&mut self, state: &mut State, old: usize, new: usize) -> Result<(), Refusal> {
-        let (old, new) = (&self.old.insts[old], &self.new.insts[new]);
+    fn kept(&mut self, state: &mut State, at: usize, new: usize) -> Result<(), Refusal> {
+        let (old, new) = (&self.old.insts[at], &self.new.insts[new]);
         if old.blank != new.blank || old.targets != new.targets {
             return refuse("this is not the original's instruction");
         }
@@ -398,17 +314,23 @@ impl Checker<'_> {
             .collect();
         if let Some((to, from)) = copied(old) {
             state.copy_original(to, from);
+            self.forget_parts(state, pairs[0].1);
             state.copy(Loc::Reg(pairs[0].1), Loc::Reg(pairs[1].1));
             return Ok(());
         }
         for (reg, ..) in writes() {
             state.redefine(*reg, value.filter(|_| !guarded));
         }
+        self.equate(state, at);
         let mut written = BTreeSet::new();
         for ((reg, place, _), keeps) in writes().zip(keeps) {
-            if !written.insert(*place) {
+            let shares = self.overlaps[*place as usize]
+                .iter()
+                .any(|p| written.contains(p));
+            if !written.insert(*place) || shares {
                 return refuse("two results go to one register");
             }
+            self.forget_parts(state, *place);
             let held = if keeps {
                 BTreeSet::from([*reg])
             } else {
@@ -437,8 +359,13 @@ impl Checker<'_> {
         if copied(inst).is_some() {
             return Option::<Vec<u32>>::and_then(args, |args| args.first().copied());
         }
-        self.values
-            .of(&inst.blank, args, flat.regs[to as usize].1, &self.params)
+        self.values.of(
+            &inst.blank,
+            args,
+            flat.regs[to as usize].1,
+            &self.params,
+            &self.pinned,
+        )
     }
 
     /// Checks an original instruction that is absent from the new program. Such an instruction must
@@ -449,18 +376,53 @@ impl Checker<'_> {
             state.copy_original(to, from);
             return Ok(());
         }
-        let needless = matches!(
-            inst.blank.opcode.node,
-            Opcode::Mov | Opcode::Cvta | Opcode::Ld
-        );
-        let value = self.value_of(inst, |reg| state.original(reg), self.old);
-        match (regs(inst, Access::Write).next(), value) {
-            (Some(reg), Some(value)) if needless => {
-                state.redefine(reg, Some(value));
-                Ok(())
-            }
-            _ => refuse("this instruction of the original is missing"),
+        if !self.is_pure(inst) {
+            return refuse("this instruction of the original is missing");
         }
+        let value = self.value_of(inst, |reg| state.original(reg), self.old);
+        if let Some(reg) = regs(inst, Access::Write).next() {
+            state.redefine(reg, value);
+            self.equate(state, old);
+        }
+        Ok(())
+    }
+
+    /// Returns whether an instruction only produces one value, from its operands.
+    fn is_pure(&self, inst: &FlatInst) -> bool {
+        let one = regs(inst, Access::Write).count() == 1;
+        one && is_pure(&inst.blank, &self.params, &self.pinned)
+    }
+
+    /// Records the result of an original instruction that produces one value from its operands.
+    fn equate(&self, state: &mut State, at: usize) {
+        let inst = &self.old.insts[at];
+        let args: Vec<Reg> = regs(inst, Access::Read).collect();
+        if let Some(to) = regs(inst, Access::Write)
+            .next()
+            .filter(|to| !args.contains(to))
+            && self.is_pure(inst)
+        {
+            state.equate(to, Equation { inst: at, args });
+        }
+    }
+
+    /// Returns the original registers whose value an added instruction computes.
+    fn computed(&self, state: &State, inst: &FlatInst) -> BTreeSet<Reg> {
+        if !self.is_pure(inst) {
+            return BTreeSet::new();
+        }
+        let args: Vec<Reg> = regs(inst, Access::Read).collect();
+        state.results(|equation| {
+            let same = self.old.insts[equation.inst].blank == inst.blank;
+            let mut pairs = equation.args.iter().zip(&args);
+            same && pairs.all(|(reg, place)| state.agrees(Loc::Reg(*place), *reg))
+        })
+    }
+
+    /// Removes the facts about registers that share a part with one that is written.
+    fn forget_parts(&self, state: &mut State, place: Reg) {
+        let parts = self.overlaps[place as usize].iter();
+        parts.for_each(|part| state.forget(Loc::Reg(*part)));
     }
 
     /// Checks an instruction that the allocator added.
@@ -473,12 +435,17 @@ impl Checker<'_> {
             if self.new.regs[to as usize].1 != self.new.regs[from as usize].1 {
                 return refuse("a copy between widths");
             }
+            self.forget_parts(state, to);
             state.copy(Loc::Reg(to), Loc::Reg(from));
             return Ok(());
         }
         let value = self.value_of(inst, |reg| state.present(Loc::Reg(reg)), self.new);
-        if let (Some(value), Some(to)) = (value, regs(inst, Access::Write).next()) {
-            state.overwrite(Loc::Reg(to), BTreeSet::new(), Some(value));
+        let computed = self.computed(state, inst);
+        if let Some(to) = regs(inst, Access::Write).next()
+            && (value.is_some() || !computed.is_empty())
+        {
+            self.forget_parts(state, to);
+            state.overwrite(Loc::Reg(to), computed, value);
             return Ok(());
         }
         self.spill(state, new)
@@ -507,12 +474,19 @@ impl Checker<'_> {
                 Operand::Address(address) => Some(address),
                 _ => None,
             });
-        let ([a, b], Some(space), Some(address)) = (&inst.regs[..], space, address) else {
+        let (Some(space), Some(address)) = (space, address) else {
             return refuse("a spill of an unknown form");
         };
-        let (base, place) = if load { (b.0, a.0) } else { (a.0, b.0) };
-        let Some(start) = state.present(Loc::Reg(base)) else {
-            return refuse("the spill stack's address is not in its register");
+        let (start, place) = match (&inst.regs[..], &address.base.node) {
+            ([a, b], AddressBase::Name(_)) => {
+                let (base, place) = if load { (b.0, a.0) } else { (a.0, b.0) };
+                let Some(start) = state.present(Loc::Reg(base)) else {
+                    return refuse("the spill stack's address is not in its register");
+                };
+                (start, place)
+            }
+            ([a], AddressBase::Name(name)) => (self.values.address(name), a.0),
+            _ => return refuse("a spill of an unknown form"),
         };
         let bits = self.new.regs[place as usize].1;
         let mut types = warploom_ptx::access::types(&inst.blank);
@@ -523,12 +497,35 @@ impl Checker<'_> {
             .slots
             .slot(&self.values, space, start, address.offset, bits / 8)?;
         if load {
+            self.forget_parts(state, place);
             state.copy(Loc::Reg(place), Loc::Slot(slot))
         } else {
             state.copy(Loc::Slot(slot), Loc::Reg(place))
         }
         Ok(())
     }
+}
+
+/// Returns for each register of the new program the others that share a part with it.
+fn overlaps(new: &Flat, typing: Typing) -> Vec<Vec<Reg>> {
+    let range = |reg: usize| {
+        let place = new.places[reg].filter(|_| typing == Typing::Bits);
+        place.map(|(number, size)| (number * size, (number + 1) * size))
+    };
+    let shares = |a: usize, b: usize| match (range(a), range(b)) {
+        (Some((a_start, a_end)), Some((b_start, b_end))) => {
+            a != b && a_start < b_end && b_start < a_end
+        }
+        _ => false,
+    };
+    let count = new.regs.len();
+    let others = |a: usize| {
+        (0..count)
+            .filter(|b| shares(a, *b))
+            .map(|b| b as Reg)
+            .collect()
+    };
+    (0..count).map(others).collect()
 }
 
 /// Returns destination and source if the instruction is an unguarded `mov` between complete

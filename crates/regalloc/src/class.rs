@@ -19,6 +19,45 @@ pub enum Typing {
     Kinds,
 }
 
+/// A register file is a set of registers that classes share. With [`Typing::Bits`] there are two:
+/// one of predicates, and one of 32-bit registers of which a wide register takes several. With
+/// [`Typing::Kinds`] every class has its own, because PTX cannot give a register of one type to a
+/// variable of another (section 5.2 of CRAT).
+impl Typing {
+    /// Returns the number of register files.
+    pub(crate) const fn files(self) -> usize {
+        match self {
+            Self::Bits => 2,
+            Self::Kinds => Class::ALL.len(),
+        }
+    }
+
+    /// Returns the index of the file that contains the registers of a class.
+    pub(crate) const fn file(self, class: Class) -> usize {
+        match (self, class) {
+            (Self::Bits, Class::Pred) => 0,
+            (Self::Bits, _) => 1,
+            (Self::Kinds, _) => class.index(),
+        }
+    }
+
+    /// Returns the number of registers of the file that one register of a class takes.
+    pub(crate) const fn size(self, class: Class) -> u32 {
+        match (self, class) {
+            (Self::Bits, Class::B64 | Class::F64 | Class::B128) => class.units(),
+            _ => 1,
+        }
+    }
+
+    /// Returns the number of 32-bit registers that one register of a file counts as.
+    pub(crate) const fn units(self, file: usize) -> u32 {
+        match self {
+            Self::Bits => file as u32,
+            Self::Kinds => Class::ALL[file].units(),
+        }
+    }
+}
+
 /// A set of registers that can replace one another.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Class {

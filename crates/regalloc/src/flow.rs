@@ -11,7 +11,7 @@ use petgraph::algo::dominators::simple_fast;
 use petgraph::graph::{DiGraph, NodeIndex};
 use warploom_base::Pc;
 use warploom_ir as ir;
-use warploom_ir::cfg::Cfg;
+use warploom_ir::cfg::{Block, Cfg};
 use warploom_ir::liveness::{Liveness, Universe};
 
 /// The maximum loop depth that is counted, which keeps weights within 64 bits.
@@ -24,6 +24,8 @@ pub(crate) struct Flow {
     code: Synthetic,
     /// The loop depth of each instruction.
     pub depth: Vec<u32>,
+    /// The blocks of each natural loop.
+    pub loops: Vec<FixedBitSet>,
 }
 
 /// Synthetic instructions that represent a function body in the analyses of [`warploom_ir`].
@@ -132,12 +134,14 @@ impl Flow {
         };
         let cfg = Cfg::new(&code.code());
         let live = Liveness::new(&code.code(), &cfg, universe);
-        let depth = loop_depth(&cfg, code.insts.len());
+        let loops = loops(&cfg);
+        let depth = loop_depth(&cfg, &loops, code.insts.len());
         Self {
             cfg,
             live,
             code,
             depth,
+            loops,
         }
     }
 
@@ -145,6 +149,23 @@ impl Flow {
     /// writes them.
     pub fn at_entry(&self) -> &FixedBitSet {
         self.live.live_in(0)
+    }
+
+    /// Returns the basic blocks, in the order of the code. The last one ends with a synthetic exit.
+    pub fn blocks(&self) -> &[Block] {
+        &self.cfg.blocks
+    }
+
+    /// Returns the variables that are live at the start of a block.
+    pub fn live_in(&self, block: usize) -> &FixedBitSet {
+        self.live.live_in(block)
+    }
+
+    /// Returns the variables that are live after each instruction.
+    pub fn live_after(&self) -> Vec<FixedBitSet> {
+        let mut after = vec![FixedBitSet::new(); self.code.insts.len()];
+        self.for_each(|at, live| after[at].clone_from(live));
+        after
     }
 
     /// Visits every instruction with the set of variables that are live after it. The set may also
@@ -182,9 +203,9 @@ fn label_targets(body: &Body) -> Vec<u32> {
     targets
 }
 
-/// Returns the number of natural loops around each instruction. Loops with the same header count
-/// once. Cycles with several entries are not natural loops and are not counted.
-fn loop_depth(cfg: &Cfg, count: usize) -> Vec<u32> {
+/// Returns the blocks of each natural loop. Loops with the same header are one loop. Cycles with
+/// several entries are not natural loops.
+fn loops(cfg: &Cfg) -> Vec<FixedBitSet> {
     let blocks = cfg.blocks.len();
     let mut graph: DiGraph<(), ()> = DiGraph::new();
     for _ in 0..blocks {
@@ -197,7 +218,7 @@ fn loop_depth(cfg: &Cfg, count: usize) -> Vec<u32> {
     }
     let tree = simple_fast(&graph, NodeIndex::new(0));
     let preds = cfg.predecessors();
-    let mut depth_of_block = vec![0_u32; blocks];
+    let mut loops = Vec::new();
     for head in 0..blocks {
         let closes = |&tail: &usize| {
             let mut above = tree.dominators(NodeIndex::new(tail)).into_iter().flatten();
@@ -215,9 +236,16 @@ fn loop_depth(cfg: &Cfg, count: usize) -> Vec<u32> {
                 work.extend(preds[block].iter().copied());
             }
         }
-        for block in inside.ones() {
-            depth_of_block[block] = (depth_of_block[block] + 1).min(MAX_DEPTH);
-        }
+        loops.push(inside);
+    }
+    loops
+}
+
+/// Returns the number of natural loops around each of `count` instructions.
+fn loop_depth(cfg: &Cfg, loops: &[FixedBitSet], count: usize) -> Vec<u32> {
+    let mut depth_of_block = vec![0_u32; cfg.blocks.len()];
+    for block in loops.iter().flat_map(FixedBitSet::ones) {
+        depth_of_block[block] = (depth_of_block[block] + 1).min(MAX_DEPTH);
     }
     let mut depth = vec![0; count];
     for (index, block) in cfg.blocks.iter().enumerate() {

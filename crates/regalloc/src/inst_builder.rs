@@ -73,6 +73,17 @@ impl InstBuilder {
         self
     }
 
+    /// Adds an address operand `[name]`. Its offset is set when the spill stack is laid out.
+    pub fn symbol_address(mut self, name: &str) -> Self {
+        self.mention(None, Access::Read);
+        self.operands.push(Operand::Address(Address {
+            base: unspanned(AddressBase::Name(name.to_owned())),
+            offset: 0,
+            rest: Vec::new(),
+        }));
+        self
+    }
+
     pub fn inst(self, purpose: Purpose) -> Inst {
         Inst {
             ast: Instruction {

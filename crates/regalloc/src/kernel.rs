@@ -112,7 +112,7 @@ pub fn demand(module: &Module, kernel: &str, options: &Options) -> Result<Demand
     let allocation = KernelAllocation::new(module, kernel, options)?;
     let outcome = allocation.run(None, &PerClass::default())?;
     let below = allocation.reserved;
-    let max_registers = outcome.used.units() + below;
+    let max_registers = outcome.registers + below;
     Ok(Demand {
         pressure: outcome.pressure + below,
         max_registers,
@@ -142,7 +142,7 @@ pub fn fewest_registers(
 pub fn max_registers(module: &Module, kernel: &str, options: &Options) -> Result<u32, Diagnostics> {
     let allocation = KernelAllocation::new(module, kernel, options)?;
     let outcome = allocation.run(None, &PerClass::default())?;
-    Ok(outcome.used.units() + allocation.reserved)
+    Ok(outcome.registers + allocation.reserved)
 }
 
 /// Returns the names of the kernels of a module, in order of definition.
@@ -223,7 +223,7 @@ impl<'a> KernelAllocation<'a> {
             let below = self.deepest_chain(callee, open)? + self.pinned(callee)?;
             open.pop();
             let outcome = self.outcome(&self.task(callee, None, &PerClass::default()))?;
-            deepest = deepest.max(outcome.used.units() + below);
+            deepest = deepest.max(outcome.registers + below);
             if self.callees.iter().all(|(done, _)| *done != name) {
                 self.callees.push((name, outcome));
             }
@@ -237,7 +237,7 @@ impl<'a> KernelAllocation<'a> {
         budget: Option<u32>,
         places: &PerClass<Place>,
     ) -> Task<'f> {
-        let mut stack = Stack::new(self.names.clone(), self.module.address_bits);
+        let mut stack = Stack::new(self.names.clone());
         stack.places = *places;
         if let Some(shared) = &self.options.shared {
             stack.block = shared.block;
@@ -291,7 +291,7 @@ impl<'a> KernelAllocation<'a> {
     /// be allocated.
     fn fewest(&self, least: u32) -> u32 {
         let wanted = self.run(None, &PerClass::default());
-        let most = wanted.map_or(0, |outcome| outcome.used.units() + self.reserved);
+        let most = wanted.map_or(0, |outcome| outcome.registers + self.reserved);
         let body = Body::new(self.function, self.options.typing, &self.accesses);
         let operands = body.map_or(0, |body| crate::allocate::least(&body) + self.reserved);
         (least.max(operands)..most)

@@ -1,16 +1,17 @@
-//! Division of the register budget among the register classes.
+//! Division of the register budget among the register files.
 //!
-//! Classes do not interfere with one another, so each is coloured separately, but they share the
-//! budget. While the classes together need more than the budget, the class whose loss of registers
-//! costs least per freed 32-bit register gives up some. The steps are large at first and end with
-//! single registers.
+//! Variables of different files do not interfere with one another, so each file is coloured
+//! separately, but the files share the budget. While they together need more than the budget, the
+//! file whose loss of registers costs least per freed 32-bit register gives up some. The steps are
+//! large at first and end with single registers. If the classes share one file, it receives the
+//! whole budget.
 
-use crate::class::{Class, PerClass};
+use crate::class::Typing;
 use crate::graph::{Colouring, Graph, NEVER, colour};
 
-/// The number of registers of each class, and the resulting colourings.
+/// The number of registers of each file, and the resulting colourings.
 pub(crate) struct Plan {
-    pub registers: PerClass<u32>,
+    pub registers: Vec<u32>,
     /// The number of 32-bit registers that would require no spills.
     pub wanted: u32,
     pub colourings: Vec<Colouring>,
@@ -19,11 +20,28 @@ pub(crate) struct Plan {
 /// The error that no division of the budget yields a valid colouring.
 pub(crate) struct Shortage;
 
-/// Divides `budget` 32-bit registers among the classes. Without a budget every class receives
-/// enough registers to avoid spills.
+impl Plan {
+    /// Returns the number of 32-bit registers that the files contain together.
+    fn units(&self, typing: Typing) -> u32 {
+        let files = self.registers.iter().enumerate();
+        files.map(|(file, count)| count * typing.units(file)).sum()
+    }
+
+    /// Returns the number of 32-bit registers in use.
+    pub fn used(&self, graphs: &[Graph], typing: Typing) -> u32 {
+        let files = self.colourings.iter().zip(graphs).enumerate();
+        files
+            .map(|(file, (colouring, graph))| colouring.used(graph) * typing.units(file))
+            .sum()
+    }
+}
+
+/// Divides `budget` 32-bit registers among the files. Without a budget every file receives enough
+/// registers to avoid spills.
 pub(crate) fn divide(
     graphs: &[Graph],
     costs: &[u64],
+    typing: Typing,
     budget: Option<u32>,
 ) -> Result<Plan, Shortage> {
     let costs: Vec<Vec<u64>> = graphs
@@ -31,101 +49,122 @@ pub(crate) fn divide(
         .map(|graph| node_costs(graph, costs))
         .collect();
     let mut plan = Plan {
-        registers: PerClass::default(),
+        registers: Vec::with_capacity(graphs.len()),
         wanted: 0,
         colourings: Vec::with_capacity(graphs.len()),
     };
-    for class in Class::ALL {
-        let index = class.index();
-        let colouring = without_spills(&graphs[index], &costs[index]);
-        plan.registers[class] = colouring.used();
+    for (graph, costs) in graphs.iter().zip(&costs) {
+        let colouring = without_spills(graph, costs);
+        plan.registers.push(colouring.used(graph));
         plan.colourings.push(colouring);
     }
-    plan.wanted = plan.registers.units();
-    let Some(budget) = budget else {
-        return Ok(plan);
-    };
+    plan.wanted = plan.units(typing);
+    match (budget, typing) {
+        (None, _) => Ok(plan),
+        (Some(budget), _) if plan.wanted <= budget => Ok(plan),
+        (Some(budget), Typing::Bits) => {
+            plan.registers[SHARED] = budget;
+            // Above the budget, no colouring can succeed.
+            if graphs[SHARED].pressure <= budget {
+                plan.colourings[SHARED] = colour(&graphs[SHARED], &costs[SHARED], budget);
+            }
+            Ok(plan)
+        }
+        (Some(budget), Typing::Kinds) => shrink(graphs, &costs, typing, budget, plan),
+    }
+}
+
+/// The file of [`Typing::Bits`] that all classes except predicates share.
+const SHARED: usize = 1;
+
+/// Takes registers from files until they are within the budget.
+fn shrink(
+    graphs: &[Graph],
+    costs: &[Vec<u64>],
+    typing: Typing,
+    budget: u32,
+    mut plan: Plan,
+) -> Result<Plan, Shortage> {
     let mut offers: Vec<Option<Offer>> = graphs.iter().map(|_| None).collect();
-    while plan.registers.units() > budget {
-        let excess = plan.registers.units() - budget;
-        let mut best: Option<(f64, Class)> = None;
-        for class in Class::ALL
-            .into_iter()
-            .filter(|c| c.units() > 0 && plan.registers[*c] > 0)
-        {
-            let index = class.index();
-            let step = (excess / class.units() / STEPS).clamp(1, plan.registers[class]);
+    while plan.units(typing) > budget {
+        let excess = plan.units(typing) - budget;
+        let mut best: Option<(f64, usize)> = None;
+        for file in shrinkable(&plan, typing) {
+            let units = typing.units(file);
+            let step = (excess / units / STEPS).clamp(1, plan.registers[file]);
             let stale = |offer: &Offer| offer.fewer != step;
-            if offers[index].as_ref().is_none_or(stale) {
-                let registers = plan.registers[class] - step;
-                offers[index] = Some(Offer {
+            if offers[file].as_ref().is_none_or(stale) {
+                let registers = plan.registers[file] - step;
+                offers[file] = Some(Offer {
                     fewer: step,
-                    colouring: colour(&graphs[index], &costs[index], registers),
+                    colouring: colour(&graphs[file], &costs[file], registers),
                 });
             }
-            let Some(offer) = offers[index].as_ref().filter(|o| o.colouring.cost < NEVER) else {
+            let Some(offer) = offers[file].as_ref().filter(|o| o.colouring.cost < NEVER) else {
                 continue;
             };
-            let more = offer
-                .colouring
-                .cost
-                .saturating_sub(plan.colourings[index].cost);
-            let freed = (class.units() * step).min(excess);
-            let price = more as f64 / f64::from(freed);
+            let before = plan.colourings[file].cost;
+            let more = offer.colouring.cost.saturating_sub(before);
+            let price = more as f64 / f64::from((units * step).min(excess));
             if best.is_none_or(|(lowest, _)| price < lowest) {
-                best = Some((price, class));
+                best = Some((price, file));
             }
         }
-        let offer = best.and_then(|(_, class)| Some((class, offers[class.index()].take()?)));
+        let offer = best.and_then(|(_, file)| Some((file, offers[file].take()?)));
         match offer {
-            Some((class, offer)) => {
-                plan.registers[class] -= offer.fewer;
-                plan.colourings[class.index()] = offer.colouring;
+            Some((file, offer)) => {
+                plan.registers[file] -= offer.fewer;
+                plan.colourings[file] = offer.colouring;
             }
-            // No class can give up a step of this size, and the step size depends on the excess
+            // No file can give up a step of this size, and the step size depends on the excess
             // alone.
-            None => return one_by_one(graphs, &costs, budget, plan),
+            None => return one_by_one(graphs, costs, typing, budget, plan),
         }
     }
     Ok(plan)
 }
 
+/// Returns the files that count and have registers.
+fn shrinkable(plan: &Plan, typing: Typing) -> Vec<usize> {
+    let files = 0..plan.registers.len();
+    files
+        .filter(|file| typing.units(*file) > 0 && plan.registers[*file] > 0)
+        .collect()
+}
+
 /// The divisor of the excess that gives the size of one step.
 const STEPS: u32 = 6;
 
-/// A possible reduction of a class, with the resulting colouring.
+/// A possible reduction of a file, with the resulting colouring.
 struct Offer {
     fewer: u32,
     colouring: Colouring,
 }
 
-/// Removes single registers from the classes, each time from the class with the cheapest resulting
+/// Removes single registers from the files, each time from the file with the cheapest resulting
 /// colouring.
 fn one_by_one(
     graphs: &[Graph],
     costs: &[Vec<u64>],
+    typing: Typing,
     budget: u32,
     mut plan: Plan,
 ) -> Result<Plan, Shortage> {
-    while plan.registers.units() > budget {
-        let mut best: Option<(u64, Class, Colouring)> = None;
-        for class in Class::ALL
-            .into_iter()
-            .filter(|c| c.units() > 0 && plan.registers[*c] > 0)
-        {
-            let index = class.index();
-            let registers = plan.registers[class] - 1;
-            let colouring = colour(&graphs[index], &costs[index], registers);
+    while plan.units(typing) > budget {
+        let mut best: Option<(u64, usize, Colouring)> = None;
+        for file in shrinkable(&plan, typing) {
+            let registers = plan.registers[file] - 1;
+            let colouring = colour(&graphs[file], &costs[file], registers);
             let lowest = best.as_ref().map_or(NEVER, |(cost, ..)| *cost);
             if colouring.cost < lowest {
-                best = Some((colouring.cost, class, colouring));
+                best = Some((colouring.cost, file, colouring));
             }
         }
-        let Some((_, class, colouring)) = best else {
+        let Some((_, file, colouring)) = best else {
             return Err(Shortage);
         };
-        plan.registers[class] -= 1;
-        plan.colourings[class.index()] = colouring;
+        plan.registers[file] -= 1;
+        plan.colourings[file] = colouring;
     }
     Ok(plan)
 }

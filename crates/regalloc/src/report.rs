@@ -139,7 +139,7 @@ pub(crate) fn report(
     Report {
         kernel: kernel.to_owned(),
         limit,
-        registers: outcome.used.units() + reserved,
+        registers: outcome.registers + reserved,
         reserved,
         classes: outcome.used,
         wanted: outcome.wanted + reserved,

@@ -59,6 +59,7 @@ impl Program {
                 steps,
                 block: options.shared.map_or([1; 3], |shared| shared.block),
                 limit: options.registers,
+                typing: options.typing,
             };
             if let Err(refusal) = check(&claim) {
                 bail!("{kernel} with {:?} registers: {refusal}", options.registers);

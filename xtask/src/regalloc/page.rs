@@ -24,7 +24,8 @@ const HEAD: &str = "# The register allocator\n\n\
 const DEMANDS: &str = "\n## Register demand of kernels\n\n\
     All numbers count 32-bit registers; a 64-bit register counts as two.\n\n\
     - *Pressure*: the largest number of registers in use at any instruction.\n\
-    - *MaxReg*: the number that avoids all spills if each class of width has its own registers.\n\
+    - *MaxReg*: the smallest number that avoids all spills, in program order or scheduled for fewer\n  \
+    values in use. Values of all widths share the registers.\n\
     - *Estimate*: the number that a launch uses if it does not specify one.\n\
     - *Fewest*: the smallest number with which the kernel can be allocated.\n\
     - *Slowest*: the processor time of the slowest allocation of all limits from fewest to MaxReg \
@@ -39,8 +40,10 @@ const SPILLS: &str = "\n## Spills at equal limits\n\n\
     Each cell gives the bytes of stores / loads of spilled values for this allocator, then those \
     of ptxas\nfor the same limit, then the registers that ptxas needs for this allocator's output. \
     Each instruction\ncounts once, however often it executes, as in the output of `ptxas -v` \
-    (CRAT, Fig. 12). A dot means\nthat the limit is above MaxReg or below the fewest registers \
-    that the kernel needs.\n\n";
+    (CRAT, Fig. 12). A dot means\nthat the limit is below the fewest registers that the kernel \
+    needs, or above MaxReg where ptxas does not\nspill either. For a limit, ptxas receives the \
+    program without the statements about its blocks\n(`.maxntid` and others), to which it would give \
+    precedence.\n\n";
 
 /// Processor time of this thread, where the system reports it (as Linux does). Elsewhere the time
 /// of day, which includes the time of other programs.
@@ -70,6 +73,7 @@ pub fn write(root: &Path, ptxas: Option<&Path>) -> Result<()> {
     writeln!(spills, "| kernel |{}", limits.concat())?;
     writeln!(spills, "|---|{}", "--:|".repeat(LIMITS.len()))?;
     let mut taken = Vec::new();
+    let mut pairs = Vec::new();
     for workload in all() {
         let program = Program::read(workload.name, workload.ptx)?;
         let estimates = program.estimates()?;
@@ -78,10 +82,10 @@ pub fn write(root: &Path, ptxas: Option<&Path>) -> Result<()> {
             let demand = subject.measure(estimates.get(&kernel).copied().unwrap_or(0))?;
             demands += &demand.row(workload.name, &subject);
             taken.push(demand);
-            spills += &subject.spill_row(workload.name)?;
+            spills += &subject.spill_row(workload.name, &mut pairs)?;
         }
     }
-    let text = page + &demands + &deviations(&taken) + &spills;
+    let text = page + &demands + &deviations(&taken) + &spills + &comparison(&pairs);
     std::fs::write(root.join(PAGE), text).with_context(|| format!("cannot write {PAGE}"))
 }
 
@@ -127,7 +131,7 @@ fn deviations(rows: &[Measured]) -> String {
     }
     let mut text = format!(
         "\nThe mean absolute deviation from the registers of ptxas, over the {count} kernels, is as \
-         follows\n(the mean deviation is in brackets):\n\n"
+         follows. The\nmean deviation is in brackets, and then in registers:\n\n"
     );
     type Registers = fn(&Measured) -> u32;
     let ours: [(&str, Registers); 3] = [
@@ -135,6 +139,10 @@ fn deviations(rows: &[Measured]) -> String {
         ("MaxReg", |row| row.demand.max_registers),
         ("the estimate", |row| row.estimate),
     ];
+    let apart = |registers: Registers| {
+        let off = |row: &Measured| Some(f64::from(registers(row)) - theirs(row)?);
+        rows.iter().filter_map(off).sum::<f64>() / count as f64
+    };
     for (name, registers) in ours {
         let off = |row: &Measured| {
             let theirs = theirs(row)?;
@@ -144,14 +152,59 @@ fn deviations(rows: &[Measured]) -> String {
             |of: fn(f64) -> f64| rows.iter().filter_map(off).map(of).sum::<f64>() / count as f64;
         let _ = writeln!(
             text,
-            "- {name}: {:.1}% ({:+.1}%)",
+            "- {name}: {:.1}% ({:+.1}%), {:+.1}",
             mean(f64::abs),
-            mean(|off| off)
+            mean(|off| off),
+            apart(registers)
         );
     }
     text + "\nA launch that does not specify registers uses the estimate, which predicts what \
             another compiler\nneeds. MaxReg does not: it is the number that avoids all spills.\n"
 }
+
+/// Bytes that spills store and load at one limit: ours and those of `ptxas`.
+type Pair = [u64; 2];
+
+/// Comparison of the spills of all kernels and limits.
+fn comparison(pairs: &[Pair]) -> String {
+    let some: Vec<&Pair> = pairs.iter().filter(|pair| **pair != [0, 0]).collect();
+    let both: Vec<&Pair> = some
+        .iter()
+        .copied()
+        .filter(|pair| !pair.contains(&0))
+        .collect();
+    if both.is_empty() {
+        return String::new();
+    }
+    let ratio = |pairs: &[&Pair], more: u64| {
+        let logs = pairs
+            .iter()
+            .map(|[ours, theirs]| (((ours + more) as f64) / ((theirs + more) as f64)).ln());
+        (logs.sum::<f64>() / pairs.len() as f64).exp()
+    };
+    let total = |at: usize| pairs.iter().map(|pair| pair[at]).sum::<u64>();
+    let none = |at: usize| some.iter().filter(|pair| pair[at] == 0).count();
+    format!(
+        "\n## Spills beside those of ptxas\n\nIn {} of {} cells at least one of the two spills. The \
+         bytes that both store and load there, added up,\nare {} for this allocator and {} for \
+         ptxas. This allocator spills nothing in {} of the cells and ptxas\nin {}. The geometric \
+         mean of the ratio of the bytes is {:.2} over all of these cells, with {WORD} bytes\n(one \
+         value) added to both numbers so that it exists where one is 0, and {:.2} over the {} cells \
+         in which\nboth spill.\n",
+        some.len(),
+        pairs.len(),
+        total(0),
+        total(1),
+        none(0),
+        none(1),
+        ratio(&some, WORD),
+        ratio(&both, 0),
+        both.len()
+    )
+}
+
+/// Size in bytes of a 32-bit value.
+const WORD: u64 = 4;
 
 struct Subject<'a> {
     program: &'a Program,
@@ -218,21 +271,32 @@ impl<'a> Subject<'a> {
         })
     }
 
-    fn spill_row(&self, workload: &str) -> Result<String> {
+    fn spill_row(&self, workload: &str, pairs: &mut Vec<Pair>) -> Result<String> {
         let mut row = format!("| {workload}: {} |", self.kernel);
         for limit in LIMITS {
-            write!(row, " {} |", self.spills(limit)?)?;
+            write!(row, " {} |", self.spills(limit, pairs)?)?;
         }
         Ok(row + "\n")
     }
 
-    fn spills(&self, limit: u32) -> Result<String> {
-        if !(self.demand.min_registers..=self.demand.max_registers).contains(&limit) {
+    fn spills(&self, limit: u32, pairs: &mut Vec<Pair>) -> Result<String> {
+        if limit < self.demand.min_registers {
             return Ok(".".to_owned());
         }
         let (made, report) = self.program.allocate(self.kernel, &self.options(limit))?;
+        let input = self.assemble(self.program.source.text(), Some(limit))?;
+        if let Some(theirs) = &input {
+            let ours = report.added.store_bytes + report.added.load_bytes;
+            pairs.push([ours, theirs.spill_store_bytes + theirs.spill_load_bytes]);
+        }
+        let idle = input
+            .as_ref()
+            .is_none_or(|theirs| theirs.spill_load_bytes == 0);
+        if limit > self.demand.max_registers && idle {
+            return Ok(".".to_owned());
+        }
         let mut cell = format!("{}/{}", report.added.store_bytes, report.added.load_bytes);
-        if let Some(theirs) = self.assemble(self.program.source.text(), Some(limit))? {
+        if let Some(theirs) = input {
             write!(
                 cell,
                 ", {}/{}",

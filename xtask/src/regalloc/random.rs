@@ -1,5 +1,7 @@
 //! Generated programs with branches that diverge a warp, loops, guards, values of 16, 32 and 64
-//! bits, vectors, shared and local memory, and values that are read before they are written.
+//! bits, vectors, shared and local memory, constant memory, atomics, volatile accesses and accesses of
+//! one word through different state spaces, many loads before their uses, and values that are read
+//! before they are written.
 //!
 //! Every program terminates and accesses only its own memory, so that its results depend only on
 //! its text.
@@ -18,6 +20,9 @@ const THREADS: u32 = BLOCK[0] * BLOCK[1] * BLOCK[2];
 const BLOCKS: u32 = 2;
 /// Number of 32-bit words that a thread reads and writes.
 const WORDS: u32 = 8;
+
+/// Largest number of loads in a burst.
+const BURST: u32 = 16;
 
 /// Counts of programs that were run.
 #[derive(Default)]
@@ -160,13 +165,15 @@ impl Generator {
 
     fn header(&self) -> String {
         let mut text = ".version 7.0\n.target sm_60\n.address_size 64\n\
+            .const .align 4 .u32 table[4] = {7, 1000, 4000000000, 3};\n\
             .visible .entry k(.param .u64 in, .param .u64 out)\n{\n"
             .to_owned();
         for ((name, ty), count) in NAMES.iter().zip(TYPES).zip(self.counts) {
             let _ = writeln!(text, ".reg .{ty} {name}<{count}>;");
         }
         let _ = writeln!(text, ".reg .b32 %c<{}>;", self.counters + 1);
-        text + ".reg .b32 %t<6>;\n.reg .b64 %a<8>;\n.reg .b32 %v<4>;\n\
+        let _ = writeln!(text, ".reg .b32 %u<{}>;", BURST);
+        text + ".reg .b32 %t<6>;\n.reg .b64 %a<9>;\n.reg .b32 %v<4>;\n\
             .shared .align 8 .b8 tile[1024];\n.local .align 8 .b8 own[32];\n"
     }
 
@@ -200,8 +207,10 @@ impl Generator {
             "mov.u64 %a6, own",
             "mov.u64 %a7, tile",
             "mad.wide.u32 %a7, %t0, 8, %a7",
+            "cvta.shared.u64 %a8, %a7",
             "st.local.u32 [%a6], %t0",
             "st.shared.u32 [%a7], %t4",
+            "st.shared.u32 [%a7+4], %t0",
         ] {
             self.line(line);
         }
@@ -242,6 +251,7 @@ impl Generator {
                 3 => self.block(depth),
                 4 | 5 => self.memory(),
                 6 => self.crossing(),
+                7 => self.burst(),
                 _ => {
                     let guard = self.guard();
                     let line = self.operation();
@@ -340,6 +350,14 @@ impl Generator {
             ("ld.local.b64 #, [%a6+8]", &[Long]),
             ("st.shared.b64 [%a7], #", &[Long]),
             ("ld.shared.u32 #, [%a7+4]", &[Word]),
+            ("st.shared.u32 [%a7+4], #", &[Word]),
+            ("st.u32 [%a8+4], #", &[Word]),
+            ("ld.u32 #, [%a8+4]", &[Word]),
+            ("ld.volatile.shared.u32 #, [%a7]", &[Word]),
+            ("st.volatile.shared.u32 [%a7], #", &[Word]),
+            ("atom.shared.add.u32 #, [%a7+4], #", &[Word, Word]),
+            ("red.shared.xor.b32 [%a7+4], #", &[Word]),
+            ("ld.const.u32 #, [table+8]", &[Word]),
         ];
         let (form, kinds) = forms[self.rng.below(forms.len() as u32) as usize];
         let (guard, line) = (self.guard(), self.fill(form, kinds));
@@ -351,6 +369,30 @@ impl Generator {
         } else if form.contains(".v2.f32") {
             let word = self.any(Kind::Word);
             self.line(&format!("add.u32 {word}, %v0, %v1"));
+        }
+    }
+
+    /// Writes many loads before the first use, with stores to the same memory among the uses.
+    fn burst(&mut self) {
+        let count = 2 + self.rng.below(BURST - 2);
+        for number in 0..count {
+            let line = match self.rng.below(4) {
+                0 => format!("ld.shared.u32 %u{number}, [%a7+{}]", 4 * self.rng.below(2)),
+                1 => format!("ld.const.u32 %u{number}, [table+{}]", 4 * self.rng.below(4)),
+                2 => format!("mad.lo.u32 %u{number}, %t0, {number}, %t4"),
+                _ => format!(
+                    "ld.global.u32 %u{number}, [%a3+{}]",
+                    4 * self.rng.below(WORDS)
+                ),
+            };
+            self.line(&line);
+        }
+        for number in 0..count {
+            let word = self.any(Kind::Word);
+            self.line(&format!("mad.lo.u32 {word}, {word}, 29, %u{number}"));
+            if self.rng.below(4) == 0 {
+                self.line(&format!("st.shared.u32 [%a7+4], {word}"));
+            }
         }
     }
 

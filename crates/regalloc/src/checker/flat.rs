@@ -28,8 +28,14 @@ pub(super) struct Flat {
     pub regs: Vec<(String, u32)>,
     /// Declarations and directives that do not concern registers.
     pub others: Vec<Statement>,
+    /// The number of each register and its size, in 32-bit registers, if it belongs to a family such
+    /// as `%r<4>`.
+    pub places: Vec<Option<(u32, u32)>>,
     /// The number of declared registers, in 32-bit registers.
     pub declared: u32,
+    /// The same number if families of different widths share registers: register `n` of a family
+    /// of width `w` is the registers from `n * w` to `(n + 1) * w`.
+    pub shared: u32,
 }
 
 /// The declarations of a scope.
@@ -53,9 +59,11 @@ impl Flat {
             scopes: Vec::new(),
             accesses,
             labels_seen: 0,
+            families: 0,
         };
         let body = function.body.as_ref()?;
         walk.block(&body.statements)?;
+        walk.flat.shared += walk.families;
         Some(walk.flat)
     }
 }
@@ -67,6 +75,8 @@ struct Walk<'a> {
     accesses: &'a Accesses,
     /// The number of labels that have been numbered, in program order.
     labels_seen: usize,
+    /// The size of the largest family, in 32-bit registers.
+    families: u32,
 }
 
 impl Walk<'_> {
@@ -99,7 +109,12 @@ impl Walk<'_> {
         let bits = variable.ty.bits();
         let each = if bits == 1 { 0 } else { bits.div_ceil(32) };
         let count = variable.count.unwrap_or(1);
-        self.flat.declared += each * variable.vector.max(1) * count;
+        let whole = each * variable.vector.max(1) * count;
+        self.flat.declared += whole;
+        match variable.count {
+            Some(_) if variable.vector <= 1 => self.families = self.families.max(whole),
+            _ => self.flat.shared += whole,
+        }
         let Some(scope) = self.scopes.last_mut() else {
             return;
         };
@@ -117,8 +132,11 @@ impl Walk<'_> {
             if let Some(reg) = scope.known.get(name) {
                 return Some(*reg);
             }
-            if let Some(bits) = scope.width(name) {
+            if let Some((bits, number)) = scope.find(name) {
                 let reg = self.flat.regs.len() as Reg;
+                let size = bits.div_ceil(32);
+                let place = number.filter(|_| bits > 1);
+                self.flat.places.push(place.map(|number| (number, size)));
                 self.flat.regs.push((name.to_owned(), bits));
                 scope.known.insert(name.to_owned(), reg);
                 return Some(reg);
@@ -172,10 +190,10 @@ impl Walk<'_> {
 }
 
 impl Scope {
-    /// Returns the width in bits of a register that the scope declares.
-    fn width(&self, name: &str) -> Option<u32> {
+    /// Returns the width in bits of a register that the scope declares, and its number in a family.
+    fn find(&self, name: &str) -> Option<(u32, Option<u32>)> {
         if let Some(bits) = self.singles.get(name) {
-            return Some(*bits);
+            return Some((*bits, None));
         }
         let digits = name.bytes().rev().take_while(u8::is_ascii_digit).count();
         (1..=digits).rev().find_map(|count| {
@@ -185,7 +203,7 @@ impl Scope {
                 .parse::<u32>()
                 .ok()
                 .filter(|n| n.to_string() == number)?;
-            (number < *extent).then_some(*bits)
+            (number < *extent).then_some((*bits, Some(number)))
         })
     }
 }

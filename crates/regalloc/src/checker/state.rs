@@ -24,6 +24,16 @@ pub(super) struct State {
     original: BTreeMap<Reg, ValueId>,
     /// The known values of the new program's locations.
     present: BTreeMap<Loc, ValueId>,
+    /// The original registers whose current value is the result of an instruction for the current
+    /// values of its operands.
+    equations: BTreeMap<Reg, Equation>,
+}
+
+/// An instruction of the original by its index, with the registers that it reads, in order.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Equation {
+    pub inst: usize,
+    pub args: Vec<Reg>,
 }
 
 impl State {
@@ -50,6 +60,29 @@ impl State {
             }
         }
         set(&mut self.original, reg, value);
+        let about = |to: &Reg, equation: &mut Equation| *to != reg && !equation.args.contains(&reg);
+        self.equations.retain(about);
+    }
+
+    /// Records that an original register is the result of an instruction that does not read it.
+    pub fn equate(&mut self, reg: Reg, equation: Equation) {
+        self.equations.insert(reg, equation);
+    }
+
+    /// Returns the original registers that are the result of an instruction for which `is_so`
+    /// holds.
+    pub fn results(&self, is_so: impl Fn(&Equation) -> bool) -> BTreeSet<Reg> {
+        let found = self
+            .equations
+            .iter()
+            .filter(|(_, equation)| is_so(equation));
+        found.map(|(reg, _)| *reg).collect()
+    }
+
+    /// Removes the facts about a register of the new program of which a part is overwritten.
+    pub fn forget(&mut self, loc: Loc) {
+        self.holds.remove(&loc);
+        self.present.remove(&loc);
     }
 
     /// Applies a copy between original registers. Every location that holds the source then also
@@ -60,6 +93,11 @@ impl State {
         }
         let value = self.original(from);
         self.redefine(to, value);
+        if let Some(equation) = self.equations.get(&from).cloned()
+            && !equation.args.contains(&to)
+        {
+            self.equations.insert(to, equation);
+        }
         for regs in self.holds.values_mut().filter(|regs| regs.contains(&from)) {
             regs.insert(to);
         }
@@ -94,6 +132,8 @@ impl State {
             .retain(|reg, value| other.original.get(reg) == Some(value));
         self.present
             .retain(|loc, value| other.present.get(loc) == Some(value));
+        self.equations
+            .retain(|reg, equation| other.equations.get(reg) == Some(equation));
         *self != before
     }
 }

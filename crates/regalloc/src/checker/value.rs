@@ -12,6 +12,8 @@ pub(super) type ValueId = u32;
 pub(super) enum Value {
     /// The initial value of every register: zero, with the given width in bits.
     Zero(u32),
+    /// The address of a variable.
+    Address(String),
     /// The result of an instruction, given as text without register names, for the given argument
     /// values.
     Of(String, Vec<ValueId>),
@@ -23,10 +25,38 @@ pub(super) struct Values {
     numbers: FxHashMap<Value, ValueId>,
     /// The instruction and the arguments of each value, for evaluation.
     made: Vec<Option<(Instruction, Vec<ValueId>)>>,
+    /// The symbol whose address a value is, for accesses that name it.
+    symbols: FxHashMap<ValueId, String>,
 }
 
 /// Special registers whose value is constant during the lifetime of a thread.
 const STEADY: [&str; 5] = ["%tid.", "%ntid.", "%ctaid.", "%nctaid.", "%laneid"];
+
+/// Operations whose result depends on register and constant operands alone.
+const PURE: &[Opcode] = &[
+    Opcode::Mov,
+    Opcode::Cvta,
+    Opcode::Cvt,
+    Opcode::Selp,
+    Opcode::Add,
+    Opcode::Sub,
+    Opcode::Mul,
+    Opcode::Mad,
+    Opcode::Mul24,
+    Opcode::Mad24,
+    Opcode::Fma,
+    Opcode::Min,
+    Opcode::Max,
+    Opcode::Abs,
+    Opcode::Neg,
+    Opcode::Not,
+    Opcode::And,
+    Opcode::Or,
+    Opcode::Xor,
+    Opcode::Shl,
+    Opcode::Shr,
+    Opcode::Bfe,
+];
 
 impl Values {
     fn number(&mut self, value: Value, made: Option<(Instruction, Vec<ValueId>)>) -> ValueId {
@@ -43,6 +73,13 @@ impl Values {
         self.number(Value::Zero(bits), None)
     }
 
+    /// Returns the address of a variable.
+    pub fn address(&mut self, symbol: &str) -> ValueId {
+        let value = self.number(Value::Address(symbol.to_owned()), None);
+        self.symbols.insert(value, symbol.to_owned());
+        value
+    }
+
     /// Returns the value that an unguarded instruction produces in a register of `bits` bits.
     /// Returns `None` if the value depends on anything other than the arguments. `params` are the
     /// names of the parameters that never change.
@@ -52,16 +89,10 @@ impl Values {
         args: Option<Vec<ValueId>>,
         bits: u32,
         params: &[String],
+        pinned: &[String],
     ) -> Option<ValueId> {
         let args = args?;
-        let steady = match blank.opcode.node {
-            Opcode::Mov => is_steady_move(blank, &args),
-            Opcode::Cvta => true,
-            Opcode::Ld => is_param_load(blank, &args, params),
-            Opcode::Add | Opcode::Mul | Opcode::Mad | Opcode::Shl => is_plain(blank),
-            _ => false,
-        };
-        if !steady {
+        if !is_pure(blank, params, pinned) {
             return None;
         }
         if is_zero(blank) {
@@ -73,6 +104,9 @@ impl Values {
 
     /// Returns the symbol whose address a value is.
     pub fn symbol(&self, value: ValueId) -> Option<&str> {
+        if let Some(symbol) = self.symbols.get(&value) {
+            return Some(symbol);
+        }
         let (inst, _) = self.made[value as usize].as_ref()?;
         match (inst.opcode.node, inst.operands.get(1).map(|o| &o.node)) {
             (Opcode::Mov, Some(Operand::Name(name))) if !name.starts_with('%') => Some(name),
@@ -115,21 +149,39 @@ impl Values {
     }
 }
 
-/// Returns whether a `mov` produces the same value throughout the lifetime of a thread.
-fn is_steady_move(inst: &Instruction, args: &[ValueId]) -> bool {
-    match inst.operands.get(1).map(|operand| &operand.node) {
-        Some(Operand::Immediate(_) | Operand::NameOffset(..)) => true,
-        Some(Operand::Name(name)) if name.is_empty() => args.len() == 1,
-        Some(Operand::Name(name)) if name.starts_with('%') => {
-            STEADY.iter().any(|steady| name.starts_with(steady))
+/// Returns whether an instruction without a guard depends on its operands alone: arithmetic, and the
+/// instructions of [`Values::of`]. `params` are the names of the parameters that never change, and
+/// `pinned` those of registers that keep their names.
+pub(super) fn is_pure(inst: &Instruction, params: &[String], pinned: &[String]) -> bool {
+    let odd = |m: &Modifier| matches!(m, Modifier::Cc | Modifier::V2 | Modifier::V4);
+    if inst.guard.is_some() || inst.modifiers.iter().any(|m| odd(&m.node)) {
+        return false;
+    }
+    let sources = inst.operands.iter().skip(1).map(|operand| &operand.node);
+    match inst.opcode.node {
+        Opcode::Ld => is_param_load(inst, params) || is_constant_load(inst),
+        opcode if PURE.contains(&opcode) => {
+            sources.into_iter().all(|source| is_steady(source, pinned))
         }
-        Some(Operand::Name(_)) => true,
+        _ => false,
+    }
+}
+
+/// Returns whether an operand is a register of the checker, whose name is empty, or constant.
+fn is_steady(operand: &Operand, pinned: &[String]) -> bool {
+    match operand {
+        Operand::Immediate(_) => true,
+        Operand::Name(name) | Operand::Not(name) | Operand::NameOffset(name, _) => {
+            let changes = name.starts_with('%') && !STEADY.iter().any(|s| name.starts_with(s));
+            !changes && !pinned.contains(name)
+        }
+        Operand::Vector(all) => all.iter().all(|one| is_steady(&one.node, pinned)),
         _ => false,
     }
 }
 
 /// Returns whether an instruction loads from a parameter that never changes.
-fn is_param_load(inst: &Instruction, args: &[ValueId], params: &[String]) -> bool {
+fn is_param_load(inst: &Instruction, params: &[String]) -> bool {
     let space = Modifier::Space(Space::Param);
     let Some(Operand::Address(address)) = inst.operands.get(1).map(|o| &o.node) else {
         return false;
@@ -138,16 +190,15 @@ fn is_param_load(inst: &Instruction, args: &[ValueId], params: &[String]) -> boo
         warploom_ptx::ast::AddressBase::Name(name) => params.contains(name),
         warploom_ptx::ast::AddressBase::Absolute(_) => false,
     };
-    named && args.is_empty() && inst.modifiers.iter().any(|m| m.node == space)
+    named && inst.modifiers.iter().any(|m| m.node == space)
 }
 
-/// Returns whether an instruction is unsigned 32-bit arithmetic that produces the low half without
-/// carry.
-fn is_plain(inst: &Instruction) -> bool {
-    use warploom_ptx::tokens::ScalarType::{B32, U32};
-    inst.modifiers
-        .iter()
-        .all(|modifier| matches!(modifier.node, Modifier::Lo | Modifier::Type(U32 | B32)))
+/// Returns whether an instruction loads one value from constant memory, which never changes.
+fn is_constant_load(inst: &Instruction) -> bool {
+    let plain = |m: &Modifier| matches!(m, Modifier::Space(Space::Const) | Modifier::Type(_));
+    let constant = Modifier::Space(Space::Const);
+    inst.modifiers.iter().all(|m| plain(&m.node))
+        && inst.modifiers.iter().any(|m| m.node == constant)
 }
 
 /// Returns whether an instruction moves zero into a register.

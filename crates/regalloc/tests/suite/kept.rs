@@ -4,7 +4,7 @@ use warploom_diag::Source;
 use warploom_ptx::ast::Module;
 use warploom_regalloc::checker::{Claim, check};
 use warploom_regalloc::{Home, Options, Place, SharedSpills, allocate_kernel, fewest_registers};
-use warploom_regalloc::{demand, max_registers};
+use warploom_regalloc::{Typing, demand, max_registers};
 
 const TEXT: &str =
     ".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry k(.param .u64 p) {
@@ -52,6 +52,7 @@ fn a_register_is_kept_where_it_is_wanted_and_the_rest_have_registers() {
             steps,
             block: [64, 1, 1],
             limit: None,
+            typing: Typing::Bits,
         };
         check(&claim).unwrap();
     }

@@ -2,3 +2,5 @@
 
 mod kept;
 mod mutation;
+mod order;
+mod pressure;

@@ -6,9 +6,9 @@ use warploom_diag::Source;
 use warploom_ptx::ast::{
     AddressBase, Body, Constant, Instruction, Item, Module, Operand, Statement,
 };
-use warploom_ptx::tokens::Opcode;
+use warploom_ptx::tokens::{Modifier, Opcode};
 use warploom_regalloc::checker::{Claim, check};
-use warploom_regalloc::{Options, SharedSpills, Step, allocate_kernel, demand};
+use warploom_regalloc::{Options, SharedSpills, Step, Typing, allocate_kernel, demand};
 
 const SEEDS: u64 = 50;
 const BLOCK: [u32; 3] = [16, 16, 1];
@@ -74,6 +74,7 @@ impl Right {
             steps: &self.steps,
             block: BLOCK,
             limit: Some(self.limit),
+            typing: Typing::Bits,
         };
         check(&claim).map_err(|refusal| refusal.to_string())
     }
@@ -183,9 +184,18 @@ const CORRUPTIONS: [Corruption; 12] = [
         let places = right.places(arithmetic);
         pick(&places, rng).is_some_and(|(at, _)| right.rename(at, 0, rng))
     }),
-    ("fetches into another register", |right, rng| {
+    // A fetch into another register may be harmless, because the first one may hold the value still.
+    ("fetches a constant", |right, rng| {
         let places = right.places(|inst, step| step == Step::Inserted && inst.opcode == Opcode::Ld);
-        pick(&places, rng).is_some_and(|(at, _)| right.rename(at, 0, rng))
+        let Some((at, _)) = pick(&places, rng) else {
+            return false;
+        };
+        let inst = right.inst(at);
+        inst.opcode.node = Opcode::Mov;
+        inst.modifiers
+            .retain(|m| matches!(m.node, Modifier::Type(_)));
+        inst.operands[1].node = Operand::Immediate(Constant::Int(12_345, false));
+        true
     }),
     ("puts away another register", |right, rng| {
         let places = right.places(|inst, step| step == Step::Inserted && inst.opcode == Opcode::St);

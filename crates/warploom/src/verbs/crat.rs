@@ -311,6 +311,7 @@ fn verify(subject: &Subject, allocation: &Allocation, options: &Options) -> Resu
             steps,
             block: options.shared.map_or([1; 3], |shared| shared.block),
             limit: options.registers,
+            typing: options.typing,
         };
         check(&claim).map_err(|refusal| {
             Failure::Output(format!(
