@@ -2,8 +2,9 @@
 //! divided into segments of computation and memory access, which the warps of several blocks then
 //! execute.
 //!
-//! Two properties do not follow from the code. The share of loads that hit in the cache must be
-//! supplied, as CRAT measures it for each application. The number of loop iterations is assumed.
+//! Three properties do not follow from the code. The share of loads that hit in the cache and the
+//! lines that a load touches must be supplied, as CRAT measures the hit ratio of each application.
+//! The number of loop iterations is assumed.
 
 use crate::kernel::Kernel;
 use warploom_config::{GpuSpec, OpTiming, TypeTiming, UnitSpecs};
@@ -16,14 +17,27 @@ const TRIPS: u32 = 10;
 /// The size in bytes of a cache line, which one miss transfers.
 const LINE_BYTES: f64 = 128.0;
 
-/// The assumed behaviour of the cache.
+/// The measured behaviour of the cache.
 #[derive(Clone, Copy, Debug)]
 pub struct CacheAssumption {
     /// The share of loads that hit in the L1 data cache, from 0 to 1.
     pub hit_ratio: f64,
-    /// The number of blocks per SM for which the share holds. With more blocks, the cache is
-    /// divided among them.
+    /// The number of blocks per SM for which the share was measured.
     pub at_tlp: u32,
+    /// The number of lines that a warp touches with one load, on average.
+    pub lines_per_load: f64,
+    /// The number of lines that a warp touches with one store, on average.
+    pub lines_per_store: f64,
+}
+
+impl CacheAssumption {
+    /// Returns the hit ratio with a number of blocks per SM, each of which has an equal part of the
+    /// cache. The misses are in inverse proportion to the square root of that part (Hartstein et al.,
+    /// Cache miss behavior: is it sqrt(2)?, 2006).
+    fn hits(&self, blocks: u32) -> f64 {
+        let share = f64::from(blocks) / f64::from(self.at_tlp.max(1));
+        1.0 - ((1.0 - self.hit_ratio) * share.sqrt()).min(1.0)
+    }
 }
 
 /// Estimates how many blocks, out of `max_tlp`, an SM needs: the number of blocks that were
@@ -38,15 +52,15 @@ pub fn estimate_tlp(kernel: &Kernel, gpu: &GpuSpec, max_tlp: u32, cache: &CacheA
     let latencies = gpu.latencies();
     let share = gpu.peaks().dram.gigabytes_per_second() / f64::from(gpu.gpu.sms);
     let bytes_per_cycle = share * 1e6 / f64::from(gpu.clocks.core_khz);
-    let hits = |blocks: u32| {
-        let crowd = f64::from(blocks) / f64::from(cache.at_tlp.max(1));
-        cache.hit_ratio / crowd.max(1.0)
-    };
+    let hits = |blocks: u32| cache.hits(blocks);
     let sm = SmParameters {
         schedulers: gpu.sm.schedulers,
         hit_cycles: latencies.l1d.unwrap_or(latencies.l2).into(),
         miss_cycles: latencies.dram.into(),
-        transfer_cycles: (LINE_BYTES / bytes_per_cycle).round() as u64,
+        line_cycles: LINE_BYTES / bytes_per_cycle,
+        lines_per_load: cache.lines_per_load,
+        lines_per_store: cache.lines_per_store,
+        misses_at_once: gpu.l1d.mshr_entries.into(),
         hit_ratio: &hits,
     };
     let warps = kernel.threads().div_ceil(32);
@@ -116,6 +130,8 @@ mod tests {
             let cache = CacheAssumption {
                 hit_ratio,
                 at_tlp: 8,
+                lines_per_load: 1.0,
+                lines_per_store: 1.0,
             };
             estimate_tlp(&kernel(work), &gpu, 8, &cache)
         };
@@ -125,18 +141,39 @@ mod tests {
         assert!(tlp(10, 1.0) < tlp(10, 0.0));
     }
 
-    /// A hit ratio for one block must halve with two blocks, because they share the cache.
+    /// A quarter of the blocks has four times the cache each, and half the misses.
     #[test]
-    fn a_crowd_hits_less() {
-        let gpu = preset("fermi-crat").unwrap();
-        let tlp = |at_tlp| {
-            let cache = CacheAssumption {
-                hit_ratio: 1.0,
-                at_tlp,
-            };
-            estimate_tlp(&kernel(10), &gpu, 8, &cache)
+    fn misses_grow_with_the_square_root_of_the_blocks() {
+        let cache = CacheAssumption {
+            hit_ratio: 0.4,
+            at_tlp: 8,
+            lines_per_load: 1.0,
+            lines_per_store: 1.0,
         };
-        assert!(tlp(1) >= tlp(8));
+        assert!((cache.hits(2) - 0.7).abs() < 1e-12);
+        assert!((cache.hits(8) - 0.4).abs() < 1e-12);
+        assert!(cache.hits(1000) >= 0.0);
+    }
+
+    /// Loads that touch a line for each lane use up the misses in flight with few warps.
+    #[test]
+    fn scattered_loads_need_fewer_blocks() {
+        let gpu = preset("fermi-crat").unwrap();
+        let tlp = |lines_per_load| {
+            let cache = CacheAssumption {
+                hit_ratio: 0.2,
+                at_tlp: 8,
+                lines_per_load,
+                lines_per_store: 1.0,
+            };
+            estimate_tlp(&kernel(0), &gpu, 8, &cache)
+        };
+        assert!(
+            tlp(32.0) <= 2 && tlp(32.0) < tlp(1.0),
+            "{} {}",
+            tlp(32.0),
+            tlp(1.0)
+        );
     }
 
     #[test]

@@ -30,6 +30,9 @@ pub struct Search {
     pub typing: Typing,
     /// The costs of accesses to spilled values, in cycles.
     pub costs: Costs,
+    /// The registers per thread that a compiler uses by default, or 0 if they are unknown. A
+    /// compiler's registers hold all variables, so MaxReg is at least this number.
+    pub default_registers: u32,
 }
 
 impl Search {
@@ -130,7 +133,9 @@ pub struct Exploration {
 pub fn explore(kernel: &Kernel, gpu: &GpuSpec, search: &Search) -> Result<Exploration, Refusal> {
     let sm = &gpu.sm;
     let unlimited = search.unlimited();
-    let max_reg = kernel.max_registers(&unlimited)?;
+    let max_reg = kernel
+        .max_registers(&unlimited)?
+        .max(search.default_registers);
     let most = max_reg.min(sm.max_registers_per_thread);
     let min_reg = min_registers(sm.registers, sm.max_threads);
     let least = kernel.fewest_registers(&unlimited, min_reg)?;
@@ -231,6 +236,7 @@ mod tests {
                 shared: 30.0,
                 other: 1.0,
             },
+            default_registers: 0,
         }
     }
 
@@ -249,6 +255,24 @@ mod tests {
         assert_eq!(points[0], [(21, 6), (25, 5), (32, 4), (42, 3), (most, 2)]);
         assert_eq!(points[1], [(42, 3), (most, 2)]);
         assert_eq!((all.min_reg, all.max_tlp, all.opt_tlp), (21, 6, 6));
+    }
+
+    /// A compiler's own number is the end of the design space where it exceeds what this allocator
+    /// needs.
+    #[test]
+    fn max_reg_is_never_below_the_default() {
+        let gpu = preset("fermi-crat").unwrap();
+        let kernel = kernel(10, 256);
+        let of = |default_registers| {
+            let search = Search {
+                default_registers,
+                ..search(Some(3), Spill::Local)
+            };
+            explore(&kernel, &gpu, &search).unwrap()
+        };
+        assert!(of(0).max_reg < 30);
+        let wide = of(30);
+        assert_eq!((wide.max_reg, wide.best.registers), (30, 30));
     }
 
     #[test]
@@ -272,7 +296,7 @@ mod tests {
     #[test]
     fn a_block_without_room_is_refused() {
         let mut gpu = preset("fermi-crat").unwrap();
-        gpu.sm.registers = 1024;
+        gpu.sm.registers = 512;
         let refusal = explore(&kernel(50, 256), &gpu, &search(None, Spill::Local)).unwrap_err();
         assert!(
             refusal

@@ -41,14 +41,15 @@ pub struct Kernel {
     pub name: String,
     /// The size of a thread block, in threads along x, y and z.
     pub block: [u32; 3],
-    /// The shared memory of a block in bytes, without spilled values.
+    /// The shared memory of a block in bytes, static and dynamic, without spilled values.
     pub shared_bytes: u32,
     /// An estimate of the registers per thread that a compiler such as `ptxas` would use.
     pub default_registers: u32,
 }
 
 impl Kernel {
-    /// Describes a kernel of a module that was parsed from `source`, without dynamic shared memory.
+    /// Describes a kernel of a module that was parsed from `source`, without dynamic shared memory
+    /// ([`Kernel::with_dynamic_shared`] adds it).
     ///
     /// # Errors
     /// Returns diagnostics for instructions of the kernel that cannot be executed.
@@ -72,6 +73,15 @@ impl Kernel {
             name: name.to_owned(),
             block,
         })
+    }
+
+    /// Returns the kernel with shared memory that its launch adds to every block, in bytes.
+    #[must_use]
+    pub fn with_dynamic_shared(self, bytes: u32) -> Self {
+        Self {
+            shared_bytes: self.shared_bytes.saturating_add(bytes),
+            ..self
+        }
     }
 
     /// Returns the number of threads of a block.

@@ -12,6 +12,10 @@ use warploom_regalloc::{Options, Place, SharedSpills, allocate_kernel};
 use warploom_run::{Check, Device, HostAction, HostError, HostProgram, Substituted};
 use warploom_workloads::{LaunchShape, Size, Target, architecture};
 
+/// Architecture whose registers are the defaults: the oldest that today's `ptxas` supports, and so
+/// the nearest to Fermi and GK104.
+const ASSEMBLED: &str = "sm_50";
+
 /// Settings of the allocation of a workload's kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Allocate {
@@ -109,7 +113,8 @@ impl Subject {
     pub fn kernel(&self) -> Result<Kernel, Refusal> {
         let launch = self.largest();
         let block = [launch.block.x, launch.block.y, launch.block.z];
-        Kernel::new(self.module.clone(), &self.source, launch.entry, block)
+        let kernel = Kernel::new(self.module.clone(), &self.source, launch.entry, block)?;
+        Ok(kernel.with_dynamic_shared(launch.dynamic_shared_bytes))
     }
 
     /// The launch of most threads.
@@ -126,9 +131,11 @@ impl Subject {
     }
 
     /// Default registers of a thread, limited by the machine: the number that the target's paper
-    /// prints, or the estimate of a compiler's number.
+    /// prints, the number that `ptxas` reports for the oldest architecture of its table, or the
+    /// estimate of a compiler's number.
     pub fn default_registers(&self, kernel: &Kernel, gpu: &GpuSpec) -> u32 {
-        let known = self.target.registers().unwrap_or(kernel.default_registers);
+        let known = self.target.registers_on(Some(ASSEMBLED), &kernel.name);
+        let known = known.unwrap_or(kernel.default_registers);
         known.min(gpu.sm.max_registers_per_thread)
     }
 
@@ -292,6 +299,32 @@ mod tests {
             specs[1].command(),
             "warploom run crat/HST --size test --allocate 24 --spill-shared 8192 --gpu fermi-crat"
         );
+    }
+
+    /// STE's two tiles of 32 x 4 words are dynamic shared memory (Parboil's block2D).
+    #[test]
+    fn dynamic_shared_memory_is_part_of_a_block() {
+        let gpu = warploom_config::preset("fermi-crat").unwrap();
+        let kernel = Subject::new("crat/STE", Size::Test)
+            .unwrap()
+            .kernel()
+            .unwrap();
+        assert_eq!(kernel.shared_bytes, 1024);
+        assert_eq!(kernel.spare_shared(8, &gpu), 48 * 1024 / 8 - 1024);
+    }
+
+    /// The paper prints CFD's and FDTD's registers; the others are those of `ptxas.csv`, and at
+    /// most 63.
+    #[test]
+    fn default_registers_are_the_paper_s_or_those_of_ptxas() {
+        let gpu = warploom_config::preset("fermi-crat").unwrap();
+        let of = |name: &str| {
+            let subject = Subject::new(name, Size::Test).unwrap();
+            subject.default_registers(&subject.kernel().unwrap(), &gpu)
+        };
+        let names = ["CFD", "FDTD", "DTC", "KMN", "SPMV"];
+        let found = names.map(|name| of(&format!("crat/{name}")));
+        assert_eq!(found, [32, 48, 63, 26, 29]);
     }
 
     #[test]

@@ -48,10 +48,38 @@ pub(super) const FIGURES: [FigureInfo; 18] = [
 ];
 
 const PAPER: &str = "crat";
+/// A preset with changed settings.
+#[derive(Clone, Copy)]
+struct Machine {
+    gpu: &'static str,
+    /// Settings as `key=value`.
+    sets: &'static [&'static str],
+}
+
+impl Machine {
+    const fn preset(gpu: &'static str) -> Self {
+        Self { gpu, sets: &[] }
+    }
+}
+
+impl std::fmt::Display for Machine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.gpu)?;
+        let mut sets = self.sets.iter();
+        sets.try_for_each(|set| write!(f, " with {set}"))
+    }
+}
+
 /// Machine of Table 2.
-const FERMI: &str = "fermi-crat";
+const FERMI: Machine = Machine::preset("fermi-crat");
 /// Machine of section 7.3.
-const KEPLER: &str = "kepler-crat";
+const KEPLER: Machine = Machine::preset("kepler-crat");
+/// The GTX680 on which Figs. 2, 3 and 6 were measured: the L1D of GK104 holds local memory only
+/// (Kepler Tuning Guide, L1 Cache).
+const GTX680: Machine = Machine {
+    gpu: "kepler-crat",
+    sets: &["sm.global_skips_l1d=true"],
+};
 
 const fn figure(
     name: &'static str,
@@ -106,9 +134,9 @@ fn solved(
     request: &Request,
     runs: &mut Runs<'_>,
     workloads: &[Workload],
-    gpu: &str,
+    machine: Machine,
 ) -> Option<Vec<Solved>> {
-    let solve = |w: &Workload| Study::get(request, runs, w.target, gpu).solve(runs);
+    let solve = |w: &Workload| Study::get(request, runs, w.target, machine).solve(runs);
     let solved: Vec<_> = workloads.iter().map(solve).collect();
     solved.into_iter().collect()
 }

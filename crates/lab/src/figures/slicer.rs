@@ -47,7 +47,7 @@ use warploom_stats::result::RunReport;
 
 pub(super) use claims::verdicts;
 
-pub(super) const FIGURES: [FigureInfo; 17] = [
+pub(super) const FIGURES: [FigureInfo; 16] = [
     table2::FIGURE,
     fig1::FIGURE,
     fig2::FIGURE,

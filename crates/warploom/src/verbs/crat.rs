@@ -65,6 +65,12 @@ pub struct Args {
     /// With --opt-tlp static: hit rate of loads in L1D with the largest number of blocks that fit
     #[arg(long, value_name = "0..1", default_value_t = 0.5, value_parser = ratio)]
     hit_ratio: f64,
+    /// With --opt-tlp static: cache lines that a warp touches with one load or store, on average
+    #[arg(long, value_name = "1..32", default_value_t = 1.0, value_parser = lines)]
+    lines: f64,
+    /// Shared memory that the launch adds to each block, in bytes
+    #[arg(long, value_name = "BYTES", default_value_t = 0)]
+    dynamic_shared: u32,
     /// Let floats and integers share registers (bits), or keep them apart (kinds)
     #[arg(long, value_enum, default_value_t = Types::Bits)]
     types: Types,
@@ -129,6 +135,13 @@ fn ratio(text: &str) -> Result<f64, &'static str> {
     }
 }
 
+fn lines(text: &str) -> Result<f64, &'static str> {
+    match text.parse() {
+        Ok(lines @ 1.0..=32.0) => Ok(lines),
+        _ => Err("write a number from 1 to 32"),
+    }
+}
+
 /// Output of the command.
 #[derive(Serialize)]
 struct Output {
@@ -171,6 +184,8 @@ struct Subject {
     module: Module,
     kernel: String,
     block: Option<[u32; 3]>,
+    /// Shared memory that the launch adds to each block, in bytes.
+    dynamic_shared: u32,
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
@@ -216,6 +231,7 @@ fn subject(args: &Args) -> Result<Subject, Failure> {
         module,
         kernel,
         block,
+        dynamic_shared: args.dynamic_shared,
     })
 }
 
@@ -264,7 +280,10 @@ impl Subject {
 
     /// The kernel with its block, if that is known.
     fn kernel(&self) -> Result<Option<Kernel>, Failure> {
-        let kernel = |block| Kernel::new(self.module.clone(), &self.source, &self.kernel, block);
+        let kernel = |block| {
+            let kernel = Kernel::new(self.module.clone(), &self.source, &self.kernel, block)?;
+            Ok(kernel.with_dynamic_shared(self.dynamic_shared))
+        };
         let kernel = self.block.map(kernel).transpose();
         kernel.map_err(|why| self.refusal(why))
     }

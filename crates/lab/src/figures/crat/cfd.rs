@@ -1,7 +1,7 @@
-//! Figs. 2, 3, 6 and 12: the design space of CFD with Kepler's registers and threads.
+//! Figs. 2, 3, 6 and 12: the design space of CFD on the GTX680.
 
 use super::study::{Solution, Study, hit_rate};
-use super::{KEPLER, columns, figure};
+use super::{GTX680, columns, figure};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::figures::shared::{lines, row};
@@ -35,7 +35,7 @@ pub(super) const FIG_12: FigureInfo = figure(
 );
 
 fn study(request: &Request, runs: &Runs<'_>) -> Arc<Study> {
-    Study::get(request, runs, "crat/CFD", KEPLER)
+    Study::get(request, runs, "crat/CFD", GTX680)
 }
 
 /// The rightmost points of all stairs of the whole space, with spills to local memory.

@@ -1,6 +1,6 @@
 //! Claims of CRAT, judged from the data of its figures.
 
-use super::{FERMI, KEPLER};
+use super::{FERMI, GTX680, KEPLER};
 use crate::data::Data;
 use crate::samples::{Measured, Samples};
 use crate::verdict::Judged;
@@ -36,7 +36,8 @@ pub(crate) fn verdicts(data: &Data<'_>) -> Vec<Verdict> {
         _ => Vec::new(),
     };
     let gpu = match data.figure() {
-        "fig3" | "fig17" => KEPLER,
+        "fig3" | "fig7" => GTX680,
+        "fig17" => KEPLER,
         _ => FERMI,
     };
     let note = format!(

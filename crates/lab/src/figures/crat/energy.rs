@@ -27,7 +27,7 @@ fn parts(preset: &EnergyPreset, study: &Study, of: &Solution) -> Parts {
 
 fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let all = solved(request, runs, &SENSITIVE, FERMI)?;
-    let preset = preset_of(FERMI);
+    let preset = preset_of(FERMI.gpu);
     let energies: Vec<[Parts; 2]> = all
         .iter()
         .map(|s| [&s.opt, &s.crat].map(|of| parts(&preset, &s.study, of)))

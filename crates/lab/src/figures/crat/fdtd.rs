@@ -22,7 +22,7 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
     make,
 };
 
-/// Registers in section 2.2; section 7.2 has 42 for the first.
+/// Registers in section 2.2.
 const MANY: u32 = 48;
 const FEW: u32 = 32;
 

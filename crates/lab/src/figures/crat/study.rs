@@ -1,7 +1,7 @@
 //! A kernel on a machine: its default solution, the profile that finds the best TLP, and CRAT's
 //! choice.
 
-use super::FERMI;
+use super::{FERMI, Machine};
 use crate::allocated::{Allocate, Subject};
 use crate::figure::Request;
 use crate::runs::Runs;
@@ -17,12 +17,15 @@ use warploom_regalloc::{Options, Typing};
 use warploom_stats::result::{KernelReport, RunReport};
 use warploom_workloads::Size;
 
+/// Lanes of a warp.
+const WARP: u64 = 32;
+
 /// A kernel, its block, and the machine.
 pub(super) struct Study {
     /// Text of everything on which the study depends.
     key: String,
     target: String,
-    gpu: String,
+    machine: Machine,
     size: Size,
     pub subject: Subject,
     pub kernel: Kernel,
@@ -87,8 +90,8 @@ fn preset(name: &str, gpu: &str, sets: &[&str]) -> MachineVariant {
 
 impl Study {
     /// A workload's kernel on a preset, with the default registers.
-    pub fn get(request: &Request, runs: &Runs<'_>, target: &str, gpu: &str) -> Arc<Self> {
-        Self::with_defaults_of(request, runs, target, target, gpu)
+    pub fn get(request: &Request, runs: &Runs<'_>, target: &str, machine: Machine) -> Arc<Self> {
+        Self::with_defaults_of(request, runs, target, target, machine)
     }
 
     /// A workload's kernel with the default registers of another target, which is another input of
@@ -98,26 +101,27 @@ impl Study {
         runs: &Runs<'_>,
         target: &str,
         of: &str,
-        gpu: &str,
+        machine: Machine,
     ) -> Arc<Self> {
         let size = request.scale.size();
-        let key = format!("crat/{target}/{of}/{gpu}/{size}");
-        runs.computed(&key, || Self::new(key.clone(), size, target, of, gpu))
+        let key = format!("crat/{target}/{of}/{machine}/{size}");
+        runs.computed(&key, || Self::new(key.clone(), size, target, of, machine))
     }
 
-    fn new(key: String, size: Size, target: &str, of: &str, gpu: &str) -> Self {
-        let [spec, fermi] = [gpu, FERMI].map(|gpu| preset(gpu, gpu, &[]).spec.as_ref().clone());
+    fn new(key: String, size: Size, target: &str, of: &str, machine: Machine) -> Self {
+        let spec = |gpu| preset(gpu, gpu, machine.sets).spec.as_ref().clone();
+        let [spec, fermi] = [machine.gpu, FERMI.gpu].map(spec);
         let subject = |name| Subject::new(name, size).unwrap_or_else(|why| panic!("{why}"));
         let (subject, known) = (subject(target), subject(of));
         let kernel = subject.kernel().unwrap_or_else(|why| panic!("{why}"));
-        let costs = spill_costs(&spec).unwrap_or_else(|why| panic!("{gpu}: {why}"));
+        let costs = spill_costs(&spec).unwrap_or_else(|why| panic!("{machine}: {why}"));
         let registers = known.default_registers(&kernel, &spec);
         let fewest = kernel.fewest_registers(&Options::default(), registers);
         let registers = registers.max(fewest.unwrap_or_else(|why| panic!("{why}")));
         let mut study = Self {
             key,
             target: target.to_owned(),
-            gpu: gpu.to_owned(),
+            machine,
             size,
             subject,
             kernel,
@@ -153,9 +157,12 @@ impl Study {
 
     /// The preset on which a point runs. Kepler only has more registers and threads than Fermi, and
     /// the number of blocks is limited: a point that fits Fermi is the same on both.
-    fn machine(&self, point: Point) -> &str {
+    fn gpu_of(&self, point: Point) -> &'static str {
         let fits = self.kernel.blocks_per_sm(point.registers, &self.fermi);
-        if fits >= point.tlp { FERMI } else { &self.gpu }
+        match fits >= point.tlp {
+            true => FERMI.gpu,
+            false => self.machine.gpu,
+        }
     }
 
     /// A run of the kernel with this allocation and at most a point's blocks. Other kernels are
@@ -166,14 +173,15 @@ impl Study {
             input.unwrap_or_else(|why| panic!("{}: {why}", self.target))
         });
         let registers = how.registers;
-        let gpu = self.machine(Point { registers, tlp });
+        let gpu = self.gpu_of(Point { registers, tlp });
         let cap = format!("gpu.max_blocks_per_sm={tlp}");
         let name = match tlp {
             1 => format!("{gpu}, 1 block"),
             tlp => format!("{gpu}, {tlp} blocks"),
         };
         let entries = self.subject.entries().into_iter().map(str::to_owned);
-        let machine = preset(&name, gpu, &[&cap]);
+        let sets = [&[cap.as_str()], self.machine.sets].concat();
+        let machine = preset(&name, gpu, &sets);
         RunSpec {
             time_kernels: entries.filter(|_| self.subject.has_others).collect(),
             ..RunSpec::new(&input, &machine)
@@ -239,6 +247,7 @@ impl Study {
             spill,
             typing: Typing::Bits,
             costs: self.costs,
+            default_registers: self.default.registers,
         };
         runs.computed(&format!("{} {opt_tlp} {spill:?}", self.key), || {
             let space = explore(&self.kernel, &self.spec, &search);
@@ -274,13 +283,29 @@ impl Study {
         (space, solution)
     }
 
-    /// The best TLP as guessed from the code, with the hit rate of MaxTLP.
+    /// The best TLP as guessed from the code, with the hit rate of MaxTLP and the lines that its
+    /// accesses touch.
     pub fn guess(&self, max: &Solution) -> u32 {
         let cache = CacheAssumption {
             hit_ratio: hit_rate(max).unwrap_or(0.0),
             at_tlp: max.point.tlp,
+            lines_per_load: self.lines(max, "read", "load"),
+            lines_per_store: self.lines(max, "write", "store"),
         };
         estimate_tlp(&self.kernel, &self.spec, self.default.tlp, &cache)
+    }
+
+    /// Lines of L1D that a warp touches with a load (`read`) or a store (`write`) of 32 lanes, on
+    /// average.
+    fn lines(&self, of: &Solution, kind: &str, lanes: &str) -> f64 {
+        let ends = ["global", "local"].map(|space| format!(".{space}_{kind}"));
+        let lines = self.count(of, |name| {
+            let tried = name.starts_with("l1d.accesses.") && !name.contains("reservation_fail");
+            tried && ends.iter().any(|end| name.ends_with(end))
+        });
+        let lanes = self.count(of, |name| name == format!("sm.memory_lanes.{lanes}"));
+        let accesses = lanes.div_ceil(WARP).max(1);
+        (lines as f64 / accesses as f64).max(1.0)
     }
 
     /// All solutions, or `None` while runs are missing.

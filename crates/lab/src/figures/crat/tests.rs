@@ -38,16 +38,16 @@ fn capped_blocks_are_the_same_on_both_presets() {
         results.get(&spec.key()).unwrap().clone()
     };
     let preset = |gpu: &str, sets: &[&str]| MachineVariant::preset(gpu, gpu, sets).unwrap().spec;
-    let [fermi, kepler] = [FERMI, KEPLER].map(|gpu| preset(gpu, &[]));
+    let [fermi, kepler] = [FERMI.gpu, KEPLER.gpu].map(|gpu| preset(gpu, &[]));
     let registers = format!("sm.registers={}", fermi.sm.registers);
     let threads = format!("sm.max_threads={}", fermi.sm.max_threads);
     let cut = GpuSpec {
         name: fermi.name.clone(),
-        ..GpuSpec::clone(&preset(KEPLER, &[&registers, &threads]))
+        ..GpuSpec::clone(&preset(KEPLER.gpu, &[&registers, &threads]))
     };
     assert_eq!(cut, *fermi, "they differ in nothing else");
     assert!(kepler.sm.registers > fermi.sm.registers);
-    let (fermi, kepler) = (run(FERMI), run(KEPLER));
+    let (fermi, kepler) = (run(FERMI.gpu), run(KEPLER.gpu));
     assert_ne!(fermi.config_digest, kepler.config_digest);
     assert_eq!(fermi.totals, kepler.totals);
     assert_eq!(fermi.digest, kepler.digest);

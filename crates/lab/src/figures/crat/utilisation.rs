@@ -1,12 +1,14 @@
 //! Figs. 7 and 15: registers and shared memory in use.
 
-use super::study::Solved;
-use super::{FERMI, PAPER, SENSITIVE, add_mean, columns, samples, solved};
+use super::study::Study;
+use super::{FERMI, GTX680, PAPER, SENSITIVE, add_mean, columns, samples, solved};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::figures::shared::{bars, row};
+use crate::grid::Workload;
 use crate::runs::Runs;
 use std::collections::BTreeMap;
+use warploom_crat::Point;
 use warploom_report::page::Table;
 
 pub(super) const FIG_7: FigureInfo = FigureInfo {
@@ -24,15 +26,24 @@ pub(super) const FIG_15: FigureInfo = FigureInfo {
 };
 
 /// Share of the SM's shared memory that MaxTLP uses.
-fn shared_share(s: &Solved) -> f64 {
-    let each = s.study.kernel.shared_bytes * s.max().point.tlp;
-    f64::from(each) / f64::from(s.study.spec.sm.shared_bytes)
+fn shared_share(study: &Study) -> f64 {
+    let each = study.kernel.shared_bytes * study.default.tlp;
+    f64::from(each) / f64::from(study.spec.sm.shared_bytes)
 }
 
+/// Share of the SM's registers that MaxTLP uses.
+fn register_share(study: &Study) -> f64 {
+    let Point { registers, tlp } = study.default;
+    study.kernel.register_share(registers, tlp, &study.spec)
+}
+
+/// Makes the figure without runs. Section 2.2 characterizes the applications with the limits of the
+/// GTX680, as Fig. 6 does.
 fn both(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
-    let all = solved(request, runs, &SENSITIVE, FERMI)?;
-    let registers: Vec<_> = all.iter().map(|s| s.register_share(s.max())).collect();
-    let shared: Vec<_> = all.iter().map(shared_share).collect();
+    let study = |w: &Workload| Study::get(request, runs, w.target, GTX680);
+    let all: Vec<_> = SENSITIVE.iter().map(study).collect();
+    let registers: Vec<_> = all.iter().map(|study| register_share(study)).collect();
+    let shared: Vec<_> = all.iter().map(|study| shared_share(study)).collect();
     Some(figure(
         ["registers", "shared_memory"],
         [

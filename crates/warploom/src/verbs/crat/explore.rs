@@ -46,6 +46,7 @@ pub fn choose(args: &Args, subject: &Subject) -> Result<Choice, Failure> {
             shared: costs.shared,
             other: 1.0,
         },
+        default_registers: kernel.default_registers,
     };
     search.opt_tlp = match args.opt_tlp {
         None => None,
@@ -88,6 +89,8 @@ fn guessed(
     let cache = CacheAssumption {
         hit_ratio: args.hit_ratio,
         at_tlp: max_tlp,
+        lines_per_load: args.lines,
+        lines_per_store: args.lines,
     };
     Ok(estimate_tlp(kernel, gpu, max_tlp, &cache))
 }
