@@ -74,8 +74,8 @@ impl Assembler {
     }
 }
 
-/// PTX without the kernels' own statements about their blocks, from which `ptxas` computes a limit of
-/// registers that it prefers to that of the command line.
+/// PTX without the kernels' own statements about their blocks, from which `ptxas` computes a limit
+/// of registers that it prefers to that of the command line.
 fn without_own_limits(ptx: &str) -> String {
     let own = [".maxntid", ".minnctapersm", ".reqntid", ".maxnreg"];
     let is_own = |line: &&str| own.iter().any(|word| line.trim_start().starts_with(word));

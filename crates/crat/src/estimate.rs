@@ -32,8 +32,8 @@ pub struct CacheAssumption {
 
 impl CacheAssumption {
     /// Returns the hit ratio with a number of blocks per SM, each of which has an equal part of the
-    /// cache. The misses are in inverse proportion to the square root of that part (Hartstein et al.,
-    /// Cache miss behavior: is it sqrt(2)?, 2006).
+    /// cache. The misses are in inverse proportion to the square root of that part (Hartstein et
+    /// al., Cache miss behavior: is it sqrt(2)?, 2006).
     fn hits(&self, blocks: u32) -> f64 {
         let share = f64::from(blocks) / f64::from(self.at_tlp.max(1));
         1.0 - ((1.0 - self.hit_ratio) * share.sqrt()).min(1.0)

@@ -29,10 +29,10 @@ pub(crate) enum Return {
 /// The instructions after which a value is stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Stores {
-    /// It is never loaded.
+    /// No instruction, because the value is never loaded.
     #[default]
     None,
-    /// It is in its slot already.
+    /// No instruction, because the value is in its slot already.
     Done,
     /// Every instruction that writes it.
     Writes,
@@ -40,7 +40,7 @@ pub(crate) enum Stores {
     Gaps,
 }
 
-/// The chosen gaps.
+/// The choice of gaps and of their stores.
 pub(crate) struct Eviction {
     /// The evicted gaps, each with the way in which the value returns.
     pub gaps: Vec<Option<Return>>,
@@ -335,7 +335,7 @@ impl<'a> Chooser<'a> {
         }
     }
 
-    /// Evicts a gap.
+    /// Evicts a gap and records its cost.
     fn take(&mut self, gap: usize) {
         let Some(var) = self.facts.gaps.gaps[gap].var else {
             return;

@@ -1,10 +1,10 @@
-//! Gaps: the parts of the life of a variable between two instructions that mention it. The allocator
-//! decides for each gap whether the value stays in its register or rests in memory.
+//! Gaps: the parts of the life of a variable between two instructions that mention it. The
+//! allocator decides for each gap whether the value stays in its register or rests in memory.
 //!
-//! A gap may extend over several blocks: it contains every point that control can reach from another
-//! of its points without passing a mention. Where control enters or leaves a loop, gaps end even
-//! without a mention, so that a value can rest in memory around a loop and stay in a register inside
-//! of it, or the other way round (live-range splitting).
+//! A gap may extend over several blocks: it contains every point that control can reach from
+//! another of its points without passing a mention. Where control enters or leaves a loop, gaps end
+//! even without a mention, so that a value can rest in memory around a loop and stay in a register
+//! inside of it, or the other way round (live-range splitting).
 //!
 //! Registers are counted at *stages*: stage `2 * i` is the moment at which instruction `i` reads,
 //! and stage `2 * i + 1` the moment at which it writes.
@@ -96,7 +96,7 @@ struct Segment {
     stages: Range<usize>,
 }
 
-/// A gap.
+/// A gap with the touches around it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Gap {
     pub var: Option<Var>,
@@ -106,8 +106,8 @@ pub(crate) struct Gap {
     pub ends: Vec<usize>,
     /// The touches at which it begins.
     pub starts: Vec<usize>,
-    /// Whether the value must stay in its register, because the gap ends with the store of the value
-    /// in its slot.
+    /// Whether the value must stay in its register, because the gap ends with the store of the
+    /// value in its slot.
     pub fixed: bool,
 }
 
@@ -193,7 +193,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// Walks one block.
+    /// Finds the segments and touches of one block.
     fn block(&mut self, block: usize) -> Edge {
         let (start, end) = (
             self.flow.blocks()[block].start,

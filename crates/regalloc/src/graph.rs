@@ -1,6 +1,6 @@
 //! The interference graph of one register file, with copy coalescing and colouring (Briggs, 1992).
-//! A wide node takes several registers of the file, aligned to their number, so that a neighbour may
-//! exclude more than one colour (Smith, Ramsey and Holloway, 2004).
+//! A wide node takes several registers of the file, aligned to their number, so that a neighbour
+//! may exclude more than one colour (Smith, Ramsey and Holloway, 2004).
 //!
 //! Two variables interfere if one is written while the other is live, or if one instruction writes
 //! both. The source and the destination of a copy do not interfere through the copy itself. A

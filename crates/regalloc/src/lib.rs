@@ -1,14 +1,14 @@
 //! A register allocator that maps PTX to PTX, and an independent checker of its results.
 //!
 //! [`allocate_kernel`] assigns the variables of a kernel to at most a given number of registers.
-//! While more are in use at a time, it spills values for parts of their lives, those whose spill code
-//! costs least, weighted by loop depth; parts end at mentions and at the boundaries of loops. Then it
-//! colours an interference graph (Chaitin, 1981; Briggs, 1992), merging copies conservatively, and
-//! spills variables that received no register. A spilled value whose operands are constant or in use
-//! is recomputed where it is needed. Every other spilled value rests in local memory, or in shared
-//! memory where [`SharedSpills`] allows it and the [`knapsack`] optimization of CRAT (Xie et al.,
-//! MICRO 2015) selects it. Where the program's own order of instructions leads to spills, an order
-//! with fewer values in use at a time is tried too.
+//! While more are in use at a time, it spills values for parts of their lives, those whose spill
+//! code costs least, weighted by loop depth; parts end at mentions and at the boundaries of loops.
+//! Then it colours an interference graph (Chaitin, 1981; Briggs, 1992), merging copies
+//! conservatively, and spills variables that received no register. A spilled value whose operands
+//! are constant or in use is recomputed where it is needed. Every other spilled value rests in
+//! local memory, or in shared memory where [`SharedSpills`] allows it and the [`knapsack`]
+//! optimization of CRAT (Xie et al., MICRO 2015) selects it. Where the program's own order of
+//! instructions leads to spills, an order with fewer values in use at a time is tried too.
 //!
 //! [`demand`] measures how many registers a kernel needs. [`checker::check`] decides from the two
 //! programs alone whether an allocation is correct. [`space`] enumerates the design space of
@@ -18,10 +18,10 @@
 //! Invariants: the output uses at most the registers that the report counts, and their count is at
 //! most the limit. A register of up to 32 bits counts as one, a register of 64 bits as two and one
 //! of 128 bits as four; predicate registers are free. With [`Typing::Bits`], names of different
-//! widths may stand for the same registers: `%rd2` is `%r4` and `%r5`, and no value of one is in use
-//! together with a value of the other. With [`Typing::Kinds`] every class has its own. The output computes bit for bit the
-//! results of the input, also where the input reads a register before it writes it. Equal inputs
-//! produce equal outputs. No input causes a panic.
+//! widths may stand for the same registers: `%rd2` is `%r4` and `%r5`, and no value of one is in
+//! use together with a value of the other. With [`Typing::Kinds`] every class has its own. The
+//! output computes bit for bit the results of the input, also where the input reads a register
+//! before it writes it. Equal inputs produce equal outputs. No input causes a panic.
 //!
 //! ```
 //! use warploom_diag::Source;

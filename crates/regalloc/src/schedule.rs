@@ -1,12 +1,12 @@
 //! Scheduling of instructions before allocation, so that fewer values are in use at a time: loads
 //! move down to their uses, and uses move up to the last of their operands.
 //!
-//! Instructions move within a *region* only: a sequence without labels, branches, barriers, atomics,
-//! volatile accesses and other instructions with effects beyond registers and plain memory. Within a
-//! region every instruction stays behind the writes of its operands, and accesses of one memory stay
-//! in order unless both are loads. A region is scheduled from its end, always by the instruction that
-//! leaves fewest values in use before it (list scheduling for register pressure; Goodman and Hsu,
-//! 1988).
+//! Instructions move within a *region* only: a sequence without labels, branches, barriers,
+//! atomics, volatile accesses and other instructions with effects beyond registers and plain
+//! memory. Within a region every instruction stays behind the writes of its operands, and accesses
+//! of one memory stay in order unless both are loads. A region is scheduled from its end, always by
+//! the instruction that leaves fewest values in use before it (list scheduling for register
+//! pressure; Goodman and Hsu, 1988).
 
 use crate::body::{Body, Control, Inst, Item, Var};
 use crate::flow::Flow;
@@ -17,8 +17,8 @@ use warploom_ptx::ast::Operand;
 use warploom_ptx::special;
 use warploom_ptx::tokens::{Modifier, Opcode, Space};
 
-/// Reorders the regions of a body in which more than `limit` registers are in use at a time, if that
-/// makes them fewer. Returns whether any order has changed.
+/// Reorders the regions of a body in which more than `limit` registers are in use at a time, if
+/// that makes them fewer. Returns whether any order has changed.
 pub(crate) fn schedule(body: &mut Body, limit: u32) -> bool {
     let flow = Flow::new(body);
     let after = flow.live_after();
@@ -80,8 +80,8 @@ fn regions(items: &[Item]) -> Vec<Region> {
         .collect()
 }
 
-/// Returns an order of a region in which fewer registers are in use at a time than in program order,
-/// or `None` if they are at most `limit` already or no such order is found.
+/// Returns an order of a region in which fewer registers are in use at a time than in program
+/// order, or `None` if they are at most `limit` already or no such order is found.
 fn best_order(
     body: &Body,
     insts: &[&Inst],
@@ -150,7 +150,8 @@ impl Live {
         dead.map(size).sum()
     }
 
-    /// Returns the change of the number of registers when an instruction is placed before the point.
+    /// Returns the change of the number of registers when an instruction is placed before the
+    /// point.
     fn change(&self, inst: &Inst, size: &impl Fn(Var) -> u32) -> i64 {
         let mut change = 0;
         let whole = inst.ast.guard.is_none();

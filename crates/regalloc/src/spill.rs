@@ -144,8 +144,8 @@ fn mad() -> InstBuilder {
     )
 }
 
-/// Returns the estimated cost of spilling each variable everywhere: the number of memory accesses or
-/// recomputing instructions, by the weight of each instruction.
+/// Returns the estimated cost of spilling each variable everywhere: the number of memory accesses
+/// or recomputing instructions, by the weight of each instruction.
 pub(crate) fn costs(body: &Body, weights: &[u64], recipes: &Recipes) -> Vec<u64> {
     let mut costs = vec![0_u64; body.vars.len()];
     for (inst, weight) in body.insts().zip(weights) {

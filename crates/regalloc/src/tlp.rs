@@ -1,18 +1,18 @@
 //! A static estimate of the number of blocks that an SM needs at once (the optimal TLP of CRAT,
 //! section 4.1, Fig. 10).
 //!
-//! The execution of a thread is divided into segments of computation. A segment ends where the thread
-//! waits for memory: at the first use of a value that is being loaded. The warps of all blocks that
-//! fit are scheduled greedy-then-oldest (GTO) until the first block finishes. Blocks that were never
-//! scheduled until then are not needed.
+//! The execution of a thread is divided into segments of computation. A segment ends where the
+//! thread waits for memory: at the first use of a value that is being loaded. The warps of all
+//! blocks that fit are scheduled greedy-then-oldest (GTO) until the first block finishes. Blocks
+//! that were never scheduled until then are not needed.
 //!
-//! Contention acts in three ways. The hit ratio falls with the number of blocks that share the cache
-//! ([`SmParameters::hit_ratio`]). A wait takes longer while the memory transfers lines for other
-//! warps. A further block starts only while fewer warps wait for memory than can be served at a time,
-//! which is the memory warp parallelism of Hong and Kim (ISCA 2009): the latency of an access over the
-//! time for which the lines of a warp occupy the bandwidth (their equation for `MWP_peak_BW`), or the
-//! misses that L1D can track over the misses of a warp. If that is less than one block, no further
-//! block starts. The estimate uses no addresses and no values.
+//! Contention acts in three ways. The hit ratio falls with the number of blocks that share the
+//! cache ([`SmParameters::hit_ratio`]). A wait takes longer while the memory transfers lines for
+//! other warps. A further block starts only while fewer warps wait for memory than can be served at
+//! a time, which is the memory warp parallelism of Hong and Kim (ISCA 2009): the latency of an
+//! access over the time for which the lines of a warp occupy the bandwidth (their equation for
+//! `MWP_peak_BW`), or the misses that L1D can track over the misses of a warp. If that is less than
+//! one block, no further block starts. The estimate uses no addresses and no values.
 
 use std::collections::BTreeSet;
 use warploom_ptx::access::{Access, Accesses};
@@ -310,9 +310,9 @@ impl<'a> Schedule<'a> {
         Some((scheduler, warp))
     }
 
-    /// Returns the warp that a scheduler selects, and the time at which it does. The warp is the one
-    /// selected last if it is ready, and the oldest ready warp otherwise. The warps of a further
-    /// block are ready while the memory can serve more waiting warps.
+    /// Returns the warp that a scheduler selects, and the time at which it does. The warp is the
+    /// one selected last if it is ready, and the oldest ready warp otherwise. The warps of a
+    /// further block are ready while the memory can serve more waiting warps.
     fn selected(&self, scheduler: &Scheduler) -> Option<(u64, usize)> {
         let open = || {
             let all = scheduler.warps.iter().copied();
@@ -338,9 +338,9 @@ impl<'a> Schedule<'a> {
         at(scheduler.now).or_else(|| at(scheduler.now.max(soonest?)))
     }
 
-    /// Returns whether the memory can serve the warps of a further block besides those that wait. If
-    /// it cannot even serve those of one block at a time, the time grows with the number of warps
-    /// (Hong and Kim's case of `CWP >= MWP`), and no further block helps.
+    /// Returns whether the memory can serve the warps of a further block besides those that wait.
+    /// If it cannot even serve those of one block at a time, the time grows with the number of
+    /// warps (Hong and Kim's case of `CWP >= MWP`), and no further block helps.
     fn admits_block(&self, now: u64) -> bool {
         let served = self.sm.parallelism(self.segments, self.started + 1);
         let waiting = self.warps.iter().filter(|warp| warp.ready > now).count();
@@ -361,8 +361,9 @@ impl<'a> Schedule<'a> {
         of_block.iter().all(|warp| warp.next == self.segments.len())
     }
 
-    /// Returns the completion time of the accesses of a segment that start at `now`: the wait for the
-    /// bandwidth, the transfer of the lines that miss, and the mean latency. Nothing waits for stores.
+    /// Returns the completion time of the accesses of a segment that start at `now`: the wait for
+    /// the bandwidth, the transfer of the lines that miss, and the mean latency. Nothing waits for
+    /// stores.
     fn access_end(&mut self, now: u64, segment: &Segment) -> u64 {
         let (loads, stores) = (f64::from(segment.loads), f64::from(segment.stores));
         let traffic = self.sm.traffic(loads, stores, self.started);

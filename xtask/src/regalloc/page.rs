@@ -24,8 +24,8 @@ const HEAD: &str = "# The register allocator\n\n\
 const DEMANDS: &str = "\n## Register demand of kernels\n\n\
     All numbers count 32-bit registers; a 64-bit register counts as two.\n\n\
     - *Pressure*: the largest number of registers in use at any instruction.\n\
-    - *MaxReg*: the smallest number that avoids all spills, in program order or scheduled for fewer\n  \
-    values in use. Values of all widths share the registers.\n\
+    - *MaxReg*: the smallest number that avoids all spills, in program order or scheduled for\n  \
+    fewer values in use. Values of all widths share the registers.\n\
     - *Estimate*: the number that a launch uses if it does not specify one.\n\
     - *Fewest*: the smallest number with which the kernel can be allocated.\n\
     - *Slowest*: the processor time of the slowest allocation of all limits from fewest to MaxReg \
@@ -42,8 +42,8 @@ const SPILLS: &str = "\n## Spills at equal limits\n\n\
     Each instruction\ncounts once, however often it executes, as in the output of `ptxas -v` \
     (CRAT, Fig. 12). A dot means\nthat the limit is below the fewest registers that the kernel \
     needs, or above MaxReg where ptxas does not\nspill either. For a limit, ptxas receives the \
-    program without the statements about its blocks\n(`.maxntid` and others), to which it would give \
-    precedence.\n\n";
+    program without the statements about its blocks\n(`.maxntid` and others), to which it would \
+    give precedence.\n\n";
 
 /// Processor time of this thread, where the system reports it (as Linux does). Elsewhere the time
 /// of day, which includes the time of other programs.
@@ -189,8 +189,8 @@ fn comparison(pairs: &[Pair]) -> String {
          bytes that both store and load there, added up,\nare {} for this allocator and {} for \
          ptxas. This allocator spills nothing in {} of the cells and ptxas\nin {}. The geometric \
          mean of the ratio of the bytes is {:.2} over all of these cells, with {WORD} bytes\n(one \
-         value) added to both numbers so that it exists where one is 0, and {:.2} over the {} cells \
-         in which\nboth spill.\n",
+         value) added to both numbers so that it exists where one is 0, and {:.2} over the {} \
+         cells in which\nboth spill.\n",
         some.len(),
         pairs.len(),
         total(0),

@@ -1,7 +1,7 @@
 //! Generated programs with branches that diverge a warp, loops, guards, values of 16, 32 and 64
-//! bits, vectors, shared and local memory, constant memory, atomics, volatile accesses and accesses of
-//! one word through different state spaces, many loads before their uses, and values that are read
-//! before they are written.
+//! bits, vectors, shared and local memory, constant memory, atomics, volatile accesses and accesses
+//! of one word through different state spaces, many loads before their uses, and values that are
+//! read before they are written.
 //!
 //! Every program terminates and accesses only its own memory, so that its results depend only on
 //! its text.

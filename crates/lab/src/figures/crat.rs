@@ -52,7 +52,7 @@ const PAPER: &str = "crat";
 #[derive(Clone, Copy)]
 struct Machine {
     gpu: &'static str,
-    /// Settings as `key=value`.
+    /// Changed settings in the form `key=value`.
     sets: &'static [&'static str],
 }
 

@@ -28,8 +28,8 @@ pub(super) struct Flat {
     pub regs: Vec<(String, u32)>,
     /// Declarations and directives that do not concern registers.
     pub others: Vec<Statement>,
-    /// The number of each register and its size, in 32-bit registers, if it belongs to a family such
-    /// as `%r<4>`.
+    /// The number of each register and its size, in 32-bit registers, if it belongs to a family
+    /// such as `%r<4>`.
     pub places: Vec<Option<(u32, u32)>>,
     /// The number of declared registers, in 32-bit registers.
     pub declared: u32,

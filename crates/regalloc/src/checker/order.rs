@@ -2,8 +2,8 @@
 //! computes the same.
 //!
 //! Instructions may change places within a region only. A region ends at every label and at every
-//! instruction that is not arithmetic or a plain load or store. Two instructions may change places if
-//! neither writes a register that the other reads or writes, and if they do not access the same
+//! instruction that is not arithmetic or a plain load or store. Two instructions may change places
+//! if neither writes a register that the other reads or writes, and if they do not access the same
 //! memory, unless both read it.
 
 use super::flat::{Flat, FlatInst, Reg};
@@ -42,8 +42,8 @@ pub(super) fn reorder(old: Flat, steps: &[Step]) -> Result<Flat, Refusal> {
     })
 }
 
-/// Returns the ranges of instructions that may change places, and every other instruction as a range
-/// of its own.
+/// Returns the ranges of instructions that may change places, and every other instruction as a
+/// range of its own.
 fn regions(old: &Flat) -> Vec<std::ops::Range<usize>> {
     let labels: BTreeSet<usize> = old.labels.iter().map(|(_, at)| *at).collect();
     let mut found = Vec::new();

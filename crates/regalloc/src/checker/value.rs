@@ -149,9 +149,9 @@ impl Values {
     }
 }
 
-/// Returns whether an instruction without a guard depends on its operands alone: arithmetic, and the
-/// instructions of [`Values::of`]. `params` are the names of the parameters that never change, and
-/// `pinned` those of registers that keep their names.
+/// Returns whether an instruction without a guard depends on its operands alone: arithmetic, and
+/// the instructions of [`Values::of`]. `params` are the names of the parameters that never change,
+/// and `pinned` those of registers that keep their names.
 pub(super) fn is_pure(inst: &Instruction, params: &[String], pinned: &[String]) -> bool {
     let odd = |m: &Modifier| matches!(m, Modifier::Cc | Modifier::V2 | Modifier::V4);
     if inst.guard.is_some() || inst.modifiers.iter().any(|m| odd(&m.node)) {

@@ -184,7 +184,8 @@ const CORRUPTIONS: [Corruption; 12] = [
         let places = right.places(arithmetic);
         pick(&places, rng).is_some_and(|(at, _)| right.rename(at, 0, rng))
     }),
-    // A fetch into another register may be harmless, because the first one may hold the value still.
+    // A fetch into another register may be harmless, because the first one may hold the value
+    // still.
     ("fetches a constant", |right, rng| {
         let places = right.places(|inst, step| step == Step::Inserted && inst.opcode == Opcode::Ld);
         let Some((at, _)) = pick(&places, rng) else {

@@ -39,7 +39,7 @@ fn reordered(lines: &[&str], order: &[usize]) -> Result<(), String> {
     check(&claim).map_err(|refusal| refusal.to_string())
 }
 
-/// Swaps two lines.
+/// Checks two lines in swapped order.
 fn swapped(first: &str, second: &str) -> Result<(), String> {
     reordered(&[first, second], &[1, 0])
 }

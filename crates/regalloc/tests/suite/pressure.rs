@@ -1,4 +1,4 @@
-//! What the allocator does where registers are few: it shares them among widths, moves loads down,
+//! Tests of the allocator where registers are few: it shares them among widths, moves loads down,
 //! keeps values in memory around loops or before them, and recomputes values.
 
 use std::fmt::Write;
