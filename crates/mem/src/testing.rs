@@ -236,6 +236,7 @@ fn any_sm() -> SmSpec {
         sub_cores: false,
         perfect_inst_const_cache: false,
         units: any_units(),
+        products: Products::ByType,
         collectors: any_collectors(),
         writeback_width: 2,
         shared_banks: 32,

@@ -350,6 +350,6 @@ fn a_device_without_an_end_is_refused() {
     let error = read(Path::new("/dev/zero")).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "cannot read /dev/zero: it has more than 1 GiB; give a file of text"
+        "error: cannot read /dev/zero: it has more than 1 GiB; give a file of text"
     );
 }
