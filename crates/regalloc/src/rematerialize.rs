@@ -7,7 +7,7 @@
 use crate::body::{Body, Control, Inst, Purpose, Var};
 use crate::flow::Flow;
 use fixedbitset::FixedBitSet;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 use warploom_ptx::access::Access;
 use warploom_ptx::ast::{AddressBase, Operand};
@@ -45,10 +45,12 @@ impl Recipes {
             written[var.index()] += 1;
         }
         let once = |var: Var| written[var.index()] == 1 && !flow.at_entry().contains(var.index());
+        let rewritten = rewritten(body);
+        let keeps = |var: Var| !rewritten.contains(body.vars[var.index()].name.as_str());
         let pinned: Vec<&str> = body.pinned.iter().map(|v| v.name.node.as_str()).collect();
         let mut definitions = vec![None; body.vars.len()];
         for (at, inst) in body.insts().enumerate() {
-            let fixed = inst.reads().all(once);
+            let fixed = inst.reads().all(|var| once(var) && keeps(var));
             if let Some(var) = inst.writes().next().filter(|var| once(*var))
                 && fixed
                 && is_pure(inst, params, &pinned)
@@ -106,6 +108,22 @@ impl Recipes {
         }
         (length <= most).then_some(length)
     }
+}
+
+/// Names of the registers that several instructions of the input write. The parts into which the
+/// allocator divides such a register may each have one definition, but no later instruction can
+/// name an earlier value of the register. The checker thus cannot follow a computation from it.
+fn rewritten(body: &Body) -> FxHashSet<&str> {
+    let (mut once, mut again) = (FxHashSet::default(), FxHashSet::default());
+    let insts = body.insts();
+    let originals = insts.filter(|inst| matches!(inst.purpose, Purpose::Original(_)));
+    for var in originals.flat_map(Inst::writes) {
+        let name = body.vars[var.index()].name.as_str();
+        if !once.insert(name) {
+            again.insert(name);
+        }
+    }
+    again
 }
 
 /// Returns whether the result of an instruction depends on its operands alone and is cheap: an

@@ -248,7 +248,7 @@ struct Scheduler {
 pub fn opt_tlp(segments: &[Segment], warps_per_block: u32, max_tlp: u32, sm: &SmParameters) -> u32 {
     let mut schedule = Schedule::new(segments, warps_per_block.max(1), max_tlp.max(1), sm);
     while let Some((scheduler, warp)) = schedule.next() {
-        schedule.started = schedule.started.max(schedule.warps[warp].block + 1);
+        schedule.start(schedule.warps[warp].block);
         if schedule.execute_segment(scheduler, warp) {
             break;
         }
@@ -267,6 +267,8 @@ struct Schedule<'a> {
     warps_per_block: u32,
     /// The number of blocks that were scheduled.
     started: u32,
+    /// The number of waiting warps that the memory can serve with one more block.
+    served: f64,
 }
 
 impl<'a> Schedule<'a> {
@@ -296,6 +298,15 @@ impl<'a> Schedule<'a> {
             memory: 0.0,
             warps_per_block,
             started: 1,
+            served: sm.parallelism(segments, 2),
+        }
+    }
+
+    /// Counts a block as scheduled.
+    fn start(&mut self, block: u32) {
+        if block >= self.started {
+            self.started = block + 1;
+            self.served = self.sm.parallelism(self.segments, self.started + 1);
         }
     }
 
@@ -342,9 +353,8 @@ impl<'a> Schedule<'a> {
     /// If it cannot even serve those of one block at a time, the time grows with the number of
     /// warps (Hong and Kim's case of `CWP >= MWP`), and no further block helps.
     fn admits_block(&self, now: u64) -> bool {
-        let served = self.sm.parallelism(self.segments, self.started + 1);
         let waiting = self.warps.iter().filter(|warp| warp.ready > now).count();
-        f64::from(self.warps_per_block) <= served && (waiting as f64) < served
+        f64::from(self.warps_per_block) <= self.served && (waiting as f64) < self.served
     }
 
     /// Executes the next segment of a warp. Returns whether the warp's block has finished.

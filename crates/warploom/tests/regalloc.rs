@@ -39,13 +39,19 @@ fn a_limit_is_kept_in_the_ptx_that_is_written() {
             .iter()
             .any(|row| row["home"].as_str().unwrap().starts_with("local+"))
     );
+    // Values of which only a part is recomputed have no line of their own.
+    let lines: Vec<_> = spilled
+        .iter()
+        .filter_map(|row| row["line"].as_u64())
+        .collect();
     assert!(
-        spilled.iter().all(|row| row["line"].as_u64() > Some(18)),
+        !lines.is_empty() && lines.iter().all(|line| *line > 18),
         "{spilled:?}"
     );
-    // Allocated once more, the result needs no further registers.
-    let again = json(&output(&["crat", out, "--registers", "24", "--json"]));
-    assert_eq!(again["allocation"]["spilled"].as_array().unwrap().len(), 0);
+    // No more registers hold values at a time than the limit permits.
+    let needs = json(&output(&["resources", out, "--json"]));
+    let kernel = &needs["kernels"][0];
+    assert_eq!(kernel["pressure"].as_u64(), Some(24), "{kernel}");
     output(&["check", out]);
 }
 
