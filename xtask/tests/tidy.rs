@@ -16,11 +16,6 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
         "an arm for each operation",
     ),
     (
-        "crates/lab/src/figures/crat/energy.rs",
-        "make",
-        "columns and sentences of a figure",
-    ),
-    (
         "crates/lab/src/figures/slicer/energy.rs",
         "make",
         "columns and sentences of a figure",

@@ -182,7 +182,7 @@ pub(crate) mod tests {
     const HOSTILE: &str = "<script>alert('&')</script>";
 
     /// A page with all kinds of content.
-    pub(crate) fn page() -> Page {
+    fn verdict() -> Verdict {
         let statement = |what: &str, own, judgement| Statement {
             what: what.to_owned(),
             kind: Kind::Speedup,
@@ -199,6 +199,21 @@ pub(crate) mod tests {
             }),
             agreement: None,
         };
+        Verdict {
+            id: "cooperative.warp.vs_rr".to_owned(),
+            claim: "Over round-robin, mean of six".to_owned(),
+            place: "6, Fig. 3".to_owned(),
+            origin: Origin::Measured,
+            judgement: Some(Judgement::Near),
+            note: "Measured at scale test.".to_owned(),
+            statements: vec![
+                statement("the mean", true, Judgement::Near),
+                statement("the best", false, Judgement::Differs),
+            ],
+        }
+    }
+
+    pub(crate) fn page() -> Page {
         Page {
             paper: "cooperative".to_owned(),
             figure: "fig3".to_owned(),
@@ -218,18 +233,7 @@ pub(crate) mod tests {
                 ],
             },
             summary: BTreeMap::from([("gto.mean".to_owned(), Cell::Number(1.02))]),
-            verdicts: vec![Verdict {
-                id: "cooperative.warp.vs_rr".to_owned(),
-                claim: "Over round-robin, mean of six".to_owned(),
-                place: "6, Fig. 3".to_owned(),
-                origin: Origin::Measured,
-                judgement: Some(Judgement::Near),
-                note: "Measured at scale test.".to_owned(),
-                statements: vec![
-                    statement("the mean", true, Judgement::Near),
-                    statement("the best", false, Judgement::Differs),
-                ],
-            }],
+            verdicts: vec![verdict()],
             charts: vec![
                 Chart::Bars(BarChart {
                     title: format!("Bars {HOSTILE}"),

@@ -43,8 +43,8 @@ pub enum Pipe {
     Tensor,
     /// Loads, stores and atomics.
     Mem,
-    /// Of an instruction that has not issued: SP or, while its input register is full, SFU. It has
-    /// no registers and no units of its own.
+    /// SP or, while its input register is full, SFU: the pipe of an instruction that has not
+    /// issued. It has no registers and no units of its own.
     SpOrSfu,
 }
 

@@ -246,7 +246,8 @@ const CRAT: &[Facts] = &[
         blocks_per_sm: Some(8),
         ..crat("CFD", "CRAT, section 1: (32, 8) with 2,048 threads", 32)
     },
-    // Section 7.2 has 42, but its 73 % of an SM's registers are 47 or 48 for a block of 512 threads.
+    // Section 7.2 has 42, but its 73 % of an SM's registers are 47 or 48 for a block of 512
+    // threads.
     Facts {
         blocks_per_sm: Some(1),
         ..crat("FDTD", "CRAT, section 2.2", 48)

@@ -289,9 +289,9 @@ fn the_rivals_switch_blocks() {
 }
 
 /// A slot of 256 bytes takes two cycles on a port of 128 bytes. A context that moves out is out
-/// after two cycles. A context that moves in alone is in after two cycles, and after another context
-/// after four. A serial transfer begins when the previous one has ended, or later. Others overlap,
-/// up to as many as the queue has entries.
+/// after two cycles. A context that moves in alone is in after two cycles, and after another
+/// context after four. A serial transfer begins when the previous one has ended, or later. Others
+/// overlap, up to as many as the queue has entries.
 #[test]
 fn transfers_take_their_time() {
     assert_eq!(most_at_once("serial", 16), 1);

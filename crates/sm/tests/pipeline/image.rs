@@ -75,8 +75,8 @@ fn every_class_has_its_pipe_and_its_times() {
     }
 }
 
-/// What GPGPU-Sim 3.2.2's `ptx_instruction::set_opcode_and_latency` calls an SFU operation, and one
-/// of ALU or SFU: mul and mad of integers, and mul of floats. The others stay where they are.
+/// Pipes of products by GPGPU-Sim 3.2.2's `ptx_instruction::set_opcode_and_latency`: SFU for mul
+/// and mad of integers, ALU or SFU for mul of floats. The others stay where they are.
 const WITH_SFU: &str = "\
 mul.lo.u32 %r1, %r2, %r3;           | Sfu 4/2
 mul.wide.u32 %rd1, %r2, %r3;        | Sfu 4/2
