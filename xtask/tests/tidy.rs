@@ -257,7 +257,7 @@ fn functions_are_measured() {
     fn d(&self);
 ";
     let expected = [("a", 1), ("b", 5), ("d", 1)].map(|(name, lines)| (name.to_owned(), lines));
-    assert_eq!(functions(&text), expected);
+    assert_eq!(functions(text), expected);
 }
 
 #[test]

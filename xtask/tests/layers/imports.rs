@@ -173,7 +173,10 @@ fn imports(files: &Files) -> Imports {
     let mut names = BTreeMap::new();
     for (module, name) in &all {
         if let Some(path) = absolute(files, module, &name.path) {
-            names.insert([module.as_slice(), &[name.name.clone()]].concat(), path);
+            names.insert(
+                [module.as_slice(), std::slice::from_ref(&name.name)].concat(),
+                path,
+            );
         }
     }
     let mut imports = Imports::new();
