@@ -84,7 +84,8 @@ impl Cli {
 #[cfg(test)]
 mod tests {
     use super::Cli;
-    use clap::CommandFactory;
+    use clap::error::ErrorKind;
+    use clap::{CommandFactory, Parser};
 
     #[test]
     fn the_command_line_is_sound() {
@@ -107,5 +108,58 @@ mod tests {
                 verb.get_name()
             );
         }
+    }
+
+    /// Commands in a page's code: lines that begin with the program's name, without comments, and
+    /// lines that they are continued on.
+    fn commands(page: &str) -> Vec<String> {
+        let parts: Vec<_> = page.split("\\\n").map(str::trim_start).collect();
+        let joined = parts.join(" ");
+        let spans = joined.split('`').skip(1).step_by(2);
+        let spans = spans.filter(|span| !span.contains('\n')).map(str::to_owned);
+        let lines = joined.lines().filter_map(|line| line.strip_prefix("    "));
+        let lines = lines.map(|line| line.split("  ").next().unwrap_or_default().to_owned());
+        spans
+            .chain(lines)
+            .filter(|text| text.starts_with("warploom ") && !text.contains("..."))
+            .collect()
+    }
+
+    /// Words of a command as a shell separates them, up to a redirection.
+    fn words(command: &str) -> Vec<String> {
+        let command = [" > ", " | "].iter().fold(command, |command, redirection| {
+            command.split(redirection).next().unwrap_or_default()
+        });
+        let (mut words, mut quoted) = (vec![String::new()], false);
+        for c in command.chars() {
+            match c {
+                '\'' => quoted = !quoted,
+                ' ' if !quoted => words.push(String::new()),
+                _ => words.last_mut().expect("a word").push(c),
+            }
+        }
+        words.retain(|word| !word.is_empty());
+        words
+    }
+
+    #[test]
+    fn the_commands_of_all_pages_are_valid() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let pages = std::fs::read_dir(root.join("docs")).expect("the pages");
+        let pages = pages.map(|entry| entry.expect("an entry").path());
+        let pages = pages.filter(|path| path.extension().is_some_and(|end| end == "md"));
+        let mut checked = 0;
+        for path in pages.chain([root.join("README.md")]) {
+            let page = std::fs::read_to_string(&path).expect("a page");
+            for command in commands(&page) {
+                let parsed = Cli::try_parse_from(words(&command));
+                let kind = parsed.err().map(|error| error.kind());
+                let unknown = [ErrorKind::UnknownArgument, ErrorKind::InvalidSubcommand];
+                let wrong = kind.is_some_and(|kind| unknown.contains(&kind));
+                assert!(!wrong, "{}: {command}: {kind:?}", path.display());
+                checked += 1;
+            }
+        }
+        assert!(checked > 100, "{checked} commands");
     }
 }
