@@ -4,7 +4,10 @@
 #![allow(clippy::print_stdout, reason = "a measurement prints its results")]
 
 #[path = "../tests/suite/support.rs"]
-#[allow(dead_code, reason = "the tests use the rest")]
+#[allow(
+    dead_code,
+    reason = "the tests of this crate use the other functions of the file"
+)]
 mod support;
 
 use std::time::Instant;

@@ -16,7 +16,7 @@ impl PolicyFacts for Exclusive {
                  -gpgpu_concurrent_kernel_sm)",
         state: "the kernel of each SM",
         bits: |spec| bits_for(u64::from(spec.gpu.max_concurrent_kernels)),
-        // One of 16 kernels.
+        // The number of one of at most 16 kernels takes 4 bits.
         bits_on_gtx480: 4,
         part: Part::Sm,
         complexity: "linear in kernels",

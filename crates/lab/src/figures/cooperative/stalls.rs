@@ -30,7 +30,7 @@ struct Row {
     /// IPC with the throttle over that without.
     gain: f64,
     steps: [u64; 2],
-    /// The same with the listing as printed.
+    /// IPC with Algorithm 2 as printed over IPC without the throttle.
     literal_gain: f64,
     /// Steps of the listing as printed: all of them take an SM away.
     literal_steps: u64,
