@@ -387,7 +387,12 @@ fn cases() -> Range<u64> {
 
 #[test]
 fn what_races_comes_out_the_same_however_it_is_run() {
-    let shares: Vec<f64> = cases().map(check).collect();
+    let cases = cases();
+    let shares: Vec<f64> = cases.clone().map(check).collect();
     let mean = shares.iter().sum::<f64>() / shares.len() as f64;
-    assert!(mean > 0.25, "{mean} of the cycles are in windows");
+    // A few cases of a user's choice may all need single steps.
+    assert!(
+        cases != CASES || mean > 0.25,
+        "{mean} of the cycles are in windows"
+    );
 }
