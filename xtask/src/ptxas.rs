@@ -1,9 +1,10 @@
 //! `cargo xtask ptxas`: writes the registers and memory of the workloads' kernels, as NVIDIA's
-//! assembler reports them, into `crates/workloads/src/ptxas.csv`.
+//! assembler reports them, into `crates/workloads/src/ptxas.csv`. The bytes that spills of CFD move
+//! at each limit of registers go into `crates/lab/data/ptxas-spills.csv` (CRAT, Fig. 12).
 //!
-//! `ptxas` is not needed to build, test or run, because the table is checked in. It comes from a
-//! Python package whose version is pinned in `xtask/ptxas-requirements.txt`; the table's first line
-//! names it. Version 12.9 supports sm_50 and later, and PTX for sm_50 cannot be assembled for
+//! `ptxas` is not needed to build, test or run, because the tables are checked in. It comes from a
+//! Python package whose version is pinned in `xtask/ptxas-requirements.txt`; the tables' first lines
+//! name it. Version 12.9 supports sm_50 and later, and PTX for sm_50 cannot be assembled for
 //! anything older, so Fermi and GK104 have no rows.
 
 use std::fmt::Write as _;
@@ -21,6 +22,11 @@ use crate::python;
 /// Architectures of the presets from Maxwell on.
 const ARCHITECTURES: &[&str] = &["sm_50", "sm_61", "sm_70", "sm_75", "sm_86"];
 const TABLE: &str = "crates/workloads/src/ptxas.csv";
+const SPILLS: &str = "crates/lab/data/ptxas-spills.csv";
+/// The kernel whose spills CRAT's Fig. 12 shows.
+const SPILLING: (&str, &str) = ("cfd", "compute_flux");
+/// Limits of registers, from the fewest that `ptxas` accepts to more than the kernel needs.
+const LIMITS: std::ops::RangeInclusive<u32> = 16..=80;
 const REQUIREMENTS: &str = "xtask/ptxas-requirements.txt";
 const HEADER: &str = "workload,entry,architecture,registers,shared_bytes,stack_bytes,\
                       spill_store_bytes,spill_load_bytes,constant_bytes";
@@ -51,19 +57,45 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
             }
         }
     }
-    let path = root.join(TABLE);
+    let current = [
+        compare_or_write(args, root, TABLE, &text)?,
+        compare_or_write(args, root, SPILLS, &spills(&ptxas)?)?,
+    ];
+    let state = |current| if current { "as before" } else { "rewritten" };
+    let [table, spills] = current.map(state);
+    writeln!(io::stdout(), "{rows} rows, {table}; spills, {spills}")?;
+    Ok(())
+}
+
+/// True if a table is as before. Otherwise writes it, or fails if it was only to be checked.
+fn compare_or_write(args: &Args, root: &Path, table: &str, text: &str) -> Result<bool> {
+    let path = root.join(table);
     let current = fs::read_to_string(&path).is_ok_and(|old| old == text);
     if args.check {
-        ensure!(current, "{TABLE} is old: run `cargo xtask ptxas`");
+        ensure!(current, "{table} is old: run `cargo xtask ptxas`");
     } else if !current {
         fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    writeln!(
-        io::stdout(),
-        "{rows} rows, {}",
-        if current { "as before" } else { "rewritten" }
-    )?;
-    Ok(())
+    Ok(current)
+}
+
+/// Table of the bytes that CFD's spills move at each limit.
+fn spills(ptxas: &Assembler) -> Result<String> {
+    let (workload, kernel) = SPILLING;
+    let found = all().iter().find(|of| of.name == workload);
+    let ptx = found
+        .with_context(|| format!("no workload {workload}"))?
+        .ptx;
+    let mut text = format!(
+        "# ptxas: {}\n# {workload}: {kernel}\nregisters,stores,loads\n",
+        ptxas.version()?
+    );
+    for limit in LIMITS {
+        let entry = ptxas.kernel(ptx, kernel, Some(limit))?;
+        let [stores, loads] = [entry.spill_store_bytes, entry.spill_load_bytes];
+        writeln!(text, "{limit},{stores},{loads}")?;
+    }
+    Ok(text)
 }
 
 /// Path of the assembler in the package.

@@ -216,28 +216,34 @@ fn registers(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
 fn spills(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let study = study(request, runs);
     let space = study.space(runs, u32::MAX, Spill::Local);
-    let limits = space.min_reg..=space.max_reg;
+    let assembled = assembled_spills();
     let mut rows = Vec::new();
-    let mut moved = [Vec::new(), Vec::new()];
-    for limit in limits {
+    for limit in space.min_reg..=space.max_reg {
         let options = Options {
             registers: Some(limit),
             ..Options::default()
         };
         let added = study.kernel.allocate(&options).ok()?.report.added;
-        for (line, bytes) in moved.iter_mut().zip([added.store_bytes, added.load_bytes]) {
-            line.push((limit.into(), bytes as f64));
-        }
+        let of_ptxas = |at: usize| match assembled.get(&limit) {
+            Some(bytes) => Cell::Count(bytes[at]),
+            None => Cell::None,
+        };
         rows.push(vec![
             Cell::Count(limit.into()),
             Cell::Count(added.store_bytes),
             Cell::Count(added.load_bytes),
+            of_ptxas(0),
+            of_ptxas(1),
         ]);
     }
-    let names = ["stores", "loads"].map(str::to_owned);
-    let named = names.into_iter().zip(moved);
-    let named = named.map(|(name, points)| series(name, points));
+    let names = ["stores", "loads", "stores of ptxas", "loads of ptxas"];
+    let line = |(at, name): (usize, &str)| {
+        let point = |row: &Vec<Cell>| Some((row[0].number()?, row[at + 1].number()?));
+        series(name.to_owned(), rows.iter().filter_map(point).collect())
+    };
+    let lines_of = names.into_iter().enumerate().map(line).collect();
     Some(Figure {
+        charts: vec![lines("CFD", "registers of a thread", "bytes", lines_of)],
         table: Table {
             columns: columns(&[
                 ("registers", "Registers of a thread, at most."),
@@ -249,15 +255,23 @@ fn spills(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
                     "loads",
                     "Bytes that loads of spilled values move, each counted once.",
                 ),
+                ("ptxas.stores", "The same of ptxas 12.9 for sm_50."),
+                ("ptxas.loads", "The same of ptxas 12.9 for sm_50."),
             ]),
             rows,
         },
         summary: BTreeMap::new(),
-        charts: vec![lines(
-            "CFD",
-            "registers of a thread",
-            "bytes",
-            named.collect(),
-        )],
     })
+}
+
+/// Bytes of stores and loads of spilled values at each limit, as ptxas reports them for CFD's
+/// kernel. `cargo xtask ptxas` writes the table.
+fn assembled_spills() -> BTreeMap<u32, [u64; 2]> {
+    let table = include_str!("../../../data/ptxas-spills.csv");
+    let row = |line: &str| {
+        let mut cells = line.split(',').map(str::parse);
+        let mut cell = || cells.next()?.ok();
+        Some((u32::try_from(cell()?).ok()?, [cell()?, cell()?]))
+    };
+    table.lines().filter_map(row).collect()
 }

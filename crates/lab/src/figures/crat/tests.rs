@@ -67,6 +67,9 @@ fn every_figure_is_made_and_every_claim_has_its_verdict() {
     let bytes = &page(&pages, "fig12").table.rows;
     let ends = [bytes.first(), bytes.last()].map(|row| row.map(|row| number(&row[2])));
     assert!(ends[0] > Some(0.0) && ends[1] == Some(0.0), "{ends:?}");
+    // What ptxas reports stands beside it, and its spills shrink with more registers, too.
+    let of_ptxas: Vec<f64> = bytes.iter().filter_map(|row| row[4].number()).collect();
+    assert!(of_ptxas.len() > 3 && of_ptxas.first() > of_ptxas.last());
     // A value in shared memory gives another program, whatever its gain.
     let fdtd = &page(&pages, "fig8").table.rows;
     assert_ne!(fdtd[2][2], fdtd[3][2]);
