@@ -3,9 +3,11 @@
 use super::element::Element;
 use super::parse::product;
 use crate::files::write_whole;
-use npyz::{DType, Endianness, NpyHeader, Order, TypeChar, TypeStr, WriteOptions, WriterBuilder};
+use header::{Header, Type};
 use std::io::Write;
 use std::path::Path;
+
+mod header;
 
 /// An array in host memory.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,33 +28,31 @@ pub(crate) fn load(path: &Path) -> Result<Array, String> {
 
 /// Decodes a file's contents to an array.
 fn decode(file: &[u8]) -> Result<Array, String> {
-    let mut rest = file;
-    let header = NpyHeader::from_reader(&mut rest)
-        .map_err(|error| format!("it is not a .npy file ({error}); save it with `numpy.save`"))?;
-    let DType::Plain(ty) = header.dtype() else {
+    let (header, data) = Header::read(file)
+        .map_err(|what| format!("it is not a .npy file ({what}); save it with `numpy.save`"))?;
+    let Type::Plain(ty) = header.ty else {
         return Err("it contains records; save one plain array".to_owned());
     };
-    let element = element_of(&ty)
+    let element = element_of(ty)
         .ok_or_else(|| format!("its type `{ty}` is not supported; convert it with `astype`"))?;
-    let shape = header.shape().to_vec();
-    // The library multiplies without checks, so the length of the data is checked here.
+    let shape = header.shape;
     let wanted = product(&shape).and_then(|count| count.checked_mul(element.bytes() as u64));
-    let Some(data) = wanted
-        .filter(|&n| n <= rest.len() as u64)
-        .map(|n| &rest[..n as usize])
+    let Some(elements) = wanted
+        .filter(|&n| n <= data.len() as u64)
+        .map(|n| &data[..n as usize])
     else {
         return Err(format!(
             "its data ends after {} bytes; save it again",
-            rest.len()
+            data.len()
         ));
     };
-    let mut bytes = data.to_vec();
-    if ty.endianness() == Endianness::Big {
+    let mut bytes = elements.to_vec();
+    if ty.starts_with('>') {
         bytes
             .chunks_exact_mut(element.bytes())
             .for_each(<[u8]>::reverse);
     }
-    if header.order() == Order::Fortran && shape.len() > 1 {
+    if header.fortran && shape.len() > 1 {
         bytes = to_c_order(&bytes, &shape, element.bytes());
     }
     Ok(Array {
@@ -62,15 +62,15 @@ fn decode(file: &[u8]) -> Result<Array, String> {
     })
 }
 
-fn element_of(ty: &TypeStr) -> Option<Element> {
-    let name = match (ty.type_char(), ty.size_field()) {
-        (TypeChar::Bool, 1) => "u8".to_owned(),
-        (TypeChar::Uint, bytes) => format!("u{}", bytes.checked_mul(8)?),
-        (TypeChar::Int, bytes) => format!("i{}", bytes.checked_mul(8)?),
-        (TypeChar::Float, bytes) => format!("f{}", bytes.checked_mul(8)?),
-        _ => return None,
-    };
-    Element::find(&name)
+/// The type that a type string names: byte order, kind, and size in bytes.
+fn element_of(ty: &str) -> Option<Element> {
+    let kind_and_size = ty.strip_prefix(['<', '>', '|', '='])?;
+    if kind_and_size == "b1" {
+        return Element::find("u8");
+    }
+    let kind = kind_and_size.get(..1).filter(|kind| "uif".contains(kind))?;
+    let bytes: u32 = kind_and_size[1..].parse().ok()?;
+    Element::find(&format!("{kind}{}", bytes.checked_mul(8)?))
 }
 
 /// Rearranges elements from Fortran order (first index fastest) to C order (last index fastest).
@@ -103,12 +103,7 @@ fn encode(mut out: impl Write, array: &Array) -> std::io::Result<()> {
     let name = array.element.name();
     let order = if array.element.bytes() == 1 { '|' } else { '<' };
     let descr = format!("{order}{}{}", &name[..1], array.element.bytes());
-    let ty: TypeStr = descr.parse().expect("a type string of the format's own");
-    WriteOptions::new_header_only()
-        .dtype(DType::Plain(ty))
-        .shape(&array.shape)
-        .writer(&mut out)
-        .write_header_only()?;
+    out.write_all(&Header::write(&descr, &array.shape))?;
     out.write_all(&array.bytes)
 }
 
