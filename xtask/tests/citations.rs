@@ -16,6 +16,8 @@ const CITING: &[&str] = &["rs", "md", "toml", "py", "txt"];
 const CITED: &[&str] = &["docs/", "benches/"];
 /// Names of sources that are not part of the project.
 const GONE: &[&str] = &["model page", "formats page", "seed 00"];
+/// Table of contents of the guide.
+const CONTENTS: &str = "docs/SUMMARY.md";
 /// File with the words that it refuses.
 const THIS_FILE: &str = "xtask/tests/citations.rs";
 
@@ -205,6 +207,74 @@ fn every_link_leads_somewhere() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn the_guide_contains_every_page_once() {
+    let texts = texts();
+    let pages = texts.iter().map(|text| text.path.as_str());
+    let mut pages: Vec<_> = pages.filter(|path| is_in_guide(path)).collect();
+    pages.sort_unstable();
+    let contents = fs::read_to_string(root().join(CONTENTS)).unwrap();
+    let mut listed: Vec<_> = links(&contents)
+        .map(|link| resolve(CONTENTS, link))
+        .collect();
+    listed.sort();
+    assert_eq!(listed, pages);
+}
+
+/// A site that is made of the guide contains the pages of the guide and no others.
+#[test]
+fn pages_of_the_guide_link_to_the_guide() {
+    let mut outside = Vec::new();
+    for text in texts().iter().filter(|text| is_in_guide(&text.path)) {
+        let targets = links(&text.raw).map(|link| link.split('#').next().unwrap_or(""));
+        let leads_out =
+            |target: &&str| !target.is_empty() && !resolve(&text.path, target).starts_with("docs/");
+        let out = targets.filter(leads_out);
+        outside.extend(out.map(|target| format!("{}: {target}", text.path)));
+    }
+    assert!(outside.is_empty(), "{}", outside.join("\n"));
+}
+
+/// True for a page that the table of contents has to list.
+fn is_in_guide(path: &str) -> bool {
+    path.starts_with("docs/") && path.ends_with(".md") && path != CONTENTS
+}
+
+/// Texts of the elements of a class in a drawing.
+fn drawn<'a>(drawing: &'a str, class: &str) -> Vec<&'a str> {
+    let start = format!("<text class=\"{class}");
+    let elements = drawing.split(start.as_str()).skip(1);
+    let texts = elements.filter_map(|rest| rest.split_once('>')?.1.split_once('<'));
+    texts.map(|(text, _)| text).collect()
+}
+
+#[test]
+fn drawings_name_keys_and_causes_that_exist() {
+    let page = |path: &str| fs::read_to_string(root().join(path)).unwrap();
+    let (keys, causes) = (
+        page("docs/generated/keys.md"),
+        page("docs/reading-a-result.md"),
+    );
+    let (mut wrong, mut checked) = (Vec::new(), 0);
+    for entry in fs::read_dir(root().join("docs/figures")).unwrap() {
+        let path = entry.unwrap().path();
+        let drawing = fs::read_to_string(&path).unwrap();
+        for (class, known) in [("key", &keys), ("cause", &causes)] {
+            for name in drawn(&drawing, class)
+                .iter()
+                .flat_map(|text| text.split(", "))
+            {
+                checked += 1;
+                if !known.contains(&format!("`{name}`")) {
+                    wrong.push(format!("{}: {name}", path.display()));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(checked > 15, "only {checked} names");
 }
 
 #[test]

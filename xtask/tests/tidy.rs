@@ -37,6 +37,10 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
     ),
 ];
 const MAX_COLUMNS: usize = 100;
+/// Largest number of columns of prose in the pages of the guide. A link may reach over the margin.
+const MAX_PROSE_COLUMNS: usize = 108;
+/// Parts of the paths of pages that tools write as a whole.
+const GENERATED: &[&str] = &["docs/generated/", "docs/fidelity.md", "/claims.md"];
 
 /// Crates that use neither files nor clocks: all below `run`, and those that only compute.
 const PURE: &[&str] = &[
@@ -267,6 +271,28 @@ fn lines_are_short() {
         |_| true,
         |line| line.chars().count() > MAX_COLUMNS && !line.contains('"'),
     );
+}
+
+/// True for a page of prose that is written by hand.
+fn is_page(source: &Source) -> bool {
+    let is_generated = GENERATED.iter().any(|part| source.path.contains(part));
+    source.path.starts_with("docs/") && source.path.ends_with(".md") && !is_generated
+}
+
+#[test]
+fn lines_of_pages_are_short() {
+    let mut long = Vec::new();
+    for source in sources().iter().filter(|source| is_page(source)) {
+        let mut in_code = false;
+        for (number, line) in source.text.lines().enumerate() {
+            in_code ^= line.starts_with("```");
+            let cannot_wrap = line.starts_with(['|', '#', '!', '<']) || line.starts_with("    ");
+            if !in_code && !cannot_wrap && line.chars().count() > MAX_PROSE_COLUMNS {
+                long.push(format!("{}:{}", source.path, number + 1));
+            }
+        }
+    }
+    assert!(long.is_empty(), "{}", long.join("\n"));
 }
 
 #[test]
