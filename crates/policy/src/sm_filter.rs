@@ -94,7 +94,8 @@ pub trait SmFilter: Send {
         SmFilterCounters::default()
     }
 
-    /// Looks of the filter so far.
+    /// Looks of the filter so far. One that may look in every cycle keeps those that change
+    /// something.
     fn trace(&self) -> &[Check] {
         &[]
     }
