@@ -47,6 +47,19 @@ const STEPS: &[Step] = &[
         args: &["test", "--workspace", "--locked"],
     },
     Step {
+        name: "guide",
+        env: &[],
+        args: &[
+            "run",
+            "--quiet",
+            "--locked",
+            "--package",
+            "xtask",
+            "--",
+            "guide",
+        ],
+    },
+    Step {
         name: "cuda-programs",
         env: &[],
         args: &[

@@ -9,6 +9,7 @@ mod cuda_programs;
 mod docs;
 mod energy;
 mod fidelity;
+mod guide;
 mod hardware;
 mod ptx;
 mod ptxas;
@@ -54,6 +55,8 @@ enum Verb {
     Energy(energy::Args),
     /// Run the reference kernels and write docs/fidelity.md: our figures next to GPGPU-Sim's
     Fidelity(fidelity::Args),
+    /// Check the spelling of the repository, and build the site of the guide with mdBook
+    Guide,
     /// Compare every instruction form without side effects with a GPU, bit by bit
     Hardware(hardware::Args),
     /// Compile every kernel.cu to the kernel.ptx in its folder
@@ -79,6 +82,7 @@ fn main() -> Result<()> {
         Verb::Docs => docs::run(&root()),
         Verb::Energy(args) => energy::run(&args, &root()),
         Verb::Fidelity(args) => fidelity::run(&args, &root()),
+        Verb::Guide => guide::run(&root()),
         Verb::Hardware(args) => hardware::run(&args, &root()),
         Verb::Ptx(args) => ptx::run(&args, &root()),
         Verb::Ptxas(args) => ptxas::run(&args, &root()),

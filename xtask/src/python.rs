@@ -1,4 +1,4 @@
-//! Python packages of NVIDIA: virtual environments with the packages that a requirements file pins.
+//! Python packages: virtual environments with the packages that a requirements file pins.
 
 use std::fs;
 use std::path::{Path, PathBuf};
