@@ -3,8 +3,8 @@
 //! at each limit of registers go into `crates/lab/data/ptxas-spills.csv` (CRAT, Fig. 12).
 //!
 //! `ptxas` is not needed to build, test or run, because the tables are checked in. It comes from a
-//! Python package whose version is pinned in `xtask/ptxas-requirements.txt`; the tables' first lines
-//! name it. Version 12.9 supports sm_50 and later, and PTX for sm_50 cannot be assembled for
+//! Python package whose version is pinned in `xtask/ptxas-requirements.txt`; the first lines of the
+//! tables name it. Version 12.9 supports sm_50 and later, and PTX for sm_50 cannot be assembled for
 //! anything older, so Fermi and GK104 have no rows.
 
 use std::fmt::Write as _;
