@@ -207,34 +207,46 @@ impl Runner<'_> {
             number,
             label: &label,
         });
-        let gpu = &spec.machine.spec;
-        let program = spec.input.program(gpu)?;
-        let options = Options {
-            max_cycles: spec.max_cycles,
-            window_cycles: spec.window_cycles,
-            timed: Timed {
-                kernels: spec.time_kernels.clone(),
-                ..Timed::from(if spec.from_analysis_start {
-                    program.analysis_start()
-                } else {
-                    0
-                })
-            },
-            functional: spec.sharing,
-            sharing: spec.sharing,
-            command: spec.command(),
-            ..Options::default()
-        };
-        let session = Session::new(GpuSpec::clone(gpu), options);
-        let report = run(&session, spec, program, &mut |progress| {
+        spec.simulate(&mut |progress| {
             (self.observer)(Event::At { number, progress });
             if stop.load(Ordering::Relaxed) {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
             }
-        });
-        let report = report?;
+        })
+    }
+}
+
+impl RunSpec {
+    /// Makes the run in this thread. `progress` learns how far it is, and may end it.
+    ///
+    /// # Errors
+    /// If the input does not fit the machine, the simulated program fails, or an output is wrong.
+    pub fn simulate(
+        &self,
+        progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+    ) -> Result<RunReport, String> {
+        let gpu = &self.machine.spec;
+        let program = self.input.program(gpu)?;
+        let options = Options {
+            max_cycles: self.max_cycles,
+            window_cycles: self.window_cycles,
+            timed: Timed {
+                kernels: self.time_kernels.clone(),
+                ..Timed::from(if self.from_analysis_start {
+                    program.analysis_start()
+                } else {
+                    0
+                })
+            },
+            functional: self.sharing,
+            sharing: self.sharing,
+            command: self.command(),
+            ..Options::default()
+        };
+        let session = Session::new(GpuSpec::clone(gpu), options);
+        let report = run(&session, self, program, progress)?;
         match failure(&report) {
             Some(reason) => Err(reason),
             None => Ok(report),

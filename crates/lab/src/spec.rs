@@ -300,7 +300,7 @@ impl RunSpec {
     }
 
     /// Amount of work, relative to other runs.
-    pub(crate) fn weight(&self) -> u64 {
+    pub fn weight(&self) -> u64 {
         let others = self.mix.iter().flat_map(|mix| &mix.others);
         self.input.weight + others.map(|input| input.weight).sum::<u64>()
     }

@@ -187,15 +187,16 @@ impl Table {
     pub fn csv(&self) -> String {
         let mut text = String::new();
         let names = self.columns.iter().map(|column| column.name.clone());
-        line(&mut text, names);
+        csv_line(&mut text, names);
         for row in &self.rows {
-            line(&mut text, row.iter().map(Cell::to_string));
+            csv_line(&mut text, row.iter().map(Cell::to_string));
         }
         text
     }
 }
 
-fn line(text: &mut String, fields: impl Iterator<Item = String>) {
+/// Adds a line of CSV (RFC 4180).
+pub fn csv_line(text: &mut String, fields: impl Iterator<Item = String>) {
     let quoted = |field: String| {
         if field.contains([',', '"', '\n', '\r']) {
             format!("\"{}\"", field.replace('"', "\"\""))

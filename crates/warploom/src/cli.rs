@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::verbs::{
     analyze, app, check, compare, completions, crat, import, list, microbench, oracle, report,
-    reproduce, resources, run, show, slices, trace,
+    reproduce, resources, run, show, slices, sweep, trace,
 };
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -17,6 +17,7 @@ Examples:
   warploom analyze spmv             name a workload's bottleneck
   warploom trace hotspot -o h.json  a timeline of its warps for the Perfetto UI
   warploom compare bfs --vary sm.warp_scheduler=lrr,gto
+  warploom sweep study.toml         hundreds of runs, on this machine or on a cluster
   warploom oracle bfs sgemm         the best way for two programs to share the SMs
   warploom reproduce duet           a paper's figures, with its claims beside what is measured
   warploom report results           write an HTML page of them
@@ -42,6 +43,7 @@ enum Verb {
     Analyze(Box<analyze::Args>),
     Trace(Box<trace::Args>),
     Compare(Box<compare::Args>),
+    Sweep(Box<sweep::Args>),
     Oracle(Box<oracle::Args>),
     Reproduce(reproduce::Args),
     Report(report::Args),
@@ -65,6 +67,7 @@ impl Cli {
             Verb::Analyze(args) => analyze::run(&args),
             Verb::Trace(args) => trace::run(&args),
             Verb::Compare(args) => compare::run(&args),
+            Verb::Sweep(args) => sweep::run(&args),
             Verb::Oracle(args) => oracle::run(&args),
             Verb::Reproduce(args) => reproduce::run(&args),
             Verb::Report(args) => report::run(&args),

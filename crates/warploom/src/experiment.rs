@@ -21,6 +21,14 @@ pub struct RunnerArgs {
     threads: Option<usize>,
 }
 
+impl RunnerArgs {
+    /// Number of simultaneous runs.
+    pub fn threads(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.threads.unwrap_or_else(cores)
+    }
+}
+
 /// Makes figures and their runs. With a `folder`, runs are stored there and found again.
 pub fn experiment(
     wanted: &[FigureJob<'_>],
@@ -31,11 +39,10 @@ pub fn experiment(
         make_folder(folder)?;
         Ok(Store::open(&folder.join(STORE), &build()?)?)
     };
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let display = RunsDisplay::new();
     let runner = Runner {
         store: folder.map(open).transpose()?,
-        threads: args.threads.unwrap_or_else(cores),
+        threads: args.threads(),
         observer: &|event| display.tell(&event),
     };
     let made = make(wanted, &runner);
@@ -46,15 +53,19 @@ pub fn experiment(
 /// Identifies this program by its version and its own bytes, so that runs of other builds are not
 /// used.
 fn build() -> Result<String, Failure> {
+    let digest = Digest::new().bytes(&own_bytes()?).hex();
+    Ok(format!("{} {digest}", env!("CARGO_PKG_VERSION")))
+}
+
+/// Bytes of this program's own file.
+pub fn own_bytes() -> Result<Vec<u8>, Failure> {
     let bytes = std::env::current_exe().and_then(std::fs::read);
-    let bytes = bytes.map_err(|error| {
+    bytes.map_err(|error| {
         Failure::Input(format!(
             "cannot read the program's own file, which identifies stored runs: {error}; run \
              it from a file that you may read"
         ))
-    })?;
-    let digest = Digest::new().bytes(&bytes).hex();
-    Ok(format!("{} {digest}", env!("CARGO_PKG_VERSION")))
+    })
 }
 
 pub fn make_folder(folder: &Path) -> Result<(), Failure> {

@@ -7,6 +7,7 @@ use warploom_config::ConfigErrors;
 use warploom_lab::StoreError;
 use warploom_run::RunError;
 use warploom_run::launch_file::InputErrors;
+use warploom_sweep::{FolderError, PlanError, WorkError};
 
 /// Reason why a command ended early. Each contains the problem, its place and a remedy.
 pub enum Failure {
@@ -23,17 +24,25 @@ pub enum Failure {
 }
 
 impl Failure {
+    /// Text of the error, which ends with a line break.
+    pub fn text(&self) -> String {
+        match self {
+            // Problems with places are already rendered.
+            Self::Input(drawn) if drawn.starts_with("error[") => drawn.clone(),
+            Self::Input(message) | Self::Output(message) => format!("error: {message}\n"),
+            Self::Config(errors) => errors.render(error_style()),
+            Self::Files(errors) => errors.render(error_style()),
+            Self::Ptx(problems) => format!("{}\n", problems.trim_end()),
+        }
+    }
+
     /// Prints the error to standard error and returns the exit status.
     pub fn report(self) -> ExitCode {
-        let (text, status) = match self {
-            // Problems with places are already rendered.
-            Self::Input(drawn) if drawn.starts_with("error[") => (drawn, 2),
-            Self::Input(message) => (format!("error: {message}\n"), 2),
-            Self::Config(errors) => (errors.render(error_style()), 2),
-            Self::Files(errors) => (errors.render(error_style()), 2),
-            Self::Ptx(problems) => (format!("{}\n", problems.trim_end()), 2),
-            Self::Output(message) => (format!("error: {message}\n"), 1),
+        let status = match self {
+            Self::Output(_) => 1,
+            _ => 2,
         };
+        let text = self.text();
         // If standard error is closed, nothing can be reported.
         let _ = std::io::stderr().write_all(text.as_bytes());
         ExitCode::from(status)
@@ -55,6 +64,27 @@ impl From<InputErrors> for Failure {
 impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         Self::Input(error.to_string())
+    }
+}
+
+impl From<FolderError> for Failure {
+    fn from(error: FolderError) -> Self {
+        Self::Output(error.to_string())
+    }
+}
+
+impl From<PlanError> for Failure {
+    fn from(error: PlanError) -> Self {
+        match error {
+            PlanError::Folder(error) => error.into(),
+            other => Self::Input(other.to_string()),
+        }
+    }
+}
+
+impl From<WorkError> for Failure {
+    fn from(error: WorkError) -> Self {
+        Self::Output(error.to_string())
     }
 }
 

@@ -16,4 +16,5 @@ pub mod resources;
 pub mod run;
 pub mod show;
 pub mod slices;
+pub mod sweep;
 pub mod trace;

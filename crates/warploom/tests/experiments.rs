@@ -1,6 +1,7 @@
 //! Tests of `compare`, `reproduce` and `report` from a user's view.
 
 mod support;
+mod sweeps;
 
 use std::collections::BTreeMap;
 use std::path::Path;

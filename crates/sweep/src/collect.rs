@@ -1,0 +1,285 @@
+//! Collection of a sweep's runs, one after the other, in the order of the plan.
+
+use crate::expand::Settings;
+use crate::folder::{Folder, FolderError};
+use crate::plan::{Plan, PlannedRun, Sweep};
+use crate::record::{Cost, Record, Summary, failure};
+use std::collections::HashMap;
+use warploom_report::page::{Cell, Column};
+
+/// A run of the table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    /// Name of the run.
+    pub name: String,
+    /// Values of the axes.
+    pub values: Vec<String>,
+    /// State of the run: `finished`, `cut`, `missing`, or the kind of its failure.
+    pub status: &'static str,
+    /// Measured values in the order of [`Collector::columns`]; [`Cell::None`] without a result.
+    pub cells: Vec<Cell>,
+    /// Reason of a failure.
+    pub reason: String,
+    /// Key of the run.
+    pub key: String,
+    /// Time and place of the run, if it has ended.
+    pub cost: Option<Cost>,
+    /// Command that makes the run alone.
+    pub command: String,
+}
+
+/// Columns of every finished run, with what they are.
+const MEASURED: [(&str, &str); 9] = [
+    ("cycles", "Core cycles."),
+    ("ipc", "Thread instructions per core cycle."),
+    (
+        "warp_instructions",
+        "Warp instructions of all timed launches.",
+    ),
+    (
+        "thread_instructions",
+        "Thread instructions of all timed launches.",
+    ),
+    ("l1d.hit_rate", "Hits over accesses of the L1 data caches."),
+    ("l2.hit_rate", "Hits over accesses of L2."),
+    (
+        "dram.utilisation",
+        "Share of DRAM's cycles in which data moved.",
+    ),
+    (
+        "blocks_per_sm",
+        "Number of the first launch's blocks that fit an SM.",
+    ),
+    ("launches", "Number of timed launches."),
+];
+
+const SPEEDUP: (&str, &str) = (
+    "speedup",
+    "Speed over that of the baseline with the same values of all other axes: ratio of cycles of runs \
+     that finish, of IPC where one is cut.",
+);
+
+/// Collects the runs of a sweep.
+pub struct Collector<'a> {
+    folder: &'a Folder,
+    sweep: &'a Sweep,
+    /// Speeds of the baselines, by the values of the other axes.
+    baselines: HashMap<Vec<String>, Speed>,
+}
+
+/// Speed of a run as far as others compare with it.
+#[derive(Clone, Copy, Debug)]
+struct Speed {
+    cycles: u64,
+    ipc: f64,
+    finished: bool,
+}
+
+impl Speed {
+    fn of(summary: &Summary) -> Self {
+        Self {
+            cycles: summary.cycles,
+            ipc: summary.ipc,
+            finished: summary.outcome == "finished",
+        }
+    }
+
+    fn over(&self, base: &Self) -> f64 {
+        match self.finished && base.finished {
+            true => base.cycles as f64 / self.cycles as f64,
+            false => self.ipc / base.ipc,
+        }
+    }
+}
+
+impl<'a> Collector<'a> {
+    /// Prepares the collection. With a baseline, its runs are read.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub fn new(folder: &'a Folder, sweep: &'a Sweep) -> Result<Self, FolderError> {
+        let mut collector = Self {
+            folder,
+            sweep,
+            baselines: HashMap::new(),
+        };
+        if collector.has_baseline() {
+            for run in Plan::open(folder)? {
+                let run = run?;
+                if let (true, others) = collector.baseline(&run.values)
+                    && let Some(record) = Record::open(folder, &run.key)?
+                {
+                    collector
+                        .baselines
+                        .insert(others, Speed::of(&record.summary));
+                }
+            }
+        }
+        Ok(collector)
+    }
+
+    fn has_baseline(&self) -> bool {
+        !self.sweep.report.baseline.is_empty()
+    }
+
+    /// Whether a run is a baseline, and its values of the axes that identify none.
+    fn baseline(&self, values: &[String]) -> (bool, Vec<String>) {
+        let named = self.sweep.axes.iter().zip(values);
+        let baseline = &self.sweep.report.baseline;
+        let is_baseline = named
+            .clone()
+            .all(|(axis, value)| baseline.get(axis).is_none_or(|base| base == value));
+        let others = named.filter(|(axis, _)| !baseline.contains_key(*axis));
+        (
+            is_baseline,
+            others.map(|(_, value)| value.clone()).collect(),
+        )
+    }
+
+    /// Columns of measured values: the headline statistics, the speedup over the baseline if there
+    /// is one, the digest, and the statistics that the sweep names.
+    pub fn columns(&self) -> Vec<Column> {
+        let speedup = self.has_baseline().then_some(SPEEDUP);
+        let about = "Digest of outputs, cycles and statistics.";
+        let headline = MEASURED
+            .into_iter()
+            .chain(speedup)
+            .chain([("digest", about)]);
+        let headline = headline.map(|(name, about)| Column::new(name, about));
+        let own = self.sweep.statistics.iter();
+        let own = own.map(|name| {
+            Column::new(
+                name,
+                "A statistic of the whole run (`warploom list stats`).",
+            )
+        });
+        headline.chain(own).collect()
+    }
+
+    /// The runs in the order of the table.
+    ///
+    /// # Errors
+    /// If the plan cannot be read.
+    pub fn rows(&self) -> Result<impl Iterator<Item = Result<Row, FolderError>>, FolderError> {
+        Ok(Plan::open(self.folder)?.map(|run| self.row(run?)))
+    }
+
+    fn row(&self, run: PlannedRun) -> Result<Row, FolderError> {
+        let row = |status, cells, reason, cost| Row {
+            name: run.name.clone(),
+            values: run.values.clone(),
+            status,
+            cells,
+            reason,
+            key: run.key.clone(),
+            cost,
+            command: run.command.clone(),
+        };
+        let none = || vec![Cell::None; self.columns().len()];
+        if let Some(record) = Record::open(self.folder, &run.key)? {
+            let status = match record.summary.outcome.as_str() {
+                "finished" => "finished",
+                _ => "cut",
+            };
+            let cost = Some(record.summary.cost.clone());
+            return Ok(row(status, self.cells(&run, record), String::new(), cost));
+        }
+        Ok(match failure(self.folder, &run.key)? {
+            Some(failure) => {
+                let cost = Some(failure.cost);
+                row(failure.kind.name(), none(), failure.reason, cost)
+            }
+            None => row("missing", none(), String::new(), None),
+        })
+    }
+
+    fn cells(&self, run: &PlannedRun, record: Record) -> Vec<Cell> {
+        let summary = &record.summary;
+        let rate = |rate: Option<f64>| rate.map_or(Cell::None, number);
+        let mut cells = vec![
+            Cell::Count(summary.cycles),
+            number(summary.ipc),
+            Cell::Count(summary.warp_instructions),
+            Cell::Count(summary.thread_instructions),
+            rate(summary.l1d_hit_rate),
+            rate(summary.l2_hit_rate),
+            rate(summary.dram_utilisation),
+            summary
+                .blocks_per_sm
+                .map_or(Cell::None, |blocks| Cell::Count(blocks.into())),
+            Cell::Count(summary.launches),
+        ];
+        if self.has_baseline() {
+            let (_, others) = self.baseline(&run.values);
+            let base = self.baselines.get(&others);
+            let speedup = base.map(|base| Speed::of(summary).over(base));
+            cells.push(speedup.map_or(Cell::None, number));
+        }
+        cells.push(Cell::Text(summary.digest.clone()));
+        if !self.sweep.statistics.is_empty() {
+            let report = record.report();
+            let statistics = report.map(|report| report.totals.figures.statistics);
+            // A statistic that is 0 is left out of results.
+            let of = |name: &String| {
+                statistics
+                    .as_ref()
+                    .map(|all| all.get(name).copied().unwrap_or(0))
+            };
+            cells.extend(
+                self.sweep
+                    .statistics
+                    .iter()
+                    .map(|name| of(name).map_or(Cell::None, Cell::Count)),
+            );
+        }
+        cells
+    }
+}
+
+fn number(value: f64) -> Cell {
+    match value.is_finite() {
+        true => Cell::Number(value),
+        false => Cell::None,
+    }
+}
+
+/// Mean times of finished runs, by which the times of others are estimated.
+#[derive(Clone, Debug, Default)]
+pub struct Times(HashMap<String, (f64, u64)>);
+
+impl Times {
+    /// Times of all finished runs in a folder of results.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub fn read(folder: &Folder) -> Result<Self, FolderError> {
+        let mut times = Self::default();
+        for shard in crate::folder::names(&folder.runs())? {
+            let shard = folder.runs().join(shard);
+            for key in crate::folder::names(&shard)? {
+                if let Some(record) = Record::read(&shard.join(key))? {
+                    times.add(&record.summary.subject, record.summary.cost.seconds);
+                }
+            }
+        }
+        Ok(times)
+    }
+
+    fn add(&mut self, subject: &str, seconds: f64) {
+        let (sum, number) = self.0.entry(subject.to_owned()).or_default();
+        *sum += seconds;
+        *number += 1;
+    }
+
+    /// Mean time in seconds of finished runs with the same target and size.
+    pub fn of(&self, subject: &str) -> Option<f64> {
+        let (sum, number) = self.0.get(subject)?;
+        Some(sum / *number as f64)
+    }
+}
+
+/// Value of a setting, if the run has it.
+pub fn setting<'a>(settings: &'a Settings, name: &str) -> Option<&'a str> {
+    let found = settings.iter().find(|(other, _)| other == name);
+    found.map(|(_, value)| value.as_str())
+}

@@ -1,0 +1,100 @@
+//! Products, filters and names of sweeps.
+
+use super::{ExpandError, Expanded, expand};
+use crate::read::read;
+use warploom_diag::{Source, Style};
+
+fn expanded(text: &str) -> Result<Expanded, ExpandError> {
+    let spec = read(&Source::new("s.toml", text));
+    expand(&spec.unwrap_or_else(|errors| panic!("{}", errors.render(Style::Plain))))
+}
+
+fn names(text: &str) -> Vec<String> {
+    let points = expanded(text).unwrap().points;
+    points.into_iter().map(|point| point.name).collect()
+}
+
+#[test]
+fn a_product_has_every_combination_and_the_first_axis_varies_slowest() {
+    let text = r#"[axes]
+        target = ["a", "b"]
+        size = "test"
+        "gpu.sms" = [1, 2, 4]"#;
+    assert_eq!(names(text), ["a-1", "a-2", "a-4", "b-1", "b-2", "b-4"]);
+    let found = expanded(text).unwrap();
+    assert_eq!(found.axes, ["target", "size", "gpu.sms"]);
+    assert_eq!(found.points[4].values, ["b", "test", "2"]);
+    let setting = |at: usize| {
+        let (name, value) = &found.points[4].settings[at];
+        (name.as_str(), value.as_str())
+    };
+    assert_eq!(setting(2), ("gpu.sms", "2"));
+}
+
+#[test]
+fn names_follow_the_pattern_and_must_differ() {
+    let axes = "[axes]\ntarget = [\"a\"]\ngpu = [\"x\", \"y\"]\n\"sm.warp_scheduler\" = [\"lrr\", \"gto\"]";
+    let named = |pattern: &str| format!("name = \"{pattern}\"\n{axes}");
+    assert_eq!(
+        names(&named("{gpu}-{warp_scheduler}")),
+        ["x-lrr", "x-gto", "y-lrr", "y-gto"]
+    );
+    let error = expanded(&named("{target}-{gpu}")).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("write {warp_scheduler} into `name`"),
+        "{error}"
+    );
+}
+
+#[test]
+fn named_alternatives_set_several_keys_at_once() {
+    let text = r#"[axes]
+        target = "a"
+        machine = [
+            { name = "small", gpu = "x", "gpu.sms" = 4 },
+            { name = "big", gpu = "y" },
+        ]"#;
+    let found = expanded(text).unwrap();
+    assert_eq!(names(text), ["small", "big"]);
+    assert_eq!(found.axes, ["target", "machine"]);
+    let settings: Vec<_> = found.points[0]
+        .settings
+        .iter()
+        .map(|(name, _)| name)
+        .collect();
+    assert_eq!(settings, ["target", "gpu", "gpu.sms"]);
+}
+
+#[test]
+fn filters_remove_and_keep_combinations() {
+    let filtered =
+        |filter: &str| format!("[axes]\ntarget = [\"a\", \"b\"]\ngpu.sms = [1, 2, 4]\n{filter}");
+    let skip = "[[skip]]\ntarget = \"a\"\n\"gpu.sms\" = \">1\"";
+    assert_eq!(names(&filtered(skip)), ["a-1", "b-1", "b-2", "b-4"]);
+    assert_eq!(expanded(&filtered(skip)).unwrap().skipped, 2);
+    let keep = "[[keep]]\ntarget = \"a\"\n[[keep]]\n\"gpu.sms\" = [2]";
+    assert_eq!(names(&filtered(keep)), ["a-1", "a-2", "a-4", "b-2"]);
+    let none = expanded(&filtered("[[keep]]\ntarget = \"c\"")).unwrap_err();
+    assert_eq!(none, ExpandError::Nothing(6));
+}
+
+#[test]
+fn several_products_are_united_and_share_the_axes_at_the_top() {
+    let text = r#"
+        [axes]
+        size = "test"
+        target = ["a", "b"]
+        [[product]]
+        axes.seed = [1, 2]
+        [[product]]
+        axes = { target = "c", "gpu.sms" = [4, 8] }
+        [[product]]
+        axes.seed = [2]
+        "#;
+    assert_eq!(names(text), ["a-1", "a-2", "b-1", "b-2", "c-4", "c-8"]);
+    let found = expanded(text).unwrap();
+    assert_eq!(found.axes, ["size", "target", "seed", "gpu.sms"]);
+    assert_eq!(found.points[4].values, ["test", "c", "", "4"]);
+}

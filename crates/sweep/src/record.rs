@@ -1,0 +1,207 @@
+//! Records of runs: those that are finished, and those without a result.
+//!
+//! The file of a finished run has two lines of JSON: a summary, which is all that a table needs,
+//! and the whole result.
+
+use crate::folder::{Folder, FolderError, write_whole};
+use serde::{Deserialize, Serialize};
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use warploom_stats::result::RunReport;
+
+/// Summary of a finished run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// Everything on which the run depends, from which its key is made.
+    pub identity: String,
+    /// Target and size, by which runs of similar length are found.
+    pub subject: String,
+    /// Way in which the run ended: `finished`, or `cycle-limit` where it was cut.
+    pub outcome: String,
+    /// Digest of outputs, cycles and statistics.
+    pub digest: String,
+    /// Number of core cycles.
+    pub cycles: u64,
+    /// Number of warp instructions.
+    pub warp_instructions: u64,
+    /// Number of thread instructions.
+    pub thread_instructions: u64,
+    /// Thread instructions per core cycle.
+    pub ipc: f64,
+    /// Hits over accesses of the L1 data caches.
+    pub l1d_hit_rate: Option<f64>,
+    /// Hits over accesses of L2.
+    pub l2_hit_rate: Option<f64>,
+    /// Share of DRAM's cycles in which data moved.
+    pub dram_utilisation: Option<f64>,
+    /// Number of the first launch's blocks that fit an SM.
+    pub blocks_per_sm: Option<u32>,
+    /// Number of timed launches.
+    pub launches: u64,
+    /// Time and place of the run.
+    pub cost: Cost,
+}
+
+/// Time and place of a run, which differ between equal runs.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Real time in seconds, from its start to its stored result.
+    pub seconds: f64,
+    /// Largest resident memory in bytes of the process during the run; 0 if the system does not
+    /// tell.
+    pub memory_bytes: u64,
+    /// Name of the computer.
+    pub host: String,
+}
+
+/// A run without a result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// Kind of the failure.
+    pub kind: FailureKind,
+    /// Description with place and remedy.
+    pub reason: String,
+    /// Time and place of the run.
+    pub cost: Cost,
+}
+
+/// Kind of a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailureKind {
+    /// The input was refused, the simulated program failed, or an output is wrong.
+    Failed,
+    /// The run exceeded the limit of time.
+    Time,
+    /// The run exceeded the limit of memory.
+    Memory,
+    /// The process that made the run ended before its time.
+    Crashed,
+}
+
+impl FailureKind {
+    /// Name of the kind, as it stands in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Failed => "failed",
+            Self::Time => "time",
+            Self::Memory => "memory",
+            Self::Crashed => "crashed",
+        }
+    }
+}
+
+impl Summary {
+    /// Summary of a result.
+    pub fn new(identity: &str, subject: &str, report: &RunReport, cost: Cost) -> Self {
+        let figures = &report.totals.figures;
+        Self {
+            identity: identity.to_owned(),
+            subject: subject.to_owned(),
+            outcome: report.outcome.kind().to_owned(),
+            digest: report.digest.clone(),
+            cycles: figures.cycles,
+            warp_instructions: figures.warp_instructions,
+            thread_instructions: figures.thread_instructions,
+            ipc: figures.ipc,
+            l1d_hit_rate: figures.l1d.hit_rate,
+            l2_hit_rate: figures.l2.hit_rate,
+            dram_utilisation: figures.dram.utilisation,
+            blocks_per_sm: report.kernels.first().map(|kernel| kernel.blocks_per_sm),
+            launches: report.kernels.len() as u64,
+            cost,
+        }
+    }
+}
+
+/// Stores a finished run.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn store(
+    folder: &Folder,
+    temporary: &Path,
+    key: &str,
+    summary: &Summary,
+    report: &RunReport,
+) -> Result<(), FolderError> {
+    write_whole(temporary, &folder.run(key), |out| {
+        serde_json::to_writer(&mut *out, summary)?;
+        out.write_all(b"\n")?;
+        serde_json::to_writer(&mut *out, report)?;
+        out.write_all(b"\n")
+    })
+}
+
+/// Stores a run without a result.
+///
+/// # Errors
+/// If the file cannot be written.
+pub fn store_failure(
+    folder: &Folder,
+    temporary: &Path,
+    key: &str,
+    failure: &Failure,
+) -> Result<(), FolderError> {
+    write_whole(temporary, &folder.failed(key), |out| {
+        Ok(serde_json::to_writer(out, failure)?)
+    })
+}
+
+/// A finished run that was opened.
+pub struct Record {
+    /// Summary of the run.
+    pub summary: Summary,
+    rest: BufReader<File>,
+}
+
+impl Record {
+    /// Opens a finished run. `None` if it is not stored, or if the file is damaged, so that the run
+    /// is made again.
+    ///
+    /// # Errors
+    /// If the file exists and cannot be read.
+    pub fn open(folder: &Folder, key: &str) -> Result<Option<Self>, FolderError> {
+        Self::read(&folder.run(key))
+    }
+
+    /// Opens the finished run in a file, as [`Record::open`].
+    ///
+    /// # Errors
+    /// If the file exists and cannot be read.
+    pub fn read(path: &Path) -> Result<Option<Self>, FolderError> {
+        let file = match File::open(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            file => file.map_err(FolderError::at(path))?,
+        };
+        let mut rest = BufReader::with_capacity(1 << 11, file);
+        let mut line = String::new();
+        match rest.read_line(&mut line) {
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidData => return Ok(None),
+            read => read.map_err(FolderError::at(path))?,
+        };
+        let summary = serde_json::from_str(&line).ok();
+        Ok(summary.map(|summary| Self { summary, rest }))
+    }
+
+    /// The whole result, or `None` if the file is damaged.
+    pub fn report(self) -> Option<RunReport> {
+        serde_json::from_reader(self.rest).ok()
+    }
+}
+
+/// A run without a result, if there is one of this key.
+///
+/// # Errors
+/// If the file exists and cannot be read.
+pub fn failure(folder: &Folder, key: &str) -> Result<Option<Failure>, FolderError> {
+    let path = folder.failed(key);
+    match std::fs::read(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        read => {
+            let bytes = read.map_err(FolderError::at(&path))?;
+            Ok(serde_json::from_slice(&bytes).ok())
+        }
+    }
+}

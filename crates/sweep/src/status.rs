@@ -1,0 +1,129 @@
+//! State of a sweep: how many runs wait, run, are finished or have failed.
+
+use crate::claims::{Worker, known, waiting, workers};
+use crate::folder::{Folder, FolderError};
+use crate::plan::Plan;
+use crate::record::{FailureKind, Record, failure};
+use serde::Serialize;
+use std::collections::{BTreeMap, HashMap};
+
+/// State of a sweep at a moment.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Status {
+    /// Number of runs in the plan.
+    pub runs: usize,
+    /// Number of finished runs.
+    pub finished: usize,
+    /// Number of runs without a result, by the kind of failure.
+    pub failed: BTreeMap<&'static str, usize>,
+    /// Number of runs that living workers are making.
+    pub running: usize,
+    /// Number of runs whose worker has died; a worker that looks next makes them.
+    pub lost: usize,
+    /// Number of runs that wait for a worker.
+    pub waiting: usize,
+    /// Number of runs for which no worker is asked, because a command was interrupted.
+    pub unrequested: usize,
+    /// Number of living workers.
+    pub workers: usize,
+    /// Names of the computers of living workers.
+    pub hosts: Vec<String>,
+    /// Sum of the times of finished runs in seconds.
+    pub seconds: f64,
+    /// True if the sweep is cancelled.
+    pub is_cancelled: bool,
+}
+
+impl Status {
+    /// Number of all runs without a result.
+    pub fn failures(&self) -> usize {
+        self.failed.values().sum()
+    }
+
+    /// Number of runs that have not ended.
+    pub fn remaining(&self) -> usize {
+        self.runs - self.finished - self.failures()
+    }
+
+    /// Estimate of the time until all runs have ended, in seconds: the mean time of finished runs
+    /// for each that remains, divided by the number of simultaneous runs. `None` if nothing is
+    /// known.
+    pub fn seconds_left(&self) -> Option<f64> {
+        let mean = self.seconds / self.finished as f64;
+        let left = mean * self.remaining() as f64 / self.running as f64;
+        left.is_finite().then_some(left)
+    }
+}
+
+/// Reads the state of a sweep, any number of times. Runs that have ended are looked at once.
+#[derive(Debug, Default)]
+pub struct StatusReader {
+    ended: HashMap<String, Ended>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Ended {
+    Finished(f64),
+    Failed(FailureKind),
+}
+
+impl StatusReader {
+    /// The state at this moment. `own` is a worker of this process, if there is one; it is not
+    /// counted.
+    ///
+    /// # Errors
+    /// If the plan or a file cannot be read.
+    pub fn read(&mut self, folder: &Folder, own: Option<&Worker>) -> Result<Status, FolderError> {
+        let mut status = Status {
+            is_cancelled: folder.is_cancelled(),
+            ..Status::default()
+        };
+        // Before results are looked at: a run that ends in between is finished, and not missing.
+        let known = known(folder)?;
+        status.waiting = waiting(folder)?.len();
+        for (_, state) in workers(folder, own)? {
+            match state.is_alive {
+                true => {
+                    status.running += state.claims.len();
+                    status.workers += 1;
+                    status
+                        .hosts
+                        .extend(state.identity.map(|identity| identity.process.host));
+                }
+                false => status.lost += state.claims.len(),
+            }
+        }
+        status.hosts.sort();
+        status.hosts.dedup();
+        let mut seen = std::collections::HashSet::new();
+        for run in Plan::open(folder)? {
+            let key = run?.key;
+            status.runs += 1;
+            match self.ended(folder, &key)? {
+                Some(Ended::Finished(seconds)) => {
+                    status.finished += 1;
+                    // Points of equal content share one run.
+                    status.seconds += if seen.insert(key) { seconds } else { 0.0 };
+                }
+                Some(Ended::Failed(kind)) => *status.failed.entry(kind.name()).or_default() += 1,
+                None if !known.contains(&key) => status.unrequested += 1,
+                None => {}
+            }
+        }
+        Ok(status)
+    }
+
+    fn ended(&mut self, folder: &Folder, key: &str) -> Result<Option<Ended>, FolderError> {
+        if let Some(ended @ Ended::Finished(_)) = self.ended.get(key) {
+            return Ok(Some(*ended));
+        }
+        let ended = match Record::open(folder, key)? {
+            Some(record) => Some(Ended::Finished(record.summary.cost.seconds)),
+            None => failure(folder, key)?.map(|failure| Ended::Failed(failure.kind)),
+        };
+        if let Some(ended) = ended {
+            self.ended.insert(key.to_owned(), ended);
+        }
+        Ok(ended)
+    }
+}

@@ -1,0 +1,246 @@
+//! Beginning and continuation of a sweep.
+
+use super::display::SweepDisplay;
+use super::runs::{Finder, resolve, rooted};
+use super::{Begin, Engine, absolute, collect, name, slurm};
+use crate::experiment::own_bytes;
+use crate::failure::Failure;
+use crate::output::{command_line, error_style, note, print, width};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use warploom_base::Digest;
+use warploom_report::{grouped, listing, seconds};
+use warploom_run::launch_file::read as read_text;
+use warploom_sweep::{
+    Begun, Expanded, Folder, PlannedRun, Record, Spec, Stopped, Sweep, Times, WorkOptions, Worker,
+    begin, expand, read, work, write_whole,
+};
+
+/// Number of problems of runs that are shown.
+const SHOWN: usize = 5;
+
+pub fn run(args: &Begin) -> Result<ExitCode, Failure> {
+    let path = args.spec.as_deref().expect("clap asked for one");
+    let folder = Folder::new(&absolute(&args.output)?, &name(path));
+    let bytes = own_bytes()?;
+    let build = Digest::new().bytes(&bytes).hex();
+    if let Some(status) = other_build(args, &folder, &build)? {
+        return Ok(status);
+    }
+    let spec = spec(path)?;
+    let expanded = expand(&spec).map_err(|error| Failure::Input(error.to_string()))?;
+    let version = env!("CARGO_PKG_VERSION");
+    let sweep = Sweep::new(&spec, &expanded, &build, version, &command_line());
+    let runs = plan(&sweep, &expanded, &absolute(path)?)?;
+    if args.dry_run {
+        return dry_run(&folder, &expanded, &runs);
+    }
+    let worker = Worker::register(&folder, None)?;
+    keep_program(&folder, &worker, &build, &bytes)?;
+    drop(bytes);
+    let begun = begin(&folder, &worker, &sweep, &runs)?;
+    worker.leave()?;
+    note(&opening(&folder, &sweep, &begun));
+    match args.engine {
+        Engine::Slurm => slurm::submit(&folder, &sweep, &begun, args.workers),
+        Engine::Local => local(args, &folder, &sweep),
+    }
+}
+
+/// Reads the file of a sweep.
+fn spec(path: &Path) -> Result<Spec, Failure> {
+    let source = read_text(path)?;
+    read(&source).map_err(|errors| Failure::Input(errors.render(error_style())))
+}
+
+/// Tells that another build began the sweep, or goes on with that build if this was requested.
+fn other_build(args: &Begin, folder: &Folder, build: &str) -> Result<Option<ExitCode>, Failure> {
+    let Ok(sweep) = Sweep::read(folder) else {
+        if args.resume {
+            let shown = folder.state().display();
+            let message = format!("there is no sweep in {shown}; leave --resume out to begin it");
+            return Err(Failure::Input(message));
+        }
+        return Ok(None);
+    };
+    if sweep.build == build {
+        return Ok(None);
+    }
+    if !args.resume {
+        note(
+            "note: another build of Warploom began this sweep, and its runs are not used; --resume \
+             goes on with that build\n",
+        );
+        return Ok(None);
+    }
+    let program = folder.program(&sweep.build);
+    let status = Command::new(&program)
+        .args(std::env::args_os().skip(1))
+        .status();
+    let status = status.map_err(|error| {
+        Failure::Input(format!(
+            "cannot start {}, which began the sweep: {error}; leave --resume out",
+            program.display()
+        ))
+    })?;
+    let code = status.code().and_then(|code| u8::try_from(code).ok());
+    Ok(Some(ExitCode::from(code.unwrap_or(1))))
+}
+
+/// The runs with their keys. All problems are collected, and the first of each kind are shown.
+fn plan(sweep: &Sweep, expanded: &Expanded, spec: &Path) -> Result<Vec<PlannedRun>, Failure> {
+    let folder = spec.parent().unwrap_or(Path::new("/"));
+    let mut finder = Finder::default();
+    let mut runs = Vec::with_capacity(expanded.points.len());
+    let mut problems: Vec<(String, String)> = Vec::new();
+    let mut refused = 0;
+    for point in &expanded.points {
+        let mut point = point.clone();
+        point.settings = rooted(&point.settings, folder);
+        match resolve(&mut finder, &point.settings) {
+            Ok(resolved) => runs.push(sweep.plan(point, resolved)),
+            Err(reason) => {
+                refused += 1;
+                if problems.len() < SHOWN && !problems.iter().any(|(_, known)| *known == reason) {
+                    problems.push((point.name, reason));
+                }
+            }
+        }
+    }
+    match refused {
+        0 => Ok(runs),
+        _ => Err(Failure::Input(refusal(
+            refused,
+            expanded.points.len(),
+            &problems,
+        ))),
+    }
+}
+
+fn refusal(refused: usize, all: usize, problems: &[(String, String)]) -> String {
+    let mut text = format!("{refused} of {all} runs cannot be made");
+    for (name, reason) in problems {
+        text += &format!("\n  {name}: {}", reason.replace('\n', "\n  "));
+    }
+    text + "\n  = help: correct the file, or leave these runs out with [[skip]]"
+}
+
+fn opening(folder: &Folder, sweep: &Sweep, begun: &Begun) -> String {
+    let failed = match begun.failed {
+        0 => String::new(),
+        failed => format!(
+            ", {} failed earlier (`warploom sweep retry`)",
+            grouped(failed as u64)
+        ),
+    };
+    format!(
+        "{}: {} runs, {} finished already{failed}\n",
+        folder.state().display(),
+        grouped(sweep.runs as u64),
+        grouped(begun.finished as u64)
+    )
+}
+
+/// Copies this program into the folder of results.
+fn keep_program(
+    folder: &Folder,
+    worker: &Worker,
+    build: &str,
+    bytes: &[u8],
+) -> Result<(), Failure> {
+    let path = folder.program(build);
+    if !path.exists() {
+        write_whole(&worker.temporary(), &path, |out| out.write_all(bytes))?;
+    }
+    make_executable(&path).map_err(|error| {
+        Failure::Output(format!(
+            "cannot make {} executable: {error}",
+            path.display()
+        ))
+    })
+}
+
+#[cfg(unix)]
+fn make_executable(path: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))
+}
+
+#[cfg(not(unix))]
+fn make_executable(_: &Path) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Makes the runs on this machine, then collects them.
+fn local(args: &Begin, folder: &Folder, sweep: &Sweep) -> Result<ExitCode, Failure> {
+    let options = WorkOptions {
+        jobs: args.runner.threads(),
+        wait: true,
+        until: None,
+        job: None,
+        start: 0,
+    };
+    let display = SweepDisplay::new(sweep.runs);
+    let worked = work(
+        folder,
+        sweep,
+        &options,
+        &start(folder, sweep),
+        &mut |progress| {
+            display.tell(progress);
+        },
+    );
+    display.finish();
+    let (stopped, _) = worked?;
+    if stopped == Stopped::Cancelled {
+        note("the sweep was cancelled; the same command goes on\n");
+    }
+    collect::collect(folder, sweep)
+}
+
+/// The command of a process for runs.
+pub fn start<'a>(folder: &'a Folder, sweep: &'a Sweep) -> impl Fn(&Path) -> Command + 'a {
+    let program: PathBuf = folder.program(&sweep.build);
+    move |temporary| {
+        let mut command = Command::new(&program);
+        command.args(["sweep", "worker"]).arg(folder.state());
+        command.arg("--process").arg(temporary);
+        command
+    }
+}
+
+fn dry_run(folder: &Folder, expanded: &Expanded, runs: &[PlannedRun]) -> Result<ExitCode, Failure> {
+    let times = Times::read(folder)?;
+    let mut rows = Vec::new();
+    let (mut open, mut unknown, mut sum) = (0, 0, 0.0);
+    for run in runs {
+        let time = match (Record::open(folder, &run.key)?, times.of(&run.subject)) {
+            (Some(_), _) => "finished".to_owned(),
+            (None, Some(mean)) => {
+                (open, sum) = (open + 1, sum + mean);
+                seconds(mean)
+            }
+            (None, None) => {
+                (open, unknown) = (open + 1, unknown + 1);
+                "unknown".to_owned()
+            }
+        };
+        rows.push(vec![run.name.clone(), time, run.command.clone()]);
+    }
+    let estimate = match open - unknown {
+        0 => "no finished run tells their time".to_owned(),
+        known => format!(
+            "about {} of one core for the {} whose time finished runs tell",
+            seconds(sum),
+            grouped(known as u64)
+        ),
+    };
+    print(&format!(
+        "{}\n{} runs, {} excluded by filters, {} to be made: {estimate}\n",
+        listing(&["run", "time", "command"], &rows, width()),
+        grouped(runs.len() as u64),
+        grouped(expanded.skipped as u64),
+        grouped(open as u64),
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}

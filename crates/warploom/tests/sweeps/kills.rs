@@ -1,0 +1,109 @@
+//! Sweeps whose processes are killed at random moments end like undisturbed ones.
+
+use super::{folder_of, left_behind, sweep, table};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use warploom_base::Rng;
+
+/// Kills of the usual test. `WARPLOOM_KILLS` asks for another number.
+const KILLS: u32 = 10;
+
+fn spec(round: u32) -> String {
+    let seeds: Vec<String> = (1..=15)
+        .map(|seed| (round * 100 + seed).to_string())
+        .collect();
+    format!(
+        "name = \"{{target}}-{{seed}}-{{sms}}\"\n[axes]\ntarget = [\"vectoradd\", \"nn\"]\n\
+         size = \"test\"\n\"gpu.sms\" = [1, 2]\nseed = [{}]\n[limits]\nkills = 1000\n",
+        seeds.join(", ")
+    )
+}
+
+fn begin(folder: &Path) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_warploom"))
+        .args(["sweep", "study.toml", "--threads", "2"])
+        .current_dir(folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// Processes that a process started.
+fn children(of: u32) -> Vec<String> {
+    let path = format!("/proc/{of}/task/{of}/children");
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+/// Kills the command, or one of its processes after which it goes on. True if something was killed.
+fn kill_some(child: &mut Child, rng: &mut Rng) -> bool {
+    if child.try_wait().unwrap().is_some() {
+        return false;
+    }
+    let inner = children(child.id());
+    match inner.get(rng.next_u64() as usize % (2 * inner.len().max(1))) {
+        Some(process) => Command::new("kill")
+            .args(["-9", process])
+            .stderr(Stdio::null())
+            .status()
+            .unwrap()
+            .success(),
+        None => {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            true
+        }
+    }
+}
+
+#[test]
+fn kills_at_random_moments_change_no_byte_and_leave_nothing_behind() {
+    let wanted = std::env::var("WARPLOOM_KILLS").map_or(KILLS, |n| n.parse().unwrap());
+    let (undisturbed, disturbed) = (folder_of(&spec(0)), folder_of(&spec(0)));
+    let mut rng = Rng::new(61);
+    let (mut kills, mut round) = (0, 0);
+    while kills < wanted {
+        for folder in [&undisturbed, &disturbed] {
+            std::fs::write(folder.path().join("study.toml"), spec(round)).unwrap();
+        }
+        let began = Instant::now();
+        assert_eq!(sweep(undisturbed.path(), &["study.toml"]).status, 0);
+        let whole = began.elapsed();
+        let mut child = begin(disturbed.path());
+        for _ in 0..10 {
+            std::thread::sleep(random(whole / 3, &mut rng));
+            kills += u32::from(kill_some(&mut child, &mut rng));
+            if child.try_wait().unwrap().is_some() {
+                child = begin(disturbed.path());
+            }
+        }
+        child.wait().unwrap();
+        let last = sweep(disturbed.path(), &["study.toml"]);
+        assert_eq!(last.status, 0, "{}", last.err);
+        let same = table(disturbed.path()) == table(undisturbed.path());
+        assert!(same, "round {round} after {kills} kills");
+        assert_eq!(left_behind(disturbed.path()), 0, "round {round}");
+        round += 1;
+    }
+}
+
+fn random(most: Duration, rng: &mut Rng) -> Duration {
+    most.mul_f64((rng.next_u64() % 1000) as f64 / 1000.0)
+}
+
+#[test]
+fn several_commands_share_the_work() {
+    let (one, several) = (folder_of(&spec(0)), folder_of(&spec(0)));
+    assert_eq!(
+        sweep(one.path(), &["study.toml", "--threads", "1"]).status,
+        0
+    );
+    let mut commands: Vec<Child> = (0..3).map(|_| begin(several.path())).collect();
+    for command in &mut commands {
+        assert!(command.wait().unwrap().success());
+    }
+    assert!(table(several.path()) == table(one.path()));
+    assert_eq!(left_behind(several.path()), 0);
+}

@@ -1,0 +1,305 @@
+//! Tests of `sweep` from a user's view.
+
+mod kills;
+
+use crate::support::{Ran, json, output, refusal, warploom_in};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const STUDY: &str = r#"
+name = "{target}-{warp_scheduler}-{sms}"
+[axes]
+target = ["vectoradd", "spmv"]
+size = "test"
+"sm.warp_scheduler" = ["lrr", "gto"]
+"gpu.sms" = [2, 4]
+"#;
+
+fn folder_of(spec: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("study.toml"), spec).unwrap();
+    folder
+}
+
+fn sweep(folder: &Path, args: &[&str]) -> Ran {
+    warploom_in(folder, &[&["sweep"], args].concat())
+}
+
+fn table(folder: &Path) -> String {
+    std::fs::read_to_string(folder.join("results/sweep/study.csv")).unwrap()
+}
+
+/// Rows of the table by the name of the run, each by the name of the column. No value of these
+/// tests has a comma.
+fn rows(folder: &Path) -> BTreeMap<String, BTreeMap<String, String>> {
+    let text = table(folder);
+    let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned));
+    let names: Vec<String> = lines.next().unwrap().collect();
+    let row = |line: Vec<String>| names.iter().cloned().zip(line).collect();
+    lines
+        .map(Iterator::collect::<Vec<String>>)
+        .map(|line| (line[0].clone(), row(line)))
+        .collect()
+}
+
+/// Number of files in the folders whose contents must not outlive a sweep.
+fn left_behind(folder: &Path) -> usize {
+    let count = |name: &str| {
+        let path = folder.join("results/sweep/study").join(name);
+        std::fs::read_dir(path).map_or(0, Iterator::count)
+    };
+    ["tmp", "claims", "workers", "todo"].map(count).iter().sum()
+}
+
+#[test]
+fn every_combination_is_run_as_run_runs_it() {
+    let folder = folder_of(STUDY);
+    let ran = sweep(folder.path(), &["study.toml"]);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    assert!(
+        ran.out.contains("8 runs finished, 0 failed, 0 missing"),
+        "{}",
+        ran.out
+    );
+    let rows = rows(folder.path());
+    assert_eq!(rows.len(), 8);
+    for (name, sets) in [
+        ("vectoradd-gto-4", ["sm.warp_scheduler=gto", "gpu.sms=4"]),
+        ("spmv-lrr-2", ["sm.warp_scheduler=lrr", "gpu.sms=2"]),
+    ] {
+        let row = &rows[name];
+        let alone = output(&[
+            "run",
+            &row["target"],
+            "--size",
+            "test",
+            "--set",
+            sets[0],
+            "--set",
+            sets[1],
+            "--json",
+        ]);
+        let alone = json(&alone);
+        assert_eq!(alone["digest"], row["digest"].as_str());
+        let cycles = alone["totals"]["cycles"].as_u64().unwrap().to_string();
+        assert_eq!(
+            (cycles, row["status"].as_str()),
+            (row["cycles"].clone(), "finished")
+        );
+    }
+    assert_eq!(left_behind(folder.path()), 0);
+    // A second command finds everything finished.
+    let before = table(folder.path());
+    let again = sweep(folder.path(), &["study.toml", "--threads", "1"]);
+    assert!(
+        again.err.contains("8 runs, 8 finished already"),
+        "{}",
+        again.err
+    );
+    assert!(table(folder.path()) == before);
+}
+
+#[test]
+fn a_dry_run_lists_runs_and_takes_times_from_finished_ones() {
+    let folder = folder_of(STUDY);
+    let dry = sweep(folder.path(), &["study.toml", "--dry-run"]).out;
+    assert!(
+        dry.contains("8 to be made: no finished run tells their time"),
+        "{dry}"
+    );
+    assert!(
+        dry.contains("warploom run spmv --size test --gpu gtx480"),
+        "{dry}"
+    );
+    assert!(!folder.path().join("results").exists());
+    std::fs::write(
+        folder.path().join("study.toml"),
+        STUDY.replace("\"vectoradd\", ", "").replace("[2, 4]", "2"),
+    )
+    .unwrap();
+    assert_eq!(sweep(folder.path(), &["study.toml"]).status, 0);
+    std::fs::write(folder.path().join("study.toml"), STUDY).unwrap();
+    let dry = sweep(folder.path(), &["study.toml", "--dry-run"]).out;
+    assert_eq!(dry.matches("finished  warploom").count(), 2, "{dry}");
+    assert!(
+        dry.contains("6 to be made: about") && dry.contains("for the 2 whose"),
+        "{dry}"
+    );
+}
+
+#[test]
+fn problems_of_the_file_have_places_and_remedies() {
+    let folder = folder_of(
+        r#"name = "{target}-{sheduler}"
+[axes]
+tagret = "bfs"
+"gpu.sms" = []
+[limits]
+time = "soon"
+[[skip]]
+"gpu.sms" = ">many"
+"#,
+    );
+    let message = refusal(folder.path(), 2, &["sweep", "study.toml"]);
+    for part in [
+        "study.toml:3:1",
+        "did you mean `target`?",
+        "the axis `gpu.sms` has no values",
+        "`soon` is not a whole number with a unit",
+        "`many` is not a number",
+        "there is no axis `sheduler`",
+    ] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    std::fs::write(
+        folder.path().join("study.toml"),
+        "[axes]\ntarget = [\"bfs\", \"spvm\"]\n\"gpu.sms\" = [4, 0]",
+    )
+    .unwrap();
+    let message = refusal(folder.path(), 2, &["sweep", "study.toml"]);
+    assert!(message.contains("3 of 4 runs cannot be made"), "{message}");
+    assert!(
+        message.contains("did you mean `spmv`?") && message.contains("gpu.sms"),
+        "{message}"
+    );
+}
+
+const KERNEL: &str = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry spin(.param .u32 n)\n\
+    {\n.reg .u32 %r<3>;\n.reg .pred %p;\nld.param.u32 %r1, [n];\nmov.u32 %r2, 0;\n\
+    LOOP:\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 %p, %r2, %r1;\n@%p bra LOOP;\nret;\n}\n";
+
+/// A sweep over a kernel that spins for a given number of turns.
+fn spinning(turns: &str, limits: &str) -> tempfile::TempDir {
+    let folder = folder_of(&format!(
+        "name = \"{{args}}\"\n[axes]\ntarget = \"spin.ptx\"\ngrid = 1\nblock = 32\n\
+         \"gpu.sms\" = 1\nargs = [{turns}]\n{limits}\n"
+    ));
+    std::fs::write(folder.path().join("spin.ptx"), KERNEL).unwrap();
+    folder
+}
+
+#[test]
+fn limits_end_a_run_and_no_other() {
+    let folder = spinning("10, 2000000000", "[limits]\ntime = \"1s\"");
+    let ran = sweep(folder.path(), &["study.toml"]);
+    assert_eq!(ran.status, 1);
+    assert!(
+        ran.err.contains("2000000000 time: stopped after 1 s"),
+        "{}",
+        ran.err
+    );
+    assert!(
+        ran.err.contains("--kernel") || ran.err.contains("warploom run"),
+        "{}",
+        ran.err
+    );
+    let found = rows(folder.path());
+    assert_eq!(
+        (
+            found["10"]["status"].as_str(),
+            found["2000000000"]["status"].as_str()
+        ),
+        ("finished", "time")
+    );
+    assert_eq!(left_behind(folder.path()), 0);
+
+    let folder = spinning("10", "[limits]\nmemory = \"1MiB\"");
+    sweep(folder.path(), &["study.toml"]);
+    let status = rows(folder.path())["10"]["status"].clone();
+    // A run may end before its memory is looked at.
+    assert!(status == "memory" || status == "finished", "{status}");
+    let folder = spinning("2000000000", "[limits]\nmemory = \"1MiB\"");
+    sweep(folder.path(), &["study.toml"]);
+    assert_eq!(rows(folder.path())["2000000000"]["status"], "memory");
+}
+
+#[test]
+fn a_failure_is_told_with_its_command_and_runs_again_on_request() {
+    let folder = folder_of("[axes]\ntarget = \"copy.toml\"\n\"gpu.sms\" = [1, 2]");
+    let text = |expected: &str| {
+        format!(
+            "module = \"nothing.ptx\"\n[[buffer]]\nname = \"b\"\ntype = \"u32\"\nshape = [4]\n\
+             init = \"constant\"\nvalue = 3\n[[launch]]\nkernel = \"nothing\"\ngrid = 1\nblock = 32\n\
+             args = [\"b\"]\n[[expect]]\nbuffer = \"b\"\n{expected}\n"
+        )
+    };
+    let kernel = ".version 7.0\n.target sm_70\n.address_size 64\n\
+                  .visible .entry nothing(.param .u64 b)\n{\nret;\n}\n";
+    std::fs::write(folder.path().join("nothing.ptx"), kernel).unwrap();
+    let write = |expected| std::fs::write(folder.path().join("copy.toml"), text(expected)).unwrap();
+    write("constant = 4");
+    let ran = sweep(folder.path(), &["study.toml"]);
+    assert_eq!(ran.status, 1);
+    assert!(
+        ran.err
+            .contains("copy.toml --gpu gtx480 --set gpu.sms=1` runs it alone"),
+        "{}",
+        ran.err
+    );
+    let status = sweep(folder.path(), &["status", "study.toml", "--json"]);
+    assert_eq!(json(&status.out)["failed"]["failed"], 2);
+    // Without a request, failed runs stay failed.
+    assert!(
+        sweep(folder.path(), &["study.toml"])
+            .err
+            .contains("2 failed earlier")
+    );
+    let retried = sweep(folder.path(), &["retry", "study.toml", "--run", "1"]);
+    assert!(retried.out.contains("1 runs wait again"), "{}", retried.out);
+    // The file changes while the run waits: a worker does not take it for the planned one.
+    write("constant = 3");
+    sweep(folder.path(), &["worker", "results/sweep/study"]);
+    sweep(folder.path(), &["collect", "study.toml"]);
+    assert!(rows(folder.path())["1"]["reason"].contains("has changed since the sweep began"));
+    let ran = sweep(folder.path(), &["study.toml"]);
+    assert_eq!(
+        (ran.status, rows(folder.path())["2"]["status"].as_str()),
+        (0, "finished"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn a_cancelled_sweep_waits_until_it_goes_on() {
+    let folder = spinning("10, 20", "");
+    let begun = sweep(folder.path(), &["study.toml", "--dry-run"]);
+    assert_eq!(begun.status, 0);
+    assert_eq!(sweep(folder.path(), &["study.toml"]).status, 0);
+    assert_eq!(sweep(folder.path(), &["cancel", "study.toml"]).status, 0);
+    let status = sweep(folder.path(), &["status", "study.toml"]).out;
+    assert!(status.contains("The sweep is cancelled"), "{status}");
+    assert_eq!(sweep(folder.path(), &["study.toml"]).status, 0);
+    let status = json(&sweep(folder.path(), &["status", "study.toml", "--json"]).out);
+    assert_eq!(
+        (&status["is_cancelled"], &status["finished"]),
+        (&false.into(), &2.into())
+    );
+}
+
+#[test]
+fn the_example_is_what_its_page_shows_and_runs() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let example = root.join("examples/sweep/saxpy-sweep.toml");
+    let text = std::fs::read_to_string(&example).unwrap();
+    let page = std::fs::read_to_string(root.join("docs/sweeps.md")).unwrap();
+    let shown = text.lines().skip(1).collect::<Vec<_>>().join("\n");
+    assert!(page.contains(&shown), "{shown}");
+    let folder = tempfile::tempdir().unwrap();
+    let ran = sweep(folder.path(), &[example.to_str().unwrap()]);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    assert!(
+        ran.out.contains("12 runs finished, 0 failed"),
+        "{}",
+        ran.out
+    );
+    let table = folder.path().join("results/sweep/saxpy-sweep.csv");
+    let table = std::fs::read_to_string(table).unwrap();
+    let header = table.lines().next().unwrap();
+    assert!(header.contains(",speedup,digest,"), "{header}");
+    let first = table.lines().nth(1).unwrap();
+    assert!(
+        first.starts_with("lrr-1,../saxpy/saxpy.toml,lrr,1,finished,"),
+        "{first}"
+    );
+}
