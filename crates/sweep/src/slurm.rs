@@ -34,7 +34,7 @@ fn cores(sweep: &Sweep) -> u32 {
 pub fn arrays(workers: u32, max_array_size: u32) -> Vec<u32> {
     let most = max_array_size.max(2) - 1;
     let whole = (0..workers / most).map(|_| most);
-    let rest = (workers % most > 0).then_some(workers % most);
+    let rest = Some(workers % most).filter(|rest| *rest > 0);
     whole.chain(rest).collect()
 }
 
