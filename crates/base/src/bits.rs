@@ -80,6 +80,12 @@ impl BitSet {
         *word = *word & !(0xffff << at) | u64::from(bits) << at;
     }
 
+    /// Sets the membership of the numbers from 64 `index` to 64 `index` + 63.
+    #[inline]
+    pub fn set_word(&mut self, index: usize, word: u64) {
+        *self.word_of(64 * index) = word;
+    }
+
     /// Removes all numbers from the set.
     #[inline]
     pub fn clear(&mut self) {

@@ -29,7 +29,6 @@ mod own_line;
 mod run_window;
 mod settle;
 mod sink;
-mod sm_set;
 pub(crate) mod sms;
 mod step;
 mod task_slot;

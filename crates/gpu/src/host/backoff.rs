@@ -55,13 +55,7 @@ impl Backoff {
         }
     }
 
-    /// A step begins. Returns whether it is done without workers.
-    #[inline]
-    pub fn begin_step(&mut self) -> bool {
-        self.pass(1)
-    }
-
-    /// Several steps are taken at once. Returns whether they are done without workers.
+    /// Some steps begin. Returns whether they are done without workers.
     #[inline]
     pub fn pass(&mut self, steps: u32) -> bool {
         let alone = self.left > 0;
@@ -114,7 +108,7 @@ mod tests {
     /// Steps until workers are called again.
     fn alone(backoff: &mut Backoff) -> u32 {
         let mut steps = 0;
-        while backoff.begin_step() {
+        while backoff.pass(1) {
             steps += 1;
         }
         steps
@@ -122,7 +116,7 @@ mod tests {
 
     /// Ends a step with workers. Returns whether the next ones are done without.
     fn step(backoff: &mut Backoff, pace: Pace, late: bool) -> bool {
-        assert!(!backoff.begin_step());
+        assert!(!backoff.pass(1));
         backoff.end_step(pace, late)
     }
 

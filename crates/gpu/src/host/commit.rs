@@ -2,18 +2,18 @@
 //! run: stores by cycle, then SM; atomics by cycle, then partition.
 
 use super::sms::SmArray;
-use super::step::Pending;
 use crate::machine::Gpu;
 use crate::memory::AtomicEvent;
 use warploom_base::{Cycle, each_member};
 use warploom_exec::{DeviceMemory, apply_atomic};
+use warploom_sm::SmEvents;
 
 impl Gpu {
-    /// Stores of this step become visible to all; then atomics act, in their order. A store that an
-    /// atomic follows in time is in memory before it: stores are visible from the step's end, and
-    /// an atomic acts at its partition later than its SM issued it.
-    pub(super) fn commit(&mut self, pending: Pending, device: &mut DeviceMemory) {
-        if pending.stores {
+    /// Makes the stores of this step visible, if there are `stores`. Then atomics act, in their
+    /// order. An atomic acts after all stores of earlier cycles: these are visible from the end of
+    /// their step on, and an atomic acts at its partition later than its SM issued it.
+    pub(super) fn commit(&mut self, stores: bool, device: &mut DeviceMemory) {
+        if stores {
             self.commit_stores(device);
         }
         let events = std::mem::take(self.memory.atomics());
@@ -25,7 +25,7 @@ impl Gpu {
         self.memory.atomics().clear();
     }
 
-    /// Carries out an atomic operation.
+    /// Executes an atomic operation.
     pub(super) fn act(&mut self, event: &AtomicEvent, device: &mut DeviceMemory) {
         let sm = self.sms.touch(event.reply.sm.index());
         let (warp, lanes) = sm.atomic_lanes(&event.reply);
@@ -37,7 +37,7 @@ impl Gpu {
     fn commit_stores(&mut self, device: &mut DeviceMemory) {
         self.storing.clear();
         each_member!(self.sms.ran(), index => {
-            if self.sms.outcome(index).events.stored() {
+            if self.sms.outcome(index).events.any(SmEvents::STORED) {
                 self.storing.push((0, index));
             }
         });

@@ -47,11 +47,6 @@ pub(crate) struct DecoupledBackend {
 }
 
 impl DecoupledBackend {
-    /// True unless the backend is here and input for it is pending.
-    pub fn is_settled(&self) -> bool {
-        !self.is_pending
-    }
-
     /// Keeps a packet for an L2 bank that comes while the backend is lent.
     #[inline(never)]
     pub fn keep(&mut self, bank: usize, now: Cycle, request: &Request) {

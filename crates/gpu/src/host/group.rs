@@ -176,8 +176,8 @@ impl SmGroup {
             let (sm, outcome) = (&mut sms[nth], &mut outcomes[nth]);
             sm.run(from, to, memory);
             *outcome = sm.outcome(to, Reason::Reached);
-            events |= outcome.events;
-            senders |= u64::from(outcome.events.sent()) << nth;
+            events = events.with(outcome.events);
+            senders |= u64::from(outcome.events.any(SmEvents::SENT)) << nth;
         });
         (events, senders)
     }
@@ -224,7 +224,7 @@ impl SmGroup {
             return from_sms.for_each_request(f);
         }
         for (turn, run) in to_sms.turns.iter().zip(&from_sms.runs) {
-            if run.events.sent() {
+            if run.events.any(SmEvents::SENT) {
                 self.sms[turn.sm - self.first].take_sent(|packet| f(turn.sm, packet));
             }
         }

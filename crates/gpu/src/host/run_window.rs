@@ -19,6 +19,7 @@ use crate::probe::Part;
 use warploom_base::{Cycle, each_member};
 use warploom_exec::DeviceMemory;
 use warploom_policy::DeviceView;
+use warploom_sm::SmEvents;
 
 impl Gpu {
     /// Runs a window, up to cycle `end` or as far as replies have room. Neither it nor the backend
@@ -66,7 +67,7 @@ impl Gpu {
         if !self.is_backend_ahead() {
             self.memory.apply_pending();
         }
-        let result = self.end_step(self.window.events.fault());
+        let result = self.end_step(self.window.events.any(SmEvents::FAULT));
         self.probe.enter(Part::Outside);
         result
     }
@@ -82,9 +83,10 @@ impl Gpu {
             ..
         } = self;
         let span = (window.backend.max(*now), end);
-        window.backend = match sms.single_threaded() {
-            Some(sms) => memory.run_backend(span, *now, &mut DirectSink { sms, ledger }),
-            None => memory.run_backend(span, *now, &mut Deferred),
+        window.backend = if sms.is_single_threaded() {
+            memory.run_backend(span, *now, &mut DirectSink { sms, ledger })
+        } else {
+            memory.run_backend(span, *now, &mut Deferred)
         };
         memory.begin_requests();
         window.atomics.extend(memory.atomics().drain(..));
@@ -95,7 +97,7 @@ impl Gpu {
     }
 
     /// Gives SMs the replies that wait for the exchange, where there are several threads.
-    fn hand_over_replies(&mut self) {
+    pub(super) fn hand_over_replies(&mut self) {
         if self.sms.is_single_threaded() {
             return;
         }
@@ -162,37 +164,8 @@ impl Gpu {
         });
     }
 
-    /// Runs the SMs that wait for nothing as far as they can run.
+    /// Runs a round: the SMs that wait for nothing, as far as they can run.
     fn run_sms(&mut self, (from, to): (Cycle, Cycle), device: &DeviceMemory) {
-        if self.sms.is_single_threaded() {
-            self.run_single_threaded((from, to), device);
-        } else {
-            self.run_round((from, to), device);
-        }
-        self.window.end_round(to, &self.sms);
-    }
-
-    /// Runs a round on the only thread.
-    fn run_single_threaded(&mut self, (from, to): (Cycle, Cycle), device: &DeviceMemory) {
-        let (offered, window) = (self.dispatcher.offered(), &mut self.window);
-        let (memory, ledger) = (&mut self.memory, &mut self.ledger);
-        let Some(mut sms) = self.sms.single_threaded() else {
-            unreachable!("other threads run SMs");
-        };
-        let settled = window.settled_up_to(from);
-        each_member!(window.running, sm => {
-            if let Some(turn) = window.turn(sm, sms.outcome(sm), offered, to) {
-                let run = sms.run_window(&turn, &settled, device, |sent| {
-                    ledger.sent(sm, &sent.request);
-                    memory.take(sm, sent);
-                });
-                window.note_run(sm, &run);
-            }
-        });
-    }
-
-    /// Runs a round on several threads, each of which runs its own SMs.
-    fn run_round(&mut self, (from, to): (Cycle, Cycle), device: &DeviceMemory) {
         let Self {
             sms,
             memory,
@@ -219,6 +192,7 @@ impl Gpu {
         );
         turns.clear();
         window.turns = turns;
+        window.end_round(to, sms);
     }
 
     /// Runs the request network as far as it can up to cycle `to`.

@@ -6,6 +6,7 @@ use crate::memory::AtomicEvent;
 use crate::probe::Part;
 use warploom_base::Cycle;
 use warploom_exec::DeviceMemory;
+use warploom_sm::SmEvents;
 
 impl Gpu {
     /// Settles memory in the window that began in cycle `from` up to the cycle that all SMs have
@@ -56,7 +57,7 @@ impl Gpu {
             ..
         } = self;
         storing.clear();
-        let stored = |sm: &usize| sms.outcome(*sm).events.stored();
+        let stored = |sm: &usize| sms.outcome(*sm).events.any(SmEvents::STORED);
         storing.extend((0..sms.len()).filter(stored).map(|sm| (0, sm)));
         if storing.is_empty() {
             return false;

@@ -1,6 +1,6 @@
 //! Replies that go to SMs at once, where no other thread runs any.
 
-use super::sms::SingleThreaded;
+use super::sms::SmArray;
 use crate::conservation::Ledger;
 use crate::memory::backend::ReplySink;
 use warploom_base::Cycle;
@@ -8,7 +8,7 @@ use warploom_mem::Reply;
 
 /// The SMs of the only thread as a sink.
 pub(super) struct DirectSink<'a> {
-    pub sms: SingleThreaded<'a>,
+    pub sms: &'a mut SmArray,
     pub ledger: &'a mut Ledger,
 }
 
@@ -22,6 +22,6 @@ impl ReplySink for DirectSink<'_> {
 
     #[inline]
     fn undelivered(&self, sm: usize) -> Option<u32> {
-        Some(self.sms.undelivered(sm))
+        Some(self.sms.outcome(sm).undelivered)
     }
 }

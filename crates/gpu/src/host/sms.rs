@@ -8,58 +8,13 @@ use super::backend_task::BackendTask;
 use super::balancer::LoadBalancer;
 use super::exchange::Turn;
 use super::group::{SmGroup, Step};
-use super::sm_set::SmSet;
 use super::undelivered::UndeliveredCounts;
 use super::workers::Workers;
 use std::sync::Arc;
-use warploom_base::{Cycle, bits, each_member};
+use warploom_base::{BitSet, Cycle, bits, each_member};
 use warploom_exec::{DeviceMemory, StoredLines};
 use warploom_mem::Reply;
 use warploom_sm::{Outcome, Outgoing, Reason, SettledUpTo, Sm, SmEvents};
-
-/// The SMs of the only thread, which need no exchange.
-pub(crate) struct SingleThreaded<'a> {
-    group: &'a mut SmGroup,
-    outcomes: &'a mut [Outcome],
-}
-
-impl SingleThreaded<'_> {
-    /// Sends a reply to an SM, which sees it from cycle `at` on.
-    #[inline]
-    pub fn reply(&mut self, index: usize, at: Cycle, reply: &Reply) {
-        self.outcomes[index].add_replies(1, at);
-        self.group.own(index).receive_reply(at, reply);
-    }
-
-    /// Number of replies that an SM has not taken.
-    #[inline]
-    pub fn undelivered(&self, index: usize) -> u32 {
-        self.outcomes[index].undelivered
-    }
-
-    /// Outcome of the last run of an SM.
-    #[inline]
-    pub fn outcome(&mut self, index: usize) -> &mut Outcome {
-        &mut self.outcomes[index]
-    }
-
-    /// Runs an SM in a window, and calls `sent` on its requests.
-    pub fn run_window(
-        &mut self,
-        turn: &Turn,
-        settled: &SettledUpTo,
-        memory: &DeviceMemory,
-        sent: impl FnMut(&Outgoing),
-    ) -> Outcome {
-        let sm = self.group.own(turn.sm);
-        let run = sm.run_window((turn.from, turn.to), turn.known, settled, memory);
-        self.outcomes[turn.sm] = run;
-        if run.events.sent() {
-            sm.take_sent(sent);
-        }
-        run
-    }
-}
 
 /// The SMs of a GPU.
 pub(crate) struct SmArray {
@@ -70,9 +25,9 @@ pub(crate) struct SmArray {
     /// By SM: the thread that runs it.
     homes: Vec<usize>,
     /// SMs that ran in the last step.
-    ran: SmSet,
+    ran: BitSet,
     /// SMs that have sent packets in the last step, where there is one thread.
-    senders: SmSet,
+    senders: BitSet,
     /// Room for the turns of a step of several threads.
     turns: Vec<Turn>,
     /// By SM: outcome of its last run, with input that has come since.
@@ -102,8 +57,8 @@ impl SmArray {
             groups,
             workers: Workers::new(threads - 1),
             balancer: LoadBalancer::new(threads),
-            ran: SmSet::new(count),
-            senders: SmSet::new(count),
+            ran: BitSet::new(count),
+            senders: BitSet::new(count),
             turns: Vec::with_capacity(count),
             outcomes: vec![Outcome::default(); count],
             events: SmEvents::default(),
@@ -216,7 +171,7 @@ impl SmArray {
 
     /// SMs that ran in the last step.
     #[inline]
-    pub fn ran(&self) -> &SmSet {
+    pub fn ran(&self) -> &BitSet {
         &self.ran
     }
 
@@ -252,16 +207,6 @@ impl SmArray {
         self.events
     }
 
-    /// The SMs of the only thread, if there is one.
-    #[inline]
-    pub fn single_threaded(&mut self) -> Option<SingleThreaded<'_>> {
-        let outcomes = &mut self.outcomes;
-        match &mut self.groups[..] {
-            [group] => Some(SingleThreaded { group, outcomes }),
-            _ => None,
-        }
-    }
-
     /// True if there is one thread.
     #[inline]
     pub fn is_single_threaded(&self) -> bool {
@@ -274,7 +219,7 @@ impl SmArray {
         &mut self,
         (from, to): (Cycle, Cycle),
         memory: &DeviceMemory,
-        beside: impl FnOnce(Option<SingleThreaded<'_>>),
+        beside: impl FnOnce(Option<&mut Self>),
     ) {
         for (index, outcomes) in self.outcomes.chunks(64).enumerate() {
             // Branch-free: which SMs are awake follows no pattern.
@@ -284,12 +229,12 @@ impl SmArray {
         if !self.is_single_threaded() {
             return self.run_threads((from, to), memory, || beside(None));
         }
-        beside(self.single_threaded());
+        beside(Some(self));
         self.events = SmEvents::default();
         for (index, outcomes) in self.outcomes.chunks_mut(64).enumerate() {
             let awake = (64 * index, self.ran.word(index));
             let (events, senders) = self.groups[0].run_awake((from, to), memory, awake, outcomes);
-            self.events |= events;
+            self.events = self.events.with(events);
             self.senders.set_word(index, senders);
         }
     }
@@ -403,7 +348,7 @@ impl SmArray {
         for group in &mut self.groups {
             for (index, run) in group.end() {
                 self.outcomes[index] = run;
-                self.events |= run.events;
+                self.events = self.events.with(run.events);
             }
         }
     }

@@ -9,16 +9,10 @@ use crate::memory::backend::Deferred;
 use crate::probe::Part;
 use warploom_base::{Cycle, SmId, each_member};
 use warploom_exec::DeviceMemory;
+use warploom_sm::SmEvents;
 
 /// Most core cycles that one step may skip, so that a caller can report progress.
 const MOST_SKIPPED: Cycle = 10_000;
-
-/// Work that is left after the exchange of packets.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Pending {
-    pub stores: bool,
-    fault: bool,
-}
 
 /// The cycle in which the machine stops for a fault in cycle `now`, the same in steps and windows.
 /// No part has run further than the next window. One cycle less would do; the formula stays, so
@@ -62,9 +56,11 @@ impl Gpu {
         });
         self.now = to;
         self.probe.enter(Part::Exchange);
-        let pending = self.exchange();
+        self.exchange();
+        let events = self.sms.events();
         self.probe.enter(Part::Commit);
-        let result = self.settle(pending, device);
+        self.commit(events.any(SmEvents::STORED), device);
+        let result = self.end_step(events.any(SmEvents::FAULT));
         self.probe.enter(Part::Outside);
         result
     }
@@ -90,12 +86,6 @@ impl Gpu {
         self.now + length * idle.min(until_due).max(1)
     }
 
-    /// Does the work between steps that follows the exchange of packets.
-    fn settle(&mut self, pending: Pending, device: &mut DeviceMemory) -> Result<(), Stop> {
-        self.commit(pending, device);
-        self.end_step(pending.fault)
-    }
-
     /// Does the work between steps that follows the commit of stores.
     pub(super) fn end_step(&mut self, fault: bool) -> Result<(), Stop> {
         if fault && self.stops_at.is_none() {
@@ -111,10 +101,10 @@ impl Gpu {
     }
 
     /// Exchanges packets and credits over the links, and notes ended blocks, in the order of SMs.
-    fn exchange(&mut self) -> Pending {
+    fn exchange(&mut self) {
         self.sms.end_step();
         let all = self.sms.events();
-        if all.finished() || all.gained_room() {
+        if all.any(SmEvents::FINISHED.with(SmEvents::GAINED_ROOM)) {
             self.note_blocks();
         }
         let now = self.now;
@@ -124,24 +114,14 @@ impl Gpu {
             ledger,
             ..
         } = self;
-        if all.sent() {
+        if all.any(SmEvents::SENT) {
             sms.for_each_request(|index, sent| {
                 ledger.sent(index, &sent.request);
                 memory.take(index, sent);
             });
         }
         memory.take_credits(|index, flits| sms.credit(index, now, flits));
-        memory.take_replies(|index, at, reply| {
-            ledger.answered(index, reply);
-            sms.reply(index, at, reply);
-        });
-        if let Some(undelivered) = sms.undelivered() {
-            memory.end_exchange(undelivered);
-        }
-        Pending {
-            stores: all.stored(),
-            fault: all.fault(),
-        }
+        self.hand_over_replies();
     }
 
     /// Notes blocks that ended, and room for other blocks.
@@ -155,7 +135,7 @@ impl Gpu {
             sms, dispatcher, ..
         } = self;
         let events = sms.outcome(index).events;
-        if events.finished() {
+        if events.any(SmEvents::FINISHED) {
             let sm = sms.get(index);
             let mut finished = std::mem::take(&mut sm.finished);
             for block in finished.drain(..) {
@@ -163,7 +143,7 @@ impl Gpu {
             }
             sm.finished = finished;
         }
-        if events.gained_room() {
+        if events.any(SmEvents::GAINED_ROOM) {
             sms.get(index).gained_room = false;
             dispatcher.reopen(Some(index));
         }

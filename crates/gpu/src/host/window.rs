@@ -177,7 +177,7 @@ impl Window {
         let to = if is_offered { at + 1 } else { to };
         let from = outcome.sleeps_until((at, to), self.requests);
         // One that wakes up ahead of the network waits for it, if credits wake it.
-        let waits = from > self.requests && outcome.events.waits_for_credits();
+        let waits = from > self.requests && outcome.events.any(SmEvents::WAITS_FOR_CREDITS);
         if from < to && !waits {
             let known = self.requests;
             return Some(Turn {
@@ -194,7 +194,7 @@ impl Window {
     /// Notes the outcome of an SM's run.
     #[inline]
     pub fn note_run(&mut self, sm: usize, run: &Outcome) {
-        self.events |= run.events;
+        self.events = self.events.with(run.events);
         if run.reason == Reason::BlockSlot {
             self.with_block_slot.insert(sm);
         }

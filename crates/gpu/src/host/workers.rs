@@ -187,7 +187,7 @@ impl Workers {
         let is_alone = if is_window {
             !self.backoff.is_over()
         } else {
-            self.backoff.begin_step()
+            self.backoff.pass(1)
         };
         if is_alone {
             beside();

@@ -2,62 +2,43 @@
 //! one. The scheduler looks at the SM itself only where an event says so.
 
 use crate::sm::Sm;
-use std::ops::BitOrAssign;
 use warploom_base::Cycle;
-
-const SENT: u32 = 1;
-const FINISHED: u32 = 1 << 1;
-const GAINED_ROOM: u32 = 1 << 2;
-const STORED: u32 = 1 << 3;
-const FAULT: u32 = 1 << 4;
-const WAITS_FOR_CREDITS: u32 = 1 << 5;
 
 /// Events in a run of an SM, or in runs of several SMs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SmEvents(u32);
 
 impl SmEvents {
-    /// True if packets have left for the network.
+    /// Packets have left for the network.
+    pub const SENT: Self = Self(1);
+    /// At least one block has ended.
+    pub const FINISHED: Self = Self(1 << 1);
+    /// A block may have room that had none before, although no block has ended.
+    pub const GAINED_ROOM: Self = Self(1 << 2);
+    /// Stores have to become visible to other SMs.
+    pub const STORED: Self = Self(1 << 3);
+    /// A warp has caused a fault.
+    pub const FAULT: Self = Self(1 << 4);
+    /// The SM sleeps, and credits wake it.
+    pub const WAITS_FOR_CREDITS: Self = Self(1 << 5);
+
+    /// True if at least one of these events has happened.
     #[inline]
-    pub const fn sent(self) -> bool {
-        self.0 & SENT != 0
+    pub const fn any(self, of: Self) -> bool {
+        self.0 & of.0 != 0
     }
 
-    /// True if blocks have ended.
+    /// The event if it has happened, otherwise no event.
     #[inline]
-    pub const fn finished(self) -> bool {
-        self.0 & FINISHED != 0
+    const fn when(self, happened: bool) -> Self {
+        Self(if happened { self.0 } else { 0 })
     }
 
-    /// True if a block may have room that had none before, although no block has ended.
+    /// All events of two runs together.
     #[inline]
-    pub const fn gained_room(self) -> bool {
-        self.0 & GAINED_ROOM != 0
-    }
-
-    /// True if stores have to become visible to other SMs.
-    #[inline]
-    pub const fn stored(self) -> bool {
-        self.0 & STORED != 0
-    }
-
-    /// True if the SM sleeps, and credits wake it.
-    #[inline]
-    pub const fn waits_for_credits(self) -> bool {
-        self.0 & WAITS_FOR_CREDITS != 0
-    }
-
-    /// True if a warp has caused a fault.
-    #[inline]
-    pub const fn fault(self) -> bool {
-        self.0 & FAULT != 0
-    }
-}
-
-impl BitOrAssign for SmEvents {
-    #[inline]
-    fn bitor_assign(&mut self, other: Self) {
-        self.0 |= other.0;
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
     }
 }
 
@@ -108,7 +89,7 @@ impl Outcome {
     /// may get some in any cycle after `known`.
     #[inline]
     pub fn sleeps_until(&self, (now, to): (Cycle, Cycle), known: Cycle) -> Cycle {
-        let end = match self.events.waits_for_credits() {
+        let end = match self.events.any(SmEvents::WAITS_FOR_CREDITS) {
             true => self.wake_at.min(known + 1),
             false => self.wake_at,
         };
@@ -118,37 +99,29 @@ impl Outcome {
     /// Notes that credits have come before cycle `now`, which wake an SM that waits for them.
     #[inline]
     pub fn wake_for_credits(&mut self, now: Cycle) {
-        if self.events.waits_for_credits() {
+        if self.events.any(SmEvents::WAITS_FOR_CREDITS) {
             self.wake(now);
         }
     }
-}
-
-/// The bit of an event that has happened.
-#[inline]
-fn event(happened: bool, bit: u32) -> u32 {
-    if happened { bit } else { 0 }
 }
 
 impl Sm {
     /// Outcome of a run that has come to cycle `end`, for this reason.
     #[inline]
     pub fn outcome(&self, end: Cycle, reason: Reason) -> Outcome {
-        let mut events = event(!self.link.outgoing.is_empty(), SENT)
-            | event(!self.log.is_empty(), STORED)
-            | event(
-                self.wake_at() > end && self.waits_for_credits(),
-                WAITS_FOR_CREDITS,
-            );
+        let waits = self.wake_at() > end && self.waits_for_credits();
+        let mut events = (SmEvents::SENT.when(!self.link.outgoing.is_empty()))
+            .with(SmEvents::STORED.when(!self.log.is_empty()))
+            .with(SmEvents::WAITS_FOR_CREDITS.when(waits));
         // The other events are rare, so that one look for all of them mostly suffices.
         let none = self.finished.is_empty() & !self.gained_room & self.fault.is_none();
         if !none {
-            events |= self.rare_events();
+            events = events.with(self.rare_events());
         }
         Outcome {
             wake_at: self.wake_at(),
             undelivered: self.link.undelivered() as u32,
-            events: SmEvents(events),
+            events,
             at: end,
             reason,
         }
@@ -156,10 +129,10 @@ impl Sm {
 
     /// The events that most runs have none of.
     #[inline(never)]
-    fn rare_events(&self) -> u32 {
-        event(!self.finished.is_empty(), FINISHED)
-            | event(self.gained_room, GAINED_ROOM)
-            | event(self.fault.is_some(), FAULT)
+    fn rare_events(&self) -> SmEvents {
+        (SmEvents::FINISHED.when(!self.finished.is_empty()))
+            .with(SmEvents::GAINED_ROOM.when(self.gained_room))
+            .with(SmEvents::FAULT.when(self.fault.is_some()))
     }
 }
 
@@ -203,10 +176,11 @@ mod tests {
     fn an_sm_sleeps_no_further_than_credits_are_known() {
         let asleep = |events| Outcome {
             wake_at: 20,
-            events: SmEvents(events),
+            events,
             ..Outcome::default()
         };
-        let (sleeps, waits) = (asleep(0), asleep(WAITS_FOR_CREDITS));
+        let sleeps = asleep(SmEvents::default());
+        let waits = asleep(SmEvents::WAITS_FOR_CREDITS);
         assert_eq!(sleeps.sleeps_until((10, 32), 12), 20);
         assert_eq!(sleeps.sleeps_until((10, 16), 12), 16);
         assert_eq!(waits.sleeps_until((10, 32), 12), 13);
@@ -216,15 +190,15 @@ mod tests {
 
     /// The events of an outcome.
     fn events(outcome: &Outcome) -> [bool; 6] {
-        let events = outcome.events;
-        [
-            events.sent(),
-            events.finished(),
-            events.gained_room(),
-            events.stored(),
-            events.fault(),
-            events.waits_for_credits(),
-        ]
+        let all = [
+            SmEvents::SENT,
+            SmEvents::FINISHED,
+            SmEvents::GAINED_ROOM,
+            SmEvents::STORED,
+            SmEvents::FAULT,
+            SmEvents::WAITS_FOR_CREDITS,
+        ];
+        all.map(|event| outcome.events.any(event))
     }
 
     fn outcome(sm: &Sm, end: Cycle) -> Outcome {
@@ -271,11 +245,10 @@ mod tests {
             let mut expected = [false; 6];
             expected[nth] = true;
             assert_eq!(events(&outcome(&sm, 1)), expected);
-            let mut both = outcome(&quiet, 1).events;
-            both |= outcome(&sm, 1).events;
+            let both = outcome(&quiet, 1).events.with(outcome(&sm, 1).events);
             assert_eq!(both, outcome(&sm, 1).events);
             let awake = outcome(&sm, Cycle::MAX).events;
-            assert!(!awake.waits_for_credits(), "it is not asked");
+            assert!(!awake.any(SmEvents::WAITS_FOR_CREDITS), "it is not asked");
         }
     }
 }
