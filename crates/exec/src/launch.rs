@@ -3,7 +3,7 @@
 
 use crate::fault::Checks;
 use crate::host_isa::VectorIsa;
-use crate::memory::texture::TextureTable;
+use crate::memory::texture_table::TextureTable;
 use crate::state::barrier::BARRIERS;
 use crate::state::registers::{Lanes32, Lanes64};
 use crate::state::stack::BranchOrder;

@@ -11,4 +11,5 @@ pub(crate) mod span;
 pub(crate) mod state_space;
 pub(crate) mod stored_lines;
 pub(crate) mod texture;
+pub(crate) mod texture_table;
 pub(crate) mod write_log;

@@ -10,8 +10,8 @@
 mod address_space;
 mod services;
 
-pub use address_space::PAGE_BYTES;
 pub(crate) use address_space::block_of;
+pub use address_space::{Allocation, PAGE_BYTES};
 
 use address_space::{AddressSpace, LIVE, NO_PAGE, NUMBER, page_parts, page_spans};
 use warploom_base::Digest;
@@ -59,17 +59,6 @@ pub enum MemoryError {
         /// Number of bytes accessed.
         bytes: u64,
     },
-}
-
-/// An allocation of global or constant memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Allocation {
-    /// Address of the first byte.
-    pub base: u64,
-    /// Number of bytes allocated.
-    pub bytes: u64,
-    /// True until the allocation is freed.
-    pub live: bool,
 }
 
 /// Contents of one page.

@@ -173,7 +173,7 @@ impl BarrierTable {
             any,
         };
         if let Some(races) = &mut self.races {
-            races.release(&release);
+            races.release(release.id, release.warps);
         }
         release
     }

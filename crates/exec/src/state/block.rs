@@ -1,7 +1,7 @@
 //! State shared by the warps of a block.
 
 use crate::launch::KernelLaunch;
-use crate::state::barrier::BarrierTable;
+use crate::state::barrier::{BARRIERS, BarrierTable};
 use crate::state::race::RaceTable;
 use warploom_base::Dim3;
 
@@ -40,7 +40,7 @@ impl BlockState {
         let races = ctx
             .checks
             .shared_races
-            .then(|| Box::new(RaceTable::new(bytes, warps)));
+            .then(|| Box::new(RaceTable::new(bytes, warps, BARRIERS)));
         self.barriers.races = races;
     }
 

@@ -4,7 +4,6 @@
 //! is therefore made only on request.
 
 use crate::memory::effect::MemKind;
-use crate::state::barrier::{BARRIERS, BarrierRelease};
 use std::ops::Range;
 
 const NOBODY: u32 = u32::MAX;
@@ -43,7 +42,8 @@ pub(crate) struct RaceTable {
 }
 
 impl RaceTable {
-    pub fn new(bytes: usize, warps: u32) -> Self {
+    /// A table for a block with these bytes of shared memory, warps, and named barriers.
+    pub fn new(bytes: usize, warps: u32, barriers: usize) -> Self {
         let warps = warps as usize;
         let mut table = Self {
             warps,
@@ -55,7 +55,7 @@ impl RaceTable {
                 bytes
             ],
             seen: vec![0; warps * warps],
-            gathered: vec![0; BARRIERS * warps],
+            gathered: vec![0; barriers * warps],
         };
         // The clock of every warp starts at 1, so that all warps know time 0.
         (0..warps).for_each(|w| table.seen[w * warps + w] = 1);
@@ -103,12 +103,12 @@ impl RaceTable {
         self.seen[w * n + w] += 1;
     }
 
-    /// Records that a barrier completed: the released warps know everything that was done before
-    /// it.
-    pub fn release(&mut self, release: &BarrierRelease) {
+    /// Records that barrier `id` completed: the warps that it releases, one bit for each, know
+    /// everything that was done before it.
+    pub fn release(&mut self, id: u8, released: u64) {
         let n = self.warps;
-        let start = release.id as usize * n;
-        for w in (0..n).filter(|w| release.warps >> w & 1 == 1) {
+        let start = usize::from(id) * n;
+        for w in (0..n).filter(|w| released >> w & 1 == 1) {
             for v in 0..n {
                 let seen = &mut self.seen[w * n + v];
                 *seen = (*seen).max(self.gathered[start + v]);

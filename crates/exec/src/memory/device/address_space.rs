@@ -1,7 +1,6 @@
 //! Address space of one process: its page table, its table of allocations, its heap and its buffer
 //! of printed text.
 
-use super::Allocation;
 use crate::memory::heap::Heap;
 use crate::memory::printed::Printed;
 use warploom_ir::{CONST_BASE, GLOBAL_BASE};
@@ -23,6 +22,17 @@ const HEAP_BYTES: u64 = 8 << 20;
 
 /// Entries of consecutive pages.
 type Directory = [u32; DIRECTORY_LEN];
+
+/// An allocation of global or constant memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Allocation {
+    /// Address of the first byte.
+    pub base: u64,
+    /// Number of bytes allocated.
+    pub bytes: u64,
+    /// True until the allocation is freed.
+    pub live: bool,
+}
 
 /// Allocations and pages of one process.
 #[derive(Clone, Debug)]
