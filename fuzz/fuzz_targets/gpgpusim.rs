@@ -1,5 +1,6 @@
-//! Any bytes as a configuration of GPGPU-Sim and the file of its network: importing must not panic,
-//! its messages can be drawn, and an imported preset resolves to the machine that was imported.
+//! Imports two arbitrary texts as a configuration of GPGPU-Sim and as the file of its network. The
+//! import must not panic, its error messages must print, and an imported preset must resolve to the
+//! machine that was imported.
 //!
 //! ```text
 //! RUSTC_BOOTSTRAP=1 cargo fuzz run gpgpusim --sanitizer none -- -max_total_time=600
@@ -19,7 +20,7 @@ fuzz_target!(|input: (&str, &str)| {
         name: "fuzzed".to_owned(),
         style: None,
     };
-    // A file that includes itself, and one that is not there.
+    // A file that includes itself exists, and no other one.
     let mut files = |_: &str, path: &str| match path {
         "self" => Ok(Source::new("gpgpusim.config", options)),
         _ => Err("no such file".to_owned()),

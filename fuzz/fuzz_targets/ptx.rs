@@ -1,7 +1,8 @@
-//! Any bytes: reading, checking, drawing and printing must not panic, and what reads without an
-//! error must survive printing.
+//! Parses arbitrary bytes as PTX. Parsing, checking, printing and rendering diagnostics must not
+//! panic. A module that parses without an error must be the same after it was printed and parsed
+//! again.
 //!
-//! Every input that ever failed belongs into `crates/ptx/tests/fuzzed`, which `cargo test` replays.
+//! Every input that has failed belongs into `crates/ptx/tests/fuzzed`, which `cargo test` replays.
 //! On the stable toolchain:
 //!
 //! ```text

@@ -1,14 +1,14 @@
 //! The tables of policies and the settings of each policy.
 //!
-//! Each question that policies answer has one file here (`warp.rs`, `block.rs`, ...) with one
-//! table. A row of a table is `Variant = "name": "meaning";`, or `Variant(settings: Type) = ...`
-//! for a policy with settings. From the row come the choice in the specification, the names that
-//! the key accepts and, in the crate `policy`, dispatch, lists and documentation. The crate
-//! `policy` has a struct of the variant's name.
+//! Each kind of policy has one file here (`warp.rs`, `block.rs`, ...) with one table. A row of a
+//! table is `Variant = "name": "meaning";`, or `Variant(settings: Type) = "name": "meaning";` for a
+//! policy with settings. The row defines the choice in the specification, the names that the key
+//! accepts and, in the crate `policy`, dispatch, lists and documentation. The crate `policy` has a
+//! struct with the name of the variant.
 //!
-//! The settings of a policy are declared with `settings!` in a file of the policy's own
-//! (`warp/two_level.rs`). They are keys in a table of the policy's name: `two-level.active_warps`.
-//! What they must fulfil together with other keys is a function of the same file.
+//! The settings of a policy are declared with `settings!` in a file for this policy
+//! (`warp/two_level.rs`). They are keys in a table with the name of the policy, such as
+//! `two-level.active_warps`. A function in the same file checks them against other keys.
 
 mod block;
 mod context;
@@ -27,9 +27,9 @@ use crate::spec::GpuSpec;
 use crate::validate::Rules;
 use std::any::Any;
 
-/// Settings of a policy: keys with defaults, and rules between them and other keys.
+/// Settings of a policy: keys with defaults, and rules that concern these and other keys.
 pub(crate) trait PolicySettings: Section + Default {
-    /// Requires what the settings must fulfil together with the rest of a specification.
+    /// Reports all contradictions between the settings and the rest of a specification.
     fn check(&self, spec: &GpuSpec, rules: &mut Rules);
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn downcast<S: Copy + 'static>(settings: &dyn Any) -> Option<S> {
     settings.downcast_ref().copied()
 }
 
-/// Reports all that the settings of the chosen policies contradict.
+/// Reports all contradictions between the settings of the chosen policies and other keys.
 pub(crate) fn check(spec: &GpuSpec, rules: &mut Rules) {
     spec.sm.warp_scheduler.check(spec, rules);
     spec.sm.context.check(spec, rules);
@@ -48,7 +48,7 @@ pub(crate) fn check(spec: &GpuSpec, rules: &mut Rules) {
     spec.gpu.multiprogram.check(spec, rules);
 }
 
-/// Declares the choice that a key offers, from its table: an enum with one variant a row.
+/// Declares the choice of a key as an enum with one variant for each row of its table.
 macro_rules! choices {
     (@take $reader:ident) => { $reader.take(Self::CHOICE) };
     (@take $reader:ident $default:literal) => {
@@ -71,8 +71,8 @@ macro_rules! choices {
                 source: $source,
             };
 
-            /// Settings of type `S`: those of the chosen policy, or the defaults if the chosen
-            /// policy has settings of another type or none.
+            /// Settings of the chosen policy, if they are of type `S`; the defaults of `S`
+            /// otherwise.
             pub fn settings<S: Copy + Default + 'static>(&self) -> S {
                 let own = match self {
                     $(Self::$Variant $(($bind))? => {
@@ -82,7 +82,7 @@ macro_rules! choices {
                 own.unwrap_or_default()
             }
 
-            /// Reports all that the settings of the chosen policy contradict.
+            /// Reports all contradictions between the settings of the chosen policy and other keys.
             #[allow(unused_variables, reason = "a table may have no policy with settings")]
             pub(crate) fn check(
                 &self,
@@ -98,8 +98,8 @@ macro_rules! choices {
         }
 
         impl $crate::section::Section for $Enum {
-            /// Reads the settings of all policies, also of those that are not chosen: all of them
-            /// are keys.
+            /// Reads the settings of all policies, because those of a policy that is not chosen are
+            /// keys, too.
             fn read(reader: &mut $crate::section::Reader<'_>) -> Self {
                 let name: String = choices!(@take reader $($default)?);
                 let mut chosen = None;
@@ -130,10 +130,11 @@ pub(crate) use choices;
 
 /// Declares the settings of a policy: a struct, its defaults and its keys.
 ///
-/// A setting is `field: Type = default, rule, "unit", "sentence", "source";`. `=> "text"` after the
-/// default is its form in the documentation, where that differs from the Rust expression. `as
-/// "key"` after the field names the key, where that differs from the field. `checked by function`
-/// after the struct's name is a function of the settings, the specification and [`Rules`].
+/// A setting is `field: Type = default, rule, "unit", "sentence", "source";`. Three parts are
+/// optional: `=> "text"` after the default is the default's form in the documentation, if it
+/// differs from the Rust expression; `as "key"` after the field is the name of the key, if it
+/// differs from the field; `checked by function` after the struct's name is a function of the
+/// settings, the specification and [`Rules`] that checks the settings.
 macro_rules! settings {
     (
         $(#[$meta:meta])*
@@ -192,7 +193,7 @@ macro_rules! settings {
 }
 pub(crate) use settings;
 
-/// Declares the values of a setting that are names: an enum, and the rule of its key.
+/// Declares an enum for a setting whose values are names, and the rule of its key.
 macro_rules! names {
     (
         $(#[$meta:meta])*

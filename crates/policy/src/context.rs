@@ -1,6 +1,6 @@
-//! Context systems (`sm.context`): systems that switch out warps which wait long. The rules of each
-//! follow from its settings (`ContextChoice::rules`), and the SM's engine obeys them. The number of
-//! extra blocks of an SM is the decision of [`ThroughputMonitor`].
+//! Context systems (`sm.context`), which move the contexts of warps with long waits out of the warp
+//! slots. The rules of a system follow from its settings (`ContextChoice::rules`), and the engine
+//! of the SM applies them. [`ThroughputMonitor`] decides how many extra blocks an SM takes.
 
 mod duet;
 mod monitor;
@@ -16,7 +16,7 @@ pub use virtual_thread::VirtualThread;
 macro_rules! context_table {
     ($Enum:ident of $key:literal, $about:literal, $source:literal $(, default $default:literal)?;
      $($Variant:ident $(($bind:ident: $Settings:ident))? = $name:literal: $meaning:literal;)+) => {
-        /// Names and facts.
+        /// Name and facts of each context system.
         pub const TABLE: &[crate::PolicyInfo] = &[
             $(crate::PolicyInfo {
                 key: $key,

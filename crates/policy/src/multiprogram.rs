@@ -1,9 +1,9 @@
-//! Multiprogramming (`gpu.multiprogram`): how kernels that are in flight at once share the SMs.
+//! Multiprogramming (`gpu.multiprogram`): how kernels in flight share the SMs.
 //!
-//! A policy says, whenever kernels come or go and whenever it wants to, how many blocks of each
-//! kernel an SM may hold at most, and in which order an SM asks the kernels. The dispatcher starts
-//! blocks within that; nothing is ever evicted. A single kernel has the whole machine under every
-//! policy, so that it runs as it does alone.
+//! A policy decides how many blocks of each kernel an SM may hold at most, and in which order an SM
+//! asks the kernels for blocks. It decides when a kernel starts or ends, and at times of its own
+//! choice. The dispatcher starts blocks within these limits. Blocks are never evicted. Under every
+//! policy, a kernel that is alone has the whole machine.
 
 mod even;
 mod exclusive;
@@ -35,52 +35,52 @@ use warploom_config::{BlockNeeds, GpuSpec, MultiprogramChoice as Choice};
 /// A kernel in flight, as policies see it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelView {
-    /// Its place among the kernels in flight.
+    /// Slot of the kernel among the kernels in flight.
     pub slot: KernelSlot,
-    /// The process that launched it.
+    /// Number of the process that launched it.
     pub process: u8,
-    /// Launches of one process with the same code and shape have the same number.
+    /// Number of the code and shape, the same for all launches of a process that agree in both.
     pub code: u32,
-    /// What a block takes of an SM.
+    /// Resources of an SM that one block needs.
     pub needs: BlockNeeds,
-    /// Most of its blocks on an SM that it has for itself.
+    /// Most blocks of the kernel on an SM without blocks of other kernels.
     pub blocks_per_sm: u32,
-    /// Some of its blocks have not started.
+    /// True if some of its blocks have not started.
     pub waits: bool,
 }
 
-/// What an SM has counted since the beginning of the run.
+/// Counts of an SM since the beginning of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SmSample {
-    /// By kernel slot: warp instructions.
+    /// Issued warp instructions, by kernel slot.
     pub instructions: Vec<u64>,
-    /// By kernel slot: blocks that it holds now.
+    /// Blocks on the SM now, by kernel slot.
     pub blocks: Vec<u32>,
-    /// Scheduler cycles.
+    /// Cycles of all its schedulers.
     pub slots: u64,
-    /// Those of them in which no warp issued although the scheduler had some.
+    /// Cycles of a scheduler with warps in which none issued.
     pub stalled_slots: u64,
-    /// Those of them in which warps waited for memory or for the load/store pipe.
+    /// Cycles of a scheduler in which warps waited for memory or for the load/store pipe.
     pub memory_slots: u64,
-    /// Flits that the network delivered to it.
+    /// Flits that the network has delivered to the SM.
     pub flits_received: u64,
 }
 
-/// What a policy may see.
+/// State of the machine that a policy sees.
 #[derive(Clone, Copy, Debug)]
 pub struct MultiprogramView<'a> {
-    /// Core cycle.
+    /// Core cycle of the view.
     pub now: Cycle,
-    /// The machine.
+    /// Specification of the machine.
     pub spec: &'a GpuSpec,
-    /// Kernels in flight, in order of launch; those that were halted are not among them.
+    /// Kernels in flight, without halted ones, in order of launch.
     pub kernels: &'a [KernelView],
-    /// By SM.
+    /// Counts of each SM.
     pub sms: &'a [SmSample],
 }
 
 impl MultiprogramView<'_> {
-    /// The kernels in order of their processes, and of launch within one.
+    /// The kernels in order of their processes, and in order of launch within a process.
     pub fn by_process(&self) -> Vec<KernelView> {
         let mut kernels = self.kernels.to_vec();
         kernels.sort_by_key(|kernel| kernel.process);
@@ -88,72 +88,72 @@ impl MultiprogramView<'_> {
     }
 }
 
-/// What a policy came to.
+/// Kind of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Samples begin.
+    /// Kernels are sampled from now on.
     Profile,
-    /// SMs are shared: each kernel has so many blocks on each.
+    /// Each SM holds blocks of all kernels, a number for each.
     Shared,
-    /// Each kernel has SMs of its own.
+    /// Each kernel has a part of the SMs for itself.
     Spatial,
 }
 
-/// One decision of a policy that decides anew while kernels run.
+/// Decision of a policy that adapts while kernels run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
-    /// Core cycle.
+    /// Core cycle of the decision.
     pub at: Cycle,
-    /// What was decided.
+    /// Kind of the decision.
     pub verdict: Verdict,
-    /// Processes of the kernels that it is about, in order.
+    /// Processes of the kernels concerned, in ascending order.
     pub processes: Vec<u8>,
-    /// Blocks on an SM of each, where SMs are shared.
+    /// Blocks of each of these kernels on an SM, if SMs are shared.
     pub blocks: Vec<u32>,
-    /// What each is expected to do with 1, 2, 3 blocks on an SM, in parts of its best, where that
-    /// was known.
+    /// Expected performance of each of these kernels with 1, 2, 3, ... blocks on an SM, relative to
+    /// its best; empty for a decision to sample.
     pub curves: Vec<Vec<f64>>,
 }
 
-/// Divides the SMs among kernels.
+/// Policy that divides the SMs among kernels.
 pub trait Multiprogram: Send {
-    /// The first cycle in which the policy wants to be updated although no kernel came or went.
+    /// The next cycle in which the policy wants an update although no kernel has started or ended.
     fn next_check(&self) -> Cycle {
         Cycle::MAX
     }
 
-    /// Kernels came or went, or the time of the next check has come.
+    /// Decides anew: a kernel has started or ended, or the cycle of the next check has come.
     fn update(&mut self, view: &MultiprogramView<'_>);
 
-    /// Most blocks of a kernel on an SM; `u32::MAX`: as many as there is room for.
+    /// Most blocks of a kernel on an SM; `u32::MAX` for no limit but the room.
     fn quota(&self, sm: SmId, kernel: KernelSlot) -> u32;
 
-    /// A block of `kernel` may start on an SM that holds blocks of `held`, another.
+    /// True if a block of `kernel` may start on an SM that holds blocks of another kernel, `held`.
     fn may_join(&self, _kernel: KernelSlot, _held: KernelSlot) -> bool {
         true
     }
 
-    /// A kernel may start blocks while one that is asked before it has blocks that wait for room.
+    /// True if a kernel may start blocks while a kernel that is asked before it has waiting blocks.
     fn overtakes(&self) -> bool {
         true
     }
 
-    /// Which of the kernels an SM asks first, counted in order of launch modulo their number; the
-    /// others follow in that order.
+    /// Position, in order of launch, of the kernel that an SM asks first; taken modulo the number
+    /// of kernels. The SM asks the others in the order that follows, round to the beginning.
     fn first(&self, _sm: SmId) -> usize {
         0
     }
 
-    /// An SM took a block of the kernel that it asked `turn`th of all, counted as in `first`.
+    /// Notes that an SM took a block of the kernel in position `turn`, counted as in `first`.
     fn placed(&mut self, _sm: SmId, _turn: usize) {}
 
-    /// The process whose launches come before others' where places for kernels are short; without
-    /// one they take turns.
+    /// The process whose launches have priority where slots for kernels are short; `None` if
+    /// processes take turns.
     fn serves_first(&self) -> Option<u8> {
         None
     }
 
-    /// What it has decided so far.
+    /// All decisions so far, oldest first.
     fn decisions(&self) -> &[Decision] {
         &[]
     }
@@ -208,8 +208,7 @@ impl Multiprogram for MultiprogramPolicy {
     }
 }
 
-/// Quotas of every kernel that may be in flight, on every SM, in bits: what a policy that hands out
-/// quotas keeps at least.
+/// Bits of storage for a quota of every kernel that may be in flight, the same quota on every SM.
 fn quota_bits(spec: &GpuSpec) -> u64 {
     let kernels = u64::from(spec.gpu.max_concurrent_kernels);
     kernels * crate::bits_for(u64::from(spec.sm.max_blocks) + 1)

@@ -1,26 +1,28 @@
-//! Context switching (GPUDuet, Virtual Thread, section 6): warps leave while they wait,
-//! others take their places, and the memory of the SM that nobody uses holds what is out.
+//! Context switching (GPUDuet, section 6; Virtual Thread): warps are switched out while they wait,
+//! and others take their slots. Unused memory of the SM stores the contexts of absent warps.
 //!
-//! A warp has a context for all its life, named by a number in the warp context table. While it is
-//! present it has a warp slot besides, and is in the pipeline's arrays there; while it is out, its
-//! state lies in the same arrays behind the slots, in the place of its context. Replies name
-//! contexts and find their warp wherever it is. What moves, moves in units (a warp, or a block)
-//! through one port; a unit is in neither place while it moves.
+//! A warp has a context from its start to its end, with a number in the warp context table. A
+//! present warp has a warp slot, too, and its state is in the pipeline's arrays at the index of the
+//! slot. The state of an absent warp is in the same arrays after the slots, at the index of its
+//! context. Replies name contexts, so they find their warp in either place. Contexts move in units
+//! of a warp or of a block, through one port. A unit that moves is in neither place.
 //!
 //! | part | file |
 //! |---|---|
 //! | allocation map | `map` |
 //! | tables and queues | `tables` |
-//! | where contexts lie | `places` |
+//! | storage of contexts | `places` |
 //! | state, new blocks, the end of a cycle | `engine` |
-//! | who is stalled, who is ready | `queues` |
-//! | what moves, and when | `transfer` |
+//! | stalled and ready units | `queues` |
+//! | transfers | `transfer` |
 //!
-//! Invariants: the logic knows what the paper's tables hold and nothing else; a warp leaves only
-//! when nothing of it is in the pipeline but loads from global memory and acknowledgements of
-//! stores; a warp issues only when its registers, its slot and its block's shared memory are
-//! present. A cycle in which nothing else happens changes nothing here, but for the end of a
-//! transfer, whose time is known.
+//! Invariants:
+//! - The logic uses only the information in the paper's tables.
+//! - A warp is switched out only if it has nothing in the pipeline but loads from global memory and
+//!   acknowledgements of stores.
+//! - A warp issues only if its registers, its slot and its block's shared memory are present.
+//! - In a cycle in which nothing else happens, the state here changes only when a transfer ends,
+//!   and the cycle of that end is known.
 
 mod engine;
 mod map;

@@ -1,20 +1,22 @@
-//! Block CTA scheduling (Lee et al., HPCA 2014; the rival in Chen 2016): two consecutive blocks at
-//! a time go to one SM.
+//! Block CTA scheduling (Lee et al., HPCA 2014; the baseline of Chen 2016): two consecutive blocks
+//! at a time go to one SM.
 //!
-//! The pair waits in the dispatcher until an SM fits both, so that an odd slot stays empty
-//! meanwhile. An SM takes one block a cycle: the second of a pair is kept for it, and comes in the
-//! next cycle even if the SM filter bars the SM by then, as the two were given at once. A last lone
-//! block, and kernels of which an SM holds one block at most, go as under `rr`.
+//! A pair waits in the dispatcher until an SM has room for both blocks. A single free slot of an SM
+//! stays empty meanwhile. An SM takes one block in a cycle, so the second block of a pair is
+//! reserved for the SM that took the first one, and follows in the next cycle. It does so even if
+//! the SM filter bars the SM by then, because the policy gave out both blocks at once. The last
+//! block of a grid with an odd number of blocks is given out as under `rr`. So are all blocks of a
+//! kernel of which an SM can hold only one.
 
 use super::{BlockQueueView, BlockScheduler};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::{KernelSlot, SmId};
 use warploom_config::GpuSpec;
 
-/// Pairs of blocks.
+/// Block scheduler that gives out pairs of blocks.
 #[derive(Clone, Debug, Default)]
 pub struct Bcs {
-    /// Second blocks that wait for the SM that took the first.
+    /// Second blocks of pairs, reserved for the SMs that took the first ones.
     owed: Vec<Owed>,
 }
 
@@ -73,7 +75,7 @@ impl BlockScheduler for Bcs {
         owed.map(|owed| owed.kernel)
     }
 
-    /// Every SM may be owed one, and one pair is looked for behind those.
+    /// All reserved blocks, and the next pair after them.
     fn look_ahead(&self) -> usize {
         self.owed.len() + 2
     }

@@ -1,14 +1,15 @@
 //! Locality-aware block scheduling (Chen, NTU thesis 2016, section 3.3): the block that shares most
 //! cache lines with the blocks that run on the SM.
 //!
-//! Each waiting block in the queue has a few rectangles of lines that it touches. The locality of
-//! two blocks is the area that their rectangles share, over all arrays. An SM takes the block with
-//! the greatest locality with its own blocks. If none has any, it takes the block with the least
-//! locality with the blocks on other SMs. The oldest of several such blocks is taken.
+//! For each block in the queue, a few rectangles of cache lines describe what the block accesses.
+//! The locality of two blocks is the area that their rectangles have in common, summed over all
+//! arrays. An SM takes the block with the greatest locality with its own blocks. If no block has
+//! any locality with them, the SM takes the block with the least locality with the blocks on other
+//! SMs. Ties go to the oldest block.
 //!
-//! The thesis's hardware has one byte a field (Table 5.2). Areas are computed from whole
-//! coordinates, as in the thesis's section 3.3.2. The thesis states no limit of the queue; its
-//! length is a setting.
+//! The thesis's hardware has one byte per field of a rectangle (Table 5.2). Here areas are computed
+//! from full coordinates, as in section 3.3.2 of the thesis. The thesis does not limit the length
+//! of the queue, so the length is a setting.
 
 use super::{BlockQueueView, BlockScheduler};
 use crate::range::{Footprint, MAX_RECTS, overlap};
@@ -16,11 +17,11 @@ use crate::{Facts, Part, PolicyFacts};
 use warploom_base::SmId;
 use warploom_config::{BlockLocalitySettings, GpuSpec};
 
-/// Greatest overlap with the SM's own blocks.
+/// Block scheduler that prefers the greatest overlap with the SM's own blocks.
 #[derive(Clone, Debug)]
 pub struct Locality {
     settings: BlockLocalitySettings,
-    /// Choices that were not the oldest block.
+    /// Number of chosen blocks that were not the oldest one in the queue.
     reordered: u64,
 }
 
@@ -44,7 +45,7 @@ fn bits(spec: &GpuSpec) -> u64 {
 }
 
 impl Locality {
-    /// Nothing chosen yet.
+    /// A scheduler that has not chosen a block yet.
     pub fn new(settings: BlockLocalitySettings) -> Self {
         Self {
             settings,
@@ -61,7 +62,8 @@ impl Locality {
         }
     }
 
-    /// Lines that a waiting block shares with the blocks of some SMs, summed over these blocks.
+    /// Number of lines that a waiting block shares with the blocks of some SMs, summed over these
+    /// blocks.
     fn locality<'a>(
         &self,
         waiting: &Footprint,
@@ -72,7 +74,8 @@ impl Locality {
         others.map(|other| overlap(waiting, other, most)).sum()
     }
 
-    /// The first waiting block with the most locality with the SM's own, if any has some.
+    /// Position of the first waiting block with the most locality with the SM's own blocks; `None`
+    /// if no block has any.
     fn nearest(&self, sm: SmId, view: &BlockQueueView<'_>) -> Option<usize> {
         let own = view.running_touches.iter().skip(sm.index()).take(1);
         let mut best = (0, None);
@@ -85,8 +88,8 @@ impl Locality {
         best.1
     }
 
-    /// The first waiting block with the least locality with those on other SMs.
-    fn loneliest(&self, sm: SmId, view: &BlockQueueView<'_>) -> Option<usize> {
+    /// Position of the first waiting block with the least locality with the blocks on other SMs.
+    fn farthest(&self, sm: SmId, view: &BlockQueueView<'_>) -> Option<usize> {
         let all = view.running_touches.iter();
         let others = all.clone().take(sm.index()).chain(all.skip(sm.index() + 1));
         let mut best = (u64::MAX, None);
@@ -106,12 +109,11 @@ impl Locality {
 impl BlockScheduler for Locality {
     fn pick(&mut self, sm: SmId, view: &BlockQueueView<'_>) -> Option<usize> {
         if view.waiting_touches.is_empty() {
-            // The address binary faults where the kernel will fault.
+            // No footprints are known, because computing the addresses ended in a fault. The kernel
+            // will end in the same one.
             return (!view.waiting.is_empty()).then_some(0);
         }
-        let chosen = self
-            .nearest(sm, view)
-            .or_else(|| self.loneliest(sm, view))?;
+        let chosen = self.nearest(sm, view).or_else(|| self.farthest(sm, view))?;
         self.reordered += u64::from(chosen > 0);
         Some(chosen)
     }

@@ -1,10 +1,11 @@
-//! Round robin: the oldest waiting block, x fastest, goes to whichever SM asks. GPGPU-Sim's order.
+//! Round robin, GPGPU-Sim's order: an SM with room takes the oldest waiting block. Blocks are in
+//! grid order, x fastest.
 
 use super::{BlockQueueView, BlockScheduler};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::SmId;
 
-/// Blocks in grid order.
+/// Block scheduler that follows the order of the grid.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundRobin;
 

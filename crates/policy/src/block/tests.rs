@@ -1,5 +1,6 @@
-//! Which block goes where, worked by hand: 4 x 4 blocks, 2 SMs of 4 slots (Fig. 2.3). SMs take
-//! blocks in turn, one a cycle, until they are full; then the oldest block of each ends in turn.
+//! Assignments of blocks to SMs, derived by hand: a grid of 4 x 4 blocks on two SMs with four slots
+//! each (Chen 2016, Fig. 2.3). The SMs take blocks in turn, one per cycle, until both are full.
+//! Then the oldest block of each SM ends in turn.
 
 use super::{Bcs, BlockQueueView, BlockScheduler, Locality, RoundRobin};
 use crate::range::{ArrayRect, Footprint};
@@ -31,7 +32,7 @@ impl Scene {
         }
     }
 
-    /// One SM's turn; true if it took a block.
+    /// Offers a block to one SM. Returns whether the SM took one.
     fn offer(&mut self, policy: &mut dyn BlockScheduler, sm: usize) -> bool {
         while self.window.len() < policy.look_ahead() && self.next < SIDE * SIDE {
             self.window.push_back(self.next);
@@ -86,7 +87,7 @@ impl Scene {
     }
 }
 
-/// Blocks of one row share a row of eight lines.
+/// Footprints where the blocks of one row of the grid share a row of eight lines.
 fn rows(rank: u64) -> Footprint {
     one(Rect {
         x: 0,
@@ -96,7 +97,7 @@ fn rows(rank: u64) -> Footprint {
     })
 }
 
-/// Blocks of one column, a grid's row apart, share lines.
+/// Footprints where the blocks of one column of the grid share a column of eight lines.
 fn columns(rank: u64) -> Footprint {
     one(Rect {
         x: (rank % SIDE) as i32,
@@ -126,7 +127,7 @@ fn rr_alternates() {
     assert_eq!(Scene::new(rows).run(&mut RoundRobin), text);
 }
 
-/// A freed slot stays empty until a second one is.
+/// A free slot stays empty until there is a second one on the SM.
 #[test]
 fn bcs_gives_consecutive_pairs() {
     let text = "SM 0: [0, 1, 4, 5, 8, 9, 12, 13]\nSM 1: [2, 3, 6, 7, 10, 11, 14, 15]\n";
@@ -155,7 +156,7 @@ fn without_locality_blocks_go_in_order() {
     assert_eq!(policy.reordered(), 0);
 }
 
-/// A kernel whose footprints are not known runs as under `rr`.
+/// A kernel with unknown footprints runs as under `rr`.
 #[test]
 fn locality_without_footprints_takes_the_oldest() {
     let view = BlockQueueView {
@@ -170,8 +171,8 @@ fn locality_without_footprints_takes_the_oldest() {
     assert_eq!(locality().pick(SmId(0), &view), Some(0));
 }
 
-/// Blocks that share no line are not reordered, however far apart they are. 256 is a multiple of
-/// what a byte of the thesis's Table 5.2 holds.
+/// Blocks that share no line keep their order, however far apart their lines are. A distance of 256
+/// would be 0 in a field of one byte, as in Table 5.2 of the thesis.
 #[test]
 fn blocks_that_share_no_line_have_no_locality() {
     let far = |rank: u64| {
@@ -218,7 +219,7 @@ fn the_queue_limits_how_far_blocks_are_found() {
     assert_eq!((locality().look_ahead(), ideal.look_ahead()), (128, 4096));
 }
 
-/// A last lone block goes wherever there is room for one.
+/// The last block of a grid with an odd number of blocks needs one free slot only.
 #[test]
 fn bcs_lets_a_lone_block_go() {
     let mut scene = Scene::new(nothing);
@@ -228,7 +229,7 @@ fn bcs_lets_a_lone_block_go() {
     assert_eq!(scene.given[0], [15]);
 }
 
-/// The second block of a pair is kept for the SM that took the first, and for no other.
+/// The second block of a pair is reserved for the SM that took the first one.
 #[test]
 fn bcs_owes_the_second_block() {
     let mut scene = Scene::new(nothing);

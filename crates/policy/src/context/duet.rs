@@ -1,14 +1,14 @@
 //! GPUDuet (Lin, Mantor, Zhou, TACO 2018): facts and storage. The engine that moves contexts is
-//! part of the SM; the number of extra blocks is the decision of the [monitor](super::monitor).
+//! part of the SM. The [monitor](super::monitor) decides on the number of extra blocks.
 
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_config::{ContextStorage, DuetSettings, GpuSpec};
 
-/// Stalled warps, or blocks, leave to spare memory.
+/// Context system that moves stalled warps or blocks to spare memory on chip.
 #[derive(Clone, Copy, Debug)]
 pub struct Duet;
 
-/// Stalled blocks leave to spare memory as wholes.
+/// Context system that moves only whole stalled blocks to spare memory on chip.
 #[derive(Clone, Copy, Debug)]
 pub struct DuetTb;
 
@@ -46,7 +46,7 @@ impl PolicyFacts for DuetTb {
 /// Storage of GPUDuet per SM: the components of Table 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tables {
-    /// Name of a component, bits of an entry, number of entries.
+    /// For each component: its name, the bits of an entry, and the number of entries.
     pub rows: [(&'static str, u64, u64); 5],
 }
 
@@ -79,7 +79,7 @@ impl Tables {
         }
     }
 
-    /// Bits of all components together.
+    /// Bits of all components in total.
     pub fn bits(&self) -> u64 {
         self.rows
             .iter()
@@ -94,7 +94,7 @@ mod tests {
     use crate::PolicyFacts;
     use warploom_config::preset;
 
-    /// Table 4, typed again from the paper: 3072, 3456, 1440, 224 and 80 bits.
+    /// Table 4 of the paper has 3072, 3456, 1440, 224 and 80 bits.
     #[test]
     fn storage_is_table_4() {
         let spec = preset("maxwell-duet").expect("a preset");

@@ -87,8 +87,8 @@ impl ThroughputMonitor {
     }
 
     fn decide(&mut self, plan: ContextPlan, used: &Utilisation) -> ContextDecision {
-        // L1D may hold contexts only while loads rarely use it. A window in which they use it more
-        // changes nothing, and the next one may still find it idle.
+        // L1D may hold contexts only while loads rarely use it. A window in which loads use it more
+        // leaves the number of extra blocks as it is, and L1D may still be idle in the next window.
         let idle = used.l1d * 100.0 < f64::from(self.settings.l1d_percent);
         let load = LoadClass::of(used);
         let extra_blocks = match plan.l1d && !idle && load != LoadClass::Saturated {
@@ -113,9 +113,10 @@ fn counts_between(start: Option<&WindowStart>, now: &Counts) -> Counts {
 
 /// Number of extra blocks (ME) of a kernel, as its windows change it (section 6.4).
 ///
-/// The first window decides at both ends: on an underutilised machine as many as have room are
-/// taken, on a saturated one none. Between the two the number starts at 0 and grows by one after
-/// each window, until there is no more room or a part saturates. It never falls.
+/// On an underutilised machine, the first window raises the number to all blocks that have room,
+/// and on a saturated machine it keeps the number at 0. Otherwise the number starts at 0 and grows
+/// by one after each further window, until there is no more room or a part saturates. The number
+/// never falls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ExtraBlocks {
     number: u32,
@@ -138,14 +139,15 @@ impl ExtraBlocks {
         self.done
     }
 
-    /// Number of extra blocks after a window with a load of this class; `bound` have room.
+    /// Number of extra blocks after a window with a load of this class, where `bound` blocks have
+    /// room.
     fn after_window(&mut self, load: LoadClass, bound: u32) -> u32 {
         if !self.done {
             match load {
                 LoadClass::Saturated => self.done = true,
                 LoadClass::Underutilised if self.first => (self.number, self.done) = (bound, true),
                 LoadClass::Underutilised | LoadClass::Moderate => {
-                    // The window after the first is the first one with an extra block.
+                    // The number grows after the second window for the first time.
                     self.number = (self.number + u32::from(!self.first)).min(bound);
                     self.done = self.number == bound;
                 }
@@ -199,7 +201,7 @@ mod tests {
         ThroughputMonitor::new(spec, |_| 0.6)
     }
 
-    /// A kernel for three extra blocks of which there is room, in L1D or elsewhere.
+    /// Plan of a kernel with room for three extra blocks, in L1D or elsewhere.
     fn plan(l1d: bool) -> ContextPlan {
         ContextPlan {
             native: 4,
@@ -210,7 +212,7 @@ mod tests {
         }
     }
 
-    /// A monitor, and a machine whose load the test states.
+    /// A monitor of a machine whose load the test sets.
     struct Bench {
         monitor: ThroughputMonitor,
         spec: GpuSpec,
@@ -232,7 +234,8 @@ mod tests {
             }
         }
 
-        /// Passes cycles with percentages of the schedulers' slots and of L1D's ports in use.
+        /// Advances the time by some cycles, in which percentages of the schedulers' slots and of
+        /// L1D's port cycles are in use.
         fn work(&mut self, cycles: Cycle, scheduler: u64, l1d: u64) {
             let sms = u64::from(self.spec.gpu.sms);
             let slots = cycles * sms * u64::from(self.spec.sm.schedulers);
@@ -254,7 +257,7 @@ mod tests {
             assert_eq!(self.check(), None, "the first window begins");
         }
 
-        /// The decisions after windows of these percentages.
+        /// The decisions after windows with these percentages.
         fn windows(&mut self, used: &[(u64, u64)]) -> Vec<(u32, bool)> {
             let decisions = used.iter().map(|&(scheduler, l1d)| {
                 self.work(WINDOW, scheduler, l1d);
@@ -282,9 +285,8 @@ mod tests {
         assert!(monitor(&spec(&["sm.context=none"])).is_none());
     }
 
-    /// Table 3's thresholds of the schedulers: below 60 % and above 80 %. Counts from before the
-    /// window are not part of it: during the warm-up the schedulers were busy in 99 % of the
-    /// cycles.
+    /// The schedulers' thresholds in Table 3 are 60 % and 80 %. Counts from before a window do not
+    /// matter: during the warm-up the schedulers were busy in 99 % of the cycles.
     #[test]
     fn a_window_counts_what_happens_in_it() {
         check(false, &[(59, 0)], &[(3, false)], true);
@@ -302,13 +304,13 @@ mod tests {
         );
     }
 
-    /// L1D holds contexts where its ports are in use for less than the percentage of the settings,
-    /// and only if there are extra blocks.
+    /// L1D holds contexts if its ports are in use for less than the percentage in the settings, and
+    /// if there are extra blocks.
     #[test]
     fn l1d_is_given_up_where_it_is_idle() {
         check(true, &[(10, 19)], &[(3, true)], true);
         check(true, &[(10, 21)], &[(0, false)], false);
-        // The first window in which L1D is idle decides as if it were the first of all.
+        // The first window in which L1D is idle decides as the kernel's first window would.
         check(true, &[(10, 21), (10, 19)], &[(0, false), (3, true)], true);
         check(
             true,
@@ -321,8 +323,8 @@ mod tests {
         check(false, &[(10, 21)], &[(3, false)], true);
     }
 
-    /// Every kernel begins with a warm-up and without extra blocks, also in the middle of another
-    /// kernel's windows.
+    /// Every kernel begins with a warm-up and without extra blocks, also if it begins during the
+    /// windows of another kernel.
     #[test]
     fn a_kernel_begins_anew() {
         let mut bench = Bench::new(false);

@@ -1,8 +1,8 @@
-//! No switching.
+//! The default: no context leaves its SM.
 
 use crate::{Facts, Part, PolicyFacts};
 
-/// Warps and blocks hold what they have until they end.
+/// Context system that moves nothing: warps and blocks hold their resources until they end.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Resident;
 

@@ -1,13 +1,15 @@
-//! Virtual Thread: blocks beyond the warp slots wait with their registers and shared memory in
-//! place; a block whose warps all stall lends its slots to one of them.
+//! Virtual Thread (Yoon et al., ISCA 2016), as the paper on GPUDuet describes it in sections 5.2
+//! and 6.8.
 //!
-//! After Yoon et al., ISCA 2016, as GPUDuet describes it (sections 5.2 and 6.8). A warp that
-//! waits at a barrier counts as stalled when another of its block waits for memory.
+//! An SM holds more blocks than its warp slots admit. The registers and the shared memory of all of
+//! them stay in place. When all warps of a block stall, the block passes its warp slots on to a
+//! block without slots. A warp that waits at a barrier counts as stalled if another warp of its
+//! block waits for memory.
 
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_config::VirtualThreadSettings;
 
-/// Blocks take turns in the warp slots.
+/// Context system in which blocks take turns in the warp slots.
 #[derive(Clone, Copy, Debug)]
 pub struct VirtualThread;
 
@@ -18,11 +20,12 @@ impl PolicyFacts for VirtualThread {
         state: "blocks x 7 (the block status table) + warp slots x log2(virtual warps)",
         bits: |spec| {
             let settings: VirtualThreadSettings = spec.sm.context.settings();
-            // An entry counts a block's stalled warps, and marks it as active.
+            // An entry holds the number of a block's stalled warps, and whether the block is
+            // active.
             let slots = u64::from(spec.sm.max_threads / 32);
             u64::from(settings.blocks) * 7 + slots * bits_for(settings.warps.into())
         },
-        // 7 bits a block, and 48 numbers of 7 bits.
+        // Seven bits for each block, and a number of seven bits for each of 48 warp slots.
         bits_on_gtx480: 32 * 7 + 48 * 7,
         part: Part::Sm,
         complexity: "blocks",

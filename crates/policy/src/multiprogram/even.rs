@@ -1,13 +1,13 @@
-//! Equal parts of every SM.
+//! Each kernel gets an equal part of every SM.
 
 use super::quotas::{Quotas, UNLIMITED, blocks_of_share};
 use super::{Multiprogram, MultiprogramView, quota_bits};
 use crate::{Facts, Part, PolicyFacts};
 use warploom_base::{KernelSlot, SmId};
 
-/// Even: each of K kernels has as many blocks on an SM as fit a K-th of its threads, registers,
-/// shared memory and block slots, and at least one: where two kernels' blocks do not fit an SM
-/// together they take turns on it.
+/// Policy `even`. Of K kernels, each may have the blocks that fit into 1/K of an SM's threads,
+/// registers, shared memory and block slots, but at least one. If blocks of two kernels do not fit
+/// on an SM together, they therefore run there one after the other.
 #[derive(Clone, Debug, Default)]
 pub struct Even {
     quotas: Quotas,

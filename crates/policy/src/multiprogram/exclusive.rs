@@ -1,11 +1,11 @@
-//! SMs that hold one kernel at a time.
+//! Each SM holds blocks of one kernel at a time.
 
 use super::{Multiprogram, MultiprogramView};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::{KernelSlot, SmId};
 
-/// Exclusive: an SM holds blocks of one kernel at a time. It asks kernels in order of launch, and
-/// once it holds a block of one, no other before all of that one's blocks on it have ended.
+/// Policy `exclusive`. An SM without blocks asks kernels in order of launch. While it holds blocks
+/// of a kernel, it takes blocks of no other one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Exclusive;
 

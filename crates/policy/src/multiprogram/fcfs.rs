@@ -1,15 +1,15 @@
-//! First come, first served, by turns.
+//! Kernels take blocks in turn, first come, first served.
 
 use super::{Multiprogram, MultiprogramView};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::{KernelSlot, SmId};
 
-/// First come, first served: on each SM the kernels take blocks by turns wherever there is room, so
-/// that blocks of different sizes come to lie between each other (Fig. 2a).
+/// Policy `fcfs`. On each SM, kernels take turns to start a block where there is room. So blocks of
+/// different sizes lie next to each other in the SM's resources (Xu et al., Fig. 2a).
 #[derive(Clone, Debug, Default)]
 pub struct Fcfs {
     kernels: usize,
-    /// By SM: the kernel whose turn it is.
+    /// Position of the kernel whose turn it is, by SM.
     next: Vec<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! A fixed number of blocks for each.
+//! Each process's kernels may have a fixed number of blocks on an SM.
 
 use super::quotas::{Quotas, UNLIMITED};
 use super::{Multiprogram, MultiprogramView, quota_bits};
@@ -6,7 +6,7 @@ use crate::{Facts, Part, PolicyFacts};
 use warploom_base::{KernelSlot, SmId};
 use warploom_config::FixedSettings;
 
-/// Fixed quotas by process, while kernels of more than one run.
+/// Policy `fixed`: quotas by process. A kernel that is alone has no quota.
 #[derive(Clone, Debug)]
 pub struct Fixed {
     by_process: [Option<u32>; 4],
@@ -14,7 +14,7 @@ pub struct Fixed {
 }
 
 impl Fixed {
-    /// With the quotas of `settings`.
+    /// A policy with the quotas of `settings`.
     pub fn new(settings: FixedSettings) -> Self {
         let FixedSettings {
             first,

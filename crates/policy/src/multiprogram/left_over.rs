@@ -1,13 +1,13 @@
-//! What the kernel launched first leaves when its last block has started.
+//! A kernel gets the resources that kernels launched before it leave over.
 
 use super::{Multiprogram, MultiprogramView};
 use crate::{Facts, Part, PolicyFacts};
 use warploom_base::{KernelSlot, SmId};
 
-/// Left-over: a kernel starts blocks when all blocks of those launched before it have started. What
-/// an SM has left beside the first meanwhile, too little for a block of it, is left alone, even if
-/// one of the next would fit: "the second application will not start execution until after the
-/// first application is done with issuing all of its CTAs" (section V.A).
+/// Policy `left-over`. A kernel starts blocks once all blocks of the kernels launched before it
+/// have started. Until then it gets none of an SM's free resources, even if a block of it would fit
+/// and none of the earlier kernel does: "the second application will not start execution until
+/// after the first application is done with issuing all of its CTAs" (Xu et al., section V.A).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LeftOver;
 

@@ -1,41 +1,43 @@
-//! A profile of Warped-Slicer: which SM runs how many blocks of which kernel, and what that says
-//! (Warped-Slicer, section IV.A, equations 3 and 4).
+//! Profiles of Warped-Slicer: which SM runs how many blocks of which kernel, and the curves that
+//! follow from the samples (Xu et al., ISCA 2016, section IV.A, equations 3 and 4). The kernels of
+//! a profile are its members, and a post is an SM that samples one of them.
 
 use super::quotas::share_of_sms;
 use super::{KernelView, MultiprogramView, SmSample};
 use warploom_base::{Cycle, KernelSlot};
 use warploom_config::{GpuSpec, PhiBase, SampleWeight, WarpedSlicerSettings};
 
-/// One SM's part in a profile.
+/// SM that samples a member.
 #[derive(Clone, Copy, Debug)]
 struct Post {
     sm: usize,
     member: usize,
-    /// Its number among the member's SMs.
+    /// Number of the SM among the member's SMs.
     nth: usize,
 }
 
-/// What one SM did in a sample.
+/// Result of a sample on one SM.
 #[derive(Clone, Copy, Debug)]
 struct Taken {
     member: usize,
     blocks: u32,
     ipc: f64,
-    /// Scheduler cycles that waited for memory or its pipe, over all of them and over those of
-    /// them in which warps were there and none issued.
+    /// Share of all scheduler cycles in which warps waited for memory or for its pipe.
     memory_of_all: f64,
+    /// The same cycles, as a share of those in which a scheduler had warps and none issued.
     memory_of_stalls: f64,
-    /// Flits received in a cycle.
+    /// Flits received per cycle.
     bandwidth: f64,
 }
 
-/// A profile.
+/// Profile of some or all kernels in flight.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
-    /// By member: it is sampled.
+    /// Whether a member is sampled, by member.
     sampled: Vec<bool>,
-    /// By member: its SMs, and most of its blocks on one.
+    /// Number of a member's SMs, by member.
     sms: Vec<usize>,
+    /// Most blocks of a member on an SM, by member.
     most: Vec<u32>,
     posts: Vec<Post>,
     round: u32,
@@ -43,12 +45,12 @@ pub struct Profile {
     began: Cycle,
     start: Vec<SmSample>,
     slots: Vec<KernelSlot>,
-    /// Of all rounds.
+    /// Results of all rounds so far.
     taken: Vec<Taken>,
 }
 
 impl Profile {
-    /// A profile of the members that are to be `sampled`, each on its equal part of the SMs.
+    /// A profile of the members marked in `sampled`. Each samples on an equal part of the SMs.
     pub fn new(sampled: Vec<bool>, members: &[KernelView], spec: &GpuSpec) -> Self {
         let shares = (0..members.len()).map(|m| share_of_sms(spec.gpu.sms, m, members.len()));
         let shares: Vec<_> = shares.collect();
@@ -69,13 +71,14 @@ impl Profile {
         profile
     }
 
-    /// A member is sampled.
+    /// True if a member is sampled.
     pub fn is_sampled(&self, member: usize) -> bool {
         self.sampled.get(member).copied().unwrap_or(false)
     }
 
-    /// Blocks of a member on its `nth` SM in the round that runs. SMs left over in the first round
-    /// begin again with 1; later an SM never goes back, since blocks are not evicted.
+    /// Number of blocks of a member on its `nth` SM in the current round. If the member has more
+    /// SMs than numbers to sample, the further SMs begin again with 1. From round to round an SM's
+    /// number never falls, because blocks are not evicted.
     pub fn blocks(&self, member: usize, nth: usize) -> u32 {
         let (sms, most) = (self.sms[member] as u32, self.most[member]);
         let nth = nth as u32;
@@ -86,7 +89,7 @@ impl Profile {
         reached.filter(|blocks| *blocks <= most).max().unwrap_or(1)
     }
 
-    /// Every SM that is to be sampled holds what it is to hold, and nothing else.
+    /// True if every sampling SM holds exactly the blocks that it has to sample.
     pub fn is_ready(&self, members: &[KernelView], view: &MultiprogramView<'_>) -> bool {
         self.posts.iter().all(|post| {
             let slot = members[post.member].slot.index();
@@ -96,14 +99,15 @@ impl Profile {
         })
     }
 
-    /// A sample begins.
+    /// Notes the counts at the beginning of a sample.
     pub fn begin(&mut self, members: &[KernelView], view: &MultiprogramView<'_>) {
         self.began = view.now;
         self.start = view.sms.to_vec();
         self.slots = members.iter().map(|kernel| kernel.slot).collect();
     }
 
-    /// It ends. Returns false if its kernels are not those of its beginning.
+    /// Adds the results of a sample that ends. Returns false, without results, if the kernels in
+    /// flight are no longer those of its beginning.
     pub fn end(&mut self, members: &[KernelView], view: &MultiprogramView<'_>) -> bool {
         let slots = members.iter().map(|kernel| kernel.slot);
         if !slots.eq(self.slots.iter().copied()) {
@@ -115,8 +119,9 @@ impl Profile {
         true
     }
 
-    /// What an SM did, if it held its kernel alone, and as many blocks as it was to hold or fewer
-    /// throughout: a sample that began late has SMs that still drain.
+    /// Result of an SM, if it held blocks of its member only when the sample began: as many as it
+    /// has to sample, or fewer if their number did not change. In a sample that began before all
+    /// SMs were ready, some SMs still held other blocks.
     fn take(
         &self,
         post: &Post,
@@ -141,14 +146,14 @@ impl Profile {
         })
     }
 
-    /// Goes on to the next round, if there is one.
+    /// Advances to the next round. Returns whether there is one.
     pub fn next_round(&mut self) -> bool {
         self.round += 1;
         self.round < self.rounds
     }
 
-    /// A member's IPC with 1, 2, 3 up to `most` blocks on an SM; what was not sampled lies on the
-    /// line between its neighbours. `None` if nothing was.
+    /// IPC of a member with 1, 2, ... up to `most` blocks on an SM, interpolated linearly where
+    /// samples are missing. `None` without any sample.
     pub fn curve(
         &self,
         member: usize,
@@ -169,13 +174,13 @@ impl Profile {
         points.iter().any(Option::is_some).then(|| filled(&points))
     }
 
-    /// A member has SMs of its own: with more kernels than SMs not every one has.
+    /// True if a member has SMs. With more kernels than SMs, some members have none.
     pub fn has_sms(&self, member: usize) -> bool {
         self.sms[member] > 0
     }
 }
 
-/// Means over all SMs sampled, in whichever round: counts of several rounds are one curve.
+/// Means over all results of all rounds, which together give one curve.
 #[derive(Clone, Copy, Debug)]
 struct Means {
     blocks: f64,
@@ -193,7 +198,8 @@ impl Means {
 }
 
 impl Taken {
-    /// Equation 3: IPC with the bandwidth that the SM would have if every SM held as many blocks.
+    /// Equation 3: the IPC that the SM would have if every SM held the same number of blocks, and
+    /// so received the same bandwidth.
     fn scaled(&self, means: &Means, settings: &WarpedSlicerSettings) -> f64 {
         let phi = match settings.phi {
             PhiBase::Stalls => self.memory_of_stalls,
@@ -202,9 +208,10 @@ impl Taken {
         self.ipc * (1.0 + phi * self.psi(means, settings.weight))
     }
 
-    /// Psi of equation 3. An SM that received less than the mean asked for no more: were all like
-    /// it, it would receive the same. Equation 4 prints the blocks over their mean; where bandwidth
-    /// in the sample goes by blocks and would be the same for all otherwise, it is the inverse.
+    /// Psi of equation 3. By bandwidth: an SM that received less than the mean requested no more,
+    /// so it would receive the same among SMs like itself. By blocks: the paper's equation 4
+    /// divides the blocks by their mean. The inverse follows if an SM's bandwidth in the sample is
+    /// proportional to its blocks, and all SMs would have the same bandwidth with equal blocks.
     fn psi(&self, means: &Means, weight: SampleWeight) -> f64 {
         let blocks = f64::from(self.blocks);
         match weight {
@@ -218,7 +225,8 @@ impl Taken {
     }
 }
 
-/// Fills gaps by straight lines, from 0 for no block; behind the last sample the curve is flat.
+/// Fills gaps by linear interpolation, with 0 for no block. After the last sample the curve is
+/// constant.
 fn filled(samples: &[Option<f64>]) -> Vec<f64> {
     let (mut curve, mut last) = (Vec::with_capacity(samples.len()), 0.0);
     for (at, sample) in samples.iter().enumerate() {
@@ -241,8 +249,8 @@ mod tests {
     use super::{Means, Taken, filled};
     use warploom_config::{PhiBase, SampleWeight, WarpedSlicerSettings};
 
-    /// An SM with 8 blocks where the mean is 4, and 3 flits a cycle where the mean is 2; it waits
-    /// for memory in a quarter of the scheduler cycles, which is half of those that stall.
+    /// An SM with 8 blocks where the mean is 4, and 3 flits per cycle where the mean is 2. It waits
+    /// for memory in a quarter of all scheduler cycles and in half of the stalled ones.
     const TAKEN: Taken = Taken {
         member: 0,
         blocks: 8,
@@ -259,11 +267,11 @@ mod tests {
     #[test]
     fn psi_follows_bandwidth_or_blocks() {
         let psi = |weight| TAKEN.psi(&MEANS, weight);
-        // Equation 4, and its inverse.
+        // First equation 4, then its inverse.
         assert_eq!(psi(SampleWeight::Blocks), 1.0);
         assert_eq!(psi(SampleWeight::BlocksInverse), -0.5);
         assert_eq!(psi(SampleWeight::None), 0.0);
-        // Equation 3: 2 / 3 - 1, and nothing for an SM that received less than the mean.
+        // Equation 3 gives 2 / 3 - 1, and 0 for an SM that received less than the mean.
         assert!((psi(SampleWeight::Bandwidth) + 1.0 / 3.0).abs() < 1e-12);
         for bandwidth in [0.0, 1.0, 2.0] {
             let less = Taken { bandwidth, ..TAKEN };

@@ -1,12 +1,12 @@
-//! A table of quotas: most blocks of each kernel slot on each SM.
+//! A table of quotas: the most blocks of each kernel slot on each SM.
 
 use warploom_base::{KernelSlot, SmId};
 use warploom_config::{BlockNeeds, GpuSpec};
 
-/// No limit but the SM's room.
+/// Quota without a limit but the SM's room.
 pub const UNLIMITED: u32 = u32::MAX;
 
-/// Quotas by SM and kernel slot; what was never set is unlimited.
+/// Quotas by SM and kernel slot. An empty table has no limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quotas {
     slots: usize,
@@ -14,7 +14,7 @@ pub struct Quotas {
 }
 
 impl Quotas {
-    /// `quota` everywhere, of the slots of `spec`.
+    /// A table with the same quota for all SMs and kernel slots of a machine.
     pub fn new(spec: &GpuSpec, quota: u32) -> Self {
         let slots = spec.gpu.max_concurrent_kernels as usize;
         Self {
@@ -42,13 +42,13 @@ impl Quotas {
     }
 }
 
-/// SMs of the `nth` of `kernels` parts of all, as equal as can be.
+/// SMs of the `nth` part, if all SMs are divided into `kernels` parts that differ by one at most.
 pub fn share_of_sms(sms: u32, nth: usize, kernels: usize) -> std::ops::Range<usize> {
     let bound = |n: usize| n * sms as usize / kernels;
     bound(nth)..bound(nth + 1)
 }
 
-/// Blocks that fit one of `kernels` equal parts of an SM, at least one.
+/// Number of blocks that fit into one of `kernels` equal parts of an SM, but at least one.
 pub fn blocks_of_share(needs: &BlockNeeds, spec: &GpuSpec, kernels: u32) -> u32 {
     let mut part = spec.sm.clone();
     part.max_threads /= kernels;

@@ -1,15 +1,15 @@
-//! One process after the other.
+//! Processes run one after the other.
 
 use super::quotas::{Quotas, UNLIMITED};
 use super::{Multiprogram, MultiprogramView};
 use crate::{Facts, Part, PolicyFacts};
 use warploom_base::{KernelSlot, SmId};
 
-/// Sequential: only kernels of the first process that has any may start blocks. Processes come in
-/// order of their first kernels.
+/// Policy `sequential`. Only the kernels of one process may start blocks, until that process has no
+/// kernel. The process of the oldest kernel in flight is the next.
 #[derive(Clone, Debug, Default)]
 pub struct Sequential {
-    /// The process that runs, until it has no kernel.
+    /// The process that runs, as long as it has a kernel.
     running: Option<u8>,
     quotas: Quotas,
 }

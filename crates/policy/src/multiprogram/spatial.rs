@@ -1,11 +1,12 @@
-//! SMs in equal parts.
+//! Each kernel gets an equal part of the SMs.
 
 use super::quotas::{Quotas, UNLIMITED, share_of_sms};
 use super::{Multiprogram, MultiprogramView};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::{KernelSlot, SmId};
 
-/// Spatial multitasking: each kernel has SMs of its own, as many as any other.
+/// Policy `spatial` (spatial multitasking): the SMs are divided into equal parts, one for each
+/// kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Spatial {
     quotas: Quotas,
@@ -34,7 +35,7 @@ impl Multiprogram for Spatial {
     }
 }
 
-/// Quotas that give each kernel its part of the SMs, in order of processes.
+/// Quotas that give each kernel a part of the SMs for itself, in order of processes.
 pub fn divided(view: &MultiprogramView<'_>) -> Quotas {
     let kernels = view.by_process();
     let mut quotas = Quotas::new(view.spec, 0);

@@ -1,5 +1,5 @@
-//! Scenarios worked by hand on the machine of Warped-Slicer: 16 SMs, 1,536 threads, 32,768
-//! registers, 48 KiB of shared memory and 8 blocks each.
+//! Scenarios with results derived by hand, on the machine of Warped-Slicer: 16 SMs with 1,536
+//! threads, 32,768 registers, 48 KiB of shared memory and 8 blocks each.
 
 use super::quotas::{blocks_of_share, share_of_sms};
 use super::*;
@@ -9,7 +9,7 @@ fn machine() -> GpuSpec {
     preset("fermi-slicer").unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-/// A kernel of the first launch of a process: threads of a block and registers of a thread.
+/// Kernel of a process's first launch, with the threads of a block and the registers of a thread.
 fn kernel(process: u8, threads: u32, registers: u32) -> KernelView {
     let spec = machine();
     let needs = BlockNeeds::new(threads, registers, 0, &spec.sm);
@@ -23,14 +23,13 @@ fn kernel(process: u8, threads: u32, registers: u32) -> KernelView {
     }
 }
 
-/// What SMs have counted, as a model says: by SM, kernels' IPC times 1,000 and share of cycles that
-/// wait for memory in percent.
+/// SMs whose counts follow a simple model of the kernels.
 struct Bench {
     spec: GpuSpec,
     now: Cycle,
     kernels: Vec<KernelView>,
     sms: Vec<SmSample>,
-    /// Blocks that stay where they are, by SM.
+    /// SMs and the kernels of which they hold a block that does not end.
     stuck: Vec<(usize, KernelSlot)>,
 }
 
@@ -61,8 +60,9 @@ impl Bench {
         });
     }
 
-    /// Runs to cycle `to`: every SM holds at once what it may, and does what `ipc` says of a
-    /// kernel's process and blocks, a fifth of its cycles waiting for memory.
+    /// Runs to cycle `to`. Every SM holds all blocks that its quotas allow at once. `ipc` is the
+    /// IPC times 1,000 of a kernel, by its process and its number of blocks. SMs wait for memory in
+    /// a fifth of their cycles.
     fn run(&mut self, policy: &mut impl Multiprogram, to: Cycle, ipc: &dyn Fn(u8, u32) -> u64) {
         while self.now < to {
             let next = policy.next_check().min(to);
@@ -96,7 +96,7 @@ fn quotas(policy: &impl Multiprogram, kernel: &KernelView) -> Vec<u32> {
         .collect()
 }
 
-/// Table III's column Even, from Table II's block sizes and the registers that it implies.
+/// Column Even of Table III follows from Table II's block sizes and the registers that it implies.
 #[test]
 fn halves_of_an_sm_are_table_3s() {
     let spec = machine();
@@ -127,7 +127,7 @@ fn parts_of_the_sms_are_as_equal_as_can_be() {
 fn spatial_gives_each_its_own_sms() {
     let (one, two) = (kernel(0, 128, 32), kernel(1, 64, 28));
     let mut policy = Spatial::default();
-    // Launched in the other order: processes decide.
+    // The order of processes decides, not that of launches.
     Bench::new(&[two, one]).update(&mut policy);
     let all = u32::MAX;
     let halves = [[all; 8], [0; 8]].concat();
@@ -144,7 +144,7 @@ fn sequential_keeps_to_a_process_until_it_has_no_kernel() {
     Bench::new(&[one, two]).update(&mut policy);
     assert_eq!(policy.quota(SmId(3), one.slot), u32::MAX);
     assert_eq!(policy.quota(SmId(3), two.slot), 0);
-    // The first one's next kernel comes behind the second's: it goes on all the same.
+    // The next kernel of the first process continues although it was launched after the second's.
     let next = KernelView {
         slot: KernelSlot(5),
         ..one
@@ -186,8 +186,8 @@ fn fixed_quotas_are_by_process_and_end_with_the_company() {
     assert_eq!(policy.quota(SmId(0), kernels[2].slot), u32::MAX);
 }
 
-/// The scenarios were worked by hand with equation 4, phi_mem of all cycles and the greatest loss
-/// as printed.
+/// Settings of the scenarios: equation 4 and the greatest loss as printed, phi_mem relative to all
+/// cycles.
 fn as_printed() -> WarpedSlicerSettings {
     WarpedSlicerSettings {
         weight: SampleWeight::Blocks,
@@ -206,7 +206,7 @@ fn verdicts(policy: &impl Multiprogram) -> Vec<(Cycle, Verdict, Vec<u32>)> {
     all.map(|d| (d.at, d.verdict, d.blocks.clone())).collect()
 }
 
-/// IPC that grows with every block, or only up to three.
+/// IPC times 1,000 that grows with every block for process 0, and up to three blocks for others.
 fn grows_or_peaks(process: u8, blocks: u32) -> u64 {
     match process {
         0 => 100 * u64::from(blocks),
@@ -214,9 +214,9 @@ fn grows_or_peaks(process: u8, blocks: u32) -> u64 {
     }
 }
 
-/// Two kernels of eight blocks at most: 1 to 8 blocks on the eight SMs of each, 20,000 cycles of
-/// warm-up, 5,000 of samples; then 8 block slots for a curve that grows with each block and one
-/// that is flat from three on.
+/// Two kernels of at most eight blocks are sampled with 1 to 8 blocks on eight SMs each, after a
+/// warm-up of 20,000 cycles, for 5,000 cycles. Then a kernel whose curve grows with each block and
+/// one whose curve is flat from three blocks on share 8 block slots.
 #[test]
 fn two_kernels_are_profiled_and_share() {
     let kernels = [kernel(0, 64, 28), kernel(1, 64, 28)];
@@ -233,8 +233,8 @@ fn two_kernels_are_profiled_and_share() {
         [&[0; 8], &ladder[..]].concat()
     );
     bench.run(&mut policy, 26_000, &grows_or_peaks);
-    // The factor makes of 100 j: 100 j (1 + 0.2 (j / 4.5 - 1)); of the flat one likewise, so that
-    // it grows slowly behind three. Water-filling: P0 and P1 by blocks, in parts of their best,
+    // Equation 4 scales an IPC of 100 j to 100 j (1 + 0.2 (j / 4.5 - 1)). The flat curve is scaled
+    // likewise, and so grows slowly after three. Curves relative to their best, by blocks:
     //   P0: .09 .19 .30 .42 .55 .69 .84 1
     //   P1: .24 .51 .81 .85 .88 .92 .96 1
     let curves = &policy.decisions()[1].curves;
@@ -248,22 +248,24 @@ fn two_kernels_are_profiled_and_share() {
             assert!((curve[j as usize - 1] - exact).abs() < 1e-3, "{curve:?}");
         }
     }
-    // One block each: .09 and .24 of the best; the first grows to three (.30), the second to two
-    // (.51), the first to five (.55), the second to three (.81), and no slot is left: (5, 3).
+    // The kernels begin with one block, with .09 and .24. The first grows to three blocks (.30),
+    // the second to two (.51), the first to five (.55), the second to three (.81). No slot is left
+    // then.
     let shared = (25_000, Verdict::Shared, vec![5, 3]);
     assert_eq!(verdicts(&policy), [(0, Verdict::Profile, vec![]), shared]);
     assert_eq!(quotas(&policy, &kernels[0]), [5; 16]);
     assert_eq!(quotas(&policy, &kernels[1]), [3; 16]);
 }
 
-/// Two large blocks do not fit beside each other's second: each would lose more than 60%.
+/// An SM has room for one block of each of two kernels with large blocks. Each would lose more than
+/// 60% of its performance.
 #[test]
 fn a_kernel_that_would_lose_too_much_gets_sms_of_its_own() {
     let kernels = [kernel(0, 512, 16), kernel(1, 1024, 16)];
     let mut bench = Bench::new(&kernels);
     let mut policy = slicer();
     bench.update(&mut policy);
-    // 1,536 threads: one block of each. The first does a fifth of what it does with three.
+    // With one block each, the first kernel has a fifth of its performance with three.
     bench.run(
         &mut policy,
         26_000,
@@ -279,9 +281,10 @@ fn a_kernel_that_would_lose_too_much_gets_sms_of_its_own() {
     assert_eq!(quotas(&policy, &kernels[0]), [[all; 8], [0; 8]].concat());
 }
 
-/// Three kernels of eight slots, of which each block adds an eighth of the best: (3, 3, 2) loses
-/// three quarters. Divided SMs leave a third of the SMs: 1.2 / 3 may be lost as printed, 1.2 times
-/// two thirds if the percentage is of what division takes.
+/// Three kernels share eight slots, and each block adds an eighth of a kernel's best performance,
+/// so (3, 3, 2) loses three quarters. Divided SMs leave a kernel a third of the SMs. The greatest
+/// loss is 1.2 / 3 as printed, and 1.2 times two thirds if the percentage is relative to the loss
+/// by division.
 #[test]
 fn the_greatest_loss_is_of_what_is_kept_or_of_what_is_lost() {
     let verdict = |loss_base| {
@@ -301,8 +304,8 @@ fn the_greatest_loss_is_of_what_is_kept_or_of_what_is_lost() {
     assert_eq!(verdict(LossBase::ShareLost), shared);
 }
 
-/// A third kernel is profiled on its part of the SMs, without another warm-up; the others keep
-/// their curves and go on; when one leaves, the rest shares anew at once.
+/// A third kernel is profiled on its part of the SMs, without another warm-up. The others keep
+/// their curves and continue. When one of them ends, the rest is partitioned anew at once.
 #[test]
 fn kernels_come_and_go() {
     let kernels = [kernel(0, 64, 28), kernel(1, 64, 28), kernel(2, 64, 28)];
@@ -312,7 +315,7 @@ fn kernels_come_and_go() {
     bench.run(&mut policy, 30_000, &grows_or_peaks);
     bench.kernels = kernels.to_vec();
     bench.update(&mut policy);
-    // SMs 10 to 15 are the third one's: 1 to 6 blocks; on the others it has none.
+    // The third kernel has 1 to 6 blocks on SMs 10 to 15, and none on the others.
     let third = quotas(&policy, &kernels[2]);
     assert_eq!(third, [&[0; 10][..], &[1, 2, 3, 4, 5, 6]].concat());
     assert_eq!(
@@ -321,9 +324,9 @@ fn kernels_come_and_go() {
     );
     bench.run(&mut policy, 41_000, &grows_or_peaks);
     let third = policy.decisions().last().expect("it decided").clone();
-    // Six SMs take up to eight blocks in two turns. SMs hold what they are to hold at the first
-    // look, 100 cycles after each turn's beginning.
-    // Of eight slots none of the three can have what leaves each 60% of its best.
+    // Six SMs sample up to eight blocks in two rounds. SMs are ready at the first check, 100 cycles
+    // after the beginning of each round. Eight slots do not suffice for 60% of the best performance
+    // of all three kernels.
     assert_eq!((third.at, third.verdict), (40_200, Verdict::Spatial));
     bench.kernels.remove(0);
     bench.update(&mut policy);
@@ -335,7 +338,7 @@ fn kernels_come_and_go() {
     assert_eq!(quotas(&policy, &kernels[2]), [u32::MAX; 16], "it is alone");
 }
 
-/// A kernel that is launched again is the same kernel: nothing is sampled anew.
+/// A kernel that is launched again is not sampled again.
 #[test]
 fn a_relaunch_is_no_news() {
     let kernels = [kernel(0, 64, 28), kernel(1, 64, 28)];
@@ -350,8 +353,7 @@ fn a_relaunch_is_no_news() {
     assert_eq!(quotas(&policy, &bench.kernels[0]), [5; 16]);
 }
 
-/// Half as fast for two lengths of a profile in a row: sampled anew, the other held back on its
-/// SMs.
+/// A kernel with half its IPC in two successive intervals is sampled again, alone on its SMs.
 #[test]
 fn a_new_phase_is_profiled() {
     let kernels = [kernel(0, 64, 28), kernel(1, 64, 28)];
@@ -377,7 +379,7 @@ fn a_new_phase_is_profiled() {
     assert_eq!(verdicts(&policy)[3].1, Verdict::Shared);
 }
 
-/// SMs that run empty at the end of a grid are no new phase.
+/// Idle SMs at the end of a grid are no new phase.
 #[test]
 fn the_end_of_a_grid_is_no_new_phase() {
     let kernels = [kernel(0, 64, 28), kernel(1, 64, 28)];
@@ -393,8 +395,8 @@ fn the_end_of_a_grid_is_no_new_phase() {
     assert_eq!(policy.decisions().len(), 2);
 }
 
-/// A sample that begins although an SM still holds another kernel's block, 20,000 cycles after it
-/// could have, is without that SM: its count lies between its neighbours.
+/// A sample begins after 20,000 cycles although an SM still holds a block of another kernel. It
+/// does not count that SM, whose number of blocks is interpolated.
 #[test]
 fn an_sm_that_holds_another_kernel_is_left_out() {
     let kernels = [kernel(0, 64, 28), kernel(1, 64, 28)];
@@ -410,7 +412,7 @@ fn an_sm_that_holds_another_kernel_is_left_out() {
     assert!((curve[3] - line).abs() < 1e-12, "{curve:?}");
 }
 
-/// A kernel whose SMs do not get free is sampled when they do.
+/// A kernel is sampled once its SMs have no blocks of other kernels, however long that takes.
 #[test]
 fn a_kernel_that_could_not_be_sampled_is_sampled_later() {
     let kernels = [kernel(0, 64, 28), kernel(1, 64, 28)];
@@ -426,8 +428,8 @@ fn a_kernel_that_could_not_be_sampled_is_sampled_later() {
     assert_eq!((verdict, blocks), (Verdict::Shared, vec![5, 3]));
 }
 
-/// Fewer SMs than kernels: one has none to be sampled on, so that SMs are divided, and it is
-/// sampled when there are fewer kernels.
+/// With fewer SMs than kernels one kernel has no SM to be sampled on, so the SMs are divided. The
+/// kernel is sampled when there are fewer kernels.
 #[test]
 fn a_kernel_without_sms_is_not_taken_for_known() {
     let kernels = [kernel(0, 64, 28), kernel(1, 64, 28), kernel(2, 64, 28)];
@@ -443,7 +445,7 @@ fn a_kernel_without_sms_is_not_taken_for_known() {
     assert_eq!(verdicts(&policy)[2].1, Verdict::Profile);
 }
 
-/// The warm-up precedes the first profile only, also where a kernel arrives within it.
+/// The warm-up precedes the first profile only, also if a kernel arrives during it.
 #[test]
 fn an_arrival_does_not_begin_the_warm_up_anew() {
     let kernels = [kernel(0, 64, 28), kernel(1, 64, 28), kernel(2, 64, 28)];
@@ -454,11 +456,11 @@ fn an_arrival_does_not_begin_the_warm_up_anew() {
     bench.kernels = kernels.to_vec();
     bench.update(&mut policy);
     bench.run(&mut policy, 40_000, &grows_or_peaks);
-    // Two rounds of 5,000 cycles and a look after 100 before the second.
+    // There are two rounds of 5,000 cycles, and a check after 100 cycles before the second.
     assert_eq!(verdicts(&policy)[2].0, 30_100);
 }
 
-/// What a small grid showed says nothing of more blocks than it had.
+/// The curve of a small grid does not serve for a larger one, which is sampled again.
 #[test]
 fn a_larger_grid_is_sampled_anew() {
     let mut kernels = [kernel(0, 64, 28), kernel(1, 64, 28)];
@@ -482,8 +484,8 @@ fn a_larger_grid_is_sampled_anew() {
     assert_eq!((last.verdict, last.curves[0].len()), (Verdict::Shared, 8));
 }
 
-/// Counts of several rounds are one curve: half as many SMs, each with two counts in turn, say the
-/// same.
+/// Several rounds give one curve: half of the SMs, which sample two numbers of blocks each, give
+/// the same curve as all.
 #[test]
 fn rounds_make_one_curve() {
     let curves = |sms: u32| {
@@ -501,7 +503,7 @@ fn rounds_make_one_curve() {
     }
 }
 
-/// The algorithm takes its time: blocks of the profile go on until then.
+/// The quotas of the profile stay until the time that the algorithm takes has passed.
 #[test]
 fn the_algorithm_may_take_time() {
     let settings = WarpedSlicerSettings {
@@ -519,8 +521,8 @@ fn the_algorithm_may_take_time() {
     assert_eq!(verdicts(&policy)[1].0, 30_000);
 }
 
-/// The large SM holds 32 blocks of 64 threads: its eight SMs of a kernel run four counts in turn,
-/// ascending, so that nothing has to drain.
+/// A large SM holds 32 blocks of 64 threads. The eight SMs of a kernel sample four numbers of
+/// blocks each, in ascending order, so that no block has to end in between.
 #[test]
 fn more_counts_than_sms_take_turns() {
     let large = preset("fermi-slicer-large").unwrap_or_else(|errors| panic!("{errors}"));
@@ -546,7 +548,7 @@ fn more_counts_than_sms_take_turns() {
     assert_eq!(last.curves[0].len(), 32);
 }
 
-/// `exclusive` limits no number: it keeps apart whatever kernels there are.
+/// `exclusive` has no quotas, but keeps blocks of different kernels on different SMs.
 #[test]
 fn kernels_join_others_but_under_exclusive() {
     let (kernel, held) = (KernelSlot(1), KernelSlot(0));

@@ -1,18 +1,22 @@
-//! Warped-Slicer (Xu et al., ISCA 2016): short profiles say what each kernel does with 1,
-//! 2, 3 blocks on an SM; from that Algorithm 1 chooses how many blocks each has on every SM, or
-//! the SMs are divided where some kernel would lose too much.
+//! Warped-Slicer (Xu et al., ISCA 2016). Short profiles measure the performance of each kernel with
+//! 1, 2, 3, ... blocks on an SM. From these curves, Algorithm 1 chooses how many blocks each kernel
+//! has on every SM. If a kernel would lose too much, the SMs are divided among the kernels instead.
 //!
-//! What the paper leaves open:
-//! - In the 20,000 cycles before the first profile SMs are already divided as for the profile, so
-//!   that samples are of SMs that hold the blocks that they are taken for.
-//! - A kernel that arrives later is profiled on its part of the SMs alone; the others go on as
-//!   before on theirs and keep their profiles. A sample begins when the SMs hold what they are to
-//!   hold, or after four times its length; then SMs that do not are left out, and a kernel of which
-//!   nothing could be sampled keeps its profile, or is sampled again if it has none.
-//! - Where an SM runs several counts in turn it begins with the smallest, so that none must drain.
-//! - A phase change shows against the second stretch of a profile's length after a partition (the
-//!   first has blocks of the profile in it), in two stretches in a row, while it has blocks that
-//!   wait: the end of a grid, when SMs run empty, is none.
+//! The paper leaves open, and decided here:
+//! - During the warm-up of 20,000 cycles before the first profile, SMs are already divided as for
+//!   the profile, so that they hold the blocks to be sampled when it begins.
+//! - A kernel that arrives later is profiled on its part of the SMs only. The other kernels
+//!   continue as before on theirs, and keep their curves.
+//! - A sample begins when all SMs hold the blocks to be sampled, or after four times its length.
+//!   SMs that do not hold them then are left out. A kernel without any sample keeps its curve, or
+//!   is sampled again if it has none.
+//! - An SM that samples several numbers of blocks, one after the other, begins with the smallest,
+//!   so that no block has to end in between.
+//! - After a partition, time is divided into intervals of a profile's length. The IPC in the second
+//!   interval is the reference, because the first one still contains blocks of the profile. A
+//!   kernel has changed its phase if its IPC differs from the reference in two intervals in
+//!   succession. Intervals without waiting blocks do not count, because the end of a grid is no new
+//!   phase.
 
 use super::profile::Profile;
 use super::quotas::{Quotas, UNLIMITED, share_of_sms};
@@ -23,14 +27,14 @@ use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::{Cycle, KernelSlot, SmId};
 use warploom_config::{GpuSpec, LossBase, WarpedSlicerSettings};
 
-/// Cycles between two looks at whether a sample can begin.
+/// Cycles between two checks whether a sample can begin.
 const POLL_CYCLES: Cycle = 100;
-/// A sample begins after at most so many times its length.
+/// The longest wait for SMs before a sample begins, as a multiple of its length.
 const PATIENCE: Cycle = 4;
-/// Stretches of changed IPC in a row that are a new phase.
-const PHASE_STRETCHES: u32 = 2;
+/// Successive intervals with a changed IPC that show a new phase.
+const PHASE_INTERVALS: u32 = 2;
 
-/// What a kernel does with 1, 2, 3 blocks on an SM.
+/// Curve of a kernel: its IPC with 1, 2, 3, ... blocks on an SM.
 #[derive(Clone, Debug)]
 struct Known {
     process: u8,
@@ -38,51 +42,58 @@ struct Known {
     curve: Vec<f64>,
 }
 
-/// How SMs are divided, by member.
+/// Division of the SMs among the members.
 #[derive(Clone, Debug, PartialEq)]
 enum Plan {
-    /// As for one kernel: no limit.
+    /// No limits, as for a single kernel.
     Whole,
-    /// By the profile that runs.
+    /// Quotas of the current profile.
     Profile,
+    /// Blocks of each member on every SM.
     Shared(Vec<u32>),
+    /// A part of the SMs for each member.
     Spatial,
 }
 
-/// What the policy does next, at `next`.
+/// State of the policy, which acts at its `next` cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Waits for the warm-up's end.
+    /// Waits for the end of the warm-up.
     Warm,
-    /// Waits until SMs hold what is to be sampled, at the latest until then.
+    /// Waits until SMs hold the blocks to be sampled, up to this cycle at the latest.
     Fill(Cycle),
+    /// Waits for the end of the sample.
     Sample,
-    /// Waits for the algorithm.
+    /// Waits for the time that the algorithm takes.
     Delay,
-    /// Watches for changes.
+    /// Watches the kernels for changes of phase.
     Watch,
 }
 
-/// A kernel's IPC since the partition.
+/// Progress of a kernel since the partition.
 #[derive(Clone, Copy, Debug, Default)]
 struct Watched {
     slot: KernelSlot,
+    /// Instructions up to the end of the last interval.
     instructions: u64,
-    stretches: u32,
+    /// Number of intervals since the partition.
+    intervals: u32,
+    /// Instructions in the interval of reference.
     reference: Option<u64>,
+    /// Number of successive intervals that differ from it.
     changed: u32,
 }
 
-/// Warped-Slicer.
+/// Policy `warped-slicer` with its state.
 #[derive(Clone, Debug)]
 pub struct WarpedSlicer {
     settings: WarpedSlicerSettings,
     quotas: Quotas,
-    /// Kernels in order of processes.
+    /// Kernels in flight, in order of processes.
     members: Vec<KernelView>,
     known: Vec<Known>,
     plan: Plan,
-    /// The plan before the profile, as blocks by member; `None`: none.
+    /// Blocks of each member on an SM before the profile; `None` for a member without shared SMs.
     before: Vec<Option<u32>>,
     profile: Profile,
     stage: Stage,
@@ -94,7 +105,7 @@ pub struct WarpedSlicer {
 }
 
 impl WarpedSlicer {
-    /// With `settings`.
+    /// A policy with `settings`, before any kernel.
     pub fn new(settings: WarpedSlicerSettings) -> Self {
         Self {
             settings,
@@ -121,7 +132,7 @@ impl WarpedSlicer {
         self.settings.profile_cycles.into()
     }
 
-    /// Other kernels than before.
+    /// Reacts to a change of the kernels in flight, which were `old` before.
     fn regroup(&mut self, old: &[KernelView], view: &MultiprogramView<'_>) {
         let blocks_before = |kernel: &KernelView| {
             let at = old.iter().position(|other| is_same(other, kernel))?;
@@ -138,7 +149,7 @@ impl WarpedSlicer {
             self.next = Cycle::MAX;
             return;
         }
-        // A curve of a small grid says nothing of what a larger one does with more blocks.
+        // A curve of a small grid does not contain the numbers of blocks of a larger one.
         let unknown = |kernel: &KernelView| {
             let known = self.curve(kernel).map_or(0, |known| known.curve.len());
             known < kernel.blocks_per_sm.max(1) as usize
@@ -170,7 +181,7 @@ impl WarpedSlicer {
         self.next = view.now + POLL_CYCLES;
     }
 
-    /// The time of the next step has come.
+    /// Acts in the `next` cycle.
     fn advance(&mut self, view: &MultiprogramView<'_>) {
         match self.stage {
             Stage::Warm | Stage::Fill(_) => self.try_sample(view),
@@ -196,7 +207,7 @@ impl WarpedSlicer {
 
     fn end_sample(&mut self, view: &MultiprogramView<'_>) {
         if !self.profile.end(&self.members, view) {
-            // A kernel came again in between, elsewhere: what was sampled is of no use.
+            // A kernel was launched again in another slot meanwhile, so the sample is of no use.
             return self.fill(view);
         }
         if self.profile.next_round() {
@@ -216,7 +227,7 @@ impl WarpedSlicer {
         }
     }
 
-    /// Takes over the curves of a profile that has ended.
+    /// Adopts the curves of a profile that has ended.
     fn learn(&mut self) {
         for (at, kernel) in self.members.iter().enumerate() {
             if !self.profile.is_sampled(at) {
@@ -236,7 +247,7 @@ impl WarpedSlicer {
         }
     }
 
-    /// What each member does, in parts of its best.
+    /// Curve of each member, relative to its best performance.
     fn performances(&self) -> Vec<Vec<f64>> {
         let of = |kernel: &KernelView| {
             let curve = self.curve(kernel).map_or(&[][..], |known| &known.curve);
@@ -249,7 +260,8 @@ impl WarpedSlicer {
         self.members.iter().map(of).collect()
     }
 
-    /// Shares SMs by members' curves, or divides them, also where a curve could not be had.
+    /// Chooses numbers of blocks by the members' curves. Divides the SMs instead if a member would
+    /// lose too much, or if a curve is missing.
     fn decide(&mut self, view: &MultiprogramView<'_>) {
         let sm = &view.spec.sm;
         let total = [sm.max_threads, sm.registers, sm.shared_bytes, sm.max_blocks];
@@ -286,7 +298,7 @@ impl WarpedSlicer {
         });
     }
 
-    /// The end of a stretch of a profile's length.
+    /// Ends an interval of a profile's length.
     fn watch(&mut self, view: &MultiprogramView<'_>) {
         if self.settings.phase_percent == 0 {
             self.next = Cycle::MAX;
@@ -299,7 +311,7 @@ impl WarpedSlicer {
             let slot = kernel.slot.index();
             let instructions = view.sms.iter().map(|sm| sm.instructions[slot]).sum();
             watched.look(kernel, instructions, limit);
-            changed[at] = watched.changed >= PHASE_STRETCHES;
+            changed[at] = watched.changed >= PHASE_INTERVALS;
         }
         if changed.contains(&true) {
             self.before = match &self.plan {
@@ -310,7 +322,7 @@ impl WarpedSlicer {
         }
     }
 
-    /// Quotas of the plan, for the slots that kernels have now.
+    /// Sets the quotas of the plan for the current slots of the kernels.
     fn assign(&mut self, view: &MultiprogramView<'_>) {
         self.quotas = match &self.plan {
             Plan::Whole => Quotas::new(view.spec, UNLIMITED),
@@ -326,7 +338,8 @@ impl WarpedSlicer {
         };
     }
 
-    /// Where a kernel is profiled, it alone has blocks; elsewhere the others go on as before.
+    /// Quotas of a profile. On the SMs of a sampled member only this member has blocks. On the
+    /// other SMs the members continue as before.
     fn profile_quotas(&self, spec: &GpuSpec) -> Quotas {
         let mut quotas = Quotas::new(spec, 0);
         let count = self.members.len();
@@ -352,23 +365,23 @@ impl WarpedSlicer {
 }
 
 impl Watched {
-    /// Notes the instructions so far, at the end of a stretch.
+    /// Notes the instructions so far at the end of an interval.
     fn look(&mut self, kernel: &KernelView, instructions: u64, limit_percent: u64) {
         let before = std::mem::replace(&mut self.instructions, instructions);
-        if self.stretches == 0 || self.slot != kernel.slot {
-            // The first look, or another launch of the kernel: nothing to compare with.
-            (self.slot, self.stretches) = (kernel.slot, 1);
+        if self.intervals == 0 || self.slot != kernel.slot {
+            // At the first look, and after another launch of the kernel, there is no reference.
+            (self.slot, self.intervals) = (kernel.slot, 1);
             return;
         }
         if !kernel.waits {
             self.changed = 0;
             return;
         }
-        self.stretches += 1;
+        self.intervals += 1;
         let done = instructions - before;
         match self.reference {
-            // The first stretch has blocks of the profile in it.
-            None if self.stretches <= 2 => {}
+            // The first interval contains blocks of the profile.
+            None if self.intervals <= 2 => {}
             None => self.reference = Some(done),
             Some(reference) if done.abs_diff(reference) * 100 > reference * limit_percent => {
                 self.changed += 1;
@@ -382,7 +395,7 @@ fn is_same(one: &KernelView, other: &KernelView) -> bool {
     (one.process, one.code) == (other.process, other.code)
 }
 
-/// The greatest part of its best performance that one of several kernels may lose.
+/// Largest share of its best performance that a kernel may lose among `kernels` kernels.
 fn most_lost(settings: &WarpedSlicerSettings, kernels: usize) -> f64 {
     let kept = 1.0 / kernels as f64;
     let base = match settings.loss_base {

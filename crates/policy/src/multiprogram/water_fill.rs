@@ -1,23 +1,25 @@
-//! Algorithm 1 of Warped-Slicer: blocks of K kernels on an SM such that the kernel that loses most
-//! of its best performance loses as little as can be.
+//! Algorithm 1 of Warped-Slicer: chooses numbers of blocks of K kernels on an SM such that the
+//! largest relative loss of performance of a kernel is as small as possible.
 
-/// What one kernel asks of an SM.
+/// Performance of a kernel by blocks on an SM, and the resources of a block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
-    /// What it does with 1, 2, 3 blocks on the SM, in any unit common to all kernels (in parts of
-    /// its best, say); it need not grow. Not empty.
+    /// Performance with 1, 2, 3, ... blocks on the SM, in a unit common to all kernels, such as the
+    /// kernel's best performance. Need not be monotone. Not empty.
     pub performance: Vec<f64>,
-    /// What one block takes of each resource.
+    /// Amount of each resource that one block needs.
     pub needs: [u32; 4],
 }
 
-/// A kernel while its share grows.
+/// State of a kernel in the algorithm.
 struct Filling<'a> {
     demand: &'a Demand,
-    /// The listing's Q and M: performances that no fewer blocks reach, with their blocks.
+    /// Q and M of the paper's listing: each performance that no smaller number of blocks reaches,
+    /// with its number of blocks.
     levels: Vec<(f64, u32)>,
-    /// Which level it has.
+    /// Index of the level that the kernel has.
     level: usize,
+    /// True if the kernel gets no more blocks.
     full: bool,
 }
 
@@ -46,7 +48,8 @@ impl<'a> Filling<'a> {
     }
 }
 
-/// Takes `blocks` of `needs` out of what is left, if it is there.
+/// Takes the resources for some blocks out of `left`, if there are enough. Returns whether there
+/// are.
 fn take(left: &mut [u32; 4], needs: &[u32; 4], blocks: u32) -> bool {
     let fits =
         |(left, needs): (&u32, &u32)| u64::from(*needs) * u64::from(blocks) <= u64::from(*left);
@@ -59,13 +62,14 @@ fn take(left: &mut [u32; 4], needs: &[u32; 4], blocks: u32) -> bool {
     all
 }
 
-/// Blocks of each kernel on an SM of which `total` is there of each resource; `None` if not one
-/// block of each fits.
+/// Numbers of blocks of the kernels on an SM with `total` of each resource; `None` if the SM has no
+/// room for one block of each.
 ///
-/// From one block each on, the kernel that does worst gets the fewest blocks with which it does
-/// better, until that fits no more or there is no such number: then it is full, and the next
-/// worst grows. (The listing goes on while what is left is not negative, which it always is, and
-/// reads behind a kernel's last level.) Time and room O(K N) for N blocks.
+/// Each kernel begins with one block. The kernel with the lowest performance gets the smallest
+/// number of blocks that gives it more. If there is no such number, or no room for it, the kernel
+/// is full, and the next lowest one goes on. (The paper's listing instead continues while the
+/// remaining resources are not negative, which they never are, and reads past a kernel's last
+/// level.) Time and memory are O(K N) for N blocks.
 pub fn water_fill(demands: &[Demand], total: [u32; 4]) -> Option<Vec<u32>> {
     let mut left = total;
     if !demands
@@ -108,7 +112,8 @@ mod tests {
         }
     }
 
-    /// Two kernels of the paper's Fig. 3b in small: one saturates, one falls behind its best.
+    /// Two kernels like those of the paper's Fig. 3b: the performance of one saturates, and that of
+    /// the other one falls after its maximum.
     #[test]
     fn the_worst_grows_until_nothing_fits() {
         let saturating = demand(&[0.3, 0.6, 0.8, 0.9, 0.95, 1.0, 1.0, 1.0], [64, 1792, 0, 1]);
@@ -123,7 +128,7 @@ mod tests {
         assert_eq!(water_fill(&[large.clone(), large], [1536, 1, 1, 8]), None);
     }
 
-    /// More blocks that bring nothing are not taken, and a level behind a dip is reached at once.
+    /// Blocks that gain nothing are not taken, and a maximum after a dip is reached in one step.
     #[test]
     fn levels_skip_what_brings_nothing() {
         let dip = demand(&[0.5, 0.4, 0.3, 1.0], [1, 1, 1, 1]);
@@ -133,13 +138,13 @@ mod tests {
         assert_eq!(fill(5), Some(vec![4, 1]));
     }
 
-    /// A curve of up to eight blocks: any shape, or growing ever less.
+    /// A random curve of up to eight blocks, in half of the cases an increasing one.
     fn curve(rng: &mut Rng) -> Vec<f64> {
         let blocks = 1 + rng.below(8);
         let monotone = rng.below(2) == 0;
         let mut level = 0.0;
         let mut point = |_| {
-            // Few values, so that many are equal.
+            // There are few values, so that many points are equal.
             let value = f64::from(1 + rng.below(12)) / 12.0;
             level = if monotone { level + value } else { value };
             level
@@ -149,7 +154,7 @@ mod tests {
         points.iter().map(|point| point / best).collect()
     }
 
-    /// The largest performance of the worst kernel over every combination that fits.
+    /// The largest performance of the slowest kernel, over all combinations of blocks that fit.
     fn exhaustive(demands: &[Demand], total: [u32; 4]) -> Option<f64> {
         let Some((first, rest)) = demands.split_first() else {
             return Some(f64::INFINITY);
@@ -170,7 +175,7 @@ mod tests {
             .max_by(f64::total_cmp)
     }
 
-    /// Max-min optimal on every curve: thousands of them, two to four kernels, four resources.
+    /// The result is optimal for thousands of random curves of two to four kernels.
     #[test]
     fn no_combination_is_fairer() {
         let mut rng = Rng::new(3);

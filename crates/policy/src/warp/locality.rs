@@ -1,18 +1,18 @@
-//! Locality-aware warp scheduling (Chen, NTU thesis 2016, section 3.4): two levels, of which the
-//! inner prefers warps that share lines with the last one.
+//! Locality-aware warp scheduling (Chen, NTU thesis 2016, section 3.4): a two-level scheduler whose
+//! inner level prefers warps that share cache lines with the last warp.
 //!
-//! Only warps of the active group issue. The last one continues (greedy). When it cannot issue, the
-//! warp with most locality with it does, and the oldest of several such warps. A warp that waits
-//! for memory or at a barrier leaves the group. The pending warp that does not wait and has most
-//! locality with the group takes its place. Warps without locality would starve: when the newest
-//! block on the SM is more than 2 N blocks younger than a warp's own, where N is the most blocks of
-//! an SM, that warp goes first.
+//! Only warps of the active group issue. The last warp continues as long as it can (greedy).
+//! Otherwise the warp of the group with the most locality with the last one issues; ties go to the
+//! oldest. A warp that waits for memory or at a barrier leaves the group. Of the pending warps that
+//! do not wait, the one with the most locality with the group takes its place. Warps without
+//! locality could starve. So a warp has priority over all others when more than 2 N blocks have
+//! started on the SM after the warp's block, where N is the most blocks that an SM holds.
 //!
-//! With `work_conserving`, which the thesis does not have, another ready warp may issue when no
-//! warp of the active group can.
+//! The setting `work_conserving` is not in the thesis: another ready warp may issue when no warp of
+//! the active group can.
 //!
-//! The table of pairs has a byte a pair, so that the count of common sub-regions ends at 255.
-//! `ideal_warps` has no such limit, and the finest regions.
+//! The table of pairs has one byte per pair, so counts of common sub-regions saturate at 255. The
+//! setting `ideal_warps` removes this limit and uses the finest regions.
 
 use super::{
     GroupCounters, WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, holds, warps_of,
@@ -24,7 +24,7 @@ use warploom_base::WarpSlot;
 use warploom_config::{GpuSpec, WarpLocalitySettings};
 use warploom_stats::declare_stats;
 
-/// What an entry of the table of pairs holds at most.
+/// Largest count in an entry of the table of pairs.
 const MOST_COUNTED: u32 = 255;
 
 declare_stats! {
@@ -38,7 +38,7 @@ declare_stats! {
     }
 }
 
-/// Greedy, then most locality, within a group.
+/// Warp scheduler of an active group: the last warp, then the one with the most locality with it.
 #[derive(Clone, Debug)]
 pub struct Locality {
     settings: WarpLocalitySettings,
@@ -72,7 +72,7 @@ fn bits(spec: &GpuSpec) -> u64 {
 }
 
 impl Locality {
-    /// Nobody in the group.
+    /// A scheduler with an empty group.
     pub fn new(settings: WarpLocalitySettings) -> Self {
         Self {
             settings,
@@ -83,7 +83,7 @@ impl Locality {
         }
     }
 
-    /// Locality of two warps of the SM: their entry in the table of pairs.
+    /// Locality of two warps of the SM, as in their entry of the table of pairs.
     fn locality(&self, view: &WarpView<'_>, a: WarpSlot, b: WarpSlot) -> u32 {
         let shared = match (view.ranges.get(a.index()), view.ranges.get(b.index())) {
             (Some(a), Some(b)) => shared_regions(a, b),
@@ -103,7 +103,7 @@ impl Locality {
         self.active &= !blocked;
     }
 
-    /// Fills the group: each time with the pending warp that shares most with those in it.
+    /// Fills the group. Each time, the pending warp that shares most with the group's warps joins.
     fn promote(&mut self, view: &WarpView<'_>, blocked: WarpMask) {
         while self.active.count_ones() < self.settings.active_warps {
             let pending = view.own & view.live & !blocked & !self.active;
@@ -120,7 +120,7 @@ impl Locality {
         }
     }
 
-    /// Warps whose block is so old that it must go on.
+    /// Ready warps whose block is old enough for priority.
     fn starved(view: &WarpView<'_>, ready: WarpMask) -> WarpMask {
         let newest = warps_of(view.live)
             .map(|slot| view.block_serial[slot.index()])
@@ -135,7 +135,7 @@ impl Locality {
     }
 }
 
-/// The warp of a mask with the greatest value, ties by age.
+/// The warp of a mask with the greatest value; ties go to the oldest.
 fn best(view: &WarpView<'_>, mask: WarpMask, value: impl Fn(&WarpSlot) -> u32) -> Option<WarpSlot> {
     let age = |slot: &WarpSlot| std::cmp::Reverse(view.age[slot.index()]);
     warps_of(mask).max_by_key(|slot| (value(slot), age(slot)))

@@ -1,12 +1,13 @@
-//! What leaves and comes in, and when: the context switching logic (GPUDuet, section 6.6).
+//! The context switching logic (GPUDuet, section 6.6).
 //!
-//! At most one transfer begins at the end of a cycle, if fewer are under way than may be at once.
-//! The unit that has been ready for the longest time comes in if it has room, in the place of a
-//! stalled one if not. If none can come in, a stalled one leaves if storage has room for it and
-//! others are out already. Which stalled unit leaves first is a setting. A transfer that begins in
-//! cycle t and moves state that takes n cycles ends in cycle t + n, whatever else moves. A swap
-//! moves out first and then in, or both at once where the port is duplex. A stalled unit that gets
-//! the values it waits for while it is in the queue goes on.
+//! At most one transfer begins at the end of a cycle, and only if the number of current transfers
+//! is below its limit. The unit that has been ready for the longest time is switched in if it has
+//! room; otherwise it is swapped with a stalled unit. If no unit can be switched in, a stalled unit
+//! is switched out, if its context has room and other units are absent already. A setting chooses
+//! which stalled unit is switched out first. A transfer that begins in cycle t and moves state for
+//! n cycles ends in cycle t + n, regardless of other transfers. A swap moves one unit out and then
+//! the other one in, or both at once if the port is duplex. A stalled unit continues if the values
+//! for which it waits arrive while it is in the queue.
 
 use super::map::{Map, Span};
 use super::places::{Places, Terms};
@@ -21,7 +22,7 @@ use warploom_stats::trace::Activity;
 use warploom_stats::{Peak, declare_stats};
 
 declare_stats! {
-    /// What context switching counts (`sm.context`).
+    /// Counters of context switching (`sm.context`).
     pub struct ContextCounters in "context" {
         /// Warps that left alone.
         pub warps_out: u64 = Events;
@@ -54,33 +55,36 @@ declare_stats! {
     }
 }
 
-/// What happened to a slot.
+/// Change of a warp slot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Moved {
+    /// The warp in the slot was switched out.
     Out(WarpSlot),
+    /// A warp was switched into the slot.
     In(WarpSlot),
 }
 
-/// A warp or a block, by number.
+/// Number of a warp's context or of a block.
 pub(super) type Unit = u16;
 
-/// A transfer that is under way.
+/// Transfer that has begun and not ended.
 #[derive(Clone, Debug)]
 pub(super) struct Transfer {
-    /// The unit that moves out, until it is out.
+    /// Unit that moves out; `None` once it is out.
     pub out: Option<Unit>,
+    /// Unit that moves in.
     pub back: Option<Unit>,
-    /// End of the part that moves out.
+    /// Cycle in which the unit that moves out is out.
     pub out_ends: Cycle,
     pub ends: Cycle,
-    /// Storage that is free when the transfer ends.
+    /// Storage that becomes free when the transfer ends.
     pub held: Vec<Span>,
-    /// Slots that are free when the transfer ends.
+    /// Slots that become free when the transfer ends.
     pub held_slots: WarpMask,
 }
 
 impl Transfer {
-    /// The next cycle in which a part of it ends.
+    /// The next cycle in which a part of the transfer ends.
     fn next_event(&self) -> Cycle {
         match self.out {
             Some(_) => self.out_ends,
@@ -92,43 +96,45 @@ impl Transfer {
 /// The tables, the logic and the storage of one SM.
 pub(crate) struct Contexts {
     pub(super) rules: ContextRules,
-    /// Warp slots.
+    /// Number of warp slots.
     pub(super) slots: usize,
     pub(super) places: Places,
     pub(super) warps: Vec<WarpEntry>,
     pub(super) blocks: Vec<BlockEntry>,
-    /// By context: where its warp is in the arrays of warps.
+    /// Place of the warp in the arrays of warps, by context.
     pub(super) place: Vec<Place>,
-    /// By slot: the context that it holds.
+    /// Number of the context in a slot, by slot.
     pub(super) context_of: Vec<u16>,
-    /// The kernel whose blocks are here.
+    /// Kernel of all blocks on the SM, with its terms.
     pub(super) kernel: Option<(KernelSlot, Terms)>,
-    /// Its blocks.
+    /// Number of blocks on the SM.
     pub(super) here: u32,
-    /// Most blocks above those that are present at once (ME).
+    /// Most blocks beyond the number that the SM holds without switching (ME).
     pub(super) extra: u32,
-    /// Warps that have started and are not present.
+    /// Number of warps that have started and are not present.
     pub(super) absent: u32,
-    /// L1D holds contexts.
+    /// True if L1D stores contexts.
     l1d: bool,
     pub(super) stalled: Queue,
     pub(super) ready: Queue,
     pub(super) transfers: Vec<Transfer>,
-    /// What the change that was tried last gives back at its end.
+    /// Storage that the last tried change frees at its end.
     pub(super) held: Vec<Span>,
-    /// Storage for the lists of transfers to come.
+    /// Empty lists for later transfers, kept for their memory.
     pub(super) spare_lists: Vec<Vec<Span>>,
+    /// Slots that the last tried change frees at its end.
     pub(super) held_slots: WarpMask,
-    /// Something has changed since the logic last found nothing to do.
+    /// True if something has changed since the logic last found nothing to do.
     pub(super) changed: bool,
-    /// By slot: the stalled queue holds its warp or block.
+    /// Slots whose warp or block is in the queue of stalled units.
     pub(super) queued: WarpMask,
-    /// What was tried last: entries of those that come in and of those that leave.
+    /// Entries of the last tried change, for warps that are switched in.
     pub(super) new_warps: Vec<WarpEntry>,
     pub(super) new_shared: Span,
+    /// Entries of the last tried change, for warps that are switched out.
     pub(super) left_warps: Vec<WarpEntry>,
     pub(super) left_shared: Span,
-    /// Counters.
+    /// Counters of context switching.
     pub counters: ContextCounters,
 }
 
@@ -166,40 +172,41 @@ impl Contexts {
         }
     }
 
-    /// Contexts.
+    /// Number of warp contexts.
     pub fn count(&self) -> usize {
         self.warps.len()
     }
 
-    /// Block contexts.
+    /// Number of block contexts.
     pub fn count_blocks(&self) -> u32 {
         self.blocks.len() as u32
     }
 
-    /// Where the warp of a context is.
+    /// Place of the warp of a context.
     #[inline]
     pub fn place(&self, context: usize) -> Place {
         self.place[context]
     }
 
-    /// The context in a slot.
+    /// Number of the context in a slot.
     #[inline]
     pub fn in_slot(&self, slot: usize) -> u16 {
         self.context_of[slot]
     }
 
-    /// Blocks are here.
+    /// True if the SM holds blocks of a switched kernel.
     pub fn holds_blocks(&self) -> bool {
         self.here > 0
     }
 
-    /// Blocks are here that have started and not ended.
+    /// True if blocks have started and not ended.
     pub fn holds_started(&self) -> bool {
         let started = |w: &WarpEntry| !matches!(w.state, State::Free | State::Assigned);
         self.here > 0 && self.warps.iter().any(started)
     }
 
-    /// Nothing can happen before the next event, unless something else does.
+    /// True if the state stays as it is up to the next event, unless another part of the SM
+    /// changes.
     pub fn is_quiet(&self) -> bool {
         let Some((_, terms)) = &self.kernel else {
             return true;
@@ -207,12 +214,12 @@ impl Contexts {
         !self.changed || !self.may_begin(terms.by_warp)
     }
 
-    /// When the next transfer ends, or its first half.
+    /// The next cycle in which a transfer or its first half ends.
     pub fn next_event(&self) -> Option<Cycle> {
         self.transfers.iter().map(Transfer::next_event).min()
     }
 
-    /// Whether fewer transfers are under way than may be at once.
+    /// True if another transfer may begin.
     fn may_begin(&self, by_warp: bool) -> bool {
         let most = match self.rules.transfers {
             ContextTransfers::Serial => 1,
@@ -221,7 +228,8 @@ impl Contexts {
         self.transfers.len() < most
     }
 
-    /// Entries of the queue of stalled units, and of that of ready units.
+    /// Number of entries of the queue of stalled units, which is also that of the queue of ready
+    /// units.
     pub(super) fn queue_entries(&self, by_warp: bool) -> usize {
         match by_warp {
             true => self.rules.warp_queue as usize,
@@ -237,24 +245,24 @@ impl Contexts {
         self.changed = true;
     }
 
-    /// L1D is empty and holds contexts from now on.
+    /// Notes that L1D is empty and stores contexts from now on.
     pub fn take_l1d(&mut self) {
         self.l1d = true;
         self.counters.l1d_taken += 1;
         self.changed = true;
     }
 
-    /// L1D holds no contexts any more. Requires that no block is here.
+    /// Notes that L1D stores no contexts from now on. Requires that the SM holds no blocks.
     pub fn give_back_l1d(&mut self) {
         self.l1d = false;
     }
 
-    /// The machine's load decides on extra blocks, and on L1D.
+    /// True if a monitor of the machine's load decides on extra blocks and on L1D.
     pub fn is_monitored(&self) -> bool {
         self.rules.extra == ExtraBlocks::Monitor
     }
 
-    /// Most blocks of a kernel above those that are present at once.
+    /// Most blocks of a kernel beyond the number that the SM holds without switching.
     pub(super) fn extra_of(&self, contexts: &KernelContexts) -> u32 {
         match self.rules.extra {
             ExtraBlocks::Monitor => self.extra.min(contexts.plan.bound),
@@ -262,7 +270,7 @@ impl Contexts {
         }
     }
 
-    /// What holds for transfers and new blocks of a kernel now.
+    /// Terms for transfers and new blocks of a kernel, if the SM holds this number of its blocks.
     fn terms(&self, contexts: &KernelContexts, blocks: u32) -> Terms {
         let above = blocks.saturating_sub(contexts.plan.native);
         let extra = above.max(self.extra_of(contexts));
@@ -276,12 +284,12 @@ impl Contexts {
         }
     }
 
-    /// Whether blocks of a kernel may be beside those that are here.
+    /// True if the SM has no blocks, or blocks of this kernel.
     fn may_join(&self, slot: KernelSlot) -> bool {
         self.here == 0 || self.kernel.is_some_and(|(kernel, _)| kernel == slot)
     }
 
-    /// Contexts in a row for a block.
+    /// First of the consecutive free contexts for a block of this number of warps.
     fn free_contexts(&self, warps: usize) -> Option<usize> {
         let starts = (0..self.warps.len() / warps).map(|i| i * warps);
         let free = |w: &WarpEntry| w.state == State::Free;
@@ -290,7 +298,7 @@ impl Contexts {
             .find(|&first| self.warps[first..first + warps].iter().all(free))
     }
 
-    /// Tries places for one more block of a kernel, beside those taken so far.
+    /// Looks for room for one more block of a kernel.
     fn try_block(
         &mut self,
         prepared: &PreparedKernel,
@@ -313,13 +321,13 @@ impl Contexts {
         Some((first, terms))
     }
 
-    /// One more block of a kernel has room.
+    /// True if one more block of a kernel has room.
     pub fn has_room(&mut self, prepared: &PreparedKernel, contexts: &KernelContexts) -> bool {
         let mut block = BlockEntry::FREE;
         self.try_block(prepared, contexts, &mut block).is_some()
     }
 
-    /// Blocks of a kernel that have room at once, up to `most`.
+    /// Number of further blocks of a kernel that have room together, up to `most`.
     pub fn room(&self, prepared: &PreparedKernel, contexts: &KernelContexts, most: u32) -> u32 {
         let allowed = contexts.plan.native + self.extra_of(contexts);
         if !self.may_join(prepared.slot) {
@@ -345,7 +353,7 @@ impl Contexts {
             .count() as u32
     }
 
-    /// A block of a kernel that is not switched takes slots: their contexts have their numbers.
+    /// Gives slots of a block of an unswitched kernel the contexts of the same numbers.
     pub fn identify(&mut self, slots: WarpMask) {
         for slot in warps_of(slots).map(WarpSlot::index) {
             self.place[slot] = slot;
@@ -353,7 +361,8 @@ impl Contexts {
         }
     }
 
-    /// Takes what a new block needs. Requires `has_room`.
+    /// Takes contexts, slots and storage for a new block. Returns its first context. Requires
+    /// `has_room`.
     pub fn assign(
         &mut self,
         prepared: &PreparedKernel,
@@ -391,7 +400,7 @@ impl Contexts {
         first as u32
     }
 
-    /// The warps of an assigned block exist from now on.
+    /// Starts the warps of an assigned block.
     pub fn start(&mut self, slot: BlockId) {
         let contexts = self.blocks[slot.index()].contexts();
         for context in contexts {
@@ -407,7 +416,7 @@ impl Contexts {
         self.changed = true;
     }
 
-    /// A warp has ended and left its slot.
+    /// Frees the context of a warp that has ended and left its slot.
     pub fn warp_gone(&mut self, slot: usize) {
         let context = usize::from(self.context_of[slot]);
         let entry = std::mem::replace(&mut self.warps[context], WarpEntry::FREE);
@@ -424,7 +433,7 @@ impl Contexts {
         self.changed = true;
     }
 
-    /// The device has seen the end of a block.
+    /// Frees the context of a block, after the dispatcher has noted its end.
     pub fn block_gone(&mut self, slot: BlockId) {
         self.blocks[slot.index()] = BlockEntry::FREE;
         self.here -= 1;
@@ -433,8 +442,7 @@ impl Contexts {
         }
     }
 
-    /// Something that a warp which is out waited for has come: a load, or the others at its
-    /// barrier.
+    /// Notes that an absent warp has got a value, or that its barrier has completed.
     pub fn arrived(&mut self, context: usize, warps: &Warps, kernels: &PreparedKernels) {
         let entry = &mut self.warps[context];
         if entry.state != State::Absent || entry.at_barrier {
@@ -448,12 +456,13 @@ impl Contexts {
         }
     }
 
-    /// The barrier at which a warp that is out waited has completed.
+    /// Notes that the barrier at which an absent warp waits has completed.
     pub fn released(&mut self, context: usize) {
         self.warps[context].at_barrier = false;
     }
 
-    /// The end of a cycle. `decoding`: the warp whose instructions are being decoded.
+    /// Ends a cycle: ends transfers, fills the queues, and may begin a transfer. `decoding`: the
+    /// warp whose instructions are being decoded.
     pub fn step(
         &mut self,
         now: Cycle,
@@ -483,7 +492,7 @@ impl Contexts {
         }
     }
 
-    /// Warps, or blocks, that are not present.
+    /// Number of units that are not present.
     pub(super) fn units_out(&self, by_warp: bool) -> u32 {
         if by_warp || self.absent == 0 {
             return self.absent;
@@ -492,7 +501,7 @@ impl Contexts {
         self.blocks.iter().filter(absent).count() as u32
     }
 
-    /// What the warp of a context does that has no slot.
+    /// Activity of a context's warp, for one that is not present.
     pub fn activity(&self, context: usize) -> Activity {
         match self.warps[context].state {
             State::Leaving => Activity::MovesOut,
@@ -503,7 +512,7 @@ impl Contexts {
         }
     }
 
-    /// Warps that are not present, with what they do, for reports: context and words.
+    /// Contexts of the warps that are not present, with a description of what they do.
     pub fn describe_absent(&self) -> impl Iterator<Item = (usize, &'static str)> {
         let words = |(context, warp): (usize, &WarpEntry)| {
             let text = match warp.state {
@@ -519,7 +528,7 @@ impl Contexts {
         self.warps.iter().enumerate().filter_map(words)
     }
 
-    /// What is in use although no block is here: nothing, unless this crate has a bug.
+    /// Number of contexts, units and slots in use. Must be 0 when the SM holds no blocks.
     pub fn leaks(&self) -> usize {
         let used = self.warps.iter().filter(|w| w.state != State::Free).count();
         used + self.places.taken() as usize + self.places.slots().count_ones() as usize

@@ -1,9 +1,9 @@
-//! The allocation map: a bit for each 128 bytes of register file, shared memory and L1D, which have
-//! one logical address space in this order (GPUDuet, section 6.6).
+//! The allocation map: a bit for each unit of 128 bytes. The register file, shared memory and L1D
+//! have one logical address space, in this order (GPUDuet, section 6.6).
 
 use warploom_config::ContextStorage;
 
-/// A part of the address space.
+/// Part of the logical address space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Region {
     Registers,
@@ -11,18 +11,18 @@ pub(crate) enum Region {
     L1d,
 }
 
-/// Units in a row.
+/// Consecutive units of the logical address space.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Span {
     pub start: u32,
     pub units: u32,
 }
 
-/// Which units are taken.
+/// Set of the units in use.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Map {
     words: Vec<u64>,
-    /// Where regions begin, and the end of the last.
+    /// First units of the regions, then the end of the last region.
     bounds: [u32; 4],
 }
 
@@ -43,7 +43,7 @@ impl Map {
         self.words.copy_from_slice(&other.words);
     }
 
-    /// Takes the first units of a region that are free in a row.
+    /// Takes units at the beginning of the first free run of a region that is long enough.
     pub fn take_low(&mut self, region: Region, units: u32) -> Option<Span> {
         if units == 0 {
             return Some(Span::default());
@@ -52,7 +52,9 @@ impl Map {
         Some(self.mark(runs.start, units))
     }
 
-    /// Takes the last such units: what is present begins at the bottom, what is out at the top.
+    /// Takes units at the end of the last free run of a region that is long enough. Registers and
+    /// shared memory of present warps are allocated from low addresses, stored contexts from high
+    /// ones.
     pub fn take_high(&mut self, region: Region, units: u32) -> Option<Span> {
         if units == 0 {
             return Some(Span::default());
@@ -62,7 +64,7 @@ impl Map {
         Some(self.mark(run.start + run.units - units, units))
     }
 
-    /// Gives units back.
+    /// Frees the units of a span.
     pub fn give(&mut self, span: Span) {
         for unit in span.start..span.start + span.units {
             let (word, bit) = (unit as usize / 64, 1 << (unit % 64));
@@ -71,7 +73,7 @@ impl Map {
         }
     }
 
-    /// Units that are taken.
+    /// Number of units in use.
     pub fn taken(&self) -> u32 {
         self.words.iter().map(|word| word.count_ones()).sum()
     }
@@ -83,7 +85,8 @@ impl Map {
         Span { start, units }
     }
 
-    /// The first unit from `from` on that is taken, or free; `end` if none is.
+    /// The first unit from `from` on that is taken (or free, if `taken` is false); `end` if there
+    /// is none.
     fn next(&self, from: u32, end: u32, taken: bool) -> u32 {
         let mut at = from;
         while at < end {
@@ -99,7 +102,7 @@ impl Map {
     }
 }
 
-/// Runs of free units, from low to high.
+/// Iterator over the runs of free units of a region, in ascending order.
 struct Runs<'a> {
     map: &'a Map,
     at: u32,
@@ -159,7 +162,7 @@ mod tests {
         assert_eq!(map.taken(), 160);
     }
 
-    /// What is free in pieces holds nothing large.
+    /// A span needs consecutive units.
     #[test]
     fn units_are_in_a_row() {
         let mut map = map();

@@ -1,10 +1,10 @@
-//! Where contexts lie: what a new block takes, and what changes hands when units leave and come in.
+//! Allocation of storage and slots, for new blocks and for units that are switched out and in.
 //!
-//! Present registers begin at the bottom of the register file, a block's shared memory at that of
-//! shared memory; what is out lies at the top. A register context may lie in shared memory or L1D,
-//! a shared-memory context in the register file or L1D: in the memory of its own kind it would be
-//! present (GPUDuet, section 6.6). The content of a slot lies beside it, or anywhere if only warp
-//! slots limit the number of blocks.
+//! Registers of present warps are allocated from the low end of the register file, and shared
+//! memory of present blocks from the low end of shared memory. Stored contexts are allocated from
+//! the high end. Registers can be stored in shared memory or L1D, and shared memory in the register
+//! file or L1D (GPUDuet, section 6.6). The content of a warp slot can be stored in memory whose own
+//! contents do not move: shared memory, and also the register file and L1D if the rules allow that.
 
 use super::map::{Map, Region, Span};
 use super::tables::{BlockEntry, State, WarpEntry};
@@ -12,19 +12,21 @@ use crate::blocks::warp_run;
 use warploom_config::{ContextNeeds, ContextRules};
 use warploom_policy::{WarpMask, warps_of};
 
-/// What a transfer or a new block needs to know of its kernel.
+/// Facts about a kernel for its transfers and its new blocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Terms {
     pub needs: ContextNeeds,
+    /// Units that store the content of a warp slot.
     pub slot_units: u32,
+    /// True if the content of a slot may be stored in the register file and in L1D.
     pub slots_anywhere: bool,
-    /// L1D holds contexts.
+    /// True if L1D stores contexts.
     pub l1d: bool,
-    /// Warps go alone.
+    /// True if a unit is a warp, not a block.
     pub by_warp: bool,
-    /// Registers leave.
+    /// True if registers are part of a context.
     pub registers: bool,
-    /// Shared memory leaves.
+    /// True if shared memory is part of a context.
     pub shared: bool,
 }
 
@@ -42,8 +44,8 @@ impl Terms {
     }
 }
 
-/// The SM's memory and slots, as far as they are taken, with a trial beside: either all of a change
-/// has room, or nothing changes.
+/// Storage and slots of the SM that are in use, and a trial copy: a change is made in the copy, and
+/// committed only if all of it has room.
 #[derive(Clone, Debug)]
 pub(super) struct Places {
     map: Map,
@@ -64,12 +66,12 @@ impl Places {
         }
     }
 
-    /// Slots that are taken.
+    /// Slots that are in use.
     pub fn slots(&self) -> WarpMask {
         self.slots
     }
 
-    /// Units that are taken.
+    /// Number of units in use.
     pub fn taken(&self) -> u32 {
         self.map.taken()
     }
@@ -83,13 +85,13 @@ impl Places {
         self.map.give(span);
     }
 
-    /// A trial from what is taken now.
+    /// Begins a trial with the current state.
     pub fn begin(&mut self) {
         self.trial.copy(&self.map);
         self.trial_slots = self.slots;
     }
 
-    /// What was tried is so.
+    /// Makes the trial the current state.
     pub fn commit(&mut self) {
         std::mem::swap(&mut self.map, &mut self.trial);
         self.slots = self.trial_slots;
@@ -103,7 +105,7 @@ impl Places {
         self.trial_slots &= !(1 << slot);
     }
 
-    /// A free slot, one of `wanted` if one of these is free.
+    /// Takes a free slot, preferably one of `wanted`.
     pub fn try_slot(&mut self, wanted: WarpMask) -> Option<u8> {
         let all = warp_run(0, self.all_slots);
         let free = all & !self.trial_slots;
@@ -122,33 +124,33 @@ impl Places {
         regions.find_map(|region| self.trial.take_high(*region, units))
     }
 
-    /// A present warp's registers.
+    /// Takes units for the registers of a present warp.
     pub fn try_registers(&mut self, terms: &Terms) -> Option<Span> {
         self.trial
             .take_low(Region::Registers, terms.needs.registers)
     }
 
-    /// A present block's shared memory.
+    /// Takes units for the shared memory of a present block.
     pub fn try_shared(&mut self, terms: &Terms) -> Option<Span> {
         self.trial.take_low(Region::Shared, terms.needs.shared)
     }
 
-    /// What is kept of an absent warp's registers.
+    /// Takes units for the live registers of an absent warp.
     pub fn try_kept(&mut self, terms: &Terms) -> Option<Span> {
         let regions = [Region::Shared, Region::L1d];
         let regions = &regions[..1 + usize::from(terms.l1d)];
         self.try_high(regions, terms.needs.kept)
     }
 
-    /// An absent block's shared memory.
+    /// Takes units for the shared memory of an absent block.
     pub fn try_shared_out(&mut self, terms: &Terms) -> Option<Span> {
         let regions = [Region::Registers, Region::L1d];
         let regions = &regions[..1 + usize::from(terms.l1d)];
         self.try_high(regions, terms.needs.shared)
     }
 
-    /// The content of an absent warp's slot. It does not lie in memory of the kind that leaves:
-    /// this limits the number of blocks (GPUDuet, section 6.6).
+    /// Takes units for the content of an absent warp's slot. They are not in the memory whose
+    /// contents move, because that memory limits the number of blocks (GPUDuet, section 6.6).
     pub fn try_meta(&mut self, terms: &Terms) -> Option<Span> {
         let regions = [
             (Region::Shared, !terms.shared),
@@ -159,9 +161,9 @@ impl Places {
         regions.find_map(|(region, _)| self.trial.take_high(region, terms.slot_units))
     }
 
-    /// Tries places for a new block: present in a row of slots if there is one; else, warps by
-    /// warp, present as long as slots and registers are free, if warps go alone; the others are
-    /// out.
+    /// Tries to take storage and slots for a new block. All its warps are present if there are
+    /// consecutive slots, beginning with `run`. Otherwise, if units are warps, each warp is present
+    /// for which a slot and registers are free. The other warps begin out.
     pub fn try_block(
         &mut self,
         terms: &Terms,
@@ -216,7 +218,7 @@ impl Places {
         Some(())
     }
 
-    /// One warp of a block in any slot.
+    /// Takes any slot, and registers, for one warp of a block.
     fn try_alone(
         &mut self,
         terms: &Terms,
@@ -238,7 +240,8 @@ impl Places {
         Some(())
     }
 
-    /// A new warp without a slot: nothing of it has to move in but the slot's content.
+    /// Takes storage for a new warp that begins out. Only the content of its slot moves when it is
+    /// switched in for the first time.
     fn try_out(&mut self, terms: &Terms, warp: &mut WarpEntry) -> Option<()> {
         *warp = WarpEntry {
             state: State::Assigned,
@@ -262,7 +265,7 @@ mod tests {
     use crate::context::tables::{BlockEntry, State, WarpEntry};
     use warploom_config::{ContextNeeds, ContextStorage};
 
-    /// Blocks of two warps of ten units of registers, six of which are kept of an absent one.
+    /// Blocks of two warps with ten units of registers each; an absent warp needs six of them.
     const TERMS: Terms = Terms {
         needs: ContextNeeds {
             warps: 2,
@@ -279,7 +282,7 @@ mod tests {
         shared: false,
     };
 
-    /// Registers are units 0 to 39, shared memory 40 to 59, L1D 60 to 69.
+    /// Storage with registers in units 0 to 39, shared memory in 40 to 59 and L1D in 60 to 69.
     fn places(slots: u32) -> Places {
         let map = Map::new(ContextStorage {
             registers: 40,
@@ -320,8 +323,8 @@ mod tests {
         assert_eq!((places.taken(), places.slots()), (0, 0));
     }
 
-    /// A register context lies at the top of shared memory, or of L1D where that holds contexts; a
-    /// shared-memory context at the top of the register file.
+    /// Registers are stored at the high end of shared memory, or of L1D if that stores contexts.
+    /// Shared memory is stored at the high end of the register file.
     #[test]
     fn contexts_lie_in_memory_of_another_kind() {
         let mut places = places(4);
@@ -333,7 +336,7 @@ mod tests {
         let with_l1d = Terms { l1d: true, ..TERMS };
         assert_eq!(places.try_kept(&with_l1d), Some(span(64, 6)));
         assert_eq!(places.try_shared_out(&TERMS), Some(span(36, 4)));
-        // Registers leave, so that a slot's content lies in shared memory or L1D, not in registers.
+        // Registers move, so the content of a slot is stored in shared memory or L1D.
         assert_eq!(places.try_meta(&TERMS), Some(span(40, 2)));
         assert_eq!(places.try_meta(&TERMS), None);
         assert_eq!(places.try_meta(&with_l1d), Some(span(62, 2)));
@@ -347,7 +350,7 @@ mod tests {
             ..slots_leave
         };
         assert_eq!(places.try_meta(&shared_only), None);
-        // Shared memory leaves: registers, although shared memory has room.
+        // Shared memory moves, so the content of a slot is stored in the register file.
         let shared_leaves = Terms {
             shared: true,
             ..slots_leave
@@ -356,7 +359,7 @@ mod tests {
         assert_eq!(places.try_meta(&shared_leaves), Some(span(38, 2)));
     }
 
-    /// With three slots the second block has one warp present and one out.
+    /// With three slots, one warp of the second block is present and the other one is out.
     #[test]
     fn a_new_block_is_present_as_far_as_there_is_room() {
         let mut places = places(3);
@@ -397,6 +400,6 @@ mod tests {
                 .try_block(&all, None, &mut block, &mut warps)
                 .is_none()
         );
-        assert_eq!(places.taken(), before, "what has no room leaves no trace");
+        assert_eq!(places.taken(), before, "a failed trial changes nothing");
     }
 }

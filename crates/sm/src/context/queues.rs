@@ -15,7 +15,7 @@ impl Contexts {
         }
     }
 
-    /// A unit goes on although it was in the queue.
+    /// Takes a unit that continues out of the queue of stalled units.
     pub(super) fn unqueue_stalled(&mut self, at: usize, unit: Unit) {
         self.stalled.remove(at);
         let by_warp = self.kernel.is_some_and(|(_, terms)| terms.by_warp);
@@ -27,7 +27,7 @@ impl Contexts {
         }
     }
 
-    /// Contexts of a unit that are in use.
+    /// Contexts of a unit, by number.
     pub(super) fn members(&self, unit: Unit, by_warp: bool) -> std::ops::Range<usize> {
         match by_warp {
             true => usize::from(unit)..usize::from(unit) + 1,
@@ -35,7 +35,7 @@ impl Contexts {
         }
     }
 
-    /// Warps in slots that wait for long and have nothing in the pipeline.
+    /// True if the warp in a slot has a long wait and nothing in the pipeline but loads that wait.
     pub(super) fn can_leave(&self, slot: usize, warps: &Warps, prepared: &PreparedKernel) -> bool {
         let exec = &warps.exec[slot];
         let at_barrier = warps.at_barrier.has(slot);
@@ -48,7 +48,7 @@ impl Contexts {
             && (at_barrier || warps.waits_for_misses(slot, prepared))
     }
 
-    /// Fills the queue of stalled units, and takes out those that can go on.
+    /// Fills the queue of stalled units, after taking out units that can continue.
     pub(super) fn look_for_stalled(
         &mut self,
         warps: &Warps,
@@ -65,8 +65,8 @@ impl Contexts {
         let mask = waiting & warps.live & !busy;
         let mut at = 0;
         while let Some(unit) = self.stalled.get(at) {
-            // A warp may have got what it waited for in this cycle, have issued, and wait for its
-            // next load: then something of it is in the pipeline.
+            // A warp may have got its value in this cycle, have issued, and wait for its next load.
+            // That load is in the pipeline.
             let slots = self.slots_of(unit, terms.by_warp);
             let load = terms.by_warp || slots & !warps.at_barrier != 0;
             let can_leave = || warps_of(slots).all(|s| self.can_leave(s.index(), warps, prepared));
@@ -122,7 +122,8 @@ impl Contexts {
         self.changed = true;
     }
 
-    /// Fills the queue of ready units, in order of their numbers where several wait for it.
+    /// Fills the queue of ready units. Units that become ready in the same cycle enter in order of
+    /// their numbers.
     pub(super) fn look_for_ready(&mut self, terms: &Terms) {
         let capacity = self.queue_entries(terms.by_warp);
         if !self.changed || self.ready.len() >= capacity {
@@ -146,7 +147,7 @@ impl Contexts {
         }
     }
 
-    /// All its warps that do not wait at a barrier are ready, and there are some.
+    /// True for an absent block with ready warps, if all its other warps wait at a barrier.
     pub(super) fn block_is_ready(&self, block: usize) -> bool {
         let entry = &self.blocks[block];
         if !entry.valid || entry.slots != 0 || entry.left == 0 {

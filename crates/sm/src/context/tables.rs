@@ -5,28 +5,28 @@ use super::map::Span;
 use std::collections::VecDeque;
 use warploom_policy::WarpMask;
 
-/// Where the state of a warp is in the arrays of [`Warps`](crate::warps::Warps): below the number
-/// of slots in a slot, else out.
+/// Index of a warp's state in the arrays of [`Warps`](crate::warps::Warps). An index below the
+/// number of slots is a slot; the warp is absent otherwise.
 pub(crate) type Place = usize;
 
-/// Fig. 9's states, and those of a context that is not in use or under way.
+/// State of a context: one of Fig. 9, or free, assigned or moving.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum State {
-    /// No warp has it.
+    /// No warp has the context.
     Free,
-    /// Its block has not started.
+    /// The warp's block has not started.
     Assigned,
-    /// Present, and not known to wait long.
+    /// The warp is present and not known to have a long wait.
     Running,
-    /// In the queue of stalled warps, or its block is.
+    /// The warp or its block is in the queue of stalled units.
     Stalled,
-    /// On its way out.
+    /// The warp's context moves out.
     Leaving,
-    /// Out, waiting for what it stalled on.
+    /// The warp is out, and waits for results or at a barrier.
     Absent,
-    /// Out, and could go on.
+    /// The warp is out, and could continue.
     Ready,
-    /// On its way in.
+    /// The warp's context moves in.
     Entering,
 }
 
@@ -35,17 +35,17 @@ pub(crate) enum State {
 pub(crate) struct WarpEntry {
     pub state: State,
     pub block: u8,
-    /// Where its registers lie.
+    /// Units of its registers.
     pub registers: Span,
-    /// They are those kept of an absent warp, not all.
+    /// True if `registers` stores the live registers of an absent warp, and not all registers.
     pub kept: bool,
-    /// Where its slot's content lies while it is out.
+    /// Units that store the content of its slot while it is out.
     pub meta: Span,
-    /// The slot that it has, or will have at the end of the transfer.
+    /// Current slot of the warp, or its slot from the end of the transfer on.
     pub slot: u8,
-    /// It waits at a barrier, while it is out.
+    /// True if it waits at a barrier while it is out.
     pub at_barrier: bool,
-    /// Units of registers that move when it comes back.
+    /// Number of register units that move when it is switched in.
     pub moves: u32,
 }
 
@@ -61,7 +61,7 @@ impl WarpEntry {
         moves: 0,
     };
 
-    /// It has, or is about to have, a warp slot and all its registers.
+    /// True if the warp has a warp slot and all its registers.
     pub fn is_present(&self) -> bool {
         matches!(self.state, State::Running | State::Stalled)
     }
@@ -71,18 +71,18 @@ impl WarpEntry {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct BlockEntry {
     pub valid: bool,
-    /// First of its contexts, which follow each other.
+    /// First of its consecutive contexts.
     pub first: u16,
     pub warps: u16,
-    /// Warps that have not ended.
+    /// Number of warps that have not ended.
     pub left: u16,
-    /// Where its shared memory lies.
+    /// Units of its shared memory.
     pub shared: Span,
-    /// Its shared memory is not in its own place.
+    /// True if its shared memory is stored as a context.
     pub shared_out: bool,
-    /// Units of shared memory that move when it comes back.
+    /// Number of shared-memory units that move when it is switched in.
     pub moves: u32,
-    /// Slots of its warps that are present.
+    /// Slots of its present warps.
     pub slots: WarpMask,
 }
 
@@ -98,13 +98,13 @@ impl BlockEntry {
         slots: 0,
     };
 
-    /// Its contexts.
+    /// Numbers of its contexts.
     pub fn contexts(&self) -> std::ops::Range<usize> {
         usize::from(self.first)..usize::from(self.first + self.warps)
     }
 }
 
-/// A queue of warps or of blocks, of fixed length.
+/// Queue of units with a fixed capacity.
 #[derive(Clone, Debug)]
 pub(crate) struct Queue {
     entries: VecDeque<u16>,
@@ -127,7 +127,7 @@ impl Queue {
         self.entries.len()
     }
 
-    /// Requires room.
+    /// Appends a unit. Requires room.
     pub fn push(&mut self, unit: u16) {
         debug_assert!(!self.is_full() && !self.entries.contains(&unit));
         self.entries.push_back(unit);

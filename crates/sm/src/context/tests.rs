@@ -1,8 +1,10 @@
-//! The engine alone: the test is the pipeline, and says which warp waits for what.
+//! Tests of the engine alone. The test takes the part of the pipeline, and decides what each warp
+//! waits for.
 //!
-//! Four warp slots and blocks of two warps, of which two are present. A warp takes ten units of
-//! registers; at its only instruction, a load, it keeps five while it is out, for which six are
-//! reserved, and two for its slot. The port moves one unit a cycle.
+//! There are four warp slots. Blocks have two warps, and two blocks are present. A warp has ten
+//! units of registers. At its only instruction, a load, five of them are live; six are reserved for
+//! them while the warp is out, and two for the content of its slot. The port moves one unit per
+//! cycle.
 
 mod engine;
 mod queues;
@@ -24,7 +26,7 @@ use warploom_policy::WarpMask;
 
 const SLOTS: usize = 4;
 
-/// Warps go alone, and registers leave.
+/// Rules where units are warps, and registers move.
 const BY_WARP: ContextRules = ContextRules {
     by_warp: true,
     registers: true,
@@ -46,26 +48,25 @@ const BY_WARP: ContextRules = ContextRules {
     l1d: L1dStore::Never,
 };
 
-/// Blocks go as wholes, and nothing but their slots.
+/// Rules where units are blocks, and only the contents of slots move.
 const BY_BLOCK: ContextRules = ContextRules {
     by_warp: false,
     registers: false,
     ..BY_WARP
 };
 
-/// What the test plays the pipeline for.
+/// An engine with the state of the pipeline.
 struct Bench {
     contexts: Contexts,
     warps: Warps,
     kernels: PreparedKernels,
     /// The warp whose instructions are being decoded.
     decoding: WarpMask,
-    /// What moved, and when.
+    /// Changes of slots, with their cycles.
     moved: Vec<(Cycle, Moved)>,
 }
 
-/// A machine of the tests' blocks that moves by these rules; `moves` are registers and shared
-/// memory.
+/// A kernel of the tests' blocks. `moves`: whether registers and shared memory move.
 fn kernel(rules: &ContextRules, moves: (bool, bool), slot: u8) -> PreparedKernel {
     let spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
     let text = ".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry k() {\n\
@@ -84,7 +85,8 @@ fn kernel(rules: &ContextRules, moves: (bool, bool), slot: u8) -> PreparedKernel
     prepared
 }
 
-/// What is known of the kernel's contexts: a warp keeps `kept` units at the load, or stays there.
+/// Facts about the kernel's contexts. At the load, `kept` units are live; with `None` a warp cannot
+/// be switched out there.
 fn contexts(by_warp: bool, moves: (bool, bool), kept: Option<u16>) -> KernelContexts {
     let plan = ContextPlan {
         native: 2,
@@ -124,13 +126,13 @@ fn launch(spec: &GpuSpec) -> LaunchSpec {
 }
 
 impl Bench {
-    /// An SM whose registers are full with two blocks.
+    /// An SM with registers for two blocks.
     fn new(rules: ContextRules) -> Self {
         Self::with(rules, (true, false), [40, 28, 0])
     }
 
-    /// An SM of so many units of registers, shared memory and L1D, whose kernel moves what is
-    /// said: registers, shared memory.
+    /// An SM with numbers of `units` of registers, shared memory and L1D. `moves`: whether
+    /// registers and shared memory of the kernel move.
     fn with(rules: ContextRules, moves: (bool, bool), units: [u32; 3]) -> Self {
         let prepared = kernel(&rules, moves, 0);
         let [registers, shared, l1d] = units;
@@ -153,14 +155,14 @@ impl Bench {
         }
     }
 
-    /// The same with three blocks, the last of them out.
+    /// The SM of `new` with three blocks, the last of which is out.
     fn full(rules: ContextRules) -> Self {
         let mut bench = Self::new(rules);
         (0..3).for_each(|block| bench.launch(block));
         bench
     }
 
-    /// From now on warps may leave at the load, or not.
+    /// Sets whether warps can be switched out at the load.
     fn allow(&mut self, leave: bool) {
         let prepared = self.kernels[0].as_mut().and_then(Arc::get_mut);
         let kept = leave.then_some(5);
@@ -179,7 +181,7 @@ impl Bench {
         one
     }
 
-    /// A block comes and starts.
+    /// Assigns a block and starts it.
     fn launch(&mut self, block: u16) {
         let first = self.assign(block);
         let prepared = self.prepared();
@@ -200,7 +202,7 @@ impl Bench {
         self.contexts.assign(&prepared, contexts, BlockId(block))
     }
 
-    /// A warp's next instruction waits for a load that missed L1D.
+    /// Lets a warp's next instruction wait for a load that missed in L1D.
     fn miss(&mut self, context: usize) {
         let (prepared, slot) = (self.prepared(), self.slot(context));
         let load = prepared.at(Pc(0));
@@ -211,7 +213,7 @@ impl Bench {
         self.decode(context);
     }
 
-    /// A warp has its next instruction in its buffer.
+    /// Puts the next instruction of a warp into its buffer.
     fn decode(&mut self, context: usize) {
         let slot = self.slot(context);
         self.warps.track[slot].buffer_pc = Pc(0);
@@ -219,7 +221,7 @@ impl Bench {
         self.warps.refresh(slot, &self.prepared());
     }
 
-    /// The load comes, wherever the warp is.
+    /// Completes the load of a warp, in its slot or out.
     fn arrive(&mut self, context: usize) {
         let (prepared, place) = (self.prepared(), self.contexts.place(context));
         let load = prepared.at(Pc(0));
@@ -233,12 +235,12 @@ impl Bench {
         }
     }
 
-    /// A warp waits at a barrier.
+    /// Lets a warp wait at a barrier.
     fn wait(&mut self, context: usize) {
         self.warps.at_barrier.insert(self.slot(context));
     }
 
-    /// The barrier has completed for a warp, wherever it is.
+    /// Completes the barrier for a warp, in its slot or out.
     fn go_on(&mut self, context: usize) {
         let place = self.contexts.place(context);
         if place < SLOTS {
@@ -249,7 +251,7 @@ impl Bench {
         }
     }
 
-    /// A warp ends.
+    /// Ends a warp in its slot.
     fn end(&mut self, context: usize) {
         let slot = self.slot(context);
         self.warps.drop_buffer(slot);
@@ -257,14 +259,14 @@ impl Bench {
         self.contexts.warp_gone(slot);
     }
 
-    /// The slot of a warp that is present.
+    /// Slot of a present warp.
     fn slot(&self, context: usize) -> usize {
         let place = self.contexts.place(context);
         assert!(place < SLOTS, "warp {context} is out");
         place
     }
 
-    /// The end of a cycle.
+    /// Ends one cycle of the engine.
     fn step(&mut self, now: Cycle) {
         let mut moved = Vec::new();
         let (warps, kernels) = (&mut self.warps, &self.kernels);
@@ -273,7 +275,7 @@ impl Bench {
         self.moved.extend(moved.into_iter().map(|what| (now, what)));
     }
 
-    /// The ends of these cycles.
+    /// Ends a range of cycles.
     fn run(&mut self, cycles: std::ops::Range<Cycle>) {
         cycles.for_each(|now| self.step(now));
     }

@@ -1,4 +1,5 @@
-//! Transfers: which unit moves where, how long it takes, and what changes hands.
+//! Transfers: the choice of units, the cycles that a transfer takes, and the storage and slots that
+//! units exchange.
 
 use super::engine::{Contexts, Moved, Transfer, Unit};
 use super::map::Span;
@@ -26,7 +27,8 @@ impl Contexts {
         true
     }
 
-    /// The first change that has room, if any: the unit that leaves, and the one that comes in.
+    /// The first change that has room, if there is one: the unit to switch out, and the one to
+    /// switch in.
     fn possible_change(&mut self, terms: &Terms) -> Option<(Option<Unit>, Option<Unit>)> {
         if let Some(back) = self.ready.front() {
             if self.try_change(None, Some(back), terms) {
@@ -44,7 +46,7 @@ impl Contexts {
             .then_some((Some(out), None))
     }
 
-    /// The stalled unit that leaves after `nth` others.
+    /// The `nth` stalled unit, counted from 0, in the order in which they are to be switched out.
     fn victim(&self, nth: usize) -> Option<Unit> {
         match self.rules.victim {
             ContextVictim::Oldest => self.stalled.get(nth),
@@ -52,8 +54,8 @@ impl Contexts {
         }
     }
 
-    /// Tries places for a change: the one out, the other in. Where only one moves, it holds both
-    /// its places until the end.
+    /// Tries a change that switches one unit out and another one in. If only one unit moves, its
+    /// old storage and slots stay in use up to the end of the transfer.
     pub(super) fn try_change(
         &mut self,
         out: Option<Unit>,
@@ -81,7 +83,8 @@ impl Contexts {
         }
     }
 
-    /// What a leaving unit gives up.
+    /// Frees the slots, registers and shared memory of a unit that is switched out: at once in a
+    /// swap, otherwise at the end.
     pub(super) fn free_present(&mut self, unit: Unit, swap: bool, terms: &Terms) {
         if !terms.by_warp && terms.shared {
             self.give(self.blocks[usize::from(unit)].shared, swap);
@@ -101,7 +104,7 @@ impl Contexts {
         }
     }
 
-    /// What a unit that comes in gives up.
+    /// Frees the storage of a unit that is switched in: at once in a swap, otherwise at the end.
     pub(super) fn free_stored(&mut self, unit: Unit, swap: bool, terms: &Terms) {
         if !terms.by_warp && self.blocks[usize::from(unit)].shared_out {
             self.give(self.blocks[usize::from(unit)].shared, swap);
@@ -118,7 +121,7 @@ impl Contexts {
         }
     }
 
-    /// Tries slots, registers and shared memory for a unit that comes in.
+    /// Tries to take slots, registers and shared memory for a unit that is switched in.
     pub(super) fn place_back(
         &mut self,
         unit: Unit,
@@ -143,7 +146,7 @@ impl Contexts {
         Some(())
     }
 
-    /// Tries storage for a unit that leaves.
+    /// Tries to take storage for a unit that is switched out.
     pub(super) fn place_out(&mut self, unit: Unit, terms: &Terms) -> Option<()> {
         self.left_warps.clear();
         for context in self.members(unit, terms.by_warp) {
@@ -163,7 +166,7 @@ impl Contexts {
         Some(())
     }
 
-    /// Begins the change that was tried.
+    /// Begins the last tried change.
     #[expect(clippy::too_many_arguments, reason = "the facts of one transfer")]
     pub(super) fn begin(
         &mut self,
@@ -204,7 +207,7 @@ impl Contexts {
         });
     }
 
-    /// Takes a unit's warps out of their slots; units of memory that move.
+    /// Takes the warps of a unit out of their slots. Returns the number of memory units that move.
     pub(super) fn leave(
         &mut self,
         unit: Unit,
@@ -214,7 +217,8 @@ impl Contexts {
         moved: &mut Vec<Moved>,
     ) -> u32 {
         let at = (0..self.stalled.len()).find(|at| self.stalled.get(*at) == Some(unit));
-        self.stalled.remove(at.expect("what leaves is stalled"));
+        self.stalled
+            .remove(at.expect("a unit that is switched out is stalled"));
         let slots = self.slots_of(unit, terms.by_warp);
         self.queued &= !slots;
         let barrier = slots & warps.at_barrier != 0;
@@ -257,7 +261,8 @@ impl Contexts {
         units
     }
 
-    /// Reserves places for a unit that comes in; units of memory that move.
+    /// Enters the new slots and storage of a unit that is switched in. Returns the number of memory
+    /// units that move.
     pub(super) fn enter(&mut self, unit: Unit, terms: &Terms) -> u32 {
         self.ready.remove(0);
         let mut units = 0;
@@ -291,7 +296,7 @@ impl Contexts {
         units
     }
 
-    /// Ends transfers, or their first halves, when it is time.
+    /// Ends the transfers, or their first halves, that are due in cycle `now`.
     pub(super) fn finish(
         &mut self,
         now: Cycle,
@@ -318,7 +323,7 @@ impl Contexts {
         }
     }
 
-    /// Ends the half of a transfer in which a unit moved out.
+    /// Ends the first half of a transfer, in which a unit moves out.
     fn finish_out(
         &mut self,
         unit: Unit,
@@ -335,7 +340,7 @@ impl Contexts {
         self.changed = true;
     }
 
-    /// Ends a transfer, and frees what it held.
+    /// Ends a transfer, and frees the storage and slots that it held.
     fn finish_transfer(
         &mut self,
         mut transfer: Transfer,
@@ -355,7 +360,7 @@ impl Contexts {
         self.changed = true;
     }
 
-    /// A unit's warps take their slots.
+    /// Puts the warps of a unit into their slots.
     pub(super) fn come_in(
         &mut self,
         unit: Unit,

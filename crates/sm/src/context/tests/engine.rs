@@ -1,4 +1,4 @@
-//! New blocks, ends, extra blocks, and what an idle cycle does.
+//! Tests of new blocks, of their ends, of extra blocks, and of idle cycles.
 
 use super::{BY_WARP, Bench, kernel};
 use crate::context::tables::State;
@@ -7,8 +7,8 @@ use warploom_config::{ContextRules, ExtraBlocks};
 use warploom_stats::Peak;
 use warploom_stats::trace::Activity;
 
-/// Two blocks fill slots and registers. The third's warps are out, ready to run; a fourth would be
-/// one more than the extra one.
+/// Two blocks fill slots and registers. The warps of a third, extra block are out and ready. A
+/// fourth block would exceed the number of extra blocks.
 #[test]
 fn blocks_beyond_those_present_start_out() {
     let mut bench = Bench::new(BY_WARP);
@@ -33,7 +33,8 @@ fn blocks_beyond_those_present_start_out() {
     let counters = &bench.contexts.counters;
     assert_eq!(counters.blocks_started_out, 1);
     assert_eq!(counters.blocks_max, Peak(3));
-    // Registers of four warps, two contexts of six and two, shared memory of three blocks.
+    // The units are registers of four warps, two contexts of six and two units, and shared memory
+    // of three blocks.
     assert_eq!(counters.units_max, Peak(4 * 10 + 2 * 8 + 3 * 4));
     let absent: Vec<_> = bench.contexts.describe_absent().collect();
     let words = "out, ready, waits for another to leave";
@@ -42,7 +43,7 @@ fn blocks_beyond_those_present_start_out() {
     assert_eq!(bench.contexts.activity(4), Activity::OutReady);
 }
 
-/// `room` counts what `has_room` would let in one after the other.
+/// `room` counts the blocks that `has_room` would admit one after the other.
 #[test]
 fn room_is_counted_at_once() {
     let mut bench = Bench::new(BY_WARP);
@@ -59,7 +60,7 @@ fn room_is_counted_at_once() {
     assert_eq!(bench.contexts.room(&prepared, contexts, 9), 0);
 }
 
-/// The monitor's number of extra blocks lets a block in at once, and takes none away.
+/// A larger number of extra blocks admits a block at once, and a smaller one removes none.
 #[test]
 fn the_monitor_says_how_many_may_be_extra() {
     let rules = ContextRules {
@@ -81,7 +82,8 @@ fn the_monitor_says_how_many_may_be_extra() {
     assert_eq!((counters.steps_up, counters.steps_down), (1, 1));
 }
 
-/// Blocks of another kernel come when the last one of this has gone; nothing is left behind.
+/// A block of another kernel has room once the last block of the first kernel has ended. Nothing of
+/// the first kernel remains in use.
 #[test]
 fn a_kernel_leaves_nothing_behind() {
     let mut bench = Bench::new(BY_WARP);
@@ -107,7 +109,7 @@ fn a_kernel_leaves_nothing_behind() {
     assert!(bench.contexts.has_room(&other, contexts));
 }
 
-/// L1D is a place for contexts from the cycle on in which it is empty.
+/// L1D stores contexts from the cycle on in which it is empty.
 #[test]
 fn contexts_may_lie_in_l1d_once_it_is_empty() {
     let mut bench = Bench::with(BY_WARP, (true, false), [40, 12, 16]);
@@ -121,7 +123,7 @@ fn contexts_may_lie_in_l1d_once_it_is_empty() {
     assert!(!bench.has_room());
 }
 
-/// Where nobody is out, no queue is kept, and a cycle changes nothing.
+/// While no warp is out, the queues are empty, and a cycle changes nothing.
 #[test]
 fn nothing_happens_while_all_are_present() {
     let mut bench = Bench::new(BY_WARP);

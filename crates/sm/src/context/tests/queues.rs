@@ -1,11 +1,11 @@
-//! Who is stalled, who is ready, and in which order.
+//! Tests of the queues of stalled and of ready units, and of their order.
 
 use super::{BY_BLOCK, BY_WARP, Bench, back, out};
 use crate::context::tables::State;
 use warploom_config::{ContextRules, ContextVictim};
 
-/// A bench of three blocks whose warp 1 waits for a miss, in a way that `hold` makes impossible to
-/// leave; `free` takes that away.
+/// Checks that warp 1, which waits for a miss, is switched out only once `free` has undone the
+/// effect of `hold`.
 fn held(hold: impl Fn(&mut Bench), free: impl Fn(&mut Bench), why: &str) {
     let mut bench = Bench::full(BY_WARP);
     bench.miss(1);
@@ -17,8 +17,8 @@ fn held(hold: impl Fn(&mut Bench), free: impl Fn(&mut Bench), why: &str) {
     assert_eq!(bench.moved, [(3, out(1))], "{why}: it goes");
 }
 
-/// What keeps a warp in its slot although its next instruction waits for a miss: nothing of it may
-/// be in the pipeline but loads that have left it.
+/// A warp whose next instruction waits for a miss stays in its slot if it has anything in the
+/// pipeline but such loads.
 #[test]
 fn a_warp_leaves_when_only_its_loads_are_out() {
     let bit = 1 << 1;
@@ -64,7 +64,7 @@ fn a_warp_leaves_when_only_its_loads_are_out() {
     );
 }
 
-/// A wait for a hit in L1D is short: the warp stays. Nothing else tells it from a miss.
+/// A warp that waits for a hit in L1D stays in its slot, because that wait is short.
 #[test]
 fn a_warp_stays_whose_load_hits() {
     let mut bench = Bench::full(BY_WARP);
@@ -79,8 +79,8 @@ fn a_warp_stays_whose_load_hits() {
     assert_eq!(bench.moved, [(3, out(1))]);
 }
 
-/// The queue holds as many as it has entries, oldest first, those of one cycle by slots. A warp
-/// that gets its data while it is in the queue goes on, and gives its entry to another.
+/// The queue is ordered by the time of the stall, then by slots, and has a fixed number of entries.
+/// A warp that gets its data while it is in the queue continues, and another one takes its entry.
 #[test]
 fn the_queue_of_stalled_warps_is_in_order_and_bounded() {
     let rules = ContextRules {
@@ -110,13 +110,14 @@ fn the_queue_of_stalled_warps_is_in_order_and_bounded() {
         bench.states(0..3),
         [State::Stalled, State::Stalled, State::Running]
     );
-    // The first swap moves 7 and 2 units.
+    // The first swap moves 7 units out and 2 units in.
     bench.run(6..10);
     let then = [(0, out(3)), (9, back(3)), (9, out(1))];
     assert_eq!(bench.moved, then, "warp 1 is the oldest");
 }
 
-/// The warp that stalled first leaves first, or the one that stalled last.
+/// A setting chooses whether the warp that stalled first or the one that stalled last is switched
+/// out.
 #[test]
 fn either_end_of_the_queue_leaves_first() {
     let leaves = |victim| {
@@ -135,8 +136,8 @@ fn either_end_of_the_queue_leaves_first() {
     assert_eq!(leaves(ContextVictim::Youngest), (9, out(2)));
 }
 
-/// A warp in the queue gets its data, issues, and waits for its next load, all within a cycle: it
-/// has to stay until what it issued has left the pipeline.
+/// A warp in the queue gets its data, issues, and waits for its next load, all in one cycle. It
+/// stays in its slot until that load has left the pipeline.
 #[test]
 fn a_warp_that_went_on_in_between_is_not_stalled() {
     let mut bench = Bench::full(BY_WARP);
@@ -156,7 +157,7 @@ fn a_warp_that_went_on_in_between_is_not_stalled() {
     assert_eq!(bench.state(0), State::Stalled);
 }
 
-/// Ready warps come in in the order in which they became ready.
+/// Warps are switched in in the order in which they became ready.
 #[test]
 fn ready_warps_come_in_in_order() {
     let mut bench = Bench::full(BY_WARP);
@@ -178,8 +179,8 @@ fn ready_warps_come_in_in_order() {
     );
 }
 
-/// Warps at barriers leave where the rules say so. One that is out at a barrier becomes ready when
-/// the barrier completes, and one of whose loads is out too when both have come.
+/// Warps at barriers are switched out if the rules allow it. Such a warp becomes ready when the
+/// barrier has completed and all its loads have arrived.
 #[test]
 fn warps_at_barriers_leave_where_they_may() {
     let mut stays = Bench::full(BY_WARP);
@@ -203,7 +204,7 @@ fn warps_at_barriers_leave_where_they_may() {
     assert_eq!(bench.state(1), State::Ready);
 }
 
-/// A block one of whose warps still waits for its load is not ready.
+/// A block is not ready while one of its warps waits for a load.
 #[test]
 fn a_block_is_ready_when_all_its_loads_have_come() {
     let mut bench = Bench::with(BY_BLOCK, (false, false), [60, 28, 0]);
@@ -218,8 +219,8 @@ fn a_block_is_ready_when_all_its_loads_have_come() {
     assert!(bench.contexts.block_is_ready(0));
 }
 
-/// A block leaves when all its warps wait and one of them for a load; it is ready when all its
-/// warps are that do not wait at a barrier.
+/// A block is switched out when all its warps wait, at least one of them for a load. It is ready
+/// when all its warps that do not wait at a barrier are ready.
 #[test]
 fn a_block_leaves_and_comes_back_as_a_whole() {
     let mut bench = Bench::with(BY_BLOCK, (false, false), [60, 28, 0]);
@@ -236,7 +237,7 @@ fn a_block_leaves_and_comes_back_as_a_whole() {
     assert_eq!(bench.moved, [(4, out(0)), (4, out(1))]);
     let counters = &bench.contexts.counters;
     assert_eq!((counters.blocks_out, counters.out_at_barriers), (1, 1));
-    // Two slots of two units each way.
+    // The contents of two slots of two units move in each direction.
     bench.run(5..12);
     assert_eq!(bench.moved.len(), 2);
     bench.step(12);

@@ -1,13 +1,13 @@
-//! What moves, how long it takes, and what it holds meanwhile.
+//! Tests of transfers: units that move, their cycles, and the storage that they hold.
 
 use super::{BY_BLOCK, BY_WARP, Bench, back, out};
 use crate::context::tables::State;
 use warploom_config::{ContextRules, ContextTransfers};
 use warploom_stats::Peak;
 
-/// A swap moves out the two units of the slot and the five that the warp keeps at its instruction,
-/// then in the two of a new warp's slot: at the end of cycle 20 + 7 it is out, two later the other
-/// has its slot.
+/// A swap moves the two units of the slot and the five live units of a warp out, and then the two
+/// units of a new warp's slot in. The first warp is out at the end of cycle 20 + 7, and the other
+/// one has the slot two cycles later.
 #[test]
 fn a_swap_moves_out_and_then_in() {
     let mut bench = Bench::full(BY_WARP);
@@ -55,8 +55,8 @@ fn a_swap_moves_out_and_then_in() {
     );
 }
 
-/// What a warp kept moves back in with it: seven units each way. Its registers have room at the
-/// bottom again and its context at the top is free.
+/// The stored registers of a warp move back in with it, seven units in each direction. Its
+/// registers are at the low end again, and its context at the high end is free.
 #[test]
 fn what_was_kept_moves_back() {
     let mut bench = Bench::full(BY_WARP);
@@ -85,7 +85,7 @@ fn what_was_kept_moves_back() {
     );
 }
 
-/// The load that a warp waits for comes while it moves out: it is ready as soon as it is out.
+/// A warp whose load completes while it moves out is ready as soon as it is out.
 #[test]
 fn a_load_that_comes_on_the_way_out_counts() {
     let mut bench = Bench::full(BY_WARP);
@@ -99,8 +99,8 @@ fn a_load_that_comes_on_the_way_out_counts() {
     assert_eq!(bench.state(1), State::Ready);
 }
 
-/// A warp comes into a slot that another's end left, without a swap. It keeps its place at the top
-/// until it is in.
+/// A warp is switched into the slot of a warp that has ended, without a swap. Its stored context
+/// stays in use until the warp is in its slot.
 #[test]
 fn a_warp_comes_into_a_free_slot() {
     let mut bench = Bench::full(BY_WARP);
@@ -108,7 +108,7 @@ fn a_warp_comes_into_a_free_slot() {
     bench.end(2);
     bench.step(5);
     assert!(bench.moved.is_empty() && bench.state(4) == State::Entering);
-    // Registers of four warps, both contexts, shared memory of three blocks.
+    // The units are registers of four warps, both contexts, and shared memory of three blocks.
     assert_eq!(bench.contexts.places.taken(), 40 + 16 + 12);
     bench.step(6);
     assert!(bench.moved.is_empty());
@@ -122,14 +122,15 @@ fn a_warp_comes_into_a_free_slot() {
     );
 }
 
-/// A stalled warp leaves alone where nobody is ready and storage has room for its context, although
-/// as many are out as an extra block brings. It keeps slot and registers until it is out.
+/// A stalled warp is switched out without a swap if no unit is ready and its context has room, even
+/// if a whole extra block is out already. Its slot and registers stay in use until it is out.
 #[test]
 fn a_warp_leaves_alone_while_storage_has_room() {
     let mut bench = Bench::with(BY_WARP, (true, false), [40, 36, 0]);
     (0..3).for_each(|block| bench.launch(block));
     (0..2).for_each(|context| bench.miss(context));
-    // Two swaps: warps 4 and 5 are in, 0 and 1 out. Eight units of shared memory are spare.
+    // After two swaps, warps 4 and 5 are in, and 0 and 1 are out. Eight units of shared memory are
+    // free.
     bench.run(0..20);
     bench.miss(2);
     bench.step(20);
@@ -148,7 +149,8 @@ fn a_warp_leaves_alone_while_storage_has_room() {
     );
     bench.run(28..40);
     assert_eq!(bench.state(3), State::Stalled, "no room is left");
-    // One comes back in the free slot, and gives its place in storage to the next that leaves.
+    // One warp is switched into the free slot, and the next one that is switched out gets its
+    // storage.
     bench.arrive(0);
     bench.run(40..47);
     assert_eq!(bench.moved.len(), 5);
@@ -157,7 +159,7 @@ fn a_warp_leaves_alone_while_storage_has_room() {
     assert_eq!(bench.contexts.counters.swaps, 2);
 }
 
-/// Nobody leaves while all blocks are present: nobody would take what becomes free.
+/// No warp is switched out while all blocks are present, because none could take its slot.
 #[test]
 fn a_warp_stays_while_nobody_is_out() {
     let mut bench = Bench::with(BY_WARP, (true, false), [40, 60, 0]);
@@ -167,8 +169,8 @@ fn a_warp_stays_while_nobody_is_out() {
     assert!(bench.moved.is_empty());
 }
 
-/// Transfers that overlap begin in consecutive cycles, and each takes as long as if it were alone:
-/// 7 units out and 2 in.
+/// Overlapping transfers begin in consecutive cycles. Each takes as long as a single one, with 7
+/// units out and 2 in.
 #[test]
 fn transfers_overlap_at_the_full_rate() {
     let rules = ContextRules {
@@ -202,7 +204,7 @@ fn transfers_overlap_at_the_full_rate() {
     assert_eq!((counters.swaps, counters.port_cycles), (2, 9 + 9));
 }
 
-/// One transfer at a time: the second begins in the cycle in which the first ends.
+/// A serial transfer begins in the cycle in which the one before ends.
 #[test]
 fn serial_transfers_wait_for_each_other() {
     let mut bench = Bench::full(BY_WARP);
@@ -218,7 +220,7 @@ fn serial_transfers_wait_for_each_other() {
     assert_eq!(bench.moved[3..], [(18, back(2))]);
 }
 
-/// As many transfers are under way as the queue has entries. With one they are serial.
+/// The queue's number of entries limits the transfers at a time. With one entry they are serial.
 #[test]
 fn the_queue_bounds_transfers_under_way() {
     let rules = ContextRules {
@@ -235,8 +237,8 @@ fn the_queue_bounds_transfers_under_way() {
     assert_eq!(bench.moved[1..], [(9, back(1)), (9, out(2))]);
 }
 
-/// Both halves of a swap move at once through a port for reads and one for writes: the swap takes
-/// as long as the longer half, 7 units of 7 and 2.
+/// Both halves of a swap move at once through a duplex port. The swap takes as long as the longer
+/// half: 7 units out, with 2 in.
 #[test]
 fn a_duplex_swap_takes_its_longer_half() {
     let rules = ContextRules {
@@ -257,7 +259,7 @@ fn a_duplex_swap_takes_its_longer_half() {
     );
     assert_eq!(bench.moved, [(0, out(1)), (7, back(1))]);
     assert_eq!(bench.contexts.counters.port_cycles, 7);
-    // Seven units each way: 14 cycles if one half waited for the other.
+    // Seven units move in each direction, which would take 14 cycles one after the other.
     bench.arrive(1);
     bench.miss(0);
     bench.run(8..15);
@@ -269,7 +271,7 @@ fn a_duplex_swap_takes_its_longer_half() {
     assert_eq!(bench.moved[5..], [(22, back(1))]);
 }
 
-/// The port's width counts in whole cycles, for each of the two directions.
+/// Each direction of a transfer takes a whole number of cycles.
 #[test]
 fn the_port_takes_whole_cycles() {
     let rules = ContextRules {
@@ -283,8 +285,8 @@ fn the_port_takes_whole_cycles() {
     assert_eq!(times, [0, 4], "7 and 2 units of 128 bytes: 3 cycles and 1");
 }
 
-/// A block's shared memory moves with it: four units more each way, from the bottom of shared
-/// memory to the top of the registers.
+/// The shared memory of a block moves with it, four more units in each direction: from the low end
+/// of shared memory to the high end of the register file.
 #[test]
 fn shared_memory_moves_with_its_block() {
     let mut bench = Bench::with(BY_BLOCK, (false, true), [80, 16, 0]);
@@ -298,8 +300,8 @@ fn shared_memory_moves_with_its_block() {
     bench.miss(1);
     bench.run(0..12);
     assert_eq!(bench.moved, [(0, out(0)), (0, out(1))]);
-    // Out: two slots of two units and four of shared memory. In: the slots of a new block, whose
-    // shared memory has yet to be written.
+    // Two slots of two units and four units of shared memory move out. The slots of a new block
+    // move in, without its shared memory, which has not been written.
     bench.step(12);
     assert_eq!(bench.moved[2..], [(12, back(0)), (12, back(1))]);
     assert_eq!(spans(&bench)[2], 80, "in the place of the first's");
