@@ -110,6 +110,7 @@ impl Figure {
             configurations: configurations(used),
             presets: presets(used),
             runs: used.iter().map(run_line).collect(),
+            failures: Vec::new(),
         }
     }
 }

@@ -14,6 +14,8 @@ pub enum Chart {
     Lines(LineChart),
     /// A paper's effects with ours.
     Effects(EffectChart),
+    /// A map of a value over two axes.
+    Heat(HeatMap),
 }
 
 /// An axis of numbers.
@@ -65,6 +67,25 @@ pub struct Mark {
     /// Index of the series whose bars are marked. `None` marks the whole group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<usize>,
+}
+
+/// A map of a value over two axes, with a cell for each pair of their values.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HeatMap {
+    /// Title of the map.
+    pub title: String,
+    /// Axis of the values.
+    pub axis: Axis,
+    /// Name of the axis down the map.
+    pub row_axis: String,
+    /// Name of the axis across the map.
+    pub column_axis: String,
+    /// Names of the rows.
+    pub rows: Vec<String>,
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// Values of each row. `None` leaves a cell empty.
+    pub values: Vec<Vec<Option<f64>>>,
 }
 
 /// A chart of lines through points.

@@ -271,6 +271,8 @@ pub(crate) mod tests {
                 digest: "0b".to_owned(),
                 energy: None,
             }],
+
+            failures: Vec::new(),
         }
     }
 

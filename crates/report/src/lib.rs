@@ -14,6 +14,7 @@ mod gpgpusim;
 mod html;
 pub mod page;
 mod page_text;
+mod parquet;
 mod perfetto;
 mod run;
 mod scorecard;
@@ -26,12 +27,13 @@ pub use csv::{Rows, series_csv, statistics_csv};
 pub use effects::effect_chart;
 pub use energy::energy_chart;
 pub use figure::{
-    Axis, BarChart, BarSeries, Chart, EffectChart, EffectDot, LineChart, LineSeries, Mark,
+    Axis, BarChart, BarSeries, Chart, EffectChart, EffectDot, HeatMap, LineChart, LineSeries, Mark,
 };
 pub use format::{grouped, percent, rate, seconds};
 pub use gpgpusim::gpgpusim_report;
 pub use html::{Imprint, html};
 pub use page_text::page_report;
+pub use parquet::{ColumnType, ParquetEncoder};
 pub use perfetto::perfetto;
 pub use run::{outcome_told, run_report};
 pub use scorecard::Scorecard;

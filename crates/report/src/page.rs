@@ -52,6 +52,9 @@ pub struct Page {
     /// Runs on which the data are based.
     #[serde(default)]
     pub runs: Vec<RunLine>,
+    /// Runs without a result.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<FailureLine>,
 }
 
 impl Page {
@@ -96,6 +99,19 @@ pub struct RunLine {
     /// Energy of the run, where it was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy: Option<EnergyReport>,
+}
+
+/// A run without a result.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailureLine {
+    /// Name of the run.
+    pub name: String,
+    /// Kind of the failure.
+    pub status: String,
+    /// Description of the failure with a remedy.
+    pub reason: String,
+    /// Command that makes the run alone.
+    pub command: String,
 }
 
 /// A value of a table.

@@ -26,7 +26,7 @@ pub fn page_report(page: &Page) -> String {
         match chart {
             Chart::Bars(chart) => bars(&mut text, chart),
             Chart::Stacks(chart) => stacks(&mut text, chart),
-            Chart::Lines(_) | Chart::Effects(_) => {}
+            Chart::Lines(_) | Chart::Effects(_) | Chart::Heat(_) => {}
         }
     }
     for (name, value) in &page.summary {

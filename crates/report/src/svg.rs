@@ -5,6 +5,7 @@ mod bars;
 #[cfg(test)]
 mod boxes;
 mod effects;
+mod heat;
 mod narrow;
 mod stacks;
 mod touches;
@@ -86,6 +87,7 @@ impl Shape {
                 HEIGHT + bars::more_height(chart)
             }
             (_, Chart::Effects(chart)) => effects::height(chart, self),
+            (_, Chart::Heat(map)) => heat::height(map, self),
             (_, Chart::Lines(_)) => HEIGHT,
         }
     }
@@ -121,6 +123,7 @@ fn draw(root: &Area<'_>, charts: &[Chart], heights: &[u32], shape: Shape) -> Dra
             (Chart::Stacks(chart), Shape::Narrow) => stacks::narrow(&area, chart)?,
             (Chart::Lines(chart), _) => lines(&area, chart)?,
             (Chart::Effects(chart), _) => effects::draw(&area, chart, shape)?,
+            (Chart::Heat(map), _) => heat::draw(&area, map, shape)?,
         }
         top += height;
     }

@@ -5,6 +5,7 @@ use crate::folder::{Folder, FolderError};
 use crate::plan::{Plan, PlannedRun, Sweep};
 use crate::record::{Cost, Record, Summary, failure};
 use std::collections::HashMap;
+use warploom_report::ColumnType;
 use warploom_report::page::{Cell, Column};
 
 /// A run of the table.
@@ -28,8 +29,15 @@ pub struct Row {
     pub command: String,
 }
 
+impl Row {
+    /// True if the run ended without a result.
+    pub fn is_failure(&self) -> bool {
+        !matches!(self.status, "finished" | "cut" | "missing")
+    }
+}
+
 /// Columns of every finished run, with what they are.
-const MEASURED: [(&str, &str); 9] = [
+pub const MEASURED: [(&str, &str); 9] = [
     ("cycles", "Core cycles."),
     ("ipc", "Thread instructions per core cycle."),
     (
@@ -154,6 +162,18 @@ impl<'a> Collector<'a> {
             )
         });
         headline.chain(own).collect()
+    }
+
+    /// Types of the columns of measured values.
+    pub fn types(&self) -> Vec<ColumnType> {
+        let kind = |column: &Column| match column.name.as_str() {
+            "digest" => ColumnType::Text,
+            "ipc" | "l1d.hit_rate" | "l2.hit_rate" | "dram.utilisation" | "speedup" => {
+                ColumnType::Number
+            }
+            _ => ColumnType::Count,
+        };
+        self.columns().iter().map(kind).collect()
     }
 
     /// The runs in the order of the table.

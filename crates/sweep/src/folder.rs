@@ -13,8 +13,8 @@
 //! DIR/sweep/NAME/failed/KEY  runs without a result
 //! ```
 
-use std::fs;
-use std::io::Write;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// Paths of a sweep.
@@ -132,8 +132,75 @@ impl Folder {
     }
 }
 
-/// Writes a file through a file in the existing folder `temporary`, which becomes `path` when it is
-/// complete and on the disk.
+/// A file that is being written. It appears when it is complete and on the disk; dropped before, it
+/// leaves nothing.
+#[derive(Debug)]
+pub struct NewFile {
+    path: PathBuf,
+    unfinished: PathBuf,
+    file: BufWriter<File>,
+}
+
+impl NewFile {
+    /// Begins a file in the existing folder `temporary`, which becomes `path`.
+    ///
+    /// # Errors
+    /// Errors of the operating system.
+    pub fn create(temporary: &Path, path: &Path) -> Result<Self, FolderError> {
+        let unfinished = temporary.join(path.file_name().unwrap_or_default());
+        let file = File::create(&unfinished).map_err(FolderError::at(path))?;
+        Ok(Self {
+            path: path.to_owned(),
+            unfinished,
+            file: BufWriter::new(file),
+        })
+    }
+
+    /// Attributes an error to the file.
+    pub fn failed(&self, error: std::io::Error) -> FolderError {
+        FolderError::at(&self.path)(error)
+    }
+
+    /// Completes the file, and gives its path.
+    ///
+    /// # Errors
+    /// Errors of the operating system.
+    pub fn finish(mut self) -> Result<PathBuf, FolderError> {
+        self.complete().map_err(|error| self.failed(error))?;
+        Ok(self.path.clone())
+    }
+
+    fn complete(&mut self) -> std::io::Result<()> {
+        self.file.flush()?;
+        self.file.get_ref().sync_all()?;
+        match fs::rename(&self.unfinished, &self.path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                fs::create_dir_all(self.path.parent().unwrap_or(Path::new(".")))?;
+                fs::rename(&self.unfinished, &self.path)
+            }
+            renamed => renamed,
+        }
+    }
+}
+
+impl Write for NewFile {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for NewFile {
+    fn drop(&mut self) {
+        // After the completion there is no such file. Otherwise it must not fill the disk.
+        let _ = fs::remove_file(&self.unfinished);
+    }
+}
+
+/// Writes a file through a file in the existing folder `temporary`, as [`NewFile`].
 ///
 /// # Errors
 /// Errors of the operating system. Nothing is left in `temporary` then.
@@ -142,28 +209,9 @@ pub fn write_whole(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>,
 ) -> Result<(), FolderError> {
-    let name = path.file_name().unwrap_or_default();
-    let unfinished = temporary.join(name);
-    let attempt = || -> std::io::Result<()> {
-        let mut file = std::io::BufWriter::new(fs::File::create(&unfinished)?);
-        write(&mut file)?;
-        let file = file
-            .into_inner()
-            .map_err(std::io::IntoInnerError::into_error)?;
-        file.sync_all()?;
-        match fs::rename(&unfinished, path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
-                fs::rename(&unfinished, path)
-            }
-            renamed => renamed,
-        }
-    };
-    attempt().map_err(|error| {
-        // What could not be written must not fill the disk.
-        let _ = fs::remove_file(&unfinished);
-        FolderError::at(path)(error)
-    })
+    let mut file = NewFile::create(temporary, path)?;
+    write(&mut file).map_err(|error| file.failed(error))?;
+    file.finish().map(|_| ())
 }
 
 /// Removes a file; it is no error if it does not exist.

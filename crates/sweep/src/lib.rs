@@ -17,6 +17,7 @@ mod condition;
 mod expand;
 mod folder;
 mod host;
+mod page;
 mod pattern;
 mod plan;
 mod read;
@@ -34,8 +35,9 @@ pub use claims::{
 pub use collect::{Collector, Row, Times, setting};
 pub use condition::{Compare, Condition, Test};
 pub use expand::{ExpandError, Expanded, Point, Settings, expand};
-pub use folder::{Folder, FolderError, write_whole};
+pub use folder::{Folder, FolderError, NewFile, write_whole};
 pub use host::{ProcessIdentity, host};
+pub use page::{AxisValues, PageBuilder, typed};
 pub use pattern::Pattern;
 pub use plan::{Plan, PlanError, PlanIndex, PlannedRun, Resolved, Sweep};
 pub use read::read;

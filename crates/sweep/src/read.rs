@@ -3,6 +3,7 @@
 mod axes;
 mod fields;
 
+use crate::collect::MEASURED;
 use crate::pattern::{Pattern, is_called};
 use crate::spec::{Limits, Product, ReportSpec, SlurmSpec, Spec, SpecErrors};
 use axes::product;
@@ -51,11 +52,13 @@ fn spec(table: &DeTable<'_>, diagnostics: &mut Diagnostics) -> Spec {
     let common = product(&mut top);
     let products = products(&mut top, &common);
     let names: Vec<String> = axis_names(&products);
+    let statistics = top.texts("statistics");
+    let report = report(&mut top, &names, &statistics);
     let spec = Spec {
         pattern: pattern(&mut top, &names),
         limits: limits(&mut top),
-        statistics: top.texts("statistics"),
-        report: report(&mut top, &names),
+        statistics,
+        report,
         slurm: slurm(&mut top),
         products,
     };
@@ -160,7 +163,7 @@ fn limits(top: &mut Fields<'_, '_>) -> Limits {
     }
 }
 
-fn report(top: &mut Fields<'_, '_>, names: &[String]) -> ReportSpec {
+fn report(top: &mut Fields<'_, '_>, names: &[String], statistics: &[String]) -> ReportSpec {
     let Some((table, place)) = top.table("report") else {
         return ReportSpec::default();
     };
@@ -168,12 +171,35 @@ fn report(top: &mut Fields<'_, '_>, names: &[String]) -> ReportSpec {
     let mut inner = Fields::new(table, place, "[report]", &keys, top.diagnostics());
     let mut of = |key: &str| named_axis(&mut inner, key, names);
     let (rows, columns) = (of("rows"), of("columns"));
+    let baseline = baseline(&mut inner, names);
     ReportSpec {
         rows,
         columns,
-        metric: inner.optional_text("metric"),
-        baseline: baseline(&mut inner, names),
+        metric: metric(&mut inner, !baseline.is_empty(), statistics),
+        baseline,
     }
+}
+
+/// The column that the map shows: a headline statistic, the speedup, or a statistic of the sweep.
+fn metric(inner: &mut Fields<'_, '_>, has_baseline: bool, statistics: &[String]) -> Option<String> {
+    let metric = inner.optional_text("metric")?;
+    let headline = MEASURED.iter().map(|(name, _)| *name);
+    let speedup = has_baseline.then_some("speedup");
+    let own = statistics.iter().map(String::as_str);
+    let known: Vec<&str> = headline.chain(speedup).chain(own).collect();
+    if !known.contains(&metric.as_str()) {
+        let help = match metric.as_str() {
+            "speedup" => "write `baseline = { \"gpu.sms\" = 4 }`, too".to_owned(),
+            _ => format!(
+                "the columns are {}; `statistics` adds others",
+                known.join(", ")
+            ),
+        };
+        let message = format!("the table has no column `{metric}`");
+        let place = inner.place("metric");
+        inner.problem(Diagnostic::error("unknown-column", place, message).help(help));
+    }
+    Some(metric)
 }
 
 fn named_axis(inner: &mut Fields<'_, '_>, key: &str, names: &[String]) -> Option<String> {

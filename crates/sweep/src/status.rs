@@ -5,7 +5,7 @@ use crate::folder::{Folder, FolderError};
 use crate::plan::Plan;
 use crate::record::{FailureKind, Record, failure};
 use serde::Serialize;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// State of a sweep at a moment.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -80,7 +80,7 @@ impl StatusReader {
         };
         // Before results are looked at: a run that ends in between is finished, and not missing.
         let known = known(folder)?;
-        status.waiting = waiting(folder)?.len();
+        let todo: HashSet<String> = waiting(folder)?.into_iter().collect();
         for (_, state) in workers(folder, own)? {
             match state.is_alive {
                 true => {
@@ -95,7 +95,7 @@ impl StatusReader {
         }
         status.hosts.sort();
         status.hosts.dedup();
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         for run in Plan::open(folder)? {
             let key = run?.key;
             status.runs += 1;
@@ -106,6 +106,8 @@ impl StatusReader {
                     status.seconds += if seen.insert(key) { seconds } else { 0.0 };
                 }
                 Some(Ended::Failed(kind)) => *status.failed.entry(kind.name()).or_default() += 1,
+                // A run that another sweep has finished may wait still; no worker makes it again.
+                None if todo.contains(&key) => status.waiting += 1,
                 None if !known.contains(&key) => status.unrequested += 1,
                 None => {}
             }

@@ -396,7 +396,7 @@ impl Team<'_> {
             let failure = Failure {
                 kind: FailureKind::Time,
                 reason: format!(
-                    "not finished after {seconds} s, when the time of the whole job was over\n  = \
+                    "not finished after {seconds} s: the time of the whole job was over\n  = \
                      help: ask for a longer job (`--time`), then `warploom sweep retry`"
                 ),
                 cost: Cost {

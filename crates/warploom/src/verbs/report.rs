@@ -26,7 +26,7 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Folder that `reproduce` or `compare -o` wrote, or the result of a run
+    /// Folder that `reproduce`, `compare -o` or `sweep` wrote, or the result of a run
     #[arg(value_name = "DIR|RESULT.json")]
     folder: PathBuf,
     /// File for the page [default: DIR/index.html]
@@ -125,7 +125,7 @@ fn pages(folder: &Path) -> Result<Vec<Page>, Failure> {
     }
     pages.sort_by_key(|page| {
         (
-            page.paper == "compare",
+            matches!(page.paper.as_str(), "compare" | "sweep"),
             page.paper.clone(),
             order(&page.figure),
         )

@@ -32,9 +32,16 @@ fn begin(folder: &Path) -> Child {
 
 /// Processes that a process started.
 fn children(of: u32) -> Vec<String> {
-    let path = format!("/proc/{of}/task/{of}/children");
-    let text = std::fs::read_to_string(path).unwrap_or_default();
-    text.split_whitespace().map(str::to_owned).collect()
+    let entries = std::fs::read_dir("/proc").unwrap();
+    let names = entries.filter_map(|entry| entry.unwrap().file_name().into_string().ok());
+    names.filter(|name| parent(name) == Some(of)).collect()
+}
+
+/// Parent of a process, which stands in its file after the name in parentheses and the state.
+fn parent(process: &str) -> Option<u32> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    let mut fields = text[text.rfind(')')? + 1..].split_whitespace();
+    fields.nth(1)?.parse().ok()
 }
 
 /// Kills the command, or one of its processes after which it goes on. True if something was killed.
@@ -43,6 +50,10 @@ fn kill_some(child: &mut Child, rng: &mut Rng) -> bool {
         return false;
     }
     let inner = children(child.id());
+    if inner.is_empty() && rng.next_u64() & 3 != 0 {
+        // Most kills come while runs are made.
+        return false;
+    }
     match inner.get(rng.next_u64() as usize % (2 * inner.len().max(1))) {
         Some(process) => Command::new("kill")
             .args(["-9", process])
@@ -72,8 +83,8 @@ fn kills_at_random_moments_change_no_byte_and_leave_nothing_behind() {
         assert_eq!(sweep(undisturbed.path(), &["study.toml"]).status, 0);
         let whole = began.elapsed();
         let mut child = begin(disturbed.path());
-        for _ in 0..10 {
-            std::thread::sleep(random(whole / 3, &mut rng));
+        for _ in 0..20 {
+            std::thread::sleep(random(whole / 4, &mut rng));
             kills += u32::from(kill_some(&mut child, &mut rng));
             if child.try_wait().unwrap().is_some() {
                 child = begin(disturbed.path());
@@ -82,7 +93,9 @@ fn kills_at_random_moments_change_no_byte_and_leave_nothing_behind() {
         child.wait().unwrap();
         let last = sweep(disturbed.path(), &["study.toml"]);
         assert_eq!(last.status, 0, "{}", last.err);
-        let same = table(disturbed.path()) == table(undisturbed.path());
+        let parquet = |folder: &Path| std::fs::read(folder.join("results/sweep/study.parquet"));
+        let same = table(disturbed.path()) == table(undisturbed.path())
+            && parquet(disturbed.path()).unwrap() == parquet(undisturbed.path()).unwrap();
         assert!(same, "round {round} after {kills} kills");
         assert_eq!(left_behind(disturbed.path()), 0, "round {round}");
         round += 1;

@@ -230,12 +230,12 @@ fn a_failure_is_told_with_its_command_and_runs_again_on_request() {
     write("constant = 4");
     let ran = sweep(folder.path(), &["study.toml"]);
     assert_eq!(ran.status, 1);
-    assert!(
-        ran.err
-            .contains("copy.toml --gpu gtx480 --set gpu.sms=1` runs it alone"),
-        "{}",
-        ran.err
-    );
+    let command = "copy.toml --gpu gtx480 --set gpu.sms=1";
+    let told = format!("{command}` runs it alone");
+    assert!(ran.err.contains(&told), "{}", ran.err);
+    assert_eq!(warploom_in(folder.path(), &["report", "results"]).status, 0);
+    let page = std::fs::read_to_string(folder.path().join("results/index.html")).unwrap();
+    assert!(page.contains("Runs without a result") && page.contains(command));
     let status = sweep(folder.path(), &["status", "study.toml", "--json"]);
     assert_eq!(json(&status.out)["failed"]["failed"], 2);
     // Without a request, failed runs stay failed.
@@ -258,6 +258,45 @@ fn a_failure_is_told_with_its_command_and_runs_again_on_request() {
         "{}",
         ran.err
     );
+}
+
+#[test]
+fn a_worker_stops_in_time_and_asks_to_be_started_again() {
+    let folder = spinning("2000000000, 10, 20", "");
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_warploom"));
+    command.args(["sweep", "study.toml", "--threads", "1"]);
+    let mut command = command.current_dir(folder.path()).spawn().unwrap();
+    let running = || json(&sweep(folder.path(), &["status", "study.toml", "--json"]).out);
+    let begun = || {
+        folder
+            .path()
+            .join("results/sweep/study/sweep.json")
+            .exists()
+    };
+    while !begun() || running()["running"] != 1 {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    command.kill().unwrap();
+    command.wait().unwrap();
+    let worker = [
+        "worker",
+        "results/sweep/study",
+        "--threads",
+        "1",
+        "--time",
+        "3s",
+    ];
+    let ran = sweep(folder.path(), &worker);
+    assert_eq!(ran.status, 75, "{}", ran.err);
+    assert_eq!(left_behind(folder.path()), 2, "two runs wait");
+    sweep(folder.path(), &["collect", "study.toml"]);
+    let row = &rows(folder.path())["2000000000"];
+    assert_eq!(row["status"], "time");
+    assert!(
+        row["reason"].contains("the time of the whole job was over"),
+        "{row:?}"
+    );
+    assert_eq!(sweep(folder.path(), &worker).status, 0);
 }
 
 #[test]
@@ -302,4 +341,15 @@ fn the_example_is_what_its_page_shows_and_runs() {
         first.starts_with("lrr-1,../saxpy/saxpy.toml,lrr,1,finished,"),
         "{first}"
     );
+    // The page shows the map.
+    let ran = warploom_in(folder.path(), &["report", "results"]);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let page = std::fs::read_to_string(folder.path().join("results/index.html")).unwrap();
+    let title = "speedup by sm.warp_scheduler and gpu.max_blocks_per_sm";
+    assert!(page.contains(title) && page.contains("oldest"), "no map");
+    let text = std::fs::read_to_string(folder.path().join("results/sweep/saxpy-sweep.json"));
+    let map = &json(&text.unwrap())["charts"][0]["heat"];
+    assert_eq!(map["rows"], serde_json::json!(["lrr", "gto", "oldest"]));
+    assert_eq!(map["columns"].as_array().unwrap().len(), 4);
+    assert_eq!(map["values"][0][0], 1.0);
 }

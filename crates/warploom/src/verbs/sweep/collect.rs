@@ -1,14 +1,16 @@
-//! `warploom sweep collect`: the tables of a sweep.
+//! `warploom sweep collect`: the tables and the page of a sweep.
 
 use super::Place;
 use crate::failure::Failure;
-use crate::output::{note, print};
+use crate::output::{json, note, print};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use warploom_report::grouped;
 use warploom_report::page::{Cell, csv_line};
-use warploom_sweep::{Collector, Folder, Row, Sweep, Worker, write_whole};
+use warploom_report::{ColumnType, ParquetEncoder, grouped, svg};
+use warploom_sweep::{
+    AxisValues, Collector, Folder, NewFile, PageBuilder, Row, Sweep, Worker, typed, write_whole,
+};
 
 /// Number of failures that are told one by one.
 const SHOWN: usize = 5;
@@ -51,7 +53,7 @@ impl Summary {
     }
 }
 
-/// Writes the tables of a sweep. Exit status 1 tells that runs failed.
+/// Writes the tables and the page of a sweep. Exit status 1 tells that runs failed.
 pub fn collect(folder: &Folder, sweep: &Sweep) -> Result<ExitCode, Failure> {
     let worker = Worker::register(folder, None)?;
     let written = worker.bury_dead().map_err(Failure::from);
@@ -65,59 +67,113 @@ pub fn collect(folder: &Folder, sweep: &Sweep) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(u8::from(summary.failed > 0)))
 }
 
+/// The tables that are being written.
+struct Tables {
+    table: NewFile,
+    costs: NewFile,
+    parquet: NewFile,
+    encoder: ParquetEncoder,
+    axes: Vec<ColumnType>,
+}
+
+impl Tables {
+    fn create(
+        folder: &Folder,
+        sweep: &Sweep,
+        worker: &Worker,
+        collector: &Collector<'_>,
+        axes: &AxisValues,
+    ) -> Result<Self, Failure> {
+        let temporary = worker.temporary();
+        let create = |ending: &str| NewFile::create(&temporary, &folder.collected(ending));
+        let names = header(collector, sweep);
+        let text = ColumnType::Text;
+        let mut types = vec![text];
+        types.extend(axes.types());
+        types.push(text);
+        types.extend(collector.types());
+        types.push(text);
+        let mut tables = Self {
+            table: create(".csv")?,
+            costs: create("-costs.csv")?,
+            parquet: create(".parquet")?,
+            encoder: ParquetEncoder::new(names.iter().cloned().zip(types).collect()),
+            axes: axes.types(),
+        };
+        put(&mut tables.table, names.into_iter())?;
+        put(
+            &mut tables.costs,
+            COSTS.iter().map(|name| (*name).to_owned()),
+        )?;
+        Ok(tables)
+    }
+
+    fn add(&mut self, row: &Row) -> Result<(), Failure> {
+        put(&mut self.table, fields(row))?;
+        put(&mut self.costs, cost(row))?;
+        let axes = row.values.iter().zip(&self.axes);
+        let axes = axes.map(|(value, kind)| typed(value, *kind));
+        let first = [Cell::from(row.name.as_str())].into_iter().chain(axes);
+        let first = first.chain([Cell::from(row.status)]);
+        let cells = first.chain(row.cells.iter().cloned());
+        self.encoder
+            .row(cells.chain([Cell::from(reason(row))]).collect());
+        let bytes = self.encoder.take();
+        self.parquet
+            .write_all(&bytes)
+            .map_err(|error| self.parquet.failed(error))?;
+        Ok(())
+    }
+
+    /// Completes the tables, and gives their paths.
+    fn finish(mut self) -> Result<Vec<PathBuf>, Failure> {
+        let last = self.encoder.finish();
+        self.parquet
+            .write_all(&last)
+            .map_err(|error| self.parquet.failed(error))?;
+        let files = [self.table, self.parquet, self.costs];
+        let finished = files.into_iter().map(NewFile::finish);
+        Ok(finished.collect::<Result<_, _>>()?)
+    }
+}
+
 fn write(
     folder: &Folder,
     sweep: &Sweep,
     worker: &Worker,
 ) -> Result<(Summary, Vec<PathBuf>), Failure> {
     let collector = Collector::new(folder, sweep)?;
-    let temporary = worker.temporary();
-    let (table, costs) = (folder.collected(".csv"), folder.collected("-costs.csv"));
+    let axes = AxisValues::read(folder, sweep)?;
+    let mut tables = Tables::create(folder, sweep, worker, &collector, &axes)?;
+    let mut page = PageBuilder::new(folder, sweep, axes, &collector);
     let mut summary = Summary::default();
-    let mut problem = None;
-    let stopped = || std::io::Error::other("the collection was stopped");
-    let written = write_whole(&temporary, &table, |out| {
-        let written = write_whole(&temporary, &costs, |costs| {
-            let written = rows(&collector, sweep, out, costs, &mut summary);
-            written.map_err(|error| {
-                problem = Some(error);
-                stopped()
-            })
-        });
-        written.map_err(|error| error.error)
-    });
-    match problem {
-        Some(problem) => Err(problem),
-        None => written
-            .map(|()| (summary, vec![table, costs]))
-            .map_err(Failure::from),
-    }
-}
-
-fn rows(
-    collector: &Collector<'_>,
-    sweep: &Sweep,
-    table: &mut dyn Write,
-    costs: &mut dyn Write,
-    summary: &mut Summary,
-) -> Result<(), Failure> {
-    let failed =
-        |error: std::io::Error| Failure::Output(format!("cannot write the table: {error}"));
-    put(table, header(collector, sweep).into_iter()).map_err(failed)?;
-    put(costs, COSTS.iter().map(|name| (*name).to_owned())).map_err(failed)?;
     for row in collector.rows()? {
         let row = row?;
         summary.add(&row);
-        put(table, fields(&row)).map_err(failed)?;
-        put(costs, cost(&row)).map_err(failed)?;
+        page.add(&row);
+        tables.add(&row)?;
     }
-    Ok(())
+    let mut paths = tables.finish()?;
+    let page = page.finish();
+    let mut texts = vec![(".json", json(&page))];
+    if !page.charts.is_empty() {
+        texts.push((".svg", svg(&page.charts)));
+    }
+    for (ending, text) in texts {
+        let path = folder.collected(ending);
+        write_whole(&worker.temporary(), &path, |out| {
+            out.write_all(text.as_bytes())
+        })?;
+        paths.push(path);
+    }
+    Ok((summary, paths))
 }
 
-fn put(out: &mut dyn Write, fields: impl Iterator<Item = String>) -> std::io::Result<()> {
+fn put(out: &mut NewFile, fields: impl Iterator<Item = String>) -> Result<(), Failure> {
     let mut text = String::new();
     csv_line(&mut text, fields);
-    out.write_all(text.as_bytes())
+    let written = out.write_all(text.as_bytes());
+    Ok(written.map_err(|error| out.failed(error))?)
 }
 
 /// Names of the table's columns.
@@ -133,11 +189,15 @@ fn header(collector: &Collector<'_>, sweep: &Sweep) -> Vec<String> {
 fn fields(row: &Row) -> impl Iterator<Item = String> {
     let first = std::iter::once(row.name.clone()).chain(row.values.iter().cloned());
     let cells = row.cells.iter().map(Cell::to_string);
-    let reason = row.reason.lines().next().unwrap_or_default().to_owned();
     first
         .chain([row.status.to_owned()])
         .chain(cells)
-        .chain([reason])
+        .chain([reason(row).to_owned()])
+}
+
+/// First line of the reason of a failure.
+fn reason(row: &Row) -> &str {
+    row.reason.lines().next().unwrap_or_default()
 }
 
 /// Columns of times and places, which differ between equal sweeps.

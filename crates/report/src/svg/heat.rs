@@ -1,0 +1,172 @@
+//! Maps of a value over two axes: a cell for each pair of values, darker for a greater value, with
+//! its number.
+
+use super::{
+    Area, Drawn, GRID, MARGIN, SERIES, Shape, TEXT, head, head_height, number, text_width, words,
+};
+use crate::figure::HeatMap;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+/// Height of a row of cells.
+const ROW: i32 = 30;
+/// Space for the names of columns and their axis.
+const NAMES: i32 = 46;
+/// Largest share of the width that the names of rows take.
+const SHARE: f64 = 0.35;
+/// Strength of the colour of the smallest and of the greatest value. Numbers stay readable.
+const STRENGTH: (f64, f64) = (0.06, 0.6);
+
+/// Height of a map.
+pub(super) fn height(map: &HeatMap, shape: Shape) -> u32 {
+    let rows = map.rows.len() as i32 * ROW;
+    (head_height(&[], &[], shape.width()) + NAMES + rows + MARGIN) as u32
+}
+
+/// Edges of the cells.
+struct Cells {
+    left: i32,
+    top: i32,
+    width: f64,
+}
+
+impl Cells {
+    /// Left and upper corner of a cell.
+    fn corner(&self, row: usize, column: usize) -> (i32, i32) {
+        let x = self.left + (self.width * column as f64) as i32;
+        (x, self.top + ROW * row as i32)
+    }
+
+    fn middle(&self, row: usize, column: usize) -> (i32, i32) {
+        let (x, y) = self.corner(row, column);
+        (x + (self.width / 2.0) as i32, y + ROW / 2)
+    }
+}
+
+/// Draws a map of values.
+pub(super) fn draw(area: &Area<'_>, map: &HeatMap, shape: Shape) -> Drawn {
+    let top = head(area, &map.title, &[], &[])? + NAMES;
+    let width = shape.width() as i32;
+    let longest = map
+        .rows
+        .iter()
+        .map(|name| text_width(name))
+        .max()
+        .unwrap_or(0);
+    let longest = longest.max(text_width(&map.row_axis));
+    let names = longest.min((f64::from(width) * SHARE) as i32);
+    let left = MARGIN + names + 10;
+    let cells = Cells {
+        left,
+        top,
+        width: f64::from(width - left - MARGIN) / map.columns.len().max(1) as f64,
+    };
+    draw_names(area, map, &cells)?;
+    for (row, values) in map.values.iter().enumerate() {
+        for (column, value) in values.iter().enumerate() {
+            draw_cell(area, map, &cells, (row, column), *value)?;
+        }
+    }
+    Ok(())
+}
+
+fn draw_names(area: &Area<'_>, map: &HeatMap, cells: &Cells) -> Drawn {
+    let right = words(TEXT).pos(Pos::new(HPos::Right, VPos::Center));
+    let above = words(TEXT).pos(Pos::new(HPos::Center, VPos::Bottom));
+    for (row, name) in map.rows.iter().enumerate() {
+        let (x, y) = cells.corner(row, 0);
+        area.draw(&Text::new(
+            name.as_str(),
+            (x - 8, y + ROW / 2),
+            right.clone(),
+        ))?;
+    }
+    for (column, name) in map.columns.iter().enumerate() {
+        let (x, y) = (cells.middle(0, column).0, cells.top - 6);
+        area.draw(&Text::new(name.as_str(), (x, y), above.clone()))?;
+    }
+    let title = cells.top - 28;
+    let row_axis = right.pos(Pos::new(HPos::Right, VPos::Bottom));
+    area.draw(&Text::new(
+        map.row_axis.as_str(),
+        (cells.left - 8, cells.top - 6),
+        row_axis,
+    ))?;
+    let all = (cells.width * map.columns.len() as f64) as i32;
+    area.draw(&Text::new(
+        map.column_axis.as_str(),
+        (cells.left + all / 2, title),
+        above,
+    ))
+}
+
+fn draw_cell(
+    area: &Area<'_>,
+    map: &HeatMap,
+    cells: &Cells,
+    (row, column): (usize, usize),
+    value: Option<f64>,
+) -> Drawn {
+    let corners = [cells.corner(row, column), cells.corner(row + 1, column + 1)];
+    if let Some(value) = value {
+        let colour = SERIES[0].0.mix(strength(map, value));
+        area.draw(&Rectangle::new(corners, colour.filled()))?;
+    }
+    area.draw(&Rectangle::new(corners, GRID.0.stroke_width(1)))?;
+    let text = value.map_or("-".to_owned(), |value| number(&map.axis, value));
+    if text_width(&text) > cells.width as i32 {
+        return Ok(());
+    }
+    let centred = words(TEXT).pos(Pos::new(HPos::Center, VPos::Center));
+    area.draw(&Text::new(text, cells.middle(row, column), centred))
+}
+
+/// Strength of the colour of a value between the smallest and the greatest of the map.
+fn strength(map: &HeatMap, value: f64) -> f64 {
+    let all = map.values.iter().flatten().flatten();
+    let (low, high) = all.fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(*v), b.max(*v)));
+    let share = match high > low {
+        true => (value - low) / (high - low),
+        false => 0.5,
+    };
+    STRENGTH.0 + share * (STRENGTH.1 - STRENGTH.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::strength;
+    use crate::figure::{Chart, HeatMap};
+    use crate::svg;
+
+    fn map() -> HeatMap {
+        HeatMap {
+            title: "speedup".to_owned(),
+            rows: vec!["lrr".to_owned(), "gto".to_owned()],
+            columns: vec!["4".to_owned(), "8".to_owned()],
+            row_axis: "warp_scheduler".to_owned(),
+            column_axis: "sms".to_owned(),
+            values: vec![vec![Some(1.0), Some(2.0)], vec![Some(1.5), None]],
+            ..HeatMap::default()
+        }
+    }
+
+    #[test]
+    fn every_cell_has_its_number_and_greater_ones_are_stronger() {
+        let picture = svg(&[Chart::Heat(map())]);
+        for text in ["lrr", "gto", "warp_scheduler", "sms", "1.5", "-"] {
+            assert!(picture.contains(&format!("{text}\n")), "{text}: {picture}");
+        }
+        let [low, middle, high] = [1.0, 1.5, 2.0].map(|value| strength(&map(), value));
+        assert!(low < middle && middle < high && high <= 0.61);
+    }
+
+    #[test]
+    fn an_empty_map_and_equal_values_are_drawn() {
+        assert!(svg(&[Chart::Heat(HeatMap::default())]).contains("<svg"));
+        let equal = HeatMap {
+            values: vec![vec![Some(1.0); 2]; 2],
+            ..map()
+        };
+        assert!((strength(&equal, 1.0) - 0.33).abs() < 0.01);
+    }
+}

@@ -1,0 +1,294 @@
+//! The page of a sweep: a map of two axes, the rows of a small sweep, and the runs without a
+//! result.
+
+use crate::collect::{Collector, Row};
+use crate::folder::{Folder, FolderError};
+use crate::plan::{Plan, Sweep};
+use std::collections::{BTreeMap, HashSet};
+use warploom_report::page::{Cell, Column, FailureLine, Page, Table};
+use warploom_report::{Axis, Chart, ColumnType, HeatMap};
+
+/// Most runs whose rows are on the page. Larger sweeps have the cells of the map there.
+const MOST_ROWS: usize = 500;
+
+/// Most failures that the page names.
+const MOST_FAILURES: usize = 100;
+
+/// Most values of an axis that a map shows.
+const MOST_VALUES: usize = 60;
+
+/// Values of the axes of a sweep in the order of its plan.
+#[derive(Clone, Debug, Default)]
+pub struct AxisValues(Vec<Vec<String>>);
+
+impl AxisValues {
+    /// Reads the values of all axes.
+    ///
+    /// # Errors
+    /// If the plan cannot be read.
+    pub fn read(folder: &Folder, sweep: &Sweep) -> Result<Self, FolderError> {
+        let mut values = vec![Vec::new(); sweep.axes.len()];
+        let mut seen = vec![HashSet::new(); sweep.axes.len()];
+        for run in Plan::open(folder)? {
+            for (at, value) in run?.values.into_iter().enumerate() {
+                if seen[at].insert(value.clone()) {
+                    values[at].push(value);
+                }
+            }
+        }
+        Ok(Self(values))
+    }
+
+    /// Type of the column of each axis: numbers where all values are numbers.
+    pub fn types(&self) -> Vec<ColumnType> {
+        let all = |values: &[String], is: fn(&str) -> bool| {
+            values.iter().all(|value| value.is_empty() || is(value))
+        };
+        let kind = |values: &Vec<String>| {
+            if all(values, |value| {
+                value.parse::<i64>().is_ok_and(|value| value >= 0)
+            }) {
+                ColumnType::Count
+            } else if all(values, |value| {
+                value.parse::<f64>().is_ok_and(f64::is_finite)
+            }) {
+                ColumnType::Number
+            } else {
+                ColumnType::Text
+            }
+        };
+        self.0.iter().map(kind).collect()
+    }
+
+    /// The two axes of a map: those that the sweep names, otherwise the first that vary, settings
+    /// of the machine before inputs.
+    fn chosen(&self, sweep: &Sweep) -> [Option<usize>; 2] {
+        let named = |name: &Option<String>| {
+            let name = name.as_ref()?;
+            sweep.axes.iter().position(|axis| axis == name)
+        };
+        let is_input = |at: &usize| matches!(sweep.axes[*at].as_str(), "target" | "size" | "seed");
+        let varies = |at: &usize| (2..=MOST_VALUES).contains(&self.0[*at].len());
+        let mut varying: Vec<usize> = (0..self.0.len()).filter(varies).collect();
+        varying.sort_by_key(is_input);
+        let mut chosen = [&sweep.report.rows, &sweep.report.columns].map(named);
+        for place in 0..2 {
+            let other = chosen[1 - place];
+            let next = || varying.iter().copied().find(|at| Some(*at) != other);
+            chosen[place] = chosen[place].or_else(next);
+        }
+        chosen
+    }
+}
+
+/// A cell with a value in the type of its column.
+pub fn typed(text: &str, kind: ColumnType) -> Cell {
+    let number = || text.parse().map_or(Cell::None, Cell::Number);
+    match kind {
+        _ if text.is_empty() => Cell::None,
+        ColumnType::Text => Cell::from(text),
+        ColumnType::Count => text.parse().map_or(Cell::None, Cell::Count),
+        ColumnType::Number => number(),
+    }
+}
+
+/// Builder of the page, to which the rows are given one after the other.
+pub struct PageBuilder<'a> {
+    sweep: &'a Sweep,
+    name: String,
+    columns: Vec<Column>,
+    types: Vec<ColumnType>,
+    axes: AxisValues,
+    map: [Option<usize>; 2],
+    metric: Option<usize>,
+    /// Sums of the metric, or of its logarithm, and numbers of runs by the map's row and column.
+    cells: BTreeMap<(String, String), (f64, usize)>,
+    rows: Vec<Vec<Cell>>,
+    failures: Vec<FailureLine>,
+    counts: BTreeMap<&'static str, u64>,
+}
+
+impl<'a> PageBuilder<'a> {
+    /// Begins the page of a sweep.
+    pub fn new(
+        folder: &Folder,
+        sweep: &'a Sweep,
+        axes: AxisValues,
+        collector: &Collector<'_>,
+    ) -> Self {
+        let columns = collector.columns();
+        let metric = metric(sweep);
+        Self {
+            sweep,
+            name: folder.name(),
+            map: axes.chosen(sweep),
+            metric: columns.iter().position(|column| column.name == metric),
+            types: axes.types(),
+            axes,
+            columns,
+            cells: BTreeMap::new(),
+            rows: Vec::new(),
+            failures: Vec::new(),
+            counts: BTreeMap::new(),
+        }
+    }
+
+    /// Adds a run to the page.
+    pub fn add(&mut self, row: &Row) {
+        *self.counts.entry(row.status).or_default() += 1;
+        if self.sweep.runs <= MOST_ROWS {
+            let values = row.values.iter().zip(&self.types);
+            let values = values.map(|(value, kind)| typed(value, *kind));
+            let first = [Cell::from(row.name.as_str())].into_iter().chain(values);
+            let status = [Cell::from(row.status)];
+            self.rows.push(
+                first
+                    .chain(status)
+                    .chain(row.cells.iter().cloned())
+                    .collect(),
+            );
+        }
+        if row.is_failure() && self.failures.len() < MOST_FAILURES {
+            self.failures.push(FailureLine {
+                name: row.name.clone(),
+                status: row.status.to_owned(),
+                reason: row.reason.clone(),
+                command: row.command.clone(),
+            });
+        }
+        let metric = self.metric.and_then(|at| row.cells[at].number());
+        if let Some(value) = metric {
+            let of = |at: Option<usize>| at.map_or("", |at| row.values[at].as_str()).to_owned();
+            let addend = if self.is_ratio() { value.ln() } else { value };
+            let place = (of(self.map[0]), of(self.map[1]));
+            let cell = self.cells.entry(place).or_default();
+            cell.0 += addend;
+            cell.1 += 1;
+        }
+    }
+
+    /// True if the mean of the metric is geometric.
+    fn is_ratio(&self) -> bool {
+        metric(self.sweep) == "speedup"
+    }
+
+    fn mean(&self, row: &str, column: &str) -> Option<f64> {
+        let (sum, number) = self.cells.get(&(row.to_owned(), column.to_owned()))?;
+        let mean = sum / *number as f64;
+        Some(if self.is_ratio() { mean.exp() } else { mean }).filter(|mean| mean.is_finite())
+    }
+
+    /// The page of all runs that were added.
+    pub fn finish(self) -> Page {
+        let name = |at: Option<usize>| at.map_or("", |at| self.sweep.axes[at].as_str());
+        let [rows, columns] = self.map.map(name);
+        let metric = metric(self.sweep);
+        let title = match (rows, columns) {
+            ("", _) => metric.to_owned(),
+            (rows, "") => format!("{metric} by {rows}"),
+            (rows, columns) => format!("{metric} by {rows} and {columns}"),
+        };
+        let summary = self.counts.iter();
+        let summary =
+            summary.map(|(status, number)| (format!("runs.{status}"), Cell::Count(*number)));
+        let map = self.map(&title);
+        Page {
+            paper: "sweep".to_owned(),
+            figure: self.name.clone(),
+            title,
+            scale: String::new(),
+            version: self.sweep.version.clone(),
+            command: self.sweep.command.clone(),
+            summary: summary.collect(),
+            verdicts: Vec::new(),
+            table: self.table(&map),
+            charts: if map.values.is_empty() {
+                Vec::new()
+            } else {
+                vec![Chart::Heat(map)]
+            },
+            configurations: Vec::new(),
+            presets: BTreeMap::new(),
+            runs: Vec::new(),
+            failures: self.failures,
+        }
+    }
+
+    fn map(&self, title: &str) -> HeatMap {
+        let values =
+            |at: Option<usize>| at.map_or(vec![String::new()], |at| self.axes.0[at].clone());
+        let [rows, columns] = self.map.map(values);
+        let name = |at: Option<usize>| at.map_or(String::new(), |at| self.sweep.axes[at].clone());
+        let [row_axis, column_axis] = self.map.map(name);
+        let cells = |row: &String| {
+            let cells = columns.iter().map(|column| self.mean(row, column));
+            cells.collect::<Vec<_>>()
+        };
+        let how = if self.is_ratio() {
+            "geometric mean"
+        } else {
+            "mean"
+        };
+        HeatMap {
+            title: format!("{title}: {how} over the other axes"),
+            axis: Axis::default(),
+            row_axis,
+            column_axis,
+            values: if self.cells.is_empty() {
+                Vec::new()
+            } else {
+                rows.iter().map(cells).collect()
+            },
+            rows,
+            columns,
+        }
+    }
+
+    /// The rows of a small sweep, or the cells of the map.
+    fn table(&self, map: &HeatMap) -> Table {
+        if self.sweep.runs <= MOST_ROWS {
+            let axes = self
+                .sweep
+                .axes
+                .iter()
+                .map(|axis| Column::new(axis, "Value of the axis."));
+            let first = [Column::new("run", "Name of the run.")]
+                .into_iter()
+                .chain(axes);
+            let about = "`finished`, `cut`, `missing`, or the kind of failure.";
+            let columns = first.chain([Column::new("status", about)]);
+            return Table {
+                columns: columns.chain(self.columns.iter().cloned()).collect(),
+                rows: self.rows.clone(),
+            };
+        }
+        let mut columns = vec![Column::new(&map.row_axis, "Value of the axis.")];
+        columns.extend(
+            map.columns
+                .iter()
+                .map(|name| Column::new(name, &*map.title)),
+        );
+        let row = |(name, values): (&String, &Vec<Option<f64>>)| {
+            let cells = values
+                .iter()
+                .map(|value| value.map_or(Cell::None, Cell::Number));
+            [Cell::from(name.as_str())]
+                .into_iter()
+                .chain(cells)
+                .collect()
+        };
+        Table {
+            columns,
+            rows: map.rows.iter().zip(&map.values).map(row).collect(),
+        }
+    }
+}
+
+/// Name of the column that the map shows.
+fn metric(sweep: &Sweep) -> &str {
+    match &sweep.report.metric {
+        Some(metric) => metric,
+        None if sweep.report.baseline.is_empty() => "ipc",
+        None => "speedup",
+    }
+}
