@@ -18,6 +18,9 @@ pub const HEARTBEAT: Duration = Duration::from_secs(5);
 /// Time without a sign of life after which a worker of another computer counts as dead.
 pub const LEASE: Duration = Duration::from_secs(60);
 
+/// Attempts to write the file of a worker, which others may remove before it is complete.
+const ATTEMPTS: u32 = 10;
+
 /// A job of a cluster's queue, which may be started several times.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Job {
@@ -86,18 +89,32 @@ impl Worker {
         self.folder.inside("workers").join(&self.id)
     }
 
-    /// Gives a sign of life. A folder that others have removed is created again.
+    /// Gives a sign of life. Folders that others have removed are created again.
     ///
     /// # Errors
     /// If the folder cannot be written.
     pub fn show_life(&self) -> Result<(), FolderError> {
-        let path = self.file();
         let bytes = serde_json::to_vec(&self.identity).expect("plain data");
-        fs::write(&path, bytes).map_err(FolderError::at(&path))?;
-        for path in [self.claims(), self.temporary()] {
-            fs::create_dir_all(&path).map_err(FolderError::at(&path))?;
+        // Another process may remove the file before it is complete.
+        let mut attempts = ATTEMPTS;
+        loop {
+            match self.write_file(&bytes) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound && attempts > 1 => {
+                    attempts -= 1;
+                }
+                done => return done.map_err(FolderError::at(&self.file())),
+            }
         }
-        Ok(())
+    }
+
+    /// Writes the worker's file whole, so that nobody reads a part of it, and creates its folders.
+    /// A file that is not complete counts as that of a dead worker, and is removed.
+    fn write_file(&self, bytes: &[u8]) -> std::io::Result<()> {
+        let unfinished = self.folder.inside("workers").join(format!(".{}", self.id));
+        fs::write(&unfinished, bytes)?;
+        fs::rename(&unfinished, self.file())?;
+        fs::create_dir_all(self.claims())?;
+        fs::create_dir_all(self.temporary())
     }
 
     /// Claims a run; `None` if another worker has it already.
@@ -251,9 +268,8 @@ pub fn workers(
                 Some(own) => own.judge(identity, last, now),
                 None => is_alive(identity, last, now),
             },
-            // The file is being written at this moment.
-            (None, Some(last)) => now.duration_since(last).unwrap_or_default() < LEASE,
-            (_, None) => false,
+            // Its file is written first and whole, and removed last.
+            _ => false,
         };
         let claims = names(&claims(folder, &id))?;
         states.push((

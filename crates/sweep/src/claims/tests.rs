@@ -116,3 +116,16 @@ fn an_earlier_start_of_the_own_job_is_dead() {
     own.bury_dead().unwrap();
     assert_eq!(waiting(&folder).unwrap(), ["k"]);
 }
+
+#[test]
+fn a_file_that_was_not_completed_is_removed_at_once() {
+    let (_place, folder) = folder();
+    let own = Worker::register(&folder, None).unwrap();
+    std::fs::write(folder.inside("workers").join(".dead"), "{").unwrap();
+    own.bury_dead().unwrap();
+    assert_eq!(count(&folder.inside("workers")), 1);
+    own.leave().unwrap();
+    for inside in ["claims", "workers", "tmp"] {
+        assert_eq!(count(&folder.inside(inside)), 0, "{inside}");
+    }
+}
