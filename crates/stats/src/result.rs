@@ -52,8 +52,8 @@ pub struct RunReport {
     /// Counts of each window of cycles, if these were requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<Series>,
-    /// Observations and choices of the SM filter, if it observes the machine. One that may observe in
-    /// every cycle reports those that changed something.
+    /// Observations and choices of the SM filter, if it observes the machine. One that may observe
+    /// in every cycle reports those that changed something.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sm_filter_checks: Vec<SmFilterCheck>,
     /// Cache lines that blocks share, if this was requested.
