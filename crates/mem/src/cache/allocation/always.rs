@@ -13,6 +13,7 @@ impl Allocate for Always {
         source: "GPGPU-Sim",
         state: "none",
         bits: |_| 0,
+        example_bits: 0,
     };
 
     fn allocates(&mut self, _miss: &MissView<'_>) -> bool {

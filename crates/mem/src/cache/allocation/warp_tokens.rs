@@ -27,6 +27,8 @@ impl Allocate for WarpTokens {
         source: "PCAL with a fixed number of tokens: Li et al., HPCA 2015",
         state: "log2(warps + 1): the number of tokens; a warp's slot tells whether it holds one",
         bits: |spec| u64::from((spec.sm.max_threads / 32 + 1).next_power_of_two().ilog2()),
+        // 48 warp slots: 6 bits for 0 to 48 tokens.
+        example_bits: 6,
     };
 
     fn allocates(&mut self, miss: &MissView<'_>) -> bool {

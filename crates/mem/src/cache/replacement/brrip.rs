@@ -27,6 +27,7 @@ impl Replace for Brrip {
         source: "Jaleel et al., ISCA 2010: BRRIP with M = 2 and a probability of 1/32",
         state: "sets x ways x 2 + 5: prediction values, and a counter of fills",
         bits: |spec| bits_a_way(spec, PREDICTION_BITS) + 5,
+        example_bits: 64 * 8 * 2 + 5,
     };
 
     fn on_fill(&mut self, _set: u32, _now: Cycle) -> Rank {

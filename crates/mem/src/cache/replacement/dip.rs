@@ -90,6 +90,7 @@ impl Replace for Dip {
         state: "sets x ways x log2(ways) + 10 + 5: places in the order of use, the selector, and \
                 a counter of fills",
         bits: |spec| bits_a_way(spec, way_bits(spec)) + u64::from(SELECTOR_BITS) + 5,
+        example_bits: 64 * 8 * 3 + 10 + 5,
     };
 
     fn on_fill(&mut self, set: u32, now: Cycle) -> Rank {

@@ -20,6 +20,7 @@ impl Replace for Fifo {
         source: "GPGPU-Sim, letter F of a cache string",
         state: "sets x log2(ways): the way that goes next",
         bits: |spec| u64::from(spec.sets) * way_bits(spec),
+        example_bits: 64 * 3,
     };
 
     fn on_fill(&mut self, _set: u32, now: Cycle) -> Rank {

@@ -20,6 +20,7 @@ impl Replace for Lru {
         source: "GPGPU-Sim, letter L of a cache string",
         state: "sets x ways x log2(ways): each line's place in the order of use",
         bits: |spec| bits_a_way(spec, way_bits(spec)),
+        example_bits: 64 * 8 * 3,
     };
 
     #[inline]

@@ -21,6 +21,7 @@ impl Replace for Random {
         source: "a baseline of the literature; the generator is SplitMix64, seeded by gpu.seed",
         state: "64: the generator's state",
         bits: |_| 64,
+        example_bits: 64,
     };
 
     fn seed(&mut self, seed: u64) {

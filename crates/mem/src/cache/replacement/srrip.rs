@@ -47,6 +47,7 @@ impl Replace for Srrip {
         source: "Jaleel et al., ISCA 2010: SRRIP-HP with M = 2",
         state: "sets x ways x 2: each line's re-reference prediction value",
         bits: |spec| bits_a_way(spec, PREDICTION_BITS),
+        example_bits: 64 * 8 * 2,
     };
 
     fn on_fill(&mut self, _set: u32, _now: Cycle) -> Rank {
