@@ -214,10 +214,7 @@ mod tests {
             10 0 0\n\
             20 10 0\n\
             21 10 0";
-        assert_eq!(
-            checks(literal, 4, equal_then_less),
-            "20 10/10 3\n",
-        );
+        assert_eq!(checks(literal, 4, equal_then_less), "20 10/10 3\n",);
         let mut falling = ContentionThrottle {
             last_contention: Ratio { above: 1, below: 1 },
             ..ContentionThrottle::new(literal)
