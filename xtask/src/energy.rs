@@ -1,8 +1,9 @@
 //! `cargo xtask energy`: writes the tables of `docs/energy.md`: the power of the reference kernels
 //! beside the power that GPGPU-Sim's own power simulation reported, and with `--measured` the power
-//! of kernels beside that of a real GPU.
+//! of kernels beside that of a real GPU. `--programs FOLDER` renews the same for CUDA programs.
 
 mod measured;
+mod programs;
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -10,7 +11,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use warploom_config::preset;
 use warploom_energy::{attach, for_gpu};
 use warploom_run::{Options, Session};
@@ -34,7 +35,17 @@ pub struct Args {
     /// Renew the table of measured kernels instead of that of the reference kernels
     #[arg(long)]
     measured: bool,
+    /// Renew the table of the measured kernels of CUDA programs. The folder has a folder for each,
+    /// with the executable `program` and its inputs
+    #[arg(long, value_name = "FOLDER", conflicts_with = "measured")]
+    programs: Option<PathBuf>,
 }
+/// Marks around the table of measured kernels of programs.
+const PROGRAMS: [&str; 2] = [
+    "<!-- programs: cargo xtask energy --programs -->",
+    "<!-- end of programs -->",
+];
+
 /// GPGPU-Sim's figures, which the tests of `energy` read too.
 const RECORDED: &str = include_str!("../../crates/energy/tests/gpgpusim-4.2.json");
 
@@ -90,9 +101,10 @@ const SHOWN: f64 = 0.01;
 
 /// Runs the kernels and renews a table of the page.
 pub fn run(args: &Args, root: &Path) -> Result<()> {
-    let (marks, text) = match args.measured {
-        true => (MEASURED, measured::table()?),
-        false => (MARKS, recorded_tables()?),
+    let (marks, text) = match &args.programs {
+        Some(folder) => (PROGRAMS, programs::table(root, folder)?),
+        None if args.measured => (MEASURED, measured::table()?),
+        None => (MARKS, recorded_tables()?),
     };
     let path = root.join(PAGE);
     let page = fs::read_to_string(&path).with_context(|| format!("cannot read {PAGE}"))?;

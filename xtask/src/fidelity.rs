@@ -24,6 +24,7 @@ use warploom_workloads::{Size, Target};
 
 use compare::Comparison;
 use counts::{Counts, RecordedRun};
+pub(crate) use programs::build as build_programs;
 
 const PAGE: &str = "docs/fidelity.md";
 /// Seed of the inputs. No input of the reference kernels depends on it.

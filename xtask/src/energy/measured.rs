@@ -153,17 +153,20 @@ pub(super) fn table() -> Result<String> {
             kernel.inputs
         );
     }
+    Ok(text + &mean_errors(&errors))
+}
+
+/// Sentence about relative errors of powers.
+pub(super) fn mean_errors(errors: &[f64]) -> String {
     let count = errors.len() as f64;
     let absolute: f64 = errors.iter().map(|error| error.abs()).sum::<f64>() / count;
     let signed: f64 = errors.iter().sum::<f64>() / count;
-    let _ = writeln!(
-        text,
-        "\nMean absolute error of the {} kernels: {:.1} %; mean error {:+.1} %.",
+    format!(
+        "\nMean absolute error of the {} kernels: {:.1} %; mean error {:+.1} %.\n",
         errors.len(),
         100.0 * absolute,
         100.0 * signed
-    );
-    Ok(text)
+    )
 }
 
 /// The four largest components.
