@@ -64,7 +64,7 @@ pub struct Args {
 /// same arguments.
 pub fn run(args: &Args, root: &Path) -> Result<()> {
     if cfg!(debug_assertions) {
-        return crate::run_optimised(root);
+        return crate::run_optimised("dist", root);
     }
     if args.growth {
         print(

@@ -233,6 +233,40 @@ mod tests {
         lines.map(|line| line.trim_end().to_owned()).collect()
     }
 
+    #[test]
+    fn the_first_run_builds_the_program_alone() {
+        let built = packages(&["--edges", "normal,build"]);
+        let names: BTreeSet<_> = built.iter().filter_map(|p| p.split(' ').next()).collect();
+        assert!(names.contains("warploom"));
+        for apart in ["warploom-cudart", "xtask", "insta", "proptest"] {
+            assert!(!names.contains(apart), "{apart}");
+        }
+    }
+
+    /// Names of the packages that a profile optimises with `level`, from its table in `Cargo.toml`.
+    fn optimised(manifest: &str, profile: &str, level: u8) -> BTreeSet<String> {
+        let header = format!("[profile.{profile}.package]");
+        let table = manifest.split(header.as_str()).nth(1).unwrap();
+        let table = table.split("\n[").next().unwrap();
+        let has_level = |row: &&str| row.contains(&format!("opt-level = {level}"));
+        let rows = table.lines().filter(has_level);
+        let names = rows.filter_map(|row| Some(row.split_once(" = {")?.0.to_owned()));
+        names.collect()
+    }
+
+    /// The packages that simulate in tests are optimised in the profile of first results, too.
+    #[test]
+    fn both_quick_profiles_optimise_the_simulator() {
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
+        let manifest = fs::read_to_string(manifest).unwrap();
+        let tests = optimised(&manifest, "dev", 2);
+        let first = optimised(&manifest, "release", 3);
+        let ours = |name: &&String| name.starts_with("warploom-");
+        let slow: Vec<_> = tests.difference(&first).filter(ours).collect();
+        assert!(slow.is_empty(), "{slow:?} are slow in release");
+        assert!(first.contains("libmimalloc-sys"), "the allocator is slow");
+    }
+
     /// Cargo enables for a dependency all features that any of the selected packages needs. Where a
     /// selection enables other features than the tests do, all crates that depend on it are built
     /// again.

@@ -172,7 +172,7 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
         return Ok(writeln!(io::stdout(), "{PAGE}")?);
     }
     if cfg!(debug_assertions) {
-        return crate::run_optimised(root);
+        return crate::run_optimised("release", root);
     }
     let recorded = counts::recorded()?;
     let cases = cases(args, &recorded.runs, root)?;

@@ -107,10 +107,12 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(entries)
 }
 
-/// Builds this program with optimisation and runs it with the same arguments.
-fn run_optimised(root: &Path) -> Result<()> {
+/// Builds this program with optimisation, by the profile `release` or `dist`, and runs it with the
+/// same arguments.
+fn run_optimised(profile: &str, root: &Path) -> Result<()> {
     let mut command = Command::new("cargo");
-    command.args(["run", "--quiet", "--release", "--package", "xtask", "--"]);
+    command.args(["run", "--quiet", "--profile", profile]);
+    command.args(["--package", "xtask", "--"]);
     let status = command
         .args(std::env::args().skip(1))
         .current_dir(root)

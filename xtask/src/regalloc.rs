@@ -58,7 +58,7 @@ enum Part {
 /// Runs the chosen subcommand.
 pub fn run(args: &Args, root: &Path) -> Result<()> {
     if cfg!(debug_assertions) {
-        return super::run_optimised(root);
+        return super::run_optimised("release", root);
     }
     match &args.part {
         Part::Workloads { name } => {

@@ -14,7 +14,7 @@ const WANTED: u64 = 10;
 /// `rates`).
 const FEWEST: u64 = 5;
 /// Smallest and largest length of a sample, as a multiple of the blocks that the machine holds.
-/// Longer samples have longer gaps, which disturb caches and queues more (`docs/performance.md`).
+/// Longer samples have longer gaps, which disturb caches and queues more (`docs/long-runs.md`).
 const LENGTHS: [u64; 2] = [2, 8];
 
 /// A running launch of which only a part is timed.

@@ -294,7 +294,8 @@ fn library() -> Result<PathBuf, Failure> {
         Some(path) if path.is_file() => std::path::absolute(&path)
             .map_err(|error| Failure::Input(format!("there is no current folder: {error}"))),
         other => Err(Failure::Input(format!(
-            "there is no {}; build it with `cargo build --release`, or name it in {LIBRARY_VARIABLE}",
+            "there is no {}; build it with `cargo build --release -p warploom-cudart` and keep it \
+             beside this program, or name it in {LIBRARY_VARIABLE}",
             other.unwrap_or_else(|| stub::LIBRARY.into()).display()
         ))),
     }
