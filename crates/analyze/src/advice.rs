@@ -4,7 +4,7 @@
 use crate::analysis::KernelAnalysis;
 use crate::classes::Category;
 use crate::occupancy::{Occupancy, WARP};
-use warploom_config::{GpuSpec, OccupancyLimit};
+use warploom_config::{Coalescing, GpuSpec, OccupancyLimit};
 use warploom_policy::load_class::{LoadClass, thresholds};
 use warploom_policy::utilisation::{Machine, Part, hits, sum};
 use warploom_stats::result::Figures;
@@ -41,22 +41,36 @@ fn other_memories(analysis: &KernelAnalysis) -> impl Iterator<Item = String> {
     })
 }
 
-/// Ratios that say how a kernel uses the machine.
-struct Facts {
-    l1d_hit_rate: Option<f64>,
-    l2_hit_rate: Option<f64>,
+/// Ratios that say how a kernel uses the machine. `None` stands for a ratio without a base.
+pub(crate) struct Facts {
+    /// Hits of L1D over its accesses.
+    pub l1d_hit_rate: Option<f64>,
+    /// Hits of L2 over its accesses.
+    pub l2_hit_rate: Option<f64>,
     /// Share of the packets towards L2 that carry data of writes.
-    write_packets: Option<f64>,
-    row_hit_rate: Option<f64>,
-    transactions: Option<f64>,
-    conflict_cycles: Option<f64>,
-    lanes: Option<f64>,
+    pub write_packets: Option<f64>,
+    /// Share of the requests to DRAM that find their row open.
+    pub row_hit_rate: Option<f64>,
+    /// Transactions of a global or local access.
+    pub transactions: Option<f64>,
+    /// Transactions over those of neighbouring words of four bytes, at least one an instruction.
+    pub spread: Option<f64>,
+    /// Cycles that an access to shared memory waits for bank conflicts.
+    pub conflict_cycles: Option<f64>,
+    /// Lanes in which an instruction takes effect.
+    pub lanes: Option<f64>,
     /// Share of the SMs' cycles in which they hold a block.
-    active: Option<f64>,
+    pub active: Option<f64>,
 }
 
+/// Value of [`Facts::spread`] from which accesses count as uncoalesced. Vectors of four words in
+/// each lane reach 4.
+pub(crate) const SPREAD: f64 = 5.0;
+/// Lanes of an instruction below which branches count as divergent.
+pub(crate) const FEW_LANES: f64 = 24.0;
+
 impl Facts {
-    fn new(spec: &GpuSpec, figures: &Figures) -> Self {
+    pub(crate) fn new(spec: &GpuSpec, figures: &Figures) -> Self {
         let counts = &figures.statistics;
         let get = |name: &str| counts.get(name).copied().unwrap_or(0) as f64;
         let ratio = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
@@ -73,12 +87,22 @@ impl Facts {
         ];
         let writes = writes.map(|kind| get(&format!("sm.packets_sent.{kind}")));
         let rows = get("dram.row_hits") + get("dram.row_misses");
+        let lanes = get("sm.memory_lanes.load") + get("sm.memory_lanes.store");
+        let bytes_per_transaction = match spec.sm.coalescing {
+            Coalescing::Sectors => 32.0,
+            Coalescing::Segments | Coalescing::SegmentsAndSectors => 128.0,
+        };
+        let words = lanes * 4.0 / bytes_per_transaction;
         Self {
             l1d_hit_rate: hit_rate("l1d"),
             l2_hit_rate: hit_rate("l2"),
             write_packets: ratio(writes.iter().sum(), sum(counts, "sm.packets_sent.")),
             row_hit_rate: ratio(get("dram.row_hits"), rows),
             transactions: ratio(get("sm.memory_transactions"), get("sm.memory_instructions")),
+            spread: ratio(
+                get("sm.memory_transactions"),
+                words.max(get("sm.memory_instructions")),
+            ),
             conflict_cycles: ratio(
                 get("sm.shared_conflict_cycles"),
                 get("sm.shared_instructions"),
@@ -93,7 +117,8 @@ impl Facts {
 
     /// Sentences on ratios that are unusually high or low.
     fn remarks(&self) -> impl Iterator<Item = String> {
-        let transactions = self.transactions.filter(|&n| n >= 4.0).map(|n| {
+        let scattered = self.spread.is_some_and(|n| n >= SPREAD);
+        let transactions = self.transactions.filter(|_| scattered).map(|n| {
             format!(
                 "A memory instruction makes {n:.1} transactions: neighbouring threads touch \
                  different lines; let them touch neighbouring words."
@@ -105,7 +130,7 @@ impl Facts {
                  change its layout."
             )
         });
-        let lanes = self.lanes.filter(|&n| n < 24.0).map(|n| {
+        let lanes = self.lanes.filter(|&n| n < FEW_LANES).map(|n| {
             format!("An instruction takes effect in {n:.1} of {WARP} lanes: branches diverge.")
         });
         let active = self.active.filter(|&share| share < 0.85).map(|share| {
@@ -121,8 +146,9 @@ impl Facts {
     }
 }
 
-fn percent(share: f64) -> String {
-    format!("{:.0}%", share * 100.0)
+pub(crate) fn percent(share: f64) -> String {
+    // An empty sum of floating-point numbers is -0.
+    format!("{:.0}%", share * 100.0 + 0.0)
 }
 
 /// Sentence on the part that bounds the kernel.
@@ -192,7 +218,7 @@ fn nothing_limits(analysis: &KernelAnalysis) -> String {
 }
 
 /// A cause of `sm.slots` in words.
-fn because(cause: &str) -> &str {
+pub(crate) fn because(cause: &str) -> &str {
     match cause {
         "no_warp" => "because no warp is left that runs",
         "barrier" => "at barriers and fences",
@@ -207,7 +233,7 @@ fn because(cause: &str) -> &str {
 }
 
 /// The part nearest to its saturation, and its utilisation.
-fn highest(analysis: &KernelAnalysis) -> (Part, f64) {
+pub(crate) fn highest(analysis: &KernelAnalysis) -> (Part, f64) {
     let nearness = |part: &Part| analysis.utilisation.of(*part) / thresholds(*part).saturated;
     let nearer = |a: &Part, b: &Part| nearness(a).total_cmp(&nearness(b));
     let part = Part::ALL.into_iter().max_by(nearer);
@@ -272,7 +298,7 @@ fn occupancy(spec: &GpuSpec, analysis: &KernelAnalysis) -> Option<String> {
     ))
 }
 
-fn limit_in_words(analysis: &KernelAnalysis) -> &str {
+pub(crate) fn limit_in_words(analysis: &KernelAnalysis) -> &str {
     match analysis.occupancy_limit.as_str() {
         "threads" => "its warp slots",
         "grid" => "the grid",
@@ -283,7 +309,7 @@ fn limit_in_words(analysis: &KernelAnalysis) -> &str {
     }
 }
 
-fn plural(count: u32, one: &str) -> String {
+pub(crate) fn plural(count: u32, one: &str) -> String {
     match count {
         1 => one.to_owned(),
         _ => format!("{one}s"),
@@ -291,7 +317,7 @@ fn plural(count: u32, one: &str) -> String {
 }
 
 /// Clause on how one more block would fit.
-fn remedy(spec: &GpuSpec, analysis: &KernelAnalysis) -> Option<String> {
+pub(crate) fn remedy(spec: &GpuSpec, analysis: &KernelAnalysis) -> Option<String> {
     let held = &analysis.occupancy;
     let limit = analysis.occupancy_limit.as_str();
     let is = |named: OccupancyLimit| limit == named.name();

@@ -3,6 +3,7 @@
 use crate::advice::advice;
 use crate::classes::Category;
 use crate::context::DuetAnalysis;
+use crate::explain::explanation;
 use crate::occupancy::Occupancy;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -69,6 +70,8 @@ pub struct KernelAnalysis {
     pub stalls: BTreeMap<String, f64>,
     /// Sentences on the bottleneck, the effect of more TLP, and the resource to free.
     pub advice: Vec<String>,
+    /// Five sentences: the bound, the schedulers, the warps, the memory system, and a next step.
+    pub explanation: Vec<String>,
 }
 
 /// Utilisations in windows of cycles. Each vector has one element for each window.
@@ -86,6 +89,16 @@ pub struct WindowSeries {
     pub category: Vec<Category>,
     /// Class of the window.
     pub class: Vec<LoadClass>,
+}
+
+impl Analysis {
+    /// The kernel that takes the most cycles, with its share of the cycles of all kernels.
+    pub fn longest(&self) -> (&KernelAnalysis, f64) {
+        let longest = self.kernels.iter().max_by_key(|kernel| kernel.cycles);
+        let all: u64 = self.kernels.iter().map(|kernel| kernel.cycles).sum();
+        let share = |kernel: &KernelAnalysis| kernel.cycles as f64 / all.max(1) as f64;
+        longest.map_or((&self.whole, 1.0), |kernel| (kernel, share(kernel)))
+    }
 }
 
 /// Analyses a run; `None` if it was not timed or launched nothing.
@@ -156,8 +169,10 @@ impl Launches<'_> {
             occupancy: Occupancy::new(machine.spec, longest, figures),
             stalls: figures.stalls.clone(),
             advice: Vec::new(),
+            explanation: Vec::new(),
         };
         analysis.advice = advice(machine, &analysis, figures);
+        analysis.explanation = explanation(machine, &analysis, figures);
         analysis
     }
 }

@@ -11,6 +11,7 @@ mod advice;
 mod analysis;
 mod classes;
 mod context;
+mod explain;
 mod occupancy;
 
 pub use analysis::{Analysis, KernelAnalysis, WindowSeries, analyze};

@@ -151,6 +151,14 @@ impl Comparison {
         runs.map(of).collect()
     }
 
+    /// Values of the keys after the first, each with its key's last word.
+    fn settings(&self, values: &[&str]) -> String {
+        let word = |key: &str| key.rsplit('.').next().unwrap_or(key).to_owned();
+        let pairs = self.vary.iter().skip(1).zip(values);
+        let pairs = pairs.map(|(vary, value)| format!("{} {value}", word(&vary.key)));
+        pairs.collect::<Vec<_>>().join(", ")
+    }
+
     /// A chart with groups by the first key, and bars by the others.
     fn chart(&self, speedups: &[f64]) -> Chart {
         let groups = self.vary.first().map_or(&[][..], |vary| &vary.values);
@@ -159,7 +167,7 @@ impl Comparison {
         let series = |bar: usize| BarSeries {
             name: match combinations[bar].get(1..) {
                 None | Some([]) => self.input.name().to_owned(),
-                Some(others) => others.join(", "),
+                Some(others) => self.settings(others),
             },
             values: speedups
                 .iter()

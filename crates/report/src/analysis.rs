@@ -14,7 +14,7 @@ const BAR_WIDTH: usize = 40;
 /// Largest number of windows in a line; of more windows, several share a character.
 const WINDOWS_SHOWN: usize = 80;
 /// Line width of sentences.
-const LINE: usize = 100;
+const LINE: usize = 80;
 
 /// Text report of the analysis for a terminal.
 pub fn analysis_report(analysis: &Analysis) -> String {
@@ -41,9 +41,26 @@ pub fn analysis_report(analysis: &Analysis) -> String {
     occupancy(&mut text, whole);
     stalls(&mut text, &whole.stalls);
     kernels(&mut text, &analysis.kernels);
-    advice(&mut text, &whole.advice);
+    sentences(&mut text, &whole.advice);
     outcome(&mut text, &analysis.outcome);
     checks(&mut text, &analysis.checks);
+    text
+}
+
+/// The five sentences on the kernel that takes the most cycles.
+pub fn explanation_report(analysis: &Analysis) -> String {
+    let (kernel, share) = analysis.longest();
+    let mut text = match analysis.kernels.len() {
+        0 => "\nexplanation\n".to_owned(),
+        _ => format!(
+            "\nexplanation of {}, which takes {} of the cycles\n",
+            kernel.kernel,
+            percent(Some(share))
+        ),
+    };
+    sentences(&mut text, &kernel.explanation);
+    text.truncate(text.trim_end().len());
+    text.push('\n');
     text
 }
 
@@ -199,8 +216,8 @@ fn kernels(text: &mut String, kernels: &[KernelAnalysis]) {
     text.push('\n');
 }
 
-fn advice(text: &mut String, advice: &[String]) {
-    for sentence in advice {
+fn sentences(text: &mut String, sentences: &[String]) {
+    for sentence in sentences {
         let mut line = "-".to_owned();
         for word in sentence.split(' ') {
             if line.chars().count() + 1 + word.chars().count() > LINE {

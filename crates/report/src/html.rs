@@ -96,6 +96,7 @@ fn shown(page: &Page, presets: &[Preset<'_>]) -> Value {
         page => Serde(page),
         verdicts => page.verdicts.iter().map(verdict).collect::<Vec<_>>(),
         rules => rules(page),
+        caveat => page.caveat(),
         wide => drawn(page, Shape::Wide),
         narrow => drawn(page, Shape::Narrow),
     }
@@ -363,6 +364,25 @@ pub(crate) mod tests {
         for word in ["src=", "url(", "@import", "<link", "href=\"http"] {
             assert!(!text.contains(word), "{word}");
         }
+    }
+
+    /// Every chart and every table that scrolls has a name for screen readers, the keyboard reaches
+    /// the tables, and every heading cell names its direction.
+    #[test]
+    fn screen_readers_and_keyboards_find_everything() {
+        let text = html("Results", &imprint(), &[page()]);
+        let count = |part: &str| text.matches(part).count();
+        assert_eq!(count("<svg"), count("role=\"img\" aria-label=\"Chart: "));
+        let named = "tabindex=\"0\" role=\"region\" aria-label=\"";
+        assert!(count("<table") >= 5);
+        assert_eq!(count("<table"), count(named));
+        assert_eq!(count("<th "), count("<th scope=\"col\""));
+        assert_eq!(count("<th>"), 0);
+        assert!(text.contains("href=\"#main\"") && text.contains("<main id=\"main\">"));
+        assert!(
+            text.contains("aria-label=\"Data of cooperative&#x2f;fig3\""),
+            "{text}"
+        );
     }
 
     #[test]

@@ -21,7 +21,7 @@ mod scorecard;
 mod svg;
 mod table;
 
-pub use analysis::{analysis_chart, analysis_report};
+pub use analysis::{analysis_chart, analysis_report, explanation_report};
 pub use chart::{bar, bar_with_marks, sparkline};
 pub use csv::{Rows, series_csv, statistics_csv};
 pub use effects::effect_chart;

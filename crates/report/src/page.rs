@@ -62,6 +62,18 @@ impl Page {
     pub fn full_name(&self) -> String {
         format!("{}/{}", self.paper, self.figure)
     }
+
+    /// Sentence on claims that were measured with other data sets than the paper's.
+    pub fn caveat(&self) -> Option<String> {
+        let smaller = !matches!(self.scale.as_str(), "" | "paper");
+        (smaller && !self.verdicts.is_empty()).then(|| {
+            format!(
+                "At scale {} the data sets are smaller than the paper's: what follows shows how \
+                 claims are judged, and is no verdict on them. `--scale paper` gives one.",
+                self.scale
+            )
+        })
+    }
 }
 
 /// A machine: a preset and its changes.

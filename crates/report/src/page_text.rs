@@ -32,6 +32,9 @@ pub fn page_report(page: &Page) -> String {
     for (name, value) in &page.summary {
         let _ = writeln!(text, "{name} {}", value.shown());
     }
+    if let Some(caveat) = page.caveat() {
+        let _ = writeln!(text, "\n{caveat}");
+    }
     claims(&mut text, &page.verdicts);
     text
 }
