@@ -10,8 +10,23 @@ use warploom_base::Digest;
 use warploom_exec::{FunctionalOptions, FunctionalStats, Observer, run_grid, run_grid_observed};
 use warploom_stats::result::Outcome;
 
-/// Limit that no number of warp instructions exceeds.
-const ALL: u64 = u64::MAX;
+/// Numbers of warp instructions after which a program is cut.
+#[derive(Clone, Copy)]
+struct Budget {
+    /// Number after which no further block starts.
+    start: u64,
+    /// Number after which blocks that have started do not go on either.
+    whole: u64,
+}
+
+impl Budget {
+    const ALL: Self = Self::until(u64::MAX);
+
+    const fn until(start: u64) -> Self {
+        let whole = u64::MAX;
+        Self { start, whole }
+    }
+}
 
 /// Result of a run without timing.
 #[derive(Debug)]
@@ -90,7 +105,8 @@ impl Session {
         let done = |prepared: &Prepared, stats| {
             launches.push((prepared.launch.program.name.clone(), stats));
         };
-        let ended = self.each_launch(program, &mut device, observer, enough, done)?;
+        let budget = Budget::until(enough);
+        let ended = self.each_launch(program, &mut device, observer, budget, done)?;
         if ended.cut {
             device.cut(launches.len() as u64, written);
         }
@@ -107,6 +123,25 @@ impl Session {
         })
     }
 
+    /// Runs a host program without timing if that takes at most `most` warp instructions, and
+    /// returns why it ended; `None` if it takes more. Outputs are not checked.
+    ///
+    /// # Errors
+    /// Fails as [`run_functional`](Self::run_functional) does.
+    pub fn run_at_most(
+        &self,
+        program: &mut dyn HostProgram,
+        most: u64,
+    ) -> Result<Option<Outcome>, RunError> {
+        let mut device = Device::new(self.options().memory_bytes, 0);
+        let budget = Budget {
+            start: most,
+            whole: most,
+        };
+        let ended = self.each_launch(program, &mut device, None, budget, |_, _| {})?;
+        Ok((!ended.cut).then_some(ended.outcome))
+    }
+
     fn run_watched(
         &self,
         program: &mut dyn HostProgram,
@@ -114,9 +149,15 @@ impl Session {
     ) -> Result<FunctionalRun, RunError> {
         let mut device = Device::new(self.options().memory_bytes, 0);
         let mut launches = Vec::new();
-        let ended = self.each_launch(program, &mut device, observer, ALL, |prepared, stats| {
-            launches.push((prepared.launch.program.name.clone(), stats));
-        })?;
+        let ended = self.each_launch(
+            program,
+            &mut device,
+            observer,
+            Budget::ALL,
+            |prepared, stats| {
+                launches.push((prepared.launch.program.name.clone(), stats));
+            },
+        )?;
         let outcome = ended.outcome;
         let checks = match outcome {
             Outcome::Finished => program.checks(&device)?,
@@ -141,9 +182,10 @@ impl Session {
     ) -> Result<Outcome, RunError> {
         let mut sharing = self.options().sharing.then(BlockSharing::default);
         let observer = sharing.as_mut().map(|sharing| sharing as &mut dyn Observer);
-        let ended = self.each_launch(program, device, observer, ALL, |prepared, stats| {
-            summary.add_functional(functional_report(prepared, &stats), stats);
-        })?;
+        let ended =
+            self.each_launch(program, device, observer, Budget::ALL, |prepared, stats| {
+                summary.add_functional(functional_report(prepared, &stats), stats);
+            })?;
         summary.shared(sharing.map(BlockSharing::counts));
         Ok(ended.outcome)
     }
@@ -153,7 +195,7 @@ impl Session {
         program: &mut dyn HostProgram,
         device: &mut Device,
         mut observer: Option<&mut dyn Observer>,
-        enough: u64,
+        budget: Budget,
         mut done: impl FnMut(&Prepared, FunctionalStats),
     ) -> Result<Ended, RunError> {
         let (mut number, mut instructions) = (0, 0);
@@ -182,14 +224,15 @@ impl Session {
                 | HostAction::Synchronize
                 | HostAction::SynchronizeStream(_) => continue,
             };
-            if instructions >= enough {
+            if instructions >= budget.start {
                 return Ok(Ended::CUT);
             }
             let prepared = self.prepare(device, &launch, number)?;
             number += 1;
             let watched = observer.as_mut().map(|observer| &mut **observer as _);
             let extent = FunctionalOptions {
-                start_budget: enough - instructions,
+                start_budget: budget.start - instructions,
+                budget: budget.whole.saturating_sub(instructions),
                 ..FunctionalOptions::default()
             };
             match self.execute_prepared(&prepared, device, watched, extent) {
@@ -201,6 +244,7 @@ impl Session {
                         return Ok(Ended::CUT);
                     }
                 }
+                Err((_, Stopped::CycleLimit)) => return Ok(Ended::CUT),
                 Err((outcome, why)) => {
                     program.stopped(why);
                     return Ok(Ended::by(outcome));
@@ -232,6 +276,7 @@ impl Session {
         ended.map_err(|error| {
             let why = match &error {
                 warploom_exec::RunError::Fault(fault) => Stopped::Fault(fault.kind),
+                warploom_exec::RunError::OutOfBudget { .. } => Stopped::CycleLimit,
                 _ => Stopped::Stuck,
             };
             (outcome_of(error), why)

@@ -148,7 +148,7 @@ pub enum Stopped {
     /// Deadlock or livelock: no block can continue, or warps spin on values that no running block
     /// can change.
     Stuck,
-    /// The limit of cycles was reached.
+    /// The limit of cycles was reached, or that of instructions in a run without timing.
     CycleLimit,
 }
 

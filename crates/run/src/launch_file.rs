@@ -56,4 +56,4 @@ pub use plan::{
     ArgPlan, BufferPlan, DumpPlan, ExpectPlan, Expected, Init, LaunchPlan, Plan, Scalar,
 };
 pub use processes::{ProcessPlan, processes};
-pub use program::{LaunchFile, LaunchProgram};
+pub use program::{LaunchFile, LaunchProgram, of_source_name};

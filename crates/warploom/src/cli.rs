@@ -1,12 +1,31 @@
 //! Command-line interface: the verbs and their common parts.
 
 use crate::failure::Failure;
+use crate::output::print;
 use crate::verbs::{
-    analyze, app, check, compare, completions, crat, import, list, microbench, oracle, report,
-    reproduce, resources, run, show, slices, sweep, trace,
+    analyze, app, check, compare, completions, crat, import, install_docs, list, microbench,
+    oracle, report, reproduce, resources, run, show, slices, trace,
 };
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
+
+/// First steps, for somebody who types the program's name alone.
+const FIRST_STEPS: &str = "\
+Warploom simulates GPUs: it executes CUDA kernels from their PTX, and times them cycle by cycle.
+
+What do you want to do first?
+  warploom run hotspot                 see it work: a kernel that is built in, on a GTX 480
+  warploom run hotspot --explain       and say what bound the kernel
+  warploom run kernel.cu               a kernel of your own (.cu, .ptx, or a launch file .toml)
+  warploom app -- ./program            a CUDA program, as it is
+  warploom compare hotspot --vary sm.warp_scheduler=lrr,gto
+                                       schedulers or machines side by side, with a chart
+  warploom reproduce cooperative/fig3  a paper's figure again
+
+  warploom --help                      all commands; warploom run --help: one command's options
+  warploom list gpus                   machines; also workloads, policies, stats, figures
+  warploom install-docs                manual pages and completions for your shell
+";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -30,10 +49,10 @@ Examples:
 /// A fast GPU simulator for research on thread-level parallelism: runs CUDA kernels from their PTX
 /// on a cycle-level model of a GPU.
 #[derive(Parser)]
-#[command(version, after_help = EXAMPLES, arg_required_else_help = true, max_term_width = 100)]
+#[command(version, after_help = EXAMPLES, max_term_width = 100)]
 pub struct Cli {
     #[command(subcommand)]
-    verb: Verb,
+    verb: Option<Verb>,
 }
 
 #[derive(Subcommand)]
@@ -56,12 +75,17 @@ enum Verb {
     Show(show::Args),
     Import(import::Args),
     Completions(completions::Args),
+    InstallDocs(install_docs::Args),
 }
 
 impl Cli {
-    /// Runs the chosen verb.
+    /// Runs the chosen verb. Without one, prints what to do first.
     pub fn run(self) -> Result<ExitCode, Failure> {
-        match self.verb {
+        let Some(verb) = self.verb else {
+            print(FIRST_STEPS)?;
+            return Ok(ExitCode::SUCCESS);
+        };
+        match verb {
             Verb::Run(args) => run::run(&args),
             Verb::App(args) => app::run(&args),
             Verb::Analyze(args) => analyze::run(&args),
@@ -80,6 +104,7 @@ impl Cli {
             Verb::Show(args) => show::run(&args),
             Verb::Import(args) => import::run(&args),
             Verb::Completions(args) => completions::run(&args),
+            Verb::InstallDocs(args) => install_docs::run(&args),
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::output::{json, note, write_file};
 use crate::progress::RunsDisplay;
+use crate::watch_args::WatchArgs;
 use std::path::{Path, PathBuf};
 use warploom_base::Digest;
 use warploom_lab::{Failed, FigureJob, FigureOutcome, Runner, Store, make};
@@ -19,6 +20,8 @@ pub struct RunnerArgs {
     /// same for any number
     #[arg(long, value_name = "N", value_parser = crate::verbs::run::threads)]
     threads: Option<usize>,
+    #[command(flatten)]
+    watch: WatchArgs,
 }
 
 impl RunnerArgs {
@@ -39,7 +42,8 @@ pub fn experiment(
         make_folder(folder)?;
         Ok(Store::open(&folder.join(STORE), &build()?)?)
     };
-    let display = RunsDisplay::new();
+    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+    let display = RunsDisplay::new(args.watch.interval());
     let runner = Runner {
         store: folder.map(open).transpose()?,
         threads: args.threads(),

@@ -1,6 +1,7 @@
 //! Options `--gpu` and `--set`.
 
 use crate::failure::Failure;
+use crate::names::{Names, presets};
 use crate::output::{error_style, note};
 use std::path::Path;
 use warploom_config::gpgpusim::{Class, Request, import};
@@ -14,7 +15,12 @@ use warploom_workloads::{Target, preset_of_paper};
 pub struct GpuArgs {
     /// Preset (`warploom list gpus`), TOML file or GPGPU-Sim's gpgpusim.config [default: the
     /// paper's machine for a paper's benchmark such as crat/CFD, otherwise gtx480]
-    #[arg(long, value_name = "PRESET-or-FILE")]
+    #[arg(
+        long,
+        value_name = "PRESET-or-FILE",
+        value_parser = Names(presets),
+        hide_possible_values = true
+    )]
     pub gpu: Option<String>,
     /// Change a key, for example `sm.warp_scheduler=lrr`; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]

@@ -1,15 +1,20 @@
 //! Options for a PTX file: `--kernel`, `--grid`, `--block` and `--arg`. They are converted to a
-//! launch file with one launch, so that both have the same rules and the same messages.
+//! launch file with one launch, so that both have the same rules and the same messages. What they
+//! leave open is guessed.
 
+use crate::cuda_source::{compile, is_cuda};
 use crate::failure::Failure;
+use crate::guessed::complete;
 use crate::output::quoted;
 use std::fmt::Write;
 use std::path::Path;
 use warploom_diag::Source;
-use warploom_run::launch_file::{Element, LaunchFile, parse, read};
+use warploom_guess::{Candidate, Fixed};
+use warploom_run::RunError;
+use warploom_run::launch_file::{Element, LaunchFile, of_source_name, parse, read};
 
 /// Options for the launch of a PTX file.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 pub struct LaunchArgs {
     /// Name of the kernel in the PTX file
     #[arg(long, value_name = "NAME", help_heading = "Launch of a PTX file")]
@@ -59,11 +64,12 @@ pub enum Argument {
 }
 
 fn extents(text: &str) -> Result<String, String> {
-    let whole = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let whole = |part: &str| digits(part) && part.bytes().any(|b| b != b'0');
     if text.split(',').all(whole) && text.split(',').count() <= 3 {
         Ok(text.to_owned())
     } else {
-        Err("write one to three whole numbers, for example 16 or 8,8,1".to_owned())
+        Err("write one to three whole numbers from 1, for example 16 or 8,8,1".to_owned())
     }
 }
 
@@ -115,49 +121,92 @@ fn extents_of_shape(shape: &str) -> Option<()> {
 }
 
 impl LaunchArgs {
-    /// Options as texts, for commands that read them from a file. Arguments are separated by
-    /// spaces.
-    pub fn of_texts(
-        kernel: Option<&str>,
-        grid: Option<&str>,
-        block: Option<&str>,
-        args: Option<&str>,
-    ) -> Result<Self, String> {
-        let size = |text: Option<&str>| text.map(extents).transpose();
-        Ok(Self {
-            kernel: kernel.map(str::to_owned),
-            grid: size(grid)?,
-            block: size(block)?,
-            args: args
-                .unwrap_or_default()
-                .split_whitespace()
-                .map(typed)
-                .collect::<Result<_, _>>()?,
-            shared: None,
-        })
+    /// The launch file that corresponds to the options, and the target with all options, as a user
+    /// would type them. Parts of the launch that the options leave open are guessed.
+    pub fn launch_file(&self, path: &str) -> Result<(LaunchFile, String), Failure> {
+        let module = match is_cuda(path) {
+            true => compile(path)?,
+            false => read(Path::new(path))?,
+        };
+        let (kernel, parameters) = self.choose(path, &module)?;
+        let is_whole = self.grid.is_some() && self.block.is_some() && self.args.len() >= parameters;
+        let options = match is_whole {
+            true => Self {
+                kernel: Some(kernel),
+                ..self.clone()
+            },
+            false => complete(self, path, &module, &kernel)?,
+        };
+        let file = options.described(path, &module)?;
+        Ok((file, options.command(path)))
     }
 
-    /// The launch file that corresponds to the options.
-    pub fn launch_file(&self, path: &str) -> Result<LaunchFile, Failure> {
-        let module = read(Path::new(path))?;
-        let missing = |option: &str, example: &str| {
-            Failure::Input(format!(
-                "{path} needs `--{option}`; for example `warploom run {path} --kernel NAME \
-                 --grid 16 --block 256 --arg f32[4096]=iota`, or a launch file{example}"
-            ))
-        };
-        let names = kernels(&module);
-        let kernel = match (&self.kernel, names.as_slice()) {
-            (Some(kernel), _) => kernel,
+    /// Name of the kernel to launch, and its number of parameters.
+    fn choose(&self, path: &str, module: &Source) -> Result<(String, usize), Failure> {
+        let compiled = warploom_run::compile(module).map_err(RunError::from)?;
+        let kernels = || compiled.kernels.iter();
+        let names: Vec<_> = kernels().map(|kernel| kernel.name.as_str()).collect();
+        let name = match (&self.kernel, names.as_slice()) {
+            (Some(name), names) => of_source_name(name, names).unwrap_or(name),
             (None, [only]) => only,
-            (None, names) => return Err(missing("kernel", &kernel_list(names))),
+            (None, []) => {
+                return Err(Failure::Input(format!(
+                    "{path} has no kernel that can run; `warploom check {path}` says why"
+                )));
+            }
+            (None, names) => {
+                return Err(Failure::Input(format!(
+                    "{path} has {} kernels; choose one with --kernel: {}",
+                    names.len(),
+                    names.join(", ")
+                )));
+            }
         };
-        let grid = self.grid.as_deref().ok_or_else(|| missing("grid", ""))?;
-        let block = self.block.as_deref().ok_or_else(|| missing("block", ""))?;
-        let text = self.toml(path, kernel, grid, block);
+        let parameters = kernels().find(|kernel| kernel.name == name);
+        let parameters = parameters.map_or(0, |kernel| kernel.params.len());
+        Ok((name.to_owned(), parameters))
+    }
+
+    /// The launch file of options that leave nothing open.
+    pub fn described(&self, path: &str, module: &Source) -> Result<LaunchFile, Failure> {
+        let text = |option: &Option<String>| option.clone().unwrap_or_else(|| "1".to_owned());
+        let kernel = self.kernel.clone().unwrap_or_default();
+        let text = self.toml(path, &kernel, &text(&self.grid), &text(&self.block));
         let source = Source::new("the command line, as a launch file", text);
         let plan = parse(&source)?;
-        Ok(LaunchFile::new(source, plan, "".into(), module)?)
+        Ok(LaunchFile::new(source, plan, "".into(), module.clone())?)
+    }
+
+    /// Parts of the launch that the options fix.
+    pub fn fixed(&self) -> Fixed {
+        let extents = |text: &Option<String>| {
+            let mut parts = text.as_deref()?.split(',').map(str::parse);
+            Some([(); 3].map(|()| parts.next().and_then(Result::ok).unwrap_or(1)))
+        };
+        Fixed {
+            grid: extents(&self.grid),
+            block: extents(&self.block),
+            shared_bytes: self.shared,
+            args: self.args.iter().map(|arg| arg.text.clone()).collect(),
+        }
+    }
+
+    /// The options with a candidate's values where they leave something open.
+    pub fn with(&self, kernel: &str, candidate: &Candidate) -> Result<Self, Failure> {
+        let text = |extents: [u32; 3]| {
+            let used = extents.iter().rposition(|n| *n > 1).unwrap_or(0);
+            let words = extents[..=used].iter().map(u32::to_string);
+            words.collect::<Vec<_>>().join(",")
+        };
+        let args = candidate.args.iter().map(|arg| typed(arg));
+        let shared = Some(candidate.shared_bytes).filter(|bytes| *bytes > 0);
+        Ok(Self {
+            kernel: Some(kernel.to_owned()),
+            grid: self.grid.clone().or_else(|| Some(text(candidate.grid))),
+            block: self.block.clone().or_else(|| Some(text(candidate.block))),
+            args: args.collect::<Result<_, _>>().map_err(Failure::Input)?,
+            shared: self.shared.or(shared),
+        })
     }
 
     fn toml(&self, path: &str, kernel: &str, grid: &str, block: &str) -> String {
@@ -216,21 +265,6 @@ impl LaunchArgs {
     }
 }
 
-/// Names of a module's kernels that can run. Empty if the module does not compile.
-fn kernels(module: &Source) -> Vec<String> {
-    let compiled = warploom_run::compile(module);
-    let kernels = compiled.map(|ir| ir.kernels).unwrap_or_default();
-    kernels.iter().map(|kernel| kernel.name.clone()).collect()
-}
-
-/// List of kernels for a hint.
-fn kernel_list(kernels: &[String]) -> String {
-    match kernels {
-        [] => "; it has no kernel that can run".to_owned(),
-        names => format!("; it has {}", names.join(", ")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Argument, argument, extents};
@@ -276,7 +310,7 @@ mod tests {
     #[test]
     fn extents_are_one_to_three_numbers() {
         assert!(extents("1").is_ok() && extents("1,2,3").is_ok());
-        for text in ["", "1,2,3,4", "1,", "-1", "x"] {
+        for text in ["", "1,2,3,4", "1,", "-1", "x", "0", "8,0"] {
             assert!(extents(text).is_err(), "{text:?}");
         }
     }

@@ -7,12 +7,15 @@
 
 mod allocate_args;
 mod cli;
+mod cuda_source;
 mod energy_args;
 mod experiment;
 mod failure;
 mod gpu;
+mod guessed;
 mod kept;
 mod launch_args;
+mod names;
 mod output;
 mod panic;
 mod progress;
@@ -21,6 +24,7 @@ mod stats_args;
 mod target;
 mod timed_args;
 mod verbs;
+mod watch_args;
 
 use clap::Parser;
 use mimalloc::MiMalloc;

@@ -1,5 +1,7 @@
-//! Progress of long runs on standard error, if that is a terminal.
+//! Progress of long runs on standard error: a bar if that is a terminal, or lines if `--watch`
+//! requests them.
 
+use crate::output::note;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::collections::BTreeMap;
 use std::io::IsTerminal;
@@ -11,21 +13,51 @@ use warploom_run::Progress;
 
 /// Duration below which a run shows no progress.
 const QUIET: Duration = Duration::from_secs(1);
-const TEMPLATE: &str = "{bar:30} {percent:>3}% of {prefix}  {msg}  {eta} left";
+const TEMPLATE: &str = "{bar:20} {percent:>3}% of {prefix}  {wide_msg}";
+/// Times at which lines of progress are due.
+struct Clock {
+    interval: Duration,
+    last: Duration,
+}
 
-/// A progress bar for the running kernel, with cycles and speed of the whole run.
+impl Clock {
+    fn new(interval: Duration) -> Self {
+        let last = Duration::ZERO;
+        Self { interval, last }
+    }
+
+    /// True if a line is due after this time; the next one is due an interval later.
+    fn is_due(&mut self, elapsed: Duration) -> bool {
+        let due = elapsed >= self.last + self.interval;
+        if due {
+            self.last = elapsed;
+        }
+        due
+    }
+}
+
+/// A time such as `2:05:09`.
+fn clock(elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs();
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    format!("{hours}:{minutes:02}:{seconds:02}")
+}
+
+/// Progress of one run: a bar for the running kernel, or lines.
 pub struct Display {
     terminal: bool,
+    clock: Option<Clock>,
     started: Instant,
     /// The bar, and the launch to which it belongs.
     bar: Option<(ProgressBar, u64)>,
 }
 
 impl Display {
-    /// Creates a display without a bar.
-    pub fn new() -> Self {
+    /// Creates a display without a bar. With an interval it prints lines.
+    pub fn new(watch: Option<Duration>) -> Self {
         Self {
             terminal: std::io::stderr().is_terminal(),
+            clock: watch.map(Clock::new),
             started: Instant::now(),
             bar: None,
         }
@@ -34,7 +66,14 @@ impl Display {
     /// Shows the progress of the run.
     pub fn update(&mut self, now: &Progress) {
         let elapsed = self.started.elapsed();
-        if !self.terminal || elapsed < QUIET {
+        if let Some(clock) = &mut self.clock {
+            if clock.is_due(elapsed) {
+                note(&line(now, elapsed));
+            }
+            return;
+        }
+        // Between launches no kernel runs.
+        if !self.terminal || elapsed < QUIET || now.kernel.is_empty() {
             return;
         }
         let launch = now.launches;
@@ -43,13 +82,12 @@ impl Display {
             self.bar = Some((bar(now), launch));
         }
         if let Some((bar, _)) = &self.bar {
-            let speed = now.cycles as f64 / elapsed.as_secs_f64();
             bar.set_position(now.blocks.0);
-            bar.set_message(format!(
-                "{} cycles, {} cycles/s",
-                grouped(now.cycles),
-                rate(speed)
-            ));
+            let left = match now.blocks.0 {
+                0 => String::new(),
+                _ => format!(", {} left", clock(bar.eta())),
+            };
+            bar.set_message(format!("{}{left}", speed(now, elapsed)));
         }
     }
 
@@ -61,15 +99,30 @@ impl Display {
     }
 }
 
+fn speed(now: &Progress, elapsed: Duration) -> String {
+    let speed = now.cycles as f64 / elapsed.as_secs_f64().max(1e-9);
+    format!("{} cycles, {} cycles/s", grouped(now.cycles), rate(speed))
+}
+
+/// Line of progress of one run.
+fn line(now: &Progress, elapsed: Duration) -> String {
+    let (done, all) = now.blocks;
+    format!(
+        "{} launch {} ({}): {} of {} blocks, {}\n",
+        clock(elapsed),
+        now.launches + 1,
+        now.kernel,
+        grouped(done),
+        grouped(all),
+        speed(now, elapsed)
+    )
+}
+
 fn bar(now: &Progress) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(now.blocks.1), ProgressDrawTarget::stderr());
     bar.set_style(ProgressStyle::with_template(TEMPLATE).expect("the template is constant"));
-    let blocks = grouped(now.blocks.1);
-    bar.set_prefix(format!(
-        "{} (launch {}, {blocks} blocks)",
-        now.kernel,
-        now.launches + 1
-    ));
+    let kernel: String = now.kernel.chars().take(20).collect();
+    bar.set_prefix(format!("{kernel}, launch {}", now.launches + 1));
     bar
 }
 
@@ -77,14 +130,17 @@ fn bar(now: &Progress) -> ProgressBar {
 const PARTS: u64 = 1000;
 const RUNS_TEMPLATE: &str = "{bar:30} {prefix}  {eta} left  {wide_msg}";
 
-/// A progress bar for many runs: how many are done, which are running, and the elapsed time.
+/// Progress of many runs: how many are done, which are running, and the elapsed time; as a bar or
+/// as lines.
 pub struct RunsDisplay {
-    /// State of the display; `None` without a terminal.
+    /// State of the display; `None` if there is nothing to show progress on.
     state: Option<Mutex<RunsState>>,
 }
 
 struct RunsState {
     bar: ProgressBar,
+    clock: Option<Clock>,
+    started: Instant,
     planned: usize,
     stored: usize,
     ended: usize,
@@ -93,22 +149,20 @@ struct RunsState {
 }
 
 impl RunsDisplay {
-    /// Creates a display without a bar.
-    pub fn new() -> Self {
-        let state = || {
-            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            let style = ProgressStyle::with_template(RUNS_TEMPLATE);
-            bar.set_style(style.expect("the template is constant"));
-            Mutex::new(RunsState {
-                bar,
-                planned: 0,
-                stored: 0,
-                ended: 0,
-                running: BTreeMap::new(),
-            })
+    /// Creates a display without a bar. With an interval it prints lines.
+    pub fn new(watch: Option<Duration>) -> Self {
+        let clock = watch.map(Clock::new);
+        let shown = clock.is_some() || std::io::stderr().is_terminal();
+        let target = match clock {
+            Some(_) => ProgressDrawTarget::hidden(),
+            None => ProgressDrawTarget::stderr(),
         };
+        let bar = ProgressBar::with_draw_target(None, target);
+        let style = ProgressStyle::with_template(RUNS_TEMPLATE);
+        bar.set_style(style.expect("the template is constant"));
+        let state = RunsState::new(bar, clock);
         Self {
-            state: std::io::stderr().is_terminal().then(state),
+            state: shown.then(|| Mutex::new(state)),
         }
     }
 
@@ -153,7 +207,40 @@ impl RunsDisplay {
 }
 
 impl RunsState {
-    fn show(&self) {
+    fn new(bar: ProgressBar, clock: Option<Clock>) -> Self {
+        Self {
+            bar,
+            clock,
+            started: Instant::now(),
+            planned: 0,
+            stored: 0,
+            ended: 0,
+            running: BTreeMap::new(),
+        }
+    }
+
+    fn show(&mut self) {
+        let elapsed = self.started.elapsed();
+        match self.clock.as_mut().map(|clock| clock.is_due(elapsed)) {
+            None => self.draw(),
+            Some(true) => note(&self.line(elapsed)),
+            Some(false) => {}
+        }
+    }
+
+    /// Line of progress of many runs.
+    fn line(&self, elapsed: Duration) -> String {
+        let all = self.ended + self.planned;
+        let part = |(name, parts): &(String, u64)| format!("{name} {}%", 100 * parts / PARTS);
+        let running: Vec<_> = self.running.values().map(part).collect();
+        let (time, ended) = (clock(elapsed), self.ended);
+        format!(
+            "{time} {ended} of {all} runs; running {}\n",
+            running.join(", ")
+        )
+    }
+
+    fn draw(&self) {
         let all = self.ended + self.planned;
         let running: u64 = self.running.values().map(|(_, parts)| parts).sum();
         self.bar.set_length(all as u64 * PARTS);
@@ -175,20 +262,18 @@ impl RunsState {
 
 #[cfg(test)]
 mod tests {
-    use super::RunsState;
+    use super::{Clock, RunsState, line};
     use indicatif::{ProgressBar, ProgressDrawTarget};
     use std::collections::BTreeMap;
+    use std::time::Duration;
+    use warploom_run::Progress;
 
     #[test]
     fn the_bar_of_runs_counts_those_done_and_parts_of_those_running() {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        let state = RunsState {
-            bar,
-            planned: 2,
-            stored: 3,
-            ended: 1,
-            running: BTreeMap::from([(7, ("bfs on gto".to_owned(), 250))]),
-        };
+        let mut state = RunsState::new(bar, None);
+        (state.planned, state.stored, state.ended) = (2, 3, 1);
+        state.running = BTreeMap::from([(7, ("bfs on gto".to_owned(), 250))]);
         state.show();
         assert_eq!(
             (state.bar.position(), state.bar.length()),
@@ -196,5 +281,30 @@ mod tests {
         );
         assert_eq!(state.bar.prefix(), "1 of 3 runs, 3 from earlier");
         assert_eq!(state.bar.message(), "bfs on gto");
+    }
+    #[test]
+    fn lines_are_due_an_interval_apart() {
+        let mut clock = Clock::new(Duration::from_secs(10));
+        let due = [3, 10, 12, 25, 34, 35].map(|at| clock.is_due(Duration::from_secs(at)));
+        assert_eq!(due, [false, true, false, true, false, true]);
+    }
+
+    #[test]
+    fn a_line_names_the_time_the_launch_and_the_speed() {
+        let now = Progress {
+            cycles: 7_200_000,
+            launches: 2,
+            kernel: "bfs".to_owned(),
+            blocks: (1200, 4096),
+        };
+        let expected = "1:00:00 launch 3 (bfs): 1,200 of 4,096 blocks, 7,200,000 cycles, 2.00 k \
+                        cycles/s\n";
+        assert_eq!(line(&now, Duration::from_secs(3600)), expected);
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let mut state = RunsState::new(bar, None);
+        (state.planned, state.ended) = (2, 1);
+        state.running = BTreeMap::from([(7, ("bfs on gto".to_owned(), 250))]);
+        let told = state.line(Duration::from_secs(65));
+        assert_eq!(told, "0:01:05 1 of 3 runs; running bfs on gto 25%\n");
     }
 }

@@ -4,19 +4,21 @@ use crate::failure::Failure;
 use crate::progress::Display;
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
+use std::time::Duration;
 use warploom_config::GpuSpec;
 use warploom_run::{HostProgram, Options, Printer, Progress, RunError, Session};
 use warploom_stats::result::RunReport;
 use warploom_stats::trace::Trace;
 
-/// Runs a program to its end.
+/// Runs a program to its end. With an interval in `watch`, progress is printed as lines.
 pub fn simulate(
     gpu: GpuSpec,
     options: Options,
     program: &mut dyn HostProgram,
+    watch: Option<Duration>,
 ) -> Result<RunReport, Failure> {
     let session = Session::new(gpu, printing(options));
-    shown(|progress| session.run(program, progress))
+    shown(watch, |progress| session.run(program, progress))
 }
 
 /// Runs a program to its end, and records a timeline of every warp.
@@ -24,9 +26,10 @@ pub fn simulate_traced(
     gpu: GpuSpec,
     options: Options,
     program: &mut dyn HostProgram,
+    watch: Option<Duration>,
 ) -> Result<(RunReport, Trace), Failure> {
     let session = Session::new(gpu, printing(options));
-    shown(|progress| session.run_traced(program, progress))
+    shown(watch, |progress| session.run_traced(program, progress))
 }
 
 /// Prints the output of kernels to standard error at each kernel's end, because standard output is
@@ -46,9 +49,10 @@ pub fn printing(options: Options) -> Options {
 
 /// Shows the progress of the run that `run` makes.
 pub fn shown<T>(
+    watch: Option<Duration>,
     run: impl FnOnce(&mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<T, RunError>,
 ) -> Result<T, Failure> {
-    let mut display = Display::new();
+    let mut display = Display::new(watch);
     let result = run(&mut |progress| {
         display.update(progress);
         ControlFlow::Continue(())

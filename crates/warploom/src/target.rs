@@ -1,18 +1,21 @@
 //! Targets of `run`: a workload, a launch file, or a PTX file.
 
+use crate::cuda_source::is_cuda;
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
 use crate::kept;
 use crate::launch_args::LaunchArgs;
 use crate::output::error_style;
+use crate::watch_args::WatchArgs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use warploom_config::GpuSpec;
 use warploom_diag::nearest;
 use warploom_lab::Input;
 use warploom_run::HostProgram;
 use warploom_run::launch_file::{LaunchFile, Limits, parse, read};
 use warploom_stats::result::RunReport;
-use warploom_workloads::{Size, Target, UnknownTarget, all, architecture};
+use warploom_workloads::{Size, Target, UnknownTarget, architecture, preset_of_paper};
 
 /// Choice of a workload's input.
 #[derive(clap::Args)]
@@ -28,7 +31,8 @@ pub struct WorkloadArgs {
 /// A target on a machine, for verbs that examine a single run.
 #[derive(clap::Args)]
 pub struct TargetArgs {
-    /// Workload (`warploom list workloads`), launch file (*.toml) or PTX file (*.ptx)
+    /// Workload (`warploom list workloads`), launch file (*.toml), PTX file (*.ptx) or CUDA source
+    /// (*.cu)
     pub target: String,
     #[command(flatten)]
     workload: WorkloadArgs,
@@ -38,12 +42,19 @@ pub struct TargetArgs {
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = crate::verbs::run::threads)]
     pub threads: usize,
     #[command(flatten)]
+    watch: WatchArgs,
+    #[command(flatten)]
     launch: LaunchArgs,
 }
 
 impl TargetArgs {
     fn targets(&self) -> &[String] {
         std::slice::from_ref(&self.target)
+    }
+
+    /// Time between lines of progress, if these were requested.
+    pub fn watch(&self) -> Option<Duration> {
+        self.watch.interval()
     }
 
     /// Files that the command reads.
@@ -101,7 +112,7 @@ pub fn program(
     launch: &LaunchArgs,
     gpu: &GpuSpec,
 ) -> Result<Box<dyn HostProgram>, Failure> {
-    if let Some(file) = launch_file(target, launch)? {
+    if let Some((file, _)) = launch_file(target, launch)? {
         return Ok(Box::new(file.program(Limits::of(gpu))?));
     }
     match Target::resolve(target) {
@@ -112,7 +123,7 @@ pub fn program(
 
 /// An input that can run any number of times, on any machine.
 pub fn input(target: &str, size: Size, seed: u64, launch: &LaunchArgs) -> Result<Input, Failure> {
-    let Some(file) = launch_file(target, launch)? else {
+    let Some((file, command)) = launch_file(target, launch)? else {
         return Input::workload(target, size, seed).map_err(|unknown| refusal(target, &unknown));
     };
     let make = {
@@ -123,27 +134,24 @@ pub fn input(target: &str, size: Size, seed: u64, launch: &LaunchArgs) -> Result
             Ok(Box::new(program) as Box<dyn HostProgram>)
         }
     };
-    Ok(Input::new(
-        target,
-        launch.command(target),
-        file.digest(),
-        make,
-    ))
+    Ok(Input::new(target, command, file.digest(), make))
 }
 
-/// The launch file that a target is or corresponds to, unless it is a workload.
-fn launch_file(target: &str, launch: &LaunchArgs) -> Result<Option<LaunchFile>, Failure> {
-    if target.ends_with(".ptx") {
+/// The launch file that a target is or corresponds to, and the target as a user would type it with
+/// all its options. `None` for a workload.
+fn launch_file(target: &str, launch: &LaunchArgs) -> Result<Option<(LaunchFile, String)>, Failure> {
+    if target.ends_with(".ptx") || is_cuda(target) {
         return launch.launch_file(target).map(Some);
     }
     if launch.given() {
         return Err(Failure::Input(format!(
-            "--kernel, --grid, --block, --arg and --shared describe the launch of a .ptx file, \
-             which `{target}` is not; leave them out"
+            "--kernel, --grid, --block, --arg and --shared describe the launch of a .ptx or .cu \
+             file, which `{target}` is not; leave them out"
         )));
     }
     if target.ends_with(".toml") {
-        Ok(Some(LaunchFile::load(Path::new(target))?))
+        let file = LaunchFile::load(Path::new(target))?;
+        Ok(Some((file, target.to_owned())))
     } else {
         Ok(None)
     }
@@ -152,8 +160,33 @@ fn launch_file(target: &str, launch: &LaunchArgs) -> Result<Option<LaunchFile>, 
 fn refusal(target: &str, unknown: &UnknownTarget) -> Failure {
     Failure::Input(match file_refusal(target) {
         Some(refusal) => refusal,
-        None => format!("{unknown}{}", hint(target)),
+        None => format!("{}{}", unknown_name(target, unknown), hint(unknown)),
     })
+}
+
+/// Message about a name that is neither a workload nor a file that exists.
+fn unknown_name(target: &str, unknown: &UnknownTarget) -> String {
+    let paper = target.split_once('/').map(|(paper, _)| paper);
+    match paper.filter(|paper| preset_of_paper(paper).is_none()) {
+        Some(_) => format!("there is no file {target}, and no paper's benchmark of this name"),
+        None if Path::new(target).extension().is_some() => {
+            format!("there is neither a file nor a workload {target}")
+        }
+        None => format!(
+            "no {} is called `{}`{}",
+            unknown.what,
+            unknown.name,
+            few(&unknown.known)
+        ),
+    }
+}
+
+/// The known names, where they are few.
+fn few(known: &[String]) -> String {
+    match known.len() {
+        1..=8 => format!("; there are: {}", known.join(", ")),
+        _ => String::new(),
+    }
 }
 
 /// Refusal with a remedy for a file or folder that is not a target, or `None` if it is not a path.
@@ -163,14 +196,11 @@ fn file_refusal(target: &str) -> Option<String> {
         let ending = path.extension().and_then(|ending| ending.to_str());
         ending.is_some_and(|ending| endings.contains(&ending.to_lowercase().as_str()))
     };
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    if ends(&["cu", "cuh", "cpp", "cc", "c"]) {
+    if ends(&["cuh", "cpp", "cc", "c"]) {
         return Some(format!(
-            "{target} is source code; Warploom runs PTX\n  \
-             = help: one kernel: `nvcc -ptx -arch=compute_75 {target} -o {stem}.ptx`, then \
-             `warploom run {stem}.ptx --grid 16 --block 256 --arg ...`\n  \
-             = help: a whole program: `nvcc -cudart shared {target} -o {stem}`, then `warploom app \
-             ./{stem}`"
+            "{target} is source code; Warploom compiles .cu files, and runs PTX\n  \
+             = help: a kernel in it: name the file .cu; a whole program: compile it with `nvcc \
+             -cudart shared`, then `warploom app ./PROGRAM`"
         ));
     }
     if ends(&["cubin", "fatbin", "o", "a"]) {
@@ -192,12 +222,51 @@ fn file_refusal(target: &str) -> Option<String> {
     })
 }
 
-/// Suggestion for a name that is not a target.
-fn hint(target: &str) -> String {
-    let name = target.split([':', '@']).next().unwrap_or(target);
-    match nearest(name, all().iter().map(|workload| workload.name)) {
-        Some(near) => format!("\n  = help: did you mean `{near}`?"),
-        None => "\n  = help: `warploom run` lists what can be run; files end in .toml or .ptx"
-            .to_owned(),
+/// Suggestions for a name that is not a target: the names that resemble it.
+fn hint(unknown: &UnknownTarget) -> String {
+    let near = similar(&unknown.name, &unknown.known);
+    let meant = match near.as_slice() {
+        [] => String::new(),
+        names => format!("\n  = help: did you mean {}?", names.join(" or ")),
+    };
+    format!("{meant}\n  = help: `warploom run` lists workloads; files end in .toml, .ptx or .cu")
+}
+
+/// Most names in a suggestion.
+const SUGGESTIONS: usize = 4;
+
+/// Names that are close to `name`, contain it, or are contained in it.
+fn similar(name: &str, known: &[String]) -> Vec<String> {
+    let folded = name.to_lowercase();
+    let contained = |other: &&str| {
+        let other = other.to_lowercase();
+        let shared = folded.len().min(other.len()) >= 3;
+        shared && (other.contains(&folded) || folded.contains(&other))
+    };
+    let names = || known.iter().map(String::as_str);
+    let mut found: Vec<&str> = nearest(name, names()).into_iter().collect();
+    for other in names().filter(contained) {
+        if !found.contains(&other) {
+            found.push(other);
+        }
+    }
+    let shown = found.into_iter().take(SUGGESTIONS);
+    shown.map(|name| format!("`{name}`")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::similar;
+
+    #[test]
+    fn names_that_resemble_are_suggested() {
+        let known = ["transpose", "ref-transpose-naive", "spmv", "nn"].map(str::to_owned);
+        assert_eq!(similar("spvm", &known), ["`spmv`"]);
+        assert_eq!(similar("matrixtranspose", &known), ["`transpose`"]);
+        assert_eq!(
+            similar("transpos", &known),
+            ["`transpose`", "`ref-transpose-naive`"]
+        );
+        assert!(similar("xyz", &known).is_empty());
     }
 }

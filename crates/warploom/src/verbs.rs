@@ -7,6 +7,7 @@ pub mod compare;
 pub mod completions;
 pub mod crat;
 pub mod import;
+pub mod install_docs;
 pub mod list;
 pub mod microbench;
 pub mod oracle;

@@ -5,8 +5,10 @@ mod app;
 mod check;
 mod energy;
 mod examples;
+mod own_kernels;
 mod runs;
 mod support;
+mod terminal;
 
 use support::{json, output, refusal, warploom_in};
 
@@ -27,6 +29,7 @@ fn help_of_every_verb() {
         "import",
         "app",
         "completions",
+        "install-docs",
     ];
     let texts = verbs.map(|verb| output(&[verb, "--help"]));
     insta::assert_snapshot!(texts.join("\n---\n"));
@@ -454,7 +457,7 @@ fn what_a_mix_cannot_do_is_said() {
 #[test]
 fn no_output_replaces_an_input_or_another_output() {
     let folder = folder_with("", "");
-    std::fs::write(folder.path().join("k.cu"), "__global__ void k() {}").unwrap();
+    std::fs::write(folder.path().join("k.cpp"), "__global__ void k() {}").unwrap();
     std::fs::create_dir(folder.path().join("inputs")).unwrap();
     let kernel = ["--grid", "1", "--block", "32", "--stats", "kernel.ptx"];
     let refused = |args: &[&str]| refusal(folder.path(), 2, args);
@@ -466,7 +469,7 @@ fn no_output_replaces_an_input_or_another_output() {
             refused(&["run", "run.toml", "--stats", "a", "--csv", "a"]),
             refused(&["trace", "run.toml", "-o", "run.toml"]),
             refused(&["run", "run.toml", "--stats", "inputs"]),
-            refused(&["run", "k.cu"]),
+            refused(&["run", "k.cpp"]),
             refused(&["run", "inputs"]),
             refused(&["run", "./k.cubin"]),
             refused(&["run", "bfs", "--gpu", "QV100"]),
@@ -523,8 +526,11 @@ fn bad_launches_from_the_command_line_are_refused() {
     };
     insta::assert_snapshot!(
         [
-            refuse(&[]),
-            refuse(&["--kernel", "vector_add", "--grid", "1"]),
+            refuse(&[
+                "--grid", "1", "--block", "32", "--arg=1", "--arg=2", "--arg=3", "--arg=4",
+                "--arg=5"
+            ]),
+            refuse(&["--block", "2048"]),
             refuse(&[
                 "--kernel",
                 "vector_add",

@@ -207,7 +207,7 @@ impl LaunchFile {
 /// Finds the only kernel whose function has this name in the source. C++ mangles a name with its
 /// length, for example `_Z9transposePfS_` for `transpose`. Returns `None` if a kernel has the name
 /// itself, or if the source has several such functions.
-pub(super) fn of_source_name<'a>(name: &str, kernels: &[&'a str]) -> Option<&'a str> {
+pub fn of_source_name<'a>(name: &str, kernels: &[&'a str]) -> Option<&'a str> {
     let part = format!("{}{name}", name.len());
     let mangled = |kernel: &&&str| kernel.starts_with("_Z") && kernel.contains(&part);
     let mut found = kernels.iter().filter(mangled);

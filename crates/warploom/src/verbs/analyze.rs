@@ -92,7 +92,7 @@ fn make(args: &Args) -> Result<(GpuSpec, RunReport), Failure> {
         command: command_line(),
         ..Options::default()
     };
-    let result = simulate(gpu.clone(), options, program.as_mut())?;
+    let result = simulate(gpu.clone(), options, program.as_mut(), args.subject.watch())?;
     Ok((gpu, result))
 }
 

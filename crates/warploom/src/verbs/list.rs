@@ -72,9 +72,32 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         };
         print_json(&rows.iter().map(object).collect::<Vec<_>>())?;
     } else {
-        print(&listing(header, &rows, width()))?;
+        print(&shown(header, &rows, width()))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Columns that a terminal shows. A pipe and `--json` give all.
+const BRIEF: [&str; 3] = ["key", "name", "about"];
+
+/// Text of a table. On a terminal of `width` columns it has the names and the sentences.
+fn shown(header: &[&str], rows: &[Vec<String>], width: Option<u16>) -> String {
+    let brief: Vec<usize> = (0..header.len())
+        .filter(|column| width.is_none() || BRIEF.contains(&header[*column]))
+        .collect();
+    let names: Vec<_> = brief.iter().map(|column| header[*column]).collect();
+    let row = |row: &Vec<String>| brief.iter().map(|column| row[*column].clone()).collect();
+    let rows: Vec<Vec<String>> = rows.iter().map(row).collect();
+    let mut text = listing(&names, &rows, width);
+    let hidden = header.iter().filter(|name| !names.contains(name));
+    let hidden: Vec<_> = hidden.copied().collect();
+    if !hidden.is_empty() {
+        text.push_str(&format!(
+            "\n(--json, or a pipe, adds {})\n",
+            hidden.join(", ")
+        ));
+    }
+    text
 }
 
 fn gpus() -> Columns {
@@ -237,5 +260,28 @@ fn figures() -> Columns {
     Columns {
         header: &["name", "about"],
         rows: every.map(row).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown;
+
+    #[test]
+    fn a_terminal_shows_names_and_sentences_and_a_pipe_everything() {
+        let rows = [["gto", "greedy, then oldest: a long sentence", "2 bits"].map(str::to_owned)];
+        let rows = rows.map(|row| row.to_vec());
+        let header = ["name", "about", "state"];
+        let narrow = shown(&header, &rows, Some(30));
+        assert!(
+            narrow.lines().all(|line| line.chars().count() <= 32),
+            "{narrow}"
+        );
+        assert!(
+            narrow.ends_with("(--json, or a pipe, adds state)\n"),
+            "{narrow}"
+        );
+        let all = shown(&header, &rows, None);
+        assert!(all.contains("2 bits") && !all.contains("--json"), "{all}");
     }
 }

@@ -13,15 +13,21 @@ use crate::simulate::simulate;
 use crate::stats_args::StatsArgs;
 use crate::target::{self, WorkloadArgs};
 use crate::timed_args::TimedArgs;
+use crate::watch_args::WatchArgs;
 use std::process::ExitCode;
-use warploom_report::{gpgpusim_report, listing, run_report};
+use warploom_analyze::{Machine, analyze};
+use warploom_config::GpuSpec;
+use warploom_report::{explanation_report, gpgpusim_report, listing, run_report};
 use warploom_run::{Checks, Options};
+use warploom_stats::result::RunReport;
 use warploom_workloads::all;
 
 const EXAMPLES: &str = "\
 Examples:
   warploom run                                     list what can be run
   warploom run bfs                                 run a workload
+  warploom run bfs --explain                       and say what bound it
+  warploom run kernel.cu                           a kernel of your own, its launch guessed
   warploom run bfs --size paper                    with the paper's data set
   warploom run all --size test                     every workload, functionally and timed
   warploom run matrixmul --set sm.warp_scheduler=lrr --set sm.max_blocks=4
@@ -52,7 +58,8 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Workload (`warploom list workloads`), launch file (*.toml) or PTX file (*.ptx); `all` runs
+    /// Workload (`warploom list workloads`), launch file (*.toml), PTX file (*.ptx) or CUDA
+    /// source (*.cu, compiled by `nvcc`); `all` runs
     /// and checks every workload; several run at once, each with an address space of its own
     /// [default: list what can be run]
     #[arg(value_name = "TARGET")]
@@ -83,6 +90,11 @@ pub struct Args {
     /// Print the result as JSON
     #[arg(long)]
     json: bool,
+    /// Explain in five sentences what bound the kernel that took the most cycles
+    #[arg(long, conflicts_with_all = ["functional", "json"])]
+    explain: bool,
+    #[command(flatten)]
+    watch: WatchArgs,
     #[command(flatten)]
     timed: TimedArgs,
     #[command(flatten)]
@@ -187,7 +199,12 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         ..Options::default()
     };
     let energy = args.energy.preset(&gpu)?;
-    let result = simulate(gpu.clone(), options, program.as_mut())?;
+    let result = simulate(
+        gpu.clone(),
+        options,
+        program.as_mut(),
+        args.watch.interval(),
+    )?;
     let result = with_energy(energy.as_ref(), &gpu, result);
     args.timed.check(&result)?;
     let lines = args.stats.gpgpusim_stats.then(|| gpgpusim_report(&result));
@@ -195,9 +212,16 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     args.stats.hand_out(result, |result| match lines {
         Some(lines) => lines,
         None if args.json => json(result),
-        None => run_report(result),
+        None => run_report(result) + &explained(args, &gpu, result),
     })?;
     Ok(status)
+}
+
+/// The explanation of a run, if it was requested and the run has timed launches.
+fn explained(args: &Args, gpu: &GpuSpec, result: &RunReport) -> String {
+    let machine = Machine::new(gpu, warploom_noc::sustainable(gpu));
+    let analysis = args.explain.then(|| analyze(&machine, result)).flatten();
+    analysis.map_or_else(String::new, |analysis| explanation_report(&analysis))
 }
 
 fn what_can_be_run() -> String {
@@ -207,7 +231,7 @@ fn what_can_be_run() -> String {
     let rows: Vec<_> = all().iter().map(row).collect();
     let table = listing(&["workload", "what it computes"], &rows, width());
     format!(
-        "{table}\nwarploom run WORKLOAD runs one; a launch file (*.toml) or a PTX file (*.ptx) runs \
-         a kernel of your own.\nwarploom run --help shows examples.\n"
+        "{table}\nwarploom run WORKLOAD runs one; a launch file (*.toml), a PTX file (*.ptx) or \
+         CUDA source (*.cu) runs a kernel of your own.\nwarploom run --help shows examples.\n"
     )
 }

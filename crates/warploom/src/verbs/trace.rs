@@ -89,7 +89,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         command: command_line(),
         ..Options::default()
     };
-    let (result, trace) = simulate_traced(gpu.clone(), options, program.as_mut())?;
+    let (result, trace) =
+        simulate_traced(gpu.clone(), options, program.as_mut(), args.subject.watch())?;
     let result = with_energy(energy.as_ref(), &gpu, result);
     write_file(&args.output, &perfetto(&trace, result.series.as_ref()))?;
     let written = Written {

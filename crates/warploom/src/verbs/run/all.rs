@@ -101,7 +101,13 @@ fn run_one(args: &Args, gpu: &GpuSpec, target: &Target, functional: bool) -> Res
         args.workload.seed,
         architecture(&gpu.name),
     );
-    Ok(simulate(gpu.clone(), options, program.as_mut())?.into())
+    Ok(simulate(
+        gpu.clone(),
+        options,
+        program.as_mut(),
+        args.watch.interval(),
+    )?
+    .into())
 }
 
 fn table(rows: &[Row]) -> String {

@@ -276,5 +276,7 @@ fn simulate(
         ..Options::default()
     };
     let session = Session::new(gpu.clone(), printing(options));
-    shown(|progress| session.run_mix(programs, progress))
+    shown(args.watch.interval(), |progress| {
+        session.run_mix(programs, progress)
+    })
 }

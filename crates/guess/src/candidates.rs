@@ -1,0 +1,241 @@
+//! Launches to try for a kernel, the most usual first.
+
+use crate::uses::{Buffer, KernelUses, Parameter};
+use std::fmt;
+
+/// Parts of a launch that the caller fixed.
+#[derive(Clone, Debug, Default)]
+pub struct Fixed {
+    /// Number of blocks in each dimension.
+    pub grid: Option<[u32; 3]>,
+    /// Number of threads of a block in each dimension.
+    pub block: Option<[u32; 3]>,
+    /// Dynamic shared memory of a block in bytes.
+    pub shared_bytes: Option<u32>,
+    /// The first arguments, as the command's options write them.
+    pub args: Vec<String>,
+}
+
+/// A launch that may suit a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// Number of blocks in each dimension.
+    pub grid: [u32; 3],
+    /// Number of threads of a block in each dimension.
+    pub block: [u32; 3],
+    /// Dynamic shared memory of a block in bytes.
+    pub shared_bytes: u32,
+    /// Arguments as the command's options write them: `7`, `1.0`, `f32[1024]=uniform`.
+    pub args: Vec<String>,
+    /// Number of the candidate's size; 0 is the largest. If one candidate of a size takes too long,
+    /// so do the others.
+    pub size: usize,
+}
+
+/// A parameter for which no value can be guessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unguessable {
+    /// Number of the parameter, from 1.
+    pub number: usize,
+    /// Kind of the parameter.
+    pub parameter: Parameter,
+}
+
+impl fmt::Display for Unguessable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let number = self.number;
+        match self.parameter {
+            Parameter::Aggregate(bytes) => {
+                write!(f, "argument {number} is a structure of {bytes} bytes")
+            }
+            _ => write!(f, "argument {number} is a texture, a surface or a sampler"),
+        }
+    }
+}
+
+impl std::error::Error for Unguessable {}
+
+/// Extents to try in each dimension, for kernels with indices in one, two and three dimensions.
+const EXTENTS: [&[u32]; 3] = [
+    &[262_144, 65_536, 16_384, 4096, 1024, 256],
+    &[512, 256, 128, 64, 32],
+    &[64, 32, 16, 8],
+];
+/// Elements of a buffer to try, as multiples of the number of threads.
+const MULTIPLES: [u64; 4] = [1, 2, 4, 16];
+/// Most elements of a buffer.
+const MOST_ELEMENTS: u64 = 1 << 24;
+/// Threads of a block in one dimension.
+const THREADS: u32 = 256;
+/// Dynamic shared memory for each thread of a block in bytes.
+const SHARED_PER_THREAD: u32 = 16;
+
+/// Contents and scalars to try.
+#[derive(Clone, Copy)]
+struct Variant {
+    /// True if integers are the extent of the data; otherwise they are 1.
+    extents: bool,
+    /// Contents of buffers of integers.
+    integers: &'static str,
+}
+
+/// Integers that a kernel reads may be indices, which `iota` keeps within the data.
+const VARIANTS: [Variant; 3] = [
+    Variant {
+        extents: true,
+        integers: "iota",
+    },
+    Variant {
+        extents: true,
+        integers: "zeros",
+    },
+    Variant {
+        extents: false,
+        integers: "zeros",
+    },
+];
+
+/// Launches to try for a kernel with these uses, in order.
+///
+/// # Errors
+/// A parameter that is not fixed and for which no value can be guessed.
+pub fn candidates(uses: &KernelUses, fixed: &Fixed) -> Result<Vec<Candidate>, Unguessable> {
+    let open = uses.parameters.iter().enumerate().skip(fixed.args.len());
+    for (n, &parameter) in open {
+        if matches!(parameter, Parameter::Aggregate(_) | Parameter::Opaque) {
+            let number = n + 1;
+            return Err(Unguessable { number, parameter });
+        }
+    }
+    let mut list = Vec::new();
+    for variant in VARIANTS {
+        for (size, shape) in shapes(uses, fixed).into_iter().enumerate() {
+            let square = shape.extent().saturating_mul(shape.extent());
+            let multiples = MULTIPLES.map(|n| n * shape.threads());
+            for elements in multiples.into_iter().chain([square]) {
+                if elements <= MOST_ELEMENTS || elements == shape.threads() {
+                    list.push(candidate(uses, fixed, &shape, variant, elements, size));
+                }
+            }
+        }
+    }
+    list.dedup_by(|a, b| a.args == b.args && a.grid == b.grid && a.block == b.block);
+    Ok(list)
+}
+
+fn candidate(
+    uses: &KernelUses,
+    fixed: &Fixed,
+    shape: &Shape,
+    variant: Variant,
+    elements: u64,
+    size: usize,
+) -> Candidate {
+    let integer = if variant.extents { shape.extent() } else { 1 };
+    let argument = |parameter: &Parameter| match parameter {
+        Parameter::Buffer(buffer) => contents(buffer, elements, variant.integers),
+        Parameter::Integer(bits @ (8 | 16)) => integer.min((1 << (bits - 1)) - 1).to_string(),
+        Parameter::Integer(_) => integer.to_string(),
+        _ => "1.0".to_owned(),
+    };
+    let open = uses.parameters.iter().skip(fixed.args.len());
+    let args = fixed.args.iter().cloned().chain(open.map(argument));
+    let dynamic = shape.block.iter().product::<u32>() * SHARED_PER_THREAD;
+    Candidate {
+        grid: shape.grid,
+        block: shape.block,
+        shared_bytes: match (fixed.shared_bytes, uses.dynamic_shared) {
+            (Some(bytes), _) => bytes,
+            (None, true) => dynamic,
+            (None, false) => 0,
+        },
+        args: args.collect(),
+        size,
+    }
+}
+
+/// A buffer as the command's options write it.
+fn contents(buffer: &Buffer, elements: u64, integers: &str) -> String {
+    let ty = buffer.element;
+    let name = match (ty.bits(), ty.is_float(), ty.is_signed()) {
+        (bits @ (16 | 32 | 64), true, _) => format!("f{bits}"),
+        (bits @ (8 | 16 | 32 | 64), _, true) => format!("i{bits}"),
+        (bits @ (8 | 16 | 32 | 64), ..) => format!("u{bits}"),
+        _ => "u8".to_owned(),
+    };
+    let init = match (buffer.is_read, ty.is_float()) {
+        (false, _) => "zeros",
+        (true, true) => "uniform",
+        (true, false) => integers,
+    };
+    format!("{name}[{elements}]={init}")
+}
+
+/// Grid and block of a candidate.
+struct Shape {
+    grid: [u32; 3],
+    block: [u32; 3],
+}
+
+impl Shape {
+    fn threads(&self) -> u64 {
+        let extents = self.grid.iter().chain(&self.block);
+        extents.map(|n| u64::from(*n)).product()
+    }
+
+    /// Number of threads in the longest dimension.
+    fn extent(&self) -> u64 {
+        let along = self.grid.iter().zip(&self.block);
+        let along = along.map(|(blocks, threads)| u64::from(*blocks) * u64::from(*threads));
+        along.max().unwrap_or(1)
+    }
+}
+
+/// Grids and blocks to try, the largest first.
+fn shapes(uses: &KernelUses, fixed: &Fixed) -> Vec<Shape> {
+    let block = fixed.block.or(uses.required_block);
+    let block = block.unwrap_or_else(|| usual_block(uses));
+    if let Some(grid) = fixed.grid {
+        return vec![Shape { grid, block }];
+    }
+    let axes = uses.axes.thread.max(uses.axes.block).clamp(1, 3);
+    let spans = |axis: usize| axis < usize::from(axes);
+    let shape = |extent: &u32| Shape {
+        grid: [0, 1, 2].map(|axis| match spans(axis) {
+            true => extent.div_ceil(block[axis].max(1)),
+            false => 1,
+        }),
+        block,
+    };
+    EXTENTS[usize::from(axes) - 1].iter().map(shape).collect()
+}
+
+/// The block that programs usually take for such a kernel.
+fn usual_block(uses: &KernelUses) -> [u32; 3] {
+    let most = uses.most_threads.unwrap_or(1024);
+    let fits = |[x, y, z]: &[u32; 3]| x * y * z <= most;
+    // A shared array is usually as large as its block, with or without a column against conflicts.
+    let array = |side: &u64| {
+        let words = uses.shared_words.unwrap_or(0);
+        words == side * side || words == side * (side + 1)
+    };
+    match uses.axes.thread {
+        1 => {
+            let lengths = [64, 128, 256, 512, 1024];
+            let same = lengths
+                .into_iter()
+                .find(|n| uses.shared_words == Some(u64::from(*n)));
+            [same.unwrap_or(THREADS).min(most), 1, 1]
+        }
+        2 => {
+            let tile = [8, 16, 32].iter().find(|side| array(side)).copied();
+            let tile = tile.unwrap_or(16) as u32;
+            let sides = [tile, 16, 8, 4].map(|side| [side, side, 1]);
+            sides.into_iter().find(fits).unwrap_or([most, 1, 1])
+        }
+        _ => {
+            let blocks = [[8, 8, 4], [4, 4, 4]];
+            blocks.into_iter().find(fits).unwrap_or([most, 1, 1])
+        }
+    }
+}

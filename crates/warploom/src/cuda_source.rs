@@ -1,0 +1,74 @@
+//! CUDA source code as a target: compiled to PTX by the `nvcc` of this machine, if it has one.
+
+use crate::failure::Failure;
+use crate::output::note;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use warploom_diag::Source;
+
+/// Architecture for which kernels are compiled. CUDA 10 to 13 know it.
+const ARCHITECTURE: &str = "compute_75";
+
+/// True if the path names CUDA source code.
+pub fn is_cuda(path: &str) -> bool {
+    Path::new(path)
+        .extension()
+        .is_some_and(|ending| ending.eq_ignore_ascii_case("cu"))
+}
+
+/// Compiles a file of CUDA source code to PTX, and says so on standard error.
+pub fn compile(path: &str) -> Result<Source, Failure> {
+    if !Path::new(path).is_file() {
+        return Err(Failure::Input(format!(
+            "cannot read {path}: there is no such file; check the path"
+        )));
+    }
+    let nvcc = nvcc().ok_or_else(|| Failure::Input(without_compiler(path)))?;
+    let mut command = Command::new(&nvcc);
+    let arch = format!("-arch={ARCHITECTURE}");
+    command
+        .args(["-ptx", &arch, "-lineinfo", "-o", "/dev/stdout"])
+        .arg(path);
+    let ran = command
+        .output()
+        .map_err(|error| Failure::Input(format!("cannot start {}: {error}", nvcc.display())))?;
+    if !ran.status.success() {
+        let told = String::from_utf8_lossy(&ran.stderr);
+        return Err(Failure::Input(format!(
+            "{} cannot compile {path}\n{}",
+            nvcc.display(),
+            told.trim_end()
+        )));
+    }
+    note(&format!("note: compiled {path} by `nvcc -ptx {arch}`\n"));
+    let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+    Ok(Source::new(format!("{path} as PTX"), text))
+}
+
+/// Message for a machine without `nvcc`.
+fn without_compiler(path: &str) -> String {
+    let stem = Path::new(path).file_stem().unwrap_or_default();
+    let stem = stem.to_string_lossy();
+    format!(
+        "{path} is source code, and there is no `nvcc` here to compile it to PTX\n  \
+         = help: `pip install nvidia-cuda-nvcc nvidia-cuda-crt nvidia-nvvm nvidia-cuda-runtime \
+         nvidia-cuda-cccl` installs one without a GPU; the environment variable NVCC names it\n  \
+         = help: or compile it elsewhere: `nvcc -ptx -arch={ARCHITECTURE} {path} -o {stem}.ptx`, \
+         then `warploom run {stem}.ptx`\n  \
+         = help: a whole program: `nvcc -cudart shared {path} -o {stem}`, then `warploom app \
+         ./{stem}`"
+    )
+}
+
+/// The compiler that `NVCC` names, or the first one in `PATH` and in `CUDA_HOME`.
+fn nvcc() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os("NVCC").filter(|name| !name.is_empty()) {
+        return Some(PathBuf::from(named));
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let home = std::env::var_os("CUDA_HOME").map(|home| PathBuf::from(home).join("bin"));
+    let folders = std::env::split_paths(&path).chain(home);
+    folders
+        .map(|folder| folder.join("nvcc"))
+        .find(|nvcc| nvcc.is_file())
+}

@@ -1,0 +1,110 @@
+//! Launches of which the command line leaves parts open: the candidates of `warploom_guess`,
+//! executed without timing until one of them makes no fault.
+
+use crate::failure::Failure;
+use crate::launch_args::LaunchArgs;
+use crate::output::note;
+use warploom_config::{GpuSpec, preset};
+use warploom_diag::Source;
+use warploom_guess::{Fixed, candidates, uses};
+use warploom_ptx::ast::{Function, Item, Module};
+use warploom_report::outcome_told;
+use warploom_run::launch_file::{LaunchFile, Limits};
+use warploom_run::{Options, Session};
+use warploom_stats::result::Outcome;
+
+/// Warp instructions that a launch may execute. A guess with more would take long to simulate.
+const MOST_INSTRUCTIONS: u64 = 8_000_000;
+/// Machine whose limits a guess respects, so that a launch does not depend on `--gpu`.
+const LIMITS_OF: &str = "qv100-volta";
+
+/// How a candidate ended.
+enum Trial {
+    Ran,
+    TooLong,
+    Failed(String),
+}
+
+/// Completes the options for a kernel: the first candidate that ends without a fault. A note on
+/// standard error says what was guessed.
+pub fn complete(
+    given: &LaunchArgs,
+    path: &str,
+    module: &Source,
+    kernel: &str,
+) -> Result<LaunchArgs, Failure> {
+    let (tree, _) = warploom_ptx::read(module);
+    let Some(function) = function(&tree, kernel) else {
+        return Err(Failure::Input(format!("{path} has no kernel `{kernel}`")));
+    };
+    let fixed = given.fixed();
+    let list = candidates(&uses(&tree, function), &fixed).map_err(|open| {
+        Failure::Input(format!(
+            "{path}: {open}, for which there is no guess; describe the launch in a launch file \
+             (docs/launch-files.md)"
+        ))
+    })?;
+    let gpu = preset(LIMITS_OF)?;
+    let (mut too_long, mut why) = (None, String::new());
+    for candidate in list {
+        if too_long == Some(candidate.size) {
+            continue;
+        }
+        let options = given.with(kernel, &candidate)?;
+        match trial(options.described(path, module)?, &gpu)? {
+            Trial::Ran => {
+                note(&told(&options, path, kernel, &fixed));
+                return Ok(options);
+            }
+            Trial::TooLong => too_long = Some(candidate.size),
+            Trial::Failed(reason) => why = reason,
+        }
+    }
+    Err(Failure::Input(refusal(path, kernel, &why)))
+}
+
+fn function<'a>(module: &'a Module, kernel: &str) -> Option<&'a Function> {
+    let mut functions = module.items.iter().filter_map(|item| match item {
+        Item::Function(function) => Some(function),
+        _ => None,
+    });
+    functions.find(|function| function.name.node == kernel && function.body.is_some())
+}
+
+/// Executes a launch without timing.
+fn trial(file: LaunchFile, gpu: &GpuSpec) -> Result<Trial, Failure> {
+    let mut program = file.program(Limits::of(gpu))?;
+    let session = Session::new(gpu.clone(), Options::default());
+    Ok(match session.run_at_most(&mut program, MOST_INSTRUCTIONS) {
+        Ok(Some(Outcome::Finished)) => Trial::Ran,
+        Ok(Some(other)) => Trial::Failed(outcome_told(&other).unwrap_or_default()),
+        Ok(None) => Trial::TooLong,
+        Err(error) => Trial::Failed(error.to_string()),
+    })
+}
+
+/// The note about a guess.
+fn told(options: &LaunchArgs, path: &str, kernel: &str, fixed: &Fixed) -> String {
+    let what = match (fixed.grid.is_some(), fixed.block.is_some()) {
+        (true, true) => "arguments",
+        _ => "launch",
+    };
+    format!(
+        "note: guessed the {what} of `{kernel}`; this command makes the same run, and may be changed\n  \
+         warploom run {}\n  Sizes and contents are \
+         guesses: a kernel whose work depends on its data needs its own.\n",
+        options.command(path)
+    )
+}
+
+fn refusal(path: &str, kernel: &str, why: &str) -> String {
+    let reason = match why.lines().next() {
+        None | Some("") => "each one took too long".to_owned(),
+        Some(first) => format!("the last one ended with {first}"),
+    };
+    format!(
+        "no launch of `{kernel}` could be guessed: {reason}\n  \
+         = help: describe it, for example `warploom run {path} --kernel {kernel} --grid 16 --block \
+         256 --arg 4096 --arg f32[4096]=uniform`, or in a launch file (docs/launch-files.md)"
+    )
+}

@@ -1,0 +1,258 @@
+//! Kernels of one's own without a launch file: launches that are guessed, and explanations of what
+//! bounds them. Each kernel of `bounds.cu` is made so that one part bounds it.
+
+use crate::support::{refusal, warploom_in};
+use std::path::Path;
+
+const KERNELS: &str = include_str!("../bounds.ptx");
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("bounds.ptx"), KERNELS).unwrap();
+    folder
+}
+
+/// The five sentences on a kernel of `bounds.cu`, each on one line.
+fn explained(kernel: &str, options: &str) -> Vec<String> {
+    let folder = folder();
+    let command = format!("run bounds.ptx --explain --kernel {kernel} {options}");
+    let args: Vec<_> = command.split_whitespace().collect();
+    let ran = warploom_in(folder.path(), &args);
+    assert_eq!(ran.status, 0, "{}{}", ran.err, ran.out);
+    let (_, text) = ran
+        .out
+        .split_once("\nexplanation\n- ")
+        .expect("an explanation");
+    let text = text.replace("\n  ", " ");
+    let sentences: Vec<_> = text.trim_end().split("\n- ").map(str::to_owned).collect();
+    assert_eq!(sentences.len(), 5, "{text}");
+    sentences
+}
+
+/// The explanation names the bound and a next step.
+#[track_caller]
+fn bound(kernel: &str, options: &str, bound: &str, next: &str) {
+    let told = explained(kernel, options);
+    assert!(told[0].starts_with(bound), "{kernel}: {told:#?}");
+    assert!(told[4].starts_with(next), "{kernel}: {told:#?}");
+}
+
+#[test]
+fn the_bound_of_each_kernel_is_named() {
+    let bandwidth = "DRAM bounds `bandwidth`: ";
+    bound("bandwidth", "", bandwidth, "Next: move fewer bytes: ");
+    let compute = "Instruction issue bounds `compute`: ";
+    bound("compute", "", compute, "Next: execute fewer instructions");
+    let shared = "Shared memory bounds `conflicts`: it is busy in 9";
+    bound(
+        "conflicts",
+        "",
+        shared,
+        "Next: change the layout in shared memory",
+    );
+    let diverge = "Diverged warps bound `diverge`: an instruction takes effect in 7.7 of 32 lanes";
+    bound(
+        "diverge",
+        "",
+        diverge,
+        "Next: let the lanes of a warp branch alike",
+    );
+    let special = "Function units bound `special`: ";
+    bound(
+        "special",
+        "",
+        special,
+        "Next: use fewer of these instructions",
+    );
+    bound(
+        "barriers",
+        "--grid 15",
+        "Barriers bound `barriers`: ",
+        "Next: use smaller blocks",
+    );
+}
+
+/// At a stride of 64 words each lane of a load needs a line of its own, and those of a store share
+/// one: 16.5 transactions on average.
+#[test]
+fn uncoalesced_accesses_are_named_with_the_transactions_they_could_save() {
+    let network = "The network from L2 to the SMs bounds `strided`: ";
+    let next = "Next: let neighbouring threads access neighbouring words; an access then needs 1.0 \
+                transactions instead of ";
+    bound("strided", "", network, next);
+    let told = explained("strided", "");
+    assert!(
+        told[0].contains("because an access is split into 16.5 transactions"),
+        "{told:#?}"
+    );
+}
+
+/// A padding column makes this kernel 1.27 times faster, although stalls for misses are a little
+/// more frequent than conflicts.
+#[test]
+fn bank_conflicts_are_named_beside_a_larger_reason() {
+    let units = "The load/store units bound `transpose`: ";
+    bound(
+        "transpose",
+        "",
+        units,
+        "Next: change the layout in shared memory",
+    );
+    let told = explained("transpose", "");
+    let conflicts = "and because an access to shared memory waits 15.5 cycles for bank conflicts.";
+    assert!(told[0].ends_with(conflicts), "{told:#?}");
+}
+
+#[test]
+fn too_few_warps_are_named_with_what_they_wait_for() {
+    let latency = "The latency of arithmetic bounds `chain`: ";
+    bound(
+        "chain",
+        "--grid 15 --block 64",
+        latency,
+        "Next: add warps: the grid has 15 blocks",
+    );
+    let chase = "--grid 15 --block 32 --arg u32[1048576] --arg u32[480] --arg 100";
+    bound(
+        "chase",
+        chase,
+        "The latency of loads bounds `chase`: ",
+        "Next: add warps",
+    );
+    let idle = "Idle SMs bound `chain`: they hold a block in 7% of their cycles, because its grid \
+                has 1 block for 15 SMs.";
+    bound(
+        "chain",
+        "--grid 1 --block 32",
+        idle,
+        "Next: launch more blocks",
+    );
+    let told = explained("chain", "--grid 1 --block 32");
+    let waits = "for results of arithmetic (`execution_dependence`).";
+    assert!(
+        told[1].contains("of their cycles with warps") && told[1].ends_with(waits),
+        "{told:#?}"
+    );
+}
+
+/// A program of several kernels is explained by the one that takes the most cycles.
+#[test]
+fn the_longest_kernel_of_several_is_explained() {
+    let here = Path::new(".");
+    let ran = warploom_in(here, &["run", "atax", "--size", "test", "--explain"]);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let (_, told) = ran
+        .out
+        .split_once("\nexplanation of ")
+        .expect("an explanation");
+    let (kernel, rest) = told.split_once(", which takes ").expect("a share");
+    assert!(
+        kernel.starts_with("atax_kernel") && rest.contains(&format!("`{kernel}`")),
+        "{told}"
+    );
+    let refused = refusal(here, 2, &["run", "bfs", "--explain", "--json"]);
+    assert!(refused.contains("cannot be used with"), "{refused}");
+}
+
+/// The note of a guess is a command that makes the same run.
+#[test]
+fn a_guess_is_told_as_a_command_that_makes_the_same_run() {
+    let folder = folder();
+    let run = |args: &[&str]| {
+        let ran = warploom_in(folder.path(), args);
+        assert_eq!(ran.status, 0, "{}{}", ran.err, ran.out);
+        let digest = ran.out.lines().last().expect("a digest").to_owned();
+        assert!(digest.starts_with("digest "), "{}", ran.out);
+        (ran.err, digest)
+    };
+    let (told, digest) = run(&["run", "bounds.ptx", "--kernel", "chase", "--grid", "4"]);
+    let guessed = "bounds.ptx --kernel chase --grid 4 --block 256 --arg 'u32[1048576]=iota' \
+                   --arg 'u32[1048576]=zeros' --arg 1024";
+    assert!(
+        told.contains(&format!("\n  warploom run {guessed}\n")),
+        "{told}"
+    );
+    let plain = guessed.replace('\'', "");
+    let args: Vec<_> = std::iter::once("run").chain(plain.split(' ')).collect();
+    assert_eq!(run(&args), (String::new(), digest));
+}
+
+/// Two mistakes: several kernels and none chosen; a kernel that no launch suits.
+#[test]
+fn what_cannot_be_guessed_is_told_with_a_remedy() {
+    let folder = folder();
+    let refused = refusal(folder.path(), 2, &["run", "bounds.ptx"]);
+    let choice = "bounds.ptx has 10 kernels; choose one with --kernel: bandwidth, compute, chain";
+    assert!(refused.contains(choice), "{refused}");
+
+    let lost = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry lost(.param .u64 p) \
+                {\n.reg .b64 %rd<4>;\nld.param.u64 %rd1, [p];\nld.global.u64 %rd2, [%rd1];\n\
+                add.s64 %rd2, %rd2, 1;\nst.global.u64 [%rd2], %rd1;\nret;\n}\n";
+    std::fs::write(folder.path().join("lost.ptx"), lost).unwrap();
+    let refused = refusal(folder.path(), 2, &["run", "lost.ptx"]);
+    assert!(
+        refused.contains("no launch of `lost` could be guessed: the last one ended"),
+        "{refused}"
+    );
+    assert!(refused.contains("launch file"), "{refused}");
+}
+
+#[test]
+fn without_a_compiler_source_code_is_refused_with_the_ways_to_compile_it() {
+    let folder = folder();
+    std::fs::write(folder.path().join("k.cu"), "__global__ void k() {}\n").unwrap();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_warploom"));
+    command.args(["run", "k.cu"]).current_dir(folder.path());
+    let command = command
+        .env("PATH", "")
+        .env_remove("NVCC")
+        .env_remove("CUDA_HOME");
+    let ran = command.output().unwrap();
+    let told = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(2), "{told}");
+    for part in [
+        "there is no `nvcc` here",
+        "pip install",
+        "nvcc -ptx",
+        "warploom app",
+    ] {
+        assert!(told.contains(part), "{told}");
+    }
+}
+
+/// Source code is compiled by the compiler that NVCC names; its messages are shown.
+#[test]
+#[cfg(unix)]
+fn cuda_source_is_compiled_by_the_named_compiler() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = folder();
+    let compiler = folder.path().join("compiler");
+    let run = |script: &str| {
+        std::fs::write(&compiler, format!("#!/bin/sh\n{script}\n")).unwrap();
+        let may = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&compiler, may).unwrap();
+        std::fs::write(folder.path().join("k.cu"), "// not read by this compiler\n").unwrap();
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_warploom"));
+        command.args(["run", "k.cu", "--kernel", "bandwidth", "--grid", "4"]);
+        let ran = command
+            .env("NVCC", &compiler)
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (ran.status.code(), text(&ran.stdout), text(&ran.stderr))
+    };
+    let (status, out, told) = run("cat bounds.ptx");
+    assert_eq!(status, Some(0), "{told}");
+    assert!(out.contains("\nbandwidth "), "{out}");
+    assert!(
+        told.contains("note: compiled k.cu by `nvcc -ptx -arch=compute_75`"),
+        "{told}"
+    );
+    let (status, _, told) = run("echo 'k.cu(1): error: expected a declaration' >&2; exit 1");
+    assert_eq!(status, Some(2));
+    assert!(
+        told.contains("cannot compile k.cu\nk.cu(1): error: expected"),
+        "{told}"
+    );
+}

@@ -1,0 +1,67 @@
+//! Tests of what a terminal offers around the verbs: the first screen, manual pages, completions,
+//! and lines of progress.
+
+use crate::support::{output, refusal, warploom_in};
+use std::path::Path;
+
+/// The commands of the first screen are valid, and the screen fits a small terminal.
+#[test]
+fn the_name_alone_says_what_to_do_first() {
+    let screen = output(&[]);
+    assert!(screen.lines().count() <= 24, "{screen}");
+    assert!(
+        screen.lines().all(|line| line.chars().count() <= 96),
+        "{screen}"
+    );
+    for verb in ["run", "app", "compare", "reproduce", "list", "install-docs"] {
+        assert!(screen.contains(&format!("\n  warploom {verb} ")), "{verb}");
+    }
+}
+
+#[test]
+fn manual_pages_and_completions_are_installed_by_one_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = warploom_in(folder.path(), &["install-docs", "--prefix", "here"]);
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+    let text = |path: &str| {
+        let path = folder.path().join("here/share").join(path);
+        std::fs::read_to_string(&path).unwrap_or_else(|why| panic!("{}: {why}", path.display()))
+    };
+    assert!(text("man/man1/warploom.1").contains("warploom\\-run(1)"));
+    assert!(text("man/man1/warploom-run.1").contains("\\-\\-explain"));
+    for place in [
+        "bash-completion/completions/warploom",
+        "zsh/site-functions/_warploom",
+        "fish/vendor_completions.d/warploom.fish",
+    ] {
+        for word in ["multiprogram", "maxwell-duet"] {
+            assert!(text(place).contains(word), "{place} knows {word}");
+        }
+        assert!(
+            ran.out.contains(&format!("here/share/{place}")),
+            "{}",
+            ran.out
+        );
+    }
+    std::fs::write(folder.path().join("file"), "").unwrap();
+    let refused = refusal(folder.path(), 2, &["install-docs", "--prefix", "file"]);
+    assert!(
+        refused.contains("choose a folder with --prefix"),
+        "{refused}"
+    );
+}
+
+/// Lines of progress are for standard error; the result stays the same.
+#[test]
+fn watching_changes_no_result() {
+    let digest = |args: &[&str]| {
+        let ran = warploom_in(Path::new("."), args);
+        assert_eq!(ran.status, 0, "{}", ran.err);
+        ran.out.lines().last().unwrap().to_owned()
+    };
+    let plain = digest(&["run", "vectoradd", "--size", "test"]);
+    let watched = digest(&["run", "--watch", "vectoradd", "--size", "test"]);
+    assert_eq!(watched, plain);
+    let refused = refusal(Path::new("."), 2, &["run", "vectoradd", "--watch=0"]);
+    assert!(refused.contains("0 is not in 1..=86400"), "{refused}");
+}
