@@ -1,6 +1,8 @@
 //! Tests with CUDA programs that use the library. They are built by compilers of CUDA 11, 12 and 13
 //! (`cargo xtask cuda-programs`). Each program checks itself and reports errors.
 
+mod example;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::output::print;
 use crate::verbs::{
     analyze, app, check, compare, completions, crat, import, install_docs, list, microbench,
-    oracle, report, reproduce, resources, run, show, slices, trace,
+    oracle, report, reproduce, resources, run, show, slices, sweep, trace,
 };
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;

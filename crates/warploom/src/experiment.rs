@@ -42,7 +42,6 @@ pub fn experiment(
         make_folder(folder)?;
         Ok(Store::open(&folder.join(STORE), &build()?)?)
     };
-    let cores = || std::thread::available_parallelism().map_or(1, usize::from);
     let display = RunsDisplay::new(args.watch.interval());
     let runner = Runner {
         store: folder.map(open).transpose()?,

@@ -121,6 +121,28 @@ fn extents_of_shape(shape: &str) -> Option<()> {
 }
 
 impl LaunchArgs {
+    /// Options as texts, for commands that read them from a file. Arguments are separated by
+    /// spaces.
+    pub fn of_texts(
+        kernel: Option<&str>,
+        grid: Option<&str>,
+        block: Option<&str>,
+        args: Option<&str>,
+    ) -> Result<Self, String> {
+        let size = |text: Option<&str>| text.map(extents).transpose();
+        Ok(Self {
+            kernel: kernel.map(str::to_owned),
+            grid: size(grid)?,
+            block: size(block)?,
+            args: args
+                .unwrap_or_default()
+                .split_whitespace()
+                .map(typed)
+                .collect::<Result<_, _>>()?,
+            shared: None,
+        })
+    }
+
     /// The launch file that corresponds to the options, and the target with all options, as a user
     /// would type them. Parts of the launch that the options leave open are guessed.
     pub fn launch_file(&self, path: &str) -> Result<(LaunchFile, String), Failure> {

@@ -8,6 +8,7 @@ mod forms;
 mod functional;
 mod heap;
 mod matrices;
+mod own_policy;
 mod places;
 mod policies;
 mod printing;

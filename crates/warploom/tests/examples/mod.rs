@@ -1,6 +1,7 @@
 //! The examples run, and the pages that show them say what they print.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::support::{json, warploom_in};
 
@@ -41,5 +42,91 @@ fn every_cause_of_a_scheduler_cycle_is_explained() {
     let page = page("reading-a-result.md");
     for cause in stalls.keys() {
         assert!(page.contains(&format!("\n| `{cause}` | ")), "{cause}");
+    }
+}
+
+/// Environment in which scripts find the command that is tested.
+fn with_warploom(command: &mut Command) -> &mut Command {
+    let bin = Path::new(env!("CARGO_BIN_EXE_warploom"));
+    let folder = bin.parent().unwrap().to_owned();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(folder).chain(std::env::split_paths(&path));
+    let path = std::env::join_paths(folders).unwrap();
+    command.env("PATH", path).env("WARPLOOM", bin)
+}
+
+#[test]
+#[cfg(unix)]
+fn the_comparison_writes_a_table_and_a_chart() {
+    let out = tempfile::tempdir().unwrap();
+    let mut command = Command::new(root().join("examples/compare/compare.sh"));
+    let ran = with_warploom(command.arg(out.path())).output().unwrap();
+    let told = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{told}");
+    let text = |name: &str| std::fs::read_to_string(out.path().join(name)).unwrap();
+    assert_eq!(text("schedulers.csv").lines().count(), 1 + 9);
+    let chart = text("schedulers.svg");
+    assert!(chart.starts_with("<svg") && chart.contains("two-level"));
+}
+
+/// Runs the notebook's cells in one Python program, as a notebook does. Cells that need pandas run
+/// where it is installed.
+#[test]
+#[cfg(unix)]
+#[allow(clippy::print_stderr, reason = "the tests' log says what is skipped")]
+fn the_notebook_runs_from_top_to_bottom() {
+    let python = |program: &str, folder: &Path| {
+        let mut command = Command::new("python3");
+        command.args(["-c", program]).current_dir(folder);
+        with_warploom(command.env("MPLBACKEND", "agg")).output()
+    };
+    let Ok(version) = python("print(3)", Path::new(".")) else {
+        eprintln!("skipped: there is no python3 to run the notebook");
+        return;
+    };
+    assert!(version.status.success());
+    let has_pandas = python("import pandas, matplotlib", Path::new("."));
+    let has_pandas = has_pandas.unwrap().status.success();
+    if !has_pandas {
+        eprintln!("the cells for pandas are skipped: pandas or matplotlib is not installed");
+    }
+    let book = std::fs::read_to_string(root().join("examples/notebook/results.ipynb")).unwrap();
+    let book = json(&book);
+    let cells = book["cells"].as_array().unwrap().iter();
+    let needs_pandas = |cell: &serde_json::Value| cell["metadata"]["tags"][0] == "pandas";
+    let cells: Vec<String> = cells
+        .filter(|cell| cell["cell_type"] == "code" && (has_pandas || !needs_pandas(cell)))
+        .map(|cell| cell["source"].as_array().unwrap().iter())
+        .map(|lines| lines.map(|line| line.as_str().unwrap()).collect())
+        .collect();
+    assert!(cells.len() >= 3);
+    // The notebook writes files beside itself: it runs in a copy of its folder.
+    let copy = tempfile::tempdir().unwrap();
+    let (saxpy, own) = (copy.path().join("saxpy"), copy.path().join("notebook"));
+    std::fs::create_dir(&saxpy).unwrap();
+    std::fs::create_dir(&own).unwrap();
+    for name in ["saxpy.toml", "saxpy.ptx"] {
+        std::fs::copy(root().join("examples/saxpy").join(name), saxpy.join(name)).unwrap();
+    }
+    let ran = python(&cells.join("\n"), &own).unwrap();
+    let (out, told) = (
+        String::from_utf8_lossy(&ran.stdout),
+        String::from_utf8_lossy(&ran.stderr),
+    );
+    assert!(ran.status.success(), "{told}");
+    assert!(out.contains("gto") && out.contains("cycles, IPC"), "{out}");
+    assert!(out.contains("6 rows with "), "{out}");
+    assert_eq!(own.join("stalls.png").is_file(), has_pandas);
+}
+
+#[test]
+fn the_table_of_examples_lists_every_folder() {
+    let examples = root().join("examples");
+    let page = std::fs::read_to_string(examples.join("README.md")).unwrap();
+    for entry in std::fs::read_dir(examples).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let listed = page.contains(&format!("| [`{name}`]({name}) | "));
+        assert_eq!(listed, entry.path().is_dir(), "{name}");
     }
 }
