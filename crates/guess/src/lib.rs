@@ -1,8 +1,8 @@
 //! Guessed launches: a grid, a block, sizes and arguments for a kernel of which only the PTX is
 //! known.
 //!
-//! PTX states neither the extents of arrays nor the meaning of parameters. [`uses`] finds which
-//! parameters are addresses, and what the kernel reads and writes there. [`candidates`] lists
+//! PTX states neither the extents of arrays nor the meaning of parameters. [`uses()`] finds which
+//! parameters are addresses, and what the kernel reads and writes there. [`candidates()`] lists
 //! launches that programs usually make of such a kernel: each thread has one element, and integers
 //! are the extent of the data. The caller executes them in order, without timing, until one of them
 //! makes no fault.

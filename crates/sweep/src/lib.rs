@@ -1,8 +1,8 @@
 //! Sweeps: many runs, described by one file and made by any number of workers on any number of
 //! machines that share a folder. There is no server.
 //!
-//! A file names axes and their values ([`read()`]); [`expand`] gives the runs. Their plan lies in a
-//! [`Folder`], where workers claim runs ([`work`]), have them made by processes ([`serve`]) and
+//! A file names axes and their values ([`read()`]); [`expand()`] gives the runs. Their plan lies in
+//! a [`Folder`], where workers claim runs ([`work`]), have them made by processes ([`serve`]) and
 //! store each result under its content. Tables are collected at any time.
 //!
 //! Invariants: a result is in the folder whole or not at all. A process may end at any moment, and

@@ -1,5 +1,6 @@
 //! The example of a policy in a crate of its own: its code compiles against these crates and runs.
 
+#[allow(clippy::print_stdout, reason = "the example is a program")]
 #[path = "../../../../examples/policy/src/main.rs"]
 mod example;
 
