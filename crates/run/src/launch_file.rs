@@ -39,7 +39,6 @@ mod bind;
 mod compare;
 mod element;
 mod error;
-mod fields;
 mod npy;
 mod parse;
 mod plan;
@@ -49,7 +48,7 @@ mod program;
 mod tests;
 
 pub use bind::Limits;
-pub use element::{Element, Number};
+pub use element::Element;
 pub use error::InputErrors;
 pub use parse::{parse, read};
 pub use plan::{
@@ -57,3 +56,4 @@ pub use plan::{
 };
 pub use processes::{ProcessPlan, processes};
 pub use program::{LaunchFile, LaunchProgram, of_source_name};
+pub use warploom_fields::Number;

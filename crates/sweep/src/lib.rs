@@ -40,7 +40,7 @@ pub use host::{ProcessIdentity, host};
 pub use page::{AxisValues, PageBuilder, typed};
 pub use pattern::Pattern;
 pub use plan::{Plan, PlanError, PlanIndex, PlannedRun, Resolved, Sweep};
-pub use read::read;
+pub use read::{Known, read};
 pub use record::{Cost, Failure, FailureKind, Record, Summary, failure, store, store_failure};
 pub use spec::{
     Axis, AxisValue, Limits, NAMED_AXES, Product, ReportSpec, SlurmSpec, Spec, SpecErrors,

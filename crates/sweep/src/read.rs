@@ -1,16 +1,15 @@
 //! Reader of a sweep's file.
 
 mod axes;
-mod fields;
 
 use crate::collect::MEASURED;
 use crate::pattern::{Pattern, is_called};
 use crate::spec::{Limits, Product, ReportSpec, SlurmSpec, Spec, SpecErrors};
-use axes::product;
-use fields::Fields;
+use axes::ProductReader;
 use std::collections::BTreeMap;
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 use warploom_diag::{Diagnostic, Diagnostics, Source, Span, nearest};
+use warploom_fields::{Fields, span};
 
 /// Keys at the top of the file.
 const KEYS: [&str; 9] = [
@@ -25,15 +24,31 @@ const KEYS: [&str; 9] = [
     "slurm",
 ];
 
-/// Reads the file of a sweep.
+/// Names that the program of a sweep knows.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// Keys of a machine.
+    pub keys: &'a [&'a str],
+    /// Statistics of a whole run.
+    pub statistics: &'a [&'a str],
+}
+
+/// Names for tests of this crate.
+#[cfg(test)]
+pub(crate) const SOME: Known<'static> = Known {
+    keys: &["gpu.sms", "sm.warp_scheduler", "l1d.sets"],
+    statistics: &["sm.barriers", "sm.slots.issued"],
+};
+
+/// Reads the file of a sweep, whose keys and statistics must be known.
 ///
 /// # Errors
 /// All problems in the text, each with its place and a remedy.
-pub fn read(source: &Source) -> Result<Spec, SpecErrors> {
+pub fn read(source: &Source, known: Known<'_>) -> Result<Spec, SpecErrors> {
     let mut diagnostics = Diagnostics::new();
     let (document, errors) = DeTable::parse_recoverable(source.text());
     for error in errors {
-        let place = error.span().map_or(Span::default(), fields::span);
+        let place = error.span().map_or(Span::default(), span);
         diagnostics.push(
             Diagnostic::error("bad-toml", place, error.message().to_owned()).help(
                 "this must be TOML; names of keys with dots stand in quotes: \"gpu.sms\" = [4, 8]",
@@ -41,19 +56,18 @@ pub fn read(source: &Source) -> Result<Spec, SpecErrors> {
         );
     }
     SpecErrors::check(source, std::mem::take(&mut diagnostics))?;
-    let spec = spec(document.get_ref(), &mut diagnostics);
+    let spec = spec(document.get_ref(), known, &mut diagnostics);
     diagnostics.sort();
     SpecErrors::check(source, diagnostics)?;
     Ok(spec)
 }
 
-fn spec(table: &DeTable<'_>, diagnostics: &mut Diagnostics) -> Spec {
-    let mut top = Fields::new(table, Span::default(), "a sweep", &KEYS, diagnostics);
-    let common = product(&mut top);
-    let products = products(&mut top, &common);
+fn spec(table: &DeTable<'_>, known: Known<'_>, diagnostics: &mut Diagnostics) -> Spec {
+    let mut top = Fields::new((table, Span::default()), "a sweep", &KEYS, diagnostics);
+    let products = products(&mut top, known);
     let names: Vec<String> = axis_names(&products);
-    let statistics = top.texts("statistics");
-    let report = report(&mut top, &names, &statistics);
+    let statistics = statistics(&mut top, known);
+    let report = report(&mut top, &products, &names, &statistics);
     let spec = Spec {
         pattern: pattern(&mut top, &names),
         limits: limits(&mut top),
@@ -71,14 +85,51 @@ fn spec(table: &DeTable<'_>, diagnostics: &mut Diagnostics) -> Spec {
     spec
 }
 
+/// Names of further columns of the table.
+fn statistics(top: &mut Fields<'_, '_>, known: Known<'_>) -> Vec<String> {
+    let named = top.texts("statistics");
+    for (name, place) in &named {
+        if known.statistics.contains(&name.as_str()) {
+            continue;
+        }
+        let (message, help) = match MEASURED.iter().any(|(column, _)| column == name) {
+            true => (
+                format!("`{name}` is a column of every table"),
+                "leave it out".to_owned(),
+            ),
+            false => (
+                format!("there is no statistic `{name}`"),
+                statistic_meant(name, known),
+            ),
+        };
+        top.problem(Diagnostic::error("unknown-statistic", *place, message).help(help));
+    }
+    named.into_iter().map(|(name, _)| name).collect()
+}
+
+/// Remedy for a name that is no statistic.
+fn statistic_meant(name: &str, known: Known<'_>) -> String {
+    let names = || known.statistics.iter().copied();
+    let array = format!("{name}.");
+    if let Some(element) = names().find(|known| known.starts_with(&array)) {
+        return format!("it is an array; write one of its elements, such as `{element}`");
+    }
+    match nearest(name, names()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`warploom list stats` shows all names".to_owned(),
+    }
+}
+
 /// The products of the file: those that it lists, each with the common axes that it does not
 /// replace, or the common axes alone.
-fn products(top: &mut Fields<'_, '_>, common: &Product) -> Vec<Product> {
+fn products(top: &mut Fields<'_, '_>, known: Known<'_>) -> Vec<Product> {
+    let mut reader = ProductReader::new(known);
+    let common = reader.product(top);
     let mut products = Vec::new();
-    for (table, place) in top.tables("product") {
+    for table in top.tables("product") {
         let keys = ["axes", "skip", "keep"];
-        let mut inner = Fields::new(table, place, "[[product]]", &keys, top.diagnostics());
-        let own = product(&mut inner);
+        let mut inner = Fields::new(table, "[[product]]", &keys, top.diagnostics());
+        let own = reader.product(&mut inner);
         let replaced = |name: &str| own.axes.iter().any(|axis| axis.name == name);
         let inherited = common.axes.iter().filter(|axis| !replaced(&axis.name));
         products.push(Product {
@@ -88,8 +139,9 @@ fn products(top: &mut Fields<'_, '_>, common: &Product) -> Vec<Product> {
         });
     }
     if products.is_empty() {
-        products.push(common.clone());
+        products.push(common);
     }
+    reader.check_filters(&products, top);
     products
 }
 
@@ -145,11 +197,11 @@ fn no_axis(names: &[String], name: &str) -> String {
 }
 
 fn limits(top: &mut Fields<'_, '_>) -> Limits {
-    let Some((table, place)) = top.table("limits") else {
+    let Some(table) = top.table("limits") else {
         return Limits::default();
     };
     let keys = ["time", "memory", "kills"];
-    let mut inner = Fields::new(table, place, "[limits]", &keys, top.diagnostics());
+    let mut inner = Fields::new(table, "[limits]", &keys, top.diagnostics());
     Limits {
         seconds: inner.measured("time", "\"10m\"", &[("s", 1), ("m", 60), ("h", 3600)]),
         memory_bytes: inner.measured(
@@ -158,20 +210,25 @@ fn limits(top: &mut Fields<'_, '_>) -> Limits {
             &[("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)],
         ),
         kills: inner
-            .whole("kills", 1, 1_000_000)
+            .integer("kills", 1, 1_000_000)
             .map_or(Limits::default().kills, |kills| kills as u32),
     }
 }
 
-fn report(top: &mut Fields<'_, '_>, names: &[String], statistics: &[String]) -> ReportSpec {
-    let Some((table, place)) = top.table("report") else {
+fn report(
+    top: &mut Fields<'_, '_>,
+    products: &[Product],
+    names: &[String],
+    statistics: &[String],
+) -> ReportSpec {
+    let Some(table) = top.table("report") else {
         return ReportSpec::default();
     };
     let keys = ["rows", "columns", "metric", "baseline"];
-    let mut inner = Fields::new(table, place, "[report]", &keys, top.diagnostics());
+    let mut inner = Fields::new(table, "[report]", &keys, top.diagnostics());
     let mut of = |key: &str| named_axis(&mut inner, key, names);
     let (rows, columns) = (of("rows"), of("columns"));
-    let baseline = baseline(&mut inner, names);
+    let baseline = baseline(&mut inner, products, names);
     ReportSpec {
         rows,
         columns,
@@ -216,46 +273,65 @@ fn named_axis(inner: &mut Fields<'_, '_>, key: &str, names: &[String]) -> Option
     found
 }
 
-fn baseline(inner: &mut Fields<'_, '_>, names: &[String]) -> BTreeMap<String, String> {
+fn baseline(
+    inner: &mut Fields<'_, '_>,
+    products: &[Product],
+    names: &[String],
+) -> BTreeMap<String, String> {
     let Some((table, _)) = inner.table("baseline") else {
         return BTreeMap::new();
     };
     let mut values = BTreeMap::new();
     for (short, value) in axes::flat(table) {
         let text = inner.scalar(value.value, &short);
-        match (axis(names, &short), text) {
-            (Some(name), Some(text)) => {
-                values.insert(name.clone(), text);
-            }
-            (None, _) => inner.problem(Diagnostic::error(
-                "unknown-axis",
-                value.place,
-                no_axis(names, &short),
-            )),
-            (Some(_), None) => {}
+        let Some(name) = axis(names, &short) else {
+            let message = no_axis(names, &short);
+            inner.problem(Diagnostic::error("unknown-axis", value.place, message));
+            continue;
+        };
+        let Some(text) = text else { continue };
+        let known = values_of(products, name);
+        if !known.contains(&text.as_str()) {
+            let message = format!("the axis `{name}` has no value `{text}`");
+            let help = match nearest(&text, known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("its values are {}", known.join(", ")),
+            };
+            let place = span(value.value.span());
+            inner.problem(Diagnostic::error("unknown-value", place, message).help(help));
         }
+        values.insert(name.clone(), text);
     }
     values
 }
 
+/// Texts of an axis's values in all products.
+fn values_of<'a>(products: &'a [Product], name: &str) -> Vec<&'a str> {
+    let axes = products.iter().flat_map(|product| &product.axes);
+    let values = axes
+        .filter(|axis| axis.name == name)
+        .flat_map(|axis| &axis.values);
+    values.map(|value| value.text.as_str()).collect()
+}
+
 fn slurm(top: &mut Fields<'_, '_>) -> SlurmSpec {
-    let Some((table, place)) = top.table("slurm") else {
+    let Some(table) = top.table("slurm") else {
         return SlurmSpec::default();
     };
     let keys = ["workers", "cores", "options", "before", "wrap"];
-    let mut inner = Fields::new(table, place, "[slurm]", &keys, top.diagnostics());
-    let mut number = |key: &str| inner.whole(key, 1, 1_000_000).map(|value| value as u32);
+    let mut inner = Fields::new(table, "[slurm]", &keys, top.diagnostics());
+    let mut number = |key: &str| inner.integer(key, 1, 1_000_000).map(|value| value as u32);
     let (workers, cores) = (number("workers"), number("cores"));
+    let mut lines = |key: &str| {
+        let texts = inner.texts(key).into_iter();
+        texts.map(|(text, _)| text).collect()
+    };
+    let (options, before) = (lines("options"), lines("before"));
     SlurmSpec {
         workers,
         cores,
-        options: inner.texts("options"),
-        before: inner.texts("before"),
+        options,
+        before,
         wrap: inner.optional_text("wrap").unwrap_or_default(),
     }
-}
-
-/// A value as a table, if it is one.
-fn as_table<'t>(value: &'t DeValue<'t>) -> Option<&'t DeTable<'t>> {
-    value.as_table()
 }

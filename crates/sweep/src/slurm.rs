@@ -145,7 +145,7 @@ mod tests {
         let text = "[axes]\ntarget = \"a\"\n[slurm]\ncores = 2\n\
                     options = [\"--account=lab\", \"--time=4:00:00\"]\n\
                     before = \"module load gcc\"\nwrap = \"apptainer exec image.sif\"";
-        let spec = crate::read(&Source::new("s.toml", text)).unwrap();
+        let spec = crate::read(&Source::new("s.toml", text), crate::read::SOME).unwrap();
         let sweep = Sweep::new(&spec, &expand(&spec).unwrap(), "b", "0", "c");
         let folder = Folder::new(Path::new("/shared/it's"), "s");
         let script = script(&folder, &sweep, Path::new("/p/warploom"));

@@ -1,12 +1,13 @@
 //! Checks launches against the kernels' declarations and the limits of the GPU.
 
-use super::element::{Element, Number};
+use super::element::Element;
 use super::plan::{ArgPlan, LaunchPlan, Plan, Scalar};
 use crate::host::Arg;
 use crate::params::declaration;
 use warploom_base::Dim3;
 use warploom_config::GpuSpec;
 use warploom_diag::{Diagnostic, Diagnostics, Span, nearest};
+use warploom_fields::Number;
 use warploom_ir::{ModuleIr, Param, ParamKind, Program};
 
 /// Limits of a GPU for launches.

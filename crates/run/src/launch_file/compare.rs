@@ -1,6 +1,7 @@
 //! Comparison of an output with its expected values.
 
-use super::element::{Element, Number};
+use super::element::Element;
+use warploom_fields::Number;
 
 /// Result of a comparison.
 #[derive(Clone, Debug, PartialEq)]

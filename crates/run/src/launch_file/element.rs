@@ -2,35 +2,7 @@
 
 use half::f16;
 use warploom_diag::nearest;
-
-/// A number as written or as read from a buffer. Integers are exact.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Number {
-    /// A number without a fraction.
-    Int(i128),
-    /// A number with a fraction, or not finite.
-    Float(f64),
-}
-
-impl Number {
-    /// The value as f64. Large integers are rounded.
-    pub fn as_f64(self) -> f64 {
-        match self {
-            Self::Int(value) => value as f64,
-            Self::Float(value) => value,
-        }
-    }
-}
-
-impl std::fmt::Display for Number {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Int(value) => value.fmt(f),
-            // With a decimal point, so that it cannot be mistaken for an integer.
-            Self::Float(value) => write!(f, "{value:?}"),
-        }
-    }
-}
+use warploom_fields::Number;
 
 macro_rules! elements {
     ($($variant:ident = $ty:ty, $name:literal $(or $alias:literal)?, $kind:ident;)+) => {

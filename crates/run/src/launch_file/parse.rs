@@ -1,8 +1,7 @@
 //! Parser from the text of a launch file to a [`Plan`].
 
-use super::element::{Element, Number};
+use super::element::Element;
 use super::error::InputErrors;
-use super::fields::{Fields, number, span};
 use super::plan::*;
 use std::io::Read as _;
 use std::path::Path;
@@ -10,6 +9,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use warploom_base::Dim3;
 use warploom_diag::{Diagnostic, Diagnostics, Source, Span, nearest};
+use warploom_fields::{Fields, Number, PlacedTable, number, span};
 
 /// Longest text in bytes that [`read`] accepts. A device such as `/dev/zero` has no end.
 const MAX_TEXT: u64 = 1 << 30;
@@ -85,16 +85,15 @@ pub fn parse(source: &Source) -> Result<Plan, InputErrors> {
 fn plan(table: &DeTable<'_>, diagnostics: &mut Diagnostics) -> Option<Plan> {
     let allowed = ["module", "buffer", "launch", "expect", "dump"];
     let top = Span::default();
-    let mut fields = Fields::new(table, top, "a launch file", &allowed, diagnostics);
+    let mut fields = Fields::new((table, top), "a launch file", &allowed, diagnostics);
     let module_place = fields.place("module");
     let module = fields.text("module", "\"kernel.ptx\"");
     fields.required("launch", "[{ kernel = \"name\", grid = 1, block = 32 }]")?;
-    let list = |key: &str, diagnostics: &mut Diagnostics| tables(table, key, diagnostics);
-    let buffers = each(list("buffer", diagnostics), diagnostics, buffer);
-    report_duplicates(&buffers, diagnostics);
-    let launches = each(list("launch", diagnostics), diagnostics, launch);
-    let expects = each(list("expect", diagnostics), diagnostics, expect);
-    let dumps = each(list("dump", diagnostics), diagnostics, dump);
+    let buffers = each(&mut fields, "buffer", buffer);
+    report_duplicates(&buffers, fields.diagnostics());
+    let launches = each(&mut fields, "launch", launch);
+    let expects = each(&mut fields, "expect", expect);
+    let dumps = each(&mut fields, "dump", dump);
     Some(Plan {
         module: (module?, module_place),
         buffers,
@@ -104,43 +103,15 @@ fn plan(table: &DeTable<'_>, diagnostics: &mut Diagnostics) -> Option<Plan> {
     })
 }
 
-type Entry<'t> = (&'t DeTable<'t>, Span);
-
-pub(super) fn tables<'t>(
-    table: &'t DeTable<'t>,
-    key: &str,
-    diagnostics: &mut Diagnostics,
-) -> Vec<Entry<'t>> {
-    let Some(value) = table.get(key) else {
-        return Vec::new();
-    };
-    let mut wrong = |value: &Spanned<DeValue<'_>>| {
-        let message = format!("`{key}` is not a list of tables");
-        let problem = Diagnostic::error("wrong-type", span(value.span()), message);
-        diagnostics.push(problem.help(format!("write `[[{key}]]` above its keys")));
-    };
-    let Some(array) = value.get_ref().as_array() else {
-        wrong(value);
-        return Vec::new();
-    };
-    let mut entries = Vec::new();
-    for entry in array.iter() {
-        match entry.get_ref().as_table() {
-            Some(inner) => entries.push((inner, span(entry.span()))),
-            None => wrong(entry),
-        }
-    }
-    entries
-}
-
+/// What `read` makes of each table of the list `key`.
 pub(super) fn each<'t, T>(
-    entries: Vec<Entry<'t>>,
-    diagnostics: &mut Diagnostics,
-    read: fn(Entry<'t>, &mut Diagnostics) -> Option<T>,
+    fields: &mut Fields<'t, '_>,
+    key: &str,
+    read: fn(PlacedTable<'t>, &mut Diagnostics) -> Option<T>,
 ) -> Vec<T> {
+    let entries = fields.tables(key).into_iter();
     entries
-        .into_iter()
-        .filter_map(|entry| read(entry, diagnostics))
+        .filter_map(|entry| read(entry, fields.diagnostics()))
         .collect()
 }
 
@@ -169,8 +140,8 @@ const BUFFER_KEYS: [&str; 10] = [
     "seed",
 ];
 
-fn buffer((table, place): Entry<'_>, diagnostics: &mut Diagnostics) -> Option<BufferPlan> {
-    let mut fields = Fields::new(table, place, "[[buffer]]", &BUFFER_KEYS, diagnostics);
+fn buffer(entry: PlacedTable<'_>, diagnostics: &mut Diagnostics) -> Option<BufferPlan> {
+    let mut fields = Fields::new(entry, "[[buffer]]", &BUFFER_KEYS, diagnostics);
     let name = fields.text("name", "\"x\"");
     let element = element(&mut fields);
     let shape = fields
@@ -365,8 +336,8 @@ const LAUNCH_KEYS: [&str; 7] = [
     "args",
 ];
 
-fn launch((table, place): Entry<'_>, diagnostics: &mut Diagnostics) -> Option<LaunchPlan> {
-    let mut fields = Fields::new(table, place, "[[launch]]", &LAUNCH_KEYS, diagnostics);
+fn launch(entry: PlacedTable<'_>, diagnostics: &mut Diagnostics) -> Option<LaunchPlan> {
+    let mut fields = Fields::new(entry, "[[launch]]", &LAUNCH_KEYS, diagnostics);
     let kernel = fields.text("kernel", "\"name\"");
     let grid = dim(&mut fields, "grid", "[4, 1, 1]");
     let block = dim(&mut fields, "block", "[256, 1, 1]");
@@ -469,9 +440,9 @@ fn typed(table: &DeTable<'_>) -> Option<ArgPlan> {
     }
 }
 
-fn expect((table, place): Entry<'_>, diagnostics: &mut Diagnostics) -> Option<ExpectPlan> {
+fn expect(entry: PlacedTable<'_>, diagnostics: &mut Diagnostics) -> Option<ExpectPlan> {
     let keys = ["buffer", "npy", "constant", "tolerance"];
-    let mut fields = Fields::new(table, place, "[[expect]]", &keys, diagnostics);
+    let mut fields = Fields::new(entry, "[[expect]]", &keys, diagnostics);
     let buffer = fields.text("buffer", "\"x\"");
     let npy = fields.optional_text("npy");
     let constant = fields.number("constant");
@@ -487,7 +458,7 @@ fn expect((table, place): Entry<'_>, diagnostics: &mut Diagnostics) -> Option<Ex
         (None, Some(number)) => Some(Expected::Constant(number)),
         _ => {
             let message = "[[expect]] needs one of `npy` and `constant`";
-            let problem = Diagnostic::error("bad-expectation", fields.span, message);
+            let problem = Diagnostic::error("bad-expectation", fields.span(), message);
             fields.problem(problem.help("write `npy = \"expected.npy\"` or `constant = 1`"));
             None
         }
@@ -500,8 +471,8 @@ fn expect((table, place): Entry<'_>, diagnostics: &mut Diagnostics) -> Option<Ex
     })
 }
 
-fn dump((table, place): Entry<'_>, diagnostics: &mut Diagnostics) -> Option<DumpPlan> {
-    let mut fields = Fields::new(table, place, "[[dump]]", &["buffer", "npy"], diagnostics);
+fn dump(entry: PlacedTable<'_>, diagnostics: &mut Diagnostics) -> Option<DumpPlan> {
+    let mut fields = Fields::new(entry, "[[dump]]", &["buffer", "npy"], diagnostics);
     let buffer = fields.text("buffer", "\"x\"");
     let path = fields.text("npy", "\"out.npy\"");
     Some(DumpPlan {

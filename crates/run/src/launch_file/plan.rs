@@ -1,9 +1,10 @@
 //! Structure of a launch file, with the place of each part in the text.
 
-use super::element::{Element, Number};
+use super::element::Element;
 use std::path::{Path, PathBuf};
 use warploom_base::Dim3;
 use warploom_diag::Span;
+use warploom_fields::Number;
 
 /// A parsed launch file. Its names are not resolved yet.
 #[derive(Clone, Debug)]

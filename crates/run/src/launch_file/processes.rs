@@ -8,10 +8,10 @@
 //! ```
 
 use super::error::InputErrors;
-use super::fields::Fields;
-use super::parse::{each, tables};
+use super::parse::each;
 use toml::de::DeTable;
 use warploom_diag::{Diagnostic, Diagnostics, Source, Span};
+use warploom_fields::{Fields, PlacedTable};
 
 /// A program of several.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,16 +35,10 @@ pub fn processes(source: &Source) -> Result<Option<Vec<ProcessPlan>>, InputError
         return Ok(None);
     }
     let mut diagnostics = Diagnostics::new();
+    let top = (table, Span::default());
     let allowed = ["process"];
-    Fields::new(
-        table,
-        Span::default(),
-        "a file of processes",
-        &allowed,
-        &mut diagnostics,
-    );
-    let entries = tables(table, "process", &mut diagnostics);
-    let plans = each(entries, &mut diagnostics, process);
+    let mut fields = Fields::new(top, "a file of processes", &allowed, &mut diagnostics);
+    let plans = each(&mut fields, "process", process);
     let targets = plans.iter().filter(|plan| plan.instructions.is_some());
     if !matches!(targets.count(), 0) && plans.iter().any(|plan| plan.instructions.is_none()) {
         let message = "some processes have `instructions` and some have none";
@@ -58,11 +52,8 @@ pub fn processes(source: &Source) -> Result<Option<Vec<ProcessPlan>>, InputError
 
 const KEYS: [&str; 3] = ["target", "arrives_at", "instructions"];
 
-fn process(
-    (table, place): (&DeTable<'_>, Span),
-    diagnostics: &mut Diagnostics,
-) -> Option<ProcessPlan> {
-    let mut fields = Fields::new(table, place, "[[process]]", &KEYS, diagnostics);
+fn process(entry: PlacedTable<'_>, diagnostics: &mut Diagnostics) -> Option<ProcessPlan> {
+    let mut fields = Fields::new(entry, "[[process]]", &KEYS, diagnostics);
     let most = i128::from(i64::MAX);
     let target = fields.text("target", "\"bfs\"");
     let arrives_at = fields.integer("arrives_at", 0, most).unwrap_or(0);

@@ -2,7 +2,7 @@
 
 use super::bind::{BoundArg, Limits, bind};
 use super::compare::compare;
-use super::element::{Element, Number};
+use super::element::Element;
 use super::error::InputErrors;
 use super::npy::{self, Array};
 use super::parse::{parse, product, read};
@@ -14,6 +14,7 @@ use crate::host::{Arg, Check, HostAction, HostError, HostProgram, Launch};
 use std::path::{Path, PathBuf};
 use warploom_base::{Digest, Rng};
 use warploom_diag::{Diagnostic, Diagnostics, Source, Span, Style};
+use warploom_fields::Number;
 use warploom_ir::ModuleIr;
 
 /// A launch file with its module and the contents of its data files.

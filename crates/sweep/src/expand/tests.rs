@@ -1,11 +1,11 @@
 //! Products, filters and names of sweeps.
 
 use super::{ExpandError, Expanded, expand};
-use crate::read::read;
+use crate::read::{SOME, read};
 use warploom_diag::{Source, Style};
 
 fn expanded(text: &str) -> Result<Expanded, ExpandError> {
-    let spec = read(&Source::new("s.toml", text));
+    let spec = read(&Source::new("s.toml", text), SOME);
     expand(&spec.unwrap_or_else(|errors| panic!("{}", errors.render(Style::Plain))))
 }
 
@@ -97,4 +97,52 @@ fn several_products_are_united_and_share_the_axes_at_the_top() {
     let found = expanded(text).unwrap();
     assert_eq!(found.axes, ["size", "target", "seed", "gpu.sms"]);
     assert_eq!(found.points[4].values, ["test", "c", "", "4"]);
+}
+
+/// Problems of a file.
+fn problems(text: &str) -> String {
+    let refused = read(&Source::new("s.toml", text), SOME).unwrap_err();
+    refused.render(Style::Plain)
+}
+
+#[test]
+fn a_misspelt_key_is_reported_once_where_it_stands() {
+    let told = problems(
+        "name = \"{warp_scheduler}\"\n[axes]\ntarget = \"a\"\n\"sm.warp_sheduler\" = \"lrr\"\n\
+         [report]\nrows = \"warp_scheduler\"\nbaseline = { warp_scheduler = \"lrr\" }",
+    );
+    assert!(told.contains("s.toml:4:1"), "{told}");
+    assert!(told.contains("did you mean `sm.warp_scheduler`?"), "{told}");
+    assert_eq!(told.matches("error").count(), 1, "{told}");
+}
+
+#[test]
+fn statistics_must_be_known() {
+    let of = |names: &str| problems(&format!("statistics = [{names}]\n[axes]\ntarget = \"a\""));
+    let told = of("\"sm.barriers\", \"sm.bariers\"");
+    assert!(told.contains("s.toml:1:30"), "{told}");
+    assert!(told.contains("did you mean `sm.barriers`?"), "{told}");
+    assert!(of("\"nothing\"").contains("`warploom list stats`"));
+    assert!(
+        of("\"sm.slots\"").contains("it is an array")
+            && of("\"sm.slots\"").contains("`sm.slots.issued`")
+    );
+    assert!(of("\"cycles\"").contains("is a column of every table"));
+}
+
+#[test]
+fn filters_and_baselines_name_what_runs_have() {
+    let told = problems(
+        "[axes]\ntarget = \"a\"\n\"gpu.sms\" = [2, 4]\n[[skip]]\n\"gpu.smss\" = 2\n\
+         [report]\nbaseline = { sms = 3 }",
+    );
+    assert!(
+        told.contains("s.toml:5:1") && told.contains("no run has `gpu.smss`"),
+        "{told}"
+    );
+    assert!(told.contains("did you mean `gpu.sms`?"), "{told}");
+    assert!(
+        told.contains("the axis `gpu.sms` has no value `3`"),
+        "{told}"
+    );
 }

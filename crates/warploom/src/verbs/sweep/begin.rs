@@ -12,8 +12,8 @@ use warploom_base::Digest;
 use warploom_report::{grouped, listing, seconds};
 use warploom_run::launch_file::read as read_text;
 use warploom_sweep::{
-    Begun, Expanded, Folder, PlannedRun, Record, Spec, Stopped, Sweep, Times, WorkOptions, Worker,
-    begin, expand, read, work, write_whole,
+    Begun, Expanded, Folder, Known, PlannedRun, Record, Spec, Stopped, Sweep, Times, WorkOptions,
+    Worker, begin, expand, read, work, write_whole,
 };
 
 /// Number of problems of runs that are shown.
@@ -50,7 +50,16 @@ pub fn run(args: &Begin) -> Result<ExitCode, Failure> {
 /// Reads the file of a sweep.
 fn spec(path: &Path) -> Result<Spec, Failure> {
     let source = read_text(path)?;
-    read(&source).map_err(|errors| Failure::Input(errors.render(error_style())))
+    let keys = warploom_config::keys();
+    let counters = warploom_gpu::MachineCounters::default().named();
+    let known = Known {
+        keys: &keys.iter().map(|key| key.name.as_str()).collect::<Vec<_>>(),
+        statistics: &counters
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect::<Vec<_>>(),
+    };
+    read(&source, known).map_err(|errors| Failure::Input(errors.render(error_style())))
 }
 
 /// Tells that another build began the sweep, or goes on with that build if this was requested.
