@@ -65,8 +65,6 @@ const PROCESS: &str = "crates/cudart/src/process.rs";
 /// The only file with a clock, which detects long waits. It decides which thread runs an SM, but no
 /// result.
 const WAITS: &str = "crates/gpu/src/host/wait.rs";
-/// Folders and files whose prose is not rewritten yet. The list only shrinks.
-const OLD_PROSE: &[&str] = &["benches/log/"];
 /// First words that leave open what a doc comment describes.
 const PRONOUNS: &[&str] = &[
     "It", "Its", "They", "Their", "Them", "Those", "These", "This", "That", "One", "Of", "See",
@@ -342,7 +340,7 @@ fn is_commented_out(line: &str) -> bool {
 #[test]
 fn prose_is_plain() {
     let mut found = Vec::new();
-    for source in sources().iter().filter(|source| has_new_prose(source)) {
+    for source in sources().iter().filter(|source| has_prose(source)) {
         let mut note =
             |line: usize, why: &str| found.push(format!("{}:{line}: {why}", source.path));
         for (index, line) in source.text.lines().enumerate() {
@@ -361,10 +359,9 @@ fn prose_is_plain() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-fn has_new_prose(source: &Source) -> bool {
+fn has_prose(source: &Source) -> bool {
     let is_prose = source.is_rust() || source.path.ends_with(".md");
-    let is_old = OLD_PROSE.iter().any(|old| source.path.starts_with(old));
-    is_prose && !is_old && !is_this_file(source)
+    is_prose && !is_this_file(source)
 }
 
 /// Consecutive lines of `///` or of `//!`.

@@ -103,7 +103,7 @@ fn plan(table: &DeTable<'_>, diagnostics: &mut Diagnostics) -> Option<Plan> {
     })
 }
 
-/// What `read` makes of each table of the list `key`.
+/// Applies `read` to each table of the list `key`, and returns the results.
 pub(super) fn each<'t, T>(
     fields: &mut Fields<'t, '_>,
     key: &str,

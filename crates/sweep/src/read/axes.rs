@@ -17,7 +17,7 @@ pub struct Placed<'t> {
     pub place: Span,
 }
 
-/// Reader of products.
+/// Reads the products of a sweep, with the names that it knows.
 pub struct ProductReader<'k> {
     known: Known<'k>,
     /// Names in filters with their places.
