@@ -74,6 +74,8 @@ pub struct Settings {
     pub energy: Option<String>,
     /// Command line, which is stored in the result.
     pub command: String,
+    /// Process with whose end this one ends, too, if it is the one that started it.
+    pub ends_with: Option<u32>,
 }
 
 impl Default for Settings {
@@ -98,6 +100,7 @@ impl Default for Settings {
             window_cycles: None,
             energy: None,
             command: String::new(),
+            ends_with: None,
         }
     }
 }

@@ -33,6 +33,9 @@ fn show(text: &str) {
 fn begin() -> Process {
     let context = settings().and_then(|settings| {
         let spec = settings.spec().map_err(|error| error.to_string())?;
+        if let Some(parent) = settings.ends_with {
+            end_with(parent);
+        }
         let energy = settings.energy_preset(&spec);
         energy.map_err(|error| error.to_string())?;
         let host = Box::new(Memory::default());
@@ -50,6 +53,19 @@ fn begin() -> Process {
         context,
         user: AtomicUsize::new(0),
         texts: Mutex::default(),
+    }
+}
+
+/// Lets this process end when its parent ends, if that is the process of this number.
+fn end_with(parent: u32) {
+    if std::os::unix::process::parent_id() != parent {
+        return;
+    }
+    // SAFETY: the call sets the signal that this process gets at the end of its parent.
+    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    if std::os::unix::process::parent_id() != parent {
+        // The parent has ended before the call.
+        std::process::abort();
     }
 }
 

@@ -1,7 +1,7 @@
 //! Workloads whose registers are allocated before they run (CRAT): PTX is converted to PTX, and
 //! launches use the allocated number of registers.
 
-use crate::spec::Input;
+use crate::spec::{Input, named};
 use std::sync::Arc;
 use warploom_base::Digest;
 use warploom_config::GpuSpec;
@@ -48,6 +48,17 @@ impl Allocate {
             text += &format!(" --in-shared {register}");
         }
         text
+    }
+
+    /// Settings of a run with this allocation.
+    fn settings(&self) -> Vec<(String, String)> {
+        let mut settings = vec![("allocate", self.registers.to_string())];
+        if self.shared_bytes > 0 {
+            settings.push(("spill_shared", self.shared_bytes.to_string()));
+        }
+        let kept = self.in_shared.clone();
+        settings.extend(kept.map(|register| ("in_shared", register)));
+        named(settings)
     }
 
     /// Options of the allocator for a kernel with this block.
@@ -191,7 +202,7 @@ impl Input {
                 registers,
             }) as Box<dyn HostProgram>)
         };
-        Ok(plain.made_by(&how.arguments(), digest.hex(), make))
+        Ok(plain.made_by(&how.arguments(), how.settings(), digest.hex(), make))
     }
 }
 

@@ -37,7 +37,7 @@ pub use figures::{
 };
 pub use grid::{Config, Grid, IPC, Metric, Workload, geometric_mean, mean};
 pub use runner::{Event, Failed, Results, Runner};
-pub use runs::{FigureJob, FigureOutcome, Runs, UsedRun, make};
+pub use runs::{FigureJob, FigureOutcome, MakeRuns, Runs, UsedRun, make, make_by};
 pub use samples::{Measured, Samples, rank_correlation};
 pub use spec::{Input, MachineVariant, Mix, RunKey, RunSpec, SEED};
 pub use store::{Store, StoreError};

@@ -82,6 +82,21 @@ impl Results {
         self.done.get(key)
     }
 
+    /// Adds the result of a run.
+    pub fn add(&mut self, key: RunKey, report: RunReport) {
+        self.done.insert(key, Arc::new(report));
+    }
+
+    /// Adds a run that has failed.
+    pub fn add_failure(&mut self, key: RunKey, failed: Failed) {
+        self.failed.insert(key, failed);
+    }
+
+    /// True if a run has ended, with a result or without.
+    pub fn has(&self, key: &RunKey) -> bool {
+        self.done.contains_key(key) || self.failed.contains_key(key)
+    }
+
     /// The value of `make`, computed once for each key. It must depend on the key alone, and on no
     /// run.
     pub(crate) fn computed<T>(&self, key: &str, make: impl FnOnce() -> T) -> Arc<T>
@@ -121,7 +136,7 @@ impl Runner<'_> {
         let mut stored = 0;
         for spec in wanted {
             let key = spec.key();
-            if results.done.contains_key(&key) || results.failed.contains_key(&key) {
+            if results.has(&key) {
                 continue;
             }
             match self

@@ -119,6 +119,20 @@ pub fn make(
     wanted: &[FigureJob<'_>],
     runner: &Runner<'_>,
 ) -> Result<Vec<FigureOutcome>, StoreError> {
+    make_by(wanted, &mut |missing, results| runner.run(missing, results))
+}
+
+/// Function that makes runs, each once, and adds them to the results.
+pub type MakeRuns<'a, E> = dyn FnMut(&[RunSpec], &mut Results) -> Result<(), E> + 'a;
+
+/// Makes figures as [`make`], from runs that `make_runs` makes.
+///
+/// # Errors
+/// Errors of `make_runs`.
+pub fn make_by<E>(
+    wanted: &[FigureJob<'_>],
+    make_runs: &mut MakeRuns<'_, E>,
+) -> Result<Vec<FigureOutcome>, E> {
     let mut results = Results::default();
     let mut made: Vec<Option<FigureOutcome>> = wanted.iter().map(|_| None).collect();
     loop {
@@ -134,7 +148,7 @@ pub fn make(
         if missing.is_empty() {
             return Ok(made.into_iter().flatten().collect());
         }
-        runner.run(&missing, &mut results)?;
+        make_runs(&missing, &mut results)?;
     }
 }
 

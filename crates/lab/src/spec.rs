@@ -20,6 +20,8 @@ pub struct Input {
     /// Arguments of `warploom run`: the target, and options after it.
     target: String,
     options: String,
+    /// Settings by which a workload is found again, beside its name; `None` for other inputs.
+    settings: Option<Vec<(String, String)>>,
     pub(crate) digest: String,
     /// Approximate number of threads that it launches; long runs start first.
     weight: u64,
@@ -39,6 +41,7 @@ impl Input {
             name: name.into(),
             target: args.into(),
             options: String::new(),
+            settings: None,
             digest: digest.into(),
             weight: 0,
             make: Arc::new(make),
@@ -67,22 +70,27 @@ impl Input {
         };
         let options = format!(" --size {size}{seed_args}");
         let make = move |gpu: &GpuSpec| Ok(target.program_on(size, seed, architecture(&gpu.name)));
+        let settings = [("size", size.to_string()), ("seed", seed.to_string())];
         Ok(Self {
             weight: threads(&target, size),
             options,
+            settings: Some(named(settings)),
             ..Self::new(name, name, digest.hex(), make)
         })
     }
 
-    /// The same input made in another way, with further `options` for `warploom run`.
+    /// The same input made in another way, with further `options` for `warploom run` and the
+    /// `settings` that they stand for.
     pub(crate) fn made_by(
         self,
         options: &str,
+        settings: Vec<(String, String)>,
         digest: String,
         make: impl Fn(&GpuSpec) -> Result<Box<dyn HostProgram>, String> + Send + Sync + 'static,
     ) -> Self {
         Self {
             options: self.options + options,
+            settings: self.settings.map(|own| [own, settings].concat()),
             digest,
             make: Arc::new(make),
             ..self
@@ -107,6 +115,14 @@ impl fmt::Debug for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.target, self.options)
     }
+}
+
+/// Settings with their names.
+pub(crate) fn named(
+    settings: impl IntoIterator<Item = (&'static str, String)>,
+) -> Vec<(String, String)> {
+    let owned = |(name, value): (&str, String)| (name.to_owned(), value);
+    settings.into_iter().map(owned).collect()
 }
 
 /// Number of threads of all launches. Launches that repeat until done count once.
@@ -245,6 +261,44 @@ impl RunSpec {
             number(self.window_cycles),
             if self.sharing { "/sharing" } else { "" }
         ))
+    }
+
+    /// Settings by which the run is found again in another process, each with its name; `None` if
+    /// an input is no workload, or programs of a mix have different sizes.
+    pub fn settings(&self) -> Option<Vec<(String, String)>> {
+        let others = || self.mix.iter().flat_map(|mix| &mix.others);
+        let common = self.input.settings.clone()?;
+        if others().any(|other| other.settings.as_ref() != Some(&common)) {
+            return None;
+        }
+        let targets = others().map(|other| format!(" + {}", other.target));
+        let target = self.input.target.clone() + &targets.collect::<String>();
+        let flag = |on: bool| on.then(|| "true".to_owned());
+        let text = |number: Option<u64>| number.map(|number| number.to_string());
+        let words = |words: Vec<String>| Some(words.join(" ")).filter(|text| !text.is_empty());
+        let mix = self.mix.as_ref();
+        let targets = mix.map_or(Vec::new(), |mix| mix.targets.clone());
+        let optional = [
+            ("max_cycles", text(self.max_cycles)),
+            ("window_cycles", text(self.window_cycles)),
+            ("from_analysis_start", flag(self.from_analysis_start)),
+            ("time_kernel", words(self.time_kernels.clone())),
+            ("sharing", flag(self.sharing)),
+            ("again", flag(mix.is_some_and(|mix| mix.again))),
+            (
+                "instructions",
+                words(targets.iter().map(u64::to_string).collect()),
+            ),
+        ];
+        let optional = optional
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)));
+        let first = [("target", target), ("gpu", self.machine.gpu.clone())];
+        let sets = self.machine.sets.iter().filter_map(|set| {
+            let (key, value) = set.split_once('=')?;
+            Some((key.to_owned(), value.to_owned()))
+        });
+        Some([named(first), common, named(optional), sets.collect()].concat())
     }
 
     /// Command that makes this run.

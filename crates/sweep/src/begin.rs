@@ -3,7 +3,7 @@
 use crate::claims::{Worker, known, request};
 use crate::folder::{Folder, FolderError, remove};
 use crate::plan::{Plan, PlannedRun, Sweep};
-use crate::record::{Failure, Record, failure};
+use crate::record::{Failure, Record, failure, forget_failure};
 use std::collections::HashSet;
 
 /// Numbers of runs at the beginning of a sweep.
@@ -81,7 +81,7 @@ pub fn retry(
         let run = run?;
         let chosen = failure(folder, &run.key)?.is_some_and(|failure| is_chosen(&run, &failure));
         if chosen {
-            remove(&folder.failed(&run.key))?;
+            forget_failure(folder, &run.key)?;
             number += 1;
         }
     }

@@ -19,6 +19,11 @@ pub trait Simulator {
     /// # Errors
     /// If the input is refused, with place and remedy.
     fn simulate(&mut self, run: &PlannedRun) -> Result<RunReport, String>;
+
+    /// Largest resident memory in bytes of the processes that the last run has started.
+    fn memory_of_others(&self) -> u64 {
+        0
+    }
 }
 
 /// Answer of the process to a run.
@@ -87,11 +92,12 @@ fn make(
     let result = simulator.simulate(run);
     let cost = Cost {
         seconds: began.elapsed().as_secs_f64(),
-        memory_bytes: peak_bytes(),
+        memory_bytes: peak_bytes() + simulator.memory_of_others(),
         host: host(),
     };
     let problem = |report: &RunReport| refusal(report).map(str::to_owned);
     let report = match result {
+        Err(_) if !temporary.is_dir() => return Reply::Lost,
         Err(reason) => return Reply::Failed { reason, cost },
         Ok(report) => match problem(&report) {
             Some(reason) => return Reply::Failed { reason, cost },

@@ -66,9 +66,29 @@ fn started(pid: u32) -> Option<String> {
     (!matches!(state, "Z" | "X")).then(|| started.to_owned())
 }
 
-/// Resident memory of a process in bytes.
+/// Resident memory in bytes of a process and of all that it has started.
 pub fn resident_bytes(pid: u32) -> Option<u64> {
-    status_bytes(&format!("/proc/{pid}/status"), "VmRSS:")
+    let own = status_bytes(&format!("/proc/{pid}/status"), "VmRSS:")?;
+    let others = children(pid).into_iter().filter_map(resident_bytes);
+    Some(own + others.sum::<u64>())
+}
+
+/// Processes that a process has started; none where the system does not tell.
+fn children(pid: u32) -> Vec<u32> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten();
+    let lists = threads.flatten().filter_map(|thread| {
+        let children = fs::read_to_string(thread.path().join("children"));
+        children.ok()
+    });
+    let numbers = |list: String| {
+        let numbers = list
+            .split_whitespace()
+            .filter_map(|number| number.parse().ok());
+        numbers.collect::<Vec<u32>>()
+    };
+    lists.flat_map(numbers).collect()
 }
 
 /// Sets the largest resident memory of this process back to the current one.
@@ -80,6 +100,11 @@ pub fn reset_peak() {
 /// Largest resident memory of this process in bytes since [`reset_peak`]; 0 if unknown.
 pub fn peak_bytes() -> u64 {
     status_bytes("/proc/self/status", "VmHWM:").unwrap_or(0)
+}
+
+/// Largest resident memory of another process in bytes, if it runs and the system tells.
+pub fn peak_bytes_of(pid: u32) -> Option<u64> {
+    status_bytes(&format!("/proc/{pid}/status"), "VmHWM:")
 }
 
 fn status_bytes(path: &str, field: &str) -> Option<u64> {
@@ -124,5 +149,20 @@ mod tests {
         reset_peak();
         assert!(peak_bytes() < with);
         assert!(resident_bytes(std::process::id()) > Some(0));
+    }
+
+    #[test]
+    fn memory_is_counted_with_that_of_started_processes() {
+        let sleep = std::process::Command::new("sleep").arg("60").spawn();
+        let mut child = sleep.unwrap();
+        let (own, of_child) = (std::process::id(), resident_bytes(child.id()).unwrap());
+        let alone = super::status_bytes("/proc/self/status", "VmRSS:").unwrap();
+        let all = resident_bytes(own).unwrap();
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(
+            of_child > 0 && all > alone / 2 + of_child / 2,
+            "{all} {alone} {of_child}"
+        );
     }
 }

@@ -36,14 +36,16 @@ pub use collect::{Collector, Row, Times, setting};
 pub use condition::{Compare, Condition, Test};
 pub use expand::{ExpandError, Expanded, Point, Settings, expand};
 pub use folder::{Folder, FolderError, NewFile, write_whole};
-pub use host::{ProcessIdentity, host};
+pub use host::{ProcessIdentity, host, peak_bytes_of};
 pub use page::{AxisValues, PageBuilder, typed};
 pub use pattern::Pattern;
 pub use plan::{Plan, PlanError, PlanIndex, PlannedRun, Resolved, Sweep};
-pub use read::{Known, read};
-pub use record::{Cost, Failure, FailureKind, Record, Summary, failure, store, store_failure};
+pub use read::{Known, read, read_cluster};
+pub use record::{
+    Cost, Failure, FailureKind, Record, Summary, failure, forget_failure, store, store_failure,
+};
 pub use spec::{
-    Axis, AxisValue, Limits, NAMED_AXES, Product, ReportSpec, SlurmSpec, Spec, SpecErrors,
+    Axis, AxisValue, Cluster, Limits, NAMED_AXES, Product, ReportSpec, SlurmSpec, Spec, SpecErrors,
 };
 pub use status::{Status, StatusReader};
 pub use worker::{Start, Stopped, WorkError, WorkOptions, WorkProgress, work};

@@ -2,7 +2,7 @@
 
 use crate::expand::{Expanded, Point, Settings};
 use crate::folder::{Folder, FolderError, write_whole};
-use crate::spec::{Limits, ReportSpec, SlurmSpec, Spec};
+use crate::spec::{Cluster, Limits, ReportSpec, SlurmSpec, Spec};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::fs::File;
@@ -101,17 +101,34 @@ impl Sweep {
         version: &str,
         command: &str,
     ) -> Self {
+        let axes = expanded.axes.clone();
+        Self {
+            runs: expanded.points.len(),
+            statistics: spec.statistics.clone(),
+            report: spec.report.clone(),
+            ..Self::of_runs(axes, spec.cluster.clone(), build, version, command)
+        }
+    }
+
+    /// Settings of a sweep whose runs are planned one by one.
+    pub fn of_runs(
+        axes: Vec<String>,
+        cluster: Cluster,
+        build: &str,
+        version: &str,
+        command: &str,
+    ) -> Self {
         Self {
             format: FORMAT,
             build: build.to_owned(),
             version: version.to_owned(),
             command: command.to_owned(),
-            axes: expanded.axes.clone(),
-            runs: expanded.points.len(),
-            limits: spec.limits.clone(),
-            statistics: spec.statistics.clone(),
-            report: spec.report.clone(),
-            slurm: spec.slurm.clone(),
+            axes,
+            runs: 0,
+            limits: cluster.limits,
+            statistics: Vec::new(),
+            report: ReportSpec::default(),
+            slurm: cluster.slurm,
         }
     }
 

@@ -4,7 +4,7 @@ mod axes;
 
 use crate::collect::MEASURED;
 use crate::pattern::{Pattern, is_called};
-use crate::spec::{Limits, Product, ReportSpec, SlurmSpec, Spec, SpecErrors};
+use crate::spec::{Cluster, Limits, Product, ReportSpec, SlurmSpec, Spec, SpecErrors};
 use axes::ProductReader;
 use std::collections::BTreeMap;
 use toml::de::DeTable;
@@ -45,6 +45,25 @@ pub(crate) const SOME: Known<'static> = Known {
 /// # Errors
 /// All problems in the text, each with its place and a remedy.
 pub fn read(source: &Source, known: Known<'_>) -> Result<Spec, SpecErrors> {
+    document(source, |table, diagnostics| spec(table, known, diagnostics))
+}
+
+/// Reads a file with the tables `limits` and `slurm` alone.
+///
+/// # Errors
+/// All problems in the text, each with its place and a remedy.
+pub fn read_cluster(source: &Source) -> Result<Cluster, SpecErrors> {
+    document(source, |table, diagnostics| {
+        let (top, keys) = ((table, Span::default()), ["limits", "slurm"]);
+        cluster(&mut Fields::new(top, "this file", &keys, diagnostics))
+    })
+}
+
+/// Value that `read` makes of a document, if there are no problems.
+fn document<T>(
+    source: &Source,
+    read: impl FnOnce(&DeTable<'_>, &mut Diagnostics) -> T,
+) -> Result<T, SpecErrors> {
     let mut diagnostics = Diagnostics::new();
     let (document, errors) = DeTable::parse_recoverable(source.text());
     for error in errors {
@@ -56,10 +75,17 @@ pub fn read(source: &Source, known: Known<'_>) -> Result<Spec, SpecErrors> {
         );
     }
     SpecErrors::check(source, std::mem::take(&mut diagnostics))?;
-    let spec = spec(document.get_ref(), known, &mut diagnostics);
+    let made = read(document.get_ref(), &mut diagnostics);
     diagnostics.sort();
     SpecErrors::check(source, diagnostics)?;
-    Ok(spec)
+    Ok(made)
+}
+
+fn cluster(top: &mut Fields<'_, '_>) -> Cluster {
+    Cluster {
+        limits: limits(top),
+        slurm: slurm(top),
+    }
 }
 
 fn spec(table: &DeTable<'_>, known: Known<'_>, diagnostics: &mut Diagnostics) -> Spec {
@@ -70,10 +96,9 @@ fn spec(table: &DeTable<'_>, known: Known<'_>, diagnostics: &mut Diagnostics) ->
     let report = report(&mut top, &products, &names, &statistics);
     let spec = Spec {
         pattern: pattern(&mut top, &names),
-        limits: limits(&mut top),
+        cluster: cluster(&mut top),
         statistics,
         report,
-        slurm: slurm(&mut top),
         products,
     };
     if spec.products.iter().all(|product| product.axes.is_empty()) {
@@ -247,10 +272,13 @@ fn metric(inner: &mut Fields<'_, '_>, has_baseline: bool, statistics: &[String])
     if !known.contains(&metric.as_str()) {
         let help = match metric.as_str() {
             "speedup" => "write `baseline = { \"gpu.sms\" = 4 }`, too".to_owned(),
-            _ => format!(
-                "the columns are {}; `statistics` adds others",
-                known.join(", ")
-            ),
+            _ => match nearest(&metric, known.iter().copied()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!(
+                    "the columns are {}; `statistics` adds others",
+                    known.join(", ")
+                ),
+            },
         };
         let message = format!("the table has no column `{metric}`");
         let place = inner.place("metric");

@@ -3,7 +3,7 @@
 //! The file of a finished run has two lines of JSON: a summary, which is all that a table needs,
 //! and the whole result.
 
-use crate::folder::{Folder, FolderError, write_whole};
+use crate::folder::{Folder, FolderError, remove, write_whole};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -204,4 +204,12 @@ pub fn failure(folder: &Folder, key: &str) -> Result<Option<Failure>, FolderErro
             Ok(serde_json::from_slice(&bytes).ok())
         }
     }
+}
+
+/// Removes a run without a result, so that it can be made again; it is no error if there is none.
+///
+/// # Errors
+/// If the file cannot be removed.
+pub fn forget_failure(folder: &Folder, key: &str) -> Result<(), FolderError> {
+    remove(&folder.failed(key))
 }

@@ -7,6 +7,7 @@ use crate::plan::Sweep;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;
+use std::time::Duration;
 
 /// Number of workers that are asked for unless the sweep names one.
 const WORKERS: u32 = 64;
@@ -75,12 +76,29 @@ pub fn script(folder: &Folder, sweep: &Sweep, program: &Path) -> String {
     };
     let _ = write!(
         text,
-        "{wrap}{program} sweep worker {state} --threads {cores}\nstatus=$?\n\
+        "left=$(squeue -h -j \"$SLURM_JOB_ID\" -o %L)\n\
+         {wrap}{program} sweep worker {state} --threads {cores} --time-left \"$left\"\nstatus=$?\n\
          # The time of the job was over, and runs remain.\n\
          if [ $status -eq {START_AGAIN} ]; then\n    \
          scontrol requeue \"${{SLURM_ARRAY_JOB_ID}}_$SLURM_ARRAY_TASK_ID\"\nfi\nexit $status\n"
     );
     text
+}
+
+/// Time that a job has left, as `squeue -o %L` prints it: `1-02:03:04`, `2:03:04`, `3:04` or `4`.
+/// `None` without a limit, or if Slurm did not answer.
+pub fn time_left(printed: &str) -> Option<Duration> {
+    let (days, clock) = printed
+        .trim()
+        .split_once('-')
+        .unwrap_or(("0", printed.trim()));
+    let mut seconds: u64 = 0;
+    for part in clock.split(':') {
+        seconds = seconds * 60 + part.parse::<u64>().ok()?;
+    }
+    Some(Duration::from_secs(
+        seconds + days.parse::<u64>().ok()? * 86_400,
+    ))
 }
 
 /// A word for a shell.
@@ -110,7 +128,7 @@ pub fn job(printed: &str) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use super::{arrays, job, max_array_size, quoted, script, states};
+    use super::{arrays, job, max_array_size, quoted, script, states, time_left};
     use crate::expand::expand;
     use crate::folder::Folder;
     use crate::plan::Sweep;
@@ -136,6 +154,15 @@ mod tests {
             (job("17\n"), job("sbatch: error"), job("")),
             (Some("17"), None, None)
         );
+        let seconds = |printed| time_left(printed).map(|left| left.as_secs());
+        assert_eq!(seconds("59\n"), Some(59));
+        assert_eq!(seconds("0:59"), Some(59));
+        assert_eq!(seconds("3:59:59"), Some(4 * 3600 - 1));
+        assert_eq!(seconds("1-00:00:01"), Some(86_401));
+        assert_eq!(
+            (seconds("UNLIMITED"), seconds("NOT_SET"), seconds("")),
+            (None, None, None)
+        );
         let found = states("PENDING\nRUNNING\n PENDING\n\n");
         assert_eq!((found["pending"], found["running"], found.len()), (2, 1, 2));
     }
@@ -154,7 +181,7 @@ mod tests {
             "#SBATCH --account=lab",
             "#SBATCH --time=4:00:00",
             "module load gcc",
-            "apptainer exec image.sif '/p/warploom' sweep worker '/shared/it'\\''s/sweep/s' --threads 2",
+            "apptainer exec image.sif '/p/warploom' sweep worker '/shared/it'\\''s/sweep/s' --threads 2 --time-left \"$left\"",
         ] {
             assert!(
                 script.lines().any(|other| other == line),

@@ -8,25 +8,58 @@ use std::collections::BTreeMap;
 use warploom_diag::{Diagnostics, Source, Span, Style};
 
 /// Names of axes that are not keys of a machine, each with what its values are.
-pub const NAMED_AXES: [(&str, &str); 10] = [
+pub const NAMED_AXES: [(&str, &str); 19] = [
     (
         "target",
-        "workload, launch file, PTX file, or several joined by ` + `",
+        "workload, launch file, PTX or CUDA file, or several workloads joined by ` + `",
     ),
     ("size", "test, small or paper"),
     ("seed", "seed of a workload's inputs"),
     ("gpu", "preset or file of a machine"),
     ("max_cycles", "core cycle at which a run is cut"),
     (
+        "instructions",
+        "thread instructions at which each of several programs is halted, separated by spaces",
+    ),
+    (
+        "again",
+        "true if programs that end restart, until `max_cycles`",
+    ),
+    (
         "allocate",
         "registers per thread that are allocated before the run",
     ),
-    ("kernel", "kernel of a PTX file"),
+    (
+        "spill_shared",
+        "bytes of shared memory of a block for values that `allocate` spills",
+    ),
+    (
+        "in_shared",
+        "register that `allocate` keeps in shared memory",
+    ),
+    (
+        "kernel",
+        "kernel of a PTX file, or the kernels of a program that are timed",
+    ),
     ("grid", "blocks of a PTX file's launch, such as `8,8`"),
     ("block", "threads of a block of a PTX file's launch"),
     (
         "args",
         "arguments of a PTX file's launch, separated by spaces",
+    ),
+    (
+        "shared",
+        "dynamic shared memory in bytes of a PTX file's launch",
+    ),
+    (
+        "time_kernel",
+        "parts of the names of the kernels that are timed, separated by spaces",
+    ),
+    ("app", "CUDA program with its arguments"),
+    ("folder", "folder in which the program runs"),
+    (
+        "launches",
+        "launches of the program that are timed, such as `3..7`",
     ),
 ];
 
@@ -37,12 +70,19 @@ pub struct Spec {
     pub pattern: Option<Pattern>,
     /// Products of axes, whose runs are united.
     pub products: Vec<Product>,
-    /// Limits of each run.
-    pub limits: Limits,
+    /// Limits of runs and settings of the engine.
+    pub cluster: Cluster,
     /// Names of further statistics in the table.
     pub statistics: Vec<String>,
     /// Choice of the report's map and baseline.
     pub report: ReportSpec,
+}
+
+/// How and within which limits runs are made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cluster {
+    /// Limits of each run.
+    pub limits: Limits,
     /// Settings of the engine `slurm`.
     pub slurm: SlurmSpec,
 }

@@ -4,6 +4,8 @@ use crate::failure::Failure;
 use crate::output::{json, note, write_file};
 use crate::progress::RunsDisplay;
 use crate::watch_args::WatchArgs;
+use std::fs::File;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use warploom_base::Digest;
 use warploom_lab::{Failed, FigureJob, FigureOutcome, Runner, Store, make};
@@ -38,13 +40,9 @@ pub fn experiment(
     args: &RunnerArgs,
     folder: Option<&Path>,
 ) -> Result<Vec<FigureOutcome>, Failure> {
-    let open = |folder: &Path| -> Result<Store, Failure> {
-        make_folder(folder)?;
-        Ok(Store::open(&folder.join(STORE), &build()?)?)
-    };
     let display = RunsDisplay::new(args.watch.interval());
     let runner = Runner {
-        store: folder.map(open).transpose()?,
+        store: folder.map(open_store).transpose()?,
         threads: args.threads(),
         observer: &|event| display.tell(&event),
     };
@@ -53,22 +51,45 @@ pub fn experiment(
     Ok(made?)
 }
 
+/// Opens the store of runs in a folder of results.
+pub fn open_store(folder: &Path) -> Result<Store, Failure> {
+    make_folder(folder)?;
+    Ok(Store::open(&folder.join(STORE), &build()?)?)
+}
+
 /// Identifies this program by its version and its own bytes, so that runs of other builds are not
 /// used.
 fn build() -> Result<String, Failure> {
-    let digest = Digest::new().bytes(&own_bytes()?).hex();
-    Ok(format!("{} {digest}", env!("CARGO_PKG_VERSION")))
+    Ok(format!("{} {}", env!("CARGO_PKG_VERSION"), own_digest()?))
 }
 
-/// Bytes of this program's own file.
-pub fn own_bytes() -> Result<Vec<u8>, Failure> {
-    let bytes = std::env::current_exe().and_then(std::fs::read);
-    bytes.map_err(|error| {
+/// Number of bytes of this program's file that are in memory at a time.
+const PIECE: usize = 1 << 18;
+
+/// Digest of the bytes of this program's own file.
+pub fn own_digest() -> Result<String, Failure> {
+    let digest = copy_own(&mut std::io::sink());
+    digest.map_err(|error| {
         Failure::Input(format!(
             "cannot read the program's own file, which identifies stored runs: {error}; run \
              it from a file that you may read"
         ))
     })
+}
+
+/// Writes the bytes of this program's own file, and gives their digest.
+pub fn copy_own(out: &mut dyn Write) -> std::io::Result<String> {
+    let mut file = File::open(std::env::current_exe()?)?;
+    let (mut digest, mut piece) = (Digest::new(), vec![0; PIECE]);
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(digest.hex()),
+            length => {
+                digest.bytes(&piece[..length]);
+                out.write_all(&piece[..length])?;
+            }
+        }
+    }
 }
 
 pub fn make_folder(folder: &Path) -> Result<(), Failure> {

@@ -47,7 +47,13 @@ impl GpuArgs {
                 targets.join(" ")
             ));
         }
+        self.name_quietly(targets)
+    }
+
+    /// As [`GpuArgs::name`], without the note, for commands with many runs.
+    pub fn name_quietly(&self, targets: &[String]) -> String {
         let given = self.gpu.as_deref();
+        let paper = preset_of(targets);
         given.or(paper).unwrap_or(STANDARD).to_owned()
     }
 

@@ -8,16 +8,20 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::Sender;
+use std::time::{Duration, Instant};
 
 /// Number of bytes at the end of a process's messages that tell why it ended.
 const LAST_WORDS: usize = 2000;
+
+/// Time in which a process ends by itself at the end of its input.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Place for one process.
 pub struct Slot {
     number: usize,
     /// Number of processes that have been in this place.
     pub generation: u64,
-    process: Option<(Child, ChildStdin)>,
+    process: Option<(Child, Option<ChildStdin>)>,
     /// Run that the process makes.
     pub running: Option<Running>,
 }
@@ -69,7 +73,7 @@ impl Slot {
         }
         let line = serde_json::to_string(&running.run).expect("plain data");
         self.running = Some(running);
-        if let Some((_, input)) = &mut self.process {
+        if let Some((_, Some(input))) = &mut self.process {
             // If the process has ended, its message says so, and the run is given to the next one.
             let _ = input.write_all(format!("{line}\n").as_bytes());
         }
@@ -95,7 +99,7 @@ impl Slot {
         let (slot, generation, sender) = (self.number, self.generation, sender.clone());
         let (input, output) = (child.stdin.take(), child.stdout.take());
         let output = BufReader::new(output.expect("it is a pipe"));
-        self.process = Some((child, input.expect("it is a pipe")));
+        self.process = Some((child, input));
         std::thread::spawn(move || {
             let replies = output.lines().map_while(Result::ok);
             for line in replies {
@@ -132,9 +136,12 @@ impl Slot {
             .unwrap_or(0)
     }
 
-    /// Kills the process. Its end arrives as a message.
+    /// Ends the process, whose end arrives as a message. At the end of its input it ends by itself
+    /// with the programs that it has started; at the next call it is killed.
     pub fn kill(&mut self) {
-        if let Some((child, _)) = &mut self.process {
+        if let Some((child, input)) = &mut self.process
+            && input.take().is_none()
+        {
             // A process that has ended already cannot be killed.
             let _ = child.kill();
         }
@@ -164,7 +171,12 @@ impl Slot {
 
     /// Ends the process and what it does. The claim of a run that it was making stays.
     pub fn dismiss(&mut self) {
-        if let Some((mut child, _)) = self.process.take() {
+        if let Some((mut child, input)) = self.process.take() {
+            drop(input);
+            let asked = Instant::now();
+            while asked.elapsed() < PATIENCE && matches!(child.try_wait(), Ok(None)) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
             let _ = child.kill();
             let _ = child.wait();
         }

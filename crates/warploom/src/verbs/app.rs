@@ -98,6 +98,9 @@ pub struct Args {
     /// Also count in windows of this many core cycles
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "functional")]
     window: Option<u64>,
+    /// End the program when this process, which started it, ends
+    #[arg(long, value_name = "PID", hide = true)]
+    ends_with: Option<u32>,
     /// Print the folder for LD_LIBRARY_PATH and run nothing
     #[arg(long)]
     library_path: bool,
@@ -217,6 +220,7 @@ fn settings(args: &Args) -> Result<Settings, Failure> {
         quiet: args.quiet,
         window_cycles: args.window,
         command: command_line(),
+        ends_with: args.ends_with,
         ..Settings::default()
     })
 }
@@ -284,7 +288,7 @@ fn library_path() -> Result<(PathBuf, PathBuf), Failure> {
 }
 
 /// Path of our library: from the variable, or in the folder of this program.
-fn library() -> Result<PathBuf, Failure> {
+pub fn library() -> Result<PathBuf, Failure> {
     let given = std::env::var_os(LIBRARY_VARIABLE).map(PathBuf::from);
     let beside = || {
         let own = std::env::current_exe().ok()?;

@@ -4,6 +4,7 @@ use crate::energy_args::{EnergyArgs, EnergyChoice};
 use crate::experiment::{RunnerArgs, experiment, tell_failures, write_page};
 use crate::failure::Failure;
 use crate::output::{print, print_json, width};
+use crate::verbs::sweep::{EngineArgs, make_figures};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use warploom_diag::nearest;
@@ -19,6 +20,7 @@ Examples:
   warploom reproduce duet/fig3b               a figure: results/duet/fig3b.json, .csv and .svg
   warploom reproduce duet -o out              all figures of a paper
   warploom reproduce duet/fig3b --scale paper --json
+  warploom reproduce duet --scale paper --engine slurm --cluster cluster.toml
   warploom reproduce slicer/fig6 --energy     with energy and mean power of each run
 Stopped at any moment (Ctrl-C, kill), the same command goes on where it was.";
 
@@ -42,6 +44,8 @@ pub struct Args {
     #[command(flatten)]
     runner: RunnerArgs,
     #[command(flatten)]
+    engine: EngineArgs,
+    #[command(flatten)]
     energy: EnergyArgs,
 }
 
@@ -58,7 +62,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         .map(|info| job(info, &request, energy.as_ref()));
     let wanted: Vec<_> = wanted.collect();
     let (mut pages, mut failed) = (Vec::new(), false);
-    for made in experiment(&wanted, &args.runner, Some(&args.output))? {
+    for made in make(args, name, &wanted)? {
         match made {
             FigureOutcome::Failed { name, runs } => {
                 tell_failures(&name, &runs);
@@ -84,6 +88,15 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         }
     }
     Ok(ExitCode::from(u8::from(failed)))
+}
+
+/// Makes the figures of a name by threads of this process, or by workers.
+fn make(args: &Args, name: &str, wanted: &[FigureJob<'_>]) -> Result<Vec<FigureOutcome>, Failure> {
+    if !args.engine.given() {
+        return experiment(wanted, &args.runner, Some(&args.output));
+    }
+    let name = format!("{}-{}", name.replace('/', "-"), args.scale);
+    make_figures(wanted, &name, &args.engine, &args.runner, &args.output)
 }
 
 /// The job of a figure, whose runs get energy if it was asked for.

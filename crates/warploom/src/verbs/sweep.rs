@@ -3,8 +3,11 @@
 mod begin;
 mod collect;
 mod display;
+mod figures;
+mod programs;
 mod runs;
 mod slurm;
+mod sources;
 mod status;
 mod worker;
 
@@ -13,6 +16,8 @@ use crate::failure::Failure;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use warploom_sweep::Folder;
+
+pub use figures::{EngineArgs, make_figures};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -1,5 +1,8 @@
 //! Tests of `sweep` from a user's view.
 
+mod axes;
+mod disk;
+mod figures;
 mod kills;
 
 use crate::support::{Ran, json, output, refusal, warploom_in};

@@ -2,18 +2,20 @@
 
 use super::display::SweepDisplay;
 use super::runs::{Finder, resolve, rooted};
+use super::sources::Sources;
 use super::{Begin, Engine, absolute, collect, name, slurm};
-use crate::experiment::own_bytes;
+use crate::experiment::{copy_own, own_digest};
 use crate::failure::Failure;
 use crate::output::{command_line, error_style, note, print, width};
+use crate::verbs::app::library;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use warploom_base::Digest;
+use warploom_app::stub::LIBRARY;
 use warploom_report::{grouped, listing, seconds};
 use warploom_run::launch_file::read as read_text;
 use warploom_sweep::{
     Begun, Expanded, Folder, Known, PlannedRun, Record, Spec, Stopped, Sweep, Times, WorkOptions,
-    Worker, begin, expand, read, work, write_whole,
+    Worker, begin, expand, read, setting, work, write_whole,
 };
 
 /// Number of problems of runs that are shown.
@@ -22,8 +24,7 @@ const SHOWN: usize = 5;
 pub fn run(args: &Begin) -> Result<ExitCode, Failure> {
     let path = args.spec.as_deref().expect("clap asked for one");
     let folder = Folder::new(&absolute(&args.output)?, &name(path));
-    let bytes = own_bytes()?;
-    let build = Digest::new().bytes(&bytes).hex();
+    let build = own_digest()?;
     if let Some(status) = other_build(args, &folder, &build)? {
         return Ok(status);
     }
@@ -31,13 +32,18 @@ pub fn run(args: &Begin) -> Result<ExitCode, Failure> {
     let expanded = expand(&spec).map_err(|error| Failure::Input(error.to_string()))?;
     let version = env!("CARGO_PKG_VERSION");
     let sweep = Sweep::new(&spec, &expanded, &build, version, &command_line());
-    let runs = plan(&sweep, &expanded, &absolute(path)?)?;
+    let runs = plan(args, &folder, &sweep, &expanded, &absolute(path)?)?;
     if args.dry_run {
         return dry_run(&folder, &expanded, &runs);
     }
     let worker = Worker::register(&folder, None)?;
-    keep_program(&folder, &worker, &build, &bytes)?;
-    drop(bytes);
+    keep_program(&folder, &worker, &build)?;
+    if runs
+        .iter()
+        .any(|run| setting(&run.settings, "app").is_some())
+    {
+        keep_library(&folder, &worker, &build)?;
+    }
     let begun = begin(&folder, &worker, &sweep, &runs)?;
     worker.leave()?;
     note(&opening(&folder, &sweep, &begun));
@@ -97,16 +103,24 @@ fn other_build(args: &Begin, folder: &Folder, build: &str) -> Result<Option<Exit
 }
 
 /// The runs with their keys. All problems are collected, and the first of each kind are shown.
-fn plan(sweep: &Sweep, expanded: &Expanded, spec: &Path) -> Result<Vec<PlannedRun>, Failure> {
-    let folder = spec.parent().unwrap_or(Path::new("/"));
+fn plan(
+    args: &Begin,
+    folder: &Folder,
+    sweep: &Sweep,
+    expanded: &Expanded,
+    spec: &Path,
+) -> Result<Vec<PlannedRun>, Failure> {
+    let own = spec.parent().unwrap_or(Path::new("/"));
+    let mut sources = Sources::new(folder, args.dry_run);
     let mut finder = Finder::default();
     let mut runs = Vec::with_capacity(expanded.points.len());
     let mut problems: Vec<(String, String)> = Vec::new();
     let mut refused = 0;
     for point in &expanded.points {
         let mut point = point.clone();
-        point.settings = rooted(&point.settings, folder);
-        match resolve(&mut finder, &point.settings) {
+        point.settings = rooted(&point.settings, own);
+        let compiled = sources.compile(&mut point.settings);
+        match compiled.and_then(|()| resolve(&mut finder, &point.settings)) {
             Ok(resolved) => runs.push(sweep.plan(point, resolved)),
             Err(reason) => {
                 refused += 1;
@@ -150,16 +164,32 @@ fn opening(folder: &Folder, sweep: &Sweep, begun: &Begun) -> String {
     )
 }
 
+/// Copies the library that CUDA programs load beside the copy of this program.
+fn keep_library(folder: &Folder, worker: &Worker, build: &str) -> Result<(), Failure> {
+    let path = folder.program(build).with_file_name(LIBRARY);
+    let own = library()?;
+    let bytes = std::fs::read(&own)
+        .map_err(|error| Failure::Input(format!("cannot read {}: {error}", own.display())))?;
+    if std::fs::read(&path).is_ok_and(|old| old == bytes) {
+        return Ok(());
+    }
+    Ok(write_whole(&worker.temporary(), &path, |out| {
+        out.write_all(&bytes)
+    })?)
+}
+
 /// Copies this program into the folder of results.
-fn keep_program(
-    folder: &Folder,
-    worker: &Worker,
-    build: &str,
-    bytes: &[u8],
-) -> Result<(), Failure> {
+pub fn keep_program(folder: &Folder, worker: &Worker, build: &str) -> Result<(), Failure> {
     let path = folder.program(build);
     if !path.exists() {
-        write_whole(&worker.temporary(), &path, |out| out.write_all(bytes))?;
+        write_whole(&worker.temporary(), &path, |out| {
+            if copy_own(out)? == build {
+                return Ok(());
+            }
+            Err(std::io::Error::other(
+                "the program's own file was replaced meanwhile; call it again",
+            ))
+        })?;
     }
     make_executable(&path).map_err(|error| {
         Failure::Output(format!(

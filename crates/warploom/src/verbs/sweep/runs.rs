@@ -1,12 +1,14 @@
 //! From the settings of a run to its input and machine.
 
+use super::programs::{FileDigests, ProgramRun, RunningProgram};
+use crate::cuda_source::is_cuda;
 use crate::failure::Failure;
 use crate::gpu::{GpuArgs, base};
 use crate::launch_args::LaunchArgs;
 use crate::target;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use warploom_lab::{Allocate, Input, MachineVariant, Mix, RunSpec};
 use warploom_stats::result::RunReport;
 use warploom_sweep::{PlannedRun, Resolved, Settings, Simulator, setting};
@@ -20,11 +22,56 @@ const KEPT: usize = 64;
 pub struct Finder {
     machines: HashMap<String, MachineVariant>,
     inputs: HashMap<String, Input>,
+    digests: FileDigests,
+    /// Folder for files of programs.
+    temporary: PathBuf,
+    running: RunningProgram,
+    /// Largest resident memory of the last program in bytes, 0 after other runs.
+    program_memory: u64,
+}
+
+/// A run whose settings are understood.
+enum Found {
+    Simulation(Box<RunSpec>),
+    Program(ProgramRun),
+}
+
+impl Found {
+    fn identity(&self) -> String {
+        match self {
+            Self::Simulation(spec) => spec.key().text().to_owned(),
+            Self::Program(program) => program.identity.clone(),
+        }
+    }
 }
 
 impl Finder {
-    /// The run of these settings.
-    pub fn spec(&mut self, settings: &Settings) -> Result<RunSpec, String> {
+    /// A finder whose programs have their files in a folder. `running` tells which one runs.
+    pub fn serving(temporary: &Path, running: RunningProgram) -> Self {
+        Self {
+            temporary: temporary.to_owned(),
+            running,
+            ..Self::default()
+        }
+    }
+
+    fn find(&mut self, settings: &Settings) -> Result<Found, String> {
+        match (setting(settings, "app"), setting(settings, "target")) {
+            (Some(_), Some(_)) => Err(
+                "the run has both `app` and `target`\n  = help: write each in a [[product]] of its own"
+                    .to_owned(),
+            ),
+            (Some(app), None) => {
+                let machine = self.machine(&[], settings)?;
+                let program = ProgramRun::find(app, settings, &machine, &mut self.digests);
+                program.map(Found::Program)
+            }
+            (None, _) => Ok(Found::Simulation(Box::new(self.spec(settings)?))),
+        }
+    }
+
+    /// The run of these settings, which name no program.
+    fn spec(&mut self, settings: &Settings) -> Result<RunSpec, String> {
         let target = setting(settings, "target")
             .ok_or("the run has no `target`\n  = help: write the axis `target` under [axes]")?;
         let targets: Vec<String> = target.split(" + ").map(str::to_owned).collect();
@@ -34,12 +81,14 @@ impl Finder {
         }
         let machine = self.machine(&targets, settings)?;
         let first = inputs.remove(0);
+        let kernels = setting(settings, "time_kernel").unwrap_or_default();
         Ok(RunSpec {
             max_cycles: number(settings, "max_cycles")?,
-            mix: (!inputs.is_empty()).then_some(Mix {
-                others: inputs,
-                ..Mix::default()
-            }),
+            window_cycles: number(settings, "window_cycles")?,
+            from_analysis_start: is_on(settings, "from_analysis_start")?,
+            time_kernels: kernels.split_whitespace().map(str::to_owned).collect(),
+            sharing: is_on(settings, "sharing")?,
+            mix: mix(inputs, settings)?,
             ..RunSpec::new(&first, &machine)
         })
     }
@@ -57,7 +106,7 @@ impl Finder {
             gpu: setting(settings, "gpu").map(str::to_owned),
             sets: Vec::new(),
         };
-        let gpu = gpu.name(targets);
+        let gpu = gpu.name_quietly(targets);
         let key = format!("{gpu} {}", sets.join(" "));
         if let Some(known) = self.machines.get(&key) {
             return Ok(known.clone());
@@ -71,10 +120,7 @@ impl Finder {
 
     fn input(&mut self, target: &str, settings: &Settings) -> Result<Input, String> {
         let part = |name: &str| setting(settings, name).unwrap_or_default();
-        let key = [
-            "size", "seed", "allocate", "kernel", "grid", "block", "args",
-        ]
-        .map(part);
+        let key = INPUT.map(part);
         let key = format!("{target}\n{}", key.join("\n"));
         if let Some(known) = self.inputs.get(&key) {
             return Ok(known.clone());
@@ -83,6 +129,47 @@ impl Finder {
         keep(&mut self.inputs, key, input.clone());
         Ok(input)
     }
+}
+
+/// Settings that describe an input, beside its target.
+const INPUT: [&str; 10] = [
+    "size",
+    "seed",
+    "allocate",
+    "spill_shared",
+    "in_shared",
+    "kernel",
+    "grid",
+    "block",
+    "args",
+    "shared",
+];
+
+/// Programs that run with the first one, if there are any.
+fn mix(others: Vec<Input>, settings: &Settings) -> Result<Option<Mix>, String> {
+    let again = is_on(settings, "again")?;
+    let listed = setting(settings, "instructions").unwrap_or_default();
+    let targets: Result<Vec<u64>, _> = listed.split_whitespace().map(str::parse).collect();
+    let targets = targets.map_err(|_| {
+        format!("`instructions` is `{listed}`\n  = help: write whole numbers, separated by spaces")
+    })?;
+    if !targets.is_empty() && targets.len() != others.len() + 1 {
+        return Err(format!(
+            "`instructions` has {} numbers for {} programs\n  = help: write one for each, separated by \
+             spaces",
+            targets.len(),
+            others.len() + 1
+        ));
+    }
+    if again && number(settings, "max_cycles")?.is_none() {
+        return Err("programs that restart never end\n  = help: set `max_cycles`, too".to_owned());
+    }
+    let is_mix = !others.is_empty() || again || !targets.is_empty();
+    Ok(is_mix.then_some(Mix {
+        others,
+        targets,
+        again,
+    }))
 }
 
 fn keep<T>(kept: &mut HashMap<String, T>, key: String, value: T) {
@@ -96,16 +183,50 @@ fn input(target: &str, settings: &Settings) -> Result<Input, String> {
     let size = setting(settings, "size").unwrap_or("small");
     let size: Size = size.parse().map_err(|error| format!("{error}"))?;
     let seed = number(settings, "seed")?.unwrap_or(1);
-    if let Some(registers) = number(settings, "allocate")? {
-        let registers = u32::try_from(registers).map_err(|error| error.to_string())?;
-        return Input::allocated(target, size, seed, &Allocate::local(registers));
+    if let Some(registers) = small(settings, "allocate")? {
+        if [".ptx", ".toml", ".cu"]
+            .iter()
+            .any(|end| target.ends_with(end))
+        {
+            return Err(format!(
+                "`allocate` needs a workload, and `{target}` is a file\n  = help: let `warploom crat` \
+                 write allocated PTX, and name that as the target"
+            ));
+        }
+        let how = Allocate {
+            shared_bytes: small(settings, "spill_shared")?.unwrap_or(0),
+            in_shared: setting(settings, "in_shared").map(str::to_owned),
+            ..Allocate::local(registers)
+        };
+        return Input::allocated(target, size, seed, &how);
+    }
+    if setting(settings, "spill_shared")
+        .or(setting(settings, "in_shared"))
+        .is_some()
+    {
+        return Err("spilled values need `allocate`\n  = help: set it, too".to_owned());
     }
     let of = |name: &str| setting(settings, name);
-    let launch = LaunchArgs::of_texts(of("kernel"), of("grid"), of("block"), of("args"))?;
+    let mut launch = LaunchArgs::of_texts(of("kernel"), of("grid"), of("block"), of("args"))?;
+    launch.shared = small(settings, "shared")?;
     target::input(target, size, seed, &launch).map_err(text)
 }
 
-fn number(settings: &Settings, name: &str) -> Result<Option<u64>, String> {
+/// Value of a setting that is a number of 32 bits.
+fn small(settings: &Settings, name: &str) -> Result<Option<u32>, String> {
+    let number = number(settings, name)?.map(u32::try_from).transpose();
+    number.map_err(|_| format!("`{name}` is too large\n  = help: write a smaller number"))
+}
+
+/// Value of a setting that is true or false; false without it.
+fn is_on(settings: &Settings, name: &str) -> Result<bool, String> {
+    let text = setting(settings, name).unwrap_or("false");
+    let on = text.parse();
+    on.map_err(|_| format!("`{name}` is `{text}`\n  = help: write true or false"))
+}
+
+/// Value of a setting that is a whole number.
+pub fn number(settings: &Settings, name: &str) -> Result<Option<u64>, String> {
     let Some(text) = setting(settings, name) else {
         return Ok(None);
     };
@@ -114,21 +235,26 @@ fn number(settings: &Settings, name: &str) -> Result<Option<u64>, String> {
 }
 
 /// Text of an error, without the mark of an error.
-fn text(failure: Failure) -> String {
+pub fn text(failure: Failure) -> String {
     let text = failure.text();
     text.trim().trim_start_matches("error: ").to_owned()
 }
 
 /// Facts of a run for the plan.
 pub fn resolve(finder: &mut Finder, settings: &Settings) -> Result<Resolved, String> {
-    let spec = finder.spec(settings)?;
-    let target = setting(settings, "target").unwrap_or_default();
-    let size = setting(settings, "size").unwrap_or("small");
+    let found = finder.find(settings)?;
+    let of = |name: &str| setting(settings, name);
+    let target = of("target").or(of("app")).unwrap_or_default();
+    let size = of("size").unwrap_or("small");
+    let (command, weight) = match &found {
+        Found::Simulation(spec) => (spec.command(), spec.weight()),
+        Found::Program(program) => (program.command.clone(), 0),
+    };
     Ok(Resolved {
-        identity: spec.key().text().to_owned(),
+        identity: found.identity(),
         subject: format!("{target} {size}"),
-        command: spec.command(),
-        weight: spec.weight(),
+        command,
+        weight,
     })
 }
 
@@ -136,32 +262,50 @@ pub fn resolve(finder: &mut Finder, settings: &Settings) -> Result<Resolved, Str
 pub fn rooted(settings: &Settings, folder: &Path) -> Settings {
     let is_file = |text: &str| {
         let ends = [".toml", ".ptx", ".config"];
-        ends.iter().any(|end| text.ends_with(end))
+        ends.iter().any(|end| text.ends_with(end)) || is_cuda(text)
     };
     let path = |text: &str| match is_file(text) {
         true => folder.join(text).to_string_lossy().into_owned(),
         false => text.to_owned(),
     };
+    let inside = |text: &str| folder.join(text).to_string_lossy().into_owned();
     let rooted = |(name, value): &(String, String)| match name.as_str() {
         "target" | "gpu" => {
             let parts: Vec<String> = value.split(" + ").map(path).collect();
             (name.clone(), parts.join(" + "))
         }
+        "folder" => (name.clone(), inside(value)),
         _ => (name.clone(), value.clone()),
     };
-    settings.iter().map(rooted).collect()
+    let mut rooted: Settings = settings.iter().map(rooted).collect();
+    if setting(settings, "app").is_some() && setting(settings, "folder").is_none() {
+        rooted.push(("folder".to_owned(), folder.to_string_lossy().into_owned()));
+    }
+    rooted
 }
 
 impl Simulator for Finder {
     fn simulate(&mut self, run: &PlannedRun) -> Result<RunReport, String> {
-        let spec = self.spec(&run.settings)?;
-        if spec.key().text() != run.identity {
+        self.program_memory = 0;
+        let found = self.find(&run.settings)?;
+        if found.identity() != run.identity {
             return Err(
                 "a file that the run reads has changed since the sweep began\n  = help: begin the \
                  sweep again with `warploom sweep SPEC.toml`"
                     .to_owned(),
             );
         }
-        spec.simulate(&mut |_| ControlFlow::Continue(()))
+        match found {
+            Found::Simulation(spec) => spec.simulate(&mut |_| ControlFlow::Continue(())),
+            Found::Program(program) => {
+                let (report, memory) = program.simulate(&self.temporary, &self.running)?;
+                self.program_memory = memory;
+                Ok(report)
+            }
+        }
+    }
+
+    fn memory_of_others(&self) -> u64 {
+        self.program_memory
     }
 }

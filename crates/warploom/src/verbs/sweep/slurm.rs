@@ -8,21 +8,38 @@ use warploom_report::grouped;
 use warploom_sweep::slurm::{arrays, job, max_array_size, script, states, workers};
 use warploom_sweep::{Begun, Folder, Sweep};
 
-/// Asks Slurm for workers, in arrays that it accepts.
+/// Asks Slurm for workers, and tells what happens now.
 pub fn submit(
     folder: &Folder,
     sweep: &Sweep,
     begun: &Begun,
     asked: Option<u32>,
 ) -> Result<ExitCode, Failure> {
+    let told = request(folder, sweep, begun.open, asked)?;
+    let state = folder.state().display();
+    print(&match told {
+        None => "no worker is missing\n".to_owned(),
+        Some(told) => format!(
+            "{told}`warploom sweep status {state}` shows how far they are, and `warploom sweep collect \
+             {state}` writes the tables\n"
+        ),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Asks Slurm for the workers that are missing for a number of open runs, in arrays that it
+/// accepts. Tells their number, or `None` if none is missing.
+pub fn request(
+    folder: &Folder,
+    sweep: &Sweep,
+    open: usize,
+    asked: Option<u32>,
+) -> Result<Option<String>, Failure> {
     let waiting: usize = queue(folder).map_or(0, |states| states.values().sum());
-    let wanted = workers(sweep, asked, begun.open);
+    let wanted = workers(sweep, asked, open);
     let missing = wanted.saturating_sub(u32::try_from(waiting).unwrap_or(u32::MAX));
     if missing == 0 {
-        print(&format!(
-            "no worker is missing; {waiting} are in Slurm's queue\n"
-        ))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(None);
     }
     let logs = folder.state().join("logs");
     crate::experiment::make_folder(&logs)?;
@@ -39,13 +56,10 @@ pub fn submit(
         jobs.push(job.to_owned());
         write_file(&jobs_path(folder), &format!("{}\n", jobs.join("\n")))?;
     }
-    let command = format!("warploom sweep status {}", folder.state().display());
-    print(&format!(
-        "asked Slurm for {} workers\n`{command}` shows how far they are, and `warploom sweep collect` \
-         writes the tables\n",
+    Ok(Some(format!(
+        "asked Slurm for {} workers\n",
         grouped(missing.into())
-    ))?;
-    Ok(ExitCode::SUCCESS)
+    )))
 }
 
 fn jobs_path(folder: &Folder) -> PathBuf {

@@ -1,8 +1,9 @@
 //! `warploom sweep worker`: makes runs of a sweep, on any machine that shares its folder.
 
 use super::begin::start;
+use super::programs::RunningProgram;
 use super::runs::Finder;
-use crate::experiment::{RunnerArgs, own_bytes};
+use crate::experiment::{RunnerArgs, own_digest};
 use crate::failure::Failure;
 use crate::output::{note, print};
 use std::path::PathBuf;
@@ -30,6 +31,9 @@ pub struct Args {
     /// of Slurm: shortly before its end]
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     time: Option<Duration>,
+    /// Time that the job of Slurm has left, as `squeue -o %L` prints it
+    #[arg(long, value_name = "TIME", hide = true, default_value = "")]
+    time_left: String,
     /// Be a process that a worker started, with this folder for incomplete files
     #[arg(long, value_name = "FOLDER", hide = true)]
     process: Option<PathBuf>,
@@ -43,13 +47,14 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         ))
     })?;
     if let Some(temporary) = &args.process {
+        let running = RunningProgram::default();
         let served = serve(
             &folder,
             temporary,
-            &mut Finder::default(),
+            &mut Finder::serving(temporary, running.clone()),
             std::io::BufReader::new(std::io::stdin()),
             std::io::stdout(),
-            quit,
+            move || quit(&running),
         );
         return match served {
             Ok(()) => Ok(ExitCode::SUCCESS),
@@ -64,7 +69,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         wait: args.wait,
         until: args
             .time
-            .or_else(time_of_job)
+            .or_else(|| time_of_job(&args.time_left))
             .map(|time| Instant::now() + time),
         start: job
             .as_ref()
@@ -89,18 +94,19 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     })
 }
 
-/// Ends this process in the middle of a run.
+/// Ends this process in the middle of a run, and the program that it has started.
 #[allow(
     clippy::exit,
     reason = "the worker that reads the result is gone, and its run is made again"
 )]
-fn quit() {
+fn quit(running: &RunningProgram) {
+    running.end();
     std::process::exit(0);
 }
 
 /// Runs of a sweep are made by the program that began it, of which the folder has a copy.
 fn check_build(folder: &Folder, sweep: &Sweep) -> Result<(), Failure> {
-    if Digest::new().bytes(&own_bytes()?).hex() != sweep.build {
+    if own_digest()? != sweep.build {
         note(&format!(
             "note: runs are made by {}, which began the sweep\n",
             folder.program(&sweep.build).display()
@@ -124,9 +130,13 @@ fn job() -> Option<Job> {
     })
 }
 
-/// Time until shortly before the end of this job of Slurm, if it has one.
-fn time_of_job() -> Option<Duration> {
-    let end = SystemTime::UNIX_EPOCH + Duration::from_secs(number("SLURM_JOB_END_TIME")?);
-    let left = end.duration_since(SystemTime::now()).unwrap_or_default();
+/// Time until shortly before the end of this job of Slurm, if it has one. Newer releases of Slurm
+/// tell the end in the environment; others only if they are asked.
+fn time_of_job(time_left: &str) -> Option<Duration> {
+    let end = || {
+        let end = SystemTime::UNIX_EPOCH + Duration::from_secs(number("SLURM_JOB_END_TIME")?);
+        Some(end.duration_since(SystemTime::now()).unwrap_or_default())
+    };
+    let left = slurm::time_left(time_left).or_else(end)?;
     Some(left.saturating_sub(MARGIN.min(left / 4)))
 }

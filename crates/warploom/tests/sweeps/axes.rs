@@ -1,0 +1,191 @@
+//! Every kind of axis: a run of a sweep is the run that its command makes alone.
+
+use super::{folder_of, left_behind, rows, sweep};
+use crate::support::json;
+use std::path::Path;
+use std::process::Command;
+
+/// Root of the repository.
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// Commands of all rows by the name of the run. The command is the last column and may have commas.
+fn commands(folder: &Path) -> Vec<(String, String)> {
+    let path = folder.join("results/sweep/study-costs.csv");
+    let text = std::fs::read_to_string(path).unwrap();
+    let command = |line: &str| {
+        let mut fields = line.splitn(7, ',');
+        let name = fields.next().unwrap().to_owned();
+        let command = fields.nth(5).unwrap();
+        let inner = command
+            .strip_prefix('"')
+            .and_then(|rest| rest.strip_suffix('"'));
+        let unquoted = inner.unwrap_or(command).replace("\"\"", "\"");
+        (name, unquoted)
+    };
+    text.lines().skip(1).map(command).collect()
+}
+
+/// Digest of a run that a shell makes by this command.
+fn digest_of(folder: &Path, command: &str) -> String {
+    let program = Path::new(env!("CARGO_BIN_EXE_warploom"));
+    let stats = folder.join("alone.json");
+    let option = format!("--stats {}", stats.display());
+    // Words after `--` belong to a CUDA program.
+    let line = match command.split_once(" -- ") {
+        Some((own, program)) => format!("{own} {option} -- {program}"),
+        None => format!("{command} {option}"),
+    };
+    let folders = [program.parent().unwrap().to_owned()].into_iter();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(folders.chain(std::env::split_paths(&path))).unwrap();
+    let mut shell = Command::new("sh");
+    shell
+        .args(["-c", &line])
+        .current_dir(folder)
+        .env("PATH", path);
+    let ran = shell.output().unwrap();
+    let told = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success(), "{line}: {told}");
+    let result = json(&std::fs::read_to_string(stats).unwrap());
+    result["digest"].as_str().unwrap().to_owned()
+}
+
+/// Runs a sweep, and compares the digest of each row with that of its command.
+fn compare(spec: &str, runs: usize) -> tempfile::TempDir {
+    let folder = folder_of(spec);
+    let ran = sweep(folder.path(), &["study.toml"]);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let rows = rows(folder.path());
+    let commands = commands(folder.path());
+    assert_eq!((rows.len(), commands.len()), (runs, runs));
+    for (name, command) in &commands {
+        assert_eq!(
+            rows[name]["digest"],
+            digest_of(folder.path(), command),
+            "{command}"
+        );
+    }
+    assert_eq!(left_behind(folder.path()), 0);
+    folder
+}
+
+#[test]
+fn mixes_seeds_allocations_presets_and_files_run_as_alone() {
+    let examples = root().join("examples/saxpy");
+    let examples = examples.display();
+    let spec = format!(
+        "[axes]\nsize = \"test\"\n\
+         [[product]]\naxes = {{ target = \"vectoradd + nn\", \"gpu.multiprogram\" = [\"even\", \"left-over\"] }}\n\
+         [[product]]\naxes = {{ target = \"vectoradd + nn\", max_cycles = 3000, again = true }}\n\
+         [[product]]\naxes = {{ target = \"vectoradd + nn\", instructions = \"9000 8000\" }}\n\
+         [[product]]\naxes = {{ target = \"spmv\", seed = [1, 2], gpu = [\"gtx480\", \"maxwell-duet\"] }}\n\
+         [[product]]\naxes = {{ target = \"crat/HST\", allocate = [24, 60] }}\n\
+         [[product]]\naxes = {{ target = \"crat/HST\", allocate = 24, spill_shared = 8192 }}\n\
+         [[product]]\naxes = {{ target = \"{examples}/saxpy.toml\" }}\n\
+         [[product]]\naxes = {{ target = \"{examples}/saxpy.ptx\", grid = 4, block = [64, 128], shared = 1024, \
+         args = \"256 2.0 f32[256]=iota f32[256]=1\" }}\n"
+    );
+    let folder = compare(&spec, 14);
+    let rows = rows(folder.path());
+    // If all were equal, the comparison would say nothing.
+    let digests: std::collections::BTreeSet<_> = rows.values().map(|row| &row["digest"]).collect();
+    assert!(digests.len() >= 12, "{rows:?}");
+}
+
+#[test]
+fn settings_that_contradict_are_told_with_a_remedy() {
+    for (axes, part) in [
+        ("target = \"bfs\"\napp = \"./a\"", "both `app` and `target`"),
+        ("target = \"bfs\"\nagain = true", "set `max_cycles`, too"),
+        (
+            "target = \"bfs + nn\"\ninstructions = \"5\"",
+            "write one for each",
+        ),
+        (
+            "target = \"bfs\"\nspill_shared = 64",
+            "spilled values need `allocate`",
+        ),
+        ("target = \"a.ptx\"\nallocate = 20", "`warploom crat` write"),
+        ("app = \"./nothing 5\"", "there is no program"),
+        ("app = \"./a 'b\"", "close all quotes"),
+    ] {
+        let folder = folder_of(&format!("[axes]\n{axes}\n"));
+        let ran = sweep(folder.path(), &["study.toml"]);
+        assert!(
+            ran.status == 2 && ran.err.contains(part),
+            "{part}: {}",
+            ran.err
+        );
+    }
+}
+
+/// A program of our own that CUDA 12's compiler has built, if our library is beside the command.
+fn cuda_program() -> Option<std::path::PathBuf> {
+    let own = Path::new(env!("CARGO_BIN_EXE_warploom")).parent()?;
+    let library = own.join("libwarploom_cudart.so");
+    let program = root().join("crates/cudart/tests/programs/12/launch");
+    library.is_file().then_some(program)
+}
+
+#[test]
+#[allow(clippy::print_stderr, reason = "the tests' log says what is skipped")]
+fn programs_are_targets_with_their_arguments() {
+    let Some(program) = cuda_program() else {
+        eprintln!("skipped: libwarploom_cudart.so is not built");
+        return;
+    };
+    let spec = format!(
+        "[axes]\napp = \"{} '{{scratch}}/a b'\"\n\"sm.warp_scheduler\" = [\"lrr\", \"gto\"]\n",
+        program.display()
+    );
+    let folder = compare(&spec, 2);
+    let again = sweep(folder.path(), &["study.toml"]);
+    assert!(
+        again.err.contains("2 runs, 2 finished already"),
+        "{}",
+        again.err
+    );
+}
+
+/// A sweep over a script, which may start any program.
+fn of_script(script: &str, limits: &str) -> tempfile::TempDir {
+    let folder = folder_of(&format!("[axes]\napp = \"./script\"\n{limits}\n"));
+    let path = folder.path().join("script");
+    std::fs::write(&path, script).unwrap();
+    let mut chmod = Command::new("chmod");
+    assert!(chmod.arg("+x").arg(&path).status().unwrap().success());
+    folder
+}
+
+#[test]
+#[allow(clippy::print_stderr, reason = "the tests' log says what is skipped")]
+fn a_program_is_stopped_at_the_limit_with_all_that_it_started() {
+    if cuda_program().is_none() {
+        eprintln!("skipped: libwarploom_cudart.so is not built");
+        return;
+    }
+    let script = "#!/bin/sh\necho $$ > pid\nsleep 777 & echo $! >> pid\nwait\n";
+    let folder = of_script(script, "[limits]\ntime = \"5s\"");
+    let ran = sweep(folder.path(), &["study.toml"]);
+    assert!(ran.err.contains("time: stopped after 5 s"), "{}", ran.err);
+    let numbers = std::fs::read_to_string(folder.path().join("pid")).unwrap();
+    for process in numbers.lines() {
+        let state = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        let runs = !state.is_empty() && !state.contains(") Z");
+        assert!(!runs, "{process} runs on: {state}");
+    }
+    assert_eq!(left_behind(folder.path()), 0);
+    for (script, part) in [
+        ("#!/bin/sh\nexit 0\n", "asked nothing of the GPU"),
+        (
+            "#!/bin/sh\necho no input >&2\nexit 3\n",
+            "exit status: 3: no input",
+        ),
+    ] {
+        let folder = of_script(script, "");
+        let ran = sweep(folder.path(), &["study.toml"]);
+        assert!(ran.err.contains(part), "{part}: {}", ran.err);
+    }
+}
