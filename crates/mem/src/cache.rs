@@ -27,6 +27,7 @@ pub use refusal::Refusal;
 pub use replacement::{REPLACEMENTS, ReplacementInfo};
 pub use rules::Level;
 pub(crate) use rules::sectors_from;
+pub use tags::Placed;
 pub use texture::TextureCache;
 
 use crate::{AccessKind, Request};

@@ -26,9 +26,9 @@ pub use sm_filter::{
     Check, DeviceView, Ratio, SmFilter, SmFilterCounters, SmFilterPolicy, ThrottleCounters, Turn,
 };
 pub use warp::{
-    GroupCounters, LocalityCounters, MemoryAccess, MemoryOp, MemorySpace, NextInst, OrderCounters,
-    StallCounters, WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler, WarpTable, WarpView,
-    warps_of,
+    GroupCounters, L1dEvent, L1dOutcome, LocalityCounters, MemoryAccess, MemoryOp, MemorySpace,
+    NextInst, OrderCounters, StallCounters, VictimTagCounters, WarpMask, WarpPolicy,
+    WarpPolicyCounters, WarpScheduler, WarpTable, WarpView, warps_of,
 };
 
 use facts::policies;

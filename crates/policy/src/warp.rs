@@ -1,10 +1,12 @@
 //! Warp schedulers (`sm.warp_scheduler`): the warp that issues, among those that could, and the
 //! instructions that are held back.
 
+mod ccws;
 #[cfg(test)]
 mod contract;
 mod grr;
 mod gto;
+mod l1d_event;
 mod locality;
 mod long_latency_first;
 mod lrr;
@@ -16,9 +18,12 @@ mod table;
 #[cfg(test)]
 mod tests;
 mod two_level;
+mod victim_tags;
 
+pub use ccws::{Ccws, VictimTagCounters};
 pub use grr::Grr;
 pub use gto::Gto;
+pub use l1d_event::{L1dEvent, L1dOutcome};
 pub use locality::{Locality, LocalityCounters};
 pub use long_latency_first::{LongLatencyFirst, StallCounters};
 pub use lrr::Lrr;
@@ -98,6 +103,8 @@ combine_stats! {
         pub groups: GroupCounters,
         /// Changes of the group by `locality`.
         pub locality: LocalityCounters,
+        /// Misses on lines that a warp lost.
+        pub victim_tags: VictimTagCounters,
     }
 }
 
@@ -130,6 +137,15 @@ pub trait WarpScheduler: Send {
     fn wants_ranges(&self) -> bool {
         false
     }
+
+    /// True for a policy that is told of the events of its SM's data cache.
+    fn wants_l1d(&self) -> bool {
+        false
+    }
+
+    /// Notes an event of the SM's data cache, whichever scheduler the warp belongs to. Called in
+    /// the cycle of the event, before `begin_cycle`, and only if `wants_l1d` is true.
+    fn on_l1d(&mut self, _event: &L1dEvent) {}
 
     /// True for a policy with a gate: `admits` is then asked about every instruction before `pick`.
     /// Such a policy is also told of every cycle.
@@ -263,6 +279,14 @@ impl WarpScheduler for WarpPolicy {
 
     fn wants_ranges(&self) -> bool {
         of_policy!(self, p => p.wants_ranges())
+    }
+
+    fn wants_l1d(&self) -> bool {
+        of_policy!(self, p => p.wants_l1d())
+    }
+
+    fn on_l1d(&mut self, event: &L1dEvent) {
+        of_policy!(self, p => p.on_l1d(event));
     }
 
     fn begin_cycle(&mut self, view: &WarpView<'_>) {

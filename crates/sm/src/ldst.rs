@@ -14,6 +14,7 @@ mod dispatch;
 mod lookup;
 mod paths;
 mod records;
+mod watch;
 mod write_back;
 
 pub(crate) use caches::send_miss;
@@ -30,6 +31,7 @@ use warploom_mem::cache::{AllocationPolicy, Cache, Level, TextureCache};
 use warploom_mem::coalesce::{Transaction, Transactions};
 use warploom_mem::hash::BankIndex;
 use warploom_mem::{AccessKind, Reply, Request};
+use watch::L1dWatch;
 
 /// Most memory instructions between issue and their last reply.
 const MEM_RECORDS: usize = 4096;
@@ -83,6 +85,10 @@ pub struct Ldst {
     pub l1d: Option<Cache>,
     /// Policy of the data cache for reads that miss.
     allocation: AllocationPolicy,
+    /// Events of the data cache, if a scheduler's policy is told of them.
+    watch: Option<Box<L1dWatch>>,
+    /// True if no policy takes part in accesses of the data cache.
+    plain_l1d: bool,
     /// The constant cache (L1C).
     pub l1c: Cache,
     /// The texture cache (L1T).
@@ -96,8 +102,9 @@ pub struct Ldst {
 }
 
 impl Ldst {
-    /// The load/store unit of SM `sm`, for `warps` warps.
-    pub fn new(spec: &GpuSpec, sm: SmId, warps: usize) -> Self {
+    /// The load/store unit of SM `sm`, for `warps` warps. `watched` says that a scheduler's policy
+    /// is told of the events of the data cache.
+    pub fn new(spec: &GpuSpec, sm: SmId, warps: usize, watched: bool) -> Self {
         let style = spec.gpu.style;
         let banks = spec.sm.l1d_banks.max(1) as usize;
         let seed = spec.gpu.seed.wrapping_add(u64::from(sm.0));
@@ -108,6 +115,9 @@ impl Ldst {
         };
         let mut l1t = TextureCache::new(&spec.l1t);
         l1t.seed_replacement(seed);
+        let l1d = spec.l1d.enabled.then(|| data_cache(spec, seed));
+        let watch = l1d.as_ref().filter(|_| watched).map(L1dWatch::new);
+        let allocation = AllocationPolicy::new(spec.sm.l1d_allocation);
         Self {
             dispatch: None,
             in_dispatch: None,
@@ -117,19 +127,13 @@ impl Ldst {
             atomics: vec![PendingAtomic::none(); warps],
             shared: FixedQueue::new(spec.sm.shared_latency_cycles.max(1) as usize),
             shared_latency: spec.sm.shared_latency_cycles,
-            l1d: spec.l1d.enabled.then(|| {
-                let kernels = spec.gpu.max_concurrent_kernels as usize;
-                let most = Carveout::new(spec).map_or(spec.l1d.ways, |c| c.max_ways());
-                let most = most.max(spec.l1d.ways);
-                let mut l1d = Cache::with_max_ways(&spec.l1d, Level::L1, style, most);
-                l1d.follow_kernels(kernels);
-                l1d.seed_replacement(seed);
-                l1d
-            }),
+            l1d,
             l1d_use: L1dUse::Caches,
             l1c: cache(&spec.l1c),
             l1t,
-            allocation: AllocationPolicy::new(spec.sm.l1d_allocation),
+            plain_l1d: allocation.always_allocates() && watch.is_none(),
+            watch: watch.map(Box::new),
+            allocation,
             perfect_constant: spec.sm.perfect_inst_const_cache,
             banks: vec![Bank::new(spec.sm.l1d_latency_cycles.max(1)); banks],
             l1_latency: spec.sm.l1d_latency_cycles,
@@ -336,6 +340,16 @@ impl Ldst {
             && self.l1c.is_idle()
             && self.l1t.is_idle()
     }
+}
+
+/// An empty data cache, whose random choices start from `seed`.
+fn data_cache(spec: &GpuSpec, seed: u64) -> Cache {
+    let most = Carveout::new(spec).map_or(spec.l1d.ways, |c| c.max_ways());
+    let most = most.max(spec.l1d.ways);
+    let mut l1d = Cache::with_max_ways(&spec.l1d, Level::L1, spec.gpu.style, most);
+    l1d.follow_kernels(spec.gpu.max_concurrent_kernels as usize);
+    l1d.seed_replacement(seed);
+    l1d
 }
 
 /// Record of the memory instruction that a request's token names.

@@ -179,6 +179,8 @@ impl Sm {
         let contexts = context.as_ref().map_or(0, |c| c.count());
         let blocks = context.as_ref().map_or(0, |c| c.count_blocks());
         let blocks = blocks.max(sm.max_blocks);
+        let schedulers = schedulers(spec, slots, own);
+        let watched = schedulers.iter().any(|s| s.policy.wants_l1d());
         Self {
             id,
             env: environment(spec, id, slots),
@@ -186,11 +188,11 @@ impl Sm {
             kernels: [const { None }; _],
             warps: Warps::new(slots, contexts, sm.max_blocks),
             blocks: (0..blocks).map(|_| BlockSlot::free()).collect(),
-            schedulers: schedulers(spec, slots, own),
+            schedulers,
             flights: Pool::new(Flight::BLANK),
             collectors: Collectors::new(sm, widths, spec.gpu.style),
             units: Units::new(&counts[..Pipe::Mem as usize], sm.writeback_width),
-            ldst: Ldst::new(spec, id, slots),
+            ldst: Ldst::new(spec, id, slots, watched),
             front: Frontend::new(spec),
             link: Link::new(spec.noc.flit_bytes, credits, &most_sent(spec)),
             log: WriteLog::new(),

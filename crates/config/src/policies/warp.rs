@@ -1,10 +1,12 @@
 //! Table of warp schedulers (`sm.warp_scheduler`).
 
+mod ccws;
 mod locality;
 mod long_latency_first;
 mod static_limit;
 mod two_level;
 
+pub use ccws::*;
 pub use locality::*;
 pub use long_latency_first::*;
 pub use static_limit::*;
@@ -34,11 +36,25 @@ macro_rules! warp_schedulers {
                 "warps that stalled for most cycles first";
             Locality(settings: WarpLocalitySettings) = "locality":
                 "a group goes on; who shares lines with it comes in and goes first";
+            Ccws(settings: CcwsSettings) = "ccws":
+                "greedy, then oldest; loads from the warps that lose most lines of L1D";
         }
     };
 }
 
 warp_schedulers!(choices);
+
+/// Requires that warps keep their slots, by which a policy knows them.
+fn knows_warps_by_slot(policy: &str, spec: &GpuSpec, rules: &mut Rules) {
+    rules.require(
+        spec.sm.context.rules().is_none(),
+        &["sm.context", "sm.warp_scheduler"],
+        format!(
+            "the warp scheduler `{policy}` knows warps by slots, which context switching changes"
+        ),
+        "choose another warp scheduler",
+    );
+}
 
 /// Requires that a number of warps, the value of `key`, is at most what an SM holds.
 fn at_most_an_sm_holds(key: &str, warps: u32, spec: &GpuSpec, rules: &mut Rules) {

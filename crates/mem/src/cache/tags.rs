@@ -46,6 +46,15 @@ pub(super) struct Evicted {
     pub(super) sectors: u8,
 }
 
+/// A line that has come into a cache, and the line whose place it has taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Placed {
+    /// Place of the line: a number below [`Cache::places`](super::Cache::places).
+    pub at: u32,
+    /// Address of the first byte of the line that was there, if one was valid.
+    pub replaced: Option<u64>,
+}
+
 /// Lines of a set that cannot or should not be replaced.
 #[derive(Clone, Copy, Default, Debug)]
 struct SetCount {
@@ -76,6 +85,9 @@ pub(super) struct Tags {
     spared_below: u64,
     /// The line that was replaced last, if it was dirty.
     evicted: Box<Evicted>,
+    /// Place that a line took last, and number of the line that was there; [`NOT_PLACED`] once it
+    /// was told.
+    placed: (u32, u64),
     ipoly: Ipoly,
     sectored: bool,
     /// Place at which `find_again` found a line last, by the last bits of the line's number.
@@ -84,6 +96,9 @@ pub(super) struct Tags {
 
 /// Neighbouring lines whose places are remembered: a loop's code fits.
 const KEPT: usize = 16;
+
+/// Value of `placed` after it was taken.
+const NOT_PLACED: (u32, u64) = (u32::MAX, NO_LINE);
 
 /// Ways in a word of marks.
 const WORD: usize = 8;
@@ -142,6 +157,7 @@ impl Tags {
             write_ratio_percent: spec.write_ratio_percent.into(),
             spared_below: 0,
             evicted: Box::default(),
+            placed: NOT_PLACED,
             ipoly: Ipoly::new(if hashed { spec.sets } else { 1 }),
             sectored: spec.sectored,
         };
@@ -393,6 +409,7 @@ impl Tags {
             reserved: 1 << sector,
             ..State::default()
         };
+        self.placed = (at as u32, self.lines[at].number);
         self.lines[at].number = line;
         let rank = self.policy.on_fill(set, now);
         self.lines[at].order = Line::order_of(rank, at - set as usize * self.stride);
@@ -400,6 +417,21 @@ impl Tags {
         let shift = at % 8 * 8;
         self.marks[at / 8] = self.marks[at / 8] & !(0xff << shift) | mark(line) << shift;
         (at as u32, dirty)
+    }
+
+    /// Takes the news of the line that came in last; `None` if it was taken before.
+    pub(super) fn take_placed(&mut self) -> Option<Placed> {
+        let (at, before) = std::mem::replace(&mut self.placed, NOT_PLACED);
+        let address = before << self.index.line_shift();
+        (at != u32::MAX).then_some(Placed {
+            at,
+            replaced: (before != NO_LINE).then_some(address),
+        })
+    }
+
+    /// Number of places for lines.
+    pub(super) fn places(&self) -> usize {
+        self.lines.len()
     }
 
     /// The dirty line that was replaced last.

@@ -2,7 +2,7 @@
 //! policy, warming it.
 
 use super::Cache;
-use super::tags::Probe;
+use super::tags::{Placed, Probe};
 use crate::Request;
 use warploom_base::Cycle;
 use warploom_config::AllocatePolicy;
@@ -12,6 +12,27 @@ impl Cache {
     pub fn invalidate_all(&mut self) {
         self.refuses = false;
         self.tags.clear(|_| true);
+    }
+
+    /// Takes the news of the line that came in with the last access or fill; `None` if none did.
+    pub fn take_placed(&mut self) -> Option<Placed> {
+        self.tags.take_placed()
+    }
+
+    /// Number of places for lines, those of unused ways included.
+    pub fn places(&self) -> usize {
+        self.tags.places()
+    }
+
+    /// Address of the first byte of the line that holds an address.
+    pub fn line_address(&self, addr: u64) -> u64 {
+        addr & !(u64::from(self.rules.line_bytes) - 1)
+    }
+
+    /// The first of the requests that a fill of `entry` answers. Valid until all of them have been
+    /// taken.
+    pub fn first_waiting(&self, entry: u32) -> &Request {
+        self.mshrs.first(entry)
     }
 
     /// Makes every dirty line invalid.

@@ -1,9 +1,12 @@
 //! The contract of warp schedulers, for every policy of the table: each one is run through drawn
 //! cycles with its default settings.
 
-use super::{Choice, TABLE, WarpMask, WarpPolicy, WarpScheduler, WarpTable, WarpView, warps_of};
+use super::{
+    Choice, L1dEvent, L1dOutcome, MemoryAccess, MemoryOp, MemorySpace, NextInst, TABLE, WarpMask,
+    WarpPolicy, WarpScheduler, WarpTable, WarpView, warps_of,
+};
 use crate::PolicyInfo;
-use warploom_base::{Rng, WarpSlot};
+use warploom_base::{KernelSlot, Pc, Rng, WarpSlot};
 use warploom_config::{Base, resolve};
 
 /// Warp slots of the scheduler.
@@ -71,6 +74,29 @@ impl Scene {
         self.live ^= bit;
     }
 
+    /// Tells the policies of a drawn event of the data cache, one of few lines.
+    fn event(&mut self, policies: &mut [WarpPolicy]) {
+        let warp = WarpSlot::new(self.rng.below(SLOTS as u32) as usize);
+        let line = 128 * u64::from(self.rng.below(4));
+        let outcomes = [
+            L1dOutcome::Hit,
+            L1dOutcome::Merged,
+            L1dOutcome::SectorMiss,
+            L1dOutcome::Miss,
+        ];
+        let event = match self.rng.below(16) {
+            0 => L1dEvent::Write { warp, line },
+            1..6 => L1dEvent::Evict { owner: warp, line },
+            _ => L1dEvent::Read {
+                warp,
+                pc: Pc(self.rng.below(3)),
+                line,
+                outcome: outcomes[self.rng.below(4) as usize],
+            },
+        };
+        policies.iter_mut().for_each(|p| p.on_l1d(&event));
+    }
+
     fn cycle(&mut self) -> Cycle {
         let waiting = self.some(self.live);
         let long_wait = self.some(self.live);
@@ -126,6 +152,21 @@ fn run(
     picked
 }
 
+/// The warps of a mask whose next instruction, a load, the policy admits.
+fn admitted(policy: &mut WarpPolicy, view: &WarpView<'_>, mask: WarpMask) -> Vec<WarpSlot> {
+    let load = |slot| NextInst {
+        slot,
+        kernel: KernelSlot(0),
+        pc: Pc(1),
+        access: Some(MemoryAccess {
+            op: MemoryOp::Load,
+            space: MemorySpace::Global,
+        }),
+    };
+    let admits = |slot: &WarpSlot| policy.admits(view, &load(*slot));
+    warps_of(mask).filter(admits).collect()
+}
+
 /// A policy picks ready warps only. A second beginning of a cycle changes nothing, and a run of
 /// skipped cycles counts as its cycles one by one.
 #[test]
@@ -137,10 +178,18 @@ fn every_scheduler_keeps_the_contract() {
         let mut issues = 0;
         for n in 0..CYCLES {
             scene.change(&mut policies);
+            scene.event(&mut policies);
             let cycle = scene.cycle();
             let view = scene.view(&cycle);
             let [at_once, one_by_one] = &mut policies;
             one_by_one.begin_cycle(&view);
+            at_once.begin_cycle(&view);
+            assert_eq!(
+                admitted(at_once, &view, cycle.ready),
+                admitted(one_by_one, &view, cycle.ready),
+                "{}, cycle {n}",
+                row.name
+            );
             let picked = run(at_once, &view, &cycle, 1);
             let name = row.name;
             assert_eq!(

@@ -1,5 +1,7 @@
 //! Small scenarios worked by hand: who is picked, cycle by cycle.
 
+mod l1d;
+
 use super::*;
 use crate::range::{ArrayRange, MAX_ARRAYS, WarpRange};
 use warploom_config::{

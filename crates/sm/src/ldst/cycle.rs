@@ -47,12 +47,21 @@ impl Sm {
                 free
             }
             _ => match &mut ldst.l1d {
-                Some(l1d) => fill(l1d, now, reply),
+                Some(l1d) => {
+                    let free = fill(l1d, now, reply);
+                    if let (true, Some(watch)) = (free, &mut ldst.watch) {
+                        watch.filled(l1d, &ldst.insts, reply);
+                    }
+                    free
+                }
                 None => unreachable!("a reply to a cache that does not exist: {reply:?}"),
             },
         };
         if taken {
             self.ldst.responses.drop_oldest();
+            if !self.ldst.plain_l1d {
+                self.tell_of_l1d();
+            }
         }
     }
 

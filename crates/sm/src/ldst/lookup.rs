@@ -31,12 +31,13 @@ impl Sm {
         {
             return l1d.count_failed(kind, reason, 1);
         }
-        let access = if ldst.allocation.always_allocates() {
+        let access = if ldst.plain_l1d {
             l1d.access(now, request)
         } else {
             let parts = allocation::Parts {
                 l1d,
                 policy: &mut ldst.allocation,
+                watch: ldst.watch.as_deref_mut(),
                 insts: &mut ldst.insts,
                 detail: &mut self.detail,
                 sectored_l2: ldst.sectored_l2,
@@ -56,6 +57,9 @@ impl Sm {
             l1d.expect(next.addr);
         }
         self.looked_up(kind, token, access.outcome, replies);
+        if !self.ldst.plain_l1d {
+            self.tell_of_l1d();
+        }
     }
 
     /// Notes that the data cache has taken a delayed access. A write that it has sent down has

@@ -33,14 +33,16 @@ impl Sm {
     }
 
     pub(super) fn try_data(&mut self, now: Cycle, id: MemId) -> Try {
-        if self.ldst.allocation.always_allocates() {
+        if self.ldst.plain_l1d {
             self.try_cache(now, id, |ldst| ldst.l1d.as_mut())
         } else {
-            self.try_data_by_policy(now, id)
+            let outcome = self.try_data_by_policy(now, id);
+            self.tell_of_l1d();
+            outcome
         }
     }
 
-    /// `try_data` under an allocation policy that may send reads past the cache.
+    /// `try_data` where policies take part in accesses.
     #[cold]
     fn try_data_by_policy(&mut self, now: Cycle, id: MemId) -> Try {
         let Some((mut request, left)) = self.next_transaction(now, id) else {
@@ -59,6 +61,7 @@ impl Sm {
         let parts = Parts {
             l1d,
             policy: &mut ldst.allocation,
+            watch: ldst.watch.as_deref_mut(),
             insts: &mut ldst.insts,
             detail: &mut self.detail,
             sectored_l2: ldst.sectored_l2,

@@ -1,5 +1,6 @@
 //! Settings of the warp scheduler `locality`.
 
+use super::knows_warps_by_slot;
 use crate::policies::settings;
 use crate::spec::GpuSpec;
 use crate::validate::Rules;
@@ -46,11 +47,5 @@ impl WarpLocalitySettings {
 
 /// The scheduler identifies warps by their slots, which context switching changes.
 fn check(_: &WarpLocalitySettings, spec: &GpuSpec, rules: &mut Rules) {
-    rules.require(
-        spec.sm.context.rules().is_none(),
-        &["sm.context", "sm.warp_scheduler"],
-        "the warp scheduler `locality` knows warps by slots, which context switching changes"
-            .to_owned(),
-        "choose another warp scheduler",
-    );
+    knows_warps_by_slot("locality", spec, rules);
 }

@@ -1,0 +1,281 @@
+//! Cache-conscious wavefront scheduling (Rogers et al., MICRO 2012): warps that lose their own
+//! lines of L1D to others keep the right to load, until the lines fit.
+//!
+//! Every warp has an array of victim tags, which get the lines that it brought into L1D when they
+//! leave, and a score. A read that misses L1D and finds its line among the warp's own victim tags
+//! has lost locality: the warp's score becomes the lost-locality detected score (LLDS)
+//!
+//! ```text
+//! cutoff = running warps x base score
+//! LLDS   = victim tag hits / instructions issued x K x cutoff
+//! ```
+//!
+//! A score loses a point a cycle until it is the base score again. Warps in descending order of
+//! their scores may load until the sum of their scores reaches the cutoff. So without lost locality
+//! all warps may load, and each point above the base score takes one away from the warps at the end
+//! of the order. Who may not load goes on with all other instructions. Among the warps that can
+//! issue, the order is greedy, then oldest.
+//!
+//! The page `docs/policies-compared.md` lists what the paper leaves open. Each scheduler has scores
+//! of its own, for its own warps.
+
+use super::victim_tags::VictimTags;
+use super::{
+    Gto, L1dEvent, L1dOutcome, NextInst, WarpMask, WarpPolicyCounters, WarpScheduler, WarpView,
+    holds, only, warps_of,
+};
+use crate::facts::{schedulers, warps, warps_a_scheduler};
+use crate::{Facts, Part, PolicyFacts, bits_for};
+use std::cmp::Reverse;
+use warploom_base::WarpSlot;
+use warploom_config::{CcwsSettings, GpuSpec};
+use warploom_stats::declare_stats;
+
+declare_stats! {
+    /// Counters of schedulers with victim tags.
+    pub struct VictimTagCounters in "warp_policy" {
+        /// Reads that missed L1D on a line that the same warp had brought in and lost (ccws).
+        pub victim_tag_hits: u64 = Events;
+        /// Times that a warp's next load was held back for a cycle (ccws).
+        pub loads_held_back: u64 = Events;
+    }
+}
+
+/// Scheduler of `ccws`: loads for the warps that lose most locality.
+#[derive(Clone, Debug)]
+pub struct Ccws {
+    order: Gto,
+    /// Warps of the scheduler that have not exited.
+    running: WarpMask,
+    /// Warps whose score is above the base score.
+    raised: WarpMask,
+    /// Warps that may load in this cycle, once a load has been asked for.
+    loaders: Option<WarpMask>,
+    settings: CcwsSettings,
+    /// Sums over the running warps.
+    hits: u64,
+    issued: u64,
+    warps: Box<[LostLocality]>,
+    counters: VictimTagCounters,
+}
+
+/// Lost locality of a warp.
+#[derive(Clone, Debug)]
+struct LostLocality {
+    tags: VictimTags,
+    score: u64,
+    hits: u64,
+    issued: u64,
+}
+
+impl PolicyFacts for Ccws {
+    const FACTS: Facts = Facts {
+        about: "Greedy then oldest; loads only from the warps that lose most of their own lines of \
+                L1D, as many as the lost locality leaves.",
+        source: "CCWS: Rogers et al., MICRO 2012, and its author's simulator",
+        state: "warps x (victim tags of 40-bit addresses + score + 2 x 32: hits and instructions) \
+                + L1D lines x log2(warps): who brought it in + the last warp",
+        bits,
+        // A set of 8 tags of 40 - 7 - 1 = 32 bits, valid bits, a pointer of 3; a score up to
+        // 8 x 24 x 100 = 19200 in 15 bits; 32 x 4 lines; the order of gto.
+        bits_on_gtx480: 48 * (2 * (8 * 33 + 3) + 15 + 64) + 128 * 6 + 2 * (5 + 1),
+        part: Part::Sm,
+        complexity: "warps times their logarithm when a load can issue and locality is lost",
+    };
+}
+
+/// Width of an address: Fermi's, the first with such an L1D (Fermi whitepaper, 2009).
+const ADDRESS_BITS: u64 = 40;
+
+fn bits(spec: &GpuSpec) -> u64 {
+    let settings: CcwsSettings = spec.sm.warp_scheduler.settings();
+    let (sets, ways) = (settings.victim_sets.into(), settings.victim_ways.into());
+    let line_bytes = u64::from(spec.l1d.line_bytes);
+    let tag = ADDRESS_BITS - bits_for(line_bytes) - bits_for(sets);
+    let tags = sets * (ways * (tag + 1) + bits_for(ways));
+    let most = u64::from(settings.k) * u64::from(settings.base_score) * warps_a_scheduler(spec);
+    let lines = u64::from(spec.l1d.sets) * u64::from(spec.l1d.ways);
+    let order = schedulers(spec) * (bits_for(warps_a_scheduler(spec)) + 1);
+    warps(spec) * (tags + bits_for(most + 1) + 64) + lines * bits_for(warps(spec)) + order
+}
+
+impl Ccws {
+    /// A scheduler that has seen no lost locality.
+    pub fn new(settings: CcwsSettings) -> Self {
+        let warp = LostLocality {
+            tags: VictimTags::new(settings.victim_sets, settings.victim_ways),
+            score: settings.base_score.into(),
+            hits: 0,
+            issued: 0,
+        };
+        Self {
+            order: Gto::default(),
+            running: 0,
+            raised: 0,
+            loaders: None,
+            settings,
+            hits: 0,
+            issued: 0,
+            warps: vec![warp; WarpMask::BITS as usize].into(),
+            counters: VictimTagCounters::default(),
+        }
+    }
+
+    fn base(&self) -> u64 {
+        self.settings.base_score.into()
+    }
+
+    /// Sum of scores that the warps which may load reach.
+    fn cutoff(&self) -> u64 {
+        u64::from(self.running.count_ones()) * self.base()
+    }
+
+    /// The lost-locality detected score.
+    fn detected(&self) -> u64 {
+        let points = self.hits * u64::from(self.settings.k) * self.cutoff();
+        points.checked_div(self.issued).unwrap_or(0)
+    }
+
+    fn set_score(&mut self, slot: WarpSlot, score: u64) {
+        self.warps[slot.index()].score = score.max(self.base());
+        if score > self.base() {
+            self.raised |= only(slot);
+        } else {
+            self.raised &= !only(slot);
+        }
+    }
+
+    /// Notes that a read of a warp missed L1D.
+    fn missed(&mut self, slot: WarpSlot, line: u64) {
+        let warp = &mut self.warps[slot.index()];
+        if !warp.tags.has(line) {
+            return;
+        }
+        warp.hits += 1;
+        self.hits += 1;
+        self.counters.victim_tag_hits += 1;
+        self.set_score(slot, self.detected());
+    }
+
+    /// Takes the points of `cycles` cycles from each raised score. In each cycle a score first
+    /// loses a point, and then may not be above what is detected now.
+    fn decay(&mut self, cycles: u64) {
+        let most = self.detected();
+        for slot in warps_of(self.raised) {
+            let score = (self.warps[slot.index()].score - 1).min(most);
+            self.set_score(slot, score.saturating_sub(cycles - 1));
+        }
+    }
+
+    /// The warps that may load.
+    fn loaders(&self) -> WarpMask {
+        let score = |slot: &WarpSlot| self.warps[slot.index()].score;
+        let mut raised: Vec<_> = warps_of(self.raised).collect();
+        raised.sort_by_key(|slot| (Reverse(score(slot)), slot.0));
+        let others = warps_of(self.running & !self.raised);
+        let mut left = self.cutoff();
+        let mut loaders = 0;
+        for slot in raised.into_iter().chain(others) {
+            if left == 0 {
+                break;
+            }
+            loaders |= only(slot);
+            left = left.saturating_sub(score(&slot));
+        }
+        loaders
+    }
+}
+
+impl WarpScheduler for Ccws {
+    fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
+        self.order.pick(view, ready)
+    }
+
+    fn wants_l1d(&self) -> bool {
+        true
+    }
+
+    fn on_l1d(&mut self, event: &L1dEvent) {
+        match *event {
+            L1dEvent::Evict { owner, line } if holds(self.running, owner) => {
+                self.warps[owner.index()].tags.insert(line);
+            }
+            L1dEvent::Read {
+                warp,
+                line,
+                outcome: L1dOutcome::Miss,
+                ..
+            } if holds(self.running, warp) => self.missed(warp, line),
+            L1dEvent::Write { line, .. } => {
+                for slot in warps_of(self.running) {
+                    self.warps[slot.index()].tags.remove(line);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn has_gate(&self) -> bool {
+        true
+    }
+
+    fn begin_cycle(&mut self, _view: &WarpView<'_>) {
+        self.loaders = None;
+    }
+
+    fn admits(&mut self, _view: &WarpView<'_>, next: &NextInst) -> bool {
+        let loads = next.access.is_some_and(|access| access.may_load_from_l1d());
+        if self.raised == 0 || !loads {
+            return true;
+        }
+        let loaders = match self.loaders {
+            Some(loaders) => loaders,
+            None => *self.loaders.insert(self.loaders()),
+        };
+        let admitted = holds(loaders, next.slot);
+        self.counters.loads_held_back += u64::from(!admitted);
+        admitted
+    }
+
+    fn end_cycles(
+        &mut self,
+        _view: &WarpView<'_>,
+        _stalled: WarpMask,
+        _picked: Option<WarpSlot>,
+        cycles: u64,
+    ) {
+        if self.raised != 0 {
+            self.decay(cycles);
+        }
+    }
+
+    fn on_issue(&mut self, slot: WarpSlot) {
+        self.order.on_issue(slot);
+        self.warps[slot.index()].issued += 1;
+        self.issued += 1;
+    }
+
+    fn on_start(&mut self, slot: WarpSlot) {
+        self.running |= only(slot);
+        let base = self.base();
+        let warp = &mut self.warps[slot.index()];
+        warp.tags.clear();
+        (warp.score, warp.hits, warp.issued) = (base, 0, 0);
+        self.raised &= !only(slot);
+    }
+
+    fn on_exit(&mut self, slot: WarpSlot) {
+        self.running &= !only(slot);
+        self.raised &= !only(slot);
+        let warp = &self.warps[slot.index()];
+        self.hits -= warp.hits;
+        self.issued -= warp.issued;
+    }
+
+    fn counters(&self) -> WarpPolicyCounters {
+        WarpPolicyCounters {
+            victim_tags: self.counters.clone(),
+            ..WarpPolicyCounters::default()
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Scenarios of policies that follow the data cache: which warps may load, cycle by cycle.
+
+use super::super::victim_tags::VictimTags;
+use super::*;
+use warploom_base::{KernelSlot, Pc};
+use warploom_config::CcwsSettings;
+
+/// The next instruction of a warp, a load from global memory.
+fn load(slot: WarpSlot) -> NextInst {
+    NextInst {
+        slot,
+        kernel: KernelSlot(0),
+        pc: Pc(0),
+        access: Some(MemoryAccess {
+            op: MemoryOp::Load,
+            space: MemorySpace::Global,
+        }),
+    }
+}
+
+/// The warp and the line of a word `WARP:LINE`.
+fn warp_and_line(word: &str) -> (WarpSlot, u64) {
+    let (warp, line) = word.split_once(':').expect("WARP:LINE");
+    let line: u64 = line.parse().expect("a line");
+    (WarpSlot(warp.parse().expect("a warp")), line * 128)
+}
+
+/// Tells a policy of what the words of a line name, in their order: `start=SLOTS`, `exit=SLOTS`,
+/// `issue=SLOTS` (an instruction of each), `miss=WARP:LINE`, `evict=OWNER:LINE`, `write=WARP:LINE`.
+/// Returns the number of cycles for which the line stands (`cycles=N`, else one).
+fn tell(policy: &mut impl WarpScheduler, line: &str) -> u64 {
+    let mut cycles = 1;
+    for word in line.split_whitespace() {
+        let (name, value) = word.split_once('=').expect("NAME=VALUE");
+        let slots = |value| warps_of(mask(value));
+        match name {
+            "start" => slots(value).for_each(|slot| policy.on_start(slot)),
+            "exit" => slots(value).for_each(|slot| policy.on_exit(slot)),
+            "issue" => slots(value).for_each(|slot| policy.on_issue(slot)),
+            "cycles" => cycles = value.parse().expect("a number"),
+            _ => policy.on_l1d(&event(name, value)),
+        }
+    }
+    cycles
+}
+
+fn event(name: &str, value: &str) -> L1dEvent {
+    let (warp, line) = warp_and_line(value);
+    let read = |outcome| L1dEvent::Read {
+        warp,
+        pc: Pc(0),
+        line,
+        outcome,
+    };
+    match name {
+        "miss" => read(L1dOutcome::Miss),
+        "merge" => read(L1dOutcome::Merged),
+        "evict" => L1dEvent::Evict { owner: warp, line },
+        "write" => L1dEvent::Write { warp, line },
+        other => panic!("no such word: {other}"),
+    }
+}
+
+/// Takes a policy through a scenario, one line for each cycle or run of cycles: what it is told
+/// before (see [`tell`]). The result is the slots of 0 to 3 that may load, line by line.
+fn loaders(policy: &mut impl WarpScheduler, lines: &str) -> String {
+    let table = table();
+    let view = view(&table, 0, 0);
+    let mut out = Vec::new();
+    for line in lines.lines() {
+        let cycles = tell(policy, line);
+        policy.begin_cycle(&view);
+        let may = |slot: &u16| policy.admits(&view, &load(WarpSlot(*slot)));
+        let slots: Vec<_> = (0..4).filter(may).map(|slot| slot.to_string()).collect();
+        out.push(slots.concat());
+        policy.end_cycles(&view, 0, None, cycles);
+    }
+    out.join(" ")
+}
+
+/// A scheduler of the paper's values with four warps, which have issued ten instructions together.
+fn ccws() -> Ccws {
+    let mut policy = Ccws::new(CcwsSettings::default());
+    tell(&mut policy, "start=0123 issue=0123 issue=0123 issue=01");
+    policy
+}
+
+/// The cutoff is 4 x 100. Warp 1 misses on a line that it lost: 1 / 10 x 8 x 400 = 320 points. With
+/// 100 points of warp 0 these reach the cutoff. A point is lost each cycle. At 300 points, warp 0
+/// still suffices; at 299 warp 2 is needed, at 199 warp 3.
+#[test]
+fn ccws_lets_the_warp_load_that_loses_its_lines() {
+    let lines = "\n\
+        evict=1:7 miss=1:7\n\
+        cycles=19\n\
+        \n\
+        cycles=99\n\
+        \n\
+        \n";
+    assert_eq!(loaders(&mut ccws(), lines), "0123 01 01 01 012 012 0123");
+}
+
+/// Warp 3 has 320 points and reaches the cutoff with warp 0. Then warp 2 loses a line, too: two
+/// hits are 640 points, with which it reaches the cutoff alone.
+#[test]
+fn ccws_prefers_the_warps_of_the_highest_scores() {
+    let lines = "evict=3:7 evict=2:9 miss=3:7\nmiss=2:9";
+    assert_eq!(loaders(&mut ccws(), lines), "03 2");
+}
+
+/// Only a miss on a line that the same warp brought in counts. A line on its way is no miss.
+#[test]
+fn ccws_counts_a_warps_own_lines_only() {
+    let mut policy = ccws();
+    let lines = "evict=1:7 miss=2:7\nmerge=1:7\nmiss=1:8";
+    assert_eq!(loaders(&mut policy, lines), "0123 0123 0123");
+    assert_eq!(policy.counters().victim_tags.victim_tag_hits, 0);
+    assert_eq!(loaders(&mut policy, "miss=1:7"), "01");
+    assert_eq!(policy.counters().victim_tags.victim_tag_hits, 1);
+    assert_eq!(policy.counters().victim_tags.loads_held_back, 2);
+}
+
+/// A store to a line removes its tags, whichever warp stores.
+#[test]
+fn ccws_forgets_lines_that_are_written() {
+    let lines = "evict=1:7 write=3:7 miss=1:7";
+    assert_eq!(loaders(&mut ccws(), lines), "0123");
+}
+
+/// After 30 more instructions, 1 / 40 x 8 x 400 = 80 points are detected: fewer than the base
+/// score, so that the score falls to it at the end of the cycle.
+#[test]
+fn ccws_limits_scores_to_what_is_detected_now() {
+    let thirty = "issue=012 ".repeat(10);
+    let lines = format!("evict=1:7 miss=1:7\n{thirty}\n\n");
+    assert_eq!(loaders(&mut ccws(), &lines), "01 01 0123");
+}
+
+/// A warp that exits takes its score, its hits and its instructions with it; the next one in its
+/// slot begins without tags.
+#[test]
+fn ccws_forgets_a_warp_that_exits() {
+    let lines = "evict=1:7 evict=1:9 miss=1:7\nexit=1\nstart=1 miss=1:9";
+    assert_eq!(loaders(&mut ccws(), lines), "01 0123 0123");
+}
+
+/// Everything but loads through L1D passes the gate.
+#[test]
+fn ccws_holds_back_loads_alone() {
+    let mut policy = ccws();
+    tell(&mut policy, "evict=1:7 miss=1:7");
+    let table = table();
+    let view = view(&table, 0, 0);
+    let with = |access| NextInst {
+        access,
+        ..load(WarpSlot(3))
+    };
+    let access = |op, space| Some(MemoryAccess { op, space });
+    policy.begin_cycle(&view);
+    for passes in [
+        None,
+        access(MemoryOp::Store, MemorySpace::Global),
+        access(MemoryOp::Load, MemorySpace::Shared),
+        access(MemoryOp::Atomic, MemorySpace::Global),
+    ] {
+        assert!(policy.admits(&view, &with(passes)), "{passes:?}");
+    }
+    assert!(!policy.admits(&view, &load(WarpSlot(3))));
+}
+
+/// Two sets of two: even lines in one, odd lines in the other. The line that came first leaves, and
+/// a line that is there keeps its place in the order.
+#[test]
+fn victim_tags_are_first_in_first_out() {
+    let mut tags = VictimTags::new(2, 2);
+    for line in [0, 2, 1, 0, 4] {
+        tags.insert(line * 128);
+    }
+    let has = |tags: &VictimTags| [0, 1, 2, 3, 4].map(|line| tags.has(line * 128));
+    assert_eq!(has(&tags), [false, true, true, false, true]);
+    tags.remove(2 * 128);
+    tags.insert(6 * 128);
+    assert_eq!(has(&tags), [false, true, false, false, true]);
+    tags.clear();
+    assert_eq!(has(&tags), [false; 5]);
+}
+
+/// The page that builds CCWS step by step quotes the files as they are.
+#[test]
+fn the_page_on_ccws_quotes_the_code() {
+    let page = include_str!("../../../../../docs/teaching-ccws.md");
+    let files = [
+        include_str!("../ccws.rs"),
+        include_str!("../victim_tags.rs"),
+    ];
+    let blocks = page.split("```rust\n").skip(1);
+    let quotes: Vec<_> = blocks
+        .filter_map(|block| block.split("```").next())
+        .collect();
+    assert!(quotes.len() >= 6, "the test must not pass without quotes");
+    for quote in quotes {
+        assert!(files.iter().any(|file| file.contains(quote)), "{quote}");
+    }
+}

@@ -1,0 +1,105 @@
+//! Events of the data cache for the policies of the warp schedulers that ask for them.
+
+use super::{MEM_RECORDS, MemInst, mem_of};
+use crate::flight::Pool;
+use crate::sm::Sm;
+use warploom_base::WarpSlot;
+use warploom_mem::cache::{Access, AccessOutcome, Cache};
+use warploom_mem::{AccessKind, Reply, Request};
+use warploom_policy::{L1dEvent, L1dOutcome, WarpScheduler};
+
+/// Records of memory instructions, by which reads name their warp.
+type Insts = Pool<MemInst, MEM_RECORDS>;
+
+/// The warps that own the lines of a data cache, and the events that no policy has been told of.
+#[derive(Debug)]
+pub(super) struct L1dWatch {
+    /// By place of a line: the warp for which it came in.
+    owners: Box<[WarpSlot]>,
+    events: Vec<L1dEvent>,
+}
+
+impl L1dWatch {
+    /// The watch of an empty cache.
+    pub(super) fn new(l1d: &Cache) -> Self {
+        Self {
+            owners: vec![WarpSlot(0); l1d.places()].into(),
+            events: Vec::with_capacity(4),
+        }
+    }
+
+    /// Notes an access that has been made.
+    pub(super) fn accessed(
+        &mut self,
+        l1d: &mut Cache,
+        insts: &Insts,
+        request: &Request,
+        access: Access,
+    ) {
+        let outcome = match access.outcome {
+            AccessOutcome::ReservationFail(_) => return,
+            AccessOutcome::Hit => L1dOutcome::Hit,
+            AccessOutcome::HitReserved => L1dOutcome::Merged,
+            AccessOutcome::SectorMiss => L1dOutcome::SectorMiss,
+            AccessOutcome::Miss => L1dOutcome::Miss,
+        };
+        self.placed(l1d, warp_of(insts, request));
+        let line = l1d.line_address(request.addr);
+        let warp = warp_of(insts, request);
+        if request.kind == AccessKind::GlobalWrite {
+            self.events.push(L1dEvent::Write { warp, line });
+        } else if !request.kind.is_write() {
+            let pc = insts[mem_of(request.token).0].pc;
+            self.events.push(L1dEvent::Read {
+                warp,
+                pc,
+                line,
+                outcome,
+            });
+        }
+    }
+
+    /// Notes a reply that the cache has taken. Without allocation on a miss, the line comes in now.
+    pub(super) fn filled(&mut self, l1d: &mut Cache, insts: &Insts, reply: &Reply) {
+        let owner = warp_of(insts, l1d.first_waiting(reply.entry));
+        self.placed(l1d, owner);
+    }
+
+    /// Notes the line that has come in, if one has.
+    fn placed(&mut self, l1d: &mut Cache, owner: WarpSlot) {
+        let Some(placed) = l1d.take_placed() else {
+            return;
+        };
+        let before = std::mem::replace(&mut self.owners[placed.at as usize], owner);
+        if let Some(line) = placed.replaced {
+            self.events.push(L1dEvent::Evict {
+                owner: before,
+                line,
+            });
+        }
+    }
+}
+
+/// The warp of a request to the data cache. Reads name their instruction, writes their warp.
+fn warp_of(insts: &Insts, request: &Request) -> WarpSlot {
+    if request.kind.is_write() || request.kind == AccessKind::L1WriteAllocate {
+        WarpSlot(request.token as u16)
+    } else {
+        insts[mem_of(request.token).0].warp
+    }
+}
+
+impl Sm {
+    /// Tells the schedulers' policies of the new events of the data cache.
+    #[cold]
+    pub(super) fn tell_of_l1d(&mut self) {
+        let Some(watch) = &mut self.ldst.watch else {
+            return;
+        };
+        for event in watch.events.drain(..) {
+            for scheduler in &mut self.schedulers {
+                scheduler.policy.on_l1d(&event);
+            }
+        }
+    }
+}
