@@ -219,9 +219,11 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
 
 /// The explanation of a run, if it was requested and the run has timed launches.
 fn explained(args: &Args, gpu: &GpuSpec, result: &RunReport) -> String {
+    if !args.explain {
+        return String::new();
+    }
     let machine = Machine::new(gpu, warploom_noc::sustainable(gpu));
-    let analysis = args.explain.then(|| analyze(&machine, result)).flatten();
-    analysis.map_or_else(String::new, |analysis| explanation_report(&analysis))
+    analyze(&machine, result).map_or_else(String::new, |analysis| explanation_report(&analysis))
 }
 
 fn what_can_be_run() -> String {
