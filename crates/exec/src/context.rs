@@ -4,6 +4,7 @@ use crate::decode::{Decoded, decode};
 use crate::host_isa::VectorIsa;
 use crate::launch::{KernelLaunch, LaunchError, LaunchSpec, check_program};
 use crate::lookahead::Lookahead;
+use crate::matrix_places::MatrixPlaces;
 use std::ops::Deref;
 use std::sync::Arc;
 use warploom_base::Pc;
@@ -53,6 +54,7 @@ impl LaunchContext {
         Self {
             code: decode(&program, self.isa).into(),
             launch: KernelLaunch {
+                matrices: MatrixPlaces::new(&program),
                 program,
                 shared_bytes: 0,
                 ..self.launch.clone()

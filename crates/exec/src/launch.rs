@@ -3,6 +3,7 @@
 
 use crate::fault::Checks;
 use crate::host_isa::VectorIsa;
+use crate::matrix_places::MatrixPlaces;
 use crate::memory::texture_table::TextureTable;
 use crate::state::barrier::BARRIERS;
 use crate::state::registers::{Lanes32, Lanes64};
@@ -147,6 +148,8 @@ pub struct KernelLaunch {
     pub(crate) branch_order: BranchOrder,
     pub(crate) barriers: u32,
     pub(crate) isa: VectorIsa,
+    /// Places of the elements of the program's products of matrices.
+    pub(crate) matrices: MatrixPlaces,
 }
 
 impl KernelLaunch {
@@ -187,6 +190,7 @@ impl KernelLaunch {
             branch_order: spec.branch_order,
             barriers: spec.barriers.min(BARRIERS as u32),
             isa,
+            matrices: MatrixPlaces::new(&program),
             program,
         })
     }

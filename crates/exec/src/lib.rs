@@ -29,6 +29,7 @@ mod host_isa;
 mod inst;
 mod launch;
 mod lookahead;
+mod matrix_places;
 mod memory;
 mod numeric;
 mod ops;

@@ -9,16 +9,20 @@
 
 use crate::fault::FaultKind;
 use crate::inst::{Exec, InstExec};
+use crate::launch::KernelLaunch;
+use crate::matrix_places::MmaPlaces;
 use crate::memory::effect::MemKind;
-use crate::numeric::float::{canonical, fma32, nan64, narrow, widen};
+use crate::numeric::float::{canonical, fma32, nan64, narrow};
 use crate::numeric::softfloat::Format;
 use crate::ops::access::Access;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::matrix::{AccTy, Fragment, MatRule, MatTy, Mma};
-use warploom_ir::{CacheOp, Dst, MemSpace, Round, Src};
+use warploom_ir::{CacheOp, Dst, ExtraOperands, MemSpace, Round, Src};
 
 /// Number of elements of the largest multiplicand: `mma.m16n8k64`.
-const MULTIPLICAND: usize = 16 * 64;
+const MOST: usize = 16 * 64;
+/// Number of elements of the usual multiplicand: `mma.m16n8k16`, `wmma.m16n16k16`.
+const USUAL: usize = 16 * 16;
 /// Number of elements of the largest result: `wmma.m16n16k16`, or four results of `mma.m8n8k4`.
 const RESULT: usize = 16 * 16;
 /// Number of rows and columns of an `ldmatrix` matrix.
@@ -27,16 +31,32 @@ const EIGHT: usize = 8;
 /// Low bits of a tf32, which are ignored.
 const TF32_UNUSED: u32 = (1 << 13) - 1;
 
+/// Value of an f16, computed without branches: the exponent's bias changes by a product with a
+/// power of two, which is exact.
+#[inline(always)]
+fn half(bits: u16) -> f32 {
+    const BIAS: f32 = (1_u128 << (127 - 15)) as f32;
+    let magnitude = u32::from(bits & 0x7fff);
+    let finite = f32::from_bits(magnitude << 13) * BIAS;
+    let is_finite = magnitude < 0x7c00;
+    // All bits of the exponent are set for infinities and NaNs.
+    let other = magnitude << 13 | 0xff << 23;
+    let value = if is_finite { finite.to_bits() } else { other };
+    f32::from_bits(value | u32::from(bits >> 15) << 31)
+}
+
 /// Value of a floating-point multiplicand.
+#[inline(always)]
 fn decode_f32(ty: MatTy, bits: u64) -> f32 {
     match ty {
-        MatTy::F16 => widen(bits as u16, Format::F16) as f32,
-        MatTy::Bf16 => widen(bits as u16, Format::BF16) as f32,
+        MatTy::F16 => half(bits as u16),
+        MatTy::Bf16 => f32::from_bits((bits as u32) << 16),
         _ => f32::from_bits(bits as u32 & !TF32_UNUSED),
     }
 }
 
 /// Value of an integer multiplicand.
+#[inline(always)]
 fn decode_int(ty: MatTy, bits: u64) -> i64 {
     match ty {
         MatTy::S8 => i64::from(bits as i8),
@@ -46,14 +66,16 @@ fn decode_int(ty: MatTy, bits: u64) -> i64 {
 }
 
 /// Value of a floating-point accumulator.
+#[inline(always)]
 fn acc_f32(ty: AccTy, bits: u64) -> f32 {
     match ty {
-        AccTy::F16 => widen(bits as u16, Format::F16) as f32,
+        AccTy::F16 => half(bits as u16),
         _ => f32::from_bits(bits as u32),
     }
 }
 
 /// Bits of a floating-point result.
+#[inline(always)]
 fn acc_bits(ty: AccTy, value: f32) -> u64 {
     match ty {
         AccTy::F16 => narrow(f64::from(value), Format::F16, Round::Near).into(),
@@ -62,6 +84,7 @@ fn acc_bits(ty: AccTy, value: f32) -> u64 {
 }
 
 /// Product of two integer elements under the instruction's rule.
+#[inline(always)]
 fn bits_of(rule: MatRule, a: i64, b: i64) -> i64 {
     let bits = match rule {
         MatRule::Multiply => return a * b,
@@ -71,28 +94,57 @@ fn bits_of(rule: MatRule, a: i64, b: i64) -> i64 {
     (bits as u32).count_ones().into()
 }
 
-/// Elements of the operands of a product.
-struct Operands<T> {
-    a: [T; MULTIPLICAND],
-    b: [T; MULTIPLICAND],
+/// Elements of the operands of a product, with room for multiplicands of `N` elements.
+struct Operands<T, const N: usize> {
+    a: [T; N],
+    b: [T; N],
     c: [T; RESULT],
 }
 
 /// Adds the products to c, for each of the independent products of the instruction.
-fn multiply<T: Copy>(mma: &Mma, of: &mut Operands<T>, step: impl Fn(T, T, T) -> T) {
+#[inline(always)]
+fn multiply<T: Copy, const N: usize>(
+    mma: &Mma,
+    of: &mut Operands<T, N>,
+    step: impl Fn(T, T, T) -> T + Copy,
+) {
     let (m, n, k) = (mma.m, mma.n, mma.a().cols);
     for part in 0..mma.products() {
         let a = &of.a[part * m * k..][..m * k];
         let b = &of.b[part * k * n..][..k * n];
         let c = &mut of.c[part * m * n..][..m * n];
-        for (row, c) in a.chunks_exact(k).zip(c.chunks_exact_mut(n)) {
-            for (a, b) in row.iter().zip(b.chunks_exact(n)) {
-                for (c, b) in c.iter_mut().zip(b) {
-                    *c = step(*a, *b, *c);
+        // Plain loops: what a method of an iterator calls is not compiled for the same vector
+        // instructions.
+        for (a, c) in a.chunks_exact(k).zip(c.chunks_exact_mut(n)) {
+            match n {
+                // The usual widths, for which the compiler keeps a row of the result in registers.
+                8 => add_row::<T, 8>(a, b, c, step),
+                16 => add_row::<T, 16>(a, b, c, step),
+                _ => {
+                    for (a, b) in a.iter().zip(b.chunks_exact(n)) {
+                        for (c, b) in c.iter_mut().zip(b) {
+                            *c = step(*a, *b, *c);
+                        }
+                    }
                 }
             }
         }
     }
+}
+
+/// Adds the products of a row of a with b to a row of c with `N` elements.
+#[inline(always)]
+fn add_row<T: Copy, const N: usize>(a: &[T], b: &[T], c: &mut [T], step: impl Fn(T, T, T) -> T) {
+    let Some(c) = c.first_chunk_mut::<N>() else {
+        return;
+    };
+    let mut sums = *c;
+    for (a, b) in a.iter().zip(b.as_chunks::<N>().0) {
+        for (sum, b) in sums.iter_mut().zip(b) {
+            *sum = step(*a, *b, *sum);
+        }
+    }
+    *c = sums;
 }
 
 impl InstExec<'_, '_> {
@@ -103,95 +155,137 @@ impl InstExec<'_, '_> {
         let Some(mma) = &extra.matrix else {
             return Err(self.illegal());
         };
+        let launch: &KernelLaunch = self.ctx;
+        let Some(places) = launch.matrices.of(self.inst.extra.0 as usize) else {
+            return Err(self.illegal());
+        };
+        let (m, n, k) = (mma.m, mma.n, mma.a().cols);
+        match mma.products() * k * m.max(n) <= USUAL {
+            true => self.product::<USUAL>((mma, places), extra, fused),
+            false => self.product::<MOST>((mma, places), extra, fused),
+        }
+    }
+
+    #[inline(always)]
+    fn product<const N: usize>(
+        &mut self,
+        of: (&Mma, &MmaPlaces),
+        extra: &ExtraOperands,
+        fused: bool,
+    ) -> Exec {
+        let (mma, _) = of;
         match mma.acc[0] {
             AccTy::F16 | AccTy::F32 => {
-                let mut of = self.operands(mma, &extra.srcs, decode_f32, acc_f32)?;
-                multiply(mma, &mut of, |a, b, c| fma32(a, b, c, fused));
-                self.put_result(mma, &extra.dsts, |at| acc_bits(mma.acc[0], of.c[at]))
+                let mut all = self.operands::<f32, N>(of, &extra.srcs, decode_f32, acc_f32)?;
+                multiply(mma, &mut all, |a, b, c| fma32(a, b, c, fused));
+                self.put_result(of, &extra.dsts, |at| acc_bits(mma.acc[0], all.c[at]))
             }
             AccTy::F64 => {
                 let read = |_, bits| f64::from_bits(bits);
-                let mut of = self.operands(mma, &extra.srcs, read, |_, b| f64::from_bits(b))?;
-                multiply(mma, &mut of, |a, b, c| nan64(a.mul_add(b, c), &[a, b, c]));
-                self.put_result(mma, &extra.dsts, |at| of.c[at].to_bits())
+                let acc = |_, bits| f64::from_bits(bits);
+                let mut all = self.operands::<f64, N>(of, &extra.srcs, read, acc)?;
+                multiply(mma, &mut all, |a, b, c| nan64(a.mul_add(b, c), &[a, b, c]));
+                self.put_result(of, &extra.dsts, |at| all.c[at].to_bits())
             }
             AccTy::S32 => {
                 let read = |_, bits: u64| i64::from(bits as i32);
-                let mut of = self.operands(mma, &extra.srcs, decode_int, read)?;
-                multiply(mma, &mut of, |a, b, c| c + bits_of(mma.rule, a, b));
-                self.put_result(mma, &extra.dsts, |at| integer(mma, of.c[at]))
+                let mut all = self.operands::<i64, N>(of, &extra.srcs, decode_int, read)?;
+                multiply(mma, &mut all, |a, b, c| c + bits_of(mma.rule, a, b));
+                self.put_result(of, &extra.dsts, |at| integer(mma, all.c[at]))
             }
         }
     }
 
     /// Collects the operands from the registers of all lanes.
-    fn operands<T: Copy + Default>(
+    #[inline(always)]
+    fn operands<T: Copy + Default, const N: usize>(
         &self,
-        mma: &Mma,
+        (mma, places): (&Mma, &MmaPlaces),
         srcs: &[Src],
         multiplicand: impl Fn(MatTy, u64) -> T,
         accumulator: impl Fn(AccTy, u64) -> T,
-    ) -> Exec<Operands<T>> {
+    ) -> Exec<Operands<T, N>> {
         let (a, b, c) = (mma.a(), mma.b(), mma.accumulator(1));
         let (x, y) = (a.registers(), a.registers() + b.registers());
         if srcs.len() != y + c.registers() {
             return Err(self.illegal());
         }
         let mut of = Operands {
-            a: [T::default(); MULTIPLICAND],
-            b: [T::default(); MULTIPLICAND],
+            a: [T::default(); N],
+            b: [T::default(); N],
             c: [T::default(); RESULT],
         };
-        self.collect(&a, &srcs[..x], &mut of.a, |bits| {
+        self.collect((&a, &places.of[0]), &srcs[..x], &mut of.a, |bits| {
             multiplicand(mma.from[0], bits)
         });
-        self.collect(&b, &srcs[x..y], &mut of.b, |bits| {
+        self.collect((&b, &places.of[1]), &srcs[x..y], &mut of.b, |bits| {
             multiplicand(mma.from[1], bits)
         });
-        self.collect(&c, &srcs[y..], &mut of.c, |bits| {
+        self.collect((&c, &places.of[2]), &srcs[y..], &mut of.c, |bits| {
             accumulator(mma.acc[1], bits)
         });
         Ok(of)
     }
 
     /// Collects the elements of one fragment from the registers of all lanes.
+    #[inline(always)]
     fn collect<T>(
         &self,
-        fragment: &Fragment,
+        (fragment, places): (&Fragment, &[[u16; WARP_SIZE]]),
         srcs: &[Src],
         to: &mut [T],
         decode: impl Fn(u64) -> T,
     ) {
         let per = fragment.per_register();
         let ones = u64::MAX >> (64 - fragment.bits);
-        for (register, &src) in srcs.iter().enumerate() {
-            let lanes: [u64; WARP_SIZE] = self.gather(src, fragment.wide());
-            for (lane, bits) in lanes.into_iter().enumerate() {
-                for nth in 0..per {
-                    let element = bits >> (nth * fragment.bits) & ones;
-                    to[fragment.place(lane, register * per + nth)] = decode(element);
+        for (&src, places) in srcs.iter().zip(places.chunks(per)) {
+            let mut words = [0; WARP_SIZE];
+            match src {
+                Src::Reg(reg) if !fragment.wide() => {
+                    let row = self.warp.regs.r32(reg.0 as usize);
+                    for (word, value) in words.iter_mut().zip(row) {
+                        *word = u64::from(*value);
+                    }
+                }
+                _ => words = self.gather(src, fragment.wide()),
+            }
+            for (nth, places) in places.iter().enumerate() {
+                for (word, place) in words.iter().zip(places) {
+                    to[usize::from(*place)] = decode(word >> (nth * fragment.bits) & ones);
                 }
             }
         }
     }
 
     /// Writes the result to the registers of all lanes. `bits` returns the bits of an element.
-    fn put_result(&mut self, mma: &Mma, dsts: &[Dst], bits: impl Fn(usize) -> u64) -> Exec {
+    #[inline(always)]
+    fn put_result(
+        &mut self,
+        (mma, places): (&Mma, &MmaPlaces),
+        dsts: &[Dst],
+        bits: impl Fn(usize) -> u64,
+    ) -> Exec {
         let fragment = mma.accumulator(0);
         if dsts.len() != fragment.registers() {
             return Err(self.illegal());
         }
         let per = fragment.per_register();
-        for (register, &dst) in dsts.iter().enumerate() {
-            let value: [u64; WARP_SIZE] = std::array::from_fn(|lane| {
-                let part = |nth| bits(fragment.place(lane, register * per + nth));
-                (0..per).fold(0, |all, nth| all | part(nth) << (nth * fragment.bits))
-            });
-            if fragment.wide() {
-                self.write_reg(dst, &value)
-            } else {
-                self.write_reg(dst, &value.map(|bits| bits as u32))
+        for (&dst, places) in dsts.iter().zip(places.of[3].chunks(per)) {
+            let mut value = [0; WARP_SIZE];
+            for (nth, places) in places.iter().enumerate() {
+                for (value, place) in value.iter_mut().zip(places) {
+                    *value |= bits(usize::from(*place)) << (nth * fragment.bits);
+                }
             }
+            if fragment.wide() {
+                self.write_reg(dst, &value);
+                continue;
+            }
+            let mut narrow = [0_u32; WARP_SIZE];
+            for (narrow, bits) in narrow.iter_mut().zip(value) {
+                *narrow = bits as u32;
+            }
+            self.write_reg(dst, &narrow);
         }
         Ok(())
     }
@@ -313,10 +407,29 @@ fn eighth(lane: usize, k: usize, turned: bool) -> (usize, usize) {
 }
 
 /// Bits of an s32 result, saturated if the instruction asks for it.
+#[inline(always)]
 fn integer(mma: &Mma, value: i64) -> u64 {
     if mma.satfinite {
         value.clamp(i32::MIN.into(), i32::MAX.into()) as u64 & u64::from(u32::MAX)
     } else {
         value as u64 & u64::from(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::half;
+    use crate::numeric::float::widen;
+    use crate::numeric::softfloat::Format;
+
+    #[test]
+    fn halves_have_their_exact_values() {
+        for bits in 0..=u16::MAX {
+            let (got, want) = (half(bits), widen(bits, Format::F16));
+            match want.is_nan() {
+                true => assert!(got.is_nan(), "{bits:#x}"),
+                false => assert_eq!(f64::from(got).to_bits(), want.to_bits(), "{bits:#x}"),
+            }
+        }
     }
 }
