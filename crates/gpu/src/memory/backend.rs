@@ -210,8 +210,13 @@ impl Backend {
 
     /// True if there is no packet anywhere in the backend.
     pub(super) fn is_idle(&self) -> bool {
+        self.outbound.is_empty() && self.is_empty()
+    }
+
+    /// True if there is no packet anywhere in the backend, apart from replies that have left the
+    /// network and wait for the exchange.
+    pub(crate) fn is_empty(&self) -> bool {
         self.replies.is_idle()
-            && self.outbound.is_empty()
             && self.partitions.iter().all(SubPartition::is_idle)
             && self.channels.iter().all(DramChannel::is_idle)
     }
@@ -235,9 +240,7 @@ impl Backend {
         let noc = self.noc_clock.ticks(cycles, self.core_khz);
         let l2 = self.l2_clock.ticks(cycles, self.core_khz);
         let dram = self.dram_clock.ticks(cycles, self.core_khz);
-        self.replies.skip(noc);
-        self.partitions.iter_mut().for_each(|p| p.skip(l2));
-        self.channels.iter_mut().for_each(|c| c.skip(dram));
+        self.pass(noc, l2, dram);
         noc
     }
 
@@ -358,6 +361,30 @@ impl Backend {
             room &= self.has_reply_room(cluster * self.cluster, sink);
         });
         room
+    }
+
+    /// Runs core cycles of an empty backend, before the request network runs them.
+    pub(crate) fn rest(&mut self, cycles: Cycle) {
+        let (mut noc_cycles, mut l2_cycles, mut dram_cycles) = (0, 0, 0);
+        for _ in 0..cycles {
+            let noc = self.noc_clock.tick(self.core_khz);
+            let l2 = self.l2_clock.tick(self.core_khz);
+            dram_cycles += self.dram_clock.tick(self.core_khz);
+            (noc_cycles, l2_cycles) = (noc_cycles + noc, l2_cycles + l2);
+            let (noc, l2) = (noc as u32, l2 as u32);
+            self.trace.ticks.push(Ticks { noc, l2 });
+        }
+        // No input of L2 is full.
+        let words = self.partition_words() * l2_cycles as usize;
+        self.trace.full.resize(self.trace.full.len() + words, 0);
+        self.pass(noc_cycles, l2_cycles, dram_cycles);
+    }
+
+    /// Counts cycles of each clock domain in which the backend is empty.
+    fn pass(&mut self, noc: u64, l2: u64, dram: u64) {
+        self.replies.skip(noc);
+        self.partitions.iter_mut().for_each(|p| p.skip(l2));
+        self.channels.iter_mut().for_each(|c| c.skip(dram));
     }
 
     /// Runs a cycle of the backend, before the request network runs it.
