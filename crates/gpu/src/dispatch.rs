@@ -18,7 +18,7 @@ mod launch;
 mod offer;
 mod rest;
 
-pub(crate) use in_flight::InFlight;
+pub(crate) use in_flight::{CountsBefore, InFlight};
 pub use launch::{Held, KernelEnd, KernelLaunch};
 
 use crate::host::sms::SmArray;

@@ -5,6 +5,7 @@ mod counting;
 mod leaks;
 
 use crate::conservation::Ledger;
+use crate::counters::MachineCounters;
 use crate::dispatch::{Dispatcher, InFlight, KernelEnd, KernelLaunch};
 use crate::footprints::{SliceCache, Touches};
 use crate::host::sms::SmArray;
@@ -72,6 +73,10 @@ pub struct Gpu {
     pub(crate) window: Window,
     /// Cycle in which the machine stops, after a fault.
     pub(crate) stops_at: Option<Cycle>,
+    /// True if kernels are counted by part.
+    counts_parts: bool,
+    /// Counters of the machine at the end of the last kernel, with the cycle.
+    counted_at_end: Option<(Cycle, Box<MachineCounters>)>,
 }
 
 impl Gpu {
@@ -107,6 +112,8 @@ impl Gpu {
             window: Window::new(&spec, memory.max_lead()),
             memory,
             stops_at: None,
+            counts_parts: false,
+            counted_at_end: None,
             spec,
         }
     }
@@ -175,15 +182,13 @@ impl Gpu {
         let gpu = &self.spec.gpu;
         let delay =
             u64::from(gpu.kernel_launch_cycles) + blocks * u64::from(gpu.block_launch_cycles);
-        let before = self.part_counters();
-        let (own_before, caches_before) = self.counted_of(slot);
+        let before = self.counts_before(slot);
         let sms = self.sms.len();
         let occupancy = (blocks_per_sm, limit);
         let ready = self.now + delay;
         let mut kernel = InFlight::new(
             image, needs, occupancy, self.now, ready, blocks, sms, before, touches,
         );
-        (kernel.own_before, kernel.caches_before) = (own_before, caches_before);
         kernel.plan = plan;
         self.dispatcher.put(slot.index(), kernel);
         slot
@@ -273,7 +278,7 @@ impl Gpu {
         if self.next_load_check() > self.now {
             return;
         }
-        let counts = self.part_counters().sum().named().into_iter().collect();
+        let counts = self.machine_counters().named().into_iter().collect();
         let Some(monitor) = &mut self.monitor else {
             return;
         };
@@ -425,6 +430,11 @@ impl Gpu {
     /// Looks of the SM filter at the machine, and its choices.
     pub fn sm_filter_checks(&self) -> &[Check] {
         self.dispatcher.sm_filter.trace()
+    }
+
+    /// Counts kernels that are launched from now on by part too ([`KernelEnd::parts`]).
+    pub fn count_parts(&mut self) {
+        self.counts_parts = true;
     }
 
     /// Records the counters in windows of `cycles` core cycles from now on, by part too if `parts`

@@ -364,6 +364,11 @@ impl MemorySystem {
         &self.backend().partitions
     }
 
+    /// L2 banks, to be changed. Requires that the backend is here.
+    pub fn partitions_mut(&mut self) -> &mut [SubPartition] {
+        &mut self.backend_mut().partitions
+    }
+
     pub fn channels(&self) -> &[DramChannel] {
         &self.backend().channels
     }

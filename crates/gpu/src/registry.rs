@@ -73,68 +73,79 @@ pub const TABLES: &[StatTable] = &[
     NocDetail::TABLE,
 ];
 
-/// Every counter of a group by its full name.
-fn names<C: Counters>(counters: &C, table: StatTable) -> Vec<(String, u64)> {
-    counters.named_in(&table)
+/// A list of counters that groups are added to.
+trait List {
+    /// Adds the counters of a group, in order of declaration.
+    fn add<C: Counters>(&mut self, counters: &C, table: StatTable);
 }
 
-/// Every counter of a group, in the same order.
-fn values<C: Counters>(counters: &C, _table: StatTable) -> Vec<u64> {
-    counters.values()
+/// Counters by their full names.
+#[derive(Default)]
+struct Names {
+    all: Vec<(String, u64)>,
+    /// True to leave out counters that are 0, whose names need not be made then.
+    only_counted: bool,
 }
 
-/// Results of `$list` for every group of a part, one after the other.
-macro_rules! groups_of {
-    (sm $c:expr, $list:ident) => {
-        [
-            $list(&$c.sm, SmCounters::TABLE),
-            $list(&IssueStats::from(&$c.sm), IssueStats::TABLE),
-            $list(&$c.policy, WarpPolicyCounters::TABLE),
-            $list(&$c.context, ContextCounters::TABLE),
-            $list(&$c.l1d, CacheGroup::L1d.table()),
-            $list(&$c.l1i, CacheGroup::L1i.table()),
-            $list(&$c.l1c, CacheGroup::L1c.table()),
-            $list(&$c.l1t, CacheGroup::L1t.table()),
-        ]
-        .concat()
-    };
-    (bank $c:expr, $list:ident) => {
-        [
-            $list(&$c.partition, PartitionCounters::TABLE),
-            $list(&$c.l2, CacheGroup::L2.table()),
-        ]
-        .concat()
-    };
-    (machine $c:expr, $list:ident) => {
-        [
-            $list(&$c.device, DeviceCounters::TABLE),
-            $list(&$c.filter, SmFilterCounters::TABLE),
-            groups_of!(sm $c, $list),
-            groups_of!(bank $c, $list),
-            $list(&$c.dram, DramCounters::TABLE),
-            $list(&$c.requests, Direction::Requests.table()),
-            $list(&$c.replies, Direction::Replies.table()),
-        ]
-        .concat()
-    };
+impl List for Names {
+    fn add<C: Counters>(&mut self, counters: &C, table: StatTable) {
+        counters.visit(&mut |meta, at, value| {
+            if value != 0 || !self.only_counted {
+                self.all.push((table.element_name(meta, at), value));
+            }
+        });
+    }
+}
+
+/// Values of counters, in the order of [`Names`].
+#[derive(Default)]
+struct Values(Vec<u64>);
+
+impl List for Values {
+    fn add<C: Counters>(&mut self, counters: &C, _table: StatTable) {
+        counters.visit(&mut |_, _, value| self.0.push(value));
+    }
 }
 
 impl SmPart {
     /// Every counter by its full name, without the details.
     pub fn named(&self) -> Vec<(String, u64)> {
-        groups_of!(sm self, names)
+        let mut names = Names::default();
+        self.list(&mut names);
+        names.all
     }
 
     /// Every counter of the details by its full name.
     pub fn detailed(&self) -> Vec<(String, u64)> {
-        [self.named(), self.detail.named()].concat()
+        let mut names = Names::default();
+        self.list(&mut names);
+        names.add(&self.detail, SmDetail::TABLE);
+        names.all
+    }
+
+    fn list(&self, list: &mut impl List) {
+        list.add(&self.sm, SmCounters::TABLE);
+        list.add(&IssueStats::from(&self.sm), IssueStats::TABLE);
+        list.add(&self.policy, WarpPolicyCounters::TABLE);
+        list.add(&self.context, ContextCounters::TABLE);
+        list.add(&self.l1d, CacheGroup::L1d.table());
+        list.add(&self.l1i, CacheGroup::L1i.table());
+        list.add(&self.l1c, CacheGroup::L1c.table());
+        list.add(&self.l1t, CacheGroup::L1t.table());
     }
 }
 
 impl BankPart {
     /// Every counter by its full name.
     pub fn named(&self) -> Vec<(String, u64)> {
-        groups_of!(bank self, names)
+        let mut names = Names::default();
+        self.list(&mut names);
+        names.all
+    }
+
+    fn list(&self, list: &mut impl List) {
+        list.add(&self.partition, PartitionCounters::TABLE);
+        list.add(&self.l2, CacheGroup::L2.table());
     }
 }
 
@@ -159,7 +170,37 @@ impl PartCounters {
 impl MachineCounters {
     /// Every counter by its full name.
     pub fn named(&self) -> Vec<(String, u64)> {
-        groups_of!(machine self, names)
+        let mut names = Names::default();
+        self.list(&mut names);
+        names.all
+    }
+
+    /// Every counter that is not 0 by its full name.
+    pub fn counted(&self) -> Vec<(String, u64)> {
+        let mut names = Names {
+            only_counted: true,
+            ..Names::default()
+        };
+        self.list(&mut names);
+        names.all
+    }
+
+    fn list(&self, list: &mut impl List) {
+        list.add(&self.device, DeviceCounters::TABLE);
+        list.add(&self.filter, SmFilterCounters::TABLE);
+        list.add(&self.sm, SmCounters::TABLE);
+        list.add(&IssueStats::from(&self.sm), IssueStats::TABLE);
+        list.add(&self.policy, WarpPolicyCounters::TABLE);
+        list.add(&self.context, ContextCounters::TABLE);
+        list.add(&self.l1d, CacheGroup::L1d.table());
+        list.add(&self.l1i, CacheGroup::L1i.table());
+        list.add(&self.l1c, CacheGroup::L1c.table());
+        list.add(&self.l1t, CacheGroup::L1t.table());
+        list.add(&self.partition, PartitionCounters::TABLE);
+        list.add(&self.l2, CacheGroup::L2.table());
+        list.add(&self.dram, DramCounters::TABLE);
+        list.add(&self.requests, Direction::Requests.table());
+        list.add(&self.replies, Direction::Replies.table());
     }
 }
 
@@ -173,7 +214,9 @@ impl warploom_stats::Snapshot for MachineCounters {
     }
 
     fn values(&self) -> Vec<u64> {
-        groups_of!(machine self, values)
+        let mut values = Values::default();
+        self.list(&mut values);
+        values.0
     }
 }
 
@@ -202,17 +245,14 @@ impl warploom_stats::Snapshot for PartCounters {
     }
 
     fn values(&self) -> Vec<u64> {
-        let mut all = warploom_stats::Snapshot::values(&self.sum());
-        for sm in &self.sms {
-            all.extend::<Vec<u64>>(groups_of!(sm sm, values));
-        }
-        for bank in &self.banks {
-            all.extend::<Vec<u64>>(groups_of!(bank bank, values));
-        }
+        let mut values = Values::default();
+        self.sum().list(&mut values);
+        self.sms.iter().for_each(|sm| sm.list(&mut values));
+        self.banks.iter().for_each(|bank| bank.list(&mut values));
         for channel in &self.channels {
-            all.extend(Counters::values(channel));
+            values.add(channel, DramCounters::TABLE);
         }
-        all
+        values.0
     }
 }
 
@@ -248,6 +288,19 @@ mod tests {
         ] {
             assert!(named.contains(&(name.to_owned(), value)), "{name}");
         }
+    }
+
+    #[test]
+    fn counted_are_all_that_is_not_zero() {
+        let mut counters = MachineCounters::default();
+        assert_eq!(counters.counted(), []);
+        counters.sm.warp_instructions = 3;
+        counters.l2.accesses[0][0] = 5;
+        let counted = counters.counted();
+        let mut named = counters.named();
+        named.retain(|(_, value)| *value != 0);
+        assert_eq!(counted, named);
+        assert_eq!(counted.len(), 2);
     }
 
     /// Elements of the tables whose group is one of the details, or is none.

@@ -6,6 +6,7 @@
 
 mod allocation;
 mod counters;
+mod kernels;
 mod listing;
 mod misses;
 mod mshr;
@@ -62,7 +63,9 @@ pub struct Cache {
     near: Near,
     tags: Tags,
     counters: CacheCounters,
-    /// Accesses by kernel slot, for the slots that are followed.
+    /// Number of kernel slots whose accesses are counted.
+    followed: usize,
+    /// Accesses by kernel slot, up to the last slot with an access.
     by_kernel: Vec<CacheCounters>,
 }
 
@@ -81,6 +84,14 @@ impl Cache {
 
     /// An empty cache whose ways `set_ways` may raise to `max_ways`.
     pub fn with_max_ways(spec: &CacheSpec, level: Level, style: ModelStyle, max_ways: u32) -> Self {
+        let mut cache = Self::unfurnished(spec, level, style, max_ways);
+        cache.furnish();
+        cache
+    }
+
+    /// `with_max_ways` without the memory of the tags, which [`furnish`](Self::furnish) allocates
+    /// before the first access.
+    pub fn unfurnished(spec: &CacheSpec, level: Level, style: ModelStyle, max_ways: u32) -> Self {
         Self {
             refused: Refused::NOTHING,
             refuses: false,
@@ -93,6 +104,7 @@ impl Cache {
             mshrs: Mshrs::new(spec.mshr_entries, spec.mshr_merge, atom_bytes(spec) as u16),
             tags: Tags::new(spec, max_ways),
             counters: CacheCounters::default(),
+            followed: 0,
             by_kernel: Vec::new(),
         }
     }
@@ -103,6 +115,11 @@ impl Cache {
             misses: Misses::new(spec.miss_queue, outlet),
             ..Self::new(spec, level, style)
         }
+    }
+
+    /// Allocates the memory of the tags, if that has not been done.
+    pub fn furnish(&mut self) {
+        self.tags.furnish();
     }
 
     /// Starts the random choices of the replacement policy from `seed`. The cache must be empty.
@@ -511,22 +528,11 @@ impl Cache {
         &self.counters
     }
 
-    /// Counts accesses by kernel as well, for the first `kernels` kernel slots.
-    pub fn follow_kernels(&mut self, kernels: usize) {
-        self.by_kernel = vec![CacheCounters::default(); kernels];
-    }
-
-    /// Accesses so far of the kernels in a slot, by kind and outcome, failed attempts left out;
-    /// nothing else is counted by kernel. The slot must be followed.
-    pub fn kernel_counters(&self, slot: KernelSlot) -> &CacheCounters {
-        &self.by_kernel[slot.index()]
-    }
-
     #[inline]
     fn count(&mut self, request: &Request, outcome: AccessOutcome) {
         self.counters.count(request.kind, outcome);
         if !matches!(outcome, AccessOutcome::ReservationFail(_))
-            && let Some(own) = self.by_kernel.get_mut(request.kernel.index())
+            && let Some(own) = self.of_kernel(request.kernel)
         {
             own.count(request.kind, outcome);
         }
@@ -536,7 +542,7 @@ impl Cache {
     #[inline]
     fn count_hit(&mut self, (kind, kernel): (AccessKind, KernelSlot)) {
         self.counters.count_hit(kind);
-        if let Some(own) = self.by_kernel.get_mut(kernel.index()) {
+        if let Some(own) = self.of_kernel(kernel) {
             own.count_hit(kind);
         }
     }

@@ -385,9 +385,14 @@ impl SubPartition {
         self.l2.follow_kernels(kernels);
     }
 
-    /// Accesses of L2 by the kernels in a slot, if there is an L2.
+    /// Counts the accesses of a kernel slot anew, because a kernel is launched in it.
+    pub fn begin_kernel(&mut self, slot: KernelSlot) {
+        self.l2.begin_kernel(slot);
+    }
+
+    /// Accesses of L2 since the last launch in a slot, if there is an L2.
     pub fn kernel_counters(&self, slot: KernelSlot) -> Option<&CacheCounters> {
-        self.has_l2.then(|| self.l2.kernel_counters(slot))
+        self.has_l2.then(|| self.l2.kernel_counters(slot)).flatten()
     }
 
     /// Number of the sub-partition over the whole GPU.

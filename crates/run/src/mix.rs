@@ -441,8 +441,7 @@ impl<'s, 'p> Mix<'s, 'p> {
             started_at: end.started_at,
             halted: end.halted,
         });
-        let parts = self.session.options().parts;
-        let mut report = kernel_report(name, *grid, *block, end, parts, concurrent);
+        let mut report = kernel_report(name, *grid, *block, end, concurrent);
         if let Some(untimed) = &kernel.untimed {
             untimed.describe(end, &mut report);
         }

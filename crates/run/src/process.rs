@@ -276,7 +276,7 @@ impl<'p> Process<'p> {
     pub fn counted(&mut self, end: &KernelEnd) {
         self.counted.add(&end.own);
         self.held.add(end.held);
-        let sum = end.counters.sum();
+        let sum = &end.counters;
         let add = |into: &mut [u64; 2], hits: u64, accesses: u64| {
             into[0] += hits;
             into[1] += accesses;

@@ -201,12 +201,11 @@ pub(crate) fn kernel_report(
     grid: Dim3,
     block: Dim3,
     end: &KernelEnd,
-    parts: bool,
     concurrent: Option<Concurrent>,
 ) -> KernelReport {
     let figures = Figures {
-        parts: parts.then(|| parts_of(&end.counters)),
-        ..figures(end.ended_at - end.launched_at, &end.counters.sum())
+        parts: end.parts.as_deref().map(parts_of),
+        ..figures(end.ended_at - end.launched_at, &end.counters)
     };
     KernelReport {
         name: name.to_owned(),
@@ -292,7 +291,7 @@ pub(crate) fn figures(cycles: u64, counters: &MachineCounters) -> Figures {
             cycles,
         ),
         stalls: shares(causes),
-        statistics: counts(counters.named()),
+        statistics: counters.counted().into_iter().collect(),
         energy: None,
         parts: None,
     }

@@ -324,6 +324,9 @@ impl Session {
         if let Some(cycles) = self.options.window_cycles {
             gpu.record_windows(cycles, self.options.parts);
         }
+        if self.options.parts {
+            gpu.count_parts();
+        }
         let Records { trace, observers } = records;
         if trace.is_some() {
             gpu.record_trace();

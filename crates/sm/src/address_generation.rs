@@ -190,6 +190,7 @@ impl Sm {
     /// have come.
     #[cold]
     fn keep_atomic(&mut self, w: usize, list: u16) {
+        self.ldst.reserve_atomics();
         let atomic = &mut self.ldst.atomics[w];
         atomic.batch.clone_from(&self.out.atomic);
         for (i, t) in self.ldst.lists[list].as_slice().iter().enumerate() {

@@ -53,6 +53,7 @@ impl Sm {
     /// Assigns a block that starts in cycle `at`. Requires `has_room`, and calls in the order of
     /// `at`. Returns the slot of its first warp or, where contexts are switched, its first context.
     pub fn assign(&mut self, at: Cycle, kernel: KernelSlot, rank: u64, needs: &BlockNeeds) -> u32 {
+        self.furnish();
         let slot = BlockId::new((!self.taken_blocks).trailing_zeros() as usize);
         self.taken_blocks |= 1 << slot.index();
         let first_warp = match self.assign_switched(kernel, slot) {
@@ -67,6 +68,14 @@ impl Sm {
             first_warp,
         });
         first_warp
+    }
+
+    /// Allocates the memory that only an SM with blocks needs, before its first block: most small
+    /// programs leave most SMs empty.
+    pub(crate) fn furnish(&mut self) {
+        self.warps.furnish();
+        self.ldst.furnish();
+        self.front.l1i.furnish();
     }
 
     /// Takes the resources of a block that keeps them to its end.
@@ -122,5 +131,15 @@ mod tests {
         sm.release(BlockId(0), &needs);
         assert_eq!(sm.room(KERNEL, &needs, 8), 1);
         assert_eq!(sm.assign(0, KERNEL, 6, &needs), 0);
+    }
+
+    /// Most small programs leave most SMs without blocks.
+    #[test]
+    fn an_sm_without_blocks_holds_no_states_of_warps() {
+        let spec = preset("qv100-volta").unwrap_or_else(|errors| panic!("{errors}"));
+        let mut sm = Sm::new(&spec, SmId(0), &CustomPolicies::default());
+        assert!(sm.warps.exec.is_empty());
+        sm.assign(0, KERNEL, 0, &BlockNeeds::new(32, 16, 0, &spec.sm));
+        assert_eq!(sm.warps.exec.len(), 64);
     }
 }

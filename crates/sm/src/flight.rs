@@ -48,43 +48,60 @@ impl Flight {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MemId(pub u16);
 
-/// Storage of `N` entries, a power of two, so that an index modulo `N` needs no check, with a list
-/// of free entries.
+/// Storage of up to `N` entries with a list of free ones. An entry's memory is allocated when the
+/// entry is first taken: most machines use a small part of the entries.
 #[derive(Clone, Debug)]
 pub struct Pool<T, const N: usize> {
-    entries: Box<[T; N]>,
-    /// Numbers of free entries, in the first `available` places.
-    free: Box<[u16; N]>,
-    available: usize,
+    /// Content of an entry that is taken for the first time.
+    blank: T,
+    /// Entries that were taken at least once.
+    entries: Vec<T>,
+    /// Numbers of those that are free now.
+    free: Vec<u16>,
     /// True for each entry in use. A search of the free list would take half of a test's time.
     #[cfg(debug_assertions)]
-    lent: Box<[bool; N]>,
+    lent: Vec<bool>,
 }
 
 impl<T: Clone, const N: usize> Pool<T, N> {
-    /// A pool of free entries, each a copy of `blank`.
+    /// A pool of `N` free entries, each a copy of `blank`.
     pub fn new(blank: T) -> Self {
-        const { assert!(N.is_power_of_two() && N <= 1 << u16::BITS) }
-        let entries = vec![blank; N].into_boxed_slice().try_into();
+        const { assert!(N <= 1 << u16::BITS) }
         Self {
-            entries: entries.ok().expect("as many as there are"),
-            free: Box::new(std::array::from_fn(|place| (N - 1 - place) as u16)),
-            available: N,
+            blank,
+            entries: Vec::new(),
+            free: Vec::new(),
             #[cfg(debug_assertions)]
-            lent: Box::new([false; N]),
+            lent: Vec::new(),
         }
     }
 
-    /// Takes a free entry. `None` when all are in use.
+    /// Takes a free entry: the one that was given back last, else the next one that was never
+    /// taken. `None` when all are in use.
     #[inline]
     pub fn take(&mut self) -> Option<u16> {
-        self.available = self.available.checked_sub(1)?;
-        let index = self.free[self.available % N];
+        let index = match self.free.pop() {
+            Some(index) => index,
+            None => self.take_new()?,
+        };
         #[cfg(debug_assertions)]
         {
-            self.lent[index as usize % N] = true;
+            self.lent[index as usize] = true;
         }
         Some(index)
+    }
+
+    /// Takes the next entry that was never taken.
+    #[cold]
+    fn take_new(&mut self) -> Option<u16> {
+        let index = self.entries.len();
+        if index == N {
+            return None;
+        }
+        self.entries.push(self.blank.clone());
+        #[cfg(debug_assertions)]
+        self.lent.push(false);
+        Some(index as u16)
     }
 
     /// Gives an entry back.
@@ -92,21 +109,22 @@ impl<T: Clone, const N: usize> Pool<T, N> {
     pub fn give(&mut self, index: u16) {
         #[cfg(debug_assertions)]
         {
-            let lent = std::mem::take(&mut self.lent[index as usize % N]);
+            let lent = std::mem::take(&mut self.lent[index as usize]);
             assert!(lent, "entry {index} given back twice");
         }
-        self.free[self.available % N] = index;
-        self.available += 1;
+        self.free.push(index);
     }
 
     /// Number of entries in use.
+    #[inline]
     pub fn used(&self) -> usize {
-        N - self.available
+        self.entries.len() - self.free.len()
     }
 
     /// Number of entries that are free.
+    #[inline]
     pub fn available(&self) -> usize {
-        self.available
+        N - self.used()
     }
 }
 
@@ -114,14 +132,14 @@ impl<T, const N: usize> std::ops::Index<u16> for Pool<T, N> {
     type Output = T;
     #[inline]
     fn index(&self, index: u16) -> &T {
-        &self.entries[index as usize % N]
+        &self.entries[index as usize]
     }
 }
 
 impl<T, const N: usize> std::ops::IndexMut<u16> for Pool<T, N> {
     #[inline]
     fn index_mut(&mut self, index: u16) -> &mut T {
-        &mut self.entries[index as usize % N]
+        &mut self.entries[index as usize]
     }
 }
 

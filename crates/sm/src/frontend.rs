@@ -28,10 +28,10 @@ pub struct Frontend {
 }
 
 impl Frontend {
-    /// The front end of an SM of `spec`.
+    /// The front end of an SM of `spec`. Requires `l1i.furnish` before the first fetch.
     pub fn new(spec: &GpuSpec) -> Self {
         let style: ModelStyle = spec.gpu.style;
-        let mut l1i = Cache::new(&spec.l1i, Level::L1, style);
+        let mut l1i = Cache::unfurnished(&spec.l1i, Level::L1, style, spec.l1i.ways);
         l1i.seed_replacement(spec.gpu.seed);
         Self {
             l1i,

@@ -93,8 +93,10 @@ pub struct Ldst {
     pub l1c: Cache,
     /// The texture cache (L1T).
     pub l1t: TextureCache,
-    /// Atomic of each warp, by place.
+    /// Atomic of each warp, by place. Empty before the first atomic.
     pub atomics: Vec<PendingAtomic>,
+    /// Number of warps.
+    warps: usize,
     perfect_constant: bool,
     bank_of: BankIndex,
     sectored_l2: bool,
@@ -109,7 +111,7 @@ impl Ldst {
         let banks = spec.sm.l1d_banks.max(1) as usize;
         let seed = spec.gpu.seed.wrapping_add(u64::from(sm.0));
         let cache = |c: &CacheSpec| {
-            let mut cache = Cache::new(c, Level::L1, style);
+            let mut cache = Cache::unfurnished(c, Level::L1, style, c.ways);
             cache.seed_replacement(seed);
             cache
         };
@@ -124,7 +126,8 @@ impl Ldst {
             blocked: None,
             insts: Pool::new(MemInst::BLANK),
             lists: Pool::new(Transactions::new()),
-            atomics: vec![PendingAtomic::none(); warps],
+            atomics: Vec::new(),
+            warps,
             shared: FixedQueue::new(spec.sm.shared_latency_cycles.max(1) as usize),
             shared_latency: spec.sm.shared_latency_cycles,
             l1d,
@@ -145,6 +148,14 @@ impl Ldst {
             responses: FixedQueue::new(spec.sm.response_fifo.max(1) as usize),
             sectored_l2: spec.partition.l2.sectored,
             sm,
+        }
+    }
+
+    /// Allocates the memory of the caches' tags, if that has not been done.
+    pub(crate) fn furnish(&mut self) {
+        self.l1c.furnish();
+        if let Some(l1d) = &mut self.l1d {
+            l1d.furnish();
         }
     }
 
@@ -197,6 +208,13 @@ impl Ldst {
             } else {
                 *path
             };
+        }
+    }
+
+    /// Makes room for an atomic of each warp, before the first one.
+    pub(crate) fn reserve_atomics(&mut self) {
+        if self.atomics.is_empty() {
+            self.atomics.resize(self.warps, PendingAtomic::none());
         }
     }
 
@@ -346,7 +364,7 @@ impl Ldst {
 fn data_cache(spec: &GpuSpec, seed: u64) -> Cache {
     let most = Carveout::new(spec).map_or(spec.l1d.ways, |c| c.max_ways());
     let most = most.max(spec.l1d.ways);
-    let mut l1d = Cache::with_max_ways(&spec.l1d, Level::L1, spec.gpu.style, most);
+    let mut l1d = Cache::unfurnished(&spec.l1d, Level::L1, spec.gpu.style, most);
     l1d.follow_kernels(spec.gpu.max_concurrent_kernels as usize);
     l1d.seed_replacement(seed);
     l1d

@@ -26,7 +26,7 @@ pub const IBUFFER: u8 = 2;
 pub struct Warps {
     /// State of each warp in the pipeline, by slot.
     pub track: Vec<WarpPipelineState>,
-    /// Architectural state of each warp, by slot.
+    /// Architectural state of each warp, by slot. Empty before [`furnish`](Self::furnish).
     pub exec: Vec<WarpState>,
     /// Number of words of a scoreboard, at least one.
     words: usize,
@@ -74,12 +74,12 @@ pub struct Warps {
 
 impl Warps {
     /// `slots` empty slots of an SM that holds at most `max_blocks` blocks, and places for
-    /// `contexts` absent warps.
+    /// `contexts` absent warps. Requires [`furnish`](Self::furnish) before the first warp starts.
     pub fn new(slots: usize, contexts: usize, max_blocks: u32) -> Self {
         assert!(slots <= WarpMask::BITS as usize, "a mask holds all warps");
         let places = slots + contexts;
         Self {
-            exec: (0..places).map(|_| WarpState::default()).collect(),
+            exec: Vec::new(),
             track: vec![WarpPipelineState::EMPTY; places],
             table: WarpTable::new(slots, places, max_blocks),
             missed: vec![0; places],
@@ -102,6 +102,11 @@ impl Warps {
             touched: Slots::default(),
             next_pipe: std::array::from_fn(|p| if p == 0 { Slots::ALL } else { Slots::default() }),
         }
+    }
+
+    /// Allocates the architectural state of all warps, if that has not been done.
+    pub fn furnish(&mut self) {
+        self.exec.resize_with(self.track.len(), WarpState::default);
     }
 
     /// Number of warp slots.
@@ -220,6 +225,7 @@ mod tests {
 
     fn warps() -> Warps {
         let mut warps = Warps::new(4, 0, 8);
+        warps.furnish();
         warps.reserve_scoreboard(1);
         warps.start(1, BlockId(0), KernelSlot(0), 0, 0);
         warps

@@ -138,10 +138,17 @@ impl StatTable {
     /// Full name of one array element: `l1d.accesses.load.hit`. `at` is its position, outermost
     /// dimension first.
     pub fn element_name(&self, meta: &StatMeta, at: &[usize]) -> String {
-        let mut name = self.name(meta);
-        for (labels, &i) in meta.labels.iter().zip(at) {
+        let labels = || meta.labels.iter().zip(at).map(|(labels, &i)| labels[i]);
+        let suffixes: usize = labels().map(|label| 1 + label.len()).sum();
+        let mut name = String::with_capacity(self.group.len() + 1 + meta.name.len() + suffixes);
+        if !self.group.is_empty() {
+            name.push_str(self.group);
             name.push('.');
-            name.push_str(labels[i]);
+        }
+        name.push_str(meta.name);
+        for label in labels() {
+            name.push('.');
+            name.push_str(label);
         }
         name
     }

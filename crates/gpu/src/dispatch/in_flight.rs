@@ -1,7 +1,7 @@
 //! A kernel in flight: its launch, and its blocks that wait, run and have ended.
 
 use super::Held;
-use crate::counters::PartCounters;
+use crate::counters::{MachineCounters, PartCounters};
 use crate::footprints::Touches;
 use crate::stretches::Timing;
 use std::collections::VecDeque;
@@ -10,9 +10,18 @@ use std::sync::Arc;
 use warploom_base::{Cycle, SmId};
 use warploom_config::ContextPlan;
 use warploom_exec::Lookahead;
-use warploom_mem::cache::CacheCounters;
 use warploom_policy::{Footprint, KernelView};
 use warploom_sm::{BlockNeeds, KernelCounters, OccupancyLimit, PreparedKernel, Sm};
+
+/// Counters before the launch of a kernel.
+pub(crate) struct CountsBefore {
+    /// Counters of the machine.
+    pub machine: MachineCounters,
+    /// The same by part, if kernels are counted by part.
+    pub parts: Option<PartCounters>,
+    /// Counters of the kernel's slot, of all SMs.
+    pub own: KernelCounters,
+}
 
 /// A kernel in flight.
 pub(crate) struct InFlight {
@@ -45,11 +54,7 @@ pub(crate) struct InFlight {
     pub finished: u64,
     pub started_at: Option<Cycle>,
     pub last_end: Cycle,
-    pub before: PartCounters,
-    /// Counters of its slot before the launch.
-    pub own_before: KernelCounters,
-    /// By SM and bank: accesses of its slot before the launch.
-    pub caches_before: Vec<CacheCounters>,
+    pub before: CountsBefore,
     /// True if other kernels were in flight at some time since its launch.
     pub shared: bool,
     pub halted: bool,
@@ -73,7 +78,7 @@ impl InFlight {
         ready_at: Cycle,
         blocks: u64,
         sms: usize,
-        before: PartCounters,
+        before: CountsBefore,
         touches: Option<Touches>,
     ) -> Self {
         let bound = image.contexts.as_ref().map_or(0, |c| c.plan.bound);
@@ -90,7 +95,7 @@ impl InFlight {
             blocks,
             next_rank: 0,
             window: VecDeque::new(),
-            running: vec![Vec::with_capacity(most as usize); sms],
+            running: vec![Vec::new(); sms],
             block_cycles: 0,
             joined_blocks: 0,
             touches,
@@ -100,8 +105,6 @@ impl InFlight {
             started_at: None,
             last_end: now,
             before,
-            own_before: KernelCounters::default(),
-            caches_before: Vec::new(),
             shared: false,
             halted: false,
             code: 0,

@@ -6,7 +6,7 @@ use warploom_config::ContextPlan;
 use warploom_ir::Program;
 use warploom_sm::{KernelCounters, OccupancyLimit};
 
-use crate::counters::PartCounters;
+use crate::counters::{MachineCounters, PartCounters};
 use crate::stretches::Timing;
 
 /// Request to launch a kernel.
@@ -45,7 +45,9 @@ pub struct KernelEnd {
     pub contexts: Option<ContextPlan>,
     /// Counters of the machine from launch to end. Only counters by kernel, if other kernels were
     /// in flight meanwhile.
-    pub counters: PartCounters,
+    pub counters: MachineCounters,
+    /// The same by part, if it was requested ([`Gpu::count_parts`](crate::Gpu::count_parts)).
+    pub parts: Option<Box<PartCounters>>,
     /// True if other kernels were in flight meanwhile.
     pub shared: bool,
     /// Counters by kernel, of all SMs.

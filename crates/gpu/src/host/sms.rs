@@ -47,7 +47,10 @@ impl SmArray {
         let undelivered = Arc::new(UndeliveredCounts::new(count));
         for thread in (0..threads).rev() {
             let first = count * thread / threads;
-            let own = sms.split_off(first);
+            let own = match first {
+                0 => std::mem::take(&mut sms),
+                _ => sms.split_off(first),
+            };
             groups.push(SmGroup::new(first, own, Arc::clone(&undelivered)));
         }
         groups.reverse();

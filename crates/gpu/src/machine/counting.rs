@@ -1,8 +1,8 @@
 //! Counters of the machine: of one kernel, and of all parts.
 
 use super::Gpu;
-use crate::counters::{BankPart, DeviceCounters, PartCounters, SmPart};
-use crate::dispatch::{InFlight, KernelEnd};
+use crate::counters::{BankPart, DeviceCounters, MachineCounters, PartCounters, SmPart};
+use crate::dispatch::{CountsBefore, InFlight, KernelEnd};
 use warploom_base::{Cycle, KernelSlot};
 use warploom_mem::cache::{Cache, CacheCounters};
 use warploom_mem::dram::DramChannel;
@@ -12,57 +12,94 @@ use warploom_sm::KernelCounters;
 use warploom_stats::Counters;
 
 impl Gpu {
-    /// Counters of the kernels in a slot: those of all SMs together, and accesses by SM and bank.
-    pub(super) fn counted_of(&mut self, slot: KernelSlot) -> (KernelCounters, Vec<CacheCounters>) {
+    /// Counters of the kernels in a slot, of all SMs together.
+    fn own_counters(&mut self, slot: KernelSlot) -> KernelCounters {
         let mut own = KernelCounters::default();
-        let mut caches = Vec::with_capacity(self.sms.len() + self.memory.partitions().len());
-        self.sms.for_each(|_, sm| {
-            own.add(&sm.by_kernel[slot.index()]);
-            let l1d = sm.ldst.l1d.as_ref();
-            caches.push(counters_of(l1d.map(|l1d| l1d.kernel_counters(slot))));
-        });
-        let banks = self.memory.partitions().iter();
-        caches.extend(banks.map(|bank| counters_of(bank.kernel_counters(slot))));
-        (own, caches)
+        self.sms
+            .for_each(|_, sm| own.add(&sm.by_kernel[slot.index()]));
+        own
     }
 
-    /// Counters of one kernel since its launch, and counters of the whole machine if it ran alone.
+    /// Counters before the launch of a kernel in a slot. Caches count the accesses of its slot anew
+    /// from here.
+    pub(super) fn counts_before(&mut self, slot: KernelSlot) -> CountsBefore {
+        self.sms.for_each(|_, sm| {
+            if let Some(l1d) = &mut sm.ldst.l1d {
+                l1d.begin_kernel(slot);
+            }
+        });
+        for bank in self.memory.partitions_mut() {
+            bank.begin_kernel(slot);
+        }
+        CountsBefore {
+            machine: self.counters_at_launch(),
+            parts: self.counts_parts.then(|| self.part_counters()),
+            own: self.own_counters(slot),
+        }
+    }
+
+    /// Counters of the machine at a launch: those at the end of the kernel before, if no cycle has
+    /// passed since.
+    fn counters_at_launch(&mut self) -> MachineCounters {
+        let now = self.now;
+        let last = self.counted_at_end.take().filter(|(at, _)| *at == now);
+        let Some((_, counters)) = last else {
+            return self.machine_counters();
+        };
+        debug_assert_eq!(
+            *counters,
+            self.machine_counters(),
+            "counters without a cycle"
+        );
+        *counters
+    }
+
+    /// Counters of one kernel since its launch, in all and by part. Those of the whole machine, if
+    /// it ran alone.
     fn counted_since(
         &mut self,
         slot: KernelSlot,
         kernel: &InFlight,
         ended_at: Cycle,
-    ) -> (KernelCounters, PartCounters) {
-        let (own, caches) = self.counted_of(slot);
-        let own = own.since(&kernel.own_before);
-        if !kernel.shared {
-            return (own, self.part_counters().since(&kernel.before));
+    ) -> (KernelCounters, MachineCounters, Option<PartCounters>) {
+        let before = &kernel.before;
+        let own = self.own_counters(slot).since(&before.own);
+        if kernel.shared {
+            let mut parts = self.counted_of(slot, &own);
+            parts.device.cycles = ended_at - kernel.launched_at;
+            return (own, parts.sum(), before.parts.is_some().then_some(parts));
         }
-        let since = caches.iter().zip(&kernel.caches_before);
-        let mut caches = since.map(|(now, before)| now.since(before));
+        let now = self.machine_counters();
+        let counters = now.since(&before.machine);
+        self.counted_at_end = Some((self.now, Box::new(now)));
+        let parts = before.parts.as_ref();
+        let parts = parts.map(|before| self.part_counters().since(before));
+        (own, counters, parts)
+    }
+
+    /// What is counted of the kernel in a slot alone: accesses by SM and bank, and `own`.
+    fn counted_of(&mut self, slot: KernelSlot, own: &KernelCounters) -> PartCounters {
         let mut counters = PartCounters::default();
-        counters.device.cycles = ended_at - kernel.launched_at;
-        counters.sms = caches
-            .by_ref()
-            .take(self.sms.len())
-            .map(|l1d| SmPart {
-                l1d,
+        self.sms.for_each(|_, sm| {
+            let l1d = sm.ldst.l1d.as_ref();
+            counters.sms.push(SmPart {
+                l1d: counters_of(l1d.and_then(|l1d| l1d.kernel_counters(slot))),
                 ..SmPart::default()
-            })
-            .collect();
-        counters.banks = caches
-            .map(|l2| BankPart {
-                l2,
-                ..BankPart::default()
-            })
-            .collect();
+            });
+        });
+        let banks = self.memory.partitions().iter();
+        let bank = |bank: &SubPartition| BankPart {
+            l2: counters_of(bank.kernel_counters(slot)),
+            ..BankPart::default()
+        };
+        counters.banks = banks.map(bank).collect();
         if let Some(first) = counters.sms.first_mut() {
             first.sm.warp_instructions = own.warp_instructions;
             first.sm.thread_instructions = own.thread_instructions;
             first.sm.blocks_started = own.blocks_started;
             first.sm.blocks_finished = own.blocks_finished;
         }
-        (own, counters)
+        counters
     }
 
     pub(super) fn kernel_end(
@@ -71,7 +108,7 @@ impl Gpu {
         kernel: &InFlight,
         ended_at: Cycle,
     ) -> KernelEnd {
-        let (own, counters) = self.counted_since(slot, kernel, ended_at);
+        let (own, counters, parts) = self.counted_since(slot, kernel, ended_at);
         KernelEnd {
             slot,
             launched_at: kernel.launched_at,
@@ -84,12 +121,63 @@ impl Gpu {
             context_registers: kernel.image.program.context_registers(),
             contexts: kernel.plan,
             counters,
+            parts: parts.map(Box::new),
             shared: kernel.shared,
             own,
             held: kernel.held(ended_at),
             halted: kernel.halted,
             timing: kernel.timing.clone(),
         }
+    }
+
+    fn device_counters(&self) -> DeviceCounters {
+        let (dram_full_stalls, reply_stalls) = self.memory.stalls();
+        DeviceCounters {
+            cycles: self.now,
+            dram_full_stalls,
+            reply_stalls,
+            arrival_cycles: self.memory.arrival_cycles,
+            atomics: self.atomics_done,
+            blocks_reordered: self.dispatcher.blocks_reordered(),
+            fragmented_blocks: self.dispatcher.fragmented(),
+        }
+    }
+
+    /// All counters so far, summed over the parts: `part_counters().sum()` without a copy of each
+    /// part's.
+    pub(crate) fn machine_counters(&mut self) -> MachineCounters {
+        let (requests, replies) = self.memory.networks();
+        let mut sum = MachineCounters {
+            device: self.device_counters(),
+            filter: self.dispatcher.sm_filter.counters(),
+            requests: *requests.counters(),
+            replies: *replies.counters(),
+            ..MachineCounters::default()
+        };
+        let now = self.now;
+        self.sms.for_each(|_, sm| {
+            sm.settle(now);
+            sum.sm.merge(&sm.counters);
+            sum.policy.merge(&sm.policy_counters());
+            sum.context.merge(&sm.context_counters());
+            if let Some(l1d) = &sm.ldst.l1d {
+                sum.l1d.merge(l1d.counters());
+            }
+            sum.l1i.merge(sm.front.l1i.counters());
+            sum.l1c.merge(sm.ldst.l1c.counters());
+            sum.l1t.merge(sm.ldst.l1t.counters());
+        });
+        for bank in self.memory.partitions() {
+            sum.partition.merge(&bank.counters());
+            if let Some(l2) = bank.l2_counters() {
+                sum.l2.merge(l2);
+            }
+        }
+        for channel in self.memory.channels() {
+            sum.dram.merge(&channel.counters());
+        }
+        debug_assert_eq!(sum, self.part_counters().sum());
+        sum
     }
 
     /// All counters so far, by part.
@@ -114,17 +202,8 @@ impl Gpu {
             l2: counters_of(p.l2_counters()),
         };
         let (requests, replies) = self.memory.networks();
-        let (dram_full_stalls, reply_stalls) = self.memory.stalls();
         PartCounters {
-            device: DeviceCounters {
-                cycles: self.now,
-                dram_full_stalls,
-                reply_stalls,
-                arrival_cycles: self.memory.arrival_cycles,
-                atomics: self.atomics_done,
-                blocks_reordered: self.dispatcher.blocks_reordered(),
-                fragmented_blocks: self.dispatcher.fragmented(),
-            },
+            device: self.device_counters(),
             filter: self.dispatcher.sm_filter.counters(),
             sms,
             banks: self.memory.partitions().iter().map(bank).collect(),

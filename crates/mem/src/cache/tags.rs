@@ -12,7 +12,7 @@ use super::replacement::Policy;
 use crate::hash::Ipoly;
 use index::Index;
 use line::{BYTES, DIRTY, LAST_WAY, Line, NO_LINE, RESERVED, State};
-use warploom_base::{Cycle, fetch_ahead};
+use warploom_base::{Cycle, each_bit, fetch_ahead};
 use warploom_config::{CacheSpec, SetIndex};
 
 /// Bytes of a sector.
@@ -78,6 +78,8 @@ pub(super) struct Tags {
     lines: Box<[Line]>,
     counts: Box<[SetCount]>,
     dirty_bytes: Box<[u128]>,
+    /// A bit for each set in which a line may be present.
+    filled: Box<[u64]>,
     ways: usize,
     dirty_lines: u64,
     write_ratio_percent: u64,
@@ -131,14 +133,14 @@ const fn way_of(word: usize, hits: u64) -> usize {
 }
 
 impl Tags {
-    /// Empty tags of `spec`, with room for `max_ways` ways.
+    /// Empty tags of `spec`, with room for `max_ways` ways. Their memory is not allocated before
+    /// [`furnish`](Self::furnish).
     pub(super) fn new(spec: &CacheSpec, max_ways: u32) -> Self {
         let stride = (max_ways.max(spec.ways) as usize).next_multiple_of(8);
         assert!(
             stride as u64 <= LAST_WAY,
             "more ways than a way's number has bits for"
         );
-        let lines = spec.sets as usize * stride;
         let hashed = spec.index == SetIndex::Ipoly;
         let ways = spec.ways as usize;
         let mut tags = Self {
@@ -146,12 +148,12 @@ impl Tags {
             policy: Policy::new(spec),
             stride,
             words: ways.div_ceil(WORD),
-            // A mark that no line near address 0, where constants lie, has.
-            marks: vec![mark(NO_LINE) * EACH_BYTE; lines / 8].into(),
-            lines: vec![Line::UNUSED; lines].into(),
+            marks: Box::default(),
+            lines: Box::default(),
             found: [0; KEPT],
-            counts: vec![SetCount::default(); spec.sets as usize].into(),
-            dirty_bytes: vec![0; lines].into(),
+            counts: Box::default(),
+            dirty_bytes: Box::default(),
+            filled: Box::default(),
             ways,
             dirty_lines: 0,
             write_ratio_percent: spec.write_ratio_percent.into(),
@@ -163,6 +165,23 @@ impl Tags {
         };
         tags.use_ways(ways);
         tags
+    }
+
+    /// Allocates the memory of the tags, if that has not been done.
+    pub(super) fn furnish(&mut self) {
+        if !self.lines.is_empty() {
+            return;
+        }
+        let sets = self.index.sets() as usize;
+        let lines = sets * self.stride;
+        // A mark that no line near address 0, where constants lie, has.
+        self.marks = vec![mark(NO_LINE) * EACH_BYTE; lines / 8].into();
+        self.counts = vec![SetCount::default(); sets].into();
+        self.dirty_bytes = vec![0; lines].into();
+        self.filled = vec![0; sets.div_ceil(64)].into();
+        let ways = 0..self.stride;
+        let set = ways.map(|way| Line::empty(way, self.ways));
+        self.lines = set.collect::<Vec<_>>().repeat(sets).into();
     }
 
     /// Starts the random choices of the replacement policy from `seed`.
@@ -411,6 +430,7 @@ impl Tags {
         };
         self.placed = (at as u32, self.lines[at].number);
         self.lines[at].number = line;
+        self.filled[set as usize / 64] |= 1 << (set % 64);
         let rank = self.policy.on_fill(set, now);
         self.lines[at].order = Line::order_of(rank, at - set as usize * self.stride);
         self.change(set, at, |state| *state = fresh);
@@ -431,7 +451,7 @@ impl Tags {
 
     /// Number of places for lines.
     pub(super) fn places(&self) -> usize {
-        self.lines.len()
+        self.index.sets() as usize * self.stride
     }
 
     /// The dirty line that was replaced last.
@@ -476,16 +496,28 @@ impl Tags {
     /// Makes every sector of the chosen lines invalid: `chosen` is given whether a line is dirty.
     /// Sectors on their way stay so.
     pub(super) fn clear(&mut self, chosen: impl Fn(bool) -> bool) {
-        for set in 0..self.index.sets() {
-            let base = set as usize * self.stride;
-            for at in base..base + self.ways {
-                if chosen(self.lines[at].state.modified != 0) {
-                    self.change(set, at, |state| {
-                        (state.valid, state.modified) = (0, 0);
-                    });
+        for word in 0..self.filled.len() {
+            each_bit!(self.filled[word], bit => {
+                if !self.clear_set((64 * word + bit) as u32, &chosen) {
+                    self.filled[word] &= !(1 << bit);
                 }
-            }
+            });
         }
+    }
+
+    /// `clear` of a set. Returns whether a line is left.
+    fn clear_set(&mut self, set: u32, chosen: impl Fn(bool) -> bool) -> bool {
+        let base = set as usize * self.stride;
+        let mut left = false;
+        for at in base..base + self.ways {
+            if self.lines[at].number != NO_LINE && chosen(self.lines[at].state.modified != 0) {
+                self.change(set, at, |state| {
+                    (state.valid, state.modified) = (0, 0);
+                });
+            }
+            left |= self.lines[at].number != NO_LINE;
+        }
+        left
     }
 }
 

@@ -38,7 +38,7 @@ pub struct TextureCache {
 }
 
 impl TextureCache {
-    /// An empty cache of `spec`.
+    /// An empty cache of `spec`. The memory of its tags is allocated at the first access.
     pub fn new(spec: &CacheSpec) -> Self {
         // A line is allocated as a whole, whatever parts its data come in.
         let whole_lines = CacheSpec {
@@ -74,6 +74,7 @@ impl TextureCache {
     }
 
     fn offer(&mut self, now: Cycle, request: &Request) -> AccessOutcome {
+        self.tags.furnish();
         let reorder_full = self.reorder.len() == self.reorder_most;
         if self.fragments.is_full() || self.requests.is_full() || reorder_full {
             return AccessOutcome::ReservationFail(FailReason::MissQueueFull);

@@ -64,7 +64,10 @@ fn step(c: &mut Collectors, nth: u64, sources: &[&[u16]]) -> BankReads {
         }
     };
     let mut flights = FlightPool::new(reading(0));
-    (0..16).for_each(|n| flights[n] = reading(n.into()));
+    for n in 0..16 {
+        let id = flights.take().expect("a free record");
+        flights[id] = reading(n);
+    }
     c.step(nth, &flights, |flight| sources[flight.pc.index()])
 }
 

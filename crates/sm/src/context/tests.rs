@@ -142,6 +142,7 @@ impl Bench {
             l1d,
         };
         let mut warps = Warps::new(SLOTS, rules.warps as usize, 8);
+        warps.furnish();
         warps.reserve_scoreboard(prepared.score_words());
         Self {
             contexts: Contexts::new(rules, storage, SLOTS),

@@ -150,6 +150,7 @@ mod tests {
     fn sm() -> Sm {
         let spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
         let mut sm = Sm::new(&spec, SmId::new(3), &CustomPolicies::default());
+        sm.furnish();
         sm.run(0, 1, &DeviceMemory::new(1 << 16));
         sm
     }

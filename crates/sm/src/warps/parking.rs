@@ -128,6 +128,7 @@ mod tests {
     #[test]
     fn what_is_out_follows_its_warp() {
         let mut warps = Warps::new(4, 4, 8);
+        warps.furnish();
         warps.reserve_scoreboard(2);
         warps.start(1, BlockId(2), KernelSlot(0), 7, 1);
         (

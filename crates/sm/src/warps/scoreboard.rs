@@ -12,7 +12,7 @@ impl Warps {
         if words <= self.words {
             return;
         }
-        let places = self.exec.len();
+        let places = self.track.len();
         let widen = |board: &mut Vec<u64>, from: usize, to: usize| {
             let mut wide = vec![0; places * to];
             for slot in 0..places {
@@ -138,6 +138,7 @@ mod tests {
     #[test]
     fn a_wider_scoreboard_keeps_what_is_pending() {
         let mut warps = Warps::new(4, 0, 8);
+        warps.furnish();
         warps.start(1, BlockId(0), KernelSlot(0), 0, 0);
         warps.start(3, BlockId(1), KernelSlot(0), 1, 0);
         warps.reserve_scoreboard(2);

@@ -17,10 +17,9 @@ impl Bench {
             replacement,
             ..cache_spec(sets, ways)
         };
-        Self {
-            tags: Tags::new(&spec, ways),
-            now: 0,
-        }
+        let mut tags = Tags::new(&spec, ways);
+        tags.furnish();
+        Self { tags, now: 0 }
     }
 
     /// Accesses a line. Returns whether it hits.

@@ -115,6 +115,7 @@ fn a_line_is_written_back_as_it_was_written() {
         on_fill: BTreeMap::new(),
         written_back: 0,
     };
+    pair.tags.furnish();
     let mut rng = Rng::new(9);
     for now in 0..STEPS {
         let (line, sector) = (u64::from(rng.below(8)), rng.below(4) as u8);

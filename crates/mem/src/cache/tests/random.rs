@@ -163,6 +163,7 @@ proptest! {
         let mut spec = cache_spec(4, 2);
         spec.sectored = true;
         let mut tags = Tags::new(&spec, spec.ways);
+        tags.furnish();
         for (now, step) in steps.iter().enumerate() {
             let (now, request, sector) = (now as Cycle, of_step(*step), step.2 as u8);
             let (set, line) = (tags.set(request.addr), tags.line(request.addr));

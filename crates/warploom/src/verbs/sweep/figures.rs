@@ -35,7 +35,12 @@ const VAIN_REQUESTS: u32 = 5;
 pub struct EngineArgs {
     /// Let workers make the runs, as for `sweep`: processes of this machine, or jobs of Slurm
     /// [default: threads of this process]
-    #[arg(long, value_name = "local|slurm", value_enum, hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "local|slurm",
+        value_enum,
+        hide_possible_values = true
+    )]
     engine: Option<Engine>,
     /// With --engine slurm: number of workers [default: one for each run, at most 64]
     #[arg(long, value_name = "N", requires = "engine", value_parser = clap::value_parser!(u32).range(1..))]
