@@ -95,7 +95,7 @@ pub struct Ldst {
     pub l1t: TextureCache,
     /// Atomic of each warp, by place. Empty before the first atomic.
     pub atomics: Vec<PendingAtomic>,
-    /// Number of warps.
+    /// Number of warps with room for an atomic.
     warps: usize,
     perfect_constant: bool,
     bank_of: BankIndex,

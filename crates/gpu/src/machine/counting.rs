@@ -77,7 +77,7 @@ impl Gpu {
         (own, counters, parts)
     }
 
-    /// What is counted of the kernel in a slot alone: accesses by SM and bank, and `own`.
+    /// Counters of the kernel in a slot alone: accesses by SM and bank, and `own`.
     fn counted_of(&mut self, slot: KernelSlot, own: &KernelCounters) -> PartCounters {
         let mut counters = PartCounters::default();
         self.sms.for_each(|_, sm| {
