@@ -9,6 +9,7 @@ mod cores;
 mod growth;
 mod measure;
 mod memory;
+mod programs;
 mod sample;
 mod summary;
 
@@ -30,9 +31,11 @@ Examples:
   cargo xtask bench                           the kernels that GPGPU-Sim's speed is known for
   cargo xtask bench --size small --gpu gtx480 all
   cargo xtask bench --json ref-gather > gather.json
-  cargo xtask bench --growth                  what a cycle costs by number of SMs, and by time")]
+  cargo xtask bench --growth                  what a cycle costs by number of SMs, and by time
+  cargo xtask bench --programs ~/built --gpgpusim ~/gpgpusim.sh
+                                              whole programs, in turns with GPGPU-Sim")]
 pub struct Args {
-    /// Workloads, or `all` [default: the reference kernels]
+    /// Workloads, or `all` [default: the reference kernels]; with --programs, names of programs
     workloads: Vec<String>,
 
     /// Size of the workloads' inputs
@@ -55,6 +58,9 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["size", "threads"])]
     growth: bool,
 
+    #[command(flatten)]
+    programs: programs::ProgramArgs,
+
     /// Print the results as JSON
     #[arg(long)]
     json: bool,
@@ -63,6 +69,11 @@ pub struct Args {
 /// Measures and prints. A build without optimisation builds an optimised one and runs it with the
 /// same arguments.
 pub fn run(args: &Args, root: &Path) -> Result<()> {
+    if args.programs.given() {
+        let (names, rounds) = (&args.workloads, args.rounds);
+        let measured = programs::measure(&args.programs, names, rounds, root)?;
+        return print(&measured, args.json);
+    }
     if cfg!(debug_assertions) {
         return crate::run_optimised("dist", root);
     }
@@ -153,7 +164,7 @@ fn targets(names: &[String]) -> Result<Vec<Target>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Args, cases, measure_all};
+    use super::{Args, cases, measure_all, programs};
     use warploom_workloads::Size;
 
     fn args(workload: &str, size: Size, gpu: &str) -> Args {
@@ -164,6 +175,7 @@ mod tests {
             threads: vec![1, 2],
             rounds: 1,
             growth: false,
+            programs: programs::ProgramArgs::default(),
             json: false,
         }
     }

@@ -24,7 +24,7 @@ use warploom_workloads::{Size, Target};
 
 use compare::Comparison;
 use counts::{Counts, RecordedRun};
-pub(crate) use programs::build as build_programs;
+pub(crate) use programs::{Program, build as build_programs, recorded as recorded_programs};
 
 const PAGE: &str = "docs/fidelity.md";
 /// Seed of the inputs. No input of the reference kernels depends on it.
@@ -66,6 +66,12 @@ static CONFIGURATIONS: [Configuration; 2] = [
 pub(crate) fn configuration_of(preset: &str) -> Option<&'static str> {
     let of = CONFIGURATIONS.iter().find(|c| c.preset == preset);
     of.map(|c| c.name)
+}
+
+/// The preset that corresponds to a configuration of GPGPU-Sim.
+pub(crate) fn preset_of(configuration: &str) -> Option<&'static str> {
+    let of = CONFIGURATIONS.iter().find(|c| c.name == configuration);
+    of.map(|c| c.preset)
 }
 
 impl Configuration {

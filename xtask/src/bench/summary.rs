@@ -166,7 +166,11 @@ fn speed(case: &Case, runs: &[Run], first: &[Run]) -> Speed {
 }
 
 fn median(runs: &[Run]) -> f64 {
-    let mut sorted: Vec<_> = runs.iter().map(|run| run.wall.as_secs_f64()).collect();
+    middle(runs.iter().map(|run| run.wall.as_secs_f64()).collect())
+}
+
+/// Median of some values, at least one.
+pub fn middle(mut sorted: Vec<f64>) -> f64 {
     sorted.sort_by(f64::total_cmp);
     let middle = sorted.len() / 2;
     if sorted.len().is_multiple_of(2) {
@@ -183,7 +187,8 @@ fn variation(values: &[f64]) -> Option<f64> {
     (n > 1.0).then(|| (squares / (n - 1.0)).sqrt() / mean)
 }
 
-fn geometric_mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+/// Geometric mean of some values; `None` of none.
+pub fn geometric_mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (mut logs, mut count) = (0.0, 0);
     values.for_each(|value| {
         logs += value.ln();
