@@ -11,7 +11,7 @@ use warploom_diag::Source;
 use warploom_exec::{BranchOrder, Checks, DeviceMemory, LaunchContext, LaunchSpec, TextureTable};
 use warploom_gpu::{Gpu, KernelLaunch, PartCounters, Probe, SmPart};
 use warploom_ir::Program;
-use warploom_policy::{CustomPolicies, DeviceView, SmFilter, Turn};
+use warploom_policy::{CustomPolicies, DeviceView, Make, SmFilter, Turn};
 
 const THREADS: u32 = 64;
 const REGISTERS: u32 = 16;
@@ -459,7 +459,9 @@ fn a_barred_sm_gets_the_second_block_of_its_pair() {
     gpu.gpu.sms = 2;
     gpu.gpu.block_scheduler = BlockSchedulerChoice::Bcs;
     let own = CustomPolicies {
-        sm_filter: Some(|_| Box::new(OnlyTheFirst { looked: false })),
+        sm_filter: Some(Make::<dyn SmFilter>::new(|_| {
+            Box::new(OnlyTheFirst { looked: false })
+        })),
         ..CustomPolicies::default()
     };
     let mut bench = Bench::with_policies(&gpu, &own);

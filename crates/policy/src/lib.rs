@@ -32,6 +32,8 @@ pub use warp::{
 };
 
 use facts::policies;
+use std::fmt;
+use std::sync::Arc;
 use warploom_config::GpuSpec;
 
 /// Every built-in policy, by key.
@@ -45,11 +47,32 @@ pub fn all() -> impl Iterator<Item = PolicyInfo> {
         .copied()
 }
 
-/// Function that makes a policy for a machine.
-pub type Make<T> = fn(&GpuSpec) -> Box<T>;
+/// Function that makes a policy for a machine. It may hold data of its own.
+pub struct Make<T: ?Sized>(Arc<MakeFn<T>>);
+
+type MakeFn<T> = dyn Fn(&GpuSpec) -> Box<T> + Send + Sync;
+
+impl<T: ?Sized> Make<T> {
+    /// Wraps a function that is called once for each policy object.
+    pub fn new(make: impl Fn(&GpuSpec) -> Box<T> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(make))
+    }
+}
+
+impl<T: ?Sized> Clone for Make<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T: ?Sized> fmt::Debug for Make<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Make")
+    }
+}
 
 /// Policies from outside this crate, in the place of those that the configuration names.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct CustomPolicies {
     /// Makes the policy of one warp scheduler.
     pub warp: Option<Make<dyn WarpScheduler>>,
@@ -64,32 +87,32 @@ pub struct CustomPolicies {
 impl CustomPolicies {
     /// The policy of one warp scheduler of `spec`.
     pub fn warp_policy(&self, spec: &GpuSpec) -> WarpPolicy {
-        match self.warp {
-            Some(make) => WarpPolicy::Custom(make(spec)),
+        match &self.warp {
+            Some(make) => WarpPolicy::Custom(make.0(spec)),
             None => WarpPolicy::new(spec.sm.warp_scheduler),
         }
     }
 
     /// The SM filter of `spec`.
     pub fn sm_filter_policy(&self, spec: &GpuSpec) -> SmFilterPolicy {
-        match self.sm_filter {
-            Some(make) => SmFilterPolicy::Custom(make(spec)),
+        match &self.sm_filter {
+            Some(make) => SmFilterPolicy::Custom(make.0(spec)),
             None => SmFilterPolicy::new(spec.gpu.sm_filter),
         }
     }
 
     /// The policy by which kernels share the SMs of `spec`.
     pub fn multiprogram_policy(&self, spec: &GpuSpec) -> MultiprogramPolicy {
-        match self.multiprogram {
-            Some(make) => MultiprogramPolicy::Custom(make(spec)),
+        match &self.multiprogram {
+            Some(make) => MultiprogramPolicy::Custom(make.0(spec)),
             None => MultiprogramPolicy::new(spec.gpu.multiprogram),
         }
     }
 
     /// The block scheduler of `spec`.
     pub fn block_policy(&self, spec: &GpuSpec) -> BlockPolicy {
-        match self.block {
-            Some(make) => BlockPolicy::Custom(make(spec)),
+        match &self.block {
+            Some(make) => BlockPolicy::Custom(make.0(spec)),
             None => BlockPolicy::new(spec.gpu.block_scheduler),
         }
     }

@@ -37,4 +37,4 @@ pub use warploom_exec::{
     AddressMode, ChannelKind, Checks, FaultKind, MipmapSettings, Texture, approx,
 };
 pub use warploom_gpu::{KernelEnd, LaunchedKernel, MachineObserver, MachineView, Part, Probe};
-pub use warploom_policy::CustomPolicies;
+pub use warploom_policy::{CustomPolicies, Make};

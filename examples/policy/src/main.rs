@@ -9,7 +9,7 @@ use std::error::Error;
 use std::ops::ControlFlow;
 use std::path::Path;
 use warploom_config::{Base, GpuSpec, resolve};
-use warploom_policy::CustomPolicies;
+use warploom_policy::{CustomPolicies, Make, WarpScheduler};
 use warploom_run::launch_file::{LaunchFile, Limits};
 use warploom_run::{Options, Session};
 use warploom_stats::result::RunReport;
@@ -35,7 +35,9 @@ fn run(file: &Path, policies: CustomPolicies) -> Result<RunReport, Box<dyn Error
 /// Cycles of a launch file with `gto` and with the policy of this crate.
 pub fn compare(file: &Path) -> Result<[RunReport; 2], Box<dyn Error>> {
     let own = CustomPolicies {
-        warp: Some(|_| Box::new(FewestIssues::default())),
+        warp: Some(Make::<dyn WarpScheduler>::new(|_| {
+            Box::new(FewestIssues::default())
+        })),
         ..CustomPolicies::default()
     };
     Ok([run(file, CustomPolicies::default())?, run(file, own)?])

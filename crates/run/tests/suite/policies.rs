@@ -13,10 +13,10 @@ use load_gate::LoadGate;
 use std::ops::ControlFlow;
 use warploom_base::Dim3;
 use warploom_config::{Base, GpuSpec, SmFilterChoice as Choice, resolve};
-use warploom_policy::{Facts, PolicyFacts};
+use warploom_policy::{Facts, PolicyFacts, WarpScheduler};
 use warploom_run::{
     Arg, Check, CustomPolicies, Device, DevicePtr, HostAction, HostError, HostProgram, Launch,
-    Options, Session,
+    Make, Options, Session,
 };
 use warploom_stats::result::{Outcome, RunReport};
 use youngest_first::YoungestFirst;
@@ -317,11 +317,13 @@ fn the_cap_holds_on_every_sm() {
 #[test]
 fn the_documented_example_runs() {
     let own = CustomPolicies {
-        warp: Some(|_| Box::new(YoungestFirst::default())),
+        warp: Some(Make::<dyn WarpScheduler>::new(|_| {
+            Box::new(YoungestFirst::default())
+        })),
         ..CustomPolicies::default()
     };
     let spec = spec(&["sm.warp_scheduler=oldest"]);
-    let young = run_with(&spec, (SCATTER, 24, 256), 1, own);
+    let young = run_with(&spec, (SCATTER, 24, 256), 1, own.clone());
     let threads = run_with(&spec, (SCATTER, 24, 256), 3, own);
     assert_eq!(results(&young), results(&threads));
     assert!(count(&young, "warp_policy.reorderings") > 100);
@@ -397,14 +399,13 @@ fn an_observer_writes_a_file() {
 #[test]
 fn a_gate_holds_loads_back() {
     let spec = spec(&["sm.warp_scheduler=gto"]);
-    let gated =
-        |make: fn(&GpuSpec) -> Box<dyn warploom_policy::WarpScheduler>, spec: &GpuSpec, threads| {
-            let own = CustomPolicies {
-                warp: Some(make),
-                ..CustomPolicies::default()
-            };
-            run_with(spec, (SCATTER, 24, 256), threads, own)
+    let gated = |make: fn(&GpuSpec) -> Box<dyn WarpScheduler>, spec: &GpuSpec, threads| {
+        let own = CustomPolicies {
+            warp: Some(Make::new(make)),
+            ..CustomPolicies::default()
         };
+        run_with(spec, (SCATTER, 24, 256), threads, own)
+    };
     let open = gated(|_| Box::new(LoadGate::new(64)), &spec, 1);
     let free = scatter(&spec, 1);
     assert_eq!(open.totals, free.totals);
@@ -446,8 +447,8 @@ fn own_filters_and_block_schedulers_take_part() {
         }
     }
     let own = CustomPolicies {
-        sm_filter: Some(|_| Box::new(FirstSm)),
-        block: Some(|_| Box::new(LastBlock)),
+        sm_filter: Some(Make::<dyn SmFilter>::new(|_| Box::new(FirstSm))),
+        block: Some(Make::<dyn BlockScheduler>::new(|_| Box::new(LastBlock))),
         ..CustomPolicies::default()
     };
     let spec = spec(&[]);
