@@ -1,0 +1,124 @@
+"""Results, frames, workloads and machines."""
+
+import pytest
+
+import warploom
+from warploom import Frame, Gpu, InputError
+
+
+@pytest.fixture(scope="module")
+def result():
+    gpu = Gpu("gtx480", sm__warp_scheduler="lrr").options(window=1000, energy=True)
+    return warploom.workload("vectoradd", size="test").run(gpu)
+
+
+def test_a_workload_is_checked(result):
+    assert result.passed and result.checks[0]["passed"]
+    assert result.config["sm.warp_scheduler"] == "lrr"
+    assert str(result).startswith("workload vectoradd on gtx480: ")
+
+
+def test_figures_agree_with_their_definitions(result):
+    assert result.ipc == pytest.approx(result.thread_instructions / result.cycles)
+    assert sum(result.stalls.values()) == pytest.approx(1)
+    assert sum(kernel.cycles for kernel in result.kernels) <= result.cycles
+    assert result.energy["watts"] * result.energy["seconds"] == pytest.approx(result.energy["joules"])
+
+
+def test_statistics_have_units(result):
+    statistics = result.statistics
+    assert statistics["sm.thread_instructions"] == result.thread_instructions
+    assert statistics.unit("sm.active_cycles") == "cycles"
+    assert "cycles" in statistics.facts("sm.active_cycles").sentence
+    assert all(statistics.unit(name) for name in statistics)
+    with pytest.raises(KeyError, match="no statistic is called `sm.cycle`"):
+        statistics["sm.cycle"]
+
+
+def test_windows_add_up(result):
+    windows = result.windows
+    assert windows["start"][0] == 0 and windows["end"][-1] == result.cycles
+    assert sum(windows["sm.thread_instructions"]) == result.thread_instructions
+    assert any(name.startswith("watts.") for name in windows.columns)
+
+
+def test_a_result_shows_itself(result):
+    html = result._repr_html_()
+    assert "<table>" in html and "<svg" in html and "0 vector_add" in html
+    assert "cycles" in repr(result)
+
+
+def test_frames_reach_pandas_and_arrow(result):
+    pyarrow = pytest.importorskip("pyarrow")
+    pytest.importorskip("pandas")
+    frame = result.to_frame()
+    table = pyarrow.table(frame)
+    assert table.to_pydict() == {name: frame[name] for name in frame.columns}
+    assert list(frame.to_pandas()["cycles"]) == [kernel.cycles for kernel in result.kernels]
+
+
+def test_arrow_keeps_types_nulls_and_text():
+    pyarrow = pytest.importorskip("pyarrow")
+    columns = {
+        "int": [1, None, -(2**62), *range(20)],
+        "float": [0.5, 1, None, *[2.5] * 20],
+        "text": ["a", "", "Äpfel", *[None] * 20],
+        "bool": [True, False, None, *[True] * 20],
+        "none": [None] * 23,
+    }
+    frame = Frame(columns)
+    for _ in range(2):
+        table = pyarrow.table(frame)
+        assert table.to_pydict() == columns
+    table.validate(full=True)
+    assert [str(field.type) for field in table.schema][:4] == ["int64", "double", "large_string", "bool"]
+    assert pyarrow.table(Frame({"a": []})).num_rows == 0
+    # A stream that nobody reads is released with its capsule.
+    frame.__arrow_c_stream__()
+
+
+def test_frames_are_rectangular():
+    with pytest.raises(ValueError, match="same length"):
+        Frame({"a": [1], "b": []})
+    frame = Frame.from_rows([{"a": 1}, {"b": 2.0}])
+    assert frame["a"] == [1, None] and frame["b"] == [None, 2.0]
+    assert repr(frame).splitlines() == ["a  b", "1", "   2"]
+
+
+def test_machines_are_compared():
+    frame = warploom.compare(
+        warploom.workload("vectoradd", size="test"),
+        ["gtx480", Gpu("qv100-volta").options(energy=True)],
+        vary={"sm.warp_scheduler": ["lrr", "gto"]},
+    )
+    assert frame["gpu"] == ["gtx480", "gtx480", "qv100-volta", "qv100-volta"]
+    assert frame["sm.warp_scheduler"] == ["lrr", "gto"] * 2
+    assert all(frame["passed"]) and frame["joules"][0] is None and frame["joules"][2] > 0
+    alone = warploom.workload("vectoradd", size="test").run(Gpu("gtx480", sm__warp_scheduler="gto"))
+    assert frame["cycles"][1] == alone.cycles
+
+
+def test_machines_describe_themselves(tmp_path):
+    assert "gtx480" in Gpu.presets()
+    gpu = Gpu("gtx480", {"gpu.sms": 4}, sm__warp_scheduler="lrr")
+    sheet = gpu.describe()
+    assert sheet["sm"]["count"] == 4 and sheet["clocks"]["core_mhz"] == 700
+    assert gpu.keys["sm.warp_scheduler"] == "lrr"
+    file = tmp_path / "mine.toml"
+    file.write_text(gpu.to_toml())
+    assert Gpu(str(file)).keys == gpu.keys
+
+
+def test_names_of_workloads():
+    assert "bfs" in warploom.workloads()["name"]
+    with pytest.raises(InputError, match="no workload is called `bsf`"):
+        warploom.workload("bsf").run()
+    with pytest.raises(InputError, match="test, small, paper"):
+        warploom.workload("bfs", size="big").run()
+
+
+def test_threads_of_the_host_change_nothing(result):
+    gpu = Gpu("gtx480", sm__warp_scheduler="lrr").options(threads=2)
+    assert warploom.workload("vectoradd", size="test").run(gpu).digest == result.digest
+
+
