@@ -41,6 +41,12 @@ impl Builder<'_, '_> {
                 Ok((self.symbol_address(name, *offset, span)?, ty.bits()))
             }
             Operand::Element(name, element) => self.named_src(name, *element, ty, fit, span),
+            // The first element lies at the address of its array.
+            Operand::Indexed {
+                array,
+                index: None,
+                offset: 0,
+            } => Ok((self.symbol_address(array, 0, span)?, ty.bits())),
             _ => Err(wrong_kind(operand, "a value")),
         }
     }
@@ -254,7 +260,9 @@ pub(crate) fn is_predicate(name: &str, span: Span) -> Box<Diagnostic> {
 pub(crate) fn wrong_kind(operand: &Spanned<Operand>, wanted: &str) -> Box<Diagnostic> {
     let span = operand.span;
     match &operand.node {
-        Operand::Indexed { .. } => unsupported(span, "elements of arrays as operands"),
+        Operand::Indexed { .. } => {
+            unsupported(span, "elements of arrays as operands, except for the first")
+        }
         Operand::VectorPair(..) => unsupported(span, "residency predicates of textures"),
         Operand::Selected { .. } => unsupported(span, "parts of registers as operands"),
         _ => invalid("operand-kind", span, format!("{wanted} is needed here")),
