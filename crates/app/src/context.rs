@@ -60,6 +60,8 @@ pub(crate) struct Thread {
     called: bool,
     /// Handle of the thread's own default stream, once it was used.
     pub(crate) stream: Option<u64>,
+    /// Current contexts of the thread, the innermost last (`cuCtxPushCurrent`).
+    pub(crate) contexts: Vec<u64>,
     /// Calls that the thread may make while streams are captured.
     pub(crate) capture_mode: CaptureMode,
 }
@@ -100,6 +102,8 @@ pub struct Context {
     pub(crate) outstanding: Vec<(u64, u64)>,
     /// Channel through which printed text of completed kernels reaches the host.
     printed: (Sender<Vec<u8>>, Receiver<Vec<u8>>),
+    /// Texts of links in progress (`cuLinkCreate`), each with a zero at its end.
+    pub(crate) links: BTreeMap<u64, Vec<u8>>,
     pub(crate) arrays: BTreeMap<u64, Array>,
     pub(crate) mipmapped: BTreeMap<u64, Mipmapped>,
     pub(crate) texture_objects: BTreeMap<u64, Bound>,
@@ -148,6 +152,7 @@ impl Context {
             arrivals: channel(),
             outstanding: Vec::new(),
             printed: channel(),
+            links: BTreeMap::new(),
             arrays: BTreeMap::new(),
             mipmapped: BTreeMap::new(),
             texture_objects: BTreeMap::new(),
@@ -192,17 +197,26 @@ impl Context {
         if self.thread(thread).called {
             return CudaError::NOT_PERMITTED.0;
         }
-        self.caller = Some(caller);
-        let result = match self.failed {
-            Some(failed) => Err(failed),
-            None => action(self),
-        };
-        let code = result.map_or_else(|error| error.0, |()| 0);
+        let code = self.call_driver(caller, action);
         // A query whose result is not ready is not an error.
         if code != 0 && code != CudaError::NOT_READY.0 {
             self.thread(thread).last_error = code;
         }
         code
+    }
+
+    /// Executes a call of the driver, which stores no error. After a fault, every call returns the
+    /// error of the fault.
+    pub fn call_driver(&mut self, caller: Caller, action: impl FnOnce(&mut Self) -> Cuda) -> i32 {
+        if self.thread(caller.thread).called {
+            return CudaError::NOT_PERMITTED.0;
+        }
+        self.caller = Some(caller);
+        let result = match self.failed {
+            Some(failed) => Err(failed),
+            None => action(self),
+        };
+        result.map_or_else(|error| error.0, |()| 0)
     }
 
     /// State of a thread, which is created if necessary.

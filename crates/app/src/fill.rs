@@ -76,7 +76,12 @@ impl Context {
             value: byte.into(),
             element: 1,
         };
-        if area.extent.is_empty() {
+        self.fill_elements(fill, stream)
+    }
+
+    /// Fills a box with elements of the same value in the order of a stream.
+    pub fn fill_elements(&mut self, fill: Fill, stream: u64) -> Cuda {
+        if fill.area.extent.is_empty() {
             return Ok(());
         }
         if let Some(stream) = self.capturing(stream)? {

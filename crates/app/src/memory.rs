@@ -168,6 +168,12 @@ impl Context {
         read.map_err(|_| CudaError::INVALID_VALUE)
     }
 
+    /// Address and size in bytes of the allocation around an address (`cuMemGetAddressRange`).
+    pub fn allocation(&self, address: u64) -> Cuda<(u64, u64)> {
+        let block = self.block(address).ok_or(CudaError::INVALID_VALUE)?;
+        Ok((block.0, block.1.bytes))
+    }
+
     /// Describes an address (`cudaPointerGetAttributes`).
     pub fn pointer_facts(&self, address: u64) -> PointerFacts {
         let facts = |kind, device, host| PointerFacts { kind, device, host };

@@ -3,6 +3,7 @@
 
 use crate::capability::capability;
 use crate::context::Context;
+use crate::driver::{is_text, target_of};
 use crate::error::{Cuda, CudaError};
 use crate::fatbin::{self, FatbinError};
 use crate::memory::{Block, Kind};
@@ -158,7 +159,13 @@ impl Context {
             Some(told) => told,
             None => capability(&self.spec),
         };
-        let loaded = match fatbin::ptx(&own.bytes, told) {
+        let code = if is_text(&own.bytes) {
+            let text = String::from_utf8_lossy(&own.bytes).into_owned();
+            Ok((target_of(&text), text))
+        } else {
+            fatbin::ptx(&own.bytes, told)
+        };
+        let loaded = match code {
             Ok((arch, text)) => {
                 self.modules[module.0].arch = arch;
                 self.load_text(module, text)?

@@ -14,6 +14,9 @@ use std::path::Path;
 pub const LIBRARY: &str = "libwarploom_cudart.so";
 /// Library names that programs request.
 pub const NAMES: [&str; 3] = ["libcudart.so.11.0", "libcudart.so.12", "libcudart.so.13"];
+/// Names under which programs load CUDA's driver. The driver's functions have no versions, so links
+/// to the library suffice.
+pub const DRIVERS: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
 
 const HEADERS: usize = 64 + 3 * 56;
 const ALIGN: u64 = 0x1000;
@@ -141,13 +144,32 @@ fn whole_file(folder: &Path) -> std::io::Result<tempfile::NamedTempFile> {
     builder.tempfile_in(folder)
 }
 
-/// Writes the stub libraries of all names to a folder, each completely or not at all.
+/// Links a name of the driver to the library in a folder. An older link is replaced.
+#[cfg(unix)]
+fn link_driver(name: &str, folder: &Path, library: &Path) -> std::io::Result<()> {
+    let path = folder.join(name);
+    if std::fs::read_link(&path).is_ok_and(|old| old == library) {
+        return Ok(());
+    }
+    let place = tempfile::tempdir_in(folder)?;
+    let made = place.path().join(name);
+    std::os::unix::fs::symlink(library, &made)?;
+    std::fs::rename(made, path)
+}
+
+#[cfg(not(unix))]
+fn link_driver(_: &str, _: &Path, _: &Path) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// Writes the stub libraries of all names to a folder, each completely or not at all, and links the
+/// names of the driver to `library`.
 ///
 /// # Errors
 /// Fails if the folder cannot be written.
-pub fn write_all(folder: &Path) -> std::io::Result<()> {
+pub fn write_all(folder: &Path, library: &Path) -> std::io::Result<()> {
     for name in NAMES {
-        let bytes = library(name);
+        let bytes = self::library(name);
         let path = folder.join(name);
         if std::fs::read(&path).is_ok_and(|old| old == bytes) {
             continue;
@@ -156,14 +178,17 @@ pub fn write_all(folder: &Path) -> std::io::Result<()> {
         std::fs::write(file.path(), bytes)?;
         file.persist(path).map_err(|error| error.error)?;
     }
-    Ok(())
+    DRIVERS
+        .iter()
+        .try_for_each(|name| link_driver(name, folder, library))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{NAMES, hash, library, write_all};
+    use super::{DRIVERS, NAMES, hash, library, write_all};
     use object::read::elf::{Dyn, FileHeader};
     use object::{Endianness, elf};
+    use std::path::Path;
 
     #[test]
     fn names_hash_as_the_loader_hashes_them() {
@@ -204,10 +229,17 @@ mod tests {
     #[test]
     fn libraries_are_written_once() {
         let folder = tempfile::tempdir().unwrap();
-        write_all(folder.path()).unwrap();
-        write_all(folder.path()).unwrap();
+        for library in ["before.so", "own.so", "own.so"] {
+            write_all(folder.path(), Path::new(library)).unwrap();
+        }
         let files = std::fs::read_dir(folder.path()).unwrap();
-        assert_eq!(files.count(), NAMES.len());
+        let links = if cfg!(unix) { DRIVERS.len() } else { 0 };
+        assert_eq!(files.count(), NAMES.len() + links);
+        #[cfg(unix)]
+        for name in DRIVERS {
+            let linked = std::fs::read_link(folder.path().join(name)).unwrap();
+            assert_eq!(linked, Path::new("own.so"));
+        }
         #[cfg(unix)]
         for name in NAMES {
             use std::os::unix::fs::PermissionsExt;

@@ -8,7 +8,7 @@ use warploom_app::{Abi, CaptureMode, CaptureStatus, Context, Cuda};
 const ONLY_THESE: u32 = 1;
 
 /// Number that the runtime uses for a status.
-fn number(status: CaptureStatus) -> i32 {
+pub fn number(status: CaptureStatus) -> i32 {
     match status {
         CaptureStatus::None => 0,
         CaptureStatus::Active => 1,

@@ -1,4 +1,5 @@
-//! Drop-in replacement for `libcudart`: the C interface of the CUDA runtime for a simulated GPU.
+//! Drop-in replacement for `libcudart`, and in `cu` for `libcuda`: the C interfaces of the CUDA
+//! runtime and of its driver for a simulated GPU.
 //!
 //! Every function converts its arguments to Rust, calls the [`Context`](warploom_app::Context) of
 //! the process, and converts the result back. The behaviour of the calls is implemented and
@@ -8,7 +9,7 @@
 //! consists of both. Safety rests on the contract of the runtime's header: a pointer that a program
 //! passes is null or points to an object of the documented type, for as long as the header
 //! requires. The `unsafe` helpers are in `ffi` and `host`, and all other modules call them inside
-//! `runtime!`.
+//! `runtime!` and `driver!`.
 
 #![allow(unsafe_code, reason = "a C interface; see above")]
 #![allow(
@@ -22,6 +23,7 @@ mod process;
 mod array;
 mod capture;
 mod copy;
+mod cu;
 mod device;
 mod driver;
 mod error;

@@ -13,7 +13,7 @@ const DEVICE: i32 = 1;
 const READ_WRITE: i32 = 3;
 
 /// Checks that a location is the device.
-fn here(context: &mut Context, location: CLocation) -> Cuda {
+pub fn here(context: &mut Context, location: CLocation) -> Cuda {
     match location.kind {
         DEVICE => check_device(location.id),
         0 => Err(CudaError::INVALID_VALUE),
@@ -22,7 +22,7 @@ fn here(context: &mut Context, location: CLocation) -> Cuda {
 }
 
 /// Checks that the kind of memory is the only one that pools support.
-fn pinned(kind: i32) -> Cuda {
+pub fn pinned(kind: i32) -> Cuda {
     match kind {
         PINNED => Ok(()),
         _ => Err(CudaError::INVALID_VALUE),

@@ -197,6 +197,34 @@ pub fn call(action: impl FnOnce(&mut Context) -> Cuda) -> i32 {
     call_with(false, action)
 }
 
+/// Executes a call of the driver, which stores no error for the thread. `own` states that the
+/// default stream belongs to the thread.
+pub fn call_driver(own: bool, action: impl FnOnce(&mut Context) -> Cuda) -> i32 {
+    let caller = Caller {
+        thread: std::thread::current().id(),
+        own_stream: own,
+    };
+    with(|context| context.call_driver(caller, action)).unwrap_or_else(|error| error.0)
+}
+
+/// Address of a function that this library exports.
+pub fn own_function(name: &str) -> Option<u64> {
+    let name = CString::new(name).ok()?;
+    let mut own = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+    let here = own_function as fn(&str) -> Option<u64>;
+    // SAFETY: the address is one of this library, and the name of its file lives as long as the
+    // library. The library is loaded already, so that its handle may be kept.
+    let found = unsafe {
+        if libc::dladdr(here as *const c_void, own.as_mut_ptr()) == 0 {
+            return None;
+        }
+        let flags = libc::RTLD_NOLOAD | libc::RTLD_LAZY;
+        let library = libc::dlopen(own.assume_init().dli_fname, flags);
+        libc::dlsym(library, name.as_ptr())
+    };
+    (!found.is_null()).then_some(found as u64)
+}
+
 /// Executes a call of the runtime like [`call`]. `own` states that the default stream belongs to
 /// the thread.
 pub fn call_with(own: bool, action: impl FnOnce(&mut Context) -> Cuda) -> i32 {

@@ -1,6 +1,7 @@
 //! Tests with CUDA programs that use the library. They are built by compilers of CUDA 11, 12 and 13
 //! (`cargo xtask cuda-programs`). Each program checks itself and reports errors.
 
+mod driver;
 mod example;
 
 use std::collections::BTreeSet;
@@ -26,7 +27,7 @@ fn library() -> PathBuf {
 /// Creates a folder with the library and the stub libraries that programs request.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    stub::write_all(folder.path()).expect("written");
+    stub::write_all(folder.path(), &library()).expect("written");
     std::os::unix::fs::symlink(library(), folder.path().join(stub::LIBRARY)).expect("linked");
     folder
 }

@@ -274,7 +274,7 @@ fn library_path() -> Result<(PathBuf, PathBuf), Failure> {
     places.extend(cache.or(home).map(|cache| cache.join("warploom/cudart")));
     let mut last = None;
     for place in &places {
-        let made = std::fs::create_dir_all(place).and_then(|()| stub::write_all(place));
+        let made = std::fs::create_dir_all(place).and_then(|()| stub::write_all(place, &library));
         match made {
             Ok(()) => return Ok((place.clone(), own)),
             Err(error) => last = Some(format!("{}: {error}", place.display())),

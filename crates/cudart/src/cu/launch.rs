@@ -1,0 +1,165 @@
+//! Launches of kernels by the driver.
+
+use super::driver;
+use crate::ffi::{bytes, get};
+use crate::launch::request;
+use crate::types::{CDim3, CLaunchAttribute};
+use warploom_app::{Context, Cuda, CudaError, LaunchRequest};
+
+/// Number of the attribute `CU_LAUNCH_ATTRIBUTE_COOPERATIVE`.
+const COOPERATIVE: i32 = 2;
+/// Number of the attribute `CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`.
+const CLUSTER: i32 = 4;
+/// Keys of a list of extra options: the buffer of all arguments, its size, and the end of the list.
+const BUFFER_POINTER: usize = 1;
+const BUFFER_SIZE: usize = 2;
+
+/// Layout of `CUlaunchConfig` in the headers.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct CDriverLaunch {
+    grid: CDim3,
+    block: CDim3,
+    shared_bytes: u32,
+    stream: u64,
+    attributes: *const CLaunchAttribute,
+    count: u32,
+}
+
+/// Where the arguments of a launch are: an address for each, or a list of options with a buffer.
+#[derive(Clone, Copy)]
+struct Arguments {
+    each: *const *const u8,
+    options: *const usize,
+}
+
+/// Launches a kernel in a stream.
+///
+/// # Safety
+/// The arguments are as `cuLaunchKernel` demands them.
+unsafe fn launch(
+    context: &mut Context,
+    function: u64,
+    (grid, block, shared, stream): (CDim3, CDim3, u32, u64),
+    arguments: Arguments,
+    cooperative: bool,
+) -> Cuda {
+    let shape = (grid, block, shared as usize);
+    let request = if arguments.each.is_null() && !arguments.options.is_null() {
+        LaunchRequest {
+            function,
+            grid: grid.into(),
+            block: block.into(),
+            shared_bytes: shared.into(),
+            // SAFETY: the caller fulfils the requirements of this function.
+            arguments: unsafe { from_buffer(context, function, arguments.options) }?,
+            cooperative,
+        }
+    } else {
+        // SAFETY: the caller fulfils the requirements of this function.
+        unsafe { request(context, function, shape, arguments.each, cooperative) }?
+    };
+    context.launch(request, stream)
+}
+
+/// Values of all parameters, from one buffer in which each is at its parameter's offset.
+///
+/// # Safety
+/// `options` is a list of keys and values that ends with a key 0.
+unsafe fn from_buffer(
+    context: &mut Context,
+    function: u64,
+    options: *const usize,
+) -> Cuda<Vec<Vec<u8>>> {
+    let (mut buffer, mut size) = (0, 0);
+    for at in (0..).step_by(2) {
+        // SAFETY: the list has not ended before this pair.
+        let key = unsafe { get(options.wrapping_add(at)) }?;
+        match key {
+            0 => break,
+            // SAFETY: a key is followed by its value.
+            BUFFER_POINTER => buffer = unsafe { get(options.wrapping_add(at + 1)) }?,
+            BUFFER_SIZE => {
+                // SAFETY: the value of this key is the address of the size.
+                size = unsafe {
+                    let place = get(options.wrapping_add(at + 1))?;
+                    get(place as *const usize)?
+                };
+            }
+            _ => return Err(CudaError::INVALID_VALUE),
+        }
+    }
+    // SAFETY: the buffer has as many bytes as the list says.
+    let all = unsafe { bytes(buffer as *const u8, size as u64) };
+    let count = context.parameters(function)?.len();
+    (0..count)
+        .map(|number| {
+            let (offset, size) = context.parameter(function, number)?;
+            let value = all.get(offset as usize..(offset + size) as usize);
+            value.map(<[u8]>::to_vec).ok_or(CudaError::INVALID_VALUE)
+        })
+        .collect()
+}
+
+const fn size(x: u32, y: u32, z: u32) -> CDim3 {
+    CDim3 { x, y, z }
+}
+
+driver! {
+    fn cuLaunchKernel / cuLaunchKernel_ptsz (
+        function: u64,
+        grid_x: u32,
+        grid_y: u32,
+        grid_z: u32,
+        block_x: u32,
+        block_y: u32,
+        block_z: u32,
+        shared: u32,
+        stream: u64,
+        each: *const *const u8,
+        options: *const usize,
+    ) |context| {
+        let (grid, block) = (size(grid_x, grid_y, grid_z), size(block_x, block_y, block_z));
+        let arguments = Arguments { each, options };
+        launch(context, function, (grid, block, shared, stream), arguments, false)
+    }
+
+    fn cuLaunchCooperativeKernel / cuLaunchCooperativeKernel_ptsz (
+        function: u64,
+        grid_x: u32,
+        grid_y: u32,
+        grid_z: u32,
+        block_x: u32,
+        block_y: u32,
+        block_z: u32,
+        shared: u32,
+        stream: u64,
+        each: *const *const u8,
+    ) |context| {
+        let (grid, block) = (size(grid_x, grid_y, grid_z), size(block_x, block_y, block_z));
+        let arguments = Arguments { each, options: std::ptr::null() };
+        launch(context, function, (grid, block, shared, stream), arguments, true)
+    }
+
+    fn cuLaunchKernelEx / cuLaunchKernelEx_ptsz (
+        configuration: *const CDriverLaunch,
+        function: u64,
+        each: *const *const u8,
+        options: *const usize,
+    ) |context| {
+        let own = get(configuration)?;
+        let mut cooperative = false;
+        for at in 0..own.count as usize {
+            let attribute = get(own.attributes.wrapping_add(at))?;
+            match attribute.id {
+                COOPERATIVE => cooperative = attribute.value[0] != 0,
+                CLUSTER if attribute.value[..3] != [1, 1, 1] => {
+                    return Err(context.unsupported("cuLaunchKernelEx with clusters"));
+                }
+                _ => {}
+            }
+        }
+        let shape = (own.grid, own.block, own.shared_bytes, own.stream);
+        launch(context, function, shape, Arguments { each, options }, cooperative)
+    }
+}

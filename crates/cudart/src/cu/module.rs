@@ -1,0 +1,235 @@
+//! Modules, libraries and their kernels and variables. A library of the driver is a module here:
+//! there is one context in which it could be loaded.
+
+use super::driver;
+use crate::ffi::{bytes, get, put, put_if, text};
+use std::ffi::c_char;
+use warploom_app::{Context, Cuda, CudaError, FunctionAttributes, fatbin};
+
+/// First number of the wrapper of a fat binary in a program.
+const WRAPPER: u32 = 0x4662_43b1;
+/// First bytes of machine code as a file.
+const ELF: [u8; 4] = *b"\x7fELF";
+
+/// Code at an address: a PTX text that ends with a zero, a fat binary, or the wrapper of one.
+///
+/// # Safety
+/// The pointer is null or points to such code.
+unsafe fn code(context: &mut Context, image: *const u8) -> Cuda<Vec<u8>> {
+    if image.is_null() {
+        return Err(CudaError::INVALID_VALUE);
+    }
+    // SAFETY: every kind of code has at least four bytes, of which a text may end earlier.
+    let first = unsafe { start(image) };
+    if first == ELF {
+        context.show_once(
+            "the program loads machine code, and Warploom runs PTX; compile to PTX \
+             (nvcc -ptx, `compute_75` in place of `sm_75`)",
+        );
+        return Err(CudaError::NO_KERNEL_IMAGE);
+    }
+    match u32::from_le_bytes(first) {
+        // SAFETY: the wrapper has a pointer to the container after its first two numbers.
+        WRAPPER => unsafe { code(context, get(image.wrapping_add(8).cast::<*const u8>())?) },
+        fatbin::MAGIC => {
+            // SAFETY: the header of a container has 16 bytes, and states the size of the whole.
+            let size = unsafe { fatbin::container_bytes(&bytes(image, 16)) };
+            let size = size.map_err(|_| CudaError::INVALID_KERNEL_IMAGE)?;
+            // SAFETY: as above.
+            Ok(unsafe { bytes(image, size) })
+        }
+        // SAFETY: all other code is a text that ends with a zero.
+        _ => Ok(unsafe { text(image.cast()) }.into_bytes()),
+    }
+}
+
+/// First four bytes of code, or zeros after the end of a text.
+///
+/// # Safety
+/// The pointer points to four bytes or to a text that ends with a zero.
+unsafe fn start(image: *const u8) -> [u8; 4] {
+    let mut first = [0; 4];
+    for (at, byte) in first.iter_mut().enumerate() {
+        // SAFETY: the text has not ended before this byte.
+        *byte = unsafe { get(image.wrapping_add(at)) }.unwrap_or(0);
+        if *byte == 0 {
+            break;
+        }
+    }
+    first
+}
+
+/// Attribute of a kernel by the driver's number.
+fn function_attribute(own: &FunctionAttributes, number: i32) -> Cuda<i32> {
+    Ok(match number {
+        0 => own.max_threads,
+        1 => own.shared_bytes as i32,
+        2 => own.constant_bytes as i32,
+        3 => own.local_bytes as i32,
+        4 => own.registers,
+        5 => own.ptx_version,
+        6 => own.binary_version,
+        8 => own.max_dynamic_shared,
+        7 | 9..=16 => 0,
+        _ => return Err(CudaError::INVALID_VALUE),
+    })
+}
+
+driver! {
+    fn cuModuleLoadData(to: *mut u64, image: *const u8) |context| {
+        let code = code(context, image)?;
+        let module = context.load_module(code)?;
+        put(to, module)
+    }
+
+    // Options of a just-in-time compiler have no effect.
+    fn cuModuleLoadDataEx(
+        to: *mut u64, image: *const u8, _count: u32, _options: *const i32, _values: *const u64,
+    ) |context| {
+        let code = code(context, image)?;
+        let module = context.load_module(code)?;
+        put(to, module)
+    }
+
+    fn cuModuleLoadFatBinary(to: *mut u64, image: *const u8) |context| {
+        let code = code(context, image)?;
+        let module = context.load_module(code)?;
+        put(to, module)
+    }
+
+    fn cuLibraryLoadData(
+        to: *mut u64,
+        image: *const u8,
+        _compiler_options: *const i32,
+        _compiler_values: *const u64,
+        _compiler_count: u32,
+        _options: *const i32,
+        _values: *const u64,
+        _count: u32,
+    ) |context| {
+        let code = code(context, image)?;
+        let module = context.load_module(code)?;
+        put(to, module)
+    }
+
+    fn cuModuleUnload / cuLibraryUnload (module: u64) |context| { context.unload_module(module) }
+
+    fn cuLibraryGetModule(to: *mut u64, library: u64) |context| {
+        context.module_kernels(library)?;
+        put(to, library)
+    }
+
+    fn cuModuleGetFunction(to: *mut u64, module: u64, name: *const c_char) |context| {
+        let function = context.module_function(module, &text(name))?;
+        put(to, function)
+    }
+
+    fn cuLibraryGetKernel(to: *mut u64, library: u64, name: *const c_char) |context| {
+        let function = context.module_function(library, &text(name))?;
+        put(to, function)
+    }
+
+    fn cuKernelGetFunction(to: *mut u64, kernel: u64) |context| {
+        context.parameters(kernel)?;
+        put(to, kernel)
+    }
+
+    fn cuModuleGetFunctionCount(to: *mut u32, module: u64) |context| {
+        let kernels = context.module_kernels(module)?;
+        put(to, kernels.len() as u32)
+    }
+
+    fn cuLibraryGetKernelCount(to: *mut u32, library: u64) |context| {
+        let kernels = context.module_kernels(library)?;
+        put(to, kernels.len() as u32)
+    }
+
+    fn cuModuleEnumerateFunctions / cuLibraryEnumerateKernels (
+        to: *mut u64, count: u32, module: u64,
+    ) |context| {
+        let kernels = context.module_kernels(module)?;
+        for (at, name) in kernels.iter().take(count as usize).enumerate() {
+            let function = context.module_function(module, name)?;
+            put(to.wrapping_add(at), function)?;
+        }
+        Ok(())
+    }
+
+    fn cuModuleGetGlobal_v2(
+        to: *mut u64, bytes: *mut usize, module: u64, name: *const c_char,
+    ) |context| {
+        let (address, size) = context.module_variable(module, &text(name))?;
+        put_if(to, address);
+        put_if(bytes, size as usize);
+        Ok(())
+    }
+
+    fn cuLibraryGetGlobal(
+        to: *mut u64, bytes: *mut usize, library: u64, name: *const c_char,
+    ) |context| {
+        let (address, size) = context.module_variable(library, &text(name))?;
+        put_if(to, address);
+        put_if(bytes, size as usize);
+        Ok(())
+    }
+
+    fn cuFuncGetAttribute(to: *mut i32, number: i32, function: u64) |context| {
+        let own = context.function_attributes(function)?;
+        put(to, function_attribute(&own, number)?)
+    }
+
+    fn cuKernelGetAttribute(to: *mut i32, number: i32, kernel: u64, _device: i32) |context| {
+        let own = context.function_attributes(kernel)?;
+        put(to, function_attribute(&own, number)?)
+    }
+
+    fn cuFuncSetAttribute(function: u64, number: i32, value: i32) |context| {
+        context.set_function_attribute(function, number, value)
+    }
+
+    fn cuKernelSetAttribute(number: i32, value: i32, kernel: u64, _device: i32) |context| {
+        context.set_function_attribute(kernel, number, value)
+    }
+
+    // The GPU's configuration decides how caches are divided.
+    fn cuFuncSetCacheConfig / cuFuncSetSharedMemConfig (function: u64, _wish: i32) |context| {
+        context.parameters(function).map(|_| ())
+    }
+
+    fn cuFuncGetParamInfo / cuKernelGetParamInfo (
+        function: u64, number: usize, offset: *mut usize, size: *mut usize,
+    ) |context| {
+        let (at, bytes) = context.parameter(function, number)?;
+        put(offset, at as usize)?;
+        put_if(size, bytes as usize);
+        Ok(())
+    }
+
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        to: *mut i32, function: u64, threads: i32, shared: usize,
+    ) |context| {
+        let fit = context.occupancy(function, threads, shared as u64)?;
+        put(to, fit.blocks as i32)
+    }
+
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+        to: *mut i32, function: u64, threads: i32, shared: usize, _flags: u32,
+    ) |context| {
+        let fit = context.occupancy(function, threads, shared as u64)?;
+        put(to, fit.blocks as i32)
+    }
+
+    fn cuOccupancyMaxActiveClusters(
+        _to: *mut i32, _function: u64, _configuration: *const u8,
+    ) |context| {
+        Err::<(), CudaError>(context.unsupported("cuOccupancyMaxActiveClusters"))
+    }
+
+    fn cuTensorMapEncodeTiled() |context| {
+        Err::<(), CudaError>(context.unsupported("cuTensorMapEncodeTiled"))
+    }
+
+    fn cuTensorMapEncodeIm2col() |context| {
+        Err::<(), CudaError>(context.unsupported("cuTensorMapEncodeIm2col"))
+    }
+}
