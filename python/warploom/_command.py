@@ -1,13 +1,25 @@
-"""The command ``warploom``, which the package contains as a program."""
+"""The command ``warploom``, which the package contains as a program, and ``warploom python``."""
 
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 #: Folder of the program and of the libraries that `warploom app` gives to CUDA programs.
 FOLDER = Path(__file__).parent / "bin"
+#: Folder of the programs that stand in for tools of CUDA.
+STANDINS = Path(__file__).parent / "standins"
+
+_USAGE = """\
+Run a Python script whose kernels are simulated: Triton, and others that use CUDA's driver
+
+Usage: warploom python [OPTIONS --] SCRIPT [ARGUMENTS]...
+
+The options are those of `warploom app`, for example `--gpu rtx3070-ampere`.
+"""
 
 
 def program() -> Path:
@@ -16,7 +28,10 @@ def program() -> Path:
     Raises:
         SystemExit: the package was built without it.
     """
-    path = FOLDER / "warploom"
+    return _executable(FOLDER / "warploom")
+
+
+def _executable(path: Path) -> Path:
     if not path.is_file():
         sys.exit(f"warploom: this package was built without {path.name}; install it by Cargo")
     if not os.access(path, os.X_OK):
@@ -24,7 +39,42 @@ def program() -> Path:
     return path
 
 
+def environment(libraries: str) -> dict[str, str]:
+    """Variables by which packages find the simulated driver, and leave kernels as PTX."""
+    ptxas = str(_executable(STANDINS / "ptxas"))
+    cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return {
+        "TRITON_PTXAS_PATH": ptxas,
+        "TRITON_PTXAS_BLACKWELL_PATH": ptxas,
+        "TRITON_LIBCUDA_PATH": libraries,
+        # Apart from kernels that were compiled for a GPU.
+        "TRITON_CACHE_DIR": str(Path(cache) / "warploom" / "triton"),
+        "NUMBA_CUDA_DRIVER": str(Path(libraries) / "libcuda.so.1"),
+    }
+
+
+def python(arguments: list[str]) -> tuple[list[str], Mapping[str, str]]:
+    """Command line and environment of ``warploom python`` with these arguments."""
+    options: list[str] = []
+    if "--" in arguments:
+        at = arguments.index("--")
+        options, arguments = arguments[:at], arguments[at + 1 :]
+    if not arguments or arguments[0] in ("-h", "--help"):
+        print(_USAGE, end="")
+        sys.exit(0 if arguments else 2)
+    ask = [program(), "app", "--library-path"]
+    asked = subprocess.run(ask, capture_output=True, text=True, check=False)
+    if asked.returncode:
+        sys.exit(asked.stderr)
+    command = [str(program()), "app", *options, "--", sys.executable, *arguments]
+    return command, os.environ | environment(asked.stdout.strip())
+
+
 def main() -> None:
     """Replaces the interpreter by the program, with the same arguments."""
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["python"]:
+        command, variables = python(arguments[1:])
+        os.execve(command[0], command, variables)
     path = program()
-    os.execv(path, ["warploom", *sys.argv[1:]])
+    os.execv(path, ["warploom", *arguments])
