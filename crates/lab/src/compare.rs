@@ -35,6 +35,8 @@ pub struct Comparison {
     pub sets: Vec<String>,
     /// Keys that are varied; the first varies slowest.
     pub vary: Vec<Vary>,
+    /// Keys whose values are searched: of all their combinations, each row shows the fastest.
+    pub best: Vec<Vary>,
     /// Core cycle at which runs are cut.
     pub max_cycles: Option<u64>,
     /// Energy preset of all machines, if energy is compared.
@@ -42,27 +44,19 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// All combinations of values, in the order of rows.
+    /// All combinations of varied values, in the order of rows.
     fn combinations(&self) -> Vec<Vec<&str>> {
-        let mut rows = vec![Vec::new()];
-        for vary in &self.vary {
-            let with = |row: &Vec<_>| {
-                let values = vary.values.iter().map(String::as_str);
-                let extend = |value| [row.as_slice(), &[value]].concat();
-                values.map(extend).collect::<Vec<_>>()
-            };
-            rows = rows.iter().flat_map(with).collect();
-        }
-        rows
+        combinations(&self.vary)
     }
 
-    /// The runs, in the order of rows.
+    /// The runs, in the order of rows; a row has one for each combination of searched values.
     ///
     /// # Errors
     /// All errors of the first machine that is impossible.
     pub fn runs(&self) -> Result<Vec<RunSpec>, ConfigErrors> {
+        let keys: Vec<_> = self.vary.iter().chain(&self.best).cloned().collect();
         let run = |values: &Vec<&str>| {
-            let pairs = self.vary.iter().zip(values);
+            let pairs = keys.iter().zip(values);
             let varied = pairs.map(|(vary, value)| format!("{}={value}", vary.key));
             let sets: Vec<_> = self.sets.iter().cloned().chain(varied).collect();
             let machine = MachineVariant::new(&values.join(", "), &self.gpu, &self.base, sets)?;
@@ -71,20 +65,38 @@ impl Comparison {
                 ..RunSpec::new(&self.input, &machine)
             })
         };
-        self.combinations().iter().map(run).collect()
+        combinations(&keys).iter().map(run).collect()
+    }
+
+    /// Numbers of the runs that rows show: of each row's runs the fastest, of equals the first.
+    fn fastest(&self, reports: &[Arc<RunReport>]) -> Vec<usize> {
+        let searched = combinations(&self.best).len();
+        let rows = (0..reports.len()).step_by(searched);
+        let fastest = |first: usize| {
+            let speed = |run: &usize| speedup(&reports[*run], &reports[first]);
+            let runs = (first..first + searched).rev();
+            let best = runs.max_by(|a, b| speed(a).total_cmp(&speed(b)));
+            best.unwrap_or(first)
+        };
+        rows.map(fastest).collect()
     }
 
     /// The comparison, or `None` while runs are missing.
     pub fn make(&self, specs: &[RunSpec], runs: &mut Runs<'_>) -> Option<Figure> {
-        let reports = runs.all(specs)?;
+        let all = runs.all(specs)?;
+        let shown = self.fastest(&all);
+        let specs: Vec<_> = shown.iter().map(|run| specs[*run].clone()).collect();
+        let reports: Vec<_> = shown.iter().map(|run| all[*run].clone()).collect();
+        let found = combinations(&self.best);
         let speedups: Vec<_> = reports
             .iter()
             .map(|run| speedup(run, &reports[0]))
             .collect();
-        let energies = self.energies(specs, &reports);
+        let energies = self.energies(&specs, &reports);
         let combinations = self.combinations();
         let rows = combinations.iter().enumerate().map(|(at, values)| {
-            let names = values.iter().map(|value| Cell::from(*value));
+            let found = &found[shown[at] % found.len()];
+            let names = values.iter().chain(found).map(|value| Cell::from(*value));
             let cells = names.chain(measured(&reports[at], speedups[at]));
             let energy = energies.get(at).map(|energy| {
                 energy_cells(
@@ -113,7 +125,12 @@ impl Comparison {
 
     fn columns(&self) -> Vec<Column> {
         let key = |vary: &Vary| Column::new(&vary.key, "The value of the varied key.");
-        let mut columns: Vec<_> = self.vary.iter().map(key).collect();
+        let found = |vary: &Vary| {
+            let about = "The value of the searched key with which the run is fastest.";
+            Column::new(&vary.key, about)
+        };
+        let varied = self.vary.iter().map(key);
+        let mut columns: Vec<_> = varied.chain(self.best.iter().map(found)).collect();
         let first = "Speed over that of the first row: cycles of runs that finish, IPC of runs that \
                      are cut.";
         for (name, about) in [
@@ -231,6 +248,20 @@ impl Comparison {
     }
 }
 
+/// All combinations of the values of some keys; the first key varies slowest.
+fn combinations(keys: &[Vary]) -> Vec<Vec<&str>> {
+    let mut rows = vec![Vec::new()];
+    for vary in keys {
+        let with = |row: &Vec<_>| {
+            let values = vary.values.iter().map(String::as_str);
+            let extend = |value| [row.as_slice(), &[value]].concat();
+            values.map(extend).collect::<Vec<_>>()
+        };
+        rows = rows.iter().flat_map(with).collect();
+    }
+    rows
+}
+
 /// Columns of energy with what they mean.
 const ENERGY: [(&str, &str); 4] = [
     ("power.w", "Mean power in watts."),
@@ -329,6 +360,7 @@ mod tests {
                 vary("sm.warp_scheduler", &["lrr", "gto"]),
                 vary("gpu.max_blocks_per_sm", &["1", "2", "4"]),
             ],
+            best: Vec::new(),
             max_cycles: None,
             energy: None,
         }
@@ -398,6 +430,24 @@ mod tests {
         assert_eq!(chart.groups, ["700", "350"]);
         let sum: f64 = chart.series.iter().filter_map(|s| s.values[1]).sum();
         assert!((sum - mj[1]).abs() < 1e-9 * sum);
+    }
+
+    /// Searched values make no rows: each row has the fastest of its runs, and says which it is.
+    /// The cycles are those of the rows that a comparison without a search has.
+    #[test]
+    fn a_search_shows_the_fastest_run_of_each_row() {
+        let all = comparison();
+        let (vary, best) = (all.vary[..1].to_vec(), all.vary[1..].to_vec());
+        let searched = page_of(&Comparison { vary, best, ..all });
+        let page = page_of(&comparison());
+        let cycles = |row: &[Cell]| row[2].number().unwrap();
+        assert_eq!(searched.table.rows.len(), 2);
+        assert_eq!(searched.table.columns[1].name, "gpu.max_blocks_per_sm");
+        for (found, rows) in searched.table.rows.iter().zip(page.table.rows.chunks(3)) {
+            let least = rows.iter().map(|row| cycles(row)).fold(f64::MAX, f64::min);
+            let first = rows.iter().find(|row| cycles(row) == least).unwrap();
+            assert_eq!(found[..3], first[..3]);
+        }
     }
 
     #[test]

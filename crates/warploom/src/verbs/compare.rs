@@ -21,6 +21,7 @@ Examples:
   warploom compare matrixmul --size paper --vary gpu.sms=8,16,32 -o results
   warploom compare bfs --vary gpu.sms=10,15 --energy     power, energy and energy-delay product too
   warploom compare my.toml --vary sm.warp_scheduler=gto,oldest --csv my.csv --json
+  warploom compare spmv --vary sm.warp_scheduler=gto,static-limit --best static-limit.warps=2,4,8
 With -o, runs are kept: stopped at any moment, the same command goes on where it was.";
 
 /// Run a target on machines that differ in some keys: a table and chart with one row per value and
@@ -33,6 +34,10 @@ pub struct Args {
     /// Key and its values; if repeated, all combinations run
     #[arg(long, value_name = "KEY=V1,V2,...", required = true, value_parser = vary)]
     vary: Vec<Vary>,
+    /// Key and values to search: all of them run, and each row shows its fastest run; if repeated,
+    /// all combinations run
+    #[arg(long, value_name = "KEY=V1,V2,...", value_parser = vary)]
+    best: Vec<Vary>,
     #[command(flatten)]
     workload: WorkloadArgs,
     #[command(flatten)]
@@ -79,10 +84,11 @@ fn vary(text: &str) -> Result<Vary, String> {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let keys = || args.vary.iter().map(|vary| vary.key.as_str());
+    let varied = || args.vary.iter().chain(&args.best);
+    let keys = || varied().map(|vary| vary.key.as_str());
     if let Some(key) = keys().find(|key| keys().filter(|other| other == key).count() > 1) {
         return Err(Failure::Input(format!(
-            "--vary names `{key}` twice; write all its values after one --vary"
+            "`{key}` is named twice; write all its values after one --vary or one --best"
         )));
     }
     let outputs = [
@@ -103,6 +109,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         gpu: gpu.clone(),
         sets: args.gpu.sets.clone(),
         vary: args.vary.clone(),
+        best: args.best.clone(),
         max_cycles: args.max_cycles,
         energy: match args.energy.choice()? {
             Some(choice) => Some(choice.of(&spec(&gpu, &[])?)?),
