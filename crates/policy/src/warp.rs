@@ -12,6 +12,7 @@ mod long_latency_first;
 mod lrr;
 mod next_inst;
 mod oldest;
+mod pcal;
 mod rrr;
 mod static_limit;
 mod table;
@@ -29,6 +30,7 @@ pub use long_latency_first::{LongLatencyFirst, StallCounters};
 pub use lrr::Lrr;
 pub use next_inst::{MemoryAccess, MemoryOp, MemorySpace, NextInst};
 pub use oldest::Oldest;
+pub use pcal::{ClimbCounters, Pcal};
 pub use rrr::Rrr;
 pub use static_limit::StaticLimit;
 pub use table::WarpTable;
@@ -105,6 +107,8 @@ combine_stats! {
         pub locality: LocalityCounters,
         /// Misses on lines that a warp lost.
         pub victim_tags: VictimTagCounters,
+        /// Moves of the numbers of warps and tokens.
+        pub climb: ClimbCounters,
     }
 }
 
@@ -146,6 +150,18 @@ pub trait WarpScheduler: Send {
     /// Notes an event of the SM's data cache, whichever scheduler the warp belongs to. Called in
     /// the cycle of the event, before `begin_cycle`, and only if `wants_l1d` is true.
     fn on_l1d(&mut self, _event: &L1dEvent) {}
+
+    /// True for a policy that decides which warps' reads take lines of the SM's data cache.
+    fn decides_allocation(&self) -> bool {
+        false
+    }
+
+    /// True if a read of a warp from global memory that misses the data cache takes a line of it,
+    /// false if it goes past. Only called if `decides_allocation` is true, and for warps of the
+    /// scheduler. A read that the key `sm.l1d_allocation` sends past the cache goes past it, too.
+    fn allocates(&self, _warp: WarpSlot) -> bool {
+        true
+    }
 
     /// True for a policy with a gate: `admits` is then asked about every instruction before `pick`.
     /// Such a policy is also told of every cycle.
@@ -283,6 +299,14 @@ impl WarpScheduler for WarpPolicy {
 
     fn wants_l1d(&self) -> bool {
         of_policy!(self, p => p.wants_l1d())
+    }
+
+    fn decides_allocation(&self) -> bool {
+        of_policy!(self, p => p.decides_allocation())
+    }
+
+    fn allocates(&self, warp: WarpSlot) -> bool {
+        of_policy!(self, p => p.allocates(warp))
     }
 
     fn on_l1d(&mut self, event: &L1dEvent) {

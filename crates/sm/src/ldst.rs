@@ -17,6 +17,7 @@ mod records;
 mod watch;
 mod write_back;
 
+pub(crate) use allocation::L1dInterest;
 pub(crate) use caches::send_miss;
 pub use records::{MemInst, Path, PendingAtomic};
 
@@ -87,6 +88,8 @@ pub struct Ldst {
     allocation: AllocationPolicy,
     /// Events of the data cache, if a scheduler's policy is told of them.
     watch: Option<Box<L1dWatch>>,
+    /// True if schedulers' policies decide which reads take lines of the data cache.
+    warps_allocate: bool,
     /// True if no policy takes part in accesses of the data cache.
     plain_l1d: bool,
     /// The constant cache (L1C).
@@ -104,9 +107,9 @@ pub struct Ldst {
 }
 
 impl Ldst {
-    /// The load/store unit of SM `sm`, for `warps` warps. `watched` says that a scheduler's policy
-    /// is told of the events of the data cache.
-    pub fn new(spec: &GpuSpec, sm: SmId, warps: usize, watched: bool) -> Self {
+    /// The load/store unit of SM `sm`, for `warps` warps. `interest`: what the schedulers' policies
+    /// want with the data cache.
+    pub(crate) fn new(spec: &GpuSpec, sm: SmId, warps: usize, interest: L1dInterest) -> Self {
         let style = spec.gpu.style;
         let banks = spec.sm.l1d_banks.max(1) as usize;
         let seed = spec.gpu.seed.wrapping_add(u64::from(sm.0));
@@ -118,7 +121,7 @@ impl Ldst {
         let mut l1t = TextureCache::new(&spec.l1t);
         l1t.seed_replacement(seed);
         let l1d = spec.l1d.enabled.then(|| data_cache(spec, seed));
-        let watch = l1d.as_ref().filter(|_| watched).map(L1dWatch::new);
+        let watch = l1d.as_ref().filter(|_| interest.watches).map(L1dWatch::new);
         let allocation = AllocationPolicy::new(spec.sm.l1d_allocation);
         Self {
             dispatch: None,
@@ -134,7 +137,8 @@ impl Ldst {
             l1d_use: L1dUse::Caches,
             l1c: cache(&spec.l1c),
             l1t,
-            plain_l1d: allocation.always_allocates() && watch.is_none(),
+            plain_l1d: allocation.always_allocates() && interest == L1dInterest::default(),
+            warps_allocate: interest.decides,
             watch: watch.map(Box::new),
             allocation,
             perfect_constant: spec.sm.perfect_inst_const_cache,

@@ -20,7 +20,7 @@ use crate::detail::{SmDetail, packet_size};
 use crate::flight::{Flight, FlightPool, Pool};
 use crate::frontend::Frontend;
 use crate::host::ReplayBuffer;
-use crate::ldst::Ldst;
+use crate::ldst::{L1dInterest, Ldst};
 use crate::link::{Link, Outgoing, most_sent};
 use crate::prepared_kernel::{Pipe, PreparedKernel, PreparedKernels};
 use crate::tracing::Tracer;
@@ -180,7 +180,7 @@ impl Sm {
         let blocks = context.as_ref().map_or(0, |c| c.count_blocks());
         let blocks = blocks.max(sm.max_blocks);
         let schedulers = schedulers(spec, slots, own);
-        let watched = schedulers.iter().any(|s| s.policy.wants_l1d());
+        let interest = L1dInterest::of(&schedulers);
         Self {
             id,
             env: environment(spec, id, slots),
@@ -192,7 +192,7 @@ impl Sm {
             flights: Pool::new(Flight::BLANK),
             collectors: Collectors::new(sm, widths, spec.gpu.style),
             units: Units::new(&counts[..Pipe::Mem as usize], sm.writeback_width),
-            ldst: Ldst::new(spec, id, slots, watched),
+            ldst: Ldst::new(spec, id, slots, interest),
             front: Frontend::new(spec),
             link: Link::new(spec.noc.flit_bytes, credits, &most_sent(spec)),
             log: WriteLog::new(),

@@ -3,12 +3,14 @@
 mod ccws;
 mod locality;
 mod long_latency_first;
+mod pcal;
 mod static_limit;
 mod two_level;
 
 pub use ccws::*;
 pub use locality::*;
 pub use long_latency_first::*;
+pub use pcal::*;
 pub use static_limit::*;
 pub use two_level::*;
 
@@ -38,6 +40,8 @@ macro_rules! warp_schedulers {
                 "a group goes on; who shares lines with it comes in and goes first";
             Ccws(settings: CcwsSettings) = "ccws":
                 "greedy, then oldest; loads from the warps that lose most lines of L1D";
+            Pcal(settings: PcalSettings) = "pcal":
+                "greedy, then oldest, over a limit of warps, of which some take lines of L1D";
         }
     };
 }
@@ -53,6 +57,17 @@ fn knows_warps_by_slot(policy: &str, spec: &GpuSpec, rules: &mut Rules) {
             "the warp scheduler `{policy}` knows warps by slots, which context switching changes"
         ),
         "choose another warp scheduler",
+    );
+}
+
+/// Requires an L1D, and that warps keep their slots, for a policy that follows the lines of warps.
+fn follows_l1d(policy: &str, spec: &GpuSpec, rules: &mut Rules) {
+    knows_warps_by_slot(policy, spec, rules);
+    rules.require(
+        spec.l1d.enabled,
+        &["l1d.enabled", "sm.warp_scheduler"],
+        format!("the warp scheduler `{policy}` follows the lines of an L1D that does not exist"),
+        "set `l1d.enabled` to true, or choose another warp scheduler",
     );
 }
 

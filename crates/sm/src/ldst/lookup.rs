@@ -37,6 +37,7 @@ impl Sm {
             let parts = allocation::Parts {
                 l1d,
                 policy: &mut ldst.allocation,
+                schedulers: ldst.warps_allocate.then_some(&self.schedulers),
                 watch: ldst.watch.as_deref_mut(),
                 insts: &mut ldst.insts,
                 detail: &mut self.detail,

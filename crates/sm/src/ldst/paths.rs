@@ -61,6 +61,7 @@ impl Sm {
         let parts = Parts {
             l1d,
             policy: &mut ldst.allocation,
+            schedulers: ldst.warps_allocate.then_some(&self.schedulers),
             watch: ldst.watch.as_deref_mut(),
             insts: &mut ldst.insts,
             detail: &mut self.detail,

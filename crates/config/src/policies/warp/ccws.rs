@@ -1,6 +1,6 @@
 //! Settings of the warp scheduler `ccws`.
 
-use super::knows_warps_by_slot;
+use super::follows_l1d;
 use crate::policies::settings;
 use crate::spec::GpuSpec;
 use crate::validate::Rules;
@@ -24,13 +24,7 @@ settings! {
     }
 }
 
-/// The scheduler needs an L1D, and identifies warps by their slots.
+/// The scheduler follows the lines of L1D.
 fn check(_: &CcwsSettings, spec: &GpuSpec, rules: &mut Rules) {
-    knows_warps_by_slot("ccws", spec, rules);
-    rules.require(
-        spec.l1d.enabled,
-        &["l1d.enabled", "sm.warp_scheduler"],
-        "the warp scheduler `ccws` follows the lines of an L1D that does not exist".to_owned(),
-        "set `l1d.enabled` to true, or choose another warp scheduler",
-    );
+    follows_l1d("ccws", spec, rules);
 }

@@ -3,7 +3,7 @@
 use super::super::victim_tags::VictimTags;
 use super::*;
 use warploom_base::{KernelSlot, Pc};
-use warploom_config::CcwsSettings;
+use warploom_config::{CcwsSettings, PcalSettings};
 
 /// The next instruction of a warp, a load from global memory.
 fn load(slot: WarpSlot) -> NextInst {
@@ -166,6 +166,48 @@ fn ccws_holds_back_loads_alone() {
         assert!(policy.admits(&view, &with(passes)), "{passes:?}");
     }
     assert!(!policy.admits(&view, &load(WarpSlot(3))));
+}
+
+/// A scheduler that begins with two warps, in periods of four cycles. The warps start in the order
+/// of their ages.
+fn pcal() -> Pcal {
+    let mut policy = Pcal::new(PcalSettings {
+        warps: 2,
+        period_cycles: 4,
+        ..PcalSettings::default()
+    });
+    tell(&mut policy, "start=3 start=0 start=2 start=1");
+    policy
+}
+
+/// The warps of 0 to 3 that take lines of L1D.
+fn allocates(policy: &Pcal) -> String {
+    let slots = (0..4).filter(|slot| policy.allocates(WarpSlot(*slot)));
+    slots.map(|slot| slot.to_string()).collect()
+}
+
+/// The two oldest warps, 3 and 0, issue and hold the tokens. A warp that waits keeps its token, and
+/// lets the next one issue. One that exits hands its token on.
+#[test]
+fn pcal_hands_tokens_to_the_oldest_warps() {
+    let mut policy = pcal();
+    assert_eq!(scenario(&mut policy, "012\n12\n12 wait=3"), "0-2");
+    assert_eq!(allocates(&policy), "03");
+    tell(&mut policy, "exit=3");
+    assert_eq!(allocates(&policy), "02");
+}
+
+/// Four cycles with two issues are measured; then three warps may issue, and two hold tokens. The
+/// next four have three issues, so that a fourth warp comes in. With two issues it leaves, and a
+/// warp loses its token instead.
+#[test]
+fn pcal_climbs() {
+    let mut policy = pcal();
+    let lines = "0\n0\n12\n12\n2\n2\n2\n1\n1\n1\n- cycles=2\n1\n";
+    assert_eq!(scenario(&mut policy, lines), "00--222-11--");
+    assert_eq!(allocates(&policy), "3");
+    let counters = policy.counters().climb;
+    assert_eq!((counters.moves_tried, counters.moves_kept), (3, 1));
 }
 
 /// Two sets of two: even lines in one, odd lines in the other. The line that came first leaves, and

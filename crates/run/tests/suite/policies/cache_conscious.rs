@@ -61,18 +61,42 @@ fn ccws_keeps_the_lines_of_warps() {
     assert!(count(&ccws, "sm.slots.policy") > 100);
 }
 
+/// PCAL sends reads of warps without a token past L1D, tries numbers of warps and tokens, and keeps
+/// more lines than greedy-then-oldest.
+#[test]
+fn pcal_lets_warps_read_past_the_cache() {
+    let with = |sets: &[&str]| own_lines(&spec(sets), 1);
+    let gto = with(&["sm.warp_scheduler=gto"]);
+    let start = "pcal.warps=2";
+    let pcal = with(&["sm.warp_scheduler=pcal", start, "pcal.period_cycles=500"]);
+    assert!(hits(&pcal) > 2 * hits(&gto));
+    assert!(count(&pcal, "warp_policy.moves_tried") > 10);
+    assert!(count(&pcal, "warp_policy.moves_kept") > 0);
+    let limited = with(&["sm.warp_scheduler=static-limit", "static-limit.warps=2"]);
+    let fetched = |report: &RunReport| count(report, "l1d.accesses.miss.global_read");
+    assert_ne!(fetched(&pcal), fetched(&limited));
+}
+
 /// Results depend neither on threads nor on skipped cycles; tags are looked up at once or after a
 /// latency, in lines or in sectors, and lines come in with the miss or with the data.
 #[test]
-fn ccws_is_the_same_always() {
+fn schedulers_that_follow_l1d_are_the_same_always() {
+    for scheduler in ["ccws", "pcal"] {
+        same_with(&format!("sm.warp_scheduler={scheduler}"));
+    }
+}
+
+fn same_with(scheduler: &str) {
     for sets in [
         &["sm.l1d_latency_cycles=0"][..],
         &["sm.l1d_latency_cycles=20"],
         &["l1d.allocate=streaming"],
         &["sm.l1d_allocation=warp-tokens", "warp-tokens.warps=3"],
     ] {
-        same_always(&[&["sm.warp_scheduler=ccws"], sets].concat());
-        let mut spec = spec(&[&["sm.warp_scheduler=ccws"], sets].concat());
+        let short = &["pcal.warps=2", "pcal.period_cycles=300"];
+        let sets = [&[scheduler], &short[..], sets].concat();
+        same_always(&sets);
+        let mut spec = spec(&sets);
         let once = own_lines(&spec, 1);
         assert_eq!(results(&own_lines(&spec, 3)), results(&once), "{sets:?}");
         spec.sim.skip_idle = false;
@@ -82,14 +106,17 @@ fn ccws_is_the_same_always() {
 
 /// Without an L1D, or where warps change their slots, the choice is refused.
 #[test]
-fn ccws_is_refused_where_it_cannot_work() {
-    for (set, says) in [
-        ("l1d.enabled=false", "does not exist"),
-        ("sm.context=duet", "context switching"),
-    ] {
-        let base = warploom_config::Base::Preset("gtx480".to_owned());
-        let sets = ["sm.warp_scheduler=ccws".to_owned(), set.to_owned()];
-        let errors = warploom_config::resolve(&base, &sets).expect_err("refused");
-        assert!(errors.to_string().contains(says), "{set}: {errors}");
+fn schedulers_that_follow_l1d_are_refused_where_they_cannot_work() {
+    for scheduler in ["ccws", "pcal"] {
+        for (set, says) in [
+            ("l1d.enabled=false", "does not exist"),
+            ("sm.context=duet", "context switching"),
+        ] {
+            let base = warploom_config::Base::Preset("gtx480".to_owned());
+            let chosen = format!("sm.warp_scheduler={scheduler}");
+            let sets = [chosen, set.to_owned()];
+            let errors = warploom_config::resolve(&base, &sets).expect_err("refused");
+            assert!(errors.to_string().contains(says), "{set}: {errors}");
+        }
     }
 }

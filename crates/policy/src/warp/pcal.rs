@@ -1,0 +1,319 @@
+//! Priority-based cache allocation (Li et al., HPCA 2015): some of the warps that issue hold tokens
+//! and take lines of L1D; the others read past it, and keep bandwidth busy that throttling would
+//! leave idle.
+//!
+//! W warps may issue, the oldest that do not wait at a barrier, and T <= W of them, the oldest that
+//! run, hold tokens. Both numbers start at the point of static limiting (T = W) and climb: each
+//! move changes one of them by one, and stays if the scheduler issues more instructions in the next
+//! period than in the best one before. More warps without tokens come first, then fewer tokens,
+//! then fewer warps, then more tokens. When none of the four moves gains, the numbers rest for some
+//! periods, and the climb begins anew. It also begins anew when no warp is left. Among the warps
+//! that may issue, the order is greedy, then oldest.
+//!
+//! The page `docs/policies-compared.md` lists what the paper leaves open. Each scheduler climbs for
+//! itself.
+
+use super::{Gto, WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, holds, only};
+use crate::facts::{schedulers, warps_a_scheduler};
+use crate::{Facts, Part, PolicyFacts, bits_for};
+use warploom_base::WarpSlot;
+use warploom_config::{GpuSpec, PcalSettings};
+use warploom_stats::declare_stats;
+
+declare_stats! {
+    /// Counters of the scheduler `pcal`.
+    pub struct ClimbCounters in "warp_policy" {
+        /// Changes of the number of warps or tokens that were tried (pcal).
+        pub moves_tried: u64 = Events;
+        /// Changes of the number of warps or tokens that stayed (pcal).
+        pub moves_kept: u64 = Events;
+    }
+}
+
+/// Scheduler of `pcal`: a limit of warps, and tokens for L1D.
+#[derive(Clone, Debug)]
+pub struct Pcal {
+    order: Gto,
+    /// Running warps, the oldest first.
+    queue: Vec<WarpSlot>,
+    /// Warps that hold a token.
+    holders: WarpMask,
+    settings: PcalSettings,
+    climb: Climb,
+    /// Instructions issued in this period, and its cycles that have passed.
+    issued: u64,
+    passed: u64,
+    counters: ClimbCounters,
+}
+
+/// Warps and tokens, and the climb towards better ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Climb {
+    now: Point,
+    /// The best point, and the instructions of a period there.
+    best: (Point, u64),
+    state: State,
+}
+
+/// Number of warps that may issue, and of those that hold a token.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Point {
+    warps: u32,
+    tokens: u32,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// Measurement of the present point as the best one.
+    Measures,
+    /// Trial of move `nth`, after `failed` moves in a row that brought nothing.
+    Tries { nth: usize, failed: usize },
+    /// Rest, with the number of periods that are left.
+    Rests(u32),
+}
+
+/// The moves: changes of warps and tokens.
+const MOVES: [(i32, i32); 4] = [(1, 0), (0, -1), (-1, 0), (0, 1)];
+
+impl Point {
+    /// The point after a move, if there is one for `most` warps.
+    fn moved(self, (warps, tokens): (i32, i32), most: u32) -> Option<Self> {
+        let warps = self.warps.checked_add_signed(warps)?;
+        let tokens = self.tokens.checked_add_signed(tokens)?;
+        let inside = tokens >= 1 && tokens <= warps && warps <= most;
+        inside.then_some(Self { warps, tokens })
+    }
+}
+
+impl Climb {
+    /// A climb that begins with as many tokens as warps.
+    fn new(warps: u32) -> Self {
+        let start = Point {
+            warps,
+            tokens: warps,
+        };
+        Self {
+            now: start,
+            best: (start, 0),
+            state: State::Measures,
+        }
+    }
+
+    /// Ends a period in which `issued` instructions issued, on a scheduler of `most` warps. Returns
+    /// whether a move was kept.
+    fn end_period(&mut self, issued: u64, most: u32, rest: u32) -> bool {
+        match self.state {
+            State::Rests(0 | 1) => self.state = State::Measures,
+            State::Rests(left) => self.state = State::Rests(left - 1),
+            State::Measures => {
+                self.clamp(most);
+                self.best = (self.now, issued);
+                self.try_from(0, 0, most, rest);
+            }
+            State::Tries { nth, .. } if issued > self.best.1 => {
+                self.best = (self.now, issued);
+                self.try_from(nth, 0, most, rest);
+                return true;
+            }
+            State::Tries { nth, failed } => {
+                self.now = self.best.0;
+                self.try_from(nth + 1, failed + 1, most, rest);
+            }
+        }
+        false
+    }
+
+    /// Brings the present point within the warps that run.
+    fn clamp(&mut self, most: u32) {
+        self.now.warps = self.now.warps.min(most);
+        self.now.tokens = self.now.tokens.min(most);
+    }
+
+    /// Makes the next move that is possible, from number `nth` on, or rests.
+    fn try_from(&mut self, nth: usize, failed: usize, most: u32, rest: u32) {
+        for tried in failed..MOVES.len() {
+            let nth = (nth + tried - failed) % MOVES.len();
+            if let Some(point) = self.now.moved(MOVES[nth], most) {
+                self.now = point;
+                self.state = State::Tries { nth, failed: tried };
+                return;
+            }
+        }
+        self.state = State::Rests(rest);
+    }
+}
+
+impl PolicyFacts for Pcal {
+    const FACTS: Facts = Facts {
+        about: "Greedy then oldest among W warps; T of them take lines of L1D, the others read \
+                past it; W and T climb while more issues.",
+        source: "PCAL: Li et al., HPCA 2015",
+        state: "schedulers x (4 x log2(warps + 1): W and T, now and best; 2 x 32: instructions; \
+                log2(period) + log2(rest + 1) + 5: where the climb is; the last warp)",
+        bits,
+        // 5 bits for up to 24 warps of a scheduler, periods of 4096 cycles, 31 that rest.
+        bits_on_gtx480: 2 * (4 * 5 + 2 * 32 + 12 + 5 + 5 + 5 + 1),
+        part: Part::Sm,
+        complexity: "linear in W",
+    };
+}
+
+fn bits(spec: &GpuSpec) -> u64 {
+    let settings: PcalSettings = spec.sm.warp_scheduler.settings();
+    let own = warps_a_scheduler(spec);
+    let place =
+        bits_for(settings.period_cycles.into()) + bits_for(u64::from(settings.rest_periods) + 1);
+    schedulers(spec) * (4 * bits_for(own + 1) + 2 * 32 + place + 5 + bits_for(own) + 1)
+}
+
+impl Pcal {
+    /// A scheduler that begins with `pcal.warps` warps, all with a token.
+    pub fn new(settings: PcalSettings) -> Self {
+        Self {
+            order: Gto::default(),
+            queue: Vec::with_capacity(WarpMask::BITS as usize),
+            holders: 0,
+            settings,
+            climb: Climb::new(settings.warps),
+            issued: 0,
+            passed: 0,
+            counters: ClimbCounters::default(),
+        }
+    }
+
+    /// Hands the tokens to the oldest warps.
+    fn hand_out(&mut self) {
+        let tokens = self.climb.now.tokens as usize;
+        let oldest = self.queue.iter().take(tokens);
+        self.holders = oldest.fold(0, |mask, slot| mask | only(*slot));
+    }
+
+    /// The warps that may issue: the oldest that do not wait.
+    fn issuers(&self, view: &WarpView<'_>) -> WarpMask {
+        let warps = self.climb.now.warps as usize;
+        let free = self
+            .queue
+            .iter()
+            .filter(|slot| !holds(view.waiting, **slot));
+        free.take(warps).fold(0, |mask, slot| mask | only(*slot))
+    }
+
+    fn end_period(&mut self) {
+        // With fewer warps than the point says, another point would make no difference.
+        let most = (self.queue.len() as u32).max(1);
+        let rest = self.settings.rest_periods;
+        let kept = self.climb.end_period(self.issued, most, rest);
+        let tries = matches!(self.climb.state, State::Tries { .. });
+        self.counters.moves_kept += u64::from(kept);
+        self.counters.moves_tried += u64::from(tries);
+        (self.issued, self.passed) = (0, 0);
+        self.hand_out();
+    }
+}
+
+impl WarpScheduler for Pcal {
+    fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
+        self.order.pick(view, ready & self.issuers(view))
+    }
+
+    fn wants_cycles(&self) -> bool {
+        true
+    }
+
+    fn decides_allocation(&self) -> bool {
+        true
+    }
+
+    fn allocates(&self, warp: WarpSlot) -> bool {
+        holds(self.holders, warp)
+    }
+
+    fn end_cycles(
+        &mut self,
+        _view: &WarpView<'_>,
+        _stalled: WarpMask,
+        picked: Option<WarpSlot>,
+        mut cycles: u64,
+    ) {
+        self.issued += u64::from(picked.is_some());
+        let period = u64::from(self.settings.period_cycles);
+        while self.passed + cycles >= period {
+            cycles -= period - self.passed;
+            self.end_period();
+        }
+        self.passed += cycles;
+    }
+
+    fn on_issue(&mut self, slot: WarpSlot) {
+        self.order.on_issue(slot);
+    }
+
+    fn on_start(&mut self, slot: WarpSlot) {
+        self.queue.push(slot);
+        self.hand_out();
+    }
+
+    fn on_exit(&mut self, slot: WarpSlot) {
+        self.queue.retain(|other| *other != slot);
+        if self.queue.is_empty() {
+            self.climb = Climb::new(self.settings.warps);
+        }
+        self.hand_out();
+    }
+
+    fn counters(&self) -> WarpPolicyCounters {
+        WarpPolicyCounters {
+            climb: self.counters.clone(),
+            ..WarpPolicyCounters::default()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A climb from two warps of four, with two periods of rest. By period: the instructions issued
+    /// in it, and the warps and tokens of the next one.
+    #[test]
+    fn the_climb_keeps_what_gains() {
+        let mut climb = Climb::new(2);
+        let periods = [
+            // More warps gain once.
+            (100, (3, 2)),
+            (120, (4, 2)),
+            (110, (3, 1)),
+            // Fewer tokens gain; there cannot be fewer than one. All other moves lose.
+            (130, (2, 1)),
+            (100, (3, 2)),
+            (130, (4, 1)),
+            (129, (3, 1)),
+            // Two periods of rest, and one that measures anew. A fifth warp cannot be added.
+            (10, (3, 1)),
+            (10, (3, 1)),
+            (50, (4, 1)),
+            (60, (3, 1)),
+        ];
+        for (nth, (issued, (warps, tokens))) in periods.into_iter().enumerate() {
+            climb.end_period(issued, 4, 2);
+            assert_eq!(climb.now, Point { warps, tokens }, "after period {nth}");
+        }
+    }
+
+    /// The point comes within the warps that run when it is measured.
+    #[test]
+    fn the_climb_stays_within_the_warps_that_run() {
+        let mut climb = Climb::new(16);
+        climb.end_period(100, 4, 2);
+        let (warps, tokens) = (4, 3);
+        assert_eq!(climb.now, Point { warps, tokens }, "no warp is left to add");
+        climb.end_period(0, 1, 0);
+        assert_eq!(
+            climb.best.0,
+            Point {
+                warps: 4,
+                tokens: 4
+            }
+        );
+    }
+}
