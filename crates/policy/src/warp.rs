@@ -1,6 +1,7 @@
 //! Warp schedulers (`sm.warp_scheduler`): the warp that issues, among those that could, and the
 //! instructions that are held back.
 
+mod cawa;
 mod ccws;
 #[cfg(test)]
 mod contract;
@@ -21,6 +22,7 @@ mod tests;
 mod two_level;
 mod victim_tags;
 
+pub use cawa::Cawa;
 pub use ccws::{Ccws, VictimTagCounters};
 pub use grr::Grr;
 pub use gto::Gto;
@@ -87,8 +89,8 @@ pub struct WarpView<'a> {
 declare_stats! {
     /// Counters of schedulers that issue from a younger warp although an older one could issue.
     pub struct OrderCounters in "warp_policy" {
-        /// Issues in which stall counters put a warp before an older one that could issue
-        /// (long-latency-first).
+        /// Issues in which stall counters or criticality put a warp before an older one that could
+        /// issue (long-latency-first, cawa).
         pub reorderings: u64 = Events;
     }
 }
@@ -164,7 +166,8 @@ pub trait WarpScheduler: Send {
     }
 
     /// True for a policy with a gate: `admits` is then asked about every instruction before `pick`.
-    /// Such a policy is also told of every cycle.
+    /// Such a policy is also told of every cycle. A gate that is there for some of the time only
+    /// needs `wants_cycles`.
     fn has_gate(&self) -> bool {
         false
     }
@@ -197,6 +200,11 @@ pub trait WarpScheduler: Send {
 
     /// Notes that the warp in `slot` issued.
     fn on_issue(&mut self, _slot: WarpSlot) {}
+
+    /// Notes that the next instruction of the warp in `slot` is `left` instructions from the end of
+    /// its kernel, in program order and itself included; 0 for a warp that has exited. Called after
+    /// the warp's instructions of a cycle have issued, and only if `wants_cycles` is true.
+    fn on_progress(&mut self, _slot: WarpSlot, _left: u32) {}
 
     /// Notes that a new warp started in `slot`.
     fn on_start(&mut self, _slot: WarpSlot) {}
@@ -330,6 +338,10 @@ impl WarpScheduler for WarpPolicy {
     #[inline]
     fn on_issue(&mut self, slot: WarpSlot) {
         of_policy!(self, p => p.on_issue(slot));
+    }
+
+    fn on_progress(&mut self, slot: WarpSlot, left: u32) {
+        of_policy!(self, p => p.on_progress(slot, left));
     }
 
     fn on_start(&mut self, slot: WarpSlot) {

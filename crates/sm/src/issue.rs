@@ -252,8 +252,22 @@ impl Sm {
             sub_core: self.sub_core(s),
         };
         let issued = self.issue_from(issuer, now, memory)?;
+        if wants_cycles {
+            self.tell_progress(issuer);
+        }
         self.detail.issues[usize::from(issued > 1)][s % MAX_SCHEDULERS] += 1;
         Ok(SlotCause::Issued)
+    }
+
+    /// Tells the policy how far a warp that has issued is from the end of its kernel.
+    #[inline(never)]
+    fn tell_progress(&mut self, issuer: Issuer) {
+        let w = issuer.slot.index();
+        let image = prepared_kernel(&self.kernels, self.warps.track[w].kernel);
+        let next = self.warps.exec[w].pc();
+        let left = next.map_or(0, |pc| image.timed.len() - pc.index());
+        let policy = &mut self.schedulers[issuer.scheduler].policy;
+        policy.on_progress(issuer.slot, left as u32);
     }
 
     /// Issues from one ready warp, more than once where the machine allows it. Returns the number

@@ -42,6 +42,7 @@ macro_rules! warp_schedulers {
                 "greedy, then oldest; loads from the warps that lose most lines of L1D";
             Pcal(settings: PcalSettings) = "pcal":
                 "greedy, then oldest, over a limit of warps, of which some take lines of L1D";
+            Cawa = "cawa": "the warp that will end last, as far as its past tells, goes first";
         }
     };
 }

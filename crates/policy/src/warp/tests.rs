@@ -1,5 +1,6 @@
 //! Small scenarios worked by hand: who is picked, cycle by cycle.
 
+mod criticality;
 mod l1d;
 
 use super::*;

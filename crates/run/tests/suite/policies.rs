@@ -153,6 +153,15 @@ fn long_latency_first_reorders() {
     }
 }
 
+/// Criticality puts warps before older ones. The order differs from that of greedy-then-oldest.
+#[test]
+fn cawa_reorders() {
+    let report = same_always(&["sm.warp_scheduler=cawa"]);
+    assert!(count(&report, "warp_policy.reorderings") > 100);
+    let gto = scatter(&spec(&["sm.warp_scheduler=gto"]), 1);
+    assert_ne!(report.totals.figures.cycles, gto.totals.figures.cycles);
+}
+
 /// With one warp on the machine and no branch, each scheduler cycle in which its instruction could
 /// not issue is one of its stalls: all cycles that waited for the scoreboard or a pipe, whether
 /// they were run or skipped.

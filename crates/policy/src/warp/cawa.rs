@@ -1,0 +1,148 @@
+//! Criticality-aware warp scheduling (Lee et al., ISCA 2015): the warp that will end last goes
+//! first, and goes on as long as it can.
+//!
+//! The criticality of a warp is the time that it still needs, as far as its own past tells, and the
+//! time that it has lost:
+//!
+//! ```text
+//! criticality = instructions left x mean cycles per instruction + stall cycles
+//! ```
+//!
+//! Instructions left are those in program order from the warp's next instruction to the end of its
+//! kernel. A branch back adds the instructions of the loop's body, and a branch over some takes
+//! them away. The mean is over the warp's life. Stall cycles are those between two issues of the
+//! warp. The greatest criticality goes first; ties go to the older warp. So much is the predictor
+//! and the scheduler of the paper (CPL and gCAWS); its cache prioritisation (CACP) is not here. The
+//! page `docs/policies-compared.md` says why, and what the paper leaves open.
+
+use super::{
+    OrderCounters, WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, holds, warps_of,
+};
+use crate::facts::{schedulers, warps, warps_a_scheduler};
+use crate::{Facts, Part, PolicyFacts, bits_for};
+use std::cmp::Reverse;
+use warploom_base::WarpSlot;
+
+/// Width of each of a warp's counters in the count of bits.
+const COUNTER_BITS: u64 = 32;
+
+/// Scheduler of `cawa`: the most critical warp first.
+#[derive(Clone, Debug)]
+pub struct Cawa {
+    /// The warp that issued last.
+    last: Option<WarpSlot>,
+    /// True if the last choice was not the oldest warp.
+    reorders: bool,
+    /// Number of cycles so far.
+    now: u64,
+    warps: Box<[Progress]>,
+    order: OrderCounters,
+}
+
+/// Progress of a warp.
+#[derive(Clone, Copy, Default, Debug)]
+struct Progress {
+    /// Cycle in which the warp started.
+    started: u64,
+    /// Cycle of the warp's last issue, or of its start.
+    issued_at: u64,
+    /// Instructions that it has issued.
+    issued: u64,
+    /// Cycles between its issues.
+    stalls: u64,
+    /// Instructions left in program order.
+    left: u64,
+}
+
+impl Progress {
+    /// Criticality in cycle `now`.
+    fn criticality(&self, now: u64) -> u64 {
+        let needed = self.left * (now - self.started);
+        needed.checked_div(self.issued).unwrap_or(0) + self.stalls
+    }
+}
+
+impl PolicyFacts for Cawa {
+    const FACTS: Facts = Facts {
+        about: "The warp with most work left and most stalls first, as long as it can issue.",
+        source: "CAWA (CPL and gCAWS): Lee et al., ISCA 2015",
+        state: "warps x 5 x 32: start, last issue, instructions issued and left, stalls \
+                + schedulers x (cycles, the last warp)",
+        bits: |spec| {
+            let last = bits_for(warps_a_scheduler(spec)) + 1;
+            warps(spec) * 5 * COUNTER_BITS + schedulers(spec) * (COUNTER_BITS + last)
+        },
+        bits_on_gtx480: 48 * 160 + 2 * (32 + 5 + 1),
+        part: Part::Sm,
+        complexity: "a division for each ready warp, unless the last one goes on",
+    };
+}
+
+impl Default for Cawa {
+    fn default() -> Self {
+        Self {
+            last: None,
+            reorders: false,
+            now: 0,
+            warps: vec![Progress::default(); WarpMask::BITS as usize].into(),
+            order: OrderCounters::default(),
+        }
+    }
+}
+
+impl WarpScheduler for Cawa {
+    fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
+        let rank = |slot: &WarpSlot| {
+            let criticality = self.warps[slot.index()].criticality(self.now);
+            (criticality, Reverse(view.age[slot.index()]))
+        };
+        let first = match self.last {
+            Some(last) if holds(ready, last) => Some(last),
+            _ => warps_of(ready).max_by_key(rank),
+        };
+        self.reorders = first != view.oldest(ready);
+        first
+    }
+
+    fn wants_cycles(&self) -> bool {
+        true
+    }
+
+    fn end_cycles(
+        &mut self,
+        _view: &WarpView<'_>,
+        _stalled: WarpMask,
+        _picked: Option<WarpSlot>,
+        cycles: u64,
+    ) {
+        self.now += cycles;
+    }
+
+    fn on_issue(&mut self, slot: WarpSlot) {
+        self.last = Some(slot);
+        self.order.reorderings += u64::from(self.reorders);
+        let warp = &mut self.warps[slot.index()];
+        warp.stalls += (self.now - warp.issued_at).saturating_sub(1);
+        warp.issued_at = self.now;
+        warp.issued += 1;
+    }
+
+    fn on_progress(&mut self, slot: WarpSlot, left: u32) {
+        self.warps[slot.index()].left = left.into();
+    }
+
+    fn on_start(&mut self, slot: WarpSlot) {
+        self.warps[slot.index()] = Progress {
+            started: self.now,
+            issued_at: self.now,
+            ..Progress::default()
+        };
+    }
+
+    fn counters(&self) -> WarpPolicyCounters {
+        WarpPolicyCounters {
+            order: self.order.clone(),
+            ..WarpPolicyCounters::default()
+        }
+    }
+}
