@@ -47,8 +47,11 @@ pub struct Ccws {
     order: Gto,
     /// Warps of the scheduler that have not exited.
     running: WarpMask,
-    /// Warps whose score is above the base score.
-    raised: WarpMask,
+    /// Warps whose score is above the base score, in descending order of scores; of equal scores
+    /// the lower slot first.
+    raised: Vec<WarpSlot>,
+    /// Number of cycles so far.
+    now: u64,
     /// Warps that may load in this cycle, once a load has been asked for.
     loaders: Option<WarpMask>,
     settings: CcwsSettings,
@@ -63,7 +66,8 @@ pub struct Ccws {
 #[derive(Clone, Debug)]
 struct LostLocality {
     tags: VictimTags,
-    score: u64,
+    /// Cycle in which the score is the base score again, if it is above.
+    until: u64,
     hits: u64,
     issued: u64,
 }
@@ -104,14 +108,15 @@ impl Ccws {
     pub fn new(settings: CcwsSettings) -> Self {
         let warp = LostLocality {
             tags: VictimTags::new(settings.victim_sets, settings.victim_ways),
-            score: settings.base_score.into(),
+            until: 0,
             hits: 0,
             issued: 0,
         };
         Self {
             order: Gto::default(),
             running: 0,
-            raised: 0,
+            raised: Vec::with_capacity(WarpMask::BITS as usize),
+            now: 0,
             loaders: None,
             settings,
             hits: 0,
@@ -130,19 +135,19 @@ impl Ccws {
         u64::from(self.running.count_ones()) * self.base()
     }
 
-    /// The lost-locality detected score.
-    fn detected(&self) -> u64 {
-        let points = self.hits * u64::from(self.settings.k) * self.cutoff();
-        points.checked_div(self.issued).unwrap_or(0)
+    /// Points of the lost locality, of which each instruction issued takes an equal share.
+    fn points(&self) -> u64 {
+        self.hits * u64::from(self.settings.k) * self.cutoff()
     }
 
-    fn set_score(&mut self, slot: WarpSlot, score: u64) {
-        self.warps[slot.index()].score = score.max(self.base());
-        if score > self.base() {
-            self.raised |= only(slot);
-        } else {
-            self.raised &= !only(slot);
-        }
+    /// The lost-locality detected score.
+    fn detected(&self) -> u64 {
+        self.points().checked_div(self.issued).unwrap_or(0)
+    }
+
+    /// Score of a warp, which falls by a point in each cycle.
+    fn score(&self, slot: WarpSlot) -> u64 {
+        self.base() + self.warps[slot.index()].until.saturating_sub(self.now)
     }
 
     /// Notes that a read of a warp missed L1D.
@@ -154,35 +159,71 @@ impl Ccws {
         warp.hits += 1;
         self.hits += 1;
         self.counters.victim_tag_hits += 1;
-        self.set_score(slot, self.detected());
+        self.warps[slot.index()].until = self.now + self.detected().saturating_sub(self.base());
+        if !self.raised.contains(&slot) {
+            self.raised.push(slot);
+        }
+        self.sort();
     }
 
-    /// Takes the points of `cycles` cycles from each raised score. In each cycle a score first
-    /// loses a point, and then may not be above what is detected now.
-    fn decay(&mut self, cycles: u64) {
-        let most = self.detected();
-        for slot in warps_of(self.raised) {
-            let score = (self.warps[slot.index()].score - 1).min(most);
-            self.set_score(slot, score.saturating_sub(cycles - 1));
+    /// Brings the raised warps into their order.
+    fn sort(&mut self) {
+        let until = |slot: &WarpSlot| self.warps[slot.index()].until;
+        self.raised
+            .sort_by_key(|slot| (Reverse(until(slot)), slot.0));
+        self.drop_lowered();
+    }
+
+    /// Removes the warps whose score is the base score. They are the last ones.
+    fn drop_lowered(&mut self) {
+        let is_raised = |slot: &WarpSlot| self.warps[slot.index()].until > self.now;
+        while self.raised.last().is_some_and(|slot| !is_raised(slot)) {
+            self.raised.pop();
         }
+    }
+
+    /// Lets `cycles` cycles pass, at least one. In each a score first loses a point, and then may
+    /// not be above what is detected, which is the same in all of them.
+    fn decay(&mut self, cycles: u64) {
+        let highest = self.raised.first().map_or(0, |slot| self.score(*slot) - 1);
+        // The same as `highest > detected`, without a division in each cycle.
+        if highest * self.issued > self.points() {
+            self.limit();
+        }
+        self.now += cycles;
+        self.drop_lowered();
+    }
+
+    /// Limits the scores of the next cycle to what is detected.
+    fn limit(&mut self) {
+        let most = self.now + 1 + self.detected().saturating_sub(self.base());
+        for slot in &self.raised {
+            let until = &mut self.warps[slot.index()].until;
+            *until = most.min(*until);
+        }
+        self.sort();
     }
 
     /// The warps that may load.
     fn loaders(&self) -> WarpMask {
-        let score = |slot: &WarpSlot| self.warps[slot.index()].score;
-        let mut raised: Vec<_> = warps_of(self.raised).collect();
-        raised.sort_by_key(|slot| (Reverse(score(slot)), slot.0));
-        let others = warps_of(self.running & !self.raised);
+        let raised = self.raised.iter().fold(0, |mask, slot| mask | only(*slot));
+        let others = warps_of(self.running & !raised);
         let mut left = self.cutoff();
         let mut loaders = 0;
-        for slot in raised.into_iter().chain(others) {
+        for slot in self.raised.iter().copied().chain(others) {
             if left == 0 {
                 break;
             }
             loaders |= only(slot);
-            left = left.saturating_sub(score(&slot));
+            left = left.saturating_sub(self.score(slot));
         }
         loaders
+    }
+
+    /// Gives a warp the base score.
+    fn lower(&mut self, slot: WarpSlot) {
+        self.raised.retain(|other| *other != slot);
+        self.warps[slot.index()].until = 0;
     }
 }
 
@@ -215,8 +256,13 @@ impl WarpScheduler for Ccws {
         }
     }
 
-    fn has_gate(&self) -> bool {
+    fn wants_cycles(&self) -> bool {
         true
+    }
+
+    /// True while a warp loses locality. Otherwise every warp may load.
+    fn has_gate(&self) -> bool {
+        !self.raised.is_empty()
     }
 
     fn begin_cycle(&mut self, _view: &WarpView<'_>) {
@@ -225,7 +271,7 @@ impl WarpScheduler for Ccws {
 
     fn admits(&mut self, _view: &WarpView<'_>, next: &NextInst) -> bool {
         let loads = next.access.is_some_and(|access| access.may_load_from_l1d());
-        if self.raised == 0 || !loads {
+        if !loads || self.raised.is_empty() {
             return true;
         }
         let loaders = match self.loaders {
@@ -244,7 +290,9 @@ impl WarpScheduler for Ccws {
         _picked: Option<WarpSlot>,
         cycles: u64,
     ) {
-        if self.raised != 0 {
+        if self.raised.is_empty() {
+            self.now += cycles;
+        } else {
             self.decay(cycles);
         }
     }
@@ -257,16 +305,15 @@ impl WarpScheduler for Ccws {
 
     fn on_start(&mut self, slot: WarpSlot) {
         self.running |= only(slot);
-        let base = self.base();
+        self.lower(slot);
         let warp = &mut self.warps[slot.index()];
         warp.tags.clear();
-        (warp.score, warp.hits, warp.issued) = (base, 0, 0);
-        self.raised &= !only(slot);
+        (warp.hits, warp.issued) = (0, 0);
     }
 
     fn on_exit(&mut self, slot: WarpSlot) {
         self.running &= !only(slot);
-        self.raised &= !only(slot);
+        self.lower(slot);
         let warp = &self.warps[slot.index()];
         self.hits -= warp.hits;
         self.issued -= warp.issued;
