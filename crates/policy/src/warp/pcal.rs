@@ -3,12 +3,13 @@
 //! leave idle.
 //!
 //! W warps may issue, the oldest that do not wait at a barrier, and T <= W of them, the oldest that
-//! run, hold tokens. Both numbers start at the point of static limiting (T = W) and climb: each
-//! move changes one of them by one, and stays if the scheduler issues more instructions in the next
-//! period than in the best one before. More warps without tokens come first, then fewer tokens,
-//! then fewer warps, then more tokens. When none of the four moves gains, the numbers rest for some
-//! periods, and the climb begins anew. It also begins anew when no warp is left. Among the warps
-//! that may issue, the order is greedy, then oldest.
+//! run, hold tokens. Both numbers start at the point of static limiting (T = W) and climb: a period
+//! measures the instructions that the scheduler issues, and the next period tries a move, which
+//! changes one of the numbers by one. The move stays if a thirty-second more issues than just
+//! before. More warps without tokens come first, then fewer tokens, then fewer warps, then more
+//! tokens. When none of the four moves gains, the numbers rest for some periods, and the climb
+//! begins anew. It also begins anew when no warp is left. Among the warps that may issue, the order
+//! is greedy, then oldest.
 //!
 //! The page `docs/policies-compared.md` lists what the paper leaves open. Each scheduler climbs for
 //! itself.
@@ -36,6 +37,8 @@ pub struct Pcal {
     order: Gto,
     /// Running warps, the oldest first.
     queue: Vec<WarpSlot>,
+    /// Most warps that have run at once since the climb began.
+    most: u32,
     /// Warps that hold a token.
     holders: WarpMask,
     settings: PcalSettings,
@@ -50,8 +53,8 @@ pub struct Pcal {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Climb {
     now: Point,
-    /// The best point, and the instructions of a period there.
-    best: (Point, u64),
+    /// The point before the move that is tried, and the instructions of a period there.
+    base: (Point, u64),
     state: State,
 }
 
@@ -64,13 +67,20 @@ struct Point {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
-    /// Measurement of the present point as the best one.
-    Measures,
-    /// Trial of move `nth`, after `failed` moves in a row that brought nothing.
+    /// Measurement of the present point, before move `nth` is tried, after `failed` moves in a row
+    /// that brought nothing.
+    Measures { nth: usize, failed: usize },
+    /// Trial of move `nth`.
     Tries { nth: usize, failed: usize },
     /// Rest, with the number of periods that are left.
     Rests(u32),
 }
+
+/// The first state of a climb.
+const START: State = State::Measures { nth: 0, failed: 0 };
+
+/// Part of the instructions of a period by which a move must raise them.
+const LEAST_GAIN: u64 = 32;
 
 /// The moves: changes of warps and tokens.
 const MOVES: [(i32, i32); 4] = [(1, 0), (0, -1), (-1, 0), (0, 1)];
@@ -94,8 +104,8 @@ impl Climb {
         };
         Self {
             now: start,
-            best: (start, 0),
-            state: State::Measures,
+            base: (start, 0),
+            state: START,
         }
     }
 
@@ -103,21 +113,25 @@ impl Climb {
     /// whether a move was kept.
     fn end_period(&mut self, issued: u64, most: u32, rest: u32) -> bool {
         match self.state {
-            State::Rests(0 | 1) => self.state = State::Measures,
+            State::Rests(0 | 1) => self.state = START,
             State::Rests(left) => self.state = State::Rests(left - 1),
-            State::Measures => {
+            State::Measures { nth, failed } => {
                 self.clamp(most);
-                self.best = (self.now, issued);
-                self.try_from(0, 0, most, rest);
+                self.base = (self.now, issued);
+                self.try_from(nth, failed, most, rest);
             }
-            State::Tries { nth, .. } if issued > self.best.1 => {
-                self.best = (self.now, issued);
-                self.try_from(nth, 0, most, rest);
+            State::Tries { nth, .. } if issued > self.base.1 + self.base.1 / LEAST_GAIN => {
+                self.state = State::Measures { nth, failed: 0 };
                 return true;
             }
-            State::Tries { nth, failed } => {
-                self.now = self.best.0;
-                self.try_from(nth + 1, failed + 1, most, rest);
+            State::Tries { nth, failed } if failed + 1 < MOVES.len() => {
+                self.now = self.base.0;
+                let (nth, failed) = (nth + 1, failed + 1);
+                self.state = State::Measures { nth, failed };
+            }
+            State::Tries { .. } => {
+                self.now = self.base.0;
+                self.state = State::Rests(rest);
             }
         }
         false
@@ -148,11 +162,11 @@ impl PolicyFacts for Pcal {
         about: "Greedy then oldest among W warps; T of them take lines of L1D, the others read \
                 past it; W and T climb while more issues.",
         source: "PCAL: Li et al., HPCA 2015",
-        state: "schedulers x (4 x log2(warps + 1): W and T, now and best; 2 x 32: instructions; \
-                log2(period) + log2(rest + 1) + 5: where the climb is; the last warp)",
+        state: "schedulers x (4 x log2(warps + 1): W and T, now and before; 2 x 32: instructions; \
+                log2(period) + log2(rest + 1) + 7: where the climb is; the last warp)",
         bits,
         // 5 bits for up to 24 warps of a scheduler, periods of 4096 cycles, 31 that rest.
-        bits_on_gtx480: 2 * (4 * 5 + 2 * 32 + 12 + 5 + 5 + 5 + 1),
+        bits_on_gtx480: 2 * (4 * 5 + 2 * 32 + 12 + 5 + 7 + 5 + 1),
         part: Part::Sm,
         complexity: "linear in W",
     };
@@ -163,7 +177,7 @@ fn bits(spec: &GpuSpec) -> u64 {
     let own = warps_a_scheduler(spec);
     let place =
         bits_for(settings.period_cycles.into()) + bits_for(u64::from(settings.rest_periods) + 1);
-    schedulers(spec) * (4 * bits_for(own + 1) + 2 * 32 + place + 5 + bits_for(own) + 1)
+    schedulers(spec) * (4 * bits_for(own + 1) + 2 * 32 + place + 7 + bits_for(own) + 1)
 }
 
 impl Pcal {
@@ -172,6 +186,7 @@ impl Pcal {
         Self {
             order: Gto::default(),
             queue: Vec::with_capacity(WarpMask::BITS as usize),
+            most: 0,
             holders: 0,
             settings,
             climb: Climb::new(settings.warps),
@@ -199,10 +214,8 @@ impl Pcal {
     }
 
     fn end_period(&mut self) {
-        // With fewer warps than the point says, another point would make no difference.
-        let most = (self.queue.len() as u32).max(1);
         let rest = self.settings.rest_periods;
-        let kept = self.climb.end_period(self.issued, most, rest);
+        let kept = self.climb.end_period(self.issued, self.most.max(1), rest);
         let tries = matches!(self.climb.state, State::Tries { .. });
         self.counters.moves_kept += u64::from(kept);
         self.counters.moves_tried += u64::from(tries);
@@ -250,6 +263,7 @@ impl WarpScheduler for Pcal {
 
     fn on_start(&mut self, slot: WarpSlot) {
         self.queue.push(slot);
+        self.most = self.most.max(self.queue.len() as u32);
         self.hand_out();
     }
 
@@ -257,6 +271,7 @@ impl WarpScheduler for Pcal {
         self.queue.retain(|other| *other != slot);
         if self.queue.is_empty() {
             self.climb = Climb::new(self.settings.warps);
+            self.most = 0;
         }
         self.hand_out();
     }
@@ -279,20 +294,24 @@ mod tests {
     fn the_climb_keeps_what_gains() {
         let mut climb = Climb::new(2);
         let periods = [
-            // More warps gain once.
+            // A third warp gains; a fourth one gains less than a thirty-second.
             (100, (3, 2)),
-            (120, (4, 2)),
-            (110, (3, 1)),
-            // Fewer tokens gain; there cannot be fewer than one. All other moves lose.
+            (120, (3, 2)),
+            (118, (4, 2)),
+            (121, (3, 2)),
+            // Fewer tokens gain. There cannot be fewer than one. All other moves lose.
+            (100, (3, 1)),
+            (130, (3, 1)),
             (130, (2, 1)),
-            (100, (3, 2)),
+            (130, (3, 1)),
+            (130, (3, 2)),
+            (130, (3, 1)),
             (130, (4, 1)),
-            (129, (3, 1)),
-            // Two periods of rest, and one that measures anew. A fifth warp cannot be added.
+            (130, (3, 1)),
+            // Two periods of rest, and one that measures anew.
             (10, (3, 1)),
             (10, (3, 1)),
             (50, (4, 1)),
-            (60, (3, 1)),
         ];
         for (nth, (issued, (warps, tokens))) in periods.into_iter().enumerate() {
             climb.end_period(issued, 4, 2);
@@ -307,9 +326,8 @@ mod tests {
         climb.end_period(100, 4, 2);
         let (warps, tokens) = (4, 3);
         assert_eq!(climb.now, Point { warps, tokens }, "no warp is left to add");
-        climb.end_period(0, 1, 0);
         assert_eq!(
-            climb.best.0,
+            climb.base.0,
             Point {
                 warps: 4,
                 tokens: 4
