@@ -11,12 +11,14 @@
 //! `two-level.active_warps`. A function in the same file checks them against other keys.
 
 mod block;
+mod block_limit;
 mod context;
 mod multiprogram;
 mod sm_filter;
 mod warp;
 
 pub use block::*;
+pub use block_limit::*;
 pub use context::*;
 pub use multiprogram::*;
 pub use sm_filter::*;
@@ -42,6 +44,7 @@ pub(crate) fn downcast<S: Copy + 'static>(settings: &dyn Any) -> Option<S> {
 pub(crate) fn check(spec: &GpuSpec, rules: &mut Rules) {
     spec.sm.warp_scheduler.check(spec, rules);
     spec.sm.context.check(spec, rules);
+    spec.sm.block_limit.check(spec, rules);
     spec.sm.l1d_allocation.check(spec, rules);
     spec.gpu.block_scheduler.check(spec, rules);
     spec.gpu.sm_filter.check(spec, rules);

@@ -50,16 +50,28 @@ impl GpuSpec {
     }
 
     /// Digest of all keys and values except for the name, so that equal machines have equal
-    /// digests.
+    /// digests. A machine that leaves a [younger](YOUNGER) key at its default has the digest that it
+    /// had before there was the key.
     pub fn digest(&self) -> String {
         let mut digest = Digest::new();
-        for entry in entries(self).iter().filter(|entry| entry.name != "name") {
+        let counts = |entry: &&Entry| entry.name != "name" && !is_young_default(entry);
+        for entry in entries(self).iter().filter(counts) {
             digest
                 .str(&entry.name)
                 .str(&entry.info.rule.print(&entry.value));
         }
         digest.hex()
     }
+}
+
+/// Keys that are younger than runs that people have stored, with their defaults.
+const YOUNGER: &[(&str, &str)] = &[("sm.block_limit", "none")];
+
+/// True for a younger key at its default.
+fn is_young_default(entry: &Entry) -> bool {
+    let has_default = |default: &str| matches!(&entry.value, Value::Text(text) if text == default);
+    let is_this = |(name, default): &(&str, &str)| entry.name == *name && has_default(default);
+    YOUNGER.iter().any(is_this)
 }
 
 /// Prints a file for `--gpu` from the values of all keys, as [`GpuSpec::settings`] returns them.

@@ -6,7 +6,8 @@ pub use memory::*;
 
 use crate::cache_policies::{L1dAllocation, Replacement};
 use crate::policies::{
-    BlockSchedulerChoice, ContextChoice, MultiprogramChoice, SmFilterChoice, WarpSchedulerChoice,
+    BlockLimitChoice, BlockSchedulerChoice, ContextChoice, MultiprogramChoice, SmFilterChoice,
+    WarpSchedulerChoice,
 };
 
 /// Specification of a whole GPU.
@@ -142,6 +143,8 @@ pub struct SmSpec {
     pub warp_scheduler: WarpSchedulerChoice,
     /// Policy for warps that wait long.
     pub context: ContextChoice,
+    /// Policy that limits the blocks that run.
+    pub block_limit: BlockLimitChoice,
     /// Policy for reads that miss L1D: whether they take a line of it.
     pub l1d_allocation: L1dAllocation,
     /// Instructions that one scheduler may issue from one warp in a cycle.

@@ -130,6 +130,24 @@ fn a_setting_of_a_policy_shows_only_when_the_policy_is_chosen() {
     assert_eq!(text(&spec.to_toml()).unwrap(), spec);
 }
 
+/// A key that is younger than stored runs changes no digest while it has its default, so that the
+/// keys of those runs stay what they were.
+#[test]
+fn younger_keys_at_their_defaults_are_in_no_digest() {
+    let spec = with(&[]).unwrap();
+    let mut digest = warploom_base::Digest::new();
+    let older = |name: &str| name != "name" && name != "sm.block_limit";
+    let entries = crate::print::entries(&spec);
+    assert!(entries.iter().any(|entry| entry.name == "sm.block_limit"));
+    for entry in entries.iter().filter(|entry| older(&entry.name)) {
+        let value = entry.info.rule.print(&entry.value);
+        digest.str(&entry.name).str(&value);
+    }
+    assert_eq!(spec.digest(), digest.hex());
+    let limited = with(&["sm.block_limit=dyncta"]).unwrap();
+    assert_ne!(limited.digest(), spec.digest());
+}
+
 #[test]
 fn digests_name_machines_and_not_names() {
     let digest = |sets: &[&str]| with(sets).unwrap().digest();

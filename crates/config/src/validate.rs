@@ -3,7 +3,7 @@
 mod cache;
 
 use crate::cache_policies::L1dAllocation;
-use crate::policies;
+use crate::policies::{self, BlockLimitChoice};
 use crate::section::Problem;
 use crate::spec::*;
 
@@ -16,6 +16,7 @@ pub(crate) fn validate(spec: &GpuSpec) -> Vec<Problem> {
     adaptive(&mut rules, spec);
     allocation(&mut rules, spec);
     context(&mut rules, spec);
+    block_limit(&mut rules, spec);
     policies::check(spec, &mut rules);
     let caches = [
         ("l1d", &spec.l1d),
@@ -90,6 +91,16 @@ fn context(rules: &mut Rules, spec: &GpuSpec) {
         &["sm.context", "sm.adaptive_l1d"],
         "contexts are stored at fixed addresses of shared memory and L1D".to_owned(),
         "set `sm.adaptive_l1d` to false",
+    );
+}
+
+/// Rules of block limits, which count whole blocks.
+fn block_limit(rules: &mut Rules, spec: &GpuSpec) {
+    rules.require(
+        spec.sm.block_limit == BlockLimitChoice::Unlimited || spec.sm.context.rules().is_none(),
+        &["sm.block_limit", "sm.context"],
+        "a limit counts whole blocks, of which context switching moves parts".to_owned(),
+        "write `sm.block_limit = \"none\"`, or `sm.context = \"none\"`",
     );
 }
 

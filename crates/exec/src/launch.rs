@@ -256,6 +256,12 @@ impl KernelLaunch {
         self.asid
     }
 
+    /// True for a cooperative launch, whose blocks may wait for each other.
+    #[inline]
+    pub fn is_cooperative(&self) -> bool {
+        self.workspace != 0
+    }
+
     /// Optional checks of the launch.
     pub fn checks(&self) -> Checks {
         self.checks

@@ -7,7 +7,7 @@ use warploom_mem::cache::CacheCounters;
 use warploom_mem::dram::{DramCounters, DramDetail};
 use warploom_mem::partition::PartitionCounters;
 use warploom_noc::{NocCounters, NocDetail};
-use warploom_policy::{SmFilterCounters, WarpPolicyCounters};
+use warploom_policy::{BlockLimitCounters, SmFilterCounters, WarpPolicyCounters};
 use warploom_sm::{ContextCounters, SmCounters, SmDetail};
 use warploom_stats::{Counters, declare_stats};
 
@@ -97,6 +97,8 @@ pub struct PartCounters {
     pub device: DeviceCounters,
     /// Counters of the SM filter.
     pub filter: SmFilterCounters,
+    /// Counters of the block limit.
+    pub limit: BlockLimitCounters,
     /// Counters of each SM.
     pub sms: Vec<SmPart>,
     /// Counters of each L2 bank.
@@ -120,6 +122,8 @@ counter_groups! {
         pub device: DeviceCounters,
         /// Counters of the SM filter.
         pub filter: SmFilterCounters,
+        /// Counters of the block limit.
+        pub limit: BlockLimitCounters,
         /// Pipelines of all SMs.
         pub sm: SmCounters,
         /// Policies of all warp schedulers.
@@ -161,6 +165,7 @@ impl PartCounters {
         Self {
             device: self.device.since(&earlier.device),
             filter: self.filter.since(&earlier.filter),
+            limit: self.limit.since(&earlier.limit),
             sms: each_since(&self.sms, &earlier.sms, SmPart::since),
             banks: each_since(&self.banks, &earlier.banks, BankPart::since),
             channels: each_since(&self.channels, &earlier.channels, DramCounters::since),
@@ -182,6 +187,7 @@ impl PartCounters {
         let mut sum = MachineCounters {
             device: self.device.clone(),
             filter: self.filter.clone(),
+            limit: self.limit.clone(),
             requests: self.requests,
             replies: self.replies,
             ..MachineCounters::default()
@@ -264,6 +270,7 @@ mod tests {
         };
         counters.device.cycles = n;
         counters.filter.throttle.checks = n;
+        counters.limit.steps_down = n;
         counters
     }
 
@@ -290,6 +297,7 @@ mod tests {
         assert_eq!(sum.dram, channel(2 * 10));
         assert_eq!((sum.requests, sum.replies), (network(10), network(20)));
         assert_eq!((sum.device.cycles, sum.filter.throttle.checks), (10, 10));
+        assert_eq!(sum.limit.steps_down, 10);
     }
 
     /// The largest values do not add up: a difference keeps them, a sum has the largest.

@@ -4,7 +4,7 @@
 //! | link | decided by | in |
 //! |---|---|---|
 //! | SM filter | `gpu.sm_filter`, which sees counters of stalls | `offer` |
-//! | cap on blocks of an SM | `gpu.max_blocks_per_sm` | `give_block` |
+//! | cap on blocks of an SM | `gpu.max_blocks_per_sm`, and `sm.block_limit` | `give_block` |
 //! | kernel choice | `gpu.multiprogram`: which kernels in which order, up to how many blocks |
 //! `give_block` |
 //! | resources | the resources that are left in the SM | `fits` |
@@ -27,8 +27,9 @@ use std::ops::Range;
 use warploom_base::{BitSet, Cycle, KernelSlot, SmId};
 use warploom_config::GpuSpec;
 use warploom_policy::{
-    BlockPolicy, BlockScheduler, CustomPolicies, Decision, KernelView, Multiprogram,
-    MultiprogramPolicy, MultiprogramView, SmFilterPolicy, SmSample, WarpScheduler,
+    BlockLimit, BlockLimitCounters, BlockLimitPolicy, BlockPolicy, BlockScheduler, CustomPolicies,
+    Decision, KernelView, Multiprogram, MultiprogramPolicy, MultiprogramView, NO_LIMIT,
+    SmFilterPolicy, SmSample, WarpScheduler,
 };
 use warploom_sm::{BlockNeeds, FinishedBlock, PreparedKernel, SlotSums, Sm};
 
@@ -39,6 +40,9 @@ pub(crate) struct Dispatcher {
     pub sm_filter: SmFilterPolicy,
     block_policy: BlockPolicy,
     multiprogram: MultiprogramPolicy,
+    block_limit: BlockLimitPolicy,
+    /// True if a cooperative kernel is in flight, all of whose blocks have to be resident at once.
+    is_cooperative: bool,
     /// True if kernels came or went since the policy was updated.
     changed: bool,
     /// Names of the codes launched: process, kernel, registers of a thread, needs of a block.
@@ -71,6 +75,8 @@ impl Dispatcher {
             sm_filter: policies.sm_filter_policy(spec),
             block_policy: policies.block_policy(spec),
             multiprogram: policies.multiprogram_policy(spec),
+            block_limit: policies.block_limit_policy(spec),
+            is_cooperative: false,
             changed: false,
             codes: Vec::new(),
             fragmented: 0,
@@ -193,25 +199,53 @@ impl Dispatcher {
         self.open_all();
     }
 
-    /// True if the multiprogramming policy is to be updated in this cycle.
+    /// True if the multiprogramming policy or the block limit is to be updated in this cycle.
     #[inline]
     pub fn is_update_due(&self, now: Cycle) -> bool {
-        self.changed || now >= self.multiprogram.next_check()
+        self.changed || now >= self.next_check()
     }
 
-    /// Updates the multiprogramming policy, because kernels came or went or a check is due.
+    /// Updates the multiprogramming policy and the block limit, because kernels came or went or a
+    /// check is due.
     pub fn update(&mut self, now: Cycle, spec: &GpuSpec, sms: &mut SmArray) {
-        self.changed = false;
+        let changed = std::mem::take(&mut self.changed);
+        let is_cooperative = |kernel: &InFlight| kernel.image.launch.is_cooperative();
+        let any_cooperative = self.in_flight().any(is_cooperative);
+        self.is_cooperative = any_cooperative;
         let samples = self.samples(now, sms);
         let running = self.in_flight().filter(|kernel| !kernel.halted);
         let kernels: Vec<KernelView> = running.map(InFlight::view).collect();
-        self.multiprogram.update(&MultiprogramView {
+        let view = MultiprogramView {
             now,
             spec,
             kernels: &kernels,
             sms: &samples,
-        });
+        };
+        if changed || now >= self.multiprogram.next_check() {
+            self.multiprogram.update(&view);
+        }
+        if changed || now >= self.block_limit.next_check() {
+            self.block_limit.update(&view);
+            self.pause_blocks(sms);
+        }
         self.open_all();
+    }
+
+    /// Lets SMs that hold more blocks than their limit pause the youngest ones.
+    fn pause_blocks(&self, sms: &mut SmArray) {
+        if self.block_limit.pauses() {
+            sms.for_each(|index, sm| sm.run_blocks(self.limit(SmId::new(index))));
+        }
+    }
+
+    /// Most blocks of all kernels that an SM is to run.
+    #[inline]
+    fn limit(&self, id: SmId) -> u32 {
+        if self.is_cooperative {
+            NO_LIMIT
+        } else {
+            self.block_limit.limit(id)
+        }
     }
 
     fn samples(&self, now: Cycle, sms: &mut SmArray) -> Vec<SmSample> {
@@ -228,6 +262,7 @@ impl Dispatcher {
                 blocks: self.kernels.iter().map(blocks).collect(),
                 slots: slots.all,
                 stalled_slots: slots.stalled,
+                idle_slots: slots.idle - sm.counters.inactive_slots,
                 memory_slots: slots.memory,
                 flits_received: sm.counters.flits_received,
             });
@@ -235,9 +270,15 @@ impl Dispatcher {
         samples
     }
 
-    /// The first cycle in which the multiprogramming policy wants to be updated.
+    /// The first cycle in which the multiprogramming policy or the block limit wants to be updated.
     pub fn next_check(&self) -> Cycle {
-        self.multiprogram.next_check()
+        let limit = self.block_limit.next_check();
+        self.multiprogram.next_check().min(limit)
+    }
+
+    /// Counters of the block limit so far.
+    pub fn block_limit_counters(&self) -> BlockLimitCounters {
+        self.block_limit.counters()
     }
 
     /// The process whose launches come before others', if the multiprogramming policy has one.

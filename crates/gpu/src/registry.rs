@@ -6,7 +6,7 @@ use warploom_mem::cache::CacheGroup;
 use warploom_mem::dram::{DramCounters, DramDetail};
 use warploom_mem::partition::PartitionCounters;
 use warploom_noc::{Direction, NocDetail};
-use warploom_policy::{SmFilterCounters, WarpPolicyCounters};
+use warploom_policy::{BlockLimitCounters, SmFilterCounters, WarpPolicyCounters};
 use warploom_sm::{ContextCounters, SlotCause, SmCounters, SmDetail};
 use warploom_stats::{Counters, StatTable, declare_stats};
 
@@ -55,6 +55,7 @@ impl From<&SmCounters> for IssueStats {
 pub const TABLES: &[StatTable] = &[
     DeviceCounters::TABLE,
     SmFilterCounters::TABLE,
+    BlockLimitCounters::TABLE,
     SmCounters::TABLE,
     IssueStats::TABLE,
     WarpPolicyCounters::TABLE,
@@ -188,6 +189,7 @@ impl MachineCounters {
     fn list(&self, list: &mut impl List) {
         list.add(&self.device, DeviceCounters::TABLE);
         list.add(&self.filter, SmFilterCounters::TABLE);
+        list.add(&self.limit, BlockLimitCounters::TABLE);
         list.add(&self.sm, SmCounters::TABLE);
         list.add(&IssueStats::from(&self.sm), IssueStats::TABLE);
         list.add(&self.policy, WarpPolicyCounters::TABLE);

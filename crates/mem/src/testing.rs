@@ -229,6 +229,7 @@ fn any_sm() -> SmSpec {
         schedulers: 2,
         warp_scheduler: WarpSchedulerChoice::Gto,
         context: ContextChoice::Resident,
+        block_limit: BlockLimitChoice::Unlimited,
         l1d_allocation: L1dAllocation::Always,
         max_issue_per_warp: 1,
         dual_issue_different_units: false,

@@ -6,6 +6,7 @@
 //! lists of names. `docs/adding-a-policy.md` shows how to add one.
 
 pub mod block;
+pub mod block_limit;
 pub mod context;
 mod facts;
 pub mod load_class;
@@ -16,6 +17,7 @@ pub mod utilisation;
 pub mod warp;
 
 pub use block::{BlockPolicy, BlockQueueView, BlockScheduler};
+pub use block_limit::{BlockLimit, BlockLimitCounters, BlockLimitPolicy, NO_LIMIT};
 pub use context::{ContextDecision, ThroughputMonitor};
 pub use facts::{Facts, Part, PolicyFacts, PolicyInfo, bits_for};
 pub use multiprogram::{
@@ -41,6 +43,7 @@ pub fn all() -> impl Iterator<Item = PolicyInfo> {
     warp::TABLE
         .iter()
         .chain(block::TABLE)
+        .chain(block_limit::TABLE)
         .chain(sm_filter::TABLE)
         .chain(multiprogram::TABLE)
         .chain(context::TABLE)
@@ -80,6 +83,8 @@ pub struct CustomPolicies {
     pub sm_filter: Option<Make<dyn SmFilter>>,
     /// Makes the block scheduler.
     pub block: Option<Make<dyn BlockScheduler>>,
+    /// Makes the limit of the blocks that SMs run.
+    pub block_limit: Option<Make<dyn BlockLimit>>,
     /// Makes the policy by which kernels share the SMs.
     pub multiprogram: Option<Make<dyn Multiprogram>>,
 }
@@ -106,6 +111,14 @@ impl CustomPolicies {
         match &self.multiprogram {
             Some(make) => MultiprogramPolicy::Custom(make.0(spec)),
             None => MultiprogramPolicy::new(spec.gpu.multiprogram),
+        }
+    }
+
+    /// The limit of the blocks that SMs of `spec` run.
+    pub fn block_limit_policy(&self, spec: &GpuSpec) -> BlockLimitPolicy {
+        match &self.block_limit {
+            Some(make) => BlockLimitPolicy::Custom(make.0(spec)),
+            None => BlockLimitPolicy::new(spec.sm.block_limit),
         }
     }
 

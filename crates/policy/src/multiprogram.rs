@@ -45,6 +45,8 @@ pub struct KernelView {
     pub needs: BlockNeeds,
     /// Most blocks of the kernel on an SM without blocks of other kernels.
     pub blocks_per_sm: u32,
+    /// Core cycle of its launch.
+    pub launched_at: Cycle,
     /// True if some of its blocks have not started.
     pub waits: bool,
 }
@@ -60,6 +62,9 @@ pub struct SmSample {
     pub slots: u64,
     /// Cycles of a scheduler with warps in which none issued.
     pub stalled_slots: u64,
+    /// Cycles of a scheduler of an SM with blocks in which no warp runs, or all wait at a barrier,
+    /// for a fence or an atomic.
+    pub idle_slots: u64,
     /// Cycles of a scheduler in which warps waited for memory or for the load/store pipe.
     pub memory_slots: u64,
     /// Flits that the network has delivered to the SM.

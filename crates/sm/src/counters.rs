@@ -47,6 +47,8 @@ pub struct SlotSums {
     pub all: u64,
     /// Cycles in which no warp issued although the scheduler had some.
     pub stalled: u64,
+    /// Cycles in which no warp ran, or all waited at a barrier, for a fence or an atomic.
+    pub idle: u64,
     /// Stalled cycles in which warps waited for memory or for the load/store pipe.
     pub memory: u64,
 }
@@ -59,6 +61,7 @@ impl SlotSums {
         Self {
             all,
             stalled: all - of(SlotCause::Issued) - of(SlotCause::NoWarp),
+            idle: of(SlotCause::NoWarp) + of(SlotCause::Barrier),
             memory: of(SlotCause::MemoryDependence) + of(SlotCause::MemoryPipe),
         }
     }
@@ -305,8 +308,8 @@ mod tests {
         slots[SlotCause::MemoryPipe as usize] = 20_000;
         slots[SlotCause::ExecutionPipe as usize] = 300_000;
         let sums = SlotSums::new(&slots);
-        let expected = [321_111, 321_100, 21_000];
-        assert_eq!([sums.all, sums.stalled, sums.memory], expected);
+        let expected = [321_111, 321_100, 110, 21_000];
+        assert_eq!([sums.all, sums.stalled, sums.idle, sums.memory], expected);
     }
 
     /// Arrays of counters are indexed by the variants and printed by the labels.

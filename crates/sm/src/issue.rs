@@ -118,6 +118,18 @@ impl Sm {
         None
     }
 
+    /// As [`search`](Self::search), among paused warps only if the policy picks no other.
+    fn search_paused_last(
+        &mut self,
+        s: usize,
+        ready: WarpMask,
+        wrong: WarpMask,
+    ) -> Option<WarpSlot> {
+        let paused = self.pauses.warps;
+        self.search(s, ready & !paused, wrong & !paused)
+            .or_else(|| self.search(s, ready & paused, wrong & paused))
+    }
+
     /// The warp that the policy picks from a mask that is not empty, and that issues.
     #[inline(always)]
     fn pick_to_issue(&mut self, s: usize, among: WarpMask) -> Option<WarpSlot> {
@@ -125,7 +137,8 @@ impl Sm {
         policy.pick_to_issue(|| self.warps.view(*own), among)
     }
 
-    /// As [`pick`](Self::pick), for a policy that is told of every cycle.
+    /// As [`pick`](Self::pick), for a policy that is told of every cycle, and where warps are
+    /// paused.
     #[inline(never)]
     fn pick_watched(&mut self, s: usize, ready: WarpMask, wrong: WarpMask) -> Option<WarpSlot> {
         let own = self.schedulers[s].own;
@@ -137,7 +150,7 @@ impl Sm {
         } else {
             ready
         };
-        let picked = self.search(s, admitted, wrong);
+        let picked = self.search_paused_last(s, admitted, wrong);
         let view = self.warps.view(own);
         let policy = &mut self.schedulers[s].policy;
         policy.end_cycles(&view, stalled, picked, 1);

@@ -34,6 +34,7 @@ mod host;
 mod issue;
 mod ldst;
 mod link;
+mod pauses;
 mod prepared_kernel;
 mod sm;
 mod stage;

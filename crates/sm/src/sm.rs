@@ -22,6 +22,7 @@ use crate::frontend::Frontend;
 use crate::host::ReplayBuffer;
 use crate::ldst::{L1dInterest, Ldst};
 use crate::link::{Link, Outgoing, most_sent};
+use crate::pauses::Pauses;
 use crate::prepared_kernel::{Pipe, PreparedKernel, PreparedKernels};
 use crate::tracing::Tracer;
 use crate::units::Units;
@@ -45,7 +46,7 @@ use warploom_stats::Counters;
 pub(crate) struct Scheduler {
     /// Slots that the scheduler serves.
     pub own: WarpMask,
-    /// True if the policy must see every cycle.
+    /// True if the policy must see every cycle, or warps of the scheduler are paused.
     pub wants_cycles: bool,
     /// Cause for which it issues nothing while the SM is at rest.
     pub resting: SlotCause,
@@ -162,6 +163,7 @@ pub struct Sm {
     pub(crate) taken_blocks: u64,
     pub(crate) taken_warps: WarpMask,
     pub(crate) moved: Vec<Moved>,
+    pub(crate) pauses: Pauses,
     warps_started: u64,
     pub(crate) max_threads: u32,
 }
@@ -224,6 +226,7 @@ impl Sm {
             taken_blocks: 0,
             taken_warps: 0,
             moved: Vec::with_capacity(2 * contexts),
+            pauses: Pauses::NONE,
             gained_room: false,
             tracer: None,
             replay: ReplayBuffer::default(),

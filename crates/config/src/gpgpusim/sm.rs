@@ -53,6 +53,7 @@ impl Draft {
         self.source("sm.register_granularity", Raw::Int(Some(4)), "");
         self.source("sm.wide_shared_conflicts", Raw::Bool(false), "");
         self.source("sm.context", Raw::Text("none".to_owned()), "");
+        self.source("sm.block_limit", Raw::Text("none".to_owned()), "");
         self.source("sm.l1d_allocation", Raw::Text("always".to_owned()), "");
         let speed = "changes the speed only";
         self.own("sim.skip_idle", Raw::Bool(true), OriginKind::Ours, speed);

@@ -139,6 +139,7 @@ section! {
     within {
         warp_scheduler: "warp_scheduler";
         context: "context";
+        block_limit: "block_limit";
         l1d_allocation: "l1d_allocation";
         units: "units";
         collectors: "collectors";

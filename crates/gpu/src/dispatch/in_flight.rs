@@ -237,6 +237,7 @@ impl InFlight {
             code: self.code,
             needs: self.needs,
             blocks_per_sm: self.blocks_per_sm,
+            launched_at: self.launched_at,
             waits: self.has_waiting(),
         }
     }

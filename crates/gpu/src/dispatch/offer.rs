@@ -4,7 +4,9 @@ use super::{Dispatcher, InFlight};
 use crate::footprints::warp_ranges;
 use crate::host::sms::SmArray;
 use warploom_base::{Cycle, KernelSlot, SmId};
-use warploom_policy::{BlockQueueView, BlockScheduler, DeviceView, Multiprogram, SmFilter, Turn};
+use warploom_policy::{
+    BlockQueueView, BlockScheduler, DeviceView, Multiprogram, NO_LIMIT, SmFilter, Turn,
+};
 use warploom_sm::Sm;
 
 /// Result of offering a block to an SM.
@@ -70,12 +72,14 @@ impl Dispatcher {
 
     /// True if an SM holds as many blocks, of all kernels, as it may.
     fn is_capped(&self, id: SmId) -> bool {
-        let here = || {
-            self.in_flight()
-                .map(|k| k.running[id.index()].len())
-                .sum::<usize>()
-        };
-        self.cap.is_some_and(|cap| here() >= cap as usize)
+        let most = self.cap.unwrap_or(NO_LIMIT).min(self.limit(id));
+        most != NO_LIMIT && self.blocks_on(id) >= most
+    }
+
+    /// Number of blocks of all kernels on an SM.
+    fn blocks_on(&self, id: SmId) -> u32 {
+        let of_kernel = |kernel: &InFlight| kernel.running[id.index()].len() as u32;
+        self.in_flight().map(of_kernel).sum()
     }
 
     /// Offers one block to each cluster, in one cycle. Returns whether any took one.
@@ -212,6 +216,7 @@ impl Dispatcher {
     /// Offers a block of one kernel to an SM.
     fn give_block_of(&mut self, slot: usize, now: Cycle, id: SmId, sm: &mut Sm) -> Offer {
         let quota = self.quota(id, KernelSlot::new(slot));
+        let limit = self.limit(id);
         let Some(k) = &mut self.kernels[slot] else {
             return Offer::Full;
         };
@@ -229,10 +234,11 @@ impl Dispatcher {
             return Offer::Later;
         }
         let here = k.running[id.index()].len() as u32;
+        let most = k.most.min(quota).min(limit);
         let view = BlockQueueView {
             kernel: KernelSlot::new(slot),
-            blocks_per_sm: k.most,
-            room: sm.room(k.image.slot, &k.needs, k.most.min(quota) - here),
+            blocks_per_sm: most,
+            room: sm.room(k.image.slot, &k.needs, most - here),
             waiting: k.window.make_contiguous(),
             running: &k.running,
             waiting_touches: k.window_touches.make_contiguous(),

@@ -150,6 +150,7 @@ impl Gpu {
         let mut sum = MachineCounters {
             device: self.device_counters(),
             filter: self.dispatcher.sm_filter.counters(),
+            limit: self.dispatcher.block_limit_counters(),
             requests: *requests.counters(),
             replies: *replies.counters(),
             ..MachineCounters::default()
@@ -205,6 +206,7 @@ impl Gpu {
         PartCounters {
             device: self.device_counters(),
             filter: self.dispatcher.sm_filter.counters(),
+            limit: self.dispatcher.block_limit_counters(),
             sms,
             banks: self.memory.partitions().iter().map(bank).collect(),
             channels: self

@@ -19,6 +19,7 @@ fn kernel(process: u8, threads: u32, registers: u32) -> KernelView {
         code: u32::from(process),
         needs,
         blocks_per_sm: needs.blocks_per_sm(1 << 20, &spec.sm, &spec.gpu).0,
+        launched_at: 0,
         waits: true,
     }
 }

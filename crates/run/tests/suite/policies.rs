@@ -2,6 +2,7 @@
 //! and results depend neither on threads nor on skipped cycles.
 
 mod cache_conscious;
+mod block_limit;
 mod caches;
 mod ipc_over_time;
 mod load_gate;

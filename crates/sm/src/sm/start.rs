@@ -49,6 +49,7 @@ impl Sm {
         self.warps_started += u64::from(image.block_warps);
         self.counters.blocks_started += 1;
         self.by_kernel[start.kernel.index()].blocks_started += 1;
+        self.note_resident_change();
     }
 
     /// Divides the memory that L1D and shared memory share for a kernel, if no warp is resident.
@@ -76,6 +77,7 @@ impl Sm {
                 rank: block.rank,
                 slot: self.warps.track[slot].block,
             });
+            self.note_resident_change();
         }
     }
 }

@@ -1,0 +1,212 @@
+//! Scenarios with limits worked out by hand, and the contract of all block limits, on the preset
+//! `gtx480`: 15 SMs with two warp schedulers and 8 blocks each.
+
+use super::*;
+use crate::PolicyInfo;
+use crate::multiprogram::{KernelView, SmSample};
+use std::fmt::Write as _;
+use warploom_base::Rng;
+use warploom_config::{Base, BlockNeeds, GpuSpec, resolve};
+
+fn machine(sets: &[&str]) -> GpuSpec {
+    let sets: Vec<_> = sets.iter().map(|set| (*set).to_owned()).collect();
+    let base = Base::Preset("gtx480".to_owned());
+    resolve(&base, &sets).unwrap_or_else(|errors| panic!("{errors}"))
+}
+
+/// A kernel with blocks of 128 threads, of which an SM holds some number.
+fn kernel(spec: &GpuSpec, slot: u8, launched_at: Cycle, blocks_per_sm: u32) -> KernelView {
+    KernelView {
+        slot: KernelSlot(slot),
+        process: 0,
+        code: 0,
+        needs: BlockNeeds::new(128, 16, 0, &spec.sm),
+        blocks_per_sm,
+        launched_at,
+        waits: true,
+    }
+}
+
+/// A machine whose kernels and counts the test sets.
+struct Bench {
+    spec: GpuSpec,
+    now: Cycle,
+    kernels: Vec<KernelView>,
+    sms: Vec<SmSample>,
+}
+
+impl Bench {
+    fn new(sets: &[&str]) -> Self {
+        let spec = machine(sets);
+        let slots = spec.gpu.max_concurrent_kernels as usize;
+        let sample = SmSample {
+            instructions: vec![0; slots],
+            blocks: vec![0; slots],
+            ..SmSample::default()
+        };
+        Self {
+            now: 0,
+            kernels: Vec::new(),
+            sms: vec![sample; spec.gpu.sms as usize],
+            spec,
+        }
+    }
+
+    fn policy(&self) -> BlockLimitPolicy {
+        BlockLimitPolicy::new(self.spec.sm.block_limit)
+    }
+
+    /// Launches a kernel alone, in slot 0.
+    fn launch(&mut self, blocks_per_sm: u32) {
+        self.kernels = vec![kernel(&self.spec, 0, self.now, blocks_per_sm)];
+    }
+
+    fn update(&self, policy: &mut BlockLimitPolicy) {
+        policy.update(&MultiprogramView {
+            now: self.now,
+            spec: &self.spec,
+            kernels: &self.kernels,
+            sms: &self.sms,
+        });
+    }
+}
+
+/// Limits of SM 0 after windows of DYNCTA, of which each line gives the idle cycles and those that
+/// wait for memory, summed over both schedulers. The kernel has room for `most` blocks.
+fn dyncta(most: u32, windows: &str) -> String {
+    let mut bench = Bench::new(&["sm.block_limit=dyncta"]);
+    let mut policy = bench.policy();
+    bench.now = 100;
+    bench.launch(most);
+    bench.update(&mut policy);
+    let mut limits = policy.limit(SmId(0)).to_string();
+    for line in windows.lines() {
+        let numbers = line.split_whitespace().map(|n| n.parse::<u64>());
+        let numbers: Vec<_> = numbers.map(|n| n.expect("a number")).collect();
+        assert_eq!(policy.next_check(), bench.now + 2048);
+        bench.now += 2048;
+        bench.sms[0].idle_slots += numbers[0];
+        bench.sms[0].memory_slots += numbers[1];
+        bench.update(&mut policy);
+        let _ = write!(limits, " {}", policy.limit(SmId(0)));
+    }
+    limits
+}
+
+/// The paper's thresholds are 16 idle cycles, 128 and 384 cycles that wait for memory: twice as many
+/// on two schedulers. Idleness decides first.
+#[test]
+fn dyncta_follows_its_thresholds() {
+    let windows = "\
+        32 4096\n\
+        31 255\n\
+        31 256\n\
+        31 767\n\
+        31 768\n\
+        0 4096";
+    assert_eq!(dyncta(8, windows), "4 5 6 6 6 5 4");
+}
+
+/// Half of the blocks is rounded down, to one at least. The limit stays between one and all.
+#[test]
+fn dyncta_keeps_to_its_bounds() {
+    let waits = "0 4096\n0 4096\n0 4096";
+    let computes = "0 0\n0 0\n0 0";
+    assert_eq!(dyncta(5, waits), "2 1 1 1");
+    assert_eq!(dyncta(5, computes), "2 3 4 5");
+    assert_eq!(dyncta(4, computes), "2 3 4 4");
+    assert_eq!(dyncta(1, waits), "1 1 1 1");
+    assert_eq!(dyncta(1, computes), "1 1 1 1");
+}
+
+/// Each SM has a limit of its own. A kernel that joins another one does not begin anew; one that is
+/// launched when the last has ended does, even in the same slot. Without kernels nothing is checked.
+#[test]
+fn dyncta_begins_anew_with_a_kernel() {
+    let mut bench = Bench::new(&["sm.block_limit=dyncta"]);
+    let mut policy = bench.policy();
+    assert_eq!(policy.next_check(), Cycle::MAX);
+    bench.launch(8);
+    bench.update(&mut policy);
+    bench.now = 2048;
+    bench.sms[3].memory_slots = 4000;
+    bench.update(&mut policy);
+    let limits = |policy: &BlockLimitPolicy| [2, 3, 4].map(|sm| policy.limit(SmId(sm)));
+    assert_eq!(limits(&policy), [5, 3, 5]);
+    bench.now = 3000;
+    bench.kernels.push(kernel(&bench.spec, 1, 3000, 6));
+    bench.update(&mut policy);
+    assert_eq!((limits(&policy), policy.next_check()), ([5, 3, 5], 4096));
+    bench.launch(6);
+    bench.update(&mut policy);
+    assert_eq!((limits(&policy), policy.next_check()), ([3, 3, 3], 5048));
+    bench.kernels.clear();
+    bench.update(&mut policy);
+    assert_eq!(policy.next_check(), Cycle::MAX);
+    let counters = policy.counters();
+    assert_eq!((counters.decisions, counters.steps_up), (15, 14));
+    assert_eq!(
+        (counters.steps_down, counters.blocks_allowed),
+        (1, 14 * 5 + 3)
+    );
+}
+
+/// Draws what kernels do and what SMs count in the next cycles.
+fn change(bench: &mut Bench, rng: &mut Rng) {
+    match rng.below(200) {
+        0 => bench.kernels.clear(),
+        1..20 if bench.kernels.len() < 3 => {
+            let slot = bench
+                .kernels
+                .iter()
+                .map(|k| k.slot.0 + 1)
+                .max()
+                .unwrap_or(0);
+            let most = 1 + rng.below(8);
+            let new = kernel(&bench.spec, slot % 16, bench.now, most);
+            bench.kernels.push(new);
+        }
+        _ => {}
+    }
+    for sample in &mut bench.sms {
+        let slots = u64::from(rng.below(9000));
+        let parts = [slots / 2, slots / 3, slots / 7];
+        sample.slots += slots;
+        sample.stalled_slots += parts[0];
+        sample.memory_slots += parts[rng.below(3) as usize];
+        sample.idle_slots += u64::from(rng.below(40));
+    }
+}
+
+/// Every limit lets an SM run at least one block, decides the same when it sees the same, wants its
+/// next update later than now, and none while no kernel is in flight.
+#[test]
+fn every_limit_keeps_the_contract() {
+    let rows: &[PolicyInfo] = TABLE;
+    assert!(rows.len() >= 2, "the table must not pass by being empty");
+    for row in rows {
+        let mut bench = Bench::new(&[&format!("{}={}", row.key, row.name)]);
+        let mut rng = Rng::new(5);
+        let mut policies = [bench.policy(), bench.policy()];
+        for _ in 0..2000 {
+            change(&mut bench, &mut rng);
+            for policy in &mut policies {
+                bench.update(policy);
+                assert!(policy.next_check() > bench.now, "{}", row.name);
+                if bench.kernels.is_empty() {
+                    assert_eq!(policy.next_check(), Cycle::MAX, "{}", row.name);
+                }
+            }
+            for sm in (0..bench.sms.len()).map(SmId::new) {
+                let limits = [0, 1].map(|at: usize| policies[at].limit(sm));
+                assert!(limits[0] > 0 && limits[0] == limits[1], "{}", row.name);
+            }
+            let step = 1 + Cycle::from(rng.below(3000));
+            bench.now = (bench.now + step).min(policies[0].next_check());
+        }
+        let counters = policies.map(|policy| policy.counters());
+        assert_eq!(counters[0], counters[1], "{}", row.name);
+        let moved = counters[0].steps_up + counters[0].steps_down;
+        assert_eq!(moved > 0, row.facts.state != "none", "{}", row.name);
+    }
+}

@@ -1,0 +1,92 @@
+//! Paused blocks. An SM that holds more blocks than it is to run (`sm.block_limit`) pauses those
+//! that started last. A paused warp issues only in a cycle in which its scheduler finds no other
+//! warp.
+//!
+//! Invariant: pausing changes the order of warps and stops none, so that blocks which wait for each
+//! other come to their end.
+
+use crate::blocks::{BlockSlot, warp_run};
+use crate::sm::{Scheduler, Sm};
+use warploom_policy::{NO_LIMIT, WarpMask, WarpScheduler};
+
+/// Paused blocks of an SM.
+pub(crate) struct Pauses {
+    /// Number of blocks that run.
+    most: u32,
+    /// Warp slots of the paused blocks.
+    pub warps: WarpMask,
+}
+
+impl Pauses {
+    /// An SM that runs all its blocks.
+    pub const NONE: Self = Self {
+        most: NO_LIMIT,
+        warps: 0,
+    };
+}
+
+impl Sm {
+    /// Sets the number of blocks that run, between cycles. The SM pauses the others.
+    pub fn run_blocks(&mut self, most: u32) {
+        if self.pauses.most != most {
+            self.pauses.most = most;
+            self.choose_paused();
+        }
+    }
+
+    /// Chooses the paused blocks anew after a block has started or ended, where the number of
+    /// blocks that run is limited.
+    #[inline]
+    pub(crate) fn note_resident_change(&mut self) {
+        if self.pauses.most != NO_LIMIT {
+            self.choose_paused();
+        }
+    }
+
+    #[cold]
+    fn choose_paused(&mut self) {
+        if self.context.is_some() {
+            // Blocks with switched contexts are not wholly in the slots.
+            return;
+        }
+        let limit = self.pauses.most as usize;
+        let is_paused = |block: &&BlockSlot| self.older_blocks(block) >= limit;
+        let resident = self.blocks.iter().filter(|block| block.live_warps > 0);
+        let paused = resident.filter(is_paused).map(|block| self.warps_of(block));
+        let paused = paused.fold(0, |all, warps| all | warps);
+        if paused == self.pauses.warps {
+            return;
+        }
+        self.pauses.warps = paused;
+        self.order_has_changed();
+    }
+
+    /// Finds out which schedulers have to look at the order of their warps in every cycle.
+    fn order_has_changed(&mut self) {
+        self.count_rested();
+        self.at_rest = false;
+        let paused = self.pauses.warps;
+        for Scheduler {
+            own,
+            wants_cycles,
+            policy,
+            ..
+        } in &mut self.schedulers
+        {
+            *wants_cycles = policy.wants_cycles() || paused & *own != 0;
+        }
+    }
+
+    /// Number of resident blocks that started before a block.
+    fn older_blocks(&self, block: &BlockSlot) -> usize {
+        let age = |block: &BlockSlot| self.warps.table.block_age[block.first_warp as usize];
+        let resident = self.blocks.iter().filter(|block| block.live_warps > 0);
+        resident.filter(|other| age(other) < age(block)).count()
+    }
+
+    /// Warp slots of a resident block.
+    fn warps_of(&self, block: &BlockSlot) -> WarpMask {
+        let image = self.kernels[block.kernel.index()].as_ref();
+        image.map_or(0, |image| warp_run(block.first_warp, image.block_warps))
+    }
+}
