@@ -102,6 +102,12 @@ fn block_limit(rules: &mut Rules, spec: &GpuSpec) {
         "a limit counts whole blocks, of which context switching moves parts".to_owned(),
         "write `sm.block_limit = \"none\"`, or `sm.context = \"none\"`",
     );
+    rules.require(
+        spec.sm.block_limit != BlockLimitChoice::Lcs || spec.sm.max_threads <= 64 * 32,
+        &["sm.block_limit", "sm.max_threads"],
+        "instructions of blocks are counted in the first 64 warp slots only".to_owned(),
+        "write `sm.max_threads = 2048` at most, or another limit",
+    );
 }
 
 fn sm(rules: &mut Rules, sm: &SmSpec) {

@@ -28,7 +28,7 @@ use warploom_base::{BitSet, Cycle, KernelSlot, SmId};
 use warploom_config::GpuSpec;
 use warploom_policy::{
     BlockLimit, BlockLimitCounters, BlockLimitPolicy, BlockPolicy, BlockScheduler, CustomPolicies,
-    Decision, KernelView, Multiprogram, MultiprogramPolicy, MultiprogramView, NO_LIMIT,
+    Decision, EndedBlock, KernelView, Multiprogram, MultiprogramPolicy, MultiprogramView, NO_LIMIT,
     SmFilterPolicy, SmSample, WarpScheduler,
 };
 use warploom_sm::{BlockNeeds, FinishedBlock, PreparedKernel, SlotSums, Sm};
@@ -231,6 +231,16 @@ impl Dispatcher {
         self.open_all();
     }
 
+    /// Most blocks of a kernel that an SM is to take.
+    #[inline]
+    fn limit_of(&self, id: SmId, kernel: KernelSlot) -> u32 {
+        if self.is_cooperative {
+            NO_LIMIT
+        } else {
+            self.block_limit.limit_of(id, kernel)
+        }
+    }
+
     /// Lets SMs that hold more blocks than their limit pause the youngest ones.
     fn pause_blocks(&self, sms: &mut SmArray) {
         if self.block_limit.pauses() {
@@ -322,6 +332,12 @@ impl Dispatcher {
         kernel.finished += 1;
         kernel.last_end = kernel.last_end.max(block.at + 1);
         sm.release(block.slot, &kernel.needs);
+        self.block_limit.block_ended(&EndedBlock {
+            sm: id,
+            kernel: block.kernel,
+            instructions: block.instructions,
+            instructions_of_kernel: sm.by_kernel[block.kernel.index()].warp_instructions,
+        });
         self.open.insert(id.index());
     }
 }

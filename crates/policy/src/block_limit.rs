@@ -7,11 +7,13 @@
 //! other blocks wait still comes to its end.
 
 mod dyncta;
+mod lcs;
 #[cfg(test)]
 mod tests;
 mod unlimited;
 
 pub use dyncta::Dyncta;
+pub use lcs::Lcs;
 pub use unlimited::Unlimited;
 
 use crate::multiprogram::MultiprogramView;
@@ -46,6 +48,19 @@ impl BlockLimitCounters {
     }
 }
 
+/// A block that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndedBlock {
+    /// SM on which the block ran.
+    pub sm: SmId,
+    /// Slot of its kernel.
+    pub kernel: KernelSlot,
+    /// Instructions that its warps issued.
+    pub instructions: u64,
+    /// Instructions that the SM has issued from kernels in the slot since the run began.
+    pub instructions_of_kernel: u64,
+}
+
 /// Decides how many blocks each SM runs. One object serves all SMs.
 pub trait BlockLimit: Send {
     /// The next cycle in which the policy wants an update although no kernel has started or ended.
@@ -56,8 +71,16 @@ pub trait BlockLimit: Send {
     /// Decides anew: a kernel has started or ended, or the cycle of the next check has come.
     fn update(&mut self, _view: &MultiprogramView<'_>) {}
 
+    /// Notes that a block has ended.
+    fn block_ended(&mut self, _end: &EndedBlock) {}
+
     /// Most blocks of all kernels that an SM runs, at least 1; [`NO_LIMIT`] for all that have room.
     fn limit(&self, _sm: SmId) -> u32 {
+        NO_LIMIT
+    }
+
+    /// Most blocks of a kernel that an SM takes, at least 1; [`NO_LIMIT`] for all that have room.
+    fn limit_of(&self, _sm: SmId, _kernel: KernelSlot) -> u32 {
         NO_LIMIT
     }
 
@@ -88,9 +111,18 @@ impl BlockLimit for BlockLimitPolicy {
         of_policy!(self, p => p.update(view));
     }
 
+    fn block_ended(&mut self, end: &EndedBlock) {
+        of_policy!(self, p => p.block_ended(end));
+    }
+
     #[inline]
     fn limit(&self, sm: SmId) -> u32 {
         of_policy!(self, p => p.limit(sm))
+    }
+
+    #[inline]
+    fn limit_of(&self, sm: SmId, kernel: KernelSlot) -> u32 {
+        of_policy!(self, p => p.limit_of(sm, kernel))
     }
 
     fn pauses(&self) -> bool {

@@ -17,7 +17,7 @@ pub mod utilisation;
 pub mod warp;
 
 pub use block::{BlockPolicy, BlockQueueView, BlockScheduler};
-pub use block_limit::{BlockLimit, BlockLimitCounters, BlockLimitPolicy, NO_LIMIT};
+pub use block_limit::{BlockLimit, BlockLimitCounters, BlockLimitPolicy, EndedBlock, NO_LIMIT};
 pub use context::{ContextDecision, ThroughputMonitor};
 pub use facts::{Facts, Part, PolicyFacts, PolicyInfo, bits_for};
 pub use multiprogram::{

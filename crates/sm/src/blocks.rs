@@ -145,6 +145,8 @@ pub struct BlockSlot {
     pub rank: u64,
     /// First warp slot; the block's warps follow each other.
     pub first_warp: u32,
+    /// Instructions that had been issued from the block's warp slots when it started.
+    pub issued_before: u64,
     /// Number of warps that have not been reclaimed; 0 for a free slot.
     pub live_warps: u32,
 }
@@ -175,6 +177,7 @@ impl BlockSlot {
             kernel: KernelSlot(0),
             rank: 0,
             first_warp: 0,
+            issued_before: 0,
             live_warps: 0,
         }
     }

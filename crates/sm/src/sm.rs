@@ -65,6 +65,9 @@ pub struct FinishedBlock {
     pub rank: u64,
     /// Slot of the block in the SM.
     pub slot: BlockId,
+    /// Instructions that its warps issued. Exact on an SM with at most 64 warp slots whose contexts
+    /// are not switched.
+    pub instructions: u64,
 }
 
 /// A block assigned to the SM that has not started.
@@ -282,6 +285,7 @@ impl Sm {
             kernel,
             rank: start.rank,
             slot: start.slot,
+            instructions: 0,
         };
         dropped.into_iter().map(finished).collect()
     }

@@ -17,6 +17,7 @@ macro_rules! block_limits {
             Unlimited = "none": "all of them";
             Dyncta(settings: DynctaSettings) = "dyncta":
                 "one block more or fewer by the cycles in which the SM idles or waits for memory";
+            Lcs = "lcs": "as many blocks as the first one needed beside it to keep the SM busy";
         }
     };
 }

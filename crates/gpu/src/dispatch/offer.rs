@@ -166,7 +166,7 @@ impl Dispatcher {
         };
         match self.in_flight().any(bars) {
             true => 0,
-            false => policy.quota(id, kernel),
+            false => policy.quota(id, kernel).min(self.limit_of(id, kernel)),
         }
     }
 

@@ -151,6 +151,47 @@ fn dyncta_begins_anew_with_a_kernel() {
     );
 }
 
+/// The block that ends first on SM 0 has issued 100 instructions. The SM has issued 301 from the
+/// kernel meanwhile, after 500 from an earlier kernel of the slot: four blocks are enough. Later
+/// ends, other SMs and more blocks than have room change nothing.
+#[test]
+fn lcs_counts_blocks_in_instructions_of_the_first() {
+    let mut bench = Bench::new(&["sm.block_limit=lcs"]);
+    let mut policy = bench.policy();
+    bench.sms[0].instructions[0] = 500;
+    bench.now = 100;
+    bench.launch(6);
+    bench.update(&mut policy);
+    let end = |policy: &mut BlockLimitPolicy, sm: usize, instructions, all| {
+        policy.block_ended(&EndedBlock {
+            sm: SmId::new(sm),
+            kernel: KernelSlot(0),
+            instructions,
+            instructions_of_kernel: all,
+        });
+        policy.limit_of(SmId::new(sm), KernelSlot(0))
+    };
+    assert_eq!(policy.limit_of(SmId(0), KernelSlot(0)), NO_LIMIT);
+    assert_eq!(end(&mut policy, 0, 100, 801), 4);
+    assert_eq!(
+        end(&mut policy, 0, 100, 700),
+        4,
+        "the first one has decided"
+    );
+    assert_eq!(policy.limit_of(SmId(1), KernelSlot(0)), NO_LIMIT);
+    assert_eq!(policy.limit_of(SmId(0), KernelSlot(1)), NO_LIMIT);
+    assert_eq!(end(&mut policy, 1, 100, 300), 3, "a whole number of blocks");
+    assert_eq!(end(&mut policy, 2, 100, 100), 1);
+    assert_eq!(end(&mut policy, 3, 100, 2000), 6, "more have no room");
+    bench.now = 900;
+    bench.launch(6);
+    bench.update(&mut policy);
+    assert_eq!(policy.limit_of(SmId(0), KernelSlot(0)), NO_LIMIT);
+    let counters = policy.counters();
+    assert_eq!((counters.decisions, counters.blocks_allowed), (4, 14));
+    assert_eq!((counters.steps_up, counters.steps_down), (0, 3));
+}
+
 /// Draws what kernels do and what SMs count in the next cycles.
 fn change(bench: &mut Bench, rng: &mut Rng) {
     match rng.below(200) {
@@ -175,7 +216,20 @@ fn change(bench: &mut Bench, rng: &mut Rng) {
         sample.stalled_slots += parts[0];
         sample.memory_slots += parts[rng.below(3) as usize];
         sample.idle_slots += u64::from(rng.below(40));
+        sample.instructions.iter_mut().for_each(|n| *n += 100);
     }
+}
+
+/// Draws a block that ends.
+fn ended_block(bench: &Bench, rng: &mut Rng) -> Option<EndedBlock> {
+    let kernel = bench.kernels.first()?.slot;
+    let sm = SmId::new(rng.below(bench.spec.gpu.sms) as usize);
+    Some(EndedBlock {
+        sm,
+        kernel,
+        instructions: 1 + u64::from(rng.below(100)),
+        instructions_of_kernel: bench.sms[sm.index()].instructions[kernel.index()] + 100,
+    })
 }
 
 /// Every limit lets an SM run at least one block, decides the same when it sees the same, wants its
@@ -190,16 +244,22 @@ fn every_limit_keeps_the_contract() {
         let mut policies = [bench.policy(), bench.policy()];
         for _ in 0..2000 {
             change(&mut bench, &mut rng);
+            let end = ended_block(&bench, &mut rng);
             for policy in &mut policies {
                 bench.update(policy);
+                end.iter().for_each(|end| policy.block_ended(end));
                 assert!(policy.next_check() > bench.now, "{}", row.name);
                 if bench.kernels.is_empty() {
                     assert_eq!(policy.next_check(), Cycle::MAX, "{}", row.name);
                 }
             }
             for sm in (0..bench.sms.len()).map(SmId::new) {
-                let limits = [0, 1].map(|at: usize| policies[at].limit(sm));
-                assert!(limits[0] > 0 && limits[0] == limits[1], "{}", row.name);
+                let of = |policy: &BlockLimitPolicy| {
+                    [policy.limit(sm), policy.limit_of(sm, KernelSlot(0))]
+                };
+                let limits = of(&policies[0]);
+                assert!(limits[0] > 0 && limits[1] > 0, "{}", row.name);
+                assert_eq!(limits, of(&policies[1]), "{}", row.name);
             }
             let step = 1 + Cycle::from(rng.below(3000));
             bench.now = (bench.now + step).min(policies[0].next_check());

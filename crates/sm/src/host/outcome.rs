@@ -232,6 +232,7 @@ mod tests {
                     kernel: KernelSlot(0),
                     rank: 2,
                     slot: BlockId(0),
+                    instructions: 0,
                 });
             }),
             (2, |sm| sm.gained_room = true),

@@ -1,8 +1,9 @@
 //! Begin and end of an SM's blocks.
 
 use super::{FinishedBlock, Sm, Start};
+use crate::detail::MAX_SLOTS;
 use crate::prepared_kernel::PreparedKernel;
-use warploom_base::{BlockId, Cycle, WarpSlot};
+use warploom_base::{BlockId, Cycle, KernelSlot, WarpSlot};
 use warploom_policy::WarpScheduler;
 
 impl Sm {
@@ -18,6 +19,7 @@ impl Sm {
     #[cold]
     fn start_block(&mut self, start: Start) {
         self.count_rested();
+        let issued_before = self.issued_from(start.kernel, start.first_warp);
         let image = self.kernels[start.kernel.index()]
             .clone()
             .expect("an assigned block's kernel");
@@ -28,6 +30,7 @@ impl Sm {
         block.kernel = start.kernel;
         block.rank = start.rank;
         block.first_warp = first;
+        block.issued_before = issued_before;
         block.live_warps = image.block_warps;
         block
             .state
@@ -62,6 +65,15 @@ impl Sm {
         }
     }
 
+    /// Instructions issued so far from the warp slots of a kernel's block that begins at a slot.
+    fn issued_from(&self, kernel: KernelSlot, first_warp: u32) -> u64 {
+        let image = self.kernels[kernel.index()].as_ref();
+        let warps = image.map_or(0, |image| image.block_warps);
+        let slots = first_warp..first_warp + warps;
+        let issued = &self.detail.issued_by_slot;
+        slots.map(|w| issued[(w as usize).min(MAX_SLOTS - 1)]).sum()
+    }
+
     /// Notes that a warp's slot was freed. The last warp ends its block.
     #[cold]
     pub(crate) fn warp_gone(&mut self, now: Cycle, slot: usize) {
@@ -69,6 +81,9 @@ impl Sm {
         let block = &mut self.blocks[self.warps.track[slot].block.index()];
         block.live_warps -= 1;
         if block.live_warps == 0 {
+            let (kernel, first_warp) = (block.kernel, block.first_warp);
+            let issued = self.issued_from(kernel, first_warp);
+            let block = &self.blocks[self.warps.track[slot].block.index()];
             self.counters.blocks_finished += 1;
             self.by_kernel[block.kernel.index()].blocks_finished += 1;
             self.finished.push(FinishedBlock {
@@ -76,6 +91,7 @@ impl Sm {
                 kernel: block.kernel,
                 rank: block.rank,
                 slot: self.warps.track[slot].block,
+                instructions: issued - block.issued_before,
             });
             self.note_resident_change();
         }

@@ -40,6 +40,53 @@ fn dyncta_runs_fewer_blocks_where_memory_is_slow() {
     assert_eq!(count(&report, "sm.blocks_finished"), 24);
 }
 
+/// A kernel of long independent chains of arithmetic, of which one block keeps an SM busy.
+const COMPUTE: &str = "
+    mov.u32 %r1, %tid.x; cvt.rn.f32.u32 %f1, %r1;
+    mov.f32 %f2, %f1; mov.f32 %f3, %f1; mov.f32 %f4, %f1;
+    mov.f32 %f5, %f1; mov.f32 %f6, %f1; mov.f32 %f7, %f1;
+    mov.u32 %r2, 60;
+again:
+    fma.rn.f32 %f1, %f1, %f1, %f1; fma.rn.f32 %f2, %f2, %f2, %f2;
+    fma.rn.f32 %f3, %f3, %f3, %f3; fma.rn.f32 %f4, %f4, %f4, %f4;
+    fma.rn.f32 %f5, %f5, %f5, %f5; fma.rn.f32 %f6, %f6, %f6, %f6;
+    fma.rn.f32 %f7, %f7, %f7, %f7;
+    sub.u32 %r2, %r2, 1; setp.gt.u32 %p1, %r2, 0;
+    @%p1 bra again;
+    mul.lo.u32 %r3, %r1, 4; cvt.u64.u32 %rd2, %r3; add.u64 %rd3, %rd1, %rd2;
+    st.global.f32 [%rd3], %f7;
+";
+
+/// One block that computes keeps an SM busy, so that the first one to end leaves few instructions to
+/// the others. Four blocks that read memory have issued nearly as many each.
+#[test]
+fn lcs_needs_fewer_blocks_where_one_keeps_an_sm_busy() {
+    let sets = [
+        "gpu.max_blocks_per_sm=4",
+        "sm.block_limit=lcs",
+        "sm.warp_scheduler=gto",
+    ];
+    let counts = |report: &RunReport| {
+        ["decisions", "steps_down", "blocks_allowed", "steps_up"]
+            .map(|name| count(report, &format!("block_limit.{name}")))
+    };
+    let computes = run_with(
+        &spec(&sets),
+        (COMPUTE, 24, 256),
+        1,
+        CustomPolicies::default(),
+    );
+    let [decisions, down, allowed, up] = counts(&computes);
+    assert_eq!((decisions, down, up), (4, 4, 0), "one an SM");
+    assert!(allowed <= 3 * 4, "{allowed}");
+    assert_eq!(count(&computes, "sm.blocks_finished"), 24);
+    let loads = same_always(&sets);
+    let [decisions, _, loads_allowed, _] = counts(&loads);
+    assert!(decisions == 4 && loads_allowed > allowed, "{loads_allowed}");
+    let free = super::scatter(&spec(&sets[..1]), 1);
+    assert_eq!(count(&free, "block_limit.decisions"), 0);
+}
+
 /// A limit that falls from all blocks to one in cycle 2000.
 struct Falls(bool);
 
@@ -183,6 +230,10 @@ fn impossible_limits_are_refused() {
         (
             ["sm.block_limit=dyncta", "dyncta.memory_low_cycles=385"],
             "above",
+        ),
+        (
+            ["sm.block_limit=lcs", "sm.max_threads=4096"],
+            "64 warp slots",
         ),
         (["sm.block_limit=dynkta", "gpu.sms=4"], "dyncta"),
     ] {
