@@ -275,6 +275,7 @@ impl Dispatcher {
                 idle_slots: slots.idle - sm.counters.inactive_slots,
                 memory_slots: slots.memory,
                 flits_received: sm.counters.flits_received,
+                warps: sm.warp_counts(),
             });
         });
         samples

@@ -7,12 +7,14 @@
 //! other blocks wait still comes to its end.
 
 mod dyncta;
+mod equalizer;
 mod lcs;
 #[cfg(test)]
 mod tests;
 mod unlimited;
 
 pub use dyncta::Dyncta;
+pub use equalizer::Equalizer;
 pub use lcs::Lcs;
 pub use unlimited::Unlimited;
 

@@ -22,6 +22,7 @@ pub use context::{ContextDecision, ThroughputMonitor};
 pub use facts::{Facts, Part, PolicyFacts, PolicyInfo, bits_for};
 pub use multiprogram::{
     Decision, KernelView, Multiprogram, MultiprogramPolicy, MultiprogramView, SmSample, Verdict,
+    WarpCounts,
 };
 pub use range::{ArrayRange, ArrayRect, Footprint, MAX_ARRAYS, MAX_RECTS, WarpRange};
 pub use sm_filter::{

@@ -69,6 +69,32 @@ pub struct SmSample {
     pub memory_slots: u64,
     /// Flits that the network has delivered to the SM.
     pub flits_received: u64,
+    /// States of its warps now.
+    pub warps: WarpCounts,
+}
+
+/// Numbers of warps of an SM by what they wait for, paused warps not counted, or sums of samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WarpCounts {
+    /// Warps that run.
+    pub active: u64,
+    /// Warps whose next instruction waits for an operand.
+    pub waiting: u64,
+    /// Warps that could issue to the load/store pipe, and that cannot all issue in one cycle, or
+    /// for which the pipe has no room.
+    pub excess_memory: u64,
+    /// The same for all other pipes.
+    pub excess_arithmetic: u64,
+}
+
+impl WarpCounts {
+    /// Adds the numbers of another sample.
+    pub fn add(&mut self, other: &Self) {
+        self.active += other.active;
+        self.waiting += other.waiting;
+        self.excess_memory += other.excess_memory;
+        self.excess_arithmetic += other.excess_arithmetic;
+    }
 }
 
 /// State of the machine that a policy sees.

@@ -6,8 +6,9 @@
 //! other come to their end.
 
 use crate::blocks::{BlockSlot, warp_run};
+use crate::prepared_kernel::Pipe;
 use crate::sm::{Scheduler, Sm};
-use warploom_policy::{NO_LIMIT, WarpMask, WarpScheduler};
+use warploom_policy::{NO_LIMIT, WarpCounts, WarpMask, WarpScheduler};
 
 /// Paused blocks of an SM.
 pub(crate) struct Pauses {
@@ -75,6 +76,32 @@ impl Sm {
         {
             *wants_cycles = policy.wants_cycles() || paused & *own != 0;
         }
+    }
+
+    /// States of the warps that are not paused, between two cycles. Of the warps of a scheduler that
+    /// could issue, one is not counted as excess, because it does issue: one for another pipe than
+    /// that of memory if there is one.
+    pub fn warp_counts(&self) -> WarpCounts {
+        let w = &self.warps;
+        let active = w.running() & !self.pauses.warps;
+        let clear = active & w.buffered & w.clear & !w.flush & !w.waiting();
+        let waits = active & w.buffered & !w.clear & !w.waiting();
+        let memory = clear & w.next_pipe[Pipe::Mem as usize];
+        let mut counts = WarpCounts {
+            active: u64::from(active.count_ones()),
+            waiting: u64::from(waits.count_ones()),
+            excess_memory: u64::from(memory.count_ones()),
+            excess_arithmetic: u64::from((clear & !memory).count_ones()),
+        };
+        for (s, scheduler) in self.schedulers.iter().enumerate() {
+            let ready = self.with_free_pipe(s, clear & scheduler.own);
+            if ready & !memory != 0 {
+                counts.excess_arithmetic -= 1;
+            } else if ready != 0 {
+                counts.excess_memory -= 1;
+            }
+        }
+        counts
     }
 
     /// Number of resident blocks that started before a block.

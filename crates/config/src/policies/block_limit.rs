@@ -1,8 +1,10 @@
 //! Table of block limits (`sm.block_limit`).
 
 mod dyncta;
+mod equalizer;
 
 pub use dyncta::*;
+pub use equalizer::*;
 
 use crate::policies::choices;
 
@@ -18,6 +20,8 @@ macro_rules! block_limits {
             Dyncta(settings: DynctaSettings) = "dyncta":
                 "one block more or fewer by the cycles in which the SM idles or waits for memory";
             Lcs = "lcs": "as many blocks as the first one needed beside it to keep the SM busy";
+            Equalizer(settings: EqualizerSettings) = "equalizer":
+                "one block more where warps wait, one fewer where they queue for memory";
         }
     };
 }

@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::PolicyInfo;
-use crate::multiprogram::{KernelView, SmSample};
+use crate::multiprogram::{KernelView, SmSample, WarpCounts};
 use std::fmt::Write as _;
 use warploom_base::Rng;
 use warploom_config::{Base, BlockNeeds, GpuSpec, resolve};
@@ -192,6 +192,76 @@ fn lcs_counts_blocks_in_instructions_of_the_first() {
     assert_eq!((counters.steps_up, counters.steps_down), (0, 3));
 }
 
+/// Limits of SM 0 after epochs of Equalizer, of which each line gives the mean numbers of active and
+/// waiting warps, and of excess warps for memory and for arithmetic. Samples are by turns twice the
+/// mean and 0. The kernel has room for six blocks of four warps.
+fn equalizer(epochs: &str) -> String {
+    let mut bench = Bench::new(&["sm.block_limit=equalizer"]);
+    let mut policy = bench.policy();
+    bench.launch(6);
+    bench.update(&mut policy);
+    let mut limits = policy.limit(SmId(0)).to_string();
+    for line in epochs.lines() {
+        let numbers = line.split_whitespace().map(|n| n.parse::<u64>());
+        let numbers: Vec<_> = numbers.map(|n| 2 * n.expect("a number")).collect();
+        for sample in 0..32 {
+            assert_eq!(policy.next_check(), bench.now + 128);
+            bench.now += 128;
+            bench.sms[0].warps = match sample % 2 {
+                0 => WarpCounts::default(),
+                _ => WarpCounts {
+                    active: numbers[0],
+                    waiting: numbers[1],
+                    excess_memory: numbers[2],
+                    excess_arithmetic: numbers[3],
+                },
+            };
+            bench.update(&mut policy);
+        }
+        let _ = write!(limits, " {}", policy.limit(SmId(0)));
+    }
+    limits
+}
+
+/// More than four warps, those of a block, queue for memory: one block fewer after three epochs. More
+/// than half of the warps wait: one more, up to all.
+#[test]
+fn equalizer_needs_three_epochs() {
+    let epochs = "\
+        24 20 5 9\n24 20 5 9\n24 20 5 9\n\
+        24 20 5 9\n24 20 5 9\n\
+        24 13 0 0\n24 13 0 0\n24 13 0 0\n\
+        24 13 0 0\n24 13 0 0\n24 13 0 0";
+    assert_eq!(equalizer(epochs), "6 6 6 5 5 5 5 5 6 6 6 6");
+}
+
+/// Limits after three epochs that take a block away, and three more of one kind.
+#[test]
+fn equalizer_follows_its_rules_in_order() {
+    let after = |epoch: &str| {
+        let fewer = "24 20 5 0\n".repeat(3);
+        let limits = equalizer(&format!("{fewer}{epoch}\n{epoch}\n{epoch}"));
+        limits.rsplit(' ').next().map(str::to_owned)
+    };
+    assert_eq!(after("24 13 2 4").as_deref(), Some("6"), "warps wait");
+    assert_eq!(after("24 13 2 5").as_deref(), Some("5"), "arithmetic");
+    assert_eq!(
+        after("24 13 3 0").as_deref(),
+        Some("5"),
+        "memory is saturated"
+    );
+    assert_eq!(
+        after("24 12 0 0").as_deref(),
+        Some("5"),
+        "half of the warps wait"
+    );
+    assert_eq!(
+        after("24 13 5 5").as_deref(),
+        Some("4"),
+        "they queue for memory"
+    );
+}
+
 /// Draws what kernels do and what SMs count in the next cycles.
 fn change(bench: &mut Bench, rng: &mut Rng) {
     match rng.below(200) {
@@ -216,6 +286,12 @@ fn change(bench: &mut Bench, rng: &mut Rng) {
         sample.stalled_slots += parts[0];
         sample.memory_slots += parts[rng.below(3) as usize];
         sample.idle_slots += u64::from(rng.below(40));
+        sample.warps = WarpCounts {
+            active: 48,
+            waiting: u64::from(rng.below(48)),
+            excess_memory: u64::from(rng.below(12)),
+            excess_arithmetic: u64::from(rng.below(6)),
+        };
         sample.instructions.iter_mut().for_each(|n| *n += 100);
     }
 }

@@ -87,6 +87,25 @@ fn lcs_needs_fewer_blocks_where_one_keeps_an_sm_busy() {
     assert_eq!(count(&free, "block_limit.decisions"), 0);
 }
 
+/// Equalizer takes blocks from an SM whose warps queue for the load/store pipe.
+#[test]
+fn equalizer_runs_fewer_blocks_where_warps_queue_for_memory() {
+    let sets = [
+        "gpu.max_blocks_per_sm=4",
+        "sm.block_limit=equalizer",
+        "equalizer.sample_cycles=32",
+        "equalizer.epoch_cycles=256",
+        "equalizer.epochs=2",
+    ];
+    let report = same_always(&sets);
+    let [decisions, down] =
+        ["decisions", "steps_down"].map(|name| count(&report, &format!("block_limit.{name}")));
+    assert!(decisions > 100 && decisions % 4 == 0, "{decisions}");
+    assert!(down > 4, "{down}");
+    let all = super::scatter(&spec(&sets[..1]), 1);
+    assert!(warps(&report) < warps(&all), "{} warps", warps(&report));
+}
+
 /// A limit that falls from all blocks to one in cycle 2000.
 struct Falls(bool);
 
@@ -234,6 +253,10 @@ fn impossible_limits_are_refused() {
         (
             ["sm.block_limit=lcs", "sm.max_threads=4096"],
             "64 warp slots",
+        ),
+        (
+            ["sm.block_limit=equalizer", "equalizer.epoch_cycles=100"],
+            "before its first sample",
         ),
         (["sm.block_limit=dynkta", "gpu.sms=4"], "dyncta"),
     ] {
