@@ -7,6 +7,7 @@ mod ccws;
 mod contract;
 mod grr;
 mod gto;
+mod ipaws;
 mod l1d_event;
 mod locality;
 mod long_latency_first;
@@ -26,6 +27,7 @@ pub use cawa::Cawa;
 pub use ccws::{Ccws, VictimTagCounters};
 pub use grr::Grr;
 pub use gto::Gto;
+pub use ipaws::{Ipaws, IpawsCounters};
 pub use l1d_event::{L1dEvent, L1dOutcome};
 pub use locality::{Locality, LocalityCounters};
 pub use long_latency_first::{LongLatencyFirst, StallCounters};
@@ -105,6 +107,8 @@ combine_stats! {
         pub stalls: StallCounters,
         /// Changes of the group that may issue.
         pub groups: GroupCounters,
+        /// Decisions of `ipaws`.
+        pub ipaws: IpawsCounters,
         /// Changes of the group by `locality`.
         pub locality: LocalityCounters,
         /// Misses on lines that a warp lost.

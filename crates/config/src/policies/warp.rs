@@ -1,6 +1,7 @@
 //! Table of warp schedulers (`sm.warp_scheduler`).
 
 mod ccws;
+mod ipaws;
 mod locality;
 mod long_latency_first;
 mod pcal;
@@ -8,6 +9,7 @@ mod static_limit;
 mod two_level;
 
 pub use ccws::*;
+pub use ipaws::*;
 pub use locality::*;
 pub use long_latency_first::*;
 pub use pcal::*;
@@ -36,6 +38,8 @@ macro_rules! warp_schedulers {
                 "greedy, then oldest, over the oldest warps only";
             LongLatencyFirst(settings: LongLatencyFirstSettings) = "long-latency-first":
                 "warps that stalled for most cycles first";
+            Ipaws(settings: IpawsSettings) = "ipaws":
+                "greedy, then oldest, or loose round robin, by how evenly warps issue at first";
             Locality(settings: WarpLocalitySettings) = "locality":
                 "a group goes on; who shares lines with it comes in and goes first";
             Ccws(settings: CcwsSettings) = "ccws":

@@ -1,9 +1,10 @@
 //! Tests of policies in the whole machine: they act where they should, their own counts are exact,
 //! and results depend neither on threads nor on skipped cycles.
 
-mod cache_conscious;
 mod block_limit;
+mod cache_conscious;
 mod caches;
+mod ipaws;
 mod ipc_over_time;
 mod load_gate;
 mod youngest_first;

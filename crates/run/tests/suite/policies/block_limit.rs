@@ -41,7 +41,7 @@ fn dyncta_runs_fewer_blocks_where_memory_is_slow() {
 }
 
 /// A kernel of long independent chains of arithmetic, of which one block keeps an SM busy.
-const COMPUTE: &str = "
+pub(super) const COMPUTE: &str = "
     mov.u32 %r1, %tid.x; cvt.rn.f32.u32 %f1, %r1;
     mov.f32 %f2, %f1; mov.f32 %f3, %f1; mov.f32 %f4, %f1;
     mov.f32 %f5, %f1; mov.f32 %f6, %f1; mov.f32 %f7, %f1;
