@@ -40,6 +40,8 @@ pub(crate) struct Dispatcher {
     pub sm_filter: SmFilterPolicy,
     block_policy: BlockPolicy,
     multiprogram: MultiprogramPolicy,
+    /// Quotas of instructions that SMs have, by kernel slot.
+    issue_quotas: Vec<u64>,
     block_limit: BlockLimitPolicy,
     /// True if a cooperative kernel is in flight, all of whose blocks have to be resident at once.
     is_cooperative: bool,
@@ -75,6 +77,7 @@ impl Dispatcher {
             sm_filter: policies.sm_filter_policy(spec),
             block_policy: policies.block_policy(spec),
             multiprogram: policies.multiprogram_policy(spec),
+            issue_quotas: Vec::new(),
             block_limit: policies.block_limit_policy(spec),
             is_cooperative: false,
             changed: false,
@@ -223,6 +226,7 @@ impl Dispatcher {
         };
         if changed || now >= self.multiprogram.next_check() {
             self.multiprogram.update(&view);
+            self.pass_issue_quotas(sms);
         }
         if changed || now >= self.block_limit.next_check() {
             self.block_limit.update(&view);
@@ -245,6 +249,15 @@ impl Dispatcher {
     fn pause_blocks(&self, sms: &mut SmArray) {
         if self.block_limit.pauses() {
             sms.for_each(|index, sm| sm.run_blocks(self.limit(SmId::new(index))));
+        }
+    }
+
+    /// Tells the SMs of changed quotas of instructions.
+    fn pass_issue_quotas(&mut self, sms: &mut SmArray) {
+        let quotas = self.multiprogram.issue_quotas();
+        if quotas != self.issue_quotas {
+            self.issue_quotas = quotas.to_vec();
+            sms.for_each(|_, sm| sm.set_issue_quotas(&self.issue_quotas));
         }
     }
 

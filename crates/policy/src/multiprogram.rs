@@ -13,6 +13,7 @@ mod left_over;
 mod profile;
 mod quotas;
 mod sequential;
+mod smk;
 mod spatial;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,7 @@ pub use fcfs::Fcfs;
 pub use fixed::Fixed;
 pub use left_over::LeftOver;
 pub use sequential::Sequential;
+pub use smk::Smk;
 pub use spatial::Spatial;
 pub use warped_slicer::WarpedSlicer;
 pub use water_fill::{Demand, water_fill};
@@ -159,6 +161,12 @@ pub trait Multiprogram: Send {
     /// Most blocks of a kernel on an SM; `u32::MAX` for no limit but the room.
     fn quota(&self, sm: SmId, kernel: KernelSlot) -> u32;
 
+    /// Warp instructions of an epoch, by kernel slot: a kernel that has issued as many on an SM issues
+    /// last there until all have. Empty for no such quotas.
+    fn issue_quotas(&self) -> &[u64] {
+        &[]
+    }
+
     /// True if a block of `kernel` may start on an SM that holds blocks of another kernel, `held`.
     fn may_join(&self, _kernel: KernelSlot, _held: KernelSlot) -> bool {
         true
@@ -208,6 +216,10 @@ impl Multiprogram for MultiprogramPolicy {
     #[inline]
     fn quota(&self, sm: SmId, kernel: KernelSlot) -> u32 {
         of_policy!(self, p => p.quota(sm, kernel))
+    }
+
+    fn issue_quotas(&self) -> &[u64] {
+        of_policy!(self, p => p.issue_quotas())
     }
 
     #[inline]

@@ -118,16 +118,12 @@ impl Sm {
         None
     }
 
-    /// As [`search`](Self::search), among paused warps only if the policy picks no other.
-    fn search_paused_last(
-        &mut self,
-        s: usize,
-        ready: WarpMask,
-        wrong: WarpMask,
-    ) -> Option<WarpSlot> {
-        let paused = self.pauses.warps;
-        self.search(s, ready & !paused, wrong & !paused)
-            .or_else(|| self.search(s, ready & paused, wrong & paused))
+    /// As [`search`](Self::search), among paused warps, and those of kernels that have used up their
+    /// quotas, only if the policy picks no other.
+    fn search_in_order(&mut self, s: usize, ready: WarpMask, wrong: WarpMask) -> Option<WarpSlot> {
+        let last = self.pauses.warps | self.spent_warps();
+        self.search(s, ready & !last, wrong & !last)
+            .or_else(|| self.search(s, ready & last, wrong & last))
     }
 
     /// The warp that the policy picks from a mask that is not empty, and that issues.
@@ -137,8 +133,8 @@ impl Sm {
         policy.pick_to_issue(|| self.warps.view(*own), among)
     }
 
-    /// As [`pick`](Self::pick), for a policy that is told of every cycle, and where warps are
-    /// paused.
+    /// As [`pick`](Self::pick), for a policy that is told of every cycle, and where some warps
+    /// issue last.
     #[inline(never)]
     fn pick_watched(&mut self, s: usize, ready: WarpMask, wrong: WarpMask) -> Option<WarpSlot> {
         let own = self.schedulers[s].own;
@@ -150,7 +146,7 @@ impl Sm {
         } else {
             ready
         };
-        let picked = self.search_paused_last(s, admitted, wrong);
+        let picked = self.search_in_order(s, admitted, wrong);
         let view = self.warps.view(own);
         let policy = &mut self.schedulers[s].policy;
         policy.end_cycles(&view, stalled, picked, 1);

@@ -32,6 +32,7 @@ mod flight;
 mod frontend;
 mod host;
 mod issue;
+mod issue_quotas;
 mod ldst;
 mod link;
 mod pauses;

@@ -35,10 +35,13 @@ impl Sm {
         }
     }
 
-    /// Chooses the paused blocks anew after a block has started or ended, where the number of
-    /// blocks that run is limited.
+    /// Chooses the warps that issue last anew after a block has started or ended, where there are
+    /// such warps.
     #[inline]
     pub(crate) fn note_resident_change(&mut self) {
+        if self.issue_quotas.is_some() {
+            self.count_kernel_warps();
+        }
         if self.pauses.most != NO_LIMIT {
             self.choose_paused();
         }
@@ -63,10 +66,10 @@ impl Sm {
     }
 
     /// Finds out which schedulers have to look at the order of their warps in every cycle.
-    fn order_has_changed(&mut self) {
+    pub(crate) fn order_has_changed(&mut self) {
         self.count_rested();
         self.at_rest = false;
-        let paused = self.pauses.warps;
+        let (paused, has_quotas) = (self.pauses.warps, self.issue_quotas.is_some());
         for Scheduler {
             own,
             wants_cycles,
@@ -74,7 +77,7 @@ impl Sm {
             ..
         } in &mut self.schedulers
         {
-            *wants_cycles = policy.wants_cycles() || paused & *own != 0;
+            *wants_cycles = policy.wants_cycles() || has_quotas || paused & *own != 0;
         }
     }
 
@@ -112,7 +115,7 @@ impl Sm {
     }
 
     /// Warp slots of a resident block.
-    fn warps_of(&self, block: &BlockSlot) -> WarpMask {
+    pub(crate) fn warps_of(&self, block: &BlockSlot) -> WarpMask {
         let image = self.kernels[block.kernel.index()].as_ref();
         image.map_or(0, |image| warp_run(block.first_warp, image.block_warps))
     }

@@ -20,6 +20,7 @@ use crate::detail::{SmDetail, packet_size};
 use crate::flight::{Flight, FlightPool, Pool};
 use crate::frontend::Frontend;
 use crate::host::ReplayBuffer;
+use crate::issue_quotas::IssueQuotas;
 use crate::ldst::{L1dInterest, Ldst};
 use crate::link::{Link, Outgoing, most_sent};
 use crate::pauses::Pauses;
@@ -46,7 +47,7 @@ use warploom_stats::Counters;
 pub(crate) struct Scheduler {
     /// Slots that the scheduler serves.
     pub own: WarpMask,
-    /// True if the policy must see every cycle, or warps of the scheduler are paused.
+    /// True if the policy must see every cycle, or some warps issue after all others.
     pub wants_cycles: bool,
     /// Cause for which it issues nothing while the SM is at rest.
     pub resting: SlotCause,
@@ -167,6 +168,8 @@ pub struct Sm {
     pub(crate) taken_warps: WarpMask,
     pub(crate) moved: Vec<Moved>,
     pub(crate) pauses: Pauses,
+    /// Quotas of instructions, if kernels have some.
+    pub(crate) issue_quotas: Option<Box<IssueQuotas>>,
     warps_started: u64,
     pub(crate) max_threads: u32,
 }
@@ -230,6 +233,7 @@ impl Sm {
             taken_warps: 0,
             moved: Vec::with_capacity(2 * contexts),
             pauses: Pauses::NONE,
+            issue_quotas: None,
             gained_room: false,
             tracer: None,
             replay: ReplayBuffer::default(),

@@ -1,9 +1,11 @@
 //! Table of multiprogramming policies (`gpu.multiprogram`).
 
 mod fixed;
+mod smk;
 mod warped_slicer;
 
 pub use fixed::*;
+pub use smk::*;
 pub use warped_slicer::*;
 
 use crate::policies::choices;
@@ -25,6 +27,8 @@ macro_rules! multiprogram_policies {
             Even = "even": "every SM's resources in equal parts";
             Spatial = "spatial": "SMs in equal parts";
             Fixed(settings: FixedSettings) = "fixed": "a fixed number of blocks on an SM for each";
+            Smk(settings: SmkSettings) = "smk":
+                "fair shares of the resource that each needs most, and quotas of instructions";
             WarpedSlicer(settings: WarpedSlicerSettings) = "warped-slicer":
                 "the blocks of each by what short profiles say they gain";
         }

@@ -3,4 +3,5 @@
 
 mod processes;
 mod script;
+mod smk;
 mod streams;

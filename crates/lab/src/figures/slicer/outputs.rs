@@ -8,10 +8,12 @@ use warploom_stats::result::RunReport;
 use warploom_workloads::Size;
 
 /// Few SMs, which small grids fill, and profiles that end before the grids do.
-const SETS: [&str; 6] = [
+const SETS: [&str; 8] = [
     "gpu.sms=4",
     "warped-slicer.warmup_cycles=500",
     "warped-slicer.profile_cycles=300",
+    "smk.warmup_cycles=500",
+    "smk.profile_cycles=300",
     "fixed.first=2",
     "fixed.second=1",
     "fixed.third=1",

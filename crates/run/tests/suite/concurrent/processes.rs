@@ -217,13 +217,15 @@ fn mixes_do_not_depend_on_threads_or_on_sleep() {
         let sets = [
             "warped-slicer.warmup_cycles=200",
             "warped-slicer.profile_cycles=150",
+            "smk.warmup_cycles=200",
+            "smk.profile_cycles=150",
         ];
         let one = results(&two(policy, &sets, 1));
         for threads in [2, 3] {
             let more = results(&two(policy, &sets, threads));
             assert_eq!(one, more, "{policy}: {threads} threads");
         }
-        let walking = [sets[0], sets[1], "sim.skip_idle=false"];
+        let walking = [&sets[..], &["sim.skip_idle=false"]].concat();
         let walked = results(&two(policy, &walking, 1));
         assert_eq!(one, walked, "{policy}: without sleep");
     }
