@@ -70,6 +70,10 @@ fn kill_some(child: &mut Child, rng: &mut Rng) -> bool {
 }
 
 #[test]
+#[allow(
+    clippy::print_stderr,
+    reason = "the tests' log tells how much was tried"
+)]
 fn kills_at_random_moments_change_no_byte_and_leave_nothing_behind() {
     let wanted = std::env::var("WARPLOOM_KILLS").map_or(KILLS, |n| n.parse().unwrap());
     let (undisturbed, disturbed) = (folder_of(&spec(0)), folder_of(&spec(0)));
@@ -100,6 +104,7 @@ fn kills_at_random_moments_change_no_byte_and_leave_nothing_behind() {
         assert_eq!(left_behind(disturbed.path()), 0, "round {round}");
         round += 1;
     }
+    eprintln!("{kills} kills in {round} sweeps");
 }
 
 fn random(most: Duration, rng: &mut Rng) -> Duration {
