@@ -1,7 +1,7 @@
 //! Options `--gpu` and `--set`.
 
 use crate::failure::Failure;
-use crate::names::{Names, presets};
+use crate::names::{Names, changes, presets};
 use crate::output::{error_style, note};
 use std::path::Path;
 use warploom_config::gpgpusim::{Class, Request, import};
@@ -23,7 +23,12 @@ pub struct GpuArgs {
     )]
     pub gpu: Option<String>,
     /// Change a key, for example `sm.warp_scheduler=lrr`; may be repeated
-    #[arg(long = "set", value_name = "KEY=VALUE")]
+    #[arg(
+        long = "set",
+        value_name = "KEY=VALUE",
+        value_parser = Names(changes),
+        hide_possible_values = true
+    )]
     pub sets: Vec<String>,
 }
 

@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 
 /// Parser that accepts any text. Completion scripts contain the names.
 #[derive(Clone)]
-pub struct Names(pub fn() -> Vec<&'static str>);
+pub struct Names(pub fn() -> Vec<String>);
 
 impl TypedValueParser for Names {
     type Value = String;
@@ -23,7 +23,32 @@ impl TypedValueParser for Names {
 }
 
 /// Names of the presets of GPUs.
-pub fn presets() -> Vec<&'static str> {
-    let names = warploom_config::PRESETS.iter().map(|preset| preset.name);
-    names.collect()
+pub fn presets() -> Vec<String> {
+    let presets = warploom_config::PRESETS.iter();
+    presets.map(|preset| preset.name.to_owned()).collect()
+}
+
+/// Names of the workloads.
+pub fn workloads() -> Vec<String> {
+    let workloads = warploom_workloads::all().iter();
+    workloads.map(|workload| workload.name.to_owned()).collect()
+}
+
+/// Keys of a machine, each as the beginning of `KEY=VALUE`.
+pub fn changes() -> Vec<String> {
+    let keys = warploom_config::keys().into_iter();
+    keys.map(|key| format!("{}=", key.name)).collect()
+}
+
+/// Names of the papers and of their figures.
+pub fn figures() -> Vec<String> {
+    let infos = || {
+        warploom_lab::all()
+            .iter()
+            .chain(warploom_lab::by_name_only())
+    };
+    let mut names: Vec<String> = infos().map(|info| info.paper.to_owned()).collect();
+    names.dedup();
+    names.extend(infos().map(warploom_lab::FigureInfo::full_name));
+    names
 }

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::gpu::GpuArgs;
 use crate::kept;
 use crate::launch_args::LaunchArgs;
+use crate::names::{Names, workloads};
 use crate::output::error_style;
 use crate::watch_args::WatchArgs;
 use std::path::{Path, PathBuf};
@@ -33,6 +34,7 @@ pub struct WorkloadArgs {
 pub struct TargetArgs {
     /// Workload (`warploom list workloads`), launch file (*.toml), PTX file (*.ptx) or CUDA source
     /// (*.cu)
+    #[arg(value_parser = Names(workloads), hide_possible_values = true)]
     pub target: String,
     #[command(flatten)]
     workload: WorkloadArgs,

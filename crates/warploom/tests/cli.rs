@@ -203,6 +203,20 @@ fn completions_for_every_shell() {
     }
 }
 
+#[test]
+fn completions_know_workloads_presets_keys_and_figures() {
+    // The generator for fish completes options alone.
+    let options = ["maxwell-duet", "sm.warp_scheduler="];
+    for shell in ["bash", "zsh", "fish"] {
+        let script = output(&["completions", shell]);
+        let targets = ["hotspot", "duet/fig3b"].iter();
+        let targets = targets.filter(|_| shell != "fish");
+        for name in options.iter().chain(targets) {
+            assert!(script.contains(name), "{name} for {shell}");
+        }
+    }
+}
+
 const VECTOR_ADD: &str = r#"module = "kernel.ptx"
 
 [[buffer]]

@@ -5,6 +5,7 @@ use crate::experiment::{RunnerArgs, experiment, tell_failures, write_page};
 use crate::failure::Failure;
 use crate::gpu::{GpuArgs, base, spec};
 use crate::launch_args::LaunchArgs;
+use crate::names::{Names, workloads};
 use crate::output::{check_outputs, command_line, print, print_json, write_file};
 use crate::target::{self, WorkloadArgs};
 use std::path::PathBuf;
@@ -30,6 +31,7 @@ With -o, runs are kept: stopped at any moment, the same command goes on where it
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Workload (`warploom list workloads`), launch file (*.toml) or PTX file (*.ptx)
+    #[arg(value_parser = Names(workloads), hide_possible_values = true)]
     target: String,
     /// Key and its values; if repeated, all combinations run
     #[arg(long, value_name = "KEY=V1,V2,...", required = true, value_parser = vary)]

@@ -3,6 +3,7 @@
 use crate::energy_args::{EnergyArgs, EnergyChoice};
 use crate::experiment::{RunnerArgs, experiment, tell_failures, write_page};
 use crate::failure::Failure;
+use crate::names::{Names, figures};
 use crate::output::{print, print_json, width};
 use crate::verbs::sweep::{EngineArgs, make_figures};
 use std::path::PathBuf;
@@ -29,7 +30,11 @@ Stopped at any moment (Ctrl-C, kill), the same command goes on where it was.";
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Figure, or paper for all of its figures except those that must be named [default: list them]
-    #[arg(value_name = "PAPER[/FIGURE]")]
+    #[arg(
+        value_name = "PAPER[/FIGURE]",
+        value_parser = Names(figures),
+        hide_possible_values = true
+    )]
     figure: Option<String>,
     /// Size of the simulations: test, small or paper
     #[arg(long, value_name = "test|small|paper", default_value_t = Scale::Small)]

@@ -8,6 +8,7 @@ use crate::energy_args::{EnergyArgs, with_energy};
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
 use crate::launch_args::LaunchArgs;
+use crate::names::{Names, workloads};
 use crate::output::{command_line, json, print, width};
 use crate::simulate::simulate;
 use crate::stats_args::StatsArgs;
@@ -62,7 +63,11 @@ pub struct Args {
     /// source (*.cu, compiled by `nvcc`); `all` runs
     /// and checks every workload; several run at once, each with an address space of its own
     /// [default: list what can be run]
-    #[arg(value_name = "TARGET")]
+    #[arg(
+        value_name = "TARGET",
+        value_parser = Names(workloads),
+        hide_possible_values = true
+    )]
     targets: Vec<String>,
     #[command(flatten)]
     workload: WorkloadArgs,
