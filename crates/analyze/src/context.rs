@@ -4,6 +4,7 @@ use serde::Serialize;
 use warploom_config::{
     BlockNeeds, ContextChoice, ContextNeeds, ContextPlan, DuetSettings, GpuSpec, OccupancyLimit,
 };
+use warploom_policy::context::declined;
 use warploom_policy::load_class::LoadClass;
 use warploom_policy::utilisation::Utilisation;
 use warploom_stats::result::KernelReport;
@@ -40,7 +41,7 @@ impl DuetAnalysis {
         let plan = plan(spec, launch, settings);
         let idle = f64::from(settings.l1d_percent) / 100.0;
         let reason = match plan.refusal {
-            Some(why) => Some(why.reason().to_owned()),
+            Some(why) => Some(declined(why).reason().to_owned()),
             None if settings.extra_blocks == Some(0) => Some("duet.extra_blocks is 0".to_owned()),
             // A fixed number of extra blocks does not depend on the load.
             None if settings.extra_blocks.is_some() => None,

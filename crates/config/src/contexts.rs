@@ -202,20 +202,6 @@ pub enum ContextRefusal {
     NoSwitchPoint,
 }
 
-impl ContextRefusal {
-    /// Reason as a clause of a sentence.
-    pub const fn reason(self) -> &'static str {
-        match self {
-            Self::NoMoreBlocks => "the grid or gpu.max_blocks_per_sm gives an SM no more blocks",
-            Self::BlockSlots => "block slots limit it, and no block can do without",
-            Self::BothLimit => "one more block would need both registers and shared memory",
-            Self::Capacity => "registers or shared memory limit it, and these stay",
-            Self::NoRoom => "no memory of the SM is spare for the context of one more block",
-            Self::NoSwitchPoint => "it waits for no load from global memory and at no barrier",
-        }
-    }
-}
-
 /// Number of blocks of a kernel on an SM if contexts are switched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContextPlan {

@@ -89,7 +89,9 @@ fn context(rules: &mut Rules, spec: &GpuSpec) {
     rules.require(
         !spec.sm.adaptive_l1d,
         &["sm.context", "sm.adaptive_l1d"],
-        "contexts are stored at fixed addresses of shared memory and L1D".to_owned(),
+        "contexts are stored at fixed addresses of shared memory and L1D, and the border between the \
+         two would move"
+            .to_owned(),
         "set `sm.adaptive_l1d` to false",
     );
 }
@@ -363,7 +365,9 @@ fn device(rules: &mut Rules, spec: &GpuSpec) {
     );
 }
 
-/// Rules of allocation policies, which need an L1D, and warps that stay in their slots.
+/// Rules of allocation policies, which need an L1D and, if they keep state for each warp slot, warps
+/// that stay in their slots. `warp-tokens` has no such state: where contexts are switched, the warps
+/// of the first contexts hold the tokens.
 fn allocation(rules: &mut Rules, spec: &GpuSpec) {
     if spec.sm.l1d_allocation == L1dAllocation::Always {
         return;
@@ -374,10 +378,13 @@ fn allocation(rules: &mut Rules, spec: &GpuSpec) {
         "no reads allocate in an L1D that does not exist".to_owned(),
         "write `sm.l1d_allocation = \"always\"`, or turn `l1d.enabled` on",
     );
+    let by_slot = !matches!(spec.sm.l1d_allocation, L1dAllocation::WarpTokens(_));
     rules.require(
-        spec.sm.context.rules().is_none(),
+        !by_slot || spec.sm.context.rules().is_none(),
         &["sm.l1d_allocation", "sm.context"],
-        "an allocation policy knows warps by slots, which context switching changes".to_owned(),
+        "the allocation policy keeps state for each warp slot, and context switching gives a slot to \
+         other warps"
+            .to_owned(),
         "write `sm.l1d_allocation = \"always\"`, or `sm.context = \"none\"`",
     );
 }

@@ -53,6 +53,8 @@ pub(crate) struct Dispatcher {
     fragmented: u64,
     /// True if the warp schedulers use access ranges.
     ranges: bool,
+    /// True if the machine switches contexts.
+    switches: bool,
     /// Most blocks on an SM.
     cap: Option<u32>,
     /// Cluster that took a block last.
@@ -84,6 +86,7 @@ impl Dispatcher {
             codes: Vec::new(),
             fragmented: 0,
             ranges: policies.warp_policy(spec).wants_ranges(),
+            switches: spec.sm.context.rules().is_some(),
             cap: spec.gpu.max_blocks_per_sm,
             last_cluster: sms / cluster - 1,
             last_in: vec![cluster - 1; sms / cluster],

@@ -22,8 +22,11 @@ use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot, SmId};
 use warploom_config::{ContextPlan, GpuSpec, OccupancyLimit};
 use warploom_exec::{DeviceMemory, Fault, FindingReport};
-use warploom_policy::{Check, CustomPolicies, Decision, DeviceView, SmFilter, ThroughputMonitor};
+use warploom_policy::{
+    Check, ContextDecision, CustomPolicies, Decision, DeviceView, SmFilter, ThroughputMonitor,
+};
 use warploom_sm::{BlockNeeds, KernelContexts, PreparedKernel, Sm, physical_base};
+use warploom_stats::result::Counts;
 use warploom_stats::trace::Trace;
 
 /// Reason why the machine cannot go on.
@@ -65,8 +68,9 @@ pub struct Gpu {
     pub(crate) watch: Watchdog,
     pub(crate) probe: Probe,
     pub(crate) observers: Observers,
-    /// Monitor that decides about extra blocks, where contexts are switched.
-    pub(crate) monitor: Option<ThroughputMonitor>,
+    /// By kernel slot: monitor that decides about the kernel's extra blocks. Empty where contexts
+    /// are not switched, and where the number is fixed.
+    monitors: Vec<ThroughputMonitor>,
     /// SMs with stores that are not visible, and the cycle of the oldest one.
     pub(crate) storing: Vec<(Cycle, usize)>,
     /// How far the parts of the machine have come in a window.
@@ -107,7 +111,7 @@ impl Gpu {
             watch: Watchdog::new(),
             probe,
             observers: Observers::default(),
-            monitor: ThroughputMonitor::new(&spec, warploom_noc::sustainable),
+            monitors: monitors(&spec),
             storing: Vec::with_capacity(spec.gpu.sms as usize),
             window: Window::new(&spec, memory.max_lead()),
             memory,
@@ -226,9 +230,10 @@ impl Gpu {
             // Each block has local memory of its own.
             image.blocks_per_sm += plan.bound;
             image.contexts = Some(contexts);
-            if let Some(monitor) = &mut self.monitor {
+            let slot = image.slot;
+            if let Some(monitor) = self.monitors.get_mut(slot.index()) {
                 monitor.begin(self.now, plan);
-                self.sms.for_each(|_, sm| sm.set_extra_blocks(0));
+                self.sms.for_each(|_, sm| sm.set_extra_blocks(slot, 0));
             }
         }
         Some(plan)
@@ -266,28 +271,36 @@ impl Gpu {
         std::mem::take(&mut self.ended)
     }
 
-    /// First cycle in which the monitor of context switching wants to see the counters.
+    /// First cycle in which a monitor of context switching wants to see the counters.
     pub(crate) fn next_load_check(&self) -> Cycle {
-        let monitor = self.monitor.as_ref();
-        monitor.map_or(Cycle::MAX, ThroughputMonitor::next_check)
+        let checks = self.monitors.iter().map(ThroughputMonitor::next_check);
+        checks.min().unwrap_or(Cycle::MAX)
     }
 
-    /// Shows the counters to the monitor of context switching when it wants to see them, and
-    /// changes the number of extra blocks as it decides.
+    /// Shows the counters to the monitors of context switching that want to see them, and changes
+    /// the numbers of extra blocks as they decide.
     pub(crate) fn watch_load(&mut self) {
         if self.next_load_check() > self.now {
             return;
         }
-        let counts = self.machine_counters().named().into_iter().collect();
-        let Some(monitor) = &mut self.monitor else {
-            return;
-        };
-        let Some(decision) = monitor.check(self.now, counts) else {
-            return;
-        };
-        self.sms.for_each(|_, sm| {
-            sm.set_extra_blocks(decision.extra_blocks);
-            if decision.l1d_holds_contexts {
+        let counts: Counts = self.machine_counters().named().into_iter().collect();
+        for slot in 0..self.monitors.len() {
+            let monitor = &mut self.monitors[slot];
+            if monitor.next_check() <= self.now
+                && let Some(decision) = monitor.check(self.now, counts.clone())
+            {
+                self.set_extra_blocks(KernelSlot::new(slot), decision);
+            }
+        }
+    }
+
+    /// Changes the number of a kernel's extra blocks, and begins to empty L1D where the kernel has
+    /// the SM to itself.
+    fn set_extra_blocks(&mut self, slot: KernelSlot, decision: ContextDecision) {
+        let dispatcher = &self.dispatcher;
+        self.sms.for_each(|id, sm| {
+            sm.set_extra_blocks(slot, decision.extra_blocks);
+            if decision.l1d_holds_contexts && dispatcher.is_alone(SmId::new(id), slot) {
                 sm.empty_l1d();
             }
         });
@@ -491,4 +504,12 @@ impl Gpu {
             counters: &counters,
         });
     }
+}
+
+/// The monitors of context switching, one for each kernel that may be in flight.
+fn monitors(spec: &GpuSpec) -> Vec<ThroughputMonitor> {
+    let one = ThroughputMonitor::new(spec, warploom_noc::sustainable);
+    one.map_or_else(Vec::new, |one| {
+        vec![one; spec.gpu.max_concurrent_kernels as usize]
+    })
 }

@@ -8,9 +8,24 @@ mod resident;
 mod virtual_thread;
 
 pub use duet::{Duet, DuetTb, Tables};
-pub use monitor::{ContextDecision, ThroughputMonitor};
+pub use monitor::{ContextDecision, MonitorRefusal, ThroughputMonitor};
 pub use resident::Resident;
 pub use virtual_thread::VirtualThread;
+
+use warploom_config::ContextRefusal;
+use warploom_stats::result::ContextDecline;
+
+/// Name in results of a refusal by the plan of a kernel.
+pub const fn declined(refusal: ContextRefusal) -> ContextDecline {
+    match refusal {
+        ContextRefusal::NoMoreBlocks => ContextDecline::NoMoreBlocks,
+        ContextRefusal::BlockSlots => ContextDecline::BlockSlots,
+        ContextRefusal::BothLimit => ContextDecline::BothLimit,
+        ContextRefusal::Capacity => ContextDecline::Capacity,
+        ContextRefusal::NoRoom => ContextDecline::NoRoom,
+        ContextRefusal::NoSwitchPoint => ContextDecline::NoSwitchPoint,
+    }
+}
 
 /// Declares the table of context systems.
 macro_rules! context_table {

@@ -18,7 +18,7 @@ pub mod warp;
 
 pub use block::{BlockPolicy, BlockQueueView, BlockScheduler};
 pub use block_limit::{BlockLimit, BlockLimitCounters, BlockLimitPolicy, EndedBlock, NO_LIMIT};
-pub use context::{ContextDecision, ThroughputMonitor};
+pub use context::{ContextDecision, MonitorRefusal, ThroughputMonitor};
 pub use facts::{Facts, Part, PolicyFacts, PolicyInfo, bits_for};
 pub use multiprogram::{
     Decision, KernelView, Multiprogram, MultiprogramPolicy, MultiprogramView, SmSample, Verdict,

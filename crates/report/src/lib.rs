@@ -5,6 +5,7 @@
 
 mod analysis;
 mod chart;
+mod context;
 mod csv;
 mod effects;
 mod energy;

@@ -1,6 +1,7 @@
 //! Text report of a run.
 
 use crate::chart::bar;
+use crate::context::contexts;
 use crate::energy::energy;
 use crate::format::{grouped, percent, rate, seconds};
 use crate::table::figures;
@@ -13,7 +14,7 @@ use warploom_stats::result::{
 use warploom_stats::sample::Estimate;
 
 /// Largest number of launches and decisions in the report.
-const LAUNCHES_SHOWN: usize = 16;
+pub(crate) const LAUNCHES_SHOWN: usize = 16;
 /// Largest number of lines of an outcome's message.
 const LINES_SHOWN: usize = 24;
 const BAR_WIDTH: usize = 40;
@@ -29,6 +30,7 @@ pub fn run_report(run: &RunReport) -> String {
     let _ = writeln!(text, "{} on {}: {length}\n", run.command, run.gpu.name);
     processes(&mut text, run);
     launches(&mut text, run);
+    contexts(&mut text, run);
     samples(&mut text, run);
     stalls(&mut text, &run.totals.figures.stalls);
     if let Some(report) = &run.totals.figures.energy {

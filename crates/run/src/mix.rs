@@ -14,7 +14,6 @@ use crate::sampling::Untimed;
 use crate::session::{Prepared, Progress, RunError, Session, TimedBlocks, outcome_of, stopped_by};
 use std::ops::ControlFlow;
 use warploom_base::{Cycle, Digest, KernelSlot};
-use warploom_config::ContextChoice;
 use warploom_exec::{DeviceMemory, FunctionalOptions};
 use warploom_gpu::{Gpu, KernelEnd, Stop};
 use warploom_stats::result::{Concurrent, Outcome};
@@ -366,11 +365,9 @@ impl<'s, 'p> Mix<'s, 'p> {
         Ok(())
     }
 
-    /// True if the machine has a slot for another kernel. Where contexts are switched, kernels run
-    /// one by one.
+    /// True if the machine has a slot for another kernel.
     fn may_launch(&self) -> bool {
-        let switched = self.session.spec().sm.context != ContextChoice::Resident;
-        self.gpu.has_free_slot() && (!switched || self.gpu.is_idle())
+        self.gpu.has_free_slot()
     }
 
     fn launch(&mut self, at: usize, stream: u32, launch: Box<Prepared>, started: Started) {

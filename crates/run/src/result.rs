@@ -10,8 +10,8 @@ use warploom_gpu::{KernelEnd, MachineCounters, PartCounters, Recording};
 use warploom_policy::{Decision, Verdict};
 use warploom_sm::{Pipe, SLOT_CAUSES};
 use warploom_stats::result::{
-    CacheFigures, Concurrent, ConfigValue, ContentionFigures, ContextReport, Counts,
-    DecisionReport, DramFigures, Figures, Gpu, KernelReport, Outcome, Parts, ProcessReport,
+    CacheFigures, Concurrent, ConfigValue, ContentionFigures, ContextDecline, ContextReport,
+    Counts, DecisionReport, DramFigures, Figures, Gpu, KernelReport, Outcome, Parts, ProcessReport,
     Program, RunReport, Series, Sharing, SmFilterCheck, Totals, shares,
 };
 use warploom_stats::sample::{Estimate, SampleReport};
@@ -216,7 +216,7 @@ pub(crate) fn kernel_report(
         blocks_per_sm: end.blocks_per_sm,
         occupancy_limit: end.limit.name().to_owned(),
         context_registers: end.context_registers,
-        context: end.contexts.map(context_report),
+        context: end.contexts.map(|plan| context_report(plan, end.declined)),
         figures: if end.shared {
             of_a_shared_machine(figures)
         } else {
@@ -236,12 +236,12 @@ fn of_a_shared_machine(figures: Figures) -> Figures {
     }
 }
 
-fn context_report(plan: ContextPlan) -> ContextReport {
+fn context_report(plan: ContextPlan, refusal: Option<ContextDecline>) -> ContextReport {
     ContextReport {
         extra_blocks: plan.bound,
         level: plan.level().to_owned(),
         l1d: plan.l1d,
-        refusal: plan.refusal.map(|why| why.reason().to_owned()),
+        refusal,
     }
 }
 

@@ -10,7 +10,7 @@ use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::time::Instant;
 use warploom_base::{Cycle, Dim3};
-use warploom_config::{ContextChoice, GpuSpec};
+use warploom_config::GpuSpec;
 use warploom_exec::{
     BranchOrder, Checks, DeviceMemory, Fault, LaunchContext, LaunchError, LaunchSpec,
 };
@@ -194,12 +194,6 @@ pub enum RunError {
         /// Name of the GPU.
         gpu: String,
     },
-    /// Several programs run on a machine that switches contexts.
-    #[error(
-        "several programs do not run on an SM that switches contexts; set sm.context=none, or run \
-         them one by one"
-    )]
-    MixWithContexts,
     /// The caller asked to stop.
     #[error("interrupted")]
     Interrupted,
@@ -300,9 +294,6 @@ impl Session {
         programs: Vec<Participant<'_>>,
         progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
     ) -> Result<RunReport, RunError> {
-        if self.spec.sm.context != ContextChoice::Resident {
-            return Err(RunError::MixWithContexts);
-        }
         self.run_any(programs, true, Records::default(), progress)
     }
 

@@ -11,9 +11,10 @@ use warploom_policy::WarpRange;
 
 impl Sm {
     /// True if a block of a kernel with these needs fits beside the blocks that run or are about to
-    /// start.
-    pub fn has_room(&mut self, kernel: KernelSlot, needs: &BlockNeeds) -> bool {
-        if let Some(room) = self.switched_room(kernel, 1) {
+    /// start. `alone`: no other kernel has or may start blocks here, so that this kernel's contexts
+    /// may be switched.
+    pub fn has_room(&mut self, kernel: KernelSlot, needs: &BlockNeeds, alone: bool) -> bool {
+        if let Some(room) = self.switched_room(kernel, 1, alone) {
             return room > 0;
         }
         self.resources.fits(needs) && self.free_warps(needs).is_some()
@@ -21,12 +22,12 @@ impl Sm {
 
     /// True if a block with these needs has no room only because the free room is not in one piece.
     pub fn is_fragmented(&mut self, kernel: KernelSlot, needs: &BlockNeeds) -> bool {
-        self.context.is_none() && self.resources.has(needs) && !self.has_room(kernel, needs)
+        self.context.is_none() && self.resources.has(needs) && !self.has_room(kernel, needs, true)
     }
 
-    /// Number of blocks with these needs that fit at once, up to `most`.
-    pub fn room(&mut self, kernel: KernelSlot, needs: &BlockNeeds, most: u32) -> u32 {
-        if let Some(room) = self.switched_room(kernel, most) {
+    /// Number of blocks with these needs that fit at once, up to `most`; `alone` as for `has_room`.
+    pub fn room(&mut self, kernel: KernelSlot, needs: &BlockNeeds, most: u32, alone: bool) -> u32 {
+        if let Some(room) = self.switched_room(kernel, most, alone) {
             return room;
         }
         let (mut resources, mut taken) = (self.resources, self.taken_warps);
@@ -43,20 +44,31 @@ impl Sm {
 
     /// Tells the warp schedulers which memory the warps of an assigned block access.
     pub fn set_ranges(&mut self, first_warp: u32, ranges: &[WarpRange]) {
-        self.warps.set_ranges(first_warp as usize, ranges);
+        for (owner, range) in (first_warp..).zip(ranges) {
+            let place = self.place(owner as u16);
+            self.warps.set_range(place, *range);
+        }
     }
 
     fn free_warps(&self, needs: &BlockNeeds) -> Option<u32> {
         free_run(self.taken_warps, needs.threads / 32, self.max_threads / 32)
     }
 
-    /// Assigns a block that starts in cycle `at`. Requires `has_room`, and calls in the order of
-    /// `at`. Returns the slot of its first warp or, where contexts are switched, its first context.
-    pub fn assign(&mut self, at: Cycle, kernel: KernelSlot, rank: u64, needs: &BlockNeeds) -> u32 {
+    /// Assigns a block that starts in cycle `at`. Requires `has_room` with the same `alone`, and
+    /// calls in the order of `at`. Returns the slot of its first warp or, where contexts are
+    /// switched, its first context.
+    pub fn assign(
+        &mut self,
+        at: Cycle,
+        kernel: KernelSlot,
+        rank: u64,
+        needs: &BlockNeeds,
+        alone: bool,
+    ) -> u32 {
         self.furnish();
         let slot = BlockId::new((!self.taken_blocks).trailing_zeros() as usize);
         self.taken_blocks |= 1 << slot.index();
-        let first_warp = match self.assign_switched(kernel, slot) {
+        let first_warp = match self.assign_switched(kernel, slot, alone) {
             Some(first) => first,
             None => self.assign_resident(slot, needs),
         };
@@ -86,6 +98,7 @@ impl Sm {
         self.taken_warps |= slots;
         if let Some(context) = &mut self.context {
             context.identify(slots);
+            self.give_back_l1d();
         }
         first_warp
     }
@@ -117,20 +130,24 @@ mod tests {
         let spec = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
         let mut sm = Sm::new(&spec, SmId(0), &CustomPolicies::default());
         let needs = BlockNeeds::new(256, 20, 0, &spec.sm);
-        assert_eq!(sm.room(KERNEL, &needs, 4), 4, "no more than asked for");
+        assert_eq!(
+            sm.room(KERNEL, &needs, 4, true),
+            4,
+            "no more than asked for"
+        );
         for rank in 0..6 {
-            assert_eq!(sm.room(KERNEL, &needs, 8), 6 - rank as u32);
-            let first_warp = sm.assign(0, KERNEL, rank, &needs);
+            assert_eq!(sm.room(KERNEL, &needs, 8, true), 6 - rank as u32);
+            let first_warp = sm.assign(0, KERNEL, rank, &needs, true);
             assert_eq!(first_warp, 8 * rank as u32, "the lowest free slots");
         }
-        assert!(!sm.has_room(KERNEL, &needs));
+        assert!(!sm.has_room(KERNEL, &needs, true));
         assert!(
             !sm.is_fragmented(KERNEL, &needs),
             "there is too little of all"
         );
         sm.release(BlockId(0), &needs);
-        assert_eq!(sm.room(KERNEL, &needs, 8), 1);
-        assert_eq!(sm.assign(0, KERNEL, 6, &needs), 0);
+        assert_eq!(sm.room(KERNEL, &needs, 8, true), 1);
+        assert_eq!(sm.assign(0, KERNEL, 6, &needs, true), 0);
     }
 
     /// Most small programs leave most SMs without blocks.
@@ -139,7 +156,7 @@ mod tests {
         let spec = preset("qv100-volta").unwrap_or_else(|errors| panic!("{errors}"));
         let mut sm = Sm::new(&spec, SmId(0), &CustomPolicies::default());
         assert!(sm.warps.exec.is_empty());
-        sm.assign(0, KERNEL, 0, &BlockNeeds::new(32, 16, 0, &spec.sm));
+        sm.assign(0, KERNEL, 0, &BlockNeeds::new(32, 16, 0, &spec.sm), true);
         assert_eq!(sm.warps.exec.len(), 64);
     }
 }

@@ -13,8 +13,14 @@
 //! | tables and queues | `tables` |
 //! | storage of contexts | `places` |
 //! | state, new blocks, the end of a cycle | `engine` |
+//! | the end of a halted kernel | `halt` |
 //! | stalled and ready units | `queues` |
 //! | transfers | `transfer` |
+//!
+//! An SM switches the contexts of one kernel at a time. A block of a kernel that may be switched
+//! starts switched if the kernel has the SM to itself and the SM holds no block that keeps its
+//! resources. Otherwise it keeps its resources to its end. While switched blocks are there, blocks
+//! of other kernels have no room.
 //!
 //! Invariants:
 //! - The logic uses only the information in the paper's tables.
@@ -25,6 +31,7 @@
 //!   and the cycle of that end is known.
 
 mod engine;
+mod halt;
 mod map;
 mod places;
 mod queues;

@@ -277,6 +277,7 @@ impl Sm {
         for w in ended {
             self.end_warp(WarpSlot::new(w));
         }
+        self.halt_absent(kernel);
         let starts = std::mem::take(&mut self.starts);
         let (dropped, kept): (VecDeque<Start>, _) =
             starts.into_iter().partition(|s| s.kernel == kernel);

@@ -8,7 +8,7 @@ use crate::sm::Sm;
 use warploom_base::{BlockId, Cycle, KernelSlot};
 use warploom_config::{ContextStorage, GpuSpec};
 use warploom_exec::BarrierRelease;
-use warploom_policy::WarpScheduler;
+use warploom_policy::{WarpScheduler, warps_of};
 
 impl Contexts {
     /// The engine of context switching that `spec` asks for.
@@ -52,22 +52,33 @@ impl Sm {
     }
 
     /// Number of blocks of a kernel for which there is room, up to `most`; `None` if the kernel's
-    /// contexts are not switched and the SM holds no others.
-    pub(crate) fn switched_room(&mut self, kernel: KernelSlot, most: u32) -> Option<u32> {
+    /// next block keeps its resources to its end and the SM holds no blocks that are switched.
+    pub(crate) fn switched_room(
+        &mut self,
+        kernel: KernelSlot,
+        most: u32,
+        alone: bool,
+    ) -> Option<u32> {
+        let switches = alone && self.taken_warps == 0;
         let context = self.context.as_mut()?;
         let prepared = prepared_kernel(&self.kernels, kernel);
-        match &prepared.contexts {
+        match prepared.contexts.as_ref().filter(|_| switches) {
             None if context.holds_blocks() => Some(0),
             None => None,
-            Some(_) if self.taken_warps != 0 => Some(0),
             Some(contexts) if most == 1 => Some(context.has_room(prepared, contexts).into()),
             Some(contexts) => Some(context.room(prepared, contexts, most)),
         }
     }
 
     /// Takes the resources of a block whose contexts are switched. Returns its first context.
-    pub(crate) fn assign_switched(&mut self, kernel: KernelSlot, slot: BlockId) -> Option<u32> {
-        let context = self.context.as_mut()?;
+    pub(crate) fn assign_switched(
+        &mut self,
+        kernel: KernelSlot,
+        slot: BlockId,
+        alone: bool,
+    ) -> Option<u32> {
+        let switches = alone && self.taken_warps == 0;
+        let context = self.context.as_mut().filter(|_| switches)?;
         let prepared = prepared_kernel(&self.kernels, kernel);
         let contexts = prepared.contexts.as_ref()?;
         let first = context.assign(prepared, contexts, slot);
@@ -115,11 +126,17 @@ impl Sm {
         }
     }
 
-    /// Sets the number of blocks that the SM may hold beyond those that are wholly present.
-    pub fn set_extra_blocks(&mut self, extra: u32) {
+    /// Sets the number of a kernel's blocks that the SM may hold beyond those that are wholly
+    /// present.
+    pub fn set_extra_blocks(&mut self, kernel: KernelSlot, extra: u32) {
         if let Some(context) = &mut self.context {
-            context.set_extra(extra);
+            context.set_extra(kernel, extra);
         }
+    }
+
+    /// True if the SM holds blocks whose contexts are switched.
+    pub fn switches_contexts(&self) -> bool {
+        self.context.as_ref().is_some_and(|c| c.holds_blocks())
     }
 
     /// Begins to empty L1D, so that it can hold contexts.
@@ -138,8 +155,13 @@ impl Sm {
     }
 
     fn go_on_emptying(&mut self, now: Cycle) {
-        let Some((kernel, prepared)) = (0..self.kernels.len())
-            .find_map(|slot| Some((KernelSlot::new(slot), self.kernels[slot].as_ref()?)))
+        let own = self.context.as_ref().and_then(|context| context.kernel());
+        let loaded = own
+            .into_iter()
+            .chain((0..self.kernels.len()).map(KernelSlot::new));
+        let Some((kernel, prepared)) = loaded
+            .filter_map(|slot| Some((slot, self.kernels[slot.index()].as_ref()?)))
+            .next()
         else {
             return;
         };
@@ -174,6 +196,24 @@ impl Sm {
             }
         }
         self.moved = moved;
+        if self.context.as_ref().is_some_and(|c| c.is_halted()) {
+            self.end_present();
+        }
+    }
+
+    /// Ends every present warp of a halted kernel: those that came in since.
+    #[cold]
+    fn end_present(&mut self) {
+        let running = warps_of(self.warps.running());
+        running.for_each(|slot| self.end_warp(slot));
+    }
+
+    /// Notes that a kernel was halted. Its absent warps come in to end there, as soon as they have
+    /// the values for which they wait.
+    pub(crate) fn halt_absent(&mut self, kernel: KernelSlot) {
+        if let Some(context) = &mut self.context {
+            context.halt(kernel, &self.warps, &self.kernels);
+        }
     }
 
     /// True if there are absent warps.

@@ -144,12 +144,11 @@ impl Warps {
         }
     }
 
-    /// Sets the ranges of memory that warps touch, for warps that will start in the slots from
-    /// `first` on.
-    pub fn set_ranges(&mut self, first: usize, ranges: &[WarpRange]) {
-        let slots = self.slots();
-        self.table.ranges.resize(slots, WarpRange::default());
-        self.table.ranges[first..][..ranges.len()].copy_from_slice(ranges);
+    /// Sets the memory that a warp accesses which will start in a slot or another place.
+    pub fn set_range(&mut self, place: usize, range: WarpRange) {
+        let places = self.exec.len();
+        self.table.ranges.resize(places, WarpRange::default());
+        self.table.ranges[place] = range;
     }
 
     /// Puts the `nth` warp of a block, whose `exec` is set and whose first warp has age

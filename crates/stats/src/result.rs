@@ -7,6 +7,10 @@
 //! Invariants: maps are ordered. A rate without a base is `null`, not 0. The digest covers what
 //! [`run_digest`](crate::run_digest) names, but neither the time taken nor the command.
 
+mod context;
+
+pub use context::{ContextDecline, ContextReport};
+
 use crate::PEAK_SUFFIX;
 use crate::energy::EnergyReport;
 use crate::mix::{MixFigures, SlowdownCauses, Turnaround};
@@ -524,19 +528,6 @@ pub struct DecisionReport {
     /// Predicted performance of each kernel with 1, 2, 3 ... blocks on an SM, relative to its best.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curves: Vec<Vec<f64>>,
-}
-
-/// Context switching of a kernel.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ContextReport {
-    /// Largest number of blocks on an SM above `blocks_per_sm`.
-    pub extra_blocks: u32,
-    /// Unit of switching: `warp` or `block`.
-    pub level: String,
-    /// True if L1D held contexts.
-    pub l1d: bool,
-    /// Reason why there are no extra blocks, if there are none.
-    pub refusal: Option<String>,
 }
 
 /// Figures of the whole run.

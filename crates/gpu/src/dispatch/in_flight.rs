@@ -64,6 +64,8 @@ pub(crate) struct InFlight {
     pub lookahead: Lookahead,
     /// Plan of context switching, if `sm.context` switches contexts.
     pub plan: Option<ContextPlan>,
+    /// True if blocks started whose contexts are switched.
+    pub switched: bool,
     /// Timing, if not all blocks are timed.
     pub timing: Option<Timing>,
 }
@@ -109,6 +111,7 @@ impl InFlight {
             halted: false,
             code: 0,
             plan: None,
+            switched: false,
             timing: None,
         }
     }
@@ -206,8 +209,9 @@ impl InFlight {
     }
 
     /// True if a block waits, and an SM that may hold `quota` of them has room for it.
-    pub(super) fn fits(&self, id: SmId, sm: &mut Sm, quota: u32) -> bool {
-        self.may_take(id, quota) && sm.has_room(self.image.slot, &self.needs)
+    /// `alone`: no other kernel has or may start blocks there.
+    pub(super) fn fits(&self, id: SmId, sm: &mut Sm, quota: u32, alone: bool) -> bool {
+        self.may_take(id, quota) && sm.has_room(self.image.slot, &self.needs, alone)
     }
 
     /// True if a block waits, and the SM holds fewer of them than it may.

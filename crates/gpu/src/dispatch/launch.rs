@@ -5,6 +5,7 @@ use warploom_base::{Cycle, KernelSlot};
 use warploom_config::ContextPlan;
 use warploom_ir::Program;
 use warploom_sm::{KernelCounters, OccupancyLimit};
+use warploom_stats::result::ContextDecline;
 
 use crate::counters::{MachineCounters, PartCounters};
 use crate::stretches::Timing;
@@ -43,6 +44,8 @@ pub struct KernelEnd {
     pub context_registers: Option<u32>,
     /// Plan of context switching, if `sm.context` switches contexts.
     pub contexts: Option<ContextPlan>,
+    /// Reason why the kernel got no extra blocks, if contexts are switched and it got none.
+    pub declined: Option<ContextDecline>,
     /// Counters of the machine from launch to end. Only counters by kernel, if other kernels were
     /// in flight meanwhile.
     pub counters: MachineCounters,

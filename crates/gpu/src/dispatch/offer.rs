@@ -59,7 +59,8 @@ impl Dispatcher {
         let mut has_room = |index: usize| {
             let (id, sm) = (SmId::new(index), sms.get(index));
             let quota = |k: &InFlight| self.quota(id, k.image.slot);
-            let fits = |k: &InFlight| k.ready_at <= view.now && k.fits(id, sm, quota(k));
+            let alone = |k: &InFlight| self.is_alone(id, k.image.slot);
+            let fits = |k: &InFlight| k.ready_at <= view.now && k.fits(id, sm, quota(k), alone(k));
             let in_turn = self.in_flight().scan(true, |goes_on, k| {
                 std::mem::replace(goes_on, !self.holds_up(k, view.now)).then_some(k)
             });
@@ -170,6 +171,34 @@ impl Dispatcher {
         }
     }
 
+    /// True if no other kernel has blocks on an SM or may start some there, so that the SM may
+    /// switch a kernel's contexts. Always true on a machine that switches none.
+    pub fn is_alone(&self, id: SmId, kernel: KernelSlot) -> bool {
+        let policy = &self.multiprogram;
+        let Some(own) = self.kernels[kernel.index()].as_ref() else {
+            return true;
+        };
+        if !self.switches || self.slots.len() == 1 {
+            return true;
+        }
+        let mut earlier = true;
+        let may_come = |other: &InFlight| {
+            let slot = other.image.slot;
+            if slot == kernel {
+                earlier = false;
+                return false;
+            }
+            let waits_for_own = !earlier && !policy.overtakes() && own.has_waiting();
+            let may_start = other.has_waiting()
+                && policy.quota(id, slot) > 0
+                && policy.may_join(slot, kernel)
+                && !waits_for_own;
+            other.has_blocks_on(id) || may_start
+        };
+        let has_room_for_more = policy.quota(id, kernel) > own.blocks_per_sm;
+        has_room_for_more && !self.in_flight().any(may_come)
+    }
+
     /// True if kernels that are asked after this one wait until its last block has started.
     #[inline]
     fn holds_up(&self, kernel: &InFlight, now: Cycle) -> bool {
@@ -217,10 +246,11 @@ impl Dispatcher {
     fn give_block_of(&mut self, slot: usize, now: Cycle, id: SmId, sm: &mut Sm) -> Offer {
         let quota = self.quota(id, KernelSlot::new(slot));
         let limit = self.limit(id);
+        let alone = self.is_alone(id, KernelSlot::new(slot));
         let Some(k) = &mut self.kernels[slot] else {
             return Offer::Full;
         };
-        if !k.fits(id, sm, quota) {
+        if !k.fits(id, sm, quota, alone) {
             self.fragmented +=
                 u64::from(k.may_take(id, quota) && sm.is_fragmented(k.image.slot, &k.needs));
             return Offer::Full;
@@ -238,7 +268,7 @@ impl Dispatcher {
         let view = BlockQueueView {
             kernel: KernelSlot::new(slot),
             blocks_per_sm: most,
-            room: sm.room(k.image.slot, &k.needs, most - here),
+            room: sm.room(k.image.slot, &k.needs, most - here, alone),
             waiting: k.window.make_contiguous(),
             running: &k.running,
             waiting_touches: k.window_touches.make_contiguous(),
@@ -252,7 +282,8 @@ impl Dispatcher {
         if let Some(timing) = &mut k.timing {
             timing.note_start(now);
         }
-        let first_warp = sm.assign(now, KernelSlot::new(slot), rank, &k.needs);
+        let first_warp = sm.assign(now, KernelSlot::new(slot), rank, &k.needs, alone);
+        k.switched |= sm.switches_contexts();
         if self.ranges {
             let ranges = warp_ranges(k.touches.as_mut(), rank, footprint, k.needs.threads / 32);
             sm.set_ranges(first_warp, &ranges);

@@ -58,7 +58,7 @@ impl Dispatcher {
         };
         let (slot, needs) = (kernel.image.slot, &kernel.needs);
         let may_take = kernel.may_take(id, self.quota(id, slot));
-        let is_full = !sm.has_room(slot, needs) && !sm.is_fragmented(slot, needs);
+        let is_full = !sm.has_room(slot, needs, true) && !sm.is_fragmented(slot, needs);
         drop(kernels);
         if !may_take || is_full {
             self.open.remove(id.index());

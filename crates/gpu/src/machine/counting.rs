@@ -7,9 +7,11 @@ use warploom_base::{Cycle, KernelSlot};
 use warploom_mem::cache::{Cache, CacheCounters};
 use warploom_mem::dram::DramChannel;
 use warploom_mem::partition::SubPartition;
-use warploom_policy::SmFilter;
+use warploom_policy::context::declined;
+use warploom_policy::{MonitorRefusal, SmFilter};
 use warploom_sm::KernelCounters;
 use warploom_stats::Counters;
+use warploom_stats::result::ContextDecline;
 
 impl Gpu {
     /// Counters of the kernels in a slot, of all SMs together.
@@ -120,6 +122,7 @@ impl Gpu {
             registers_per_thread: kernel.image.registers_per_thread,
             context_registers: kernel.image.program.context_registers(),
             contexts: kernel.plan,
+            declined: self.declined(slot, kernel),
             counters,
             parts: parts.map(Box::new),
             shared: kernel.shared,
@@ -179,6 +182,24 @@ impl Gpu {
         }
         debug_assert_eq!(sum, self.part_counters().sum());
         sum
+    }
+
+    /// Reason why a kernel that ends got no extra blocks, if the machine switches contexts and the
+    /// kernel got none.
+    fn declined(&self, slot: KernelSlot, kernel: &InFlight) -> Option<ContextDecline> {
+        let plan = kernel.plan?;
+        if let Some(refusal) = plan.refusal {
+            return Some(declined(refusal));
+        }
+        if !kernel.switched {
+            return (kernel.started_at.is_some()).then_some(ContextDecline::SharedSms);
+        }
+        let monitor = self.monitors.get(slot.index())?;
+        monitor.refusal().map(|refusal| match refusal {
+            MonitorRefusal::TooShort => ContextDecline::TooShort,
+            MonitorRefusal::Saturated => ContextDecline::Saturated,
+            MonitorRefusal::L1dBusy => ContextDecline::L1dBusy,
+        })
     }
 
     /// All counters so far, by part.

@@ -20,6 +20,7 @@ pub struct ContextDecision {
 ///
 /// The machine calls `begin` when a kernel with room for extra blocks starts, and `check` in the
 /// first step from `next_check` on, with all that the machine has counted so far.
+#[derive(Clone)]
 pub struct ThroughputMonitor {
     spec: GpuSpec,
     settings: DuetSettings,
@@ -29,9 +30,31 @@ pub struct ThroughputMonitor {
     plan: Option<ContextPlan>,
     next_check: Cycle,
     window: Option<WindowStart>,
+    /// What the last window of the kernel showed.
+    last: Option<LastWindow>,
+}
+
+/// Reason why a monitor has allowed a kernel no extra blocks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MonitorRefusal {
+    /// Too few windows have ended.
+    TooShort,
+    /// A part of the machine is saturated.
+    Saturated,
+    /// Contexts need L1D, which loads use.
+    L1dBusy,
+}
+
+/// Load in a window.
+#[derive(Clone, Copy, Debug)]
+struct LastWindow {
+    load: LoadClass,
+    /// True if contexts need L1D, and loads used it.
+    l1d_busy: bool,
 }
 
 /// Beginning of a window, with the counters at that time.
+#[derive(Clone)]
 struct WindowStart {
     at: Cycle,
     counts: Counts,
@@ -54,6 +77,7 @@ impl ThroughputMonitor {
             plan: None,
             next_check: Cycle::MAX,
             window: None,
+            last: None,
         })
     }
 
@@ -67,6 +91,7 @@ impl ThroughputMonitor {
         self.chooser = ExtraBlocks::new();
         self.plan = Some(plan);
         self.window = None;
+        self.last = None;
         self.next_check = now + Cycle::from(self.settings.warm_up_cycles);
     }
 
@@ -86,12 +111,26 @@ impl ThroughputMonitor {
         Some(decision)
     }
 
+    /// Reason why the current kernel has no extra blocks, if it has none.
+    pub fn refusal(&self) -> Option<MonitorRefusal> {
+        if self.chooser.number > 0 {
+            return None;
+        }
+        Some(match self.last {
+            Some(last) if last.load == LoadClass::Saturated => MonitorRefusal::Saturated,
+            Some(last) if last.l1d_busy => MonitorRefusal::L1dBusy,
+            _ => MonitorRefusal::TooShort,
+        })
+    }
+
     fn decide(&mut self, plan: ContextPlan, used: &Utilisation) -> ContextDecision {
         // L1D may hold contexts only while loads rarely use it. A window in which loads use it more
         // leaves the number of extra blocks as it is, and L1D may still be idle in the next window.
         let idle = used.l1d * 100.0 < f64::from(self.settings.l1d_percent);
         let load = LoadClass::of(used);
-        let extra_blocks = match plan.l1d && !idle && load != LoadClass::Saturated {
+        let l1d_busy = plan.l1d && !idle;
+        self.last = Some(LastWindow { load, l1d_busy });
+        let extra_blocks = match l1d_busy && load != LoadClass::Saturated {
             true => self.chooser.number,
             false => self.chooser.after_window(load, plan.bound),
         };
@@ -160,7 +199,7 @@ impl ExtraBlocks {
 
 #[cfg(test)]
 mod tests {
-    use super::{ContextDecision, ExtraBlocks, LoadClass, ThroughputMonitor};
+    use super::{ContextDecision, ExtraBlocks, LoadClass, MonitorRefusal, ThroughputMonitor};
     use warploom_base::Cycle;
     use warploom_config::{Base, ContextPlan, GpuSpec, resolve};
     use warploom_stats::result::Counts;
@@ -321,6 +360,25 @@ mod tests {
         check(true, &[(10, 21), (81, 21)], &[(0, false); 2], true);
         check(true, &[(70, 19), (70, 19)], &[(0, false), (1, true)], false);
         check(false, &[(10, 21)], &[(3, false)], true);
+    }
+
+    /// A monitor that has allowed no extra blocks has a reason: the class of the last window, the
+    /// use of L1D, or too few windows.
+    #[test]
+    fn what_is_refused_has_a_reason() {
+        let after = |l1d: bool, used: &[(u64, u64)]| {
+            let mut bench = Bench::new(l1d);
+            bench.warm_up();
+            bench.windows(used);
+            bench.monitor.refusal()
+        };
+        assert_eq!(after(false, &[]), Some(MonitorRefusal::TooShort));
+        assert_eq!(after(false, &[(70, 0)]), Some(MonitorRefusal::TooShort));
+        assert_eq!(after(false, &[(81, 0)]), Some(MonitorRefusal::Saturated));
+        assert_eq!(after(true, &[(10, 21)]), Some(MonitorRefusal::L1dBusy));
+        assert_eq!(after(true, &[(81, 21)]), Some(MonitorRefusal::Saturated));
+        assert_eq!(after(true, &[(10, 21), (10, 19)]), None);
+        assert_eq!(after(false, &[(70, 0), (70, 0)]), None);
     }
 
     /// Every kernel begins with a warm-up and without extra blocks, also if it begins during the

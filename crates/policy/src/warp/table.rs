@@ -19,7 +19,7 @@ pub struct WarpTable {
     pub block_serial: Vec<u64>,
     /// Most blocks that the SM holds.
     pub max_blocks: u32,
-    /// By slot: memory that the warp accesses; empty unless the policy uses ranges.
+    /// By slot or other place: memory that the warp accesses; empty unless the policy uses ranges.
     pub ranges: Vec<WarpRange>,
     /// Number of warp slots.
     slots: usize,
@@ -62,6 +62,9 @@ impl WarpTable {
         let by_place = [&mut self.age, &mut self.block_age, &mut self.block_serial];
         for values in by_place {
             values[to] = values[from];
+        }
+        if let Some(range) = self.ranges.get(from).copied() {
+            self.ranges[to] = range;
         }
         if to < self.slots {
             self.rank(to);
@@ -127,5 +130,31 @@ impl WarpTable {
             slot = before(slot).trailing_zeros();
         }
         slot
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::WarpTable;
+    use crate::range::WarpRange;
+
+    /// A warp that leaves its slot for another place, and comes back to another slot, keeps its age
+    /// and its range.
+    #[test]
+    fn a_warp_takes_its_facts_along() {
+        let mut table = WarpTable::new(2, 4, 8);
+        table.ranges = vec![WarpRange::default(); 4];
+        let mut range = WarpRange::default();
+        range[0].touched = 7;
+        table.start(0, 5, 1);
+        table.ranges[0] = range;
+        table.move_warp(0, 3);
+        table.start(0, 9, 0);
+        table.ranges[0] = WarpRange::default();
+        table.move_warp(3, 1);
+        assert_eq!(table.ranges[1], range);
+        assert_ne!(table.ranges[0], range);
+        assert_eq!((table.age[1], table.age[0]), (6, 9));
+        assert_eq!(table.oldest(0b11).map(|slot| slot.index()), Some(1));
     }
 }

@@ -1,6 +1,8 @@
 //! Tests of streams and processes: which operations run at once, in which order, and how results
 //! distinguish them.
 
+mod contexts;
+mod pairs;
 mod processes;
 mod script;
 mod smk;

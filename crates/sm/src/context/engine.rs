@@ -109,8 +109,10 @@ pub(crate) struct Contexts {
     pub(super) kernel: Option<(KernelSlot, Terms)>,
     /// Number of blocks on the SM.
     pub(super) here: u32,
-    /// Most blocks beyond the number that the SM holds without switching (ME).
-    pub(super) extra: u32,
+    /// By kernel slot: most blocks beyond the number that the SM holds without switching (ME).
+    extra: Vec<u32>,
+    /// True if the kernel of the blocks was halted.
+    pub(super) halted: bool,
     /// Number of warps that have started and are not present.
     pub(super) absent: u32,
     /// True if L1D stores contexts.
@@ -152,7 +154,8 @@ impl Contexts {
             context_of: (0..slots as u16).collect(),
             kernel: None,
             here: 0,
-            extra: 0,
+            extra: Vec::new(),
+            halted: false,
             absent: 0,
             l1d: false,
             stalled: Queue::new(queue),
@@ -237,12 +240,30 @@ impl Contexts {
         }
     }
 
-    /// Sets the number of extra blocks (ME), within the kernel's bound.
-    pub fn set_extra(&mut self, extra: u32) {
-        self.counters.steps_up += u64::from(extra > self.extra);
-        self.counters.steps_down += u64::from(extra < self.extra);
-        self.extra = extra;
+    /// Sets the number of extra blocks (ME) of a kernel, within its bound.
+    pub fn set_extra(&mut self, kernel: KernelSlot, extra: u32) {
+        let before = self.extra_in(kernel);
+        self.counters.steps_up += u64::from(extra > before);
+        self.counters.steps_down += u64::from(extra < before);
+        if self.extra.len() <= kernel.index() {
+            self.extra.resize(kernel.index() + 1, 0);
+        }
+        self.extra[kernel.index()] = extra;
         self.changed = true;
+    }
+
+    fn extra_in(&self, kernel: KernelSlot) -> u32 {
+        self.extra.get(kernel.index()).copied().unwrap_or(0)
+    }
+
+    /// Kernel of all blocks on the SM.
+    pub fn kernel(&self) -> Option<KernelSlot> {
+        self.kernel.map(|(kernel, _)| kernel)
+    }
+
+    /// True if the kernel of the blocks was halted and has not ended.
+    pub fn is_halted(&self) -> bool {
+        self.halted
     }
 
     /// Notes that L1D is empty and stores contexts from now on.
@@ -263,17 +284,17 @@ impl Contexts {
     }
 
     /// Most blocks of a kernel beyond the number that the SM holds without switching.
-    pub(super) fn extra_of(&self, contexts: &KernelContexts) -> u32 {
+    pub(super) fn extra_of(&self, kernel: KernelSlot, contexts: &KernelContexts) -> u32 {
         match self.rules.extra {
-            ExtraBlocks::Monitor => self.extra.min(contexts.plan.bound),
+            ExtraBlocks::Monitor => self.extra_in(kernel).min(contexts.plan.bound),
             ExtraBlocks::Fixed(_) | ExtraBlocks::Most => contexts.plan.bound,
         }
     }
 
     /// Terms for transfers and new blocks of a kernel, if the SM holds this number of its blocks.
-    fn terms(&self, contexts: &KernelContexts, blocks: u32) -> Terms {
+    fn terms(&self, kernel: KernelSlot, contexts: &KernelContexts, blocks: u32) -> Terms {
         let above = blocks.saturating_sub(contexts.plan.native);
-        let extra = above.max(self.extra_of(contexts));
+        let extra = above.max(self.extra_of(kernel, contexts));
         let (registers, shared) = contexts.moves(extra);
         Terms {
             l1d: self.l1d,
@@ -306,13 +327,13 @@ impl Contexts {
         block: &mut BlockEntry,
     ) -> Option<(usize, Terms)> {
         if !self.may_join(prepared.slot)
-            || self.here >= contexts.plan.native + self.extra_of(contexts)
+            || self.here >= contexts.plan.native + self.extra_of(prepared.slot, contexts)
         {
             return None;
         }
         let warps = prepared.block_warps;
         let first = self.free_contexts(warps as usize)?;
-        let terms = self.terms(contexts, self.here + 1);
+        let terms = self.terms(prepared.slot, contexts, self.here + 1);
         let run = free_run(self.places.slots(), warps, self.slots as u32);
         self.new_warps.clear();
         self.new_warps.resize(warps as usize, WarpEntry::FREE);
@@ -329,7 +350,7 @@ impl Contexts {
 
     /// Number of further blocks of a kernel that have room together, up to `most`.
     pub fn room(&self, prepared: &PreparedKernel, contexts: &KernelContexts, most: u32) -> u32 {
-        let allowed = contexts.plan.native + self.extra_of(contexts);
+        let allowed = contexts.plan.native + self.extra_of(prepared.slot, contexts);
         if !self.may_join(prepared.slot) {
             return 0;
         }
@@ -344,7 +365,7 @@ impl Contexts {
         let mut new = vec![WarpEntry::FREE; warps];
         (0..most)
             .take_while(|more| {
-                let terms = self.terms(contexts, self.here + more + 1);
+                let terms = self.terms(prepared.slot, contexts, self.here + more + 1);
                 let run = free_run(places.slots(), warps as u32, self.slots as u32);
                 let mut block = BlockEntry::FREE;
                 let fits = places.try_block(&terms, run, &mut block, &mut new);
@@ -439,6 +460,7 @@ impl Contexts {
         self.here -= 1;
         if self.here == 0 {
             self.kernel = None;
+            self.halted = false;
         }
     }
 
@@ -484,7 +506,7 @@ impl Contexts {
             self.changed = false;
             return;
         }
-        let terms = self.terms(contexts, self.here);
+        let terms = self.terms(kernel, contexts, self.here);
         self.look_for_stalled(warps, prepared, &terms, decoding);
         self.look_for_ready(&terms);
         if self.changed && self.may_begin(terms.by_warp) {

@@ -46,7 +46,7 @@ impl Sm {
                 self.schedulers[scheduler].policy.on_start(WarpSlot::new(w));
             }
         }
-        if let (Some(context), true) = (&mut self.context, image.contexts.is_some()) {
+        if let Some(context) = self.context.as_mut().filter(|c| c.holds_blocks()) {
             context.start(start.slot);
         }
         self.warps_started += u64::from(image.block_warps);

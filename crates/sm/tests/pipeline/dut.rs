@@ -96,7 +96,7 @@ impl Dut {
         let needs = BlockNeeds::new(threads, REGISTERS, image.shared_bytes, &spec.sm);
         let mut sm = Sm::new(spec, SmId(0), &CustomPolicies::default());
         sm.load_kernel(Arc::new(image));
-        sm.assign(0, SLOT, 0, &needs);
+        sm.assign(0, SLOT, 0, &needs, true);
         Self {
             sm,
             spec: spec.clone(),
@@ -114,7 +114,7 @@ impl Dut {
     pub fn launch_beside(&mut self, body: &str) {
         let image = image(&self.spec, body, OTHER, self.needs.threads, 0);
         self.sm.load_kernel(Arc::new(image));
-        self.sm.assign(self.now, OTHER, 0, &self.needs);
+        self.sm.assign(self.now, OTHER, 0, &self.needs, true);
     }
 
     /// From now on the network keeps what it gets in its buffers.

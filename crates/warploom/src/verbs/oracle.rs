@@ -2,16 +2,14 @@
 
 use crate::experiment::{RunnerArgs, experiment, tell_failures, write_page};
 use crate::failure::Failure;
-use crate::gpu::{GpuArgs, base, spec};
+use crate::gpu::{GpuArgs, base};
 use crate::launch_args::LaunchArgs;
 use crate::output::{command_line, print, print_json};
 use crate::target::{self, WorkloadArgs};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use warploom_config::ContextChoice;
 use warploom_lab::{FigureJob, FigureOutcome, OracleRequest, oracle, page};
 use warploom_report::page_report;
-use warploom_run::RunError;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -61,9 +59,6 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         alone_cycles: args.alone_cycles,
     };
     request.check()?;
-    if spec(&gpu, &args.gpu.sets)?.sm.context != ContextChoice::Resident {
-        return Err(Failure::Input(RunError::MixWithContexts.to_string()));
-    }
     let command = command_line();
     let title = format!("The oracle of {}", args.targets.join(" + "));
     let name = args.targets.join("+").replace(['/', ':'], "-");

@@ -1,14 +1,11 @@
 //! Settings of the warp scheduler `locality`.
 
-use super::knows_warps_by_slot;
 use crate::policies::settings;
-use crate::spec::GpuSpec;
-use crate::validate::Rules;
 use crate::value::{Rule, int};
 
 settings! {
     /// Settings of the warp scheduler `locality`.
-    WarpLocalitySettings checked by check {
+    WarpLocalitySettings {
         active_warps: u32 = 8, int(1, 64), "warps per scheduler",
             "Warps in the group that issues.",
             "this program: Chen, NTU thesis 2016, gives no size; two-level's";
@@ -43,9 +40,4 @@ impl WarpLocalitySettings {
             self
         }
     }
-}
-
-/// The scheduler identifies warps by their slots, which context switching changes.
-fn check(_: &WarpLocalitySettings, spec: &GpuSpec, rules: &mut Rules) {
-    knows_warps_by_slot("locality", spec, rules);
 }

@@ -8,30 +8,30 @@ use warploom_run::Participant;
 use warploom_stats::result::{Figures, KernelReport, Outcome, RunReport};
 
 /// Names of all multiprogramming policies.
-fn policies() -> impl Iterator<Item = &'static str> {
+pub fn policies() -> impl Iterator<Item = &'static str> {
     let own = warploom_policy::all().filter(|policy| policy.key == "gpu.multiprogram");
     own.map(|policy| policy.name)
 }
 
-fn gpu(policy: &str, more: &[&str]) -> GpuSpec {
+pub fn gpu(policy: &str, more: &[&str]) -> GpuSpec {
     let mut sets = vec![format!("gpu.multiprogram={policy}"), "gpu.sms=4".to_owned()];
     sets.extend(more.iter().map(|set| (*set).to_owned()));
     let base = Base::Preset("fermi-slicer".to_owned());
     resolve(&base, &sets).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
-fn sound(report: &RunReport) {
+pub fn sound(report: &RunReport) {
     assert_eq!(report.outcome, Outcome::Finished);
     assert!(report.succeeded(), "{:?}", report.checks);
 }
 
 /// A program that adds one to every word of `blocks` blocks, `turns` times.
-fn adder(blocks: u32, turns: u32) -> Script {
+pub fn adder(blocks: u32, turns: u32) -> Script {
     Script::new(&[Launch(0, "inc", blocks, turns)], &[(0, 1), (63, 1)])
 }
 
 /// A program that waits for memory most of the time.
-fn loader(blocks: u32, turns: u32) -> Script {
+pub fn loader(blocks: u32, turns: u32) -> Script {
     Script::new(&[Launch(0, "load", blocks, turns)], &[(0, 0)])
 }
 

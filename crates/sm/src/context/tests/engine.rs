@@ -72,11 +72,11 @@ fn the_monitor_says_how_many_may_be_extra() {
     bench.launch(0);
     bench.launch(1);
     assert!(!bench.has_room(), "none to begin with");
-    bench.contexts.set_extra(9);
+    bench.contexts.set_extra(KernelSlot(0), 9);
     assert!(bench.has_room());
     bench.launch(2);
     assert!(!bench.has_room(), "the kernel's bound is one");
-    bench.contexts.set_extra(0);
+    bench.contexts.set_extra(KernelSlot(0), 0);
     assert_eq!(bench.states(4..6), [State::Ready; 2]);
     let counters = &bench.contexts.counters;
     assert_eq!((counters.steps_up, counters.steps_down), (1, 1));
