@@ -38,20 +38,8 @@ impl Allocate {
         }
     }
 
-    /// Arguments of `warploom run` for this allocation.
-    fn arguments(&self) -> String {
-        let mut text = format!(" --allocate {}", self.registers);
-        if self.shared_bytes > 0 {
-            text += &format!(" --spill-shared {}", self.shared_bytes);
-        }
-        if let Some(register) = &self.in_shared {
-            text += &format!(" --in-shared {register}");
-        }
-        text
-    }
-
     /// Settings of a run with this allocation.
-    fn settings(&self) -> Vec<(String, String)> {
+    pub(crate) fn settings(&self) -> Vec<(String, String)> {
         let mut settings = vec![("allocate", self.registers.to_string())];
         if self.shared_bytes > 0 {
             settings.push(("spill_shared", self.shared_bytes.to_string()));
@@ -202,7 +190,7 @@ impl Input {
                 registers,
             }) as Box<dyn HostProgram>)
         };
-        Ok(plain.made_by(&how.arguments(), how.settings(), digest.hex(), make))
+        Ok(plain.allocated_by(how, digest.hex(), make))
     }
 }
 
@@ -309,6 +297,30 @@ mod tests {
         assert_eq!(
             specs[1].command(),
             "warploom run crat/HST --size test --allocate 24 --spill-shared 8192 --gpu fermi-crat"
+        );
+    }
+
+    /// In a mix the list names every program: one without an allocation has a dash.
+    #[test]
+    fn a_mix_says_how_each_program_is_allocated() {
+        let machine = MachineVariant::preset("any", "fermi-crat", &[]).unwrap();
+        let how = Allocate {
+            shared_bytes: 512,
+            ..Allocate::local(24)
+        };
+        let allocated = Input::allocated("crat/HST", Size::Test, 1, &how).unwrap();
+        let plain = Input::workload("bfs", Size::Test, 1).unwrap();
+        let spec = RunSpec {
+            mix: Some(crate::spec::Mix {
+                others: vec![allocated],
+                ..crate::spec::Mix::default()
+            }),
+            ..RunSpec::new(&plain, &machine)
+        };
+        assert_eq!(
+            spec.command(),
+            "warploom run bfs crat/HST --size test --allocate -,24 --spill-shared 0,512 \
+             --gpu fermi-crat"
         );
     }
 

@@ -1,5 +1,6 @@
 //! Specifications of runs: an input, a machine, and the cycle at which the run is cut.
 
+use crate::allocated::Allocate;
 use std::fmt;
 use std::sync::Arc;
 use warploom_base::Digest;
@@ -22,6 +23,8 @@ pub struct Input {
     options: String,
     /// Settings by which a workload is found again, beside its name; `None` for other inputs.
     settings: Option<Vec<(String, String)>>,
+    /// Allocation of its kernel, if it is allocated before it runs.
+    allocated: Option<Allocate>,
     pub(crate) digest: String,
     /// Approximate number of threads that it launches; long runs start first.
     weight: u64,
@@ -42,6 +45,7 @@ impl Input {
             target: args.into(),
             options: String::new(),
             settings: None,
+            allocated: None,
             digest: digest.into(),
             weight: 0,
             make: Arc::new(make),
@@ -79,18 +83,16 @@ impl Input {
         })
     }
 
-    /// The same input made in another way, with further `options` for `warploom run` and the
-    /// `settings` that they stand for.
-    pub(crate) fn made_by(
+    /// The same input with its kernel allocated, made in another way.
+    pub(crate) fn allocated_by(
         self,
-        options: &str,
-        settings: Vec<(String, String)>,
+        how: &Allocate,
         digest: String,
         make: impl Fn(&GpuSpec) -> Result<Box<dyn HostProgram>, String> + Send + Sync + 'static,
     ) -> Self {
         Self {
-            options: self.options + options,
-            settings: self.settings.map(|own| [own, settings].concat()),
+            settings: self.settings.map(|own| [own, how.settings()].concat()),
+            allocated: Some(how.clone()),
             digest,
             make: Arc::new(make),
             ..self
@@ -113,7 +115,8 @@ impl Input {
 
 impl fmt::Debug for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{}", self.target, self.options)
+        let allocation = allocation(std::iter::once(self));
+        write!(f, "{}{}{allocation}", self.target, self.options)
     }
 }
 
@@ -123,6 +126,33 @@ pub(crate) fn named(
 ) -> Vec<(String, String)> {
     let owned = |(name, value): (&str, String)| (name.to_owned(), value);
     settings.into_iter().map(owned).collect()
+}
+
+/// Arguments of `warploom run` for the allocations of programs, in their order.
+fn allocation<'a>(programs: impl Iterator<Item = &'a Input>) -> String {
+    let all: Vec<_> = programs.map(|input| input.allocated.as_ref()).collect();
+    if all.iter().all(Option::is_none) {
+        return String::new();
+    }
+    let list = |of: &dyn Fn(&Allocate) -> String| {
+        let each = all.iter().map(|how| how.map_or("-".to_owned(), of));
+        each.collect::<Vec<_>>().join(",")
+    };
+    let mut text = format!(" --allocate {}", list(&|how| how.registers.to_string()));
+    if all.iter().flatten().any(|how| how.shared_bytes > 0) {
+        let bytes = all
+            .iter()
+            .map(|how| how.map_or(0, |how| how.shared_bytes).to_string());
+        text += &format!(" --spill-shared {}", bytes.collect::<Vec<_>>().join(","));
+    }
+    for register in all
+        .iter()
+        .flatten()
+        .filter_map(|how| how.in_shared.as_ref())
+    {
+        text += &format!(" --in-shared {register}");
+    }
+    text
 }
 
 /// Number of threads of all launches. Launches that repeat until done count once.
@@ -314,7 +344,10 @@ impl RunSpec {
         for other in others {
             command += &format!(" {}", other.target);
         }
-        command += &format!("{} --gpu {}", self.input.options, self.machine.gpu);
+        let others = self.mix.iter().flat_map(|mix| &mix.others);
+        command += &self.input.options;
+        command += &allocation(std::iter::once(&self.input).chain(others));
+        command += &format!(" --gpu {}", self.machine.gpu);
         for set in &self.machine.sets {
             command += &format!(" --set {set}");
         }

@@ -1,56 +1,111 @@
-//! Options for registers that are allocated before a workload runs.
+//! Options for registers that are allocated before workloads run.
 
 use crate::failure::Failure;
 use crate::target::WorkloadArgs;
-use warploom_config::GpuSpec;
 use warploom_lab::{Allocate, Input};
-use warploom_run::HostProgram;
 
-/// Allocation of the workload's kernel, if any.
+/// Registers of a program, or `-` for a program that runs as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Registers(Option<u32>);
+
+fn registers(text: &str) -> Result<Registers, String> {
+    match text {
+        "-" => Ok(Registers(None)),
+        number => match number.parse() {
+            Ok(registers) => Ok(Registers(Some(registers))),
+            Err(_) => Err("write a number of registers, or - for a program as it is".to_owned()),
+        },
+    }
+}
+
+/// Allocation of the workloads' kernels, if any.
 #[derive(clap::Args)]
 pub struct AllocateArgs {
     /// Allocate the workload's kernel with this many registers per thread before it runs, including
-    /// spills (CRAT); its launches use that number
-    #[arg(long, value_name = "REGISTERS")]
-    allocate: Option<u32>,
+    /// spills (CRAT); its launches use that number. Of several programs, one number for each, or -
+    /// for a program as it is
+    #[arg(long, value_name = "REGISTERS,...", value_delimiter = ',', allow_hyphen_values = true,
+        value_parser = registers)]
+    allocate: Vec<Registers>,
     /// With --allocate: keep spilled values in shared memory, as far as this many bytes per block
-    /// hold them, and the others in local memory
-    #[arg(long, value_name = "BYTES", default_value_t = 0, requires = "allocate")]
-    spill_shared: u32,
-    /// With --allocate: keep this register of the kernel in shared memory
+    /// hold them, and the others in local memory; of several programs, one number for each
+    #[arg(
+        long,
+        value_name = "BYTES,...",
+        value_delimiter = ',',
+        requires = "allocate"
+    )]
+    spill_shared: Vec<u32>,
+    /// With --allocate and one program: keep this register of the kernel in shared memory
     #[arg(long, value_name = "REGISTER", requires = "allocate")]
     in_shared: Option<String>,
 }
 
 impl AllocateArgs {
-    /// The workload with its kernel allocated, if this was requested.
-    pub fn program(
+    /// Refuses lists that do not match the number of programs.
+    pub fn check(&self, programs: usize) -> Result<(), Failure> {
+        let lists = [
+            ("--allocate", self.allocate.len()),
+            ("--spill-shared", self.spill_shared.len()),
+        ];
+        for (option, numbers) in lists {
+            if numbers != 0 && numbers != programs {
+                return Err(Failure::Input(format!(
+                    "{option} names {numbers} numbers for {programs} programs; write one for each"
+                )));
+            }
+        }
+        match &self.in_shared {
+            Some(_) if programs > 1 => Err(Failure::Input(
+                "--in-shared names a register of one kernel; leave it out, or run one program"
+                    .to_owned(),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// The `nth` program with its kernel allocated, if this was requested.
+    pub fn input(
         &self,
+        nth: usize,
         target: &str,
         workload: &WorkloadArgs,
-        gpu: &GpuSpec,
-    ) -> Result<Option<Box<dyn HostProgram>>, Failure> {
-        let Some(registers) = self.allocate else {
+    ) -> Result<Option<Input>, Failure> {
+        let Some(Registers(Some(registers))) = self.allocate.get(nth) else {
             return Ok(None);
         };
-        if target.ends_with(".ptx") || target.ends_with(".toml") {
+        let file = [".ptx", ".toml", ".cu"]
+            .iter()
+            .any(|end| target.ends_with(end));
+        if file {
             return Err(Failure::Input(format!(
                 "--allocate needs a workload, and `{target}` is not one; let `warploom crat` write \
                  allocated PTX and run that"
             )));
         }
         let how = Allocate {
-            shared_bytes: self.spill_shared,
+            shared_bytes: self.spill_shared.get(nth).copied().unwrap_or(0),
             in_shared: self.in_shared.clone(),
-            ..Allocate::local(registers)
+            ..Allocate::local(*registers)
         };
         let input = Input::allocated(target, workload.size, workload.seed, &how);
-        let program = input.and_then(|input| input.program(gpu));
-        program.map(Some).map_err(Failure::Input)
+        input.map(Some).map_err(Failure::Input)
     }
 
-    /// True if the kernel is to be allocated.
+    /// True if kernels are to be allocated.
     pub fn given(&self) -> bool {
-        self.allocate.is_some()
+        !self.allocate.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Registers, registers};
+
+    #[test]
+    fn a_dash_leaves_a_program_as_it_is() {
+        assert_eq!(registers("24"), Ok(Registers(Some(24))));
+        assert_eq!(registers("-"), Ok(Registers(None)));
+        assert!(registers("-3").is_err() && registers("").is_err());
     }
 }

@@ -453,9 +453,17 @@ fn what_a_mix_cannot_do_is_said() {
         refused(&["mix.toml", "--size", "test", "--alone-cycles", "1"]),
         refused(&["goals.toml", "--size", "test", "--alone-cycles", "500"]),
         refused(&["goals.toml", "--again", "--max-cycles", "500"]),
+        refused(&["bfs", "spmv", "--allocate", "24"]),
+        refused(&["bfs", "spmv", "--functional", "--targets", "5,5"]),
         too_many.lines().skip(1).collect::<Vec<_>>().join("\n"),
     ];
     insta::assert_snapshot!(messages.join("\n"));
+    let functional = warploom_in(
+        folder.path(),
+        &["run", "mix.toml", "--size", "test", "--functional"],
+    );
+    assert_eq!(functional.status, 0, "{}{}", functional.out, functional.err);
+    assert!(functional.out.contains("check bfs: "), "{}", functional.out);
     let mixed = ["run", "mix.toml", "--size", "test", "--alone-cycles", "500"];
     let ran = warploom_in(folder.path(), &mixed);
     assert_eq!(ran.status, 0, "{}{}", ran.out, ran.err);
@@ -466,6 +474,41 @@ fn what_a_mix_cannot_do_is_said() {
         "{}",
         ran.out
     );
+}
+
+/// Each program of several is allocated on its own, and context switching says what it gave each.
+#[test]
+fn programs_of_a_mix_are_allocated_one_by_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = [
+        "run",
+        "hotspot",
+        "vectoradd",
+        "--size",
+        "test",
+        "--gpu",
+        "fermi-crat",
+        "--allocate",
+        "24,-",
+        "--set",
+        "sm.context=duet",
+        "--multiprogram",
+        "spatial",
+    ];
+    let ran = warploom_in(folder.path(), &args);
+    assert_eq!(ran.status, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("context switching\n"), "{}", ran.out);
+    let with_json = [&args[..], &["--json"]].concat();
+    let result = json(&warploom_in(folder.path(), &with_json).out);
+    let registers = |name: &str| {
+        let kernels = result["kernels"].as_array().unwrap();
+        let process = result["processes"].as_array().unwrap();
+        let at = process.iter().position(|p| p["name"] == name).unwrap();
+        let of = |k: &&serde_json::Value| k["concurrent"]["process"] == at;
+        kernels.iter().find(of).unwrap()["registers_per_thread"].as_u64()
+    };
+    assert_eq!(registers("hotspot"), Some(24));
+    assert_ne!(registers("vectoradd"), Some(24));
 }
 
 #[test]

@@ -51,6 +51,7 @@ Examples:
   warploom run bfs sgemm --multiprogram even --alone-cycles 50000
                                                    STP, ANTT and slowdowns for that much work
   warploom run bfs sgemm --multiprogram fcfs --arrive 0,20000
+  warploom run crat/CFD sgemm --allocate 42,- --multiprogram even
   warploom run mix.toml                            programs listed as [[process]] in a file
   warploom run saxpy.ptx --kernel saxpy --grid 4 --block 256 \\
       --arg 'f32[1024]=iota' --arg 1024 --arg 2.0";
@@ -155,16 +156,11 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             return Ok(ExitCode::SUCCESS);
         }
         [target] if !args.mix.given() => target,
-        _ if args.allocate.given() => {
-            return Err(Failure::Input(
-                "--allocate takes one workload that runs alone".to_owned(),
-            ));
-        }
         _ => return mix::run(args, &gpu, &mix::meant(args)?),
     };
     if target == "all" && args.allocate.given() {
         return Err(Failure::Input(
-            "--allocate takes one workload that runs alone".to_owned(),
+            "--allocate takes workloads by name, and `all` means many; name them".to_owned(),
         ));
     }
     if let Some(plans) = mix::listed(target)? {
@@ -184,8 +180,9 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     if let Some(option) = args.timed.by_blocks() {
         args.stats.refuse_parts(option)?;
     }
-    let mut program = match args.allocate.program(target, &args.workload, &gpu)? {
-        Some(program) => program,
+    args.allocate.check(1)?;
+    let mut program = match args.allocate.input(0, target, &args.workload)? {
+        Some(input) => input.program(&gpu).map_err(Failure::Input)?,
         None => {
             let WorkloadArgs { size, seed } = args.workload;
             target::program(target, size, seed, &args.launch, &gpu)?

@@ -6,7 +6,7 @@ use crate::failure::Failure;
 use crate::gpu::spec;
 use crate::output::{command_line, json, note};
 use crate::simulate::{printing, shown};
-use crate::target;
+use crate::target::{self, WorkloadArgs};
 use std::path::Path;
 use std::process::ExitCode;
 use warploom_config::GpuSpec;
@@ -108,11 +108,22 @@ impl MixArgs {
     }
 }
 
-/// Refuses options that cannot be combined with a mix.
-fn refuse(args: &Args) -> Result<(), Failure> {
-    let functional = args.functional.then_some("--functional");
+/// Refuses options that cannot be combined with a mix: those whose answer is about one program, or
+/// about times that an execution without timing does not have.
+fn refuse(args: &Args, plans: &[ProcessPlan]) -> Result<(), Failure> {
+    let timed = plans
+        .iter()
+        .any(|plan| plan.arrives_at > 0 || plan.instructions.is_some());
+    if args.functional && (timed || args.mix.again || args.mix.alone_cycles.is_some()) {
+        return Err(Failure::Input(
+            "--functional has no time, and so neither targets nor arrivals nor restarts; leave out \
+             one of the two"
+                .to_owned(),
+        ));
+    }
+    let sharing = args.sharing.then_some("--sharing");
     let lines = args.stats.gpgpusim_stats.then_some("--gpgpusim-stats");
-    match functional.or(lines).or(args.timed.given()) {
+    match sharing.or(lines).or(args.timed.given()) {
         Some(option) => Err(Failure::Input(format!(
             "{option} takes one program that runs once; leave it out, or run the programs one by one"
         ))),
@@ -169,11 +180,12 @@ pub(super) fn listed(target: &str) -> Result<Option<Vec<ProcessPlan>>, Failure> 
 
 /// Runs the programs at once.
 pub(super) fn run(args: &Args, gpu: &GpuSpec, plans: &[ProcessPlan]) -> Result<ExitCode, Failure> {
-    refuse(args)?;
+    refuse(args, plans)?;
+    args.allocate.check(plans.len())?;
     let targets: Vec<String> = plans.iter().map(|plan| plan.target.clone()).collect();
     let mut files = target::files(&args.targets, args.gpu.gpu.as_deref());
     files.extend(target::files(&targets, None));
-    args.stats.check(false, args.json, &files)?;
+    args.stats.check(args.functional, args.json, &files)?;
     if plans.len() > MOST_PROGRAMS {
         return Err(Failure::Input(format!(
             "{} programs are too many; at most {MOST_PROGRAMS} run at once, each with an address \
@@ -181,10 +193,16 @@ pub(super) fn run(args: &Args, gpu: &GpuSpec, plans: &[ProcessPlan]) -> Result<E
             plans.len()
         )));
     }
-    let inputs = plans.iter().map(|plan| &plan.target);
-    let inputs = inputs
-        .map(|name| target::input(name, args.workload.size, args.workload.seed, &args.launch));
-    let inputs: Vec<Input> = inputs.collect::<Result<_, _>>()?;
+    let input = |(nth, plan): (usize, &ProcessPlan)| {
+        let allocated = args.allocate.input(nth, &plan.target, &args.workload)?;
+        let WorkloadArgs { size, seed } = args.workload;
+        allocated.map_or_else(|| target::input(&plan.target, size, seed, &args.launch), Ok)
+    };
+    let inputs: Vec<Input> = plans
+        .iter()
+        .enumerate()
+        .map(input)
+        .collect::<Result<_, _>>()?;
     let alone = match args.mix.alone_cycles {
         None => Vec::new(),
         Some(cycles) => alone(args, gpu, &inputs, cycles)?,
@@ -269,6 +287,7 @@ fn simulate(
     let options = Options {
         threads: args.threads,
         max_cycles,
+        functional: args.functional,
         checks: super::checks(&args.check),
         parts: args.stats.parts(),
         window_cycles: args.stats.window_cycles(),
