@@ -1,4 +1,8 @@
-//! Comparisons: one input on machines that differ in some keys.
+//! Comparisons: one input, or several at once, on machines that differ in some keys.
+
+mod programs;
+
+pub use programs::Programs;
 
 use crate::energy::add_energy;
 use crate::figure::Figure;
@@ -22,11 +26,13 @@ pub struct Vary {
     pub values: Vec<String>,
 }
 
-/// A comparison of one input on all combinations of the values.
+/// A comparison of one input, or of several at once, on all combinations of the values.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// The input of all runs.
     pub input: Input,
+    /// Programs that run at once with the input, if any, and how long.
+    pub programs: Option<Programs>,
     /// Name of the base machine.
     pub gpu: String,
     /// The base machine of all combinations.
@@ -50,6 +56,7 @@ impl Comparison {
     }
 
     /// The runs, in the order of rows; a row has one for each combination of searched values.
+    /// Targets that follow from runs alone are not set.
     ///
     /// # Errors
     /// All errors of the first machine that is impossible.
@@ -62,6 +69,7 @@ impl Comparison {
             let machine = MachineVariant::new(&values.join(", "), &self.gpu, &self.base, sets)?;
             Ok(RunSpec {
                 max_cycles: self.max_cycles,
+                mix: self.programs.as_ref().map(Programs::mix),
                 ..RunSpec::new(&self.input, &machine)
             })
         };
@@ -83,7 +91,11 @@ impl Comparison {
 
     /// The comparison, or `None` while runs are missing.
     pub fn make(&self, specs: &[RunSpec], runs: &mut Runs<'_>) -> Option<Figure> {
-        let all = runs.all(specs)?;
+        let specs = match &self.programs {
+            Some(programs) => programs.with_targets(specs, runs)?,
+            None => specs.to_vec(),
+        };
+        let all = runs.all(&specs)?;
         let shown = self.fastest(&all);
         let specs: Vec<_> = shown.iter().map(|run| specs[*run].clone()).collect();
         let reports: Vec<_> = shown.iter().map(|run| all[*run].clone()).collect();
@@ -97,7 +109,9 @@ impl Comparison {
         let rows = combinations.iter().enumerate().map(|(at, values)| {
             let found = &found[shown[at] % found.len()];
             let names = values.iter().chain(found).map(|value| Cell::from(*value));
-            let cells = names.chain(measured(&reports[at], speedups[at]));
+            let mix = self.programs.as_ref();
+            let mix = mix.map_or_else(Vec::new, |programs| programs.cells(&reports[at]));
+            let cells = names.chain(measured(&reports[at], speedups[at])).chain(mix);
             let energy = energies.get(at).map(|energy| {
                 energy_cells(
                     energy,
@@ -150,6 +164,9 @@ impl Comparison {
         ] {
             columns.push(Column::new(name, about));
         }
+        if let Some(programs) = &self.programs {
+            columns.extend(programs.columns(&self.input));
+        }
         if self.energy.is_some() {
             columns.extend(ENERGY.map(|(name, about)| Column::new(name, about)));
         }
@@ -183,7 +200,7 @@ impl Comparison {
         let combinations = self.combinations();
         let series = |bar: usize| BarSeries {
             name: match combinations[bar].get(1..) {
-                None | Some([]) => self.input.name().to_owned(),
+                None | Some([]) => self.inputs(),
                 Some(others) => self.settings(others),
             },
             values: speedups
@@ -196,7 +213,7 @@ impl Comparison {
         };
         let keys: Vec<_> = self.vary.iter().map(|vary| vary.key.as_str()).collect();
         Chart::Bars(BarChart {
-            title: format!("{} by {}", self.input.name(), keys.join(" and ")),
+            title: format!("{} by {}", self.inputs(), keys.join(" and ")),
             axis: Axis {
                 label: "speedup over the first".to_owned(),
                 ..Axis::default()
@@ -207,10 +224,18 @@ impl Comparison {
         })
     }
 
+    /// Names of all inputs.
+    fn inputs(&self) -> String {
+        let others = self.programs.iter().flat_map(|programs| &programs.others);
+        let all = std::iter::once(&self.input).chain(others).map(Input::name);
+        all.collect::<Vec<_>>().join(" + ")
+    }
+
     /// A name for files, made of the input's name and the last words of the keys.
     pub fn name(&self) -> String {
         let last = |vary: &Vary| vary.key.rsplit('.').next().unwrap_or_default().to_owned();
-        let words = std::iter::once(self.input.name().to_owned()).chain(self.vary.iter().map(last));
+        let inputs = self.inputs().replace(" + ", "+");
+        let words = std::iter::once(inputs).chain(self.vary.iter().map(last));
         let plain = |c: char| {
             if c.is_alphanumeric() || "_-+@".contains(c) {
                 c
@@ -238,7 +263,7 @@ impl Comparison {
             figure: self.name(),
             title: format!(
                 "{} on {} by {}",
-                self.input.name(),
+                self.inputs(),
                 self.gpu,
                 keys.join(" and ")
             ),
@@ -292,7 +317,10 @@ fn energy_cells(energy: &EnergyReport, ratio: f64) -> [Cell; ENERGY.len()] {
 
 /// Energy of a run relative to another of the same input: for the whole work if both finished, for
 /// each thread instruction if one was cut.
-fn energy_ratio(run: (&EnergyReport, &RunReport), over: (&EnergyReport, &RunReport)) -> f64 {
+pub(crate) fn energy_ratio(
+    run: (&EnergyReport, &RunReport),
+    over: (&EnergyReport, &RunReport),
+) -> f64 {
     let finished = [run.1, over.1]
         .iter()
         .all(|run| run.outcome == Outcome::Finished);
@@ -337,7 +365,7 @@ fn measured(report: &Arc<RunReport>, speedup: f64) -> [Cell; 7] {
 
 #[cfg(test)]
 mod tests {
-    use super::{Comparison, Vary};
+    use super::{Comparison, Programs, Vary};
     use crate::runner::Runner;
     use crate::runs::{FigureJob, FigureOutcome, make};
     use crate::spec::Input;
@@ -353,6 +381,7 @@ mod tests {
         };
         Comparison {
             input: Input::workload("vectoradd", Size::Test, 1).unwrap(),
+            programs: None,
             gpu: "gtx480".to_owned(),
             base: Base::Preset("gtx480".to_owned()),
             sets: vec!["gpu.sms=2".to_owned()],
@@ -448,6 +477,60 @@ mod tests {
             let first = rows.iter().find(|row| cycles(row) == least).unwrap();
             assert_eq!(found[..3], first[..3]);
         }
+    }
+
+    /// Two programs under two policies: their targets are the instructions of the first machine
+    /// alone, the same in every row, and STP is the sum of the speeds over those alone.
+    #[test]
+    fn several_programs_have_figures_of_a_mix() {
+        let programs = Programs {
+            others: vec![Input::workload("transpose", Size::Test, 1).unwrap()],
+            targets: Vec::new(),
+            again: false,
+            alone_cycles: Some(1500),
+        };
+        let comparison = Comparison {
+            programs: Some(programs),
+            vary: vec![Vary {
+                key: "gpu.multiprogram".to_owned(),
+                values: ["sequential", "even"].map(str::to_owned).to_vec(),
+            }],
+            ..comparison()
+        };
+        let page = page_of(&comparison);
+        assert_eq!(page.figure, "vectoradd+transpose-multiprogram");
+        assert_eq!(
+            page.title,
+            "vectoradd + transpose on gtx480 by gpu.multiprogram"
+        );
+        let at = |row: usize, name: &str| {
+            let column = page.table.columns.iter().position(|c| c.name == name);
+            let column = column.unwrap_or_else(|| panic!("no column {name}"));
+            page.table.rows[row][column].number().unwrap()
+        };
+        for row in 0..2 {
+            let cycles = ["vectoradd.cycles", "transpose.cycles"].map(|name| at(row, name));
+            let stp: f64 = cycles.iter().map(|cycles| 1500.0 / cycles).sum();
+            assert!((at(row, "stp") - stp).abs() < 1e-9);
+            let antt: f64 = cycles.iter().map(|cycles| cycles / 1500.0).sum::<f64>() / 2.0;
+            assert!((at(row, "antt") - antt).abs() < 1e-9);
+        }
+        assert!(
+            at(1, "stp") > at(0, "stp"),
+            "at once is more than one by one"
+        );
+        assert!(at(1, "speedup") > 1.0 && at(0, "speedup") == 1.0);
+        let alone = page
+            .runs
+            .iter()
+            .filter(|run| run.configuration == "alone")
+            .count();
+        assert_eq!((page.runs.len(), alone), (4, 2), "two alone, two mixes");
+        assert!(
+            page.runs[3].command.contains(" --targets "),
+            "{}",
+            page.runs[3].command
+        );
     }
 
     #[test]

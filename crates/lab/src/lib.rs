@@ -28,7 +28,7 @@ mod verdict;
 
 pub use allocated::{Allocate, Subject};
 pub use claims::{Claim, claim, claims};
-pub use compare::{Comparison, Vary, speedup};
+pub use compare::{Comparison, Programs, Vary, speedup};
 pub use energy::{ChooseEnergy, add_energy};
 pub use figure::{Figure, Request, Scale, UnknownScale, page};
 pub use figures::{

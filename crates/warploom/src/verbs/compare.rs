@@ -1,5 +1,6 @@
 //! The verb `warploom compare`.
 
+use crate::allocate_args::AllocateArgs;
 use crate::energy_args::EnergyArgs;
 use crate::experiment::{RunnerArgs, experiment, tell_failures, write_page};
 use crate::failure::Failure;
@@ -10,7 +11,7 @@ use crate::output::{check_outputs, command_line, print, print_json, write_file};
 use crate::target::{self, WorkloadArgs};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use warploom_lab::{Comparison, FigureJob, FigureOutcome, Vary};
+use warploom_lab::{Comparison, FigureJob, FigureOutcome, Input, Programs, Vary};
 use warploom_report::page::Page;
 use warploom_report::{page_report, svg};
 
@@ -21,18 +22,20 @@ Examples:
   warploom compare hotspot --vary sm.warp_scheduler=lrr,gto --vary gpu.max_blocks_per_sm=1,2,4
   warploom compare matrixmul --size paper --vary gpu.sms=8,16,32 -o results
   warploom compare bfs --vary gpu.sms=10,15 --energy     power, energy and energy-delay product too
+  warploom compare slicer/IMG slicer/NN --alone-cycles 50000 --vary gpu.multiprogram=left-over,even
   warploom compare my.toml --vary sm.warp_scheduler=gto,oldest --csv my.csv --json
   warploom compare spmv --vary sm.warp_scheduler=gto,static-limit --best static-limit.warps=2,4,8
 With -o, runs are kept: stopped at any moment, the same command goes on where it was.";
 
-/// Run a target on machines that differ in some keys: a table and chart with one row per value and
-/// speedups over the first
+/// Run a target, or several at once, on machines that differ in some keys: a table and chart with
+/// one row per value and speedups over the first
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Workload (`warploom list workloads`), launch file (*.toml) or PTX file (*.ptx)
-    #[arg(value_parser = Names(workloads), hide_possible_values = true)]
-    target: String,
+    /// Workload (`warploom list workloads`), launch file (*.toml) or PTX file (*.ptx); several run
+    /// at once, each with an address space of its own
+    #[arg(required = true, value_name = "TARGET", value_parser = Names(workloads), hide_possible_values = true)]
+    targets: Vec<String>,
     /// Key and its values; if repeated, all combinations run
     #[arg(long, value_name = "KEY=V1,V2,...", required = true, value_parser = vary)]
     vary: Vec<Vary>,
@@ -42,6 +45,10 @@ pub struct Args {
     best: Vec<Vary>,
     #[command(flatten)]
     workload: WorkloadArgs,
+    #[command(flatten)]
+    allocate: AllocateArgs,
+    #[command(flatten)]
+    mix: MixArgs,
     #[command(flatten)]
     gpu: GpuArgs,
     /// Stop each run after this many core cycles, without checking the outputs; speedups are then
@@ -66,6 +73,62 @@ pub struct Args {
     energy: EnergyArgs,
     #[command(flatten)]
     launch: LaunchArgs,
+}
+
+/// Options for programs that run at once.
+#[derive(clap::Args)]
+#[command(next_help_heading = "Several programs")]
+struct MixArgs {
+    /// First run each program alone for this many core cycles on the machine of the first row; its
+    /// instructions in them are its target in all rows
+    #[arg(long, value_name = "N", conflicts_with_all = ["instructions", "again"],
+        value_parser = clap::value_parser!(u64).range(1..))]
+    alone_cycles: Option<u64>,
+    /// Thread instructions of each program, after which it is halted and its resources go to the
+    /// others; programs that end earlier restart
+    #[arg(long = "targets", value_name = "N,M,...", value_delimiter = ',',
+        value_parser = clap::value_parser!(u64).range(1..))]
+    instructions: Vec<u64>,
+    /// Restart programs that end, until --max-cycles
+    #[arg(long, requires = "max_cycles", conflicts_with = "instructions")]
+    again: bool,
+}
+
+impl MixArgs {
+    fn given(&self) -> bool {
+        self.again || self.alone_cycles.is_some() || !self.instructions.is_empty()
+    }
+
+    /// The programs after the first, if there are several or an option for several was given.
+    fn programs(&self, others: Vec<Input>) -> Result<Option<Programs>, Failure> {
+        let programs = 1 + others.len();
+        if programs == 1 && !self.given() {
+            return Ok(None);
+        }
+        let targets = self.instructions.len();
+        if targets != 0 && targets != programs {
+            return Err(Failure::Input(format!(
+                "--targets names {targets} numbers for {programs} programs; write one for each"
+            )));
+        }
+        Ok(Some(Programs {
+            others,
+            targets: self.instructions.clone(),
+            again: self.again,
+            alone_cycles: self.alone_cycles,
+        }))
+    }
+}
+
+/// The programs of the command line.
+fn inputs(args: &Args) -> Result<Vec<Input>, Failure> {
+    args.allocate.check(args.targets.len())?;
+    let WorkloadArgs { size, seed } = args.workload;
+    let input = |(nth, name): (usize, &String)| {
+        let allocated = args.allocate.input(nth, name, &args.workload)?;
+        allocated.map_or_else(|| target::input(name, size, seed, &args.launch), Ok)
+    };
+    args.targets.iter().enumerate().map(input).collect()
 }
 
 fn vary(text: &str) -> Result<Vary, String> {
@@ -97,16 +160,13 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         ("--csv", args.csv.as_deref()),
         ("--svg", args.svg.as_deref()),
     ];
-    let target = std::slice::from_ref(&args.target);
-    let gpu = args.gpu.name(target);
-    check_outputs(&outputs, &target::files(target, Some(&gpu)))?;
+    let gpu = args.gpu.name(&args.targets);
+    check_outputs(&outputs, &target::files(&args.targets, Some(&gpu)))?;
+    let mut inputs = inputs(args)?;
+    let others = inputs.split_off(1);
     let comparison = Comparison {
-        input: target::input(
-            &args.target,
-            args.workload.size,
-            args.workload.seed,
-            &args.launch,
-        )?,
+        input: inputs.swap_remove(0),
+        programs: args.mix.programs(others)?,
         base: base(&gpu)?,
         gpu: gpu.clone(),
         sets: args.gpu.sets.clone(),
