@@ -1,9 +1,10 @@
 //! `cargo xtask results`: judges the stored figures of all papers anew and writes what follows from
 //! them: their JSON, CSV and SVG files, `docs/results/README.md`, each paper's `claims.md` and
-//! picture of effects, and the tables and pictures in `README.md` and on the papers' pages.
-//! Nothing is simulated.
+//! picture of effects, and the tables and pictures in `README.md`, on the papers' pages and on those
+//! of the studies. Nothing is simulated.
 
 mod pages;
+mod studies;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -33,6 +34,12 @@ const PAPERS: [(&str, &str); 5] = [
     ("crat", "CRAT (Xie et al., MICRO 2015)"),
     ("slicer", "Warped-Slicer (Xu et al., ISCA 2016)"),
     ("locality", "Locality-aware scheduling (Chen, NTU 2016)"),
+];
+
+/// Short names and titles of the studies, which have no claims.
+const STUDIES: [(&str, &str); 2] = [
+    ("zoo", "Every policy on every workload"),
+    ("together", "The five systems together"),
 ];
 
 /// Judges the stored figures and writes all pages that follow from them.
@@ -77,6 +84,11 @@ fn files(root: &Path) -> Result<BTreeMap<PathBuf, String>> {
         let text = with_part(root, &page, &pages::head(&judged, paper))?;
         put(page, text);
     }
+    for (study, _) in STUDIES {
+        let page = format!("{FOLDER}/{study}.md");
+        let text = with_part(root, &page, &studies::head(&stored, study))?;
+        put(page, text);
+    }
     let text = with_part(root, "README.md", &pages::readme(&judged))?;
     put("README.md".to_owned(), text);
     Ok(files)
@@ -85,7 +97,7 @@ fn files(root: &Path) -> Result<BTreeMap<PathBuf, String>> {
 /// The stored figures, judged anew, by paper.
 fn stored(folder: &Path) -> Result<Vec<Page>> {
     let mut pages = Vec::new();
-    for (paper, _) in PAPERS {
+    for (paper, _) in PAPERS.into_iter().chain(STUDIES) {
         let Ok(entries) = fs::read_dir(folder.join(paper)) else {
             continue;
         };

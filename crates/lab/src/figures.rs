@@ -9,6 +9,8 @@ mod shared;
 mod slicer;
 #[cfg(test)]
 mod testing;
+mod together;
+mod zoo;
 
 pub(crate) use shared::{add_mean, samples};
 pub use slicer::{OracleRequest, every_mix, is_right, oracle};
@@ -22,7 +24,8 @@ use warploom_report::page::Page;
 /// A figure or table that can be made.
 #[derive(Clone, Copy, Debug)]
 pub struct FigureInfo {
-    /// Short name of the paper: `duet`, `cooperative`, `crat`, `slicer`, `locality`.
+    /// Short name of the paper (`duet`, `cooperative`, `crat`, `slicer`, `locality`) or of the study
+    /// (`zoo`, `together`).
     pub paper: &'static str,
     /// Name of the figure, such as `fig3b`.
     pub name: &'static str,
@@ -46,10 +49,22 @@ pub const fn by_name_only() -> &'static [FigureInfo] {
     &slicer::BY_NAME
 }
 
-/// All other figures, by paper and in its order.
+/// All other figures of papers, by paper and in its order.
 pub const fn all() -> &'static [FigureInfo] {
     &ALL
 }
+
+/// Figures of the studies that compare and combine policies. No paper contains them, and they have
+/// no claims. The name of a study stands for all of its figures.
+pub const fn studies() -> &'static [FigureInfo] {
+    &STUDIES
+}
+
+const STUDIES: [FigureInfo; 5] = {
+    let [a, b, c] = zoo::FIGURES;
+    let [d, e] = together::FIGURES;
+    [a, b, c, d, e]
+};
 
 /// Figures of each paper.
 const PAPERS: [&[FigureInfo]; 5] = [
@@ -84,7 +99,7 @@ const ALL: [FigureInfo; COUNT] = {
     all
 };
 
-/// Error for a name that is neither a figure nor a paper with figures.
+/// Error for a name that is neither a figure nor a paper or a study with figures.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no figure is called `{name}`")]
 pub struct UnknownFigure {
@@ -95,13 +110,14 @@ pub struct UnknownFigure {
 }
 
 /// The figure `PAPER/FIGURE`, or all figures of `PAPER` except for those that must be requested by
-/// name.
+/// name. A study is named like a paper.
 ///
 /// # Errors
 /// If the name is unknown; the error contains all known names.
 pub fn find(name: &str) -> Result<Vec<&'static FigureInfo>, UnknownFigure> {
-    let of_paper = all().iter().filter(|info| info.paper == name);
-    let every = || all().iter().chain(by_name_only());
+    let of_paper = all().iter().chain(studies());
+    let of_paper = of_paper.filter(|info| info.paper == name);
+    let every = || all().iter().chain(studies()).chain(by_name_only());
     let named = every().filter(|info| info.full_name() == name);
     let found: Vec<_> = of_paper.chain(named).collect();
     if found.is_empty() {
@@ -130,7 +146,7 @@ pub fn judge(page: &mut Page) {
 
 #[cfg(test)]
 mod tests {
-    use super::{all, by_name_only, find};
+    use super::{all, by_name_only, find, studies};
     use std::collections::BTreeSet;
 
     #[test]
@@ -141,6 +157,16 @@ mod tests {
             assert_eq!(find(&figure.full_name()).unwrap().len(), 1);
             assert!(!find(figure.paper).unwrap().is_empty());
             assert!(!figure.title.is_empty());
+        }
+        for figure in studies() {
+            let of_study = find(figure.paper).unwrap();
+            assert!(
+                of_study
+                    .iter()
+                    .any(|info| info.full_name() == figure.full_name())
+            );
+            assert_eq!(find(&figure.full_name()).unwrap().len(), 1);
+            assert!(!names.contains(&figure.full_name()));
         }
         for figure in by_name_only() {
             let name = figure.full_name();

@@ -33,7 +33,7 @@ pub use energy::{ChooseEnergy, add_energy};
 pub use figure::{Figure, Request, Scale, UnknownScale, page};
 pub use figures::{
     FigureInfo, OracleRequest, UnknownFigure, all, by_name_only, every_mix, find, is_right, judge,
-    oracle,
+    oracle, studies,
 };
 pub use grid::{Config, Grid, IPC, Metric, Workload, geometric_mean, mean};
 pub use runner::{Event, Failed, Results, Runner};

@@ -1,6 +1,6 @@
 //! Texts that follow from the verdicts on the papers' claims.
 
-use super::{FOLDER, Judged, PAPERS};
+use super::{FOLDER, Judged, PAPERS, STUDIES};
 use std::fmt::Write as _;
 use warploom_lab::Claim;
 use warploom_report::page::{Cell, Judgement, Page, Statement, Verdict};
@@ -102,6 +102,11 @@ pub(super) fn summary(judged: &Judged<'_>) -> String {
         for (claim, verdict) in judged.of_paper(paper) {
             text += &claim_row(claim, verdict);
         }
+    }
+    text += "\n## Studies\n\n\
+             Figures of no paper, which therefore have no claims.\n\n";
+    for (study, title) in STUDIES {
+        let _ = writeln!(text, "- [{title}]({study}.md)");
     }
     text
 }

@@ -6,6 +6,7 @@
 //! launches. Other kernels of its application are executed without timing.
 
 mod cfd;
+mod chosen;
 mod claims;
 mod energy;
 mod fdtd;
@@ -24,6 +25,7 @@ use crate::grid::Workload;
 use crate::runs::Runs;
 use study::{Solved, Study};
 
+pub(super) use chosen::{Chosen, chosen};
 pub(super) use claims::verdicts;
 
 pub(super) const FIGURES: [FigureInfo; 18] = [

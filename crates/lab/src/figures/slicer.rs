@@ -44,6 +44,7 @@ use warploom_report::page::Cell;
 use warploom_report::{Axis, BarChart, BarSeries, Chart};
 use warploom_stats::mix::{MixFigures, Turnaround};
 use warploom_stats::result::RunReport;
+use warploom_workloads::Size;
 
 pub(super) use claims::verdicts;
 
@@ -72,12 +73,12 @@ pub(super) const BY_NAME: [FigureInfo; 3] =
 
 const PAPER: &str = "slicer";
 /// Machine of Table I.
-const GPU: &str = "fermi-slicer";
+pub(super) const GPU: &str = "fermi-slicer";
 
-const LEFT_OVER: &str = "left-over";
+pub(super) const LEFT_OVER: &str = "left-over";
 const SPATIAL: &str = "spatial";
 const EVEN: &str = "even";
-const SLICER: &str = "warped-slicer";
+pub(super) const SLICER: &str = "warped-slicer";
 
 /// Benchmarks of Table II, in its order.
 const BENCHMARKS: [&str; 10] = [
@@ -91,13 +92,13 @@ const MEMORY: [&str; 4] = ["BFS", "BLK", "KNN", "LBM"];
 
 /// A mix by the paper's names, with its category in Fig. 6.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Group {
-    names: Vec<&'static str>,
+pub(super) struct Group {
+    pub names: Vec<&'static str>,
     category: &'static str,
 }
 
 impl Group {
-    fn name(&self) -> String {
+    pub fn name(&self) -> String {
         self.names.join("_")
     }
 }
@@ -107,7 +108,7 @@ const COMPUTE_MEMORY: &str = "compute + memory";
 const COMPUTE_COMPUTE: &str = "compute + compute";
 
 /// Pairs of Table III in its order: 8, 16 and 6.
-fn all_pairs() -> Vec<Group> {
+pub(super) fn all_pairs() -> Vec<Group> {
     let of = |others: &[&'static str], category| -> Vec<Group> {
         let pairs = COMPUTE
             .iter()
@@ -169,13 +170,13 @@ fn triples(scale: Scale) -> Vec<Group> {
 }
 
 /// Cycles of a scale: alone, warm-up, profile.
-struct Times {
-    alone: u64,
+pub(super) struct Times {
+    pub alone: u64,
     warmup: u64,
     profile: u64,
 }
 
-const fn times(scale: Scale) -> Times {
+pub(super) const fn times(scale: Scale) -> Times {
     match scale {
         Scale::Test => Times {
             alone: 6000,
@@ -195,19 +196,23 @@ const fn times(scale: Scale) -> Times {
     }
 }
 
-fn input(request: &Request, name: &str) -> Input {
-    let target = format!("{PAPER}/{name}");
-    // Smaller scales cut runs earlier and keep the size, because smaller grids would not fill the
-    // machine.
-    let size = match request.scale {
+/// Size of the benchmarks at a scale. Smaller scales cut runs earlier and keep the size, because
+/// smaller grids would not fill the machine.
+pub(super) const fn size(scale: Scale) -> Size {
+    match scale {
         Scale::Test => Scale::Small.size(),
         Scale::Small | Scale::Paper => Scale::Paper.size(),
-    };
-    Input::workload(&target, size, SEED).unwrap_or_else(|unknown| panic!("{unknown}"))
+    }
+}
+
+pub(super) fn input(request: &Request, name: &str) -> Input {
+    let target = format!("{PAPER}/{name}");
+    Input::workload(&target, size(request.scale), SEED)
+        .unwrap_or_else(|unknown| panic!("{unknown}"))
 }
 
 /// The machine with a policy and other changes.
-fn machine(
+pub(super) fn machine(
     request: &Request,
     gpu: &str,
     name: &str,
@@ -248,7 +253,7 @@ fn all_alone(request: &Request, runs: &mut Runs<'_>) -> Option<Vec<Arc<RunReport
 }
 
 /// Instruction targets of a group's benchmarks, or `None` while the runs alone are missing.
-fn targets(
+pub(super) fn targets(
     request: &Request,
     runs: &mut Runs<'_>,
     gpu: &str,
@@ -374,7 +379,7 @@ fn study_until(
     Some(rows.map(|row| row.iter().map(mixed).collect()).collect())
 }
 
-fn figures_of(report: &RunReport, alone_cycles: u64) -> MixFigures {
+pub(super) fn figures_of(report: &RunReport, alone_cycles: u64) -> MixFigures {
     let programs = report.processes.iter().map(|process| Turnaround {
         alone: alone_cycles as f64,
         mixed: process.cycles.max(1) as f64,

@@ -256,6 +256,7 @@ fn figures() -> Columns {
     let row = |info: &warploom_lab::FigureInfo| vec![info.full_name(), info.title.to_owned()];
     let every = warploom_lab::all()
         .iter()
+        .chain(warploom_lab::studies())
         .chain(warploom_lab::by_name_only());
     Columns {
         header: &["name", "about"],

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use warploom_diag::nearest;
 use warploom_lab::{
     FigureInfo, FigureJob, FigureOutcome, Request, Scale, UnknownFigure, add_energy, all,
-    by_name_only, find,
+    by_name_only, find, studies,
 };
 use warploom_report::{listing, page_report};
 
@@ -22,14 +22,17 @@ Examples:
   warploom reproduce duet -o out              all figures of a paper
   warploom reproduce duet/fig3b --scale paper --json
   warploom reproduce duet --scale paper --engine slurm --cluster cluster.toml
+  warploom reproduce zoo                      every policy on every workload
   warploom reproduce slicer/fig6 --energy     with energy and mean power of each run
 Stopped at any moment (Ctrl-C, kill), the same command goes on where it was.";
 
-/// Regenerate a paper's figure or table, and compare the paper's claims with the measurements
+/// Regenerate a paper's figure or table, and compare the paper's claims with the measurements, or
+/// make a study
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Figure, or paper for all of its figures except those that must be named [default: list them]
+    /// Figure, or paper or study for all of its figures except those that must be named [default:
+    /// list them]
     #[arg(
         value_name = "PAPER[/FIGURE]",
         value_parser = Names(figures),
@@ -129,9 +132,11 @@ fn what_there_is() -> String {
         listing(&["figure", "what it shows"], &rows, width())
     };
     format!(
-        "{}\nMade by their names only, for hours at scale paper or because no paper has them:\n\n{}\n\
-         warploom reproduce FIGURE makes one; warploom reproduce --help shows examples.\n",
+        "{}\nStudies of policies together, which no paper has:\n\n{}\nMade by their names only, for \
+         hours at scale paper or because no paper has them:\n\n{}\nwarploom reproduce FIGURE makes \
+         one; warploom reproduce --help shows examples.\n",
         table(all()),
+        table(studies()),
         table(by_name_only()),
     )
 }

@@ -1,7 +1,7 @@
 //! A kernel on a machine: its default solution, the profile that finds the best TLP, and CRAT's
 //! choice.
 
-use super::{FERMI, Machine};
+use super::{FERMI, KEPLER, Machine};
 use crate::allocated::{Allocate, Subject};
 use crate::figure::Request;
 use crate::runs::Runs;
@@ -159,7 +159,7 @@ impl Study {
     /// the number of blocks is limited: a point that fits Fermi is the same on both.
     fn gpu_of(&self, point: Point) -> &'static str {
         let fits = self.kernel.blocks_per_sm(point.registers, &self.fermi);
-        match fits >= point.tlp {
+        match self.machine.gpu == KEPLER.gpu && fits >= point.tlp {
             true => FERMI.gpu,
             false => self.machine.gpu,
         }
