@@ -6,7 +6,7 @@ use warploom_config::GpuSpec;
 use warploom_regalloc::space::{
     Costs, Point, choose, min_registers, spill_cost, staircase, tlp_gain, tpsc,
 };
-use warploom_regalloc::{Options, Report, SharedSpills, Typing};
+use warploom_regalloc::{Method, Options, Report, SharedSpills, Typing};
 
 /// The memory that spilled values may use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,6 +26,8 @@ pub struct Search {
     pub opt_tlp: Option<u32>,
     /// The memory that spilled values may use.
     pub spill: Spill,
+    /// The rule by which values are spilled.
+    pub method: Method,
     /// The rule by which types of the same width share registers.
     pub typing: Typing,
     /// The costs of accesses to spilled values, in cycles.
@@ -51,6 +53,7 @@ impl Search {
         };
         Options {
             registers: Some(point.registers),
+            method: self.method,
             typing: self.typing,
             shared,
             ..Options::default()
@@ -60,6 +63,7 @@ impl Search {
     /// Returns the allocator options without a limit of registers.
     pub fn unlimited(&self) -> Options {
         Options {
+            method: self.method,
             typing: self.typing,
             ..Options::default()
         }
@@ -230,6 +234,7 @@ mod tests {
         Search {
             opt_tlp,
             spill,
+            method: Method::Full,
             typing: Typing::Bits,
             costs: Costs {
                 local: 40.0,

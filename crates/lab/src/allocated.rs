@@ -8,7 +8,7 @@ use warploom_config::GpuSpec;
 use warploom_crat::{Kernel, Refusal};
 use warploom_diag::{Source, Style};
 use warploom_ptx::ast::Module;
-use warploom_regalloc::{Options, Place, SharedSpills, allocate_kernel};
+use warploom_regalloc::{Method, Options, Place, SharedSpills, allocate_kernel};
 use warploom_run::{Check, Device, HostAction, HostError, HostProgram, Substituted};
 use warploom_workloads::{LaunchShape, Size, Target, architecture};
 
@@ -26,6 +26,8 @@ pub struct Allocate {
     pub shared_bytes: u32,
     /// A register of the kernel that must be in shared memory.
     pub in_shared: Option<String>,
+    /// The rule by which values are spilled.
+    pub method: Method,
 }
 
 impl Allocate {
@@ -35,6 +37,7 @@ impl Allocate {
             registers,
             shared_bytes: 0,
             in_shared: None,
+            method: Method::Full,
         }
     }
 
@@ -46,6 +49,9 @@ impl Allocate {
         }
         let kept = self.in_shared.clone();
         settings.extend(kept.map(|register| ("in_shared", register)));
+        if self.method == Method::ChaitinBriggs {
+            settings.push(("allocator", "chaitin-briggs".to_owned()));
+        }
         named(settings)
     }
 
@@ -55,6 +61,7 @@ impl Allocate {
         let kept = self.in_shared.iter();
         Options {
             registers: Some(self.registers),
+            method: self.method,
             shared: shared.then_some(SharedSpills {
                 block,
                 spare_bytes: self.shared_bytes,

@@ -46,8 +46,18 @@ impl FigureInfo {
 /// Figures that must be requested by their own names. They take about as long as all others of
 /// their paper, or the paper does not contain them, so the paper's name does not include them.
 pub const fn by_name_only() -> &'static [FigureInfo] {
-    &slicer::BY_NAME
+    &BY_NAME
 }
+
+const BY_NAME: [FigureInfo; crat::BY_NAME.len() + slicer::BY_NAME.len()] = {
+    let mut all = [crat::BY_NAME[0]; crat::BY_NAME.len() + slicer::BY_NAME.len()];
+    let mut at = 0;
+    while at < slicer::BY_NAME.len() {
+        all[crat::BY_NAME.len() + at] = slicer::BY_NAME[at];
+        at += 1;
+    }
+    all
+};
 
 /// All other figures of papers, by paper and in its order.
 pub const fn all() -> &'static [FigureInfo] {

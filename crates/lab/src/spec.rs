@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use warploom_base::Digest;
 use warploom_config::{Base, ConfigErrors, GpuSpec, resolve};
+use warploom_regalloc::Method;
 use warploom_run::HostProgram;
 use warploom_workloads::{Size, Target, Times, UnknownTarget, architecture};
 
@@ -151,6 +152,13 @@ fn allocation<'a>(programs: impl Iterator<Item = &'a Input>) -> String {
         .filter_map(|how| how.in_shared.as_ref())
     {
         text += &format!(" --in-shared {register}");
+    }
+    if all
+        .iter()
+        .flatten()
+        .any(|how| how.method == Method::ChaitinBriggs)
+    {
+        text += " --allocator chaitin-briggs";
     }
     text
 }

@@ -22,12 +22,26 @@ use warploom_diag::nearest;
 use warploom_ptx::access::{Access, Accesses};
 use warploom_ptx::ast::{Function, FunctionKind};
 
+/// The rule by which values without a register are chosen and spilled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Method {
+    /// Values are spilled for parts of their lives, or recomputed, in program order or in an order
+    /// with fewer values in use.
+    #[default]
+    Full,
+    /// The allocator of Chaitin (1981) and Briggs (1992) alone, as section 5.1 of CRAT (Xie et al.,
+    /// MICRO 2015) describes it: the order is the program's, and a variable that receives no
+    /// register is stored after every definition and loaded before every use.
+    ChaitinBriggs,
+}
+
 /// The input of the allocation of one function.
 #[derive(Clone)]
 pub(crate) struct Task<'a> {
     pub function: &'a Function,
     /// The available 32-bit registers, or `None` for as many as the function needs to avoid spills.
     pub budget: Option<u32>,
+    pub method: Method,
     pub typing: Typing,
     pub loop_weight: u32,
     pub stack: Stack,
@@ -91,10 +105,8 @@ pub(crate) enum Failure {
 pub(crate) fn allocate(task: &Task, accesses: &Accesses) -> Result<Outcome, Failure> {
     let body = Body::new(task.function, task.typing, accesses).map_err(Failure::Program)?;
     let program = in_order(task, &body);
-    if let Ok(outcome) = &program
-        && task.budget.is_some()
-        && outcome.spilled.is_empty()
-    {
+    let unspilled = |outcome: &Outcome| task.budget.is_some() && outcome.spilled.is_empty();
+    if task.method == Method::ChaitinBriggs || program.as_ref().is_ok_and(unspilled) {
         return program;
     }
     let mut scheduled = body;
@@ -122,10 +134,10 @@ fn in_order(task: &Task, body: &Body) -> Result<Outcome, Failure> {
         rounds.spill_kept(&mut body)?;
         rounds.run(body)
     };
-    let mut outcome = attempt(LONGEST);
-    for longest in [1, 0] {
+    let mut outcome = Err(Failure::Registers);
+    for longest in task.method.recomputed() {
         if matches!(outcome, Err(Failure::Registers)) {
-            outcome = attempt(longest);
+            outcome = attempt(*longest);
         }
     }
     match (outcome, task.budget) {
@@ -138,6 +150,17 @@ fn in_order(task: &Task, body: &Body) -> Result<Outcome, Failure> {
             in_order(&less, body)
         }
         (outcome, _) => outcome,
+    }
+}
+
+impl Method {
+    /// Returns the limits of instructions that recompute a value, in the order in which they are
+    /// tried.
+    const fn recomputed(self) -> &'static [u32] {
+        match self {
+            Self::Full => &[LONGEST, 1, 0],
+            Self::ChaitinBriggs => &[0],
+        }
     }
 }
 
@@ -235,18 +258,24 @@ impl<'a> Rounds<'a> {
         while self.count < MOST_ROUNDS {
             self.count += 1;
             let (analysis, plan) = self.prepare_round(&mut body)?;
-            if self.evict_excess(&mut body, &analysis, &plan)? {
+            let full = self.task.method == Method::Full;
+            if full && self.evict_excess(&mut body, &analysis, &plan)? {
                 continue;
             }
-            let victims = victims(&analysis.graphs, &plan);
+            let mut victims = victims(&analysis.graphs, &plan);
             if victims.is_empty() {
                 return Ok(self.finish(body, &analysis, &plan));
             }
             let fixed = unspillable(&body);
-            match victims.iter().any(|var| fixed.contains(var.index())) {
-                true => self.slack += 1,
-                false => self.spill_all(&mut body, &analysis, &victims),
+            if full && victims.iter().any(|var| fixed.contains(var.index())) {
+                self.slack += 1;
+                continue;
             }
+            victims.retain(|var| !fixed.contains(var.index()));
+            if victims.is_empty() {
+                return Err(Failure::Registers);
+            }
+            self.spill_all(&mut body, &analysis, &victims);
         }
         Err(Failure::Registers)
     }
@@ -326,12 +355,7 @@ impl<'a> Rounds<'a> {
         if self.count <= 2 && merge_copies(body, &analysis.graphs, &registers) {
             analysis = self.analyse(body);
         }
-        let plan = divide(
-            &analysis.graphs,
-            &analysis.costs,
-            body.typing,
-            self.task.budget,
-        );
+        let plan = divide(&analysis.graphs, &analysis.costs, self.task);
         let plan = plan.map_err(|Shortage| Failure::Registers)?;
         self.wanted.get_or_insert(plan.wanted);
         self.registers = Some(plan.registers.clone());

@@ -1,7 +1,7 @@
 //! The library's entry points: allocation and register demand of a kernel and the functions it
 //! calls.
 
-use crate::allocate::{Failure, Outcome, Task, allocate};
+use crate::allocate::{Failure, Method, Outcome, Task, allocate};
 use crate::body::Body;
 use crate::class::{Class, PerClass, Typing};
 use crate::emit::{Array, Step, emit};
@@ -21,6 +21,8 @@ pub struct Options {
     /// The limit of registers per thread, in 32-bit registers. With `None` the limit is the lowest
     /// that requires no spills.
     pub registers: Option<u32>,
+    /// The rule by which values are spilled.
+    pub method: Method,
     /// The rule by which types of the same width share registers.
     pub typing: Typing,
     /// The factor by which each enclosing loop multiplies the estimated execution count of an
@@ -38,6 +40,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             registers: None,
+            method: Method::Full,
             typing: Typing::Bits,
             loop_weight: 10,
             shared: None,
@@ -245,6 +248,7 @@ impl<'a> KernelAllocation<'a> {
         Task {
             function,
             budget,
+            method: self.options.method,
             typing: self.options.typing,
             loop_weight: self.options.loop_weight,
             stack,

@@ -69,6 +69,7 @@ pub mod space;
 mod spill;
 pub mod tlp;
 
+pub use allocate::Method;
 pub use class::{Class, PerClass, Typing};
 pub use emit::Step;
 pub use kernel::{

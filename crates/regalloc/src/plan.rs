@@ -6,6 +6,7 @@
 //! large at first and end with single registers. If the classes share one file, it receives the
 //! whole budget.
 
+use crate::allocate::{Method, Task};
 use crate::class::Typing;
 use crate::graph::{Colouring, Graph, NEVER, colour};
 
@@ -36,14 +37,10 @@ impl Plan {
     }
 }
 
-/// Divides `budget` 32-bit registers among the files. Without a budget every file receives enough
+/// Divides the budget of the task among the files. Without a budget every file receives enough
 /// registers to avoid spills.
-pub(crate) fn divide(
-    graphs: &[Graph],
-    costs: &[u64],
-    typing: Typing,
-    budget: Option<u32>,
-) -> Result<Plan, Shortage> {
+pub(crate) fn divide(graphs: &[Graph], costs: &[u64], task: &Task) -> Result<Plan, Shortage> {
+    let (typing, budget) = (task.typing, task.budget);
     let costs: Vec<Vec<u64>> = graphs
         .iter()
         .map(|graph| node_costs(graph, costs))
@@ -64,8 +61,9 @@ pub(crate) fn divide(
         (Some(budget), _) if plan.wanted <= budget => Ok(plan),
         (Some(budget), Typing::Bits) => {
             plan.registers[SHARED] = budget;
-            // Above the budget, no colouring can succeed.
-            if graphs[SHARED].pressure <= budget {
+            // Values are spilled first where more are in use than the budget, except by this method.
+            let plain = task.method == Method::ChaitinBriggs;
+            if plain || graphs[SHARED].pressure <= budget {
                 plan.colourings[SHARED] = colour(&graphs[SHARED], &costs[SHARED], budget);
             }
             Ok(plan)

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use warploom_diag::{Diagnostics, Source, Span, Style};
 
 /// Names of axes that are not keys of a machine, each with what its values are.
-pub const NAMED_AXES: [(&str, &str); 19] = [
+pub const NAMED_AXES: [(&str, &str); 20] = [
     (
         "target",
         "workload, launch file, PTX or CUDA file, or several workloads joined by ` + `",
@@ -37,6 +37,7 @@ pub const NAMED_AXES: [(&str, &str); 19] = [
         "in_shared",
         "register that `allocate` keeps in shared memory",
     ),
+    ("allocator", "how `allocate` spills: full or chaitin-briggs"),
     (
         "kernel",
         "kernel of a PTX file, or the kernels of a program that are timed",

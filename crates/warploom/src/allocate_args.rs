@@ -3,6 +3,7 @@
 use crate::failure::Failure;
 use crate::target::WorkloadArgs;
 use warploom_lab::{Allocate, Input};
+use warploom_regalloc::Method;
 
 /// Registers of a program, or `-` for a program that runs as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +40,28 @@ pub struct AllocateArgs {
     /// With --allocate and one program: keep this register of the kernel in shared memory
     #[arg(long, value_name = "REGISTER", requires = "allocate")]
     in_shared: Option<String>,
+    /// With --allocate: reorder, spill for parts of lives and recompute (full), or spill a variable
+    /// around all of its uses, in program order (chaitin-briggs; CRAT, section 5.1)
+    #[arg(long, value_enum, value_name = "ALLOCATOR", default_value_t = Allocator::Full, requires = "allocate")]
+    allocator: Allocator,
+}
+
+/// A rule by which values are spilled. Values have no comments, because those would change the
+/// layout of the whole help.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Allocator {
+    Full,
+    ChaitinBriggs,
+}
+
+impl Allocator {
+    /// The allocator's method.
+    pub fn method(self) -> Method {
+        match self {
+            Self::Full => Method::Full,
+            Self::ChaitinBriggs => Method::ChaitinBriggs,
+        }
+    }
 }
 
 impl AllocateArgs {
@@ -86,6 +109,7 @@ impl AllocateArgs {
         let how = Allocate {
             shared_bytes: self.spill_shared.get(nth).copied().unwrap_or(0),
             in_shared: self.in_shared.clone(),
+            method: self.allocator.method(),
             ..Allocate::local(*registers)
         };
         let input = Input::allocated(target, workload.size, workload.seed, &how);

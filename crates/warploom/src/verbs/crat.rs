@@ -3,6 +3,7 @@
 mod explore;
 mod text;
 
+use crate::allocate_args::Allocator;
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
 use crate::output::{error_style, print, print_json, write_file};
@@ -71,6 +72,10 @@ pub struct Args {
     /// Shared memory that the launch adds to each block, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     dynamic_shared: u32,
+    /// Reorder, spill for parts of lives and recompute (full), or spill a variable around all of its
+    /// uses, in program order (chaitin-briggs; CRAT, section 5.1)
+    #[arg(long, value_enum, default_value_t = Allocator::Full)]
+    allocator: Allocator,
     /// Let floats and integers share registers (bits), or keep them apart (kinds)
     #[arg(long, value_enum, default_value_t = Types::Bits)]
     types: Types,
@@ -311,6 +316,7 @@ impl Args {
 /// Options of the allocator without a limit.
 fn options(args: &Args) -> Options {
     Options {
+        method: args.allocator.method(),
         typing: args.types.typing(),
         ..Options::default()
     }

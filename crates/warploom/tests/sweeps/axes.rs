@@ -105,7 +105,7 @@ fn settings_that_contradict_are_told_with_a_remedy() {
         ),
         (
             "target = \"bfs\"\nspill_shared = 64",
-            "spilled values need `allocate`",
+            "settings of the allocator need `allocate`",
         ),
         ("target = \"a.ptx\"\nallocate = 20", "`warploom crat` write"),
         ("app = \"./nothing 5\"", "there is no program"),

@@ -9,7 +9,6 @@ use crate::runs::Runs;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use warploom_crat::{Candidate, Point, Spill};
-use warploom_regalloc::Options;
 use warploom_report::LineSeries;
 use warploom_report::page::{Cell, Table};
 
@@ -219,10 +218,7 @@ fn spills(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let assembled = assembled_spills();
     let mut rows = Vec::new();
     for limit in space.min_reg..=space.max_reg {
-        let options = Options {
-            registers: Some(limit),
-            ..Options::default()
-        };
+        let options = study.options(limit);
         let added = study.kernel.allocate(&options).ok()?.report.added;
         let of_ptxas = |at: usize| match assembled.get(&limit) {
             Some(bytes) => Cell::Count(bytes[at]),

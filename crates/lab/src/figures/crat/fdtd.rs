@@ -12,7 +12,7 @@ use crate::runs::Runs;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use warploom_crat::Point;
-use warploom_regalloc::{Home, Options, Spilled};
+use warploom_regalloc::{Home, Spilled};
 use warploom_report::page::{Cell, Table};
 
 pub(super) const FIGURE: FigureInfo = FigureInfo {
@@ -28,11 +28,7 @@ const FEW: u32 = 32;
 
 /// The colder and the hotter value, with their accesses.
 fn candidates(study: &Study) -> Option<[(String, u64); 2]> {
-    let options = Options {
-        registers: Some(FEW),
-        ..Options::default()
-    };
-    let report = study.kernel.allocate(&options).ok()?.report;
+    let report = study.kernel.allocate(&study.options(FEW)).ok()?.report;
     let in_memory = |spilled: &&Spilled| matches!(spilled.home, Home::Local(_));
     let mut values: Vec<_> = report.spilled.iter().filter(in_memory).collect();
     values.sort_by_key(|value| Reverse(value.neighbours));
@@ -57,7 +53,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let shared = |runs: &mut Runs<'_>, value: &(String, u64)| {
         let how = Allocate {
             in_shared: Some(value.0.clone()),
-            ..Allocate::local(FEW)
+            ..study.allocation(FEW)
         };
         study.allocated(runs, tlp, &how)
     };

@@ -2,13 +2,16 @@
 
 use super::study::{Solution, Solved, hit_rate};
 use super::throttling::congestion;
-use super::{FERMI, INSENSITIVE, KEPLER, SENSITIVE, add_mean, columns, figure, samples, solved};
+use super::{
+    FERMI, INSENSITIVE, KEPLER, SENSITIVE, add_mean, allocated, columns, figure, samples, solved,
+};
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::figures::shared::{bars, row};
 use crate::grid::Workload;
 use crate::runs::Runs;
 use std::collections::BTreeMap;
+use warploom_regalloc::Method;
 use warploom_report::page::{Cell, Table};
 
 pub(super) const FIG_13: FigureInfo = figure(
@@ -16,6 +19,15 @@ pub(super) const FIG_13: FigureInfo = figure(
     "Speed of MaxTLP, CRAT-local and CRAT over OptTLP",
     |request, runs| {
         let all = solved(request, runs, &SENSITIVE, FERMI)?;
+        Some(three(&all, &SENSITIVE))
+    },
+);
+
+pub(super) const FIG_13_FULL: FigureInfo = figure(
+    "fig13-full",
+    "Fig. 13 with an allocator that schedules, splits lives and recomputes",
+    |request, runs| {
+        let all = allocated(request, runs, &SENSITIVE, FERMI, Method::Full)?;
         Some(three(&all, &SENSITIVE))
     },
 );

@@ -1,7 +1,7 @@
 //! A kernel on a machine: its default solution, the profile that finds the best TLP, and CRAT's
 //! choice.
 
-use super::{FERMI, KEPLER, Machine};
+use super::{ALLOCATOR, FERMI, KEPLER, Machine};
 use crate::allocated::{Allocate, Subject};
 use crate::figure::Request;
 use crate::runs::Runs;
@@ -13,7 +13,7 @@ use warploom_crat::{
     explore,
 };
 use warploom_microbench::spill_costs;
-use warploom_regalloc::{Options, Typing};
+use warploom_regalloc::{Method, Options, Typing};
 use warploom_stats::result::{KernelReport, RunReport};
 use warploom_workloads::Size;
 
@@ -26,6 +26,7 @@ pub(super) struct Study {
     key: String,
     target: String,
     machine: Machine,
+    method: Method,
     size: Size,
     pub subject: Subject,
     pub kernel: Kernel,
@@ -94,6 +95,21 @@ impl Study {
         Self::with_defaults_of(request, runs, target, target, machine)
     }
 
+    /// A workload's kernel with an allocator.
+    pub fn allocated_by(
+        request: &Request,
+        runs: &Runs<'_>,
+        target: &str,
+        machine: Machine,
+        method: Method,
+    ) -> Arc<Self> {
+        let size = request.scale.size();
+        let key = format!("crat/{target}/{target}/{machine}/{method:?}/{size}");
+        runs.computed(&key, || {
+            Self::new(key.clone(), size, [target; 2], machine, method)
+        })
+    }
+
     /// A workload's kernel with the default registers of another target, which is another input of
     /// the same kernel.
     pub fn with_defaults_of(
@@ -105,10 +121,18 @@ impl Study {
     ) -> Arc<Self> {
         let size = request.scale.size();
         let key = format!("crat/{target}/{of}/{machine}/{size}");
-        runs.computed(&key, || Self::new(key.clone(), size, target, of, machine))
+        runs.computed(&key, || {
+            Self::new(key.clone(), size, [target, of], machine, ALLOCATOR)
+        })
     }
 
-    fn new(key: String, size: Size, target: &str, of: &str, machine: Machine) -> Self {
+    fn new(
+        key: String,
+        size: Size,
+        [target, of]: [&str; 2],
+        machine: Machine,
+        method: Method,
+    ) -> Self {
         let spec = |gpu| preset(gpu, gpu, machine.sets).spec.as_ref().clone();
         let [spec, fermi] = [machine.gpu, FERMI.gpu].map(spec);
         let subject = |name| Subject::new(name, size).unwrap_or_else(|why| panic!("{why}"));
@@ -116,12 +140,17 @@ impl Study {
         let kernel = subject.kernel().unwrap_or_else(|why| panic!("{why}"));
         let costs = spill_costs(&spec).unwrap_or_else(|why| panic!("{machine}: {why}"));
         let registers = known.default_registers(&kernel, &spec);
-        let fewest = kernel.fewest_registers(&Options::default(), registers);
+        let options = Options {
+            method,
+            ..Options::default()
+        };
+        let fewest = kernel.fewest_registers(&options, registers);
         let registers = registers.max(fewest.unwrap_or_else(|why| panic!("{why}")));
         let mut study = Self {
             key,
             target: target.to_owned(),
             machine,
+            method,
             size,
             subject,
             kernel,
@@ -197,9 +226,26 @@ impl Study {
     ) -> Option<Solution> {
         let how = Allocate {
             shared_bytes,
-            ..Allocate::local(point.registers)
+            ..self.allocation(point.registers)
         };
         self.allocated(runs, point.tlp, &how)
+    }
+
+    /// An allocation with this many registers, and all spilled values in local memory.
+    pub fn allocation(&self, registers: u32) -> Allocate {
+        Allocate {
+            method: self.method,
+            ..Allocate::local(registers)
+        }
+    }
+
+    /// Options of the allocator with a limit.
+    pub fn options(&self, registers: u32) -> Options {
+        Options {
+            registers: Some(registers),
+            method: self.method,
+            ..Options::default()
+        }
     }
 
     /// The solution of any allocation, or `None` while its run is missing.
@@ -245,6 +291,7 @@ impl Study {
         let search = Search {
             opt_tlp: Some(opt_tlp),
             spill,
+            method: self.method,
             typing: Typing::Bits,
             costs: self.costs,
             default_registers: self.default.registers,

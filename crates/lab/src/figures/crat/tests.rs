@@ -1,11 +1,12 @@
 //! Tests of all figures of the paper at scale `test`.
 
-use super::{FERMI, KEPLER};
-use crate::allocated::Allocate;
+use super::{ALLOCATOR, FERMI, KEPLER};
+use crate::allocated::{Allocate, Subject};
 use crate::figures::{find, testing};
 use crate::runner::{Results, Runner};
 use crate::spec::{Input, MachineVariant, RunSpec, SEED};
 use warploom_config::GpuSpec;
+use warploom_regalloc::Options;
 use warploom_report::page::{Cell, Page};
 use warploom_workloads::Size;
 
@@ -70,6 +71,12 @@ fn every_figure_is_made_and_every_claim_has_its_verdict() {
     // What ptxas reports stands beside it, and its spills shrink with more registers, too.
     let of_ptxas: Vec<f64> = bytes.iter().filter_map(|row| row[4].number()).collect();
     assert!(of_ptxas.len() > 3 && of_ptxas.first() > of_ptxas.last());
+    // Section 5.2's yardstick: with 32 registers about the bytes of ptxas.
+    let fewest = bytes[0].clone();
+    for (ours, of_ptxas) in [(1, 3), (2, 4)] {
+        let ratio = number(&fewest[ours]) / number(&fewest[of_ptxas]);
+        assert!((0.75..1.6).contains(&ratio), "{fewest:?}");
+    }
     // A value in shared memory gives another program, whatever its gain.
     let fdtd = &page(&pages, "fig8").table.rows;
     assert_ne!(fdtd[2][2], fdtd[3][2]);
@@ -87,6 +94,28 @@ fn every_figure_is_made_and_every_claim_has_its_verdict() {
         speeds.iter().all(|row| number(&row[5]) <= 1.0),
         "MaxTLP is ahead of OptTLP"
     );
+}
+
+/// Section 7.2: by default HST and BLK spill, and DTC, FDTD, CFD and STE do; STM, SPMV, KMN and LBM
+/// have the registers that they need.
+#[test]
+fn the_paper_s_benchmarks_spill_by_default() {
+    let gpu = warploom_config::preset(FERMI.gpu).unwrap();
+    let spills = |name: &str| {
+        let subject = Subject::new(&format!("crat/{name}"), Size::Test).unwrap();
+        let kernel = subject.kernel().unwrap();
+        let options = Options {
+            registers: Some(subject.default_registers(&kernel, &gpu)),
+            method: ALLOCATOR,
+            ..Options::default()
+        };
+        let added = kernel.allocate(&options).unwrap().report.added;
+        added.local.count > 0
+    };
+    let of = |names: &[&str]| names.iter().map(|name| spills(name)).collect::<Vec<_>>();
+    let spilling = of(&["HST", "BLK", "DTC", "FDTD", "CFD", "STE"]);
+    assert_eq!(spilling, [true; 6]);
+    assert_eq!(of(&["STM", "SPMV", "KMN", "LBM"]), [false; 4]);
 }
 
 #[test]

@@ -40,6 +40,7 @@ pub fn choose(args: &Args, subject: &Subject) -> Result<Choice, Failure> {
     let mut search = Search {
         opt_tlp: None,
         spill: args.spills(),
+        method: args.allocator.method(),
         typing: args.types.typing(),
         costs: Costs {
             local: costs.local,

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use warploom_lab::{Allocate, Input, MachineVariant, Mix, RunSpec};
+use warploom_regalloc::Method;
 use warploom_stats::result::RunReport;
 use warploom_sweep::{PlannedRun, Resolved, Settings, Simulator, setting};
 use warploom_workloads::Size;
@@ -132,12 +133,13 @@ impl Finder {
 }
 
 /// Settings that describe an input, beside its target.
-const INPUT: [&str; 10] = [
+const INPUT: [&str; 11] = [
     "size",
     "seed",
     "allocate",
     "spill_shared",
     "in_shared",
+    "allocator",
     "kernel",
     "grid",
     "block",
@@ -196,20 +198,33 @@ fn input(target: &str, settings: &Settings) -> Result<Input, String> {
         let how = Allocate {
             shared_bytes: small(settings, "spill_shared")?.unwrap_or(0),
             in_shared: setting(settings, "in_shared").map(str::to_owned),
+            method: method(settings)?,
             ..Allocate::local(registers)
         };
         return Input::allocated(target, size, seed, &how);
     }
     if setting(settings, "spill_shared")
         .or(setting(settings, "in_shared"))
+        .or(setting(settings, "allocator"))
         .is_some()
     {
-        return Err("spilled values need `allocate`\n  = help: set it, too".to_owned());
+        return Err("settings of the allocator need `allocate`\n  = help: set it, too".to_owned());
     }
     let of = |name: &str| setting(settings, name);
     let mut launch = LaunchArgs::of_texts(of("kernel"), of("grid"), of("block"), of("args"))?;
     launch.shared = small(settings, "shared")?;
     target::input(target, size, seed, &launch).map_err(text)
+}
+
+/// The allocator's method of spilling.
+fn method(settings: &Settings) -> Result<Method, String> {
+    match setting(settings, "allocator") {
+        None | Some("full") => Ok(Method::Full),
+        Some("chaitin-briggs") => Ok(Method::ChaitinBriggs),
+        Some(other) => Err(format!(
+            "there is no allocator `{other}`\n  = help: write full or chaitin-briggs"
+        )),
+    }
 }
 
 /// Value of a setting that is a number of 32 bits.
