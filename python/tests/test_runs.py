@@ -107,7 +107,15 @@ def test_names_of_checks(gpu, name, problem):
         assert gpu.options(checks=name)
 
 
-def test_control_c_stops_a_run(gpu):
+@pytest.fixture
+def interruptible():
+    """Ctrl-C raises an exception also where the tests run in the background of a shell."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_control_c_stops_a_run(gpu, interruptible):
     kernel = Module.from_ptx(FOREVER, gpu).forever
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     started = time.monotonic()
@@ -116,7 +124,7 @@ def test_control_c_stops_a_run(gpu):
     assert time.monotonic() - started < 10
 
 
-def test_control_c_stops_a_comparison(gpu):
+def test_control_c_stops_a_comparison(gpu, interruptible):
     kernel = Module.from_ptx(FOREVER, gpu).forever
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     started = time.monotonic()

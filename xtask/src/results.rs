@@ -1,7 +1,7 @@
 //! `cargo xtask results`: judges the stored figures of all papers anew and writes what follows from
 //! them: their JSON, CSV and SVG files, `docs/results/README.md`, each paper's `claims.md` and
-//! picture of effects, and the tables and pictures in `README.md`, on the papers' pages and on those
-//! of the studies. Nothing is simulated.
+//! picture of effects, and the tables and pictures in `README.md`, on the papers' pages and on
+//! those of the studies. Nothing is simulated.
 
 mod pages;
 mod studies;

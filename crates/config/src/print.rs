@@ -50,8 +50,8 @@ impl GpuSpec {
     }
 
     /// Digest of all keys and values except for the name, so that equal machines have equal
-    /// digests. A machine that leaves a [younger](YOUNGER) key at its default has the digest that it
-    /// had before there was the key.
+    /// digests. A machine that leaves a [younger](YOUNGER) key at its default has the digest that
+    /// it had before there was the key.
     pub fn digest(&self) -> String {
         let mut digest = Digest::new();
         let counts = |entry: &&Entry| entry.name != "name" && !is_young_default(entry);

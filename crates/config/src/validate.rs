@@ -365,9 +365,9 @@ fn device(rules: &mut Rules, spec: &GpuSpec) {
     );
 }
 
-/// Rules of allocation policies, which need an L1D and, if they keep state for each warp slot, warps
-/// that stay in their slots. `warp-tokens` has no such state: where contexts are switched, the warps
-/// of the first contexts hold the tokens.
+/// Rules of allocation policies, which need an L1D and, if they keep state for each warp slot,
+/// warps that stay in their slots. `warp-tokens` has no such state: where contexts are switched,
+/// the warps of the first contexts hold the tokens.
 fn allocation(rules: &mut Rules, spec: &GpuSpec) {
     if spec.sm.l1d_allocation == L1dAllocation::Always {
         return;

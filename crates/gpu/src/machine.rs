@@ -234,6 +234,8 @@ impl Gpu {
             if let Some(monitor) = self.monitors.get_mut(slot.index()) {
                 monitor.begin(self.now, plan);
                 self.sms.for_each(|_, sm| sm.set_extra_blocks(slot, 0));
+                // The steps back to 0 belong to no kernel.
+                self.counted_at_end = None;
             }
         }
         Some(plan)

@@ -24,8 +24,8 @@ use warploom_report::page::Page;
 /// A figure or table that can be made.
 #[derive(Clone, Copy, Debug)]
 pub struct FigureInfo {
-    /// Short name of the paper (`duet`, `cooperative`, `crat`, `slicer`, `locality`) or of the study
-    /// (`zoo`, `together`).
+    /// Short name of the paper (`duet`, `cooperative`, `crat`, `slicer`, `locality`) or of the
+    /// study (`zoo`, `together`).
     pub paper: &'static str,
     /// Name of the figure, such as `fig3b`.
     pub name: &'static str,

@@ -78,7 +78,7 @@ pub struct SmSample {
 /// Numbers of warps of an SM by what they wait for, paused warps not counted, or sums of samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WarpCounts {
-    /// Warps that run.
+    /// Number of warps that run.
     pub active: u64,
     /// Warps whose next instruction waits for an operand.
     pub waiting: u64,
@@ -161,8 +161,8 @@ pub trait Multiprogram: Send {
     /// Most blocks of a kernel on an SM; `u32::MAX` for no limit but the room.
     fn quota(&self, sm: SmId, kernel: KernelSlot) -> u32;
 
-    /// Warp instructions of an epoch, by kernel slot: a kernel that has issued as many on an SM issues
-    /// last there until all have. Empty for no such quotas.
+    /// Warp instructions of an epoch, by kernel slot: a kernel that has issued as many on an SM
+    /// issues last there until all have. Empty for no such quotas.
     fn issue_quotas(&self) -> &[u64] {
         &[]
     }

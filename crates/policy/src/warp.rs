@@ -107,7 +107,7 @@ combine_stats! {
         pub stalls: StallCounters,
         /// Changes of the group that may issue.
         pub groups: GroupCounters,
-        /// Decisions of `ipaws`.
+        /// Decisions of the scheduler `ipaws`.
         pub ipaws: IpawsCounters,
         /// Changes of the group by `locality`.
         pub locality: LocalityCounters,

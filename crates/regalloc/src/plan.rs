@@ -61,7 +61,8 @@ pub(crate) fn divide(graphs: &[Graph], costs: &[u64], task: &Task) -> Result<Pla
         (Some(budget), _) if plan.wanted <= budget => Ok(plan),
         (Some(budget), Typing::Bits) => {
             plan.registers[SHARED] = budget;
-            // Values are spilled first where more are in use than the budget, except by this method.
+            // Values are spilled first where more are in use than the budget, except by this
+            // method.
             let plain = task.method == Method::ChaitinBriggs;
             if plain || graphs[SHARED].pressure <= budget {
                 plan.colourings[SHARED] = colour(&graphs[SHARED], &costs[SHARED], budget);

@@ -1,4 +1,4 @@
-//! What context switching gave the kernels of a run, as text.
+//! Text about what context switching gave the kernels of a run.
 
 use crate::format::grouped;
 use crate::run::LAUNCHES_SHOWN;

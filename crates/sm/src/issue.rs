@@ -118,8 +118,8 @@ impl Sm {
         None
     }
 
-    /// As [`search`](Self::search), among paused warps, and those of kernels that have used up their
-    /// quotas, only if the policy picks no other.
+    /// As [`search`](Self::search), among paused warps, and those of kernels that have used up
+    /// their quotas, only if the policy picks no other.
     fn search_in_order(&mut self, s: usize, ready: WarpMask, wrong: WarpMask) -> Option<WarpSlot> {
         let last = self.pauses.warps | self.spent_warps();
         self.search(s, ready & !last, wrong & !last)

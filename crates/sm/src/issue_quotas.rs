@@ -6,7 +6,7 @@
 //! which they are examined, so that idle cycles can be skipped.
 
 use crate::counters::KernelCounters;
-use crate::sm::Sm;
+use warploom_base::KernelSlot;
 use warploom_policy::WarpMask;
 
 /// Quotas of the kernels on an SM.
@@ -20,8 +20,25 @@ pub(crate) struct IssueQuotas {
 }
 
 impl IssueQuotas {
+    /// Quotas of an epoch that begins after the instructions that kernels have `issued`.
+    pub(crate) fn new(quotas: &[u64], issued: &[KernelCounters]) -> Self {
+        Self {
+            quotas: quotas.to_vec(),
+            before: issued.iter().map(|of| of.warp_instructions).collect(),
+            warps: vec![0; quotas.len()],
+        }
+    }
+
+    /// Replaces the warps by kernel slot.
+    pub(crate) fn set_warps(&mut self, warps: impl Iterator<Item = (KernelSlot, WarpMask)>) {
+        self.warps.fill(0);
+        for (kernel, mask) in warps {
+            self.warps[kernel.index()] |= mask;
+        }
+    }
+
     /// Warps of the kernels that have used up their quotas. Begins an epoch if all have.
-    fn spent(&mut self, issued: &[KernelCounters]) -> WarpMask {
+    pub(crate) fn spent(&mut self, issued: &[KernelCounters]) -> WarpMask {
         let (mut spent, mut all) = (0, true);
         for (slot, warps) in self
             .warps
@@ -40,42 +57,6 @@ impl IssueQuotas {
         }
         self.before = issued.iter().map(|of| of.warp_instructions).collect();
         0
-    }
-}
-
-impl Sm {
-    /// Sets the quotas by kernel slot, between cycles; none if there are no slots.
-    pub fn set_issue_quotas(&mut self, quotas: &[u64]) {
-        self.issue_quotas = (!quotas.is_empty()).then(|| {
-            Box::new(IssueQuotas {
-                quotas: quotas.to_vec(),
-                before: self.by_kernel.iter().map(|k| k.warp_instructions).collect(),
-                warps: vec![0; quotas.len()],
-            })
-        });
-        self.count_kernel_warps();
-        self.order_has_changed();
-    }
-
-    /// Warps that issue last because their kernels have used up their quotas.
-    #[inline]
-    pub(crate) fn spent_warps(&mut self) -> WarpMask {
-        let quotas = self.issue_quotas.as_mut();
-        quotas.map_or(0, |quotas| quotas.spent(&self.by_kernel))
-    }
-
-    /// Notes which warps each kernel has, after a block has started or ended. An epoch that is over
-    /// ends before.
-    pub(crate) fn count_kernel_warps(&mut self) {
-        self.spent_warps();
-        let Some(mut quotas) = self.issue_quotas.take() else {
-            return;
-        };
-        quotas.warps.fill(0);
-        for block in self.blocks.iter().filter(|block| block.live_warps > 0) {
-            quotas.warps[block.kernel.index()] |= self.warps_of(block);
-        }
-        self.issue_quotas = Some(quotas);
     }
 }
 

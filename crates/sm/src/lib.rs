@@ -33,6 +33,7 @@ mod frontend;
 mod host;
 mod issue;
 mod issue_quotas;
+mod last_warps;
 mod ldst;
 mod link;
 mod pauses;

@@ -5,15 +5,12 @@
 //! Invariant: pausing changes the order of warps and stops none, so that blocks which wait for each
 //! other come to their end.
 
-use crate::blocks::{BlockSlot, warp_run};
-use crate::prepared_kernel::Pipe;
-use crate::sm::{Scheduler, Sm};
-use warploom_policy::{NO_LIMIT, WarpCounts, WarpMask, WarpScheduler};
+use warploom_policy::{NO_LIMIT, WarpMask};
 
 /// Paused blocks of an SM.
 pub(crate) struct Pauses {
     /// Number of blocks that run.
-    most: u32,
+    pub most: u32,
     /// Warp slots of the paused blocks.
     pub warps: WarpMask,
 }
@@ -24,99 +21,4 @@ impl Pauses {
         most: NO_LIMIT,
         warps: 0,
     };
-}
-
-impl Sm {
-    /// Sets the number of blocks that run, between cycles. The SM pauses the others.
-    pub fn run_blocks(&mut self, most: u32) {
-        if self.pauses.most != most {
-            self.pauses.most = most;
-            self.choose_paused();
-        }
-    }
-
-    /// Chooses the warps that issue last anew after a block has started or ended, where there are
-    /// such warps.
-    #[inline]
-    pub(crate) fn note_resident_change(&mut self) {
-        if self.issue_quotas.is_some() {
-            self.count_kernel_warps();
-        }
-        if self.pauses.most != NO_LIMIT {
-            self.choose_paused();
-        }
-    }
-
-    #[cold]
-    fn choose_paused(&mut self) {
-        if self.context.is_some() {
-            // Blocks with switched contexts are not wholly in the slots.
-            return;
-        }
-        let limit = self.pauses.most as usize;
-        let is_paused = |block: &&BlockSlot| self.older_blocks(block) >= limit;
-        let resident = self.blocks.iter().filter(|block| block.live_warps > 0);
-        let paused = resident.filter(is_paused).map(|block| self.warps_of(block));
-        let paused = paused.fold(0, |all, warps| all | warps);
-        if paused == self.pauses.warps {
-            return;
-        }
-        self.pauses.warps = paused;
-        self.order_has_changed();
-    }
-
-    /// Finds out which schedulers have to look at the order of their warps in every cycle.
-    pub(crate) fn order_has_changed(&mut self) {
-        self.count_rested();
-        self.at_rest = false;
-        let (paused, has_quotas) = (self.pauses.warps, self.issue_quotas.is_some());
-        for Scheduler {
-            own,
-            wants_cycles,
-            policy,
-            ..
-        } in &mut self.schedulers
-        {
-            *wants_cycles = policy.wants_cycles() || has_quotas || paused & *own != 0;
-        }
-    }
-
-    /// States of the warps that are not paused, between two cycles. Of the warps of a scheduler that
-    /// could issue, one is not counted as excess, because it does issue: one for another pipe than
-    /// that of memory if there is one.
-    pub fn warp_counts(&self) -> WarpCounts {
-        let w = &self.warps;
-        let active = w.running() & !self.pauses.warps;
-        let clear = active & w.buffered & w.clear & !w.flush & !w.waiting();
-        let waits = active & w.buffered & !w.clear & !w.waiting();
-        let memory = clear & w.next_pipe[Pipe::Mem as usize];
-        let mut counts = WarpCounts {
-            active: u64::from(active.count_ones()),
-            waiting: u64::from(waits.count_ones()),
-            excess_memory: u64::from(memory.count_ones()),
-            excess_arithmetic: u64::from((clear & !memory).count_ones()),
-        };
-        for (s, scheduler) in self.schedulers.iter().enumerate() {
-            let ready = self.with_free_pipe(s, clear & scheduler.own);
-            if ready & !memory != 0 {
-                counts.excess_arithmetic -= 1;
-            } else if ready != 0 {
-                counts.excess_memory -= 1;
-            }
-        }
-        counts
-    }
-
-    /// Number of resident blocks that started before a block.
-    fn older_blocks(&self, block: &BlockSlot) -> usize {
-        let age = |block: &BlockSlot| self.warps.table.block_age[block.first_warp as usize];
-        let resident = self.blocks.iter().filter(|block| block.live_warps > 0);
-        resident.filter(|other| age(other) < age(block)).count()
-    }
-
-    /// Warp slots of a resident block.
-    pub(crate) fn warps_of(&self, block: &BlockSlot) -> WarpMask {
-        let image = self.kernels[block.kernel.index()].as_ref();
-        image.map_or(0, |image| warp_run(block.first_warp, image.block_warps))
-    }
 }

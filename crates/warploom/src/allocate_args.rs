@@ -55,7 +55,7 @@ pub enum Allocator {
 }
 
 impl Allocator {
-    /// The allocator's method.
+    /// The method of spilling values.
     pub fn method(self) -> Method {
         match self {
             Self::Full => Method::Full,

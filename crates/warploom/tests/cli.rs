@@ -476,41 +476,6 @@ fn what_a_mix_cannot_do_is_said() {
     );
 }
 
-/// Each program of several is allocated on its own, and context switching says what it gave each.
-#[test]
-fn programs_of_a_mix_are_allocated_one_by_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let args = [
-        "run",
-        "hotspot",
-        "vectoradd",
-        "--size",
-        "test",
-        "--gpu",
-        "fermi-crat",
-        "--allocate",
-        "24,-",
-        "--set",
-        "sm.context=duet",
-        "--multiprogram",
-        "spatial",
-    ];
-    let ran = warploom_in(folder.path(), &args);
-    assert_eq!(ran.status, 0, "{}{}", ran.out, ran.err);
-    assert!(ran.out.contains("context switching\n"), "{}", ran.out);
-    let with_json = [&args[..], &["--json"]].concat();
-    let result = json(&warploom_in(folder.path(), &with_json).out);
-    let registers = |name: &str| {
-        let kernels = result["kernels"].as_array().unwrap();
-        let process = result["processes"].as_array().unwrap();
-        let at = process.iter().position(|p| p["name"] == name).unwrap();
-        let of = |k: &&serde_json::Value| k["concurrent"]["process"] == at;
-        kernels.iter().find(of).unwrap()["registers_per_thread"].as_u64()
-    };
-    assert_eq!(registers("hotspot"), Some(24));
-    assert_ne!(registers("vectoradd"), Some(24));
-}
-
 #[test]
 fn no_output_replaces_an_input_or_another_output() {
     let folder = folder_with("", "");
@@ -568,7 +533,6 @@ fn what_would_come_to_nothing_is_refused() {
         "run vectoradd --gpu no/such/gpgpusim.config",
         "run hotspot --size test --allocate 24 --in-shared %nope",
         "run hotspot --size test --allocate 24 --in-shared r13",
-        "oracle bfs spmv --set sm.context=duet",
         "app --stats no/such/x.json -- ./program",
     ];
     insta::assert_snapshot!(messages.map(refused).join("\n"));

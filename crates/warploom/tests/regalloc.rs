@@ -176,3 +176,38 @@ fn resources_say_where_a_warp_may_be_switched_out() {
     let without = json(&output(&["resources", HOTSPOT, "--json"]));
     assert!(without["kernels"][0].get("context").is_none());
 }
+
+/// Each program of several is allocated on its own, and context switching says what it gave each.
+#[test]
+fn programs_of_a_mix_are_allocated_one_by_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = [
+        "run",
+        "hotspot",
+        "vectoradd",
+        "--size",
+        "test",
+        "--gpu",
+        "fermi-crat",
+        "--allocate",
+        "24,-",
+        "--set",
+        "sm.context=duet",
+        "--multiprogram",
+        "spatial",
+    ];
+    let ran = warploom_in(folder.path(), &args);
+    assert_eq!(ran.status, 0, "{}{}", ran.out, ran.err);
+    assert!(ran.out.contains("context switching\n"), "{}", ran.out);
+    let with_json = [&args[..], &["--json"]].concat();
+    let result = json(&warploom_in(folder.path(), &with_json).out);
+    let registers = |name: &str| {
+        let kernels = result["kernels"].as_array().unwrap();
+        let process = result["processes"].as_array().unwrap();
+        let at = process.iter().position(|p| p["name"] == name).unwrap();
+        let of = |k: &&serde_json::Value| k["concurrent"]["process"] == at;
+        kernels.iter().find(of).unwrap()["registers_per_thread"].as_u64()
+    };
+    assert_eq!(registers("hotspot"), Some(24));
+    assert_ne!(registers("vectoradd"), Some(24));
+}

@@ -59,7 +59,8 @@ fn knows_warps_by_slot(policy: &str, spec: &GpuSpec, rules: &mut Rules) {
         spec.sm.context.rules().is_none(),
         &["sm.context", "sm.warp_scheduler"],
         format!(
-            "the warp scheduler `{policy}` knows warps by slots, which context switching changes"
+            "`sm.warp_scheduler={policy}` knows warps by slots, which context switching \
+             (`sm.context`) changes"
         ),
         "choose another warp scheduler",
     );

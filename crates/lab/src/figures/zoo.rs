@@ -3,7 +3,8 @@
 //! allocates.
 //!
 //! The policies are the rows of the tables of the configuration, so that a new policy takes part
-//! without a change here. The list `SYSTEMS` in `members` adds systems of several policies. A study has no claims.
+//! without a change here. The list `SYSTEMS` in `members` adds systems of several policies. A study
+//! has no claims.
 
 mod classes;
 mod members;

@@ -2,9 +2,9 @@
 //! fewer by what its warps wait for.
 //!
 //! Four numbers of warps are sampled and averaged over an epoch: the warps that run (active), those
-//! of them whose next instruction waits for an operand (waiting), and those that could issue but for
-//! others, to the load/store pipe (excess memory) or to another pipe (excess arithmetic). Let W be
-//! the warps of a block. At the end of an epoch, the first of these rules that holds decides:
+//! of them whose next instruction waits for an operand (waiting), and those that could issue but
+//! for others, to the load/store pipe (excess memory) or to another pipe (excess arithmetic). Let W
+//! be the warps of a block. At the end of an epoch, the first of these rules that holds decides:
 //!
 //! - excess memory above W: one block fewer;
 //! - excess arithmetic above W: as before (the kernel is bound by arithmetic);

@@ -3,9 +3,9 @@
 //!
 //! A greedy warp scheduler (`gto`) serves the oldest block first, and younger blocks only fill the
 //! cycles that it leaves. When the first block of a kernel ends on an SM, the instructions that the
-//! SM has issued from all blocks of the kernel, over those of the block that ended, is the number of
-//! blocks that have kept the SM busy. Rounded up, it is the most blocks of the kernel that the SM
-//! runs from then on. Blocks beyond it go on to their ends, and no others take their places.
+//! SM has issued from all blocks of the kernel, over those of the block that ended, is the number
+//! of blocks that have kept the SM busy. Rounded up, it is the most blocks of the kernel that the
+//! SM runs from then on. Blocks beyond it go on to their ends, and no others take their places.
 
 use super::{BlockLimit, BlockLimitCounters, EndedBlock, NO_LIMIT};
 use crate::multiprogram::MultiprogramView;

@@ -93,8 +93,8 @@ fn dyncta(most: u32, windows: &str) -> String {
     limits
 }
 
-/// The paper's thresholds are 16 idle cycles, 128 and 384 cycles that wait for memory: twice as many
-/// on two schedulers. Idleness decides first.
+/// The paper's thresholds are 16 idle cycles, 128 and 384 cycles that wait for memory: twice as
+/// many on two schedulers. Idleness decides first.
 #[test]
 fn dyncta_follows_its_thresholds() {
     let windows = "\
@@ -120,7 +120,8 @@ fn dyncta_keeps_to_its_bounds() {
 }
 
 /// Each SM has a limit of its own. A kernel that joins another one does not begin anew; one that is
-/// launched when the last has ended does, even in the same slot. Without kernels nothing is checked.
+/// launched when the last has ended does, even in the same slot. Without kernels nothing is
+/// checked.
 #[test]
 fn dyncta_begins_anew_with_a_kernel() {
     let mut bench = Bench::new(&["sm.block_limit=dyncta"]);
@@ -192,9 +193,9 @@ fn lcs_counts_blocks_in_instructions_of_the_first() {
     assert_eq!((counters.steps_up, counters.steps_down), (0, 3));
 }
 
-/// Limits of SM 0 after epochs of Equalizer, of which each line gives the mean numbers of active and
-/// waiting warps, and of excess warps for memory and for arithmetic. Samples are by turns twice the
-/// mean and 0. The kernel has room for six blocks of four warps.
+/// Limits of SM 0 after epochs of Equalizer, of which each line gives the mean numbers of active
+/// and waiting warps, and of excess warps for memory and for arithmetic. Samples are by turns twice
+/// the mean and 0. The kernel has room for six blocks of four warps.
 fn equalizer(epochs: &str) -> String {
     let mut bench = Bench::new(&["sm.block_limit=equalizer"]);
     let mut policy = bench.policy();
@@ -223,8 +224,8 @@ fn equalizer(epochs: &str) -> String {
     limits
 }
 
-/// More than four warps, those of a block, queue for memory: one block fewer after three epochs. More
-/// than half of the warps wait: one more, up to all.
+/// More than four warps, those of a block, queue for memory: one block fewer after three epochs.
+/// More than half of the warps wait: one more, up to all.
 #[test]
 fn equalizer_needs_three_epochs() {
     let epochs = "\

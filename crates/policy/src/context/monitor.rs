@@ -30,7 +30,7 @@ pub struct ThroughputMonitor {
     plan: Option<ContextPlan>,
     next_check: Cycle,
     window: Option<WindowStart>,
-    /// What the last window of the kernel showed.
+    /// Measurements of the kernel's last window.
     last: Option<LastWindow>,
 }
 

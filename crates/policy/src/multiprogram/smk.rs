@@ -2,9 +2,9 @@
 //! the resource that each needs most, and issue in proportion to what they issue alone.
 //!
 //! *Blocks.* The dominant share of a kernel is the largest share that its blocks have of any
-//! resource of an SM: threads, registers, shared memory or block slots. The kernel with the smallest
-//! dominant share gets the next block, until no kernel's block fits. Where not one block of each
-//! kernel fits, the SMs are divided among the kernels instead.
+//! resource of an SM: threads, registers, shared memory or block slots. The kernel with the
+//! smallest dominant share gets the next block, until no kernel's block fits. Where not one block
+//! of each kernel fits, the SMs are divided among the kernels instead.
 //!
 //! *Instructions.* Kernels are first measured alone, each on its part of the SMs. From then on an
 //! SM gives each kernel a quota of instructions in proportion to its IPC alone. A kernel that has
@@ -47,9 +47,9 @@ enum Plan {
 enum Stage {
     /// No step: the policy acts when kernels come or go.
     Rest,
-    /// The measurement begins.
+    /// Start of the measurement.
     Warm,
-    /// The measurement ends.
+    /// End of the measurement.
     Measure,
 }
 
@@ -314,10 +314,10 @@ mod tests {
         }
     }
 
-    /// An SM has 1,536 threads, 32,768 registers, 48 KiB of shared memory and 8 blocks. A block of A
-    /// has 256 threads (a sixth) and 16 registers a thread (an eighth); one of B has a quarter of
-    /// the shared memory. In steps A, B, A, B, A, B, A the shares grow to 4/6 and 3/4; then A, whose
-    /// share is smaller, gets a fifth block, and B a fourth one does not fit into 8 slots.
+    /// An SM has 1,536 threads, 32,768 registers, 48 KiB of shared memory and 8 blocks. A block of
+    /// A has 256 threads (a sixth) and 16 registers a thread (an eighth); one of B has a quarter of
+    /// the shared memory. In steps A, B, A, B, A, B, A the shares grow to 4/6 and 3/4; then A,
+    /// whose share is smaller, gets a fifth block, and B a fourth one does not fit into 8 slots.
     #[test]
     fn the_smallest_dominant_share_gets_the_next_block() {
         let (a, b) = (kernel(0, 256, 16, 0), kernel(1, 64, 16, 12 << 10));

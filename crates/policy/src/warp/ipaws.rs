@@ -2,11 +2,11 @@
 //! kernel.
 //!
 //! The scheduler begins with greedy, then oldest. When its first warp exits, it compares the
-//! instructions that its warps have issued. Where the greedy order suits a kernel, the warps are far
-//! apart: sorted, their numbers form a triangle, which is half of the rectangle over the first warp.
-//! Where warps have issued nearly as many as the first one although it had priority, loose round
-//! robin follows. The choice holds until the scheduler has no warps left, which is the end of the
-//! kernel or of its last blocks.
+//! instructions that its warps have issued. Where the greedy order suits a kernel, the warps are
+//! far apart: sorted, their numbers form a triangle, which is half of the rectangle over the first
+//! warp. Where warps have issued nearly as many as the first one although it had priority, loose
+//! round robin follows. The choice holds until the scheduler has no warps left, which is the end of
+//! the kernel or of its last blocks.
 
 use super::{Gto, Lrr, WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, only, warps_of};
 use crate::facts::{schedulers, warps_a_scheduler};
@@ -16,7 +16,7 @@ use warploom_config::IpawsSettings;
 use warploom_stats::declare_stats;
 
 declare_stats! {
-    /// Counters of `ipaws`.
+    /// Counters of the scheduler `ipaws`.
     pub struct IpawsCounters in "warp_policy" {
         /// Decisions of a scheduler to stay greedy (ipaws).
         pub greedy_decisions: u64 = Events;
@@ -146,8 +146,8 @@ mod tests {
         (counters.greedy_decisions, counters.fair_decisions)
     }
 
-    /// Of 4 x 100 instructions, a triangle has issued 250 (62.5 %), and the even pattern 301. At 300,
-    /// which is 75 %, the scheduler stays greedy.
+    /// A triangle has issued 250 of 4 x 100 instructions (62.5 %), and the even pattern 301. At
+    /// 300, which is 75 %, the scheduler stays greedy.
     #[test]
     fn the_pattern_of_issues_decides() {
         assert_eq!(decisions(&after_first_exit(&[100, 75, 50, 25])), (1, 0));

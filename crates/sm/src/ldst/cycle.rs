@@ -5,6 +5,7 @@ use super::mem_of;
 use crate::sm::Sm;
 use warploom_base::Cycle;
 use warploom_mem::{AccessKind, Request};
+use warploom_policy::WarpScheduler;
 
 impl Sm {
     /// Runs one cycle of the load/store unit.
@@ -86,6 +87,19 @@ impl Sm {
         send_miss(&mut ldst.l1c, link, now);
         if let Some(l1d) = &mut ldst.l1d {
             send_miss(l1d, link, now);
+        }
+    }
+
+    /// Tells the schedulers' policies of the new events of the data cache.
+    #[cold]
+    pub(super) fn tell_of_l1d(&mut self) {
+        let Some(watch) = &mut self.ldst.watch else {
+            return;
+        };
+        for event in watch.take_events() {
+            for scheduler in &mut self.schedulers {
+                scheduler.policy.on_l1d(&event);
+            }
         }
     }
 }

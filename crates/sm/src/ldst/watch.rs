@@ -2,11 +2,10 @@
 
 use super::{MEM_RECORDS, MemInst, mem_of};
 use crate::flight::Pool;
-use crate::sm::Sm;
 use warploom_base::WarpSlot;
 use warploom_mem::cache::{Access, AccessOutcome, Cache};
 use warploom_mem::{AccessKind, Reply, Request};
-use warploom_policy::{L1dEvent, L1dOutcome, WarpScheduler};
+use warploom_policy::{L1dEvent, L1dOutcome};
 
 /// Records of memory instructions, by which reads name their warp.
 type Insts = Pool<MemInst, MEM_RECORDS>;
@@ -26,6 +25,11 @@ impl L1dWatch {
             owners: vec![WarpSlot(0); l1d.places()].into(),
             events: Vec::with_capacity(4),
         }
+    }
+
+    /// Takes the events that no policy has been told of, in their order.
+    pub(super) fn take_events(&mut self) -> impl Iterator<Item = L1dEvent> + '_ {
+        self.events.drain(..)
     }
 
     /// Notes an access that has been made.
@@ -86,20 +90,5 @@ fn warp_of(insts: &Insts, request: &Request) -> WarpSlot {
         WarpSlot(request.token as u16)
     } else {
         insts[mem_of(request.token).0].warp
-    }
-}
-
-impl Sm {
-    /// Tells the schedulers' policies of the new events of the data cache.
-    #[cold]
-    pub(super) fn tell_of_l1d(&mut self) {
-        let Some(watch) = &mut self.ldst.watch else {
-            return;
-        };
-        for event in watch.events.drain(..) {
-            for scheduler in &mut self.schedulers {
-                scheduler.policy.on_l1d(&event);
-            }
-        }
     }
 }

@@ -72,8 +72,8 @@ pub struct Args {
     /// Shared memory that the launch adds to each block, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     dynamic_shared: u32,
-    /// Reorder, spill for parts of lives and recompute (full), or spill a variable around all of its
-    /// uses, in program order (chaitin-briggs; CRAT, section 5.1)
+    /// Reorder, spill for parts of lives and recompute (full), or spill a variable around all of
+    /// its uses, in program order (chaitin-briggs; CRAT, section 5.1)
     #[arg(long, value_enum, default_value_t = Allocator::Full)]
     allocator: Allocator,
     /// Let floats and integers share registers (bits), or keep them apart (kinds)

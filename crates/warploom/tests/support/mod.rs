@@ -12,7 +12,13 @@ pub struct Ran {
 
 pub fn warploom_in(folder: &Path, args: &[&str]) -> Ran {
     let mut command = Command::new(env!("CARGO_BIN_EXE_warploom"));
-    command.args(args).current_dir(folder).env("NO_COLOR", "1");
+    command.args(args).current_dir(folder);
+    ran(command)
+}
+
+/// Runs a command without colours.
+pub fn ran(mut command: Command) -> Ran {
+    command.env("NO_COLOR", "1");
     let Output {
         status,
         stdout,

@@ -1,7 +1,7 @@
 //! Every kind of axis: a run of a sweep is the run that its command makes alone.
 
-use super::{folder_of, left_behind, rows, sweep};
-use crate::support::json;
+use super::{folder_of, left_behind, rows};
+use crate::support::{Ran, json, ran};
 use std::path::Path;
 use std::process::Command;
 
@@ -27,6 +27,14 @@ fn commands(folder: &Path) -> Vec<(String, String)> {
     text.lines().skip(1).map(command).collect()
 }
 
+/// Runs the sweep of a folder with this build's library for CUDA programs.
+fn sweep_with_library(folder: &Path) -> Ran {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_warploom"));
+    command.args(["sweep", "study.toml"]).current_dir(folder);
+    command.env("WARPLOOM_CUDART", library());
+    ran(command)
+}
+
 /// Digest of a run that a shell makes by this command.
 fn digest_of(folder: &Path, command: &str) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_warploom"));
@@ -44,7 +52,8 @@ fn digest_of(folder: &Path, command: &str) -> String {
     shell
         .args(["-c", &line])
         .current_dir(folder)
-        .env("PATH", path);
+        .env("PATH", path)
+        .env("WARPLOOM_CUDART", library());
     let ran = shell.output().unwrap();
     let told = String::from_utf8_lossy(&ran.stderr);
     assert!(ran.status.success(), "{line}: {told}");
@@ -55,7 +64,7 @@ fn digest_of(folder: &Path, command: &str) -> String {
 /// Runs a sweep, and compares the digest of each row with that of its command.
 fn compare(spec: &str, runs: usize) -> tempfile::TempDir {
     let folder = folder_of(spec);
-    let ran = sweep(folder.path(), &["study.toml"]);
+    let ran = sweep_with_library(folder.path());
     assert_eq!(ran.status, 0, "{}", ran.err);
     let rows = rows(folder.path());
     let commands = commands(folder.path());
@@ -112,7 +121,7 @@ fn settings_that_contradict_are_told_with_a_remedy() {
         ("app = \"./a 'b\"", "close all quotes"),
     ] {
         let folder = folder_of(&format!("[axes]\n{axes}\n"));
-        let ran = sweep(folder.path(), &["study.toml"]);
+        let ran = sweep_with_library(folder.path());
         assert!(
             ran.status == 2 && ran.err.contains(part),
             "{part}: {}",
@@ -121,12 +130,16 @@ fn settings_that_contradict_are_told_with_a_remedy() {
     }
 }
 
-/// A program of our own that CUDA 12's compiler has built, if our library is beside the command.
+/// Path of the library for CUDA programs that cargo builds for the tests of the workspace.
+fn library() -> std::path::PathBuf {
+    let own = Path::new(env!("CARGO_BIN_EXE_warploom")).parent().unwrap();
+    own.join("deps/libwarploom_cudart.so")
+}
+
+/// A program of our own that CUDA 12's compiler has built, if there is a library for it.
 fn cuda_program() -> Option<std::path::PathBuf> {
-    let own = Path::new(env!("CARGO_BIN_EXE_warploom")).parent()?;
-    let library = own.join("libwarploom_cudart.so");
     let program = root().join("crates/cudart/tests/programs/12/launch");
-    library.is_file().then_some(program)
+    library().is_file().then_some(program)
 }
 
 #[test]
@@ -141,7 +154,7 @@ fn programs_are_targets_with_their_arguments() {
         program.display()
     );
     let folder = compare(&spec, 2);
-    let again = sweep(folder.path(), &["study.toml"]);
+    let again = sweep_with_library(folder.path());
     assert!(
         again.err.contains("2 runs, 2 finished already"),
         "{}",
@@ -168,7 +181,7 @@ fn a_program_is_stopped_at_the_limit_with_all_that_it_started() {
     }
     let script = "#!/bin/sh\necho $$ > pid\nsleep 777 & echo $! >> pid\nwait\n";
     let folder = of_script(script, "[limits]\ntime = \"5s\"");
-    let ran = sweep(folder.path(), &["study.toml"]);
+    let ran = sweep_with_library(folder.path());
     assert!(ran.err.contains("time: stopped after 5 s"), "{}", ran.err);
     let numbers = std::fs::read_to_string(folder.path().join("pid")).unwrap();
     for process in numbers.lines() {
@@ -185,7 +198,7 @@ fn a_program_is_stopped_at_the_limit_with_all_that_it_started() {
         ),
     ] {
         let folder = of_script(script, "");
-        let ran = sweep(folder.path(), &["study.toml"]);
+        let ran = sweep_with_library(folder.path());
         assert!(ran.err.contains(part), "{part}: {}", ran.err);
     }
 }

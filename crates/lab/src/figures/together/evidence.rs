@@ -1,4 +1,4 @@
-//! What a run shows about why it is fast or slow, beside its speedup.
+//! Evidence of a run for why it is fast or slow, beside its speedup.
 
 use std::collections::BTreeSet;
 use warploom_report::page::{Cell, Column};

@@ -1,8 +1,9 @@
-//! `together/pairs`: CRAT, Warped-Slicer, GPUDuet and locality-aware scheduling on pairs of programs.
+//! `together/pairs`: CRAT, Warped-Slicer, GPUDuet and locality-aware scheduling on pairs of
+//! programs.
 //!
 //! Programs, pairs and targets are those of Warped-Slicer's figures. The baseline is `left-over`
-//! under `gto` and round-robin blocks. Of CRAT only the registers act: the sharing policy decides on
-//! the number of blocks. Every combination does the same work, so that spilled code has a larger
+//! under `gto` and round-robin blocks. Of CRAT only the registers act: the sharing policy decides
+//! on the number of blocks. Every combination does the same work, so that spilled code has a larger
 //! target: by the ratio of its instructions to those of the plain program, at size `test`. The
 //! speedup is the ratio of the times until the last program has ended.
 

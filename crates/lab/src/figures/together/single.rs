@@ -2,8 +2,8 @@
 //! scheduling on single programs.
 //!
 //! The baseline is MaxTLP: the default registers, with as many blocks as fit, under `gto` and
-//! round-robin blocks. CRAT changes registers and caps the number of blocks. The throttle brings its
-//! warp scheduler `long-latency-first`, unless `locality` takes its place.
+//! round-robin blocks. CRAT changes registers and caps the number of blocks. The throttle brings
+//! its warp scheduler `long-latency-first`, unless `locality` takes its place.
 
 use super::combination::{Combination, Gains, SYSTEMS, charts, columns, summary};
 use super::{STUDY, evidence};

@@ -4,7 +4,7 @@ use super::{GPU, machine};
 use crate::spec::MachineVariant;
 use warploom_config::{Rule, keys};
 
-/// What a policy acts on: warps and their loads, or blocks and caches.
+/// Level at which a policy acts: warps and their loads, or blocks and caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
     Warps,

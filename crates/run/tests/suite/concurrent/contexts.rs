@@ -1,5 +1,5 @@
-//! Several programs on a machine that switches contexts: an SM switches those of a kernel that has it
-//! to itself, and blocks on a shared SM keep their resources.
+//! Several programs on a machine that switches contexts: an SM switches those of a kernel that has
+//! it to itself, and blocks on a shared SM keep their resources.
 
 use crate::concurrent::processes::{adder, gpu, loader, policies, sound};
 use crate::concurrent::script::{mix, participant, until};

@@ -27,8 +27,8 @@ fn names(key: &str) -> Vec<&'static str> {
     }
 }
 
-/// The machine with two policies, or the reason why there is none. Sixteen blocks fill an SM; context
-/// systems have extra blocks, and profiles are short, so that every policy acts.
+/// The machine with two policies, or the reason why there is none. Sixteen blocks fill an SM;
+/// context systems have extra blocks, and profiles are short, so that every policy acts.
 fn machine(pair: [(&str, &str); 2]) -> Result<GpuSpec, String> {
     let mut sets: Vec<String> = [
         "gpu.sms=1",

@@ -57,7 +57,7 @@ again:
     st.global.f32 [%rd3], %f7;
 ";
 
-/// One block that computes keeps an SM busy, so that the first one to end leaves few instructions to
+/// A block that computes keeps an SM busy, so that the first one to end leaves few instructions to
 /// the others. Four blocks that read memory have issued nearly as many each.
 #[test]
 fn lcs_needs_fewer_blocks_where_one_keeps_an_sm_busy() {

@@ -132,10 +132,6 @@ fn impossible_combinations_are_refused() {
             &["sm.l1d_allocation=warp-tokens", "l1d.enabled=false"],
             "does not exist",
         ),
-        (
-            &["sm.l1d_allocation=warp-tokens", "sm.context=duet"],
-            "context switching",
-        ),
         (&["l1d.replacement=plru"], "replacement"),
     ] {
         let text = refused(sets);
