@@ -9,11 +9,13 @@
 
 mod address_space;
 mod services;
+mod undo;
 
 pub(crate) use address_space::block_of;
 pub use address_space::{Allocation, PAGE_BYTES};
 
 use address_space::{AddressSpace, LIVE, NO_PAGE, NUMBER, page_parts, page_spans};
+use undo::Undo;
 use warploom_base::Digest;
 use warploom_ir::{CONST_BASE, CONST_BYTES, GLOBAL_BASE};
 
@@ -80,6 +82,10 @@ pub struct DeviceMemory {
     capacity: u64,
     allocated: u64,
     track: bool,
+    /// Contents that a launch has overwritten, while it may still be undone.
+    undo: Option<Undo>,
+    /// True if a write is more than a copy: writes are tracked, or may be undone.
+    watches_writes: bool,
     /// True if kernels may access any address that shares a protection unit with an allocation.
     coarse_protection: bool,
 }
@@ -106,6 +112,8 @@ impl DeviceMemory {
             capacity,
             allocated: 0,
             track: false,
+            undo: None,
+            watches_writes: false,
             coarse_protection: false,
         }
     }
@@ -136,6 +144,7 @@ impl DeviceMemory {
     /// allocation, since earlier writes are unknown.
     pub fn track_initialised(&mut self) {
         self.track = true;
+        self.watches_writes = true;
     }
 
     /// Makes out-of-bounds checks as coarse as those of a GPU: an access is a fault only if no
@@ -399,13 +408,13 @@ impl DeviceMemory {
         }
     }
 
-    /// Writes bytes if they are inside one existing page and writes are not tracked. Returns false
+    /// Writes bytes if they are inside one existing page and writes are not watched. Returns false
     /// otherwise.
     #[inline(always)]
     fn write_in_page(&mut self, asid: u8, address: u64, bytes: &[u8]) -> bool {
         let offset = address as usize & (PAGE_BYTES - 1);
         let page = self.spaces.get(usize::from(asid)).map(|s| s.page(address));
-        let (false, Some(Some(page))) = (self.track, page) else {
+        let (false, Some(Some(page))) = (self.watches_writes, page) else {
             return false;
         };
         let page = &mut self.pages[page as usize];
@@ -427,6 +436,9 @@ impl DeviceMemory {
             let offset = at as usize & (PAGE_BYTES - 1);
             let index = self.page_index(asid, at);
             let page = &mut self.pages[index];
+            if let Some(undo) = &mut self.undo {
+                undo.save(index, page);
+            }
             page.data[offset..offset + part.len()].copy_from_slice(&bytes[part.clone()]);
             if let Some(written) = &mut page.written {
                 (offset..offset + part.len()).for_each(|b| written[b / 64] |= 1 << (b % 64));
