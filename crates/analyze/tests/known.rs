@@ -98,6 +98,7 @@ fn run(kernels: Vec<KernelReport>, totals: Figures, series: Option<Series>) -> R
         series,
         processes: Vec::new(),
         decisions: Vec::new(),
+        sampling: None,
         mix: None,
         sm_filter_checks: Vec::new(),
         sharing: None,

@@ -43,6 +43,9 @@ pub struct Settings {
     pub max_cycles: Option<u64>,
     /// Timed launches, counted from 0. All launches are timed if not given.
     pub launches: Option<Range<u64>>,
+    /// Bound of the relative error of the cycles, if only some launches are timed and all are
+    /// estimated.
+    pub sample_error: Option<f64>,
     /// Kernels that are timed, given by parts of their names. All kernels are timed if the list is
     /// empty.
     pub kernels: Vec<String>,
@@ -87,6 +90,7 @@ impl Default for Settings {
             threads: 1,
             max_cycles: None,
             launches: None,
+            sample_error: None,
             kernels: Vec::new(),
             memory_mib: 4096,
             page_protection: false,
@@ -211,6 +215,7 @@ impl Settings {
                 kernels: self.kernels.clone(),
                 ..Timed::default()
             },
+            sample_error: self.sample_error,
             memory_bytes: self.memory_mib << 20,
             page_protection: self.page_protection,
             checks: self.checks(),
@@ -238,6 +243,7 @@ mod tests {
         let settings = Settings {
             set: vec!["sm.warp_scheduler=lrr".to_owned()],
             launches: Some(2..5),
+            sample_error: Some(0.02),
             capability: Some(75),
             ..Settings::default()
         };

@@ -6,6 +6,7 @@ use crate::evaluate::{Energy, StaticRate, evaluate, evaluate_at};
 use crate::preset::EnergyPreset;
 use std::collections::BTreeMap;
 use warploom_config::GpuSpec;
+use warploom_sample::estimate;
 use warploom_stats::energy::EnergyReport;
 use warploom_stats::result::{Counts, Figures, RunReport, Series};
 
@@ -33,6 +34,23 @@ pub fn attach(preset: &EnergyPreset, spec: &GpuSpec, run: &mut RunReport) {
         };
     }
     run.totals.figures.energy = whole;
+    estimate_energy(run);
+}
+
+/// Adds the energy of all launches of a sampled run to its estimates.
+fn estimate_energy(run: &mut RunReport) {
+    let Some(report) = &mut run.sampling else {
+        return;
+    };
+    let energy = run
+        .kernels
+        .iter()
+        .map(|kernel| kernel.figures.energy.as_ref());
+    let joules: Option<Vec<f64>> = energy.map(|energy| Some(energy?.joules)).collect();
+    if let Some(joules) = joules {
+        let joules = estimate(report, &joules);
+        report.estimates.insert("energy.joules".to_owned(), joules);
+    }
 }
 
 /// Energy of a run or a launch on a machine; `None` if it was not timed.

@@ -18,6 +18,7 @@ mod page_text;
 mod parquet;
 mod perfetto;
 mod run;
+mod sampling;
 mod scorecard;
 mod svg;
 mod table;

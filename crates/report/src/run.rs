@@ -4,6 +4,7 @@ use crate::chart::bar;
 use crate::context::contexts;
 use crate::energy::energy;
 use crate::format::{grouped, percent, rate, seconds};
+use crate::sampling::sampling;
 use crate::table::figures;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -32,6 +33,9 @@ pub fn run_report(run: &RunReport) -> String {
     launches(&mut text, run);
     contexts(&mut text, run);
     samples(&mut text, run);
+    if let Some(report) = &run.sampling {
+        sampling(&mut text, report);
+    }
     stalls(&mut text, &run.totals.figures.stalls);
     if let Some(report) = &run.totals.figures.energy {
         energy(&mut text, report);
@@ -433,6 +437,7 @@ pub(crate) mod tests {
             series: None,
             processes: Vec::new(),
             decisions: Vec::new(),
+            sampling: None,
             mix: None,
             sm_filter_checks: Vec::new(),
             sharing: None,

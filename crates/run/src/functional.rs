@@ -262,6 +262,19 @@ impl Session {
         observer: Option<&mut dyn Observer>,
         extent: FunctionalOptions,
     ) -> Result<FunctionalStats, (Outcome, Stopped)> {
+        let ended = self.execute_quietly(prepared, device, observer, extent);
+        self.print(&mut device.memory, device.asid);
+        ended
+    }
+
+    /// Executes a launch as `execute_prepared` does, but does not pass on its printed text.
+    pub(crate) fn execute_quietly(
+        &self,
+        prepared: &Prepared,
+        device: &mut Device,
+        observer: Option<&mut dyn Observer>,
+        extent: FunctionalOptions,
+    ) -> Result<FunctionalStats, (Outcome, Stopped)> {
         let options = FunctionalOptions {
             resident_blocks: self.resident_blocks(prepared),
             ..extent
@@ -272,7 +285,6 @@ impl Session {
             Some(observer) => run_grid_observed(context, memory, options, observer),
             None => run_grid(context, memory, options),
         };
-        self.print(memory, device.asid);
         ended.map_err(|error| {
             let why = match &error {
                 warploom_exec::RunError::Fault(fault) => Stopped::Fault(fault.kind),

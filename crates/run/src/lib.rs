@@ -4,6 +4,7 @@
 //! A [`HostProgram`] is the host side of a CUDA program. The session requests its next action;
 //! between actions it copies data to and from [`Device`] memory; and finally it checks its outputs.
 
+mod accesses;
 mod compile;
 mod device;
 mod files;
@@ -16,6 +17,7 @@ mod params;
 mod printer;
 mod process;
 mod result;
+mod sampler;
 mod sampling;
 mod session;
 mod sharing;

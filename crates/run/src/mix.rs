@@ -6,12 +6,16 @@
 //! default stream: its operations wait for all streams of the process, and the host waits for them.
 //! GPGPU-Sim's stream manager behaves in the same way.
 
+mod sampled;
+
 use crate::device::Device;
 use crate::host::{Check, HostProgram, Stopped};
 use crate::process::{Process, Started};
 use crate::result::{Summary, kernel_report};
+use crate::sampler::{Chosen, Sampler};
 use crate::sampling::Untimed;
 use crate::session::{Prepared, Progress, RunError, Session, TimedBlocks, outcome_of, stopped_by};
+use sampled::Timing;
 use std::ops::ControlFlow;
 use warploom_base::{Cycle, Digest, KernelSlot};
 use warploom_exec::{DeviceMemory, FunctionalOptions};
@@ -63,6 +67,8 @@ struct InFlight {
     instructions_before: u64,
     /// Set if only some of its blocks are timed.
     untimed: Option<Untimed>,
+    /// Set if only some of the launches are timed.
+    chosen: Option<Chosen>,
 }
 
 /// State of a mix while it runs.
@@ -77,6 +83,8 @@ pub(crate) struct Mix<'s, 'p> {
     turn: usize,
     /// True if results name the process and stream of each kernel.
     concurrent: bool,
+    /// Set if only some of the launches are timed.
+    sampler: Option<Sampler>,
 }
 
 impl<'s, 'p> Mix<'s, 'p> {
@@ -102,6 +110,7 @@ impl<'s, 'p> Mix<'s, 'p> {
             launched: 0,
             turn: 0,
             concurrent,
+            sampler: session.options().sample_error.map(Sampler::new),
         }
     }
 
@@ -329,7 +338,13 @@ impl<'s, 'p> Mix<'s, 'p> {
                 }
                 continue;
             }
-            self.launch(at, stream, launch, started);
+            let chosen = match self.choose(at, &launch, summary) {
+                Ok(Timing::Whole) => None,
+                Ok(Timing::Sampled(chosen)) => Some(chosen),
+                Ok(Timing::Executed) => continue,
+                Err(outcome) => return Ok(Err(outcome)),
+            };
+            self.launch(at, stream, launch, started, chosen);
         }
         Ok(Ok(()))
     }
@@ -365,12 +380,20 @@ impl<'s, 'p> Mix<'s, 'p> {
         Ok(())
     }
 
-    /// True if the machine has a slot for another kernel.
+    /// True if the machine has a slot for another kernel. The kernels of a sampled program run one by
+    /// one.
     fn may_launch(&self) -> bool {
-        self.gpu.has_free_slot()
+        self.gpu.has_free_slot() && (self.sampler.is_none() || self.gpu.is_idle())
     }
 
-    fn launch(&mut self, at: usize, stream: u32, launch: Box<Prepared>, started: Started) {
+    fn launch(
+        &mut self,
+        at: usize,
+        stream: u32,
+        launch: Box<Prepared>,
+        started: Started,
+        chosen: Option<Chosen>,
+    ) {
         let blocks = launch.grid.count();
         let resident = self.session.resident_blocks(&launch) as u64;
         let timed = &self.session.options().timed.blocks;
@@ -390,6 +413,7 @@ impl<'s, 'p> Mix<'s, 'p> {
             order: self.launched,
             instructions_before: self.gpu.thread_instructions(slot),
             untimed,
+            chosen,
         });
         self.launched += 1;
         self.turn = (at + 1) % self.processes.len();
@@ -423,7 +447,7 @@ impl<'s, 'p> Mix<'s, 'p> {
         self.report(&kernel, end, summary);
     }
 
-    fn report(&self, kernel: &InFlight, end: &KernelEnd, summary: &mut Summary) {
+    fn report(&mut self, kernel: &InFlight, end: &KernelEnd, summary: &mut Summary) {
         let Started {
             kernel: name,
             grid,
@@ -441,6 +465,9 @@ impl<'s, 'p> Mix<'s, 'p> {
         let mut report = kernel_report(name, *grid, *block, end, concurrent);
         if let Some(untimed) = &kernel.untimed {
             untimed.describe(end, &mut report);
+        }
+        if let (Some(sampler), Some(chosen)) = (&mut self.sampler, &kernel.chosen) {
+            sampler.timed(chosen, &report.figures);
         }
         summary.add(kernel.order, (end.launched_at, end.ended_at), report);
     }

@@ -15,6 +15,7 @@ use warploom_stats::result::{
     Program, RunReport, Series, Sharing, SmFilterCheck, Totals, shares,
 };
 use warploom_stats::sample::{Estimate, SampleReport};
+use warploom_stats::sampling::SamplingReport;
 use warploom_stats::{DIGEST_SET, run_digest};
 
 /// Collected data of a run.
@@ -31,6 +32,7 @@ pub(crate) struct Summary {
     series: Option<Series>,
     sm_filter_checks: Vec<SmFilterCheck>,
     sharing: Option<Sharing>,
+    sampling: Option<SamplingReport>,
     findings: Vec<FindingReport>,
 }
 
@@ -55,6 +57,7 @@ impl Summary {
             series: None,
             sm_filter_checks: Vec::new(),
             sharing: None,
+            sampling: None,
             findings: Vec::new(),
         }
     }
@@ -117,6 +120,16 @@ impl Summary {
         self.sharing = sharing;
     }
 
+    /// Reports of the launches that have ended, in the order of the ends.
+    pub fn launched(&self) -> impl Iterator<Item = &KernelReport> {
+        self.kernels.iter().map(|(.., kernel)| kernel)
+    }
+
+    /// Adds the estimates for all launches of a sampled program.
+    pub fn sampled(&mut self, report: SamplingReport) {
+        self.sampling = Some(report);
+    }
+
     /// Sets recorded windows of `window_cycles`.
     pub fn recorded(&mut self, window_cycles: u64, recording: Recording) {
         let (start, end) = recording.spans.into_iter().unzip();
@@ -172,6 +185,7 @@ impl Summary {
             processes: self.processes,
             decisions: self.decisions,
             mix: None,
+            sampling: self.sampling,
             wall_seconds,
             cycles_per_second: per_second(figures.cycles),
             warp_instructions_per_second: per_second(figures.warp_instructions),

@@ -35,6 +35,11 @@ pub struct Options {
     /// Selection of timed launches. The others are executed without timing: memory is updated,
     /// caches stay as they were, and the result omits them.
     pub timed: Timed,
+    /// Bound of the relative error of the cycles of all launches, if only as many launches are
+    /// timed as it takes. The others are executed without timing, and the result has estimates for
+    /// the whole program. Launches run one after the other. For a single program, of which all
+    /// launches and blocks are selected in `timed`.
+    pub sample_error: Option<f64>,
     /// Size of device memory in bytes.
     pub memory_bytes: u64,
     /// Permit accesses to any page of 2 MiB that an allocation touches, as on a GPU. Otherwise an
@@ -64,6 +69,7 @@ impl Default for Options {
             functional: false,
             sharing: false,
             timed: Timed::default(),
+            sample_error: None,
             memory_bytes: 4 << 30,
             page_protection: false,
             checks: Checks::default(),
@@ -340,6 +346,9 @@ impl Session {
         if apart {
             summary.processes(&mix.processes, mix.gpu.now());
             summary.decided(mix.gpu.decisions());
+        }
+        if outcome == Outcome::Finished {
+            mix.finish_sampling(&mut summary);
         }
         let checks = mix.checks(&outcome);
         let input = mix.input_digest();

@@ -19,6 +19,7 @@ pub mod mix;
 mod registry;
 pub mod result;
 pub mod sample;
+pub mod sampling;
 pub mod trace;
 mod windows;
 

@@ -15,6 +15,7 @@ use crate::PEAK_SUFFIX;
 use crate::energy::EnergyReport;
 use crate::mix::{MixFigures, SlowdownCauses, Turnaround};
 use crate::sample::{Estimate, SampleReport};
+use crate::sampling::SamplingReport;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use warploom_base::Dim3;
@@ -47,6 +48,10 @@ pub struct RunReport {
     pub mix: Option<MixFigures>,
     /// Figures of the whole run.
     pub totals: Totals,
+    /// Estimates for the whole program, if only a part of its launches was timed. `kernels` and
+    /// `totals` are then for the timed launches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sampling: Option<SamplingReport>,
     /// Real time of the simulation in seconds.
     pub wall_seconds: f64,
     /// Simulated core cycles over `wall_seconds`.

@@ -70,7 +70,7 @@ impl Estimate {
 }
 
 /// Quantile of 97.5 % of Student's t distribution for at least one degree of freedom.
-fn quantile(freedom: usize) -> f64 {
+pub fn quantile(freedom: usize) -> f64 {
     /// Quantiles for 1 to 30 degrees of freedom, to three digits.
     const TABLE: [f64; 30] = [
         12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160,
@@ -81,7 +81,10 @@ fn quantile(freedom: usize) -> f64 {
     // above 30.
     let (z, n) = (1.959_964, freedom as f64);
     let further = z + (z * z * z + z) / (4.0 * n);
-    TABLE.get(freedom - 1).copied().unwrap_or(further)
+    TABLE
+        .get(freedom.saturating_sub(1))
+        .copied()
+        .unwrap_or(further)
 }
 
 #[cfg(test)]

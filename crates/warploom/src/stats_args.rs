@@ -119,7 +119,7 @@ impl StatsArgs {
         ];
         match asked.iter().find(|(_, asked)| *asked) {
             Some((table, _)) => Err(Failure::Input(format!(
-                "{table} cannot state that its counters are for a part of the blocks; leave out \
+                "{table} cannot state that its counters are for a part of the run; leave out \
                  {option}, or write --stats FILE.json"
             ))),
             None => Ok(()),

@@ -32,6 +32,17 @@ pub struct TimedArgs {
         conflicts_with = "functional"
     )]
     sample: Option<u64>,
+    /// Time only as many launches as it takes to estimate the cycles of the whole program with an
+    /// error of at most this, such as 2%, at 95% confidence, and execute the others without timing.
+    /// Launches run one after the other. Cycles and counters are for the timed launches; estimates
+    /// for all are added
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        value_parser = percentage,
+        conflicts_with_all = ["functional", "sample", "blocks", "skip_launches", "time_kernel"]
+    )]
+    sample_error: Option<f64>,
     /// Time the blocks of each launch from FIRST up to but excluding END, by their order in the
     /// grid (x fastest), and execute the others without timing
     #[arg(
@@ -61,8 +72,19 @@ impl TimedArgs {
         }
     }
 
+    /// Bound of the relative error, if launches are sampled.
+    pub fn sample_error(&self) -> Option<f64> {
+        self.sample_error
+    }
+
+    /// The option by which counters are for a part of the launches or blocks, if one was given.
+    pub fn by_parts(&self) -> Option<&'static str> {
+        let launches = self.sample_error.map(|_| "--sample-error");
+        launches.or(self.by_blocks())
+    }
+
     /// The option that selects blocks, if one was given.
-    pub fn by_blocks(&self) -> Option<&'static str> {
+    fn by_blocks(&self) -> Option<&'static str> {
         match self.blocks() {
             TimedBlocks::All => None,
             TimedBlocks::Range(_) => Some("--blocks"),
@@ -105,7 +127,18 @@ impl TimedArgs {
     pub fn given(&self) -> Option<&'static str> {
         let launches = (self.skip_launches > 0).then_some("--skip-launches");
         let kernels = (!self.time_kernel.is_empty()).then_some("--time-kernel");
-        launches.or(kernels).or(self.by_blocks())
+        launches.or(kernels).or(self.by_parts())
+    }
+}
+
+/// Parses a percentage such as `2%` as 0.02.
+pub fn percentage(text: &str) -> Result<f64, String> {
+    let number = text
+        .strip_suffix('%')
+        .and_then(|text| text.trim().parse().ok());
+    match number {
+        Some(percent @ 0.01..=50.0) => Ok(percent / 100.0),
+        _ => Err("write a percentage from 0.01% to 50%, such as 2%".to_owned()),
     }
 }
 

@@ -180,6 +180,7 @@ fn run() -> RunReport {
         series: None,
         processes: Vec::new(),
         decisions: Vec::new(),
+        sampling: None,
         mix: None,
         sm_filter_checks: Vec::new(),
         sharing: None,

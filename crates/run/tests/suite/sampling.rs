@@ -343,3 +343,86 @@ ret;
     assert!(message.contains("leave out --blocks"), "{message}");
     assert_eq!(report.kernels[0].sample.map(|s| s.blocks_timed), Some(500));
 }
+
+fn sampled(launches: u32, at_once: bool, sample_error: Option<f64>) -> RunReport {
+    let options = Options {
+        sample_error,
+        ..options(TimedBlocks::All)
+    };
+    let mut program = Draw {
+        at_once,
+        ..draw(launches)
+    };
+    run_with(gpu(), options, &mut program)
+}
+
+/// Each launch continues with the numbers of the one before, so that a launch that took effect
+/// twice or not at all would change the outputs.
+#[test]
+fn launches_that_are_not_timed_leave_the_same_memory() {
+    let report = sampled(40, false, Some(0.02));
+    assert_eq!(report.outcome, Outcome::Finished);
+    assert!(report.checks[0].passed, "{:?}", report.checks);
+    let sampling = report.sampling.expect("it was asked for");
+    let stratum = |at: usize| {
+        let stratum = &sampling.strata[at];
+        let timed = stratum.timed.iter();
+        let timed: Vec<(u64, &str)> = timed.map(|t| (t.launch, t.why.as_str())).collect();
+        (stratum.launches, stratum.epochs.clone(), timed)
+    };
+    assert_eq!(stratum(0), (1, vec![1], vec![(0, "first")]));
+    let (launches, epochs, timed) = stratum(1);
+    assert_eq!((launches, epochs), (39, vec![3, 3, 6, 12, 15]));
+    assert_eq!(timed[..3], [(1, "pilot"), (2, "pilot"), (3, "pilot")]);
+    let checks = timed.iter().filter(|(_, why)| *why == "check").count();
+    assert_eq!(timed.len(), 3 + checks);
+    assert_eq!(sampling.timed, 4 + checks as u64);
+    assert_eq!(report.kernels.len() as u64, sampling.timed);
+}
+
+#[test]
+fn estimates_of_a_sampled_program_contain_the_true_values() {
+    let all = sampled(40, false, None).totals.figures;
+    let report = sampled(40, false, Some(0.02));
+    let sampling = report.sampling.expect("it was asked for");
+    assert_eq!(sampling.thread_instructions, all.thread_instructions);
+    assert_eq!(sampling.warp_instructions, all.warp_instructions);
+    let counted = |name: &str| all.statistics[name] as f64;
+    let true_values = [
+        ("cycles", all.cycles as f64),
+        ("ipc", all.ipc),
+        ("sm.thread_instructions", counted("sm.thread_instructions")),
+        ("noc_to_l2.flits", counted("noc_to_l2.flits")),
+        ("noc_to_sm.flits", counted("noc_to_sm.flits")),
+    ];
+    for (name, value) in true_values {
+        let estimate = sampling.estimates[name];
+        let error = (estimate.value - value).abs();
+        assert!(
+            error <= estimate.margin,
+            "{name}: {estimate:?}, it is {value}"
+        );
+        assert!(estimate.relative_margin() <= 0.02, "{name}: {estimate:?}");
+    }
+}
+
+#[test]
+fn a_sampled_program_gives_the_same_result_again() {
+    let [one, two] = [(); 2].map(|()| sampled(20, false, Some(0.02)));
+    assert_eq!(results(&one), results(&two));
+    assert_eq!(one.sampling, two.sampling);
+}
+
+/// Launches that could overlap run one by one, because the launches that are left out would have
+/// delayed the timed ones.
+#[test]
+fn launches_of_a_sampled_program_run_one_by_one() {
+    let report = sampled(12, true, Some(0.02));
+    assert_eq!(report.outcome, Outcome::Finished);
+    let flights = report.kernels.iter().map(|kernel| {
+        let at = kernel.concurrent.expect("they have streams").launched_at;
+        (at, at + kernel.figures.cycles)
+    });
+    let flights: Vec<(u64, u64)> = flights.collect();
+    assert!(flights.windows(2).all(|pair| pair[0].1 <= pair[1].0));
+}

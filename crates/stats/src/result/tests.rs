@@ -55,6 +55,7 @@ fn report() -> RunReport {
         series: None,
         processes: Vec::new(),
         decisions: Vec::new(),
+        sampling: None,
         mix: None,
         sm_filter_checks: vec![SmFilterCheck {
             cycle: 1000,

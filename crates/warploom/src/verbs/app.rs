@@ -10,6 +10,7 @@ use crate::energy_args::EnergyArgs;
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
 use crate::output::{check_outputs, command_line, note, print};
+use crate::timed_args::percentage;
 use std::ffi::OsString;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ Examples:
   warploom app --gpu qv100-volta --stats result.json -- ./program
   warploom app --launches 10..12 -- ./program  time the launches 10 and 11, execute the others
   warploom app --kernel spmv -- ./program      time kernels whose name has `spmv` in it
+  warploom app --sample-error 2% -- ./program  time some launches, estimate the cycles of all
   warploom app --energy -- ./program           energy and power by component
   warploom app --stats r.json -- ./program; warploom analyze r.json   what bounds its kernels
   LD_LIBRARY_PATH=$(warploom app --library-path) ./program
@@ -58,6 +60,16 @@ pub struct Args {
     /// repeated
     #[arg(long = "kernel", value_name = "NAME", conflicts_with = "functional")]
     kernels: Vec<String>,
+    /// Time only as many launches as it takes to estimate the cycles of all with an error of at
+    /// most this, such as 2%, at 95% confidence, and execute the others without timing. Launches run
+    /// one after the other
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        value_parser = percentage,
+        conflicts_with_all = ["functional", "launches", "kernels", "window", "trace"]
+    )]
+    sample_error: Option<f64>,
     /// Stop the GPU after this many core cycles
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_cycles: Option<u64>,
@@ -209,6 +221,7 @@ fn settings(args: &Args) -> Result<Settings, Failure> {
         threads: args.threads,
         max_cycles: args.max_cycles,
         launches: args.launches.clone(),
+        sample_error: args.sample_error,
         kernels: args.kernels.clone(),
         memory_mib: args.memory,
         page_protection: args.page_protection,

@@ -38,6 +38,7 @@ Examples:
   warploom run bfs --skip-launches 4               begin timing with the fifth launch
   warploom run gaussian --time-kernel Fan2         launches of Fan2 timed, the others executed
   warploom run duet/CONV --size paper --sample 10  one of ten blocks timed, cycles of all estimated
+  warploom run lud --sample-error 2%               time some launches, estimate all
   warploom run hotspot --blocks 0..120             time the first 120 blocks
   warploom run crat/CFD --allocate 42 --gpu fermi-crat
                                                    with 42 registers per thread, spills included
@@ -177,7 +178,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     }
     let inputs = target::files(&args.targets, args.gpu.gpu.as_deref());
     args.stats.check(args.functional, args.json, &inputs)?;
-    if let Some(option) = args.timed.by_blocks() {
+    if let Some(option) = args.timed.by_parts() {
         args.stats.refuse_parts(option)?;
     }
     args.allocate.check(1)?;
@@ -194,6 +195,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         functional: args.functional,
         sharing: args.sharing,
         timed: args.timed.timed(),
+        sample_error: args.timed.sample_error(),
         checks: checks(&args.check),
         parts: args.stats.parts(),
         window_cycles: args.stats.window_cycles(),

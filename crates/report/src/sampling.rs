@@ -1,0 +1,88 @@
+//! Text about a sampled program: estimates for all launches, and what was timed.
+
+use crate::format::{grouped, percent};
+use crate::table::figures;
+use std::fmt::Write;
+use warploom_stats::sampling::{Interval, SamplingReport, StratumReport};
+
+/// Largest number of strata in the report. Those with the most cycles are shown.
+const STRATA_SHOWN: usize = 12;
+/// Estimates in the report: name in the result, and label.
+const ESTIMATES: [(&str, &str); 6] = [
+    ("cycles", "cycles"),
+    ("ipc", "IPC"),
+    ("noc_to_l2.flits", "flits to L2"),
+    ("noc_to_sm.flits", "flits to SMs"),
+    ("dram.requests", "DRAM requests"),
+    ("energy.joules", "joules"),
+];
+
+/// Writes the estimates of a sampled program and its strata.
+pub(crate) fn sampling(text: &mut String, report: &SamplingReport) {
+    let _ = writeln!(
+        text,
+        "{} of {} launches timed, the others executed; figures above are for the timed ones.\n\
+         estimates for all launches ({} confidence, bound {} of the cycles):",
+        grouped(report.timed),
+        grouped(report.launches),
+        format_args!("{:.0}%", report.confidence * 100.0),
+        percent(Some(report.bound)),
+    );
+    for (name, label) in ESTIMATES {
+        if let Some(estimate) = report.estimates.get(name) {
+            let margin = percent(Some(estimate.relative_margin()));
+            let _ = writeln!(text, "  {label:<13} {} +- {margin}", value(estimate));
+        }
+    }
+    text.push('\n');
+    strata(text, report);
+    text.push('\n');
+}
+
+fn value(estimate: &Interval) -> String {
+    match estimate.value {
+        large if large >= 1000.0 => grouped(large.round() as u64),
+        small => format!("{small:.4}"),
+    }
+}
+
+fn strata(text: &mut String, report: &SamplingReport) {
+    let mut strata: Vec<&StratumReport> = report.strata.iter().collect();
+    let cycles = |stratum: &StratumReport| stratum.mean_cycles * stratum.launches as f64;
+    strata.sort_by(|a, b| cycles(b).total_cmp(&cycles(a)));
+    let all: f64 = report.strata.iter().map(cycles).sum();
+    let header = [
+        "stratum", "grid", "block", "launches", "timed", "why", "cycles", "scatter", "share",
+    ];
+    let row = |stratum: &&StratumReport| {
+        vec![
+            stratum.kernel.clone(),
+            stratum.grid.to_string(),
+            stratum.block.to_string(),
+            grouped(stratum.launches),
+            stratum.timed.len().to_string(),
+            reasons(stratum),
+            grouped(stratum.mean_cycles.round() as u64),
+            percent(Some(stratum.deviation)),
+            percent(Some(cycles(stratum) / all.max(1.0))),
+        ]
+    };
+    let shown = strata.iter().take(STRATA_SHOWN).map(row);
+    text.push_str(&figures(&header, &shown.collect::<Vec<_>>()));
+    if strata.len() > STRATA_SHOWN {
+        let hidden = strata.len() - STRATA_SHOWN;
+        let _ = writeln!(text, "({hidden} further strata in --json and --stats)");
+    }
+}
+
+/// Reasons for timing a stratum's launches, each with the number of launches.
+fn reasons(stratum: &StratumReport) -> String {
+    let count = |why: &str| {
+        let timed = stratum.timed.iter();
+        timed.filter(|timed| timed.why == why).count()
+    };
+    let counts = ["first", "pilot", "check", "bound"].map(|why| (why, count(why)));
+    let some = counts.into_iter().filter(|(_, count)| *count > 0);
+    let some: Vec<String> = some.map(|(why, n)| format!("{n} {why}")).collect();
+    some.join(", ")
+}

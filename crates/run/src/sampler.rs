@@ -1,0 +1,167 @@
+//! Sampled programs: which launches are timed, and the estimates for all launches.
+
+use crate::result::Summary;
+use crate::session::Prepared;
+use std::collections::{BTreeMap, BTreeSet};
+use warploom_base::Digest;
+use warploom_exec::FunctionalStats;
+use warploom_sample::{CONFIDENCE, Plan, Signature, Why, estimate};
+use warploom_stats::result::{Figures, KernelReport, is_peak};
+use warploom_stats::sampling::{Interval, SamplingReport, StratumReport, TimedLaunch};
+
+/// A launch that is to be timed.
+pub(crate) struct Chosen {
+    stratum: usize,
+    epoch: usize,
+    why: Why,
+    /// Number of earlier launches of the program.
+    number: u64,
+}
+
+/// State of a sampled program.
+pub(crate) struct Sampler {
+    bound: f64,
+    plan: Plan,
+    strata: Vec<StratumReport>,
+    launches: u64,
+    warp_instructions: u64,
+    thread_instructions: u64,
+}
+
+impl Sampler {
+    pub fn new(bound: f64) -> Self {
+        Self {
+            bound,
+            plan: Plan::new(bound),
+            strata: Vec::new(),
+            launches: 0,
+            warp_instructions: 0,
+            thread_instructions: 0,
+        }
+    }
+
+    /// True if the launch is the first one of its kernel, which is timed in any case.
+    pub fn is_first(&self, launch: &Prepared) -> bool {
+        self.plan.is_first(kernel_of(launch))
+    }
+
+    /// Chooses a launch or leaves it out. `executed` has the counts of an execution without timing,
+    /// and the number of accesses of lines. The first launch of a kernel needs none.
+    pub fn choose(
+        &mut self,
+        launch: &Prepared,
+        executed: Option<(&FunctionalStats, u64)>,
+    ) -> Option<Chosen> {
+        let warps = executed.map_or(0, |(stats, _)| stats.warp_instructions);
+        let threads = executed.map_or(0, |(stats, _)| stats.thread_instructions);
+        let accesses = executed.map_or(0, |(_, accesses)| accesses);
+        let choice = self.plan.choose(&Signature {
+            kernel: kernel_of(launch),
+            sizes: [launch.grid.count(), warps, threads, accesses],
+        });
+        let number = self.launches;
+        self.launches += 1;
+        if choice.stratum == self.strata.len() {
+            self.strata.push(new_stratum(launch, warps));
+        }
+        let stratum = choice.stratum;
+        self.strata[stratum].launches += 1;
+        let Some(why) = choice.why else {
+            self.warp_instructions += warps;
+            self.thread_instructions += threads;
+            return None;
+        };
+        Some(Chosen {
+            stratum,
+            epoch: choice.epoch,
+            why,
+            number,
+        })
+    }
+
+    /// Notes the figures of a launch that was timed.
+    pub fn timed(&mut self, chosen: &Chosen, figures: &Figures) {
+        self.plan
+            .timed(chosen.stratum, chosen.epoch, figures.cycles as f64);
+        self.warp_instructions += figures.warp_instructions;
+        self.thread_instructions += figures.thread_instructions;
+        let stratum = &mut self.strata[chosen.stratum];
+        if chosen.why == Why::First {
+            stratum.warp_instructions = figures.warp_instructions;
+        }
+        stratum.timed.push(TimedLaunch {
+            launch: chosen.number,
+            epoch: chosen.epoch,
+            cycles: figures.cycles,
+            why: chosen.why.name().to_owned(),
+        });
+    }
+
+    /// Adds the estimates for all launches of a program that has ended to its result.
+    pub fn finish(mut self, summary: &mut Summary) {
+        for (number, stratum) in self.strata.iter_mut().enumerate() {
+            (stratum.mean_cycles, stratum.deviation) = self.plan.cycles(number);
+            stratum.epochs = self.plan.epochs(number);
+        }
+        let mut report = SamplingReport {
+            bound: self.bound,
+            confidence: CONFIDENCE,
+            launches: self.launches,
+            timed: self.strata.iter().map(|s| s.timed.len() as u64).sum(),
+            warp_instructions: self.warp_instructions,
+            thread_instructions: self.thread_instructions,
+            estimates: BTreeMap::new(),
+            strata: self.strata,
+        };
+        let kernels: Vec<&KernelReport> = summary.launched().collect();
+        report.estimates = estimates(&report, &kernels);
+        summary.sampled(report);
+    }
+}
+
+/// Estimates of cycles, of IPC and of the counters, from the timed launches in order.
+fn estimates(report: &SamplingReport, kernels: &[&KernelReport]) -> BTreeMap<String, Interval> {
+    let of = |value: &dyn Fn(&Figures) -> u64| {
+        let values: Vec<f64> = kernels.iter().map(|k| value(&k.figures) as f64).collect();
+        estimate(report, &values)
+    };
+    let cycles = of(&|figures| figures.cycles);
+    let ipc = report.thread_instructions as f64 / cycles.value.max(1.0);
+    let margin = ipc * cycles.relative_margin();
+    let ipc = Interval { value: ipc, margin };
+    let names = kernels.iter().flat_map(|k| k.figures.statistics.keys());
+    let names: BTreeSet<&String> = names.filter(|name| !is_peak(name)).collect();
+    let counters = names.into_iter().map(|name| {
+        let count = |figures: &Figures| figures.statistics.get(name).copied().unwrap_or(0);
+        (name.clone(), of(&count))
+    });
+    let own = [("cycles".to_owned(), cycles), ("ipc".to_owned(), ipc)];
+    own.into_iter().chain(counters).collect()
+}
+
+/// Number that stands for the properties in which launches of one stratum are equal.
+fn kernel_of(launch: &Prepared) -> u64 {
+    let mut digest = Digest::new();
+    let context = &launch.launch.context;
+    let block = launch.block;
+    digest.str(&launch.launch.program.name);
+    digest.u64(block.x.into()).u64(block.y.into());
+    digest.u64(block.z.into());
+    digest.u64(context.shared_bytes().into());
+    digest.u64(launch.launch.registers_per_thread.into());
+    digest.finish()
+}
+
+fn new_stratum(launch: &Prepared, warp_instructions: u64) -> StratumReport {
+    StratumReport {
+        kernel: launch.launch.program.name.clone(),
+        grid: launch.grid.into(),
+        block: launch.block.into(),
+        warp_instructions,
+        launches: 0,
+        epochs: Vec::new(),
+        mean_cycles: 0.0,
+        deviation: 0.0,
+        timed: Vec::new(),
+    }
+}

@@ -1,0 +1,18 @@
+//! Sampled programs: which launches of a program are timed, and what they say about all launches.
+//!
+//! A launch is described by its [`Signature`], which an execution without timing yields. The
+//! [`Plan`] sorts launches into strata of like signatures while the program runs, and chooses the
+//! launches that are timed. [`interval`] estimates a sum over all launches from the timed ones.
+//!
+//! Invariants: nothing here knows a machine or a program. The choice of a launch depends on
+//! signatures and on the cycles of earlier launches alone, so that equal programs give equal
+//! plans. Only additions, products, quotients and square roots are used, whose results are the
+//! same on every machine.
+
+mod estimate;
+mod plan;
+mod signature;
+
+pub use estimate::{CONFIDENCE, estimate, interval};
+pub use plan::{Choice, Plan, Why};
+pub use signature::Signature;
