@@ -380,8 +380,8 @@ impl<'s, 'p> Mix<'s, 'p> {
         Ok(())
     }
 
-    /// True if the machine has a slot for another kernel. The kernels of a sampled program run one by
-    /// one.
+    /// True if the machine has a slot for another kernel. The kernels of a sampled program run one
+    /// by one.
     fn may_launch(&self) -> bool {
         self.gpu.has_free_slot() && (self.sampler.is_none() || self.gpu.is_idle())
     }

@@ -17,15 +17,16 @@ mod records;
 mod watch;
 mod write_back;
 
-pub(crate) use allocation::L1dInterest;
 pub(crate) use caches::send_miss;
-pub use records::{MemInst, Path, PendingAtomic};
+pub use records::{MemInst, Path, PendingAtomic, mem_of};
+pub(crate) use watch::L1dInterest;
 
 use crate::carveout::Carveout;
 use crate::flight::{FlightId, MemId, Pool};
 use crate::link::Link;
 use crate::prepared_kernel::physical_base;
 use blocked::{Bank, Blocked, Cause};
+use records::MEM_RECORDS;
 use warploom_base::{Cycle, FixedQueue, KernelSlot, SmId};
 use warploom_config::{CacheSpec, GpuSpec};
 use warploom_mem::cache::{AllocationPolicy, Cache, Level, TextureCache};
@@ -34,8 +35,6 @@ use warploom_mem::hash::BankIndex;
 use warploom_mem::{AccessKind, Reply, Request};
 use watch::L1dWatch;
 
-/// Most memory instructions between issue and their last reply.
-const MEM_RECORDS: usize = 4096;
 /// Most memory instructions between issue and their last transaction.
 const LISTS: usize = 64;
 
@@ -372,12 +371,6 @@ fn data_cache(spec: &GpuSpec, seed: u64) -> Cache {
     l1d.follow_kernels(spec.gpu.max_concurrent_kernels as usize);
     l1d.seed_replacement(seed);
     l1d
-}
-
-/// Record of the memory instruction that a request's token names.
-#[inline]
-pub fn mem_of(token: u32) -> MemId {
-    MemId(token as u16)
 }
 
 /// Number of the transaction that a request's token names.

@@ -188,7 +188,11 @@ impl Sm {
         let blocks = context.as_ref().map_or(0, |c| c.count_blocks());
         let blocks = blocks.max(sm.max_blocks);
         let schedulers = schedulers(spec, slots, own);
-        let interest = L1dInterest::of(&schedulers);
+        let asks = |what: fn(&WarpPolicy) -> bool| schedulers.iter().any(|s| what(&s.policy));
+        let interest = L1dInterest {
+            watches: asks(WarpScheduler::wants_l1d),
+            decides: asks(WarpScheduler::decides_allocation),
+        };
         Self {
             id,
             env: environment(spec, id, slots),

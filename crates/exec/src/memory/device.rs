@@ -8,6 +8,7 @@
 //! all of it, so that most accesses are checked without a search.
 
 mod address_space;
+mod rollback;
 mod services;
 mod undo;
 
@@ -83,7 +84,7 @@ pub struct DeviceMemory {
     allocated: u64,
     track: bool,
     /// Contents that a launch has overwritten, while it may still be undone.
-    undo: Option<Undo>,
+    undo: Option<Undo<Page>>,
     /// True if a write is more than a copy: writes are tracked, or may be undone.
     watches_writes: bool,
     /// True if kernels may access any address that shares a protection unit with an allocation.

@@ -11,26 +11,6 @@ use warploom_mem::cache::{Access, AllocationPolicy, Cache, MissView, Sent};
 use warploom_mem::{AccessKind, Request};
 use warploom_policy::WarpScheduler;
 
-/// Interest of the policies of an SM's warp schedulers in the data cache.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct L1dInterest {
-    /// A policy is told of events.
-    pub(crate) watches: bool,
-    /// A policy decides which reads take lines.
-    pub(crate) decides: bool,
-}
-
-impl L1dInterest {
-    /// The interest of all schedulers together.
-    pub(crate) fn of(schedulers: &[Scheduler]) -> Self {
-        let mut policies = schedulers.iter().map(|scheduler| &scheduler.policy);
-        Self {
-            watches: policies.clone().any(WarpScheduler::wants_l1d),
-            decides: policies.any(WarpScheduler::decides_allocation),
-        }
-    }
-}
-
 /// Parts of the SM that such an access reads or changes.
 pub(super) struct Parts<'a> {
     pub(super) l1d: &'a mut Cache,

@@ -1,8 +1,18 @@
 //! Records of memory instructions on their way through the load/store unit.
 
+use crate::flight::MemId;
 use warploom_base::{Cycle, KernelSlot, LaneMask, Pc, WarpSlot};
 use warploom_exec::AtomicBatch;
 use warploom_mem::{AccessKind, Reply};
+
+/// Most memory instructions between issue and their last reply.
+pub const MEM_RECORDS: usize = 4096;
+
+/// Record of the memory instruction that a request's token names.
+#[inline]
+pub fn mem_of(token: u32) -> MemId {
+    MemId(token as u16)
+}
 
 /// Path of an instruction through the load/store unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,11 +1,20 @@
 //! Events of the data cache for the policies of the warp schedulers that ask for them.
 
-use super::{MEM_RECORDS, MemInst, mem_of};
+use super::records::{MEM_RECORDS, MemInst, mem_of};
 use crate::flight::Pool;
 use warploom_base::WarpSlot;
 use warploom_mem::cache::{Access, AccessOutcome, Cache};
 use warploom_mem::{AccessKind, Reply, Request};
 use warploom_policy::{L1dEvent, L1dOutcome};
+
+/// Interest of the policies of an SM's warp schedulers in the data cache.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct L1dInterest {
+    /// A policy is told of events.
+    pub(crate) watches: bool,
+    /// A policy decides which reads take lines.
+    pub(crate) decides: bool,
+}
 
 /// Records of memory instructions, by which reads name their warp.
 type Insts = Pool<MemInst, MEM_RECORDS>;

@@ -61,8 +61,8 @@ pub struct Args {
     #[arg(long = "kernel", value_name = "NAME", conflicts_with = "functional")]
     kernels: Vec<String>,
     /// Time only as many launches as it takes to estimate the cycles of all with an error of at
-    /// most this, such as 2%, at 95% confidence, and execute the others without timing. Launches run
-    /// one after the other
+    /// most this, such as 2%, at 95% confidence, and execute the others without timing. Launches
+    /// run one after the other
     #[arg(
         long,
         value_name = "PERCENT",

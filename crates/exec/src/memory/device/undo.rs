@@ -1,114 +1,36 @@
-//! Undoing a launch: what it overwrites is kept until the caller decides.
+//! Contents that a launch overwrites, kept so that the launch can be undone.
 
-use super::{DeviceMemory, Page};
 use crate::memory::heap::Heap;
 use crate::memory::printed::Printed;
 
 /// State of device memory before a launch, as far as the launch has changed it.
 #[derive(Clone, Debug)]
-pub(super) struct Undo {
+pub(super) struct Undo<P> {
     /// Pages as they were, with their numbers.
-    pages: Vec<(usize, Page)>,
+    pub pages: Vec<(usize, P)>,
     /// By page number, whether the page is in `pages`.
     saved: Vec<bool>,
     /// Printed text and heap of each address space.
-    services: Vec<(Printed, Option<Heap>)>,
+    pub services: Vec<(Printed, Option<Heap>)>,
 }
 
-impl Undo {
+impl<P: Clone> Undo<P> {
+    /// Nothing overwritten yet, with the printed text and heap of each address space.
+    pub fn new(services: Vec<(Printed, Option<Heap>)>) -> Self {
+        Self {
+            pages: Vec::new(),
+            saved: Vec::new(),
+            services,
+        }
+    }
+
     /// Keeps a page before its first change.
-    pub fn save(&mut self, number: usize, page: &Page) {
+    pub fn save(&mut self, number: usize, page: &P) {
         if self.saved.len() <= number {
             self.saved.resize(number + 1, false);
         }
         if !std::mem::replace(&mut self.saved[number], true) {
             self.pages.push((number, page.clone()));
         }
-    }
-}
-
-impl DeviceMemory {
-    /// Keeps from now on what writes change, until [`undo`](Self::undo) or [`keep`](Self::keep) is
-    /// called. In between, memory must be neither allocated nor freed.
-    pub fn begin_undo(&mut self) {
-        let services = self.spaces.iter();
-        let services = services.map(|space| (space.printed.clone(), space.heap.clone()));
-        self.undo = Some(Undo {
-            pages: Vec::new(),
-            saved: Vec::new(),
-            services: services.collect(),
-        });
-        self.watches_writes = true;
-    }
-
-    /// Restores the contents that memory had when [`begin_undo`](Self::begin_undo) was called.
-    pub fn undo(&mut self) {
-        let Some(undo) = self.undo.take() else {
-            return;
-        };
-        for (number, page) in undo.pages {
-            self.pages[number] = page;
-        }
-        for (space, (printed, heap)) in self.spaces.iter_mut().zip(undo.services) {
-            (space.printed, space.heap) = (printed, heap);
-        }
-        self.watches_writes = self.track;
-    }
-
-    /// Keeps all changes since [`begin_undo`](Self::begin_undo).
-    pub fn keep(&mut self) {
-        self.undo = None;
-        self.watches_writes = self.track;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::{DeviceMemory, PAGE_BYTES};
-    use warploom_base::Digest;
-
-    fn digest(memory: &DeviceMemory) -> String {
-        let mut digest = Digest::new();
-        memory.digest(&mut digest);
-        digest.hex()
-    }
-
-    #[test]
-    fn undone_writes_leave_memory_as_it_was() {
-        for tracked in [false, true] {
-            let mut memory = DeviceMemory::new(1 << 24);
-            if tracked {
-                memory.track_initialised();
-            }
-            let bytes = 4 * PAGE_BYTES as u64;
-            let base = memory.alloc(0, bytes).expect("room");
-            memory.fill(0, base, 7, bytes / 2).expect("inside");
-            let before = digest(&memory);
-            memory.begin_undo();
-            memory.fill(0, base + 5, 9, bytes - 5).expect("inside");
-            memory.print(0, Box::from(*b"text"));
-            assert_ne!(digest(&memory), before);
-            memory.undo();
-            assert_eq!(digest(&memory), before);
-            assert!(memory.take_printed(0).is_empty());
-            assert_eq!(memory.is_written(0, base + bytes / 2, 1), !tracked);
-            // Later writes stay.
-            memory.write(0, base, &[1, 2, 3]).expect("inside");
-            memory.undo();
-            assert_ne!(digest(&memory), before);
-        }
-    }
-
-    #[test]
-    fn kept_writes_stay() {
-        let mut memory = DeviceMemory::new(1 << 24);
-        let base = memory.alloc(0, 8).expect("room");
-        memory.begin_undo();
-        memory.write(0, base, &[1; 8]).expect("inside");
-        memory.keep();
-        memory.undo();
-        let mut read = [0; 8];
-        memory.read(0, base, &mut read).expect("inside");
-        assert_eq!(read, [1; 8]);
     }
 }
