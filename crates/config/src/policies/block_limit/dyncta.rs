@@ -10,16 +10,16 @@ settings! {
     DynctaSettings checked by check {
         window_cycles: u32 = 2048, int(1, 10_000_000), "core cycles",
             "Length of a window, after which an SM may run one block more or fewer.",
-            "Kayiran et al., PACT 2013: sampling period";
+            "Kayiran et al., PACT 2013 (as others quote it): sampling period";
         idle_cycles: u32 = 16, int(0, 10_000_000), "core cycles",
             "Idle cycles of a window from which the SM runs one block more.",
-            "Kayiran et al., PACT 2013: t_idle";
+            "Kayiran et al., PACT 2013 (as others quote it): t_idle";
         memory_low_cycles: u32 = 128, int(0, 10_000_000), "core cycles",
             "Cycles of a window that wait for memory, below which the SM runs one block more.",
-            "Kayiran et al., PACT 2013: t_mem_l";
+            "Kayiran et al., PACT 2013 (as others quote it): t_mem_l";
         memory_high_cycles: u32 = 384, int(0, 10_000_000), "core cycles",
             "Cycles of a window that wait for memory, from which the SM runs one block fewer.",
-            "Kayiran et al., PACT 2013: t_mem_h";
+            "Kayiran et al., PACT 2013 (as others quote it): t_mem_h";
     }
 }
 

@@ -10,16 +10,16 @@ settings! {
     EqualizerSettings checked by check {
         sample_cycles: u32 = 128, int(1, 10_000_000), "core cycles",
             "Time between two samples of the warps of an SM.",
-            "Sethia and Mahlke, MICRO 2014";
+            "Sethia and Mahlke, MICRO 2014 (as others quote it)";
         epoch_cycles: u32 = 4096, int(1, 10_000_000), "core cycles",
             "Length of an epoch, over which samples are averaged.",
-            "Sethia and Mahlke, MICRO 2014";
+            "Sethia and Mahlke, MICRO 2014 (as others quote it)";
         epochs: u32 = 3, int(1, 1000), "epochs",
             "Epochs in a row that have to ask for the same change of the number of blocks.",
-            "Sethia and Mahlke, MICRO 2014";
+            "Sethia and Mahlke, MICRO 2014 (as others quote it)";
         bandwidth_warps: u32 = 2, int(0, 128), "warps",
             "Warps that queue for the load/store pipe above which memory counts as saturated.",
-            "Sethia and Mahlke, MICRO 2014";
+            "Sethia and Mahlke, MICRO 2014 (as others quote it)";
     }
 }
 
