@@ -50,7 +50,7 @@ impl GpuSpec {
     }
 
     /// Digest of all keys and values except for the name, so that equal machines have equal
-    /// digests. A machine that leaves a [younger](YOUNGER) key at its default has the digest that
+    /// digests. A machine that leaves a younger key (`YOUNGER`) at its default has the digest that
     /// it had before there was the key.
     pub fn digest(&self) -> String {
         let mut digest = Digest::new();

@@ -45,7 +45,7 @@ pub struct EngineArgs {
     /// With --engine slurm: number of workers [default: one for each run, at most 64]
     #[arg(long, value_name = "N", requires = "engine", value_parser = clap::value_parser!(u32).range(1..))]
     workers: Option<u32>,
-    /// With --engine: file with the tables [limits] and [slurm] of a sweep's file
+    /// With --engine: file with the tables `limits` and `slurm` of a sweep's file
     #[arg(long, value_name = "FILE.toml", requires = "engine")]
     cluster: Option<PathBuf>,
 }
