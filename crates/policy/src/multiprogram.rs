@@ -85,7 +85,8 @@ pub struct WarpCounts {
     /// Warps that could issue to the load/store pipe, and that cannot all issue in one cycle, or
     /// for which the pipe has no room.
     pub excess_memory: u64,
-    /// The same for all other pipes.
+    /// Warps that could issue to one of the other pipes, and that cannot all issue in one cycle, or
+    /// for which their pipe has no room.
     pub excess_arithmetic: u64,
 }
 

@@ -17,7 +17,7 @@ use warploom_sm::{BlockNeeds, KernelCounters, OccupancyLimit, PreparedKernel, Sm
 pub(crate) struct CountsBefore {
     /// Counters of the machine.
     pub machine: MachineCounters,
-    /// The same by part, if kernels are counted by part.
+    /// Counters of each part of the machine, if the run counts parts.
     pub parts: Option<PartCounters>,
     /// Counters of the kernel's slot, of all SMs.
     pub own: KernelCounters,
