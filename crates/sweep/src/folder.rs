@@ -137,9 +137,13 @@ impl Folder {
 #[derive(Debug)]
 pub struct NewFile {
     path: PathBuf,
-    unfinished: PathBuf,
     file: BufWriter<File>,
+    unfinished: Unfinished,
 }
+
+/// Path of a file that is removed when this is dropped, if it is still there.
+#[derive(Debug)]
+struct Unfinished(PathBuf);
 
 impl NewFile {
     /// Begins a file in the existing folder `temporary`, which becomes `path`.
@@ -147,12 +151,12 @@ impl NewFile {
     /// # Errors
     /// Errors of the operating system.
     pub fn create(temporary: &Path, path: &Path) -> Result<Self, FolderError> {
-        let unfinished = temporary.join(path.file_name().unwrap_or_default());
-        let file = File::create(&unfinished).map_err(FolderError::at(path))?;
+        let unfinished = Unfinished(temporary.join(path.file_name().unwrap_or_default()));
+        let file = File::create(&unfinished.0).map_err(FolderError::at(path))?;
         Ok(Self {
             path: path.to_owned(),
-            unfinished,
             file: BufWriter::new(file),
+            unfinished,
         })
     }
 
@@ -161,25 +165,50 @@ impl NewFile {
         FolderError::at(&self.path)(error)
     }
 
+    /// Lets the file be executed as a program.
+    ///
+    /// # Errors
+    /// Errors of the operating system.
+    #[cfg(unix)]
+    pub fn make_executable(&self) -> Result<(), FolderError> {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::Permissions::from_mode(0o755);
+        let done = self.file.get_ref().set_permissions(mode);
+        done.map_err(|error| self.failed(error))
+    }
+
+    /// Lets the file be executed as a program, which needs nothing on this system.
+    ///
+    /// # Errors
+    /// None.
+    #[cfg(not(unix))]
+    pub fn make_executable(&self) -> Result<(), FolderError> {
+        Ok(())
+    }
+
     /// Completes the file, and gives its path.
     ///
     /// # Errors
     /// Errors of the operating system.
     pub fn finish(mut self) -> Result<PathBuf, FolderError> {
-        self.complete().map_err(|error| self.failed(error))?;
-        Ok(self.path.clone())
+        let written = self.file.flush();
+        let written = written.and_then(|()| self.file.get_ref().sync_all());
+        written.map_err(|error| self.failed(error))?;
+        // A program that is open for writing under its name cannot be started.
+        drop(self.file);
+        publish(&self.unfinished.0, &self.path).map_err(FolderError::at(&self.path))?;
+        Ok(self.path)
     }
+}
 
-    fn complete(&mut self) -> std::io::Result<()> {
-        self.file.flush()?;
-        self.file.get_ref().sync_all()?;
-        match fs::rename(&self.unfinished, &self.path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                fs::create_dir_all(self.path.parent().unwrap_or(Path::new(".")))?;
-                fs::rename(&self.unfinished, &self.path)
-            }
-            renamed => renamed,
+/// Moves a complete file to its place, whose folder is created if it is missing.
+fn publish(complete: &Path, path: &Path) -> std::io::Result<()> {
+    match fs::rename(complete, path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            fs::create_dir_all(path.parent().unwrap_or(Path::new(".")))?;
+            fs::rename(complete, path)
         }
+        renamed => renamed,
     }
 }
 
@@ -193,10 +222,10 @@ impl Write for NewFile {
     }
 }
 
-impl Drop for NewFile {
+impl Drop for Unfinished {
     fn drop(&mut self) {
         // After the completion there is no such file. Otherwise it must not fill the disk.
-        let _ = fs::remove_file(&self.unfinished);
+        let _ = fs::remove_file(&self.0);
     }
 }
 
@@ -244,7 +273,8 @@ pub(crate) fn names(folder: &Path) -> Result<Vec<String>, FolderError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Folder, names, write_whole};
+    use super::{Folder, NewFile, names, write_whole};
+    use std::io::Write;
     use std::path::Path;
 
     #[test]
@@ -261,6 +291,20 @@ mod tests {
         write_whole(&temporary, &path, |out| out.write_all(b"whole")).unwrap();
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "whole");
         assert!(names(&temporary).unwrap().is_empty());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_runs_as_soon_as_it_has_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("programs/p");
+        let mut file = NewFile::create(folder.path(), &path).unwrap();
+        file.write_all(b"#!/bin/sh\nexit 7\n").unwrap();
+        file.make_executable().unwrap();
+        file.finish().unwrap();
+        let status = std::process::Command::new(&path).status().unwrap();
+        assert_eq!(status.code(), Some(7));
+        assert_eq!(names(folder.path()).unwrap(), ["programs"]);
     }
 
     #[test]

@@ -25,7 +25,7 @@ fn begin(folder: &Path) -> Child {
         .args(["sweep", "study.toml", "--threads", "2"])
         .current_dir(folder)
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()
         .unwrap()
 }
@@ -118,9 +118,11 @@ fn several_commands_share_the_work() {
         sweep(one.path(), &["study.toml", "--threads", "1"]).status,
         0
     );
-    let mut commands: Vec<Child> = (0..3).map(|_| begin(several.path())).collect();
-    for command in &mut commands {
-        assert!(command.wait().unwrap().success());
+    let commands: Vec<Child> = (0..3).map(|_| begin(several.path())).collect();
+    for command in commands {
+        let ended = command.wait_with_output().unwrap();
+        let told = String::from_utf8_lossy(&ended.stderr);
+        assert!(ended.status.success(), "{told}");
     }
     assert!(table(several.path()) == table(one.path()));
     assert_eq!(left_behind(several.path()), 0);

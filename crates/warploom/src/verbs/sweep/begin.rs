@@ -14,8 +14,8 @@ use warploom_app::stub::LIBRARY;
 use warploom_report::{grouped, listing, seconds};
 use warploom_run::launch_file::read as read_text;
 use warploom_sweep::{
-    Begun, Expanded, Folder, Known, PlannedRun, Record, Spec, Stopped, Sweep, Times, WorkOptions,
-    Worker, begin, expand, read, setting, work, write_whole,
+    Begun, Expanded, Folder, Known, NewFile, PlannedRun, Record, Spec, Stopped, Sweep, Times,
+    WorkOptions, Worker, begin, expand, read, setting, work, write_whole,
 };
 
 /// Number of problems of runs that are shown.
@@ -178,35 +178,22 @@ fn keep_library(folder: &Folder, worker: &Worker, build: &str) -> Result<(), Fai
     })?)
 }
 
-/// Copies this program into the folder of results.
+/// Copies this program into the folder of results. Several commands may do so at once: the copy is
+/// executable before it has its name, and one that is there is not replaced.
 pub fn keep_program(folder: &Folder, worker: &Worker, build: &str) -> Result<(), Failure> {
     let path = folder.program(build);
-    if !path.exists() {
-        write_whole(&worker.temporary(), &path, |out| {
-            if copy_own(out)? == build {
-                return Ok(());
-            }
-            Err(std::io::Error::other(
-                "the program's own file was replaced meanwhile; call it again",
-            ))
-        })?;
+    if path.exists() {
+        return Ok(());
     }
-    make_executable(&path).map_err(|error| {
-        Failure::Output(format!(
-            "cannot make {} executable: {error}",
-            path.display()
-        ))
-    })
-}
-
-#[cfg(unix)]
-fn make_executable(path: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))
-}
-
-#[cfg(not(unix))]
-fn make_executable(_: &Path) -> std::io::Result<()> {
+    let mut copy = NewFile::create(&worker.temporary(), &path)?;
+    if copy_own(&mut copy).map_err(|error| copy.failed(error))? != build {
+        let problem = "the program's own file was replaced meanwhile; call it again";
+        return Err(copy.failed(std::io::Error::other(problem)).into());
+    }
+    copy.make_executable()?;
+    if !path.exists() {
+        copy.finish()?;
+    }
     Ok(())
 }
 
