@@ -5,6 +5,7 @@
 //! speed of the interpreter.
 
 use crate::errors::{exception, input_error, run_error};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +15,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use warploom_config::GpuSpec;
 use warploom_run::{Check, Device, HostAction, HostError, HostProgram, Options, RunError, Session};
-use warploom_stats::result::RunReport;
+use warploom_stats::result::{Outcome, RunReport};
 
 /// Longest time between two looks for signals.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -220,7 +221,7 @@ impl Live {
             return Err(error);
         }
         match report {
-            Some(Ok(report)) => Ok(report),
+            Some(Ok(report)) => whole(report),
             Some(Err(error)) => Err(run_error(py, &error)),
             None => Err(pyo3::exceptions::PyRuntimeError::new_err(
                 "the simulation ended by a bug of Warploom; please report it",
@@ -241,6 +242,17 @@ impl Drop for Live {
     /// Stops a run that nobody asked for its result.
     fn drop(&mut self) {
         self.stop.stop();
+    }
+}
+
+/// The result of a run, unless another thread stopped it after a signal.
+///
+/// # Errors
+/// `KeyboardInterrupt` for a run that was stopped.
+pub fn whole(report: RunReport) -> PyResult<RunReport> {
+    match report.outcome {
+        Outcome::Interrupted { .. } => Err(PyKeyboardInterrupt::new_err("the run was stopped")),
+        _ => Ok(report),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::args::convert;
 use crate::errors::{input_error, run_error};
 use crate::host_buffer::HostBuffer;
-use crate::live::{Live, Stop, StopFlag, fault, wait};
+use crate::live::{Live, Stop, StopFlag, fault, wait, whole};
 use crate::machine::Machine;
 use crate::policy::make_scheduler;
 use crate::ptx_module::PtxModule;
@@ -126,7 +126,7 @@ pub fn run_program(
     }
     let bug = "the simulation ended by a bug of Warploom; please report it";
     let report = report.ok_or_else(|| pyo3::exceptions::PyRuntimeError::new_err(bug))?;
-    let mut report = report.map_err(|error| run_error(py, &error))?;
+    let mut report = whole(report.map_err(|error| run_error(py, &error))?)?;
     options.finish(py, &machine.spec, &mut report)?;
     Ok(Report(report))
 }

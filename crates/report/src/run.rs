@@ -318,11 +318,29 @@ pub fn outcome_told(outcome: &Outcome) -> Option<String> {
             let limit = grouped(*cycles);
             format!("stopped at --max-cycles {limit}; outputs were not checked")
         }
+        Outcome::Interrupted {
+            kernel,
+            blocks_ended,
+            blocks,
+        } => interrupted(kernel, *blocks_ended, *blocks),
         Outcome::Fault { message } => format!("FAULT: {}", shortened(message)),
         Outcome::Assertion(failed) => format!("ASSERTION: {}", shortened(&failed.message)),
         Outcome::Deadlock { message } => format!("DEADLOCK: {}", shortened(message)),
         Outcome::Livelock { message } => format!("LIVELOCK: {}", shortened(message)),
     })
+}
+
+/// How far an interrupted run came.
+fn interrupted(kernel: &str, ended: u64, blocks: u64) -> String {
+    let place = match kernel {
+        "" => "between launches".to_owned(),
+        kernels => format!(
+            "in {kernels}, after {} of {} blocks",
+            grouped(ended),
+            grouped(blocks)
+        ),
+    };
+    format!("INTERRUPTED {place}; outputs were not checked")
 }
 
 /// The first lines of a message, and the number of further ones.
@@ -537,5 +555,19 @@ pub(crate) mod tests {
                 .collect(),
         });
         insta::assert_snapshot!([limit, fault, deadlock].join("---\n"));
+        let stopped = |kernel: &str| {
+            let kernel = kernel.to_owned();
+            let (blocks_ended, blocks) = (1200, 4096);
+            end(Outcome::Interrupted {
+                kernel,
+                blocks_ended,
+                blocks,
+            })
+        };
+        let text = stopped("vectorAdd");
+        let told =
+            "\nINTERRUPTED in vectorAdd, after 1,200 of 4,096 blocks; outputs were not checked\n";
+        assert!(text.contains(told), "{text}");
+        assert!(stopped("").contains("\nINTERRUPTED between launches; outputs"));
     }
 }

@@ -1,6 +1,7 @@
 //! Options of `run` for timing a part of a run: some of its launches, or some of their blocks.
 
 use crate::failure::Failure;
+use crate::interrupt::is_interrupted;
 use std::ops::Range;
 use warploom_run::{Timed, TimedBlocks};
 use warploom_stats::result::{Outcome, RunReport};
@@ -92,8 +93,12 @@ impl TimedArgs {
         }
     }
 
-    /// Refuses a selection without any timed launch, such as a name that no launched kernel has.
+    /// Refuses a selection without any timed launch, such as a name that no launched kernel has. A
+    /// run that was interrupted may not have come so far.
     pub fn check(&self, result: &RunReport) -> Result<(), Failure> {
+        if is_interrupted(&result.outcome) {
+            return Ok(());
+        }
         let is_timed = |name: &&String| {
             let mut kernels = result.kernels.iter();
             kernels.any(|kernel| kernel.name.contains(name.as_str()))

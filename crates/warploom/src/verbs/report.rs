@@ -2,6 +2,7 @@
 
 use crate::energy_args::{EnergyArgs, with_energy};
 use crate::failure::Failure;
+use crate::interrupt::status;
 use crate::kept;
 use crate::output::{note, print, print_json, write_file};
 use serde::Serialize;
@@ -99,7 +100,7 @@ fn kept_run(args: &Args) -> Result<ExitCode, Failure> {
         true => print_json(&result)?,
         false => print(&run_report(&result))?,
     }
-    Ok(ExitCode::from(u8::from(!result.succeeded())))
+    Ok(status(&result))
 }
 
 /// All pages in a folder and in the folders below it, by paper, then by number of the figure.

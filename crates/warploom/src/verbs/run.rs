@@ -7,6 +7,7 @@ use crate::allocate_args::AllocateArgs;
 use crate::energy_args::{EnergyArgs, with_energy};
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
+use crate::interrupt::{Interrupt, status};
 use crate::launch_args::LaunchArgs;
 use crate::names::{Names, workloads};
 use crate::output::{command_line, json, print, width};
@@ -208,11 +209,12 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         options,
         program.as_mut(),
         args.watch.interval(),
+        &Interrupt::new(),
     )?;
     let result = with_energy(energy.as_ref(), &gpu, result);
     args.timed.check(&result)?;
     let lines = args.stats.gpgpusim_stats.then(|| gpgpusim_report(&result));
-    let status = ExitCode::from(u8::from(!result.succeeded()));
+    let status = status(&result);
     args.stats.hand_out(result, |result| match lines {
         Some(lines) => lines,
         None if args.json => json(result),

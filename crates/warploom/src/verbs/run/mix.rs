@@ -4,6 +4,7 @@ use super::Args;
 use crate::energy_args::with_energy;
 use crate::failure::Failure;
 use crate::gpu::spec;
+use crate::interrupt::{Interrupt, is_interrupted, status};
 use crate::output::{command_line, json, note};
 use crate::simulate::{printing, shown};
 use crate::target::{self, WorkloadArgs};
@@ -203,9 +204,10 @@ pub(super) fn run(args: &Args, gpu: &GpuSpec, plans: &[ProcessPlan]) -> Result<E
         .enumerate()
         .map(input)
         .collect::<Result<_, _>>()?;
+    let interrupt = Interrupt::new();
     let alone = match args.mix.alone_cycles {
         None => Vec::new(),
-        Some(cycles) => alone(args, gpu, &inputs, cycles)?,
+        Some(cycles) => alone(args, gpu, &inputs, cycles, &interrupt)?,
     };
     let targets: Vec<u64> = match alone.as_slice() {
         [] => plans.iter().filter_map(|plan| plan.instructions).collect(),
@@ -220,13 +222,13 @@ pub(super) fn run(args: &Args, gpu: &GpuSpec, plans: &[ProcessPlan]) -> Result<E
         })
     });
     let programs = programs.collect::<Result<_, Failure>>()?;
-    let mut result = simulate(args, gpu, programs, args.max_cycles)?;
+    let mut result = simulate(args, gpu, programs, args.max_cycles, &interrupt)?;
     if !alone.is_empty() && result.outcome == Outcome::Finished {
         result.compare_with_alone(&alone);
     }
     let energy = args.energy.preset(gpu)?;
     let result = with_energy(energy.as_ref(), gpu, result);
-    let status = ExitCode::from(u8::from(!result.succeeded()));
+    let status = status(&result);
     args.stats.hand_out(result, |result| {
         if args.json {
             json(result)
@@ -243,10 +245,19 @@ fn alone(
     gpu: &GpuSpec,
     inputs: &[Input],
     cycles: u64,
+    interrupt: &Interrupt,
 ) -> Result<Vec<ProcessReport>, Failure> {
     let of = |input: &Input| {
         let program = participant(input, gpu, true)?;
-        let mut report = simulate(args, gpu, vec![program], Some(cycles))?;
+        let mut report = simulate(args, gpu, vec![program], Some(cycles), interrupt)?;
+        if is_interrupted(&report.outcome) {
+            note(&run_report(&report));
+            let name = input.name();
+            return Err(Failure::Interrupted(format!(
+                "{name} ran alone, and the programs had not begun to run at once; the same command \
+                 begins again"
+            )));
+        }
         if !report.succeeded() {
             note(&run_report(&report));
             let name = input.name();
@@ -283,6 +294,7 @@ fn simulate(
     gpu: &GpuSpec,
     programs: Vec<Participant<'_>>,
     max_cycles: Option<u64>,
+    interrupt: &Interrupt,
 ) -> Result<RunReport, Failure> {
     let options = Options {
         threads: args.threads,
@@ -295,7 +307,7 @@ fn simulate(
         ..Options::default()
     };
     let session = Session::new(gpu.clone(), printing(options));
-    shown(args.watch.interval(), |progress| {
+    shown(args.watch.interval(), interrupt, |progress| {
         session.run_mix(programs, progress)
     })
 }
