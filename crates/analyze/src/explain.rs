@@ -15,6 +15,7 @@
 use crate::advice::{Facts, SPREAD, because, highest, limit_in_words, percent, plural, remedy};
 use crate::analysis::KernelAnalysis;
 use warploom_config::OccupancyLimit;
+use warploom_names::shortened;
 use warploom_policy::load_class::thresholds;
 use warploom_policy::utilisation::{Machine, Part, sum};
 use warploom_stats::result::Figures;
@@ -199,8 +200,13 @@ impl Subject<'_> {
         }
     }
 
+    /// Name of the kernel in a sentence.
+    fn name(&self) -> String {
+        shortened(&self.analysis.kernel, warploom_names::WIDTH)
+    }
+
     fn bound_in_words(&self, bound: Bound) -> String {
-        let kernel = &self.analysis.kernel;
+        let kernel = self.name();
         match bound {
             Bound::Part(part) => self.part_in_words(part),
             Bound::Shared => format!(
@@ -231,7 +237,7 @@ impl Subject<'_> {
     }
 
     fn part_in_words(&self, part: Part) -> String {
-        let (kernel, used) = (&self.analysis.kernel, self.analysis.utilisation.of(part));
+        let (kernel, used) = (self.name(), self.analysis.utilisation.of(part));
         let used = percent(used);
         match (part, self.analysis.throughput.of(part)) {
             (Part::Scheduler, _) | (_, None) => format!(
@@ -262,7 +268,7 @@ impl Subject<'_> {
     }
 
     fn cause_in_words(&self, cause: &str) -> String {
-        let (kernel, share) = (&self.analysis.kernel, percent(self.share(cause)));
+        let (kernel, share) = (self.name(), percent(self.share(cause)));
         let (part, used) = highest(self.analysis);
         let idle = format!(
             "no part of the machine is above {} ({})",

@@ -4,20 +4,27 @@ use crate::chart::{bar_with_marks, sparkline};
 use crate::figure::{Axis, BarChart, BarSeries, Chart, LineChart, LineSeries, Mark};
 use crate::format::{grouped, percent};
 use crate::run::{checks, outcome, stalls};
-use crate::table::figures;
+use crate::table::{figures, kernel_figures};
 use std::fmt::Write;
 use warploom_analyze::{
     Analysis, Category, KernelAnalysis, LoadClass, Part, Utilisation, WindowSeries, thresholds,
 };
+use warploom_names::{WIDTH, shortened};
 
-const BAR_WIDTH: usize = 40;
+/// Width of bars, and that on a terminal that is too narrow for them and for what is beside them.
+const BAR_WIDTHS: (usize, usize) = (40, 20);
+/// Width of a terminal from which on bars have their full width.
+const WIDE: u16 = 104;
 /// Largest number of windows in a line; of more windows, several share a character.
 const WINDOWS_SHOWN: usize = 80;
+/// Characters of a line of windows beside the windows.
+const BESIDE_WINDOWS: u16 = 22;
 /// Line width of sentences.
 const LINE: usize = 80;
 
-/// Text report of the analysis for a terminal.
-pub fn analysis_report(analysis: &Analysis) -> String {
+/// Text report of the analysis. Lines keep to `width` characters, if it is given and at least 80,
+/// except for the command and messages of the simulated program.
+pub fn analysis_report(analysis: &Analysis, width: Option<u16>) -> String {
     let mut text = String::new();
     let whole = &analysis.whole;
     let _ = writeln!(
@@ -28,7 +35,7 @@ pub fn analysis_report(analysis: &Analysis) -> String {
         grouped(whole.cycles),
         whole.ipc
     );
-    utilisation(&mut text, whole);
+    utilisation(&mut text, whole, width);
     let _ = writeln!(
         text,
         "bound by   {} ({})\nTLP class  {} ({})\n",
@@ -37,10 +44,10 @@ pub fn analysis_report(analysis: &Analysis) -> String {
         whole.class.name(),
         meaning(whole.class),
     );
-    over_time(&mut text, analysis.windows.as_ref());
+    over_time(&mut text, analysis.windows.as_ref(), width);
     occupancy(&mut text, whole);
     stalls(&mut text, &whole.stalls);
-    kernels(&mut text, &analysis.kernels);
+    kernels(&mut text, &analysis.kernels, width);
     sentences(&mut text, &whole.advice);
     outcome(&mut text, &analysis.outcome);
     checks(&mut text, &analysis.checks);
@@ -50,14 +57,16 @@ pub fn analysis_report(analysis: &Analysis) -> String {
 /// The five sentences on the kernel that takes the most cycles.
 pub fn explanation_report(analysis: &Analysis) -> String {
     let (kernel, share) = analysis.longest();
-    let mut text = match analysis.kernels.len() {
-        0 => "\nexplanation\n".to_owned(),
+    let mut text = "\n".to_owned();
+    let title = match analysis.kernels.len() {
+        0 => "explanation".to_owned(),
         _ => format!(
-            "\nexplanation of {}, which takes {} of the cycles\n",
-            kernel.kernel,
+            "explanation of {}, which takes {} of the cycles",
+            shortened(&kernel.kernel, WIDTH),
             percent(Some(share))
         ),
     };
+    wrapped(&mut text, "", &title);
     sentences(&mut text, &kernel.explanation);
     text.truncate(text.trim_end().len());
     text.push('\n');
@@ -76,15 +85,15 @@ const fn meaning(class: LoadClass) -> &'static str {
     }
 }
 
-fn utilisation(text: &mut String, kernel: &KernelAnalysis) {
-    let _ = writeln!(
-        text,
-        "{:<28}0%        25%       50%       75%       100%",
-        "utilisation"
-    );
+fn utilisation(text: &mut String, kernel: &KernelAnalysis, width: Option<u16>) {
+    let (bars, scale) = match width {
+        Some(width) if width < WIDE => (BAR_WIDTHS.1, "0%        50%       100%"),
+        _ => (BAR_WIDTHS.0, "0%        25%       50%       75%       100%"),
+    };
+    let _ = writeln!(text, "{:<28}{scale}", "utilisation");
     for part in Part::ALL {
         let (used, at) = (kernel.utilisation.of(part), thresholds(part));
-        let bar = bar_with_marks(used, &[at.high, at.saturated], BAR_WIDTH);
+        let bar = bar_with_marks(used, &[at.high, at.saturated], bars);
         let moved = kernel.throughput.of(part).map_or_else(String::new, |of| {
             let peak = match part {
                 Part::NocToL2 | Part::NocToSm => format!(", peak {:.0}", of.peak_gb_per_s),
@@ -102,7 +111,7 @@ fn utilisation(text: &mut String, kernel: &KernelAnalysis) {
     } = kernel.utilisation;
     let others = [("register file", registers), ("shared memory", shared)];
     for (name, used) in others {
-        let bar = bar_with_marks(used, &[], BAR_WIDTH);
+        let bar = bar_with_marks(used, &[], bars);
         let line = format!("  {name:<18}{:>6}  {bar}", percent(Some(used)));
         let _ = writeln!(text, "{}", line.trim_end());
     }
@@ -120,12 +129,14 @@ const fn label(part: Part) -> &'static str {
     }
 }
 
-fn over_time(text: &mut String, windows: Option<&WindowSeries>) {
+fn over_time(text: &mut String, windows: Option<&WindowSeries>, width: Option<u16>) {
     let Some(windows) = windows.filter(|windows| windows.start.len() > 1) else {
         return;
     };
     let count = windows.start.len();
-    let together = count.div_ceil(WINDOWS_SHOWN);
+    let room = width.map(|width| width.saturating_sub(BESIDE_WINDOWS).max(1));
+    let shown = room.map_or(WINDOWS_SHOWN, |room| WINDOWS_SHOWN.min(room.into()));
+    let together = count.div_ceil(shown);
     let share = match together {
         1 => String::new(),
         n => format!(", {n} per character"),
@@ -149,7 +160,7 @@ fn over_time(text: &mut String, windows: Option<&WindowSeries>) {
     let classes: String = windows.class.chunks(together).map(letter).collect();
     let _ = writeln!(
         text,
-        "  {:<18}|{classes}|  u underutilised, m moderate, S saturated\n",
+        "  {:<18}|{classes}|\n  (u underutilised, m moderate, S saturated)\n",
         "class"
     );
 }
@@ -164,10 +175,9 @@ const fn initial(class: &LoadClass) -> char {
 
 fn occupancy(text: &mut String, kernel: &KernelAnalysis) {
     let of = &kernel.occupancy;
-    let _ = writeln!(
-        text,
+    let told = format!(
         "occupancy of {}: {} of {} threads per SM, {} of the warp slots, limited by {}",
-        kernel.kernel,
+        shortened(&kernel.kernel, WIDTH),
         match of.blocks_per_sm {
             1 => "1 block".to_owned(),
             n => format!("{n} blocks"),
@@ -176,6 +186,7 @@ fn occupancy(text: &mut String, kernel: &KernelAnalysis) {
         percent(Some(of.theoretical)),
         kernel.occupancy_limit
     );
+    wrapped(text, "", &told);
     let row = |room: &warploom_analyze::Room| {
         vec![
             format!("  {}", room.resource.replace('-', " ")),
@@ -191,13 +202,13 @@ fn occupancy(text: &mut String, kernel: &KernelAnalysis) {
     text.push('\n');
 }
 
-fn kernels(text: &mut String, kernels: &[KernelAnalysis]) {
+fn kernels(text: &mut String, kernels: &[KernelAnalysis], width: Option<u16>) {
     if kernels.is_empty() {
         return;
     }
     let header = [
-        "kernel", "launches", "cycles", "sched.", "L1D", "L2", "to L2", "to SM", "DRAM",
-        "bound by", "class", "limit",
+        "kernel", "launches", "cycles", "bound by", "class", "limit", "sched.", "L1D", "L2",
+        "to L2", "to SM", "DRAM",
     ];
     let row = |kernel: &KernelAnalysis| {
         let mut row = vec![
@@ -205,31 +216,38 @@ fn kernels(text: &mut String, kernels: &[KernelAnalysis]) {
             grouped(kernel.launches),
             grouped(kernel.cycles),
         ];
-        let used = |part: &Part| percent(Some(kernel.utilisation.of(*part)));
-        row.extend(Part::ALL.iter().map(used));
         row.extend([kernel.category.name(), kernel.class.name()].map(str::to_owned));
         row.push(kernel.occupancy_limit.clone());
+        let used = |part: &Part| percent(Some(kernel.utilisation.of(*part)));
+        row.extend(Part::ALL.iter().map(used));
         row
     };
     let rows: Vec<_> = kernels.iter().map(row).collect();
-    text.push_str(&figures(&header, &rows));
+    text.push_str(&kernel_figures(&header, &rows, &[1..6, 6..12], width));
     text.push('\n');
 }
 
 fn sentences(text: &mut String, sentences: &[String]) {
     for sentence in sentences {
-        let mut line = "-".to_owned();
-        for word in sentence.split(' ') {
-            if line.chars().count() + 1 + word.chars().count() > LINE {
-                let _ = writeln!(text, "{line}");
-                line = " ".to_owned();
-            }
-            line.push(' ');
-            line.push_str(word);
-        }
-        let _ = writeln!(text, "{line}");
+        wrapped(text, "- ", sentence);
     }
     text.push('\n');
+}
+
+/// Writes a sentence behind a prefix, in lines of at most [`LINE`] characters.
+fn wrapped(text: &mut String, prefix: &str, sentence: &str) {
+    let mut line = prefix.to_owned();
+    for (nth, word) in sentence.split(' ').enumerate() {
+        if line.chars().count() + 1 + word.chars().count() > LINE {
+            let _ = writeln!(text, "{line}");
+            line = " ".to_owned();
+        }
+        if nth > 0 {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    let _ = writeln!(text, "{line}");
 }
 
 /// Charts of utilisations with their thresholds and, if there are windows, over time.
@@ -252,7 +270,7 @@ pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
     let bars = BarChart {
         title: format!(
             "{} on {}: bound by {}",
-            whole.kernel,
+            shortened(&whole.kernel, WIDTH),
             analysis.gpu,
             bound(whole.category)
         ),
@@ -357,14 +375,26 @@ mod tests {
 
     #[test]
     fn a_kernel_with_windows() {
-        insta::assert_snapshot!(analysis_report(&with_windows()));
+        insta::assert_snapshot!(analysis_report(&with_windows(), None));
     }
 
     #[test]
     fn several_kernels_are_shown_apart() {
         let mut two = run(2);
         two.kernels[1].name = "other".to_owned();
-        insta::assert_snapshot!(analysis_report(&analysis(two)));
+        insta::assert_snapshot!(analysis_report(&analysis(two.clone()), None));
+        two.kernels[1].name = "_ZN2at6native3mapILi4ENS_3AddIfEESt5arrayIPcLm3EEEEvT0_".to_owned();
+        let narrow = analysis_report(&analysis(two), Some(80));
+        insta::assert_snapshot!(narrow);
+    }
+
+    /// No line is longer than 80 characters, for any number of windows.
+    #[test]
+    fn a_terminal_of_80_columns_is_enough() {
+        let narrow = analysis_report(&with_windows(), Some(80));
+        let widest = narrow.lines().max_by_key(|line| line.chars().count());
+        let widest = widest.unwrap();
+        assert!(widest.chars().count() <= 80, "{widest}");
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl Default for Options {
 pub struct Timed {
     /// Range in the order of launches.
     pub launches: Range<u64>,
-    /// Parts of kernels' names. If there are none, all kernels are timed.
+    /// Parts of kernels' names, mangled or plain. If there are none, all kernels are timed.
     pub kernels: Vec<String>,
     /// Selection of their blocks.
     pub blocks: TimedBlocks,
@@ -127,7 +127,7 @@ impl Timed {
 
     /// True if launch `number`, counted from 0, of a kernel is timed.
     pub fn has(&self, number: u64, kernel: &str) -> bool {
-        let named = |part: &String| kernel.contains(part.as_str());
+        let named = |part: &String| warploom_names::has_part(kernel, part);
         self.launches.contains(&number)
             && (self.kernels.is_empty() || self.kernels.iter().any(named))
     }

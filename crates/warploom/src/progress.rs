@@ -8,6 +8,7 @@ use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use warploom_lab::Event;
+use warploom_names::{WIDTH, shortened};
 use warploom_report::{grouped, rate};
 use warploom_run::Progress;
 
@@ -122,7 +123,7 @@ fn line(now: &Progress, elapsed: Duration) -> String {
         "{} launch {} ({}): {} of {} blocks, {}\n",
         clock(elapsed),
         now.launches + 1,
-        now.kernel,
+        shortened(&now.kernel, WIDTH),
         grouped(done),
         grouped(all),
         speed(now, elapsed)
@@ -132,7 +133,7 @@ fn line(now: &Progress, elapsed: Duration) -> String {
 fn bar(now: &Progress) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(now.blocks.1), ProgressDrawTarget::stderr());
     bar.set_style(ProgressStyle::with_template(TEMPLATE).expect("the template is constant"));
-    let kernel: String = now.kernel.chars().take(20).collect();
+    let kernel = shortened(&now.kernel, 20);
     bar.set_prefix(format!("{kernel}, launch {}", now.launches + 1));
     bar
 }

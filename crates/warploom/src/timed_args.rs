@@ -19,8 +19,8 @@ pub struct TimedArgs {
         conflicts_with = "functional"
     )]
     skip_launches: u64,
-    /// Time only kernels with this in their names, and execute the others without timing, which
-    /// leaves caches unchanged. May be repeated
+    /// Time only kernels with this in their names, mangled or plain, and execute the others without
+    /// timing, which leaves caches unchanged. May be repeated
     #[arg(long, value_name = "NAME", conflicts_with = "functional")]
     time_kernel: Vec<String>,
     /// Time one of N blocks of each launch, in samples over the whole grid, execute the others
@@ -101,7 +101,7 @@ impl TimedArgs {
         }
         let is_timed = |name: &&String| {
             let mut kernels = result.kernels.iter();
-            kernels.any(|kernel| kernel.name.contains(name.as_str()))
+            kernels.any(|kernel| warploom_names::has_part(&kernel.name, name))
         };
         match self.time_kernel.iter().find(|name| !is_timed(name)) {
             Some(name) => Err(Failure::Input(format!(

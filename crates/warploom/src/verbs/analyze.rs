@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::interrupt::{Interrupt, status};
-use crate::output::{check_outputs, command_line, print, print_json, write_file};
+use crate::output::{check_outputs, command_line, print, print_json, width, write_file};
 use crate::simulate::simulate;
 use crate::target::TargetArgs;
 use std::path::PathBuf;
@@ -71,7 +71,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     if args.json {
         print_json(&analysis)?;
     } else {
-        print(&analysis_report(&analysis))?;
+        print(&analysis_report(&analysis, width()))?;
     }
     if let Some(path) = &args.svg {
         write_file(path, &svg(&analysis_chart(&analysis)))?;
@@ -114,7 +114,7 @@ fn nothing_to_analyze(args: &Args, result: &RunReport) -> Result<ExitCode, Failu
     if args.json {
         print_json(result)?
     } else {
-        print(&run_report(result))?
+        print(&run_report(result, width()))?
     }
     Ok(status(result))
 }

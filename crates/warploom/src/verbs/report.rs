@@ -4,7 +4,7 @@ use crate::energy_args::{EnergyArgs, with_energy};
 use crate::failure::Failure;
 use crate::interrupt::status;
 use crate::kept;
-use crate::output::{note, print, print_json, write_file};
+use crate::output::{note, print, print_json, width, write_file};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -98,7 +98,7 @@ fn kept_run(args: &Args) -> Result<ExitCode, Failure> {
     }
     match args.json {
         true => print_json(&result)?,
-        false => print(&run_report(&result))?,
+        false => print(&run_report(&result, width()))?,
     }
     Ok(status(&result))
 }

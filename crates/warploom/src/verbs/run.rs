@@ -218,7 +218,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     args.stats.hand_out(result, |result| match lines {
         Some(lines) => lines,
         None if args.json => json(result),
-        None => run_report(result) + &explained(args, &gpu, result),
+        None => run_report(result, width()) + &explained(args, &gpu, result),
     })?;
     Ok(status)
 }

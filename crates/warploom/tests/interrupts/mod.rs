@@ -5,12 +5,12 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-/// Kernel that waits for a value that a later block could store, so that only the user ends it.
+/// Kernel `forever<2>`, which only the user ends.
 const FOREVER: &str = "\
 .version 7.0
 .target sm_50
 .address_size 64
-.visible .entry forever(.param .u64 out) {
+.visible .entry _Z7foreverILi2EEvPj(.param .u64 out) {
     .reg .b64 %d;
     .reg .b32 %r;
     ld.param.u64 %d, [out];
@@ -47,6 +47,8 @@ fn forever(folder: &Path, options: &[&str]) -> Child {
     std::fs::write(folder.join("forever.ptx"), FOREVER).unwrap();
     let kernel = [
         "forever.ptx",
+        "--kernel",
+        "forever<2>",
         "--grid",
         "2",
         "--block",
@@ -57,7 +59,7 @@ fn forever(folder: &Path, options: &[&str]) -> Child {
     started(
         folder,
         &[&kernel, options].concat(),
-        "launch 1 (forever): 0 of 2 blocks, ",
+        "launch 1 (forever<2>): 0 of 2 blocks, ",
     )
 }
 
@@ -89,7 +91,7 @@ fn control_c_keeps_what_a_run_has_so_far() {
     let outcome = &result["outcome"];
     assert_eq!(
         (&outcome["kind"], &outcome["kernel"]),
-        (&"interrupted".into(), &"forever".into())
+        (&"interrupted".into(), &"_Z7foreverILi2EEvPj".into())
     );
     assert_eq!(
         (&outcome["blocks_ended"], &outcome["blocks"]),
@@ -100,12 +102,12 @@ fn control_c_keeps_what_a_run_has_so_far() {
     assert_eq!(result["kernels"][0]["statistics"]["sm.blocks_started"], 2);
     let text = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
     assert_eq!(json(&text("r.json")), result);
-    assert!(text("k.csv").contains("forever"));
+    assert!(text("k.csv").contains("_Z7foreverILi2EEvPj"));
     let last = text("s.csv").lines().last().unwrap().to_owned();
     assert!(last.contains(&format!(",{cycles},")), "{last}");
     // The stored result tells the same.
     let shown = warploom_in(folder.path(), &["report", "r.json"]);
-    let told = "\nINTERRUPTED in forever, after 0 of 2 blocks; outputs were not checked\n";
+    let told = "\nINTERRUPTED in forever<2>, after 0 of 2 blocks; outputs were not checked\n";
     assert_eq!(
         (shown.status, shown.out.contains(told)),
         (130, true),
@@ -122,7 +124,7 @@ fn sigterm_ends_a_run_without_timing() {
     let (status, out) = ended(run);
     assert_eq!(status, 130);
     assert!(
-        out.contains("\nINTERRUPTED in forever, after 0 of 2 blocks; "),
+        out.contains("\nINTERRUPTED in forever<2>, after 0 of 2 blocks; "),
         "{out}"
     );
 }

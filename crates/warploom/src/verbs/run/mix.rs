@@ -5,7 +5,7 @@ use crate::energy_args::with_energy;
 use crate::failure::Failure;
 use crate::gpu::spec;
 use crate::interrupt::{Interrupt, is_interrupted, status};
-use crate::output::{command_line, json, note};
+use crate::output::{command_line, json, note, width};
 use crate::simulate::{printing, shown};
 use crate::target::{self, WorkloadArgs};
 use std::path::Path;
@@ -233,7 +233,7 @@ pub(super) fn run(args: &Args, gpu: &GpuSpec, plans: &[ProcessPlan]) -> Result<E
         if args.json {
             json(result)
         } else {
-            run_report(result)
+            run_report(result, width())
         }
     })?;
     Ok(status)
@@ -251,7 +251,7 @@ fn alone(
         let program = participant(input, gpu, true)?;
         let mut report = simulate(args, gpu, vec![program], Some(cycles), interrupt)?;
         if is_interrupted(&report.outcome) {
-            note(&run_report(&report));
+            note(&run_report(&report, None));
             let name = input.name();
             return Err(Failure::Interrupted(format!(
                 "{name} ran alone, and the programs had not begun to run at once; the same command \
@@ -259,7 +259,7 @@ fn alone(
             )));
         }
         if !report.succeeded() {
-            note(&run_report(&report));
+            note(&run_report(&report, None));
             let name = input.name();
             return Err(Failure::Input(format!(
                 "{name} fails alone, so the mix cannot be compared with it"
