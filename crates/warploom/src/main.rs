@@ -13,6 +13,7 @@ mod experiment;
 mod failure;
 mod gpu;
 mod guessed;
+mod html_page;
 mod interrupt;
 mod kept;
 mod launch_args;

@@ -229,7 +229,7 @@ pub(super) fn run(args: &Args, gpu: &GpuSpec, plans: &[ProcessPlan]) -> Result<E
     let energy = args.energy.preset(gpu)?;
     let result = with_energy(energy.as_ref(), gpu, result);
     let status = status(&result);
-    args.stats.hand_out(result, |result| {
+    args.stats.hand_out(gpu, result, |result| {
         if args.json {
             json(result)
         } else {
@@ -302,7 +302,7 @@ fn simulate(
         functional: args.functional,
         checks: super::checks(&args.check),
         parts: args.stats.parts(),
-        window_cycles: args.stats.window_cycles(),
+        window_cycles: args.stats.window_cycles(args.functional),
         command: command_line(),
         ..Options::default()
     };
