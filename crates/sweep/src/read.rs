@@ -24,13 +24,25 @@ const KEYS: [&str; 9] = [
     "slurm",
 ];
 
-/// Names that the program of a sweep knows.
-#[derive(Clone, Copy, Debug)]
+/// What the program of a sweep knows.
+#[derive(Clone, Copy)]
+#[allow(missing_debug_implementations, reason = "a function has no text")]
 pub struct Known<'a> {
     /// Keys of a machine.
     pub keys: &'a [&'a str],
     /// Statistics of a whole run.
     pub statistics: &'a [&'a str],
+    /// Checks the value of a setting by itself: a name and a value, to the problem if there is one.
+    pub check: &'a dyn Fn(&str, &str) -> Result<(), Refused>,
+}
+
+/// Problem of a setting's value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Reason in a sentence without its end.
+    pub reason: String,
+    /// Remedies, a line each.
+    pub help: Vec<String>,
 }
 
 /// Names for tests of this crate.
@@ -38,6 +50,13 @@ pub struct Known<'a> {
 pub(crate) const SOME: Known<'static> = Known {
     keys: &["gpu.sms", "sm.warp_scheduler", "l1d.sets"],
     statistics: &["sm.barriers", "sm.slots.issued"],
+    check: &|name, value| match (name, value) {
+        ("gpu.sms", "0") => Err(Refused {
+            reason: "no SM".to_owned(),
+            help: Vec::new(),
+        }),
+        _ => Ok(()),
+    },
 };
 
 /// Reads the file of a sweep, whose keys and statistics must be known.
