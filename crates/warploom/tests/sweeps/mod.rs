@@ -160,11 +160,24 @@ time = "soon"
     )
     .unwrap();
     let message = refusal(folder.path(), 2, &["sweep", "study.toml"]);
-    assert!(message.contains("3 of 4 runs cannot be made"), "{message}");
-    assert!(
-        message.contains("did you mean `spmv`?") && message.contains("gpu.sms"),
-        "{message}"
+    for part in [
+        "study.toml:2:18",
+        "did you mean `spmv`?",
+        "study.toml:3:17",
+        "`gpu.sms`: `0` is not accepted here",
+    ] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+}
+
+/// What two values contradict together is known for a run only.
+#[test]
+fn values_that_contradict_each_other_name_the_runs() {
+    let folder = folder_of(
+        "[axes]\ntarget = \"bfs\"\n\"sm.max_threads\" = [1536, 1000]\n\"gpu.sms\" = [2, 4]",
     );
+    let message = refusal(folder.path(), 2, &["sweep", "study.toml"]);
+    assert!(message.contains("2 of 4 runs cannot be made"), "{message}");
 }
 
 const KERNEL: &str = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry spin(.param .u32 n)\n\
