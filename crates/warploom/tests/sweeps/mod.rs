@@ -196,11 +196,11 @@ fn spinning(turns: &str, limits: &str) -> tempfile::TempDir {
 
 #[test]
 fn limits_end_a_run_and_no_other() {
-    let folder = spinning("10, 2000000000", "[limits]\ntime = \"1s\"");
+    let folder = spinning("10, 2000000000", "[limits]\ntime = \"4s\"");
     let ran = sweep(folder.path(), &["study.toml"]);
     assert_eq!(ran.status, 1);
     assert!(
-        ran.err.contains("2000000000 time: stopped after 1 s"),
+        ran.err.contains("2000000000 time: stopped after 4 s"),
         "{}",
         ran.err
     );
@@ -300,7 +300,7 @@ fn a_worker_stops_in_time_and_asks_to_be_started_again() {
         "--threads",
         "1",
         "--time",
-        "3s",
+        "8s",
     ];
     let ran = sweep(folder.path(), &worker);
     assert_eq!(ran.status, 75, "{}", ran.err);
