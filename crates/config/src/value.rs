@@ -88,7 +88,7 @@ const MAX_KHZ: u64 = 100_000_000;
 pub struct Refusal {
     /// Reason in a sentence without its end.
     pub reason: String,
-    /// What to write instead, as a request.
+    /// Request to write something else.
     pub remedy: String,
 }
 

@@ -24,7 +24,7 @@ const KEYS: [&str; 9] = [
     "slurm",
 ];
 
-/// What the program of a sweep knows.
+/// Names and rules that the program of a sweep knows.
 #[derive(Clone, Copy)]
 #[allow(missing_debug_implementations, reason = "a function has no text")]
 pub struct Known<'a> {

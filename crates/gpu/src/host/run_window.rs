@@ -22,8 +22,8 @@ use warploom_policy::DeviceView;
 use warploom_sm::SmEvents;
 
 impl Gpu {
-    /// Runs a window, up to cycle `end` or as far as replies have room. A worker may run the backend
-    /// ahead for a window that ends at `lend_until` at the latest.
+    /// Runs a window, up to cycle `end` or as far as replies have room. Meanwhile a worker may run
+    /// the backend for the next window, up to `lend_until` at the latest.
     pub(super) fn run_window(
         &mut self,
         (end, lend_until): (Cycle, Cycle),

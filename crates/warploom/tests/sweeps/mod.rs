@@ -170,7 +170,7 @@ time = "soon"
     }
 }
 
-/// What two values contradict together is known for a run only.
+/// A contradiction between two values is known for a run only.
 #[test]
 fn values_that_contradict_each_other_name_the_runs() {
     let folder = folder_of(
