@@ -14,7 +14,7 @@ use warploom_run::RunError;
 use warploom_run::launch_file::{Element, LaunchFile, parse, read};
 
 /// Options for the launch of a PTX file.
-#[derive(Clone, clap::Args)]
+#[derive(Clone, Default, clap::Args)]
 pub struct LaunchArgs {
     /// Name of the kernel in the PTX file, or its name in C++, such as `reduce` or 'reduce<256>'
     #[arg(long, value_name = "NAME", help_heading = "Launch of a PTX file")]
