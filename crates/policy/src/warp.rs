@@ -129,7 +129,10 @@ impl Deref for WarpView<'_> {
 /// Picks a warp among those that could issue in this cycle.
 ///
 /// One policy object serves one scheduler of one SM. A method changes nothing but the policy
-/// itself.
+/// itself. The calls of a cycle come in this order: `begin_cycle`, `admits`, `pick`, `end_cycles`,
+/// `on_issue`, `on_progress`. If a warp issues two instructions in a cycle, the gate is asked about
+/// the second one after `on_issue`, which is called once.
+///
 /// `ready` holds the warps of `view.own` whose next instruction is decoded, passes the scoreboard
 /// and finds its pipe free. `ready` also holds warps whose buffered instructions are from the wrong
 /// path. When such a warp is picked, its buffer is emptied and `pick` is called again in the same
@@ -189,10 +192,9 @@ pub trait WarpScheduler: Send {
     fn begin_cycle(&mut self, _view: &WarpView<'_>) {}
 
     /// Ends a cycle, after `pick`, or a run of `cycles` skipped cycles. `stalled` holds the warps
-    /// of
-    /// `view.own` that have a decoded instruction, neither wait nor have exited, and were kept from
-    /// issuing by a control hazard (a buffer from the wrong path), the scoreboard or a full pipe.
-    /// `picked` is the warp that issued.
+    /// of `view.own` that have a decoded instruction, neither wait nor have exited, and were kept
+    /// from issuing by a control hazard (a buffer from the wrong path), the scoreboard or a full
+    /// pipe. `picked` is the warp that issues, of which `on_issue` tells afterwards.
     fn end_cycles(
         &mut self,
         _view: &WarpView<'_>,
@@ -202,7 +204,7 @@ pub trait WarpScheduler: Send {
     ) {
     }
 
-    /// Notes that the warp in `slot` issued.
+    /// Notes that the warp in `slot` issued, once in a cycle.
     fn on_issue(&mut self, _slot: WarpSlot) {}
 
     /// Notes that the next instruction of the warp in `slot` is `left` instructions from the end of
@@ -210,10 +212,10 @@ pub trait WarpScheduler: Send {
     /// the warp's instructions of a cycle have issued, and only if `wants_cycles` is true.
     fn on_progress(&mut self, _slot: WarpSlot, _left: u32) {}
 
-    /// Notes that a new warp started in `slot`.
+    /// Notes that a warp came into `slot`: a new one, or one whose context was switched in.
     fn on_start(&mut self, _slot: WarpSlot) {}
 
-    /// Notes that the warp in `slot` has exited.
+    /// Notes that the warp in `slot` has exited, or that its context was switched out.
     fn on_exit(&mut self, _slot: WarpSlot) {}
 
     /// Counters of the policy since the start of the run.
