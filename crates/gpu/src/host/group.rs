@@ -1,7 +1,7 @@
 //! The SMs that one thread runs: neighbours by number.
 
 use super::exchange::{Exchange, ToSms, Turn};
-use super::undelivered::UndeliveredCounts;
+use super::untaken::UntakenCounts;
 use std::ops::Range;
 use std::sync::Arc;
 use warploom_base::{Cycle, each_bit};
@@ -26,18 +26,18 @@ pub(crate) struct SmGroup {
     /// By place: pages that the SM's unsettled loads read, as of the end of its last round.
     loaded: Vec<Pages>,
     /// Counts of the replies that SMs have not taken, which they note in rounds.
-    undelivered: Arc<UndeliveredCounts>,
+    untaken: Arc<UntakenCounts>,
 }
 
 impl SmGroup {
     /// `sms`, of which the first has the number `first`.
-    pub fn new(first: usize, sms: Vec<Sm>, undelivered: Arc<UndeliveredCounts>) -> Self {
+    pub fn new(first: usize, sms: Vec<Sm>, untaken: Arc<UntakenCounts>) -> Self {
         Self {
             exchange: Exchange::new(sms.len()),
             first,
             loaded: vec![Pages::default(); sms.len()],
             sms,
-            undelivered,
+            untaken,
         }
     }
 
@@ -123,7 +123,7 @@ impl SmGroup {
             exchange,
             first,
             sms,
-            undelivered,
+            untaken,
             ..
         } = self;
         let Exchange { to_sms, from_sms } = exchange;
@@ -137,7 +137,7 @@ impl SmGroup {
                 Some(settled) => {
                     let span = (turn.from, turn.to);
                     let run = sm.run_window(span, turn.known, settled, step.memory);
-                    undelivered.note(turn.sm, settled.began, run.undelivered);
+                    untaken.note(turn.sm, settled.began, run.untaken);
                     run
                 }
                 None => {
@@ -229,7 +229,7 @@ mod tests {
     /// SMs `first` up to, not including, `end`.
     fn group(first: usize, end: usize) -> SmGroup {
         let sms = (first..end).map(idle_sm).collect();
-        SmGroup::new(first, sms, UndeliveredCounts::new(5).into())
+        SmGroup::new(first, sms, UntakenCounts::new(5).into())
     }
 
     /// Sends an SM some replies, to be seen in a later cycle.
@@ -250,11 +250,11 @@ mod tests {
         send(&mut group, 4, 3);
         group.order(&turns(&[4], (0, 1)));
         group.run(&step);
-        let ran: Vec<_> = group.end().map(|(n, run)| (n, run.undelivered)).collect();
+        let ran: Vec<_> = group.end().map(|(n, run)| (n, run.untaken)).collect();
         assert_eq!(ran, [(4, 3)]);
         send(&mut group, 3, 10);
-        let mut undelivered = |number| group.sm(number).link.undelivered();
-        assert_eq!((undelivered(3), undelivered(4)), (12, 3));
+        let mut untaken = |number| group.sm(number).link.untaken();
+        assert_eq!((untaken(3), untaken(4)), (12, 3));
     }
 
     /// Requests are taken once, from the SMs themselves or from the exchange. A group that rests
