@@ -96,7 +96,7 @@ fn the_best_scoring_point_of_the_staircase_is_taken() {
     assert!(text.contains("rightmost points of the staircase"), "{text}");
 }
 
-/// Loads that touch a line for each lane and never hit need fewer blocks than loads that always hit.
+/// Loads that touch a line for each lane and never hit need fewer blocks than loads that hit.
 #[test]
 fn the_best_tlp_is_guessed_from_the_code() {
     let guess = |hit_ratio: &str, lines: &str| {
