@@ -129,8 +129,8 @@ impl Deref for WarpView<'_> {
 /// Picks a warp among those that could issue in this cycle.
 ///
 /// One policy object serves one scheduler of one SM. A method changes nothing but the policy
-/// itself. The calls of a cycle come in this order: `begin_cycle`, `admits`, `pick`, `end_cycles`,
-/// `on_issue`, `on_progress`. If a warp issues two instructions in a cycle, the gate is asked about
+/// itself. The calls of a cycle come in this order: `begin_cycle`, `unrestricted`, `admits`,
+/// `pick`, `end_cycles`, `on_issue`, `on_progress`. If a warp issues two instructions in a cycle, the gate is asked about
 /// the second one after `on_issue`, which is called once.
 ///
 /// `ready` holds the warps of `view.own` whose next instruction is decoded, passes the scoreboard
