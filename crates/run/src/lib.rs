@@ -17,6 +17,7 @@ mod params;
 mod printer;
 mod process;
 mod progress;
+mod requests;
 mod result;
 mod sampler;
 mod sampling;
@@ -35,6 +36,7 @@ pub use output::Output;
 pub use params::ArgError;
 pub use printer::Printer;
 pub use progress::Progress;
+pub use requests::{MarkAction, NoMoreRequests, RequestedHost, Requester, requested_host};
 pub use session::{Options, RunError, Session, Timed, TimedBlocks};
 pub use substitute::Substituted;
 pub use warploom_exec::{
