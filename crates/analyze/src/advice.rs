@@ -20,10 +20,11 @@ pub(crate) fn advice(
     let mut advice: Vec<_> = analysis.explanation.first().cloned().into_iter().collect();
     advice.extend(detail(machine, analysis, &facts));
     advice.extend(analysis.explanation.last().cloned());
-    advice.push(more_tlp(analysis));
+    advice.push(more_tlp(analysis, &facts));
     advice.extend(occupancy(machine.spec, analysis));
     advice.extend(other_memories(analysis));
     advice.extend(facts.remarks());
+    advice.extend(facts.idle().filter(|_| analysis.bound != Bound::IdleSms));
     advice
 }
 
@@ -153,16 +154,19 @@ impl Facts {
         let lanes = self.lanes.filter(|&n| n < FEW_LANES).map(|n| {
             format!("An instruction takes effect in {n:.1} of {WARP} lanes: branches diverge.")
         });
-        let active = self.active.filter(|&share| share < 0.85).map(|share| {
+        [transactions, conflicts, lanes].into_iter().flatten()
+    }
+
+    /// Sentence on SMs without a block, if they are many.
+    fn idle(&self) -> Option<String> {
+        let active = self.active.filter(|&share| share < 0.85);
+        active.map(|share| {
             format!(
                 "SMs hold a block in {} of their cycles: launches that are too small, the last \
                  blocks of a launch, or the time between launches.",
                 percent(share)
             )
-        });
-        [transactions, conflicts, lanes, active]
-            .into_iter()
-            .flatten()
+        })
     }
 }
 
@@ -225,14 +229,13 @@ pub(crate) fn highest(analysis: &KernelAnalysis) -> (Part, f64) {
 }
 
 /// Sentence on the effect of more TLP.
-fn more_tlp(analysis: &KernelAnalysis) -> String {
+fn more_tlp(analysis: &KernelAnalysis, facts: &Facts) -> String {
     let queued = analysis.stalls.get("memory_pipe").copied().unwrap_or(0.0);
     match analysis.bound {
-        Bound::IdleSms => {
-            "More warps on an SM would hardly help: most time is lost where SMs hold \
-                           no block at all."
-                .to_owned()
-        }
+        Bound::IdleSms => format!(
+            "More warps on an SM would hardly help: SMs hold no block at all in {} of their cycles.",
+            percent(1.0 - facts.active.unwrap_or(1.0))
+        ),
         Bound::Shared => format!(
             "More warps would not help: they would queue at the shared memory, which is busy in {} \
              of the cycles.",
@@ -241,11 +244,16 @@ fn more_tlp(analysis: &KernelAnalysis) -> String {
         Bound::Units => {
             "More warps would not help: they would queue at the function units.".to_owned()
         }
-        _ if analysis.class != LoadClass::Saturated && queued > QUEUED => format!(
-            "More warps would hardly help: the load/store units are full in {} of the scheduler \
+        bound
+            if bound == Bound::LoadStore
+                || analysis.class != LoadClass::Saturated && queued > QUEUED =>
+        {
+            format!(
+                "More warps would hardly help: the load/store units are full in {} of the scheduler \
              cycles, so that accesses already queue there.",
-            percent(queued)
-        ),
+                percent(queued)
+            )
+        }
         _ => by_load(analysis),
     }
 }
@@ -320,6 +328,14 @@ pub(crate) fn plural(count: u32, one: &str) -> String {
     }
 }
 
+/// Number of blocks in words.
+pub(crate) fn counted(blocks: u64) -> String {
+    match blocks {
+        1 => "1 block".to_owned(),
+        _ => format!("{blocks} blocks"),
+    }
+}
+
 /// Clause on how one more block would fit.
 pub(crate) fn remedy(spec: &GpuSpec, analysis: &KernelAnalysis) -> Option<String> {
     let held = &analysis.occupancy;
@@ -330,9 +346,9 @@ pub(crate) fn remedy(spec: &GpuSpec, analysis: &KernelAnalysis) -> Option<String
         let sms = spec.gpu.sms;
         let fit = held.rooms.iter().filter_map(|room| room.blocks).min()?;
         return Some(format!(
-            "it has {} blocks for {sms} SMs, although an SM has room for {fit}; launch more \
-             blocks, smaller ones, or a larger problem",
-            held.grid_blocks
+            "it has {} for {sms} SMs, although an SM has room for {fit}; launch more blocks, \
+             smaller ones, or a larger problem",
+            counted(held.grid_blocks)
         ));
     }
     let then = held.next_limit(limit).and_then(|room| {

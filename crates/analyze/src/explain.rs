@@ -1,7 +1,9 @@
 //! Explanation of a kernel's time in five sentences: the verdict, the schedulers' cycles, the warps
 //! on an SM, the memory system, and a next step. Every sentence states its figures.
 
-use crate::advice::{Facts, SPREAD, because, highest, limit_in_words, percent, plural, remedy};
+use crate::advice::{
+    Facts, SPREAD, because, counted, highest, limit_in_words, percent, plural, remedy,
+};
 use crate::analysis::KernelAnalysis;
 use crate::loadstore::{FullUnit, Stall};
 use crate::occupancy::WARP;
@@ -488,12 +490,5 @@ impl Subject<'_> {
                   several loads or chains of arithmetic are in flight"
                 .to_owned(),
         }
-    }
-}
-
-fn counted(blocks: u64) -> String {
-    match blocks {
-        1 => "1 block".to_owned(),
-        _ => format!("{blocks} blocks"),
     }
 }

@@ -68,7 +68,7 @@ fn gpu_duet(text: &mut String, kernel: &KernelAnalysis) {
         meaning(kernel.class),
     );
     let prediction = kernel.duet.prediction();
-    sentences(text, &[format!("With sm.context=duet it {prediction}.")]);
+    sentences(text, &[format!("GPUDuet (sm.context=duet) {prediction}.")]);
 }
 
 /// Share of the scheduler cycles in which the load/store units are full.
