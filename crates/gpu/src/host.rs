@@ -12,14 +12,13 @@
 //! | `sink` | replies that need no exchange |
 //! | `own_line` | values alone in a cache line |
 //! | `workers`, `channel`, `wait` | threads, calls to them, waiting loops |
-//! | `task_slot`, `backend_task`, `undelivered` | the memory backend on a worker |
-//! | `balancer`, `backoff` | which thread runs an SM; times without workers |
+//! | `task_slot`, `backend_task`, `untaken` | the memory backend on a worker |
+//! | `backoff` | times without workers |
 
 mod advance;
 pub(crate) mod backend_task;
 pub(crate) mod backend_trace;
 mod backoff;
-mod balancer;
 mod channel;
 mod commit;
 pub(crate) mod decoupled;
@@ -35,7 +34,7 @@ mod step;
 mod task_slot;
 #[cfg(test)]
 mod testing;
-mod undelivered;
+mod untaken;
 mod wait;
 pub(crate) mod window;
 mod workers;

@@ -16,6 +16,7 @@ mod output;
 mod params;
 mod printer;
 mod process;
+mod requests;
 mod result;
 mod sampler;
 mod sampling;
@@ -33,6 +34,7 @@ pub use mix::{Again, Participant};
 pub use output::Output;
 pub use params::ArgError;
 pub use printer::Printer;
+pub use requests::{MarkAction, NoMoreRequests, RequestedHost, Requester, requested_host};
 pub use session::{Options, Progress, RunError, Session, Timed, TimedBlocks};
 pub use substitute::Substituted;
 pub use warploom_exec::{

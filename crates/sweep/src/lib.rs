@@ -45,7 +45,8 @@ pub use record::{
     Cost, Failure, FailureKind, Record, Summary, failure, forget_failure, store, store_failure,
 };
 pub use spec::{
-    Axis, AxisValue, Cluster, Limits, NAMED_AXES, Product, ReportSpec, SlurmSpec, Spec, SpecErrors,
+    Axis, AxisValue, ChartKind, Cluster, Limits, NAMED_AXES, Product, ReportSpec, SlurmSpec, Spec,
+    SpecErrors,
 };
 pub use status::{Status, StatusReader};
 pub use worker::{Start, Stopped, WorkError, WorkOptions, WorkProgress, work};

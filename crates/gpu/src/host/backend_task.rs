@@ -2,7 +2,7 @@
 
 use super::decoupled::PendingInput;
 use super::exchange::TimedReply;
-use super::undelivered::UndeliveredCounts;
+use super::untaken::UntakenCounts;
 use crate::memory::backend::{Backend, Deferred};
 use std::sync::Arc;
 use warploom_base::Cycle;
@@ -14,11 +14,9 @@ pub(crate) struct BackendTask {
     /// The next cycle of the backend.
     pub at: Cycle,
     pub end: Cycle,
-    /// Number of channels whose DRAM has run up to the end.
-    pub dram_done: usize,
     /// Counts in which SMs note the replies that they have not taken in the window that began in
     /// this cycle.
-    pub counts: Option<(Arc<UndeliveredCounts>, Cycle)>,
+    pub counts: Option<(Arc<UntakenCounts>, Cycle)>,
     /// Input that was pending.
     pub input: PendingInput,
     /// Replies that came out of the network; empty until the task is finished.
@@ -28,7 +26,7 @@ pub(crate) struct BackendTask {
 impl BackendTask {
     /// Lets the task read in `counts` the replies that SMs have not taken in the window that began
     /// in cycle `began`, the one before the window that the backend runs.
-    pub fn follow(&mut self, counts: Arc<UndeliveredCounts>, began: Cycle) {
+    pub fn follow(&mut self, counts: Arc<UntakenCounts>, began: Cycle) {
         self.counts = Some((counts, began));
     }
 
@@ -38,16 +36,11 @@ impl BackendTask {
         self.at == self.end
     }
 
-    /// Runs the DRAM of a channel or, where all have run, a cycle of the rest, if replies surely
-    /// have room. Returns whether it has.
+    /// Runs a cycle of the backend, if replies surely have room. Returns whether it has.
     pub fn advance(&mut self) -> bool {
         self.backend.apply_pending(&mut self.input);
         if self.is_done() {
             return false;
-        }
-        if self.dram_done < self.backend.channels.len() {
-            self.run_dram();
-            return true;
         }
         let has_room = self.backend.replies_have_room(&Deferred) || self.finds_room();
         if has_room {
@@ -57,22 +50,13 @@ impl BackendTask {
         has_room
     }
 
-    /// Runs the DRAM of the next channel up to the end.
-    fn run_dram(&mut self) {
-        if self.dram_done == 0 {
-            self.backend.begin_dram(self.at, self.end);
-        }
-        self.backend.run_dram(self.dram_done, self.at);
-        self.dram_done += 1;
-    }
-
     /// True if replies have room after a look at the replies that SMs have taken since.
     #[cold]
     fn finds_room(&mut self) -> bool {
         let Some((counts, began)) = &self.counts else {
             return false;
         };
-        self.backend.note_undelivered(|sm| counts.of(sm, *began));
+        self.backend.note_untaken(|sm| counts.of(sm, *began));
         self.backend.replies_have_room(&Deferred)
     }
 

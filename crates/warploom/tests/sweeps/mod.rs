@@ -180,6 +180,47 @@ fn values_that_contradict_each_other_name_the_runs() {
     assert!(message.contains("2 of 4 runs cannot be made"), "{message}");
 }
 
+/// Two workloads under two schedulers: a chart for a talk.
+#[test]
+fn speedups_of_several_targets_are_bars_with_their_means() {
+    let text = "[axes]\ntarget = [\"vectoradd\", \"spmv\"]\nsize = \"test\"\n\"gpu.sms\" = [2, 4]\n\
+                [report]\nbaseline = { sms = 2 }\n";
+    let folder = folder_of(text);
+    let chart = |text: &str| {
+        std::fs::write(folder.path().join("study.toml"), text).unwrap();
+        assert_eq!(sweep(folder.path(), &["study.toml"]).status, 0);
+        let page = std::fs::read_to_string(folder.path().join("results/sweep/study.json"));
+        json(&page.unwrap())["charts"][0].clone()
+    };
+    let bars = &chart(text)["bars"];
+    let groups = serde_json::json!(["vectoradd", "spmv", "geometric mean"]);
+    assert_eq!(bars["groups"], groups);
+    assert_eq!(
+        bars["series"][0]["values"],
+        serde_json::json!([1.0, 1.0, 1.0])
+    );
+    let values = &bars["series"][1]["values"];
+    let value = |at: usize| values[at].as_f64().unwrap();
+    assert!(
+        (value(0) * value(1) - value(2) * value(2)).abs() < 1e-9,
+        "{values}"
+    );
+    assert!(chart(&format!("{text}chart = \"map\"\n"))["heat"].is_object());
+}
+
+#[test]
+fn a_baseline_without_its_axis_is_corrected() {
+    let folder = folder_of(
+        "[axes]\ntarget = \"bfs\"\n\"sm.warp_scheduler\" = [\"lrr\", \"gto\"]\n[report]\n\
+         metric = \"speedup\"\nbaseline = \"gto\"\nchart = \"pie\"",
+    );
+    let message = refusal(folder.path(), 2, &["sweep", "study.toml"]);
+    let help = "write `baseline = { warp_scheduler = \"gto\" }`";
+    assert!(message.contains(help), "{message}");
+    assert!(message.contains("there is no chart `pie`"), "{message}");
+    assert_eq!(message.matches("error").count(), 2, "{message}");
+}
+
 const KERNEL: &str = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry spin(.param .u32 n)\n\
     {\n.reg .u32 %r<3>;\n.reg .pred %p;\nld.param.u32 %r1, [n];\nmov.u32 %r2, 0;\n\
     LOOP:\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 %p, %r2, %r1;\n@%p bra LOOP;\nret;\n}\n";
