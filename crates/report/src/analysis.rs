@@ -7,7 +7,7 @@ use crate::run::{checks, outcome, stalls};
 use crate::table::{figures, kernel_figures};
 use std::fmt::Write;
 use warploom_analyze::{
-    Analysis, Category, KernelAnalysis, LoadClass, Part, Utilisation, WindowSeries, thresholds,
+    Analysis, KernelAnalysis, LoadClass, Part, SHARED_BUSY, Utilisation, WindowSeries, thresholds,
 };
 use warploom_names::{WIDTH, shortened};
 
@@ -36,14 +36,8 @@ pub fn analysis_report(analysis: &Analysis, width: Option<u16>) -> String {
         whole.ipc
     );
     utilisation(&mut text, whole, width);
-    let _ = writeln!(
-        text,
-        "bound by   {} ({})\nTLP class  {} ({})\n",
-        bound(whole.category),
-        whole.category.name(),
-        whole.class.name(),
-        meaning(whole.class),
-    );
+    let _ = writeln!(text, "bound by   {}\n", whole.bound.name());
+    gpu_duet(&mut text, whole);
     over_time(&mut text, analysis.windows.as_ref(), width);
     occupancy(&mut text, whole);
     stalls(&mut text, &whole.stalls);
@@ -73,15 +67,29 @@ pub fn explanation_report(analysis: &Analysis) -> String {
     text
 }
 
-fn bound(category: Category) -> &'static str {
-    category.part().map_or("nothing: latency", Part::name)
+/// Category and class of a kernel by the paper of GPUDuet, and what GPUDuet would do.
+fn gpu_duet(text: &mut String, kernel: &KernelAnalysis) {
+    let _ = writeln!(
+        text,
+        "GPUDuet (Lin et al., TACO 2018)\n  category   {}\n  TLP class  {} ({})",
+        kernel.category.name(),
+        kernel.class.name(),
+        meaning(kernel.class),
+    );
+    let prediction = kernel.duet.prediction();
+    sentences(text, &[format!("GPUDuet (sm.context=duet) {prediction}.")]);
+}
+
+/// Share of the scheduler cycles in which the load/store units are full.
+fn full_units(kernel: &KernelAnalysis) -> f64 {
+    kernel.stalls.get("memory_pipe").copied().unwrap_or(0.0)
 }
 
 const fn meaning(class: LoadClass) -> &'static str {
     match class {
-        LoadClass::Underutilised => "no part is heavily used",
-        LoadClass::Moderate => "a part is heavily used, none is saturated",
-        LoadClass::Saturated => "a part is saturated",
+        LoadClass::Underutilised => "none of its six parts is heavily used",
+        LoadClass::Moderate => "one of its six parts is heavily used, none is saturated",
+        LoadClass::Saturated => "one of its six parts is saturated",
     }
 }
 
@@ -109,13 +117,18 @@ fn utilisation(text: &mut String, kernel: &KernelAnalysis, width: Option<u16>) {
     let Utilisation {
         registers, shared, ..
     } = kernel.utilisation;
-    let others = [("register file", registers), ("shared memory", shared)];
-    for (name, used) in others {
-        let bar = bar_with_marks(used, &[], bars);
+    let others: [(_, _, &[f64]); 3] = [
+        ("shared memory", shared, &[SHARED_BUSY]),
+        ("load/store units", full_units(kernel), &[]),
+        ("register file", registers, &[]),
+    ];
+    for (name, used, marks) in others {
+        let bar = bar_with_marks(used, marks, bars);
         let line = format!("  {name:<18}{:>6}  {bar}", percent(Some(used)));
         let _ = writeln!(text, "{}", line.trim_end());
     }
-    text.push_str("  (marks: heavily used above the first, saturated above the second)\n\n");
+    text.push_str("  (marks: heavily used above the first, saturated above the second;\n");
+    text.push_str("  load/store units: scheduler cycles in which they are full)\n\n");
 }
 
 const fn label(part: Part) -> &'static str {
@@ -216,7 +229,7 @@ fn kernels(text: &mut String, kernels: &[KernelAnalysis], width: Option<u16>) {
             grouped(kernel.launches),
             grouped(kernel.cycles),
         ];
-        row.extend([kernel.category.name(), kernel.class.name()].map(str::to_owned));
+        row.extend([kernel.bound.key(), kernel.class.name()].map(str::to_owned));
         row.push(kernel.occupancy_limit.clone());
         let used = |part: &Part| percent(Some(kernel.utilisation.of(*part)));
         row.extend(Part::ALL.iter().map(used));
@@ -250,6 +263,9 @@ fn wrapped(text: &mut String, prefix: &str, sentence: &str) {
     let _ = writeln!(text, "{line}");
 }
 
+/// Labels of the bars beside those of the parts.
+const OTHERS: [&str; 2] = ["shared memory", "load/store units full"];
+
 /// Charts of utilisations with their thresholds and, if there are windows, over time.
 pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
     let whole = &analysis.whole;
@@ -259,12 +275,17 @@ pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
         max: Some(1.0),
         ..Axis::default()
     };
-    let used = Part::ALL
-        .iter()
-        .map(|part| Some(whole.utilisation.of(*part)));
-    let mark = |name: &str, of: fn(Part) -> f64| Mark {
+    let of_parts = Part::ALL.map(|part| whole.utilisation.of(part));
+    let others = [whole.utilisation.shared, full_units(whole)];
+    let used = of_parts.into_iter().chain(others).map(Some);
+    let labels = Part::ALL.into_iter().map(label).chain(OTHERS);
+    let mark = |name: &str, of: fn(Part) -> f64, others: [Option<f64>; 2]| Mark {
         name: name.to_owned(),
-        values: Part::ALL.into_iter().map(|part| Some(of(part))).collect(),
+        values: Part::ALL
+            .map(|part| Some(of(part)))
+            .into_iter()
+            .chain(others)
+            .collect(),
         series: None,
     };
     let bars = BarChart {
@@ -272,20 +293,21 @@ pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
             "{} on {}: bound by {}",
             shortened(&whole.kernel, WIDTH),
             analysis.gpu,
-            bound(whole.category)
+            whole.bound.name()
         ),
         axis: axis(),
-        groups: Part::ALL
-            .iter()
-            .map(|part| label(*part).to_owned())
-            .collect(),
+        groups: labels.map(str::to_owned).collect(),
         series: vec![BarSeries {
             name: "utilisation".to_owned(),
             values: used.collect(),
         }],
         marks: vec![
-            mark("in demand", |part| thresholds(part).high),
-            mark("saturated", |part| thresholds(part).saturated),
+            mark(
+                "heavily used",
+                |part| thresholds(part).high,
+                [Some(SHARED_BUSY), None],
+            ),
+            mark("saturated", |part| thresholds(part).saturated, [None; 2]),
         ],
     };
     let mut charts = vec![Chart::Bars(bars)];
@@ -316,7 +338,7 @@ pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
 
 #[cfg(test)]
 mod tests {
-    use super::{analysis_chart, analysis_report};
+    use super::{Chart, analysis_chart, analysis_report};
     use crate::run::tests::run;
     use warploom_analyze::{Analysis, Machine, analyze};
     use warploom_config::preset;
@@ -401,5 +423,36 @@ mod tests {
     fn windows_get_a_chart_of_their_own() {
         assert_eq!(analysis_chart(&with_windows()).len(), 2);
         assert_eq!(analysis_chart(&analysis(run(1))).len(), 1);
+    }
+
+    #[test]
+    fn the_chart_has_the_verdict_and_a_bar_for_all_that_it_may_name() {
+        let mut one = run(1);
+        let conflicts = "sm.shared_conflict_cycles".to_owned();
+        let mut found = analysis(one.clone());
+        assert_eq!(found.whole.bound.name(), "warp schedulers");
+        one.kernels[0].figures.statistics = counts(1);
+        let figures = &mut one.kernels[0].figures;
+        figures.statistics.insert(conflicts, 15 * 700);
+        one.totals.figures = figures.clone();
+        let gpu = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
+        found = analyze(&Machine::new(&gpu, 0.7), &one).expect("it was timed");
+        let Chart::Bars(bars) = &analysis_chart(&found)[0] else {
+            panic!("bars come first");
+        };
+        assert!(
+            bars.title.ends_with(": bound by shared memory"),
+            "{}",
+            bars.title
+        );
+        let at = bars
+            .groups
+            .iter()
+            .position(|group| group == "shared memory");
+        // 20 accesses and 700 cycles of conflicts in 1,000 cycles of an SM.
+        assert_eq!(bars.series[0].values[at.expect("a bar")], Some(0.72));
+        for mark in &bars.marks {
+            assert_eq!(mark.values.len(), bars.groups.len(), "{}", mark.name);
+        }
     }
 }
