@@ -107,7 +107,7 @@ fn utilisation(text: &mut String, kernel: &KernelAnalysis, width: Option<u16>) {
                 Part::NocToL2 | Part::NocToSm => format!(", peak {:.0}", of.peak_gb_per_s),
                 _ => String::new(),
             };
-            let (used, most) = (of.used_gb_per_s, of.sustainable_gb_per_s);
+            let (used, most) = (of.used_gb_per_s + 0.0, of.sustainable_gb_per_s);
             format!("{used:.0} of {most:.0} GB/s{peak}")
         });
         let percent = percent(Some(used));
