@@ -130,8 +130,8 @@ impl Deref for WarpView<'_> {
 ///
 /// One policy object serves one scheduler of one SM. A method changes nothing but the policy
 /// itself. The calls of a cycle come in this order: `begin_cycle`, `unrestricted`, `admits`,
-/// `pick`, `end_cycles`, `on_issue`, `on_progress`. If a warp issues two instructions in a cycle, the gate is asked about
-/// the second one after `on_issue`, which is called once.
+/// `pick`, `end_cycles`, `on_issue`, `on_progress`. If a warp issues two instructions in a cycle,
+/// the gate is asked about the second one after `on_issue`, which is called once.
 ///
 /// `ready` holds the warps of `view.own` whose next instruction is decoded, passes the scoreboard
 /// and finds its pipe free. `ready` also holds warps whose buffered instructions are from the wrong
