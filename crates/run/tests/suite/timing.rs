@@ -436,3 +436,49 @@ fn a_gpu_without_tensor_units_refuses_products_of_matrices() {
     let error = result.expect_err("no tensor units").to_string();
     assert!(error.contains("tensor units"), "{error}");
 }
+
+/// A warp's part of a product of a warp group keeps a tensor unit busy for its share of a product
+/// of 16x16x16 halves; a wait adds the latency of a whole one.
+#[test]
+fn products_of_warp_groups_overlap_as_far_as_waits_let_them() {
+    let mut spec = preset("qv100-volta").expect("a built-in preset");
+    spec.sm.perfect_inst_const_cache = true;
+    let timing = spec.sm.units.tensor_timing;
+    let start = "mov.b64 %rd2, 0;\n";
+    let product = |under_way: u32| {
+        let text = format!(
+            "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{%f0, %f1, %f2, %f3}}, %rd2, %rd2, \
+             1, 1, 1, 0, 0;\nwgmma.commit_group.sync.aligned;\n\
+             wgmma.wait_group.sync.aligned {under_way};\n"
+        );
+        cost(&spec, start, &text, 64)
+    };
+    let share = f64::from(timing.interval_cycles) / 2.0;
+    let apart = product(7);
+    assert!((apart - share).abs() < 1.0, "{apart}, a share of {share}");
+    let (alone, least) = (product(0), share + f64::from(timing.latency_cycles));
+    assert!(
+        alone > least && alone < least + 20.0,
+        "{alone}, at least {least}"
+    );
+}
+
+/// The unit of bulk copies begins an instruction 32 cycles after the one before, and sends a line
+/// of 128 bytes a cycle.
+#[test]
+fn bulk_copies_take_a_gap_or_their_lines() {
+    let spec = gtx480();
+    let start = "ld.param.u64 %rd1, [buf];\nmov.u32 %r1, %laneid;\nsetp.eq.u32 %p0, %r1, 0;\n\
+                 @%p0 mbarrier.init.shared.b64 [s], 1;\n";
+    let prefix = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes";
+    let load = |bytes: u32| {
+        let copy = format!("@%p0 {prefix} [s+1024], [%rd1], {bytes}, [s];\n");
+        cost(&spec, start, &copy, 64)
+    };
+    let short = load(16);
+    assert!((short - 32.0).abs() < 1.0, "{short}");
+    // Replies bound longer copies; two of 12 lines fit into the gap.
+    let long = load(3072);
+    assert!(long >= 32.0, "{long}");
+    assert!(load(1536) <= long, "a shorter copy takes no longer");
+}
