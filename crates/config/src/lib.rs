@@ -49,4 +49,4 @@ pub use resolve::{Base, preset, resolve};
 pub use section::Key;
 pub use sheet::*;
 pub use spec::*;
-pub use value::{NamedValue, Rule};
+pub use value::{NamedValue, Refusal, Rule};

@@ -74,12 +74,8 @@ impl Layers {
             self.problems.push((index, problem));
             return;
         };
-        let raw = match DeValue::parse(value.trim()) {
-            Ok(parsed) => raw(parsed.get_ref()),
-            Err(_) => Raw::Text(value.trim().to_owned()),
-        };
         let located = Located {
-            raw,
+            raw: raw_of(value),
             source: index,
             key: Span::new(0, key.len() as u32),
             value: Span::new(key.len() as u32 + 1, text.len() as u32),
@@ -99,6 +95,14 @@ pub(crate) struct Header {
 
 fn span(range: Range<usize>) -> Span {
     Span::new(range.start as u32, range.end as u32)
+}
+
+/// Value of a text that is TOML, or else a bare word.
+pub(crate) fn raw_of(text: &str) -> Raw {
+    match DeValue::parse(text.trim()) {
+        Ok(parsed) => raw(parsed.get_ref()),
+        Err(_) => Raw::Text(text.trim().to_owned()),
+    }
 }
 
 fn raw(value: &DeValue<'_>) -> Raw {

@@ -6,6 +6,7 @@
 //! does not stop at a problem: a refused value is replaced by a valid one, and the problem is kept,
 //! so that all problems are reported together.
 
+use crate::read::raw_of;
 use crate::value::{Field, Raw, Refusal, Rule, Value};
 use std::collections::BTreeMap;
 use warploom_diag::Span;
@@ -25,6 +26,17 @@ pub struct Key {
     pub source: &'static str,
     /// Default value; `None` if a value must be given.
     pub default: Option<&'static str>,
+}
+
+impl Key {
+    /// Checks a value by itself, written as after the `=` of an override. A valid value may still
+    /// contradict those of other keys.
+    ///
+    /// # Errors
+    /// The reason of the refusal, and what to write instead.
+    pub fn check(&self, text: &str) -> Result<(), Refusal> {
+        self.rule.check(&raw_of(text)).map(|_| ())
+    }
 }
 
 /// Declaration of a key without its prefix.

@@ -85,8 +85,10 @@ const MAX_KHZ: u64 = 100_000_000;
 
 /// Refusal of a value: the reason, and what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Refusal {
+pub struct Refusal {
+    /// Reason in a sentence without its end.
     pub reason: String,
+    /// Request to write something else.
     pub remedy: String,
 }
 

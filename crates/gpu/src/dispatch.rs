@@ -16,7 +16,7 @@
 mod in_flight;
 mod launch;
 mod offer;
-mod rest;
+mod windows;
 
 pub(crate) use in_flight::{CountsBefore, InFlight};
 pub use launch::{Held, KernelEnd, KernelLaunch};
@@ -174,7 +174,7 @@ impl Dispatcher {
         for index in 0..sms.len() {
             let sm = sms.get(index);
             // Cycles through which it slept were before the halt.
-            sm.settle(now);
+            sm.count_to(now);
             for block in sm.halt_kernel(slot) {
                 self.block_finished(SmId::new(index), sm, &block);
             }
@@ -277,7 +277,7 @@ impl Dispatcher {
     fn samples(&self, now: Cycle, sms: &mut SmArray) -> Vec<SmSample> {
         let mut samples = Vec::with_capacity(sms.len());
         sms.for_each(|index, sm| {
-            sm.settle(now);
+            sm.count_to(now);
             let blocks = |kernel: &Option<InFlight>| {
                 let running = kernel.as_ref().map(|k| k.running[index].len() as u32);
                 running.unwrap_or(0)

@@ -10,6 +10,7 @@
 //! | `memory_windows`, `decoupled`, `backend_trace` | memory backend, then request network |
 //! | `sms`, `group`, `exchange` | the SMs of all threads, of one, and what passes between threads |
 //! | `sink` | replies that need no exchange |
+//! | `own_line` | values alone in a cache line |
 //! | `workers`, `channel`, `wait` | threads, calls to them, waiting loops |
 //! | `task_slot`, `backend_task`, `undelivered` | the memory backend on a worker |
 //! | `balancer`, `backoff` | which thread runs an SM; times without workers |

@@ -1,9 +1,5 @@
 //! DRAM channels: arbitration between L2 banks, fixed latency, scheduler, banks and buses
 //! (docs/model/dram.md).
-//!
-//! Invariant: the device (`device.rs`) has run as many cycles as its channel or more: at most as
-//! many core cycles more as the fixed latency has, and fewer command cycles than there is room for
-//! replies.
 
 mod arbiter;
 mod banks;
@@ -22,7 +18,7 @@ use crate::partition::SubPartition;
 use arbiter::Arbiter;
 pub use counters::DramCounters;
 pub use detail::{BANKS, BUS_USES, COLUMN_WAITS, DramDetail, MAX_BANKS, WHOLE_SHARE};
-use device::{Device, MOST_AHEAD, Room};
+use device::{Device, Room};
 use in_flight::{InFlight, Pending, Ticket};
 use warploom_base::{Cycle, FixedQueue};
 use warploom_config::{BankIndex, GpuSpec};
@@ -40,8 +36,6 @@ enum BankHash {
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct DramChannel {
-    /// Command cycles so far.
-    now: u64,
     /// Command cycle before which no request leaves the device, and none waits to be returned.
     quiet_until: u64,
     requests: InFlight,
@@ -67,7 +61,6 @@ impl DramChannel {
         let place = Nearby::new(decoder.bits_below_bank_and_row(), (0, 0));
         let device = Device::new(dram, spec.gpu.style);
         Self {
-            now: 0,
             quiet_until: Cycle::MAX,
             requests: InFlight::new(128),
             returns: FixedQueue::new(match dram.return_queue {
@@ -117,17 +110,15 @@ impl DramChannel {
 
     #[inline(always)]
     fn cycles(&mut self, (now_core, cycles): (Cycle, u64), banks: &mut [SubPartition]) {
-        let end = self.now + cycles;
+        let end = self.device.now() + cycles;
         if self.is_calm_until(end, now_core) && nothing_waits(banks) {
-            self.now = end;
-            return self.device.come_to(end);
+            return self.device.skip(cycles);
         }
-        while self.now < end {
-            let next = self.now + 1;
-            let rests = nothing_waits(banks) || self.device.room_in(self.now) == Room::NONE;
-            if self.is_calm_until(next, now_core) && rests {
-                self.now = next;
-                self.device.come_to(next);
+        while self.device.now() < end {
+            let next = self.device.now() + 1;
+            let takes_none = nothing_waits(banks) || self.device.room() == Room::NONE;
+            if self.is_calm_until(next, now_core) && takes_none {
+                self.device.skip(1);
             } else {
                 self.work(now_core, banks);
             }
@@ -145,46 +136,36 @@ impl DramChannel {
     fn work(&mut self, now_core: Cycle, banks: &mut [SubPartition]) {
         self.return_one(banks);
         if self.returns.is_full() {
-            self.stand();
-        } else if let Some(finished) = self.device.take_ended(self.now) {
+            // There is no room for another reply.
+            self.device.stand();
+        } else if let Some(finished) = self.device.take_ended() {
             self.arbiter.give_back(finished.l2_bank.into());
             self.requests.remove(finished);
         }
-        if self.latency_cycles == 0 {
-            self.work_without_delay(now_core, banks);
-        } else {
-            if !self.device.is_ahead_of(self.now) {
-                self.device.run(now_core, &[1], 0);
-            }
-            self.take_one(now_core, banks);
-        }
-        self.now += 1;
+        self.run_device(now_core, banks);
         self.look_ahead();
     }
 
-    /// Holds the device's data pipe up for a cycle: there is no room for another reply.
-    #[cold]
-    fn stand(&mut self) {
-        debug_assert!(
-            !self.device.is_ahead_of(self.now),
-            "the device is ahead without room for its replies"
-        );
-        self.device.stand();
-    }
-
-    /// Runs a cycle of the device where requests of L2 reach the scheduler without delay.
-    #[inline(never)]
-    fn work_without_delay(&mut self, now_core: Cycle, banks: &mut [SubPartition]) {
-        self.device.work(now_core);
+    /// Runs a cycle of the device, which may take a request of L2 after its scheduler has worked.
+    #[inline(always)]
+    fn run_device(&mut self, now_core: Cycle, banks: &mut [SubPartition]) {
+        // Without a fixed delay, the request reaches the scheduler in the same cycle.
+        let is_calm = self.latency_cycles > 0 && self.device.is_calm(now_core);
+        if !is_calm {
+            self.device.work(now_core);
+        }
         self.take_one(now_core, banks);
-        self.device.end_cycle(now_core);
+        match is_calm {
+            true => self.device.skip(1),
+            false => self.device.end_cycle(now_core),
+        }
     }
 
     /// Queues a request that leaves the device as a reply, and returns the oldest reply to its L2
     /// bank.
     #[inline(always)]
     fn return_one(&mut self, banks: &mut [SubPartition]) {
-        if let Some(finished) = self.device.take_returned(self.now) {
+        if let Some(finished) = self.device.take_returned() {
             self.returns.push(finished);
         }
         let Some(&ticket) = self.returns.front() else {
@@ -204,7 +185,7 @@ impl DramChannel {
     fn take_one(&mut self, now_core: Cycle, banks: &mut [SubPartition]) {
         // Requests that cannot be taken are not looked at: they have left the host's nearest
         // caches.
-        let room = self.device.room_in(self.now);
+        let room = self.device.room();
         if room == Room::NONE {
             return;
         }
@@ -241,25 +222,6 @@ impl DramChannel {
         };
     }
 
-    /// Runs the device ahead of the channel. `ticks` has the number of command cycles of each core
-    /// cycle from `from`, the next one, on. The device runs as far as requests that L2 sends
-    /// meanwhile cannot reach it, provided that there is room for all its replies. Statistics must
-    /// not be asked for until the channel has caught up.
-    pub fn run_ahead(&mut self, from: Cycle, ticks: &[u32]) {
-        let reached = ticks.len().min(self.latency_cycles as usize);
-        let ticks = &ticks[..reached];
-        let all: u64 = ticks.iter().map(|&ticks| u64::from(ticks)).sum();
-        if all >= self.returns.room().min(MOST_AHEAD) as u64 {
-            return;
-        }
-        let (end, end_core) = (self.now + all, from + reached as Cycle);
-        if !self.device.try_rest_until(end, end_core) {
-            let done = self.device.now() - self.now;
-            self.device.run(from, ticks, done);
-            self.look_ahead();
-        }
-    }
-
     fn place(&mut self, addr: u64, ticket: Ticket, arrived_at: Cycle) -> Pending {
         let place = &mut self.places[usize::from(ticket.l2_bank)];
         let (bank, row) = place.of(addr, |addr| {
@@ -294,8 +256,7 @@ impl DramChannel {
     /// Accounts for `cycles` command cycles that were not run because of `next_event`, exactly as
     /// if `cycle` had run with nothing to take.
     pub fn skip(&mut self, cycles: u64) {
-        self.now += cycles;
-        self.device.come_to(self.now);
+        self.device.skip(cycles);
     }
 
     /// Earliest core cycle at which `cycle` does more than count, if the L2 banks send no request
@@ -311,14 +272,12 @@ impl DramChannel {
 
     /// Statistics so far that are summed over channels.
     pub fn counters(&self) -> DramCounters {
-        debug_assert!(self.is_idle() || !self.device.is_ahead_of(self.now));
-        self.device.counters(self.now)
+        self.device.counters()
     }
 
     /// Statistics so far that results have by channel only.
     pub fn detail(&self) -> DramDetail {
-        debug_assert!(self.is_idle() || !self.device.is_ahead_of(self.now));
-        self.device.detail(self.now)
+        self.device.detail()
     }
 }
 

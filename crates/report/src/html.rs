@@ -94,7 +94,7 @@ fn shown(page: &Page, presets: &[Preset<'_>]) -> Value {
         anchor => page.full_name().replace('/', "-"),
         name => page.full_name(),
         page => Serde(page),
-        verdicts => page.verdicts.iter().map(verdict).collect::<Vec<_>>(),
+        verdicts => page.verdicts.iter().map(|of| verdict(page, of)).collect::<Vec<_>>(),
         rules => rules(page),
         caveat => page.caveat(),
         wide => drawn(page, Shape::Wide),
@@ -102,10 +102,12 @@ fn shown(page: &Page, presets: &[Preset<'_>]) -> Value {
     }
 }
 
-/// Summary of the verdicts on each paper's claims, with its chart of effects.
+/// Summary of the verdicts on each paper's claims, with its chart of effects. Pages of smaller data
+/// sets give no verdict.
 fn papers(pages: &[Page]) -> Vec<Value> {
     let mut verdicts: BTreeMap<&str, Vec<&Verdict>> = BTreeMap::new();
-    for page in pages.iter().filter(|page| !page.verdicts.is_empty()) {
+    let judged = |page: &&Page| !page.verdicts.is_empty() && page.caveat().is_none();
+    for page in pages.iter().filter(judged) {
         verdicts
             .entry(&page.paper)
             .or_default()
@@ -130,8 +132,12 @@ fn papers(pages: &[Page]) -> Vec<Value> {
     verdicts.into_iter().map(paper).collect()
 }
 
-/// A verdict as text.
-fn verdict(of: &Verdict) -> Value {
+/// A verdict of a page as text.
+fn verdict(page: &Page, of: &Verdict) -> Value {
+    let label = match page.caveat() {
+        Some(_) => "no verdict",
+        None => of.label(),
+    };
     let statement = |of: &Statement| {
         let paper = match &of.paper {
             Cell::None => String::new(),
@@ -147,7 +153,7 @@ fn verdict(of: &Verdict) -> Value {
     };
     context! {
         id => of.id.as_str(),
-        label => of.label(),
+        label => label,
         claim => of.claim.as_str(),
         place => of.place.as_str(),
         note => of.note.as_str(),
@@ -309,7 +315,11 @@ pub(crate) mod tests {
 
     #[test]
     fn the_page_has_a_place_for_everything() {
-        let text = html("Results", &imprint(), &[page()]);
+        let whole = Page {
+            scale: "paper".to_owned(),
+            ..page()
+        };
+        let text = html("Results", &imprint(), &[whole, page()]);
         let without_pictures: String = text
             .split("<svg")
             .enumerate()
@@ -336,6 +346,18 @@ pub(crate) mod tests {
             // The template also escapes slashes.
             assert!(text.contains(&word.replace('/', "&#x2f;")), "{word}");
         }
+    }
+
+    #[test]
+    fn smaller_data_sets_give_no_verdict() {
+        let summary = |pages: &[Page]| html("Results", &imprint(), pages).contains("median ");
+        let small = page();
+        let whole = Page {
+            scale: "paper".to_owned(),
+            ..page()
+        };
+        assert!(!summary(std::slice::from_ref(&small)) && summary(&[small.clone(), whole]));
+        assert!(html("Results", &imprint(), &[small]).contains("no verdict"));
     }
 
     #[test]

@@ -86,7 +86,7 @@ pub(crate) struct Start {
 #[repr(C, align(64))]
 pub struct Sm {
     /// Cycles before this one are counted.
-    pub(crate) settled: Cycle,
+    pub(crate) counted_to: Cycle,
     /// Nothing can happen before this cycle without input from outside.
     pub(crate) wake_at: Cycle,
     /// True if something issued in the last cycle, or no cycle may be skipped: then it is not
@@ -246,7 +246,7 @@ impl Sm {
             starts: VecDeque::new(),
             warps_started: 0,
             max_threads: sm.max_threads,
-            settled: 0,
+            counted_to: 0,
             wake_at: 0,
             wide_awake: !spec.sim.skip_idle,
             at_rest: false,
@@ -325,18 +325,18 @@ impl Sm {
 
     /// Counts cycles before `now` through which the SM slept.
     #[inline]
-    pub fn settle(&mut self, now: Cycle) {
+    pub fn count_to(&mut self, now: Cycle) {
         self.count_received();
         self.sleep_to(now);
         self.count_rested();
     }
 
-    /// `settle` without the counts that can be made later.
+    /// `count_to` without the counts that can be made later.
     #[inline]
     pub(crate) fn sleep_to(&mut self, now: Cycle) {
-        if self.settled < now {
-            self.account(now - self.settled);
-            self.settled = now;
+        if self.counted_to < now {
+            self.account(now - self.counted_to);
+            self.counted_to = now;
         }
     }
 
@@ -359,7 +359,7 @@ impl Sm {
             } else {
                 self.run_cycle(now, memory);
                 now += 1;
-                self.settled = now;
+                self.counted_to = now;
             }
         }
         self.wake_at = self.wake_at.max(now);

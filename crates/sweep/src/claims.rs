@@ -320,6 +320,14 @@ pub fn request(folder: &Folder, key: &str) -> Result<(), FolderError> {
     fs::write(&path, "").map_err(FolderError::at(&path))
 }
 
+/// Takes back that a run waits for a worker; it is no error if it does not wait.
+///
+/// # Errors
+/// If the file cannot be removed.
+pub fn withdraw(folder: &Folder, key: &str) -> Result<(), FolderError> {
+    remove(&folder.todo(key))
+}
+
 /// Marks the sweep as cancelled: workers stop as soon as they notice.
 ///
 /// # Errors

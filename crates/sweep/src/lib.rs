@@ -40,12 +40,13 @@ pub use host::{ProcessIdentity, host, peak_bytes_of};
 pub use page::{AxisValues, PageBuilder, typed};
 pub use pattern::Pattern;
 pub use plan::{Plan, PlanError, PlanIndex, PlannedRun, Resolved, Sweep};
-pub use read::{Known, read, read_cluster};
+pub use read::{Known, Refused, read, read_cluster};
 pub use record::{
     Cost, Failure, FailureKind, Record, Summary, failure, forget_failure, store, store_failure,
 };
 pub use spec::{
-    Axis, AxisValue, Cluster, Limits, NAMED_AXES, Product, ReportSpec, SlurmSpec, Spec, SpecErrors,
+    Axis, AxisValue, ChartKind, Cluster, Limits, NAMED_AXES, Product, ReportSpec, SlurmSpec, Spec,
+    SpecErrors,
 };
 pub use status::{Status, StatusReader};
 pub use worker::{Start, Stopped, WorkError, WorkOptions, WorkProgress, work};

@@ -4,9 +4,10 @@
 use crate::collect::{Collector, Row};
 use crate::folder::{Folder, FolderError};
 use crate::plan::{Plan, Sweep};
+use crate::spec::ChartKind;
 use std::collections::{BTreeMap, HashSet};
 use warploom_report::page::{Cell, Column, FailureLine, Page, Table};
-use warploom_report::{Axis, Chart, ColumnType, HeatMap};
+use warploom_report::{Axis, BarChart, BarSeries, Chart, ColumnType, HeatMap};
 
 /// Most runs whose rows are on the page. Larger sweeps have the cells of the map there.
 const MOST_ROWS: usize = 500;
@@ -16,6 +17,15 @@ const MOST_FAILURES: usize = 100;
 
 /// Most values of an axis that a map shows.
 const MOST_VALUES: usize = 60;
+
+/// Most bars of a group where the sweep does not choose between bars and map.
+const MOST_BARS: usize = 7;
+
+/// Most groups of bars where the sweep does not choose.
+const MOST_GROUPS: usize = 40;
+
+/// Name of the group of means.
+const MEAN: &str = "geometric mean";
 
 /// Values of the axes of a sweep in the order of its plan.
 #[derive(Clone, Debug, Default)]
@@ -202,11 +212,7 @@ impl<'a> PageBuilder<'a> {
             summary: summary.collect(),
             verdicts: Vec::new(),
             table: self.table(&map),
-            charts: if map.values.is_empty() {
-                Vec::new()
-            } else {
-                vec![Chart::Heat(map)]
-            },
+            charts: self.charts(map),
             configurations: Vec::new(),
             presets: BTreeMap::new(),
             runs: Vec::new(),
@@ -224,13 +230,14 @@ impl<'a> PageBuilder<'a> {
             let cells = columns.iter().map(|column| self.mean(row, column));
             cells.collect::<Vec<_>>()
         };
-        let how = if self.is_ratio() {
-            "geometric mean"
-        } else {
-            "mean"
+        let how = if self.is_ratio() { MEAN } else { "mean" };
+        let others = (0..self.axes.0.len()).filter(|at| !self.map.contains(&Some(*at)));
+        let title = match others.map(|at| self.axes.0[at].len()).max() {
+            Some(2..) => format!("{title}: {how} over the other axes"),
+            _ => title.to_owned(),
         };
         HeatMap {
-            title: format!("{title}: {how} over the other axes"),
+            title,
             axis: Axis::default(),
             row_axis,
             column_axis,
@@ -241,6 +248,60 @@ impl<'a> PageBuilder<'a> {
             },
             rows,
             columns,
+        }
+    }
+
+    /// The picture of the map: as such or, where the sweep chooses it or speedups of several
+    /// targets are compared, as bars.
+    fn charts(&self, map: HeatMap) -> Vec<Chart> {
+        if map.values.is_empty() {
+            return Vec::new();
+        }
+        let map = match map.column_axis.as_str() {
+            "target" | "app" => transposed(map),
+            _ => map,
+        };
+        let of_targets = matches!(map.row_axis.as_str(), "target" | "app");
+        let few = map.columns.len() <= MOST_BARS && map.rows.len() <= MOST_GROUPS;
+        let bars = match self.sweep.report.chart {
+            Some(kind) => kind == ChartKind::Bars,
+            None => of_targets && few && self.is_ratio(),
+        };
+        match bars {
+            true => vec![Chart::Bars(self.bars(map))],
+            false => vec![Chart::Heat(map)],
+        }
+    }
+
+    /// The rows of a map as groups of bars, after those of speedups their geometric means.
+    fn bars(&self, map: HeatMap) -> BarChart {
+        let is_whole = |row: &&Vec<Option<f64>>| row.iter().all(Option::is_some);
+        let whole: Vec<_> = map.values.iter().filter(is_whole).collect();
+        let has_means = self.is_ratio() && whole.len() > 1;
+        let mean = |column: usize| {
+            let logarithms = whole.iter().filter_map(|row| row[column]).map(f64::ln);
+            (logarithms.sum::<f64>() / whole.len() as f64).exp()
+        };
+        let series = map.columns.iter().enumerate().map(|(column, name)| {
+            let values = map.values.iter().map(|row| row[column]);
+            BarSeries {
+                name: name.clone(),
+                values: values
+                    .chain(has_means.then(|| Some(mean(column))))
+                    .collect(),
+            }
+        });
+        let series = series.collect();
+        let means = has_means.then(|| MEAN.to_owned());
+        BarChart {
+            title: map.title,
+            axis: Axis {
+                label: metric(self.sweep).to_owned(),
+                ..Axis::default()
+            },
+            groups: map.rows.into_iter().chain(means).collect(),
+            series,
+            marks: Vec::new(),
         }
     }
 
@@ -281,6 +342,20 @@ impl<'a> PageBuilder<'a> {
             columns,
             rows: map.rows.iter().zip(&map.values).map(row).collect(),
         }
+    }
+}
+
+/// A map with rows for columns.
+fn transposed(map: HeatMap) -> HeatMap {
+    let column = |at: usize| map.values.iter().map(|row| row[at]).collect();
+    HeatMap {
+        values: (0..map.columns.len()).map(column).collect(),
+        title: map.title,
+        axis: map.axis,
+        row_axis: map.column_axis,
+        column_axis: map.row_axis,
+        rows: map.columns,
+        columns: map.rows,
     }
 }
 

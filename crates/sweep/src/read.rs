@@ -4,10 +4,12 @@ mod axes;
 
 use crate::collect::MEASURED;
 use crate::pattern::{Pattern, is_called};
-use crate::spec::{Cluster, Limits, Product, ReportSpec, SlurmSpec, Spec, SpecErrors};
+use crate::spec::{
+    Axis, ChartKind, Cluster, Limits, Product, ReportSpec, SlurmSpec, Spec, SpecErrors,
+};
 use axes::ProductReader;
 use std::collections::BTreeMap;
-use toml::de::DeTable;
+use toml::de::{DeTable, DeValue};
 use warploom_diag::{Diagnostic, Diagnostics, Source, Span, nearest};
 use warploom_fields::{Fields, span};
 
@@ -24,13 +26,25 @@ const KEYS: [&str; 9] = [
     "slurm",
 ];
 
-/// Names that the program of a sweep knows.
-#[derive(Clone, Copy, Debug)]
+/// Names and rules that the program of a sweep knows.
+#[derive(Clone, Copy)]
+#[allow(missing_debug_implementations, reason = "a function has no text")]
 pub struct Known<'a> {
     /// Keys of a machine.
     pub keys: &'a [&'a str],
     /// Statistics of a whole run.
     pub statistics: &'a [&'a str],
+    /// Checks the value of a setting by itself: a name and a value, to the problem if there is one.
+    pub check: &'a dyn Fn(&str, &str) -> Result<(), Refused>,
+}
+
+/// Problem of a setting's value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Reason in a sentence without its end.
+    pub reason: String,
+    /// Remedies, a line each.
+    pub help: Vec<String>,
 }
 
 /// Names for tests of this crate.
@@ -38,6 +52,13 @@ pub struct Known<'a> {
 pub(crate) const SOME: Known<'static> = Known {
     keys: &["gpu.sms", "sm.warp_scheduler", "l1d.sets"],
     statistics: &["sm.barriers", "sm.slots.issued"],
+    check: &|name, value| match (name, value) {
+        ("gpu.sms", "0") => Err(Refused {
+            reason: "no SM".to_owned(),
+            help: Vec::new(),
+        }),
+        _ => Ok(()),
+    },
 };
 
 /// Reads the file of a sweep, whose keys and statistics must be known.
@@ -249,16 +270,31 @@ fn report(
     let Some(table) = top.table("report") else {
         return ReportSpec::default();
     };
-    let keys = ["rows", "columns", "metric", "baseline"];
+    let keys = ["rows", "columns", "metric", "chart", "baseline"];
     let mut inner = Fields::new(table, "[report]", &keys, top.diagnostics());
     let mut of = |key: &str| named_axis(&mut inner, key, names);
     let (rows, columns) = (of("rows"), of("columns"));
     let baseline = baseline(&mut inner, products, names);
+    let has_baseline = inner.get("baseline").is_some();
     ReportSpec {
         rows,
         columns,
-        metric: metric(&mut inner, !baseline.is_empty(), statistics),
+        metric: metric(&mut inner, has_baseline, statistics),
+        chart: chart(&mut inner),
         baseline,
+    }
+}
+
+fn chart(inner: &mut Fields<'_, '_>) -> Option<ChartKind> {
+    match inner.optional_text("chart")?.as_str() {
+        "bars" => Some(ChartKind::Bars),
+        "map" => Some(ChartKind::Map),
+        other => {
+            let message = format!("there is no chart `{other}`");
+            let problem = Diagnostic::error("unknown-value", inner.place("chart"), message);
+            inner.problem(problem.help("write \"bars\" or \"map\""));
+            None
+        }
     }
 }
 
@@ -306,7 +342,13 @@ fn baseline(
     products: &[Product],
     names: &[String],
 ) -> BTreeMap<String, String> {
-    let Some((table, _)) = inner.table("baseline") else {
+    let Some(value) = inner.get("baseline") else {
+        return BTreeMap::new();
+    };
+    let Some(table) = value.get_ref().as_table() else {
+        let message = "`baseline` is not a table of axes and values";
+        let problem = Diagnostic::error("wrong-type", span(value.span()), message);
+        inner.problem(problem.help(baseline_example(products, value.get_ref())));
         return BTreeMap::new();
     };
     let mut values = BTreeMap::new();
@@ -331,6 +373,26 @@ fn baseline(
         values.insert(name.clone(), text);
     }
     values
+}
+
+/// A baseline as it could be written: of the axis that has the value given alone, or of the first.
+fn baseline_example(products: &[Product], alone: &DeValue<'_>) -> String {
+    let has = |axis: &&Axis| {
+        let mut values = axis.values.iter();
+        values.any(|value| Some(value.text.as_str()) == alone.as_str())
+    };
+    let axes = || products.iter().flat_map(|product| &product.axes);
+    match axes().find(has).or_else(|| axes().next()) {
+        None => "write `baseline = { warp_scheduler = \"gto\" }`".to_owned(),
+        Some(axis) => {
+            let value = match alone.as_str().filter(|_| has(&axis)) {
+                Some(given) => given,
+                None => axis.values.first().map_or("", |value| value.text.as_str()),
+            };
+            let name = axis.name.rsplit('.').next().unwrap_or_default();
+            format!("write `baseline = {{ {name} = \"{value}\" }}`")
+        }
+    }
 }
 
 /// Texts of an axis's values in all products.

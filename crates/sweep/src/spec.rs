@@ -141,6 +141,16 @@ impl Default for Limits {
     }
 }
 
+/// Form of a sweep's picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChartKind {
+    /// A map of the rows and columns.
+    Map,
+    /// A group of bars for each row, with a bar for each column.
+    Bars,
+}
+
 /// Choice of what the report shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportSpec {
@@ -150,6 +160,9 @@ pub struct ReportSpec {
     pub columns: Option<String>,
     /// Column of the table that the map shows.
     pub metric: Option<String>,
+    /// Form of the picture, if the file chooses one.
+    #[serde(default)]
+    pub chart: Option<ChartKind>,
     /// Values of axes that identify the baseline of speedups.
     pub baseline: BTreeMap<String, String>,
 }

@@ -3,7 +3,7 @@
 mod slot;
 
 use crate::child::Reply;
-use crate::claims::{Claim, HEARTBEAT, Job, Worker, waiting, workers};
+use crate::claims::{Claim, HEARTBEAT, Job, Worker, waiting, withdraw, workers};
 use crate::folder::{Folder, FolderError};
 use crate::plan::{PlanIndex, PlannedRun, Sweep};
 use crate::record::{Cost, Failure, FailureKind, Record, failure, store_failure};
@@ -227,6 +227,11 @@ impl Team<'_> {
                 self.look()?;
                 continue;
             };
+            if self.makes(&key) {
+                // Another command requested the run when this worker had just claimed it.
+                withdraw(self.folder, &key)?;
+                continue;
+            }
             let Some(claim) = self.worker.claim(&key)? else {
                 continue;
             };
@@ -238,6 +243,12 @@ impl Team<'_> {
                 _ => self.worker.complete(&claim)?,
             }
         }
+    }
+
+    /// True if one of the processes makes the run with this key.
+    fn makes(&self, key: &str) -> bool {
+        let mut running = self.slots.iter().filter_map(|slot| slot.running.as_ref());
+        running.any(|running| running.claim.key == key)
     }
 
     /// Reads which runs wait.

@@ -5,9 +5,9 @@ use crate::failure::Failure;
 use crate::launch_args::LaunchArgs;
 use crate::output::note;
 use warploom_config::{GpuSpec, preset};
-use warploom_diag::Source;
+use warploom_diag::{Source, nearest};
 use warploom_guess::{Fixed, candidates, uses};
-use warploom_ptx::ast::{Function, Item, Module};
+use warploom_ptx::ast::{Function, FunctionKind, Item, Module};
 use warploom_report::outcome_told;
 use warploom_run::launch_file::{LaunchFile, Limits};
 use warploom_run::{Options, Session};
@@ -35,7 +35,7 @@ pub fn complete(
 ) -> Result<LaunchArgs, Failure> {
     let (tree, _) = warploom_ptx::read(module);
     let Some(function) = function(&tree, kernel) else {
-        return Err(Failure::Input(format!("{path} has no kernel `{kernel}`")));
+        return Err(Failure::Input(unknown_kernel(&tree, path, kernel)));
     };
     let fixed = given.fixed();
     let list = candidates(&uses(&tree, function), &fixed).map_err(|open| {
@@ -45,7 +45,7 @@ pub fn complete(
         ))
     })?;
     let gpu = preset(LIMITS_OF)?;
-    let (mut too_long, mut why) = (None, String::new());
+    let (mut too_long, mut last) = (None, None);
     for candidate in list {
         if too_long == Some(candidate.size) {
             continue;
@@ -57,18 +57,32 @@ pub fn complete(
                 return Ok(options);
             }
             Trial::TooLong => too_long = Some(candidate.size),
-            Trial::Failed(reason) => why = reason,
+            Trial::Failed(reason) => last = Some((options.command(path), reason)),
         }
     }
-    Err(Failure::Input(refusal(path, kernel, &why)))
+    Err(Failure::Input(refusal(kernel, last.as_ref())))
 }
 
-fn function<'a>(module: &'a Module, kernel: &str) -> Option<&'a Function> {
-    let mut functions = module.items.iter().filter_map(|item| match item {
+fn functions(module: &Module) -> impl Iterator<Item = &Function> {
+    let functions = module.items.iter().filter_map(|item| match item {
         Item::Function(function) => Some(function),
         _ => None,
     });
-    functions.find(|function| function.name.node == kernel && function.body.is_some())
+    functions.filter(|function| function.body.is_some())
+}
+
+fn function<'a>(module: &'a Module, kernel: &str) -> Option<&'a Function> {
+    functions(module).find(|function| function.name.node == kernel)
+}
+
+fn unknown_kernel(module: &Module, path: &str, kernel: &str) -> String {
+    let kernels = functions(module).filter(|function| function.kind == FunctionKind::Entry);
+    let names: Vec<&str> = kernels.map(|kernel| kernel.name.node.as_str()).collect();
+    let help = match nearest(kernel, names.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("it has {}", names.join(", ")),
+    };
+    format!("{path} has no kernel `{kernel}`\n  = help: {help}")
 }
 
 /// Executes a launch without timing.
@@ -97,14 +111,18 @@ fn told(options: &LaunchArgs, path: &str, kernel: &str, fixed: &Fixed) -> String
     )
 }
 
-fn refusal(path: &str, kernel: &str, why: &str) -> String {
-    let reason = match why.lines().next() {
-        None | Some("") => "each one took too long".to_owned(),
-        Some(first) => format!("the last one ended with {first}"),
+/// The refusal, with the command of the last guess that failed and the reason.
+fn refusal(kernel: &str, last: Option<&(String, String)>) -> String {
+    let Some((command, reason)) = last else {
+        return format!(
+            "no launch of `{kernel}` could be guessed: each one took too long\n  \
+             = help: give --grid, --block and --arg, or write a launch file (docs/launch-files.md)"
+        );
     };
+    let reason = reason.lines().next().unwrap_or_default();
     format!(
-        "no launch of `{kernel}` could be guessed: {reason}\n  \
-         = help: describe it, for example `warploom run {path} --kernel {kernel} --grid 16 --block \
-         256 --arg 4096 --arg f32[4096]=uniform`, or in a launch file (docs/launch-files.md)"
+        "no launch of `{kernel}` could be guessed: the last one ended with {reason}\n  \
+         = help: change it: `warploom run {command}`\n  \
+         = help: or write a launch file with data of your own (docs/launch-files.md)"
     )
 }

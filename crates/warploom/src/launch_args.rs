@@ -14,7 +14,7 @@ use warploom_run::RunError;
 use warploom_run::launch_file::{Element, LaunchFile, of_source_name, parse, read};
 
 /// Options for the launch of a PTX file.
-#[derive(Clone, clap::Args)]
+#[derive(Clone, Default, clap::Args)]
 pub struct LaunchArgs {
     /// Name of the kernel in the PTX file
     #[arg(long, value_name = "NAME", help_heading = "Launch of a PTX file")]

@@ -372,6 +372,7 @@ fn bad_launches_are_refused_with_status_2() {
             refuse("block = 256", "block = [512, 4]"),
             refuse("block = 256", "block = 256\ndynamic_shared_bytes = 49153"),
             refuse("\"kernel.ptx\"", "\"kernels.ptx\""),
+            refuse("\"kernel.ptx\"", "\"kernel.cu\""),
             refuse("grid = 4", "grid = "),
             refuse("grid = 4", "gird = 4"),
             refuse("constant = 0.5", "npy = \"b.npy\""),

@@ -178,6 +178,22 @@ fn a_comparison_is_a_row_a_value_and_part_of_the_page() {
     assert!(html.contains("vectoradd-max_blocks_per_sm"));
 }
 
+/// Several programs share the GPU. Somebody who expects a row for each is told so.
+#[test]
+fn programs_that_share_the_gpu_are_announced_unless_sharing_is_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = |vary: &str| {
+        let args = "compare vectoradd nn --size test --set gpu.sms=2 --vary";
+        let args: Vec<&str> = args.split(' ').chain([vary]).collect();
+        let ran = warploom_in(folder.path(), &args);
+        assert_eq!(ran.status, 0, "{}", ran.err);
+        ran.err
+    };
+    let told_of_schedulers = told("sm.warp_scheduler=gto");
+    assert!(told_of_schedulers.contains("these 2 programs run at the same time"));
+    assert!(!told("gpu.multiprogram=left-over").contains("at the same time"));
+}
+
 #[test]
 fn a_comparison_takes_launch_files_and_tells_of_runs_that_fail() {
     let folder = tempfile::tempdir().unwrap();

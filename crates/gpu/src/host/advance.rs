@@ -7,8 +7,8 @@ use crate::machine::{Gpu, Stop};
 use warploom_base::Cycle;
 use warploom_exec::DeviceMemory;
 
-/// Most cycles until a caller sees the machine again. No part is ahead then, so that a worker that
-/// runs the memory backend has nothing to do for a window.
+/// Most cycles until a caller sees the machine again. No part may be ahead then, so the last window
+/// before it lends no worker the backend, which costs time.
 const OUT_OF_SIGHT: Cycle = 4096;
 
 /// Fewest cycles of a window, unless it ends at a multiple of the window's length, from where the

@@ -14,8 +14,6 @@ pub(crate) struct BackendTask {
     /// The next cycle of the backend.
     pub at: Cycle,
     pub end: Cycle,
-    /// Number of channels whose DRAM has run up to the end.
-    pub dram_done: usize,
     /// Counts in which SMs note the replies that they have not taken in the window that began in
     /// this cycle.
     pub counts: Option<(Arc<UndeliveredCounts>, Cycle)>,
@@ -38,16 +36,11 @@ impl BackendTask {
         self.at == self.end
     }
 
-    /// Runs the DRAM of a channel or, where all have run, a cycle of the rest, if replies surely
-    /// have room. Returns whether it has.
+    /// Runs a cycle of the backend, if replies surely have room. Returns whether it has.
     pub fn advance(&mut self) -> bool {
         self.backend.apply_pending(&mut self.input);
         if self.is_done() {
             return false;
-        }
-        if self.dram_done < self.backend.channels.len() {
-            self.run_dram();
-            return true;
         }
         let has_room = self.backend.replies_have_room(&Deferred) || self.finds_room();
         if has_room {
@@ -55,15 +48,6 @@ impl BackendTask {
             self.at += 1;
         }
         has_room
-    }
-
-    /// Runs the DRAM of the next channel up to the end.
-    fn run_dram(&mut self) {
-        if self.dram_done == 0 {
-            self.backend.begin_dram(self.at, self.end);
-        }
-        self.backend.run_dram(self.dram_done, self.at);
-        self.dram_done += 1;
     }
 
     /// True if replies have room after a look at the replies that SMs have taken since.

@@ -2,9 +2,8 @@
 //!
 //! The backend acts on a request after a fixed delay since the request left the network, so that it
 //! may run ahead of the network by this delay. Of the backend, the network has to know only which
-//! inputs of L2 were full, which a trace records cycle by cycle. Within the backend, DRAM acts on
-//! requests after a fixed delay too, and runs first, channel by channel. An empty backend stays
-//! empty for the whole window, so that its cycles are only counted.
+//! inputs of L2 were full, which a trace records cycle by cycle. An empty backend stays empty for
+//! the whole window, so that its cycles are only counted.
 //!
 //! Invariants: between two windows both parts have run the same cycles, unless a worker has the
 //! backend; no texture is in flight, because textures skip the delay. Atomics that the backend has
@@ -61,8 +60,6 @@ impl MemorySystem {
                 backend.rest(end - from);
                 return end;
             }
-            backend.begin_dram(from, end);
-            (0..backend.channels.len()).for_each(|nth| backend.run_dram(nth, from));
         }
         let backend = self.backend_mut();
         for now in from..end {
@@ -122,7 +119,6 @@ impl MemorySystem {
             backend,
             at: from,
             end,
-            dram_done: 0,
             counts: None,
             input,
             replies: std::mem::take(&mut decoupled.replies_room),

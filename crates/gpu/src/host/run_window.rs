@@ -22,17 +22,17 @@ use warploom_policy::DeviceView;
 use warploom_sm::SmEvents;
 
 impl Gpu {
-    /// Runs a window, up to cycle `end` or as far as replies have room. Neither it nor the backend
-    /// goes past `limit`.
+    /// Runs a window, up to cycle `end` or as far as replies have room. Meanwhile a worker may run
+    /// the backend for the next window, up to `lend_until` at the latest.
     pub(super) fn run_window(
         &mut self,
-        (end, limit): (Cycle, Cycle),
+        (end, lend_until): (Cycle, Cycle),
         device: &mut DeviceMemory,
     ) -> Result<(), Stop> {
         let from = self.now;
         self.probe.enter(Part::Memory);
         self.run_backend(end);
-        if !self.lend_backend(limit) {
+        if !self.lend_backend(lend_until) {
             self.memory.apply_pending();
         }
         // SMs and the request network have to run as far.

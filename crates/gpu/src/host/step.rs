@@ -15,8 +15,9 @@ use warploom_sm::SmEvents;
 const MOST_SKIPPED: Cycle = 10_000;
 
 /// The cycle in which the machine stops for a fault in cycle `now`, the same in steps and windows.
-/// No part has run further than the next window. One cycle less would do; the formula stays, so
-/// that runs with faults end in the same cycle as before.
+/// The fault's window ends at the next multiple at the latest, and a lent backend may have run the
+/// window after it. One cycle less would do; the formula stays, so that runs with faults end in the
+/// same cycle as before.
 const fn stop_after(now: Cycle) -> Cycle {
     next_multiple(now, MOST) + MOST + 1
 }
@@ -76,7 +77,7 @@ impl Gpu {
             .next_wake()
             .min(self.dispatcher.next_offer(self.now));
         let idle = next.saturating_sub(self.now).min(MOST_SKIPPED) / length;
-        // A window ends with the step that reaches its end.
+        // A recorder's window ends with the step that reaches its end.
         let due = self.observers.next_sample();
         let due = due.min(self.stops_at.unwrap_or(Cycle::MAX));
         // A check of the multiprogramming policy ends it, too.

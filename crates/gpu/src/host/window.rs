@@ -37,10 +37,11 @@ pub(crate) struct Window {
     pub not_before: Cycle,
     /// Most instructions that an SM issues in a cycle.
     pub issues: u64,
-    /// View of the machine when the window began.
+    /// View of the machine when the backend had run the window. No policy looks at its counts of
+    /// stalls, because a window ends before a policy's next check.
     pub view: DeviceView,
-    /// Memory is settled up to this cycle: loads of earlier cycles are right, and stores of earlier
-    /// cycles are visible.
+    /// Memory is settled up to this cycle: loads up to it are final, and stores and atomics of
+    /// earlier cycles are visible.
     pub settled: Cycle,
     /// The earliest next cycle of any SM.
     pub next: Cycle,

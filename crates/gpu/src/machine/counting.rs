@@ -160,7 +160,7 @@ impl Gpu {
         };
         let now = self.now;
         self.sms.for_each(|_, sm| {
-            sm.settle(now);
+            sm.count_to(now);
             sum.sm.merge(&sm.counters);
             sum.policy.merge(&sm.policy_counters());
             sum.context.merge(&sm.context_counters());
@@ -207,7 +207,7 @@ impl Gpu {
         let mut sms = Vec::with_capacity(self.sms.len());
         let now = self.now;
         self.sms.for_each(|_, sm| {
-            sm.settle(now);
+            sm.count_to(now);
             sms.push(SmPart {
                 sm: sm.counters.clone(),
                 policy: sm.policy_counters(),

@@ -86,8 +86,6 @@ pub(crate) struct Backend {
     pub(crate) partitions: Vec<SubPartition>,
     pub(crate) channels: Vec<DramChannel>,
     per_channel: usize,
-    /// Command cycles of DRAM in each of the core cycles for which it runs ahead of L2.
-    dram_ticks: Vec<u32>,
     /// Trace for the request network, where that runs later.
     pub(crate) trace: BackendTrace,
     /// Replies that a task brings along, collected where no other core reads, to be copied
@@ -134,7 +132,6 @@ impl Backend {
                 .map(|_| DramChannel::new(spec))
                 .collect(),
             per_channel,
-            dram_ticks: Vec::with_capacity(64),
             trace: BackendTrace::default(),
             collected: Vec::new(),
             atomics: Vec::with_capacity(64),
@@ -242,19 +239,6 @@ impl Backend {
         let dram = self.dram_clock.ticks(cycles, self.core_khz);
         self.pass(noc, l2, dram);
         noc
-    }
-
-    /// Lets DRAM run ahead of L2 from cycle `from`, the next one, up to cycle `to`.
-    pub(crate) fn begin_dram(&mut self, from: Cycle, to: Cycle) {
-        let mut clock = self.dram_clock;
-        let ticks = (from..to).map(|_| clock.tick(self.core_khz) as u32);
-        self.dram_ticks.clear();
-        self.dram_ticks.extend(ticks);
-    }
-
-    /// Runs the DRAM of the `nth` channel for these cycles.
-    pub(crate) fn run_dram(&mut self, nth: usize, from: Cycle) {
-        self.channels[nth].run_ahead(from, &self.dram_ticks);
     }
 
     /// Runs the parts that come before L2 in a cycle. Returns the ticks of the other parts.

@@ -1,9 +1,4 @@
 //! DRAM device of a channel: fixed delay, scheduler, banks and data pipe.
-//!
-//! The device runs in step with its channel or some cycles ahead of it: all requests that reach it
-//! within the fixed delay are known. Requests that leave it wait in the data pipe until the channel
-//! comes to their cycle. The room of the scheduler, which the channel needs to know, is kept by
-//! cycle.
 
 use super::DramCounters;
 use super::banks::Banks;
@@ -14,9 +9,6 @@ use super::scheduler::Scheduler;
 use super::tally::Tally;
 use warploom_base::{Cycle, TimedQueue};
 use warploom_config::{DramScheduler, DramSpec, ModelStyle};
-
-/// Bound on the command cycles by which the device is ahead of its channel.
-pub(super) const MOST_AHEAD: usize = 256;
 
 /// Room of the scheduler: one bit for reads, and one for writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,9 +46,6 @@ pub(super) struct Device {
     /// Requests in the fixed delay, with the core cycle at which they leave it.
     delayed: TimedQueue<Pending>,
     pipe: DataPipe,
-    /// Room of the scheduler in each cycle that the device is ahead, at the moment at which the
-    /// channel takes a request of L2.
-    rooms: Box<[Room; MOST_AHEAD]>,
     banks: Banks,
     scheduler: Scheduler,
     /// Command cycle after the last one in which something happened.
@@ -82,7 +71,6 @@ impl Device {
             calm_until: Cycle::MAX,
             leaves_at: Cycle::MAX,
             room,
-            rooms: Box::new([room; MOST_AHEAD]),
             delayed: TimedQueue::new(64),
             pipe: DataPipe::new(banks.timing().cl),
             banks,
@@ -102,80 +90,28 @@ impl Device {
         self.now
     }
 
-    /// True if the device has run cycle `now` already.
+    /// Counts command cycles in which nothing happens.
     #[inline]
-    pub(super) fn is_ahead_of(&self, now: u64) -> bool {
-        self.now > now
-    }
-
-    /// Passes cycles in which nothing happens up to cycle `now`, unless the device is ahead.
-    #[inline]
-    pub(super) fn come_to(&mut self, now: u64) {
-        self.now = self.now.max(now);
+    pub(super) fn skip(&mut self, cycles: u64) {
+        self.now += cycles;
     }
 
     /// True if nothing happens in the device's next cycle.
     #[inline]
-    fn is_calm(&self, now_core: Cycle) -> bool {
+    pub(super) fn is_calm(&self, now_core: Cycle) -> bool {
         self.now < self.calm_until && now_core < self.leaves_at
     }
 
-    /// True if the device has run up to command cycle `end`, or nothing happens until then; `end`
-    /// is in core cycle `now_core`.
+    /// True if nothing happens before command cycle `end`, which is in core cycle `now_core`.
     #[inline]
     pub(super) fn is_calm_until(&self, end: u64, now_core: Cycle) -> bool {
-        self.now >= end || end <= self.calm_until && now_core < self.leaves_at
+        end <= self.calm_until && now_core < self.leaves_at
     }
 
-    /// Room of the scheduler in cycle `now`, the next of the channel.
+    /// Room of the scheduler.
     #[inline]
-    pub(super) fn room_in(&self, now: u64) -> Room {
-        if self.is_ahead_of(now) {
-            self.rooms[now as usize % MOST_AHEAD]
-        } else {
-            self.room
-        }
-    }
-
-    /// Passes the cycles up to command cycle `end`, which is before core cycle `end_core`, if
-    /// nothing happens in them. Returns whether it did.
-    pub(super) fn try_rest_until(&mut self, end: u64, end_core: Cycle) -> bool {
-        let rests = end <= self.calm_until && end_core <= self.leaves_at;
-        if rests {
-            for now in self.now..end {
-                self.rooms[now as usize % MOST_AHEAD] = self.room;
-            }
-            self.come_to(end);
-        }
-        rests
-    }
-
-    /// Runs ahead of the channel: the number of command cycles that `ticks` has for each core cycle
-    /// from `from` on, the first `done` of them left out.
-    // Out of line, because everything else is inlined into it and it is called from two places.
-    #[inline(never)]
-    pub(super) fn run(&mut self, from: Cycle, ticks: &[u32], mut done: u64) {
-        for (now_core, &ticks) in (from..).zip(ticks) {
-            let before = done.min(ticks.into());
-            done -= before;
-            self.run_in(now_core, u64::from(ticks) - before);
-        }
-    }
-
-    /// Runs `cycles` command cycles in core cycle `now_core`.
-    #[inline(always)]
-    fn run_in(&mut self, now_core: Cycle, cycles: u64) {
-        for _ in 0..cycles {
-            let at = self.now as usize % MOST_AHEAD;
-            if self.is_calm(now_core) {
-                self.rooms[at] = self.room;
-                self.now += 1;
-                continue;
-            }
-            self.work(now_core);
-            self.rooms[at] = self.room;
-            self.end_cycle(now_core);
-        }
+    pub(super) fn room(&self) -> Room {
+        self.room
     }
 
     /// Runs the first part of a cycle: a bank gets work, and commands are issued.
@@ -294,14 +230,14 @@ impl Device {
 
     /// Calls [`DataPipe::take_returned`] of the pipe.
     #[inline]
-    pub(super) fn take_returned(&mut self, now: u64) -> Option<Ticket> {
-        self.pipe.take_returned(now)
+    pub(super) fn take_returned(&mut self) -> Option<Ticket> {
+        self.pipe.take_returned(self.now)
     }
 
     /// Calls [`DataPipe::take_ended`] of the pipe.
     #[inline]
-    pub(super) fn take_ended(&mut self, now: u64) -> Option<Ticket> {
-        self.pipe.take_ended(now)
+    pub(super) fn take_ended(&mut self) -> Option<Ticket> {
+        self.pipe.take_ended(self.now)
     }
 
     /// Request that leaves the device next.
@@ -328,9 +264,9 @@ impl Device {
         self.delayed.due_at()
     }
 
-    /// Statistics of `now` command cycles that are summed over channels.
-    pub(super) fn counters(&self, now: u64) -> DramCounters {
-        let mut counters = self.counters;
+    /// Statistics so far that are summed over channels.
+    pub(super) fn counters(&self) -> DramCounters {
+        let (now, mut counters) = (self.now, self.counters);
         if self.calm_from < now {
             counters.queue_max.note(self.waiting.count());
         }
@@ -344,11 +280,11 @@ impl Device {
         }
     }
 
-    /// Statistics of `now` command cycles that results have by channel only.
-    pub(super) fn detail(&self, now: u64) -> DramDetail {
+    /// Statistics so far that results have by channel only.
+    pub(super) fn detail(&self) -> DramDetail {
         let mut all = self.detail.all();
         let columns = self.counters.columns();
-        self.banks.sum_up((now, columns), &self.pipe, &mut all);
+        self.banks.sum_up((self.now, columns), &self.pipe, &mut all);
         all
     }
 }

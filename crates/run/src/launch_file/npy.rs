@@ -22,7 +22,10 @@ pub(crate) struct Array {
 
 /// Reads a file. The error message contains a remedy.
 pub(crate) fn load(path: &Path) -> Result<Array, String> {
-    let bytes = std::fs::read(path).map_err(|error| format!("cannot read it: {error}"))?;
+    let bytes = std::fs::read(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file; check the path".to_owned(),
+        _ => format!("cannot read it: {error}"),
+    })?;
     decode(&bytes)
 }
 

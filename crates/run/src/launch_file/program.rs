@@ -47,6 +47,17 @@ impl Buffer {
     }
 }
 
+/// True if a file's name is that of CUDA, C or C++.
+fn is_source_code(name: &str) -> bool {
+    let ending = Path::new(name)
+        .extension()
+        .and_then(|ending| ending.to_str());
+    matches!(
+        ending,
+        Some("cu" | "cuh" | "c" | "cc" | "cpp" | "h" | "hpp")
+    )
+}
+
 impl LaunchFile {
     /// Reads a launch file, its module and its data files.
     ///
@@ -57,6 +68,13 @@ impl LaunchFile {
         let plan = parse(&source)?;
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         let (name, place) = &plan.module;
+        if is_source_code(name) {
+            let message = format!("{name} is source code, and `module` names PTX");
+            let problem = Diagnostic::error("no-module", *place, message).help(
+                "compile it to PTX, for example `nvcc -ptx -arch=compute_75 FILE.cu -o FILE.ptx`",
+            );
+            return Err(InputErrors::one(&source, problem));
+        }
         let module = read(&folder.join(name)).map_err(|error| {
             let message = error.to_string().replacen("error: ", "", 1);
             let problem = Diagnostic::error("no-module", *place, message)

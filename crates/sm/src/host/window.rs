@@ -81,7 +81,7 @@ impl Sm {
             return;
         }
         run.at = now + 1;
-        self.settled = run.at;
+        self.counted_to = run.at;
         if self.gained_room | !self.finished.is_empty() {
             run.reason = Reason::BlockSlot;
         }

@@ -117,6 +117,17 @@ fn a_misspelt_key_is_reported_once_where_it_stands() {
 }
 
 #[test]
+fn a_refused_value_is_reported_where_it_stands() {
+    let told = problems("[axes]\ntarget = \"a\"\n\"gpu.sms\" = [4, 0]");
+    assert!(
+        told.contains("s.toml:3:17") && told.contains("no SM"),
+        "{told}"
+    );
+    let told = problems("[axes]\nbig = [{ name = \"none\", \"gpu.sms\" = 0 }]\ntarget = \"a\"");
+    assert!(told.contains("s.toml:2:37"), "{told}");
+}
+
+#[test]
 fn statistics_must_be_known() {
     let of = |names: &str| problems(&format!("statistics = [{names}]\n[axes]\ntarget = \"a\""));
     let told = of("\"sm.barriers\", \"sm.bariers\"");

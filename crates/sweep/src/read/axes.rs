@@ -1,6 +1,6 @@
 //! Axes and filters of a product.
 
-use super::Known;
+use super::{Known, Refused};
 use crate::condition::{Condition, Test};
 use crate::spec::{Axis, AxisValue, NAMED_AXES, Product};
 use std::collections::BTreeSet;
@@ -110,13 +110,28 @@ impl<'k> ProductReader<'k> {
                     let place = span(entry.span());
                     values.extend(self.alternative(name, table, place, fields));
                 }
-                None => values.extend(fields.scalar(entry, name).map(|text| AxisValue {
+                None => values.extend(self.value(name, entry, fields).map(|text| AxisValue {
                     settings: vec![(name.to_owned(), text.clone())],
                     text,
                 })),
             }
         }
         values
+    }
+
+    /// Text of a setting's value, which is checked by itself.
+    fn value(
+        &self,
+        name: &str,
+        entry: &Spanned<DeValue<'_>>,
+        fields: &mut Fields<'_, '_>,
+    ) -> Option<String> {
+        let text = fields.scalar(entry, name)?;
+        if let Err(Refused { reason, help }) = (self.known.check)(name, &text) {
+            let problem = Diagnostic::error("impossible-value", span(entry.span()), reason);
+            fields.problem(help.into_iter().fold(problem, Diagnostic::help));
+        }
+        Some(text)
     }
 
     /// A named alternative: `{ name = "big", gpu = "gtx480", "gpu.sms" = 15 }`.
@@ -130,11 +145,11 @@ impl<'k> ProductReader<'k> {
         let mut text = None;
         let mut settings = Vec::new();
         for (key, placed) in flat(table) {
-            let value = fields.scalar(placed.value, &key)?;
             if key == "name" {
-                text = Some(value);
+                text = Some(fields.scalar(placed.value, &key)?);
             } else {
                 self.check_setting(&key, placed.place, fields);
+                let value = self.value(&key, placed.value, fields)?;
                 settings.push((key, value));
             }
         }

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::gpu::{GpuArgs, base, spec};
 use crate::launch_args::LaunchArgs;
 use crate::names::{Names, workloads};
-use crate::output::{check_outputs, command_line, print, print_json, write_file};
+use crate::output::{check_outputs, command_line, note, print, print_json, write_file};
 use crate::target::{self, WorkloadArgs};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -120,6 +120,14 @@ impl MixArgs {
     }
 }
 
+impl Args {
+    /// True if several programs share the machine although nothing that is compared is about that.
+    fn share_by_accident(&self, others: usize) -> bool {
+        let mut keys = self.vary.iter().chain(&self.best).map(|vary| &vary.key);
+        others > 0 && !self.mix.given() && !keys.any(|key| key == "gpu.multiprogram")
+    }
+}
+
 /// The programs of the command line.
 fn inputs(args: &Args) -> Result<Vec<Input>, Failure> {
     args.allocate.check(args.targets.len())?;
@@ -164,6 +172,13 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     check_outputs(&outputs, &target::files(&args.targets, Some(&gpu)))?;
     let mut inputs = inputs(args)?;
     let others = inputs.split_off(1);
+    if args.share_by_accident(others.len()) {
+        note(&format!(
+            "note: these {} programs run at the same time and share the GPU\n  = help: `warploom \
+             sweep` with them as the values of `target` compares each alone (docs/sweeps.md)\n",
+            1 + others.len()
+        ));
+    }
     let comparison = Comparison {
         input: inputs.swap_remove(0),
         programs: args.mix.programs(others)?,

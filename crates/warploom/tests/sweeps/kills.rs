@@ -111,6 +111,41 @@ fn random(most: Duration, rng: &mut Rng) -> Duration {
     most.mul_f64((rng.next_u64() % 1000) as f64 / 1000.0)
 }
 
+/// A command that begins the same sweep may request a run that a worker has claimed meanwhile. Were
+/// it made twice by one worker, both would write the same file.
+#[test]
+fn a_worker_makes_a_run_once_when_it_is_requested_twice() {
+    let folder = super::spinning("2000000000", "");
+    let mut command = begin(folder.path());
+    let state = folder.path().join("results/sweep/study");
+    let claimed = wait_for(|| {
+        let workers = std::fs::read_dir(state.join("claims")).ok()?;
+        let claims = workers.filter_map(|worker| std::fs::read_dir(worker.ok()?.path()).ok());
+        claims
+            .flatten()
+            .find_map(|claim| Some(claim.ok()?.file_name()))
+    });
+    let again = state.join("todo").join(claimed);
+    std::fs::write(&again, "").unwrap();
+    wait_for(|| (!again.exists()).then_some(()));
+    let made = children(command.id()).len();
+    command.kill().unwrap();
+    command.wait().unwrap();
+    assert_eq!(made, 1);
+}
+
+/// Waits for what `find` looks for, at most a minute.
+fn wait_for<T>(mut find: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = find() {
+            return found;
+        }
+        assert!(began.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 #[test]
 fn several_commands_share_the_work() {
     let (one, several) = (folder_of(&spec(0)), folder_of(&spec(0)));

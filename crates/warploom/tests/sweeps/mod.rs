@@ -160,11 +160,65 @@ time = "soon"
     )
     .unwrap();
     let message = refusal(folder.path(), 2, &["sweep", "study.toml"]);
-    assert!(message.contains("3 of 4 runs cannot be made"), "{message}");
-    assert!(
-        message.contains("did you mean `spmv`?") && message.contains("gpu.sms"),
-        "{message}"
+    for part in [
+        "study.toml:2:18",
+        "did you mean `spmv`?",
+        "study.toml:3:17",
+        "`gpu.sms`: `0` is not accepted here",
+    ] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+}
+
+/// A contradiction between two values is known for a run only.
+#[test]
+fn values_that_contradict_each_other_name_the_runs() {
+    let folder = folder_of(
+        "[axes]\ntarget = \"bfs\"\n\"sm.max_threads\" = [1536, 1000]\n\"gpu.sms\" = [2, 4]",
     );
+    let message = refusal(folder.path(), 2, &["sweep", "study.toml"]);
+    assert!(message.contains("2 of 4 runs cannot be made"), "{message}");
+}
+
+/// Two workloads under two schedulers: a chart for a talk.
+#[test]
+fn speedups_of_several_targets_are_bars_with_their_means() {
+    let text = "[axes]\ntarget = [\"vectoradd\", \"spmv\"]\nsize = \"test\"\n\"gpu.sms\" = [2, 4]\n\
+                [report]\nbaseline = { sms = 2 }\n";
+    let folder = folder_of(text);
+    let chart = |text: &str| {
+        std::fs::write(folder.path().join("study.toml"), text).unwrap();
+        assert_eq!(sweep(folder.path(), &["study.toml"]).status, 0);
+        let page = std::fs::read_to_string(folder.path().join("results/sweep/study.json"));
+        json(&page.unwrap())["charts"][0].clone()
+    };
+    let bars = &chart(text)["bars"];
+    let groups = serde_json::json!(["vectoradd", "spmv", "geometric mean"]);
+    assert_eq!(bars["groups"], groups);
+    assert_eq!(
+        bars["series"][0]["values"],
+        serde_json::json!([1.0, 1.0, 1.0])
+    );
+    let values = &bars["series"][1]["values"];
+    let value = |at: usize| values[at].as_f64().unwrap();
+    assert!(
+        (value(0) * value(1) - value(2) * value(2)).abs() < 1e-9,
+        "{values}"
+    );
+    assert!(chart(&format!("{text}chart = \"map\"\n"))["heat"].is_object());
+}
+
+#[test]
+fn a_baseline_without_its_axis_is_corrected() {
+    let folder = folder_of(
+        "[axes]\ntarget = \"bfs\"\n\"sm.warp_scheduler\" = [\"lrr\", \"gto\"]\n[report]\n\
+         metric = \"speedup\"\nbaseline = \"gto\"\nchart = \"pie\"",
+    );
+    let message = refusal(folder.path(), 2, &["sweep", "study.toml"]);
+    let help = "write `baseline = { warp_scheduler = \"gto\" }`";
+    assert!(message.contains(help), "{message}");
+    assert!(message.contains("there is no chart `pie`"), "{message}");
+    assert_eq!(message.matches("error").count(), 2, "{message}");
 }
 
 const KERNEL: &str = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry spin(.param .u32 n)\n\
@@ -183,11 +237,11 @@ fn spinning(turns: &str, limits: &str) -> tempfile::TempDir {
 
 #[test]
 fn limits_end_a_run_and_no_other() {
-    let folder = spinning("10, 2000000000", "[limits]\ntime = \"1s\"");
+    let folder = spinning("10, 2000000000", "[limits]\ntime = \"4s\"");
     let ran = sweep(folder.path(), &["study.toml"]);
     assert_eq!(ran.status, 1);
     assert!(
-        ran.err.contains("2000000000 time: stopped after 1 s"),
+        ran.err.contains("2000000000 time: stopped after 4 s"),
         "{}",
         ran.err
     );
@@ -287,7 +341,7 @@ fn a_worker_stops_in_time_and_asks_to_be_started_again() {
         "--threads",
         "1",
         "--time",
-        "3s",
+        "8s",
     ];
     let ran = sweep(folder.path(), &worker);
     assert_eq!(ran.status, 75, "{}", ran.err);

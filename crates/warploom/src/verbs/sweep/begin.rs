@@ -1,7 +1,7 @@
 //! Beginning and continuation of a sweep.
 
 use super::display::SweepDisplay;
-use super::runs::{Finder, resolve, rooted};
+use super::runs::{Finder, check, resolve, rooted};
 use super::sources::Sources;
 use super::{Begin, Engine, absolute, collect, name, slurm};
 use crate::experiment::{copy_own, own_digest};
@@ -59,6 +59,7 @@ fn spec(path: &Path) -> Result<Spec, Failure> {
     let keys = warploom_config::keys();
     let counters = warploom_gpu::MachineCounters::default().named();
     let known = Known {
+        check: &|name, value| check(&keys, name, value),
         keys: &keys.iter().map(|key| key.name.as_str()).collect::<Vec<_>>(),
         statistics: &counters
             .iter()

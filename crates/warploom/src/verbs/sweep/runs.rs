@@ -9,10 +9,11 @@ use crate::target;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use warploom_config::{Key, preset};
 use warploom_lab::{Allocate, Input, MachineVariant, Mix, RunSpec};
 use warploom_regalloc::Method;
 use warploom_stats::result::RunReport;
-use warploom_sweep::{PlannedRun, Resolved, Settings, Simulator, setting};
+use warploom_sweep::{PlannedRun, Refused, Resolved, Settings, Simulator, setting};
 use warploom_workloads::Size;
 
 /// Number of inputs and of machines that are kept for further runs.
@@ -182,8 +183,7 @@ fn keep<T>(kept: &mut HashMap<String, T>, key: String, value: T) {
 }
 
 fn input(target: &str, settings: &Settings) -> Result<Input, String> {
-    let size = setting(settings, "size").unwrap_or("small");
-    let size: Size = size.parse().map_err(|error| format!("{error}"))?;
+    let size = size(settings)?;
     let seed = number(settings, "seed")?.unwrap_or(1);
     if let Some(registers) = small(settings, "allocate")? {
         if [".ptx", ".toml", ".cu"]
@@ -214,6 +214,12 @@ fn input(target: &str, settings: &Settings) -> Result<Input, String> {
     let mut launch = LaunchArgs::of_texts(of("kernel"), of("grid"), of("block"), of("args"))?;
     launch.shared = small(settings, "shared")?;
     target::input(target, size, seed, &launch).map_err(text)
+}
+
+/// Size of a workload.
+fn size(settings: &Settings) -> Result<Size, String> {
+    let size = setting(settings, "size").unwrap_or("small");
+    size.parse().map_err(|error| format!("{error}"))
 }
 
 /// The allocator's method of spilling.
@@ -255,6 +261,57 @@ pub fn text(failure: Failure) -> String {
     text.trim().trim_start_matches("error: ").to_owned()
 }
 
+/// Checks the value of a setting by itself, as far as no file is needed for that.
+///
+/// # Errors
+/// The reason of the refusal, with remedies.
+pub fn check(keys: &[Key], name: &str, value: &str) -> Result<(), Refused> {
+    if let Some(key) = keys.iter().find(|key| key.name == name) {
+        return key.check(value).map_err(|refusal| Refused {
+            reason: format!("`{name}`: {}", refusal.reason),
+            help: vec![refusal.remedy],
+        });
+    }
+    let settings = vec![(name.to_owned(), value.to_owned())];
+    let checked = match name {
+        "seed" | "max_cycles" => number(&settings, name).map(drop),
+        "allocate" | "spill_shared" | "shared" => small(&settings, name).map(drop),
+        "again" => is_on(&settings, name).map(drop),
+        "allocator" => method(&settings).map(drop),
+        "size" => size(&settings).map(drop),
+        "target" => value.split(" + ").try_for_each(check_target),
+        "gpu" if !is_file(value) => check_preset(value),
+        _ => Ok(()),
+    };
+    checked.map_err(|text| {
+        let mut parts = text.split(HELP).map(str::to_owned);
+        Refused {
+            reason: parts.next().unwrap_or_default(),
+            help: parts.collect(),
+        }
+    })
+}
+
+/// Mark between a message and each of its remedies.
+const HELP: &str = "\n  = help: ";
+
+fn check_target(target: &str) -> Result<(), String> {
+    if is_file(target) {
+        return Ok(());
+    }
+    let found = target::input(target, Size::Test, 1, &LaunchArgs::default());
+    found.map(drop).map_err(text)
+}
+
+fn check_preset(name: &str) -> Result<(), String> {
+    let errors = preset(name).err();
+    let problem = errors.as_ref().and_then(|errors| errors.iter().next());
+    problem.map_or(Ok(()), |problem| {
+        let parts = [std::slice::from_ref(&problem.message), &problem.help].concat();
+        Err(parts.join(HELP))
+    })
+}
+
 /// Facts of a run for the plan.
 pub fn resolve(finder: &mut Finder, settings: &Settings) -> Result<Resolved, String> {
     let found = finder.find(settings)?;
@@ -273,12 +330,14 @@ pub fn resolve(finder: &mut Finder, settings: &Settings) -> Result<Resolved, Str
     })
 }
 
+/// True if a target or machine is named by a file.
+fn is_file(text: &str) -> bool {
+    let ends = [".toml", ".ptx", ".config"];
+    ends.iter().any(|end| text.ends_with(end)) || is_cuda(text)
+}
+
 /// Settings whose files are named by absolute paths, because workers run in other folders.
 pub fn rooted(settings: &Settings, folder: &Path) -> Settings {
-    let is_file = |text: &str| {
-        let ends = [".toml", ".ptx", ".config"];
-        ends.iter().any(|end| text.ends_with(end)) || is_cuda(text)
-    };
     let path = |text: &str| match is_file(text) {
         true => folder.join(text).to_string_lossy().into_owned(),
         false => text.to_owned(),
