@@ -451,7 +451,7 @@ fn bits<'a>(entries: impl IntoIterator<Item = &'a u16>, words: usize) -> Vec<u64
 
 /// Facts about an instruction, without the scoreboard's.
 fn time(facts: &InstFacts, spec: &SmSpec, style: ModelStyle, lists: &mut Vec<u16>) -> TimedInst {
-    let timing = timing_of(facts.class, &spec.units);
+    let timing = timing_of(facts.class, spec);
     let mut bank_reads = facts.bank_reads.clone();
     if style == ModelStyle::V4 {
         // 4.2 reads a register that stands twice among the sources once.

@@ -3,7 +3,8 @@
 
 use std::ops::ControlFlow;
 use warploom_base::Dim3;
-use warploom_config::{GpuSpec, preset};
+use warploom_config::{Base, GpuSpec, preset, resolve};
+use warploom_diag::Source;
 use warploom_run::{
     Arg, Check, Device, HostAction, HostError, HostProgram, Launch, Options, Session, Timed,
 };
@@ -42,7 +43,7 @@ const KEEP: &str = "ld.param.u64 %rd1, [buf];\nst.global.f32 [%rd1], %f40;\n";
 
 fn kernel(body: &str) -> String {
     format!(
-        ".version 7.0\n.target sm_80\n.address_size 64\n\
+        ".version 8.0\n.target sm_90\n.address_size 64\n\
          .visible .entry k(.param .u64 buf) {{\n\
          .reg .pred %p<8>; .reg .b32 %r<64>; .reg .f32 %f<64>; .reg .b64 %rd<16>;\n\
          .shared .align 4 .b8 s[4096];\n{body}\nret;\n}}\n"
@@ -481,4 +482,25 @@ fn bulk_copies_take_a_gap_or_their_lines() {
     let long = load(3072);
     assert!(long >= 32.0, "{long}");
     assert!(load(1536) <= long, "a shorter copy takes no longer");
+}
+
+/// The H100 of the examples reaches its peak of 4,096 operations a cycle: 64 columns of a product of
+/// 64 x 64 x 16 halves take 32 cycles.
+#[test]
+fn the_example_of_an_h100_has_its_peak_rate() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/machines/h100-hopper.toml"
+    );
+    let text = std::fs::read_to_string(path).expect("the example exists");
+    let base = Base::Text(Source::new("h100-hopper.toml", text));
+    let spec = resolve(&base, &[]).expect("the example is sound");
+    let registers: Vec<String> = (0..32).map(|nth| format!("%f{nth}")).collect();
+    let product = format!(
+        "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {{{}}}, %rd2, %rd2, 1, 1, 1, 0, 0;\n\
+         wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 7;\n",
+        registers.join(", ")
+    );
+    let apart = cost(&spec, "mov.b64 %rd2, 0;\n", &product, 64);
+    assert!((apart - 32.0).abs() < 1.0, "{apart}");
 }

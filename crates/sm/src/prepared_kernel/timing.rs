@@ -2,7 +2,7 @@
 
 use super::Pipe;
 use crate::units::HORIZON;
-use warploom_config::{ModelStyle, OpTiming, Products, SmSpec, TypeTiming, UnitSpecs};
+use warploom_config::{ModelStyle, OpTiming, Products, SmSpec, TypeTiming};
 use warploom_ir::InstClass;
 
 /// Issue's choice of a pipe (docs/model/sm.md, Instruction classes).
@@ -40,18 +40,27 @@ fn in_proportion(timing: OpTiming, eighths: u8) -> OpTiming {
     }
 }
 
-/// Timing of a warp's part of a product of a warp group: it keeps the tensor core busy in
-/// proportion to its size, and its result comes after the latency of a single product.
-fn of_warp_group(timing: OpTiming, eighths: u8) -> OpTiming {
-    let busy = in_proportion(timing, eighths).interval_cycles;
+/// Timing of a warp's part of a product of a warp group.
+fn of_warp_group(spec: &SmSpec, eighths: u8) -> OpTiming {
+    let single = spec.units.tensor_timing;
+    let busy = match spec.warp_group_cycles {
+        0 => in_proportion(single, eighths).interval_cycles,
+        // Eight columns are four eighths.
+        cycles => cycles * u32::from(eighths) / 4,
+    };
+    let then = match spec.warp_group_latency_cycles {
+        0 => single.latency_cycles,
+        cycles => cycles,
+    };
     OpTiming {
-        latency_cycles: (busy + timing.latency_cycles).min(HORIZON as u32 - 3),
+        latency_cycles: (busy + then).min(HORIZON as u32 - 3),
         interval_cycles: busy,
     }
 }
 
 /// Latency and interval by class (docs/model/sm.md, Instruction classes).
-pub(super) fn timing_of(class: InstClass, units: &UnitSpecs) -> OpTiming {
+pub(super) fn timing_of(class: InstClass, spec: &SmSpec) -> OpTiming {
+    let units = &spec.units;
     use InstClass as C;
     const SIMPLE: OpTiming = OpTiming {
         latency_cycles: 1,
@@ -82,7 +91,7 @@ pub(super) fn timing_of(class: InstClass, units: &UnitSpecs) -> OpTiming {
         }
         C::Sfu => units.sfu_timing,
         C::Tensor(work) => in_proportion(units.tensor_timing, work),
-        C::WarpGroup(work) => of_warp_group(units.tensor_timing, work),
+        C::WarpGroup(work) => of_warp_group(spec, work),
         C::Shuffle => units.shuffle_timing,
         _ => SIMPLE,
     }
