@@ -12,7 +12,7 @@
 //! | `sink` | replies that need no exchange |
 //! | `own_line` | values alone in a cache line |
 //! | `workers`, `channel`, `wait` | threads, calls to them, waiting loops |
-//! | `task_slot`, `backend_task`, `undelivered` | the memory backend on a worker |
+//! | `task_slot`, `backend_task`, `untaken` | the memory backend on a worker |
 //! | `balancer`, `backoff` | which thread runs an SM; times without workers |
 
 mod advance;
@@ -35,7 +35,7 @@ mod step;
 mod task_slot;
 #[cfg(test)]
 mod testing;
-mod undelivered;
+mod untaken;
 mod wait;
 pub(crate) mod window;
 mod workers;

@@ -168,7 +168,7 @@ impl Link {
 
     /// Number of replies that were delivered and not taken.
     #[inline]
-    pub fn undelivered(&self) -> usize {
+    pub fn untaken(&self) -> usize {
         self.incoming.len()
     }
 }
@@ -266,9 +266,9 @@ mod tests {
         assert_eq!(link.next_arrival(), Some(10));
         assert!(link.front(9).is_none() && !link.has_arrived(9));
         assert!(link.front(10).is_some() && link.has_arrived(10));
-        assert_eq!(link.undelivered(), 1);
+        assert_eq!(link.untaken(), 1);
         link.drop_oldest();
-        assert_eq!((link.undelivered(), link.next_arrival()), (0, None));
+        assert_eq!((link.untaken(), link.next_arrival()), (0, None));
     }
 
     /// Each reply is looked at once, whether it has arrived or not.

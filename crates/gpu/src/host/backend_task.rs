@@ -2,7 +2,7 @@
 
 use super::decoupled::PendingInput;
 use super::exchange::TimedReply;
-use super::undelivered::UndeliveredCounts;
+use super::untaken::UntakenCounts;
 use crate::memory::backend::{Backend, Deferred};
 use std::sync::Arc;
 use warploom_base::Cycle;
@@ -16,7 +16,7 @@ pub(crate) struct BackendTask {
     pub end: Cycle,
     /// Counts in which SMs note the replies that they have not taken in the window that began in
     /// this cycle.
-    pub counts: Option<(Arc<UndeliveredCounts>, Cycle)>,
+    pub counts: Option<(Arc<UntakenCounts>, Cycle)>,
     /// Input that was pending.
     pub input: PendingInput,
     /// Replies that came out of the network; empty until the task is finished.
@@ -26,7 +26,7 @@ pub(crate) struct BackendTask {
 impl BackendTask {
     /// Lets the task read in `counts` the replies that SMs have not taken in the window that began
     /// in cycle `began`, the one before the window that the backend runs.
-    pub fn follow(&mut self, counts: Arc<UndeliveredCounts>, began: Cycle) {
+    pub fn follow(&mut self, counts: Arc<UntakenCounts>, began: Cycle) {
         self.counts = Some((counts, began));
     }
 
@@ -56,7 +56,7 @@ impl BackendTask {
         let Some((counts, began)) = &self.counts else {
             return false;
         };
-        self.backend.note_undelivered(|sm| counts.of(sm, *began));
+        self.backend.note_untaken(|sm| counts.of(sm, *began));
         self.backend.replies_have_room(&Deferred)
     }
 

@@ -17,14 +17,14 @@ pub(crate) struct PendingInput {
     /// Packets for L2 banks, with their cycle, oldest first.
     pub packets: Vec<(usize, Cycle, Request)>,
     /// By SM: number of replies that it has not taken, if there has been an exchange.
-    pub undelivered: Vec<u32>,
+    pub untaken: Vec<u32>,
 }
 
 impl PendingInput {
     /// Moves all input out of another one.
     pub fn append(&mut self, other: &mut Self) {
         self.packets.append(&mut other.packets);
-        self.undelivered.append(&mut other.undelivered);
+        self.untaken.append(&mut other.untaken);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The SMs that one thread runs: neighbours by number.
 
 use super::exchange::{Exchange, ToSms, Turn};
-use super::undelivered::UndeliveredCounts;
+use super::untaken::UntakenCounts;
 use std::ops::Range;
 use std::sync::Arc;
 use warploom_base::{Cycle, each_bit};
@@ -26,21 +26,21 @@ pub(crate) struct SmGroup {
     /// By place: pages that the SM's unsettled loads read, as of the end of its last round.
     loaded: Vec<Pages>,
     /// Counts of the replies that SMs have not taken, which they note in rounds.
-    undelivered: Arc<UndeliveredCounts>,
+    untaken: Arc<UntakenCounts>,
 }
 
 impl SmGroup {
     /// `sms`, of which the first has the number `first`. The group may come to hold as many as
-    /// `undelivered` has entries.
-    pub fn new(first: usize, mut sms: Vec<Sm>, undelivered: Arc<UndeliveredCounts>) -> Self {
-        let most = undelivered.len();
+    /// `untaken` has entries.
+    pub fn new(first: usize, mut sms: Vec<Sm>, untaken: Arc<UntakenCounts>) -> Self {
+        let most = untaken.len();
         sms.reserve_exact(most - sms.len());
         let mut group = Self {
             exchange: Exchange::new(most),
             first,
             sms,
             loaded: Vec::with_capacity(most),
-            undelivered,
+            untaken,
         };
         group.forget_loads();
         group
@@ -134,7 +134,7 @@ impl SmGroup {
             exchange,
             first,
             sms,
-            undelivered,
+            untaken,
             ..
         } = self;
         let Exchange { to_sms, from_sms } = exchange;
@@ -148,7 +148,7 @@ impl SmGroup {
                 Some(settled) => {
                     let span = (turn.from, turn.to);
                     let run = sm.run_window(span, turn.known, settled, step.memory);
-                    undelivered.note(turn.sm, settled.began, run.undelivered);
+                    untaken.note(turn.sm, settled.began, run.untaken);
                     run
                 }
                 None => {
@@ -258,7 +258,7 @@ mod tests {
     /// SMs `first` up to, not including, `end`.
     fn group(first: usize, end: usize) -> SmGroup {
         let sms = (first..end).map(idle_sm).collect();
-        SmGroup::new(first, sms, UndeliveredCounts::new(5).into())
+        SmGroup::new(first, sms, UntakenCounts::new(5).into())
     }
 
     /// Sends an SM some replies, to be seen in a later cycle.
@@ -267,11 +267,11 @@ mod tests {
     }
 
     /// The number of replies at each SM.
-    fn undelivered(groups: &mut [SmGroup]) -> Vec<usize> {
+    fn untaken(groups: &mut [SmGroup]) -> Vec<usize> {
         let mut counts = Vec::new();
         for group in groups {
             let numbers = group.range();
-            counts.extend(numbers.map(|number| group.sm(number).link.undelivered()));
+            counts.extend(numbers.map(|number| group.sm(number).link.untaken()));
         }
         counts
     }
@@ -294,14 +294,14 @@ mod tests {
         send(right, 2, 10);
         right.order(&turns(&[4], (0, 1)));
         right.run(&step);
-        let ran: Vec<_> = right.end().map(|(n, run)| (n, run.undelivered)).collect();
+        let ran: Vec<_> = right.end().map(|(n, run)| (n, run.untaken)).collect();
         assert_eq!(ran, [(4, 3)]);
-        assert_eq!(undelivered(&mut groups), [0, 0, 11, 2, 3]);
+        assert_eq!(untaken(&mut groups), [0, 0, 11, 2, 3]);
         let [left, right] = &mut groups;
         send(right, 2, 20);
         left.move_sm(right, true);
         assert_eq!((left.range(), right.range()), (0..3, 3..5));
-        assert_eq!(undelivered(&mut groups), [0, 0, 31, 2, 3]);
+        assert_eq!(untaken(&mut groups), [0, 0, 31, 2, 3]);
     }
 
     /// Requests are taken once, from the SMs themselves or from the exchange. A group that rests

@@ -164,19 +164,19 @@ impl MemorySystem {
         }
     }
 
-    /// Ends an exchange, in which every SM got its replies. `undelivered`: by SM, number of those
+    /// Ends an exchange, in which every SM got its replies. `untaken`: by SM, number of those
     /// that it has not taken.
     #[inline]
-    pub fn end_exchange(&mut self, undelivered: impl Iterator<Item = u32>) {
+    pub fn end_exchange(&mut self, untaken: impl Iterator<Item = u32>) {
         let Self {
             backend, decoupled, ..
         } = self;
         match backend {
             Some(_) if decoupled.is_pending => {
-                decoupled.input.undelivered.clear();
-                decoupled.input.undelivered.extend(undelivered);
+                decoupled.input.untaken.clear();
+                decoupled.input.untaken.extend(untaken);
             }
-            Some(backend) => backend.end_exchange_of_all(undelivered),
+            Some(backend) => backend.end_exchange_of_all(untaken),
             None => {}
         }
     }

@@ -111,8 +111,8 @@ impl Gpu {
             ledger.answered(sm, reply);
             sms.reply(sm, at, reply);
         });
-        if let Some(undelivered) = sms.undelivered() {
-            memory.end_exchange(undelivered);
+        if let Some(untaken) = sms.untaken() {
+            memory.end_exchange(untaken);
         }
     }
 

@@ -21,7 +21,7 @@ impl ReplySink for DirectSink<'_> {
     }
 
     #[inline]
-    fn undelivered(&self, sm: usize) -> Option<u32> {
-        Some(self.sms.outcome(sm).undelivered)
+    fn untaken(&self, sm: usize) -> Option<u32> {
+        Some(self.sms.outcome(sm).untaken)
     }
 }

@@ -8,7 +8,7 @@ use super::backend_task::BackendTask;
 use super::balancer::LoadBalancer;
 use super::exchange::Turn;
 use super::group::{SmGroup, Step};
-use super::undelivered::UndeliveredCounts;
+use super::untaken::UntakenCounts;
 use super::workers::Workers;
 use std::sync::Arc;
 use warploom_base::{BitSet, Cycle, bits, each_member};
@@ -35,7 +35,7 @@ pub(crate) struct SmArray {
     /// Events of all SMs in the last step.
     events: SmEvents,
     /// Counts of the replies that SMs have not taken, for a worker that runs the memory backend.
-    undelivered: Arc<UndeliveredCounts>,
+    untaken: Arc<UntakenCounts>,
 }
 
 impl SmArray {
@@ -44,14 +44,14 @@ impl SmArray {
         let count = sms.len();
         let threads = threads.clamp(1, count.max(1));
         let mut groups = Vec::with_capacity(threads);
-        let undelivered = Arc::new(UndeliveredCounts::new(count));
+        let untaken = Arc::new(UntakenCounts::new(count));
         for thread in (0..threads).rev() {
             let first = count * thread / threads;
             let own = match first {
                 0 => std::mem::take(&mut sms),
                 _ => sms.split_off(first),
             };
-            groups.push(SmGroup::new(first, own, Arc::clone(&undelivered)));
+            groups.push(SmGroup::new(first, own, Arc::clone(&untaken)));
         }
         groups.reverse();
         let home = |sm| groups.iter().position(|group| group.range().contains(&sm));
@@ -65,7 +65,7 @@ impl SmArray {
             turns: Vec::with_capacity(count),
             outcomes: vec![Outcome::default(); count],
             events: SmEvents::default(),
-            undelivered,
+            untaken,
         }
     }
 
@@ -199,8 +199,8 @@ impl SmArray {
 
     /// By SM: number of replies that it has not taken, where there are several threads.
     #[inline]
-    pub fn undelivered(&self) -> Option<impl Iterator<Item = u32>> {
-        let counts = self.outcomes.iter().map(|outcome| outcome.undelivered);
+    pub fn untaken(&self) -> Option<impl Iterator<Item = u32>> {
+        let counts = self.outcomes.iter().map(|outcome| outcome.untaken);
         (self.groups.len() > 1).then_some(counts)
     }
 
@@ -320,7 +320,7 @@ impl SmArray {
     /// Lends the memory backend to a worker, for the window after the one that began in cycle
     /// `began`.
     pub fn lend_backend(&mut self, mut task: BackendTask, began: Cycle) {
-        task.follow(Arc::clone(&self.undelivered), began);
+        task.follow(Arc::clone(&self.untaken), began);
         self.workers.give_task(task);
     }
 

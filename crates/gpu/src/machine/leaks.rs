@@ -19,7 +19,7 @@ impl Gpu {
             if memory_is_quiet {
                 let kept = [
                     ("replies never came", ledger.owed[index]),
-                    ("replies are not taken", sm.link.undelivered() as u64),
+                    ("replies are not taken", sm.link.untaken() as u64),
                     (
                         "caches wait",
                         u64::from(!sm.is_idle() || !sm.front.l1i.is_idle()),

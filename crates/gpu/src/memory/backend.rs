@@ -37,7 +37,7 @@ pub(crate) trait ReplySink {
     fn receive(&mut self, sm: usize, at: Cycle, reply: &Reply) -> bool;
 
     /// Number of replies that an SM has not taken, if the sink takes replies.
-    fn undelivered(&self, sm: usize) -> Option<u32>;
+    fn untaken(&self, sm: usize) -> Option<u32>;
 }
 
 /// A sink that leaves all replies to the exchange.
@@ -50,14 +50,14 @@ impl ReplySink for Deferred {
     }
 
     #[inline]
-    fn undelivered(&self, _sm: usize) -> Option<u32> {
+    fn untaken(&self, _sm: usize) -> Option<u32> {
         None
     }
 }
 
 /// Numbers of replies to an SM that it has not taken.
 #[derive(Clone, Copy, Debug, Default)]
-struct Undelivered {
+struct Untaken {
     /// All replies, from before the last exchange and since.
     all: u32,
     /// Replies since the last exchange.
@@ -75,7 +75,7 @@ pub(crate) struct Backend {
     /// Replies since the last exchange, oldest first.
     outbound: Vec<Outbound>,
     /// By SM: numbers of replies that it has not taken.
-    undelivered: Vec<Undelivered>,
+    untaken: Vec<Untaken>,
     /// Number of SMs that share a port of the network.
     cluster: usize,
     /// By SM: port of the network.
@@ -116,7 +116,7 @@ impl Backend {
             link: spec.gpu.link_cycles.into(),
             reply_room: spec.sm.ejection_fifo + 2 * spec.gpu.link_cycles,
             outbound: Vec::with_capacity(64),
-            undelivered: vec![Undelivered::default(); sms],
+            untaken: vec![Untaken::default(); sms],
             cluster,
             cluster_of: (0..sms).map(|sm| (sm / cluster) as u32).collect(),
             sectored: spec.partition.l2.enabled && spec.partition.l2.sectored,
@@ -142,20 +142,20 @@ impl Backend {
 
     /// Notes that SMs have taken replies since the last exchange. `left`: by SM, number of replies
     /// of before the exchange that it has not taken, if that is known.
-    pub(crate) fn note_undelivered(&mut self, left: impl Fn(usize) -> Option<u32>) {
-        for (sm, undelivered) in self.undelivered.iter_mut().enumerate() {
+    pub(crate) fn note_untaken(&mut self, left: impl Fn(usize) -> Option<u32>) {
+        for (sm, untaken) in self.untaken.iter_mut().enumerate() {
             if let Some(left) = left(sm) {
-                let all = left + undelivered.fresh;
-                debug_assert!(all <= undelivered.all, "{sm} has {all} of {undelivered:?}");
-                undelivered.all = all;
+                let all = left + untaken.fresh;
+                debug_assert!(all <= untaken.all, "{sm} has {all} of {untaken:?}");
+                untaken.all = all;
             }
         }
     }
 
     /// Applies all pending input.
     pub(crate) fn apply_pending(&mut self, input: &mut PendingInput) {
-        if !input.undelivered.is_empty() {
-            self.end_exchange_of_all(input.undelivered.drain(..));
+        if !input.untaken.is_empty() {
+            self.end_exchange_of_all(input.untaken.drain(..));
         }
         for (bank, now, request) in input.packets.drain(..) {
             self.push(bank, now, &request);
@@ -186,8 +186,8 @@ impl Backend {
     #[inline]
     pub(crate) fn end_exchange_of_all(&mut self, counts: impl Iterator<Item = u32>) {
         self.outbound.clear();
-        for (undelivered, all) in self.undelivered.iter_mut().zip(counts) {
-            *undelivered = Undelivered { all, fresh: 0 };
+        for (untaken, all) in self.untaken.iter_mut().zip(counts) {
+            *untaken = Untaken { all, fresh: 0 };
         }
     }
 
@@ -195,7 +195,7 @@ impl Backend {
     #[inline]
     pub(crate) fn end_exchange(&mut self) {
         for reply in self.outbound.drain(..) {
-            self.undelivered[reply.sm.index()].fresh = 0;
+            self.untaken[reply.sm.index()].fresh = 0;
         }
     }
 
@@ -259,14 +259,14 @@ impl Backend {
     /// True if the FIFO of the cluster whose first SM is `first` has room for a reply.
     #[inline]
     pub(super) fn has_reply_room(&self, first: usize, sink: &impl ReplySink) -> bool {
-        let undelivered = |sm| {
-            let count = sink.undelivered(sm);
-            count.unwrap_or_else(|| self.undelivered[sm].all)
+        let untaken = |sm| {
+            let count = sink.untaken(sm);
+            count.unwrap_or_else(|| self.untaken[sm].all)
         };
         let all = match self.cluster {
             // In most machines a cluster has one SM.
-            1 => undelivered(first),
-            sms => (first..first + sms).map(undelivered).sum(),
+            1 => untaken(first),
+            sms => (first..first + sms).map(untaken).sum(),
         };
         all < self.reply_room
     }
@@ -296,9 +296,9 @@ impl Backend {
         if sink.receive(sm.index(), at, &reply) {
             return self.replies.release(packet);
         }
-        let undelivered = &mut self.undelivered[sm.index()];
-        undelivered.all += 1;
-        undelivered.fresh += 1;
+        let untaken = &mut self.untaken[sm.index()];
+        untaken.all += 1;
+        untaken.fresh += 1;
         self.outbound.push(Outbound { at, packet, sm });
     }
 

@@ -49,7 +49,7 @@ impl Sm {
         let counts = [
             self.counters.warp_instructions,
             self.link.outgoing.len() as u64,
-            self.link.undelivered() as u64,
+            self.link.untaken() as u64,
             self.flights.used() as u64,
             self.ldst.insts.used() as u64,
             c.input.len() as u64,

@@ -62,7 +62,7 @@ pub struct Outcome {
     /// The first cycle in which the SM may have something to do.
     pub wake_at: Cycle,
     /// Number of replies at the link that the SM has not taken.
-    pub undelivered: u32,
+    pub untaken: u32,
     /// Events in the run.
     pub events: SmEvents,
     /// The first cycle that has not been run.
@@ -81,7 +81,7 @@ impl Outcome {
     /// Notes that replies have come, of which the SM sees the first one in cycle `at`.
     #[inline]
     pub fn add_replies(&mut self, count: u32, at: Cycle) {
-        self.undelivered += count;
+        self.untaken += count;
         self.wake(at);
     }
 
@@ -120,7 +120,7 @@ impl Sm {
         }
         Outcome {
             wake_at: self.wake_at(),
-            undelivered: self.link.undelivered() as u32,
+            untaken: self.link.untaken() as u32,
             events,
             at: end,
             reason,
@@ -221,7 +221,7 @@ mod tests {
         quiet.link.deliver(7, &(&request()).into());
         quiet.link.deliver(8, &(&request()).into());
         assert_eq!(
-            (outcome(&quiet, 1).undelivered, events(&outcome(&quiet, 1))),
+            (outcome(&quiet, 1).untaken, events(&outcome(&quiet, 1))),
             (2, [false; 6])
         );
         let things: [Thing; 4] = [

@@ -1,6 +1,6 @@
 //! The memory system in windows against single cycles.
 
-use crate::host::undelivered::UndeliveredCounts;
+use crate::host::untaken::UntakenCounts;
 use crate::memory::MemorySystem;
 use crate::memory::backend::Deferred;
 use crate::memory::tests::{request, volta};
@@ -101,7 +101,7 @@ fn a_task_waits_for_sms_to_take_replies() {
         memory.end_exchange((0..spec.gpu.sms).map(|sm| waiting * u32::from(sm == 0)));
         now += 1;
     }
-    let counts = Arc::new(UndeliveredCounts::new(spec.gpu.sms as usize));
+    let counts = Arc::new(UntakenCounts::new(spec.gpu.sms as usize));
     let mut task = memory.lend_backend(now, now + 10_000).expect("it is here");
     task.follow(Arc::clone(&counts), 64);
     let mut goes_on = |said: Option<(Cycle, u32)>| {

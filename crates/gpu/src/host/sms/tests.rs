@@ -71,18 +71,18 @@ fn many_sms_run() {
     }
 }
 
-/// Replies count as undelivered until the SM takes them, whoever runs it.
+/// Replies count as untaken until the SM takes them, whoever runs it.
 #[test]
-fn replies_are_undelivered_once_they_come() {
+fn replies_are_untaken_once_they_come() {
     for threads in THREADS {
         let mut sms = array(threads);
         step(&mut sms, 0, 1);
         (0..2).for_each(|_| sms.reply(4, 9, &reply_to(4)));
-        assert_eq!((sms.outcome(4).undelivered, sms.outcome(4).wake_at), (2, 9));
+        assert_eq!((sms.outcome(4).untaken, sms.outcome(4).wake_at), (2, 9));
         // The SM runs in cycle 7, before the replies of cycle 9 can be taken.
         sms.wake(4, 7);
         assert_eq!(step(&mut sms, 7, 8), [4]);
-        assert_eq!((sms.outcome(4).undelivered, sms.outcome(4).wake_at), (2, 9));
+        assert_eq!((sms.outcome(4).untaken, sms.outcome(4).wake_at), (2, 9));
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::host::testing::{idle_sm, turns};
-use crate::host::undelivered::UndeliveredCounts;
+use crate::host::untaken::UntakenCounts;
 use crate::memory::MemorySystem;
 use warploom_base::Cycle;
 use warploom_config::preset;
@@ -10,8 +10,8 @@ use warploom_exec::DeviceMemory;
 
 /// Groups of an SM each.
 fn groups(count: usize) -> Vec<SmGroup> {
-    let undelivered = Arc::new(UndeliveredCounts::new(count));
-    let group = |id| SmGroup::new(id, vec![idle_sm(id)], Arc::clone(&undelivered));
+    let untaken = Arc::new(UntakenCounts::new(count));
+    let group = |id| SmGroup::new(id, vec![idle_sm(id)], Arc::clone(&untaken));
     (0..count).map(group).collect()
 }
 

@@ -14,9 +14,9 @@ const COUNT_BITS: u32 = 16;
 
 /// By SM: the first cycle of a window, and the number of replies that it has not taken in it.
 #[derive(Default)]
-pub(crate) struct UndeliveredCounts(Box<[OwnLine<AtomicU64>]>);
+pub(crate) struct UntakenCounts(Box<[OwnLine<AtomicU64>]>);
 
-impl UndeliveredCounts {
+impl UntakenCounts {
     /// Entries of no window, for some SMs.
     pub fn new(sms: usize) -> Self {
         let entry = |_| OwnLine(AtomicU64::new(u64::MAX));
@@ -50,11 +50,11 @@ impl UndeliveredCounts {
 
 #[cfg(test)]
 mod tests {
-    use super::UndeliveredCounts;
+    use super::UntakenCounts;
 
     #[test]
     fn an_entry_is_of_its_window_alone() {
-        let counts = UndeliveredCounts::new(2);
+        let counts = UntakenCounts::new(2);
         assert_eq!(counts.of(1, 0), None);
         counts.note(1, 64, 5);
         let of = [32, 64, 96].map(|began| counts.of(1, began));
