@@ -11,7 +11,7 @@ use warploom_ir::tensor_map::{TENSOR_MAP_BYTES, TensorMapField};
 use warploom_ir::{CacheOp, MemSpace, MemTy, Op, Src};
 use warploom_ptx::tokens::{Modifier, ScalarType, Space};
 
-/// Lowers both instructions.
+/// Lowers both instructions on tensor maps.
 pub(crate) fn lower(b: &mut Builder, form: &mut Form) -> Res<()> {
     if form.has(Modifier::CpFenceproxy) {
         return copy(b, form);

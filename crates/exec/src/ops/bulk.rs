@@ -29,36 +29,46 @@ impl InstExec<'_, '_> {
         let sizes = *self.src::<u32>(2);
         for lane in lanes_of(self.mask) {
             let (far, near, size) = (self.out.addrs[lane], near[lane], sizes[lane] as usize);
-            match act {
-                BulkAct::Load => {
-                    self.check_bulk(MemSpace::Global, MemKind::Load, far, size, lane)?;
-                    self.check_bulk(MemSpace::Shared, MemKind::Store, near, size, lane)?;
-                    self.load_bulk(far, near, size);
-                }
-                BulkAct::Within => {
-                    self.check_bulk(MemSpace::Shared, MemKind::Load, far, size, lane)?;
-                    self.check_bulk(MemSpace::Shared, MemKind::Store, near, size, lane)?;
-                    let (far, near) = (far as usize, near as usize);
-                    self.block.shared.copy_within(far..far + size, near);
-                    self.block.mark_written(near, size);
-                }
-                BulkAct::Store => {
-                    self.check_bulk(MemSpace::Shared, MemKind::Load, near, size, lane)?;
-                    self.check_bulk(MemSpace::Global, MemKind::Store, far, size, lane)?;
-                    self.store_bulk(near, far, size);
-                }
-                BulkAct::Reduce(op, ty) => {
-                    let ty = ty.ok_or_else(|| self.illegal())?;
-                    self.check_bulk(MemSpace::Shared, MemKind::Load, near, size, lane)?;
-                    self.check_bulk(MemSpace::Global, MemKind::Store, far, size, lane)?;
-                    self.reduce_bulk(near, far, size, (op, ty));
-                }
+            if size > 0 {
+                self.copy_of_lane(act, (far, near), size, lane)?;
             }
             if matches!(act, BulkAct::Load | BulkAct::Within) {
                 self.complete_bulk(barriers[lane], size, lane)?;
             }
         }
         self.set_effect(Effect::Bulk);
+        Ok(())
+    }
+
+    /// Checks and makes the copy of a lane, which has at least a byte.
+    fn copy_of_lane(
+        &mut self,
+        act: BulkAct,
+        (far, near): (u64, u64),
+        size: usize,
+        lane: usize,
+    ) -> Exec {
+        use MemKind::{Load, Store};
+        let (far_space, far_kind, near_kind) = match act {
+            BulkAct::Load => (MemSpace::Global, Load, Store),
+            BulkAct::Within => (MemSpace::Shared, Load, Store),
+            BulkAct::Store | BulkAct::Reduce(..) => (MemSpace::Global, Store, Load),
+        };
+        self.check_bulk(far_space, far_kind, far, size, lane)?;
+        self.check_bulk(MemSpace::Shared, near_kind, near, size, lane)?;
+        match act {
+            BulkAct::Load => self.load_bulk(far, near, size),
+            BulkAct::Within => {
+                let (far, near) = (far as usize, near as usize);
+                self.block.shared.copy_within(far..far + size, near);
+                self.block.mark_written(near, size);
+            }
+            BulkAct::Store => self.store_bulk(near, far, size),
+            BulkAct::Reduce(op, ty) => {
+                let ty = ty.ok_or_else(|| self.illegal())?;
+                self.reduce_bulk(near, far, size, (op, ty));
+            }
+        }
         Ok(())
     }
 
@@ -107,9 +117,7 @@ impl InstExec<'_, '_> {
     fn store_bulk(&mut self, near: u64, far: u64, size: usize) {
         let near = near as usize;
         let bytes = &self.block.shared[near..near + size];
-        if size > 0 {
-            self.port.write(self.ctx.asid, far, bytes);
-        }
+        self.port.write(self.ctx.asid, far, bytes);
         self.out.bulk.touch(far, size);
     }
 

@@ -57,7 +57,7 @@ impl BarrierObject {
         self.pending
     }
 
-    /// Records arrivals.
+    /// Records arrivals at the barrier.
     pub fn arrive(&mut self, count: u64) {
         self.pending = self.pending.wrapping_sub(count) & COUNT;
         self.complete();

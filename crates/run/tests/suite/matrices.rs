@@ -145,7 +145,7 @@ impl Ty {
     }
 }
 
-/// A small integer as a float of 8 bits with so many bits of mantissa (PTX ISA, "Alternate Floating
+/// A small integer as a float of 8 bits with `mantissa` bits of fraction (PTX ISA, "Alternate Floating
 /// Point Data Formats").
 fn float8(value: i32, mantissa: u32) -> u64 {
     if value == 0 {

@@ -3,13 +3,13 @@
 //! tells barrier objects of the end.
 
 use super::blocked::Try;
+use super::bulk_unit::Job;
 use super::{Ldst, Path};
 use crate::flight::MemId;
 use crate::prepared_kernel::prepared_kernel;
 use crate::sm::Sm;
-use std::collections::VecDeque;
-use warploom_base::{BlockId, Cycle, WarpSlot};
-use warploom_exec::{BULK_LINE_BYTES, BulkCopies};
+use warploom_base::{Cycle, WarpSlot};
+use warploom_exec::BULK_LINE_BYTES;
 use warploom_mem::coalesce::Transaction;
 use warploom_mem::{AccessKind, Request};
 
@@ -19,47 +19,6 @@ const WAITING: usize = 32;
 const GAP: Cycle = 32;
 /// Most requests without a reply.
 const IN_FLIGHT: u32 = 384;
-
-/// Copies that an instruction has started.
-#[derive(Clone, Debug)]
-struct Job {
-    id: MemId,
-    block: BlockId,
-    asid: u8,
-    copies: BulkCopies,
-    /// Number of lines that were sent.
-    sent: usize,
-}
-
-/// State of the unit.
-#[derive(Clone, Debug, Default)]
-pub(super) struct BulkUnit {
-    /// Instructions on their way to the unit.
-    issued: Vec<Job>,
-    /// Instructions in the unit, oldest first.
-    waiting: VecDeque<Job>,
-    /// Instructions whose requests were all sent.
-    sent: Vec<Job>,
-    /// Cycle from which the oldest instruction may send.
-    free_at: Cycle,
-    /// Cycle from which the instruction after the oldest may send.
-    next_at: Cycle,
-    /// Replies to come.
-    in_flight: u32,
-}
-
-impl BulkUnit {
-    /// True if an instruction is in the unit.
-    #[inline]
-    pub fn is_busy(&self) -> bool {
-        !self.waiting.is_empty()
-    }
-
-    /// Cycle from which the unit may send next.
-    pub fn next_event(&self) -> Option<Cycle> {
-        self.is_busy().then_some(self.free_at)
-    }
-}
 
 impl Ldst {
     /// Request for the next line of an instruction; `None` if all were sent.

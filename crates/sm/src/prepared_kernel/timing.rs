@@ -1,6 +1,6 @@
 //! Pipe, latency and interval of an instruction by its class.
 
-use super::Pipe;
+use crate::pipe::Pipe;
 use crate::units::HORIZON;
 use warploom_config::{ModelStyle, OpTiming, Products, SmSpec, TypeTiming};
 use warploom_ir::InstClass;

@@ -30,7 +30,7 @@ pub enum CopyRole {
 /// Outstanding asynchronous operations of one warp.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct AsyncGroups {
-    /// Copies `cp.async`.
+    /// Copies made by `cp.async`.
     pub copies: CopyGroups,
     /// Products of warp groups.
     pub products: CopyGroups,
