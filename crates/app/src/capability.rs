@@ -17,6 +17,7 @@ pub fn capability(spec: &GpuSpec) -> u32 {
     match (sm.max_threads, sm.shared_bytes >> 10) {
         (1024, _) => 75,
         (1536, _) => 86,
+        (_, 228..) => 90,
         (_, 96) if sm.adaptive_l1d => 70,
         (_, 97..) => 70,
         (_, 96) => 61,

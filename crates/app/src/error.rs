@@ -82,6 +82,7 @@ impl CudaError {
                 | FaultKind::Freed
                 | FaultKind::NoStateSpace
                 | FaultKind::WriteToReadOnly
+                | FaultKind::BadTensorMap
                 | FaultKind::BadTexture => Self::ILLEGAL_ADDRESS,
                 FaultKind::Misaligned => Self::MISALIGNED_ADDRESS,
                 FaultKind::IllegalInstruction | FaultKind::BadBarrier => Self::ILLEGAL_INSTRUCTION,

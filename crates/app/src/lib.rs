@@ -43,6 +43,7 @@ mod settings;
 mod shadow;
 mod stream;
 pub mod stub;
+mod tensor_map;
 mod texture;
 
 pub use array::{Array, Channels, Extent};
@@ -64,4 +65,5 @@ pub use module::{FatBinary, ReferenceKind, TextureDeclaration};
 pub use operation::{CopyOperation, HostCall, Operation};
 pub use properties::{attribute, facts};
 pub use settings::{CheckKind, SETTINGS_VARIABLE, Settings, SettingsError};
+pub use tensor_map::TiledTensor;
 pub use texture::{Sampler, Target, View};

@@ -65,11 +65,19 @@ impl GpuSpec {
 }
 
 /// Keys that are younger than runs that people have stored, with their defaults.
-const YOUNGER: &[(&str, &str)] = &[("sm.block_limit", "none")];
+const YOUNGER: &[(&str, &str)] = &[
+    ("sm.block_limit", "none"),
+    ("sm.warp_group_cycles", "0"),
+    ("sm.warp_group_latency_cycles", "0"),
+];
 
 /// True for a younger key at its default.
 fn is_young_default(entry: &Entry) -> bool {
-    let has_default = |default: &str| matches!(&entry.value, Value::Text(text) if text == default);
+    let has_default = |default: &str| match &entry.value {
+        Value::Text(text) => text == default,
+        Value::Int(number) => number.to_string() == default,
+        _ => false,
+    };
     let is_this = |(name, default): &(&str, &str)| entry.name == *name && has_default(default);
     YOUNGER.iter().any(is_this)
 }

@@ -174,6 +174,12 @@ pub struct SmSpec {
     pub wide_shared_conflicts: bool,
     /// True if only one word of shared memory is broadcast at a time (GT200).
     pub shared_one_broadcast: bool,
+    /// Cycles for which eight columns of a product of a warp group keep a tensor unit busy; 0 for
+    /// their share of [`UnitSpecs::tensor_timing`].
+    pub warp_group_cycles: u32,
+    /// Cycles from the end of that time to the result; 0 for the latency of
+    /// [`UnitSpecs::tensor_timing`].
+    pub warp_group_latency_cycles: u32,
     /// True if global accesses bypass L1D; in 4.x loads with `.nc` do not.
     pub global_skips_l1d: bool,
     /// Hit latency of L1D in cycles; 0 is the path of 3.x without a latency queue.

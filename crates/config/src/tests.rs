@@ -136,9 +136,15 @@ fn a_setting_of_a_policy_shows_only_when_the_policy_is_chosen() {
 fn younger_keys_at_their_defaults_are_in_no_digest() {
     let spec = with(&[]).unwrap();
     let mut digest = warploom_base::Digest::new();
-    let older = |name: &str| name != "name" && name != "sm.block_limit";
+    let younger = [
+        "sm.block_limit",
+        "sm.warp_group_cycles",
+        "sm.warp_group_latency_cycles",
+    ];
+    let older = |name: &str| name != "name" && !younger.contains(&name);
     let entries = crate::print::entries(&spec);
-    assert!(entries.iter().any(|entry| entry.name == "sm.block_limit"));
+    let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    assert!(younger.iter().all(|name| names.contains(name)));
     for entry in entries.iter().filter(|entry| older(&entry.name)) {
         let value = entry.info.rule.print(&entry.value);
         digest.str(&entry.name).str(&value);
@@ -146,6 +152,8 @@ fn younger_keys_at_their_defaults_are_in_no_digest() {
     assert_eq!(spec.digest(), digest.hex());
     let limited = with(&["sm.block_limit=dyncta"]).unwrap();
     assert_ne!(limited.digest(), spec.digest());
+    let timed = with(&["sm.warp_group_cycles=4"]).unwrap();
+    assert_ne!(timed.digest(), spec.digest());
 }
 
 #[test]

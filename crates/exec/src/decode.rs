@@ -89,10 +89,14 @@ fn control_handler(op: Op) -> Option<Handler> {
         Op::Ret => Handler::plain(|machine| machine.ret()),
         Op::Exit => Handler::plain(|machine| machine.exit()),
         Op::Barrier(_) => Handler::plain(|machine| machine.barrier()),
-        Op::Shfl(_) | Op::Vote(_) | Op::Match(..) | Op::Redux(..) | Op::Elect | Op::BarWarp => {
-            Handler::plain(|machine| machine.warp_op())
-        }
-        Op::Mma(_) | Op::LdMatrix(..) | Op::StMatrix(..) | Op::TurnMatrix => {
+        Op::Shfl(_)
+        | Op::Vote(_)
+        | Op::Match(..)
+        | Op::Redux(..)
+        | Op::ReduxFloat(_)
+        | Op::Elect
+        | Op::BarWarp => Handler::plain(|machine| machine.warp_op()),
+        Op::Mma(_) | Op::WarpGroupMma(_) | Op::LdMatrix(..) | Op::StMatrix(..) | Op::TurnMatrix => {
             Handler::plain(|machine| machine.matrix_op())
         }
         _ => return None,

@@ -41,6 +41,8 @@ pub enum FaultKind {
     StackOverflow,
     /// A texture handle names no texture.
     BadTexture,
+    /// A bulk copy uses a tensor map with a field that no tensor map has, or that is not supported.
+    BadTensorMap,
     /// An access is outside of a surface, and the instruction traps in this case.
     OutsideSurface,
     /// A reduction uses samples that are not integers of the operation's width, or whose format
@@ -260,6 +262,7 @@ fn kind_text(kind: FaultKind) -> &'static str {
         FaultKind::StackOverflow => "stack overflow",
         FaultKind::OutsideSurface => "access outside a surface",
         FaultKind::SurfaceFormat => "reduction on a surface of another format",
+        FaultKind::BadTensorMap => "tensor map that is not valid, or has an interleaved layout",
         FaultKind::BadTexture => "texture handle that names no texture",
     }
 }

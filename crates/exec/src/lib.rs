@@ -63,7 +63,7 @@ pub use memory::texture::{AddressMode, ChannelKind, Texture};
 pub use memory::texture_table::TextureTable;
 pub use memory::write_log::{MemPort, WriteLog};
 pub use numeric::approx;
-pub use outcome::{Effect, Env, StepOut};
+pub use outcome::{BULK_LINE_BYTES, BulkCopies, Effect, Env, StepOut};
 pub use replay::LoadRecord;
 pub use state::barrier::{BARRIERS, BarrierArrival, BarrierOutcome, BarrierRelease, BarrierTable};
 pub use state::block::BlockState;

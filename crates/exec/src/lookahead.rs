@@ -23,7 +23,11 @@ impl Lookahead {
         match op {
             // Texture requests skip the delay before L2 that lets the memory system run ahead.
             Op::Tex { .. } | Op::Tld4 { .. } => Self::Never,
-            Op::Surf { .. } | Op::CopyAsync { .. } | Op::System(_) => Self::Settled,
+            Op::Surf { .. }
+            | Op::CopyAsync { .. }
+            | Op::Bulk { .. }
+            | Op::BulkTensor { .. }
+            | Op::System(_) => Self::Settled,
             Op::LdMatrix(space, _) | Op::StMatrix(space, _) if !shared(space) => Self::Settled,
             Op::Mbarrier(space, _) if !shared(space) => Self::Settled,
             // Whether bytes were written is checked when the load issues.

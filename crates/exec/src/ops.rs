@@ -6,6 +6,8 @@ pub(crate) mod address;
 mod async_copy;
 mod atomic;
 pub(crate) mod bits;
+mod bulk;
+mod bulk_tensor;
 mod call;
 pub(crate) mod compare;
 mod control;
@@ -23,10 +25,12 @@ mod scalar_video;
 mod special_register;
 pub(crate) mod store;
 mod surface;
+mod swizzle;
 mod system;
 mod texture;
 mod video;
 mod warp;
+mod warp_group;
 mod warp_sync;
 
 use crate::fault::{FaultKind, RawFault};
@@ -45,14 +49,24 @@ impl InstExec<'_, '_> {
     /// [`crate::decode`]). At least one lane is active.
     pub fn operate(&mut self) -> Exec {
         match self.inst.op {
-            Op::Nop | Op::Brkpt | Op::Nanosleep | Op::CopyCommit | Op::CopyWait(_) => Ok(()),
+            Op::Nop
+            | Op::Brkpt
+            | Op::Nanosleep
+            | Op::CopyCommit
+            | Op::CopyWait(_)
+            | Op::AsyncCommit(_)
+            | Op::AsyncWait(..) => Ok(()),
             Op::CopyAsync { bytes, wide, cache } => self.copy_async(bytes, wide, cache),
+            Op::Bulk { act, wide } => self.bulk_copy(act, wide),
+            Op::BulkTensor { act, space, wide } => self.bulk_tensor(act, space, wide),
+            Op::TensorMapCopy(wide) => self.copy_tensor_map(wide),
             Op::Mbarrier(space, op) => self.mbarrier(space, op),
             Op::Prefetch(_) => {
                 self.addresses();
                 Ok(())
             }
             Op::Mma(_)
+            | Op::WarpGroupMma(_)
             | Op::LdMatrix(..)
             | Op::StMatrix(..)
             | Op::TurnMatrix
@@ -62,6 +76,7 @@ impl InstExec<'_, '_> {
             | Op::Match(..)
             | Op::Shfl(_)
             | Op::Redux(..)
+            | Op::ReduxFloat(_)
             | Op::Elect
             | Op::Bra(_)
             | Op::BrxIdx

@@ -51,6 +51,8 @@ pub enum Effect {
     None,
     /// The instruction accesses memory.
     Memory(MemEffect),
+    /// The instruction starts bulk copies, which [`StepOut::bulk`] describes.
+    Bulk,
     /// The warp arrived at a block barrier. The caller reports the arrival to
     /// [`BlockState::barriers`](crate::BlockState::barriers).
     Barrier(BarrierArrival),
@@ -63,6 +65,41 @@ pub enum Effect {
     /// Some lanes exited. The warp has finished if
     /// [`WarpState::is_done`](crate::WarpState::is_done) holds.
     Exit,
+}
+
+/// Size in bytes of the pieces in which bulk copies access global memory.
+pub const BULK_LINE_BYTES: u64 = 128;
+
+/// Bulk copies that an instruction starts, for all its lanes together.
+#[derive(Clone, Debug, Default)]
+pub struct BulkCopies {
+    /// Addresses of the lines of [`BULK_LINE_BYTES`] in global memory that the copies access.
+    pub lines: Vec<u64>,
+    /// True if the copies write global memory.
+    pub stores: bool,
+    /// Address of each barrier object, and the transactions that complete with the copies. Empty if
+    /// they completed at once.
+    pub completions: Vec<(u32, u32)>,
+}
+
+impl BulkCopies {
+    /// Forgets the copies of an earlier instruction.
+    pub(crate) fn begin(&mut self, stores: bool) {
+        self.lines.clear();
+        self.completions.clear();
+        self.stores = stores;
+    }
+
+    /// Adds the lines of a range of global memory. A line that was the last one is not repeated.
+    pub(crate) fn touch(&mut self, address: u64, bytes: usize) {
+        let first = address & !(BULK_LINE_BYTES - 1);
+        let end = address.saturating_add(bytes as u64);
+        for line in (first..end).step_by(BULK_LINE_BYTES as usize) {
+            if self.lines.last() != Some(&line) {
+                self.lines.push(line);
+            }
+        }
+    }
 }
 
 /// Report of [`step`](crate::step()). Callers reuse one report for all steps, so that a step
@@ -88,6 +125,8 @@ pub struct StepOut {
     pub halves: Option<[HalfWarp; 2]>,
     /// Deferred atomic operation. Valid if its lane mask is not empty.
     pub atomic: AtomicBatch,
+    /// Bulk copies that the instruction starts. Valid if the effect is [`Effect::Bulk`].
+    pub bulk: BulkCopies,
     /// Suspicious behaviour found by the optional checks of the launch.
     pub finding: Option<Finding>,
     pub(crate) staged: StagedSources,
@@ -103,6 +142,7 @@ impl Default for StepOut {
             addrs: [0; WARP_SIZE],
             halves: None,
             atomic: AtomicBatch::default(),
+            bulk: BulkCopies::default(),
             finding: None,
             staged: StagedSources::default(),
         }

@@ -1,6 +1,7 @@
 //! The state of running warps and blocks.
 
 pub(crate) mod barrier;
+pub(crate) mod barrier_object;
 pub(crate) mod block;
 pub(crate) mod call_stack;
 pub(crate) mod member_mask;

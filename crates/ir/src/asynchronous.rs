@@ -1,6 +1,8 @@
 //! Operations of asynchronous copies and barrier objects (PTX ISA, "Asynchronous Copy",
 //! "mbarrier").
 
+use crate::op::{AtomOp, AtomTy};
+
 /// Asynchronous copies of its warp for which an instruction waits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum CopyWait {
@@ -8,6 +10,29 @@ pub enum CopyWait {
     All,
     /// Copies of all groups except this number of the youngest.
     But(u8),
+}
+
+/// Asynchronous operations, apart from `cp.async`, that a warp commits in groups.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AsyncKind {
+    /// Products of warp groups: `wgmma`.
+    Product,
+    /// Bulk copies from shared memory.
+    Bulk,
+}
+
+/// Direction of a bulk copy, and how its end becomes known.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BulkAct {
+    /// From global to shared memory; completes transactions of a barrier object.
+    Load,
+    /// Between places in shared memory; completes transactions of a barrier object.
+    Within,
+    /// From shared to global memory; the warp waits for its group.
+    Store,
+    /// Combines shared memory into global memory; the warp waits for its group. Without a type that
+    /// of the tensor map counts.
+    Reduce(AtomOp, Option<AtomTy>),
 }
 
 /// Operation of the instruction `mbarrier`.
@@ -21,6 +46,14 @@ pub enum MbarrierOp {
     Arrive,
     /// Arrives and reduces the number of arrivals expected from the next phase on.
     ArriveDrop,
+    /// Adds to the number of transactions that the current phase still waits for.
+    ExpectTx,
+    /// Subtracts from the number of transactions that the current phase still waits for.
+    CompleteTx,
+    /// Adds to the number of transactions and then arrives once.
+    ArriveExpectTx,
+    /// Adds to the number of transactions and then arrives once as [`Self::ArriveDrop`] does.
+    ArriveDropExpectTx,
     /// Tests whether the phase of a state has ended; the predicate goes to `dst[0]`.
     Test,
     /// Tests whether the phase of a parity has ended.

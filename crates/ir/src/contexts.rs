@@ -219,7 +219,8 @@ fn elsewhere(cfg: &Cfg, live: &Liveness, uniform: &Uniform) -> Vec<FixedBitSet> 
 }
 
 fn waits_at_barrier(op: Op) -> bool {
-    matches!(op, Op::Barrier(kind) if kind != BarrierKind::Arrive)
+    use BarrierKind::{Arrive, ClusterArrive};
+    matches!(op, Op::Barrier(kind) if !matches!(kind, Arrive | ClusterArrive))
 }
 
 fn calls(op: Op) -> bool {

@@ -31,6 +31,7 @@ pub fn class(op: Op) -> InstClass {
         Op::FloatUn(..) => C::Sfu,
         Op::Shfl(_) | Op::TurnMatrix => C::Shuffle,
         Op::Mma(work) => C::Tensor(work),
+        Op::WarpGroupMma(work) => C::WarpGroup(work),
         Op::LdMatrix(space, _) => C::Load(memory_class(space)),
         Op::StMatrix(space, _) => C::Store(memory_class(space)),
         Op::Bra(_) | Op::BrxIdx => C::Branch,
@@ -47,8 +48,12 @@ pub fn class(op: Op) -> InstClass {
             SurfAct::Reduce(..) | SurfAct::ReduceSample(..) => C::Atomic(MemClass::Global),
         },
         Op::CopyAsync { .. } => C::CopyAsync,
+        Op::Bulk { .. } | Op::BulkTensor { .. } => C::Bulk,
+        Op::TensorMapCopy(_) => C::Store(MemClass::Global),
         Op::CopyCommit => C::CopyCommit,
         Op::CopyWait(which) => C::CopyWait(which),
+        Op::AsyncCommit(kind) => C::AsyncCommit(kind),
+        Op::AsyncWait(kind, but) => C::AsyncWait(kind, but),
         Op::Mbarrier(_, MbarrierOp::PendingCount) => C::Simple,
         Op::Mbarrier(space, _) => C::Atomic(memory_class(space)),
         Op::Ld(space, ..) => C::Load(memory_class(space)),
@@ -84,15 +89,22 @@ fn memory_class(space: MemSpace) -> MemClass {
     }
 }
 
+/// True for a product of a warp group. No instruction waits for its accumulators: the program waits
+/// for the group of the product.
+fn is_asynchronous(inst: &Inst) -> bool {
+    matches!(inst.op, Op::WarpGroupMma(_))
+}
+
 /// Scoreboard entries that a final instruction reads and writes, each once, in operand order.
 pub fn scoreboard(code: &Code, inst: &Inst, reg_slots: u16) -> (Vec<u16>, Vec<u16>) {
     let entry = |var: Var| match var {
         Var::Reg(reg) => reg.0,
         Var::Pred(pred) => reg_slots + pred.0,
     };
+    let writes = code.writes(inst).filter(|_| !is_asynchronous(inst));
     (
         unique(code.reads(inst).map(entry)),
-        unique(code.writes(inst).map(entry)),
+        unique(writes.map(entry)),
     )
 }
 
@@ -110,12 +122,15 @@ fn unique(entries: impl Iterator<Item = u16>) -> Vec<u16> {
 /// [`InstFacts::bank_reads`](crate::InstFacts::bank_reads) describes them.
 pub fn banks(code: &Code, inst: &Inst, bank: impl Fn(Var) -> Option<u16>) -> (Vec<u16>, Vec<u16>) {
     let first = usize::from(inst.op.has_address());
-    let values = code.sources(inst).skip(first);
+    // The tensor core holds the accumulators of a product of a warp group.
+    let product = code.extra(inst).and_then(|extra| extra.warp_group);
+    let count = product.map_or(usize::MAX, |of| inst.src.len() + of.a_registers());
+    let values = code.sources(inst).take(count).skip(first);
     let address = code.sources(inst).take(first);
     let reads = values
         .chain(address)
         .filter_map(var_of_src)
         .filter_map(&bank);
-    let writes = code.writes(inst).filter_map(&bank);
-    (reads.collect(), writes.collect())
+    let writes = code.writes(inst).filter(|_| !is_asynchronous(inst));
+    (reads.collect(), writes.filter_map(&bank).collect())
 }

@@ -28,10 +28,12 @@ mod program;
 mod scalar_video;
 pub mod slots;
 mod surface;
+pub mod tensor_map;
 mod unit;
 mod video;
+pub mod warp_group;
 
-pub use asynchronous::{CopyWait, MbarrierOp};
+pub use asynchronous::{AsyncKind, BulkAct, CopyWait, MbarrierOp};
 pub use contexts::UNIT_BYTES;
 pub use convert::{CvtRound, Float8, IntTyNarrow};
 pub use facts::class;

@@ -16,6 +16,8 @@ pub enum MatTy {
     Bf16,
     Tf32,
     F64,
+    E4m3,
+    E5m2,
     S8,
     U8,
     S4,
@@ -30,7 +32,7 @@ impl MatTy {
             Self::F16 | Self::Bf16 => 16,
             Self::Tf32 => 32,
             Self::F64 => 64,
-            Self::S8 | Self::U8 => 8,
+            Self::E4m3 | Self::E5m2 | Self::S8 | Self::U8 => 8,
             Self::S4 | Self::U4 => 4,
             Self::B1 => 1,
         }
@@ -78,7 +80,7 @@ pub struct Mma {
     pub n: usize,
     /// Depth of the product.
     pub k: usize,
-    /// Element types of a and b, which are equal except for their signs.
+    /// Element types of a and b: equal except for signs, or both floats of 8 bits.
     pub from: [MatTy; 2],
     /// Element types of d and c.
     pub acc: [AccTy; 2],

@@ -4,7 +4,7 @@
 
 mod types;
 
-use crate::asynchronous::{CopyWait, MbarrierOp};
+use crate::asynchronous::{AsyncKind, BulkAct, CopyWait, MbarrierOp};
 use crate::convert::{CvtRound, Float8, IntTyNarrow};
 use crate::scalar_video::ScalarVideoOp;
 use crate::surface::{SurfAct, SurfEdge};
@@ -254,11 +254,41 @@ pub enum Op {
     CopyCommit,
     /// Wait for asynchronous copies.
     CopyWait(CopyWait),
+    /// Bulk copy: global address in `src[0]` (shared, if both are), shared address in `src[1]`,
+    /// bytes in `src[2]`, barrier object in `src[3]`.
+    Bulk {
+        /// Direction of the copy.
+        act: BulkAct,
+        /// True for `src[1]` and `src[3]` if they are 64-bit registers.
+        wide: [bool; 2],
+    },
+    /// Bulk copy of a box of a tensor: address of the tensor map in `src[0]`, coordinates in the
+    /// extra, other operands as those of `Bulk`.
+    BulkTensor {
+        /// Direction of the copy.
+        act: BulkAct,
+        /// Space of the tensor map.
+        space: MemSpace,
+        /// True for `src[1]` and `src[3]` if they are 64-bit registers.
+        wide: [bool; 2],
+    },
+    /// Copy of a tensor map from shared memory (`src[1]`, a 64-bit register if the flag is set) to
+    /// global memory (`src[0]`) by the lanes of a warp.
+    TensorMapCopy(bool),
+    /// End of a group of asynchronous operations of the kind.
+    AsyncCommit(AsyncKind),
+    /// Wait for all groups of the kind except this number of the youngest.
+    AsyncWait(AsyncKind, u8),
     /// Operation on the barrier object at `src[0]`, with `src[1]`.
     Mbarrier(MemSpace, MbarrierOp),
     /// Product of matrices that the extra describes: registers of a, b and c, and of d. The number
     /// is the work ([`Mma::work`](crate::matrix::Mma::work)).
     Mma(u8),
+    /// Product `wgmma.mma_async`: descriptor of a in `src[0]` unless registers hold it, of b in
+    /// `src[1]`, and in `src[2]` the predicate that adds d. The extra describes the product; its
+    /// sources are the registers of a, then those of d, and its destinations are those of d. The
+    /// number is the work of a warp, in the unit of `Mma`.
+    WarpGroupMma(u8),
     /// Load `ldmatrix` of one matrix of eight rows of 16 bytes per register of the extra,
     /// transposed if the flag is set; `src[0]` is a lane's address.
     LdMatrix(MemSpace, bool),
@@ -311,6 +341,8 @@ pub enum Op {
     Activemask,
     /// Reduction over a warp: value in `src[0]`, member mask in `src[1]`.
     Redux(ReduxOp, IntTy),
+    /// Reduction of f32 over a warp: value in `src[0]`, member mask in `src[1]`.
+    ReduxFloat(FloatRedux),
     /// Election of one lane: member mask in `src[0]`, lane in `dst[0]`, predicate in `dst[1]`.
     Elect,
     /// Call of a system function, which has no code; the sources are the arguments in order.
@@ -372,6 +404,9 @@ impl Op {
                 | Self::Atom(..)
                 | Self::Prefetch(_)
                 | Self::CopyAsync { .. }
+                | Self::Bulk { .. }
+                | Self::BulkTensor { .. }
+                | Self::TensorMapCopy(_)
                 | Self::Mbarrier(..)
                 | Self::LdMatrix(..)
                 | Self::StMatrix(..)

@@ -1,11 +1,12 @@
 //! A kernel ready to run, and the module to which it belongs.
 
-use crate::asynchronous::CopyWait;
+use crate::asynchronous::{AsyncKind, CopyWait};
 use crate::contexts::UNIT_BYTES;
 use crate::inst::{Dst, Inst, Reg, Src};
 use crate::matrix::Mma;
 use crate::op::{Op, SystemCall};
 use crate::unit::Unit;
+use crate::warp_group::WarpGroupMma;
 use std::ops::Range;
 use warploom_base::Pc;
 use warploom_diag::Diagnostics;
@@ -107,6 +108,8 @@ pub struct ExtraOperands {
     pub callees: Vec<Callee>,
     /// Description of a product of matrices.
     pub matrix: Option<Mma>,
+    /// Description of a product of a warp group.
+    pub warp_group: Option<WarpGroupMma>,
 }
 
 /// Function that a call may reach, with the way in which it is entered.
@@ -218,8 +221,15 @@ pub enum InstClass {
     /// End of a group of asynchronous copies.
     CopyCommit,
     CopyWait(CopyWait),
+    /// Bulk copy by the unit that makes them.
+    Bulk,
+    /// End of a group of other asynchronous operations.
+    AsyncCommit(AsyncKind),
+    AsyncWait(AsyncKind, u8),
     /// Product of matrices, with its work ([`Mma::work`]).
     Tensor(u8),
+    /// Product of a warp group, asynchronous to the warp, with the work of a warp.
+    WarpGroup(u8),
     Load(MemClass),
     Store(MemClass),
     Atomic(MemClass),
@@ -365,7 +375,7 @@ impl Program {
 
     /// True if the kernel needs units for products of matrices.
     pub fn multiplies_matrices(&self) -> bool {
-        let product = |op| matches!(op, Op::Mma(_));
+        let product = |op| matches!(op, Op::Mma(_) | Op::WarpGroupMma(_));
         self.insts.iter().any(|inst| product(inst.op))
     }
 

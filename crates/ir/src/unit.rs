@@ -71,8 +71,13 @@ pub fn unit(op: Op) -> Option<Unit> {
         | Op::StMatrix(..)
         | Op::Surf { .. }
         | Op::CopyAsync { .. }
+        | Op::Bulk { .. }
+        | Op::BulkTensor { .. }
+        | Op::TensorMapCopy(_)
         | Op::CopyCommit
         | Op::CopyWait(_)
+        | Op::AsyncCommit(_)
+        | Op::AsyncWait(..)
         | Op::Mbarrier(..)
         | Op::Prefetch(_)
         | Op::Bra(_)
@@ -108,7 +113,7 @@ pub fn unit(op: Op) -> Option<Unit> {
         }
         Op::Setp(_, _, ty, _) | Op::Set(_, _, ty, ..) | Op::Cvt { to: ty, .. } => of_type(ty),
         Op::CvtPack2 { .. } | Op::CvtTf32 { .. } | Op::CvtFromFloat8(..) => Unit::FpAdd,
-        Op::Mma(_) => Unit::Tensor,
+        Op::Mma(_) | Op::WarpGroupMma(_) => Unit::Tensor,
         Op::Tex { .. } | Op::Tld4 { .. } => Unit::Texture,
         _ => Unit::IntAdd,
     })

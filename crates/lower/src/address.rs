@@ -42,7 +42,8 @@ impl Builder<'_, '_> {
         self.plain_address(address, space)
     }
 
-    fn plain_address(&mut self, address: &Address, space: Option<Space>) -> Res<Addr> {
+    /// Reads an address without what may follow it in the brackets.
+    pub(crate) fn plain_address(&mut self, address: &Address, space: Option<Space>) -> Res<Addr> {
         let span = address.base.span;
         match &address.base.node {
             AddressBase::Absolute(at) => {

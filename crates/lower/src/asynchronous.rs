@@ -6,17 +6,22 @@
 //! arrival on behalf of copies waits for them itself.
 
 use crate::builder::Builder;
+use crate::bulk;
 use crate::cache;
 use crate::error::{Res, invalid, unsupported};
 use crate::form::Form;
 use warploom_ir::{CopyWait, Dst, IntBin, IntTy, MbarrierOp, MemSpace, Op, Src};
-use warploom_ptx::ast::{Constant, Operand};
+use warploom_ptx::ast::{Constant, Operand, Spanned};
 use warploom_ptx::tokens::{Modifier, ScalarType, Space};
 
 /// Lowers the copies `cp.async`.
 pub(crate) fn copy(b: &mut Builder, form: &mut Form) -> Res<()> {
+    let reduces = form.has(Modifier::Reduce);
     if !form.has(Modifier::Async) {
         return form.unsupported();
+    }
+    if form.has(Modifier::Bulk) {
+        return bulk::copy(b, form, reduces);
     }
     let all = form.has(Modifier::WaitAll);
     if all || form.has(Modifier::CommitGroup) {
@@ -47,7 +52,7 @@ pub(crate) fn copy(b: &mut Builder, form: &mut Form) -> Res<()> {
 }
 
 /// Operand that must be a number.
-fn number(form: &Form, nth: usize) -> Res<u64> {
+pub(crate) fn number(form: &Form, nth: usize) -> Res<u64> {
     let operand = form.operand(nth)?;
     match &operand.node {
         Operand::Immediate(Constant::Int(value, _)) => Ok(*value),
@@ -71,9 +76,28 @@ fn copy_bytes(b: &mut Builder, form: &mut Form) -> Res<()> {
         let message = "4, 8 or 16 bytes can be copied".to_owned();
         return Err(invalid("copy-size", form.operand(2)?.span, message));
     }
-    let to = b.address(form.operand(0)?, Some(Space::Shared))?;
+    let (target, wide) = shared_address(b, form.operand(0)?)?;
     let from = b.address(form.operand(1)?, Some(Space::Global))?;
-    let target = match (to.base, to.offset) {
+    let given = form.count() - hinted > 3;
+    let size = match given {
+        true => b.src(form.operand(3)?, ScalarType::B32)?,
+        false => Src::None,
+    };
+    let op = Op::CopyAsync {
+        bytes: bytes as u8,
+        wide,
+        cache,
+    };
+    let inst = b.emit(op, &[], &[from.base, target, size]);
+    inst.imm = from.offset;
+    inst.wide_addr = from.wide;
+    Ok(())
+}
+
+/// Address in shared memory as one operand, and whether it is a 64-bit register.
+pub(crate) fn shared_address(b: &mut Builder, operand: &Spanned<Operand>) -> Res<(Src, bool)> {
+    let to = b.address(operand, Some(Space::Shared))?;
+    let address = match (to.base, to.offset) {
         (Src::None, offset) => b.bits(offset as u64)?,
         (base, 0) => base,
         (base, offset) => {
@@ -83,20 +107,7 @@ fn copy_bytes(b: &mut Builder, form: &mut Form) -> Res<()> {
             Src::Reg(sum)
         }
     };
-    let given = form.count() - hinted > 3;
-    let size = match given {
-        true => b.src(form.operand(3)?, ScalarType::B32)?,
-        false => Src::None,
-    };
-    let op = Op::CopyAsync {
-        bytes: bytes as u8,
-        wide: to.wide,
-        cache,
-    };
-    let inst = b.emit(op, &[], &[from.base, target, size]);
-    inst.imm = from.offset;
-    inst.wide_addr = from.wide;
-    Ok(())
+    Ok((address, to.wide))
 }
 
 /// Lowers the operations of `mbarrier`.
@@ -105,6 +116,8 @@ pub(crate) fn mbarrier(b: &mut Builder, form: &mut Form) -> Res<()> {
         Some(match m {
             Modifier::Init => MbarrierOp::Init,
             Modifier::Inval => MbarrierOp::Nothing,
+            Modifier::ExpectTx => MbarrierOp::ExpectTx,
+            Modifier::CompleteTx => MbarrierOp::CompleteTx,
             Modifier::Arrive => MbarrierOp::Arrive,
             Modifier::ArriveDrop => MbarrierOp::ArriveDrop,
             Modifier::TestWait | Modifier::TryWait => MbarrierOp::Test,
@@ -114,9 +127,20 @@ pub(crate) fn mbarrier(b: &mut Builder, form: &mut Form) -> Res<()> {
     })?;
     cache::operator(form);
     form.ignore(|m| m == Modifier::NoComplete);
+    let op = match op {
+        MbarrierOp::Arrive if form.has(Modifier::ExpectTx) => MbarrierOp::ArriveExpectTx,
+        MbarrierOp::ArriveDrop if form.has(Modifier::ExpectTx) => MbarrierOp::ArriveDropExpectTx,
+        op => op,
+    };
     match op {
+        MbarrierOp::ExpectTx | MbarrierOp::CompleteTx => {
+            on_barrier(b, form, op, 0, &[ScalarType::U32])
+        }
         MbarrierOp::Init => on_barrier(b, form, op, 0, &[ScalarType::U32]),
-        MbarrierOp::Arrive | MbarrierOp::ArriveDrop => arrive(b, form, op),
+        MbarrierOp::Arrive
+        | MbarrierOp::ArriveDrop
+        | MbarrierOp::ArriveExpectTx
+        | MbarrierOp::ArriveDropExpectTx => arrive(b, form, op),
         MbarrierOp::Test => test(b, form),
         MbarrierOp::PendingCount => {
             form.ty()?;

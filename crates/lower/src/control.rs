@@ -14,7 +14,7 @@ use crate::kernel::Formal;
 use crate::scope::Symbol;
 use crate::system;
 use warploom_ir::{CacheOp, Callee, Dst, ExtraOperands, MemSpace, MemTy, Op, Src, Width};
-use warploom_ptx::ast::{FunctionKind, Operand, Spanned};
+use warploom_ptx::ast::{Constant, FunctionKind, Operand, Spanned};
 use warploom_ptx::tokens::{Modifier, ScalarType, Space};
 
 pub(crate) fn bra(b: &mut Builder, form: &mut Form) -> Res<()> {
@@ -204,6 +204,28 @@ pub(crate) fn no_effect(
     form.finish(operands)?;
     b.emit(Op::Nop, &[], &[]);
     Ok(())
+}
+
+/// Lowers `setmaxnreg`. Registers of a warp are virtual, and their number does not change what it
+/// computes.
+pub(crate) fn set_max_registers(b: &mut Builder, form: &mut Form) -> Res<()> {
+    let count = form.operand(0)?;
+    let allowed = |count: u64| (24..=256).contains(&count) && count.is_multiple_of(8);
+    match &count.node {
+        Operand::Immediate(Constant::Int(number, _)) if allowed(*number) => {}
+        _ => {
+            let message = "a multiple of 8 from 24 to 256 is needed here".to_owned();
+            return Err(invalid("register-count", count.span, message));
+        }
+    }
+    form.ty()?;
+    let modes = [
+        Modifier::Inc,
+        Modifier::Dec,
+        Modifier::Sync,
+        Modifier::Aligned,
+    ];
+    no_effect(b, form, &modes, 1)
 }
 
 pub(crate) fn call(b: &mut Builder, form: &mut Form) -> Res<()> {

@@ -4,8 +4,8 @@ use crate::builder::Builder;
 use crate::error::Res;
 use crate::form::Form;
 use crate::{
-    arith, asynchronous, bits, cache, compare, control, convert, data, float, matrix, memory,
-    scalar_video, surface, sync, texture, video, warp,
+    arith, asynchronous, bits, cache, cluster, compare, control, convert, data, float, matrix,
+    memory, scalar_video, surface, sync, tensor_map, texture, video, warp, warp_group,
 };
 use warploom_ir::{FloatBin, FloatUn, IntBin, IntUn, Logic, VideoLanes, VideoOp};
 use warploom_ptx::ast::Instruction;
@@ -106,11 +106,13 @@ pub(crate) fn lower(b: &mut Builder, inst: &Instruction) -> Res<()> {
         Opcode::Sured => surface::reduce(b, form),
         Opcode::Mma => matrix::product(b, form, false),
         Opcode::Wmma => matrix::wmma(b, form),
+        Opcode::Wgmma => warp_group::lower(b, form),
         Opcode::Ldmatrix => matrix::load(b, form),
         Opcode::Stmatrix => matrix::store(b, form),
         Opcode::Movmatrix => matrix::turn(b, form),
         Opcode::Cp => asynchronous::copy(b, form),
         Opcode::Mbarrier => asynchronous::mbarrier(b, form),
+        Opcode::Tensormap => tensor_map::lower(b, form),
         Opcode::Prefetch | Opcode::Prefetchu => cache::prefetch(b, form),
         Opcode::Discard | Opcode::Applypriority => cache::hint(b, form),
         Opcode::Createpolicy => cache::create_policy(b, form),
@@ -131,11 +133,14 @@ pub(crate) fn lower(b: &mut Builder, inst: &Instruction) -> Res<()> {
         Opcode::Stackrestore => control::stack_restore(b, form),
         Opcode::Nanosleep => control::nanosleep(b, form),
         Opcode::Pmevent => control::no_effect(b, form, &[Modifier::Mask], 1),
+        Opcode::Setmaxnreg => control::set_max_registers(b, form),
         Opcode::Griddepcontrol => {
             let modes = [Modifier::Wait, Modifier::LaunchDependents];
             control::no_effect(b, form, &modes, 0)
         }
 
+        Opcode::Mapa => cluster::map(b, form),
+        Opcode::Getctarank => cluster::rank(b, form),
         Opcode::Bar | Opcode::Barrier => sync::barrier(b, form),
         Opcode::Membar => sync::membar(b, form),
         Opcode::Fence => sync::fence(b, form),

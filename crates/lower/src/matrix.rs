@@ -13,14 +13,14 @@ use warploom_ptx::tokens::{MatrixShape, Modifier, ScalarType, Space};
 
 const SHAPE: &str = "a shape, such as `.m16n8k16`";
 
-fn shape(form: &mut Form) -> Res<MatrixShape> {
+pub(crate) fn shape(form: &mut Form) -> Res<MatrixShape> {
     form.need(SHAPE, |m| match m {
         Modifier::Shape(shape) => Some(shape),
         _ => None,
     })
 }
 
-fn synchronous(form: &mut Form) -> Res<()> {
+pub(crate) fn synchronous(form: &mut Form) -> Res<()> {
     form.need("`.sync`", |m| (m == Modifier::Sync).then_some(()))?;
     form.need("`.aligned`", |m| (m == Modifier::Aligned).then_some(()))
 }
@@ -34,12 +34,14 @@ fn columns(form: &mut Form) -> Res<bool> {
     })
 }
 
-fn multiplicand(ty: ScalarType) -> Option<MatTy> {
+pub(crate) fn multiplicand(ty: ScalarType) -> Option<MatTy> {
     Some(match ty {
         ScalarType::F16 => MatTy::F16,
         ScalarType::Bf16 => MatTy::Bf16,
         ScalarType::Tf32 => MatTy::Tf32,
         ScalarType::F64 => MatTy::F64,
+        ScalarType::E4m3 => MatTy::E4m3,
+        ScalarType::E5m2 => MatTy::E5m2,
         ScalarType::S8 => MatTy::S8,
         ScalarType::U8 => MatTy::U8,
         ScalarType::S4 => MatTy::S4,
@@ -49,7 +51,7 @@ fn multiplicand(ty: ScalarType) -> Option<MatTy> {
     })
 }
 
-fn accumulator(ty: ScalarType) -> Option<AccTy> {
+pub(crate) fn accumulator(ty: ScalarType) -> Option<AccTy> {
     Some(match ty {
         ScalarType::F16 => AccTy::F16,
         ScalarType::F32 => AccTy::F32,
@@ -68,12 +70,14 @@ fn exists(mma: &Mma) -> bool {
         (false, T::Bf16) => &[(16, 8, 8), (16, 8, 16)],
         (false, T::Tf32) => &[(16, 8, 4), (16, 8, 8)],
         (false, T::F64) => &[(8, 8, 4), (16, 8, 4), (16, 8, 8), (16, 8, 16)],
+        (false, T::E4m3 | T::E5m2) => &[(16, 8, 16), (16, 8, 32)],
         (false, T::S8 | T::U8) => &[(8, 8, 16), (16, 8, 16), (16, 8, 32)],
         (false, T::S4 | T::U4) => &[(8, 8, 32), (16, 8, 32), (16, 8, 64)],
         (false, T::B1) => &[(8, 8, 128), (16, 8, 128), (16, 8, 256)],
         (true, T::F16 | T::Bf16 | T::S8 | T::U8) => &[(16, 16, 16), (8, 32, 16), (32, 8, 16)],
         (true, T::Tf32) => &[(16, 16, 8)],
         (true, T::F64) => &[(8, 8, 4)],
+        (true, T::E4m3 | T::E5m2) => &[],
         (true, T::S4 | T::U4) => &[(8, 8, 32)],
         (true, T::B1) => &[(8, 8, 128)],
     };
@@ -87,10 +91,11 @@ fn agree(mma: &Mma) -> bool {
     let signs = |ty: T| match ty {
         T::U8 => T::S8,
         T::U4 => T::S4,
+        T::E5m2 => T::E4m3,
         ty => ty,
     };
     let fits = |acc: AccTy| match mma.from[0] {
-        T::F16 => matches!(acc, AccTy::F16 | AccTy::F32),
+        T::F16 | T::E4m3 | T::E5m2 => matches!(acc, AccTy::F16 | AccTy::F32),
         T::Bf16 | T::Tf32 => acc == AccTy::F32,
         T::F64 => acc == AccTy::F64,
         _ => acc == AccTy::S32,
@@ -176,7 +181,11 @@ fn register_type(fragment: &Fragment) -> ScalarType {
     }
 }
 
-fn registers(b: &Builder, operand: &Spanned<Operand>, wanted: usize) -> Res<Vec<Spanned<Operand>>> {
+pub(crate) fn registers(
+    b: &Builder,
+    operand: &Spanned<Operand>,
+    wanted: usize,
+) -> Res<Vec<Spanned<Operand>>> {
     let parts = b.elements(operand);
     if parts.len() == wanted {
         return Ok(parts);

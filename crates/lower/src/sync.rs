@@ -1,6 +1,7 @@
 //! Barriers and fences (PTX ISA, "Parallel Synchronization and Communication").
 
 use crate::builder::Builder;
+use crate::cluster;
 use crate::error::Res;
 use crate::form::Form;
 use crate::function::is_assurance;
@@ -13,6 +14,9 @@ pub(crate) fn barrier(b: &mut Builder, form: &mut Form) -> Res<()> {
     form.ignore(|m| m == Modifier::Cta || is_assurance(m));
     if form.has(Modifier::Warp) {
         return warp_barrier(b, form);
+    }
+    if form.has(Modifier::Cluster) {
+        return cluster::barrier(b, form);
     }
     let action = form.need("`.sync`, `.arrive` or `.red`", |m| match m {
         Modifier::Sync => Some(BarrierKind::Sync),
@@ -78,14 +82,17 @@ fn scope(modifier: Modifier) -> Option<Scope> {
 const SCOPE: &str = "a scope, such as `.gpu`";
 
 pub(crate) fn membar(b: &mut Builder, form: &mut Form) -> Res<()> {
+    if form.has(Modifier::Proxy) {
+        return proxy_fence(b, form);
+    }
     let scope = form.need(SCOPE, scope)?;
     form.finish(0)?;
     b.emit(Op::Membar(scope), &[], &[]);
     Ok(())
 }
 
-/// Lowers `fence`. Execution orders all accesses of a thread, so that the weaker orders are equal
-/// to the strong one.
+/// Lowers `fence`. Execution orders all accesses of a thread and has one proxy, so that the weaker
+/// orders are equal to the strong one, and a fence between proxies is a fence of its scope.
 pub(crate) fn fence(b: &mut Builder, form: &mut Form) -> Res<()> {
     form.ignore(|m| {
         matches!(
@@ -93,16 +100,42 @@ pub(crate) fn fence(b: &mut Builder, form: &mut Form) -> Res<()> {
             Modifier::Sc | Modifier::AcqRel | Modifier::Acquire | Modifier::Release
         )
     });
-    if form
-        .inst
-        .modifiers
-        .iter()
-        .any(|m| m.node == Modifier::Proxy)
-    {
-        return form.unsupported();
+    form.ignore(|m| {
+        matches!(
+            m,
+            Modifier::MbarrierInit
+                | Modifier::SyncRestrictSharedCta
+                | Modifier::SyncRestrictSharedCluster
+        )
+    });
+    if form.has(Modifier::Proxy) {
+        return proxy_fence(b, form);
     }
     let scope = form.need(SCOPE, scope)?;
     form.finish(0)?;
+    b.emit(Op::Membar(scope), &[], &[]);
+    Ok(())
+}
+
+/// Lowers `fence.proxy`. One without a scope orders accesses of the block. The address and size of
+/// `.tensormap::generic.acquire` name a tensor map, which every fence covers.
+fn proxy_fence(b: &mut Builder, form: &mut Form) -> Res<()> {
+    form.need("a proxy, such as `.async`", |m| {
+        let known = matches!(
+            m,
+            Modifier::Alias
+                | Modifier::Async
+                | Modifier::AsyncGlobal
+                | Modifier::AsyncSharedCta
+                | Modifier::AsyncSharedCluster
+                | Modifier::AsyncGeneric
+                | Modifier::TensormapGeneric
+        );
+        known.then_some(())
+    })?;
+    form.space();
+    let scope = form.take(scope).unwrap_or(Scope::Block);
+    form.finish(2)?;
     b.emit(Op::Membar(scope), &[], &[]);
     Ok(())
 }

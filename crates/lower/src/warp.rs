@@ -4,10 +4,11 @@ use crate::builder::Builder;
 use crate::error::Res;
 use crate::form::Form;
 use crate::types;
-use warploom_ir::{Op, ReduxOp, ShflMode, Src, VoteMode};
+use warploom_ir::{FloatRedux, Op, ReduxOp, ShflMode, Src, VoteMode};
 use warploom_ptx::tokens::{Modifier, ScalarType};
 
 const B32: ScalarType = ScalarType::B32;
+const F32: ScalarType = ScalarType::F32;
 
 /// Member mask after the other operands, if the instruction has one.
 fn member_mask(b: &mut Builder, form: &Form, sync: bool, nth: usize) -> Res<Src> {
@@ -106,6 +107,9 @@ pub(crate) fn redux(b: &mut Builder, form: &mut Form) -> Res<()> {
         _ => None,
     })?;
     let ty = form.ty()?;
+    if ty == ScalarType::F32 {
+        return redux_float(b, form, op);
+    }
     let Some(int) = types::int_or_bits(ty).filter(|_| ty.bits() == 32) else {
         return form.bad_type(ty);
     };
@@ -113,6 +117,25 @@ pub(crate) fn redux(b: &mut Builder, form: &mut Form) -> Res<()> {
     let dst = b.dst(form.operand(0)?, ty)?;
     let src = [b.src(form.operand(1)?, ty)?, b.src(form.operand(2)?, B32)?];
     b.emit(Op::Redux(op, int), &[dst], &src);
+    Ok(())
+}
+
+/// Lowers `redux.sync.min{.abs}{.NaN}.f32` and `.max`.
+fn redux_float(b: &mut Builder, form: &mut Form, op: ReduxOp) -> Res<()> {
+    let max = match op {
+        ReduxOp::Min => false,
+        ReduxOp::Max => true,
+        _ => return form.bad_type(F32),
+    };
+    let how = FloatRedux {
+        max,
+        abs: form.has(Modifier::Abs),
+        nan: form.has(Modifier::NanPropagate),
+    };
+    form.finish(3)?;
+    let dst = b.dst(form.operand(0)?, F32)?;
+    let src = [b.src(form.operand(1)?, F32)?, b.src(form.operand(2)?, B32)?];
+    b.emit(Op::ReduxFloat(how), &[dst], &src);
     Ok(())
 }
 

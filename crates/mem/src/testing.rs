@@ -245,6 +245,8 @@ fn any_sm() -> SmSpec {
         shared_latency_cycles: 26,
         wide_shared_conflicts: false,
         shared_one_broadcast: false,
+        warp_group_cycles: 0,
+        warp_group_latency_cycles: 0,
         global_skips_l1d: false,
         l1d_latency_cycles: 35,
         l1d_banks: 1,

@@ -113,9 +113,13 @@ fn yields(inst: &Inst) -> &'static str {
         Op::Tex { .. } | Op::Tld4 { .. } | Op::Txq(_) => "a texture operation",
         Op::Call | Op::CallIndirect | Op::System(_) => "a call",
         Op::Barrier(_) => "a barrier reduction",
-        Op::Vote(_) | Op::Match(..) | Op::Shfl(_) | Op::Activemask | Op::Redux(..) | Op::Elect => {
-            "an exchange between lanes"
-        }
+        Op::Vote(_)
+        | Op::Match(..)
+        | Op::Shfl(_)
+        | Op::Activemask
+        | Op::Redux(..)
+        | Op::ReduxFloat(_)
+        | Op::Elect => "an exchange between lanes",
         Op::AddC { .. } | Op::SubC { .. } | Op::MadC { .. } => "a carry",
         _ => "a special register",
     }

@@ -349,6 +349,10 @@ fn predictable(inst: &Inst) -> bool {
         | Op::CopyAsync { .. }
         | Op::Surf { .. }
         | Op::Mma(_)
+        | Op::WarpGroupMma(_)
+        | Op::Bulk { .. }
+        | Op::BulkTensor { .. }
+        | Op::TensorMapCopy(_)
         | Op::LdMatrix(..)
         | Op::TurnMatrix
         | Op::Mbarrier(..)
@@ -360,6 +364,7 @@ fn predictable(inst: &Inst) -> bool {
         | Op::Shfl(_)
         | Op::Activemask
         | Op::Redux(..)
+        | Op::ReduxFloat(_)
         | Op::Elect
         | Op::System(_) => false,
         // The carry flag is not a variable of the analysis.

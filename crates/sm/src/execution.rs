@@ -23,6 +23,9 @@ impl Sm {
             let inst = prepared.at(flight.pc);
             let slot = flight.warp.index();
             self.collectors.write(inst, prepared, flight.warp.0);
+            if let Some(group) = flight.product {
+                self.warps.copies[slot].products.arrived(group);
+            }
             self.warps.finished(slot, inst, prepared);
             self.release_fence(slot);
             self.flights.give(id.0);

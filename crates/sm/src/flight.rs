@@ -23,6 +23,8 @@ pub struct Flight {
     pub reads: u8,
     /// True if some of these registers lie in the same bank.
     pub shares_banks: bool,
+    /// Group of a product of a warp group.
+    pub product: Option<u8>,
     /// Cycles in the function unit.
     pub latency: u16,
     /// Cycles until the unit takes another instruction.
@@ -39,6 +41,7 @@ impl Flight {
         banks: 0,
         reads: 0,
         shares_banks: false,
+        product: None,
         latency: 1,
         interval: 1,
     };

@@ -401,6 +401,7 @@ impl Sm {
             banks: self.collectors.banks_of(inst.banks, slot.0),
             reads: inst.bank_reads.len as u8,
             shares_banks: inst.shares_banks,
+            product: None,
             latency: inst.latency,
             interval: inst.interval,
         };
@@ -450,6 +451,10 @@ impl Sm {
                 return;
             }
             Effect::None => {}
+            Effect::Bulk => {
+                self.flights[flight.0].mem = Some(self.bulk_record(slot));
+                return;
+            }
             Effect::Barrier(arrival) => self.arrive(slot, block, &arrival),
             Effect::Exit if self.warps.exec[slot.index()].is_done() => self.warp_done(slot, block),
             Effect::Stuck => self.warps.at_barrier.insert(slot.index()),
@@ -462,8 +467,8 @@ impl Sm {
         }
     }
 
-    /// Notes the start, commit or wait of asynchronous copies by an issued instruction. The warp's
-    /// next instruction may have to wait for these copies.
+    /// Notes the start, commit or wait of asynchronous operations by an issued instruction. The
+    /// warp's next instruction may have to wait for these operations.
     #[cold]
     fn note_copy(
         &mut self,
@@ -472,10 +477,15 @@ impl Sm {
         flight: FlightId,
     ) {
         let w = slot.index();
-        let copies = &mut self.warps.copies[w];
-        match (role, self.flights[flight.0].mem) {
-            (CopyRole::Start, Some(id)) => self.ldst.insts[id.0].copy = Some(copies.start()),
-            (CopyRole::Commit, _) => copies.commit(),
+        let groups = &mut self.warps.copies[w];
+        let flight = &mut self.flights[flight.0];
+        match (role, flight.mem) {
+            (CopyRole::Start, Some(id)) => {
+                self.ldst.insts[id.0].copy = Some(groups.copies.start());
+            }
+            (CopyRole::StartProduct, _) => flight.product = Some(groups.products.start()),
+            (CopyRole::Commit, _) => groups.copies.commit(),
+            (CopyRole::CommitOther(kind), _) => groups.of(kind).commit(),
             _ => {}
         }
         let prepared = prepared_kernel(&self.kernels, kernel);

@@ -8,6 +8,8 @@
 mod allocation;
 mod atomics;
 mod blocked;
+mod bulk;
+mod bulk_unit;
 mod caches;
 mod cycle;
 mod dispatch;
@@ -26,6 +28,7 @@ use crate::flight::{FlightId, MemId, Pool};
 use crate::link::Link;
 use crate::prepared_kernel::physical_base;
 use blocked::{Bank, Blocked, Cause};
+use bulk_unit::BulkUnit;
 use records::MEM_RECORDS;
 use warploom_base::{Cycle, FixedQueue, KernelSlot, SmId};
 use warploom_config::{CacheSpec, GpuSpec};
@@ -74,6 +77,8 @@ pub struct Ldst {
     /// Banks of the data cache (4.x).
     banks: Vec<Bank>,
     bypass: Option<MemId>,
+    /// Unit that makes bulk copies.
+    bulk: BulkUnit,
     /// How the last attempt of the instruction in the dispatch register failed, if attempts will
     /// fail so until a reply or a credit comes.
     blocked: Option<Blocked>,
@@ -148,6 +153,7 @@ impl Ldst {
             written: 0,
             next_client: 0,
             bypass: None,
+            bulk: BulkUnit::default(),
             responses: FixedQueue::new(spec.sm.response_fifo.max(1) as usize),
             sectored_l2: spec.partition.l2.sectored,
             sm,
@@ -243,8 +249,14 @@ impl Ldst {
         self.responses.is_empty()
     }
 
-    /// True if the instruction in the dispatch register goes past the data cache.
+    /// True if the instruction in the dispatch register goes past the data cache, or a bulk copy
+    /// does.
     pub(crate) fn bypasses_l1_next(&self) -> bool {
+        self.dispatch_bypasses_l1() || self.bulk.is_busy()
+    }
+
+    /// True if the instruction in the dispatch register goes past the data cache.
+    fn dispatch_bypasses_l1(&self) -> bool {
         let around = |id: MemId| self.insts[id.0].path == Path::BypassL1;
         self.in_dispatch.is_some_and(around)
     }
@@ -328,6 +340,7 @@ impl Ldst {
         data.is_some()
             || self.l1c.miss_queue_front().is_some()
             || self.l1t.miss_queue_front().is_some()
+            || self.bulk.is_busy()
             || matches!(&self.blocked, Some(b) if matches!(b.cause, Cause::NoRoom(_)))
     }
 
@@ -348,6 +361,7 @@ impl Ldst {
         let open = self.banks.iter().filter(|bank| bank.blocked.is_none());
         open.filter_map(|bank| bank.delayed.front().map(|(at, _)| *at))
             .chain(shared)
+            .chain(self.bulk.next_event())
             .min()
     }
 

@@ -37,6 +37,7 @@ mod last_warps;
 mod ldst;
 mod link;
 mod pauses;
+mod pipe;
 mod prepared_kernel;
 mod sm;
 mod stage;

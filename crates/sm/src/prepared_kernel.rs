@@ -1,15 +1,19 @@
 //! A kernel prepared for one GPU: every instruction's pipe, latency and register lists as small
 //! integers, looked up by program counter. Made once per launch, shared by all SMs.
 
+mod timing;
+
+pub use crate::pipe::Pipe;
 use crate::warps::CopyRole;
 use std::sync::Arc;
+use timing::{pipe_of, timing_of};
 use warploom_base::{KernelSlot, Pc};
 use warploom_config::{
     BlockNeeds, ContextNeeds, ContextPlan, ContextRules, GpuSpec, ModelStyle, OccupancyLimit,
-    OpTiming, Products, SmSpec, TypeTiming, UnitSpecs,
+    SmSpec,
 };
 use warploom_exec::LaunchContext;
-use warploom_ir::{InstClass, InstFacts, MemClass, Program, Unit};
+use warploom_ir::{AsyncKind, InstClass, InstFacts, MemClass, Program, Unit};
 use warploom_policy::{MemoryAccess, MemoryOp, MemorySpace};
 
 /// First address of code, as in GPGPU-Sim. Kernels follow each other there, as the launch says.
@@ -27,43 +31,6 @@ pub const fn physical_base(asid: u8) -> u64 {
 
 /// Bytes that a PTX instruction takes in the instruction cache.
 pub const INST_BYTES: u64 = 8;
-
-/// Kinds of pipes from issue to the function units.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Pipe {
-    /// Single precision, and integers where there is no unit for them.
-    Sp,
-    /// Operations in double precision.
-    Dp,
-    /// Integers, where there are units for them.
-    Int,
-    /// Special functions such as `sin`.
-    Sfu,
-    /// Products of small matrices.
-    Tensor,
-    /// Loads, stores and atomics.
-    Mem,
-    /// SP or, while its input register is full, SFU: the pipe of an instruction that has not
-    /// issued. It has no registers and no units of its own.
-    SpOrSfu,
-}
-
-impl Pipe {
-    /// Number of kinds of pipes, without the choice of two.
-    pub const COUNT: usize = 6;
-    /// Entries in tables by pipe: a power of two, so that an index modulo this number needs no
-    /// check.
-    pub const PLACES: usize = (Self::COUNT + 1).next_power_of_two();
-    /// All pipes, in order.
-    pub const ALL: [Pipe; Self::COUNT] = [
-        Pipe::Sp,
-        Pipe::Dp,
-        Pipe::Int,
-        Pipe::Sfu,
-        Pipe::Tensor,
-        Pipe::Mem,
-    ];
-}
 
 /// The kernels of an SM, by number: more than `gpu.max_concurrent_kernels` allows, because a number
 /// of eight bits then needs no check.
@@ -310,7 +277,10 @@ impl PreparedKernel {
             let writes = bits(&facts.writes, score_words);
             more_scores.extend(needs[1..].iter().chain(&writes[1..]));
             let inst = time(facts, spec, style, &mut lists);
-            let asks_copies = !matches!(inst.copies, CopyRole::None | CopyRole::Start);
+            let asks_copies = !matches!(
+                inst.copies,
+                CopyRole::None | CopyRole::Start | CopyRole::StartProduct
+            );
             TimedInst {
                 needs_word: needs[0],
                 writes_word: writes[0],
@@ -393,7 +363,7 @@ impl PreparedKernel {
             InstClass::Load(space) => (MemoryOp::Load, space_of(space)),
             InstClass::Store(space) => (MemoryOp::Store, space_of(space)),
             InstClass::Atomic(space) => (MemoryOp::Atomic, space_of(space)),
-            InstClass::CopyAsync => (MemoryOp::Copy, MemorySpace::Global),
+            InstClass::CopyAsync | InstClass::Bulk => (MemoryOp::Copy, MemorySpace::Global),
             _ => return None,
         };
         Some(MemoryAccess { op, space })
@@ -445,7 +415,7 @@ fn bits<'a>(entries: impl IntoIterator<Item = &'a u16>, words: usize) -> Vec<u64
 
 /// Facts about an instruction, without the scoreboard's.
 fn time(facts: &InstFacts, spec: &SmSpec, style: ModelStyle, lists: &mut Vec<u16>) -> TimedInst {
-    let timing = timing_of(facts.class, &spec.units);
+    let timing = timing_of(facts.class, spec);
     let mut bank_reads = facts.bank_reads.clone();
     if style == ModelStyle::V4 {
         // 4.2 reads a register that stands twice among the sources once.
@@ -472,6 +442,10 @@ fn time(facts: &InstFacts, spec: &SmSpec, style: ModelStyle, lists: &mut Vec<u16
             InstClass::CopyAsync => CopyRole::Start,
             InstClass::CopyCommit => CopyRole::Commit,
             InstClass::CopyWait(which) => CopyRole::Wait(which),
+            InstClass::WarpGroup(_) => CopyRole::StartProduct,
+            InstClass::AsyncCommit(kind) => CopyRole::CommitOther(kind),
+            InstClass::AsyncWait(AsyncKind::Product, but) => CopyRole::WaitProducts(but),
+            InstClass::AsyncWait(AsyncKind::Bulk, but) => CopyRole::WaitBulk(but),
             _ => CopyRole::None,
         },
         latency: timing.latency_cycles as u16,
@@ -511,77 +485,5 @@ fn is_long(class: InstClass) -> bool {
         InstClass::Load(space) => space != MemClass::Shared,
         InstClass::Atomic(space) => space != MemClass::Shared,
         _ => false,
-    }
-}
-
-/// Issue's choice of a pipe (docs/model/sm.md, Instruction classes).
-fn pipe_of(class: InstClass, spec: &SmSpec, style: ModelStyle) -> Pipe {
-    use InstClass as C;
-    let units = &spec.units;
-    let sfu_multiplies = spec.products == Products::Sfu;
-    match class {
-        C::Load(_) | C::Store(_) | C::Atomic(_) | C::CopyAsync | C::Membar => Pipe::Mem,
-        // 4.2 calls every division an SFU operation, with double-precision units too.
-        C::Sfu | C::IntDiv | C::F32Div | C::F64Div => Pipe::Sfu,
-        C::F64Add | C::F64MinMax | C::F64Mul | C::F64Mad if style == ModelStyle::V4 => {
-            if units.dp.count > 0 {
-                Pipe::Dp
-            } else {
-                Pipe::Sfu
-            }
-        }
-        C::IntMul | C::IntMad if sfu_multiplies => Pipe::Sfu,
-        C::F32Mul | C::F64Mul if sfu_multiplies => Pipe::SpOrSfu,
-        C::F32Add | C::F32MinMax | C::F32Mul | C::F32Mad => Pipe::Sp,
-        C::Tensor(_) => Pipe::Tensor,
-        _ if units.int.count > 0 => Pipe::Int,
-        _ => Pipe::Sp,
-    }
-}
-
-/// Timing of a product of matrices that has `eighths` eighths of the size to which `timing`
-/// applies.
-fn in_proportion(timing: OpTiming, eighths: u8) -> OpTiming {
-    let of = |cycles: u32| (cycles * u32::from(eighths)).div_ceil(8);
-    OpTiming {
-        latency_cycles: of(timing.latency_cycles),
-        interval_cycles: of(timing.interval_cycles),
-    }
-}
-
-/// Latency and interval by class (docs/model/sm.md, Instruction classes).
-fn timing_of(class: InstClass, units: &UnitSpecs) -> OpTiming {
-    use InstClass as C;
-    const SIMPLE: OpTiming = OpTiming {
-        latency_cycles: 1,
-        interval_cycles: 1,
-    };
-    let plus_one = |t: OpTiming| OpTiming {
-        latency_cycles: t.latency_cycles + 1,
-        interval_cycles: t.interval_cycles + 1,
-    };
-    let of = |t: &TypeTiming, class| match class {
-        C::IntAdd | C::F32Add | C::F64Add => t.add,
-        C::IntMinMax | C::F32MinMax | C::F64MinMax => t.minmax,
-        C::IntMul | C::F32Mul | C::F64Mul => t.mul,
-        C::IntMad | C::F32Mad | C::F64Mad => t.mad,
-        _ => t.div,
-    };
-    match class {
-        C::IntMul24 => plus_one(units.int_timing.mul),
-        C::IntMad24 => plus_one(units.int_timing.mad),
-        C::IntAdd | C::IntMinMax | C::IntMul | C::IntMad | C::IntDiv => {
-            of(&units.int_timing, class)
-        }
-        C::F32Add | C::F32MinMax | C::F32Mul | C::F32Mad | C::F32Div => {
-            of(&units.f32_timing, class)
-        }
-        C::F64Add | C::F64MinMax | C::F64Mul | C::F64Mad | C::F64Div => {
-            of(&units.f64_timing, class)
-        }
-        C::Sfu => units.sfu_timing,
-        C::Tensor(work) => in_proportion(units.tensor_timing, work),
-        C::Shuffle => units.shuffle_timing,
-        _ => SIMPLE,
     }
 }

@@ -7,7 +7,7 @@
 //! instruction accepted in cycle t with latency L writes back in cycle t + L + 2.
 
 use crate::flight::FlightId;
-use crate::prepared_kernel::Pipe;
+use crate::pipe::Pipe;
 use std::ops::Range;
 use warploom_base::Cycle;
 

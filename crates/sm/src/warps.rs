@@ -9,7 +9,7 @@ mod scoreboard;
 mod slots;
 mod state;
 
-pub use copies::{CopyGroups, CopyRole};
+pub use copies::{AsyncGroups, CopyRole};
 pub use slots::Slots;
 pub use state::WarpPipelineState;
 
@@ -61,8 +61,8 @@ pub struct Warps {
     pub next_pipe: [Slots; Pipe::PLACES],
     /// Facts that schedulers see, by slot: ages, and ranges of memory that warps touch.
     pub table: WarpTable,
-    /// Asynchronous copies that are under way.
-    pub copies: Vec<CopyGroups>,
+    /// Asynchronous operations that are under way.
+    pub copies: Vec<AsyncGroups>,
     /// Scoreboards without their first word: `words - 1` words for each warp.
     pending: Vec<u64>,
     /// Scoreboards of results of long loads, without their first word.
@@ -84,7 +84,7 @@ impl Warps {
             table: WarpTable::new(slots, places, max_blocks),
             missed: vec![0; places],
             slots,
-            copies: vec![CopyGroups::default(); places],
+            copies: vec![AsyncGroups::default(); places],
             pending: Vec::new(),
             pending_long: Vec::new(),
             words: 1,

@@ -129,6 +129,14 @@ section! {
             "Shared memory broadcasts one word to all lanes that access it; others are served lane by \
              lane, as on GT200. Only the first word of each access is checked.",
             "GPGPU-Sim -gpgpu_shmem_limited_broadcast", false, "false";
+        warp_group_cycles: "warp_group_cycles", int(0, 14), "core cycles",
+            "Cycles for which eight columns of a product `wgmma` keep a tensor unit busy; 0: their \
+             share of `sm.units.tensor_timing`.",
+            "this program", 0, "0";
+        warp_group_latency_cycles: "warp_group_latency_cycles", int(0, 500), "core cycles",
+            "Cycles from the end of that time to the result; 0: the latency of \
+             `sm.units.tensor_timing`.",
+            "this program", 0, "0";
         l1d_bank_bytes: "l1d_bank_bytes", pow2(4, 1024), "bytes",
             "Bytes after which the next L1D bank begins.",
             "GPGPU-Sim -gpgpu_l1_banks_byte_interleaving", 32, "32";

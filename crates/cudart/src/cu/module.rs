@@ -2,10 +2,10 @@
 //! there is one context in which it could be loaded.
 
 use super::driver;
-use crate::ffi::{bytes, get, put, put_if, text};
+use crate::ffi::{bytes, get, list, put, put_bytes, put_if, text};
 use crate::function::{put_occupancy, put_parameter};
 use std::ffi::c_char;
-use warploom_app::{Context, Cuda, CudaError, FunctionAttributes, fatbin};
+use warploom_app::{Context, Cuda, CudaError, FunctionAttributes, TiledTensor, fatbin};
 
 /// First number of the wrapper of a fat binary in a program.
 const WRAPPER: u32 = 0x4662_43b1;
@@ -236,8 +236,34 @@ driver! {
         Err::<(), CudaError>(context.unsupported("cuOccupancyMaxActiveClusters"))
     }
 
-    fn cuTensorMapEncodeTiled() |context| {
-        Err::<(), CudaError>(context.unsupported("cuTensorMapEncodeTiled"))
+    fn cuTensorMapEncodeTiled(
+        to: *mut u8,
+        ty: i32,
+        rank: u32,
+        address: u64,
+        dims: *const u64,
+        strides: *const u64,
+        box_dims: *const u32,
+        element_strides: *const u32,
+        interleave: i32,
+        swizzle: i32,
+        _promotion: i32,
+        fill: i32,
+    ) |context| {
+        // More dimensions than any tensor has are refused before the arrays are read.
+        let rank = if rank > 5 { 0 } else { rank as usize };
+        let tensor = TiledTensor {
+            ty,
+            address,
+            dims: list(dims, rank)?,
+            strides: list(strides, rank.saturating_sub(1))?,
+            box_dims: list(box_dims, rank)?,
+            element_strides: list(element_strides, rank)?,
+            interleave,
+            swizzle,
+            fill,
+        };
+        put_bytes(to, &context.encode_tiled(&tensor)?)
     }
 
     fn cuTensorMapEncodeIm2col() |context| {

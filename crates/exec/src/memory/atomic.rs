@@ -124,6 +124,28 @@ fn apply_lane(
     old
 }
 
+/// Combines elements, which lie next to each other, into memory at an address of an address space.
+pub(crate) fn combine_bytes(
+    memory: &mut DeviceMemory,
+    (asid, address): (u8, u64),
+    bytes: &[u8],
+    (op, ty): (AtomOp, AtomTy),
+) {
+    let size = usize::from(atom_bytes(ty));
+    let word = |bytes: &[u8]| {
+        let mut word = [0; 8];
+        word[..bytes.len()].copy_from_slice(bytes);
+        u64::from_le_bytes(word)
+    };
+    let mut old = vec![0; bytes.len()];
+    memory.read_raw(asid, address, &mut old);
+    for (old, operand) in old.chunks_exact_mut(size).zip(bytes.chunks_exact(size)) {
+        let new = combine(op, ty, word(old), word(operand), 0, true);
+        old.copy_from_slice(&new.to_le_bytes()[..size]);
+    }
+    memory.write_raw(asid, address, &old);
+}
+
 /// New value of a memory location after one lane's atomic operation. `ftz` flushes subnormal
 /// numbers in f32 additions, as hardware does for global memory but not for shared memory.
 pub(crate) fn combine(op: AtomOp, ty: AtomTy, old: u64, a: u64, b: u64, ftz: bool) -> u64 {

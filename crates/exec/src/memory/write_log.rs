@@ -5,9 +5,11 @@
 //! cycles, and of SMs within a cycle. Results therefore do not depend on the order in which the
 //! host ran the SMs.
 
+use crate::memory::atomic::combine_bytes;
 use crate::memory::device::{DeviceMemory, PAGE_BYTES, block_of};
 use crate::memory::stored_lines::{LINE_SHIFT, StoredLines};
 use rustc_hash::FxHashMap;
+use warploom_ir::{AtomOp, AtomTy};
 
 const LINE_BYTES: usize = 1 << LINE_SHIFT;
 /// Number of words of the filter that precedes the table of lines.
@@ -22,7 +24,12 @@ struct Run {
     at: u32,
     len: u32,
     asid: u8,
+    /// Operation by which the bytes are combined into memory; `None` if they replace it.
+    how: Option<Reduction>,
 }
+
+/// Operation and element type of a reduction into memory.
+pub(crate) type Reduction = (AtomOp, AtomTy);
 
 /// Text that one lane printed.
 #[derive(Clone, Debug)]
@@ -134,7 +141,7 @@ impl WriteLog {
         let mut log = Self::new();
         for run in &self.runs[self.committed..] {
             let end = (run.at + run.len).min(position);
-            if run.cycle == cycle && run.at < end {
+            if run.cycle == cycle && run.at < end && run.how.is_none() {
                 let bytes = &self.bytes[run.at as usize..end as usize];
                 log.store(run.asid, run.cycle, run.address, bytes);
             }
@@ -179,8 +186,12 @@ impl WriteLog {
         self.in_lines = self.position();
     }
 
-    /// Enters the bytes of a run in their lines.
+    /// Enters the bytes of a run in their lines. What a reduction yields is not known before it is
+    /// visible to all.
     fn add_to_lines(&mut self, run: Run) {
+        if run.how.is_some() {
+            return;
+        }
         for (line, offset, part) in line_parts(run.address, run.len as usize) {
             let slot = self.line_slot(run.asid, line);
             let bytes = &self.bytes[run.at as usize..][part];
@@ -207,7 +218,7 @@ impl WriteLog {
         let len = bytes.len() as u32;
         if let Some(last) = self.runs.last_mut() {
             let follows = last.address + u64::from(last.len) == address;
-            if follows && last.cycle == cycle && last.asid == asid {
+            if follows && last.cycle == cycle && last.asid == asid && last.how.is_none() {
                 last.len += len;
                 return;
             }
@@ -218,7 +229,21 @@ impl WriteLog {
             at,
             len,
             asid,
+            how: None,
         });
+    }
+
+    /// Records a reduction of checked, contiguous bytes.
+    fn reduce(&mut self, asid: u8, cycle: u64, address: u64, bytes: &[u8], how: Reduction) {
+        self.runs.push(Run {
+            cycle,
+            address,
+            at: self.position(),
+            len: bytes.len() as u32,
+            asid,
+            how: Some(how),
+        });
+        self.bytes.extend_from_slice(bytes);
     }
 
     /// Index of a line in `lines`, which is created if necessary.
@@ -320,7 +345,10 @@ impl WriteLog {
     fn apply(&self, run: usize, memory: &mut DeviceMemory) {
         let run = &self.runs[run];
         let bytes = &self.bytes[run.at as usize..(run.at + run.len) as usize];
-        memory.write_raw(run.asid, run.address, bytes);
+        match run.how {
+            None => memory.write_raw(run.asid, run.address, bytes),
+            Some(how) => combine_bytes(memory, (run.asid, run.address), bytes, how),
+        }
     }
 
     /// Empties the log and keeps its capacity.
@@ -397,6 +425,13 @@ impl MemPort<'_> {
     /// Records a store of checked bytes.
     pub(crate) fn write(&mut self, asid: u8, address: u64, bytes: &[u8]) {
         self.log.store(asid, self.now, address, bytes);
+    }
+
+    /// Records a reduction of checked bytes into memory, which acts when stores become visible.
+    pub(crate) fn combine(&mut self, asid: u8, address: u64, bytes: &[u8], how: Reduction) {
+        if !bytes.is_empty() {
+            self.log.reduce(asid, self.now, address, bytes, how);
+        }
     }
 
     /// Records a store of a checked, aligned word.

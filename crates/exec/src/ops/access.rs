@@ -98,6 +98,13 @@ impl InstExec<'_, '_> {
         RawFault::memory(kind, lane, access.space, address, access.bytes as u32)
     }
 
+    /// Fault of an access to shared memory of a whole warp.
+    #[cold]
+    pub(crate) fn outside_shared(&self, address: u64) -> Box<RawFault> {
+        let lane = self.lowest_lane();
+        RawFault::memory(FaultKind::OutOfBounds, lane, MemSpace::Shared, address, 16)
+    }
+
     /// True if all lanes are aligned and inside one live allocation, and uninitialised loads are
     /// not checked. `live` states that one allocation covers the whole page that contains all
     /// lanes.

@@ -1,54 +1,12 @@
 //! Asynchronous copies and barrier objects in shared memory (PTX ISA, "Asynchronous Copy" and
 //! "mbarrier").
-//!
-//! PTX leaves the contents of the 8 bytes of a barrier object open. Here they hold the arrivals
-//! that the current phase still waits for, the arrivals that each phase expects, and the number of
-//! completed phases.
 
 use crate::inst::{Exec, InstExec};
 use crate::memory::effect::MemKind;
 use crate::ops::access::Access;
+use crate::state::barrier_object::BarrierObject;
 use warploom_base::{WARP_SIZE, lanes_of};
 use warploom_ir::{CacheOp, MbarrierOp, MemSpace, Src};
-
-/// Number of bits of an arrival count (PTX ISA: at most 2^20 - 1).
-const COUNT_BITS: u32 = 20;
-const COUNT: u64 = (1 << COUNT_BITS) - 1;
-
-/// Decoded barrier object, or the state that an arrival returns.
-#[derive(Clone, Copy)]
-struct Barrier {
-    pending: u64,
-    expected: u64,
-    phase: u64,
-}
-
-impl Barrier {
-    fn new(bits: u64) -> Self {
-        Self {
-            pending: bits & COUNT,
-            expected: bits >> COUNT_BITS & COUNT,
-            phase: bits >> (2 * COUNT_BITS),
-        }
-    }
-
-    fn bits(self) -> u64 {
-        let phase = self.phase << (2 * COUNT_BITS);
-        phase | (self.expected & COUNT) << COUNT_BITS | self.pending & COUNT
-    }
-
-    /// Records arrivals. The last expected arrival completes the phase, and the next one begins.
-    fn arrive(&mut self, count: u64, drop: bool) {
-        if drop {
-            self.expected = self.expected.wrapping_sub(count);
-        }
-        self.pending = self.pending.wrapping_sub(count) & COUNT;
-        if self.pending == 0 {
-            self.pending = self.expected & COUNT;
-            self.phase = self.phase.wrapping_add(1);
-        }
-    }
-}
 
 impl InstExec<'_, '_> {
     /// Executes `cp.async`: copies `bytes` bytes of each lane from global to shared memory. Bytes
@@ -98,7 +56,7 @@ impl InstExec<'_, '_> {
     pub fn mbarrier(&mut self, space: MemSpace, op: MbarrierOp) -> Exec {
         let operands = self.barrier_operands(op);
         if op == MbarrierOp::PendingCount {
-            self.write_result(&operands.map(|state| Barrier::new(state).pending as u32));
+            self.write_result(&operands.map(|state| BarrierObject::new(state).pending() as u32));
             return Ok(());
         }
         self.addresses();
@@ -122,7 +80,7 @@ impl InstExec<'_, '_> {
             let address = self.out.addrs[lane];
             let mut raw = [0; 8];
             self.read_lane(MemSpace::Shared, lane, address, &mut raw);
-            let mut barrier = Barrier::new(u64::from_le_bytes(raw));
+            let mut barrier = BarrierObject::new(u64::from_le_bytes(raw));
             states[lane] = barrier.bits();
             let holds = change(&mut barrier, op, operands[lane]);
             passed |= u32::from(holds) << lane;
@@ -149,19 +107,27 @@ impl InstExec<'_, '_> {
 }
 
 /// Applies an operation to a barrier object. Returns true if the tested phase has completed.
-fn change(barrier: &mut Barrier, op: MbarrierOp, operand: u64) -> bool {
+fn change(barrier: &mut BarrierObject, op: MbarrierOp, operand: u64) -> bool {
     match op {
-        MbarrierOp::Init => {
-            *barrier = Barrier {
-                pending: operand,
-                expected: operand,
-                phase: 0,
-            };
+        MbarrierOp::Init => *barrier = BarrierObject::expecting(operand),
+        MbarrierOp::Arrive => barrier.arrive(operand),
+        MbarrierOp::ArriveDrop => {
+            barrier.expect_fewer(operand);
+            barrier.arrive(operand);
         }
-        MbarrierOp::Arrive => barrier.arrive(operand, false),
-        MbarrierOp::ArriveDrop => barrier.arrive(operand, true),
-        MbarrierOp::Test => return Barrier::new(operand).phase != barrier.phase,
-        MbarrierOp::TestParity => return barrier.phase & 1 != operand & 1,
+        MbarrierOp::ExpectTx => barrier.expect_transactions(operand),
+        MbarrierOp::CompleteTx => barrier.complete_transactions(operand),
+        MbarrierOp::ArriveExpectTx => {
+            barrier.expect_transactions(operand);
+            barrier.arrive(1);
+        }
+        MbarrierOp::ArriveDropExpectTx => {
+            barrier.expect_transactions(operand);
+            barrier.expect_fewer(1);
+            barrier.arrive(1);
+        }
+        MbarrierOp::Test => return barrier.has_left(BarrierObject::new(operand)),
+        MbarrierOp::TestParity => return barrier.has_left_parity(operand),
         MbarrierOp::Nothing | MbarrierOp::PendingCount => {}
     }
     false

@@ -4,7 +4,7 @@ use crate::fault::{FaultKind, RawFault};
 use crate::inst::{Exec, InstExec};
 use crate::ops::warp_sync::{SyncOutcome, SyncPart};
 use crate::outcome::Effect;
-use crate::state::barrier::{BarrierArrival, PendingBarrier, ReductionTarget};
+use crate::state::barrier::{BarrierArrival, CLUSTER, PendingBarrier, ReductionTarget};
 use crate::state::spin::JumpBack;
 use crate::state::stack::{BranchOrder, Choice, Divergence, Returned};
 use crate::state::warp::Pending;
@@ -254,6 +254,9 @@ impl InstExec<'_, '_> {
             self.fall_through();
             return Ok(());
         }
+        if matches!(kind, BarrierKind::ClusterArrive | BarrierKind::ClusterWait) {
+            return self.cluster_barrier(kind);
+        }
         let lane = self.lowest_lane();
         let id = self.src::<u32>(0)[lane];
         let threads = match self.inst.src[1] {
@@ -281,6 +284,32 @@ impl InstExec<'_, '_> {
             votes,
         };
         self.set_effect(Effect::Barrier(arrival));
+        self.advance_synchronized(&outcome);
+        Ok(())
+    }
+
+    /// Executes `barrier.cluster.arrive` and `.wait` in a cluster of one block.
+    #[cold]
+    fn cluster_barrier(&mut self, kind: BarrierKind) -> Exec {
+        let outcome = self.synchronize();
+        let lanes = match &outcome {
+            SyncOutcome::Waiting => return Ok(()),
+            SyncOutcome::Complete => self.mask,
+            SyncOutcome::Joint(joint) => joint.lanes(),
+        };
+        let waits = kind == BarrierKind::ClusterWait;
+        if !waits || !self.block.barriers.cluster_is_done(self.warp.warp_index) {
+            if waits {
+                self.await_barrier(kind, CLUSTER, &outcome);
+            }
+            self.set_effect(Effect::Barrier(BarrierArrival {
+                kind,
+                id: CLUSTER,
+                threads: None,
+                lanes,
+                votes: 0,
+            }));
+        }
         self.advance_synchronized(&outcome);
         Ok(())
     }

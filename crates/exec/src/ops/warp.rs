@@ -6,12 +6,15 @@
 use crate::handler::vectorized;
 use crate::host_isa::VectorIsa;
 use crate::inst::{Exec, InstExec};
+use crate::numeric::float::{canonical, min_max32};
 use crate::ops::warp_sync::{JointGroup, SyncOutcome, SyncPart};
 use crate::outcome::Effect;
 use crate::state::member_mask::mask_operand;
 use crate::state::registers::map_lanes;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
-use warploom_ir::{Inst, IntTy, Op, ReduxOp, ShflMode, Src, VoteMode, Width};
+use warploom_ir::{
+    FloatMinMax, FloatRedux, Inst, IntTy, Op, ReduxOp, ShflMode, Src, VoteMode, Width,
+};
 
 /// Operands of all lanes that execute an operation together.
 struct Operands<'a> {
@@ -127,6 +130,27 @@ fn redux(op: ReduxOp, ty: IntTy, of: &Operands<'_>) -> Results {
     results
 }
 
+/// Results of `redux` on f32 in all lanes.
+fn redux_float(how: FloatRedux, of: &Operands<'_>) -> Results {
+    let rule = FloatMinMax {
+        max: how.max,
+        nan: how.nan,
+        xorsign_abs: false,
+        ftz: false,
+    };
+    let value = |bits: u32| match how.abs {
+        true => f32::from_bits(bits).abs(),
+        false => f32::from_bits(bits),
+    };
+    let mut results = Results::NONE;
+    of.by_members(|members, lanes| {
+        let values = lanes_of(members).map(|lane| value(of.a[lane]));
+        let picked = values.reduce(|x, y| min_max32::<false>(rule, x, y));
+        results.put(lanes, canonical(picked.unwrap_or(0.0)).to_bits(), 0);
+    });
+    results
+}
+
 /// Results of `elect` in all lanes.
 fn elect(of: &Operands<'_>) -> Results {
     let mut results = Results::NONE;
@@ -145,6 +169,7 @@ fn results(op: Op, of: &Operands<'_>) -> Results {
         Op::Vote(mode) => vote(mode, of),
         Op::Match(any, _) => match_lanes(any, of),
         Op::Redux(op, ty) => redux(op, ty, of),
+        Op::ReduxFloat(how) => redux_float(how, of),
         Op::Elect => elect(of),
         _ => Results::NONE,
     }
@@ -305,6 +330,7 @@ impl InstExec<'_, '_> {
         }
         match self.inst.op {
             Op::Mma(_) => vectorized!(self.mma(; fused)),
+            Op::WarpGroupMma(_) => vectorized!(self.warp_group_mma(; fused)),
             Op::LdMatrix(space, turned) => self.load_matrix(space, turned),
             Op::StMatrix(space, turned) => self.store_matrix(space, turned),
             _ => self.turn_matrix(),

@@ -8,13 +8,17 @@ use warploom_ir::{BarrierKind, Dst};
 
 /// Number of named barriers of a block.
 pub const BARRIERS: usize = 16;
+/// Number of the barrier of the block's cluster, after the named ones.
+pub(crate) const CLUSTER: u8 = BARRIERS as u8;
+/// Number of all barriers.
+pub(crate) const ALL_BARRIERS: usize = BARRIERS + 1;
 
 /// Arrival of a warp at a barrier, as [`step`](crate::step()) reports it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BarrierArrival {
     /// Kind of the barrier instruction.
     pub kind: BarrierKind,
-    /// Number of the barrier, below [`BARRIERS`].
+    /// Number of the barrier: below [`BARRIERS`], or that of the cluster's barrier.
     pub id: u8,
     /// Number of threads that must arrive, a multiple of 32. `None` stands for all threads of the
     /// block.
@@ -94,7 +98,10 @@ impl Barrier {
 /// Barriers of one block.
 #[derive(Clone, Debug)]
 pub struct BarrierTable {
-    barriers: [Barrier; BARRIERS],
+    barriers: [Barrier; ALL_BARRIERS],
+    /// Warps that arrived at the cluster's barrier in a phase that is complete, and have not waited
+    /// for its end.
+    cluster_done: u64,
     /// Warps that have not exited, one bit for each index in the block.
     live: u64,
     /// Tracker of races on shared memory, if the launch checks them. Barriers order accesses.
@@ -104,7 +111,8 @@ pub struct BarrierTable {
 impl Default for BarrierTable {
     fn default() -> Self {
         Self {
-            barriers: [Barrier::IDLE; BARRIERS],
+            barriers: [Barrier::IDLE; ALL_BARRIERS],
+            cluster_done: 0,
             live: 0,
             races: None,
         }
@@ -114,7 +122,8 @@ impl Default for BarrierTable {
 impl BarrierTable {
     /// Clears all arrivals for a block of `warps` unexited warps.
     pub fn reset(&mut self, warps: u32) {
-        self.barriers = [Barrier::IDLE; BARRIERS];
+        self.barriers = [Barrier::IDLE; ALL_BARRIERS];
+        self.cluster_done = 0;
         self.live = if warps >= 64 {
             u64::MAX
         } else {
@@ -124,7 +133,10 @@ impl BarrierTable {
 
     /// Records the arrival of a warp, given by its index in the block.
     pub fn arrive(&mut self, warp: u32, arrival: &BarrierArrival) -> BarrierOutcome {
-        let blocks = !matches!(arrival.kind, BarrierKind::Arrive);
+        let blocks = !matches!(
+            arrival.kind,
+            BarrierKind::Arrive | BarrierKind::ClusterArrive
+        );
         if let Some(races) = &mut self.races {
             races.arrive(warp, arrival.id);
         }
@@ -158,6 +170,10 @@ impl BarrierTable {
     /// Resets a barrier and describes the warps that it releases.
     fn complete(&mut self, id: u8) -> BarrierRelease {
         let done = std::mem::replace(&mut self.barriers[id as usize], Barrier::IDLE);
+        let gone_on = done.arrived & !done.waiting;
+        if id == CLUSTER {
+            self.cluster_done |= gone_on;
+        }
         let Barrier {
             waiting: warps,
             count,
@@ -173,19 +189,33 @@ impl BarrierTable {
             any,
         };
         if let Some(races) = &mut self.races {
-            races.release(release.id, release.warps);
+            let later = if id == CLUSTER { gone_on } else { 0 };
+            races.release(release.id, release.warps | later);
         }
         release
+    }
+
+    /// Takes note that a warp waits for the phase of the cluster's barrier in which it arrived.
+    /// True if the phase is complete, so that the warp continues at once.
+    pub(crate) fn cluster_is_done(&mut self, warp: u32) -> bool {
+        let own = 1 << warp;
+        let done = self.cluster_done & own != 0;
+        self.cluster_done &= !own;
+        done
     }
 
     /// Records that a warp exited. Barriers that waited only for this warp complete, and `released`
     /// is called for each of them. For a barrier with a thread count, the exit is not an arrival.
     pub fn warp_exited(&mut self, warp: u32, mut released: impl FnMut(BarrierRelease)) {
         self.live &= !(1 << warp);
-        for id in 0..BARRIERS as u8 {
+        for id in 0..ALL_BARRIERS as u8 {
             let barrier = &self.barriers[id as usize];
             let counts = barrier.expected > 0;
-            if !counts && barrier.waiting != 0 && barrier.arrived & self.live == self.live {
+            let used = match id {
+                CLUSTER => barrier.arrived,
+                _ => barrier.waiting,
+            };
+            if !counts && used != 0 && barrier.arrived & self.live == self.live {
                 released(self.complete(id));
             }
         }
@@ -222,6 +252,9 @@ impl BarrierTable {
             .expected
             .saturating_sub(barrier.arrived.count_ones());
         match (barrier.expected, missing) {
+            (0, _) if id == CLUSTER => {
+                format!("the cluster's barrier waits for warps {}", list(missing))
+            }
             (0, _) => format!("barrier {id} waits for warps {}", list(missing)),
             (_, 0) => format!(
                 "barrier {id} waits for {more} more warps, but every warp that has not ended has \

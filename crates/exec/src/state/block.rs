@@ -1,7 +1,8 @@
 //! State shared by the warps of a block.
 
 use crate::launch::KernelLaunch;
-use crate::state::barrier::{BARRIERS, BarrierTable};
+use crate::state::barrier::{ALL_BARRIERS, BarrierTable};
+use crate::state::barrier_object::BarrierObject;
 use crate::state::race::RaceTable;
 use warploom_base::Dim3;
 
@@ -40,7 +41,7 @@ impl BlockState {
         let races = ctx
             .checks
             .shared_races
-            .then(|| Box::new(RaceTable::new(bytes, warps, BARRIERS)));
+            .then(|| Box::new(RaceTable::new(bytes, warps, ALL_BARRIERS)));
         self.barriers.races = races;
     }
 
@@ -52,6 +53,18 @@ impl BlockState {
     /// Contents of the block's shared memory.
     pub fn shared(&self) -> &[u8] {
         &self.shared
+    }
+
+    /// Completes transactions of the barrier object at an address of shared memory, which the
+    /// instruction that started them has checked.
+    pub fn complete_transactions(&mut self, address: u32, count: u32) {
+        let object = self.shared.get_mut(address as usize..);
+        let Some(bytes) = object.and_then(|bytes| bytes.first_chunk_mut::<8>()) else {
+            return;
+        };
+        let mut barrier = BarrierObject::new(u64::from_le_bytes(*bytes));
+        barrier.complete_transactions(count.into());
+        *bytes = barrier.bits().to_le_bytes();
     }
 
     /// Records that bytes of shared memory were written.

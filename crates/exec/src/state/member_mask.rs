@@ -30,7 +30,7 @@ pub(crate) fn mask_operand(op: Op) -> Option<usize> {
     match op {
         Op::Shfl(_) => Some(3),
         Op::Elect | Op::BarWarp => Some(0),
-        Op::Vote(_) | Op::Match(..) | Op::Redux(..) => Some(1),
+        Op::Vote(_) | Op::Match(..) | Op::Redux(..) | Op::ReduxFloat(_) => Some(1),
         _ => None,
     }
 }

@@ -112,7 +112,7 @@ impl Uniform {
 fn joins_lanes(op: Op) -> bool {
     matches!(
         op,
-        Op::Vote(_) | Op::Activemask | Op::Redux(..) | Op::Barrier(_)
+        Op::Vote(_) | Op::Activemask | Op::Redux(..) | Op::ReduxFloat(_) | Op::Barrier(_)
     )
 }
 
@@ -146,6 +146,10 @@ fn makes_vary(inst: &Inst) -> bool {
         | Op::CopyAsync { .. }
         | Op::Surf { .. }
         | Op::Mma(_)
+        | Op::WarpGroupMma(_)
+        | Op::Bulk { .. }
+        | Op::BulkTensor { .. }
+        | Op::TensorMapCopy(_)
         | Op::LdMatrix(..)
         | Op::TurnMatrix
         | Op::Alloca(_)

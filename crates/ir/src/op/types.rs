@@ -320,7 +320,7 @@ pub enum AtomTy {
 /// Operation of a barrier instruction besides counting.
 #[allow(
     missing_docs,
-    reason = "PTX: bar.sync, bar.arrive, bar.red.popc/and/or"
+    reason = "PTX: bar.sync, bar.arrive, bar.red.popc/and/or, barrier.cluster"
 )]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum BarrierKind {
@@ -329,6 +329,8 @@ pub enum BarrierKind {
     RedPopc,
     RedAnd,
     RedOr,
+    ClusterArrive,
+    ClusterWait,
 }
 
 /// Modes of the instruction `vote`.
@@ -361,6 +363,17 @@ pub enum ReduxOp {
     And,
     Or,
     Xor,
+}
+
+/// Reduction `redux.sync.min.f32` or `redux.sync.max.f32`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct FloatRedux {
+    /// True for `max`, false for `min`.
+    pub max: bool,
+    /// True for `.abs`: magnitudes are compared.
+    pub abs: bool,
+    /// True for `.NaN`: a NaN input gives the canonical NaN.
+    pub nan: bool,
 }
 
 /// Geometries of a texture.

@@ -100,6 +100,7 @@ files! {
     atomic
     barrier
     bits
+    bulk
     carry
     compare
     contention

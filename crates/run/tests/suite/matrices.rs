@@ -1,9 +1,11 @@
 //! Compares matrix products with plain ones on the CPU: every shape and type of `mma` with the
 //! fragments of the PTX ISA, every shape, type and layout of `wmma`, and `ldmatrix` and similar
-//! instructions.
+//! instructions; and boxes of tensors with loops over their elements.
 
 mod mma;
 mod moves;
+mod tensors;
+mod warp_group;
 mod wmma;
 
 use std::ops::ControlFlow;
@@ -14,10 +16,11 @@ use warploom_run::{
 };
 use warploom_stats::result::Outcome;
 
-/// A host program that runs one warp of a kernel with the parameters `in`, the given words, and
+/// A host program that runs one block of a kernel with the parameters `in`, the given words, and
 /// `out`, and reads the output.
 struct Warp<'a> {
     ptx: &'a str,
+    threads: u32,
     input: &'a [u32],
     output: usize,
     buffer: Option<DevicePtr>,
@@ -35,7 +38,7 @@ impl HostProgram for Warp<'_> {
         self.buffer = Some(output);
         let args = vec![Arg::Pointer(input), Arg::Pointer(output)];
         let one = Dim3::linear(1);
-        let warp = Dim3::linear(32);
+        let warp = Dim3::linear(self.threads);
         Ok(HostAction::Launch(Launch::new(
             module, "k", one, warp, args,
         )))
@@ -62,23 +65,28 @@ fn kernel(body: &str) -> String {
 
 /// Output of a warp, executed and timed; both must agree.
 fn run(body: &str, input: &[u32], output: usize) -> Vec<u32> {
-    let ptx = kernel(body);
+    run_block(&kernel(body), 32, input, output)
+}
+
+/// Output of a block of a kernel, executed and timed; both must agree.
+fn run_block(ptx: &str, threads: u32, input: &[u32], output: usize) -> Vec<u32> {
     let spec = preset("qv100-volta").expect("a built-in preset");
     let session = Session::new(spec, Options::default());
     let program = || Warp {
-        ptx: &ptx,
+        ptx,
+        threads,
         input,
         output,
         buffer: None,
         result: Vec::new(),
     };
     let mut executed = program();
-    let report = session.run_functional(&mut executed).expect(body);
-    assert_eq!(report.outcome, Outcome::Finished, "{body}");
+    let report = session.run_functional(&mut executed).expect(ptx);
+    assert_eq!(report.outcome, Outcome::Finished, "{ptx}");
     let mut timed = program();
     let report = session.run(&mut timed, &mut |_| ControlFlow::Continue(()));
-    assert_eq!(report.expect(body).outcome, Outcome::Finished, "{body}");
-    assert_eq!(executed.result, timed.result, "{body}");
+    assert_eq!(report.expect(ptx).outcome, Outcome::Finished, "{ptx}");
+    assert_eq!(executed.result, timed.result, "{ptx}");
     executed.result
 }
 
@@ -98,6 +106,8 @@ const BF16: Ty = ty("bf16", 16);
 const TF32: Ty = ty("tf32", 32);
 const F32: Ty = ty("f32", 32);
 const F64: Ty = ty("f64", 64);
+const E4M3: Ty = ty("e4m3", 8);
+const E5M2: Ty = ty("e5m2", 8);
 const S8: Ty = ty("s8", 8);
 const U8: Ty = ty("u8", 8);
 const S4: Ty = ty("s4", 4);
@@ -115,6 +125,7 @@ impl Ty {
             "u8" => (0, 256),
             "s8" => (-128, 256),
             "s32" => (-1000, 2001),
+            "e4m3" | "e5m2" => (-4, 9),
             _ => (-8, 17),
         };
         low + rng.below(count) as i32
@@ -127,9 +138,25 @@ impl Ty {
             "bf16" => u64::from((value as f32).to_bits() >> 16),
             "tf32" | "f32" => (value as f32).to_bits().into(),
             "f64" => f64::from(value).to_bits(),
+            "e4m3" => float8(value, 3),
+            "e5m2" => float8(value, 2),
             _ => value as u32 as u64 & (u64::MAX >> (64 - self.bits)),
         }
     }
+}
+
+/// A small integer as a float of 8 bits with `mantissa` bits of fraction (PTX ISA, "Alternate Floating
+/// Point Data Formats").
+fn float8(value: i32, mantissa: u32) -> u64 {
+    if value == 0 {
+        return 0;
+    }
+    let magnitude = value.unsigned_abs();
+    let exponent = magnitude.ilog2();
+    let bias = (1 << (6 - mantissa)) - 1;
+    let fraction = (magnitude << mantissa >> exponent) & ((1 << mantissa) - 1);
+    let sign = if value < 0 { 0x80 } else { 0 };
+    u64::from(sign | (exponent + bias) << mantissa | fraction)
 }
 
 /// An integer below 2048 as f16.

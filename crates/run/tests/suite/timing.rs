@@ -3,7 +3,8 @@
 
 use std::ops::ControlFlow;
 use warploom_base::Dim3;
-use warploom_config::{GpuSpec, preset};
+use warploom_config::{Base, GpuSpec, preset, resolve};
+use warploom_diag::Source;
 use warploom_run::{
     Arg, Check, Device, HostAction, HostError, HostProgram, Launch, Options, Session, Timed,
 };
@@ -42,7 +43,7 @@ const KEEP: &str = "ld.param.u64 %rd1, [buf];\nst.global.f32 [%rd1], %f40;\n";
 
 fn kernel(body: &str) -> String {
     format!(
-        ".version 7.0\n.target sm_80\n.address_size 64\n\
+        ".version 8.0\n.target sm_90\n.address_size 64\n\
          .visible .entry k(.param .u64 buf) {{\n\
          .reg .pred %p<8>; .reg .b32 %r<64>; .reg .f32 %f<64>; .reg .b64 %rd<16>;\n\
          .shared .align 4 .b8 s[4096];\n{body}\nret;\n}}\n"
@@ -435,4 +436,68 @@ fn a_gpu_without_tensor_units_refuses_products_of_matrices() {
     let result = session.run(&mut program, &mut |_| ControlFlow::Continue(()));
     let error = result.expect_err("no tensor units").to_string();
     assert!(error.contains("tensor units"), "{error}");
+}
+
+/// Product of a warp group of eight columns, with the accumulator in the first registers.
+const WARP_GROUP_PRODUCT: &str = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 \
+    {%f0, %f1, %f2, %f3}, %rd2, %rd2, 1, 1, 1, 0, 0;\n";
+
+/// A warp's part of a product of a warp group keeps a tensor unit busy for its share of a product
+/// of 16x16x16 halves, whatever the products before it; a wait adds the latency of a whole one.
+#[test]
+fn products_of_warp_groups_overlap_unless_a_wait_comes_between() {
+    let mut spec = preset("qv100-volta").expect("a built-in preset");
+    spec.sm.perfect_inst_const_cache = true;
+    let timing = spec.sm.units.tensor_timing;
+    let start = "mov.b64 %rd2, 0;\n";
+    let share = f64::from(timing.interval_cycles) / 2.0;
+    let apart = cost(&spec, start, WARP_GROUP_PRODUCT, 64);
+    assert!((apart - share).abs() < 1.0, "{apart}, a share of {share}");
+    let wait = "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n";
+    let alone = cost(&spec, start, &format!("{WARP_GROUP_PRODUCT}{wait}"), 64);
+    let least = share + f64::from(timing.latency_cycles);
+    assert!(
+        alone > least && alone < least + 32.0,
+        "{alone}, at least {least}"
+    );
+}
+
+/// The unit of bulk copies begins an instruction 32 cycles after the one before, and sends a line
+/// of 128 bytes a cycle.
+#[test]
+fn bulk_copies_take_a_gap_or_their_lines() {
+    let spec = gtx480();
+    let start = "ld.param.u64 %rd1, [buf];\nmov.u32 %r1, %laneid;\nsetp.eq.u32 %p0, %r1, 0;\n\
+                 @%p0 mbarrier.init.shared.b64 [s], 1;\n";
+    let prefix = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes";
+    let load = |bytes: u32| {
+        let copy = format!("@%p0 {prefix} [s+1024], [%rd1], {bytes}, [s];\n");
+        cost(&spec, start, &copy, 64)
+    };
+    let short = load(16);
+    assert!((short - 32.0).abs() < 1.0, "{short}");
+    // Replies bound longer copies; two of 12 lines fit into the gap.
+    let long = load(3072);
+    assert!(long >= 32.0, "{long}");
+    assert!(load(1536) <= long, "a shorter copy takes no longer");
+}
+
+/// The H100 of the examples reaches its peak of 4,096 operations a cycle: a product of 64 x 8 x 16
+/// halves takes 4 cycles.
+#[test]
+fn the_example_of_an_h100_has_its_peak_rate() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/machines/h100-hopper.toml"
+    );
+    let text = std::fs::read_to_string(path).expect("the example exists");
+    let base = Base::Text(Source::new("h100-hopper.toml", text));
+    let spec = resolve(&base, &[]).expect("the example is sound");
+    let registers: Vec<String> = (0..32).map(|nth| format!("%f{nth}")).collect();
+    let product = format!(
+        "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {{{}}}, %rd2, %rd2, 1, 1, 1, 0, 0;\n",
+        registers.join(", ")
+    );
+    let apart = cost(&spec, "mov.b64 %rd2, 0;\n", &product, 64);
+    assert!((apart - 8.0 * 4.0).abs() < 1.0, "{apart}");
 }

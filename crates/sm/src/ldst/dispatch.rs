@@ -27,6 +27,7 @@ impl Sm {
             Path::Data if self.ldst.l1_latency > 0 => self.try_banks(now, id),
             Path::Data => self.try_data(now, id),
             Path::BypassL1 => self.try_bypass(now, id),
+            Path::Bulk => self.try_bulk(id),
         };
         if outcome == Try::Done {
             self.leave_dispatch(now, flight, id);

@@ -27,6 +27,8 @@ pub enum Path {
     Data,
     /// Past the caches to the network.
     BypassL1,
+    /// To the unit that makes bulk copies.
+    Bulk,
 }
 
 /// Record of a memory instruction.
@@ -55,7 +57,7 @@ pub struct MemInst {
     pub shared_cycles: u32,
     /// Index of the list of transactions.
     pub list: u16,
-    /// Group of an asynchronous copy.
+    /// Group of an asynchronous copy. On path [`Path::Bulk`] a group of bulk copies.
     pub copy: Option<u8>,
     /// Cycle up to which memory must be [settled](crate::host::SettledUpTo) before its result is
     /// read: the cycle of its issue, if the load is recorded; the cycle after the one in which its

@@ -1,7 +1,7 @@
 //! Results of memory instructions are written to registers, and the instructions end.
 
 use super::caches::{first_in_turn, next_of_program};
-use super::{CLIENTS, MemInst, mem_of};
+use super::{CLIENTS, MemInst, Path, mem_of};
 use crate::flight::MemId;
 use crate::prepared_kernel::prepared_kernel;
 use crate::sm::Sm;
@@ -28,6 +28,9 @@ impl Sm {
                 self.counters.register_writes += u64::from(inst.bank_writes.len);
             }
             self.ldst.write_back = None;
+            if self.ldst.insts[id.0].path == Path::Bulk {
+                self.bulk_replied();
+            }
             self.reply_done(id);
         }
         if !self.ldst.has_result(now) {
@@ -79,10 +82,8 @@ impl Sm {
         let inst = self.ldst.insts[id.0];
         self.replay.require(inst.settles_at);
         let slot = inst.warp.index();
+        self.copy_arrived(id, slot);
         let prepared = prepared_kernel(&self.kernels, inst.kernel);
-        if let Some(group) = inst.copy {
-            self.warps.copies[slot].arrived(group);
-        }
         self.warps.finished(slot, prepared.at(inst.pc), prepared);
         self.ldst.insts.give(id.0);
         self.release_fence(slot);
@@ -94,13 +95,11 @@ impl Sm {
         let inst = self.ldst.insts[id.0];
         self.replay.require(inst.settles_at);
         let slot = self.place(inst.warp.0);
+        self.copy_arrived(id, slot);
         let prepared = prepared_kernel(&self.kernels, inst.kernel);
         self.warps
             .clear_pending(slot, prepared.at(inst.pc), prepared);
         self.warps.track[slot].in_flight -= 1;
-        if let Some(group) = inst.copy {
-            self.warps.copies[slot].arrived(group);
-        }
         self.warps
             .forget_load(slot, inst.awaited, prepared.at(inst.pc), prepared);
         self.ldst.insts.give(id.0);
@@ -110,5 +109,19 @@ impl Sm {
         self.warps.touched.insert(slot);
         self.warps.refresh_arrived(slot, prepared);
         self.release_fence(slot);
+    }
+
+    /// Notes that an asynchronous copy of the warp at `slot` has ended, if the instruction is one.
+    fn copy_arrived(&mut self, id: MemId, slot: usize) {
+        let inst = self.ldst.insts[id.0];
+        if inst.path == Path::Bulk {
+            self.complete_bulk(id);
+        }
+        let groups = &mut self.warps.copies[slot];
+        match (inst.copy, inst.path) {
+            (None, _) => {}
+            (Some(group), Path::Bulk) => groups.bulk.arrived(group),
+            (Some(group), _) => groups.copies.arrived(group),
+        }
     }
 }

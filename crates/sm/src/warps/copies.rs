@@ -1,24 +1,67 @@
-//! Outstanding asynchronous copies of a warp, by group (PTX ISA, "cp.async.commit_group").
+//! Outstanding asynchronous operations of a warp, by group (PTX ISA, "cp.async.commit_group",
+//! "wgmma.commit_group", "cp.async.bulk.commit_group").
 
-use warploom_ir::CopyWait;
+use warploom_ir::{AsyncKind, CopyWait};
 
 /// Most outstanding groups of a warp. The commit of a further one waits for the oldest.
 const GROUPS: u8 = 16;
 
-/// Role of an instruction for asynchronous copies.
+/// Role of an instruction for asynchronous operations, in two bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CopyRole {
     /// The instruction has no role.
     None,
-    /// The instruction starts a copy.
+    /// The instruction starts a copy `cp.async`.
     Start,
-    /// The instruction commits a group.
+    /// The instruction starts a product of a warp group.
+    StartProduct,
+    /// The instruction commits a group of copies `cp.async`.
     Commit,
-    /// The instruction waits for some groups.
+    /// The instruction commits a group of other operations.
+    CommitOther(AsyncKind),
+    /// The instruction waits for some groups of copies `cp.async`.
     Wait(CopyWait),
+    /// The instruction waits for all groups of products except this number of the youngest.
+    WaitProducts(u8),
+    /// The instruction waits for all groups of bulk copies except this number of the youngest.
+    WaitBulk(u8),
 }
 
-/// Outstanding copies of one warp.
+/// Outstanding asynchronous operations of one warp.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct AsyncGroups {
+    /// Copies made by `cp.async`.
+    pub copies: CopyGroups,
+    /// Products of warp groups.
+    pub products: CopyGroups,
+    /// Bulk copies from shared memory.
+    pub bulk: CopyGroups,
+}
+
+impl AsyncGroups {
+    /// Groups of a kind.
+    pub fn of(&mut self, kind: AsyncKind) -> &mut CopyGroups {
+        match kind {
+            AsyncKind::Product => &mut self.products,
+            AsyncKind::Bulk => &mut self.bulk,
+        }
+    }
+
+    /// True if outstanding operations hold an instruction back.
+    pub fn holds(&self, role: CopyRole) -> bool {
+        match role {
+            CopyRole::None | CopyRole::Start | CopyRole::StartProduct => false,
+            CopyRole::Commit => self.copies.holds_commit(),
+            CopyRole::CommitOther(AsyncKind::Product) => self.products.holds_commit(),
+            CopyRole::CommitOther(AsyncKind::Bulk) => self.bulk.holds_commit(),
+            CopyRole::Wait(which) => self.copies.holds(which),
+            CopyRole::WaitProducts(youngest) => self.products.holds(CopyWait::But(youngest)),
+            CopyRole::WaitBulk(youngest) => self.bulk.holds(CopyWait::But(youngest)),
+        }
+    }
+}
+
+/// Outstanding operations of one kind of one warp.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct CopyGroups {
     /// The group that copies join.
@@ -49,28 +92,50 @@ impl CopyGroups {
         (self.open + GROUPS - age) % GROUPS
     }
 
-    /// True if outstanding copies hold an instruction back.
-    pub fn holds(&self, role: CopyRole) -> bool {
-        let ages = match role {
-            CopyRole::None | CopyRole::Start => return false,
-            CopyRole::Commit => GROUPS - 1..GROUPS,
-            CopyRole::Wait(CopyWait::All) => 0..GROUPS,
-            CopyRole::Wait(CopyWait::But(youngest)) => youngest.saturating_add(1)..GROUPS,
-        };
+    /// True if outstanding operations hold back the commit of the open group.
+    pub fn holds_commit(&self) -> bool {
+        self.any_out(GROUPS - 1)
+    }
+
+    /// True if outstanding operations hold back an instruction that waits.
+    pub fn holds(&self, which: CopyWait) -> bool {
+        self.any_out(match which {
+            CopyWait::All => 0,
+            CopyWait::But(youngest) => youngest.saturating_add(1),
+        })
+    }
+
+    /// True if an operation is out whose group was begun at least `age` groups before the open one.
+    fn any_out(&self, age: u8) -> bool {
         let out = |age: u8| self.out[usize::from(self.group(age))] > 0;
-        ages.into_iter().any(out)
+        (age..GROUPS).any(out)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{CopyGroups, CopyRole, GROUPS};
-    use warploom_ir::CopyWait;
+    use super::{AsyncGroups, CopyGroups, CopyRole, GROUPS};
+    use warploom_ir::AsyncKind;
+    use warploom_ir::CopyWait::{self, All as ALL};
 
-    const ALL: CopyRole = CopyRole::Wait(CopyWait::All);
+    fn but(groups: u8) -> CopyWait {
+        CopyWait::But(groups)
+    }
 
-    fn but(groups: u8) -> CopyRole {
-        CopyRole::Wait(CopyWait::But(groups))
+    #[test]
+    fn a_role_is_two_bytes_long() {
+        assert_eq!(size_of::<CopyRole>(), 2);
+    }
+
+    #[test]
+    fn each_kind_waits_for_its_own_groups() {
+        let mut groups = AsyncGroups::default();
+        let product = groups.products.start();
+        groups.of(AsyncKind::Product).commit();
+        assert!(groups.holds(CopyRole::WaitProducts(0)));
+        assert!(!groups.holds(CopyRole::WaitProducts(1)) && !groups.holds(CopyRole::WaitBulk(0)));
+        groups.products.arrived(product);
+        assert!(!groups.holds(CopyRole::WaitProducts(0)));
     }
 
     #[test]
@@ -95,11 +160,11 @@ mod tests {
         let mut copies = CopyGroups::default();
         let oldest = copies.start();
         for _ in 1..GROUPS {
-            assert!(!copies.holds(CopyRole::Commit));
+            assert!(!copies.holds_commit());
             copies.commit();
         }
-        assert!(copies.holds(CopyRole::Commit) && !copies.holds(but(GROUPS - 1)));
+        assert!(copies.holds_commit() && !copies.holds(but(GROUPS - 1)));
         copies.arrived(oldest);
-        assert!(!copies.holds(CopyRole::Commit) && !copies.holds(but(u8::MAX)));
+        assert!(!copies.holds_commit() && !copies.holds(but(u8::MAX)));
     }
 }

@@ -228,6 +228,15 @@ fn integers() {
     all(&shapes, [B1; 2], [S32; 2], ".and.popc");
 }
 
+#[test]
+fn floats_of_8_bits() {
+    for from in [[E4M3, E4M3], [E5M2, E5M2], [E4M3, E5M2], [E5M2, E4M3]] {
+        for acc in [F32, F16] {
+            all(&[(16, 8, 16), (16, 8, 32)], from, [acc; 2], "");
+        }
+    }
+}
+
 /// Four independent products, with either order of either multiplicand.
 #[test]
 fn four_small_products() {

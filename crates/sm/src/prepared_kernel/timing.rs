@@ -1,0 +1,98 @@
+//! Pipe, latency and interval of an instruction by its class.
+
+use crate::pipe::Pipe;
+use crate::units::HORIZON;
+use warploom_config::{ModelStyle, OpTiming, Products, SmSpec, TypeTiming};
+use warploom_ir::InstClass;
+
+/// Issue's choice of a pipe (docs/model/sm.md, Instruction classes).
+pub(super) fn pipe_of(class: InstClass, spec: &SmSpec, style: ModelStyle) -> Pipe {
+    use InstClass as C;
+    let units = &spec.units;
+    let sfu_multiplies = spec.products == Products::Sfu;
+    match class {
+        C::Load(_) | C::Store(_) | C::Atomic(_) | C::CopyAsync | C::Bulk | C::Membar => Pipe::Mem,
+        // 4.2 calls every division an SFU operation, with double-precision units too.
+        C::Sfu | C::IntDiv | C::F32Div | C::F64Div => Pipe::Sfu,
+        C::F64Add | C::F64MinMax | C::F64Mul | C::F64Mad if style == ModelStyle::V4 => {
+            if units.dp.count > 0 {
+                Pipe::Dp
+            } else {
+                Pipe::Sfu
+            }
+        }
+        C::IntMul | C::IntMad if sfu_multiplies => Pipe::Sfu,
+        C::F32Mul | C::F64Mul if sfu_multiplies => Pipe::SpOrSfu,
+        C::F32Add | C::F32MinMax | C::F32Mul | C::F32Mad => Pipe::Sp,
+        C::Tensor(_) | C::WarpGroup(_) => Pipe::Tensor,
+        _ if units.int.count > 0 => Pipe::Int,
+        _ => Pipe::Sp,
+    }
+}
+
+/// Timing of a product of matrices that has `eighths` eighths of the size to which `timing`
+/// applies.
+fn in_proportion(timing: OpTiming, eighths: u8) -> OpTiming {
+    let of = |cycles: u32| (cycles * u32::from(eighths)).div_ceil(8);
+    OpTiming {
+        latency_cycles: of(timing.latency_cycles),
+        interval_cycles: of(timing.interval_cycles),
+    }
+}
+
+/// Timing of a warp's part of a product of a warp group.
+fn of_warp_group(spec: &SmSpec, eighths: u8) -> OpTiming {
+    let single = spec.units.tensor_timing;
+    let busy = match spec.warp_group_cycles {
+        0 => in_proportion(single, eighths).interval_cycles,
+        // Eight columns are four eighths.
+        cycles => cycles * u32::from(eighths) / 4,
+    };
+    let then = match spec.warp_group_latency_cycles {
+        0 => single.latency_cycles,
+        cycles => cycles,
+    };
+    OpTiming {
+        latency_cycles: (busy + then).min(HORIZON as u32 - 3),
+        interval_cycles: busy,
+    }
+}
+
+/// Latency and interval by class (docs/model/sm.md, Instruction classes).
+pub(super) fn timing_of(class: InstClass, spec: &SmSpec) -> OpTiming {
+    let units = &spec.units;
+    use InstClass as C;
+    const SIMPLE: OpTiming = OpTiming {
+        latency_cycles: 1,
+        interval_cycles: 1,
+    };
+    let plus_one = |t: OpTiming| OpTiming {
+        latency_cycles: t.latency_cycles + 1,
+        interval_cycles: t.interval_cycles + 1,
+    };
+    let of = |t: &TypeTiming, class| match class {
+        C::IntAdd | C::F32Add | C::F64Add => t.add,
+        C::IntMinMax | C::F32MinMax | C::F64MinMax => t.minmax,
+        C::IntMul | C::F32Mul | C::F64Mul => t.mul,
+        C::IntMad | C::F32Mad | C::F64Mad => t.mad,
+        _ => t.div,
+    };
+    match class {
+        C::IntMul24 => plus_one(units.int_timing.mul),
+        C::IntMad24 => plus_one(units.int_timing.mad),
+        C::IntAdd | C::IntMinMax | C::IntMul | C::IntMad | C::IntDiv => {
+            of(&units.int_timing, class)
+        }
+        C::F32Add | C::F32MinMax | C::F32Mul | C::F32Mad | C::F32Div => {
+            of(&units.f32_timing, class)
+        }
+        C::F64Add | C::F64MinMax | C::F64Mul | C::F64Mad | C::F64Div => {
+            of(&units.f64_timing, class)
+        }
+        C::Sfu => units.sfu_timing,
+        C::Tensor(work) => in_proportion(units.tensor_timing, work),
+        C::WarpGroup(work) => of_warp_group(spec, work),
+        C::Shuffle => units.shuffle_timing,
+        _ => SIMPLE,
+    }
+}
