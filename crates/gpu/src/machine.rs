@@ -328,6 +328,12 @@ impl Gpu {
         }
     }
 
+    /// The earliest fault so far, by cycle, then SM, which a later step reports. A caller that ends
+    /// the run before needs it.
+    pub fn fault(&mut self) -> Option<Stop> {
+        self.stops_at.is_some().then(|| self.first_fault())
+    }
+
     /// The earliest fault, by cycle, then SM.
     pub(crate) fn first_fault(&mut self) -> Stop {
         let mut first: Option<(Cycle, Fault)> = None;

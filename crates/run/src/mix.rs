@@ -16,7 +16,7 @@ use crate::progress::{Executed, OnProgress, Progress};
 use crate::result::{Summary, kernel_report};
 use crate::sampler::{Chosen, Sampler};
 use crate::sampling::Untimed;
-use crate::session::{Prepared, RunError, Session, TimedBlocks, stopped_by};
+use crate::session::{Prepared, RunError, Session, TimedBlocks};
 use early::{in_a_gap, interrupted};
 use sampled::Timing;
 use warploom_base::{Cycle, Digest, KernelSlot};
@@ -149,9 +149,7 @@ impl<'s, 'p> Mix<'s, 'p> {
             }
             let until = limit.min(self.next_event());
             if let Err(stop) = self.gpu.advance(&mut self.memory, until) {
-                self.cut_short(summary);
-                self.stopped(stopped_by(&stop));
-                return Ok(self.outcome(stop));
+                return Ok(self.ended_by(stop, summary));
             }
             let ended = self.gpu.take_ended();
             for end in &ended {
@@ -162,9 +160,7 @@ impl<'s, 'p> Mix<'s, 'p> {
             let arrived = self.processes.iter().any(|p| p.arrives_at == now);
             has_news = !ended.is_empty() || halted || arrived;
             if ended.is_empty() && self.gpu.now() >= limit {
-                self.cut_short(summary);
-                self.stopped(Stopped::CycleLimit);
-                return Ok(Outcome::CycleLimit { cycles: limit });
+                return Ok(self.at_limit(limit, summary));
             }
             if self.gpu.now() >= next_report {
                 next_report = self.gpu.now() + PROGRESS_CYCLES;

@@ -4,7 +4,8 @@ use super::Mix;
 use crate::host::Stopped;
 use crate::progress::Progress;
 use crate::result::Summary;
-use crate::session::outcome_of;
+use crate::session::{outcome_of, stopped_by};
+use warploom_base::Cycle;
 use warploom_gpu::{KernelEnd, Stop};
 use warploom_stats::result::Outcome;
 
@@ -18,8 +19,26 @@ impl Mix<'_, '_> {
         programs.for_each(|process| process.program.stopped(why));
     }
 
+    /// Ends the run because of what the machine reports.
+    pub(super) fn ended_by(&mut self, stop: Stop, summary: &mut Summary) -> Outcome {
+        self.cut_short(summary);
+        self.stopped(stopped_by(&stop));
+        self.outcome(stop)
+    }
+
+    /// Ends the run at its limit of cycles. A fault that has happened by then is its outcome,
+    /// although the machine would have reported it some cycles later.
+    pub(super) fn at_limit(&mut self, cycles: Cycle, summary: &mut Summary) -> Outcome {
+        if let Some(stop) = self.gpu.fault() {
+            return self.ended_by(stop, summary);
+        }
+        self.cut_short(summary);
+        self.stopped(Stopped::CycleLimit);
+        Outcome::CycleLimit { cycles }
+    }
+
     /// Outcome of a run that the machine ended.
-    pub(super) fn outcome(&self, stop: Stop) -> Outcome {
+    fn outcome(&self, stop: Stop) -> Outcome {
         let culprit = match &stop {
             Stop::Fault(fault) => Some(usize::from(fault.place.asid)),
             Stop::Deadlock { .. } | Stop::Livelock { .. } => None,

@@ -47,6 +47,43 @@ impl HostProgram for OneKernel {
     }
 }
 
+/// A fault in cycle t is the outcome of a run that is cut at t + 1, although the machine reports
+/// faults later, and the run cut at t ends at its limit. Each of some additions before the store to
+/// nowhere moves t by the same number of cycles.
+#[test]
+fn a_fault_before_the_limit_is_reported() {
+    const BODIES: [&str; 3] = [
+        "mov.u64 %rd4, 0; st.global.u32 [%rd4], %r1;",
+        "mov.u64 %rd4, 0; add.u64 %rd4, %rd4, 0; st.global.u32 [%rd4], %r1;",
+        "mov.u64 %rd4, 0; add.u64 %rd4, %rd4, 0; add.u64 %rd4, %rd4, 0; st.global.u32 [%rd4], %r1;",
+    ];
+    let is_fault = |body: &'static str, cycles: u64| {
+        let options = Options {
+            max_cycles: Some(cycles),
+            ..Options::default()
+        };
+        let session = Session::new(preset("gtx480").expect("a built-in preset"), options);
+        let mut program = OneKernel {
+            body,
+            block: 32,
+            launched: false,
+        };
+        let report = session.run(&mut program, &mut |_| ControlFlow::Continue(()));
+        match report.expect("the program is accepted").outcome {
+            Outcome::Fault { .. } => true,
+            Outcome::CycleLimit { cycles: cut } => {
+                assert_eq!(cut, cycles);
+                false
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    let first = |body| (1..2000).find(|cycles| is_fault(body, *cycles));
+    let [a, b, c] = BODIES.map(|body| first(body).expect("a fault"));
+    assert!(a < b && c - b == b - a, "{a} {b} {c}");
+    assert!(is_fault(BODIES[0], a + 1) && is_fault(BODIES[0], a + 500));
+}
+
 fn run(body: &'static str, block: u32, functional: bool, checks: Checks) -> RunReport {
     run_on("gtx480", body, block, functional, checks)
 }
