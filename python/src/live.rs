@@ -1,60 +1,23 @@
 //! Thread that runs a simulation, and the requests of Python to it.
-//!
-//! The simulation asks its host program for the next action, and the host program waits for the
-//! next request. No simulated time passes between two requests, so results do not depend on the
-//! speed of the interpreter.
 
 use crate::errors::{exception, input_error, run_error};
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 use warploom_config::GpuSpec;
-use warploom_run::{Check, Device, HostAction, HostError, HostProgram, Options, RunError, Session};
-use warploom_stats::result::RunReport;
+use warploom_run::{
+    Device, HostAction, HostProgram, NoMoreRequests, Options, Requester, RunError, Session,
+    requested_host,
+};
+use warploom_stats::result::{Outcome, RunReport};
 
 /// Longest time between two looks for signals.
 const PATIENCE: Duration = Duration::from_millis(50);
-
-/// Request to the simulation.
-enum Request {
-    /// Executes a function with the device at once.
-    Now(Box<dyn FnOnce(&mut Device) + Send>),
-    /// Performs an action. The sender is notified when the host program continues after it.
-    Act(HostAction, Option<Sender<()>>),
-}
-
-/// Host program that forwards requests.
-struct Host {
-    requests: Receiver<Request>,
-    waiting: Option<Sender<()>>,
-}
-
-impl HostProgram for Host {
-    fn next(&mut self, device: &mut Device) -> Result<HostAction, HostError> {
-        if let Some(waiting) = self.waiting.take() {
-            // The receiver may have given up after a signal.
-            let _ = waiting.send(());
-        }
-        loop {
-            match self.requests.recv() {
-                Err(_) => return Ok(HostAction::Done),
-                Ok(Request::Now(action)) => action(device),
-                Ok(Request::Act(action, waiting)) => {
-                    self.waiting = waiting;
-                    return Ok(action);
-                }
-            }
-        }
-    }
-
-    fn checks(&mut self, _: &Device) -> Result<Vec<Check>, HostError> {
-        Ok(Vec::new())
-    }
-}
 
 /// Reasons of Python to stop a run, shared with its thread.
 #[derive(Clone, Default)]
@@ -116,7 +79,7 @@ impl Stop {
 ///
 /// # Errors
 /// The exception that a signal raised, such as `KeyboardInterrupt`. The run is then told to stop.
-pub fn wait<T: Send>(
+fn wait<T: Send>(
     py: Python<'_>,
     mut answered: Receiver<T>,
     stop: &StopFlag,
@@ -132,48 +95,98 @@ pub fn wait<T: Send>(
     }
 }
 
-type Ended = Result<RunReport, RunError>;
+/// Simulation on a thread of its own.
+pub struct Simulation {
+    thread: JoinHandle<()>,
+    report: Receiver<Result<RunReport, RunError>>,
+    stop: StopFlag,
+}
 
-/// Handle of a simulation that runs.
+impl Simulation {
+    /// Starts the simulation of a host program, which ends early when `stop` is set.
+    pub fn start(
+        spec: GpuSpec,
+        options: Options,
+        mut program: Box<dyn HostProgram>,
+        stop: StopFlag,
+    ) -> std::io::Result<Self> {
+        let (end, report) = channel();
+        let flag = stop.clone();
+        let run = move || {
+            let session = Session::new(spec, options);
+            let report = session.run(&mut *program, &mut |_| flag.go_on());
+            // The receiver may have given up after a signal.
+            let _ = end.send(report);
+        };
+        let thread = std::thread::Builder::new().name("warploom".to_owned());
+        Ok(Self {
+            thread: thread.spawn(run)?,
+            report,
+            stop,
+        })
+    }
+
+    /// Waits for the end of the simulation, and returns its result.
+    ///
+    /// # Errors
+    /// The run could not be made, or Python code in it raised an exception.
+    pub fn finish(self, py: Python<'_>) -> PyResult<RunReport> {
+        let report = wait(py, self.report, &self.stop)?;
+        // A panic of the thread is reported below: it sends no result.
+        let _ = py.detach(|| self.thread.join());
+        if let Some(error) = self.stop.take() {
+            return Err(error);
+        }
+        match report {
+            Some(Ok(report)) => whole(report),
+            Some(Err(error)) => Err(run_error(py, &error)),
+            None => Err(pyo3::exceptions::PyRuntimeError::new_err(
+                "the simulation ended by a bug of Warploom; please report it",
+            )),
+        }
+    }
+}
+
+/// Handle of a simulation that performs requests.
 pub struct Live {
-    requests: Option<Sender<Request>>,
-    thread: Option<JoinHandle<()>>,
-    /// Taken once, with the result; the lock is for Python's threads.
-    ended: Mutex<Option<Receiver<Ended>>>,
+    /// The locks are for Python's threads.
+    requester: Mutex<Requester>,
+    /// Taken once, with the result.
+    simulation: Mutex<Option<Simulation>>,
     stop: StopFlag,
 }
 
 impl Live {
     /// Starts a simulation on a thread.
     pub fn start(spec: GpuSpec, options: Options, stop: StopFlag) -> std::io::Result<Self> {
-        let (requests, received) = channel();
-        let (end, ended) = channel();
-        let flag = stop.clone();
-        let run = move || {
-            let mut host = Host {
-                requests: received,
-                waiting: None,
-            };
-            let session = Session::new(spec, options);
-            let report = session.run(&mut host, &mut |_| flag.go_on());
-            // The receiver may have given up after a signal.
-            let _ = end.send(report);
-        };
-        let thread = std::thread::Builder::new().name("warploom".to_owned());
+        let (requester, host) = requested_host();
+        let simulation = Simulation::start(spec, options, Box::new(host), stop.clone())?;
         Ok(Self {
-            requests: Some(requests),
-            thread: Some(thread.spawn(run)?),
-            ended: Mutex::new(Some(ended)),
+            requester: Mutex::new(requester),
+            simulation: Mutex::new(Some(simulation)),
             stop,
         })
     }
 
-    fn request(&mut self, py: Python<'_>, request: Request) -> PyResult<()> {
-        let sent = match &self.requests {
-            Some(requests) => requests.send(request).is_ok(),
-            None => return Err(input_error(py, "the run has ended; start another one")),
+    fn requester(&mut self) -> &mut Requester {
+        let requester = self.requester.get_mut();
+        requester.unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for the answer to a request.
+    fn answer<R: Send>(
+        &mut self,
+        py: Python<'_>,
+        request: Result<Receiver<R>, NoMoreRequests>,
+    ) -> PyResult<R> {
+        if self.requester().has_ended() {
+            return Err(input_error(py, "the run has ended; start another one"));
+        }
+        let answer = match request {
+            Ok(answered) => wait(py, answered, &self.stop)?,
+            Err(NoMoreRequests) => None,
         };
-        if sent { Ok(()) } else { Err(self.failure(py)) }
+        answer.ok_or_else(|| self.failure(py))
     }
 
     /// Executes a function with the device and returns its result.
@@ -182,23 +195,14 @@ impl Live {
         py: Python<'_>,
         action: impl FnOnce(&mut Device) -> R + Send + 'static,
     ) -> PyResult<R> {
-        let (answer, answered) = channel();
-        let action = move |device: &mut Device| drop(answer.send(action(device)));
-        self.request(py, Request::Now(Box::new(action)))?;
-        match wait(py, answered, &self.stop)? {
-            Some(answer) => Ok(answer),
-            None => Err(self.failure(py)),
-        }
+        let request = self.requester().now(action);
+        self.answer(py, request)
     }
 
     /// Requests an action, and waits until the host program continues after it.
     pub fn act(&mut self, py: Python<'_>, action: HostAction) -> PyResult<()> {
-        let (answer, answered) = channel();
-        self.request(py, Request::Act(action, Some(answer)))?;
-        match wait(py, answered, &self.stop)? {
-            Some(()) => Ok(()),
-            None => Err(self.failure(py)),
-        }
+        let request = self.requester().act_and_tell(action);
+        self.answer(py, request)
     }
 
     /// Ends the simulation after all requests, and returns its result.
@@ -206,25 +210,11 @@ impl Live {
     /// # Errors
     /// The run could not be made, or Python code in it raised an exception.
     pub fn finish(&mut self, py: Python<'_>) -> PyResult<RunReport> {
-        self.requests = None;
-        let ended = self.ended.get_mut().ok().and_then(Option::take);
-        let Some(ended) = ended else {
-            return Err(input_error(py, "the result of the run was already taken"));
-        };
-        let report = wait(py, ended, &self.stop)?;
-        if let Some(thread) = self.thread.take() {
-            // A panic of the thread is reported below: it sends no result.
-            let _ = py.detach(|| thread.join());
-        }
-        if let Some(error) = self.stop.take() {
-            return Err(error);
-        }
-        match report {
-            Some(Ok(report)) => Ok(report),
-            Some(Err(error)) => Err(run_error(py, &error)),
-            None => Err(pyo3::exceptions::PyRuntimeError::new_err(
-                "the simulation ended by a bug of Warploom; please report it",
-            )),
+        self.requester().end();
+        let simulation = self.simulation.get_mut().ok().and_then(Option::take);
+        match simulation {
+            Some(simulation) => simulation.finish(py),
+            None => Err(input_error(py, "the result of the run was already taken")),
         }
     }
 
@@ -241,6 +231,17 @@ impl Drop for Live {
     /// Stops a run that nobody asked for its result.
     fn drop(&mut self) {
         self.stop.stop();
+    }
+}
+
+/// The result of a run, unless another thread stopped it after a signal.
+///
+/// # Errors
+/// `KeyboardInterrupt` for a run that was stopped.
+fn whole(report: RunReport) -> PyResult<RunReport> {
+    match report.outcome {
+        Outcome::Interrupted { .. } => Err(PyKeyboardInterrupt::new_err("the run was stopped")),
+        _ => Ok(report),
     }
 }
 

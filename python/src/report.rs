@@ -18,7 +18,7 @@ impl Report {
 
     /// The report as `warploom run` prints it.
     fn text(&self) -> String {
-        run_report(&self.0)
+        run_report(&self.0, None)
     }
 
     /// Chart of the shares of scheduler cycles by cause, as SVG: a bar for each launch up to

@@ -1,22 +1,21 @@
 //! Runs: a device with its memory, launches and their result.
 
 use crate::args::convert;
-use crate::errors::{input_error, run_error};
+use crate::errors::input_error;
 use crate::host_buffer::HostBuffer;
-use crate::live::{Live, Stop, StopFlag, fault, wait};
+use crate::live::{Live, Simulation, Stop, StopFlag, fault};
 use crate::machine::Machine;
 use crate::policy::make_scheduler;
 use crate::ptx_module::PtxModule;
 use crate::report::Report;
 use pyo3::prelude::*;
 use std::collections::HashMap;
-use std::sync::mpsc::channel;
 use warploom_base::Dim3;
 use warploom_config::GpuSpec;
 use warploom_energy::{attach, named};
 use warploom_run::{
     Checks, CustomPolicies, DeviceError, DevicePtr, HostAction, HostProgram, Launch, ModuleId,
-    Options, Printer, Session,
+    Options, Printer,
 };
 use warploom_stats::result::RunReport;
 
@@ -111,22 +110,12 @@ pub fn run_program(
     py: Python<'_>,
     machine: &Machine,
     options: &RunOptions,
-    mut program: Box<dyn HostProgram>,
+    program: Box<dyn HostProgram>,
 ) -> PyResult<Report> {
     let stop = options.stop_flag();
-    let session = Session::new(machine.spec.clone(), options.options(py, &stop));
-    let (end, ended) = channel();
-    let flag = stop.clone();
-    let run = move || drop(end.send(session.run(&mut *program, &mut |_| flag.go_on())));
-    let thread = std::thread::Builder::new().name("warploom".to_owned());
-    thread.spawn(run)?;
-    let report = wait(py, ended, &stop)?;
-    if let Some(error) = stop.take() {
-        return Err(error);
-    }
-    let bug = "the simulation ended by a bug of Warploom; please report it";
-    let report = report.ok_or_else(|| pyo3::exceptions::PyRuntimeError::new_err(bug))?;
-    let mut report = report.map_err(|error| run_error(py, &error))?;
+    let session = options.options(py, &stop);
+    let simulation = Simulation::start(machine.spec.clone(), session, program, stop)?;
+    let mut report = simulation.finish(py)?;
     options.finish(py, &machine.spec, &mut report)?;
     Ok(Report(report))
 }

@@ -1,31 +1,34 @@
-//! Advice on a kernel, in sentences with numbers: the bottleneck, the effect of more TLP, the
-//! resource to free, and other findings.
+//! Advice on a kernel, in sentences with numbers: the verdict and the next step of the explanation,
+//! details of the part that bounds it, the effect of more TLP, the resource to free, and other
+//! findings.
 
 use crate::analysis::KernelAnalysis;
-use crate::classes::Category;
 use crate::occupancy::{Occupancy, WARP};
+use crate::verdict::Bound;
 use warploom_config::{Coalescing, GpuSpec, OccupancyLimit};
 use warploom_policy::load_class::{LoadClass, thresholds};
 use warploom_policy::utilisation::{Machine, Part, hits, sum};
 use warploom_stats::result::Figures;
 
-/// Returns sentences of advice on a kernel.
+/// Returns sentences of advice on a kernel, whose explanation is there.
 pub(crate) fn advice(
     machine: &Machine<'_>,
     analysis: &KernelAnalysis,
     figures: &Figures,
 ) -> Vec<String> {
     let facts = Facts::new(machine.spec, figures);
-    let mut advice = vec![bottleneck(machine, analysis, &facts)];
+    let mut advice: Vec<_> = analysis.explanation.first().cloned().into_iter().collect();
+    advice.extend(detail(machine, analysis, &facts));
+    advice.extend(analysis.explanation.last().cloned());
     advice.push(more_tlp(analysis, &facts));
     advice.extend(occupancy(machine.spec, analysis));
-    advice.push(analysis.duet.sentence());
     advice.extend(other_memories(analysis));
     advice.extend(facts.remarks());
+    advice.extend(facts.idle().filter(|_| analysis.bound != Bound::IdleSms));
     advice
 }
 
-/// Sentences on the memories that have no class of their own, where they are busy.
+/// Sentences on the memories that no category stands for, where they are busy.
 fn other_memories(analysis: &KernelAnalysis) -> impl Iterator<Item = String> {
     let used = &analysis.utilisation;
     let memories = [
@@ -35,7 +38,7 @@ fn other_memories(analysis: &KernelAnalysis) -> impl Iterator<Item = String> {
     let busy = memories.into_iter().filter(|(_, used)| *used > 0.6);
     busy.map(|(name, used)| {
         format!(
-            "The {name} is busy {} of the time; no class counts it.",
+            "The {name} is busy {} of the time; GPUDuet's classes do not count it.",
             percent(used)
         )
     })
@@ -45,6 +48,10 @@ fn other_memories(analysis: &KernelAnalysis) -> impl Iterator<Item = String> {
 pub(crate) struct Facts {
     /// Hits of L1D over its accesses.
     pub l1d_hit_rate: Option<f64>,
+    /// Hits of L1D over its loads, those on lines on their way included.
+    pub l1d_reads: Option<f64>,
+    /// The same of L2.
+    pub l2_reads: Option<f64>,
     /// Hits of L2 over its accesses.
     pub l2_hit_rate: Option<f64>,
     /// Share of the packets towards L2 that carry data of writes.
@@ -57,7 +64,8 @@ pub(crate) struct Facts {
     pub spread: Option<f64>,
     /// Cycles that an access to shared memory waits for bank conflicts.
     pub conflict_cycles: Option<f64>,
-    /// Lanes in which an instruction takes effect.
+    /// Lanes in which an instruction takes effect, over those that do in any: a branch that no lane
+    /// takes masks no lane.
     pub lanes: Option<f64>,
     /// Share of the SMs' cycles in which they hold a block.
     pub active: Option<f64>,
@@ -79,6 +87,14 @@ impl Facts {
             let all = hits(counts, cache) + of("hit_reserved") + of("miss") + of("sector_miss");
             ratio(hits(counts, cache), all)
         };
+        let reads = |cache: &str| {
+            let of = |outcome: &str| {
+                let of_kind = |kind| get(&format!("{cache}.accesses.{outcome}.{kind}"));
+                of_kind("global_read") + of_kind("local_read")
+            };
+            let near = of("hit") + of("hit_reserved");
+            ratio(near, near + of("miss") + of("sector_miss"))
+        };
         let writes = [
             "global_write",
             "local_write",
@@ -95,6 +111,8 @@ impl Facts {
         let words = lanes * 4.0 / bytes_per_transaction;
         Self {
             l1d_hit_rate: hit_rate("l1d"),
+            l1d_reads: reads("l1d"),
+            l2_reads: reads("l2"),
             l2_hit_rate: hit_rate("l2"),
             write_packets: ratio(writes.iter().sum(), sum(counts, "sm.packets_sent.")),
             row_hit_rate: ratio(get("dram.row_hits"), rows),
@@ -107,7 +125,10 @@ impl Facts {
                 get("sm.shared_conflict_cycles"),
                 get("sm.shared_instructions"),
             ),
-            lanes: ratio(get("sm.thread_instructions"), get("sm.warp_instructions")),
+            lanes: ratio(
+                get("sm.thread_instructions"),
+                get("sm.warp_instructions") - get("sm.issued_without_lanes"),
+            ),
             active: ratio(
                 get("sm.active_cycles"),
                 get("gpu.cycles") * f64::from(spec.gpu.sms),
@@ -133,16 +154,19 @@ impl Facts {
         let lanes = self.lanes.filter(|&n| n < FEW_LANES).map(|n| {
             format!("An instruction takes effect in {n:.1} of {WARP} lanes: branches diverge.")
         });
-        let active = self.active.filter(|&share| share < 0.85).map(|share| {
+        [transactions, conflicts, lanes].into_iter().flatten()
+    }
+
+    /// Sentence on SMs without a block, if they are many.
+    fn idle(&self) -> Option<String> {
+        let active = self.active.filter(|&share| share < 0.85);
+        active.map(|share| {
             format!(
                 "SMs hold a block in {} of their cycles: launches that are too small, the last \
                  blocks of a launch, or the time between launches.",
                 percent(share)
             )
-        });
-        [transactions, conflicts, lanes, active]
-            .into_iter()
-            .flatten()
+        })
     }
 }
 
@@ -151,70 +175,33 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{:.0}%", share * 100.0 + 0.0)
 }
 
-/// Sentence on the part that bounds the kernel.
-fn bottleneck(machine: &Machine<'_>, analysis: &KernelAnalysis, facts: &Facts) -> String {
-    let Some(part) = analysis.category.part() else {
-        return nothing_limits(analysis);
+/// Sentence on the use of the part that bounds the kernel, beyond the verdict.
+fn detail(machine: &Machine<'_>, analysis: &KernelAnalysis, facts: &Facts) -> Option<String> {
+    let Bound::Part(part) = analysis.bound else {
+        return None;
     };
-    let used = percent(analysis.utilisation.of(part));
-    let moved = analysis.throughput.of(part).map(|of| {
-        let (used, most) = (of.used_gb_per_s, of.sustainable_gb_per_s);
-        format!("{used:.0} of {most:.0} GB/s")
-    });
-    let moved = moved.unwrap_or_default();
     let rate = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), percent);
-    match analysis.category {
-        Category::Compute => format!(
-            "Compute bounds it: the schedulers issue {used} of what they can. Fewer instructions, \
-             or more schedulers and units, make it faster."
-        ),
-        Category::L2ToSm => format!(
-            "The network from L2 to the SMs bounds it: replies use {used} of what it sustains \
-             ({moved}, {} of its peak). L1D hits {} of its accesses; every miss comes through \
-             here. Make L1D hit more, or widen the wires (noc.flit_bytes is {}).",
-            percent(machine.sustainable),
+    let sustained = percent(machine.sustainable);
+    Some(match part {
+        Part::NocToSm => format!(
+            "The network sustains {sustained} of its peak. L1D hits {} of its accesses; every miss \
+             comes through here: make L1D hit more, or widen the wires (noc.flit_bytes is {}).",
             rate(facts.l1d_hit_rate),
             machine.spec.noc.flit_bytes,
         ),
-        Category::SmToL2 => format!(
-            "The network from the SMs to L2 bounds it: requests use {used} of what it sustains \
-             ({moved}, {} of its peak). {} of the packets carry data of stores and atomics: keep \
-             intermediate results in registers or shared memory.",
-            percent(machine.sustainable),
+        Part::NocToL2 => format!(
+            "The network sustains {sustained} of its peak. {} of the packets carry data of stores \
+             and atomics.",
             rate(facts.write_packets),
         ),
-        Category::Dram => format!(
-            "DRAM bounds it: {moved} ({used} of the peak; row misses and refresh keep 20 to 30% \
-             of it from any program). {} of the requests find their row open, L2 hits {} of its \
-             accesses.",
+        Part::Dram => format!(
+            "Row misses and refresh keep 20 to 30% of DRAM's peak from any program; {} of the \
+             requests find their row open, L2 hits {} of its accesses.",
             rate(facts.row_hit_rate),
             rate(facts.l2_hit_rate),
         ),
-        Category::L1d | Category::L2 => format!(
-            "The {} bound it: hits use {used} of their time ({moved}). The data is near; read it \
-             less often, from registers or shared memory.",
-            part.name(),
-        ),
-        Category::Underutilised => nothing_limits(analysis),
-    }
-}
-
-/// Sentence on a kernel that no part bounds.
-fn nothing_limits(analysis: &KernelAnalysis) -> String {
-    let (part, used) = highest(analysis);
-    let waits = analysis.stalls.iter();
-    let mut waits: Vec<_> = waits.filter(|(cause, _)| *cause != "issued").collect();
-    waits.sort_by(|a, b| b.1.total_cmp(a.1));
-    let wait = |(cause, share): &(&String, &f64)| {
-        format!("{} ({} of their cycles)", because(cause), percent(**share))
-    };
-    let most: Vec<_> = waits.iter().take(2).map(wait).collect();
-    format!(
-        "Latency bounds it, no part does: the highest, {}, is at {}. Schedulers wait mostly {}.",
-        part.name(),
-        percent(used),
-        most.join(", then ")
-    )
+        Part::Scheduler | Part::L1d | Part::L2 => return None,
+    })
 }
 
 /// A cause of `sm.slots` in words.
@@ -243,9 +230,38 @@ pub(crate) fn highest(analysis: &KernelAnalysis) -> (Part, f64) {
 
 /// Sentence on the effect of more TLP.
 fn more_tlp(analysis: &KernelAnalysis, facts: &Facts) -> String {
+    let queued = analysis.stalls.get("memory_pipe").copied().unwrap_or(0.0);
+    match analysis.bound {
+        Bound::IdleSms => format!(
+            "More warps on an SM would hardly help: SMs hold no block at all in {} of their cycles.",
+            percent(1.0 - facts.active.unwrap_or(1.0))
+        ),
+        Bound::Shared => format!(
+            "More warps would not help: they would queue at the shared memory, which is busy in {} \
+             of the cycles.",
+            percent(analysis.utilisation.shared)
+        ),
+        Bound::Units => {
+            "More warps would not help: they would queue at the function units.".to_owned()
+        }
+        bound
+            if bound == Bound::LoadStore
+                || analysis.class != LoadClass::Saturated && queued > QUEUED =>
+        {
+            format!(
+                "More warps would hardly help: the load/store units are full in {} of the scheduler \
+             cycles, so that accesses already queue there.",
+                percent(queued)
+            )
+        }
+        _ => by_load(analysis),
+    }
+}
+
+/// Sentence on the effect of more TLP by the load of the most used part.
+fn by_load(analysis: &KernelAnalysis) -> String {
     let (part, used) = highest(analysis);
     let (name, full) = (part.name(), thresholds(part).saturated);
-    let queued = analysis.stalls.get("memory_pipe").copied().unwrap_or(0.0);
     let room = full / used.max(1e-9);
     let until = format!(
         "throughput can grow {room:.1}-fold before saturation of the {name} (now {}, full at {})",
@@ -258,15 +274,11 @@ fn more_tlp(analysis: &KernelAnalysis, facts: &Facts) -> String {
              and share the caches with more others.",
             percent(used)
         ),
-        _ if queued > QUEUED => format!(
-            "More warps would hardly help: the load/store units are full in {} of the scheduler \
-             cycles, so requests already queue in the memory system, whose most used part is at \
-             {} ({name}); {} of the requests to DRAM find their row open.",
-            percent(queued),
-            percent(used),
-            facts.row_hit_rate.map_or_else(|| "-".to_owned(), percent)
-        ),
         LoadClass::Moderate => format!("More warps help a little: {until}."),
+        LoadClass::Underutilised if analysis.occupancy.is_full() => format!(
+            "More warps would help, but all warp slots are taken; more loads or arithmetic in \
+             flight in each warp have the same effect: {until}."
+        ),
         LoadClass::Underutilised if room > 100.0 => {
             "More warps would help: no part has much to do.".to_owned()
         }
@@ -316,6 +328,14 @@ pub(crate) fn plural(count: u32, one: &str) -> String {
     }
 }
 
+/// Number of blocks in words.
+pub(crate) fn counted(blocks: u64) -> String {
+    match blocks {
+        1 => "1 block".to_owned(),
+        _ => format!("{blocks} blocks"),
+    }
+}
+
 /// Clause on how one more block would fit.
 pub(crate) fn remedy(spec: &GpuSpec, analysis: &KernelAnalysis) -> Option<String> {
     let held = &analysis.occupancy;
@@ -326,9 +346,9 @@ pub(crate) fn remedy(spec: &GpuSpec, analysis: &KernelAnalysis) -> Option<String
         let sms = spec.gpu.sms;
         let fit = held.rooms.iter().filter_map(|room| room.blocks).min()?;
         return Some(format!(
-            "it has {} blocks for {sms} SMs, although an SM has room for {fit}; launch more \
-             blocks, smaller ones, or a larger problem",
-            held.grid_blocks
+            "it has {} for {sms} SMs, although an SM has room for {fit}; launch more blocks, \
+             smaller ones, or a larger problem",
+            counted(held.grid_blocks)
         ));
     }
     let then = held.next_limit(limit).and_then(|room| {

@@ -5,6 +5,7 @@ use crate::classes::Category;
 use crate::context::DuetAnalysis;
 use crate::explain::explanation;
 use crate::occupancy::Occupancy;
+use crate::verdict::{Bound, bound};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use warploom_policy::load_class::LoadClass;
@@ -56,9 +57,11 @@ pub struct KernelAnalysis {
     pub utilisation: Utilisation,
     /// Utilisation of each part as a bandwidth.
     pub throughput: Throughputs,
-    /// Category: the part that bounds the kernel (section 4.2).
+    /// Verdict: what bounds the kernel, over all parts and causes that are counted.
+    pub bound: Bound,
+    /// Category of GPUDuet: the part of its six that bounds the kernel (section 4.2).
     pub category: Category,
-    /// Room for more TLP (Table 3).
+    /// Room for more TLP by GPUDuet's six parts (Table 3).
     pub class: LoadClass,
     /// Resource that limits the blocks on an SM in the longest launch.
     pub occupancy_limit: String,
@@ -70,7 +73,7 @@ pub struct KernelAnalysis {
     pub stalls: BTreeMap<String, f64>,
     /// Sentences on the bottleneck, the effect of more TLP, and the resource to free.
     pub advice: Vec<String>,
-    /// Five sentences: the bound, the schedulers, the warps, the memory system, and a next step.
+    /// Five sentences: the verdict, the schedulers, the warps, the memory system, and a next step.
     pub explanation: Vec<String>,
 }
 
@@ -155,6 +158,7 @@ impl Launches<'_> {
         let cycles = counted.unwrap_or(figures.cycles);
         let utilisation = machine.utilisation(cycles, counts);
         let class = LoadClass::of(&utilisation);
+        let occupancy = Occupancy::new(machine.spec, longest, figures);
         let mut analysis = KernelAnalysis {
             kernel: longest.name.clone(),
             launches: *count,
@@ -162,17 +166,18 @@ impl Launches<'_> {
             ipc: figures.ipc,
             utilisation,
             throughput: machine.throughputs(&utilisation),
+            bound: bound(machine, &utilisation, figures, occupancy.block_threads),
             category: Category::of(&utilisation),
             class,
             duet: DuetAnalysis::new(machine.spec, longest, &utilisation, class),
             occupancy_limit: longest.occupancy_limit.clone(),
-            occupancy: Occupancy::new(machine.spec, longest, figures),
+            occupancy,
             stalls: figures.stalls.clone(),
             advice: Vec::new(),
             explanation: Vec::new(),
         };
-        analysis.advice = advice(machine, &analysis, figures);
         analysis.explanation = explanation(machine, &analysis, figures);
+        analysis.advice = advice(machine, &analysis, figures);
         analysis
     }
 }

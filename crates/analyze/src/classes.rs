@@ -52,6 +52,18 @@ impl Category {
         }
     }
 
+    /// Category of a kernel that a part bounds.
+    pub(crate) const fn of_part(part: Part) -> Self {
+        match part {
+            Part::Scheduler => Self::Compute,
+            Part::NocToSm => Self::L2ToSm,
+            Part::NocToL2 => Self::SmToL2,
+            Part::Dram => Self::Dram,
+            Part::L1d => Self::L1d,
+            Part::L2 => Self::L2,
+        }
+    }
+
     /// Category of the most utilised part among those above their lower threshold. The port of a
     /// cache counts only where no other part is above.
     pub fn of(utilisation: &Utilisation) -> Self {
@@ -116,6 +128,7 @@ mod tests {
             assert_eq!(Category::of(&only(part, high)), Category::Underutilised);
             assert_eq!(Category::of(&only(part, high + 1e-9)), category);
             assert_eq!(category.part(), Some(part));
+            assert_eq!(Category::of_part(part), category);
         }
     }
 

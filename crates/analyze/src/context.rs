@@ -64,10 +64,10 @@ impl DuetAnalysis {
         }
     }
 
-    /// Sentence of advice about GPUDuet.
-    pub(crate) fn sentence(&self) -> String {
+    /// Clause on whether GPUDuet would act, and how or why not.
+    pub fn prediction(&self) -> String {
         if let Some(reason) = &self.reason {
-            return format!("GPUDuet (sm.context=duet) would not act: {reason}.");
+            return format!("would not act: {reason}");
         }
         let blocks = match self.extra_blocks {
             1 => "1 block more".to_owned(),
@@ -78,7 +78,7 @@ impl DuetAnalysis {
             _ => "blocks leave when all their warps stall",
         };
         let store = if self.l1d { ", to L1D" } else { "" };
-        format!("GPUDuet (sm.context=duet) would act: {blocks} on an SM; {whole}{store}.")
+        format!("would act: {blocks} on an SM; {whole}{store}")
     }
 }
 

@@ -1,75 +1,24 @@
-//! Explanation of a kernel's time in five sentences: the bound, the schedulers' cycles, the warps
+//! Explanation of a kernel's time in five sentences: the verdict, the schedulers' cycles, the warps
 //! on an SM, the memory system, and a next step. Every sentence states its figures.
-//!
-//! The bound is the first of these that applies:
-//!
-//! 1. a part of the machine above the lower threshold of its load class;
-//! 2. SMs without a block for more than half of the time: the launch is too small;
-//! 3. on the SMs that hold a block: schedulers or shared memory above such a threshold;
-//! 4. the largest cause for which schedulers do not issue. A full load/store unit is named after
-//!    the largest cause of its own stalls.
-//!
-//! Where instructions are the bound and take effect in less than half of the lanes, diverged warps
-//! are named instead.
 
-use crate::advice::{Facts, SPREAD, because, highest, limit_in_words, percent, plural, remedy};
+use crate::advice::{
+    Facts, SPREAD, because, counted, highest, limit_in_words, percent, plural, remedy,
+};
 use crate::analysis::KernelAnalysis;
+use crate::loadstore::{FullUnit, Stall};
+use crate::occupancy::WARP;
+use crate::verdict::{Bound, Idle, conflicts_beside};
 use warploom_config::OccupancyLimit;
-use warploom_policy::load_class::thresholds;
+use warploom_names::shortened;
 use warploom_policy::utilisation::{Machine, Part, sum};
 use warploom_stats::result::Figures;
 
-/// Share of its cycles in which shared memory counts as the bound.
-const SHARED_BUSY: f64 = 0.5;
-/// Share of the SMs' cycles with a block below which a launch counts as too small.
-const ACTIVE: f64 = 0.5;
-/// Cycles of conflicts of an access to shared memory from which conflicts are named.
-const CONFLICTS: f64 = 1.0;
-
-/// Lanes of an instruction below which diverged warps count as the bound.
-const HALF: f64 = 16.0;
-/// Threads of a warp.
-const WARP: u32 = 32;
+/// Share of the loads that hit in a cache from which data counts as read again.
+const AGAIN: f64 = 0.05;
 
 /// Remedy against bank conflicts.
 const LAYOUT: &str = "change the layout in shared memory, for example by a padding column, so that \
                       the lanes of a warp use different banks";
-
-/// Limit of a kernel's speed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Bound {
-    /// A part of the machine.
-    Part(Part),
-    /// Shared memory and its banks.
-    Shared,
-    /// Stalls of the load/store unit for this reason, a part of `sm.ldst_stalls`.
-    LoadStore(&'static str),
-    /// Stalls of the schedulers for this cause, a part of `sm.slots`.
-    Cause(&'static str),
-    /// SMs without a block.
-    Idle,
-    /// Instructions that take effect in few lanes.
-    Divergence,
-}
-
-/// Reasons for stalls of the load/store unit, parts of `sm.ldst_stalls`.
-const REASONS: [&str; 5] = [
-    "reservation",
-    "bank_conflict",
-    "network",
-    "coalesce",
-    "data_port",
-];
-/// Causes of `sm.slots` that name a bound. `no_warp` and `issued` do not.
-const CAUSES: [&str; 7] = [
-    "memory_pipe",
-    "execution_pipe",
-    "memory_dependence",
-    "execution_dependence",
-    "barrier",
-    "instruction_buffer",
-    "policy",
-];
 
 /// Five sentences on a kernel.
 pub(crate) fn explanation(
@@ -82,8 +31,9 @@ pub(crate) fn explanation(
         analysis,
         figures,
         facts: Facts::new(machine.spec, figures),
+        unit: FullUnit::of(&figures.statistics),
     };
-    let bound = subject.bound();
+    let bound = analysis.bound;
     vec![
         subject.bound_in_words(bound),
         subject.schedulers(bound),
@@ -99,98 +49,19 @@ struct Subject<'a> {
     analysis: &'a KernelAnalysis,
     figures: &'a Figures,
     facts: Facts,
+    /// Reason for which load/store units are full, if they are at all.
+    unit: Option<FullUnit>,
 }
 
 impl Subject<'_> {
-    fn bound(&self) -> Bound {
-        let bound = self.first_bound();
-        let of_instructions = matches!(
-            bound,
-            Bound::Part(Part::Scheduler)
-                | Bound::Cause("execution_pipe" | "execution_dependence" | "instruction_buffer")
-        );
-        match self.facts.lanes {
-            Some(lanes)
-                if of_instructions
-                    && lanes < HALF
-                    && self.analysis.occupancy.block_threads >= WARP =>
-            {
-                Bound::Divergence
-            }
-            _ => bound,
-        }
-    }
-
-    fn first_bound(&self) -> Bound {
-        if let Some(part) = self.analysis.category.part() {
-            return Bound::Part(part);
-        }
-        let active = self.facts.active.unwrap_or(1.0).max(1e-9);
-        if active < ACTIVE {
-            return Bound::Idle;
-        }
-        self.within_sms(active)
-    }
-
-    /// The bound on the SMs that hold a block.
-    fn within_sms(&self, active: f64) -> Bound {
-        let used = &self.analysis.utilisation;
-        if used.shared / active > SHARED_BUSY {
-            return Bound::Shared;
-        }
-        if used.scheduler / active > thresholds(Part::Scheduler).high {
-            return Bound::Part(Part::Scheduler);
-        }
-        let larger = |a: &&str, b: &&str| self.share(a).total_cmp(&self.share(b));
-        match CAUSES.into_iter().max_by(larger) {
-            Some("memory_pipe") => self.load_store(),
-            Some(cause) => Bound::Cause(cause),
-            None => Bound::Idle,
-        }
-    }
-
     /// Share of the scheduler cycles with a cause.
     fn share(&self, cause: &str) -> f64 {
         self.analysis.stalls.get(cause).copied().unwrap_or(0.0)
     }
 
-    /// The bound where load/store units are full: the largest reason of their stalls.
-    fn load_store(&self) -> Bound {
-        let most = REASONS
-            .into_iter()
-            .max_by_key(|reason| self.stalled(reason));
-        match most.filter(|reason| self.stalled(reason) > 0) {
-            Some(reason) => Bound::LoadStore(reason),
-            None => Bound::Cause("memory_pipe"),
-        }
-    }
-
-    /// Cycles in which the load/store units were stalled for a reason.
-    fn stalled(&self, reason: &str) -> u64 {
-        let (counts, prefix) = (&self.figures.statistics, "sm.ldst_stalls.");
-        let ends = format!(".{reason}");
-        let of = counts.range(prefix.to_owned()..);
-        let of = of.take_while(|(name, _)| name.starts_with(prefix));
-        let of = of.filter(|(name, _)| name.ends_with(&ends));
-        of.map(|(_, count)| *count).sum()
-    }
-
-    /// Cycles that an access to shared memory waits for bank conflicts, if these take at least half
-    /// as many cycles of the load/store units as the largest reason.
-    fn conflicts_too(&self, reason: &str) -> Option<f64> {
-        let conflicts = sum(&self.figures.statistics, "sm.shared_conflict_cycles");
-        let many = conflicts >= 0.5 * self.stalled(reason) as f64;
-        let cycles = self.facts.conflict_cycles.filter(|n| *n >= CONFLICTS);
-        cycles.filter(|_| many && reason != "bank_conflict")
-    }
-
-    fn has_conflicts(&self) -> bool {
-        self.facts.conflict_cycles.is_some_and(|n| n >= CONFLICTS)
-    }
-
-    /// Clause on conflicts beside a larger reason.
-    fn conflicts_in_words(&self, reason: &str) -> String {
-        match self.conflicts_too(reason) {
+    /// Clause on bank conflicts beside a larger reason for full load/store units.
+    fn conflicts_in_words(&self) -> String {
+        match self.conflicts_beside() {
             Some(cycles) => format!(
                 ", and because an access to shared memory waits {cycles:.1} cycles for bank \
                  conflicts"
@@ -199,8 +70,17 @@ impl Subject<'_> {
         }
     }
 
+    /// Name of the kernel in a sentence.
+    fn name(&self) -> String {
+        shortened(&self.analysis.kernel, warploom_names::WIDTH)
+    }
+
+    fn conflicts_beside(&self) -> Option<f64> {
+        conflicts_beside(&self.facts, &self.figures.statistics, self.unit?)
+    }
+
     fn bound_in_words(&self, bound: Bound) -> String {
-        let kernel = &self.analysis.kernel;
+        let kernel = self.name();
         match bound {
             Bound::Part(part) => self.part_in_words(part),
             Bound::Shared => format!(
@@ -209,29 +89,22 @@ impl Subject<'_> {
                 percent(self.analysis.utilisation.shared),
                 self.facts.conflict_cycles.unwrap_or(0.0)
             ),
-            Bound::Idle => format!(
+            Bound::IdleSms => format!(
                 "Idle SMs bound `{kernel}`: they hold a block in {} of their cycles, because {}.",
                 percent(self.facts.active.unwrap_or(0.0)),
-                self.blocks_in_words()
+                self.idle_in_words()
             ),
             Bound::Divergence => format!(
                 "Diverged warps bound `{kernel}`: an instruction takes effect in {:.1} of {WARP} \
                  lanes, so that the branches of a warp are issued one after the other.",
                 self.facts.lanes.unwrap_or(0.0)
             ),
-            Bound::LoadStore(reason) => format!(
-                "The load/store units bound `{kernel}`: they are full in {} of the scheduler \
-                 cycles, {}{}.",
-                percent(self.share("memory_pipe")),
-                self.reason_in_words(reason),
-                self.conflicts_in_words(reason)
-            ),
-            Bound::Cause(cause) => self.cause_in_words(cause),
+            bound => self.cause_in_words(bound),
         }
     }
 
     fn part_in_words(&self, part: Part) -> String {
-        let (kernel, used) = (&self.analysis.kernel, self.analysis.utilisation.of(part));
+        let (kernel, used) = (self.name(), self.analysis.utilisation.of(part));
         let used = percent(used);
         match (part, self.analysis.throughput.of(part)) {
             (Part::Scheduler, _) | (_, None) => format!(
@@ -261,67 +134,96 @@ impl Subject<'_> {
         }
     }
 
-    fn cause_in_words(&self, cause: &str) -> String {
-        let (kernel, share) = (&self.analysis.kernel, percent(self.share(cause)));
+    /// Sentence on a bound that is a cause in `sm.slots`.
+    fn cause_in_words(&self, bound: Bound) -> String {
+        let kernel = self.name();
+        let share = percent(bound.cause().map_or(0.0, |cause| self.share(cause)));
         let (part, used) = highest(self.analysis);
         let idle = format!(
             "no part of the machine is above {} ({})",
             percent(used),
             part.name()
         );
-        match cause {
-            "memory_dependence" => format!(
+        match bound {
+            Bound::Loads => format!(
                 "The latency of loads bounds `{kernel}`: in {share} of the scheduler cycles its \
                  warps wait for one, and {idle}."
             ),
-            "execution_dependence" => format!(
+            Bound::Arithmetic => format!(
                 "The latency of arithmetic bounds `{kernel}`: in {share} of the scheduler cycles \
                  its warps wait for results, and {idle}."
             ),
-            "execution_pipe" => format!(
+            Bound::Units => format!(
                 "Function units bound `{kernel}`: they are full in {share} of the scheduler \
                  cycles{}.",
                 self.unit_in_words()
             ),
-            "barrier" => format!(
+            Bound::Barriers => format!(
                 "Barriers bound `{kernel}`: in {share} of the scheduler cycles all warps wait at \
                  barriers, at fences or for atomics."
             ),
-            "instruction_buffer" => format!(
+            Bound::Fetch => format!(
                 "The fetch of instructions bounds `{kernel}`: in {share} of the scheduler cycles \
                  no warp has a decoded instruction."
             ),
-            "policy" => format!(
+            Bound::Policy => format!(
                 "The scheduling policy bounds `{kernel}`: it holds ready warps back in {share} of \
                  the scheduler cycles."
             ),
             _ => format!(
                 "The load/store units bound `{kernel}`: they are full in {share} of the scheduler \
-                 cycles."
+                 cycles{}{}.",
+                self.unit
+                    .map_or_else(String::new, |unit| self.reason_in_words(unit)),
+                self.conflicts_in_words()
             ),
         }
     }
 
-    fn reason_in_words(&self, reason: &str) -> String {
+    /// Clause on the reason for which load/store units are full.
+    fn reason_in_words(&self, unit: FullUnit) -> String {
+        let (l1d, accesses, cache) = (&self.machine.spec.l1d, unit.accesses(), unit.cache());
         let transactions = self.facts.transactions.unwrap_or(0.0);
-        match reason {
-            "reservation" => "mostly because L1D has no room for another miss".to_owned(),
-            "network" => "mostly because the network does not take further requests".to_owned(),
-            "coalesce" => {
-                format!("mostly because an access is split into {transactions:.1} transactions")
+        let reason = match unit.stall {
+            Stall::Lines => format!(
+                "{accesses} find all lines of their set in {cache} reserved for misses on their \
+                 way (l1d.sets is {}, l1d.ways {})",
+                l1d.sets, l1d.ways
+            ),
+            Stall::MissQueue => format!(
+                "{accesses} find the queue from {cache} to the network full (l1d.miss_queue is {}): \
+                 the memory system takes requests more slowly than they come",
+                l1d.miss_queue
+            ),
+            Stall::Mshrs => format!(
+                "{accesses} find no free MSHR in {cache} (l1d.mshr_entries is {})",
+                l1d.mshr_entries
+            ),
+            Stall::MshrRequests => format!(
+                "more {accesses} wait for a line than its MSHR in {cache} can hold (l1d.mshr_merge \
+                 is {})",
+                l1d.mshr_merge
+            ),
+            Stall::WritePending => format!(
+                "{accesses} wait for lines that stores fetch into {cache} (l1d.write_allocate)"
+            ),
+            Stall::Cache => {
+                format!("{cache} has no room for another miss, and {accesses} wait for it")
             }
-            "bank_conflict" => match self.facts.conflict_cycles.filter(|n| *n >= CONFLICTS) {
-                Some(cycles) => format!(
-                    "mostly because an access to shared memory waits {cycles:.1} cycles for bank \
-                     conflicts"
-                ),
-                None => format!(
-                    "mostly because L1D takes {transactions:.1} transactions of an access one \
-                     after the other"
-                ),
-            },
-            _ => "mostly because the data port of L1D is busy".to_owned(),
-        }
+            Stall::Conflicts => format!(
+                "an access to shared memory waits {:.1} cycles for bank conflicts",
+                self.facts.conflict_cycles.unwrap_or(0.0)
+            ),
+            Stall::Banks => format!(
+                "{cache} takes {transactions:.1} transactions of an access one after the other"
+            ),
+            Stall::Network => format!("the network does not take further {accesses}"),
+            Stall::Transactions => {
+                format!("an access is split into {transactions:.1} transactions")
+            }
+            Stall::DataPort => format!("the data port of {cache} is busy"),
+        };
+        format!(", mostly because {reason}")
     }
 
     /// Clause on the most used unit other than the adders, whose pipes are the widest.
@@ -343,33 +245,51 @@ impl Subject<'_> {
         }
     }
 
-    fn blocks_in_words(&self) -> String {
-        let (blocks, sms) = (
-            self.analysis.occupancy.grid_blocks,
-            self.machine.spec.gpu.sms,
-        );
-        let last = "the last blocks of the grid and the time between launches leave SMs idle";
-        match blocks < u64::from(sms) * u64::from(self.analysis.occupancy.blocks_per_sm.max(1)) {
-            true => format!("its grid has {} for {sms} SMs", counted(blocks)),
-            false => last.to_owned(),
+    fn idle(&self) -> Idle {
+        let active = self.facts.active.unwrap_or(1.0);
+        Idle::of(
+            self.machine,
+            self.analysis,
+            active,
+            &self.figures.statistics,
+        )
+    }
+
+    /// Clause on the reason why SMs hold no block.
+    fn idle_in_words(&self) -> String {
+        let (gpu, held) = (&self.machine.spec.gpu, &self.analysis.occupancy);
+        let (blocks, sms) = (held.grid_blocks, gpu.sms);
+        match self.idle() {
+            Idle::Launch(cycles) => format!(
+                "{cycles} of {} cycles pass before the first block of a launch starts \
+                 (gpu.kernel_launch_cycles is {})",
+                self.analysis.cycles, gpu.kernel_launch_cycles
+            ),
+            Idle::Grid => format!("its grid has {} for {sms} SMs", counted(blocks)),
+            Idle::Tail => format!(
+                "the last blocks of its grid ({}, {:.1} times what the SMs hold at once) and the \
+                 time between launches leave SMs without one",
+                counted(blocks),
+                blocks as f64 / f64::from((sms * held.blocks_per_sm).max(1))
+            ),
         }
     }
 
     fn schedulers(&self, bound: Bound) -> String {
         // Idle SMs have a sentence of their own.
         let idle = match bound {
-            Bound::Idle => self.share("no_warp"),
+            Bound::IdleSms => self.share("no_warp"),
             _ => 0.0,
         };
         let with_work = (1.0 - idle).max(1e-9);
         let of = match bound {
-            Bound::Idle => "of their cycles with warps",
+            Bound::IdleSms => "of their cycles with warps",
             _ => "of their cycles",
         };
         let issued = percent(self.share("issued") / with_work);
         let waits = self.analysis.stalls.iter();
         let waits = waits.filter(|(cause, _)| {
-            *cause != "issued" && (bound != Bound::Idle || *cause != "no_warp")
+            *cause != "issued" && (bound != Bound::IdleSms || *cause != "no_warp")
         });
         match waits.max_by(|a, b| a.1.total_cmp(b.1)) {
             Some((cause, share)) if *share > 0.0 => format!(
@@ -386,7 +306,7 @@ impl Subject<'_> {
         let lanes = self.facts.lanes.unwrap_or(0.0);
         format!(
             "An SM with work holds {:.1} of {} warps on average: {} {} of {} threads, limited by \
-             {}; an instruction takes effect in {lanes:.1} of 32 lanes.",
+             {}; an instruction that takes effect does so in {lanes:.1} of {WARP} lanes.",
             held.resident_warps,
             held.warp_slots,
             held.blocks_per_sm,
@@ -418,7 +338,7 @@ impl Subject<'_> {
 
     fn next_step(&self, bound: Bound) -> String {
         let step = match bound {
-            Bound::Idle => "launch more blocks, or a larger problem".to_owned(),
+            Bound::IdleSms => self.more_blocks(),
             Bound::Divergence => format!(
                 "let the lanes of a warp branch alike, for example by sorting the work; full warps \
                  would issue {} of the instructions",
@@ -430,34 +350,101 @@ impl Subject<'_> {
                 .to_owned(),
             Bound::Part(part) => self.less_traffic(part),
             Bound::Shared => LAYOUT.to_owned(),
-            Bound::LoadStore(reason) if self.conflicts_too(reason).is_some() => LAYOUT.to_owned(),
-            Bound::LoadStore("bank_conflict") if self.has_conflicts() => LAYOUT.to_owned(),
-            Bound::LoadStore("reservation" | "network") => self.less_traffic(Part::NocToSm),
-            Bound::LoadStore("bank_conflict" | "coalesce") => self.fewer_transactions(),
-            Bound::LoadStore(_) => "access memory less often, from registers".to_owned(),
-            Bound::Cause("memory_dependence" | "execution_dependence") => self.more_warps(),
-            Bound::Cause("execution_pipe") => {
+            Bound::LoadStore => self.free_unit(),
+            Bound::Loads | Bound::Arithmetic => self.more_warps(),
+            Bound::Units => {
                 "use fewer of these instructions, for example cheaper approximations".to_owned()
             }
-            Bound::Cause("barrier") => "use smaller blocks, so that another block runs while one \
-                                        waits, or fewer barriers"
+            Bound::Barriers => "use smaller blocks, so that another block runs while one \
+                                waits, or fewer barriers"
                 .to_owned(),
-            Bound::Cause("instruction_buffer") => {
+            Bound::Fetch => {
                 "make the code smaller or straighter: unroll less, branch less".to_owned()
             }
-            Bound::Cause("policy") => "compare schedulers with `warploom compare --vary \
-                                       sm.warp_scheduler=lrr,gto`"
+            Bound::Policy => "compare schedulers with `warploom compare --vary \
+                              sm.warp_scheduler=lrr,gto`"
                 .to_owned(),
-            Bound::Cause(_) => self.fewer_transactions(),
         };
         format!("Next: {step}.")
+    }
+
+    fn more_blocks(&self) -> String {
+        match self.idle() {
+            Idle::Launch(_) => "give a launch more work: a larger problem, or one launch instead \
+                                of several"
+                .to_owned(),
+            Idle::Grid => "launch more blocks, or a larger problem".to_owned(),
+            Idle::Tail => "launch a larger problem, or smaller blocks of equal length, so that \
+                           the last ones end together"
+                .to_owned(),
+        }
+    }
+
+    /// Step that leaves the load/store units more room.
+    fn free_unit(&self) -> String {
+        let Some(unit) = self.unit else {
+            return self.fewer_transactions();
+        };
+        if self.conflicts_beside().is_some() {
+            return LAYOUT.to_owned();
+        }
+        let part = match unit.is_store() {
+            true => Part::NocToL2,
+            false => Part::NocToSm,
+        };
+        match unit.stall {
+            Stall::Conflicts => LAYOUT.to_owned(),
+            _ if self.scattered().is_some() => self.fewer_transactions(),
+            Stall::Lines => self.more_lines(unit),
+            Stall::MshrRequests => "let one warp load what several need, and hand it on in shared \
+                                    memory"
+                .to_owned(),
+            Stall::Banks | Stall::Transactions => self.fewer_transactions(),
+            Stall::DataPort => "access memory less often, from registers".to_owned(),
+            _ => self.less_traffic(part),
+        }
+    }
+
+    /// Step where the lines of a set of L1D are short.
+    fn more_lines(&self, unit: FullUnit) -> String {
+        let keys = "compare machines by l1d.ways, l1d.sets and l1d.index";
+        match (unit.is_store(), self.facts.l1d_reads) {
+            (false, Some(share)) if share < AGAIN => format!(
+                "load past L1D (`__ldcg`, `ld.global.cg`), since it hits {} of the loads; or {keys}",
+                percent(share)
+            ),
+            (false, _) => format!("{}; or {keys}", self.less_traffic(Part::NocToSm)),
+            (true, _) => format!("{}; or {keys}", self.less_traffic(Part::NocToL2)),
+        }
+    }
+
+    /// Step where bytes of loads are too many.
+    fn fewer_loads(&self) -> String {
+        let (l1d, l2) = (self.facts.l1d_reads, self.facts.l2_reads);
+        let again = |share: Option<f64>| share.is_some_and(|share| share >= AGAIN);
+        let hits = |share: Option<f64>| share.map_or_else(|| "-".to_owned(), percent);
+        let found = format!("L1D hits {} of the loads, L2 {}", hits(l1d), hits(l2));
+        if again(l1d) {
+            format!(
+                "load less: keep data that is read again in registers or shared memory ({found})"
+            )
+        } else if again(l2) {
+            format!(
+                "load less: if data is read again, keep it in registers or shared memory; else use \
+                 smaller types ({found})"
+            )
+        } else {
+            format!(
+                "load fewer bytes, for example smaller types; hardly a line is read again ({found})"
+            )
+        }
     }
 
     fn less_traffic(&self, part: Part) -> String {
         if self.scattered().is_some() {
             return self.fewer_transactions();
         }
-        let (l1d, l2) = (self.facts.l1d_hit_rate, self.facts.l2_hit_rate);
+        let l2 = self.facts.l2_hit_rate;
         let hits = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), percent);
         match part {
             Part::Dram => format!(
@@ -468,11 +455,7 @@ impl Subject<'_> {
             Part::NocToL2 => {
                 "store less: keep intermediate results in registers or shared memory".to_owned()
             }
-            Part::NocToSm => format!(
-                "load less: keep data that is read again in registers or shared memory (L1D hits \
-                 {})",
-                hits(l1d)
-            ),
+            Part::NocToSm => self.fewer_loads(),
             _ => "read near data less often, from registers".to_owned(),
         }
     }
@@ -496,7 +479,7 @@ impl Subject<'_> {
 
     fn more_warps(&self) -> String {
         let held = &self.analysis.occupancy;
-        let full = held.blocks_per_sm * held.warps_per_block >= held.warp_slots;
+        let full = held.is_full();
         let is_grid = self.analysis.occupancy_limit == OccupancyLimit::Grid.name();
         match remedy(self.machine.spec, self.analysis) {
             Some(_) if !full && is_grid => format!(
@@ -513,12 +496,5 @@ impl Subject<'_> {
                   several loads or chains of arithmetic are in flight"
                 .to_owned(),
         }
-    }
-}
-
-fn counted(blocks: u64) -> String {
-    match blocks {
-        1 => "1 block".to_owned(),
-        _ => format!("{blocks} blocks"),
     }
 }

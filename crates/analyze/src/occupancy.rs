@@ -72,6 +72,11 @@ impl Occupancy {
         }
     }
 
+    /// True if the blocks of an SM take all of its warp slots.
+    pub(crate) fn is_full(&self) -> bool {
+        self.blocks_per_sm * self.warps_per_block >= self.warp_slots
+    }
+
     /// Room of one resource.
     pub(crate) fn room(&self, limit: OccupancyLimit) -> Option<&Room> {
         self.rooms.iter().find(|room| room.resource == limit.name())

@@ -1,6 +1,9 @@
 //! Results made by hand, whose utilisations follow from the paper's definitions by arithmetic.
 
+mod support;
+
 use std::collections::BTreeMap;
+use support::{launch, run};
 use warploom_analyze::{Analysis, Category, LoadClass, Machine, Part, analyze};
 use warploom_config::{GpuSpec, preset};
 use warploom_stats::result::*;
@@ -55,60 +58,6 @@ fn figures(cycles: u64, statistics: Counts) -> Figures {
     }
 }
 
-fn launch(name: &str, figures: Figures) -> KernelReport {
-    KernelReport {
-        name: name.to_owned(),
-        grid: Size([1000, 1, 1]),
-        block: Size([256, 1, 1]),
-        registers_per_thread: 40,
-        shared_bytes: 0,
-        blocks_per_sm: 6,
-        occupancy_limit: "registers".to_owned(),
-        context_registers: None,
-        context: None,
-        figures,
-        concurrent: None,
-        sample: None,
-    }
-}
-
-fn run(kernels: Vec<KernelReport>, totals: Figures, series: Option<Series>) -> RunReport {
-    RunReport {
-        program: Program {
-            name: "warploom".to_owned(),
-            version: "0".to_owned(),
-        },
-        command: "warploom analyze k".to_owned(),
-        gpu: Gpu {
-            name: "maxwell-duet".to_owned(),
-            config: BTreeMap::new(),
-        },
-        config_digest: String::new(),
-        input_digest: String::new(),
-        outcome: Outcome::Finished,
-        totals: Totals {
-            launches: kernels.len() as u64,
-            figures: totals,
-            estimate: None,
-        },
-        kernels,
-        wall_seconds: 1.0,
-        cycles_per_second: 1.0,
-        warp_instructions_per_second: 1.0,
-        series,
-        processes: Vec::new(),
-        decisions: Vec::new(),
-        sampling: None,
-        mix: None,
-        sm_filter_checks: Vec::new(),
-        sharing: None,
-        checks: Vec::new(),
-        findings: Vec::new(),
-        digest_set: 2,
-        digest: String::new(),
-    }
-}
-
 fn analysis_of(report: &RunReport) -> Analysis {
     analyze(&Machine::new(&gpu(), 0.6), report).expect("it was timed")
 }
@@ -155,18 +104,14 @@ fn the_network_bounds_it_and_more_warps_would_queue_there() {
     );
     assert!(kernels.is_empty(), "one kernel is the whole");
     assert_eq!(whole.occupancy_limit, "registers");
-    assert!(
-        whole.advice[0].contains("95% of what it sustains (350 of 369 GB/s"),
-        "{:?}",
-        whole.advice
-    );
-    assert!(
-        whole.advice[1].starts_with("More warps would not help"),
-        "{:?}",
-        whole.advice
-    );
+    let told = &whole.advice;
+    let bound = "The network from L2 to the SMs bounds `k`: 350 of the 369 GB/s";
+    assert!(told[0].starts_with(bound), "{told:?}");
+    assert!(told[1].contains("(noc.flit_bytes is 32)"), "{told:?}");
+    let more = "More warps would not help: they would queue at the network from L2";
+    assert!(told[3].starts_with(more), "{told:?}");
     // 65,536 registers for 7 blocks of 256 threads: 36.6 a thread, granted in fours.
-    assert!(whole.advice[2].contains("7 blocks fit with 36 registers a thread instead of 40"));
+    assert!(told[4].contains("7 blocks fit with 36 registers a thread instead of 40"));
 }
 
 #[test]
@@ -288,6 +233,7 @@ fn keys_that_stay_are_where_they_are_documented() {
         "/utilisation/noc_to_l2",
         "/utilisation/noc_to_sm",
         "/utilisation/dram",
+        "/bound",
         "/category",
         "/class",
         "/occupancy_limit",
@@ -295,6 +241,7 @@ fn keys_that_stay_are_where_they_are_documented() {
     ] {
         assert!(json.pointer(path).is_some(), "{path} is missing");
     }
+    assert_eq!(json["bound"], Category::L2ToSm.name());
     assert_eq!(json["category"], Category::L2ToSm.name());
     assert_eq!(json["class"], LoadClass::Saturated.name());
 }

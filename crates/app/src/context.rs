@@ -310,7 +310,7 @@ impl Context {
     }
 
     /// Requests the execution of a function in the order of a stream.
-    pub(crate) fn mark(&mut self, stream: u32, action: crate::engine::MarkAction) -> Cuda<u64> {
+    pub(crate) fn mark(&mut self, stream: u32, action: warploom_run::MarkAction) -> Cuda<u64> {
         let answer = self.engine()?.mark(stream, action);
         self.record_failure(answer)
     }

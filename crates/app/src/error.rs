@@ -76,7 +76,7 @@ impl CudaError {
     /// Error that a launch leaves if it stops the run. Every later call returns it.
     pub fn of(why: Stopped) -> Self {
         match why {
-            Stopped::CycleLimit | Stopped::Stuck => Self::LAUNCH_TIMEOUT,
+            Stopped::CycleLimit | Stopped::Stuck | Stopped::Interrupted => Self::LAUNCH_TIMEOUT,
             Stopped::Fault(kind) => match kind {
                 FaultKind::OutOfBounds
                 | FaultKind::Freed

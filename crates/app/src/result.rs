@@ -19,7 +19,7 @@ pub(crate) fn write_results(settings: &Settings, run: &RunReport, trace: Option<
         text.push('\n');
         messages.push_str(&write(path, &text));
     }
-    let report = run_report(run);
+    let report = run_report(run, settings.width.filter(|_| settings.report.is_none()));
     match &settings.report {
         Some(path) => messages.push_str(&write(path, &report)),
         None if settings.quiet => {}

@@ -56,8 +56,8 @@ pub struct Settings {
     pub page_protection: bool,
     /// Optional checks whose findings are reported as warnings.
     pub check: Vec<CheckKind>,
-    /// Registers per thread by kernel name or part of a name. If several parts match a name, the
-    /// longest one counts. Other kernels use the compiler's number.
+    /// Registers per thread by kernel name or part of a name, mangled or plain. If several parts
+    /// match a name, the longest one counts. Other kernels use the compiler's number.
     pub registers: BTreeMap<String, u32>,
     /// Compute capability that the program sees, such as 75 for 7.5. If not given, the one of the
     /// GPU.
@@ -70,6 +70,8 @@ pub struct Settings {
     pub report: Option<PathBuf>,
     /// True to write no report.
     pub quiet: bool,
+    /// Number of columns of the terminal that shows the report, if one does.
+    pub width: Option<u16>,
     /// Length in core cycles of the windows in which counters are recorded.
     pub window_cycles: Option<u64>,
     /// Energy preset: an empty text for that of the GPU, a name, the path of a TOML file, or a TOML
@@ -101,6 +103,7 @@ impl Default for Settings {
             trace: None,
             report: None,
             quiet: false,
+            width: None,
             window_cycles: None,
             energy: None,
             command: String::new(),
@@ -189,7 +192,7 @@ impl Settings {
         let fits = self
             .registers
             .iter()
-            .filter(|(part, _)| kernel.contains(part.as_str()));
+            .filter(|(part, _)| warploom_names::has_part(kernel, part));
         fits.max_by_key(|(part, _)| part.len())
             .map(|(_, count)| *count)
     }
@@ -264,6 +267,12 @@ mod tests {
         assert_eq!(settings.registers_of("_Z8spmv_csrPf"), Some(30));
         assert_eq!(settings.registers_of("_Z8spmv_ellPf"), Some(20));
         assert_eq!(settings.registers_of("add"), Some(8));
+        let plain = Settings {
+            registers: [("reduce<256>".to_owned(), 24)].into(),
+            ..Settings::default()
+        };
+        assert_eq!(plain.registers_of("_Z6reduceILi256EEvPf"), Some(24));
+        assert_eq!(plain.registers_of("_Z6reduceILi512EEvPf"), None);
         assert_eq!(Settings::default().registers_of("add"), None);
     }
 

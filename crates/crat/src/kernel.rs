@@ -114,6 +114,18 @@ impl Kernel {
         Ok(allocate_kernel(&self.module, &self.name, options)?)
     }
 
+    /// Returns the kernel with its registers allocated, as it runs.
+    ///
+    /// # Errors
+    /// Returns the errors of [`allocate_kernel`].
+    pub fn allocated(&self, options: &Options) -> Result<Self, Refusal> {
+        let module = self.allocate(options)?.module;
+        Ok(Self {
+            module,
+            ..self.clone()
+        })
+    }
+
     /// Returns the number of blocks that fit on an SM with the given number of registers per
     /// thread.
     pub fn blocks_per_sm(&self, registers: u32, gpu: &GpuSpec) -> u32 {

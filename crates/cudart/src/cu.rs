@@ -53,30 +53,9 @@ fn name(code: i32) -> Option<String> {
     Some(name)
 }
 
-/// Defines functions of the driver, each with one or more names, as `runtime!` does for those of
-/// the runtime.
+/// Defines functions of the driver, as `c_functions!` does.
 macro_rules! driver {
-    () => {};
-    (@ [] $args:tt $cx:ident $body:block) => {};
-    (@ [$name:ident $($rest:ident)*] ($($arg:ident: $ty:ty),*) $cx:ident $body:block) => {
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name($($arg: $ty),*) -> i32 {
-            let name = stringify!($name);
-            let own = name.ends_with("_ptsz") || name.ends_with("_ptds");
-            #[allow(unused_unsafe, reason = "not every call has a pointer")]
-            $crate::cu::call(own, |$cx| {
-                // SAFETY: the program keeps the contract of the driver's header: a pointer is null
-                // or points to what the header says.
-                unsafe { $body }
-            })
-        }
-        driver! { @ [$($rest)*] ($($arg: $ty),*) $cx $body }
-    };
-    (fn $name:ident $(/ $alias:ident)* ($($arg:ident: $ty:ty),* $(,)?) |$cx:ident| $body:block
-        $($rest:tt)*) => {
-        driver! { @ [$name $($alias)*] ($($arg: $ty),*) $cx $body }
-        driver! { $($rest)* }
-    };
+    ($($functions:tt)*) => { c_functions! { $crate::cu::call; $($functions)* } };
 }
 use driver;
 

@@ -1,4 +1,4 @@
-//! Queries for functions of the driver, of which there are none.
+//! Queries of the runtime for functions of the driver. They find none; `cuGetProcAddress` does.
 
 use crate::ffi::{put, put_if};
 use crate::process::abi;
@@ -8,7 +8,7 @@ use warploom_app::{Abi, Cuda};
 /// Status `cudaDriverEntryPointSymbolNotFound` of a query.
 const NOT_FOUND: i32 = 1;
 
-/// Reports that the driver has no such function, as CUDA does.
+/// Reports that the driver has no such function, as CUDA does for an unknown name.
 ///
 /// # Safety
 /// Both pointers are null or valid for writes of their type.

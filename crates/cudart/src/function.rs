@@ -5,10 +5,45 @@ use crate::ffi::{put, put_bytes, put_if};
 use crate::process::abi;
 use crate::types::CFunctionAttributes;
 use std::ffi::c_char;
-use warploom_app::Abi;
+use warploom_app::{Abi, Context, Cuda};
 
 /// Size in bytes of the attributes that CUDA 12 added.
 const NEWER_BYTES: usize = 144 - size_of::<CFunctionAttributes>();
+
+/// Writes the offset and, if asked for, the size of a function's parameter.
+///
+/// # Safety
+/// The pointers of `to` are null or valid for writes.
+pub unsafe fn put_parameter(
+    context: &mut Context,
+    function: u64,
+    number: usize,
+    to: (*mut usize, *mut usize),
+) -> Cuda {
+    let (offset, bytes) = context.parameter(function, number)?;
+    // SAFETY: the caller fulfils the requirements of this function.
+    unsafe {
+        put(to.0, offset as usize)?;
+        put_if(to.1, bytes as usize);
+    }
+    Ok(())
+}
+
+/// Writes the number of blocks with some threads and bytes of dynamic shared memory that an SM
+/// holds.
+///
+/// # Safety
+/// The pointer is null or valid for a write.
+pub unsafe fn put_occupancy(
+    context: &mut Context,
+    to: *mut i32,
+    function: u64,
+    (threads, shared): (i32, usize),
+) -> Cuda {
+    let fit = context.occupancy(function, threads, shared as u64)?;
+    // SAFETY: the caller fulfils the requirements of this function.
+    unsafe { put(to, fit.blocks as i32) }
+}
 
 runtime! {
     fn cudaFuncGetAttributes(to: *mut CFunctionAttributes, function: u64) |context| {
@@ -42,15 +77,13 @@ runtime! {
     fn cudaOccupancyMaxActiveBlocksPerMultiprocessor(
         to: *mut i32, function: u64, threads: i32, shared: usize,
     ) |context| {
-        let fit = context.occupancy(function, threads, shared as u64)?;
-        put(to, fit.blocks as i32)
+        put_occupancy(context, to, function, (threads, shared))
     }
 
     fn cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         to: *mut i32, function: u64, threads: i32, shared: usize, _flags: u32,
     ) |context| {
-        let fit = context.occupancy(function, threads, shared as u64)?;
-        put(to, fit.blocks as i32)
+        put_occupancy(context, to, function, (threads, shared))
     }
 
     fn cudaOccupancyAvailableDynamicSMemPerBlock(
@@ -68,10 +101,7 @@ runtime! {
     fn cudaFuncGetParamInfo(
         function: u64, number: usize, offset: *mut usize, size: *mut usize,
     ) |context| {
-        let (at, bytes) = context.parameter(function, number)?;
-        put(offset, at as usize)?;
-        put_if(size, bytes as usize);
-        Ok(())
+        put_parameter(context, function, number, (offset, size))
     }
 
     fn cudaFuncGetName(to: *mut *const c_char, function: u64) |context| {

@@ -2,13 +2,13 @@
 
 use crate::ffi::{bytes, get, put, put_if};
 use crate::process::{call_function, call_with, with};
-use crate::types::{CDim3, CLaunchConfiguration};
+use crate::types::{CDim3, CLaunchAttribute, CLaunchConfiguration};
 use std::ffi::c_void;
 use warploom_app::{Configuration, Context, Cuda, CudaError, HostCall, LaunchRequest};
 
-/// Number of the attribute `cudaLaunchAttributeCooperative`.
+/// Number of the attribute `cudaLaunchAttributeCooperative`, and of the driver's attribute.
 const COOPERATIVE: i32 = 2;
-/// Number of the attribute `cudaLaunchAttributeClusterDimension`.
+/// Number of the attribute `cudaLaunchAttributeClusterDimension`, and of the driver's attribute.
 const CLUSTER: i32 = 4;
 
 #[unsafe(no_mangle)]
@@ -90,20 +90,36 @@ runtime! {
         arguments: *const *const u8,
     ) |context| {
         let own = get(configuration)?;
-        let mut cooperative = false;
-        for at in 0..own.count as usize {
-            let attribute = get(own.attributes.wrapping_add(at))?;
-            match attribute.id {
-                COOPERATIVE => cooperative = attribute.value[0] != 0,
-                CLUSTER if attribute.value[..3] != [1, 1, 1] => {
-                    return Err(context.unsupported("cudaLaunchKernelExC with clusters"));
-                }
-                _ => {}
-            }
-        }
+        let attributes = (own.attributes, own.count);
+        let cooperative = is_cooperative(context, "cudaLaunchKernelExC", attributes)?;
         let shape = (own.grid, own.block, own.shared_bytes, own.stream);
         launch(context, function, shape, arguments, cooperative)
     }
+}
+
+/// Returns whether attributes, by address and number, ask for a cooperative launch. Fails if they
+/// ask for clusters. `call` is the name of the called function.
+///
+/// # Safety
+/// The address is null or that of as many attributes.
+pub unsafe fn is_cooperative(
+    context: &mut Context,
+    call: &str,
+    (attributes, count): (*const CLaunchAttribute, u32),
+) -> Cuda<bool> {
+    let mut cooperative = false;
+    for at in 0..count as usize {
+        // SAFETY: the caller fulfils the requirements of this function.
+        let attribute = unsafe { get(attributes.wrapping_add(at)) }?;
+        match attribute.id {
+            COOPERATIVE => cooperative = attribute.value[0] != 0,
+            CLUSTER if attribute.value[..3] != [1, 1, 1] => {
+                return Err(context.unsupported(&format!("{call} with clusters")));
+            }
+            _ => {}
+        }
+    }
+    Ok(cooperative)
 }
 
 /// Launches a kernel in a stream.

@@ -246,29 +246,34 @@ pub fn call_function(function: impl FnOnce()) {
     }
 }
 
-/// Defines functions of the runtime, each with one or more names. Names ending in `_ptsz` or
-/// `_ptds` are for programs in which every thread has its own default stream.
-macro_rules! runtime {
-    () => {};
-    (@ [] $args:tt $cx:ident $body:block) => {};
-    (@ [$name:ident $($rest:ident)*] ($($arg:ident: $ty:ty),*) $cx:ident $body:block) => {
+/// Defines functions of CUDA's C interface, each with one or more names. `$call` executes their
+/// bodies with the context; its first argument states that the default stream belongs to the
+/// thread. That holds for names that end in `_ptsz` or `_ptds`: they are for programs in which
+/// every thread has its own default stream.
+macro_rules! c_functions {
+    ($call:path; @ [] $args:tt $cx:ident $body:block) => {};
+    ($call:path;
+        @ [$name:ident $($rest:ident)*] ($($arg:ident: $ty:ty),*) $cx:ident $body:block) => {
         #[unsafe(no_mangle)]
         pub unsafe extern "C" fn $name($($arg: $ty),*) -> i32 {
-            // The suffix of the name shows whether every thread has its own default stream.
             let name = stringify!($name);
             let own = name.ends_with("_ptsz") || name.ends_with("_ptds");
             #[allow(unused_unsafe, reason = "not every call has a pointer")]
-            $crate::process::call_with(own, |$cx| {
-                // SAFETY: the program keeps the contract of the runtime's header: a pointer is
-                // null or points to what the header says.
+            $call(own, |$cx| {
+                // SAFETY: the program keeps the contract of CUDA's header: a pointer is null or
+                // points to what the header says.
                 unsafe { $body }
             })
         }
-        runtime! { @ [$($rest)*] ($($arg: $ty),*) $cx $body }
+        c_functions! { $call; @ [$($rest)*] ($($arg: $ty),*) $cx $body }
     };
-    (fn $name:ident $(/ $alias:ident)* ($($arg:ident: $ty:ty),* $(,)?) |$cx:ident| $body:block
-        $($rest:tt)*) => {
-        runtime! { @ [$name $($alias)*] ($($arg: $ty),*) $cx $body }
-        runtime! { $($rest)* }
+    ($call:path; $(fn $name:ident $(/ $alias:ident)* ($($arg:ident: $ty:ty),* $(,)?)
+        |$cx:ident| $body:block)*) => {
+        $(c_functions! { $call; @ [$name $($alias)*] ($($arg: $ty),*) $cx $body })*
     };
+}
+
+/// Defines functions of the runtime, as [`c_functions!`] does.
+macro_rules! runtime {
+    ($($functions:tt)*) => { c_functions! { $crate::process::call_with; $($functions)* } };
 }

@@ -17,6 +17,7 @@ use crate::state::warp::WarpState;
 use crate::step::{report_finding, step};
 use std::collections::VecDeque;
 use std::fmt;
+use std::ops::ControlFlow;
 use warploom_base::{Dim3, lanes_of};
 
 /// Options of a functional run.
@@ -120,7 +121,17 @@ pub enum RunError {
         /// Positions of the unfinished warps.
         report: Box<StuckReport>,
     },
+    /// The caller ended the run.
+    #[error("interrupted after {blocks} blocks")]
+    Interrupted {
+        /// Number of blocks that had ended.
+        blocks: u64,
+    },
 }
+
+/// Function that receives the statistics of a functional run so far, after each turn of all warps.
+/// `Break` ends the run.
+pub type Poll<'a> = &'a mut dyn FnMut(&FunctionalStats) -> ControlFlow<()>;
 
 /// Detector of repeating states of one warp (Brent's cycle detection over its turns).
 #[derive(Clone, Copy, Default)]
@@ -196,6 +207,7 @@ struct Driver<'a> {
     memory: &'a mut DeviceMemory,
     options: FunctionalOptions,
     observer: Option<&'a mut dyn Observer>,
+    poll: Poll<'a>,
     log: WriteLog,
     out: StepOut,
     stats: FunctionalStats,
@@ -211,42 +223,41 @@ pub fn run_grid(
     memory: &mut DeviceMemory,
     options: FunctionalOptions,
 ) -> Result<FunctionalStats, RunError> {
-    run(ctx, memory, options, None)
+    run_grid_polled(ctx, memory, options, None, &mut |_| {
+        ControlFlow::Continue(())
+    })
 }
 
-/// Runs a grid like [`run_grid`] and calls an observer after each step.
+/// Runs a grid like [`run_grid`], calls an observer after each step, if there is one, and `poll`
+/// from time to time.
 ///
 /// # Errors
-/// Returns the errors of [`run_grid`].
-pub fn run_grid_observed(
-    ctx: &LaunchContext,
-    memory: &mut DeviceMemory,
-    options: FunctionalOptions,
-    observer: &mut dyn Observer,
-) -> Result<FunctionalStats, RunError> {
-    observer.begin(ctx);
-    let stats = run(ctx, memory, options, Some(observer))?;
-    observer.end(ctx);
-    Ok(stats)
-}
-
-fn run<'a>(
+/// Returns the errors of [`run_grid`], and [`RunError::Interrupted`] if `poll` ends the run.
+pub fn run_grid_polled<'a>(
     ctx: &'a LaunchContext,
     memory: &'a mut DeviceMemory,
     options: FunctionalOptions,
-    observer: Option<&'a mut dyn Observer>,
+    mut observer: Option<&'a mut dyn Observer>,
+    poll: Poll<'a>,
 ) -> Result<FunctionalStats, RunError> {
+    if let Some(observer) = &mut observer {
+        observer.begin(ctx);
+    }
     let (log, out, stats) = Default::default();
     let mut driver = Driver {
         ctx,
         memory,
         options,
         observer,
+        poll,
         log,
         out,
         stats,
     };
     driver.run()?;
+    if let Some(observer) = &mut driver.observer {
+        observer.end(ctx);
+    }
     Ok(driver.stats)
 }
 
@@ -279,6 +290,10 @@ impl Driver<'_> {
             if self.stats.warp_instructions >= self.options.budget {
                 let (budget, report) = (self.options.budget, Box::new(self.stuck(&resident)));
                 return Err(RunError::OutOfBudget { budget, report });
+            }
+            if (self.poll)(&self.stats).is_break() {
+                let blocks = self.stats.blocks;
+                return Err(RunError::Interrupted { blocks });
             }
             for _ in 0..resident.len() {
                 match resident.pop_front() {

@@ -43,8 +43,8 @@ pub use fault::{
     Assertion, Checks, Fault, FaultAddress, FaultKind, Finding, FindingKind, FindingReport, Place,
 };
 pub use functional::{
-    FunctionalOptions, FunctionalStats, Observer, RunError, StuckReport, run_grid,
-    run_grid_observed,
+    FunctionalOptions, FunctionalStats, Observer, Poll, RunError, StuckReport, run_grid,
+    run_grid_polled,
 };
 pub use launch::{KernelLaunch, LaunchError, LaunchSpec, MAX_BLOCK_THREADS};
 pub use lookahead::Lookahead;

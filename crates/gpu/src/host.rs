@@ -13,13 +13,12 @@
 //! | `own_line` | values alone in a cache line |
 //! | `workers`, `channel`, `wait` | threads, calls to them, waiting loops |
 //! | `task_slot`, `backend_task`, `untaken` | the memory backend on a worker |
-//! | `balancer`, `backoff` | which thread runs an SM; times without workers |
+//! | `backoff` | times without workers |
 
 mod advance;
 pub(crate) mod backend_task;
 pub(crate) mod backend_trace;
 mod backoff;
-mod balancer;
 mod channel;
 mod commit;
 pub(crate) mod decoupled;

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
 use warploom_config::GpuSpec;
 use warploom_run::{Again, HostProgram, Options, Participant, Progress, Session, Timed};
-use warploom_stats::result::RunReport;
+use warploom_stats::result::{Outcome, RunReport};
 
 /// Progress of the runs.
 #[derive(Clone, Debug)]
@@ -309,6 +309,9 @@ fn participants<'a>(
 fn failure(report: &RunReport) -> Option<String> {
     if let Some(message) = report.outcome.message() {
         return Some(message.to_owned());
+    }
+    if matches!(report.outcome, Outcome::Interrupted { .. }) {
+        return Some("the run was interrupted".to_owned());
     }
     let wrong = report.checks.iter().find(|check| !check.passed)?;
     Some(format!("wrong output `{}`: {}", wrong.name, wrong.detail))

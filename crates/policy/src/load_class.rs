@@ -24,7 +24,7 @@ pub const fn thresholds(part: Part) -> Thresholds {
     Thresholds { high, saturated }
 }
 
-/// LoadClass of a machine's load, by Table 3.
+/// Class of a machine's load, by Table 3.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadClass {

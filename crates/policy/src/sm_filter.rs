@@ -56,10 +56,10 @@ impl Ratio {
     }
 }
 
-/// A look of a filter at the machine.
+/// Check of the machine by a filter, and its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// Core cycle of the look.
+    /// Core cycle of the check.
     pub at: Cycle,
     /// Stalls per core cycle since the check before.
     pub contention: Ratio,

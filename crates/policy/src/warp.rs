@@ -129,7 +129,10 @@ impl Deref for WarpView<'_> {
 /// Picks a warp among those that could issue in this cycle.
 ///
 /// One policy object serves one scheduler of one SM. A method changes nothing but the policy
-/// itself.
+/// itself. The calls of a cycle come in this order: `begin_cycle`, `unrestricted`, `admits`,
+/// `pick`, `end_cycles`, `on_issue`, `on_progress`. If a warp issues two instructions in a cycle,
+/// the gate is asked about the second one after `on_issue`, which is called once.
+///
 /// `ready` holds the warps of `view.own` whose next instruction is decoded, passes the scoreboard
 /// and finds its pipe free. `ready` also holds warps whose buffered instructions are from the wrong
 /// path. When such a warp is picked, its buffer is emptied and `pick` is called again in the same
@@ -176,6 +179,12 @@ pub trait WarpScheduler: Send {
         false
     }
 
+    /// Warps of `ready` that may issue in this cycle, whatever their next instructions are. Called
+    /// before `admits`, which is then asked about the other warps only.
+    fn unrestricted(&mut self, _view: &WarpView<'_>, _ready: WarpMask) -> WarpMask {
+        0
+    }
+
     /// True if a warp may issue its next instruction in this cycle. Called after `begin_cycle` and
     /// before `pick`, for every warp that could issue, and only if `has_gate` is true. Warps that
     /// are held back are not in the `ready` of `pick`; a cycle in which all ready warps are held
@@ -188,11 +197,10 @@ pub trait WarpScheduler: Send {
     /// views are the same: a second call with the same view must change nothing.
     fn begin_cycle(&mut self, _view: &WarpView<'_>) {}
 
-    /// Ends a cycle, after `pick`, or a run of `cycles` skipped cycles. `stalled` holds the warps
-    /// of
-    /// `view.own` that have a decoded instruction, neither wait nor have exited, and were kept from
-    /// issuing by a control hazard (a buffer from the wrong path), the scoreboard or a full pipe.
-    /// `picked` is the warp that issued.
+    /// Ends a cycle, after `pick`, or a run of `cycles` skipped cycles. `picked` is the warp that
+    /// issues, of which `on_issue` tells afterwards. `stalled` holds the warps of `view.own` that
+    /// have a decoded instruction, neither wait nor have exited, and were kept from issuing by a
+    /// control hazard (a buffer from the wrong path), the scoreboard or a full pipe.
     fn end_cycles(
         &mut self,
         _view: &WarpView<'_>,
@@ -202,7 +210,7 @@ pub trait WarpScheduler: Send {
     ) {
     }
 
-    /// Notes that the warp in `slot` issued.
+    /// Notes that the warp in `slot` issued, once in a cycle.
     fn on_issue(&mut self, _slot: WarpSlot) {}
 
     /// Notes that the next instruction of the warp in `slot` is `left` instructions from the end of
@@ -210,10 +218,10 @@ pub trait WarpScheduler: Send {
     /// the warp's instructions of a cycle have issued, and only if `wants_cycles` is true.
     fn on_progress(&mut self, _slot: WarpSlot, _left: u32) {}
 
-    /// Notes that a new warp started in `slot`.
+    /// Notes that a warp came into `slot`: a new one, or one whose context was switched in.
     fn on_start(&mut self, _slot: WarpSlot) {}
 
-    /// Notes that the warp in `slot` has exited.
+    /// Notes that the warp in `slot` has exited, or that its context was switched out.
     fn on_exit(&mut self, _slot: WarpSlot) {}
 
     /// Counters of the policy since the start of the run.
@@ -240,6 +248,22 @@ macro_rules! warp_policies {
 warploom_config::warp_schedulers!(warp_policies);
 
 impl WarpPolicy {
+    /// The warps of `ready` that the policy's gate admits in this cycle. `next` returns the next
+    /// instruction of a warp.
+    pub fn admitted(
+        &mut self,
+        view: &WarpView<'_>,
+        ready: WarpMask,
+        next: impl Fn(WarpSlot) -> NextInst,
+    ) -> WarpMask {
+        of_policy!(self, p => {
+            let unrestricted = ready & p.unrestricted(view, ready);
+            let others = warps_of(ready & !unrestricted);
+            let admitted = others.filter(|slot| p.admits(view, &next(*slot)));
+            admitted.fold(unrestricted, |mask, slot| mask | only(slot))
+        })
+    }
+
     /// Calls `pick` with a view that is created only where the policy uses it.
     #[inline]
     pub fn pick_by<'a>(
@@ -299,6 +323,10 @@ impl WarpScheduler for WarpPolicy {
 
     fn has_gate(&self) -> bool {
         of_policy!(self, p => p.has_gate())
+    }
+
+    fn unrestricted(&mut self, view: &WarpView<'_>, ready: WarpMask) -> WarpMask {
+        of_policy!(self, p => p.unrestricted(view, ready))
     }
 
     fn admits(&mut self, view: &WarpView<'_>, next: &NextInst) -> bool {

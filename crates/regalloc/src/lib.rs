@@ -12,8 +12,7 @@
 //!
 //! [`demand`] measures how many registers a kernel needs. [`checker::check`] decides from the two
 //! programs alone whether an allocation is correct. [`space`] enumerates the design space of
-//! register counts and thread blocks per SM, and [`tlp`] estimates the best number of thread
-//! blocks.
+//! register counts and thread blocks per SM.
 //!
 //! Invariants: the output uses at most the registers that the report counts, and their count is at
 //! most the limit. A register of up to 32 bits counts as one, a register of 64 bits as two and one
@@ -67,7 +66,6 @@ mod rewrite;
 mod schedule;
 pub mod space;
 mod spill;
-pub mod tlp;
 
 pub use allocate::Method;
 pub use class::{Class, PerClass, Typing};

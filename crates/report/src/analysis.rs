@@ -4,20 +4,27 @@ use crate::chart::{bar_with_marks, sparkline};
 use crate::figure::{Axis, BarChart, BarSeries, Chart, LineChart, LineSeries, Mark};
 use crate::format::{grouped, percent};
 use crate::run::{checks, outcome, stalls};
-use crate::table::figures;
+use crate::table::{figures, kernel_figures};
 use std::fmt::Write;
 use warploom_analyze::{
-    Analysis, Category, KernelAnalysis, LoadClass, Part, Utilisation, WindowSeries, thresholds,
+    Analysis, KernelAnalysis, LoadClass, Part, SHARED_BUSY, Utilisation, WindowSeries, thresholds,
 };
+use warploom_names::{WIDTH, shortened};
 
-const BAR_WIDTH: usize = 40;
+/// Width of bars, and that on a terminal that is too narrow for them and for what is beside them.
+const BAR_WIDTHS: (usize, usize) = (40, 20);
+/// Width of a terminal from which on bars have their full width.
+const WIDE: u16 = 104;
 /// Largest number of windows in a line; of more windows, several share a character.
 const WINDOWS_SHOWN: usize = 80;
+/// Characters of a line of windows beside the windows.
+const BESIDE_WINDOWS: u16 = 22;
 /// Line width of sentences.
 const LINE: usize = 80;
 
-/// Text report of the analysis for a terminal.
-pub fn analysis_report(analysis: &Analysis) -> String {
+/// Text report of the analysis. Lines keep to `width` characters, if it is given and at least 80,
+/// except for the command and messages of the simulated program.
+pub fn analysis_report(analysis: &Analysis, width: Option<u16>) -> String {
     let mut text = String::new();
     let whole = &analysis.whole;
     let _ = writeln!(
@@ -28,19 +35,13 @@ pub fn analysis_report(analysis: &Analysis) -> String {
         grouped(whole.cycles),
         whole.ipc
     );
-    utilisation(&mut text, whole);
-    let _ = writeln!(
-        text,
-        "bound by   {} ({})\nTLP class  {} ({})\n",
-        bound(whole.category),
-        whole.category.name(),
-        whole.class.name(),
-        meaning(whole.class),
-    );
-    over_time(&mut text, analysis.windows.as_ref());
+    utilisation(&mut text, whole, width);
+    let _ = writeln!(text, "bound by   {}\n", whole.bound.name());
+    gpu_duet(&mut text, whole);
+    over_time(&mut text, analysis.windows.as_ref(), width);
     occupancy(&mut text, whole);
     stalls(&mut text, &whole.stalls);
-    kernels(&mut text, &analysis.kernels);
+    kernels(&mut text, &analysis.kernels, width);
     sentences(&mut text, &whole.advice);
     outcome(&mut text, &analysis.outcome);
     checks(&mut text, &analysis.checks);
@@ -50,47 +51,63 @@ pub fn analysis_report(analysis: &Analysis) -> String {
 /// The five sentences on the kernel that takes the most cycles.
 pub fn explanation_report(analysis: &Analysis) -> String {
     let (kernel, share) = analysis.longest();
-    let mut text = match analysis.kernels.len() {
-        0 => "\nexplanation\n".to_owned(),
+    let mut text = "\n".to_owned();
+    let title = match analysis.kernels.len() {
+        0 => "explanation".to_owned(),
         _ => format!(
-            "\nexplanation of {}, which takes {} of the cycles\n",
-            kernel.kernel,
+            "explanation of {}, which takes {} of the cycles",
+            shortened(&kernel.kernel, WIDTH),
             percent(Some(share))
         ),
     };
+    wrapped(&mut text, "", &title);
     sentences(&mut text, &kernel.explanation);
     text.truncate(text.trim_end().len());
     text.push('\n');
     text
 }
 
-fn bound(category: Category) -> &'static str {
-    category.part().map_or("nothing: latency", Part::name)
+/// Category and class of a kernel by the paper of GPUDuet, and what GPUDuet would do.
+fn gpu_duet(text: &mut String, kernel: &KernelAnalysis) {
+    let _ = writeln!(
+        text,
+        "GPUDuet (Lin et al., TACO 2018)\n  category   {}\n  TLP class  {} ({})",
+        kernel.category.name(),
+        kernel.class.name(),
+        meaning(kernel.class),
+    );
+    let prediction = kernel.duet.prediction();
+    sentences(text, &[format!("GPUDuet (sm.context=duet) {prediction}.")]);
+}
+
+/// Share of the scheduler cycles in which the load/store units are full.
+fn full_units(kernel: &KernelAnalysis) -> f64 {
+    kernel.stalls.get("memory_pipe").copied().unwrap_or(0.0)
 }
 
 const fn meaning(class: LoadClass) -> &'static str {
     match class {
-        LoadClass::Underutilised => "no part is heavily used",
-        LoadClass::Moderate => "a part is heavily used, none is saturated",
-        LoadClass::Saturated => "a part is saturated",
+        LoadClass::Underutilised => "none of its six parts is heavily used",
+        LoadClass::Moderate => "one of its six parts is heavily used, none is saturated",
+        LoadClass::Saturated => "one of its six parts is saturated",
     }
 }
 
-fn utilisation(text: &mut String, kernel: &KernelAnalysis) {
-    let _ = writeln!(
-        text,
-        "{:<28}0%        25%       50%       75%       100%",
-        "utilisation"
-    );
+fn utilisation(text: &mut String, kernel: &KernelAnalysis, width: Option<u16>) {
+    let (bars, scale) = match width {
+        Some(width) if width < WIDE => (BAR_WIDTHS.1, "0%        50%       100%"),
+        _ => (BAR_WIDTHS.0, "0%        25%       50%       75%       100%"),
+    };
+    let _ = writeln!(text, "{:<28}{scale}", "utilisation");
     for part in Part::ALL {
         let (used, at) = (kernel.utilisation.of(part), thresholds(part));
-        let bar = bar_with_marks(used, &[at.high, at.saturated], BAR_WIDTH);
+        let bar = bar_with_marks(used, &[at.high, at.saturated], bars);
         let moved = kernel.throughput.of(part).map_or_else(String::new, |of| {
             let peak = match part {
                 Part::NocToL2 | Part::NocToSm => format!(", peak {:.0}", of.peak_gb_per_s),
                 _ => String::new(),
             };
-            let (used, most) = (of.used_gb_per_s, of.sustainable_gb_per_s);
+            let (used, most) = (of.used_gb_per_s + 0.0, of.sustainable_gb_per_s);
             format!("{used:.0} of {most:.0} GB/s{peak}")
         });
         let percent = percent(Some(used));
@@ -100,13 +117,18 @@ fn utilisation(text: &mut String, kernel: &KernelAnalysis) {
     let Utilisation {
         registers, shared, ..
     } = kernel.utilisation;
-    let others = [("register file", registers), ("shared memory", shared)];
-    for (name, used) in others {
-        let bar = bar_with_marks(used, &[], BAR_WIDTH);
+    let others: [(_, _, &[f64]); 3] = [
+        ("shared memory", shared, &[SHARED_BUSY]),
+        ("load/store units", full_units(kernel), &[]),
+        ("register file", registers, &[]),
+    ];
+    for (name, used, marks) in others {
+        let bar = bar_with_marks(used, marks, bars);
         let line = format!("  {name:<18}{:>6}  {bar}", percent(Some(used)));
         let _ = writeln!(text, "{}", line.trim_end());
     }
-    text.push_str("  (marks: heavily used above the first, saturated above the second)\n\n");
+    text.push_str("  (marks: heavily used above the first, saturated above the second;\n");
+    text.push_str("  load/store units: scheduler cycles in which they are full)\n\n");
 }
 
 const fn label(part: Part) -> &'static str {
@@ -120,12 +142,14 @@ const fn label(part: Part) -> &'static str {
     }
 }
 
-fn over_time(text: &mut String, windows: Option<&WindowSeries>) {
+fn over_time(text: &mut String, windows: Option<&WindowSeries>, width: Option<u16>) {
     let Some(windows) = windows.filter(|windows| windows.start.len() > 1) else {
         return;
     };
     let count = windows.start.len();
-    let together = count.div_ceil(WINDOWS_SHOWN);
+    let room = width.map(|width| width.saturating_sub(BESIDE_WINDOWS).max(1));
+    let shown = room.map_or(WINDOWS_SHOWN, |room| WINDOWS_SHOWN.min(room.into()));
+    let together = count.div_ceil(shown);
     let share = match together {
         1 => String::new(),
         n => format!(", {n} per character"),
@@ -149,7 +173,7 @@ fn over_time(text: &mut String, windows: Option<&WindowSeries>) {
     let classes: String = windows.class.chunks(together).map(letter).collect();
     let _ = writeln!(
         text,
-        "  {:<18}|{classes}|  u underutilised, m moderate, S saturated\n",
+        "  {:<18}|{classes}|\n  (u underutilised, m moderate, S saturated)\n",
         "class"
     );
 }
@@ -164,10 +188,9 @@ const fn initial(class: &LoadClass) -> char {
 
 fn occupancy(text: &mut String, kernel: &KernelAnalysis) {
     let of = &kernel.occupancy;
-    let _ = writeln!(
-        text,
+    let told = format!(
         "occupancy of {}: {} of {} threads per SM, {} of the warp slots, limited by {}",
-        kernel.kernel,
+        shortened(&kernel.kernel, WIDTH),
         match of.blocks_per_sm {
             1 => "1 block".to_owned(),
             n => format!("{n} blocks"),
@@ -176,6 +199,7 @@ fn occupancy(text: &mut String, kernel: &KernelAnalysis) {
         percent(Some(of.theoretical)),
         kernel.occupancy_limit
     );
+    wrapped(text, "", &told);
     let row = |room: &warploom_analyze::Room| {
         vec![
             format!("  {}", room.resource.replace('-', " ")),
@@ -191,13 +215,13 @@ fn occupancy(text: &mut String, kernel: &KernelAnalysis) {
     text.push('\n');
 }
 
-fn kernels(text: &mut String, kernels: &[KernelAnalysis]) {
+fn kernels(text: &mut String, kernels: &[KernelAnalysis], width: Option<u16>) {
     if kernels.is_empty() {
         return;
     }
     let header = [
-        "kernel", "launches", "cycles", "sched.", "L1D", "L2", "to L2", "to SM", "DRAM",
-        "bound by", "class", "limit",
+        "kernel", "launches", "cycles", "bound by", "class", "limit", "sched.", "L1D", "L2",
+        "to L2", "to SM", "DRAM",
     ];
     let row = |kernel: &KernelAnalysis| {
         let mut row = vec![
@@ -205,32 +229,42 @@ fn kernels(text: &mut String, kernels: &[KernelAnalysis]) {
             grouped(kernel.launches),
             grouped(kernel.cycles),
         ];
+        row.extend([kernel.bound.key(), kernel.class.name()].map(str::to_owned));
+        row.push(kernel.occupancy_limit.clone());
         let used = |part: &Part| percent(Some(kernel.utilisation.of(*part)));
         row.extend(Part::ALL.iter().map(used));
-        row.extend([kernel.category.name(), kernel.class.name()].map(str::to_owned));
-        row.push(kernel.occupancy_limit.clone());
         row
     };
     let rows: Vec<_> = kernels.iter().map(row).collect();
-    text.push_str(&figures(&header, &rows));
+    text.push_str(&kernel_figures(&header, &rows, &[1..6, 6..12], width));
     text.push('\n');
 }
 
 fn sentences(text: &mut String, sentences: &[String]) {
     for sentence in sentences {
-        let mut line = "-".to_owned();
-        for word in sentence.split(' ') {
-            if line.chars().count() + 1 + word.chars().count() > LINE {
-                let _ = writeln!(text, "{line}");
-                line = " ".to_owned();
-            }
-            line.push(' ');
-            line.push_str(word);
-        }
-        let _ = writeln!(text, "{line}");
+        wrapped(text, "- ", sentence);
     }
     text.push('\n');
 }
+
+/// Writes a sentence behind a prefix, in lines of at most [`LINE`] characters.
+fn wrapped(text: &mut String, prefix: &str, sentence: &str) {
+    let mut line = prefix.to_owned();
+    for (nth, word) in sentence.split(' ').enumerate() {
+        if line.chars().count() + 1 + word.chars().count() > LINE {
+            let _ = writeln!(text, "{line}");
+            line = " ".to_owned();
+        }
+        if nth > 0 {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    let _ = writeln!(text, "{line}");
+}
+
+/// Labels of the bars beside those of the parts.
+const OTHERS: [&str; 2] = ["shared memory", "load/store units full"];
 
 /// Charts of utilisations with their thresholds and, if there are windows, over time.
 pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
@@ -241,33 +275,39 @@ pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
         max: Some(1.0),
         ..Axis::default()
     };
-    let used = Part::ALL
-        .iter()
-        .map(|part| Some(whole.utilisation.of(*part)));
-    let mark = |name: &str, of: fn(Part) -> f64| Mark {
+    let of_parts = Part::ALL.map(|part| whole.utilisation.of(part));
+    let others = [whole.utilisation.shared, full_units(whole)];
+    let used = of_parts.into_iter().chain(others).map(Some);
+    let labels = Part::ALL.into_iter().map(label).chain(OTHERS);
+    let mark = |name: &str, of: fn(Part) -> f64, others: [Option<f64>; 2]| Mark {
         name: name.to_owned(),
-        values: Part::ALL.into_iter().map(|part| Some(of(part))).collect(),
+        values: Part::ALL
+            .map(|part| Some(of(part)))
+            .into_iter()
+            .chain(others)
+            .collect(),
         series: None,
     };
     let bars = BarChart {
         title: format!(
             "{} on {}: bound by {}",
-            whole.kernel,
+            shortened(&whole.kernel, WIDTH),
             analysis.gpu,
-            bound(whole.category)
+            whole.bound.name()
         ),
         axis: axis(),
-        groups: Part::ALL
-            .iter()
-            .map(|part| label(*part).to_owned())
-            .collect(),
+        groups: labels.map(str::to_owned).collect(),
         series: vec![BarSeries {
             name: "utilisation".to_owned(),
             values: used.collect(),
         }],
         marks: vec![
-            mark("in demand", |part| thresholds(part).high),
-            mark("saturated", |part| thresholds(part).saturated),
+            mark(
+                "heavily used",
+                |part| thresholds(part).high,
+                [Some(SHARED_BUSY), None],
+            ),
+            mark("saturated", |part| thresholds(part).saturated, [None; 2]),
         ],
     };
     let mut charts = vec![Chart::Bars(bars)];
@@ -298,7 +338,7 @@ pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
 
 #[cfg(test)]
 mod tests {
-    use super::{analysis_chart, analysis_report};
+    use super::{Chart, analysis_chart, analysis_report};
     use crate::run::tests::run;
     use warploom_analyze::{Analysis, Machine, analyze};
     use warploom_config::preset;
@@ -357,19 +397,62 @@ mod tests {
 
     #[test]
     fn a_kernel_with_windows() {
-        insta::assert_snapshot!(analysis_report(&with_windows()));
+        insta::assert_snapshot!(analysis_report(&with_windows(), None));
     }
 
     #[test]
     fn several_kernels_are_shown_apart() {
         let mut two = run(2);
         two.kernels[1].name = "other".to_owned();
-        insta::assert_snapshot!(analysis_report(&analysis(two)));
+        insta::assert_snapshot!(analysis_report(&analysis(two.clone()), None));
+        two.kernels[1].name = "_ZN2at6native3mapILi4ENS_3AddIfEESt5arrayIPcLm3EEEEvT0_".to_owned();
+        let narrow = analysis_report(&analysis(two), Some(80));
+        insta::assert_snapshot!(narrow);
+    }
+
+    /// No line is longer than 80 characters, for any number of windows.
+    #[test]
+    fn a_terminal_of_80_columns_is_enough() {
+        let narrow = analysis_report(&with_windows(), Some(80));
+        let widest = narrow.lines().max_by_key(|line| line.chars().count());
+        let widest = widest.unwrap();
+        assert!(widest.chars().count() <= 80, "{widest}");
     }
 
     #[test]
     fn windows_get_a_chart_of_their_own() {
         assert_eq!(analysis_chart(&with_windows()).len(), 2);
         assert_eq!(analysis_chart(&analysis(run(1))).len(), 1);
+    }
+
+    #[test]
+    fn the_chart_has_the_verdict_and_a_bar_for_all_that_it_may_name() {
+        let mut one = run(1);
+        let conflicts = "sm.shared_conflict_cycles".to_owned();
+        let mut found = analysis(one.clone());
+        assert_eq!(found.whole.bound.name(), "warp schedulers");
+        one.kernels[0].figures.statistics = counts(1);
+        let figures = &mut one.kernels[0].figures;
+        figures.statistics.insert(conflicts, 15 * 700);
+        one.totals.figures = figures.clone();
+        let gpu = preset("gtx480").unwrap_or_else(|errors| panic!("{errors}"));
+        found = analyze(&Machine::new(&gpu, 0.7), &one).expect("it was timed");
+        let Chart::Bars(bars) = &analysis_chart(&found)[0] else {
+            panic!("bars come first");
+        };
+        assert!(
+            bars.title.ends_with(": bound by shared memory"),
+            "{}",
+            bars.title
+        );
+        let at = bars
+            .groups
+            .iter()
+            .position(|group| group == "shared memory");
+        // 20 accesses and 700 cycles of conflicts in 1,000 cycles of an SM.
+        assert_eq!(bars.series[0].values[at.expect("a bar")], Some(0.72));
+        for mark in &bars.marks {
+            assert_eq!(mark.values.len(), bars.groups.len(), "{}", mark.name);
+        }
     }
 }

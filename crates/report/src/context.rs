@@ -3,6 +3,7 @@
 use crate::format::grouped;
 use crate::run::LAUNCHES_SHOWN;
 use std::fmt::Write;
+use warploom_names::{WIDTH, shortened};
 use warploom_stats::result::{ContextReport, RunReport};
 
 /// Writes what context switching gave each kernel, or why it gave nothing. Launches of a kernel
@@ -13,7 +14,11 @@ pub(crate) fn contexts(text: &mut String, run: &RunReport) {
         let Some(context) = &kernel.context else {
             continue;
         };
-        let line = format!("{}: {}", kernel.name, context_told(context));
+        let line = format!(
+            "{}: {}",
+            shortened(&kernel.name, WIDTH),
+            context_told(context)
+        );
         match told.iter_mut().find(|(other, _)| *other == line) {
             Some((_, launches)) => *launches += 1,
             None => told.push((line, 1)),
@@ -79,13 +84,13 @@ mod tests {
         for (kernel, answer) in switched.kernels.iter_mut().zip(answers) {
             kernel.context = answer;
         }
-        let text = run_report(&switched);
+        let text = run_report(&switched, None);
         let part = "context switching\n  \
             vectorAdd: space for 2 more blocks on an SM, by warp (2 launches)\n  \
             vectorAdd: no more blocks: block slots limit it, and no block can do without\n  \
             vectorAdd: no more blocks: the monitor found a part of the machine saturated (space \
             for 3 more blocks on an SM, by warp)\n\n";
         assert!(text.contains(part), "{text}");
-        assert!(!run_report(&run(5)).contains("context switching"));
+        assert!(!run_report(&run(5), None).contains("context switching"));
     }
 }

@@ -15,7 +15,8 @@ pub fn grouped(value: u64) -> String {
 
 /// A fraction in percent with one decimal, or a dash if it is undefined.
 pub fn percent(fraction: Option<f64>) -> String {
-    fraction.map_or_else(|| "-".to_owned(), |f| format!("{:.1}%", f * 100.0))
+    // An empty sum of floating-point numbers is -0.
+    fraction.map_or_else(|| "-".to_owned(), |f| format!("{:.1}%", f * 100.0 + 0.0))
 }
 
 /// A rate with three digits: `987`, `12.3 k`, `4.56 M`.
@@ -78,5 +79,10 @@ mod tests {
             (percent(Some(0.5)), percent(None)),
             ("50.0%".to_owned(), "-".to_owned())
         );
+    }
+
+    #[test]
+    fn a_share_of_no_terms_has_no_sign() {
+        assert_eq!(percent(Some([0.0; 0].iter().sum())), "0.0%");
     }
 }

@@ -5,9 +5,10 @@ use crate::context::contexts;
 use crate::energy::energy;
 use crate::format::{grouped, percent, rate, seconds};
 use crate::sampling::sampling;
-use crate::table::figures;
+use crate::table::kernel_figures;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use warploom_names::{WIDTH, shortened};
 use warploom_stats::mix::MixFigures;
 use warploom_stats::result::{
     CheckReport, Figures, KernelReport, Outcome, ProcessReport, RunReport, ratio,
@@ -20,8 +21,9 @@ pub(crate) const LAUNCHES_SHOWN: usize = 16;
 const LINES_SHOWN: usize = 24;
 const BAR_WIDTH: usize = 40;
 
-/// Text report of a run for a terminal: launches, scheduler cycles, checks, speed.
-pub fn run_report(run: &RunReport) -> String {
+/// Text report of a run: launches, scheduler cycles, checks, speed. Tables keep to `width`
+/// characters, if it is given.
+pub fn run_report(run: &RunReport, width: Option<u16>) -> String {
     let mut text = String::new();
     let Figures { cycles, .. } = run.totals.figures;
     let length = match cycles {
@@ -29,12 +31,12 @@ pub fn run_report(run: &RunReport) -> String {
         cycles => format!("{} cycles", grouped(cycles)),
     };
     let _ = writeln!(text, "{} on {}: {length}\n", run.command, run.gpu.name);
-    processes(&mut text, run);
-    launches(&mut text, run);
+    processes(&mut text, run, width);
+    launches(&mut text, run, width);
     contexts(&mut text, run);
     samples(&mut text, run);
     if let Some(report) = &run.sampling {
-        sampling(&mut text, report);
+        sampling(&mut text, report, width);
     }
     stalls(&mut text, &run.totals.figures.stalls);
     if let Some(report) = &run.totals.figures.energy {
@@ -62,7 +64,7 @@ pub fn run_report(run: &RunReport) -> String {
 }
 
 /// Writes the programs of a mix, their figures, and the policy's decisions.
-fn processes(text: &mut String, run: &RunReport) {
+fn processes(text: &mut String, run: &RunReport, width: Option<u16>) {
     if run.processes.is_empty() {
         return;
     }
@@ -93,7 +95,8 @@ fn processes(text: &mut String, run: &RunReport) {
         row
     };
     let rows: Vec<_> = run.processes.iter().enumerate().map(row).collect();
-    text.push_str(&figures(&header, &rows));
+    let parts = [1..5, 5..header.len()];
+    text.push_str(&kernel_figures(&header, &rows, &parts, width));
     if let Some(mix) = &run.mix {
         let _ = writeln!(
             text,
@@ -145,7 +148,7 @@ fn decisions(text: &mut String, run: &RunReport) {
     }
 }
 
-fn launches(text: &mut String, run: &RunReport) {
+fn launches(text: &mut String, run: &RunReport, width: Option<u16>) {
     if run.kernels.is_empty() {
         return;
     }
@@ -172,7 +175,7 @@ fn launches(text: &mut String, run: &RunReport) {
         row.extend(figure_cells(&run.totals.figures));
         rows.push(row);
     }
-    text.push_str(&figures(&header, &rows));
+    text.push_str(&kernel_figures(&header, &rows, &[7..12, 1..7], width));
     if run.kernels.len() > LAUNCHES_SHOWN {
         let hidden = run.kernels.len() - LAUNCHES_SHOWN;
         let _ = writeln!(text, "({hidden} further launches in --json and --stats)");
@@ -189,7 +192,7 @@ fn samples(text: &mut String, run: &RunReport) {
     }
     for (kernel, sample) in shown {
         let [timed, blocks] = [sample.blocks_timed, sample.grid_blocks].map(grouped);
-        let name = &kernel.name;
+        let name = shortened(&kernel.name, WIDTH);
         if sample.blocks < sample.grid_blocks {
             let others = grouped(sample.blocks - sample.blocks_timed);
             let _ = writeln!(
@@ -318,15 +321,40 @@ pub fn outcome_told(outcome: &Outcome) -> Option<String> {
             let limit = grouped(*cycles);
             format!("stopped at --max-cycles {limit}; outputs were not checked")
         }
-        Outcome::Fault { message } => format!("FAULT: {}", shortened(message)),
-        Outcome::Assertion(failed) => format!("ASSERTION: {}", shortened(&failed.message)),
-        Outcome::Deadlock { message } => format!("DEADLOCK: {}", shortened(message)),
-        Outcome::Livelock { message } => format!("LIVELOCK: {}", shortened(message)),
+        Outcome::Interrupted {
+            kernel,
+            blocks_ended,
+            blocks,
+        } => interrupted(kernel, *blocks_ended, *blocks),
+        Outcome::Fault { message } => format!("FAULT: {}", first_lines(message)),
+        Outcome::Assertion(failed) => format!("ASSERTION: {}", first_lines(&failed.message)),
+        Outcome::Deadlock { message } => format!("DEADLOCK: {}", first_lines(message)),
+        Outcome::Livelock { message } => format!("LIVELOCK: {}", first_lines(message)),
     })
 }
 
+/// Names of kernels that ran at once, as people read them.
+fn shown(kernels: &str) -> String {
+    let names = kernels.split(" + ").map(|name| shortened(name, WIDTH));
+    names.collect::<Vec<_>>().join(" + ")
+}
+
+/// How far an interrupted run came.
+fn interrupted(kernel: &str, ended: u64, blocks: u64) -> String {
+    let place = match kernel {
+        "" => "between launches".to_owned(),
+        kernels => format!(
+            "in {}, after {} of {} blocks",
+            shown(kernels),
+            grouped(ended),
+            grouped(blocks)
+        ),
+    };
+    format!("INTERRUPTED {place}; outputs were not checked")
+}
+
 /// The first lines of a message, and the number of further ones.
-fn shortened(message: &str) -> String {
+fn first_lines(message: &str) -> String {
     let lines: Vec<&str> = message.lines().collect();
     if lines.len() <= LINES_SHOWN {
         return message.to_owned();
@@ -454,7 +482,7 @@ pub(crate) mod tests {
 
     #[test]
     fn one_launch() {
-        insta::assert_snapshot!(run_report(&run(1)));
+        insta::assert_snapshot!(run_report(&run(1), None));
     }
 
     #[test]
@@ -465,7 +493,7 @@ pub(crate) mod tests {
             passed: false,
             detail: "3 of 8,192 differ, first at 17: 1 instead of 2".into(),
         };
-        insta::assert_snapshot!(run_report(&many));
+        insta::assert_snapshot!(run_report(&many, None));
     }
 
     /// A functional run has no cycles, and no speed in cycles.
@@ -476,7 +504,7 @@ pub(crate) mod tests {
             warp_instructions: 2048,
             ..Figures::default()
         };
-        let text = run_report(&functional);
+        let text = run_report(&functional, None);
         let first = text.lines().next();
         assert_eq!(
             first,
@@ -515,7 +543,7 @@ pub(crate) mod tests {
             ..sampled.kernels[2].clone()
         });
         sampled.totals.estimate = Some(Estimate::sum(1000, &[estimate]));
-        insta::assert_snapshot!(run_report(&sampled));
+        insta::assert_snapshot!(run_report(&sampled, None));
     }
 
     #[test]
@@ -525,7 +553,7 @@ pub(crate) mod tests {
             early.checks.clear();
             early.kernels.clear();
             early.totals.figures.stalls.clear();
-            run_report(&RunReport { outcome, ..early })
+            run_report(&RunReport { outcome, ..early }, None)
         };
         let limit = end(Outcome::CycleLimit { cycles: 1000 });
         let fault = end(Outcome::Fault {
@@ -537,5 +565,19 @@ pub(crate) mod tests {
                 .collect(),
         });
         insta::assert_snapshot!([limit, fault, deadlock].join("---\n"));
+        let stopped = |kernel: &str| {
+            let kernel = kernel.to_owned();
+            let (blocks_ended, blocks) = (1200, 4096);
+            end(Outcome::Interrupted {
+                kernel,
+                blocks_ended,
+                blocks,
+            })
+        };
+        let text = stopped("vectorAdd");
+        let told =
+            "\nINTERRUPTED in vectorAdd, after 1,200 of 4,096 blocks; outputs were not checked\n";
+        assert!(text.contains(told), "{text}");
+        assert!(stopped("").contains("\nINTERRUPTED between launches; outputs"));
     }
 }

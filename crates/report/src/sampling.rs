@@ -1,7 +1,7 @@
 //! Text about a sampled program: estimates for all launches, and what was timed.
 
 use crate::format::{grouped, percent};
-use crate::table::figures;
+use crate::table::kernel_figures;
 use std::fmt::Write;
 use warploom_stats::sampling::{Interval, SamplingReport, StratumReport};
 
@@ -18,7 +18,7 @@ const ESTIMATES: [(&str, &str); 6] = [
 ];
 
 /// Writes the estimates of a sampled program and its strata.
-pub(crate) fn sampling(text: &mut String, report: &SamplingReport) {
+pub(crate) fn sampling(text: &mut String, report: &SamplingReport, width: Option<u16>) {
     let _ = writeln!(
         text,
         "{} of {} launches timed, the others executed; figures above are for the timed ones.\n\
@@ -35,7 +35,7 @@ pub(crate) fn sampling(text: &mut String, report: &SamplingReport) {
         }
     }
     text.push('\n');
-    strata(text, report);
+    strata(text, report, width);
     text.push('\n');
 }
 
@@ -46,7 +46,7 @@ fn value(estimate: &Interval) -> String {
     }
 }
 
-fn strata(text: &mut String, report: &SamplingReport) {
+fn strata(text: &mut String, report: &SamplingReport, width: Option<u16>) {
     let mut strata: Vec<&StratumReport> = report.strata.iter().collect();
     let cycles = |stratum: &StratumReport| stratum.mean_cycles * stratum.launches as f64;
     strata.sort_by(|a, b| cycles(b).total_cmp(&cycles(a)));
@@ -68,7 +68,8 @@ fn strata(text: &mut String, report: &SamplingReport) {
         ]
     };
     let shown = strata.iter().take(STRATA_SHOWN).map(row);
-    text.push_str(&figures(&header, &shown.collect::<Vec<_>>()));
+    let rows: Vec<_> = shown.collect();
+    text.push_str(&kernel_figures(&header, &rows, &[3..9, 1..3], width));
     if strata.len() > STRATA_SHOWN {
         let hidden = strata.len() - STRATA_SHOWN;
         let _ = writeln!(text, "({hidden} further strata in --json and --stats)");

@@ -1,6 +1,8 @@
 //! Layout of text tables.
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use std::ops::Range;
+use warploom_names::{WIDTH, shortened};
 
 /// A table without lines. Columns are left-aligned, and the last is wrapped so that rows keep to
 /// `width` characters, if it is given.
@@ -20,6 +22,81 @@ pub fn figures(header: &[&str], rows: &[Vec<String>]) -> String {
         column.set_cell_alignment(CellAlignment::Right);
     }
     finish(&table)
+}
+
+/// Smallest width of names in a table that is not divided.
+const LEAST_NAME: usize = 16;
+
+/// A table of numbers on kernels, by their names in the first column, which are shown plain. If it
+/// is wider than `width`, names are shortened. If that is not enough, the columns after the first
+/// are divided into `parts`, each a table with the names. In the second and later parts rows that
+/// repeat an earlier one, and rows without figures, are left out.
+pub(crate) fn kernel_figures(
+    header: &[&str],
+    rows: &[Vec<String>],
+    parts: &[Range<usize>],
+    width: Option<u16>,
+) -> String {
+    let all = 1..header.len();
+    let longest = rows
+        .iter()
+        .map(|row| shortened(&row[0], WIDTH).chars().count());
+    let longest = longest.max().unwrap_or(0);
+    let width = width.map_or(usize::MAX, usize::from);
+    let room = |columns: &Range<usize>| width.saturating_sub(columns_width(header, rows, columns));
+    if room(&all) >= longest.min(LEAST_NAME) {
+        return selected(header, rows, &all, room(&all));
+    }
+    let room = parts
+        .iter()
+        .map(room)
+        .min()
+        .unwrap_or(0)
+        .max(LEAST_NAME / 2);
+    let tables = parts.iter().enumerate().map(|(nth, columns)| match nth {
+        0 => selected(header, rows, columns, room),
+        _ => selected(header, &distinct(rows, columns), columns, room),
+    });
+    tables.collect::<Vec<_>>().join("\n")
+}
+
+/// Rows whose names and cells of some columns differ from all earlier ones, and that have figures
+/// there.
+fn distinct(rows: &[Vec<String>], columns: &Range<usize>) -> Vec<Vec<String>> {
+    let mut distinct: Vec<Vec<String>> = Vec::new();
+    for row in rows {
+        let cells = &row[columns.clone()];
+        let same = |other: &Vec<String>| other[0] == row[0] && &other[columns.clone()] == cells;
+        if !cells.iter().all(String::is_empty) && !distinct.iter().any(same) {
+            distinct.push(row.clone());
+        }
+    }
+    distinct
+}
+
+/// Width of some columns with the gaps before them.
+fn columns_width(header: &[&str], rows: &[Vec<String>], columns: &Range<usize>) -> usize {
+    let cells = |at: usize| rows.iter().map(move |row| row[at].as_str());
+    let width = |at: usize| {
+        let texts = cells(at).chain([header[at]]);
+        2 + texts.map(|text| text.chars().count()).max().unwrap_or(0)
+    };
+    columns.clone().map(width).sum()
+}
+
+/// A table of names in at most `room` characters, and of some columns.
+fn selected(header: &[&str], rows: &[Vec<String>], columns: &Range<usize>, room: usize) -> String {
+    let header: Vec<_> = std::iter::once(header[0])
+        .chain(header[columns.clone()].iter().copied())
+        .collect();
+    let row = |row: &Vec<String>| {
+        let name = shortened(&row[0], room.min(WIDTH));
+        std::iter::once(name)
+            .chain(row[columns.clone()].iter().cloned())
+            .collect()
+    };
+    let rows: Vec<Vec<String>> = rows.iter().map(row).collect();
+    figures(&header, &rows)
 }
 
 fn plain(width: Option<u16>) -> Table {
@@ -43,7 +120,7 @@ fn finish(table: &Table) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::listing;
+    use super::{kernel_figures, listing};
 
     #[test]
     fn long_cells_wrap_under_themselves() {
@@ -55,5 +132,37 @@ mod tests {
             ],
         ];
         insta::assert_snapshot!(listing(&["name", "about"], &rows, Some(30)));
+    }
+
+    /// A table that is too wide becomes two, with names in the room that is left.
+    #[test]
+    fn tables_of_kernels_keep_to_a_width() {
+        let header = ["kernel", "grid", "limit", "cycles", "IPC"];
+        let row = |name: &str, cells: [&str; 4]| {
+            let cells = std::iter::once(name).chain(cells).map(str::to_owned);
+            cells.collect::<Vec<_>>()
+        };
+        let rows = [
+            row(
+                "_Z6reduceILi256EEvPf",
+                ["22x21", "registers", "43,465", "488.0"],
+            ),
+            row(
+                "_Z6reduceILi256EEvPf",
+                ["22x21", "registers", "40,604", "522.4"],
+            ),
+            row(
+                "_ZN2at6native3mapILi4ENS_3AddIfEESt5arrayIPcLm3EEEEvT0_",
+                ["1", "threads", "7", "1"],
+            ),
+            row("all 3 launches", ["", "", "111,866", "525.4"]),
+        ];
+        let table = |width| kernel_figures(&header, &rows, &[3..5, 1..3], width);
+        let widest = |text: &str| text.lines().map(|line| line.chars().count()).max();
+        for width in [70, 60, 40, 30] {
+            let text = table(Some(width));
+            assert!(widest(&text) <= Some(width.into()), "{text}");
+        }
+        insta::assert_snapshot!([None, Some(50), Some(30)].map(table).join("---\n"));
     }
 }

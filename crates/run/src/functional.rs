@@ -2,12 +2,14 @@
 
 use crate::device::Device;
 use crate::host::{Check, HostAction, HostProgram, Stopped};
+use crate::progress::{Executed, OnProgress, Progress};
 use crate::result::{Summary, functional_report};
 use crate::session::{LIVELOCK, Prepared, RunError, Session, fault_outcome};
 use crate::sharing::BlockSharing;
 use crate::written::Written;
+use std::ops::ControlFlow;
 use warploom_base::Digest;
-use warploom_exec::{FunctionalOptions, FunctionalStats, Observer, run_grid, run_grid_observed};
+use warploom_exec::{FunctionalOptions, FunctionalStats, Observer, Poll, run_grid_polled};
 use warploom_stats::result::Outcome;
 
 /// Numbers of warp instructions after which a program is cut.
@@ -106,7 +108,7 @@ impl Session {
             launches.push((prepared.launch.program.name.clone(), stats));
         };
         let budget = Budget::until(enough);
-        let ended = self.each_launch(program, &mut device, observer, budget, done)?;
+        let ended = self.each_launch(program, &mut device, observer, budget, &mut go_on, done)?;
         if ended.cut {
             device.cut(launches.len() as u64, written);
         }
@@ -138,7 +140,7 @@ impl Session {
             start: most,
             whole: most,
         };
-        let ended = self.each_launch(program, &mut device, None, budget, |_, _| {})?;
+        let ended = self.each_launch(program, &mut device, None, budget, &mut go_on, |_, _| {})?;
         Ok((!ended.cut).then_some(ended.outcome))
     }
 
@@ -154,6 +156,7 @@ impl Session {
             &mut device,
             observer,
             Budget::ALL,
+            &mut go_on,
             |prepared, stats| {
                 launches.push((prepared.launch.program.name.clone(), stats));
             },
@@ -179,13 +182,15 @@ impl Session {
         program: &mut dyn HostProgram,
         device: &mut Device,
         summary: &mut Summary,
+        progress: OnProgress<'_>,
     ) -> Result<Outcome, RunError> {
         let mut sharing = self.options().sharing.then(BlockSharing::default);
         let observer = sharing.as_mut().map(|sharing| sharing as &mut dyn Observer);
-        let ended =
-            self.each_launch(program, device, observer, Budget::ALL, |prepared, stats| {
-                summary.add_functional(functional_report(prepared, &stats), stats);
-            })?;
+        let all = Budget::ALL;
+        let done = |prepared: &Prepared, stats| {
+            summary.add_functional(functional_report(prepared, &stats), stats);
+        };
+        let ended = self.each_launch(program, device, observer, all, progress, done)?;
         summary.shared(sharing.map(BlockSharing::counts));
         Ok(ended.outcome)
     }
@@ -196,9 +201,10 @@ impl Session {
         device: &mut Device,
         mut observer: Option<&mut dyn Observer>,
         budget: Budget,
+        progress: OnProgress<'_>,
         mut done: impl FnMut(&Prepared, FunctionalStats),
     ) -> Result<Ended, RunError> {
-        let (mut number, mut instructions) = (0, 0);
+        let (mut number, mut executed) = (0, Executed::default());
         loop {
             let action = program.next(device)?;
             device.take_copies();
@@ -216,7 +222,7 @@ impl Session {
                     continue;
                 }
                 HostAction::Mark { mark, .. } => {
-                    program.reached(mark, device, instructions)?;
+                    program.reached(mark, device, executed.instructions)?;
                     continue;
                 }
                 // Every operation is complete when it is requested.
@@ -224,21 +230,28 @@ impl Session {
                 | HostAction::Synchronize
                 | HostAction::SynchronizeStream(_) => continue,
             };
-            if instructions >= budget.start {
+            if executed.instructions >= budget.start {
                 return Ok(Ended::CUT);
             }
             let prepared = self.prepare(device, &launch, number)?;
-            number += 1;
             let watched = observer.as_mut().map(|observer| &mut **observer as _);
             let extent = FunctionalOptions {
-                start_budget: budget.start - instructions,
-                budget: budget.whole.saturating_sub(instructions),
+                start_budget: budget.start - executed.instructions,
+                budget: budget.whole.saturating_sub(executed.instructions),
                 ..FunctionalOptions::default()
             };
-            match self.execute_prepared(&prepared, device, watched, extent) {
+            let ended = self.execute_prepared(
+                &prepared,
+                device,
+                watched,
+                extent,
+                &mut executed.poll(&prepared, (0, number), &mut *progress),
+            );
+            number += 1;
+            match ended {
                 Ok(stats) => {
                     let cut = stats.blocks < prepared.grid.count();
-                    instructions += stats.warp_instructions;
+                    executed.add(&stats);
                     done(&prepared, stats);
                     if cut {
                         return Ok(Ended::CUT);
@@ -253,16 +266,17 @@ impl Session {
         }
     }
 
-    /// Executes a launch without timing, up to the given `extent`. The error is the outcome that
-    /// ends the run.
+    /// Executes a launch without timing, up to the given `extent`, unless `poll` stops it. The
+    /// error is the outcome that ends the run.
     pub(crate) fn execute_prepared(
         &self,
         prepared: &Prepared,
         device: &mut Device,
         observer: Option<&mut dyn Observer>,
         extent: FunctionalOptions,
+        poll: Poll<'_>,
     ) -> Result<FunctionalStats, (Outcome, Stopped)> {
-        let ended = self.execute_quietly(prepared, device, observer, extent);
+        let ended = self.execute_quietly(prepared, device, observer, extent, poll);
         self.print(&mut device.memory, device.asid);
         ended
     }
@@ -274,34 +288,43 @@ impl Session {
         device: &mut Device,
         observer: Option<&mut dyn Observer>,
         extent: FunctionalOptions,
+        poll: Poll<'_>,
     ) -> Result<FunctionalStats, (Outcome, Stopped)> {
         let options = FunctionalOptions {
             resident_blocks: self.resident_blocks(prepared),
             ..extent
         };
         let context = &prepared.launch.context;
-        let memory = &mut device.memory;
-        let ended = match observer {
-            Some(observer) => run_grid_observed(context, memory, options, observer),
-            None => run_grid(context, memory, options),
-        };
+        let observer = observer.map(|observer| observer as _);
+        let ended = run_grid_polled(context, &mut device.memory, options, observer, poll);
         ended.map_err(|error| {
             let why = match &error {
                 warploom_exec::RunError::Fault(fault) => Stopped::Fault(fault.kind),
                 warploom_exec::RunError::OutOfBudget { .. } => Stopped::CycleLimit,
+                warploom_exec::RunError::Interrupted { .. } => Stopped::Interrupted,
                 _ => Stopped::Stuck,
             };
-            (outcome_of(error), why)
+            (outcome_of(error, prepared), why)
         })
     }
 }
 
-fn outcome_of(error: warploom_exec::RunError) -> Outcome {
+/// Progress function that never stops a run.
+fn go_on(_: &Progress) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+fn outcome_of(error: warploom_exec::RunError, prepared: &Prepared) -> Outcome {
     use warploom_exec::RunError as E;
     match error {
         E::Fault(fault) => fault_outcome(&fault),
         E::Livelock(report) => Outcome::Livelock {
             message: format!("{LIVELOCK}: {report}"),
+        },
+        E::Interrupted { blocks } => Outcome::Interrupted {
+            kernel: prepared.launch.program.name.clone(),
+            blocks_ended: blocks,
+            blocks: prepared.grid.count(),
         },
         other => Outcome::Deadlock {
             message: other.to_string(),

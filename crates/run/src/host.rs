@@ -150,6 +150,8 @@ pub enum Stopped {
     Stuck,
     /// The limit of cycles was reached, or that of instructions in a run without timing.
     CycleLimit,
+    /// The caller stopped the run.
+    Interrupted,
 }
 
 /// A comparison of an output with its reference.

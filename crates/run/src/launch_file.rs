@@ -55,5 +55,5 @@ pub use plan::{
     ArgPlan, BufferPlan, DumpPlan, ExpectPlan, Expected, Init, LaunchPlan, Plan, Scalar,
 };
 pub use processes::{ProcessPlan, processes};
-pub use program::{LaunchFile, LaunchProgram, of_source_name};
+pub use program::{LaunchFile, LaunchProgram};
 pub use warploom_fields::Number;

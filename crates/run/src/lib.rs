@@ -16,6 +16,8 @@ mod output;
 mod params;
 mod printer;
 mod process;
+mod progress;
+mod requests;
 mod result;
 mod sampler;
 mod sampling;
@@ -33,7 +35,9 @@ pub use mix::{Again, Participant};
 pub use output::Output;
 pub use params::ArgError;
 pub use printer::Printer;
-pub use session::{Options, Progress, RunError, Session, Timed, TimedBlocks};
+pub use progress::Progress;
+pub use requests::{MarkAction, NoMoreRequests, RequestedHost, Requester, requested_host};
+pub use session::{Options, RunError, Session, Timed, TimedBlocks};
 pub use substitute::Substituted;
 pub use warploom_exec::{
     AddressMode, ChannelKind, Checks, FaultKind, MipmapSettings, Texture, approx,

@@ -6,20 +6,22 @@
 //! default stream: its operations wait for all streams of the process, and the host waits for them.
 //! GPGPU-Sim's stream manager behaves in the same way.
 
+mod early;
 mod sampled;
 
 use crate::device::Device;
 use crate::host::{Check, HostProgram, Stopped};
 use crate::process::{Process, Started};
+use crate::progress::{Executed, OnProgress, Progress};
 use crate::result::{Summary, kernel_report};
 use crate::sampler::{Chosen, Sampler};
 use crate::sampling::Untimed;
-use crate::session::{Prepared, Progress, RunError, Session, TimedBlocks, outcome_of, stopped_by};
+use crate::session::{Prepared, RunError, Session, TimedBlocks, stopped_by};
+use early::{in_a_gap, interrupted};
 use sampled::Timing;
-use std::ops::ControlFlow;
 use warploom_base::{Cycle, Digest, KernelSlot};
 use warploom_exec::{DeviceMemory, FunctionalOptions};
-use warploom_gpu::{Gpu, KernelEnd, Stop};
+use warploom_gpu::{Gpu, KernelEnd};
 use warploom_stats::result::{Concurrent, Outcome};
 
 /// Approximate number of core cycles between two calls of the progress function.
@@ -85,10 +87,18 @@ pub(crate) struct Mix<'s, 'p> {
     concurrent: bool,
     /// Set if only some of the launches are timed.
     sampler: Option<Sampler>,
+    /// Count of instructions that were executed without timing.
+    executed: Executed,
+    progress: OnProgress<'s>,
 }
 
 impl<'s, 'p> Mix<'s, 'p> {
-    pub fn new(session: &'s Session, gpu: Gpu, programs: Vec<Participant<'p>>) -> Self {
+    pub fn new(
+        session: &'s Session,
+        gpu: Gpu,
+        programs: Vec<Participant<'p>>,
+        progress: OnProgress<'s>,
+    ) -> Self {
         let mut memory = DeviceMemory::new(session.options().memory_bytes);
         if session.options().checks.uninitialised {
             memory.track_initialised();
@@ -111,15 +121,13 @@ impl<'s, 'p> Mix<'s, 'p> {
             turn: 0,
             concurrent,
             sampler: session.options().sample_error.map(Sampler::new),
+            executed: Executed::default(),
+            progress,
         }
     }
 
     /// Runs to the end of the last process, or to an early end of the run.
-    pub fn run(
-        &mut self,
-        summary: &mut Summary,
-        progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
-    ) -> Result<Outcome, RunError> {
+    pub fn run(&mut self, summary: &mut Summary) -> Result<Outcome, RunError> {
         let limit = self.session.options().max_cycles.unwrap_or(Cycle::MAX);
         let mut next_report = PROGRESS_CYCLES;
         // Processes can act only after the end of a kernel or the arrival of a process.
@@ -160,38 +168,13 @@ impl<'s, 'p> Mix<'s, 'p> {
             }
             if self.gpu.now() >= next_report {
                 next_report = self.gpu.now() + PROGRESS_CYCLES;
-                if progress(&self.progress(summary)).is_break() {
-                    return Err(RunError::Interrupted);
+                let reached = self.reached(summary);
+                if (self.progress)(&reached).is_break() {
+                    self.cut_short(summary);
+                    self.stopped(Stopped::Interrupted);
+                    return Ok(interrupted(reached));
                 }
             }
-        }
-    }
-
-    fn stopped(&mut self, why: Stopped) {
-        for at in 0..self.processes.len() {
-            self.session.print(&mut self.memory, at as u8);
-        }
-        let programs = self.processes.iter_mut();
-        programs.for_each(|process| process.program.stopped(why));
-    }
-
-    fn outcome(&self, stop: Stop) -> Outcome {
-        let culprit = match &stop {
-            Stop::Fault(fault) => Some(usize::from(fault.place.asid)),
-            Stop::Deadlock { .. } | Stop::Livelock { .. } => None,
-        };
-        let outcome = outcome_of(stop);
-        match culprit {
-            Some(at) => self.of_process(outcome, at),
-            None => outcome,
-        }
-    }
-
-    /// Adds the name of the process to an outcome, if there are several.
-    fn of_process(&self, outcome: Outcome, at: usize) -> Outcome {
-        match self.processes.as_slice() {
-            [_] => outcome,
-            several => outcome.of_program(&several[at].name),
         }
     }
 
@@ -202,7 +185,12 @@ impl<'s, 'p> Mix<'s, 'p> {
             process.device.lend(&mut self.memory);
             let outcome = self
                 .session
-                .execute(process.program.as_mut(), &mut process.device, summary)
+                .execute(
+                    process.program.as_mut(),
+                    &mut process.device,
+                    summary,
+                    &mut *self.progress,
+                )
                 .and_then(|outcome| {
                     if outcome == Outcome::Finished {
                         process.check_outputs()?;
@@ -224,7 +212,10 @@ impl<'s, 'p> Mix<'s, 'p> {
     pub fn checks(&mut self, outcome: &Outcome) -> Vec<Check> {
         let several = self.processes.len() > 1;
         let mut all = Vec::new();
-        if matches!(outcome, Outcome::Finished | Outcome::CycleLimit { .. }) {
+        if matches!(
+            outcome,
+            Outcome::Finished | Outcome::CycleLimit { .. } | Outcome::Interrupted { .. }
+        ) {
             for process in &mut self.processes {
                 for mut check in process.checks.drain(..) {
                     if several {
@@ -325,12 +316,22 @@ impl<'s, 'p> Mix<'s, 'p> {
             let any = timed.blocks.any_of(started.grid.count());
             if !any || !timed.has(started.number, &started.kernel) {
                 let extent = FunctionalOptions::default();
-                let process = &mut self.processes[at];
-                process.device.lend(&mut self.memory);
-                let stats = session.execute_prepared(&launch, &mut process.device, None, extent);
-                process.device.lend(&mut self.memory);
+                let place = (self.gpu.now(), summary.launches());
+                let device = &mut self.processes[at].device;
+                device.lend(&mut self.memory);
+                let stats = session.execute_prepared(
+                    &launch,
+                    device,
+                    None,
+                    extent,
+                    &mut self.executed.poll(&launch, place, &mut *self.progress),
+                );
+                device.lend(&mut self.memory);
                 match stats {
-                    Ok(stats) => summary.find(stats.findings),
+                    Ok(stats) => {
+                        self.executed.add(&stats);
+                        summary.find(stats.findings);
+                    }
                     Err((outcome, why)) => {
                         self.stopped(why);
                         return Ok(Err(self.of_process(outcome, at)));
@@ -362,14 +363,27 @@ impl<'s, 'p> Mix<'s, 'p> {
                 ..FunctionalOptions::default()
             };
             let at = kernel.process;
+            let place = (self.gpu.now(), summary.launches());
+            let launch = &untimed.prepared;
             let device = &mut self.processes[at].device;
             device.lend(&mut self.memory);
-            let stats = self
-                .session
-                .execute_prepared(&untimed.prepared, device, None, extent);
+            let stats = self.session.execute_prepared(
+                launch,
+                device,
+                None,
+                extent,
+                &mut self.executed.poll(launch, place, &mut *self.progress),
+            );
             device.lend(&mut self.memory);
             match stats {
-                Ok(stats) => summary.find(untimed.executed(stats)),
+                Ok(stats) => {
+                    self.executed.add(&stats);
+                    summary.find(untimed.executed(stats));
+                }
+                Err((_, why @ Stopped::Interrupted)) => {
+                    self.stopped(why);
+                    return Err(interrupted(self.reached(summary)));
+                }
                 Err((outcome, why)) => {
                     self.stopped(why);
                     return Err(self.of_process(in_a_gap(outcome), at));
@@ -472,26 +486,6 @@ impl<'s, 'p> Mix<'s, 'p> {
         summary.add(kernel.order, (end.launched_at, end.ended_at), report);
     }
 
-    /// Reports kernels in flight with their progress so far.
-    fn cut_short(&mut self, summary: &mut Summary) {
-        for end in self.gpu.cut_short() {
-            let Some(kernel) = &self.in_flight[end.slot.index()] else {
-                continue;
-            };
-            // The last process to reach its target is halted together with the run.
-            if self.processes[kernel.process].reached.is_some() {
-                let end = KernelEnd {
-                    halted: true,
-                    ..end
-                };
-                self.kernel_ended(&end, summary);
-            } else if let Some(kernel) = self.in_flight[end.slot.index()].take() {
-                self.processes[kernel.process].counted(&end);
-                self.report(&kernel, &end, summary);
-            }
-        }
-    }
-
     /// Halts processes that reached their targets. Returns whether there were any.
     fn halt_those_at_their_target(&mut self, summary: &mut Summary) -> bool {
         let now = self.gpu.now();
@@ -539,30 +533,16 @@ impl<'s, 'p> Mix<'s, 'p> {
         slots.map(|(slot, _)| KernelSlot::new(slot)).collect()
     }
 
-    fn progress(&self, summary: &Summary) -> Progress {
+    fn reached(&self, summary: &Summary) -> Progress {
         let names = self.in_flight.iter().flatten();
         let names: Vec<&str> = names.map(|k| k.started.kernel.as_str()).collect();
         Progress {
             cycles: self.gpu.now(),
+            executed: self.executed.instructions,
             launches: summary.launches(),
             kernel: names.join(" + "),
             blocks: self.gpu.blocks_done(),
         }
-    }
-}
-
-/// Outcome of blocks that were executed between timed blocks. Timed blocks wait while they run; if
-/// they wait for timed blocks, this is a deadlock.
-fn in_a_gap(outcome: Outcome) -> Outcome {
-    match outcome {
-        Outcome::Livelock { message } => Outcome::Livelock {
-            message: format!(
-                "{message}\n  = note: these blocks are executed between blocks that are timed, which \
-                 stand still meanwhile\n  = help: where blocks wait for earlier ones, time all: \
-                 leave out --blocks and --sample"
-            ),
-        },
-        other => other,
     }
 }
 

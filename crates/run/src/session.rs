@@ -5,6 +5,7 @@ use crate::host::{Check, HostError, HostProgram, Launch, Stopped};
 use crate::mix::{Mix, Participant};
 use crate::params::{ArgError, lay_out};
 use crate::printer::Printer;
+use crate::progress::{OnProgress, Progress};
 use crate::result::Summary;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -88,7 +89,7 @@ impl Default for Options {
 pub struct Timed {
     /// Range in the order of launches.
     pub launches: Range<u64>,
-    /// Parts of kernels' names. If there are none, all kernels are timed.
+    /// Parts of kernels' names, mangled or plain. If there are none, all kernels are timed.
     pub kernels: Vec<String>,
     /// Selection of their blocks.
     pub blocks: TimedBlocks,
@@ -126,23 +127,10 @@ impl Timed {
 
     /// True if launch `number`, counted from 0, of a kernel is timed.
     pub fn has(&self, number: u64, kernel: &str) -> bool {
-        let named = |part: &String| kernel.contains(part.as_str());
+        let named = |part: &String| warploom_names::has_part(kernel, part);
         self.launches.contains(&number)
             && (self.kernels.is_empty() || self.kernels.iter().any(named))
     }
-}
-
-/// Progress of a run.
-#[derive(Clone, Debug)]
-pub struct Progress {
-    /// Core cycles so far.
-    pub cycles: Cycle,
-    /// Number of launches that have ended.
-    pub launches: u64,
-    /// Name of the running kernel.
-    pub kernel: String,
-    /// Number of its blocks that have ended, and number of all its blocks.
-    pub blocks: (u64, u64),
 }
 
 /// Reason why a run could not be made: an error in the user's input.
@@ -200,9 +188,6 @@ pub enum RunError {
         /// Name of the GPU.
         gpu: String,
     },
-    /// The caller asked to stop.
-    #[error("interrupted")]
-    Interrupted,
 }
 
 /// Runs host programs on GPUs of one specification.
@@ -246,7 +231,8 @@ impl Session {
     }
 
     /// Runs a host program to its end and checks its outputs. `progress` is called from time to
-    /// time; `Break` stops the run.
+    /// time; `Break` stops the run, and the report is for the part until then
+    /// ([`Outcome::Interrupted`]).
     pub fn run(
         &self,
         program: &mut dyn HostProgram,
@@ -308,7 +294,7 @@ impl Session {
         programs: Vec<Participant<'_>>,
         apart: bool,
         records: Records<'_>,
-        progress: &mut dyn FnMut(&Progress) -> ControlFlow<()>,
+        progress: OnProgress<'_>,
     ) -> Result<RunReport, RunError> {
         let started = Instant::now();
         let mut summary = Summary::new(&self.spec, &self.options.command);
@@ -331,11 +317,11 @@ impl Session {
         for observer in observers {
             gpu.observe(observer);
         }
-        let mut mix = Mix::new(self, gpu, programs);
+        let mut mix = Mix::new(self, gpu, programs, progress);
         let outcome = if self.options.functional {
             mix.execute(&mut summary)?
         } else {
-            mix.run(&mut summary, progress)?
+            mix.run(&mut summary)?
         };
         if !self.options.functional {
             self.summarise(&mut mix.gpu, &mut summary);

@@ -9,8 +9,8 @@ pub const CONFIDENCE: f64 = 0.95;
 /// Number of observations for which the pooled deviation of all strata counts in a stratum. Few
 /// observations that agree by chance would otherwise make a stratum look exact.
 const PRIOR: f64 = 1.0;
-/// Smallest deviation of a launch as a fraction of the mean, for what the launches before it leave
-/// behind in caches.
+/// Smallest deviation of a launch as a fraction of the mean, because earlier launches leave
+/// different contents in caches.
 const RESOLUTION: f64 = 0.002;
 /// Part of a sum by which the estimate may be wrong because launches were not timed: the timed ones
 /// begin with other contents of caches and at other phases of the clocks than in a full run. Up to

@@ -5,14 +5,14 @@
 use crate::counters::{KernelCounters, SlotCause, SmCounters};
 use crate::detail::{MAX_SCHEDULERS, MAX_SLOTS};
 use crate::flight::{Flight, FlightId, MemId};
-use crate::prepared_kernel::{EnergyFacts, Pipe, prepared_kernel};
+use crate::prepared_kernel::{EnergyFacts, Pipe, PreparedKernels, prepared_kernel};
 use crate::sm::{Scheduler, Sm};
 use crate::stage::{Issued, StageRegisters, bit_of, pipe_of_bit};
-use crate::warps::{CopyRole, WarpPipelineState};
+use crate::warps::{CopyRole, WarpPipelineState, Warps};
 use warploom_base::{BlockId, Cycle, KernelSlot, LaneMask, WarpSlot};
 use warploom_config::ModelStyle;
 use warploom_exec::{DeviceMemory, Effect, Fault, MemPort, StepOut, report_finding, step};
-use warploom_policy::{NextInst, WarpMask, WarpScheduler, warps_of};
+use warploom_policy::{NextInst, WarpMask, WarpScheduler};
 
 /// Most findings of the checks that an SM keeps.
 const MAX_FINDINGS: usize = 64;
@@ -141,7 +141,7 @@ impl Sm {
         // Computed before the pick, which may empty buffers: those warps were stalled too.
         let stalled = own & self.warps.buffered & !self.warps.waiting() & !ready;
         self.schedulers[s].policy.begin_cycle(&self.warps.view(own));
-        let admitted = if self.schedulers[s].policy.has_gate() {
+        let admitted = if ready != 0 && self.schedulers[s].policy.has_gate() {
             self.admitted(s, ready)
         } else {
             ready
@@ -157,11 +157,17 @@ impl Sm {
     }
 
     /// The warps of `ready` whose next instruction the policy's gate admits in this cycle.
-    #[cold]
+    #[inline(never)]
     fn admitted(&mut self, s: usize, ready: WarpMask) -> WarpMask {
-        warps_of(ready)
-            .filter(|slot| self.admits(s, *slot))
-            .fold(0, |mask, slot| mask | 1 << slot.index())
+        let Self {
+            schedulers,
+            warps,
+            kernels,
+            ..
+        } = self;
+        let Scheduler { own, policy, .. } = &mut schedulers[s];
+        let next = |slot| next_inst(warps, kernels, slot);
+        policy.admitted(&warps.view(*own), ready, next)
     }
 
     /// True if the policy's gate holds back the next instruction of a warp that has issued in this
@@ -169,22 +175,12 @@ impl Sm {
     #[cold]
     fn holds_back(&mut self, issuer: Issuer) -> bool {
         let s = issuer.scheduler;
-        self.schedulers[s].policy.has_gate() && !self.admits(s, issuer.slot)
-    }
-
-    /// True if the policy's gate admits the next instruction of a warp in this cycle.
-    fn admits(&mut self, s: usize, slot: WarpSlot) -> bool {
-        let WarpPipelineState {
-            kernel, buffer_pc, ..
-        } = self.warps.track[slot.index()];
-        let next = NextInst {
-            slot,
-            kernel,
-            pc: buffer_pc,
-            access: prepared_kernel(&self.kernels, kernel).access_at(buffer_pc),
-        };
         let Scheduler { own, policy, .. } = &mut self.schedulers[s];
-        policy.admits(&self.warps.view(*own), &next)
+        if !policy.has_gate() {
+            return false;
+        }
+        let next = next_inst(&self.warps, &self.kernels, issuer.slot);
+        !policy.admits(&self.warps.view(*own), &next)
     }
 
     /// Sub-core of a scheduler; 0 where the SM is not split.
@@ -502,6 +498,20 @@ impl Sm {
     fn record_without_access(&mut self, slot: WarpSlot, kernel: KernelSlot) -> Option<MemId> {
         let inst = prepared_kernel(&self.kernels, kernel).at(self.out.pc);
         (!inst.fence).then(|| self.empty_record(slot))
+    }
+}
+
+/// The next instruction of a warp, as the gate of a policy sees it.
+#[inline]
+fn next_inst(warps: &Warps, kernels: &PreparedKernels, slot: WarpSlot) -> NextInst {
+    let WarpPipelineState {
+        kernel, buffer_pc, ..
+    } = warps.track[slot.index()];
+    NextInst {
+        slot,
+        kernel,
+        pc: buffer_pc,
+        access: prepared_kernel(kernels, kernel).access_at(buffer_pc),
     }
 }
 

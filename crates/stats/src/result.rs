@@ -157,6 +157,15 @@ pub enum Outcome {
         /// Limit in core cycles.
         cycles: u64,
     },
+    /// The user ended the run (Ctrl-C); outputs were not checked.
+    Interrupted {
+        /// Name of the kernel that ran, or names separated by ` + `; empty between launches.
+        kernel: String,
+        /// Number of blocks of these launches that had ended.
+        blocks_ended: u64,
+        /// Number of all blocks of these launches.
+        blocks: u64,
+    },
     /// A kernel did something that no GPU allows.
     Fault {
         /// Description with place and remedy.
@@ -203,6 +212,7 @@ impl Outcome {
         match self {
             Self::Finished => "finished",
             Self::CycleLimit { .. } => "cycle-limit",
+            Self::Interrupted { .. } => "interrupted",
             Self::Fault { .. } => "fault",
             Self::Assertion(_) => "assertion",
             Self::Deadlock { .. } => "deadlock",
@@ -214,7 +224,7 @@ impl Outcome {
     #[must_use]
     pub fn of_program(mut self, name: &str) -> Self {
         let message = match &mut self {
-            Self::Finished | Self::CycleLimit { .. } => return self,
+            Self::Finished | Self::CycleLimit { .. } | Self::Interrupted { .. } => return self,
             Self::Fault { message } | Self::Deadlock { message } | Self::Livelock { message } => {
                 message
             }
@@ -227,7 +237,7 @@ impl Outcome {
     /// Description of what went wrong in the simulated program, if anything did.
     pub fn message(&self) -> Option<&str> {
         match self {
-            Self::Finished | Self::CycleLimit { .. } => None,
+            Self::Finished | Self::CycleLimit { .. } | Self::Interrupted { .. } => None,
             Self::Assertion(failed) => Some(&failed.message),
             Self::Fault { message } | Self::Deadlock { message } | Self::Livelock { message } => {
                 Some(message)

@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::output::print;
 use crate::verbs::{
     analyze, app, check, compare, completions, crat, import, install_docs, list, microbench,
-    oracle, report, reproduce, resources, run, show, slices, sweep, trace,
+    oracle, python, report, reproduce, resources, run, show, slices, sweep, trace,
 };
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -76,6 +76,8 @@ enum Verb {
     Import(import::Args),
     Completions(completions::Args),
     InstallDocs(install_docs::Args),
+    #[command(hide = true)]
+    Python(python::Args),
 }
 
 impl Cli {
@@ -105,6 +107,7 @@ impl Cli {
             Verb::Import(args) => import::run(&args),
             Verb::Completions(args) => completions::run(&args),
             Verb::InstallDocs(args) => install_docs::run(&args),
+            Verb::Python(args) => python::run(&args),
         }
     }
 }
@@ -179,9 +182,7 @@ mod tests {
         let mut checked = 0;
         for path in pages.chain([root.join("README.md")]) {
             let page = std::fs::read_to_string(&path).expect("a page");
-            // `warploom python` exists in the Python package alone.
-            let own = |command: &String| !command.starts_with("warploom python ");
-            for command in commands(&page).into_iter().filter(own) {
+            for command in commands(&page) {
                 let parsed = Cli::try_parse_from(words(&command));
                 let kind = parsed.err().map(|error| error.kind());
                 let unknown = [ErrorKind::UnknownArgument, ErrorKind::InvalidSubcommand];

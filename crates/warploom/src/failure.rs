@@ -1,5 +1,6 @@
 //! Errors of commands, and their exit statuses.
 
+use crate::interrupt::INTERRUPTED;
 use crate::output::error_style;
 use std::io::Write;
 use std::process::ExitCode;
@@ -21,6 +22,8 @@ pub enum Failure {
     Ptx(String),
     /// The output could not be written.
     Output(String),
+    /// A signal ended the command before it had a result.
+    Interrupted(String),
 }
 
 impl Failure {
@@ -30,6 +33,7 @@ impl Failure {
             // Problems with places are already rendered.
             Self::Input(drawn) if drawn.starts_with("error[") => drawn.clone(),
             Self::Input(message) | Self::Output(message) => format!("error: {message}\n"),
+            Self::Interrupted(message) => format!("interrupted: {message}\n"),
             Self::Config(errors) => errors.render(error_style()),
             Self::Files(errors) => errors.render(error_style()),
             Self::Ptx(problems) => format!("{}\n", problems.trim_end()),
@@ -40,6 +44,7 @@ impl Failure {
     pub fn report(self) -> ExitCode {
         let status = match self {
             Self::Output(_) => 1,
+            Self::Interrupted(_) => INTERRUPTED,
             _ => 2,
         };
         let text = self.text();

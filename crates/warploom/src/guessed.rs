@@ -104,9 +104,10 @@ fn told(options: &LaunchArgs, path: &str, kernel: &str, fixed: &Fixed) -> String
         _ => "launch",
     };
     format!(
-        "note: guessed the {what} of `{kernel}`; this command makes the same run, and may be changed\n  \
+        "note: guessed the {what} of `{}`; this command makes the same run, and may be changed\n  \
          warploom run {}\n  Sizes and contents are \
          guesses: a kernel whose work depends on its data needs its own.\n",
+        warploom_names::shortened(kernel, warploom_names::WIDTH),
         options.command(path)
     )
 }

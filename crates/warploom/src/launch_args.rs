@@ -11,12 +11,12 @@ use std::path::Path;
 use warploom_diag::Source;
 use warploom_guess::{Candidate, Fixed};
 use warploom_run::RunError;
-use warploom_run::launch_file::{Element, LaunchFile, of_source_name, parse, read};
+use warploom_run::launch_file::{Element, LaunchFile, parse, read};
 
 /// Options for the launch of a PTX file.
 #[derive(Clone, Default, clap::Args)]
 pub struct LaunchArgs {
-    /// Name of the kernel in the PTX file
+    /// Name of the kernel in the PTX file, or its name in C++, such as `reduce` or 'reduce<256>'
     #[arg(long, value_name = "NAME", help_heading = "Launch of a PTX file")]
     pub kernel: Option<String>,
     /// Number of blocks: X, X,Y or X,Y,Z
@@ -169,7 +169,7 @@ impl LaunchArgs {
         let kernels = || compiled.kernels.iter();
         let names: Vec<_> = kernels().map(|kernel| kernel.name.as_str()).collect();
         let name = match (&self.kernel, names.as_slice()) {
-            (Some(name), names) => of_source_name(name, names).unwrap_or(name),
+            (Some(name), names) => warploom_names::find(name, names).unwrap_or(name),
             (None, [only]) => only,
             (None, []) => {
                 return Err(Failure::Input(format!(
@@ -180,7 +180,7 @@ impl LaunchArgs {
                 return Err(Failure::Input(format!(
                     "{path} has {} kernels; choose one with --kernel: {}",
                     names.len(),
-                    names.join(", ")
+                    choices(names)
                 )));
             }
         };
@@ -285,6 +285,19 @@ impl LaunchArgs {
             || self.shared.is_some()
             || !self.args.is_empty()
     }
+}
+
+/// Names by which kernels can be chosen: the plain ones, with parameters where they are needed.
+fn choices(kernels: &[&str]) -> String {
+    let choice = |kernel: &&str| {
+        let plain = warploom_names::plain(kernel);
+        let alone = warploom_names::find(&plain, kernels) == Some(*kernel);
+        quoted(&match alone {
+            true => plain,
+            false => warploom_names::signature(kernel),
+        })
+    };
+    kernels.iter().map(choice).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

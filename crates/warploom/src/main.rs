@@ -2,8 +2,8 @@
 //! provide the data and texts that it shows.
 //!
 //! Exit status: 0 success, 1 the run failed (wrong output, deadlock, a fault in the kernel), 2
-//! invalid usage or input. A bug of Warploom itself ends with 101 and a message that asks for a
-//! report.
+//! invalid usage or input, 130 the run was interrupted (Ctrl-C, SIGTERM). A bug of Warploom itself
+//! ends with 101 and a message that asks for a report.
 
 mod allocate_args;
 mod cli;
@@ -13,6 +13,8 @@ mod experiment;
 mod failure;
 mod gpu;
 mod guessed;
+mod html_page;
+mod interrupt;
 mod kept;
 mod launch_args;
 mod names;

@@ -86,11 +86,12 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> String {
 
 /// Number of columns of the terminal, or `None` if standard output is not a terminal.
 pub fn width() -> Option<u16> {
-    let stdout = std::io::stdout();
-    if !stdout.is_terminal() {
-        return None;
-    }
-    terminal_size::terminal_size_of(stdout).map(|(width, _)| width.0)
+    terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0)
+}
+
+/// Number of columns of the terminal, or `None` if standard error is not a terminal.
+pub fn error_width() -> Option<u16> {
+    terminal_size::terminal_size_of(std::io::stderr()).map(|(width, _)| width.0)
 }
 
 /// Style of problems on standard error: with colours on a terminal, unless `NO_COLOR` is set.

@@ -8,11 +8,14 @@ use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 use warploom_lab::Event;
+use warploom_names::{WIDTH, shortened};
 use warploom_report::{grouped, rate};
 use warploom_run::Progress;
 
 /// Duration below which a run shows no progress.
 const QUIET: Duration = Duration::from_secs(1);
+/// Time between lines of progress where there is no terminal and no request.
+const WITHOUT_TERMINAL: Duration = Duration::from_secs(60);
 const TEMPLATE: &str = "{bar:20} {percent:>3}% of {prefix}  {wide_msg}";
 /// Times at which lines of progress are due.
 struct Clock {
@@ -36,6 +39,12 @@ impl Clock {
     }
 }
 
+/// Clock of lines at requested times, or once a minute without a terminal, which shows a bar.
+fn lines(watch: Option<Duration>, terminal: bool) -> Option<Clock> {
+    let interval = watch.or((!terminal).then_some(WITHOUT_TERMINAL));
+    interval.map(Clock::new)
+}
+
 /// A time such as `2:05:09`.
 fn clock(elapsed: Duration) -> String {
     let seconds = elapsed.as_secs();
@@ -45,7 +54,6 @@ fn clock(elapsed: Duration) -> String {
 
 /// Progress of one run: a bar for the running kernel, or lines.
 pub struct Display {
-    terminal: bool,
     clock: Option<Clock>,
     started: Instant,
     /// The bar, and the launch to which it belongs.
@@ -53,11 +61,10 @@ pub struct Display {
 }
 
 impl Display {
-    /// Creates a display without a bar. With an interval it prints lines.
+    /// Creates a display without a bar. With an interval, or without a terminal, it prints lines.
     pub fn new(watch: Option<Duration>) -> Self {
         Self {
-            terminal: std::io::stderr().is_terminal(),
-            clock: watch.map(Clock::new),
+            clock: lines(watch, std::io::stderr().is_terminal()),
             started: Instant::now(),
             bar: None,
         }
@@ -73,7 +80,7 @@ impl Display {
             return;
         }
         // Between launches no kernel runs.
-        if !self.terminal || elapsed < QUIET || now.kernel.is_empty() {
+        if elapsed < QUIET || now.kernel.is_empty() {
             return;
         }
         let launch = now.launches;
@@ -99,9 +106,14 @@ impl Display {
     }
 }
 
+/// Core cycles so far, or warp instructions if there are no cycles, and their rate.
 fn speed(now: &Progress, elapsed: Duration) -> String {
-    let speed = now.cycles as f64 / elapsed.as_secs_f64().max(1e-9);
-    format!("{} cycles, {} cycles/s", grouped(now.cycles), rate(speed))
+    let (count, what) = match now.cycles {
+        0 => (now.executed, "warp instructions"),
+        cycles => (cycles, "cycles"),
+    };
+    let speed = count as f64 / elapsed.as_secs_f64().max(1e-9);
+    format!("{} {what}, {} {what}/s", grouped(count), rate(speed))
 }
 
 /// Line of progress of one run.
@@ -111,7 +123,7 @@ fn line(now: &Progress, elapsed: Duration) -> String {
         "{} launch {} ({}): {} of {} blocks, {}\n",
         clock(elapsed),
         now.launches + 1,
-        now.kernel,
+        shortened(&now.kernel, WIDTH),
         grouped(done),
         grouped(all),
         speed(now, elapsed)
@@ -121,7 +133,7 @@ fn line(now: &Progress, elapsed: Duration) -> String {
 fn bar(now: &Progress) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(now.blocks.1), ProgressDrawTarget::stderr());
     bar.set_style(ProgressStyle::with_template(TEMPLATE).expect("the template is constant"));
-    let kernel: String = now.kernel.chars().take(20).collect();
+    let kernel = shortened(&now.kernel, 20);
     bar.set_prefix(format!("{kernel}, launch {}", now.launches + 1));
     bar
 }
@@ -133,8 +145,7 @@ const RUNS_TEMPLATE: &str = "{bar:30} {prefix}  {eta} left  {wide_msg}";
 /// Progress of many runs: how many are done, which are running, and the elapsed time; as a bar or
 /// as lines.
 pub struct RunsDisplay {
-    /// State of the display; `None` if there is nothing to show progress on.
-    state: Option<Mutex<RunsState>>,
+    state: Mutex<RunsState>,
 }
 
 struct RunsState {
@@ -149,10 +160,9 @@ struct RunsState {
 }
 
 impl RunsDisplay {
-    /// Creates a display without a bar. With an interval it prints lines.
+    /// Creates a display without a bar. With an interval, or without a terminal, it prints lines.
     pub fn new(watch: Option<Duration>) -> Self {
-        let clock = watch.map(Clock::new);
-        let shown = clock.is_some() || std::io::stderr().is_terminal();
+        let clock = lines(watch, std::io::stderr().is_terminal());
         let target = match clock {
             Some(_) => ProgressDrawTarget::hidden(),
             None => ProgressDrawTarget::stderr(),
@@ -162,13 +172,13 @@ impl RunsDisplay {
         bar.set_style(style.expect("the template is constant"));
         let state = RunsState::new(bar, clock);
         Self {
-            state: shown.then(|| Mutex::new(state)),
+            state: Mutex::new(state),
         }
     }
 
     /// Shows an event of the runs.
     pub fn tell(&self, event: &Event<'_>) {
-        let Some(mut state) = self.state.as_ref().and_then(|state| state.lock().ok()) else {
+        let Ok(mut state) = self.state.lock() else {
             return;
         };
         match event {
@@ -200,7 +210,7 @@ impl RunsDisplay {
 
     /// Removes the progress bar.
     pub fn finish(&self) {
-        if let Some(Ok(state)) = self.state.as_ref().map(Mutex::lock) {
+        if let Ok(state) = self.state.lock() {
             state.bar.finish_and_clear();
         }
     }
@@ -262,7 +272,7 @@ impl RunsState {
 
 #[cfg(test)]
 mod tests {
-    use super::{Clock, RunsState, line};
+    use super::{Clock, RunsState, line, lines};
     use indicatif::{ProgressBar, ProgressDrawTarget};
     use std::collections::BTreeMap;
     use std::time::Duration;
@@ -290,9 +300,24 @@ mod tests {
     }
 
     #[test]
+    fn without_a_terminal_a_line_is_due_each_minute() {
+        let due = |watch: Option<u64>, terminal| {
+            let clock = lines(watch.map(Duration::from_secs), terminal);
+            clock.map(|clock| clock.interval.as_secs())
+        };
+        assert_eq!(due(None, true), None, "a bar is shown");
+        assert_eq!(due(None, false), Some(60));
+        assert_eq!(
+            (due(Some(5), true), due(Some(5), false)),
+            (Some(5), Some(5))
+        );
+    }
+
+    #[test]
     fn a_line_names_the_time_the_launch_and_the_speed() {
         let now = Progress {
             cycles: 7_200_000,
+            executed: 0,
             launches: 2,
             kernel: "bfs".to_owned(),
             blocks: (1200, 4096),
@@ -300,6 +325,14 @@ mod tests {
         let expected = "1:00:00 launch 3 (bfs): 1,200 of 4,096 blocks, 7,200,000 cycles, 2.00 k \
                         cycles/s\n";
         assert_eq!(line(&now, Duration::from_secs(3600)), expected);
+        let functional = Progress {
+            cycles: 0,
+            executed: 1 << 20,
+            ..now
+        };
+        let told = line(&functional, Duration::from_secs(1));
+        let end = "1,048,576 warp instructions, 1.05 M warp instructions/s\n";
+        assert!(told.ends_with(end), "{told}");
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         let mut state = RunsState::new(bar, None);
         (state.planned, state.ended) = (2, 1);

@@ -1,6 +1,7 @@
 //! Runs a program and shows its progress.
 
 use crate::failure::Failure;
+use crate::interrupt::Interrupt;
 use crate::progress::Display;
 use std::io::{IsTerminal, Write};
 use std::ops::ControlFlow;
@@ -10,26 +11,31 @@ use warploom_run::{HostProgram, Options, Printer, Progress, RunError, Session};
 use warploom_stats::result::RunReport;
 use warploom_stats::trace::Trace;
 
-/// Runs a program to its end. With an interval in `watch`, progress is printed as lines.
+/// Runs a program to its end or to an interruption. With an interval in `watch`, progress is
+/// printed as lines.
 pub fn simulate(
     gpu: GpuSpec,
     options: Options,
     program: &mut dyn HostProgram,
     watch: Option<Duration>,
+    interrupt: &Interrupt,
 ) -> Result<RunReport, Failure> {
     let session = Session::new(gpu, printing(options));
-    shown(watch, |progress| session.run(program, progress))
+    shown(watch, interrupt, |progress| session.run(program, progress))
 }
 
-/// Runs a program to its end, and records a timeline of every warp.
+/// Runs a program as [`simulate`] does, and records a timeline of every warp.
 pub fn simulate_traced(
     gpu: GpuSpec,
     options: Options,
     program: &mut dyn HostProgram,
     watch: Option<Duration>,
+    interrupt: &Interrupt,
 ) -> Result<(RunReport, Trace), Failure> {
     let session = Session::new(gpu, printing(options));
-    shown(watch, |progress| session.run_traced(program, progress))
+    shown(watch, interrupt, |progress| {
+        session.run_traced(program, progress)
+    })
 }
 
 /// Prints the output of kernels to standard error at each kernel's end, because standard output is
@@ -47,15 +53,16 @@ pub fn printing(options: Options) -> Options {
     Options { printer, ..options }
 }
 
-/// Shows the progress of the run that `run` makes.
+/// Shows the progress of the run that `run` makes, and stops it after a signal.
 pub fn shown<T>(
     watch: Option<Duration>,
+    interrupt: &Interrupt,
     run: impl FnOnce(&mut dyn FnMut(&Progress) -> ControlFlow<()>) -> Result<T, RunError>,
 ) -> Result<T, Failure> {
     let mut display = Display::new(watch);
     let result = run(&mut |progress| {
         display.update(progress);
-        ControlFlow::Continue(())
+        interrupt.go_on()
     });
     display.finish();
     Ok(result?)

@@ -2,9 +2,11 @@
 //! written.
 
 use crate::failure::Failure;
+use crate::html_page;
 use crate::output::{check_outputs, json, print, write_file};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use warploom_config::GpuSpec;
 use warploom_report::{Rows, series_csv, statistics_csv};
 use warploom_stats::result::{Figures, Gpu, Program, RunReport, Series};
 
@@ -29,8 +31,12 @@ pub struct StatsArgs {
     /// otherwise as CSV
     #[arg(long, value_name = "FILE.csv|FILE.json")]
     series: Option<PathBuf>,
-    /// Length of the windows in core cycles (10000 for --series); without --series, the result
-    /// contains the windows
+    /// Write a page for a browser: launches, what bounds them, charts of the schedulers' cycles and
+    /// over time, and the machine
+    #[arg(long, value_name = "FILE.html")]
+    html: Option<PathBuf>,
+    /// Length of the windows in core cycles (10000 for --series and --html); without these options,
+    /// the result contains the windows
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     window: Option<u64>,
     /// Print the lines that GPGPU-Sim 4.2 prints after each kernel and at its end, for scripts that
@@ -67,6 +73,7 @@ impl StatsArgs {
             ("--csv", self.csv.is_some()),
             ("--per", !self.per.is_empty()),
             ("--series", self.series.is_some()),
+            ("--html", self.html.is_some()),
             ("--window", self.window.is_some()),
             ("--gpgpusim-stats", self.gpgpusim_stats),
         ];
@@ -85,6 +92,7 @@ impl StatsArgs {
             ("--stats", self.stats.as_deref()),
             ("--csv", self.csv.as_deref()),
             ("--series", self.series.as_deref()),
+            ("--html", self.html.as_deref()),
         ];
         check_outputs(&outputs, inputs)?;
         let shown = json || self.stats.is_some() || self.csv.is_some() || self.series.is_some();
@@ -115,6 +123,7 @@ impl StatsArgs {
             ("--stats FILE.csv", self.stats.as_ref().is_some_and(csv)),
             ("--csv", self.csv.is_some()),
             ("--series", self.series.is_some()),
+            ("--html", self.html.is_some()),
             ("--gpgpusim-stats", self.gpgpusim_stats),
         ];
         match asked.iter().find(|(_, asked)| *asked) {
@@ -132,10 +141,10 @@ impl StatsArgs {
         rows.sms || rows.partitions || self.gpgpusim_stats
     }
 
-    /// Length of the windows to record.
-    pub fn window_cycles(&self) -> Option<u64> {
-        self.window
-            .or(self.series.is_some().then_some(WINDOW_CYCLES))
+    /// Length of the windows to record, in a run with timing or without.
+    pub fn window_cycles(&self, functional: bool) -> Option<u64> {
+        let asked = self.series.is_some() || self.html.is_some() && !functional;
+        self.window.or(asked.then_some(WINDOW_CYCLES))
     }
 
     fn rows(&self) -> Rows {
@@ -145,10 +154,11 @@ impl StatsArgs {
         }
     }
 
-    /// Prints the result as rendered by `shown`, and writes the requested files. The result is
-    /// printed even if a file cannot be written.
+    /// Prints the result of a run on `gpu` as rendered by `shown`, and writes the requested files.
+    /// The result is printed even if a file cannot be written.
     pub fn hand_out(
         &self,
+        gpu: &GpuSpec,
         mut result: RunReport,
         shown: impl FnOnce(&RunReport) -> String,
     ) -> Result<(), Failure> {
@@ -156,13 +166,16 @@ impl StatsArgs {
         let kernels = result.kernels.iter_mut().map(|kernel| &mut kernel.figures);
         kernels.for_each(|figures| keep_parts(figures, rows));
         keep_parts(&mut result.totals.figures, rows);
-        let series = match self.series {
-            Some(_) => result.series.take(),
-            None => None,
+        let page = (self.html.as_deref()).map(|path| (path, html_page::of_run(gpu, &result)));
+        // A file has the windows, or nobody asked for them beside the page.
+        let series = match (&self.series, &self.html, self.window) {
+            (Some(_), ..) | (None, Some(_), None) => result.series.take(),
+            _ => None,
         };
         let printed = print(&shown(&result));
         let written = self.write(&result, series.as_ref());
-        printed.and(written)
+        let page = page.map_or(Ok(()), |(path, text)| write_file(path, &text));
+        printed.and(written).and(page)
     }
 
     fn write(&self, result: &RunReport, series: Option<&Series>) -> Result<(), Failure> {

@@ -1,6 +1,7 @@
 //! Options of `run` for timing a part of a run: some of its launches, or some of their blocks.
 
 use crate::failure::Failure;
+use crate::interrupt::is_interrupted;
 use std::ops::Range;
 use warploom_run::{Timed, TimedBlocks};
 use warploom_stats::result::{Outcome, RunReport};
@@ -18,8 +19,8 @@ pub struct TimedArgs {
         conflicts_with = "functional"
     )]
     skip_launches: u64,
-    /// Time only kernels with this in their names, and execute the others without timing, which
-    /// leaves caches unchanged. May be repeated
+    /// Time only kernels with this in their names, mangled or plain, and execute the others without
+    /// timing, which leaves caches unchanged. May be repeated
     #[arg(long, value_name = "NAME", conflicts_with = "functional")]
     time_kernel: Vec<String>,
     /// Time one of N blocks of each launch, in samples over the whole grid, execute the others
@@ -92,11 +93,15 @@ impl TimedArgs {
         }
     }
 
-    /// Refuses a selection without any timed launch, such as a name that no launched kernel has.
+    /// Refuses a selection without any timed launch, such as a name that no launched kernel has. A
+    /// run that was interrupted may not have come so far.
     pub fn check(&self, result: &RunReport) -> Result<(), Failure> {
+        if is_interrupted(&result.outcome) {
+            return Ok(());
+        }
         let is_timed = |name: &&String| {
             let mut kernels = result.kernels.iter();
-            kernels.any(|kernel| kernel.name.contains(name.as_str()))
+            kernels.any(|kernel| warploom_names::has_part(&kernel.name, name))
         };
         match self.time_kernel.iter().find(|name| !is_timed(name)) {
             Some(name) => Err(Failure::Input(format!(

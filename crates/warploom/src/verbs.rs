@@ -11,6 +11,7 @@ pub mod install_docs;
 pub mod list;
 pub mod microbench;
 pub mod oracle;
+pub mod python;
 pub mod report;
 pub mod reproduce;
 pub mod resources;

@@ -6,7 +6,7 @@ use std::time::Duration;
 #[derive(clap::Args)]
 pub struct WatchArgs {
     /// Print a line of progress to standard error every SECONDS seconds (10 without a number),
-    /// instead of the bar that a terminal shows; for logs and batch jobs
+    /// instead of the bar that a terminal shows, or of a line a minute without a terminal
     #[arg(
         long,
         value_name = "SECONDS",

@@ -125,10 +125,12 @@ fn a_chain_of_loads_is_bound_by_latency() {
     let shape = ["--grid", "16", "--block", "32", "--max-cycles", "20000"];
     let found = analysis("chain", &[&shape[..], &["--arg", "u32[262144]"]].concat());
     expect(&found, "underutilised", &["underutilised"]);
+    assert_eq!(found["bound"], "load-latency");
     assert_eq!(found["occupancy_limit"], "grid");
     let advice = found["advice"].to_string();
     assert!(
-        advice.contains("for loads") && advice.contains("More warps would help"),
+        advice.contains("The latency of loads bounds `chain`")
+            && advice.contains("More warps would help"),
         "{advice}"
     );
 }

@@ -5,6 +5,8 @@ mod app;
 mod check;
 mod energy;
 mod examples;
+#[cfg(unix)]
+mod interrupts;
 mod own_kernels;
 mod runs;
 mod support;

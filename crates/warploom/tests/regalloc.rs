@@ -96,6 +96,22 @@ fn the_best_scoring_point_of_the_staircase_is_taken() {
     assert!(text.contains("rightmost points of the staircase"), "{text}");
 }
 
+/// Loads that touch a line for each lane and never hit need fewer blocks than loads that hit.
+#[test]
+fn the_best_tlp_is_guessed_from_the_code() {
+    let guess = |hit_ratio: &str, lines: &str| {
+        let machine = ["crat", HOTSPOT, "--gpu", "fermi-crat", "--block", "16,16"];
+        let cache = ["--hit-ratio", hit_ratio, "--lines", lines];
+        let report = json(&output(
+            &[&machine[..], &["--opt-tlp", "static", "--json"], &cache].concat(),
+        ));
+        report["opt_tlp"].as_u64().unwrap()
+    };
+    let (scattered, hits) = (guess("0", "32"), guess("1", "1"));
+    assert!((1..=6).contains(&scattered) && (1..=6).contains(&hits));
+    assert!(scattered < hits, "{scattered} {hits}");
+}
+
 #[test]
 fn what_is_wrong_has_its_place_and_remedy() {
     let here = Path::new(".");

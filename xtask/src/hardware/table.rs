@@ -114,32 +114,41 @@ fn family(opcode: Opcode) -> Option<Family> {
         | O::Tanh => Family::Float,
         O::Set | O::Setp | O::Selp | O::Slct => Family::Compare,
         O::Cvt => Family::Convert,
-        O::Vadd
-        | O::Vsub
-        | O::Vabsdiff
-        | O::Vmin
-        | O::Vmax
-        | O::Vshl
-        | O::Vshr
-        | O::Vset
-        | O::Vmad
-        | O::Vadd2
-        | O::Vsub2
-        | O::Vavrg2
-        | O::Vabsdiff2
-        | O::Vmin2
-        | O::Vmax2
-        | O::Vset2
-        | O::Vadd4
-        | O::Vsub4
-        | O::Vavrg4
-        | O::Vabsdiff4
-        | O::Vmin4
-        | O::Vmax4
-        | O::Vset4 => Family::Video,
+        _ if is_video(opcode) => Family::Video,
         O::Shfl | O::Vote | O::Match | O::Redux | O::Activemask | O::Elect => Family::Warp,
         _ => return None,
     })
+}
+
+/// True for the video instructions.
+fn is_video(opcode: Opcode) -> bool {
+    use Opcode as O;
+    matches!(
+        opcode,
+        O::Vadd
+            | O::Vsub
+            | O::Vabsdiff
+            | O::Vmin
+            | O::Vmax
+            | O::Vshl
+            | O::Vshr
+            | O::Vset
+            | O::Vmad
+            | O::Vadd2
+            | O::Vsub2
+            | O::Vavrg2
+            | O::Vabsdiff2
+            | O::Vmin2
+            | O::Vmax2
+            | O::Vset2
+            | O::Vadd4
+            | O::Vsub4
+            | O::Vavrg4
+            | O::Vabsdiff4
+            | O::Vmin4
+            | O::Vmax4
+            | O::Vset4
+    )
 }
 
 /// Builds a case operand by operand.

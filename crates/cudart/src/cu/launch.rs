@@ -2,14 +2,10 @@
 
 use super::driver;
 use crate::ffi::{bytes, get};
-use crate::launch::request;
+use crate::launch::{is_cooperative, request};
 use crate::types::{CDim3, CLaunchAttribute};
 use warploom_app::{Context, Cuda, CudaError, LaunchRequest};
 
-/// Number of the attribute `CU_LAUNCH_ATTRIBUTE_COOPERATIVE`.
-const COOPERATIVE: i32 = 2;
-/// Number of the attribute `CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION`.
-const CLUSTER: i32 = 4;
 /// Keys of a list of extra options: the buffer of all arguments, its size, and the end of the list.
 const BUFFER_POINTER: usize = 1;
 const BUFFER_SIZE: usize = 2;
@@ -148,17 +144,8 @@ driver! {
         options: *const usize,
     ) |context| {
         let own = get(configuration)?;
-        let mut cooperative = false;
-        for at in 0..own.count as usize {
-            let attribute = get(own.attributes.wrapping_add(at))?;
-            match attribute.id {
-                COOPERATIVE => cooperative = attribute.value[0] != 0,
-                CLUSTER if attribute.value[..3] != [1, 1, 1] => {
-                    return Err(context.unsupported("cuLaunchKernelEx with clusters"));
-                }
-                _ => {}
-            }
-        }
+        let attributes = (own.attributes, own.count);
+        let cooperative = is_cooperative(context, "cuLaunchKernelEx", attributes)?;
         let shape = (own.grid, own.block, own.shared_bytes, own.stream);
         launch(context, function, shape, Arguments { each, options }, cooperative)
     }

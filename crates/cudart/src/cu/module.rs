@@ -3,6 +3,7 @@
 
 use super::driver;
 use crate::ffi::{bytes, get, list, put, put_bytes, put_if, text};
+use crate::function::{put_occupancy, put_parameter};
 use std::ffi::c_char;
 use warploom_app::{Context, Cuda, CudaError, FunctionAttributes, TiledTensor, fatbin};
 
@@ -59,6 +60,54 @@ unsafe fn start(image: *const u8) -> [u8; 4] {
     first
 }
 
+/// Loads code and writes the handle of its module.
+///
+/// # Safety
+/// The first pointer is null or valid for a write. The second one is null or points to code.
+unsafe fn load(context: &mut Context, to: *mut u64, image: *const u8) -> Cuda {
+    // SAFETY: the caller fulfils the requirements of this function.
+    let code = unsafe { code(context, image) }?;
+    let module = context.load_module(code)?;
+    // SAFETY: as above.
+    unsafe { put(to, module) }
+}
+
+/// Writes the handle of a module's kernel.
+///
+/// # Safety
+/// The first pointer is null or valid for a write. The second one is null or points to a C string.
+unsafe fn find_kernel(
+    context: &mut Context,
+    to: *mut u64,
+    module: u64,
+    name: *const c_char,
+) -> Cuda {
+    // SAFETY: the caller fulfils the requirements of this function.
+    let function = context.module_function(module, &unsafe { text(name) })?;
+    // SAFETY: as above.
+    unsafe { put(to, function) }
+}
+
+/// Writes the address and the size of a module's variable.
+///
+/// # Safety
+/// The pointers of `to` are null or valid for a write, and `name` is null or points to a C string.
+unsafe fn find_variable(
+    context: &mut Context,
+    to: (*mut u64, *mut usize),
+    module: u64,
+    name: *const c_char,
+) -> Cuda {
+    // SAFETY: the caller fulfils the requirements of this function.
+    let (address, size) = context.module_variable(module, &unsafe { text(name) })?;
+    // SAFETY: as above.
+    unsafe {
+        put_if(to.0, address);
+        put_if(to.1, size as usize);
+    }
+    Ok(())
+}
+
 /// Attribute of a kernel by the driver's number.
 fn function_attribute(own: &FunctionAttributes, number: i32) -> Cuda<i32> {
     Ok(match number {
@@ -76,25 +125,15 @@ fn function_attribute(own: &FunctionAttributes, number: i32) -> Cuda<i32> {
 }
 
 driver! {
-    fn cuModuleLoadData(to: *mut u64, image: *const u8) |context| {
-        let code = code(context, image)?;
-        let module = context.load_module(code)?;
-        put(to, module)
+    fn cuModuleLoadData / cuModuleLoadFatBinary (to: *mut u64, image: *const u8) |context| {
+        load(context, to, image)
     }
 
     // Options of a just-in-time compiler have no effect.
     fn cuModuleLoadDataEx(
         to: *mut u64, image: *const u8, _count: u32, _options: *const i32, _values: *const u64,
     ) |context| {
-        let code = code(context, image)?;
-        let module = context.load_module(code)?;
-        put(to, module)
-    }
-
-    fn cuModuleLoadFatBinary(to: *mut u64, image: *const u8) |context| {
-        let code = code(context, image)?;
-        let module = context.load_module(code)?;
-        put(to, module)
+        load(context, to, image)
     }
 
     fn cuLibraryLoadData(
@@ -107,9 +146,7 @@ driver! {
         _values: *const u64,
         _count: u32,
     ) |context| {
-        let code = code(context, image)?;
-        let module = context.load_module(code)?;
-        put(to, module)
+        load(context, to, image)
     }
 
     fn cuModuleUnload / cuLibraryUnload (module: u64) |context| { context.unload_module(module) }
@@ -119,14 +156,10 @@ driver! {
         put(to, library)
     }
 
-    fn cuModuleGetFunction(to: *mut u64, module: u64, name: *const c_char) |context| {
-        let function = context.module_function(module, &text(name))?;
-        put(to, function)
-    }
-
-    fn cuLibraryGetKernel(to: *mut u64, library: u64, name: *const c_char) |context| {
-        let function = context.module_function(library, &text(name))?;
-        put(to, function)
+    fn cuModuleGetFunction / cuLibraryGetKernel (
+        to: *mut u64, module: u64, name: *const c_char,
+    ) |context| {
+        find_kernel(context, to, module, name)
     }
 
     fn cuKernelGetFunction(to: *mut u64, kernel: u64) |context| {
@@ -134,13 +167,8 @@ driver! {
         put(to, kernel)
     }
 
-    fn cuModuleGetFunctionCount(to: *mut u32, module: u64) |context| {
+    fn cuModuleGetFunctionCount / cuLibraryGetKernelCount (to: *mut u32, module: u64) |context| {
         let kernels = context.module_kernels(module)?;
-        put(to, kernels.len() as u32)
-    }
-
-    fn cuLibraryGetKernelCount(to: *mut u32, library: u64) |context| {
-        let kernels = context.module_kernels(library)?;
         put(to, kernels.len() as u32)
     }
 
@@ -155,22 +183,10 @@ driver! {
         Ok(())
     }
 
-    fn cuModuleGetGlobal_v2(
+    fn cuModuleGetGlobal_v2 / cuLibraryGetGlobal (
         to: *mut u64, bytes: *mut usize, module: u64, name: *const c_char,
     ) |context| {
-        let (address, size) = context.module_variable(module, &text(name))?;
-        put_if(to, address);
-        put_if(bytes, size as usize);
-        Ok(())
-    }
-
-    fn cuLibraryGetGlobal(
-        to: *mut u64, bytes: *mut usize, library: u64, name: *const c_char,
-    ) |context| {
-        let (address, size) = context.module_variable(library, &text(name))?;
-        put_if(to, address);
-        put_if(bytes, size as usize);
-        Ok(())
+        find_variable(context, (to, bytes), module, name)
     }
 
     fn cuFuncGetAttribute(to: *mut i32, number: i32, function: u64) |context| {
@@ -199,24 +215,19 @@ driver! {
     fn cuFuncGetParamInfo / cuKernelGetParamInfo (
         function: u64, number: usize, offset: *mut usize, size: *mut usize,
     ) |context| {
-        let (at, bytes) = context.parameter(function, number)?;
-        put(offset, at as usize)?;
-        put_if(size, bytes as usize);
-        Ok(())
+        put_parameter(context, function, number, (offset, size))
     }
 
     fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
         to: *mut i32, function: u64, threads: i32, shared: usize,
     ) |context| {
-        let fit = context.occupancy(function, threads, shared as u64)?;
-        put(to, fit.blocks as i32)
+        put_occupancy(context, to, function, (threads, shared))
     }
 
     fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
         to: *mut i32, function: u64, threads: i32, shared: usize, _flags: u32,
     ) |context| {
-        let fit = context.occupancy(function, threads, shared as u64)?;
-        put(to, fit.blocks as i32)
+        put_occupancy(context, to, function, (threads, shared))
     }
 
     fn cuOccupancyMaxActiveClusters(

@@ -1,6 +1,7 @@
 //! Tests of whole grids: results, deadlocks, livelocks and rejected launches.
 
 use crate::support::*;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use warploom_base::Dim3;
 use warploom_exec::*;
@@ -258,6 +259,20 @@ fn long_loops_are_no_livelock_but_have_a_budget() {
         matches!(error, RunError::OutOfBudget { budget: 1000, .. }),
         "{error}"
     );
+}
+
+#[test]
+fn the_caller_ends_a_run() {
+    let mut memory = DeviceMemory::new(1 << 20);
+    memory.alloc(0, 1000).unwrap();
+    let ctx = scale().launch(5, 50);
+    let mut poll = |stats: &FunctionalStats| match stats.blocks {
+        2 => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    };
+    let options = FunctionalOptions::default();
+    let ended = run_grid_polled(&ctx, &mut memory, options, None, &mut poll);
+    assert_eq!(ended, Err(RunError::Interrupted { blocks: 2 }));
 }
 
 fn refuse(change: impl FnOnce(&mut Program, &mut LaunchSpec)) -> String {

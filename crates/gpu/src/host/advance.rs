@@ -26,10 +26,7 @@ impl Gpu {
         let end = limit.min(self.now + OUT_OF_SIGHT);
         loop {
             match self.window_end(limit) {
-                Some(to) => {
-                    self.sms.balance();
-                    self.run_window((to, end), device)?;
-                }
+                Some(to) => self.run_window((to, end), device)?,
                 None => self.step(device, limit)?,
             }
             let calls = !self.ended.is_empty() || self.gap().is_some();

@@ -11,8 +11,7 @@ const STEPS: u32 = 1 << 10;
 const MOST_STEPS: u32 = 1 << 16;
 
 /// Consecutive steps in which the stepping thread waits so long for workers that it yields, before
-/// it does without them: more than the [`LoadBalancer`](super::balancer::LoadBalancer) needs to
-/// move enough SMs.
+/// it does without them.
 const SLOW_STEPS: u32 = 128;
 
 /// The same for steps, or windows, in which a yield ends the wait: two threads share a core while

@@ -63,26 +63,11 @@ impl Call {
     }
 }
 
-/// Report of a worker to the stepping thread.
-#[derive(Default)]
-pub(super) struct Report {
-    /// Number of the last step that it has done.
-    pub done: AtomicU64,
-    /// Turns for which it has waited for calls, in all.
-    pub waited: AtomicU64,
-}
-
-impl Report {
-    pub fn add_waited(&self, turns: u32) {
-        let waited = self.waited.load(Ordering::Relaxed) + u64::from(turns);
-        self.waited.store(waited, Ordering::Relaxed);
-    }
-}
-
 /// The stepping thread's link to a worker.
 #[derive(Default)]
 pub(super) struct WorkerChannel {
     pub call: OwnLine<Call>,
-    pub report: OwnLine<Report>,
+    /// Number of the last step that the worker has done.
+    pub done: OwnLine<AtomicU64>,
     pub task: OwnLine<TaskSlot>,
 }

@@ -30,20 +30,15 @@ pub(crate) struct SmGroup {
 }
 
 impl SmGroup {
-    /// `sms`, of which the first has the number `first`. The group may come to hold as many as
-    /// `untaken` has entries.
-    pub fn new(first: usize, mut sms: Vec<Sm>, untaken: Arc<UntakenCounts>) -> Self {
-        let most = untaken.len();
-        sms.reserve_exact(most - sms.len());
-        let mut group = Self {
-            exchange: Exchange::new(most),
+    /// `sms`, of which the first has the number `first`.
+    pub fn new(first: usize, sms: Vec<Sm>, untaken: Arc<UntakenCounts>) -> Self {
+        Self {
+            exchange: Exchange::new(sms.len()),
             first,
+            loaded: vec![Pages::default(); sms.len()],
             sms,
-            loaded: Vec::with_capacity(most),
             untaken,
-        };
-        group.forget_loads();
-        group
+        }
     }
 
     /// Numbers of the SMs in the group.
@@ -68,12 +63,6 @@ impl SmGroup {
     #[inline]
     pub fn loaded(&self, number: usize) -> &Pages {
         &self.loaded[number - self.first]
-    }
-
-    /// Notes that all loads of the SMs are settled.
-    fn forget_loads(&mut self) {
-        self.loaded.clear();
-        self.loaded.resize(self.sms.len(), Pages::default());
     }
 
     /// Sends an SM, by number, credits from a cycle on, 0 for at once.
@@ -229,24 +218,6 @@ impl SmGroup {
             }
         }
     }
-
-    /// Gives the last SM to the next group or, if `back` is set, takes the first one of that group.
-    /// Between steps, when all requests have been taken.
-    pub fn move_sm(&mut self, next: &mut Self, back: bool) {
-        self.deliver();
-        next.deliver();
-        if back {
-            self.sms.push(next.sms.remove(0));
-            next.first += 1;
-        } else if let Some(sm) = self.sms.pop() {
-            next.sms.insert(0, sm);
-            next.first -= 1;
-        }
-        for group in [self, next] {
-            group.exchange.to_sms.turns.clear();
-            group.forget_loads();
-        }
-    }
 }
 
 #[cfg(test)]
@@ -266,42 +237,24 @@ mod tests {
         (0..replies).for_each(|_| group.send_reply(100, &reply_to(number)));
     }
 
-    /// The number of replies at each SM.
-    fn untaken(groups: &mut [SmGroup]) -> Vec<usize> {
-        let mut counts = Vec::new();
-        for group in groups {
-            let numbers = group.range();
-            counts.extend(numbers.map(|number| group.sm(number).link.untaken()));
-        }
-        counts
-    }
-
-    /// Messages for an SM stay with it, whether it runs, is looked at or changes groups before.
+    /// Messages for an SM come to it, whether it runs or is looked at.
     #[test]
-    fn what_came_for_an_sm_goes_with_it() {
+    fn an_sm_gets_its_messages() {
         let memory = DeviceMemory::new(1 << 16);
         let step = Step {
             settled: None,
             memory: &memory,
         };
-        let mut groups = [group(0, 3), group(3, 5)];
-        let [left, right] = &mut groups;
-        send(left, 2, 1);
-        send(right, 3, 2);
-        send(right, 4, 3);
-        left.move_sm(right, false);
-        assert_eq!((left.range(), right.range()), (0..2, 2..5));
-        send(right, 2, 10);
-        right.order(&turns(&[4], (0, 1)));
-        right.run(&step);
-        let ran: Vec<_> = right.end().map(|(n, run)| (n, run.untaken)).collect();
+        let mut group = group(3, 5);
+        send(&mut group, 3, 2);
+        send(&mut group, 4, 3);
+        group.order(&turns(&[4], (0, 1)));
+        group.run(&step);
+        let ran: Vec<_> = group.end().map(|(n, run)| (n, run.untaken)).collect();
         assert_eq!(ran, [(4, 3)]);
-        assert_eq!(untaken(&mut groups), [0, 0, 11, 2, 3]);
-        let [left, right] = &mut groups;
-        send(right, 2, 20);
-        left.move_sm(right, true);
-        assert_eq!((left.range(), right.range()), (0..3, 3..5));
-        assert_eq!(untaken(&mut groups), [0, 0, 31, 2, 3]);
+        send(&mut group, 3, 10);
+        let mut untaken = |number| group.sm(number).link.untaken();
+        assert_eq!((untaken(3), untaken(4)), (12, 3));
     }
 
     /// Requests are taken once, from the SMs themselves or from the exchange. A group that rests

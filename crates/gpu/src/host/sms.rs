@@ -5,7 +5,6 @@
 //! runs an SM cannot matter, because an SM accesses nothing but itself.
 
 use super::backend_task::BackendTask;
-use super::balancer::LoadBalancer;
 use super::exchange::Turn;
 use super::group::{SmGroup, Step};
 use super::untaken::UntakenCounts;
@@ -21,7 +20,6 @@ pub(crate) struct SmArray {
     /// Group of each thread.
     groups: Vec<SmGroup>,
     workers: Workers,
-    balancer: LoadBalancer,
     /// By SM: the thread that runs it.
     homes: Vec<usize>,
     /// SMs that ran in the last step.
@@ -59,7 +57,6 @@ impl SmArray {
             homes: (0..count).filter_map(home).collect(),
             groups,
             workers: Workers::new(threads - 1),
-            balancer: LoadBalancer::new(threads),
             ran: BitSet::new(count),
             senders: BitSet::new(count),
             turns: Vec::with_capacity(count),
@@ -249,7 +246,6 @@ impl SmArray {
         memory: &DeviceMemory,
         beside: impl FnOnce(),
     ) {
-        self.balance();
         let mut turns = std::mem::take(&mut self.turns);
         turns.clear();
         each_member!(self.ran, sm => { turns.push(Turn { sm, from, to, known: from }); });
@@ -262,25 +258,13 @@ impl SmArray {
         let Self {
             groups, workers, ..
         } = self;
-        // Without workers nothing shows which thread has too much to do.
-        if let Some(waited) = workers.run(&step, groups, beside, |_| ()) {
-            self.balancer.note_step(waited);
-        }
+        workers.run(&step, groups, beside, |_| ());
     }
 
     /// True if another thread can run the memory backend.
     #[inline]
     pub fn can_lend_backend(&self) -> bool {
         self.workers.are_awake()
-    }
-
-    /// Moves an SM from a thread with too much to do to another one. Between steps only.
-    pub fn balance(&mut self) {
-        if self.workers.are_awake()
-            && let Some((giver, taker)) = self.balancer.due(self.workers.waited())
-        {
-            self.move_sm(giver, taker);
-        }
     }
 
     /// Runs the turns of a round on all threads, each its own SMs. Calls `f` on each outcome, and
@@ -331,13 +315,8 @@ impl SmArray {
 
     /// Ends a window of some cycles.
     pub fn end_window(&mut self, cycles: Cycle) {
-        if self.is_single_threaded() {
-            return;
-        }
-        let cycles = cycles as u32;
-        if let Some(own) = self.workers.end_window(cycles) {
-            self.balancer
-                .note_window(cycles, own, self.workers.waited());
+        if !self.is_single_threaded() {
+            self.workers.end_window(cycles as u32);
         }
     }
 
@@ -364,30 +343,6 @@ impl SmArray {
             let (own, others) = rest.split_at(rest.partition_point(|turn| turn.sm < end));
             group.order(own);
             rest = others;
-        }
-    }
-
-    /// Moves an SM from a thread to another. Each thread between them passes one on.
-    fn move_sm(&mut self, giver: usize, taker: usize) {
-        let back = taker < giver;
-        let (first, last) = (giver.min(taker), giver.max(taker));
-        if self.groups[giver].range().is_empty() {
-            return;
-        }
-        let pass = |at: usize, groups: &mut [SmGroup]| {
-            if let [left, right] = &mut groups[at..at + 2] {
-                left.move_sm(right, back);
-            }
-        };
-        if back {
-            (first..last)
-                .rev()
-                .for_each(|at| pass(at, &mut self.groups));
-        } else {
-            (first..last).for_each(|at| pass(at, &mut self.groups));
-        }
-        for (thread, group) in self.groups.iter().enumerate() {
-            self.homes[group.range()].fill(thread);
         }
     }
 }

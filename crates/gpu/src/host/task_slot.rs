@@ -30,14 +30,14 @@ impl TaskSlot {
         self.requested.store(true, Ordering::Release);
     }
 
-    /// Works on the task until it is done, cannot go on, or `called` is true. Returns the turns for
-    /// which it has waited for SMs to take replies, of which the first `spins` are short.
-    pub fn work(&self, spins: u32, called: impl Fn() -> bool) -> u32 {
+    /// Works on the task until it is done, cannot go on, or `called` is true. Waits for SMs to take
+    /// replies; the first `spins` turns of the wait are short.
+    pub fn work(&self, spins: u32, called: impl Fn() -> bool) {
         let mut place = self.task.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(task) = &mut *place else {
             unreachable!("an open slot has a task");
         };
-        let mut turns = 0;
+        let mut turns = 0u32;
         while !task.is_done() {
             // Read before the attempt: SMs have taken all replies that they will.
             let requested = self.requested.load(Ordering::Acquire);
@@ -45,16 +45,15 @@ impl TaskSlot {
                 if requested {
                     break;
                 }
-                turns += 1;
+                turns = turns.saturating_add(1);
                 pause(turns < spins, std::thread::yield_now);
             }
             if called() {
-                return turns;
+                return;
             }
         }
         task.finish();
         self.open.store(false, Ordering::Release);
-        turns
     }
 
     /// Puts a task into the slot.
@@ -86,9 +85,9 @@ mod tests {
         let slot = TaskSlot::default();
         assert!(!slot.is_open(), "nothing is there");
         slot.put(system.lend_backend(0, 20).expect("it is here"));
-        assert_eq!(slot.work(0, || true), 0);
+        slot.work(0, || true);
         assert!(slot.is_open(), "the worker was called before the end");
-        assert_eq!(slot.work(0, || false), 0);
+        slot.work(0, || false);
         assert!(!slot.is_open(), "it is done");
         let task = slot.take().expect("it was put there");
         assert_eq!(system.take_backend(task), 20);

@@ -23,11 +23,6 @@ impl UntakenCounts {
         Self((0..sms).map(entry).collect())
     }
 
-    /// Number of all SMs.
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
-
     /// Notes that an SM, which has all replies of the window that began in cycle `began`, has not
     /// taken `count` of them.
     #[inline]

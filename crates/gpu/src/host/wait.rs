@@ -11,15 +11,13 @@ const LATE: Duration = Duration::from_millis(1);
 /// has one, a yield takes hardly any time, and there are hundreds.
 const FEW: u32 = 4;
 
-/// Looks until `ready` is true. After `spins` looks it calls `yield_now` between them. Returns the
-/// number of looks in vain.
-pub(super) fn wait_until(spins: u32, ready: impl Fn() -> bool, mut yield_now: impl FnMut()) -> u32 {
+/// Looks until `ready` is true. After `spins` looks it calls `yield_now` between them.
+pub(super) fn wait_until(spins: u32, ready: impl Fn() -> bool, mut yield_now: impl FnMut()) {
     let mut turns = 0u32;
     while !ready() {
         turns = turns.saturating_add(1);
         pause(turns < spins, &mut yield_now);
     }
-    turns
 }
 
 /// A turn of a waiting loop: a short pause of the core, or a yield to other threads.
@@ -35,8 +33,6 @@ pub(super) fn pause(is_short: bool, yield_now: impl FnOnce()) {
 /// Wait of the stepping thread for workers.
 #[derive(Default)]
 pub(super) struct Wait {
-    /// Number of looks in vain.
-    pub turns: u32,
     /// True if the wait yielded to other threads.
     pub yielded: bool,
     /// True if a few yields ended the wait.
@@ -49,13 +45,12 @@ impl Wait {
     /// Waits until `ready` is true.
     pub fn until(spins: u32, ready: impl Fn() -> bool) -> Self {
         let (mut since, mut yields) = (None, 0u32);
-        let turns = wait_until(spins, ready, || {
+        wait_until(spins, ready, || {
             since.get_or_insert_with(Instant::now);
             yields = yields.saturating_add(1);
             std::thread::yield_now();
         });
         Self {
-            turns,
             yielded: since.is_some(),
             few_yields: (1..=FEW).contains(&yields),
             late: since.is_some_and(|since| since.elapsed() > LATE),
@@ -64,15 +59,9 @@ impl Wait {
 
     /// Adds another wait to this one.
     pub fn add(&mut self, other: &Self) {
-        self.turns = self.turns.saturating_add(other.turns);
         self.yielded |= other.yielded;
         self.few_yields |= other.few_yields;
         self.late |= other.late;
-    }
-
-    /// True if the thread waited at all.
-    pub fn any(&self) -> bool {
-        self.turns > 0
     }
 }
 

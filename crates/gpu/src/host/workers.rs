@@ -40,16 +40,12 @@ impl Shared {
             let current = || channel.call.nth.load(Ordering::Acquire);
             let called = || current() != seen || self.quit.load(Ordering::Relaxed);
             let needed = || called() || channel.task.is_open();
-            let turns = wait_until(self.spins, needed, || self.yield_or_park());
-            channel.report.add_waited(turns);
+            wait_until(self.spins, needed, || self.yield_or_park());
             if self.quit.load(Ordering::Relaxed) {
                 return;
             }
             if !called() {
-                self.attempt(|| {
-                    let turns = channel.task.work(self.spins, called);
-                    channel.report.add_waited(turns);
-                });
+                self.attempt(|| channel.task.work(self.spins, called));
                 continue;
             }
             seen = current();
@@ -59,7 +55,7 @@ impl Shared {
                     group.post(step.settled.is_some());
                 });
             });
-            channel.report.done.store(seen, Ordering::Release);
+            channel.done.store(seen, Ordering::Release);
         }
     }
 
@@ -108,7 +104,7 @@ impl Called<'_> {
     fn is_done(&self, channel: &WorkerChannel) -> bool {
         // A worker that was not called has nothing to do.
         channel.call.nth.load(Ordering::Relaxed) != self.nth
-            || channel.report.done.load(Ordering::Acquire) == self.nth
+            || channel.done.load(Ordering::Acquire) == self.nth
     }
 
     /// Waits for all called workers.
@@ -171,15 +167,15 @@ impl Workers {
     }
 
     /// Runs a step or round: the first group on this thread, after `beside` and before `after`,
-    /// each other group that does not rest on its worker. Returns whether this thread waited for a
-    /// worker; `None` where it ran all groups itself because workers are parked.
+    /// each other group that does not rest on its worker, or on this thread while workers are
+    /// parked.
     pub fn run(
         &mut self,
         step: &Step<'_>,
         groups: &mut [SmGroup],
         beside: impl FnOnce(),
         after: impl FnOnce(&mut SmGroup),
-    ) -> Option<bool> {
+    ) {
         let Some((own, others)) = groups.split_first_mut() else {
             unreachable!("the stepping thread has a group");
         };
@@ -193,8 +189,7 @@ impl Workers {
             beside();
             own.run(step);
             after(own);
-            self.run_others(step, others);
-            return None;
+            return self.run_others(step, others);
         }
         self.nth += 1;
         let called = self.shared.call(step, others, self.nth);
@@ -204,13 +199,11 @@ impl Workers {
         let wait = called.wait();
         drop(called);
         self.rethrow();
-        let any = wait.any();
         if is_window {
             self.waits.add(&wait);
         } else {
             self.note_wait(&wait);
         }
-        Some(any)
     }
 
     /// Runs the workers' groups on this thread. Their requests lie where workers leave them.
@@ -269,22 +262,14 @@ impl Workers {
         }
     }
 
-    /// A window of some cycles is over. Returns the turns for which this thread has waited in it,
-    /// if workers took part.
-    pub fn end_window(&mut self, cycles: u32) -> Option<u32> {
+    /// Ends a window of some cycles.
+    pub fn end_window(&mut self, cycles: u32) {
         let wait = std::mem::take(&mut self.waits);
         if self.backoff.pass(cycles) {
             self.wake_after_backoff();
-            return None;
+        } else {
+            self.note_wait(&wait);
         }
-        self.note_wait(&wait);
-        Some(wait.turns)
-    }
-
-    /// Turns for which each worker has waited for calls, in all.
-    pub fn waited(&self) -> impl Iterator<Item = u64> {
-        let channels = self.shared.channels.iter();
-        channels.map(|channel| channel.report.waited.load(Ordering::Relaxed))
     }
 
     /// Parks workers for some steps, if the wait for them was too long.

@@ -5,7 +5,7 @@
 //! ways without a line are taken first, lines on their way never go, and dirty lines stay while
 //! the cache spares them. Among the lines that may go the policy chooses, by default the one of
 //! the least rank, of several the first way. A policy is one file, one row of the table in
-//! `warploom_config` and one `mod` line.
+//! `warploom_config`, and a `mod` and a `use` line here.
 
 mod brrip;
 mod dip;

@@ -7,10 +7,11 @@
 //! - else it waited for memory for fewer than `memory_low_cycles`: one block more;
 //! - else it waited for `memory_high_cycles` or more: one block fewer.
 //!
-//! There is always at least one block, and at most as many as have room. Idle is an SM with blocks
-//! of which no warp runs, or all warps wait at a barrier, for a fence or an atomic. An SM waits for
-//! memory while no warp issues, and one at least needs the result of a load or a place in the
-//! load/store pipe. On an SM with several schedulers both are means over the schedulers.
+//! There is always at least one block, and at most as many as have room. An SM with blocks is idle
+//! while no warp of them runs, or while all warps wait at a barrier, for a fence or for an atomic.
+//! An SM waits for memory while no warp issues and at least one needs the result of a load or a
+//! place in the load/store pipe. On an SM with several schedulers both are means over the
+//! schedulers.
 
 use super::{BlockLimit, BlockLimitCounters, Launches, NO_LIMIT, most_blocks};
 use crate::multiprogram::{MultiprogramView, SmSample};

@@ -3,15 +3,16 @@
 //!
 //! *Blocks.* The dominant share of a kernel is the largest share that its blocks have of any
 //! resource of an SM: threads, registers, shared memory or block slots. The kernel with the
-//! smallest dominant share gets the next block, until no kernel's block fits. Where not one block
-//! of each kernel fits, the SMs are divided among the kernels instead.
+//! smallest dominant share gets the next block, until no kernel's block fits. If an SM cannot hold
+//! a block of each kernel, the SMs are divided among the kernels instead.
 //!
 //! *Instructions.* Kernels are first measured alone, each on its part of the SMs. From then on an
 //! SM gives each kernel a quota of instructions in proportion to its IPC alone. A kernel that has
 //! used up its quota issues only where the others cannot. When all kernels of the SM have used up
 //! theirs, the next epoch begins.
 //!
-//! The paper takes blocks off an SM to make room for a new kernel. Here they end first.
+//! The paper preempts blocks of an SM to make room for a new kernel. Here, the new kernel waits
+//! until they have ended.
 
 use super::quotas::{Quotas, UNLIMITED, share_of_sms};
 use super::spatial::divided;

@@ -9,11 +9,12 @@
 //! ```
 //!
 //! Instructions left are those in program order from the warp's next instruction to the end of its
-//! kernel. A branch back adds the instructions of the loop's body, and a branch over some takes
-//! them away. The mean is over the warp's life. Stall cycles are those between two issues of the
-//! warp. The greatest criticality goes first; ties go to the older warp. So much is the predictor
-//! and the scheduler of the paper (CPL and gCAWS); its cache prioritisation (CACP) is not here. The
-//! page `docs/policies-compared.md` says why, and what the paper leaves open.
+//! kernel. A branch back adds the instructions of the loop's body, and a branch forward removes
+//! those that it skips. The mean is over the warp's life. Stall cycles are those between two issues
+//! of the warp. The warp with the greatest criticality goes first; ties go to the older warp. These
+//! are the predictor and the scheduler of the paper (CPL and gCAWS). Its cache prioritisation
+//! (CACP) is not implemented. The page `docs/policies-compared.md` says why, and lists what the
+//! paper leaves open.
 
 use super::{
     OrderCounters, WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, holds, warps_of,

@@ -13,8 +13,8 @@
 //! A score loses a point a cycle until it is the base score again. Warps in descending order of
 //! their scores may load until the sum of their scores reaches the cutoff. So without lost locality
 //! all warps may load, and each point above the base score takes one away from the warps at the end
-//! of the order. Who may not load goes on with all other instructions. Among the warps that can
-//! issue, the order is greedy, then oldest.
+//! of the order. A warp that may not load still issues all other instructions. Among the warps that
+//! can issue, the order is greedy, then oldest.
 //!
 //! The page `docs/policies-compared.md` lists what the paper leaves open. Each scheduler has scores
 //! of its own, for its own warps.
@@ -52,7 +52,7 @@ pub struct Ccws {
     raised: Vec<WarpSlot>,
     /// Number of cycles so far.
     now: u64,
-    /// Warps that may load in this cycle, once a load has been asked for.
+    /// Warps that may load in this cycle, once the gate has been asked.
     loaders: Option<WarpMask>,
     settings: CcwsSettings,
     /// Sums over the running warps.
@@ -169,8 +169,9 @@ impl Ccws {
     /// Brings the raised warps into their order.
     fn sort(&mut self) {
         let until = |slot: &WarpSlot| self.warps[slot.index()].until;
+        // A stable sort would allocate memory.
         self.raised
-            .sort_by_key(|slot| (Reverse(until(slot)), slot.0));
+            .sort_unstable_by_key(|slot| (Reverse(until(slot)), slot.0));
         self.drop_lowered();
     }
 
@@ -204,20 +205,29 @@ impl Ccws {
         self.sort();
     }
 
-    /// The warps that may load.
+    /// The warps that may load: those with raised scores, then the others by slot, until their
+    /// scores reach the cutoff.
     fn loaders(&self) -> WarpMask {
-        let raised = self.raised.iter().fold(0, |mask, slot| mask | only(*slot));
-        let others = warps_of(self.running & !raised);
         let mut left = self.cutoff();
         let mut loaders = 0;
-        for slot in self.raised.iter().copied().chain(others) {
+        for slot in &self.raised {
             if left == 0 {
-                break;
+                return loaders;
             }
-            loaders |= only(slot);
-            left = left.saturating_sub(self.score(slot));
+            loaders |= only(*slot);
+            left = left.saturating_sub(self.score(*slot));
         }
-        loaders
+        let (others, count) = (self.running & !loaders, left.div_ceil(self.base()));
+        let first = warps_of(others).take(count as usize);
+        first.fold(loaders, |mask, slot| mask | only(slot))
+    }
+
+    /// The warps that may load in this cycle, computed when they are first asked for.
+    fn loaders_now(&mut self) -> WarpMask {
+        match self.loaders {
+            Some(loaders) => loaders,
+            None => *self.loaders.insert(self.loaders()),
+        }
     }
 
     /// Gives a warp the base score.
@@ -269,16 +279,16 @@ impl WarpScheduler for Ccws {
         self.loaders = None;
     }
 
+    fn unrestricted(&mut self, _view: &WarpView<'_>, ready: WarpMask) -> WarpMask {
+        ready & self.loaders_now()
+    }
+
     fn admits(&mut self, _view: &WarpView<'_>, next: &NextInst) -> bool {
         let loads = next.access.is_some_and(|access| access.may_load_from_l1d());
         if !loads || self.raised.is_empty() {
             return true;
         }
-        let loaders = match self.loaders {
-            Some(loaders) => loaders,
-            None => *self.loaders.insert(self.loaders()),
-        };
-        let admitted = holds(loaders, next.slot);
+        let admitted = holds(self.loaders_now(), next.slot);
         self.counters.loads_held_back += u64::from(!admitted);
         admitted
     }

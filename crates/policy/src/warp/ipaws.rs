@@ -1,12 +1,12 @@
 //! iPAWS (Lee et al., HPCA 2016): greedy or fair, by the pattern of issues at the beginning of a
 //! kernel.
 //!
-//! The scheduler begins with greedy, then oldest. When its first warp exits, it compares the
-//! instructions that its warps have issued. Where the greedy order suits a kernel, the warps are
-//! far apart: sorted, their numbers form a triangle, which is half of the rectangle over the first
-//! warp. Where warps have issued nearly as many as the first one although it had priority, loose
-//! round robin follows. The choice holds until the scheduler has no warps left, which is the end of
-//! the kernel or of its last blocks.
+//! The scheduler begins with the order greedy, then oldest. When its first warp exits, it compares
+//! the numbers of instructions that its warps have issued. Drawn as bars in descending order, they
+//! form a triangle if the greedy order suits the kernel: half of the area of the rectangle that all
+//! warps would form if they had issued as many as the first one. If the bars fill more of the
+//! rectangle, although the first warp had priority, loose round robin follows. The choice holds
+//! until the scheduler has no warps left, at the end of the kernel or of its last blocks.
 
 use super::{Gto, Lrr, WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, only, warps_of};
 use crate::facts::{schedulers, warps_a_scheduler};

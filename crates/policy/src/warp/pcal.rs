@@ -2,14 +2,14 @@
 //! and take lines of L1D; the others read past it, and keep bandwidth busy that throttling would
 //! leave idle.
 //!
-//! W warps may issue, the oldest that do not wait at a barrier, and T <= W of them, the oldest that
-//! run, hold tokens. Both numbers start at the point of static limiting (T = W) and climb: a period
-//! measures the instructions that the scheduler issues, and the next period tries a move, which
-//! changes one of the numbers by one. The move stays if a thirty-second more issues than just
-//! before. More warps without tokens come first, then fewer tokens, then fewer warps, then more
-//! tokens. When none of the four moves gains, the numbers rest for some periods, and the climb
-//! begins anew. It also begins anew when no warp is left. Among the warps that may issue, the order
-//! is greedy, then oldest.
+//! W warps may issue: the oldest that do not wait at a barrier. T <= W warps hold tokens: the
+//! oldest that run. Both numbers start equal, which is static limiting (T = W), and are then
+//! changed by hill climbing. One period measures the instructions that the scheduler issues, and
+//! the next period tries a move, which changes one of the numbers by one. The move is kept if the
+//! scheduler issues at least a thirty-second more instructions than in the period before. The moves
+//! are tried in this order: more warps, fewer tokens, fewer warps, more tokens. When none of the
+//! four gains, the numbers rest for some periods, and the climb begins anew. It also begins anew
+//! when no warp is left. Among the warps that may issue, the order is greedy, then oldest.
 //!
 //! The page `docs/policies-compared.md` lists what the paper leaves open. Each scheduler climbs for
 //! itself.
@@ -137,7 +137,7 @@ impl Climb {
         false
     }
 
-    /// Brings the present point within the warps that run.
+    /// Limits the present point to the number of warps that run.
     fn clamp(&mut self, most: u32) {
         self.now.warps = self.now.warps.min(most);
         self.now.tokens = self.now.tokens.min(most);
@@ -319,7 +319,7 @@ mod tests {
         }
     }
 
-    /// The point comes within the warps that run when it is measured.
+    /// A measurement first limits the point to the number of warps that run.
     #[test]
     fn the_climb_stays_within_the_warps_that_run() {
         let mut climb = Climb::new(16);

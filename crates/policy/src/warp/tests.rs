@@ -105,11 +105,11 @@ fn scenario(policy: &mut impl WarpScheduler, lines: &str) -> String {
         let view = view(&table, waiting, long);
         policy.begin_cycle(&view);
         let picked = policy.pick(&view, ready);
+        policy.end_cycles(&view, stalled, picked, cycles);
         if let Some(slot) = picked {
             assert!(ready >> slot.index() & 1 != 0, "{slot} is not ready");
             policy.on_issue(slot);
         }
-        policy.end_cycles(&view, stalled, picked, cycles);
         out.push_str(&picked.map_or("-".to_owned(), |slot| slot.0.to_string()));
     }
     out

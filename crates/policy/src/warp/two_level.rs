@@ -1,12 +1,16 @@
 //! Two-level scheduling: only warps of a small group issue.
 //!
-//! `outer` selects the group. `groups` is Narasiman et al.'s (MICRO 2011, section 3.2): fixed
-//! groups of neighbouring warps, of which one has its turn until every warp of it waits; then the
-//! next one in round robin that has a warp which does not. `queue` is GPGPU-Sim's
-//! `two_level_active`: a warp that waits goes to the tail of a queue, and the head of the queue
-//! takes its place; `oldest` does the same with the oldest warp of the queue. A warp waits when it
-//! is at a barrier or its next instruction needs an outstanding load. `inner` is the order within
-//! the group.
+//! The setting `outer` selects the group:
+//!
+//! - `groups` (Narasiman et al., MICRO 2011, section 3.2): fixed groups of neighbouring warps. A
+//!   group issues until all of its warps wait. Then the next group in round robin follows that has
+//!   a warp which does not wait.
+//! - `queue` (GPGPU-Sim's `two_level_active`): a warp that waits goes to the tail of a queue, and
+//!   the warp at its head takes the place in the group.
+//! - `oldest`: as `queue`, but the oldest warp of the queue takes the place.
+//!
+//! A warp waits when it is at a barrier or its next instruction needs an outstanding load. The
+//! setting `inner` is the order within the group.
 
 use super::{WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, holds, next_after, warps_of};
 use crate::facts::{schedulers, warps_a_scheduler};

@@ -167,7 +167,7 @@ impl LaunchFile {
             .chain(refused.iter().map(|(kernel, _)| kernel.as_str()))
             .collect();
         for launch in &mut self.plan.launches {
-            if let Some(name) = of_source_name(&launch.kernel.0, &names) {
+            if let Some(name) = warploom_names::find(&launch.kernel.0, &names) {
                 launch.kernel.0 = name.to_owned();
             }
         }
@@ -220,19 +220,6 @@ impl LaunchFile {
                 diagnostics.push(problem.help("save as many values as the buffer has elements"));
             }
         }
-    }
-}
-
-/// Finds the only kernel whose function has this name in the source. C++ mangles a name with its
-/// length, for example `_Z9transposePfS_` for `transpose`. Returns `None` if a kernel has the name
-/// itself, or if the source has several such functions.
-pub fn of_source_name<'a>(name: &str, kernels: &[&'a str]) -> Option<&'a str> {
-    let part = format!("{}{name}", name.len());
-    let mangled = |kernel: &&&str| kernel.starts_with("_Z") && kernel.contains(&part);
-    let mut found = kernels.iter().filter(mangled);
-    match (kernels.contains(&name), found.next(), found.next()) {
-        (false, Some(one), None) => Some(one),
-        _ => None,
     }
 }
 

@@ -325,16 +325,6 @@ fn buffers_are_bound_to_parameters_as_wide_as_addresses() {
     assert!(refused.contains("error["), "{refused}");
 }
 
-#[test]
-fn a_kernel_is_found_by_the_name_in_its_source() {
-    let names = ["_Z9transposePfS_ii", "_Z4copyPf", "_Z4copyPd", "plain"];
-    let found = |name| super::program::of_source_name(name, &names);
-    assert_eq!(found("transpose"), Some(names[0]));
-    assert_eq!(found("copy"), None, "two functions have the name");
-    assert_eq!(found("spose"), None);
-    assert_eq!(found("plain"), None, "it is the kernel's own name");
-}
-
 /// Some editors begin a file with a byte order mark.
 #[test]
 fn a_byte_order_mark_is_left_out() {

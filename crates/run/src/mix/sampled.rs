@@ -40,7 +40,14 @@ impl Mix<'_, '_> {
         device.lend(&mut self.memory);
         let extent = FunctionalOptions::default();
         let observer = Some(&mut accesses as _);
-        let executed = (self.session).execute_quietly(launch, device, observer, extent);
+        let place = (self.gpu.now(), summary.launches());
+        let executed = self.session.execute_quietly(
+            launch,
+            device,
+            observer,
+            extent,
+            &mut self.executed.poll(launch, place, &mut *self.progress),
+        );
         device.lend(&mut self.memory);
         let executed = executed.map_err(|(outcome, why)| {
             self.memory.keep();
@@ -53,6 +60,7 @@ impl Mix<'_, '_> {
             return Ok(Timing::Sampled(chosen));
         }
         self.memory.keep();
+        self.executed.add(&executed);
         self.session.print(&mut self.memory, at as u8);
         accesses.warm(&mut self.gpu, at as u8);
         summary.find(executed.findings);

@@ -7,6 +7,7 @@ mod diverged;
 mod forms;
 mod functional;
 mod heap;
+mod interrupts;
 mod matrices;
 mod own_policy;
 mod places;

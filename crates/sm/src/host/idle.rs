@@ -98,12 +98,9 @@ impl Sm {
         }
     }
 
-    /// True if they have nothing to do, and no policy or tracer has to see every cycle.
+    /// True if they have nothing to do, and no tracer has to see every cycle.
     fn can_rest(&self) -> bool {
-        self.moves_nothing()
-            && self.context.is_none()
-            && self.tracer.is_none()
-            && self.schedulers.iter().all(|s| !s.wants_cycles)
+        self.moves_nothing() && self.context.is_none() && self.tracer.is_none()
     }
 
     /// Counts the cycles at rest that are not yet counted.
@@ -114,6 +111,26 @@ impl Sm {
             self.count_residents(cycles);
             self.count_rest(cycles);
         }
+    }
+
+    /// Tells the policies that are told of every cycle that `cycles` cycles have passed in which no
+    /// warp was ready, and no buffer held the wrong path.
+    #[inline]
+    pub(crate) fn tell_idle(&mut self, cycles: u64) {
+        for s in 0..self.schedulers.len() {
+            if self.schedulers[s].wants_cycles {
+                self.tell_idle_of(s, cycles);
+            }
+        }
+    }
+
+    #[inline(never)]
+    fn tell_idle_of(&mut self, s: usize, cycles: u64) {
+        let own = self.schedulers[s].own;
+        let valid = own & self.warps.buffered & !self.warps.waiting();
+        let (view, policy) = (self.warps.view(own), &mut self.schedulers[s].policy);
+        policy.begin_cycle(&view);
+        policy.end_cycles(&view, valid, None, cycles);
     }
 
     /// Counts `cycles` cycles of schedulers that are or were at rest.
@@ -143,21 +160,13 @@ impl Sm {
         if self.at_rest {
             debug_assert!(self.rests(), "{} is not at rest", self.id);
             self.rested += cycles;
-            return;
+            return self.tell_idle(cycles);
         }
         self.count_residents(cycles);
         for s in 0..self.schedulers.len() {
             let cause = self.idle_cause(s);
             self.counters.slots[cause as usize] += cycles;
-            // No warp was ready, and no buffer held the wrong path.
-            let own = self.schedulers[s].own;
-            let valid = own & self.warps.buffered & !self.warps.waiting();
-            let scheduler = &mut self.schedulers[s];
-            if scheduler.wants_cycles {
-                let view = self.warps.view(own);
-                scheduler.policy.begin_cycle(&view);
-                scheduler.policy.end_cycles(&view, valid, None, cycles);
-            }
         }
+        self.tell_idle(cycles);
     }
 }

@@ -66,6 +66,7 @@ impl Sm {
         } else {
             self.count_rest(1);
         }
+        self.tell_idle(1);
         self.send_fetch(now);
     }
 

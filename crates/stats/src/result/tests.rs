@@ -136,6 +136,16 @@ fn a_failed_check_or_a_deadlock_is_no_success() {
     let mut cut = report();
     cut.outcome = Outcome::CycleLimit { cycles: 100 };
     assert!(cut.succeeded(), "the user asked for the limit");
+    let mut stopped = report();
+    stopped.outcome = Outcome::Interrupted {
+        kernel: "vectorAdd".to_owned(),
+        blocks_ended: 3,
+        blocks: 8,
+    };
+    assert!(!stopped.succeeded(), "nobody asked for this part alone");
+    let json = serde_json::to_value(&stopped).unwrap();
+    assert_eq!(json.pointer("/outcome/kind").unwrap(), "interrupted");
+    assert_eq!(json.pointer("/outcome/blocks_ended").unwrap(), 3);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! The verb `warploom analyze`.
 
 use crate::failure::Failure;
-use crate::output::{check_outputs, command_line, print, print_json, write_file};
+use crate::interrupt::{Interrupt, status};
+use crate::output::{check_outputs, command_line, print, print_json, width, write_file};
 use crate::simulate::simulate;
 use crate::target::TargetArgs;
 use std::path::PathBuf;
@@ -70,12 +71,12 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     if args.json {
         print_json(&analysis)?;
     } else {
-        print(&analysis_report(&analysis))?;
+        print(&analysis_report(&analysis, width()))?;
     }
     if let Some(path) = &args.svg {
         write_file(path, &svg(&analysis_chart(&analysis)))?;
     }
-    Ok(ExitCode::from(u8::from(!result.succeeded())))
+    Ok(status(&result))
 }
 
 /// Makes the run to analyse.
@@ -92,7 +93,13 @@ fn make(args: &Args) -> Result<(GpuSpec, RunReport), Failure> {
         command: command_line(),
         ..Options::default()
     };
-    let result = simulate(gpu.clone(), options, program.as_mut(), args.subject.watch())?;
+    let result = simulate(
+        gpu.clone(),
+        options,
+        program.as_mut(),
+        args.subject.watch(),
+        &Interrupt::new(),
+    )?;
     Ok((gpu, result))
 }
 
@@ -107,7 +114,7 @@ fn nothing_to_analyze(args: &Args, result: &RunReport) -> Result<ExitCode, Failu
     if args.json {
         print_json(result)?
     } else {
-        print(&run_report(result))?
+        print(&run_report(result, width()))?
     }
-    Ok(ExitCode::from(1))
+    Ok(status(result))
 }

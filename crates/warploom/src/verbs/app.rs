@@ -9,7 +9,7 @@ use super::run::CheckKind;
 use crate::energy_args::EnergyArgs;
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
-use crate::output::{check_outputs, command_line, note, print};
+use crate::output::{check_outputs, command_line, error_width, note, print};
 use crate::timed_args::percentage;
 use std::ffi::OsString;
 use std::ops::Range;
@@ -25,6 +25,7 @@ Examples:
   warploom app --gpu qv100-volta --stats result.json -- ./program
   warploom app --launches 10..12 -- ./program  time the launches 10 and 11, execute the others
   warploom app --kernel spmv -- ./program      time kernels whose name has `spmv` in it
+  warploom app --kernel 'reduce<256>' -- ./program            one instance of a template
   warploom app --sample-error 2% -- ./program  time some launches, estimate the cycles of all
   warploom app --energy -- ./program           energy and power by component
   warploom app --stats r.json -- ./program; warploom analyze r.json   what bounds its kernels
@@ -56,8 +57,8 @@ pub struct Args {
     /// Time the launches FIRST to LAST-1, counted from 0, and execute the others without timing
     #[arg(long, value_name = "FIRST..LAST", value_parser = launches, conflicts_with = "functional")]
     launches: Option<Range<u64>>,
-    /// Time only kernels with this in their names, and execute the others without timing; may be
-    /// repeated
+    /// Time only kernels with this in their names, mangled or plain, and execute the others without
+    /// timing; may be repeated
     #[arg(long = "kernel", value_name = "NAME", conflicts_with = "functional")]
     kernels: Vec<String>,
     /// Time only as many launches as it takes to estimate the cycles of all with an error of at
@@ -231,6 +232,7 @@ fn settings(args: &Args) -> Result<Settings, Failure> {
         trace: absolute(&args.trace)?,
         report: absolute(&args.report)?,
         quiet: args.quiet,
+        width: error_width(),
         window_cycles: args.window,
         command: command_line(),
         ends_with: args.ends_with,

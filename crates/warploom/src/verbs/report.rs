@@ -2,12 +2,13 @@
 
 use crate::energy_args::{EnergyArgs, with_energy};
 use crate::failure::Failure;
+use crate::html_page;
+use crate::interrupt::status;
 use crate::kept;
-use crate::output::{note, print, print_json, write_file};
+use crate::output::{check_outputs, note, print, print_json, width, write_file};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::SystemTime;
 use warploom_lab::judge;
 use warploom_report::page::Page;
 use warploom_report::{Imprint, html, run_report};
@@ -19,17 +20,18 @@ Examples:
   warploom report results -o fermi.html --title 'Schedulers on Fermi'
   warploom report result.json                 print the tables of a result that `--stats` stored
   warploom report result.json --energy        print them with energy and power by component
+  warploom report result.json -o run.html     write a page of the run
   warploom report results --json              what would be on the page, for programs";
 
-/// Make one self-contained HTML page of the figures and comparisons in a folder, or print the
-/// tables of a stored result
+/// Make one self-contained HTML page of the figures and comparisons in a folder or of a stored
+/// result, or print the tables of a stored result
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
     /// Folder that `reproduce`, `compare -o` or `sweep` wrote, or the result of a run
     #[arg(value_name = "DIR|RESULT.json")]
     folder: PathBuf,
-    /// File for the page [default: DIR/index.html]
+    /// File for the page [default: DIR/index.html; of a result none]
     #[arg(short, long, value_name = "FILE.html")]
     output: Option<PathBuf>,
     /// Title of the page
@@ -60,11 +62,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         ));
     }
     let pages = pages(&args.folder)?;
-    let imprint = Imprint {
-        date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
-        program: concat!("warploom ", env!("CARGO_PKG_VERSION")).to_owned(),
-        machine: machine(),
-    };
+    let imprint = html_page::imprint();
     if args.json {
         print_json(&Contents {
             imprint: &imprint,
@@ -83,23 +81,25 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Prints the tables of a stored result.
+/// Prints the tables of a stored result, or writes its page.
 fn kept_run(args: &Args) -> Result<ExitCode, Failure> {
-    if args.output.is_some() {
-        return Err(Failure::Input(
-            "-o is for a page of a folder; the tables of a run are printed".to_owned(),
-        ));
-    }
+    let output = args.output.as_deref();
+    check_outputs(&[("--output", output)], std::slice::from_ref(&args.folder))?;
     let mut result = kept::read(&args.folder)?;
     if args.energy.given() {
         let gpu = kept::machine(&args.folder, &result)?;
         result = with_energy(args.energy.preset(&gpu)?.as_ref(), &gpu, result);
     }
-    match args.json {
-        true => print_json(&result)?,
-        false => print(&run_report(&result))?,
+    match (args.json, output) {
+        (true, _) => print_json(&result)?,
+        (false, None) => print(&run_report(&result, width()))?,
+        (false, Some(path)) => {
+            let gpu = kept::machine(&args.folder, &result)?;
+            write_file(path, &html_page::of_run(&gpu, &result))?;
+            print(&format!("wrote {}\n", path.display()))?;
+        }
     }
-    Ok(ExitCode::from(u8::from(!result.succeeded())))
+    Ok(status(&result))
 }
 
 /// All pages in a folder and in the folders below it, by paper, then by number of the figure.
@@ -177,18 +177,6 @@ fn order(name: &str) -> (String, u64, String) {
     let end = rest.find(|c| !is_digit(c)).unwrap_or(rest.len());
     let number = rest[..end].parse().unwrap_or(0);
     (word.to_owned(), number, rest[end..].to_owned())
-}
-
-/// Description of this computer: processor, cores, operating system.
-fn machine() -> String {
-    let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let model = cpus
-        .lines()
-        .find_map(|line| line.strip_prefix("model name"));
-    let model = model.and_then(|rest| rest.split_once(':'));
-    let model = model.map_or(std::env::consts::ARCH, |(_, name)| name.trim());
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    format!("{model}, {cores} cores, {}", std::env::consts::OS)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::allocate_args::AllocateArgs;
 use crate::energy_args::{EnergyArgs, with_energy};
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
+use crate::interrupt::{Interrupt, status};
 use crate::launch_args::LaunchArgs;
 use crate::names::{Names, workloads};
 use crate::output::{command_line, json, print, width};
@@ -46,6 +47,7 @@ Examples:
   warploom run my.toml --stats result.json         a launch file; the result kept
   warploom run bfs --csv bfs.csv --per sm          counters of every kernel and SM as a table
   warploom run bfs --series ipc.csv --window 5000  counters of every 5,000 core cycles
+  warploom run bfs --energy --html bfs.html        a page with charts, for a browser
   warploom run bfs --energy                        energy and power by component
   warploom run bfs --gpgpusim-stats                as GPGPU-Sim 4.2 prints statistics
   warploom run slicer/IMG slicer/NN --gpu fermi-slicer --multiprogram warped-slicer
@@ -198,7 +200,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         sample_error: args.timed.sample_error(),
         checks: checks(&args.check),
         parts: args.stats.parts(),
-        window_cycles: args.stats.window_cycles(),
+        window_cycles: args.stats.window_cycles(args.functional),
         command: command_line(),
         ..Options::default()
     };
@@ -208,15 +210,16 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         options,
         program.as_mut(),
         args.watch.interval(),
+        &Interrupt::new(),
     )?;
     let result = with_energy(energy.as_ref(), &gpu, result);
     args.timed.check(&result)?;
     let lines = args.stats.gpgpusim_stats.then(|| gpgpusim_report(&result));
-    let status = ExitCode::from(u8::from(!result.succeeded()));
-    args.stats.hand_out(result, |result| match lines {
+    let status = status(&result);
+    args.stats.hand_out(&gpu, result, |result| match lines {
         Some(lines) => lines,
         None if args.json => json(result),
-        None => run_report(result) + &explained(args, &gpu, result),
+        None => run_report(result, width()) + &explained(args, &gpu, result),
     })?;
     Ok(status)
 }

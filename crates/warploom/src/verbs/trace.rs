@@ -2,6 +2,7 @@
 
 use crate::energy_args::{EnergyArgs, with_energy};
 use crate::failure::Failure;
+use crate::interrupt::{Interrupt, is_interrupted, status};
 use crate::kept::is_kept;
 use crate::output::{check_outputs, command_line, print, print_json, write_file};
 use crate::simulate::simulate_traced;
@@ -9,8 +10,9 @@ use crate::target::TargetArgs;
 use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use warploom_report::{grouped, perfetto};
+use warploom_report::{grouped, outcome_told, perfetto};
 use warploom_run::{Options, Timed};
+use warploom_stats::result::Outcome;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -66,6 +68,8 @@ struct Written {
     cycles: u64,
     /// Number of changes of warps' states.
     events: u64,
+    /// Way in which the run ended.
+    outcome: Outcome,
     /// Digest of the run.
     digest: String,
 }
@@ -89,25 +93,33 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         command: command_line(),
         ..Options::default()
     };
-    let (result, trace) =
-        simulate_traced(gpu.clone(), options, program.as_mut(), args.subject.watch())?;
+    let (result, trace) = simulate_traced(
+        gpu.clone(),
+        options,
+        program.as_mut(),
+        args.subject.watch(),
+        &Interrupt::new(),
+    )?;
     let result = with_energy(energy.as_ref(), &gpu, result);
     write_file(&args.output, &perfetto(&trace, result.series.as_ref()))?;
     let written = Written {
         file: args.output.display().to_string(),
         cycles: trace.end,
         events: trace.events.len() as u64,
+        outcome: result.outcome.clone(),
         digest: result.digest.clone(),
     };
     if args.json {
         print_json(&written)?
     } else {
+        let told = outcome_told(&result.outcome).filter(|_| is_interrupted(&result.outcome));
         print(&format!(
-            "{}: {} cycles, {} events; open it at https://ui.perfetto.dev\n",
+            "{}: {} cycles, {} events; open it at https://ui.perfetto.dev\n{}",
             written.file,
             grouped(written.cycles),
-            grouped(written.events)
+            grouped(written.events),
+            told.map_or_else(String::new, |told| format!("{told}\n"))
         ))?
     }
-    Ok(ExitCode::from(u8::from(!result.succeeded())))
+    Ok(status(&result))
 }

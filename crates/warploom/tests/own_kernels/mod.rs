@@ -1,7 +1,7 @@
 //! Kernels of one's own without a launch file: launches that are guessed, and explanations of what
 //! bounds them. Each kernel of `bounds.cu` is made so that one part bounds it.
 
-use crate::support::{refusal, warploom_in};
+use crate::support::{json, refusal, warploom_in};
 use std::path::Path;
 
 const KERNELS: &str = include_str!("../bounds.ptx");
@@ -12,10 +12,11 @@ fn folder() -> tempfile::TempDir {
     folder
 }
 
-/// The five sentences on a kernel of `bounds.cu`, each on one line.
+/// The five sentences on a kernel of `bounds.cu`, each on one line. `analyze` gives the same
+/// verdict and the same next step.
 fn explained(kernel: &str, options: &str) -> Vec<String> {
     let folder = folder();
-    let command = format!("run bounds.ptx --explain --kernel {kernel} {options}");
+    let command = format!("run bounds.ptx --explain --stats r.json --kernel {kernel} {options}");
     let args: Vec<_> = command.split_whitespace().collect();
     let ran = warploom_in(folder.path(), &args);
     assert_eq!(ran.status, 0, "{}{}", ran.err, ran.out);
@@ -26,6 +27,14 @@ fn explained(kernel: &str, options: &str) -> Vec<String> {
     let text = text.replace("\n  ", " ");
     let sentences: Vec<_> = text.trim_end().split("\n- ").map(str::to_owned).collect();
     assert_eq!(sentences.len(), 5, "{text}");
+    let analysed = warploom_in(folder.path(), &["analyze", "r.json", "--json"]);
+    let advice = json(&analysed.out)["advice"].clone();
+    let advice: Vec<_> = advice.as_array().expect("sentences").iter().collect();
+    assert_eq!(advice[0], &sentences[0]);
+    assert!(
+        advice.iter().any(|told| *told == &sentences[4]),
+        "{advice:?}"
+    );
     sentences
 }
 

@@ -125,3 +125,38 @@ fn an_abbreviation_of_a_paper_brings_its_registers_and_machine() {
     assert_ne!(count, 16);
     assert_eq!((gpu, note), ("gtx480".into(), String::new()));
 }
+
+/// A page of a run, and the same page of the stored result. Windows are recorded for the page
+/// alone.
+#[test]
+fn a_run_has_a_page_for_a_browser() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let energy = "run transpose --size test --energy --html run.html --stats r.json --json";
+    let ran = warploom_in(folder.path(), &energy.split(' ').collect::<Vec<_>>());
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+    assert!(json(&ran.out).get("series").is_none());
+    let page = text("run.html");
+    for part in [
+        "Scheduler cycles by cause",
+        "network SM to L2",
+        "Energy by component",
+        "gpu.sms",
+        " of the cycles. ",
+        json(&ran.out)["digest"].as_str().unwrap(),
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+    let stored = warploom_in(folder.path(), &["report", "r.json", "-o", "stored.html"]);
+    assert_eq!(
+        (stored.status, stored.out.as_str()),
+        (0, "wrote stored.html\n")
+    );
+    assert!(text("stored.html").contains("Scheduler cycles by cause"));
+    let own = warploom_in(folder.path(), &["report", "r.json", "-o", "r.json"]);
+    assert!(
+        own.err.contains("--output would overwrite r.json"),
+        "{}",
+        own.err
+    );
+}

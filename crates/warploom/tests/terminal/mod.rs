@@ -51,6 +51,27 @@ fn manual_pages_and_completions_are_installed_by_one_command() {
     );
 }
 
+/// The verb exists in the Python package's command, which does not start this one for it.
+#[test]
+fn python_is_a_verb_of_the_package() {
+    let args = [
+        "python",
+        "--gpu",
+        "rtx3070-ampere",
+        "--",
+        "matmul.py",
+        "--n",
+        "64",
+    ];
+    let refused = refusal(Path::new("."), 2, &args);
+    for part in [
+        "a verb of the Python package",
+        "= help: install the package",
+    ] {
+        assert!(refused.contains(part), "{refused}");
+    }
+}
+
 /// Lines of progress are for standard error; the result stays the same.
 #[test]
 fn watching_changes_no_result() {

@@ -180,7 +180,7 @@ fn guessed(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         add_mean(&mut summary, &format!("{name}.mean"), mean);
     }
     let rows = all.iter().enumerate().map(|(i, s)| {
-        let tlp = [s.opt.point.tlp, s.study.guess(s.max())];
+        let tlp = [s.opt.point.tlp, s.study.guess(runs, s.max())];
         let mut cells = vec![Cell::from(SENSITIVE[i].name)];
         cells.extend(tlp.map(|tlp| Cell::Count(tlp.into())));
         cells.extend([&s.crat, &s.guessed].map(pair));

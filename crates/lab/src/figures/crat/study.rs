@@ -19,6 +19,8 @@ use warploom_workloads::Size;
 
 /// Lanes of a warp.
 const WARP: u64 = 32;
+/// Outcomes of which each access to L1D has exactly one in the end.
+const ONCE: [&str; 4] = ["hit", "hit_reserved", "miss", "sector_miss"];
 
 /// A kernel, its block, and the machine.
 pub(super) struct Study {
@@ -330,36 +332,54 @@ impl Study {
         (space, solution)
     }
 
-    /// The best TLP as guessed from the code, with the hit rate of MaxTLP and the lines that its
-    /// accesses touch.
-    pub fn guess(&self, max: &Solution) -> u32 {
-        let cache = CacheAssumption {
-            hit_ratio: hit_rate(max).unwrap_or(0.0),
-            at_tlp: max.point.tlp,
-            lines_per_load: self.lines(max, "read", "load"),
-            lines_per_store: self.lines(max, "write", "store"),
-        };
-        estimate_tlp(&self.kernel, &self.spec, self.default.tlp, &cache)
+    /// The best TLP as guessed from the code of MaxTLP, with the share of hits and the lines of its
+    /// accesses.
+    pub fn guess(&self, runs: &Runs<'_>, max: &Solution) -> u32 {
+        let key = format!("{} guess", self.key);
+        *runs.computed(&key, || {
+            let cache = CacheAssumption {
+                hit_ratio: self.hit_ratio(max),
+                at_tlp: max.point.tlp,
+                lines_per_load: self.lines_of_warp(max, "read", "load"),
+                lines_per_store: self.lines_of_warp(max, "write", "store"),
+            };
+            let options = self.options(self.default.registers);
+            let code = self.kernel.allocated(&options);
+            let code = code.unwrap_or_else(|why| panic!("{}: {why}", self.target));
+            estimate_tlp(&code, &self.spec, self.default.tlp, &cache)
+        })
+    }
+
+    /// Share of the lines of loads that L1D did not request from L2.
+    fn hit_ratio(&self, of: &Solution) -> f64 {
+        let requested = self.lines(of, "read", &["miss", "sector_miss"]);
+        let lines = self.lines(of, "read", &ONCE);
+        1.0 - requested as f64 / lines.max(1) as f64
     }
 
     /// Lines of L1D that a warp touches with a load (`read`) or a store (`write`) of 32 lanes, on
     /// average.
-    fn lines(&self, of: &Solution, kind: &str, lanes: &str) -> f64 {
-        let ends = ["global", "local"].map(|space| format!(".{space}_{kind}"));
-        let lines = self.count(of, |name| {
-            let tried = name.starts_with("l1d.accesses.") && !name.contains("reservation_fail");
-            tried && ends.iter().any(|end| name.ends_with(end))
-        });
+    fn lines_of_warp(&self, of: &Solution, kind: &str, lanes: &str) -> f64 {
+        let lines = self.lines(of, kind, &ONCE);
         let lanes = self.count(of, |name| name == format!("sm.memory_lanes.{lanes}"));
         let accesses = lanes.div_ceil(WARP).max(1);
         (lines as f64 / accesses as f64).max(1.0)
+    }
+
+    /// Lines of global and local accesses of a kind in L1D with these outcomes.
+    fn lines(&self, of: &Solution, kind: &str, outcomes: &[&str]) -> u64 {
+        let names = outcomes.iter().flat_map(|outcome| {
+            ["global", "local"].map(|space| format!("l1d.accesses.{outcome}.{space}_{kind}"))
+        });
+        let names: Vec<String> = names.collect();
+        self.count(of, |name| names.iter().any(|other| other == name))
     }
 
     /// All solutions, or `None` while runs are missing.
     pub fn solve(self: Arc<Self>, runs: &mut Runs<'_>) -> Option<Solved> {
         let profile = self.profile(runs)?;
         let opt = fastest(&profile);
-        let guess = self.guess(profile.last()?);
+        let guess = self.guess(runs, profile.last()?);
         let (_, local) = self.choose(runs, opt.point.tlp, Spill::Local);
         let (space, crat) = self.choose(runs, opt.point.tlp, Spill::Shared(None));
         let (_, guessed) = self.choose(runs, guess, Spill::Shared(None));

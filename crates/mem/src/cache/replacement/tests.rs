@@ -3,7 +3,7 @@
 use super::{REPLACEMENTS, ReplacementInfo};
 use crate::cache::tags::{Probe, Tags};
 use crate::testing::cache_spec;
-use warploom_config::{CacheSpec, Replacement};
+use warploom_config::{Base, CacheSpec, Replacement, resolve};
 
 /// Tags whose accesses all hit or miss whole lines, one a cycle.
 struct Bench {
@@ -104,8 +104,11 @@ fn random_draws_every_way_alike_and_repeats_with_its_seed() {
 /// Absent ways are taken before a line goes, whatever the policy.
 #[test]
 fn absent_ways_come_first() {
-    use Replacement as R;
-    for policy in [R::Lru, R::Fifo, R::Random, R::Srrip, R::Brrip, R::Dip] {
+    for row in REPLACEMENTS {
+        let base = Base::Preset("gtx480".to_owned());
+        let set = format!("l1d.replacement={}", row.name);
+        let spec = resolve(&base, &[set]).unwrap_or_else(|errors| panic!("{errors}"));
+        let policy = spec.l1d.replacement;
         let mut bench = Bench::new(policy, 4, 4);
         let set_0 = [0, 4, 8, 12].map(|line| line * 4);
         assert!(bench.replaced_by(&set_0).is_empty(), "{policy:?}");

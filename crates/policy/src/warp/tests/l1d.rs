@@ -62,7 +62,8 @@ fn event(name: &str, value: &str) -> L1dEvent {
 }
 
 /// Takes a policy through a scenario, one line for each cycle or run of cycles: what it is told
-/// before (see [`tell`]). The result is the slots of 0 to 3 that may load, line by line.
+/// before (see [`tell`]). The result is the slots of 0 to 3 that may load, line by line. They
+/// contain the unrestricted ones.
 fn loaders(policy: &mut impl WarpScheduler, lines: &str) -> String {
     let table = table();
     let view = view(&table, 0, 0);
@@ -70,8 +71,12 @@ fn loaders(policy: &mut impl WarpScheduler, lines: &str) -> String {
     for line in lines.lines() {
         let cycles = tell(policy, line);
         policy.begin_cycle(&view);
+        let unrestricted = policy.unrestricted(&view, 0b1111);
         let may = |slot: &u16| policy.admits(&view, &load(WarpSlot(*slot)));
-        let slots: Vec<_> = (0..4).filter(may).map(|slot| slot.to_string()).collect();
+        let slots: Vec<u16> = (0..4).filter(may).collect();
+        let mask = slots.iter().fold(0, |mask, slot| mask | 1 << slot);
+        assert_eq!(unrestricted & !mask, 0, "not all of them may load");
+        let slots: Vec<_> = slots.iter().map(u16::to_string).collect();
         out.push(slots.concat());
         policy.end_cycles(&view, 0, None, cycles);
     }

@@ -76,7 +76,8 @@ pub fn choose(args: &Args, subject: &Subject) -> Result<Choice, Failure> {
     })
 }
 
-/// The best number of blocks by static analysis, with the estimate of a compiler's registers.
+/// The best number of blocks by static analysis of the code that runs by default: with the estimate
+/// of a compiler's registers, and spills in local memory.
 fn guessed(
     args: &Args,
     subject: &Subject,
@@ -93,7 +94,13 @@ fn guessed(
         lines_per_load: args.lines,
         lines_per_store: args.lines,
     };
-    Ok(estimate_tlp(kernel, gpu, max_tlp, &cache))
+    let options = Options {
+        registers: Some(registers),
+        ..search.unlimited()
+    };
+    let code = kernel.allocated(&options);
+    let code = code.map_err(|why| subject.refusal(why))?;
+    Ok(estimate_tlp(&code, gpu, max_tlp, &cache))
 }
 
 fn without_block(args: &Args, subject: &Subject, gpu: &GpuSpec) -> Result<Choice, Failure> {

@@ -2,6 +2,7 @@
 
 use super::Args;
 use crate::failure::Failure;
+use crate::interrupt::{INTERRUPTED, Interrupt, is_interrupted};
 use crate::output::{command_line, print, print_json, width};
 use crate::simulate::simulate;
 use serde::Serialize;
@@ -37,6 +38,18 @@ struct Ran {
     passed: bool,
 }
 
+impl Ran {
+    const fn is_interrupted(&self) -> bool {
+        is_interrupted(&self.outcome)
+    }
+}
+
+impl Row {
+    fn is_interrupted(&self) -> bool {
+        self.functional.is_interrupted() || self.timed.as_ref().is_some_and(Ran::is_interrupted)
+    }
+}
+
 impl From<RunReport> for Ran {
     fn from(report: RunReport) -> Self {
         let figures = &report.totals.figures;
@@ -57,26 +70,31 @@ impl From<RunReport> for Ran {
 
 /// Runs every variant of every workload. Fails if any run failed.
 pub(super) fn run(args: &Args, gpu: &GpuSpec) -> Result<ExitCode, Failure> {
-    let mut rows = Vec::new();
-    for workload in all() {
-        for variant in workload.variants {
-            let name = format!("{}@{}", workload.name, variant.name);
-            let target = Target::resolve(&name).expect("a name of the table");
-            let run = |functional| run_one(args, gpu, &target, functional);
-            let functional = run(true)?;
-            let timed = if args.functional {
-                None
-            } else {
-                Some(run(false)?)
-            };
-            let passed = functional.passed && timed.as_ref().is_none_or(|timed| timed.passed);
-            rows.push(Row {
-                workload: workload.name,
-                variant: variant.name,
-                passed,
-                functional,
-                timed,
-            });
+    let mut rows: Vec<Row> = Vec::new();
+    let interrupt = Interrupt::new();
+    let variants = all().iter().flat_map(|workload| {
+        workload
+            .variants
+            .iter()
+            .map(move |of| (workload.name, of.name))
+    });
+    for (workload, variant) in variants {
+        let name = format!("{workload}@{variant}");
+        let target = Target::resolve(&name).expect("a name of the table");
+        let run = |functional| run_one(args, gpu, &target, functional, &interrupt);
+        let functional = run(true)?;
+        let is_last = args.functional || functional.is_interrupted();
+        let timed = (!is_last).then(|| run(false)).transpose()?;
+        let passed = functional.passed && timed.as_ref().is_none_or(|timed| timed.passed);
+        rows.push(Row {
+            workload,
+            variant,
+            passed,
+            functional,
+            timed,
+        });
+        if rows.last().is_some_and(Row::is_interrupted) {
+            break;
         }
     }
     if args.json {
@@ -84,10 +102,19 @@ pub(super) fn run(args: &Args, gpu: &GpuSpec) -> Result<ExitCode, Failure> {
     } else {
         print(&table(&rows))?
     }
-    Ok(ExitCode::from(u8::from(!rows.iter().all(|row| row.passed))))
+    Ok(ExitCode::from(match rows.last() {
+        Some(row) if row.is_interrupted() => INTERRUPTED,
+        _ => u8::from(!rows.iter().all(|row| row.passed)),
+    }))
 }
 
-fn run_one(args: &Args, gpu: &GpuSpec, target: &Target, functional: bool) -> Result<Ran, Failure> {
+fn run_one(
+    args: &Args,
+    gpu: &GpuSpec,
+    target: &Target,
+    functional: bool,
+    interrupt: &Interrupt,
+) -> Result<Ran, Failure> {
     let options = Options {
         threads: args.threads,
         max_cycles: args.max_cycles.filter(|_| !functional),
@@ -106,6 +133,7 @@ fn run_one(args: &Args, gpu: &GpuSpec, target: &Target, functional: bool) -> Res
         options,
         program.as_mut(),
         args.watch.interval(),
+        interrupt,
     )?
     .into())
 }
@@ -144,6 +172,7 @@ fn verdict(ran: &Ran) -> String {
     }
     match &ran.outcome {
         Outcome::Finished => format!("{} checks passed", ran.checks.len()),
+        Outcome::Interrupted { .. } => "interrupted".to_owned(),
         other => format!("{other:?}"),
     }
 }

@@ -4,7 +4,8 @@ use super::Args;
 use crate::energy_args::with_energy;
 use crate::failure::Failure;
 use crate::gpu::spec;
-use crate::output::{command_line, json, note};
+use crate::interrupt::{Interrupt, is_interrupted, status};
+use crate::output::{command_line, json, note, width};
 use crate::simulate::{printing, shown};
 use crate::target::{self, WorkloadArgs};
 use std::path::Path;
@@ -203,9 +204,10 @@ pub(super) fn run(args: &Args, gpu: &GpuSpec, plans: &[ProcessPlan]) -> Result<E
         .enumerate()
         .map(input)
         .collect::<Result<_, _>>()?;
+    let interrupt = Interrupt::new();
     let alone = match args.mix.alone_cycles {
         None => Vec::new(),
-        Some(cycles) => alone(args, gpu, &inputs, cycles)?,
+        Some(cycles) => alone(args, gpu, &inputs, cycles, &interrupt)?,
     };
     let targets: Vec<u64> = match alone.as_slice() {
         [] => plans.iter().filter_map(|plan| plan.instructions).collect(),
@@ -220,18 +222,18 @@ pub(super) fn run(args: &Args, gpu: &GpuSpec, plans: &[ProcessPlan]) -> Result<E
         })
     });
     let programs = programs.collect::<Result<_, Failure>>()?;
-    let mut result = simulate(args, gpu, programs, args.max_cycles)?;
+    let mut result = simulate(args, gpu, programs, args.max_cycles, &interrupt)?;
     if !alone.is_empty() && result.outcome == Outcome::Finished {
         result.compare_with_alone(&alone);
     }
     let energy = args.energy.preset(gpu)?;
     let result = with_energy(energy.as_ref(), gpu, result);
-    let status = ExitCode::from(u8::from(!result.succeeded()));
-    args.stats.hand_out(result, |result| {
+    let status = status(&result);
+    args.stats.hand_out(gpu, result, |result| {
         if args.json {
             json(result)
         } else {
-            run_report(result)
+            run_report(result, width())
         }
     })?;
     Ok(status)
@@ -243,12 +245,21 @@ fn alone(
     gpu: &GpuSpec,
     inputs: &[Input],
     cycles: u64,
+    interrupt: &Interrupt,
 ) -> Result<Vec<ProcessReport>, Failure> {
     let of = |input: &Input| {
         let program = participant(input, gpu, true)?;
-        let mut report = simulate(args, gpu, vec![program], Some(cycles))?;
+        let mut report = simulate(args, gpu, vec![program], Some(cycles), interrupt)?;
+        if is_interrupted(&report.outcome) {
+            note(&run_report(&report, None));
+            let name = input.name();
+            return Err(Failure::Interrupted(format!(
+                "{name} ran alone, and the programs had not begun to run at once; the same command \
+                 begins again"
+            )));
+        }
         if !report.succeeded() {
-            note(&run_report(&report));
+            note(&run_report(&report, None));
             let name = input.name();
             return Err(Failure::Input(format!(
                 "{name} fails alone, so the mix cannot be compared with it"
@@ -283,6 +294,7 @@ fn simulate(
     gpu: &GpuSpec,
     programs: Vec<Participant<'_>>,
     max_cycles: Option<u64>,
+    interrupt: &Interrupt,
 ) -> Result<RunReport, Failure> {
     let options = Options {
         threads: args.threads,
@@ -290,12 +302,12 @@ fn simulate(
         functional: args.functional,
         checks: super::checks(&args.check),
         parts: args.stats.parts(),
-        window_cycles: args.stats.window_cycles(),
+        window_cycles: args.stats.window_cycles(args.functional),
         command: command_line(),
         ..Options::default()
     };
     let session = Session::new(gpu.clone(), printing(options));
-    shown(args.watch.interval(), |progress| {
+    shown(args.watch.interval(), interrupt, |progress| {
         session.run_mix(programs, progress)
     })
 }

@@ -1,0 +1,233 @@
+//! Verdicts on results made by hand. Where a comment says so, the counters are those of a run.
+
+mod support;
+
+use support::{launch, run};
+use warploom_analyze::{Bound, Category, KernelAnalysis, LoadClass, Machine, analyze};
+use warploom_config::{GpuSpec, preset};
+use warploom_stats::result::{Counts, Figures, KernelReport, shares};
+
+/// A launch of `cycles` core cycles with these counters.
+fn launched(cycles: u64, counts: &[(&str, u64)]) -> KernelReport {
+    let named = counts.iter().map(|(name, n)| ((*name).to_owned(), *n));
+    let mut statistics: Counts = named.collect();
+    statistics.insert("gpu.cycles".to_owned(), cycles);
+    let causes = statistics
+        .iter()
+        .filter_map(|(name, n)| Some((name.strip_prefix("sm.slots.")?, *n)));
+    let figures = Figures {
+        cycles,
+        thread_instructions: 1000,
+        ipc: 1000.0 / cycles as f64,
+        stalls: shares(causes),
+        statistics: statistics.clone(),
+        ..Figures::default()
+    };
+    launch("k", figures)
+}
+
+fn analysed(gpu: &str, launch: KernelReport) -> KernelAnalysis {
+    let gpu: GpuSpec = preset(gpu).unwrap_or_else(|errors| panic!("{errors}"));
+    let figures = launch.figures.clone();
+    let result = run(vec![launch], figures, None);
+    analyze(&Machine::new(&gpu, 0.7), &result)
+        .expect("it was timed")
+        .whole
+}
+
+/// The verdict is the first sentence of both verbs, and ends the explanation with the same step.
+#[track_caller]
+fn told(found: &KernelAnalysis, bound: Bound, verdict: &str, next: &str) {
+    let (explanation, advice) = (&found.explanation, &found.advice);
+    assert_eq!(found.bound, bound, "{explanation:#?}");
+    assert_eq!(explanation[0], advice[0]);
+    assert!(advice.contains(&explanation[4]), "{advice:#?}");
+    assert!(explanation[0].contains(verdict), "{explanation:#?}");
+    assert!(explanation[4].starts_with(next), "{explanation:#?}");
+}
+
+/// Counters of a transposition in shared memory without padding on `gtx480`.
+const TILED: [(&str, u64); 14] = [
+    ("sm.active_cycles", 1_763_818),
+    ("sm.warp_instructions", 483_328),
+    ("sm.thread_instructions", 15_466_496),
+    ("sm.memory_instructions", 65_536),
+    ("sm.memory_transactions", 65_536),
+    ("sm.shared_instructions", 65_536),
+    ("sm.shared_conflict_cycles", 1_015_808),
+    ("sm.ldst_stalls.global_load.reservation", 481_957),
+    ("sm.ldst_stalls.shared.bank_conflict", 1_015_808),
+    ("l1d.fails.global_read.line_alloc", 476_459),
+    ("sm.slots.issued", 483_328),
+    ("sm.slots.memory_pipe", 2_546_685),
+    ("sm.slots.memory_dependence", 412_051),
+    ("sm.slots.no_warp", 37_996),
+];
+
+#[test]
+fn shared_memory_with_bank_conflicts_is_the_bound_whatever_the_class() {
+    let found = analysed("gtx480", launched(118_194, &TILED));
+    let verdict = "Shared memory bounds `k`: it is busy in 61% of the cycles, and an access waits \
+                   15.5 cycles for bank conflicts.";
+    told(
+        &found,
+        Bound::Shared,
+        verdict,
+        "Next: change the layout in shared memory",
+    );
+    // GPUDuet's six parts do not have shared memory among them.
+    assert_eq!(found.category, Category::Underutilised);
+    assert_eq!(found.class, LoadClass::Underutilised);
+    let advice = found.advice.join("\n");
+    assert!(advice.contains("More warps would not help: they would queue at the shared memory"));
+    assert!(!advice.contains("Latency"), "{advice}");
+}
+
+/// Counters of the same transposition with a padding column: each element is read once.
+const PADDED: [(&str, u64); 14] = [
+    ("sm.active_cycles", 1_578_357),
+    ("sm.memory_instructions", 65_536),
+    ("sm.memory_transactions", 65_536),
+    ("sm.memory_lanes.load", 1_048_576),
+    ("sm.memory_lanes.store", 1_048_576),
+    ("sm.ldst_stalls.global_load.reservation", 1_009_818),
+    ("sm.ldst_stalls.global_store.reservation", 297_150),
+    ("l1d.accesses.miss.global_read", 32_768),
+    ("l1d.fails.global_read.line_alloc", 746_041),
+    ("l1d.fails.global_read.miss_queue_full", 263_777),
+    ("l1d.fails.global_write.miss_queue_full", 297_150),
+    ("l2.accesses.miss.global_read", 32_768),
+    ("sm.slots.issued", 466_944),
+    ("sm.slots.memory_pipe", 2_274_216),
+];
+
+/// Twelve percent faster past L1D, eleven with four times the ways, eight with four times the sets;
+/// not faster with more MSHRs or a longer queue of misses.
+#[test]
+fn short_lines_of_a_set_are_told_from_other_resources_of_l1d() {
+    let found = analysed("gtx480", launched(106_271, &PADDED));
+    let verdict = "loads find all lines of their set in L1D reserved for misses on their way \
+                   (l1d.sets is 32, l1d.ways 4).";
+    let next = "Next: load past L1D (`__ldcg`, `ld.global.cg`), since it hits 0% of the loads; or \
+                compare machines by l1d.ways, l1d.sets";
+    told(&found, Bound::LoadStore, verdict, next);
+
+    let mut again = PADDED.to_vec();
+    again.push(("l1d.accesses.hit.global_read", 32_768));
+    let found = analysed("gtx480", launched(106_271, &again));
+    let next = "Next: load less: keep data that is read again in registers or shared memory (L1D \
+                hits 50% of the loads, L2 0%)";
+    told(&found, Bound::LoadStore, verdict, next);
+}
+
+/// Nine transactions of an access, most of them of stores, which reserve no line on `gtx480`.
+#[test]
+fn stores_that_wait_are_named_as_stores() {
+    let mut scattered = PADDED.to_vec();
+    scattered.extend([
+        ("sm.active_cycles", 12_818_529),
+        ("sm.memory_transactions", 589_824),
+        ("sm.ldst_stalls.global_store.reservation", 8_989_323),
+        ("l1d.fails.global_write.miss_queue_full", 8_989_323),
+    ]);
+    let found = analysed("gtx480", launched(855_309, &scattered));
+    let verdict = "mostly because stores find the queue from L1D to the network full \
+                   (l1d.miss_queue is 8)";
+    let next = "Next: let neighbouring threads access neighbouring words";
+    told(&found, Bound::LoadStore, verdict, next);
+}
+
+/// Counters of the padded transposition on `qv100-volta`, whose launches need 5,000 cycles before
+/// their first block.
+const VOLTA: [(&str, u64); 8] = [
+    ("sm.active_cycles", 603_446),
+    ("sm.blocks_started", 1024),
+    ("sm.slots.issued", 466_944),
+    ("sm.slots.no_warp", 1_972_119),
+    ("sm.slots.memory_dependence", 1_294_707),
+    ("sm.slots.execution_pipe", 201_445),
+    ("sm.slots.memory_pipe", 181_041),
+    ("sm.slots.execution_dependence", 42_771),
+];
+
+#[test]
+fn sms_without_blocks_come_before_the_latency_of_loads() {
+    let mut of_slots = launched(13_049, &VOLTA);
+    (of_slots.blocks_per_sm, of_slots.occupancy_limit) = (8, "threads".to_owned());
+    let found = analysed("qv100-volta", of_slots.clone());
+    let verdict = "Idle SMs bound `k`: they hold a block in 58% of their cycles, because 5000 of 13049 \
+                   cycles pass before the first block of a launch starts";
+    told(
+        &found,
+        Bound::IdleSms,
+        verdict,
+        "Next: give a launch more work",
+    );
+    let advice = found.advice.join("\n");
+    assert!(
+        advice.contains("SMs hold no block at all in 42% of their cycles"),
+        "{advice}"
+    );
+    assert!(
+        !advice.contains("GPUDuet") && !advice.contains("unroll"),
+        "{advice}"
+    );
+
+    // The same share of idle cycles in a longer launch is the end of the grid.
+    for (name, n) in &mut of_slots.figures.statistics {
+        if name != "sm.blocks_started" {
+            *n *= 10;
+        }
+    }
+    of_slots.figures.cycles *= 10;
+    let found = analysed("qv100-volta", of_slots);
+    let verdict = "because the last blocks of its grid (1000 blocks, 1.6 times what the SMs hold at \
+                   once) and the time between launches";
+    told(
+        &found,
+        Bound::IdleSms,
+        verdict,
+        "Next: launch a larger problem, or smaller blocks",
+    );
+}
+
+#[test]
+fn full_warp_slots_are_named_where_more_warps_would_help() {
+    let mut waits = launched(
+        13_049,
+        &[
+            ("sm.active_cycles", 80 * 13_049),
+            ("sm.slots.issued", 3),
+            ("sm.slots.memory_dependence", 7),
+        ],
+    );
+    waits.blocks_per_sm = 8;
+    let found = analysed("qv100-volta", waits);
+    let next = "Next: issue independent instructions earlier";
+    told(
+        &found,
+        Bound::Loads,
+        "The latency of loads bounds `k`",
+        next,
+    );
+    let advice = found.advice.join("\n");
+    let slots = "More warps would help, but all warp slots are taken";
+    assert!(advice.contains(slots), "{advice}");
+}
+
+/// 26 instructions of 32 threads, one of them a branch that no thread takes.
+#[test]
+fn a_branch_that_no_lane_takes_masks_no_lane() {
+    let lanes = |without: u64| {
+        let counts = [
+            ("sm.warp_instructions", 26),
+            ("sm.thread_instructions", 25 * 32),
+            ("sm.issued_without_lanes", without),
+            ("sm.slots.issued", 1),
+        ];
+        analysed("gtx480", launched(1000, &counts)).explanation[2].clone()
+    };
+    let ends = "an instruction that takes effect does so in 32.0 of 32 lanes.";
+    assert!(lanes(1).ends_with(ends), "{}", lanes(1));
+    assert!(lanes(0).contains(" 30.8 of 32 "), "{}", lanes(0));
+}

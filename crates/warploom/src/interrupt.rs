@@ -1,0 +1,60 @@
+//! Requests from outside to stop a run: Ctrl-C (SIGINT) and SIGTERM.
+
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::flag::{register, register_conditional_shutdown};
+use std::ops::ControlFlow;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use warploom_stats::result::{Outcome, RunReport};
+
+/// Exit status of an interrupted run, as shells report a program that Ctrl-C ended.
+pub const INTERRUPTED: u8 = 130;
+
+/// Flag that the first Ctrl-C or SIGTERM sets. A run that finds it set stops, and its results so
+/// far are printed and written. The second signal ends the process at once, and so does the first
+/// one after the flag is dropped. A command creates at most one.
+pub struct Interrupt(Arc<AtomicBool>);
+
+impl Interrupt {
+    /// Begins to note signals. Where the system refuses this, a signal ends the process.
+    pub fn new() -> Self {
+        let flag = Arc::new(AtomicBool::new(false));
+        for signal in [SIGINT, SIGTERM] {
+            // Actions run in the order of their registration, so the first signal finds the flag
+            // unset here and sets it afterwards.
+            let end = register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(&flag));
+            if end.is_ok() {
+                let _ = register(signal, Arc::clone(&flag));
+            }
+        }
+        Self(flag)
+    }
+
+    /// Answer of a progress function: whether the run goes on.
+    pub fn go_on(&self) -> ControlFlow<()> {
+        match self.0.load(Ordering::Relaxed) {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+}
+
+impl Drop for Interrupt {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// True if a signal ended the run.
+pub const fn is_interrupted(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Interrupted { .. })
+}
+
+/// Exit status of a command whose result is this report.
+pub fn status(report: &RunReport) -> ExitCode {
+    ExitCode::from(match is_interrupted(&report.outcome) {
+        true => INTERRUPTED,
+        false => u8::from(!report.succeeded()),
+    })
+}

@@ -1,0 +1,168 @@
+//! Tests of Ctrl-C and SIGTERM: the results so far are printed and written whole.
+
+use crate::support::{json, warploom_in};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+/// Kernel `forever<2>`, which only the user ends.
+const FOREVER: &str = "\
+.version 7.0
+.target sm_50
+.address_size 64
+.visible .entry _Z7foreverILi2EEvPj(.param .u64 out) {
+    .reg .b64 %d;
+    .reg .b32 %r;
+    ld.param.u64 %d, [out];
+again:
+    ld.volatile.global.u32 %r, [%d];
+    add.u32 %r, %r, 1;
+    st.volatile.global.u32 [%d], %r;
+    bra again;
+}
+";
+
+/// Starts `warploom run` with these arguments, and waits until it tells its progress, which begins
+/// with `place` after the time.
+fn started(folder: &Path, args: &[&str], place: &str) -> Child {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_warploom"))
+        .current_dir(folder)
+        .args(["run", "--watch=1"])
+        .args(args)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let told = BufReader::new(child.stderr.as_mut().unwrap())
+        .lines()
+        .next();
+    let told = told.unwrap().unwrap();
+    let (_, told) = told.split_once(' ').unwrap();
+    assert!(told.starts_with(place), "{told}");
+    child
+}
+
+/// Starts the kernel that does not end by itself.
+fn forever(folder: &Path, options: &[&str]) -> Child {
+    std::fs::write(folder.join("forever.ptx"), FOREVER).unwrap();
+    let kernel = [
+        "forever.ptx",
+        "--kernel",
+        "forever<2>",
+        "--grid",
+        "2",
+        "--block",
+        "32",
+        "--arg",
+        "u32[4]=0",
+    ];
+    started(
+        folder,
+        &[&kernel, options].concat(),
+        "launch 1 (forever<2>): 0 of 2 blocks, ",
+    )
+}
+
+/// Sends signals to a process, such as `INT`, in this order.
+fn send(child: &Child, signals: &[&str]) {
+    for signal in signals {
+        let command = format!("kill -{signal} {}", child.id());
+        let sent = Command::new("sh").args(["-c", &command]).status();
+        assert!(sent.unwrap().success(), "{command}");
+    }
+}
+
+/// Exit status and standard output of a process that ends.
+fn ended(child: Child) -> (i32, String) {
+    let Output { status, stdout, .. } = child.wait_with_output().unwrap();
+    let status = status.code().expect("it ended by itself");
+    (status, String::from_utf8(stdout).unwrap())
+}
+
+#[test]
+fn control_c_keeps_what_a_run_has_so_far() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = ["--stats", "r.json", "--csv", "k.csv", "--series", "s.csv"];
+    let run = forever(folder.path(), &[&files[..], &["--json"]].concat());
+    send(&run, &["INT"]);
+    let (status, out) = ended(run);
+    assert_eq!(status, 130);
+    let result = json(&out);
+    let outcome = &result["outcome"];
+    assert_eq!(
+        (&outcome["kind"], &outcome["kernel"]),
+        (&"interrupted".into(), &"_Z7foreverILi2EEvPj".into())
+    );
+    assert_eq!(
+        (&outcome["blocks_ended"], &outcome["blocks"]),
+        (&0.into(), &2.into())
+    );
+    let cycles = result["totals"]["cycles"].as_u64().unwrap();
+    assert!(cycles >= 4096, "{cycles}");
+    assert_eq!(result["kernels"][0]["statistics"]["sm.blocks_started"], 2);
+    let text = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    assert_eq!(json(&text("r.json")), result);
+    assert!(text("k.csv").contains("_Z7foreverILi2EEvPj"));
+    let last = text("s.csv").lines().last().unwrap().to_owned();
+    assert!(last.contains(&format!(",{cycles},")), "{last}");
+    // The stored result tells the same.
+    let shown = warploom_in(folder.path(), &["report", "r.json"]);
+    let told = "\nINTERRUPTED in forever<2>, after 0 of 2 blocks; outputs were not checked\n";
+    assert_eq!(
+        (shown.status, shown.out.contains(told)),
+        (130, true),
+        "{}",
+        shown.out
+    );
+}
+
+#[test]
+fn sigterm_ends_a_run_without_timing() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = forever(folder.path(), &["--functional"]);
+    send(&run, &["TERM"]);
+    let (status, out) = ended(run);
+    assert_eq!(status, 130);
+    assert!(
+        out.contains("\nINTERRUPTED in forever<2>, after 0 of 2 blocks; "),
+        "{out}"
+    );
+}
+
+/// Both signals arrive before the run can see the first.
+#[test]
+fn a_second_signal_ends_the_run_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = forever(folder.path(), &["--stats", "r.json"]);
+    send(&run, &["STOP", "INT", "TERM", "CONT"]);
+    assert_eq!(ended(run), (130, String::new()));
+    assert!(!folder.path().join("r.json").exists());
+}
+
+#[test]
+fn programs_that_run_alone_first_are_stopped() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = [
+        "bfs",
+        "sgemm",
+        "--alone-cycles",
+        "1000000000000",
+        "--stats",
+        "r.json",
+    ];
+    let run = started(folder.path(), &args, "launch ");
+    send(&run, &["INT"]);
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = run.wait_with_output().unwrap();
+    let told = String::from_utf8(stderr).unwrap();
+    assert_eq!(
+        (status.code(), stdout.as_slice()),
+        (Some(130), &b""[..]),
+        "{told}"
+    );
+    assert!(told.contains("\nINTERRUPTED in "), "{told}");
+    assert!(told.contains("interrupted: bfs ran alone, "), "{told}");
+}
