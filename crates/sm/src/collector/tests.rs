@@ -61,6 +61,7 @@ fn step(c: &mut Collectors, nth: u64, sources: &[&[u16]]) -> BankReads {
             banks,
             reads: registers.len() as u8,
             shares_banks: (banks.count_ones() as usize) < registers.len(),
+            product: None,
         }
     };
     let mut flights = FlightPool::new(reading(0));
