@@ -18,7 +18,9 @@ fn check_tells_wrong_from_unsupported() {
     };
     assert_eq!(status("DONE:"), 0);
     assert_eq!(status("bra DUNE;\nDONE:"), 2);
-    assert_eq!(status("wgmma.fence.sync.aligned;"), 1);
+    let multimem =
+        ".reg .b64 %rd; .reg .b32 %r; multimem.red.relaxed.sys.global.add.u32 [%rd], %r;";
+    assert_eq!(status(multimem), 1);
 }
 
 /// An error in a function that no kernel reaches refuses no kernel, but is reported.
@@ -65,8 +67,8 @@ fn check_refuses_what_run_refuses_in_the_same_words() {
         "mov.u32 %r1, %nowhere;",
         "bra nowhere;",
         "add.s32 %r1, %r1",
-        "wgmma.fence.sync.aligned;",
-        "cp.async.bulk.wait_group 0;",
+        "{ .reg .b64 %rd; multimem.red.relaxed.sys.global.add.u32 [%rd], %r1; }",
+        "{ .reg .b64 %rd; red.async.relaxed.cluster.global.add.u32 [%rd], %r1; }",
     ];
     let kernels = bodies.iter().enumerate().map(|(nth, body)| {
         format!(".visible .entry k{nth}() {{ .reg .f32 %f<3>; .reg .b32 %r<3>;\n{body}\nret; }}\n")
