@@ -104,9 +104,9 @@ impl Case {
             // Rows of 128 bytes of the tile, whose chunks are permuted by the row's number.
             let (row, chunk) = (linear / 128, linear % 128 / 16);
             let moved = match map.swizzle {
-                128 => chunk ^ row % 8,
-                64 => chunk ^ row % 4,
-                32 => chunk ^ row % 2,
+                128 => chunk ^ (row % 8),
+                64 => chunk ^ (row % 4),
+                32 => chunk ^ (row % 2),
                 _ => chunk,
             };
             let near = row * 128 + moved * 16 + linear % 16;

@@ -41,9 +41,9 @@ const PART: usize = 32 << 10;
 /// narrower ones in pairs or in fours.
 fn permuted(span: usize, row: usize, chunk: usize) -> usize {
     match span {
-        128 => chunk ^ row % 8,
-        64 => chunk ^ row / 2 % 4,
-        32 => chunk ^ row / 4 % 2,
+        128 => chunk ^ (row % 8),
+        64 => chunk ^ (row / 2 % 4),
+        32 => chunk ^ (row / 4 % 2),
         _ => chunk,
     }
 }
