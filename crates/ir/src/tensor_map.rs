@@ -280,7 +280,7 @@ mod tests {
         use TensorMapField as F;
         let mut taken = [false; 128];
         let each = [F::GlobalStride, F::GlobalDim, F::BoxDim, F::ElementStride];
-        let by_dimension = each.iter().flat_map(|of| (0..6).map(|nth| of(nth)));
+        let by_dimension = each.iter().flat_map(|of| (0..6).map(of));
         let single = [
             F::GlobalAddress,
             F::Rank,
