@@ -50,7 +50,7 @@ pub(crate) struct Facts {
     pub l1d_hit_rate: Option<f64>,
     /// Hits of L1D over its loads, those on lines on their way included.
     pub l1d_reads: Option<f64>,
-    /// The same of L2.
+    /// Hits of L2 over its loads, those on lines on their way included.
     pub l2_reads: Option<f64>,
     /// Hits of L2 over its accesses.
     pub l2_hit_rate: Option<f64>,

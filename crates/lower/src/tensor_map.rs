@@ -42,7 +42,7 @@ fn field(modifier: Modifier) -> Option<(TensorMapField, bool)> {
     })
 }
 
-/// The same field for another dimension.
+/// A field of one dimension, for dimension `nth`.
 fn for_dimension(field: TensorMapField, nth: u8) -> TensorMapField {
     use TensorMapField as F;
     match field {
