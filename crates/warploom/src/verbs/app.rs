@@ -1,7 +1,7 @@
 //! The verb `warploom app`.
 //!
 //! The program replaces this process: its exit status, its signals and its standard streams are its
-//! own, and no process remains when it ends.
+//! own, and no process remains when it ends. The runtime library in it notes Ctrl-C and SIGTERM.
 
 mod registers;
 
