@@ -257,7 +257,8 @@ mod tests {
         assert_eq!((untaken(3), untaken(4)), (12, 3));
     }
 
-    /// Requests are taken once, from the SMs themselves or from the exchange. A group without turns has none.
+    /// Requests are taken once, from the SMs themselves or from the exchange. A group without turns
+    /// has none.
     #[test]
     fn requests_are_taken_once() {
         let memory = DeviceMemory::new(1 << 16);

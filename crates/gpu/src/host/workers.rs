@@ -68,8 +68,8 @@ impl Shared {
         }
     }
 
-    /// Calls workers to a step of their groups, unless these have no turns. Groups and memory are lent to
-    /// them until the result is dropped.
+    /// Calls workers to a step of their groups, unless these have no turns. Groups and memory are
+    /// lent to them until the result is dropped.
     fn call<'a>(&'a self, step: &Step<'a>, groups: &'a mut [SmGroup], nth: u64) -> Called<'a> {
         for (channel, group) in self.channels.iter().zip(groups) {
             if !group.has_no_turns() {
