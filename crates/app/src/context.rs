@@ -7,6 +7,7 @@ use crate::engine::Engine;
 use crate::error::{Cuda, CudaError};
 use crate::graph::Graphs;
 use crate::host::HostMemory;
+use crate::link::Link;
 use crate::memory::Block;
 use crate::mipmap::Mipmapped;
 use crate::module::{Function, Module, Reference, Variable};
@@ -103,8 +104,7 @@ pub struct Context {
     pub(crate) outstanding: Vec<(u64, u64)>,
     /// Channel through which printed text of completed kernels reaches the host.
     printed: (Sender<Vec<u8>>, Receiver<Vec<u8>>),
-    /// Texts of links in progress (`cuLinkCreate`), each with a zero at its end.
-    pub(crate) links: BTreeMap<u64, Vec<u8>>,
+    pub(crate) links: BTreeMap<u64, Link>,
     pub(crate) arrays: BTreeMap<u64, Array>,
     pub(crate) mipmapped: BTreeMap<u64, Mipmapped>,
     pub(crate) texture_objects: BTreeMap<u64, Bound>,

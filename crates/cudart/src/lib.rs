@@ -1,5 +1,5 @@
-//! Drop-in replacement for `libcudart`, and in `cu` for `libcuda`: the C interfaces of the CUDA
-//! runtime and of its driver for a simulated GPU.
+//! Drop-in replacement for `libcudart`, in `cu` for `libcuda` and in `nvml` for `libnvidia-ml`: the
+//! C interfaces of CUDA's runtime and driver, and of queries of machines, for a simulated GPU.
 //!
 //! Every function converts its arguments to Rust, calls the [`Context`](warploom_app::Context) of
 //! the process, and converts the result back. The behaviour of the calls is implemented and
@@ -36,6 +36,7 @@ mod host;
 mod launch;
 mod memory;
 mod node;
+mod nvml;
 mod pool;
 mod register;
 mod signals;
@@ -43,3 +44,4 @@ mod stream;
 mod texture;
 mod types;
 mod unsupported;
+mod user_object;

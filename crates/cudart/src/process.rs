@@ -1,6 +1,7 @@
 //! The context of the process: its creation, access to it by threads, and its end.
 
 use crate::host::{Memory, leave};
+use crate::launch::call_host;
 use crate::signals;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::io::Write;
@@ -229,11 +230,27 @@ pub fn call(action: impl FnOnce(&mut Context) -> Cuda) -> i32 {
 /// Executes a call of the driver, which stores no error for the thread. `own` states that the
 /// default stream belongs to the thread.
 pub fn call_driver(own: bool, action: impl FnOnce(&mut Context) -> Cuda) -> i32 {
+    perform(own, |context, caller| context.call_driver(caller, action))
+}
+
+/// Executes a call and returns its code. Functions of the program that destroy user objects are
+/// called afterwards.
+fn perform(own: bool, call: impl FnOnce(&mut Context, Caller) -> i32) -> i32 {
     let caller = Caller {
         thread: std::thread::current().id(),
         own_stream: own,
     };
-    with(|context| context.call_driver(caller, action)).unwrap_or_else(|error| error.0)
+    let done = with(|context| (call(context, caller), context.take_destructors()));
+    match done {
+        Ok((code, destructors)) => {
+            for destroy in destructors {
+                // SAFETY: the program passed the function with its argument.
+                unsafe { call_host(destroy) };
+            }
+            code
+        }
+        Err(error) => error.0,
+    }
 }
 
 /// Address of a function that this library exports.
@@ -257,11 +274,7 @@ pub fn own_function(name: &str) -> Option<u64> {
 /// Executes a call of the runtime like [`call`]. `own` states that the default stream belongs to
 /// the thread.
 pub fn call_with(own: bool, action: impl FnOnce(&mut Context) -> Cuda) -> i32 {
-    let caller = Caller {
-        thread: std::thread::current().id(),
-        own_stream: own,
-    };
-    with(|context| context.call(caller, action)).unwrap_or_else(|error| error.0)
+    perform(own, |context, caller| context.call(caller, action))
 }
 
 /// Runs a function of the program in the order of a stream. The context is not locked meanwhile,

@@ -42,5 +42,8 @@ pub use substitute::Substituted;
 pub use warploom_exec::{
     AddressMode, ChannelKind, Checks, FaultKind, MipmapSettings, Texture, approx,
 };
-pub use warploom_gpu::{KernelEnd, LaunchedKernel, MachineObserver, MachineView, Part, Probe};
+pub use warploom_gpu::{
+    BankPart, KernelEnd, LaunchedKernel, MachineCounters, MachineObserver, MachineView, Part,
+    PartCounters, Probe, SmPart,
+};
 pub use warploom_policy::{CustomPolicies, Make};
