@@ -561,3 +561,13 @@ fn module_trees_are_followed_in_both_layouts() {
     assert_eq!(reached.len(), 5);
     assert!(!reached.contains("crates/a/src/f.rs"));
 }
+
+#[test]
+fn the_image_is_built_with_the_oldest_rust_that_works() {
+    let text = |name: &str| fs::read_to_string(root().join(name)).unwrap();
+    let manifest = text("Cargo.toml");
+    let (_, rest) = manifest.split_once("rust-version = \"").unwrap();
+    let (version, _) = rest.split_once('"').unwrap();
+    let line = format!("ARG RUST={version}\n");
+    assert!(text("Containerfile").contains(&line), "{line}");
+}
