@@ -28,7 +28,7 @@ mod written;
 
 pub use compile::compile;
 pub use device::{Device, DeviceError, DevicePtr, ModuleId, Scalar};
-pub use files::{is_same_file, probe_output, write_whole};
+pub use files::{io_reason, is_same_file, probe_output, write_whole};
 pub use functional::{FirstBlocks, FunctionalRun};
 pub use host::{Arg, Check, HostAction, HostError, HostProgram, Launch, Stopped};
 pub use mix::{Again, Participant};
