@@ -8,8 +8,8 @@
 //! This crate is exempt from the rules against `unsafe` and global state, because a C interface
 //! consists of both. Safety rests on the contract of the runtime's header: a pointer that a program
 //! passes is null or points to an object of the documented type, for as long as the header
-//! requires. The `unsafe` helpers are in `ffi` and `host`, and all other modules call them inside
-//! `runtime!` and `driver!`.
+//! requires. The `unsafe` helpers are in `ffi`, `host` and `signals`, and all other modules call
+//! them inside `runtime!` and `driver!`.
 
 #![allow(unsafe_code, reason = "a C interface; see above")]
 #![allow(
@@ -39,6 +39,7 @@ mod node;
 mod nvml;
 mod pool;
 mod register;
+mod signals;
 mod stream;
 mod texture;
 mod types;
