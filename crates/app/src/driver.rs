@@ -143,15 +143,15 @@ impl Context {
         let found = self.with(move |device| {
             let globals = &device.module(id).globals;
             let global = globals.iter().find(|global| global.name == wanted);
-            let facts = global.map(|global| (global.bytes, global.constant));
-            facts.ok_or(DeviceError::UnknownVariable {
+            let bytes = global.map(|global| global.bytes);
+            bytes.ok_or(DeviceError::UnknownVariable {
                 module: String::new(),
                 variable: wanted,
             })
         })?;
-        let (bytes, constant) = found.map_err(|_| CudaError::SYMBOL_NOT_FOUND)?;
+        let bytes = found.map_err(|_| CudaError::SYMBOL_NOT_FOUND)?;
         let host = self.handle();
-        self.register_variable(module, host, name.to_owned(), bytes, constant);
+        self.register_variable(module, host, name.to_owned(), bytes);
         self.symbol(host)
     }
 

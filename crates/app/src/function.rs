@@ -246,6 +246,21 @@ impl Context {
         Ok(Occupancy { blocks })
     }
 
+    /// Block size, of some with their dynamic shared memory in bytes, at which most threads of a
+    /// function fit in an SM; the first of equal ones. Also the number of such blocks that fill the
+    /// device (`cuOccupancyMaxPotentialBlockSize`).
+    pub fn best_block(&mut self, function: u64, sizes: &[(i32, u64)]) -> Cuda<(u32, i32)> {
+        let (mut most, mut best) = (0, (0, 0));
+        for (threads, shared) in sizes {
+            let blocks = self.occupancy(function, *threads, *shared)?.blocks;
+            let resident = u64::from(blocks) * threads.unsigned_abs() as u64;
+            if resident > most {
+                (most, best) = (resident, (blocks * self.spec.gpu.sms, *threads));
+            }
+        }
+        Ok(best)
+    }
+
     /// Maximum dynamic shared memory in bytes with which `blocks` blocks fit in an SM.
     pub fn available_shared(&mut self, function: u64, blocks: i32) -> Cuda<u64> {
         let (_, program) = self.program(function)?;
@@ -259,17 +274,17 @@ impl Context {
     /// Attributes of a function (`cudaFuncGetAttributes`).
     pub fn function_attributes(&mut self, function: u64) -> Cuda<FunctionAttributes> {
         let (own, program) = self.program(function)?;
-        let sm = &self.spec.sm;
         let registers = self.registers(&program, &own.name);
-        let fitting = sm.registers / (registers.max(1) * 32) * 32;
+        let fitting = self.spec.sm.registers / (registers.max(1) * 32) * 32;
         let bound = program.max_threads.map_or(u64::MAX, |[x, y, z]| {
             u64::from(x) * u64::from(y) * u64::from(z)
         });
         let most = own.dynamic_shared.unwrap_or(0).max(self.default_shared());
         let arch = self.architecture(own.module);
+        let constant_bytes = self.constant_bytes(own.module)?;
         Ok(FunctionAttributes {
             shared_bytes: program.shared_bytes.into(),
-            constant_bytes: self.constant_bytes(own.module),
+            constant_bytes,
             local_bytes: program.local_bytes.into(),
             max_threads: bound.min(MAX_THREADS).min(fitting.into()) as i32,
             registers: registers as i32,
@@ -280,10 +295,15 @@ impl Context {
     }
 
     /// Size in bytes of the constants that a module declares.
-    fn constant_bytes(&self, module: FatBinary) -> u64 {
-        let own = self.variables.values();
-        let own = own.filter(|own| own.module == module && own.constant);
-        own.map(|own| own.bytes).sum()
+    fn constant_bytes(&mut self, module: FatBinary) -> Cuda<u64> {
+        let id = self.load(module)?;
+        self.with(move |device| {
+            let globals = device.module(id).globals.iter();
+            globals
+                .filter(|own| own.constant)
+                .map(|own| own.bytes)
+                .sum()
+        })
     }
 
     /// Sets an attribute of a function: 8 is the maximum dynamic shared memory, and 9 a preference

@@ -37,6 +37,7 @@ mod module;
 mod operation;
 mod order;
 mod pool;
+mod prepared;
 pub mod program;
 mod properties;
 mod result;

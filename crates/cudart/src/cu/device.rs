@@ -243,7 +243,8 @@ driver! {
         Ok::<(), CudaError>(())
     }
 
-    fn cuCtxResetPersistingL2Cache / cuProfilerStart / cuProfilerStop () |_context| {
+    fn cuCtxResetPersistingL2Cache / cuProfilerInitialize / cuProfilerStart / cuProfilerStop (
+    ) |_context| {
         Ok::<(), CudaError>(())
     }
 

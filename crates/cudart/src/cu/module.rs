@@ -4,7 +4,7 @@
 use super::driver;
 use crate::error::lasting;
 use crate::ffi::{bytes, get, list, put, put_bytes, put_if, text};
-use crate::function::{put_occupancy, put_parameter};
+use crate::function::put_parameter;
 use std::ffi::c_char;
 use warploom_app::{Context, Cuda, CudaError, FunctionAttributes, TiledTensor, fatbin};
 
@@ -266,25 +266,6 @@ driver! {
         function: u64, number: usize, offset: *mut usize, size: *mut usize,
     ) |context| {
         put_parameter(context, function, number, (offset, size))
-    }
-
-    fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
-        to: *mut i32, function: u64, threads: i32, shared: usize,
-    ) |context| {
-        put_occupancy(context, to, function, (threads, shared))
-    }
-
-    fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-        to: *mut i32, function: u64, threads: i32, shared: usize, _flags: u32,
-    ) |context| {
-        put_occupancy(context, to, function, (threads, shared))
-    }
-
-    fn cuOccupancyAvailableDynamicSMemPerBlock(
-        to: *mut usize, function: u64, blocks: i32, _threads: i32,
-    ) |context| {
-        let bytes = context.available_shared(function, blocks)?;
-        put(to, bytes as usize)
     }
 
     fn cuTensorMapEncodeTiled(

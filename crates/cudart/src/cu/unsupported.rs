@@ -38,12 +38,18 @@ driver! {
 }
 
 unsupported! {
-    cuFuncSetBlockShape
-    cuFuncSetSharedSize
+    cuGLCtxCreate_v2
+    cuGLInit
+    cuGLMapBufferObject_v2
+    cuGLRegisterBufferObject
+    cuGLUnmapBufferObject
+    cuGLUnregisterBufferObject
     cuGraphAddExternalSemaphoresSignalNode
     cuGraphAddExternalSemaphoresWaitNode
     cuGraphConditionalHandleCreate
     cuGraphDebugDotPrint
+    cuGraphicsGLRegisterBuffer
+    cuGraphicsGLRegisterImage
     cuGraphicsMapResources
     cuGraphicsResourceGetMappedPointer_v2
     cuGraphicsSubResourceGetMappedArray
@@ -54,18 +60,11 @@ unsupported! {
     cuIpcGetMemHandle
     cuIpcOpenEventHandle
     cuIpcOpenMemHandle_v2
-    cuLaunch
-    cuLaunchGrid
-    cuLaunchGridAsync
     cuModuleGetSurfRef
     cuModuleGetTexRef
     cuOccupancyMaxActiveClusters
     cuOccupancyMaxPotentialClusterSize
-    cuParamSetSize
     cuParamSetTexRef
-    cuParamSetf
-    cuParamSeti
-    cuParamSetv
     cuSurfRefGetArray
     cuSurfRefSetArray
     cuTexRefCreate

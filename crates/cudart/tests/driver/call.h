@@ -32,7 +32,7 @@ typedef int (*Call)();
 // Adds `n` numbers of `x` to `y`, and counts its launches.
 static const char ADD[] =
     ".version 7.0\n.target sm_70\n.address_size 64\n"
-    ".global .u32 launches = 5;\n"
+    ".global .u32 launches = 5;\n.const .align 4 .b8 table[12];\n"
     ".visible .entry add(.param .u32 n, .param .u64 x, .param .u64 y) {\n"
     ".reg .pred %p; .reg .f32 %f<3>; .reg .b32 %r<4>; .reg .b64 %d<4>;\n"
     "ld.param.u32 %r1, [n]; ld.param.u64 %d1, [x]; ld.param.u64 %d2, [y];\n"

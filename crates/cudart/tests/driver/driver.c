@@ -53,11 +53,12 @@ static void modules(void) {
     uint64_t again = 0;
     EXPECT(0, CALL(cuModuleGetFunction)(&again, module, "add"));
     CHECK(again == function);
-    int registers = 0, shared = -1, version = 0;
+    int registers = 0, shared = -1, version = 0, constants = 0;
     EXPECT(0, CALL(cuFuncGetAttribute)(&registers, 4, function));
     EXPECT(0, CALL(cuFuncGetAttribute)(&shared, 1, function));
     EXPECT(0, CALL(cuFuncGetAttribute)(&version, 5, function));
-    CHECK(registers > 0 && shared == 0 && version == 70);
+    EXPECT(0, CALL(cuFuncGetAttribute)(&constants, 2, function));
+    CHECK(registers > 0 && shared == 0 && version == 70 && constants == 12);
     EXPECT(400, CALL(cuFuncGetAttribute)(&registers, 4, (uint64_t)12345));
     uint64_t variable = 0;
     size_t bytes = 0;
@@ -180,6 +181,23 @@ static void pools(void) {
     CHECK(reserved == 0);
 }
 
+// Shared memory of a block whose size is its argument: 48 bytes for each thread.
+static size_t shared_of(int threads) { return 48 * (size_t)threads; }
+
+// A GTX 480 has 15 SMs, each with 1536 threads, at most 8 blocks and 48 KiB of shared memory.
+static void occupancy(void) {
+    int blocks = 0, threads = 0;
+    uint64_t none = 0;
+    EXPECT(0, CALL(cuOccupancyMaxPotentialBlockSize)(&blocks, &threads, function, none, none, 0));
+    CHECK(threads == 768 && blocks == 2 * 15);
+    EXPECT(0, CALL(cuOccupancyMaxPotentialBlockSize)(&blocks, &threads, function, none, none, 200));
+    CHECK(threads == 192 && blocks == 8 * 15);
+    EXPECT(0, CALL(cuOccupancyMaxPotentialBlockSizeWithFlags)(&blocks, &threads, function, shared_of,
+                                                              none, 0, 0));
+    CHECK(threads == 1024 && blocks == 15);
+    EXPECT(400, CALL(cuOccupancyMaxPotentialBlockSize)(&blocks, &threads, none + 7, none, none, 0));
+}
+
 static void launches(void) {
     unsigned n = 64;
     void *each[] = {&n, &x, &y};
@@ -191,6 +209,16 @@ static void launches(void) {
     size_t size = sizeof buffer;
     void *options[] = {(void *)1, &buffer, (void *)2, &size, 0};
     EXPECT(0, CALL(cuLaunchKernel)(function, 1, 1, 1, 64, 1, 1, 0, 0, 0, options));
+    // A launch that is prepared call by call.
+    EXPECT(1, CALL(cuLaunchGrid)(function, 1, 1));
+    EXPECT(0, CALL(cuFuncSetBlockShape)(function, 64, 1, 1));
+    EXPECT(1, CALL(cuLaunchGrid)(function, 1, 1));
+    EXPECT(0, CALL(cuParamSetSize)(function, (unsigned)sizeof buffer));
+    EXPECT(0, CALL(cuParamSeti)(function, 0, n));
+    EXPECT(0, CALL(cuParamSetv)(function, 8, &x, 8u));
+    EXPECT(0, CALL(cuParamSetv)(function, 16, &y, 8u));
+    EXPECT(1, CALL(cuParamSeti)(function, 32764, n));
+    EXPECT(0, CALL(cuLaunchGrid)(function, 1, 1));
     void *stream = 0, *before = 0, *after = 0;
     EXPECT(0, CALL(cuStreamCreate)(&stream, 1));
     EXPECT(0, CALL(cuEventCreate)(&before, 0));
@@ -210,7 +238,7 @@ static void launches(void) {
     EXPECT(0, CALL(cuCtxSynchronize)());
     EXPECT(0, CALL(cuMemcpyDtoH_v2)(host, y, sizeof host));
     for (int at = 0; at < 64; at++)
-        CHECK(host[at] == 1 + 3 * (float)at);
+        CHECK(host[at] == 1 + 4 * (float)at);
     EXPECT(1, CALL(cuLaunchKernel)(function, 1, 1, 1, 2048, 1, 1, 0, 0, each, 0));
     EXPECT(1, CALL(cuLaunchKernel)(function, 1, 1, 1, 64, 1, 1, 0, 0, 0, 0));
     EXPECT(400, CALL(cuLaunchKernel)((uint64_t)3, 1, 1, 1, 64, 1, 1, 0, 0, each, 0));
@@ -282,6 +310,7 @@ int main(int count, char **arguments) {
         fault();
     } else {
         pools();
+        occupancy();
         launches();
         names();
     }
