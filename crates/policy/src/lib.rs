@@ -30,8 +30,8 @@ pub use sm_filter::{
 };
 pub use warp::{
     ClimbCounters, GroupCounters, L1dEvent, L1dOutcome, LocalityCounters, MemoryAccess, MemoryOp,
-    MemorySpace, NextInst, OrderCounters, StallCounters, VictimTagCounters, WarpMask, WarpPolicy,
-    WarpPolicyCounters, WarpScheduler, WarpTable, WarpView, warps_of,
+    MemorySpace, NextInst, OrderCounters, ReadyWarps, Screened, StallCounters, VictimTagCounters,
+    WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler, WarpTable, WarpView, warps_of,
 };
 
 use facts::policies;

@@ -32,7 +32,7 @@ pub use l1d_event::{L1dEvent, L1dOutcome};
 pub use locality::{Locality, LocalityCounters};
 pub use long_latency_first::{LongLatencyFirst, StallCounters};
 pub use lrr::Lrr;
-pub use next_inst::{MemoryAccess, MemoryOp, MemorySpace, NextInst};
+pub use next_inst::{MemoryAccess, MemoryOp, MemorySpace, NextInst, ReadyWarps, Screened};
 pub use oldest::Oldest;
 pub use pcal::{ClimbCounters, Pcal};
 pub use rrr::Rrr;
@@ -84,6 +84,9 @@ pub struct WarpView<'a> {
     pub waiting: WarpMask,
     /// Warps whose next instruction needs the result of an outstanding load.
     pub long_wait: WarpMask,
+    /// Warps of the scheduler that could issue and that its gate holds back in this cycle. Known
+    /// in `end_cycles` only.
+    pub held: WarpMask,
     /// Ages, blocks and access ranges of the warps.
     pub table: &'a WarpTable,
 }
@@ -129,8 +132,8 @@ impl Deref for WarpView<'_> {
 /// Picks a warp among those that could issue in this cycle.
 ///
 /// One policy object serves one scheduler of one SM. A method changes nothing but the policy
-/// itself. The calls of a cycle come in this order: `begin_cycle`, `unrestricted`, `admits`,
-/// `pick`, `end_cycles`, `on_issue`, `on_progress`. If a warp issues two instructions in a cycle,
+/// itself. The calls of a cycle come in this order: `begin_cycle`, `screen`, `admits`, `pick`,
+/// `end_cycles`, `on_issue`, `on_progress`. If a warp issues two instructions in a cycle,
 /// the gate is asked about the second one after `on_issue`, which is called once.
 ///
 /// `ready` holds the warps of `view.own` whose next instruction is decoded, passes the scoreboard
@@ -179,18 +182,28 @@ pub trait WarpScheduler: Send {
         false
     }
 
-    /// Warps of `ready` that may issue in this cycle, whatever their next instructions are. Called
-    /// before `admits`, which is then asked about the other warps only.
-    fn unrestricted(&mut self, _view: &WarpView<'_>, _ready: WarpMask) -> WarpMask {
-        0
+    /// Decides on several warps at once, before `admits`, which is then asked about the warps only
+    /// on which this decides nothing. Saves time where a gate knows masks of warps.
+    fn screen(&mut self, _view: &WarpView<'_>, _ready: ReadyWarps) -> Screened {
+        Screened::default()
     }
 
     /// True if a warp may issue its next instruction in this cycle. Called after `begin_cycle` and
-    /// before `pick`, for every warp that could issue, and only if `has_gate` is true. Warps that
-    /// are held back are not in the `ready` of `pick`; a cycle in which all ready warps are held
-    /// back counts as `sm.slots.policy`. A gate may not hold a warp back for ever.
+    /// before `pick`, for every warp that could issue and on which `screen` has not decided, and
+    /// only if `has_gate` is true. Warps that are held back are not in the `ready` of `pick`; a
+    /// cycle in which all ready warps are held back counts as `sm.slots.policy`. A gate may not
+    /// hold a warp back for ever.
     fn admits(&mut self, _view: &WarpView<'_>, _next: &NextInst) -> bool {
         true
+    }
+
+    /// Number of coming cycles in which the policy lets no warp issue, after a cycle in which it let
+    /// none of the ready ones issue, as long as nothing changes: neither the view nor the ready
+    /// warps, and no event, start or exit of which it is told. 0 if the end of the cycle itself has
+    /// changed its choice. The SM may skip these cycles: `begin_cycle` and `end_cycles` are called
+    /// as for all skipped cycles.
+    fn holds_for(&self) -> u64 {
+        0
     }
 
     /// Begins a cycle, before `pick`. A run of skipped cycles gets one call, because all of its
@@ -253,14 +266,14 @@ impl WarpPolicy {
     pub fn admitted(
         &mut self,
         view: &WarpView<'_>,
-        ready: WarpMask,
+        ready: ReadyWarps,
         next: impl Fn(WarpSlot) -> NextInst,
     ) -> WarpMask {
         of_policy!(self, p => {
-            let unrestricted = ready & p.unrestricted(view, ready);
-            let others = warps_of(ready & !unrestricted);
-            let admitted = others.filter(|slot| p.admits(view, &next(*slot)));
-            admitted.fold(unrestricted, |mask, slot| mask | only(slot))
+            let Screened { admitted, held } = p.screen(view, ready);
+            let others = warps_of(ready.all & !admitted & !held);
+            let others = others.filter(|slot| p.admits(view, &next(*slot)));
+            others.fold(ready.all & admitted, |mask, slot| mask | only(slot))
         })
     }
 
@@ -325,8 +338,12 @@ impl WarpScheduler for WarpPolicy {
         of_policy!(self, p => p.has_gate())
     }
 
-    fn unrestricted(&mut self, view: &WarpView<'_>, ready: WarpMask) -> WarpMask {
-        of_policy!(self, p => p.unrestricted(view, ready))
+    fn screen(&mut self, view: &WarpView<'_>, ready: ReadyWarps) -> Screened {
+        of_policy!(self, p => p.screen(view, ready))
+    }
+
+    fn holds_for(&self) -> u64 {
+        of_policy!(self, p => p.holds_for())
     }
 
     fn admits(&mut self, view: &WarpView<'_>, next: &NextInst) -> bool {

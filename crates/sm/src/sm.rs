@@ -19,6 +19,7 @@ use crate::counters::{KernelCounters, SlotCause, SmCounters};
 use crate::detail::{SmDetail, packet_size};
 use crate::flight::{Flight, FlightPool, Pool};
 use crate::frontend::Frontend;
+use crate::gate::NextAccesses;
 use crate::host::ReplayBuffer;
 use crate::issue_quotas::IssueQuotas;
 use crate::ldst::{L1dInterest, Ldst};
@@ -51,6 +52,13 @@ pub(crate) struct Scheduler {
     pub wants_cycles: bool,
     /// Cause for which it issues nothing while the SM is at rest.
     pub resting: SlotCause,
+    /// Warps that could issue and that the policy let not issue in cycle `held_at`. While the SM is
+    /// at rest or sleeps, the policy goes on holding them back.
+    pub held: WarpMask,
+    /// Cycle in which `held` was noted.
+    pub held_at: Cycle,
+    /// Next instructions, for the policy's gate.
+    pub next: NextAccesses,
     /// Policy that picks the warp.
     pub policy: WarpPolicy,
 }
@@ -96,6 +104,11 @@ pub struct Sm {
     pub(crate) at_rest: bool,
     /// True if the load/store unit runs once in a cycle and does not step the collectors.
     one_turn: bool,
+    /// Cycle from which on a policy that holds back warps must be asked again; the last one if none
+    /// does.
+    pub(crate) held_until: Cycle,
+    /// What policies saw when one of them held back warps last.
+    pub(crate) held_view: [WarpMask; 3],
     /// Number of cycles at rest that are not yet counted. In all of them the same warps were
     /// resident, and schedulers issued nothing for the same causes.
     pub(crate) rested: Cycle,
@@ -250,6 +263,8 @@ impl Sm {
             wake_at: 0,
             wide_awake: !spec.sim.skip_idle,
             at_rest: false,
+            held_until: Cycle::MAX,
+            held_view: [0; 3],
             one_turn: sm.mem_unit_ports <= 1 && spec.gpu.style == ModelStyle::V4,
             rested: 0,
         }
@@ -495,6 +510,9 @@ fn schedulers(spec: &GpuSpec, slots: usize, policies: &CustomPolicies) -> Vec<Sc
             own: own(s),
             wants_cycles: policy.wants_cycles(),
             resting: SlotCause::NoWarp,
+            held: 0,
+            held_at: 0,
+            next: NextAccesses::default(),
             policy,
         }
     };

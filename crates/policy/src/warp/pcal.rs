@@ -233,6 +233,14 @@ impl WarpScheduler for Pcal {
         true
     }
 
+    /// The warps that may issue change with the view, and at the end of a period.
+    fn holds_for(&self) -> u64 {
+        if self.passed == 0 {
+            return 0;
+        }
+        u64::from(self.settings.period_cycles) - self.passed
+    }
+
     fn decides_allocation(&self) -> bool {
         true
     }

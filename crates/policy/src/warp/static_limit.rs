@@ -56,6 +56,11 @@ impl WarpScheduler for StaticLimit {
         }
     }
 
+    /// The choice depends on the view alone.
+    fn holds_for(&self) -> u64 {
+        u64::MAX
+    }
+
     fn on_issue(&mut self, slot: WarpSlot) {
         self.last = Some(slot);
     }

@@ -59,6 +59,7 @@ fn view(table: &WarpTable, waiting: WarpMask, long_wait: WarpMask) -> WarpView<'
         live: 0b1111,
         waiting,
         long_wait,
+        held: 0,
         table,
     }
 }

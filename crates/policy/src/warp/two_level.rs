@@ -176,6 +176,11 @@ impl WarpScheduler for TwoLevel {
         }
     }
 
+    /// The group changes only with the view.
+    fn holds_for(&self) -> u64 {
+        u64::MAX
+    }
+
     fn on_issue(&mut self, slot: WarpSlot) {
         self.last = slot;
     }

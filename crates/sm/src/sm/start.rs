@@ -4,7 +4,6 @@ use super::{FinishedBlock, Sm, Start};
 use crate::detail::MAX_SLOTS;
 use crate::prepared_kernel::PreparedKernel;
 use warploom_base::{BlockId, Cycle, KernelSlot, WarpSlot};
-use warploom_policy::WarpScheduler;
 
 impl Sm {
     /// Starts the blocks that are due.
@@ -43,7 +42,7 @@ impl Sm {
             self.warps.table.block_serial[w] = self.counters.blocks_started;
             if w < self.warps.slots() {
                 let scheduler = w % self.schedulers.len();
-                self.schedulers[scheduler].policy.on_start(WarpSlot::new(w));
+                self.schedulers[scheduler].starts(WarpSlot::new(w));
             }
         }
         if let Some(context) = self.context.as_mut().filter(|c| c.holds_blocks()) {

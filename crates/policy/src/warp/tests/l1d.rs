@@ -62,8 +62,8 @@ fn event(name: &str, value: &str) -> L1dEvent {
 }
 
 /// Takes a policy through a scenario, one line for each cycle or run of cycles: what it is told
-/// before (see [`tell`]). The result is the slots of 0 to 3 that may load, line by line. They
-/// contain the unrestricted ones.
+/// before (see [`tell`]). The result is the slots of 0 to 3 that may load, line by line, as both
+/// functions of the gate say.
 fn loaders(policy: &mut impl WarpScheduler, lines: &str) -> String {
     let table = table();
     let view = view(&table, 0, 0);
@@ -71,11 +71,19 @@ fn loaders(policy: &mut impl WarpScheduler, lines: &str) -> String {
     for line in lines.lines() {
         let cycles = tell(policy, line);
         policy.begin_cycle(&view);
-        let unrestricted = policy.unrestricted(&view, 0b1111);
+        let ready = ReadyWarps {
+            all: 0b1111,
+            accesses: 0b1111,
+            loads: 0b1111,
+        };
+        let screened = policy.screen(&view, ready);
         let may = |slot: &u16| policy.admits(&view, &load(WarpSlot(*slot)));
         let slots: Vec<u16> = (0..4).filter(may).collect();
         let mask = slots.iter().fold(0, |mask, slot| mask | 1 << slot);
-        assert_eq!(unrestricted & !mask, 0, "not all of them may load");
+        let decided = screened.admitted | screened.held;
+        if policy.has_gate() {
+            assert_eq!(mask & decided, screened.admitted, "{slots:?}");
+        }
         let slots: Vec<_> = slots.iter().map(u16::to_string).collect();
         out.push(slots.concat());
         policy.end_cycles(&view, 0, None, cycles);
@@ -103,6 +111,29 @@ fn ccws_lets_the_warp_load_that_loses_its_lines() {
         \n\
         \n";
     assert_eq!(loaders(&mut ccws(), lines), "0123 01 01 01 012 012 0123");
+}
+
+/// In the scenario above, the same warps may load in 21 cycles, from 320 points to 300, and then in
+/// 100, from 299 to 200. The policy says how many of them are left after a cycle, until a warp
+/// loses a line or exits.
+#[test]
+fn ccws_says_how_long_it_holds_loads_back() {
+    let mut policy = ccws();
+    let mut left_after = |lines| {
+        loaders(&mut policy, lines);
+        policy.holds_for()
+    };
+    assert_eq!(left_after("evict=1:7 miss=1:7"), 20);
+    assert_eq!(left_after("cycles=19"), 1);
+    assert_eq!(left_after("\n"), 0);
+    assert_eq!(left_after("\n"), 99);
+    tell(&mut policy, "evict=2:9 miss=2:8");
+    assert_eq!(policy.holds_for(), 99, "no line of its own");
+    tell(&mut policy, "miss=2:9");
+    assert_eq!(policy.holds_for(), 0);
+    loaders(&mut policy, "\n");
+    tell(&mut policy, "exit=0");
+    assert_eq!(policy.holds_for(), 0);
 }
 
 /// Warp 3 has 320 points and reaches the cutoff with warp 0. Then warp 2 loses a line, too: two
@@ -213,6 +244,20 @@ fn pcal_climbs() {
     assert_eq!(allocates(&policy), "03");
     let counters = policy.counters().climb;
     assert_eq!((counters.moves_tried, counters.moves_kept), (2, 1));
+}
+
+/// In a period of four cycles, the choice is the same until the period ends. After the cycle that
+/// ends it, the number of warps has changed.
+#[test]
+fn pcal_holds_warps_back_until_the_period_ends() {
+    let mut policy = pcal();
+    let mut left_after = |line| {
+        assert_eq!(scenario(&mut policy, line), "-");
+        policy.holds_for()
+    };
+    assert_eq!(left_after("12"), 3);
+    assert_eq!(left_after("12 cycles=2"), 1);
+    assert_eq!(left_after("12"), 0);
 }
 
 /// Two sets of two: even lines in one, odd lines in the other. The line that came first leaves, and
