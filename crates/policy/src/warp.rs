@@ -5,16 +5,22 @@ mod cawa;
 mod ccws;
 #[cfg(test)]
 mod contract;
+mod daws;
 mod grr;
 mod gto;
 mod ipaws;
 mod l1d_event;
 mod locality;
 mod long_latency_first;
+mod loop_table;
 mod lrr;
+mod mascar;
+mod memory_use;
 mod next_inst;
 mod oldest;
+mod owl;
 mod pcal;
+mod progress;
 mod rrr;
 mod static_limit;
 mod table;
@@ -25,6 +31,7 @@ mod victim_tags;
 
 pub use cawa::Cawa;
 pub use ccws::{Ccws, VictimTagCounters};
+pub use daws::{Daws, LoopCounters};
 pub use grr::Grr;
 pub use gto::Gto;
 pub use ipaws::{Ipaws, IpawsCounters};
@@ -32,9 +39,13 @@ pub use l1d_event::{L1dEvent, L1dOutcome};
 pub use locality::{Locality, LocalityCounters};
 pub use long_latency_first::{LongLatencyFirst, StallCounters};
 pub use lrr::Lrr;
+pub use mascar::{Mascar, OwnerCounters};
+pub use memory_use::MemoryUse;
 pub use next_inst::{MemoryAccess, MemoryOp, MemorySpace, NextInst, ReadyWarps, Screened};
 pub use oldest::Oldest;
+pub use owl::Owl;
 pub use pcal::{ClimbCounters, Pcal};
+pub use progress::Progress;
 pub use rrr::Rrr;
 pub use static_limit::StaticLimit;
 pub use table::WarpTable;
@@ -118,6 +129,10 @@ combine_stats! {
         pub victim_tags: VictimTagCounters,
         /// Moves of the numbers of warps and tokens.
         pub climb: ClimbCounters,
+        /// Loops that `daws` found.
+        pub loops: LoopCounters,
+        /// Owners of the path to memory.
+        pub owner: OwnerCounters,
     }
 }
 
@@ -162,6 +177,15 @@ pub trait WarpScheduler: Send {
     /// Notes an event of the SM's data cache, whichever scheduler the warp belongs to. Called in
     /// the cycle of the event, before `begin_cycle`, and only if `wants_l1d` is true.
     fn on_l1d(&mut self, _event: &L1dEvent) {}
+
+    /// True for a policy that is told of the use of its SM's path to memory.
+    fn wants_memory_use(&self) -> bool {
+        false
+    }
+
+    /// Notes that the use of the SM's path to memory has changed. Called after the accesses of a
+    /// cycle, before `begin_cycle`, and only if `wants_memory_use` is true.
+    fn on_memory_use(&mut self, _used: &MemoryUse) {}
 
     /// True for a policy that decides which warps' reads take lines of the SM's data cache.
     fn decides_allocation(&self) -> bool {
@@ -226,10 +250,9 @@ pub trait WarpScheduler: Send {
     /// Notes that the warp in `slot` issued, once in a cycle.
     fn on_issue(&mut self, _slot: WarpSlot) {}
 
-    /// Notes that the next instruction of the warp in `slot` is `left` instructions from the end of
-    /// its kernel, in program order and itself included; 0 for a warp that has exited. Called after
-    /// the warp's instructions of a cycle have issued, and only if `wants_cycles` is true.
-    fn on_progress(&mut self, _slot: WarpSlot, _left: u32) {}
+    /// Notes the place of the warp in `slot`. Called after the warp's instructions of a cycle have
+    /// issued, and only if `wants_cycles` is true.
+    fn on_progress(&mut self, _slot: WarpSlot, _progress: &Progress) {}
 
     /// Notes that a warp came into `slot`: a new one, or one whose context was switched in.
     fn on_start(&mut self, _slot: WarpSlot) {}
@@ -358,6 +381,14 @@ impl WarpScheduler for WarpPolicy {
         of_policy!(self, p => p.wants_l1d())
     }
 
+    fn wants_memory_use(&self) -> bool {
+        of_policy!(self, p => p.wants_memory_use())
+    }
+
+    fn on_memory_use(&mut self, used: &MemoryUse) {
+        of_policy!(self, p => p.on_memory_use(used));
+    }
+
     fn decides_allocation(&self) -> bool {
         of_policy!(self, p => p.decides_allocation())
     }
@@ -389,8 +420,8 @@ impl WarpScheduler for WarpPolicy {
         of_policy!(self, p => p.on_issue(slot));
     }
 
-    fn on_progress(&mut self, slot: WarpSlot, left: u32) {
-        of_policy!(self, p => p.on_progress(slot, left));
+    fn on_progress(&mut self, slot: WarpSlot, progress: &Progress) {
+        of_policy!(self, p => p.on_progress(slot, progress));
     }
 
     fn on_start(&mut self, slot: WarpSlot) {

@@ -137,6 +137,20 @@ impl Sm {
         }
     }
 
+    /// Tells policies of the use of the path to memory, if it has changed.
+    #[cold]
+    pub(crate) fn tell_memory_use(&mut self) {
+        let used = self.ldst.memory_use();
+        if self.memory_use == Some(used) {
+            return;
+        }
+        self.memory_use = Some(used);
+        for scheduler in &mut self.schedulers {
+            scheduler.policy.on_memory_use(&used);
+        }
+        self.review_held();
+    }
+
     /// Tells schedulers that hold back warps that something changed by which their policies may let
     /// one issue. The SM is then no longer at rest.
     pub(crate) fn review_held(&mut self) {

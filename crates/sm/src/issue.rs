@@ -12,7 +12,7 @@ use crate::warps::{CopyRole, WarpPipelineState};
 use warploom_base::{BlockId, Cycle, KernelSlot, LaneMask, WarpSlot};
 use warploom_config::ModelStyle;
 use warploom_exec::{DeviceMemory, Effect, Fault, MemPort, StepOut, report_finding, step};
-use warploom_policy::{WarpMask, WarpScheduler, WarpView};
+use warploom_policy::{Progress, WarpMask, WarpScheduler, WarpView};
 
 /// Most findings of the checks that an SM keeps.
 const MAX_FINDINGS: usize = 64;
@@ -236,21 +236,29 @@ impl Sm {
         };
         let issued = self.issue_from(issuer, now, memory)?;
         if wants_cycles {
-            self.tell_progress(issuer);
+            self.tell_progress(issuer, issued);
         }
         self.detail.issues[usize::from(issued > 1)][s % MAX_SCHEDULERS] += 1;
         Ok(SlotCause::Issued)
     }
 
-    /// Tells the policy how far a warp that has issued is from the end of its kernel.
+    /// Tells the policy where a warp is that has issued `issued` instructions in this cycle.
     #[inline(never)]
-    fn tell_progress(&mut self, issuer: Issuer) {
+    fn tell_progress(&mut self, issuer: Issuer, issued: u32) {
         let w = issuer.slot.index();
-        let image = prepared_kernel(&self.kernels, self.warps.track[w].kernel);
+        let kernel = self.warps.track[w].kernel;
+        let image = prepared_kernel(&self.kernels, kernel);
         let next = self.warps.exec[w].pc();
         let left = next.map_or(0, |pc| image.timed.len() - pc.index());
+        let progress = Progress {
+            kernel,
+            issued,
+            next,
+            left: left as u32,
+            lanes: self.warps.exec[w].active_mask(),
+        };
         let policy = &mut self.schedulers[issuer.scheduler].policy;
-        policy.on_progress(issuer.slot, left as u32);
+        policy.on_progress(issuer.slot, &progress);
     }
 
     /// Issues from one ready warp, more than once where the machine allows it. Returns the number

@@ -39,7 +39,9 @@ use warploom_exec::{
 };
 use warploom_mem::Reply;
 use warploom_mem::coalesce::SharedRule;
-use warploom_policy::{CustomPolicies, WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler};
+use warploom_policy::{
+    CustomPolicies, MemoryUse, WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler,
+};
 use warploom_stats::Counters;
 
 /// A warp scheduler of an SM. Small fields come first, because a policy takes the room of the
@@ -104,11 +106,15 @@ pub struct Sm {
     pub(crate) at_rest: bool,
     /// True if the load/store unit runs once in a cycle and does not step the collectors.
     one_turn: bool,
+    /// True if a policy is told of the use of the path to memory.
+    pub(crate) tells_memory_use: bool,
     /// Cycle from which on a policy that holds back warps must be asked again; the last one if none
     /// does.
     pub(crate) held_until: Cycle,
     /// What policies saw when one of them held back warps last.
     pub(crate) held_view: [WarpMask; 3],
+    /// Use of the path to memory of which policies have been told.
+    pub(crate) memory_use: Option<MemoryUse>,
     /// Number of cycles at rest that are not yet counted. In all of them the same warps were
     /// resident, and schedulers issued nothing for the same causes.
     pub(crate) rested: Cycle,
@@ -206,6 +212,7 @@ impl Sm {
             watches: asks(WarpScheduler::wants_l1d),
             decides: asks(WarpScheduler::decides_allocation),
         };
+        let asks_memory_use = asks(WarpScheduler::wants_memory_use);
         Self {
             id,
             env: environment(spec, id, slots),
@@ -265,6 +272,8 @@ impl Sm {
             at_rest: false,
             held_until: Cycle::MAX,
             held_view: [0; 3],
+            tells_memory_use: asks_memory_use,
+            memory_use: None,
             one_turn: sm.mem_unit_ports <= 1 && spec.gpu.style == ModelStyle::V4,
             rested: 0,
         }

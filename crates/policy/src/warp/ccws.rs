@@ -34,9 +34,10 @@ use warploom_stats::declare_stats;
 declare_stats! {
     /// Counters of schedulers with victim tags.
     pub struct VictimTagCounters in "warp_policy" {
-        /// Reads that missed L1D on a line that the same warp had brought in and lost (ccws).
+        /// Reads that missed L1D on a line that the same warp had brought in and lost (ccws,
+        /// daws).
         pub victim_tag_hits: u64 = Events;
-        /// Times that a warp's next load was held back for a cycle (ccws).
+        /// Times that a warp's next load was held back for a cycle (ccws, daws).
         pub loads_held_back: u64 = Events;
     }
 }
@@ -91,15 +92,9 @@ impl PolicyFacts for Ccws {
     };
 }
 
-/// Width of an address: Fermi's, the first with such an L1D (Fermi whitepaper, 2009).
-const ADDRESS_BITS: u64 = 40;
-
 fn bits(spec: &GpuSpec) -> u64 {
     let settings: CcwsSettings = spec.sm.warp_scheduler.settings();
-    let (sets, ways) = (settings.victim_sets.into(), settings.victim_ways.into());
-    let line_bytes = u64::from(spec.l1d.line_bytes);
-    let tag = ADDRESS_BITS - bits_for(line_bytes) - bits_for(sets);
-    let tags = sets * (ways * (tag + 1) + bits_for(ways));
+    let tags = VictimTags::bits(spec, settings.victim_sets, settings.victim_ways);
     let most = u64::from(settings.k) * u64::from(settings.base_score) * warps_a_scheduler(spec);
     let lines = u64::from(spec.l1d.sets) * u64::from(spec.l1d.ways);
     let order = schedulers(spec) * (bits_for(warps_a_scheduler(spec)) + 1);

@@ -2,8 +2,8 @@
 //! cycles with its default settings.
 
 use super::{
-    Choice, L1dEvent, L1dOutcome, MemoryAccess, MemoryOp, MemorySpace, NextInst, TABLE, WarpMask,
-    WarpPolicy, WarpScheduler, WarpTable, WarpView, warps_of,
+    Choice, L1dEvent, L1dOutcome, MemoryAccess, MemoryOp, MemorySpace, MemoryUse, NextInst, TABLE,
+    WarpMask, WarpPolicy, WarpScheduler, WarpTable, WarpView, warps_of,
 };
 use crate::PolicyInfo;
 use warploom_base::{KernelSlot, Pc, Rng, WarpSlot};
@@ -74,7 +74,8 @@ impl Scene {
         self.live ^= bit;
     }
 
-    /// Tells the policies of a drawn event of the data cache, one of few lines.
+    /// Tells the policies of a drawn event of the data cache, one of few lines, and of a drawn use of
+    /// memory.
     fn event(&mut self, policies: &mut [WarpPolicy]) {
         let warp = WarpSlot::new(self.rng.below(SLOTS as u32) as usize);
         let line = 128 * u64::from(self.rng.below(4));
@@ -95,6 +96,11 @@ impl Scene {
             },
         };
         policies.iter_mut().for_each(|p| p.on_l1d(&event));
+        let used = MemoryUse {
+            free_misses: Some(self.rng.below(16)),
+            refuses: self.rng.below(8) == 0,
+        };
+        policies.iter_mut().for_each(|p| p.on_memory_use(&used));
     }
 
     fn cycle(&mut self) -> Cycle {

@@ -1,7 +1,9 @@
 //! Small scenarios worked by hand: who is picked, cycle by cycle.
 
 mod criticality;
+mod groups;
 mod l1d;
+mod loops;
 
 use super::*;
 use crate::range::{ArrayRange, MAX_ARRAYS, WarpRange};

@@ -1,5 +1,11 @@
 //! Victim tags: the lines that a warp brought into the data cache and lost, without their data.
 
+use crate::bits_for;
+use warploom_config::GpuSpec;
+
+/// Width of an address: Fermi's, the first with such an L1D (Fermi whitepaper, 2009).
+const ADDRESS_BITS: u64 = 40;
+
 /// Bytes of a line, by which neighbouring lines go to neighbouring sets.
 const LINE_BYTES: u64 = 128;
 
@@ -24,6 +30,14 @@ impl VictimTags {
             sets,
             ways,
         }
+    }
+
+    /// Bits of an array: tags, a valid bit each, and a pointer for each set.
+    pub(super) fn bits(spec: &GpuSpec, sets: u32, ways: u32) -> u64 {
+        let (sets, ways) = (sets.into(), ways.into());
+        let line_bytes = u64::from(spec.l1d.line_bytes);
+        let tag = ADDRESS_BITS - bits_for(line_bytes) - bits_for(sets);
+        sets * (ways * (tag + 1) + bits_for(ways))
     }
 
     /// Place of the first tag of a line's set.

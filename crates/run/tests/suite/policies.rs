@@ -219,6 +219,30 @@ fn two_level_exchanges_warps() {
     }
 }
 
+/// A block has eight warps, four a scheduler. With a block in a group, OWL changes the front group
+/// when its time is over or all its warps wait, and does not act as one group alone.
+#[test]
+fn owl_changes_groups() {
+    let with = |sets: &[&str]| {
+        let all = [
+            &["sm.warp_scheduler=owl", "owl.interval_cycles=300"][..],
+            sets,
+        ]
+        .concat();
+        same_always(&all)
+    };
+    let whole = with(&["owl.group_blocks=8"]);
+    assert_eq!(count(&whole, "warp_policy.group_changes"), 0);
+    for returns in ["true", "false"] {
+        let report = with(&["owl.group_blocks=1", &format!("owl.returns={returns}")]);
+        assert!(
+            count(&report, "warp_policy.group_changes") > 20,
+            "{returns}"
+        );
+        assert_ne!(report.totals.figures.cycles, whole.totals.figures.cycles);
+    }
+}
+
 /// The other schedulers have no counters. Their effect shows in cycles with a warp that could have
 /// issued, or in different times.
 #[test]

@@ -184,6 +184,9 @@ impl Sm {
         } else {
             self.load_and_store_in_turns(now);
         }
+        if self.tells_memory_use {
+            self.tell_memory_use();
+        }
     }
 
     #[inline(never)]
