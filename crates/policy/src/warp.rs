@@ -74,11 +74,19 @@ pub(crate) const fn only(slot: WarpSlot) -> WarpMask {
 }
 
 /// The slots of a mask, lowest first.
-pub fn warps_of(mut mask: WarpMask) -> impl Iterator<Item = WarpSlot> {
+#[inline]
+pub fn warps_of(mask: WarpMask) -> impl Iterator<Item = WarpSlot> {
+    // Words of 64 bits are faster on most hosts than one of 128.
+    let (mut low, mut high) = (mask as u64, (mask >> 64) as u64);
     std::iter::from_fn(move || {
-        (mask != 0).then(|| {
-            let slot = mask.trailing_zeros();
-            mask &= mask - 1;
+        let (word, first) = if low != 0 {
+            (&mut low, 0)
+        } else {
+            (&mut high, 64)
+        };
+        (*word != 0).then(|| {
+            let slot = first + word.trailing_zeros();
+            *word &= *word - 1;
             WarpSlot(slot as u16)
         })
     })

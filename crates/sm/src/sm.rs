@@ -111,7 +111,7 @@ pub struct Sm {
     /// Cycle from which on a policy that holds back warps must be asked again; the last one if none
     /// does.
     pub(crate) held_until: Cycle,
-    /// What policies saw when one of them held back warps last.
+    /// Masks that policies saw when one of them held back warps last.
     pub(crate) held_view: [WarpMask; 3],
     /// Use of the path to memory of which policies have been told.
     pub(crate) memory_use: Option<MemoryUse>,

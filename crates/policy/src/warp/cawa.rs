@@ -40,7 +40,7 @@ pub struct Cawa {
     order: OrderCounters,
 }
 
-/// What a warp has done so far.
+/// History of a warp, since its start.
 #[derive(Clone, Copy, Default, Debug)]
 struct History {
     /// Cycle in which the warp started.

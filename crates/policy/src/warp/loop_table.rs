@@ -6,7 +6,7 @@ use warploom_base::{KernelSlot, LaneMask, Pc};
 /// Limits of a table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// Most loops.
+    /// Most loops that are kept.
     pub(super) loops: usize,
     /// Most loads of all loops together.
     pub(super) loads: usize,
@@ -35,7 +35,7 @@ struct Loop {
     loads: Vec<Load>,
 }
 
-/// What a load of a loop has done so far.
+/// History of a load of a loop.
 #[derive(Clone, Copy, Debug)]
 struct Load {
     pc: Pc,
@@ -64,7 +64,7 @@ impl LoopTable {
         Self { loops, limits }
     }
 
-    /// Forgets all loops.
+    /// Forgets all loops that are known.
     pub(super) fn clear(&mut self) {
         self.loops.clear();
     }
@@ -127,8 +127,8 @@ impl LoopTable {
 
     fn load(&mut self, place: Place) -> Option<&mut Load> {
         let nth = self.around(place)?;
-        let loads = self.loops[nth].loads.iter_mut();
-        loads.into_iter().find(|load| load.pc == place.1)
+        let mut loads = self.loops[nth].loads.iter_mut();
+        loads.find(|load| load.pc == place.1)
     }
 
     /// Lines that a warp with these lanes needs in a loop: for each load that reuses lines, one, or

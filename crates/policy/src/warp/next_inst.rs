@@ -19,7 +19,7 @@ pub struct NextInst {
 /// Warps of a scheduler that could issue in this cycle, by what their next instructions are.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct ReadyWarps {
-    /// All of them.
+    /// All warps that could issue.
     pub all: WarpMask,
     /// Warps whose next instruction accesses memory that can lie behind the data cache: global,
     /// local or generic addresses.
