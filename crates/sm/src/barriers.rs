@@ -3,7 +3,7 @@
 use crate::sm::Sm;
 use warploom_base::{BlockId, WarpSlot};
 use warploom_exec::{BarrierArrival, BarrierOutcome, BarrierRelease};
-use warploom_policy::{WarpMask, WarpScheduler, warps_of};
+use warploom_policy::{WarpMask, warps_of};
 
 impl Sm {
     /// Notes that a warp has arrived at a barrier of its block.
@@ -58,7 +58,7 @@ impl Sm {
         self.warps.touched.insert(w);
         self.warps.drop_buffer(w);
         let scheduler = w % self.schedulers.len();
-        self.schedulers[scheduler].policy.on_exit(slot);
+        self.schedulers[scheduler].exits(slot);
     }
 
     /// Ends a warp's fence if the warp's scoreboard is empty.

@@ -36,6 +36,7 @@ use warploom_mem::cache::{AllocationPolicy, Cache, Level, TextureCache};
 use warploom_mem::coalesce::{Transaction, Transactions};
 use warploom_mem::hash::BankIndex;
 use warploom_mem::{AccessKind, Reply, Request};
+use warploom_policy::MemoryUse;
 use watch::L1dWatch;
 
 /// Most memory instructions between issue and their last transaction.
@@ -353,6 +354,15 @@ impl Ldst {
             Cause::NoRoom(request) => !link.can_send(request),
             Cause::FullBank(bank) => self.banks[*bank].delayed.is_full(),
         })
+    }
+
+    /// Use of the path to memory, for policies.
+    pub(crate) fn memory_use(&self) -> MemoryUse {
+        let refuses = |bank: &Bank| bank.blocked.is_some();
+        MemoryUse {
+            free_misses: self.l1d.as_ref().map(Cache::free_misses),
+            refuses: self.blocked.is_some() || self.banks.iter().any(refuses),
+        }
     }
 
     /// Cycle in which a load from shared memory or a delayed cache access comes due.

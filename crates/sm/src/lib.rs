@@ -3,7 +3,7 @@
 //! | stage | file |
 //! |---|---|
 //! | fetch, decode | `frontend` |
-//! | issue, with functional execution | `issue` |
+//! | issue, with functional execution | `issue`, `gate` |
 //! | operand collectors, banks | `collector` |
 //! | registers between stages, sub-cores | `stage` |
 //! | function units, result bus | `units` |
@@ -30,6 +30,7 @@ mod detail;
 mod execution;
 mod flight;
 mod frontend;
+mod gate;
 mod host;
 mod issue;
 mod issue_quotas;

@@ -19,6 +19,7 @@ use crate::counters::{KernelCounters, SlotCause, SmCounters};
 use crate::detail::{SmDetail, packet_size};
 use crate::flight::{Flight, FlightPool, Pool};
 use crate::frontend::Frontend;
+use crate::gate::NextAccesses;
 use crate::host::ReplayBuffer;
 use crate::issue_quotas::IssueQuotas;
 use crate::ldst::{L1dInterest, Ldst};
@@ -38,7 +39,9 @@ use warploom_exec::{
 };
 use warploom_mem::Reply;
 use warploom_mem::coalesce::SharedRule;
-use warploom_policy::{CustomPolicies, WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler};
+use warploom_policy::{
+    CustomPolicies, MemoryUse, WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler,
+};
 use warploom_stats::Counters;
 
 /// A warp scheduler of an SM. Small fields come first, because a policy takes the room of the
@@ -51,6 +54,13 @@ pub(crate) struct Scheduler {
     pub wants_cycles: bool,
     /// Cause for which it issues nothing while the SM is at rest.
     pub resting: SlotCause,
+    /// Warps that could issue and that the policy let not issue in cycle `held_at`. While the SM is
+    /// at rest or sleeps, the policy goes on holding them back.
+    pub held: WarpMask,
+    /// Cycle in which `held` was noted.
+    pub held_at: Cycle,
+    /// Next instructions, for the policy's gate.
+    pub next: NextAccesses,
     /// Policy that picks the warp.
     pub policy: WarpPolicy,
 }
@@ -96,6 +106,15 @@ pub struct Sm {
     pub(crate) at_rest: bool,
     /// True if the load/store unit runs once in a cycle and does not step the collectors.
     one_turn: bool,
+    /// True if a policy is told of the use of the path to memory.
+    pub(crate) tells_memory_use: bool,
+    /// Cycle from which on a policy that holds back warps must be asked again; the last one if none
+    /// does.
+    pub(crate) held_until: Cycle,
+    /// Masks that policies saw when one of them held back warps last.
+    pub(crate) held_view: [WarpMask; 3],
+    /// Use of the path to memory of which policies have been told.
+    pub(crate) memory_use: Option<MemoryUse>,
     /// Number of cycles at rest that are not yet counted. In all of them the same warps were
     /// resident, and schedulers issued nothing for the same causes.
     pub(crate) rested: Cycle,
@@ -193,6 +212,7 @@ impl Sm {
             watches: asks(WarpScheduler::wants_l1d),
             decides: asks(WarpScheduler::decides_allocation),
         };
+        let asks_memory_use = asks(WarpScheduler::wants_memory_use);
         Self {
             id,
             env: environment(spec, id, slots),
@@ -250,6 +270,10 @@ impl Sm {
             wake_at: 0,
             wide_awake: !spec.sim.skip_idle,
             at_rest: false,
+            held_until: Cycle::MAX,
+            held_view: [0; 3],
+            tells_memory_use: asks_memory_use,
+            memory_use: None,
             one_turn: sm.mem_unit_ports <= 1 && spec.gpu.style == ModelStyle::V4,
             rested: 0,
         }
@@ -495,6 +519,9 @@ fn schedulers(spec: &GpuSpec, slots: usize, policies: &CustomPolicies) -> Vec<Sc
             own: own(s),
             wants_cycles: policy.wants_cycles(),
             resting: SlotCause::NoWarp,
+            held: 0,
+            held_at: 0,
+            next: NextAccesses::default(),
             policy,
         }
     };

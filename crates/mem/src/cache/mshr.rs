@@ -131,6 +131,11 @@ impl Mshrs {
         }
     }
 
+    /// Number of free entries.
+    pub(super) fn free(&self) -> u32 {
+        self.most_entries - self.in_use
+    }
+
     /// Room for a request for the line or sector at `addr`.
     #[inline]
     pub(super) fn room(&self, addr: u64) -> Room {

@@ -219,6 +219,37 @@ fn two_level_exchanges_warps() {
     }
 }
 
+/// A block has eight warps, four a scheduler. With a block in a group, OWL changes the front group
+/// when its time is over or all its warps wait, and does not act as one group alone.
+#[test]
+fn owl_changes_groups() {
+    let with = |sets: &[&str]| {
+        let all = [
+            &["sm.warp_scheduler=owl", "owl.interval_cycles=300"][..],
+            sets,
+        ]
+        .concat();
+        same_always(&all)
+    };
+    let whole = with(&["owl.group_blocks=8"]);
+    assert_eq!(count(&whole, "warp_policy.group_changes"), 0);
+    for returns in ["true", "false"] {
+        let report = with(&["owl.group_blocks=1", &format!("owl.returns={returns}")]);
+        assert!(
+            count(&report, "warp_policy.group_changes") > 20,
+            "{returns}"
+        );
+        assert_ne!(report.totals.figures.cycles, whole.totals.figures.cycles);
+    }
+}
+
+/// Cycles in which all ready warps are held back are skipped without a trace.
+#[test]
+fn a_limit_of_warps_is_the_same_always() {
+    let report = same_always(&["sm.warp_scheduler=static-limit", "static-limit.warps=2"]);
+    assert!(count(&report, "sm.slots.policy") > 100);
+}
+
 /// Names that a key accepts: the rows of its table.
 fn names_of(key: &str) -> impl Iterator<Item = &'static str> {
     let found = keys().into_iter().find(|known| known.name == key);
