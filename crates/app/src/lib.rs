@@ -56,7 +56,7 @@ pub use copy3::{Copy3, Place};
 pub use driver::CONTEXT;
 pub use error::{Cuda, CudaError, name as error_name, sentence as error_sentence};
 pub use fill::Fill;
-pub use function::{FunctionAttributes, LaunchRequest, Occupancy};
+pub use function::{ClusterOccupancy, FunctionAttributes, LaunchRequest, Occupancy};
 pub use graph::{GraphLaunch, UpdateFailure, UpdateMismatch};
 pub use host::HostMemory;
 pub use layout::{Abi, device_properties};

@@ -34,6 +34,8 @@ pub(crate) struct Function {
     pub program: Option<Arc<Program>>,
     /// Maximum dynamic shared memory in bytes that the program requested.
     pub dynamic_shared: Option<u32>,
+    /// True if the program permits clusters of more than eight blocks.
+    pub large_clusters: bool,
 }
 
 /// A `__device__` or `__constant__` variable of the program.
@@ -91,6 +93,7 @@ impl Context {
             name,
             program: None,
             dynamic_shared: None,
+            large_clusters: false,
         };
         self.functions.insert(host, function);
     }
@@ -243,6 +246,7 @@ impl Context {
         for own in self.functions.values_mut() {
             own.program = None;
             own.dynamic_shared = None;
+            own.large_clusters = false;
         }
         for own in self.variables.values_mut() {
             own.address = None;

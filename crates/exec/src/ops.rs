@@ -3,12 +3,13 @@
 
 pub(crate) mod access;
 pub(crate) mod address;
-mod async_copy;
+pub(crate) mod async_copy;
 mod atomic;
 pub(crate) mod bits;
 mod bulk;
 mod bulk_tensor;
 mod call;
+mod cluster;
 pub(crate) mod compare;
 mod control;
 mod convert;
@@ -175,6 +176,7 @@ impl InstExec<'_, '_> {
             Op::VideoMad => self.video_mad(),
             Op::Cvta(space, to, width) => self.cvta(space, to, width),
             Op::Isspacep(space) => self.isspacep(space),
+            Op::Cluster { op, generic, wide } => self.cluster_op(op, generic, wide),
             Op::Ld(space, ty, cache_op) => {
                 vectorized!(self.load(space: MemSpace, ty: MemTy, cache_op: CacheOp))
             }

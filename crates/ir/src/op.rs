@@ -203,6 +203,15 @@ pub enum Op {
     Cvta(MemSpace, bool, Width),
     /// Test whether a generic address is in a space, to a predicate.
     Isspacep(MemSpace),
+    /// Operation on the address in `src[0]` of shared memory of a cluster.
+    Cluster {
+        /// What is computed.
+        op: ClusterOp,
+        /// True for a generic address, false for one in shared memory.
+        generic: bool,
+        /// True for an address of 64 bits.
+        wide: bool,
+    },
     /// Load from a space into registers.
     Ld(MemSpace, MemTy, CacheOp),
     /// Store of registers to a space.

@@ -230,12 +230,6 @@ driver! {
         put_occupancy(context, to, function, (threads, shared))
     }
 
-    fn cuOccupancyMaxActiveClusters(
-        _to: *mut i32, _function: u64, _configuration: *const u8,
-    ) |context| {
-        Err::<(), CudaError>(context.unsupported("cuOccupancyMaxActiveClusters"))
-    }
-
     fn cuTensorMapEncodeTiled(
         to: *mut u8,
         ty: i32,

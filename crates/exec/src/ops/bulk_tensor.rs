@@ -104,11 +104,12 @@ impl InstExec<'_, '_> {
     /// Executes `cp.async.bulk.tensor` and `cp.reduce.async.bulk.tensor`.
     pub fn bulk_tensor(&mut self, act: BulkAct, space: MemSpace, wide: [bool; 2]) -> Exec {
         self.addresses();
-        self.out
-            .bulk
-            .begin(matches!(act, BulkAct::Store | BulkAct::Reduce(..)));
+        self.out.bulk.begin(act.writes_global());
         let (near, barriers) = self.shared_operands(wide);
-        let coordinates = &self.extra_operands()?.srcs;
+        let mut coordinates = &self.extra_operands()?.srcs[..];
+        if let (BulkAct::Multicast, [own @ .., _mask]) = (act, coordinates) {
+            coordinates = own;
+        }
         for lane in lanes_of(self.mask) {
             let map = self.tensor_map(space, lane)?;
             let mut first = [0; MOST_DIMENSIONS];
@@ -118,18 +119,28 @@ impl InstExec<'_, '_> {
             for (at, &src) in first.iter_mut().zip(coordinates) {
                 *at = i64::from(self.lane_value(src, lane) as i32);
             }
-            let of = TensorBox {
+            let mut of = TensorBox {
                 map: &map,
                 first,
                 near: near[lane],
             };
-            self.check_box(&of, act, lane)?;
             match act {
-                BulkAct::Load => {
-                    self.load_box(&of, lane)?;
-                    self.complete_bulk(barriers[lane], map.box_bytes(), lane)?;
+                BulkAct::Load | BulkAct::Multicast => {
+                    let targets = self.targets(act, of.near, map.box_bytes(), lane)?;
+                    of.near = targets.1;
+                    self.check_box(&of, lane)?;
+                    let loaded = self.load_box(&of, lane)?;
+                    self.write_blocks(targets.0, of.near, &loaded, lane);
+                    self.complete_bulk(act, barriers[lane], map.box_bytes(), lane)?;
+                    continue;
                 }
-                BulkAct::Within => return Err(self.illegal()),
+                _ => self.check_box(&of, lane)?,
+            }
+            match act {
+                BulkAct::Load
+                | BulkAct::Multicast
+                | BulkAct::Within
+                | BulkAct::ReduceWithin(..) => return Err(self.illegal()),
                 BulkAct::Store => self.store_box(&of, None, lane)?,
                 BulkAct::Reduce(op, _) => {
                     let ty = atomic_type(map.ty, op);
@@ -166,18 +177,14 @@ impl InstExec<'_, '_> {
     }
 
     /// Checks the place of a box in shared memory.
-    fn check_box(&mut self, of: &TensorBox<'_>, act: BulkAct, lane: usize) -> Exec {
-        let kind = match act {
-            BulkAct::Load => MemKind::Store,
-            _ => MemKind::Load,
-        };
+    fn check_box(&mut self, of: &TensorBox<'_>, lane: usize) -> Exec {
         let bytes = of.map.box_bytes();
         if !of.near.is_multiple_of(BOX_ALIGN) {
             let kind = FaultKind::Misaligned;
             let space = MemSpace::Shared;
             return Err(RawFault::memory(kind, lane, space, of.near, bytes as u32));
         }
-        self.check_bulk(MemSpace::Shared, kind, of.near, bytes, lane)
+        self.check_bulk(MemSpace::Shared, MemKind::Load, of.near, bytes, lane)
     }
 
     /// Checks the elements of a part of a row in global memory.
@@ -206,7 +213,9 @@ impl InstExec<'_, '_> {
         Swizzle::of_span(of.map.swizzle).apply(of.near + linear, 0) as usize
     }
 
-    fn load_box(&mut self, of: &TensorBox<'_>, lane: usize) -> Exec {
+    /// Contents of a box as it is to lie in shared memory.
+    fn load_box(&mut self, of: &TensorBox<'_>, lane: usize) -> Exec<Vec<u8>> {
+        let mut loaded = vec![0; of.map.box_bytes()];
         let (size, row_bytes) = (of.map.ty.bytes(), of.map.row_bytes());
         let fill = if of.map.nan_fill { of.map.ty.nan() } else { 0 };
         let mut buffer = [0; LONGEST_ROW];
@@ -223,15 +232,14 @@ impl InstExec<'_, '_> {
                 self.out.bulk.touch(part.far, of.span(&part));
             }
             for (chunk, bytes) in row.chunks_exact(CHUNK).enumerate() {
-                let at = Self::chunk_of_row(of, nth, chunk);
-                let place = self.block.shared.get_mut(at..at + CHUNK);
+                let at = Self::chunk_of_row(of, nth, chunk).wrapping_sub(of.near as usize);
+                let place = loaded.get_mut(at..at.saturating_add(CHUNK));
                 place
                     .ok_or_else(|| RawFault::plain(FaultKind::OutOfBounds, lane))?
                     .copy_from_slice(bytes);
-                self.block.mark_written(at, CHUNK);
             }
         }
-        Ok(())
+        Ok(loaded)
     }
 
     /// Reads the elements of a part of a row, next to each other.

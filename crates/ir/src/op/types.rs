@@ -333,6 +333,18 @@ pub enum BarrierKind {
     ClusterWait,
 }
 
+/// Operation on an address of shared memory of a cluster (PTX ISA, "mapa", "getctarank",
+/// "isspacep").
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ClusterOp {
+    /// Address of the same place in the block whose rank is in `src[1]`, to `dst[0]`.
+    Map,
+    /// Rank of the block that contains the place, to `dst[0]`.
+    Rank,
+    /// Test whether the address is in shared memory of the cluster, to the predicate in `dst[0]`.
+    IsShared,
+}
+
 /// Modes of the instruction `vote`.
 #[allow(missing_docs, reason = "PTX's own names")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
