@@ -129,6 +129,7 @@ impl InstExec<'_, '_> {
             Op::Float(op, ty, mods) => {
                 vectorized!(self.float_bin(op: FloatBin, ty: FloatTy, mods: FloatMods))
             }
+            Op::FloatPair(op, mods) => self.float_pair(op, mods),
             Op::Fma(ty, mods) => vectorized!(self.fma(ty: FloatTy, mods: FloatMods; fused)),
             Op::FloatUn(op, ty, mods) => {
                 vectorized!(self.float_un(op: FloatUn, ty: FloatTy, mods: FloatMods))

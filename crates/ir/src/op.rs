@@ -117,6 +117,8 @@ pub enum Op {
     Float(FloatBin, FloatTy, FloatMods),
     /// Product and sum with one rounding: d = a x b + c.
     Fma(FloatTy, FloatMods),
+    /// Arithmetic on pairs of f32 in 64-bit registers; with three sources a x b + c.
+    FloatPair(FloatPair, FloatMods),
     /// Floating-point function: d = op a.
     FloatUn(FloatUn, FloatTy, FloatMods),
     /// Floating-point minimum or maximum, with three inputs if `src[2]` is present.

@@ -25,8 +25,11 @@ fn access(b: &mut Builder, form: &mut Form, nth: usize, operands: usize) -> Res<
     let hinted = form.has(Modifier::L2CacheHint);
     let cache = cache::operator(form);
     let space = form.space();
-    let count = form.take(Modifier::vector_len).unwrap_or(1) as usize;
-    let ty = form.ty()?;
+    let mut count = form.take(Modifier::vector_len).unwrap_or(1) as usize;
+    let mut ty = form.ty()?;
+    if ty == ScalarType::B128 {
+        (ty, count) = (ScalarType::B64, 2 * count);
+    }
     if !matches!(ty.bits(), 8 | 16 | 32 | 64) {
         return form.bad_type(ty);
     }

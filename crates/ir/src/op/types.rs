@@ -73,6 +73,16 @@ pub struct FloatMods {
     pub relu: bool,
 }
 
+/// Arithmetic on pairs of f32 (PTX ISA, "add", "sub", "mul", "fma" with `.f32x2`).
+#[allow(missing_docs, reason = "PTX's own mnemonics")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FloatPair {
+    Add,
+    Sub,
+    Mul,
+    Fma,
+}
+
 /// Half of a product.
 #[allow(missing_docs, reason = "PTX: .lo .hi .wide")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
