@@ -65,5 +65,5 @@ pub use module::{FatBinary, ReferenceKind, TextureDeclaration};
 pub use operation::{CopyOperation, HostCall, Operation};
 pub use properties::{attribute, facts};
 pub use settings::{CheckKind, SETTINGS_VARIABLE, Settings, SettingsError};
-pub use tensor_map::TiledTensor;
+pub use tensor_map::{PixelWalk, TiledTensor};
 pub use texture::{Sampler, Target, View};

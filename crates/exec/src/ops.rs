@@ -59,7 +59,12 @@ impl InstExec<'_, '_> {
             | Op::AsyncWait(..) => Ok(()),
             Op::CopyAsync { bytes, wide, cache } => self.copy_async(bytes, wide, cache),
             Op::Bulk { act, wide } => self.bulk_copy(act, wide),
-            Op::BulkTensor { act, space, wide } => self.bulk_tensor(act, space, wide),
+            Op::BulkTensor {
+                act,
+                space,
+                im2col,
+                wide,
+            } => self.bulk_tensor(act, space, im2col, wide),
             Op::TensorMapCopy(wide) => self.copy_tensor_map(wide),
             Op::Mbarrier(space, op) => self.mbarrier(space, op),
             Op::Prefetch(_) => {

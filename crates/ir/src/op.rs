@@ -274,12 +274,14 @@ pub enum Op {
         wide: [bool; 2],
     },
     /// Bulk copy of a box of a tensor: address of the tensor map in `src[0]`, coordinates in the
-    /// extra, other operands as those of `Bulk`.
+    /// extra, other operands as those of `Bulk`. In mode `.im2col` offsets follow the coordinates.
     BulkTensor {
         /// Direction of the copy.
         act: BulkAct,
         /// Space of the tensor map.
         space: MemSpace,
+        /// True for the mode `.im2col`.
+        im2col: bool,
         /// True for `src[1]` and `src[3]` if they are 64-bit registers.
         wide: [bool; 2],
     },

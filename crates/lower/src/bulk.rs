@@ -53,12 +53,12 @@ fn rank(form: &mut Form) -> Res<usize> {
 fn prefetch(b: &mut Builder, form: &mut Form, tensor: bool) -> Res<()> {
     if tensor {
         rank(form)?;
-        form.has(Modifier::Tile);
+        form.ignore(|m| matches!(m, Modifier::Tile | Modifier::Im2col));
     }
     form.has(Modifier::L2);
     form.has(Modifier::L2CacheHint);
     form.space();
-    form.finish(3)?;
+    form.finish(4)?;
     b.emit(Op::Nop, &[], &[]);
     Ok(())
 }
@@ -196,8 +196,13 @@ fn tensor_copy(b: &mut Builder, form: &mut Form, reduces: bool) -> Res<()> {
     let rank = rank(form)?;
     let Direction { act, more } = direction(form, reduces)?;
     form.has(Modifier::Tile);
+    let offsets = form.has(Modifier::Im2col);
+    let im2col = offsets || form.has(Modifier::Im2colNoOffs);
     let counted = matches!(act, BulkAct::Load | BulkAct::Multicast);
-    form.finish(2 + usize::from(counted) + more)?;
+    form.finish(2 + usize::from(counted) + usize::from(offsets) + more)?;
+    if im2col && (rank < 3 || offsets != counted) {
+        return form.unsupported();
+    }
     if matches!(act, BulkAct::Within | BulkAct::ReduceWithin(..)) {
         return form.unsupported();
     }
@@ -217,16 +222,34 @@ fn tensor_copy(b: &mut Builder, form: &mut Form, reduces: bool) -> Res<()> {
     }
     let (near, wide) = shared_address(b, form.operand(near)?)?;
     let (object, wide_object) = barrier(b, form, act, 2)?;
-    srcs.extend(mask(b, form, act, 2)?);
+    if offsets {
+        srcs.extend(pixel_offsets(b, form, rank - 2)?);
+    }
+    srcs.extend(mask(b, form, act, 2 + usize::from(offsets))?);
     let extra = b.extra(Vec::new(), srcs);
     let op = Op::BulkTensor {
         act,
         space: map.space,
+        im2col,
         wide: [wide, wide_object],
     };
     let inst = b.emit(op, &[], &[map.base, near, Src::None, object]);
     (inst.imm, inst.wide_addr, inst.extra) = (map.offset, map.wide, extra);
     Ok(())
+}
+
+/// Offsets of pixels of a load in mode `.im2col`, which follow the barrier object.
+fn pixel_offsets(b: &mut Builder, form: &Form, count: usize) -> Res<Vec<Src>> {
+    let operand = form.operand(3)?;
+    let parts = b.elements(operand);
+    if parts.len() != count {
+        let message = format!("{count} offsets are needed here");
+        return Err(invalid("vector-length", operand.span, message));
+    }
+    parts
+        .iter()
+        .map(|part| b.src(part, ScalarType::B16))
+        .collect()
 }
 
 /// Parts of `[map, {coordinates}]`.
