@@ -16,11 +16,6 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
         "an arm for each operation",
     ),
     (
-        "crates/lab/src/figures/slicer/energy.rs",
-        "make",
-        "columns and sentences of a figure",
-    ),
-    (
         "crates/lower/src/instruction.rs",
         "lower",
         "an arm for each opcode",
@@ -29,11 +24,6 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
         "crates/report/src/gpgpusim/tests.rs",
         "figures",
         "a row for each counter",
-    ),
-    (
-        "crates/warploom/tests/statistics.rs",
-        "accel_sims_expressions_find_the_figures",
-        "a row for each expression",
     ),
 ];
 const MAX_COLUMNS: usize = 100;

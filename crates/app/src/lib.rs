@@ -30,6 +30,7 @@ mod function;
 mod graph;
 mod host;
 mod layout;
+mod link;
 mod memory;
 mod mipmap;
 mod module;

@@ -7,7 +7,6 @@
 use crate::capability::capability;
 use crate::context::Context;
 use crate::error::{Cuda, CudaError};
-use crate::graph::Graphs;
 use std::collections::BTreeMap;
 use warploom_config::{CacheSpec, GpuSpec};
 use warploom_run::DevicePtr;
@@ -329,7 +328,7 @@ impl Context {
     /// Frees all allocations of the program and unloads its modules (`cudaDeviceReset`).
     pub fn reset(&mut self) -> Cuda {
         self.synchronize()?;
-        self.graphs = Graphs::default();
+        self.forget_graphs();
         self.forget_pools()?;
         for address in std::mem::take(&mut self.memory).into_keys() {
             self.unshare(address);

@@ -1,5 +1,6 @@
 //! Kernel launches and calls of host functions.
 
+use crate::cu;
 use crate::ffi::{bytes, get, put, put_if};
 use crate::process::{call_function, call_with, with};
 use crate::types::{CDim3, CLaunchAttribute, CLaunchConfiguration};
@@ -253,21 +254,22 @@ pub unsafe fn call_host(call: HostCall) {
 type HostFunction = Option<unsafe extern "C" fn(*mut c_void)>;
 type StreamCallback = Option<unsafe extern "C" fn(u64, i32, *mut c_void)>;
 
-/// Defines the functions that call a host function in a stream. Each has a variant for programs in
-/// which every thread has its own default stream.
+/// Defines the functions that call a host function in a stream. `$call` executes a call of the
+/// runtime or of the driver. Each function has a variant for programs in which every thread has its
+/// own default stream.
 macro_rules! host_functions {
-    ($function:ident $callback:ident, $own:literal) => {
+    ($call:path; $function:ident $callback:ident, $own:literal) => {
         #[unsafe(no_mangle)]
         pub extern "C" fn $function(stream: u64, function: HostFunction, data: *mut c_void) -> i32 {
             let Some(function) = function else {
-                return call_with($own, |_| Err(CudaError::INVALID_VALUE));
+                return $call($own, |_| Err(CudaError::INVALID_VALUE));
             };
             let call = HostCall {
                 function: function as usize as u64,
                 data: data as u64,
             };
             let mut now = false;
-            let code = call_with($own, |context| {
+            let code = $call($own, |context| {
                 now = context.call_in_stream(stream, call)?;
                 Ok(())
             });
@@ -286,13 +288,13 @@ macro_rules! host_functions {
             _flags: u32,
         ) -> i32 {
             let Some(function) = function else {
-                return call_with($own, |_| Err(CudaError::INVALID_VALUE));
+                return $call($own, |_| Err(CudaError::INVALID_VALUE));
             };
-            let code = call_with($own, |context| context.may_call_back(stream));
+            let code = $call($own, |context| context.may_call_back(stream));
             if code == 0 {
                 // The callback is called with the error code even if an earlier operation of the
                 // stream failed.
-                let status = call_with($own, |context| context.synchronize_stream(stream));
+                let status = $call($own, |context| context.synchronize_stream(stream));
                 // SAFETY: the program passes a function that accepts its data.
                 call_function(|| unsafe { function(stream, status, data) });
             }
@@ -301,5 +303,7 @@ macro_rules! host_functions {
     };
 }
 
-host_functions! { cudaLaunchHostFunc cudaStreamAddCallback, false }
-host_functions! { cudaLaunchHostFunc_ptsz cudaStreamAddCallback_ptsz, true }
+host_functions! { call_with; cudaLaunchHostFunc cudaStreamAddCallback, false }
+host_functions! { call_with; cudaLaunchHostFunc_ptsz cudaStreamAddCallback_ptsz, true }
+host_functions! { cu::call; cuLaunchHostFunc cuStreamAddCallback, false }
+host_functions! { cu::call; cuLaunchHostFunc_ptsz cuStreamAddCallback_ptsz, true }

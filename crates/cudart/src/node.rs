@@ -339,12 +339,6 @@ pub unsafe fn write_parameters(context: &mut Context, node: u64, kind: i32, to: 
 /// `to` is null or valid for a write.
 pub unsafe fn write_any_parameters(context: &mut Context, node: u64, to: *mut CNode) -> Cuda {
     let kind = context.node_operation(node)?.kind();
-    let empty = CNode {
-        kind,
-        reserved: [0; 3],
-        part: [0; 29],
-        more: 0,
-    };
     let part = to.cast::<u8>().wrapping_add(PART);
     let before = match kind {
         1 => std::mem::offset_of!(CCopyNode, copy),
@@ -352,7 +346,7 @@ pub unsafe fn write_any_parameters(context: &mut Context, node: u64, to: *mut CN
     };
     // SAFETY: the caller fulfils the requirements of this function.
     unsafe {
-        put(to, empty)?;
+        put(to, CNode::empty(kind))?;
         write_parameters(context, node, kind, part.wrapping_add(before))
     }
 }

@@ -129,18 +129,29 @@ pub struct Place {
     pub pc: Pc,
     /// Position in the PTX file.
     pub pos: SourcePos,
+    /// Place in the file from which a compiler made the PTX, such as `saxpy.cu:12`, if it is known.
+    pub written: Option<String>,
     /// Index of the block in the grid.
     pub block: Dim3,
     /// Index in the block of the lowest thread concerned.
     pub thread: Dim3,
 }
 
+/// Place in a file, in brackets after a space, if there is one.
+pub(crate) fn in_brackets(place: Option<&str>) -> String {
+    place.map_or(String::new(), |place| format!(" ({place})"))
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "kernel `{}`, PTX line {}, block {}, thread {}",
-            self.kernel, self.pos.line, self.block, self.thread
+            "kernel `{}`, PTX line {}{}, block {}, thread {}",
+            self.kernel,
+            self.pos.line,
+            in_brackets(self.written.as_deref()),
+            self.block,
+            self.thread
         )?;
         if self.function != self.kernel {
             write!(f, ", in function `{}`", self.function)?;

@@ -1,7 +1,7 @@
 //! Data of a kernel launch that is the same for all blocks of the grid. Validated once and then
 //! read by every [`step()`](crate::step()).
 
-use crate::fault::Checks;
+use crate::fault::{Checks, in_brackets};
 use crate::host_isa::VectorIsa;
 use crate::matrix_places::MatrixPlaces;
 use crate::memory::texture_table::TextureTable;
@@ -284,12 +284,13 @@ impl KernelLaunch {
         self.shared_bytes
     }
 
-    /// PTX line of the instruction at `pc`, or 0 if `pc` is outside of the code.
-    pub fn line(&self, pc: Pc) -> u32 {
-        self.program
-            .facts
-            .get(pc.index())
-            .map_or(0, |facts| facts.pos.line)
+    /// PTX line of the instruction at `pc`, or 0 if `pc` is outside of the code, and its place in
+    /// the file from which a compiler made the PTX, such as `14 (saxpy.cu:12)`.
+    pub fn line(&self, pc: Pc) -> String {
+        let facts = self.program.facts.get(pc.index());
+        let line = facts.map_or(0, |facts| facts.pos.line);
+        let written = self.program.written_at(pc);
+        format!("{line}{}", in_brackets(written.as_deref()))
     }
 
     /// Identifier of the process's address space.

@@ -146,6 +146,7 @@ fn place(ctx: &KernelLaunch, block: &BlockState, warp: &WarpState, pc: Pc, lane:
             .get(pc.index())
             .map(|facts| facts.pos)
             .unwrap_or_default(),
+        written: program.written_at(pc),
         block: block.ctaid,
         thread: warp.thread(lane.min(WARP_SIZE - 1)),
     }

@@ -190,6 +190,15 @@ pub struct SourcePos {
     pub column: u32,
 }
 
+/// Lines of the files from which a compiler made a program's PTX, as far as it states them.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Written {
+    /// Names of the files, without folders.
+    pub files: Vec<String>,
+    /// Index of the file and line of each instruction, from 1. Empty if no line is known.
+    pub lines: Vec<Option<(u16, u32)>>,
+}
+
 /// Class of an instruction, from which the model derives unit and latency. Names follow GPGPU-Sim's
 /// opcode classes (docs/model/sm.md, Instruction classes).
 #[allow(missing_docs, reason = "named after the work")]
@@ -368,9 +377,19 @@ pub struct Program {
     pub functions: Vec<(Pc, String)>,
     /// Points at which a warp may be switched out, in order of the code.
     pub switch_points: Vec<SwitchPoint>,
+    /// Places of the instructions in the files from which a compiler made the PTX.
+    pub written: Written,
 }
 
 impl Program {
+    /// Place of the instruction at `pc` in the file from which a compiler made the PTX, such as
+    /// `saxpy.cu:12`, if it is known.
+    pub fn written_at(&self, pc: Pc) -> Option<String> {
+        let (file, line) = (*self.written.lines.get(pc.index())?)?;
+        let file = self.written.files.get(usize::from(file))?;
+        Some(format!("{file}:{line}"))
+    }
+
     /// Start of the thread's stack in its local memory, in bytes.
     pub fn stack_base(&self) -> u32 {
         self.local_bytes.next_multiple_of(16)

@@ -14,7 +14,7 @@ use warploom_ir::pressure;
 use warploom_ir::slots::{self, Assignment};
 use warploom_ir::{
     ClusterDirectives, Code, Dst, Extra, ExtraOperands, Frame, Inst, InstFacts, Op, Param,
-    ParamKind, Pred, Program, Reg, STACK_BYTES, SourcePos, Src, Var, other_operands, unit,
+    ParamKind, Pred, Program, Reg, STACK_BYTES, SourcePos, Src, Var, Written, other_operands, unit,
 };
 use warploom_ptx::ast::FunctionDirective;
 use warploom_ptx::tokens::ScalarType;
@@ -243,6 +243,7 @@ fn empty_program(kernel: &Kernel, pools: &Pools) -> Program {
         cluster: cluster(&entry.directives),
         functions: Vec::new(),
         switch_points: Vec::new(),
+        written: Written::default(),
     }
 }
 

@@ -142,6 +142,9 @@ pub enum HostAction {
     Synchronize,
     /// Waits for everything on one stream.
     SynchronizeStream(u32),
+    /// Somebody ended the program before its end. The run stops at once as one that its caller
+    /// stopped.
+    Interrupt,
     /// The program has ended.
     Done,
 }
@@ -156,7 +159,7 @@ pub enum Stopped {
     Stuck,
     /// The limit of cycles was reached, or that of instructions in a run without timing.
     CycleLimit,
-    /// The caller stopped the run.
+    /// The caller stopped the run, or the program was ended ([`HostAction::Interrupt`]).
     Interrupted,
 }
 

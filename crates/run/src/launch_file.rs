@@ -33,12 +33,14 @@
 //!
 //! The file is read in three steps, each of which reports every problem with its place: text to
 //! [`Plan`], data files to values, and, once the module is compiled, the launches against what the
-//! kernels declare and the GPU allows.
+//! kernels declare and the GPU allows. Names of kernels and buffers that do not exist are reported
+//! in the first two steps, too.
 
 mod bind;
 mod compare;
 mod element;
 mod error;
+mod mentioned;
 mod npy;
 mod parse;
 mod plan;

@@ -271,7 +271,13 @@ impl<'s, 'p> Mix<'s, 'p> {
                 for (address, bytes) in copies {
                     self.gpu.note_copy(at as u8, address, bytes);
                 }
-                if acted? {
+                let acted = acted?;
+                if self.processes[at].is_interrupted() {
+                    let reached = self.reached(summary);
+                    self.stopped(Stopped::Interrupted);
+                    return Ok(Some(interrupted(reached)));
+                }
+                if acted {
                     continue;
                 }
                 if !self.processes[at].is_done() {

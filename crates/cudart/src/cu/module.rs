@@ -2,6 +2,7 @@
 //! there is one context in which it could be loaded.
 
 use super::driver;
+use crate::error::lasting;
 use crate::ffi::{bytes, get, list, put, put_bytes, put_if, text};
 use crate::function::{put_occupancy, put_parameter};
 use std::ffi::c_char;
@@ -10,7 +11,9 @@ use warploom_app::{Context, Cuda, CudaError, FunctionAttributes, PixelWalk, Tile
 /// First number of the wrapper of a fat binary in a program.
 const WRAPPER: u32 = 0x4662_43b1;
 /// First bytes of machine code as a file.
-const ELF: [u8; 4] = *b"\x7fELF";
+const ELF: u32 = u32::from_le_bytes(*b"\x7fELF");
+/// Mode `CU_MODULE_EAGER_LOADING`, in which modules are loaded with all their functions.
+const EAGER: i32 = 1;
 
 /// Code at an address: a PTX text that ends with a zero, a fat binary, or the wrapper of one.
 ///
@@ -22,13 +25,6 @@ unsafe fn code(context: &mut Context, image: *const u8) -> Cuda<Vec<u8>> {
     }
     // SAFETY: every kind of code has at least four bytes, of which a text may end earlier.
     let first = unsafe { start(image) };
-    if first == ELF {
-        context.show_once(
-            "the program loads machine code, and Warploom runs PTX; compile to PTX \
-             (nvcc -ptx, `compute_75` in place of `sm_75`)",
-        );
-        return Err(CudaError::NO_KERNEL_IMAGE);
-    }
     match u32::from_le_bytes(first) {
         // SAFETY: the wrapper has a pointer to the container after its first two numbers.
         WRAPPER => unsafe { code(context, get(image.wrapping_add(8).cast::<*const u8>())?) },
@@ -39,6 +35,7 @@ unsafe fn code(context: &mut Context, image: *const u8) -> Cuda<Vec<u8>> {
             // SAFETY: as above.
             Ok(unsafe { bytes(image, size) })
         }
+        ELF => Err(context.refuse_machine_code()),
         // SAFETY: all other code is a text that ends with a zero.
         _ => Ok(unsafe { text(image.cast()) }.into_bytes()),
     }
@@ -68,6 +65,17 @@ unsafe fn load(context: &mut Context, to: *mut u64, image: *const u8) -> Cuda {
     // SAFETY: the caller fulfils the requirements of this function.
     let code = unsafe { code(context, image) }?;
     let module = context.load_module(code)?;
+    // SAFETY: as above.
+    unsafe { put(to, module) }
+}
+
+/// Loads code from a file and writes the handle of its module.
+///
+/// # Safety
+/// The first pointer is null or valid for a write. The second one is null or points to a C string.
+unsafe fn load_file(context: &mut Context, to: *mut u64, path: *const c_char) -> Cuda {
+    // SAFETY: the caller fulfils the requirements of this function.
+    let module = context.load_file(&unsafe { text(path) })?;
     // SAFETY: as above.
     unsafe { put(to, module) }
 }
@@ -149,6 +157,23 @@ driver! {
         load(context, to, image)
     }
 
+    fn cuModuleLoad(to: *mut u64, path: *const c_char) |context| {
+        load_file(context, to, path)
+    }
+
+    fn cuLibraryLoadFromFile(
+        to: *mut u64,
+        path: *const c_char,
+        _compiler_options: *const i32,
+        _compiler_values: *const u64,
+        _compiler_count: u32,
+        _options: *const i32,
+        _values: *const u64,
+        _count: u32,
+    ) |context| {
+        load_file(context, to, path)
+    }
+
     fn cuModuleUnload / cuLibraryUnload (module: u64) |context| { context.unload_module(module) }
 
     fn cuLibraryGetModule(to: *mut u64, library: u64) |context| {
@@ -208,8 +233,33 @@ driver! {
     }
 
     // The GPU's configuration decides how caches are divided.
-    fn cuFuncSetCacheConfig / cuFuncSetSharedMemConfig (function: u64, _wish: i32) |context| {
+    fn cuFuncSetCacheConfig / cuFuncSetSharedMemConfig / cuKernelSetCacheConfig (
+        function: u64, _wish: i32,
+    ) |context| {
         context.parameters(function).map(|_| ())
+    }
+
+    fn cuFuncGetName / cuKernelGetName (to: *mut *const c_char, function: u64) |context| {
+        put(to, lasting(context.function_name(function)?))
+    }
+
+    fn cuFuncGetModule / cuKernelGetLibrary (to: *mut u64, function: u64) |context| {
+        put(to, context.function_module(function)?)
+    }
+
+    // Functions are loaded with their modules.
+    fn cuFuncIsLoaded(to: *mut i32, function: u64) |context| {
+        context.parameters(function)?;
+        put(to, 1)
+    }
+
+    fn cuFuncLoad(function: u64) |context| { context.parameters(function).map(|_| ()) }
+
+    fn cuModuleGetLoadingMode(to: *mut i32) |_context| { put(to, EAGER) }
+
+    fn cuFuncGetParamCount / cuKernelGetParamCount (function: u64, to: *mut usize) |context| {
+        let parameters = context.parameters(function)?;
+        put(to, parameters.len())
     }
 
     fn cuFuncGetParamInfo / cuKernelGetParamInfo (
@@ -228,6 +278,13 @@ driver! {
         to: *mut i32, function: u64, threads: i32, shared: usize, _flags: u32,
     ) |context| {
         put_occupancy(context, to, function, (threads, shared))
+    }
+
+    fn cuOccupancyAvailableDynamicSMemPerBlock(
+        to: *mut usize, function: u64, blocks: i32, _threads: i32,
+    ) |context| {
+        let bytes = context.available_shared(function, blocks)?;
+        put(to, bytes as usize)
     }
 
     fn cuTensorMapEncodeTiled(

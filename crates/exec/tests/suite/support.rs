@@ -83,6 +83,7 @@ impl Builder {
                 max_threads: None,
                 required_threads: None,
                 cluster: Default::default(),
+                written: Written::default(),
                 functions: Vec::new(),
                 switch_points: Vec::new(),
             },

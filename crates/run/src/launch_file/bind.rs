@@ -78,6 +78,27 @@ pub fn bind(
         .collect()
 }
 
+/// Problem of a buffer that is not among the declared ones.
+pub(super) fn unknown_buffer(name: &str, place: Span, declared: &[&str]) -> Diagnostic {
+    let help = match nearest(name, declared.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("declare it: `[[buffer]]` with `name = \"{name}\"`"),
+    };
+    let message = format!("there is no buffer `{name}`");
+    Diagnostic::error("unknown-buffer", place, message).help(help)
+}
+
+/// Problem of a kernel that is not among those of the module.
+pub(super) fn unknown_kernel(name: &str, place: Span, kernels: &[&str]) -> Diagnostic {
+    let help = match (nearest(name, kernels.iter().copied()), kernels) {
+        (Some(near), _) => format!("did you mean `{near}`?"),
+        (None, []) => "the module has no kernel (`.entry`)".to_owned(),
+        (None, all) => format!("the module has {}", all.join(", ")),
+    };
+    let message = format!("there is no kernel `{name}`");
+    Diagnostic::error("unknown-kernel", place, message).help(help)
+}
+
 struct Binder<'a> {
     names: Vec<&'a str>,
     limits: Limits,
@@ -93,16 +114,8 @@ impl Binder<'_> {
     fn buffer(&mut self, name: &str, place: Span) -> Option<usize> {
         let found = self.names.iter().position(|other| *other == name);
         if found.is_none() {
-            let help = match nearest(name, self.names.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("declare it: `[[buffer]]` with `name = \"{name}\"`"),
-            };
-            self.problem(
-                "unknown-buffer",
-                place,
-                format!("there is no buffer `{name}`"),
-                help,
-            );
+            let problem = unknown_buffer(name, place, &self.names);
+            self.diagnostics.push(problem);
         }
         found
     }
@@ -127,17 +140,8 @@ impl Binder<'_> {
             return found;
         }
         let kernels: Vec<&str> = module.kernels.iter().map(|k| k.name.as_str()).collect();
-        let help = match (nearest(name, kernels.iter().copied()), kernels.as_slice()) {
-            (Some(near), _) => format!("did you mean `{near}`?"),
-            (None, []) => "the module has no kernel (`.entry`)".to_owned(),
-            (None, all) => format!("the module has {}", all.join(", ")),
-        };
-        self.problem(
-            "unknown-kernel",
-            *place,
-            format!("there is no kernel `{name}`"),
-            help,
-        );
+        self.diagnostics
+            .push(unknown_kernel(name, *place, &kernels));
         None
     }
 

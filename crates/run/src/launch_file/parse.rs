@@ -3,6 +3,7 @@
 use super::element::Element;
 use super::error::InputErrors;
 use super::plan::*;
+use crate::files::io_reason;
 use std::io::Read as _;
 use std::path::Path;
 use toml::Spanned;
@@ -30,7 +31,8 @@ pub fn read(path: &Path) -> Result<Source, InputErrors> {
             std::io::ErrorKind::IsADirectory => "give a file, not a folder",
             _ => "check that it may be read",
         };
-        InputErrors::Unreadable(format!("cannot read {shown}: {error}; {remedy}"))
+        let reason = io_reason(&error);
+        InputErrors::Unreadable(format!("cannot read {shown}: {reason}; {remedy}"))
     })?;
     if bytes.len() as u64 > MAX_TEXT {
         return Err(InputErrors::Unreadable(format!(
@@ -88,12 +90,14 @@ fn plan(table: &DeTable<'_>, diagnostics: &mut Diagnostics) -> Option<Plan> {
     let mut fields = Fields::new((table, top), "a launch file", &allowed, diagnostics);
     let module_place = fields.place("module");
     let module = fields.text("module", "\"kernel.ptx\"");
-    fields.required("launch", "[{ kernel = \"name\", grid = 1, block = 32 }]")?;
+    let example = "[{ kernel = \"name\", grid = 1, block = 32 }]";
+    let has_launches = fields.required("launch", example).is_some();
     let buffers = each(&mut fields, "buffer", buffer);
     report_duplicates(&buffers, fields.diagnostics());
     let launches = each(&mut fields, "launch", launch);
     let expects = each(&mut fields, "expect", expect);
     let dumps = each(&mut fields, "dump", dump);
+    has_launches.then_some(())?;
     Some(Plan {
         module: (module?, module_place),
         buffers,

@@ -14,7 +14,7 @@ use ipc_over_time::IpcOverTime;
 use load_gate::LoadGate;
 use std::ops::ControlFlow;
 use warploom_base::Dim3;
-use warploom_config::{Base, GpuSpec, SmFilterChoice as Choice, resolve};
+use warploom_config::{Base, GpuSpec, Rule, SmFilterChoice as Choice, keys, resolve};
 use warploom_policy::{Facts, PolicyFacts, WarpScheduler};
 use warploom_run::{
     Arg, Check, CustomPolicies, Device, DevicePtr, HostAction, HostError, HostProgram, Launch,
@@ -219,14 +219,31 @@ fn two_level_exchanges_warps() {
     }
 }
 
-/// The other schedulers have no counters. Their effect shows in cycles with a warp that could have
+/// Names that a key accepts: the rows of its table.
+fn names_of(key: &str) -> impl Iterator<Item = &'static str> {
+    let found = keys().into_iter().find(|known| known.name == key);
+    let Some(Rule::Names(names)) = found.map(|known| known.rule) else {
+        panic!("{key} has no table of names");
+    };
+    names.iter().map(|(name, _)| *name)
+}
+
+/// Results depend neither on threads nor on skipped cycles, for every scheduler of the table.
+#[test]
+fn every_scheduler_is_the_same_always() {
+    for name in names_of("sm.warp_scheduler") {
+        same_always(&[&format!("sm.warp_scheduler={name}")]);
+    }
+}
+
+/// Schedulers without counters: their effect shows in cycles with a warp that could have
 /// issued, or in different times.
 #[test]
-fn other_schedulers_are_the_same_always() {
+fn schedulers_without_counters_act() {
     let mut cycles = Vec::new();
     for name in ["lrr", "grr", "gto", "oldest", "static-limit"] {
         let chosen = format!("sm.warp_scheduler={name}");
-        let report = same_always(&[&chosen, "static-limit.warps=2"]);
+        let report = scatter(&spec(&[&chosen, "static-limit.warps=2"]), 1);
         let passed = count(&report, "sm.slots.policy");
         assert_eq!(passed > 0, name == "static-limit", "{name}: {passed}");
         assert_eq!(count(&report, "warp_policy.reorderings"), 0);
