@@ -39,7 +39,7 @@ pub struct PixelWalk {
     pub upper: Vec<i32>,
     /// Channels of each pixel.
     pub channels: u32,
-    /// Number of pixels.
+    /// Number of pixels of a copy.
     pub pixels: u32,
 }
 

@@ -77,8 +77,8 @@ pub struct DeviceSpec {
     pub sms: u32,
     /// Number of SMs that share a port of the networks; divides `sms`.
     pub sms_per_cluster: u32,
-    /// Number of GPCs, among which SMs are divided as evenly as possible. The blocks of a cluster run
-    /// on the SMs of one.
+    /// Number of GPCs, among which SMs are divided as evenly as possible. The blocks of a cluster
+    /// run on the SMs of one.
     pub gpcs: u32,
     /// Number of memory channels, each with its DRAM.
     pub channels: u32,

@@ -143,13 +143,13 @@ pub struct Manner {
 }
 
 impl Manner {
-    /// A cooperative launch.
+    /// Manner of a cooperative launch.
     pub const COOPERATIVE: Self = Self {
         cooperative: true,
         cluster: None,
     };
 
-    /// What attributes, by address and number, ask for. Fails if they ask for clusters and the GPU
+    /// Manner for which attributes, by address and number, ask. Fails if they ask for clusters and the GPU
     /// has none. `call` is the name of the called function.
     ///
     /// # Safety

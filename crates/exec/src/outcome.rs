@@ -94,7 +94,7 @@ pub struct Completion {
     pub rank: Option<u32>,
     /// Address of the barrier object.
     pub address: u32,
-    /// Number of transactions.
+    /// Number of transactions that complete.
     pub count: u32,
 }
 
@@ -145,8 +145,8 @@ pub struct StepOut {
     /// Bulk copies that the instruction starts. Valid if the effect is [`Effect::Bulk`].
     pub bulk: BulkCopies,
     /// Accesses to the shared memory of other blocks of the cluster, which the caller applies and
-    /// clears. There are some with [`Effect::Peers`], and there may be some with [`Effect::Bulk`] and
-    /// with memory effects that are mixed.
+    /// clears. There are some with [`Effect::Peers`], and there may be some with [`Effect::Bulk`]
+    /// and with memory effects that are mixed.
     pub peers: PeerAccesses,
     /// Suspicious behaviour found by the optional checks of the launch.
     pub finding: Option<Finding>,

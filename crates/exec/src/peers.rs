@@ -15,12 +15,12 @@ use crate::step::fault_of;
 use warploom_base::{Pc, WARP_SIZE};
 use warploom_ir::{AtomOp, AtomTy, Dst, Inst, MbarrierOp, MemSpace, MemTy, Op};
 
-/// What is done to the shared memory of another block.
+/// Action on the shared memory of another block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PeerAct {
-    /// Bytes are read.
+    /// Bytes of it are read.
     Load,
-    /// Bytes are written.
+    /// Bytes of it are written.
     Store,
     /// A value is combined with the one in memory, which is returned; the operands are the second
     /// and the third one of the instruction.
@@ -38,7 +38,7 @@ pub struct PeerAccess {
     pub rank: u32,
     /// Address in its shared memory.
     pub address: u32,
-    /// What is done.
+    /// Action on its memory.
     pub act: PeerAct,
     /// Lane of the warp.
     lane: u8,
@@ -78,7 +78,7 @@ impl PeerAccesses {
         &self.all
     }
 
-    /// Forgets the accesses.
+    /// Forgets all of the accesses.
     pub fn clear(&mut self) {
         self.all.clear();
         self.bytes.clear();

@@ -10,8 +10,8 @@
 //! | resources | the resources that are left in the SM | `fits` |
 //! | block choice | `gpu.block_scheduler` | `give_block_of` |
 //!
-//! A cluster of SMs gets at most one block in a cycle. Such clusters take turns, and so do the SMs of
-//! one (docs/model/machine.md, Block dispatch). Clusters of several blocks are given out in
+//! A cluster of SMs gets at most one block in a cycle. Such clusters take turns, and so do the SMs
+//! of one (docs/model/machine.md, Block dispatch). Clusters of several blocks are given out in
 //! `clusters`.
 
 mod clusters;

@@ -207,7 +207,7 @@ pub enum Op {
     Isspacep(MemSpace),
     /// Operation on the address in `src[0]` of shared memory of a cluster.
     Cluster {
-        /// What is computed.
+        /// Result that is computed.
         op: ClusterOp,
         /// True for a generic address, false for one in shared memory.
         generic: bool,

@@ -371,7 +371,7 @@ pub struct Program {
     pub max_threads: Option<[u32; 3]>,
     /// Required block of `.reqntid`, if stated.
     pub required_threads: Option<[u32; 3]>,
-    /// What the kernel states about clusters of blocks.
+    /// Directives about clusters of blocks.
     pub cluster: ClusterDirectives,
     /// Functions in the flat code, for reports: first instruction and name.
     pub functions: Vec<(Pc, String)>,

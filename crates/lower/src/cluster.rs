@@ -32,7 +32,7 @@ fn address(form: &mut Form) -> Res<(ScalarType, bool)> {
     Ok((form.ty()?, generic))
 }
 
-/// Lowers `mapa`.
+/// Lowers the instruction `mapa`.
 pub(crate) fn map(b: &mut Builder, form: &mut Form) -> Res<()> {
     let (ty, generic) = address(form)?;
     form.finish(3)?;
@@ -48,7 +48,7 @@ pub(crate) fn map(b: &mut Builder, form: &mut Form) -> Res<()> {
     Ok(())
 }
 
-/// Lowers `getctarank`.
+/// Lowers the instruction `getctarank`.
 pub(crate) fn rank(b: &mut Builder, form: &mut Form) -> Res<()> {
     let (ty, generic) = address(form)?;
     form.finish(2)?;
@@ -63,7 +63,7 @@ pub(crate) fn rank(b: &mut Builder, form: &mut Form) -> Res<()> {
     Ok(())
 }
 
-/// Lowers `isspacep.shared::cluster`.
+/// Lowers `isspacep` with the space `.shared::cluster`.
 pub(crate) fn is_shared(b: &mut Builder, form: &mut Form) -> Res<()> {
     form.finish(2)?;
     let dst = b.dst_pred(form.operand(0)?)?;

@@ -247,7 +247,7 @@ fn empty_program(kernel: &Kernel, pools: &Pools) -> Program {
     }
 }
 
-/// What a kernel states about clusters of blocks.
+/// Directives of a kernel about clusters of blocks.
 fn cluster(directives: &[FunctionDirective]) -> ClusterDirectives {
     let mut found = ClusterDirectives::default();
     for directive in directives {

@@ -52,7 +52,7 @@ pub struct Launch {
     pub workspace: Option<DevicePtr>,
 }
 
-/// Text by which runs are distinguished. It omits the workspace and the cluster unless there is one.
+/// Text by which runs are distinguished. It omits workspace and cluster unless there is one.
 impl fmt::Debug for Launch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Launch");

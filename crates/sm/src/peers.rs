@@ -1,8 +1,9 @@
 //! Shared memory and barriers of clusters of several blocks, which may run on several SMs.
 //!
-//! An SM posts what its blocks do to other blocks of their clusters. The device passes it on between
-//! steps: data at once, as stores to global memory become visible, and everything that a block may
-//! wait for after half of `sm.cluster_latency_cycles` (docs/model/load-store.md, Clusters).
+//! An SM posts what its blocks do to other blocks of their clusters. The device passes it on
+//! between steps: data at once, as stores to global memory become visible, and everything that a
+//! block may wait for after half of `sm.cluster_latency_cycles` (docs/model/load-store.md,
+//! Clusters).
 
 use crate::flight::MemId;
 use crate::ldst::Path;
@@ -13,16 +14,16 @@ use warploom_exec::{
     BlockState, ClusterSignal, Completion, DeviceMemory, MemEffect, MemKind, PeerAccesses,
 };
 
-/// What a block does to other blocks of its cluster.
+/// Request of a block to other blocks of its cluster, with its place and time.
 #[derive(Debug)]
 pub struct PeerPost {
-    /// Cycle in which it does so.
+    /// Cycle in which it is made.
     pub at: Cycle,
     /// Kernel of the block.
     pub kernel: KernelSlot,
     /// Rank of the block in the grid.
     pub block: u64,
-    /// What it does.
+    /// Content of the request.
     pub what: PeerRequest,
 }
 
@@ -40,13 +41,13 @@ pub enum PeerRequest {
 /// An instruction that accesses shared memory of other blocks.
 #[derive(Debug)]
 pub struct PeerInst {
-    /// Warp slot.
+    /// Slot of the warp.
     slot: WarpSlot,
-    /// Block slot.
+    /// Slot of the block.
     block: BlockId,
     /// Program counter of the instruction.
     pc: Pc,
-    /// Its accesses.
+    /// Accesses to other blocks.
     pub accesses: PeerAccesses,
 }
 
@@ -146,8 +147,8 @@ impl Sm {
         self.fault = Some((at, inst.accesses.fault(nth, place, memory, inst.pc)));
     }
 
-    /// Notes in cycle `now`, before it runs, what a block hears of another one, given by its rank in
-    /// the cluster, about the cluster's barrier. Returns whether warps go on.
+    /// Notes in cycle `now`, before it runs, what a block hears of another one, given by its rank
+    /// in the cluster, about the cluster's barrier. Returns whether warps go on.
     pub fn hear_peer(
         &mut self,
         now: Cycle,

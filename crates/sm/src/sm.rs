@@ -173,7 +173,7 @@ pub struct Sm {
     pub(crate) issue_quotas: Option<Box<IssueQuotas>>,
     warps_started: u64,
     pub(crate) max_threads: u32,
-    /// What blocks did to other blocks of their clusters in the running step.
+    /// Requests of blocks to other blocks of their clusters in the running step.
     pub posts: Vec<PeerPost>,
     /// Bytes that the SM exchanges with other blocks' shared memory in a cycle.
     pub(crate) peer_bytes: u32,

@@ -175,8 +175,8 @@ impl BarrierTable {
         complete.then(|| self.complete(id))
     }
 
-    /// Notes that the other blocks of the cluster have to hear of the block's arrival, if all of its
-    /// unexited warps have arrived.
+    /// Notes that the other blocks of the cluster have to hear of the block's arrival, if all of
+    /// its unexited warps have arrived.
     fn tell_cluster(&mut self) {
         let arrived = self.barriers[usize::from(CLUSTER)].arrived;
         if arrived & self.live == self.live {
@@ -184,7 +184,7 @@ impl BarrierTable {
         }
     }
 
-    /// What the other blocks of the cluster have to hear from this one, once.
+    /// Signal that the other blocks of the cluster have to hear from this one, once.
     pub fn take_signal(&mut self) -> Option<ClusterSignal> {
         self.peers.take_signal()
     }

@@ -189,7 +189,7 @@ impl ClusterShape {
     }
 }
 
-/// What the other blocks of a cluster hear from a block about the cluster's barrier.
+/// Signal of a block to the other blocks of its cluster about the cluster's barrier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClusterSignal {
     /// All unexited warps of the block have arrived in a phase, of which the lowest bit is given.
@@ -212,7 +212,7 @@ pub(crate) struct ClusterArrivals {
     phase: u8,
     /// True if the block itself has arrived in the phase.
     is_told: bool,
-    /// What the other blocks have to hear.
+    /// Signal that the other blocks have to hear.
     signal: Option<ClusterSignal>,
 }
 
@@ -264,7 +264,7 @@ impl ClusterArrivals {
         self.is_told = false;
     }
 
-    /// What the other blocks have to hear, once.
+    /// Signal that the other blocks have to hear, once.
     pub fn take_signal(&mut self) -> Option<ClusterSignal> {
         self.signal.take()
     }

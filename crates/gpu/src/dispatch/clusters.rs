@@ -1,8 +1,8 @@
-//! Clusters of several blocks are given out whole: all blocks of one in the same cycle, on the SMs of
-//! one GPC, which takes one cluster a cycle.
+//! Clusters of several blocks are given out whole: all blocks of one in the same cycle, on the SMs
+//! of one GPC, which takes one cluster a cycle.
 //!
-//! Clusters start in the order of the grid. The filter of SMs and the policy for the order of blocks
-//! have no say in them; quotas, limits and the order of kernels hold as for single blocks.
+//! Clusters start in the order of the grid. The filter of SMs and the policy for the order of
+//! blocks are not asked; quotas, limits and the order of kernels hold as for single blocks.
 
 use super::{Dispatcher, InFlight};
 use crate::host::sms::SmArray;

@@ -285,8 +285,8 @@ impl Dispatcher {
         Offer::Taken
     }
 
-    /// Starts a block of a kernel, given by its place in the kernel's window, on an SM with room for
-    /// it.
+    /// Starts a block of a kernel, given by its place in the kernel's window, on an SM with room
+    /// for it.
     pub(super) fn start(
         &mut self,
         slot: usize,

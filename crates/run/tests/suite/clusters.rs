@@ -11,7 +11,7 @@ use warploom_run::{
 };
 use warploom_stats::result::Outcome;
 
-/// What every thread does between two barriers of the cluster.
+/// Action of every thread between two barriers of the cluster.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     /// Stores its accumulator; no two threads to the same place.
