@@ -4,9 +4,10 @@ use crate::context::Context;
 use crate::error::{Cuda, CudaError};
 use crate::module::FatBinary;
 use crate::operation::Operation;
+use crate::properties::CLUSTERS;
 use warploom_base::Dim3;
 use warploom_config::BlockNeeds;
-use warploom_ir::Program;
+use warploom_ir::{MOST_CLUSTER_BLOCKS, Program};
 use warploom_run::{Arg, DevicePtr, HostAction, Launch};
 
 /// Maximum number of threads of a block, and its maximum extents (CUDA C++ Programming Guide, all
@@ -42,6 +43,17 @@ pub struct LaunchRequest {
     pub arguments: Vec<Vec<u8>>,
     /// True if all blocks must be resident at the same time.
     pub cooperative: bool,
+    /// Number of blocks of a cluster in each dimension, if the launch states it.
+    pub cluster: Option<Dim3>,
+}
+
+/// Occupancy of the GPU by clusters of blocks of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClusterOccupancy {
+    /// Number of clusters that the GPU holds at once (`cudaOccupancyMaxActiveClusters`).
+    pub clusters: u32,
+    /// Most blocks of a cluster that can be launched (`cudaOccupancyMaxPotentialClusterSize`).
+    pub largest: u32,
 }
 
 /// Result of `cudaFuncGetAttributes` for a function.
@@ -73,6 +85,9 @@ pub struct Occupancy {
     pub blocks: u32,
 }
 
+/// Most blocks of a cluster that all GPUs with clusters take (CUDA C++ Programming Guide, "Thread
+/// Block Clusters"). A function has to allow larger ones.
+const PORTABLE_CLUSTER: u32 = 8;
 /// Maximum dynamic shared memory of a block unless the program requests more
 /// (`cudaFuncAttributeMaxDynamicSharedMemorySize`).
 const DEFAULT_MAX_DYNAMIC_SHARED: u32 = 48 << 10;
@@ -139,11 +154,82 @@ impl Context {
         if fit == 0 {
             return Err(CudaError::LAUNCH_OUT_OF_RESOURCES);
         }
+        self.check_cluster(&program, request, fit)?;
         let resident = u64::from(fit) * u64::from(self.spec.gpu.sms);
         if request.cooperative && grid.count() > resident {
             return Err(CudaError::COOPERATIVE_LAUNCH_TOO_LARGE);
         }
         Ok(())
+    }
+
+    /// Checks the clusters of a launch, of whose blocks `fit` fit in an SM.
+    fn check_cluster(&self, program: &Program, request: &LaunchRequest, fit: u32) -> Cuda {
+        let required = program.cluster.required.map(|[x, y, z]| Dim3::new(x, y, z));
+        let Some(cluster) = request.cluster.or(required) else {
+            return match program.cluster.explicit {
+                true => Err(CudaError::INVALID_CLUSTER_SIZE),
+                false => Ok(()),
+            };
+        };
+        let most = self.largest_cluster(request.function, fit);
+        let blocks = cluster.count();
+        let whole = |grid: u32, extent: u32| {
+            extent > 0 && (program.cluster.blocks_are_clusters || grid % extent == 0)
+        };
+        let grid = request.grid;
+        let divides =
+            whole(grid.x, cluster.x) && whole(grid.y, cluster.y) && whole(grid.z, cluster.z);
+        let allowed = required.is_none_or(|required| required == cluster)
+            && program
+                .cluster
+                .max_rank
+                .is_none_or(|most| blocks <= u64::from(most));
+        if blocks <= u64::from(most) && divides && allowed {
+            Ok(())
+        } else {
+            Err(CudaError::INVALID_CLUSTER_SIZE)
+        }
+    }
+
+    /// True if the GPU has clusters of blocks.
+    pub fn has_clusters(&self) -> bool {
+        self.capability() >= CLUSTERS
+    }
+
+    /// Most blocks of a cluster of a function, of whose blocks `fit` fit in an SM.
+    fn largest_cluster(&self, function: u64, fit: u32) -> u32 {
+        let own = self.functions.get(&function);
+        let most = match own.is_some_and(|own| own.large_clusters) {
+            true => MOST_CLUSTER_BLOCKS,
+            false => PORTABLE_CLUSTER,
+        };
+        let gpu = &self.spec.gpu;
+        most.min(gpu.sms.div_ceil(gpu.gpcs).saturating_mul(fit))
+    }
+
+    /// Number of clusters of a launch that the GPU holds at once, and most blocks of one.
+    pub fn cluster_occupancy(&mut self, request: &LaunchRequest) -> Cuda<ClusterOccupancy> {
+        let (own, program) = self.program(request.function)?;
+        let shared = u64::from(program.shared_bytes) + request.shared_bytes;
+        let threads = request.block.count();
+        if threads == 0 || threads > MAX_THREADS {
+            return Err(CudaError::INVALID_CONFIGURATION);
+        }
+        let fits = shared <= u64::from(self.spec.sm.max_shared_bytes_per_block);
+        let fit = match fits {
+            true => self.blocks(&program, &own.name, threads as u32, shared as u32),
+            false => 0,
+        };
+        let required = program.cluster.required.map(|[x, y, z]| Dim3::new(x, y, z));
+        let cluster = request.cluster.or(required);
+        let cluster = cluster.map_or(1, |cluster| cluster.count().max(1));
+        let gpu = &self.spec.gpu;
+        let of_gpc = |gpc: u32| u64::from(gpu.gpc(gpc).len() as u32 * fit) / cluster;
+        let clusters: u64 = (0..gpu.gpcs).map(of_gpc).sum();
+        Ok(ClusterOccupancy {
+            clusters: clusters as u32,
+            largest: self.largest_cluster(request.function, fit),
+        })
     }
 
     /// Launches a kernel in the order of a simulated stream.
@@ -163,6 +249,7 @@ impl Context {
             registers_per_thread: self.settings.registers_of(&function.name),
             stream,
             workspace,
+            cluster: request.cluster,
             ..Launch::new(module, &function.name, grid, block, arguments)
         }))
     }
@@ -306,8 +393,9 @@ impl Context {
         })
     }
 
-    /// Sets an attribute of a function: 8 is the maximum dynamic shared memory, and 9 a preference
-    /// for the division of the cache, which has no effect.
+    /// Sets an attribute of a function: 8 is the maximum dynamic shared memory, 9 a preference for
+    /// the division of the cache, 14 permits clusters of more than eight blocks, and 15 is a
+    /// preference for the places of clusters. The preferences have no effect.
     pub fn set_function_attribute(&mut self, function: u64, attribute: i32, value: i32) -> Cuda {
         let (_, program) = self.program(function)?;
         match (attribute, u32::try_from(value)) {
@@ -322,7 +410,13 @@ impl Context {
                 }
                 Ok(())
             }
-            (9, _) => Ok(()),
+            (14, Ok(allowed)) => {
+                if let Some(own) = self.functions.get_mut(&function) {
+                    own.large_clusters = allowed != 0;
+                }
+                Ok(())
+            }
+            (9 | 15, _) => Ok(()),
             _ => Err(CudaError::INVALID_VALUE),
         }
     }

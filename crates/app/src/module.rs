@@ -36,6 +36,8 @@ pub(crate) struct Function {
     /// Maximum dynamic shared memory in bytes that the program requested.
     pub dynamic_shared: Option<u32>,
     pub prepared: Prepared,
+    /// True if the program permits clusters of more than eight blocks.
+    pub large_clusters: bool,
 }
 
 /// A `__device__` or `__constant__` variable of the program.
@@ -93,6 +95,7 @@ impl Context {
             program: None,
             dynamic_shared: None,
             prepared: Prepared::default(),
+            large_clusters: false,
         };
         self.functions.insert(host, function);
     }
@@ -236,6 +239,7 @@ impl Context {
         for own in self.functions.values_mut() {
             own.program = None;
             own.dynamic_shared = None;
+            own.large_clusters = false;
         }
         for own in self.variables.values_mut() {
             own.address = None;

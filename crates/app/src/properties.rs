@@ -127,6 +127,9 @@ const ATTRIBUTES: &[(i32, &str, usize)] = &[
     (125, "ipcEventSupported", 0),
 ];
 
+/// First capability with clusters of blocks.
+pub(crate) const CLUSTERS: u32 = 90;
+
 /// Largest number of an attribute.
 const LAST_ATTRIBUTE: i32 = 160;
 
@@ -157,7 +160,7 @@ fn machine(spec: &GpuSpec, capability: u32, memory_bytes: u64) -> BTreeMap<&'sta
     let bytes = spec.dram.chips * spec.dram.bus_bytes;
     let bus_bits = u64::from(spec.gpu.channels) * u64::from(bytes) * 8;
     let shared_default = sm.max_shared_bytes_per_block.min(48 << 10);
-    let numbers: [(&str, u64); 21] = [
+    let numbers: [(&str, u64); 22] = [
         ("totalGlobalMem", memory_bytes),
         ("sharedMemPerBlock", shared_default.into()),
         (
@@ -183,6 +186,7 @@ fn machine(spec: &GpuSpec, capability: u32, memory_bytes: u64) -> BTreeMap<&'sta
         ("globalL1CacheSupported", u64::from(spec.l1d.enabled)),
         ("localL1CacheSupported", u64::from(spec.l1d.enabled)),
         ("cooperativeLaunch", 1),
+        ("clusterLaunch", u64::from(capability >= CLUSTERS)),
         ("pciBusID", 1),
         ("managedMemory", 1),
     ];

@@ -138,6 +138,9 @@ fn younger_keys_at_their_defaults_are_in_no_digest() {
     let mut digest = warploom_base::Digest::new();
     let younger = [
         "sm.block_limit",
+        "gpu.gpcs",
+        "sm.cluster_latency_cycles",
+        "sm.cluster_bytes_per_cycle",
         "sm.warp_group_cycles",
         "sm.warp_group_latency_cycles",
     ];

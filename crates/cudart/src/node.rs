@@ -2,7 +2,7 @@
 
 use crate::copy::{FROM_SYMBOL, TO_SYMBOL, described, in_symbol};
 use crate::ffi::{bytes, get, put};
-use crate::launch::request;
+use crate::launch::{Manner, request};
 use crate::types::{
     CAllocationNode, CCopy3, CCopyNode, CExtent, CFillNode, CHostNode, CKernelNode, CLocation,
     CNode, CPitched, CPoolProperties, CPosition,
@@ -88,7 +88,15 @@ pub unsafe fn kernel(context: &mut Context, own: *const CKernelNode) -> Cuda<Ope
     let made = if own.arguments.is_null() && !own.extra.is_null() {
         unsafe { packed(context, &own) }
     } else {
-        unsafe { request(context, own.function, shape, own.arguments, false) }
+        unsafe {
+            request(
+                context,
+                own.function,
+                shape,
+                own.arguments,
+                Manner::default(),
+            )
+        }
     };
     Ok(Operation::Launch(made?))
 }
@@ -143,6 +151,7 @@ unsafe fn packed(context: &mut Context, own: &CKernelNode) -> Cuda<LaunchRequest
         shared_bytes: own.shared_bytes.into(),
         arguments: arguments.collect::<Cuda<_>>()?,
         cooperative: false,
+        cluster: None,
     })
 }
 

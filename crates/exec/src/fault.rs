@@ -41,6 +41,8 @@ pub enum FaultKind {
     StackOverflow,
     /// A texture handle names no texture.
     BadTexture,
+    /// The access is to shared memory of a block of the cluster that has ended.
+    BlockEnded,
     /// A bulk copy uses a tensor map with a field that no tensor map has, or that is not supported.
     BadTensorMap,
     /// An access is outside of a surface, and the instruction traps in this case.
@@ -274,6 +276,7 @@ fn kind_text(kind: FaultKind) -> &'static str {
         FaultKind::OutsideSurface => "access outside a surface",
         FaultKind::SurfaceFormat => "reduction on a surface of another format",
         FaultKind::BadTensorMap => "tensor map that is not valid, or has an interleaved layout",
+        FaultKind::BlockEnded => "access to shared memory of a block that has ended",
         FaultKind::BadTexture => "texture handle that names no texture",
     }
 }

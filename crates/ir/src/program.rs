@@ -29,6 +29,13 @@ pub const FUNCTION_BASE: u64 = 0x0800_0000;
 pub const FUNCTION_BYTES: u64 = 16;
 /// Size of a thread's stack in bytes, for frames that move and for `alloca`.
 pub const STACK_BYTES: u32 = 64 << 10;
+/// Start of the generic window onto the shared memory of the blocks of a cluster. Addresses in
+/// `.shared::cluster` are less by [`SHARED_WINDOW`] than generic ones, as those in `.shared::cta`.
+pub const CLUSTER_WINDOW: u64 = 0x2000_0000;
+/// Distance in bytes between the shared memories of two blocks of a cluster, in order of rank.
+pub const CLUSTER_STRIDE: u64 = 0x0100_0000;
+/// Most blocks of a cluster.
+pub const MOST_CLUSTER_BLOCKS: u32 = 16;
 /// First address of constant memory. `.const` addresses are generic addresses.
 pub const CONST_BASE: u64 = 0x1000_0000;
 /// Size of constant memory in bytes.
@@ -312,6 +319,19 @@ impl SwitchPoint {
     }
 }
 
+/// Directives of a kernel about clusters of blocks (PTX ISA, "Cluster Dimension Directives").
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ClusterDirectives {
+    /// Blocks of a cluster along each axis: `.reqnctapercluster`.
+    pub required: Option<[u32; 3]>,
+    /// Most blocks of a cluster: `.maxclusterrank`.
+    pub max_rank: Option<u32>,
+    /// True if a launch must state the extents of clusters: `.explicitcluster`.
+    pub explicit: bool,
+    /// True if a launch states the extents of the grid in clusters: `.blocksareclusters`.
+    pub blocks_are_clusters: bool,
+}
+
 /// Kernel with every function that it calls, flattened.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -351,6 +371,8 @@ pub struct Program {
     pub max_threads: Option<[u32; 3]>,
     /// Required block of `.reqntid`, if stated.
     pub required_threads: Option<[u32; 3]>,
+    /// Directives about clusters of blocks.
+    pub cluster: ClusterDirectives,
     /// Functions in the flat code, for reports: first instruction and name.
     pub functions: Vec<(Pc, String)>,
     /// Points at which a warp may be switched out, in order of the code.

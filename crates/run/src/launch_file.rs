@@ -16,7 +16,7 @@
 //! grid = [4, 1, 1]                   # or 4
 //! block = 256
 //! args = ["x", 1024, 2.0]            # buffers by name, scalars as the kernel declares them
-//! # dynamic_shared_bytes = 0, stream = 0, registers_per_thread = 20
+//! # dynamic_shared_bytes = 0, stream = 0, registers_per_thread = 20, cluster = [2, 1, 1]
 //!
 //! [[expect]]
 //! buffer = "x"

@@ -186,7 +186,7 @@ impl<'p> Process<'p> {
         let started = Started {
             launch: None,
             kernel: launch.kernel,
-            grid: launch.grid,
+            grid: prepared.grid,
             block: launch.block,
             stream: launch.stream,
             number: self.launches,

@@ -17,11 +17,12 @@ impl Sm {
             BarrierOutcome::Continue => {}
             BarrierOutcome::Release(release) => self.release_barrier(block, &release),
         }
+        self.post_signal(block);
     }
 
     /// Lets the warps go on that a barrier releases.
     #[cold]
-    fn release_barrier(&mut self, block: BlockId, release: &BarrierRelease) {
+    pub(crate) fn release_barrier(&mut self, block: BlockId, release: &BarrierRelease) {
         if self.context.is_some() {
             return self.release_contexts(block, release);
         }
@@ -48,6 +49,7 @@ impl Sm {
             self.release_barrier(block, &release);
         }
         self.releases = releases;
+        self.post_signal(block);
     }
 
     /// Marks a warp as one that issues no further instruction.

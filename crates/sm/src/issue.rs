@@ -440,8 +440,13 @@ impl Sm {
                 return;
             }
             Effect::None => {}
+            Effect::Peers(effect) => {
+                self.flights[flight.0].mem = Some(self.peers_record(slot, effect));
+                return;
+            }
             Effect::Bulk => {
                 self.flights[flight.0].mem = Some(self.bulk_record(slot));
+                self.post_accesses(slot);
                 return;
             }
             Effect::Barrier(arrival) => self.arrive(slot, block, &arrival),

@@ -25,6 +25,7 @@ use crate::issue_quotas::IssueQuotas;
 use crate::ldst::{L1dInterest, Ldst};
 use crate::link::{Link, Outgoing, most_sent};
 use crate::pauses::Pauses;
+use crate::peers::PeerPost;
 use crate::prepared_kernel::{Pipe, PreparedKernel, PreparedKernels};
 use crate::tracing::Tracer;
 use crate::units::Units;
@@ -191,6 +192,10 @@ pub struct Sm {
     pub(crate) issue_quotas: Option<Box<IssueQuotas>>,
     warps_started: u64,
     pub(crate) max_threads: u32,
+    /// Requests of blocks to other blocks of their clusters in the running step.
+    pub posts: Vec<PeerPost>,
+    /// Bytes that the SM exchanges with other blocks' shared memory in a cycle.
+    pub(crate) peer_bytes: u32,
 }
 
 impl Sm {
@@ -266,6 +271,8 @@ impl Sm {
             starts: VecDeque::new(),
             warps_started: 0,
             max_threads: sm.max_threads,
+            posts: Vec::new(),
+            peer_bytes: sm.cluster_bytes_per_cycle,
             counted_to: 0,
             wake_at: 0,
             wide_awake: !spec.sim.skip_idle,

@@ -6,7 +6,7 @@ use crate::error::lasting;
 use crate::ffi::{bytes, get, list, put, put_bytes, put_if, text};
 use crate::function::put_parameter;
 use std::ffi::c_char;
-use warploom_app::{Context, Cuda, CudaError, FunctionAttributes, TiledTensor, fatbin};
+use warploom_app::{Context, Cuda, CudaError, FunctionAttributes, PixelWalk, TiledTensor, fatbin};
 
 /// First number of the wrapper of a fat binary in a program.
 const WRAPPER: u32 = 0x4662_43b1;
@@ -294,6 +294,46 @@ driver! {
             interleave,
             swizzle,
             fill,
+            im2col: None,
+        };
+        put_bytes(to, &context.encode_tiled(&tensor)?)
+    }
+
+    fn cuTensorMapEncodeIm2col(
+        to: *mut u8,
+        ty: i32,
+        rank: u32,
+        address: u64,
+        dims: *const u64,
+        strides: *const u64,
+        lower: *const i32,
+        upper: *const i32,
+        channels: u32,
+        pixels: u32,
+        element_strides: *const u32,
+        interleave: i32,
+        swizzle: i32,
+        _promotion: i32,
+        fill: i32,
+    ) |context| {
+        let rank = if rank > 5 { 0 } else { rank as usize };
+        let spatial = rank.saturating_sub(2);
+        let tensor = TiledTensor {
+            ty,
+            address,
+            dims: list(dims, rank)?,
+            strides: list(strides, rank.saturating_sub(1))?,
+            box_dims: Vec::new(),
+            element_strides: list(element_strides, rank)?,
+            interleave,
+            swizzle,
+            fill,
+            im2col: Some(PixelWalk {
+                lower: list(lower, spatial)?,
+                upper: list(upper, spatial)?,
+                channels,
+                pixels,
+            }),
         };
         put_bytes(to, &context.encode_tiled(&tensor)?)
     }

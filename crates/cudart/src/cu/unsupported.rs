@@ -62,8 +62,6 @@ unsupported! {
     cuIpcOpenMemHandle_v2
     cuModuleGetSurfRef
     cuModuleGetTexRef
-    cuOccupancyMaxActiveClusters
-    cuOccupancyMaxPotentialClusterSize
     cuParamSetTexRef
     cuSurfRefGetArray
     cuSurfRefSetArray
@@ -82,5 +80,4 @@ unsupported! {
     cuTexRefSetFilterMode
     cuTexRefSetFlags
     cuTexRefSetFormat
-    cuTensorMapEncodeIm2col
 }

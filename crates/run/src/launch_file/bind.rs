@@ -7,6 +7,7 @@ use crate::params::declaration;
 use warploom_base::Dim3;
 use warploom_config::GpuSpec;
 use warploom_diag::{Diagnostic, Diagnostics, Span, nearest};
+use warploom_exec::{ClusterShape, LaunchError, LaunchSpec};
 use warploom_fields::Number;
 use warploom_ir::{ModuleIr, Param, ParamKind, Program};
 
@@ -126,6 +127,7 @@ impl Binder<'_> {
         self.extents("grid", launch.grid, MOST_BLOCKS);
         self.extents("block", launch.block, MOST_THREADS);
         self.block(launch, kernel);
+        self.cluster(launch, kernel);
         self.shared(launch, kernel);
         self.registers(launch);
         self.args(launch, kernel, module.address_bits)
@@ -185,6 +187,24 @@ impl Binder<'_> {
             );
             let help = "use a smaller block, or compile with other launch bounds".to_owned();
             self.problem("block-too-large", place, message, help);
+        }
+    }
+
+    fn cluster(&mut self, launch: &LaunchPlan, kernel: &Program) {
+        let place = launch.cluster.map_or(launch.grid.1, |(_, place)| place);
+        let spec = LaunchSpec {
+            grid: launch.grid.0,
+            cluster: launch.cluster.map(|(cluster, _)| cluster),
+            ..LaunchSpec::default()
+        };
+        if let Err(LaunchError::BadCluster {
+            cluster,
+            grid,
+            reason,
+        }) = ClusterShape::new(kernel, &spec)
+        {
+            let message = format!("clusters of {cluster} blocks in a grid of {grid}");
+            self.problem("bad-cluster", place, message, reason);
         }
     }
 

@@ -330,10 +330,11 @@ fn normal(fields: &mut Fields<'_, '_>, seed: u64) -> Option<Init> {
     })
 }
 
-const LAUNCH_KEYS: [&str; 7] = [
+const LAUNCH_KEYS: [&str; 8] = [
     "kernel",
     "grid",
     "block",
+    "cluster",
     "dynamic_shared_bytes",
     "stream",
     "registers_per_thread",
@@ -345,6 +346,11 @@ fn launch(entry: PlacedTable<'_>, diagnostics: &mut Diagnostics) -> Option<Launc
     let kernel = fields.text("kernel", "\"name\"");
     let grid = dim(&mut fields, "grid", "[4, 1, 1]");
     let block = dim(&mut fields, "block", "[256, 1, 1]");
+    let cluster = match fields.get("cluster") {
+        Some(_) => Some(dim(&mut fields, "cluster", "[2, 1, 1]")?),
+        None => None,
+    };
+    let cluster = cluster.map(|cluster| (cluster, fields.place("cluster")));
     let most = i128::from(u32::MAX);
     let shared = fields.integer("dynamic_shared_bytes", 0, most).unwrap_or(0) as u32;
     let stream = fields.integer("stream", 0, most).unwrap_or(0) as u32;
@@ -354,6 +360,7 @@ fn launch(entry: PlacedTable<'_>, diagnostics: &mut Diagnostics) -> Option<Launc
         kernel: (kernel?, fields.place("kernel")),
         grid: (grid?, fields.place("grid")),
         block: (block?, fields.place("block")),
+        cluster,
         dynamic_shared_bytes: (shared, fields.place("dynamic_shared_bytes")),
         stream,
         registers_per_thread: registers.map(|n| (n as u32, fields.place("registers_per_thread"))),

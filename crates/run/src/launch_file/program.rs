@@ -344,6 +344,7 @@ impl LaunchProgram {
             kernel: plan.kernel.0.clone(),
             grid: plan.grid.0,
             block: plan.block.0,
+            cluster: plan.cluster.map(|(cluster, _)| cluster),
             dynamic_shared_bytes: plan.dynamic_shared_bytes.0,
             stream: plan.stream,
             args: self.args[at].iter().map(arg).collect(),

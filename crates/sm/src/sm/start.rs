@@ -34,7 +34,7 @@ impl Sm {
         block.live_warps = image.block_warps;
         block
             .state
-            .reset(&image.launch, image.launch.grid().point(start.rank));
+            .reset(&image.launch, image.launch.block_at(start.rank));
         for i in 0..image.block_warps {
             let w = self.place((first + i) as u16);
             self.warps.exec[w].reset(&image.launch, &self.blocks[slot].state, i);
