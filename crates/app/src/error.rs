@@ -85,6 +85,7 @@ impl CudaError {
                 | FaultKind::NoStateSpace
                 | FaultKind::WriteToReadOnly
                 | FaultKind::BadTensorMap
+                | FaultKind::BlockEnded
                 | FaultKind::BadTexture => Self::ILLEGAL_ADDRESS,
                 FaultKind::Misaligned => Self::MISALIGNED_ADDRESS,
                 FaultKind::IllegalInstruction | FaultKind::BadBarrier => Self::ILLEGAL_INSTRUCTION,

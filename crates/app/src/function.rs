@@ -174,7 +174,7 @@ impl Context {
         let most = self.largest_cluster(request.function, fit);
         let blocks = cluster.count();
         let whole = |grid: u32, extent: u32| {
-            extent > 0 && (program.cluster.blocks_are_clusters || grid % extent == 0)
+            extent > 0 && (program.cluster.blocks_are_clusters || grid.is_multiple_of(extent))
         };
         let grid = request.grid;
         let divides =

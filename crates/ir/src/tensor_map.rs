@@ -202,14 +202,14 @@ impl TensorMap {
         let box_dims = self.im2col.map_or(self.box_dims, Im2col::to_box);
         put(F::Mode, u64::from(self.im2col.is_some()));
         put(F::GlobalAddress, self.address);
-        for nth in 0..MOST_DIMENSIONS {
+        for (nth, in_box) in box_dims.into_iter().enumerate() {
             let d = nth as u8;
             put(
                 F::GlobalStride(d),
                 self.strides.get(nth).copied().unwrap_or(0),
             );
             put(F::GlobalDim(d), self.dims[nth].into());
-            put(F::BoxDim(d), box_dims[nth].into());
+            put(F::BoxDim(d), in_box.into());
             put(F::ElementStride(d), self.element_strides[nth].into());
         }
         put(F::Rank, self.rank as u64 - 1);
