@@ -78,6 +78,7 @@ impl Context {
             shared_bytes: own.shared_bytes,
             arguments: arguments.collect::<Cuda<_>>()?,
             cooperative: false,
+            cluster: None,
         };
         self.launch(request, stream)
     }
