@@ -149,8 +149,8 @@ impl Manner {
         cluster: None,
     };
 
-    /// Manner for which attributes, by address and number, ask. Fails if they ask for clusters and the GPU
-    /// has none. `call` is the name of the called function.
+    /// Manner for which attributes, by address and number, ask. Fails if they ask for clusters and
+    /// the GPU has none. `call` is the name of the called function.
     ///
     /// # Safety
     /// The address is null or that of as many attributes.
