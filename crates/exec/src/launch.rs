@@ -6,7 +6,7 @@ use crate::host_isa::VectorIsa;
 use crate::matrix_places::MatrixPlaces;
 use crate::memory::texture_table::TextureTable;
 use crate::state::barrier::BARRIERS;
-use crate::state::cluster::ClusterShape;
+use crate::state::cluster::{ClusterShape, ImpossibleCluster};
 use crate::state::registers::{Lanes32, Lanes64};
 use crate::state::stack::BranchOrder;
 use std::sync::Arc;
@@ -89,15 +89,8 @@ pub enum LaunchError {
         given: Dim3,
     },
     /// The clusters of the launch are not possible.
-    #[error("clusters of {cluster} blocks in a grid of {grid}: {reason}")]
-    BadCluster {
-        /// Extents of a cluster in blocks.
-        cluster: Dim3,
-        /// Extents of the grid in blocks.
-        grid: Dim3,
-        /// Violated rule and its remedy.
-        reason: String,
-    },
+    #[error("clusters of {} blocks in a grid of {}: {}", .0.cluster, .0.grid, .0.reason)]
+    BadCluster(ImpossibleCluster),
     /// A block needs more shared memory than the GPU has.
     #[error(
         "a block needs {needed} bytes of shared memory ({fixed} static, {dynamic} dynamic), but the limit is {limit}"
@@ -167,6 +160,12 @@ pub struct KernelLaunch {
     pub(crate) matrices: MatrixPlaces,
 }
 
+impl From<ImpossibleCluster> for LaunchError {
+    fn from(cluster: ImpossibleCluster) -> Self {
+        Self::BadCluster(cluster)
+    }
+}
+
 impl KernelLaunch {
     /// Validates a launch and resolves the program's constants.
     ///
@@ -175,7 +174,7 @@ impl KernelLaunch {
     /// invalid.
     pub fn new(program: Arc<Program>, spec: LaunchSpec) -> Result<Self, LaunchError> {
         check_program(&program)?;
-        let cluster = ClusterShape::new(&program, &spec)?;
+        let cluster = ClusterShape::new(&program, spec.grid, spec.cluster)?;
         let spec = LaunchSpec {
             grid: cluster.grid,
             ..spec

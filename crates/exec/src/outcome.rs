@@ -4,7 +4,7 @@ use crate::fault::Finding;
 use crate::memory::atomic::{AtomicBatch, AtomicMode};
 use crate::memory::effect::MemEffect;
 use crate::memory::span::HalfWarp;
-use crate::peers::PeerAccesses;
+use crate::peer_access::PeerAccesses;
 use crate::state::barrier::BarrierArrival;
 use crate::state::registers::{Lanes32, Lanes64};
 use crate::state::stack::Divergence;

@@ -229,8 +229,8 @@ pub trait WarpScheduler: Send {
         true
     }
 
-    /// Number of coming cycles in which the policy lets no warp issue, after a cycle in which it let
-    /// none of the ready ones issue, as long as nothing changes: neither the view nor the ready
+    /// Number of coming cycles in which the policy lets no warp issue, after a cycle in which it
+    /// let none of the ready ones issue, as long as nothing changes: neither the view nor the ready
     /// warps, and no event, start or exit of which it is told. 0 if the end of the cycle itself has
     /// changed its choice. The SM may skip these cycles: `begin_cycle` and `end_cycles` are called
     /// as for all skipped cycles.

@@ -5,62 +5,10 @@ use crate::prepared_kernel::{Pipe, PreparedKernels, prepared_kernel};
 use crate::sm::{Scheduler, Sm};
 use crate::warps::{WarpPipelineState, Warps};
 use warploom_base::{Cycle, WarpSlot};
-use warploom_policy::{
-    MemoryAccess, NextInst, ReadyWarps, WarpMask, WarpScheduler, WarpView, warps_of,
-};
+use warploom_policy::{NextInst, WarpMask, WarpScheduler, WarpView};
 
 /// A cycle that never comes. The one after it says that no policy holds back warps.
 const LAST: Cycle = Cycle::MAX - 1;
-
-/// Accesses to memory that the next instructions of a scheduler's warps make, as far as a gate has
-/// asked for them.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct NextAccesses {
-    /// Warps whose next instruction has been looked up since they issued last.
-    known: WarpMask,
-    accesses: WarpMask,
-    loads: WarpMask,
-}
-
-impl NextAccesses {
-    /// Forgets the next instruction of a warp that issues or starts.
-    #[inline]
-    pub(crate) fn forget(&mut self, slot: WarpSlot) {
-        self.known &= !(1 << slot.index());
-    }
-
-    /// The warps of `ready` by their next instructions. Those of `memory` go to the memory pipe;
-    /// `access` looks up one of them.
-    fn sort(
-        &mut self,
-        ready: WarpMask,
-        memory: WarpMask,
-        access: impl Fn(WarpSlot) -> Option<MemoryAccess>,
-    ) -> ReadyWarps {
-        for slot in warps_of(memory & !self.known) {
-            self.note(slot, access(slot));
-        }
-        ReadyWarps {
-            all: ready,
-            accesses: memory & self.accesses,
-            loads: memory & self.loads,
-        }
-    }
-
-    fn note(&mut self, slot: WarpSlot, access: Option<MemoryAccess>) {
-        let bit: WarpMask = 1 << slot.index();
-        let put = |mask: &mut WarpMask, on: bool| *mask = *mask & !bit | if on { bit } else { 0 };
-        put(&mut self.known, true);
-        put(
-            &mut self.accesses,
-            access.is_some_and(MemoryAccess::may_go_to_memory),
-        );
-        put(
-            &mut self.loads,
-            access.is_some_and(MemoryAccess::may_load_from_l1d),
-        );
-    }
-}
 
 impl Sm {
     /// The warps of `ready` whose next instruction the policy's gate admits in this cycle.
@@ -93,8 +41,8 @@ impl Sm {
         !policy.admits(&self.warps.view(*own), &next)
     }
 
-    /// Notes that scheduler `s` could have issued from the warps of `ready`, and that its policy let
-    /// none of them issue.
+    /// Notes that scheduler `s` could have issued from the warps of `ready`, and that its policy
+    /// let none of them issue.
     #[cold]
     pub(crate) fn note_held(&mut self, s: usize, ready: WarpMask, now: Cycle) {
         let scheduler = &mut self.schedulers[s];

@@ -38,7 +38,9 @@ mod issue_quotas;
 mod last_warps;
 mod ldst;
 mod link;
+mod next_accesses;
 mod pauses;
+mod peer_post;
 mod peers;
 mod pipe;
 mod prepared_kernel;
@@ -61,7 +63,7 @@ pub use detail::{
 };
 pub use host::{Outcome, Reason, SettledUpTo, SmEvents};
 pub use link::{Link, Outgoing};
-pub use peers::{PeerInst, PeerPost, PeerRequest};
+pub use peer_post::{PeerInst, PeerPost, PeerRequest};
 pub use prepared_kernel::{
     CODE_BASE, INST_BYTES, KernelContexts, Pipe, PreparedKernel, TimedInst, physical_base,
 };

@@ -19,13 +19,13 @@ use crate::counters::{KernelCounters, SlotCause, SmCounters};
 use crate::detail::{SmDetail, packet_size};
 use crate::flight::{Flight, FlightPool, Pool};
 use crate::frontend::Frontend;
-use crate::gate::NextAccesses;
 use crate::host::ReplayBuffer;
 use crate::issue_quotas::IssueQuotas;
 use crate::ldst::{L1dInterest, Ldst};
 use crate::link::{Link, Outgoing, most_sent};
+use crate::next_accesses::NextAccesses;
 use crate::pauses::Pauses;
-use crate::peers::PeerPost;
+use crate::peer_post::PeerPost;
 use crate::prepared_kernel::{Pipe, PreparedKernel, PreparedKernels};
 use crate::tracing::Tracer;
 use crate::units::Units;
@@ -212,12 +212,7 @@ impl Sm {
         let blocks = context.as_ref().map_or(0, |c| c.count_blocks());
         let blocks = blocks.max(sm.max_blocks);
         let schedulers = schedulers(spec, slots, own);
-        let asks = |what: fn(&WarpPolicy) -> bool| schedulers.iter().any(|s| what(&s.policy));
-        let interest = L1dInterest {
-            watches: asks(WarpScheduler::wants_l1d),
-            decides: asks(WarpScheduler::decides_allocation),
-        };
-        let asks_memory_use = asks(WarpScheduler::wants_memory_use);
+        let (interest, tells_memory_use) = interests(&schedulers);
         Self {
             id,
             env: environment(spec, id, slots),
@@ -279,7 +274,7 @@ impl Sm {
             at_rest: false,
             held_until: Cycle::MAX,
             held_view: [0; 3],
-            tells_memory_use: asks_memory_use,
+            tells_memory_use,
             memory_use: None,
             one_turn: sm.mem_unit_ports <= 1 && spec.gpu.style == ModelStyle::V4,
             rested: 0,
@@ -514,6 +509,17 @@ fn environment(spec: &GpuSpec, id: SmId, slots: usize) -> Env {
         clock_khz: u64::from(spec.clocks.core_khz),
         atomics: AtomicMode::Deferred,
     }
+}
+
+/// Interest of the policies of an SM's schedulers in L1D, and whether one asks how full memory
+/// is.
+fn interests(schedulers: &[Scheduler]) -> (L1dInterest, bool) {
+    let asks = |what: fn(&WarpPolicy) -> bool| schedulers.iter().any(|s| what(&s.policy));
+    let interest = L1dInterest {
+        watches: asks(WarpScheduler::wants_l1d),
+        decides: asks(WarpScheduler::decides_allocation),
+    };
+    (interest, asks(WarpScheduler::wants_memory_use))
 }
 
 /// Warp schedulers; warp slot w belongs to scheduler w mod their number.

@@ -5,7 +5,7 @@ use crate::fault::FaultKind;
 use crate::inst::{Exec, InstExec};
 use crate::memory::effect::MemKind;
 use crate::ops::access::Access;
-use crate::peers::PeerAct;
+use crate::peer_access::PeerAct;
 use crate::state::barrier_object::BarrierObject;
 use warploom_base::{WARP_SIZE, lanes_of};
 use warploom_ir::{CacheOp, MbarrierOp, MemSpace, Src};
@@ -92,7 +92,7 @@ impl InstExec<'_, '_> {
             self.read_lane(MemSpace::Shared, lane, address, &mut raw);
             let mut barrier = BarrierObject::new(u64::from_le_bytes(raw));
             states[lane] = barrier.bits();
-            let holds = change(&mut barrier, op, operands[lane]);
+            let holds = barrier.change(op, operands[lane]);
             passed |= u32::from(holds) << lane;
             self.write_lane(
                 MemSpace::Shared,
@@ -129,31 +129,4 @@ fn may_be_remote(op: MbarrierOp) -> bool {
             | M::ArriveExpectTx
             | M::ArriveDropExpectTx
     )
-}
-
-/// Applies an operation to a barrier object. Returns true if the tested phase has completed.
-pub(crate) fn change(barrier: &mut BarrierObject, op: MbarrierOp, operand: u64) -> bool {
-    match op {
-        MbarrierOp::Init => *barrier = BarrierObject::expecting(operand),
-        MbarrierOp::Arrive => barrier.arrive(operand),
-        MbarrierOp::ArriveDrop => {
-            barrier.expect_fewer(operand);
-            barrier.arrive(operand);
-        }
-        MbarrierOp::ExpectTx => barrier.expect_transactions(operand),
-        MbarrierOp::CompleteTx => barrier.complete_transactions(operand),
-        MbarrierOp::ArriveExpectTx => {
-            barrier.expect_transactions(operand);
-            barrier.arrive(1);
-        }
-        MbarrierOp::ArriveDropExpectTx => {
-            barrier.expect_transactions(operand);
-            barrier.expect_fewer(1);
-            barrier.arrive(1);
-        }
-        MbarrierOp::Test => return barrier.has_left(BarrierObject::new(operand)),
-        MbarrierOp::TestParity => return barrier.has_left_parity(operand),
-        MbarrierOp::Nothing | MbarrierOp::PendingCount => {}
-    }
-    false
 }

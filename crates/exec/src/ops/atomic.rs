@@ -4,7 +4,7 @@ use crate::inst::{Exec, InstExec};
 use crate::memory::atomic::{AtomicAction, AtomicDst, AtomicMode, atom_bytes, combine};
 use crate::memory::effect::MemKind;
 use crate::ops::access::Access;
-use crate::peers::PeerAct;
+use crate::peer_access::PeerAct;
 use crate::state::registers::map_lanes;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::{AtomOp, AtomTy, CacheOp, Dst, MemSpace};

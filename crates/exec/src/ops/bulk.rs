@@ -11,7 +11,7 @@ use crate::memory::atomic::{AtomicMode, atom_bytes};
 use crate::memory::effect::MemKind;
 use crate::ops::access::Access;
 use crate::outcome::{Completion, Effect};
-use crate::peers::{PeerAccesses, PeerAct};
+use crate::peer_access::{PeerAccesses, PeerAct};
 use warploom_base::{WARP_SIZE, lanes_of};
 use warploom_ir::tensor_map::TENSOR_MAP_BYTES;
 use warploom_ir::{AtomOp, AtomTy, BulkAct, CacheOp, MbarrierOp, MemSpace};

@@ -6,7 +6,7 @@ use crate::inst::{Exec, InstExec};
 use crate::memory::state_space::resolve;
 use crate::ops::access::Access;
 use crate::outcome::Effect;
-use crate::peers::PeerAct;
+use crate::peer_access::PeerAct;
 use crate::state::cluster::{cluster_address, names_block, split_address};
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::{ClusterOp, MemSpace, SHARED_WINDOW};

@@ -8,7 +8,7 @@ use crate::memory::effect::MemKind;
 use crate::memory::span::{HALF, HalfWarp, Span};
 use crate::ops::access::{Access, LANE_BYTES};
 use crate::ops::store::{WORD, is_word};
-use crate::peers::PeerAct;
+use crate::peer_access::PeerAct;
 use crate::state::registers::Lanes32;
 use std::hint::black_box;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};

@@ -5,7 +5,7 @@ use crate::host_isa::VectorIsa;
 use crate::inst::{Exec, InstExec};
 use crate::memory::effect::MemKind;
 use crate::ops::access::{Access, LANE_BYTES};
-use crate::peers::PeerAct;
+use crate::peer_access::PeerAct;
 use crate::state::registers::{blend, map_lanes};
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::{CacheOp, GLOBAL_BASE, MemSpace, MemTy, Op, Src};

@@ -6,6 +6,8 @@
 //! returns. A program may compare it with the current phase and the one before only, so that three
 //! bits of the number suffice.
 
+use warploom_ir::MbarrierOp;
+
 /// Number of bits of an arrival count (PTX ISA: at most 2^20 - 1).
 const COUNT_BITS: u32 = 20;
 const COUNT: u64 = (1 << COUNT_BITS) - 1;
@@ -25,6 +27,33 @@ pub(crate) struct BarrierObject {
 }
 
 impl BarrierObject {
+    /// Applies an operation with its operand. Returns true if the tested phase has completed.
+    pub(crate) fn change(&mut self, op: MbarrierOp, operand: u64) -> bool {
+        match op {
+            MbarrierOp::Init => *self = BarrierObject::expecting(operand),
+            MbarrierOp::Arrive => self.arrive(operand),
+            MbarrierOp::ArriveDrop => {
+                self.expect_fewer(operand);
+                self.arrive(operand);
+            }
+            MbarrierOp::ExpectTx => self.expect_transactions(operand),
+            MbarrierOp::CompleteTx => self.complete_transactions(operand),
+            MbarrierOp::ArriveExpectTx => {
+                self.expect_transactions(operand);
+                self.arrive(1);
+            }
+            MbarrierOp::ArriveDropExpectTx => {
+                self.expect_transactions(operand);
+                self.expect_fewer(1);
+                self.arrive(1);
+            }
+            MbarrierOp::Test => return self.has_left(BarrierObject::new(operand)),
+            MbarrierOp::TestParity => return self.has_left_parity(operand),
+            MbarrierOp::Nothing | MbarrierOp::PendingCount => {}
+        }
+        false
+    }
+
     /// Decodes the contents of a barrier object.
     pub fn new(bits: u64) -> Self {
         Self {

@@ -1,7 +1,6 @@
 //! State shared by the warps of a block.
 
 use crate::launch::KernelLaunch;
-use crate::ops::async_copy::change;
 use crate::state::barrier::{ALL_BARRIERS, BarrierTable};
 use crate::state::barrier_object::BarrierObject;
 use crate::state::race::RaceTable;
@@ -71,7 +70,7 @@ impl BlockState {
             return;
         };
         let mut barrier = BarrierObject::new(u64::from_le_bytes(*bytes));
-        change(&mut barrier, op, operand);
+        barrier.change(op, operand);
         *bytes = barrier.bits().to_le_bytes();
         self.mark_written(address as usize, 8);
     }

@@ -1,7 +1,6 @@
 //! Clusters of a grid, and what the blocks of a cluster know of each other (PTX ISA, "Cluster of
 //! Cooperative Thread Arrays", "barrier.cluster").
 
-use crate::launch::{LaunchError, LaunchSpec};
 use warploom_base::Dim3;
 use warploom_ir::{CLUSTER_STRIDE, CLUSTER_WINDOW, MOST_CLUSTER_BLOCKS, Program, SHARED_WINDOW};
 
@@ -59,24 +58,40 @@ pub struct ClusterShape {
     pub(crate) is_explicit: bool,
 }
 
+/// Clusters that a launch cannot have.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ImpossibleCluster {
+    /// Extents of a cluster in blocks.
+    pub cluster: Dim3,
+    /// Extents of the grid in blocks.
+    pub grid: Dim3,
+    /// Violated rule and its remedy.
+    pub reason: String,
+}
+
 impl ClusterShape {
-    /// The clusters of a launch.
+    /// The clusters of a launch with a grid of `given` blocks (of clusters if the kernel's blocks
+    /// are clusters), whose extents are those of `cluster` or those that the kernel requires.
     ///
     /// # Errors
-    /// Returns [`LaunchError::BadCluster`] if they are not possible.
-    pub fn new(program: &Program, spec: &LaunchSpec) -> Result<Self, LaunchError> {
+    /// Returns [`ImpossibleCluster`] if the kernel or the grid does not permit them.
+    pub fn new(
+        program: &Program,
+        given: Dim3,
+        cluster: Option<Dim3>,
+    ) -> Result<Self, ImpossibleCluster> {
         let directives = &program.cluster;
         let required = directives.required.map(|[x, y, z]| Dim3::new(x, y, z));
-        let stated = spec.cluster.or(required);
+        let stated = cluster.or(required);
         let extents = stated.unwrap_or(Dim3::new(1, 1, 1));
         let times = |blocks: u32, extent: u32| match directives.blocks_are_clusters {
             true => blocks.saturating_mul(extent),
             false => blocks,
         };
         let grid = Dim3::new(
-            times(spec.grid.x, extents.x),
-            times(spec.grid.y, extents.y),
-            times(spec.grid.z, extents.z),
+            times(given.x, extents.x),
+            times(given.y, extents.y),
+            times(given.z, extents.z),
         );
         let shape = Self {
             grid,
@@ -85,7 +100,7 @@ impl ClusterShape {
         };
         match shape.problem(program, required) {
             None => Ok(shape),
-            Some(reason) => Err(LaunchError::BadCluster {
+            Some(reason) => Err(ImpossibleCluster {
                 cluster: extents,
                 grid,
                 reason,

@@ -1,5 +1,5 @@
-//! Operations on a whole cache, between kernels, for policies or for the host: emptying it, changing
-//! its size and policy, warming it, telling its state.
+//! Operations on a whole cache, between kernels, for policies or for the host: emptying it,
+//! changing its size and policy, warming it, telling its state.
 
 use super::Cache;
 use super::tags::{Placed, Probe};

@@ -74,8 +74,8 @@ impl Scene {
         self.live ^= bit;
     }
 
-    /// Tells the policies of a drawn event of the data cache, one of few lines, and of a drawn use of
-    /// memory.
+    /// Tells the policies of a drawn event of the data cache, one of few lines, and of a drawn use
+    /// of memory.
     fn event(&mut self, policies: &mut [WarpPolicy]) {
         let warp = WarpSlot::new(self.rng.below(SLOTS as u32) as usize);
         let line = 128 * u64::from(self.rng.below(4));

@@ -156,8 +156,8 @@ impl Daws {
         self.now.is_multiple_of(OPEN_EVERY)
     }
 
-    /// Notes where a warp is. Predicts the lines that it needs if it is in another loop than before,
-    /// has other lanes, or begins another iteration.
+    /// Notes where a warp is. Predicts the lines that it needs if it is in another loop than
+    /// before, has other lanes, or begins another iteration.
     fn place(&mut self, slot: WarpSlot, at: Option<(Place, LaneMask)>, begins: bool) {
         let within = at.and_then(|(place, _)| self.table.around(place));
         let lanes = |at: Option<(Place, LaneMask)>| at.map(|(_, lanes)| lanes);
@@ -178,8 +178,8 @@ impl Daws {
     }
 
     /// Notes the instructions that a warp has issued, from `first` on. Returns true if the last of
-    /// them went back: another iteration of a loop begins. Where paths diverge, the lanes of another
-    /// path may go on further back, which is no loop.
+    /// them went back: another iteration of a loop begins. Where paths diverge, the lanes of
+    /// another path may go on further back, which is no loop.
     fn issued(&mut self, first: (Place, LaneMask), progress: &Progress) -> bool {
         let ((kernel, Pc(pc)), active) = first;
         for nth in 0..progress.issued {

@@ -1,11 +1,11 @@
 //! Scheduling by groups of blocks (OWL: Jog et al., ASPLOS 2013): one group's warps go first for a
 //! while, so that fewer blocks use L1D at once, and groups wait for memory at different times.
 //!
-//! The blocks of an SM form groups of a few, in the order in which they started. A warp of the front
-//! group issues if one can; otherwise the next group that has a ready warp goes on, and so on.
-//! When data of the front group come, its warps are first again. So a group uses L1D without many
-//! others between. After an interval the next group becomes the front group. Within a group the
-//! order is loose round robin.
+//! The blocks of an SM form groups of a few, in the order in which they started. A warp of the
+//! front group issues if one can; otherwise the next group that has a ready warp goes on, and so
+//! on. When data of the front group come, its warps are first again. So a group uses L1D without
+//! many others between. After an interval the next group becomes the front group. Within a group
+//! the order is loose round robin.
 //!
 //! These are the paper's first two schemes: two-level scheduling by blocks, and priority of one
 //! group for the sake of L1D. With `owl.returns=false` only the first is there: a group goes on

@@ -7,7 +7,7 @@ use crate::params::declaration;
 use warploom_base::Dim3;
 use warploom_config::GpuSpec;
 use warploom_diag::{Diagnostic, Diagnostics, Span, nearest};
-use warploom_exec::{ClusterShape, LaunchError, LaunchSpec};
+use warploom_exec::ClusterShape;
 use warploom_fields::Number;
 use warploom_ir::{ModuleIr, Param, ParamKind, Program};
 
@@ -192,19 +192,13 @@ impl Binder<'_> {
 
     fn cluster(&mut self, launch: &LaunchPlan, kernel: &Program) {
         let place = launch.cluster.map_or(launch.grid.1, |(_, place)| place);
-        let spec = LaunchSpec {
-            grid: launch.grid.0,
-            cluster: launch.cluster.map(|(cluster, _)| cluster),
-            ..LaunchSpec::default()
-        };
-        if let Err(LaunchError::BadCluster {
-            cluster,
-            grid,
-            reason,
-        }) = ClusterShape::new(kernel, &spec)
-        {
-            let message = format!("clusters of {cluster} blocks in a grid of {grid}");
-            self.problem("bad-cluster", place, message, reason);
+        let cluster = launch.cluster.map(|(cluster, _)| cluster);
+        if let Err(why) = ClusterShape::new(kernel, launch.grid.0, cluster) {
+            let message = format!(
+                "clusters of {} blocks in a grid of {}",
+                why.cluster, why.grid
+            );
+            self.problem("bad-cluster", place, message, why.reason);
         }
     }
 

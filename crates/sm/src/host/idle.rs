@@ -153,7 +153,8 @@ impl Sm {
         self.can_rest() && (0..self.schedulers.len()).all(same)
     }
 
-    /// The reason why a scheduler does not issue whose ready warps, if there are any, are held back.
+    /// The reason why a scheduler does not issue whose ready warps, if there are any, are held
+    /// back.
     fn idle_cause(&self, s: usize) -> SlotCause {
         let Scheduler { own, held, .. } = self.schedulers[s];
         if held != 0 {

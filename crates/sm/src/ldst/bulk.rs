@@ -6,7 +6,7 @@ use super::blocked::Try;
 use super::bulk_unit::Job;
 use super::{Ldst, Path};
 use crate::flight::MemId;
-use crate::peers::PeerRequest;
+use crate::peer_post::PeerRequest;
 use crate::prepared_kernel::prepared_kernel;
 use crate::sm::Sm;
 use warploom_base::{BlockId, Cycle, WarpSlot};

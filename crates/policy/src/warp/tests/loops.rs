@@ -80,9 +80,9 @@ fn in_the_loop() -> Daws {
 }
 
 /// Each warp needs 32 lines, so that the two oldest have room. A warp that waits needs none. With
-/// eight active lanes a warp needs eight lines: 8 + 32 leave no room for 32 more, 8 + 8 + 32 do, but
-/// then not for the fourth warp. A warp that leaves the loop may load, and so may all when two are
-/// left in it.
+/// eight active lanes a warp needs eight lines: 8 + 32 leave no room for 32 more, 8 + 8 + 32 do,
+/// but then not for the fourth warp. A warp that leaves the loop may load, and so may all when two
+/// are left in it.
 #[test]
 fn daws_lets_as_many_warps_load_as_l1d_has_room_for() {
     let mut policy = in_the_loop();

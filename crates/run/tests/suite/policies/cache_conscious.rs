@@ -90,7 +90,8 @@ fn daws_keeps_the_lines_of_a_loop() {
 }
 
 /// With few MSHR entries memory is saturated most of the time. Mascar chooses owners and holds back
-/// the accesses of the other warps, so that the order of accesses is not that of greedy-then-oldest.
+/// the accesses of the other warps, so that the order of accesses is not that of
+/// greedy-then-oldest.
 #[test]
 fn mascar_lets_one_warp_access_memory() {
     let (mascar, gto) = (under("mascar"), under("gto"));

@@ -1,0 +1,54 @@
+//! Accesses to memory by the next instructions of warps, for gates of warp schedulers.
+
+use warploom_base::WarpSlot;
+use warploom_policy::{MemoryAccess, ReadyWarps, WarpMask, warps_of};
+
+/// Accesses to memory that the next instructions of a scheduler's warps make, as far as a gate has
+/// asked for them.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct NextAccesses {
+    /// Warps whose next instruction has been looked up since they issued last.
+    known: WarpMask,
+    accesses: WarpMask,
+    loads: WarpMask,
+}
+
+impl NextAccesses {
+    /// Forgets the next instruction of a warp that issues or starts.
+    #[inline]
+    pub(crate) fn forget(&mut self, slot: WarpSlot) {
+        self.known &= !(1 << slot.index());
+    }
+
+    /// The warps of `ready` by their next instructions. Those of `memory` go to the memory pipe;
+    /// `access` looks up one of them.
+    pub(crate) fn sort(
+        &mut self,
+        ready: WarpMask,
+        memory: WarpMask,
+        access: impl Fn(WarpSlot) -> Option<MemoryAccess>,
+    ) -> ReadyWarps {
+        for slot in warps_of(memory & !self.known) {
+            self.note(slot, access(slot));
+        }
+        ReadyWarps {
+            all: ready,
+            accesses: memory & self.accesses,
+            loads: memory & self.loads,
+        }
+    }
+
+    fn note(&mut self, slot: WarpSlot, access: Option<MemoryAccess>) {
+        let bit: WarpMask = 1 << slot.index();
+        let put = |mask: &mut WarpMask, on: bool| *mask = *mask & !bit | if on { bit } else { 0 };
+        put(&mut self.known, true);
+        put(
+            &mut self.accesses,
+            access.is_some_and(MemoryAccess::may_go_to_memory),
+        );
+        put(
+            &mut self.loads,
+            access.is_some_and(MemoryAccess::may_load_from_l1d),
+        );
+    }
+}
