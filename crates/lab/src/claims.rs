@@ -42,11 +42,42 @@ pub fn claim(id: &str) -> Claim {
     found.unwrap_or_else(|| panic!("`{id}` is no claim of data/claims.toml"))
 }
 
+/// The claims on a figure, by its name such as `fig1`, that name other figures of the paper too,
+/// with the names of these.
+pub fn claims_on(paper: &str, figure: &str) -> Vec<(Claim, Vec<String>)> {
+    let of_paper = claims().into_iter().filter(|claim| claim.paper == paper);
+    let with_figures = of_paper.map(|claim| {
+        let figures: Vec<_> = claim.place.split(", ").filter_map(figure_name).collect();
+        (claim, figures)
+    });
+    let on_it = with_figures.filter(|(_, figures)| figures.iter().any(|name| name == figure));
+    let without = on_it.map(|(claim, figures)| {
+        let others = figures.into_iter().filter(|name| name != figure);
+        (claim, others.collect())
+    });
+    without.collect()
+}
+
+/// Name of a figure at the beginning of a part of a place: `fig5` of `Fig. 5 (16 B wires)`.
+fn figure_name(part: &str) -> Option<String> {
+    let number = part.strip_prefix("Fig. ")?.split_whitespace().next()?;
+    Some(format!("fig{number}"))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::claims;
+    use super::{claims, claims_on};
     use std::collections::BTreeSet;
     use warploom_report::page::Kind;
+
+    #[test]
+    fn a_claim_on_several_figures_names_the_others() {
+        let found = claims_on("duet", "fig1");
+        let (claim, others) = found.first().expect("SPMV's claim");
+        assert_eq!((claim.id.as_str(), found.len()), ("duet.spmv.warps", 1));
+        assert_eq!(others, &["fig5"]);
+        assert!(claims_on("slicer", "fig2").is_empty());
+    }
 
     #[test]
     fn claims_are_complete_and_named_once() {

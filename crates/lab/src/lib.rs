@@ -28,7 +28,7 @@ mod store;
 mod verdict;
 
 pub use allocated::{Allocate, Subject};
-pub use claims::{Claim, claim, claims};
+pub use claims::{Claim, claim, claims, claims_on};
 pub use compare::{Comparison, Programs, Vary, speedup};
 pub use costs::{Cost, cost};
 pub use energy::{ChooseEnergy, add_energy};

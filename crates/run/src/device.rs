@@ -184,6 +184,11 @@ impl Device {
         Ok(DevicePtr(self.memory.alloc(self.asid, bytes)?))
     }
 
+    /// Gives a buffer the name that messages of faults use.
+    pub fn name(&mut self, ptr: DevicePtr, name: &str) {
+        self.memory.name(self.asid, ptr.0, name);
+    }
+
     /// Allocates and fills a buffer.
     pub fn alloc_slice<T: Scalar>(&mut self, values: &[T]) -> Result<DevicePtr, DeviceError> {
         let ptr = self.alloc((values.len() * T::BYTES).max(1) as u64)?;

@@ -6,7 +6,9 @@ use crate::progress::{Executed, OnProgress, Progress};
 use crate::result::{Summary, functional_report};
 use crate::session::{LIVELOCK, Prepared, RunError, Session, fault_outcome};
 use crate::sharing::BlockSharing;
+use crate::transactions::Transactions;
 use crate::written::Written;
+use std::cell::Cell;
 use std::ops::ControlFlow;
 use warploom_base::Digest;
 use warploom_exec::{FunctionalOptions, FunctionalStats, Observer, Poll, run_grid_polled};
@@ -35,6 +37,16 @@ impl Budget {
         let whole = u64::MAX;
         Self { start, whole }
     }
+}
+
+/// Work of a run without timing.
+#[derive(Clone, Copy, Debug)]
+pub struct Work {
+    /// Number of warp instructions.
+    pub instructions: u64,
+    /// Number of transactions with global memory. The lanes of a warp instruction in one line of
+    /// 128 bytes make one, if they follow each other.
+    pub transactions: u64,
 }
 
 /// Result of a run without timing.
@@ -132,23 +144,33 @@ impl Session {
         })
     }
 
-    /// Runs a host program without timing if that takes at most `most` warp instructions, and
-    /// returns why it ended; `None` if it takes more. Outputs are not checked.
+    /// Runs a host program without timing if that takes no more than `most`, and returns why it
+    /// ended; `None` if it takes more. Outputs are not checked.
     ///
     /// # Errors
     /// Fails as [`run_functional`](Self::run_functional) does.
     pub fn run_at_most(
         &self,
         program: &mut dyn HostProgram,
-        most: u64,
+        most: Work,
     ) -> Result<Option<Outcome>, RunError> {
         let mut device = Device::new(self.options().memory_bytes, 0);
         let budget = Budget {
-            start: most,
-            whole: most,
+            start: most.instructions,
+            whole: most.instructions,
         };
-        let ended = self.each_launch(program, &mut device, None, budget, &mut go_on, |_, _| {})?;
-        Ok((!ended.cut).then_some(ended.outcome))
+        let made = Cell::new(0);
+        let mut observer = Transactions::new(&made);
+        let observer = Some(&mut observer as &mut dyn Observer);
+        let mut progress = |_: &Progress| match made.get() > most.transactions {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        };
+        let done = |_: &Prepared, _| {};
+        let ended =
+            self.each_launch(program, &mut device, observer, budget, &mut progress, done)?;
+        let more = ended.cut || made.get() > most.transactions;
+        Ok((!more).then_some(ended.outcome))
     }
 
     fn run_watched(

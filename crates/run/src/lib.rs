@@ -24,12 +24,13 @@ mod sampling;
 mod session;
 mod sharing;
 mod substitute;
+mod transactions;
 mod written;
 
 pub use compile::compile;
 pub use device::{Device, DeviceError, DevicePtr, ModuleId, Scalar};
 pub use files::{io_reason, is_same_file, probe_output, write_whole};
-pub use functional::{FirstBlocks, FunctionalRun};
+pub use functional::{FirstBlocks, FunctionalRun, Work};
 pub use host::{Arg, Check, HostAction, HostError, HostProgram, Launch, Stopped};
 pub use mix::{Again, Participant};
 pub use output::Output;

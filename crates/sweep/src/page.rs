@@ -27,6 +27,9 @@ const MOST_GROUPS: usize = 40;
 /// Name of the group of means.
 const MEAN: &str = "geometric mean";
 
+/// Beginning of the names of geometric means in the summary of a page.
+pub const MEAN_OF: &str = "geometric_mean.";
+
 /// Values of the axes of a sweep in the order of its plan.
 #[derive(Clone, Debug, Default)]
 pub struct AxisValues(Vec<Vec<String>>);
@@ -202,6 +205,8 @@ impl<'a> PageBuilder<'a> {
         let summary =
             summary.map(|(status, number)| (format!("runs.{status}"), Cell::Count(*number)));
         let map = self.map(&title);
+        let table = self.table(&map);
+        let charts = self.charts(map);
         Page {
             paper: "sweep".to_owned(),
             figure: self.name.clone(),
@@ -209,10 +214,10 @@ impl<'a> PageBuilder<'a> {
             scale: String::new(),
             version: self.sweep.version.clone(),
             command: self.sweep.command.clone(),
-            summary: summary.collect(),
+            summary: summary.chain(charts.iter().flat_map(means)).collect(),
             verdicts: Vec::new(),
-            table: self.table(&map),
-            charts: self.charts(map),
+            table,
+            charts,
             configurations: Vec::new(),
             presets: BTreeMap::new(),
             runs: Vec::new(),
@@ -343,6 +348,21 @@ impl<'a> PageBuilder<'a> {
             rows: map.rows.iter().zip(&map.values).map(row).collect(),
         }
     }
+}
+
+/// The geometric means of a chart's bars, as values of a summary.
+fn means(chart: &Chart) -> Vec<(String, Cell)> {
+    let Chart::Bars(bars) = chart else {
+        return Vec::new();
+    };
+    let Some(at) = bars.groups.iter().position(|group| group == MEAN) else {
+        return Vec::new();
+    };
+    let mean = |series: &BarSeries| {
+        let value = series.values.get(at).copied().flatten()?;
+        Some((format!("{MEAN_OF}{}", series.name), Cell::Number(value)))
+    };
+    bars.series.iter().filter_map(mean).collect()
 }
 
 /// A map with rows for columns.

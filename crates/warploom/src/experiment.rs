@@ -1,6 +1,7 @@
 //! Common parts of `reproduce` and `compare`: the store, threads, progress, files, failed runs.
 
 use crate::failure::Failure;
+use crate::interrupt::KeptRuns;
 use crate::output::{json, note, write_file};
 use crate::progress::RunsDisplay;
 use crate::watch_args::WatchArgs;
@@ -8,7 +9,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use warploom_base::Digest;
-use warploom_lab::{Failed, FigureJob, FigureOutcome, Runner, Store, make};
+use warploom_lab::{Event, Failed, FigureJob, FigureOutcome, Runner, Store, make};
 use warploom_report::page::Page;
 use warploom_report::svg;
 
@@ -41,10 +42,18 @@ pub fn experiment(
     folder: Option<&Path>,
 ) -> Result<Vec<FigureOutcome>, Failure> {
     let display = RunsDisplay::new(args.watch.interval());
+    let kept = folder.map(|_| KeptRuns::new());
     let runner = Runner {
         store: folder.map(open_store).transpose()?,
         threads: args.threads(),
-        observer: &|event| display.tell(&event),
+        observer: &|event| {
+            match (&kept, &event) {
+                (Some(kept), Event::Planned { runs, stored }) => kept.add(*stored, runs + stored),
+                (Some(kept), Event::Ended { .. }) => kept.add(1, 0),
+                _ => {}
+            }
+            display.tell(&event);
+        },
     };
     let made = make(wanted, &runner);
     display.finish();

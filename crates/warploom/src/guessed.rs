@@ -10,13 +10,21 @@ use warploom_guess::{Fixed, candidates, uses};
 use warploom_ptx::ast::{Function, FunctionKind, Item, Module};
 use warploom_report::outcome_told;
 use warploom_run::launch_file::{LaunchFile, Limits};
-use warploom_run::{Options, Session};
+use warploom_run::{Options, Session, Work};
 use warploom_stats::result::Outcome;
 
-/// Warp instructions that a launch may execute. A guess with more would take long to simulate.
-const MOST_INSTRUCTIONS: u64 = 8_000_000;
+/// Work that a launch may make. A guess with more would take long to simulate: where each lane of
+/// a warp makes a transaction of its own, these and not the instructions take the time.
+const MOST: Work = Work {
+    instructions: 8_000_000,
+    transactions: 2_000_000,
+};
 /// Machine whose limits a guess respects, so that a launch does not depend on `--gpu`.
 const LIMITS_OF: &str = "qv100-volta";
+
+/// Advice on the sizes of a guess.
+const SIZES: &str = "  For smaller or larger sizes, give --grid alone, with fewer or more blocks: the \
+                     arguments are then guessed for it.\n";
 
 /// How a candidate ended.
 enum Trial {
@@ -89,7 +97,7 @@ fn unknown_kernel(module: &Module, path: &str, kernel: &str) -> String {
 fn trial(file: LaunchFile, gpu: &GpuSpec) -> Result<Trial, Failure> {
     let mut program = file.program(Limits::of(gpu))?;
     let session = Session::new(gpu.clone(), Options::default());
-    Ok(match session.run_at_most(&mut program, MOST_INSTRUCTIONS) {
+    Ok(match session.run_at_most(&mut program, MOST) {
         Ok(Some(Outcome::Finished)) => Trial::Ran,
         Ok(Some(other)) => Trial::Failed(outcome_told(&other).unwrap_or_default()),
         Ok(None) => Trial::TooLong,
@@ -106,9 +114,13 @@ fn told(options: &LaunchArgs, path: &str, kernel: &str, fixed: &Fixed) -> String
     format!(
         "note: guessed the {what} of `{}`; this command makes the same run, and may be changed\n  \
          warploom run {}\n  Sizes and contents are \
-         guesses: a kernel whose work depends on its data needs its own.\n",
+         guesses: a kernel whose work depends on its data needs its own.\n{}",
         warploom_names::shortened(kernel, warploom_names::WIDTH),
-        options.command(path)
+        options.command(path),
+        match fixed.grid {
+            Some(_) => "",
+            None => SIZES,
+        }
     )
 }
 

@@ -1,11 +1,15 @@
 //! Requests from outside to stop a run: Ctrl-C (SIGINT) and SIGTERM.
 
+use crate::output::note;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag::{register, register_conditional_shutdown};
+use signal_hook::low_level::pipe;
+use std::io::Read;
 use std::ops::ControlFlow;
+use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use warploom_stats::result::{Outcome, RunReport};
 
 /// Exit status of an interrupted run, as shells report a program that Ctrl-C ended.
@@ -43,6 +47,53 @@ impl Interrupt {
 impl Drop for Interrupt {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Numbers of the runs of a command that keeps each run when it ends. Ctrl-C or SIGTERM ends the
+/// process at once, with a line about them.
+#[derive(Default)]
+pub struct KeptRuns {
+    kept: AtomicUsize,
+    all: AtomicUsize,
+}
+
+impl KeptRuns {
+    /// Begins to note signals. Where the system refuses this, a signal ends the process without a
+    /// line. A command creates at most one.
+    pub fn new() -> Arc<Self> {
+        let runs = Arc::new(Self::default());
+        let Ok((mut signals, end)) = UnixStream::pair() else {
+            return runs;
+        };
+        for signal in [SIGINT, SIGTERM] {
+            let _ = end.try_clone().and_then(|end| pipe::register(signal, end));
+        }
+        let shared = Arc::clone(&runs);
+        std::thread::spawn(move || {
+            if signals.read_exact(&mut [0]).is_ok() {
+                note(&shared.told());
+                std::process::exit(INTERRUPTED.into());
+            }
+        });
+        runs
+    }
+
+    /// Sets the numbers of the runs that are kept and of all runs.
+    pub fn set(&self, kept: usize, all: usize) {
+        self.kept.store(kept, Ordering::Relaxed);
+        self.all.store(all, Ordering::Relaxed);
+    }
+
+    /// Adds to the numbers of the runs that are kept and of all runs.
+    pub fn add(&self, kept: usize, all: usize) {
+        self.kept.fetch_add(kept, Ordering::Relaxed);
+        self.all.fetch_add(all, Ordering::Relaxed);
+    }
+
+    fn told(&self) -> String {
+        let [kept, all] = [&self.kept, &self.all].map(|number| number.load(Ordering::Relaxed));
+        format!("\ninterrupted: {kept} of {all} runs are kept; the same command goes on\n")
     }
 }
 

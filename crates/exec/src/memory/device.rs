@@ -8,6 +8,7 @@
 //! all of it, so that most accesses are checked without a search.
 
 mod address_space;
+mod nearest;
 mod rollback;
 mod services;
 mod undo;
@@ -340,21 +341,6 @@ impl DeviceMemory {
         (entry & LIVE != 0, page.map(|page| &*page.data))
     }
 
-    /// Describes the allocation nearest to an address.
-    pub fn nearest(&self, asid: u8, address: u64) -> String {
-        let distance = |a: &Allocation| {
-            if address < a.base {
-                a.base - address
-            } else {
-                address.saturating_sub(a.base + a.bytes.saturating_sub(1))
-            }
-        };
-        match self.allocations(asid).iter().min_by_key(|a| distance(a)) {
-            None => "nothing is allocated".to_owned(),
-            Some(a) => nearest_text(a, address),
-        }
-    }
-
     /// Contents of the page of an address. `None` if the page was never touched.
     #[inline(always)]
     pub(crate) fn page_data(&self, asid: u8, address: u64) -> Option<&[u8; PAGE_BYTES]> {
@@ -539,22 +525,6 @@ impl DeviceMemory {
             digest.u64(address).bytes(part);
         }
     }
-}
-
-/// Describes the position of an address relative to an allocation.
-fn nearest_text(a: &Allocation, address: u64) -> String {
-    let state = if a.live { "live" } else { "freed" };
-    let place = if address < a.base {
-        format!("{} bytes before", a.base - address)
-    } else if address - a.base < a.bytes {
-        format!("{} bytes into", address - a.base)
-    } else {
-        format!("{} bytes after the end of", address - a.base - a.bytes)
-    };
-    format!(
-        "{place} the {state} allocation of {} bytes at {:#x}",
-        a.bytes, a.base
-    )
 }
 
 #[cfg(test)]

@@ -323,6 +323,7 @@ impl LaunchProgram {
         self.module = device.load(self.file.module.name(), ir, refused)?;
         for (plan, buffer) in self.file.plan.buffers.iter().zip(&mut self.file.buffers) {
             let address = device.alloc(buffer.bytes())?;
+            device.name(address, &plan.name);
             match (&plan.init, buffer.contents.take()) {
                 (_, Some(contents)) => device.write(address, &contents)?,
                 (Init::Zeros, None) => device.fill(address, 0, buffer.bytes())?,

@@ -12,8 +12,9 @@ use std::process::ExitCode;
 use warploom_diag::nearest;
 use warploom_lab::{
     FigureInfo, FigureJob, FigureOutcome, Request, Results, RunSpec, Scale, Store, UnknownFigure,
-    add_energy, all, by_name_only, cost, find, make_by, studies,
+    add_energy, all, by_name_only, claims, claims_on, cost, find, make_by, studies,
 };
+use warploom_report::page::Page;
 use warploom_report::{grouped, listing, page_report};
 
 const EXAMPLES: &str = "\
@@ -92,7 +93,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
                         .iter()
                         .map(|file| format!("wrote {}\n", file.display()));
                     let files: String = shown.collect();
-                    print(&format!("{}\n{files}\n", page_report(&page)))?;
+                    let judged = judged_elsewhere(&page);
+                    print(&format!("{}{judged}\n{files}\n", page_report(&page)))?;
                 }
                 pages.push(page);
             }
@@ -105,6 +107,33 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         }
     }
     Ok(ExitCode::from(u8::from(failed)))
+}
+
+/// Lines on a figure of a paper that judges no claim: the figures that do so, and a warning of a
+/// scale other than the paper's.
+fn judged_elsewhere(page: &Page) -> String {
+    let is_paper = claims().iter().any(|claim| claim.paper == page.paper);
+    if !page.verdicts.is_empty() || !is_paper {
+        return String::new();
+    }
+    let mut text = "\nNo claim of the paper is judged by this figure.\n".to_owned();
+    for (claim, others) in claims_on(&page.paper, &page.figure) {
+        for other in others {
+            let place = &claim.place;
+            text += &format!(
+                "`{}` ({place}) is judged by {}/{other}.\n",
+                claim.id, page.paper
+            );
+        }
+    }
+    if page.scale != "paper" {
+        text += &format!(
+            "At scale {} the data sets are smaller than the paper's, and the values differ from those \
+             of `--scale paper`.\n",
+            page.scale
+        );
+    }
+    text
 }
 
 /// Makes the figures of a name by threads of this process, or by workers.
@@ -255,7 +284,26 @@ fn refusal(unknown: &UnknownFigure) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::of_shortened_paper;
+    use super::{judged_elsewhere, of_shortened_paper};
+    use warploom_report::page::Page;
+
+    #[test]
+    fn a_figure_without_claims_names_the_one_that_judges_it() {
+        let page = |scale: &str| -> Page {
+            let stored = include_str!("../../../../docs/results/duet/fig1.json");
+            let mut page: Page = serde_json::from_str(stored).expect("a page");
+            page.scale = scale.to_owned();
+            page
+        };
+        let judged = "\nNo claim of the paper is judged by this figure.\n\
+                      `duet.spmv.warps` (Fig. 1, Fig. 5 (16 B wires)) is judged by duet/fig5.\n";
+        assert_eq!(judged_elsewhere(&page("paper")), judged);
+        let small = judged_elsewhere(&page("test"));
+        assert!(
+            small.starts_with(&format!("{judged}At scale test ")),
+            "{small}"
+        );
+    }
 
     #[test]
     fn a_shortened_paper_is_found() {

@@ -2,7 +2,7 @@
 
 use crate::energy_args::{EnergyArgs, with_energy};
 use crate::failure::Failure;
-use crate::interrupt::{Interrupt, is_interrupted, status};
+use crate::interrupt::{Interrupt, status};
 use crate::kept::is_kept;
 use crate::output::{check_outputs, command_line, print, print_json, write_file};
 use crate::simulate::simulate_traced;
@@ -112,14 +112,48 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     if args.json {
         print_json(&written)?
     } else {
-        let told = outcome_told(&result.outcome).filter(|_| is_interrupted(&result.outcome));
-        print(&format!(
-            "{}: {} cycles, {} events; open it at https://ui.perfetto.dev\n{}",
-            written.file,
-            grouped(written.cycles),
-            grouped(written.events),
-            told.map_or_else(String::new, |told| format!("{told}\n"))
-        ))?
+        print(&told(&written))?
     }
     Ok(status(&result))
+}
+
+/// The lines about a timeline. A cut one does not show the whole program.
+fn told(written: &Written) -> String {
+    let Written { file, cycles, .. } = written;
+    let events = grouped(written.events);
+    let open = "open it at https://ui.perfetto.dev";
+    let (cycles, end) = (grouped(*cycles), outcome_told(&written.outcome));
+    match (&written.outcome, end) {
+        (Outcome::CycleLimit { cycles: limit }, _) => format!(
+            "{file}: {events} events, cut after {cycles} cycles; --max-cycles {} for more\n{open}\n",
+            limit.saturating_mul(2)
+        ),
+        (_, None) => format!("{file}: {cycles} cycles, {events} events; {open}\n"),
+        (_, Some(end)) => format!("{file}: {cycles} cycles, {events} events; {open}\n{end}\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Written, told};
+    use warploom_stats::result::Outcome;
+
+    #[test]
+    fn a_cut_timeline_says_so() {
+        let mut written = Written {
+            file: "t.json".to_owned(),
+            cycles: 20_000,
+            events: 47_050,
+            outcome: Outcome::CycleLimit { cycles: 20_000 },
+            digest: String::new(),
+        };
+        let open = "open it at https://ui.perfetto.dev\n";
+        let cut = "t.json: 47,050 events, cut after 20,000 cycles; --max-cycles 40000 for more\n";
+        assert_eq!(told(&written), format!("{cut}{open}"));
+        written.outcome = Outcome::Finished;
+        assert_eq!(
+            told(&written),
+            format!("t.json: 20,000 cycles, 47,050 events; {open}")
+        );
+    }
 }

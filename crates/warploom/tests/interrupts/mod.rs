@@ -166,3 +166,30 @@ fn programs_that_run_alone_first_are_stopped() {
     assert!(told.contains("\nINTERRUPTED in "), "{told}");
     assert!(told.contains("interrupted: bfs ran alone, "), "{told}");
 }
+
+#[test]
+fn control_c_tells_how_many_runs_of_a_sweep_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let study =
+        "[axes]\ntarget = \"forever.ptx\"\ngrid = [1, 2]\nblock = 32\nargs = \"u32[4]=0\"\n";
+    std::fs::write(folder.path().join("forever.ptx"), FOREVER).unwrap();
+    std::fs::write(folder.path().join("study.toml"), study).unwrap();
+    let mut sweep = Command::new(env!("CARGO_BIN_EXE_warploom"))
+        .current_dir(folder.path())
+        .args(["sweep", "study.toml"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut told = BufReader::new(sweep.stderr.take().unwrap()).lines();
+    let begun = |line: &std::io::Result<String>| {
+        let line = line.as_deref().unwrap_or_default();
+        line.ends_with("2 runs, 0 finished already")
+    };
+    assert!(told.any(|line| begun(&line)));
+    send(&sweep, &["INT"]);
+    let told: Vec<_> = told.map_while(Result::ok).collect();
+    assert_eq!(sweep.wait().unwrap().code(), Some(130));
+    let line = "interrupted: 0 of 2 runs are kept; the same command goes on";
+    assert_eq!(told, ["", line]);
+}

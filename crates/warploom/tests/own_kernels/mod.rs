@@ -265,3 +265,22 @@ fn cuda_source_is_compiled_by_the_named_compiler() {
         "{told}"
     );
 }
+
+/// Each thread sums a row of a matrix, so that each load makes 32 transactions. The largest guess
+/// within the bound of instructions, 4096 x 4096, makes 17 million of them, and the next one 1.05
+/// million.
+#[test]
+fn a_guess_is_bounded_by_transactions_too() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("rows.ptx"), include_str!("rows.ptx")).unwrap();
+    let ran = warploom_in(folder.path(), &["run", "rows.ptx", "--functional"]);
+    assert_eq!(ran.status, 0, "{}{}", ran.err, ran.out);
+    let size = "--grid 4 --block 256 --arg 1024 --arg 1024 --arg 'f32[1048576]=uniform'";
+    assert!(ran.err.contains(size), "{}", ran.err);
+    assert!(ran.err.contains("give --grid alone"), "{}", ran.err);
+    let smaller = ["run", "rows.ptx", "--functional", "--grid", "1"];
+    let ran = warploom_in(folder.path(), &smaller);
+    let size = "--grid 1 --block 256 --arg 256 --arg 256 --arg 'f32[65536]=uniform'";
+    assert!(ran.err.contains(size), "{}", ran.err);
+    assert!(!ran.err.contains("give --grid alone"), "{}", ran.err);
+}

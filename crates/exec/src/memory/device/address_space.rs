@@ -1,6 +1,7 @@
 //! Address space of one process: its page table, its table of allocations, its heap and its buffer
 //! of printed text.
 
+use super::nearest::Names;
 use crate::memory::heap::Heap;
 use crate::memory::printed::Printed;
 use warploom_ir::{CONST_BASE, GLOBAL_BASE};
@@ -41,6 +42,8 @@ pub(super) struct AddressSpace {
     pub directories: Vec<Option<Box<Directory>>>,
     /// Allocations, sorted by base address.
     pub allocations: Vec<Allocation>,
+    /// Names of allocations, for messages.
+    pub names: Names,
     pub next_global: u64,
     pub next_const: u64,
     pub printed: Printed,
@@ -53,6 +56,7 @@ impl AddressSpace {
         Self {
             directories: Vec::new(),
             allocations: Vec::new(),
+            names: Names::new(),
             next_global: GLOBAL_BASE,
             next_const: CONST_BASE,
             printed: Printed::default(),

@@ -6,6 +6,7 @@ use super::sources::Sources;
 use super::{Begin, Engine, absolute, collect, name, slurm};
 use crate::experiment::{copy_own, own_digest};
 use crate::failure::Failure;
+use crate::interrupt::KeptRuns;
 use crate::output::{command_line, error_style, note, print, width};
 use crate::verbs::app::library;
 use std::path::{Path, PathBuf};
@@ -47,10 +48,20 @@ pub fn run(args: &Begin) -> Result<ExitCode, Failure> {
     }
     let begun = begin(&folder, &worker, &sweep, &runs)?;
     worker.leave()?;
-    note(&opening(&folder, &sweep, &begun));
+    let opening = opening(&folder, &sweep, &begun);
     match args.engine {
-        Engine::Slurm => slurm::submit(&folder, &sweep, &begun, args.workers),
-        Engine::Local => local(args, &folder, &sweep),
+        Engine::Slurm => {
+            note(&opening);
+            slurm::submit(&folder, &sweep, &begun, args.workers)
+        }
+        Engine::Local => {
+            let kept = KeptRuns::new();
+            kept.set(begun.finished, sweep.runs);
+            note(&opening);
+            local(args, &folder, &sweep, &mut |ended| {
+                kept.set(begun.finished + ended, sweep.runs);
+            })
+        }
     }
 }
 
@@ -204,8 +215,14 @@ pub fn keep_program(folder: &Folder, worker: &Worker, build: &str) -> Result<(),
     Ok(())
 }
 
-/// Makes the runs on this machine, then collects them.
-fn local(args: &Begin, folder: &Folder, sweep: &Sweep) -> Result<ExitCode, Failure> {
+/// Makes the runs on this machine, then collects them. `kept` learns the number of runs that have
+/// finished here.
+fn local(
+    args: &Begin,
+    folder: &Folder,
+    sweep: &Sweep,
+    kept: &mut dyn FnMut(usize),
+) -> Result<ExitCode, Failure> {
     let options = WorkOptions {
         jobs: args.runner.threads(),
         wait: true,
@@ -220,6 +237,7 @@ fn local(args: &Begin, folder: &Folder, sweep: &Sweep) -> Result<ExitCode, Failu
         &options,
         &start(folder, sweep),
         &mut |progress| {
+            kept(progress.finished);
             display.tell(progress);
         },
     );

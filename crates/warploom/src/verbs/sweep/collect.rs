@@ -6,10 +6,11 @@ use crate::output::{json, note, print};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use warploom_report::page::{Cell, csv_line};
+use warploom_report::page::{Cell, Page, csv_line};
 use warploom_report::{ColumnType, ParquetEncoder, grouped, svg};
 use warploom_sweep::{
-    AxisValues, Collector, Folder, NewFile, PageBuilder, Row, Sweep, Worker, typed, write_whole,
+    AxisValues, Collector, Folder, MEAN_OF, NewFile, PageBuilder, Row, Sweep, Worker, typed,
+    write_whole,
 };
 
 /// Number of failures that are told one by one.
@@ -59,8 +60,9 @@ pub fn collect(folder: &Folder, sweep: &Sweep) -> Result<ExitCode, Failure> {
     let written = worker.bury_dead().map_err(Failure::from);
     let written = written.and_then(|()| write(folder, sweep, &worker));
     worker.leave()?;
-    let (summary, paths) = written?;
+    let (summary, means, paths) = written?;
     tell(&summary)?;
+    print(&means)?;
     for path in paths {
         print(&format!("wrote {}\n", path.display()))?;
     }
@@ -141,7 +143,7 @@ fn write(
     folder: &Folder,
     sweep: &Sweep,
     worker: &Worker,
-) -> Result<(Summary, Vec<PathBuf>), Failure> {
+) -> Result<(Summary, String, Vec<PathBuf>), Failure> {
     let collector = Collector::new(folder, sweep)?;
     let axes = AxisValues::read(folder, sweep)?;
     let mut tables = Tables::create(folder, sweep, worker, &collector, &axes)?;
@@ -166,7 +168,20 @@ fn write(
         })?;
         paths.push(path);
     }
-    Ok((summary, paths))
+    Ok((summary, means(&page), paths))
+}
+
+/// Geometric means of a page's bars: a line for each, after one that names the metric.
+fn means(page: &Page) -> String {
+    let mean = |(name, value): (&String, &Cell)| {
+        let name = name.strip_prefix(MEAN_OF)?;
+        Some(format!("  {name} {}\n", value.shown()))
+    };
+    let lines: String = page.summary.iter().filter_map(mean).collect();
+    match lines.is_empty() {
+        true => lines,
+        false => format!("geometric mean of {}\n{lines}", page.title),
+    }
 }
 
 fn put(out: &mut NewFile, fields: impl Iterator<Item = String>) -> Result<(), Failure> {

@@ -9,9 +9,11 @@ use super::runs::{Finder, resolve};
 use super::{Engine, absolute, slurm};
 use crate::experiment::{RunnerArgs, open_store, own_digest};
 use crate::failure::Failure;
+use crate::interrupt::KeptRuns;
 use crate::output::{command_line, error_style, note};
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use warploom_lab::{Failed, FigureJob, FigureOutcome, Results, RunKey, RunSpec, Store, make_by};
 use warploom_run::launch_file::read as read_text;
@@ -79,6 +81,8 @@ struct FigureRuns<'a> {
     planned: HashSet<String>,
     finder: Finder,
     store: Store,
+    /// Numbers of the runs, if this process waits for workers of its own.
+    kept: Option<Arc<KeptRuns>>,
 }
 
 impl<'a> FigureRuns<'a> {
@@ -111,6 +115,7 @@ impl<'a> FigureRuns<'a> {
             planned: HashSet::new(),
             finder: Finder::default(),
             store,
+            kept: (args.engine != Some(Engine::Slurm)).then(KeptRuns::new),
         })
     }
 
@@ -174,17 +179,17 @@ impl<'a> FigureRuns<'a> {
 
     /// Lets workers make all runs of the plan.
     fn work(&self, worker: &Worker) -> Result<(), Failure> {
-        begin(&self.folder, worker, &self.sweep, &self.runs)?;
+        let begun = begin(&self.folder, worker, &self.sweep, &self.runs)?;
         let display = SweepDisplay::new(self.sweep.runs);
         let worked = match self.args.engine {
             Some(Engine::Slurm) => self.wait_for_slurm(worker, &display),
-            _ => self.work_here(&display),
+            _ => self.work_here(&display, begun.finished),
         };
         display.finish();
         worked
     }
 
-    fn work_here(&self, display: &SweepDisplay) -> Result<(), Failure> {
+    fn work_here(&self, display: &SweepDisplay, before: usize) -> Result<(), Failure> {
         let options = WorkOptions {
             jobs: self.threads,
             wait: true,
@@ -193,7 +198,12 @@ impl<'a> FigureRuns<'a> {
             start: 0,
         };
         let start = start(&self.folder, &self.sweep);
-        let tell = &mut |progress: &WorkProgress| display.tell(progress);
+        let tell = &mut |progress: &WorkProgress| {
+            if let Some(kept) = &self.kept {
+                kept.set(before + progress.finished, self.sweep.runs);
+            }
+            display.tell(progress);
+        };
         match work(&self.folder, &self.sweep, &options, &start, tell)? {
             (Stopped::Cancelled, _) => Err(cancelled()),
             _ => Ok(()),
