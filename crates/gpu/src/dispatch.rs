@@ -36,7 +36,7 @@ use warploom_sm::{BlockNeeds, FinishedBlock, PreparedKernel, SlotSums, Sm};
 /// The block dispatcher of the machine.
 pub(crate) struct Dispatcher {
     /// Kernels in flight, by kernel slot.
-    pub kernels: Vec<Option<InFlight>>,
+    pub kernels: Vec<Option<Box<InFlight>>>,
     pub sm_filter: SmFilterPolicy,
     block_policy: BlockPolicy,
     multiprogram: MultiprogramPolicy,
@@ -111,7 +111,7 @@ impl Dispatcher {
     pub fn in_flight(&self) -> impl Iterator<Item = &InFlight> {
         self.slots
             .iter()
-            .filter_map(|slot| self.kernels[*slot].as_ref())
+            .filter_map(|slot| self.kernels[*slot].as_deref())
     }
 
     /// A slot without a kernel.
@@ -120,7 +120,7 @@ impl Dispatcher {
     }
 
     /// Puts a kernel into a free slot.
-    pub fn put(&mut self, slot: usize, mut kernel: InFlight) {
+    pub fn put(&mut self, slot: usize, mut kernel: Box<InFlight>) {
         debug_assert!(self.kernels[slot].is_none(), "kernel slot {slot} is taken");
         kernel.code = self.code_of(&kernel.image, kernel.needs);
         for other in self.kernels.iter_mut().flatten() {
@@ -135,10 +135,10 @@ impl Dispatcher {
 
     /// Takes out a kernel whose blocks have all ended.
     #[inline]
-    pub fn take_finished(&mut self) -> Option<(usize, InFlight)> {
+    pub fn take_finished(&mut self) -> Option<(usize, Box<InFlight>)> {
         let ended = |slot: &usize| {
             self.kernels[*slot]
-                .as_ref()
+                .as_deref()
                 .is_some_and(InFlight::is_finished)
         };
         let at = self.slots.iter().position(ended)?;
@@ -278,7 +278,7 @@ impl Dispatcher {
         let mut samples = Vec::with_capacity(sms.len());
         sms.for_each(|index, sm| {
             sm.count_to(now);
-            let blocks = |kernel: &Option<InFlight>| {
+            let blocks = |kernel: &Option<Box<InFlight>>| {
                 let running = kernel.as_ref().map(|k| k.running[index].len() as u32);
                 running.unwrap_or(0)
             };

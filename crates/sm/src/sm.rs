@@ -112,6 +112,7 @@ pub struct Sm {
     pub(crate) needs_settled: bool,
     pub(crate) flights: FlightPool,
     pub(crate) schedulers: Vec<Scheduler>,
+    /// Block slots. Empty before the first block.
     pub(crate) blocks: Vec<BlockSlot>,
     /// Counters by kernel slot.
     pub by_kernel: Vec<KernelCounters>,
@@ -199,7 +200,7 @@ impl Sm {
             style: spec.gpu.style,
             kernels: [const { None }; _],
             warps: Warps::new(slots, contexts, sm.max_blocks),
-            blocks: (0..blocks).map(|_| BlockSlot::free()).collect(),
+            blocks: Vec::new(),
             schedulers,
             flights: Pool::new(Flight::BLANK),
             collectors: Collectors::new(sm, widths, spec.gpu.style),

@@ -148,7 +148,7 @@ impl Gpu {
 
     /// All counters so far, summed over the parts: `part_counters().sum()` without a copy of each
     /// part's.
-    pub(crate) fn machine_counters(&mut self) -> MachineCounters {
+    pub fn machine_counters(&mut self) -> MachineCounters {
         let (requests, replies) = self.memory.networks();
         let mut sum = MachineCounters {
             device: self.device_counters(),
