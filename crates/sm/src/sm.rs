@@ -33,8 +33,8 @@ use std::sync::Arc;
 use warploom_base::{BlockId, Cycle, KernelSlot, SmId, WarpSlot};
 use warploom_config::{Coalescing, GpuSpec, ModelStyle, SmSpec, UnitSpec};
 use warploom_exec::{
-    AtomicMode, BarrierRelease, DeviceMemory, Divergence, Env, Fault, FindingReport, StepOut,
-    WriteLog,
+    AtomicMode, BarrierRelease, DeviceMemory, Divergence, Env, Fault, FindingReport, Lookahead,
+    StepOut, WriteLog,
 };
 use warploom_mem::Reply;
 use warploom_mem::coalesce::SharedRule;
@@ -261,14 +261,16 @@ impl Sm {
         self.warps.reserve_scoreboard(image.score_words());
         let slot = image.slot.index();
         debug_assert!(self.kernels[slot].is_none(), "kernel slot {slot} is taken");
+        self.needs_settled |= image.lookahead == Lookahead::Settled;
         self.kernels[slot] = Some(image);
-        self.find_settled_kernels();
     }
 
     /// Forgets a kernel whose blocks have all ended.
     pub fn unload_kernel(&mut self, slot: KernelSlot) {
         self.kernels[slot.index()] = None;
-        self.find_settled_kernels();
+        if self.needs_settled {
+            self.find_settled_kernels();
+        }
         self.give_back_l1d();
     }
 

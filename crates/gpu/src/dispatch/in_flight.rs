@@ -86,7 +86,7 @@ impl InFlight {
         let bound = image.contexts.as_ref().map_or(0, |c| c.plan.bound);
         let most = blocks_per_sm + bound;
         Self {
-            lookahead: image.launch.lookahead(),
+            lookahead: image.lookahead,
             image,
             needs,
             blocks_per_sm,
