@@ -218,7 +218,14 @@ impl Dispatcher {
         let is_cooperative = |kernel: &InFlight| kernel.image.launch.is_cooperative();
         let any_cooperative = self.in_flight().any(is_cooperative);
         self.is_cooperative = any_cooperative;
-        let samples = self.samples(now, sms);
+        let multiprogram = changed || now >= self.multiprogram.next_check();
+        let block_limit = changed || now >= self.block_limit.next_check();
+        let wanted = multiprogram && self.multiprogram.wants_samples()
+            || block_limit && self.block_limit.wants_samples();
+        let samples = match wanted {
+            true => self.samples(now, sms),
+            false => Vec::new(),
+        };
         let running = self.in_flight().filter(|kernel| !kernel.halted);
         let kernels: Vec<KernelView> = running.map(InFlight::view).collect();
         let view = MultiprogramView {
@@ -227,11 +234,11 @@ impl Dispatcher {
             kernels: &kernels,
             sms: &samples,
         };
-        if changed || now >= self.multiprogram.next_check() {
+        if multiprogram {
             self.multiprogram.update(&view);
             self.pass_issue_quotas(sms);
         }
-        if changed || now >= self.block_limit.next_check() {
+        if block_limit {
             self.block_limit.update(&view);
             self.pause_blocks(sms);
         }

@@ -314,6 +314,12 @@ impl Sm {
         !self.holds_warps() && self.starts.is_empty() && self.ldst.is_empty()
     }
 
+    /// True if the SM has had a block: the caches of others have counted nothing.
+    #[inline]
+    pub fn had_blocks(&self) -> bool {
+        !self.blocks.is_empty()
+    }
+
     /// Cycle in which the SM must run again. It must run before if a block is assigned to it, a
     /// reply arrives, or credits come while it `waits_for_credits`.
     #[inline]

@@ -164,6 +164,9 @@ impl Gpu {
             sum.sm.merge(&sm.counters);
             sum.policy.merge(&sm.policy_counters());
             sum.context.merge(&sm.context_counters());
+            if !sm.had_blocks() {
+                return;
+            }
             if let Some(l1d) = &sm.ldst.l1d {
                 sum.l1d.merge(l1d.counters());
             }
