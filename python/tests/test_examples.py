@@ -1,27 +1,40 @@
 """The examples in Python run and print what they promise."""
 
+import json
 import pathlib
 import subprocess
 import sys
 
 import pytest
 
-EXAMPLES = pathlib.Path(__file__).parents[2] / "examples" / "python"
+EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 
 
-def lines(name):
-    command = [sys.executable, str(EXAMPLES / f"{name}.py")]
+def lines(script):
+    command = [sys.executable, str(script)]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout.splitlines()
 
 
 def test_a_kernel_on_arrays():
-    assert any(line.startswith("saxpy") for line in lines("saxpy"))
+    assert any(line.startswith("saxpy") for line in lines(EXAMPLES / "python/saxpy.py"))
 
 
 def test_a_scheduler_beside_others():
     pytest.importorskip("pandas")
-    rows = [line.split() for line in lines("scheduler")]
+    rows = [line.split() for line in lines(EXAMPLES / "python/scheduler.py")]
     assert [row[0] for row in rows] == ["sm.warp_scheduler", "lrr", "gto", "fewest-issues"]
     assert all(row[-1] == "True" for row in rows[1:])
+
+
+def test_the_notebook_of_policies(tmp_path):
+    pytest.importorskip("pandas")
+    book = json.loads((EXAMPLES / "notebook/policies.ipynb").read_text())
+    cells = [cell["source"] for cell in book["cells"] if cell["cell_type"] == "code"]
+    assert len(cells) == 3
+    script = tmp_path / "cells.py"
+    script.write_text("\n".join("".join(cell) + "\n" for cell in cells))
+    printed = lines(script)
+    assert printed[0].split() == ["sm.warp_scheduler", "gto", "lrr"]
+    assert printed[-1].startswith("{32: ") and "64: " in printed[-1]

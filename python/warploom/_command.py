@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -40,10 +41,11 @@ def _executable(path: Path) -> Path:
 
 
 def environment(libraries: str) -> dict[str, str]:
-    """Variables by which packages find the simulated driver, and leave kernels as PTX."""
+    """Variables by which packages find the simulated driver and leave kernels as PTX."""
     ptxas = str(_executable(STANDINS / "ptxas"))
+    compiler = _executable(STANDINS / "nvcc" / "nvcc")
     cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return {
+    variables = {
         "TRITON_PTXAS_PATH": ptxas,
         "TRITON_PTXAS_BLACKWELL_PATH": ptxas,
         "TRITON_LIBCUDA_PATH": libraries,
@@ -51,6 +53,11 @@ def environment(libraries: str) -> dict[str, str]:
         "TRITON_CACHE_DIR": str(Path(cache) / "warploom" / "triton"),
         "NUMBA_CUDA_DRIVER": str(Path(libraries) / "libcuda.so.1"),
     }
+    # Other packages take the folder of a compiler in PATH for that of CUDA.
+    if importlib.util.find_spec("pycuda"):
+        folders = [str(compiler.parent), os.environ.get("PATH", os.defpath)]
+        variables |= {"PATH": os.pathsep.join(folders), "WARPLOOM_PYTHON": sys.executable}
+    return variables
 
 
 def python(arguments: list[str]) -> tuple[list[str], Mapping[str, str]]:

@@ -7,7 +7,8 @@ import re
 __all__ = ["WarploomError", "InputError", "SimulatedError", "Fault", "Stuck", "CycleLimit"]
 
 _PLACE = re.compile(
-    r"kernel `(?P<kernel>[^`]*)`, PTX line (?P<line>\d+), block \((?P<block>[\d, ]+)\), "
+    r"kernel `(?P<kernel>[^`]*)`, PTX line (?P<line>\d+)(?: \((?P<written>[^)]*)\))?, "
+    r"block \((?P<block>[\d, ]+)\), "
     r"thread \((?P<thread>[\d, ]+)\)"
 )
 
@@ -30,6 +31,8 @@ class Fault(SimulatedError):
     Attributes:
         kernel: Name of the kernel, or ``None`` if the message names no place.
         line: Line of the PTX text, counted from 1.
+        written: Place in the file from which a compiler made the PTX, such as ``"saxpy.cu:12"``,
+            if the PTX has line numbers (``nvcc -lineinfo``).
         block: Index (x, y, z) of the block in the grid.
         thread: Index (x, y, z) in the block of the lowest thread concerned.
     """
@@ -39,6 +42,7 @@ class Fault(SimulatedError):
         place = _PLACE.search(message)
         self.kernel: str | None = place["kernel"] if place else None
         self.line: int | None = int(place["line"]) if place else None
+        self.written: str | None = place["written"] if place else None
         self.block: tuple[int, int, int] | None = _index(place["block"]) if place else None
         self.thread: tuple[int, int, int] | None = _index(place["thread"]) if place else None
 

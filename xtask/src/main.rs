@@ -5,6 +5,7 @@ mod assembler;
 mod bench;
 mod bless;
 mod ci;
+mod costs;
 mod cuda_programs;
 mod docs;
 mod energy;
@@ -47,6 +48,8 @@ enum Verb {
     Bless(bless::Args),
     /// Run all checks that must pass before a change is merged
     Ci(ci::Args),
+    /// Tabulate what the stored figures cost, from the times of their runs in stores
+    Costs(costs::Args),
     /// Build the test programs of cudart with NVIDIA's nvcc
     CudaPrograms(cuda_programs::Args),
     /// Write docs/generated from the program's own tables
@@ -78,6 +81,7 @@ fn main() -> Result<()> {
         Verb::Bench(args) => bench::run(&args, &root()),
         Verb::Bless(args) => bless::run(&args, &root()),
         Verb::Ci(args) => ci::run(&args, &root()),
+        Verb::Costs(args) => costs::run(&args, &root()),
         Verb::CudaPrograms(args) => cuda_programs::run(&args, &root()),
         Verb::Docs => docs::run(&root()),
         Verb::Energy(args) => energy::run(&args, &root()),

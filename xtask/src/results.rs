@@ -95,7 +95,7 @@ fn files(root: &Path) -> Result<BTreeMap<PathBuf, String>> {
 }
 
 /// The stored figures, judged anew, by paper.
-fn stored(folder: &Path) -> Result<Vec<Page>> {
+pub(crate) fn stored(folder: &Path) -> Result<Vec<Page>> {
     let mut pages = Vec::new();
     for (paper, _) in PAPERS.into_iter().chain(STUDIES) {
         let Ok(entries) = fs::read_dir(folder.join(paper)) else {

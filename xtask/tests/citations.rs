@@ -1,5 +1,5 @@
 //! Citations of the project's own pages: each page exists, each heading stands on it, and each link
-//! leads somewhere.
+//! leads somewhere. Files and items of the code that pages name exist, too.
 //!
 //! Comments and pages cite a page by its path from the root, and a section by its heading after a
 //! comma: `docs/model/caches.md, Write policies`.
@@ -18,6 +18,10 @@ const CITED: &[&str] = &["docs/", "benches/"];
 const GONE: &[&str] = &["model page", "formats page", "seed 00"];
 /// Table of contents of the guide.
 const CONTENTS: &str = "docs/SUMMARY.md";
+/// Pages that tell of code as it was.
+const HISTORY: &[&str] = &["CHANGELOG.md", "benches/log/"];
+/// Name of the policy of `docs/adding-a-policy.md`, whose files in other places are not there.
+const EXAMPLE: &str = "youngest_first";
 /// File with the words that it refuses.
 const THIS_FILE: &str = "xtask/tests/citations.rs";
 
@@ -207,6 +211,97 @@ fn every_link_leads_somewhere() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Places in the code that a page names: a file, and perhaps the name of an item in it.
+fn places(page: &str) -> Vec<(String, Option<String>)> {
+    let mut in_code = false;
+    let lines = page.lines().filter(|line| {
+        in_code ^= line.starts_with("```");
+        !in_code && !line.starts_with("```")
+    });
+    let text = lines.collect::<Vec<_>>().join(" ");
+    let mut found = Vec::new();
+    // Every second part is in marks of code.
+    let mut file = None;
+    let parts: Vec<&str> = text.split('`').collect();
+    for pair in parts.chunks_exact(2) {
+        let (between, code) = (pair[0], pair[1]);
+        let belongs = matches!((&file, between), (Some(_), ": " | ", "));
+        if is_file_name(code) {
+            file = Some(code.to_owned());
+            found.push((code.to_owned(), None));
+        } else if belongs && is_item(code) {
+            let item = code.rsplit("::").next().map(str::to_owned);
+            found.extend(file.clone().map(|file| (file, item)));
+        } else {
+            file = None;
+        }
+    }
+    found
+}
+
+/// True for the path of a file of code, without placeholders.
+fn is_file_name(code: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_/.-".contains(c);
+    code.ends_with(".rs") && code.chars().all(is_plain)
+}
+
+/// True for the path of an item, not for a word of the language.
+fn is_item(code: &str) -> bool {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "_:".contains(c);
+    !["mod", "use"].contains(&code) && code.chars().all(is_name)
+}
+
+/// True if a text of code defines an item.
+fn defines(code: &str, item: &str) -> bool {
+    ["fn", "struct", "enum", "trait", "const"]
+        .iter()
+        .any(|kind| {
+            let start = format!("{kind} {item}");
+            let is_end = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_');
+            code.split(&start).skip(1).any(is_end)
+        })
+}
+
+#[test]
+fn places_in_the_code_that_pages_name_exist() {
+    let texts = texts();
+    let code: Vec<_> = texts.iter().filter(|t| t.path.ends_with(".rs")).collect();
+    let is_history = |path: &str| HISTORY.iter().any(|history| path.starts_with(history));
+    let pages = texts.iter().filter(|text| text.path.ends_with(".md"));
+    let pages = pages.filter(|page| !is_history(&page.path));
+    let (mut wrong, mut items) = (Vec::new(), 0);
+    for page in pages {
+        for (file, item) in places(&page.raw) {
+            let path = format!("/{file}");
+            let mut named = code
+                .iter()
+                .filter(|t| format!("/{}", t.path).ends_with(&path));
+            let has = |text: &&&Text| item.as_ref().is_none_or(|item| defines(&text.raw, item));
+            items += usize::from(item.is_some());
+            if !file.contains(EXAMPLE) && named.find(has).is_none() {
+                let item = item.map_or_else(String::new, |item| format!(" with `{item}`"));
+                wrong.push(format!("{}: there is no `{file}`{item}", page.path));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(items > 30, "only {items} items found");
+}
+
+#[test]
+fn places_are_read_from_pages() {
+    let page = "| x | `sm/issue.rs`: `issue_one`, `Link::send`; `a/NAME.rs` |\n`b.rs`, then `c`.";
+    let place = |file: &str, item: Option<&str>| (file.to_owned(), item.map(str::to_owned));
+    let expected = [
+        place("sm/issue.rs", None),
+        place("sm/issue.rs", Some("issue_one")),
+        place("sm/issue.rs", Some("send")),
+        place("b.rs", None),
+    ];
+    assert_eq!(places(page), expected);
+    assert!(defines("pub fn send(&self)", "send") && !defines("fn send_all()", "send"));
 }
 
 #[test]

@@ -16,11 +16,6 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
         "an arm for each operation",
     ),
     (
-        "crates/lab/src/figures/slicer/energy.rs",
-        "make",
-        "columns and sentences of a figure",
-    ),
-    (
         "crates/lower/src/instruction.rs",
         "lower",
         "an arm for each opcode",
@@ -29,11 +24,6 @@ const LONG_FUNCTIONS: &[(&str, &str, &str)] = &[
         "crates/report/src/gpgpusim/tests.rs",
         "figures",
         "a row for each counter",
-    ),
-    (
-        "crates/warploom/tests/statistics.rs",
-        "accel_sims_expressions_find_the_figures",
-        "a row for each expression",
     ),
 ];
 const MAX_COLUMNS: usize = 100;
@@ -570,4 +560,14 @@ fn module_trees_are_followed_in_both_layouts() {
     follow_modules(&all[0], &all, &mut reached);
     assert_eq!(reached.len(), 5);
     assert!(!reached.contains("crates/a/src/f.rs"));
+}
+
+#[test]
+fn the_image_is_built_with_the_oldest_rust_that_works() {
+    let text = |name: &str| fs::read_to_string(root().join(name)).unwrap();
+    let manifest = text("Cargo.toml");
+    let (_, rest) = manifest.split_once("rust-version = \"").unwrap();
+    let (version, _) = rest.split_once('"').unwrap();
+    let line = format!("ARG RUST={version}\n");
+    assert!(text("Containerfile").contains(&line), "{line}");
 }

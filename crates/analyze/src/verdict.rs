@@ -2,7 +2,8 @@
 //!
 //! The bound is the first of these that applies:
 //!
-//! 1. a part of the machine above the lower threshold of its load class;
+//! 1. a part of the machine above the lower threshold of its load class, or shared memory if it is
+//!    busy in more than half of the cycles and more than that part;
 //! 2. SMs without a block: for more than half of the time, or as the largest part of the largest
 //!    cause for which schedulers do not issue;
 //! 3. on the SMs that hold a block: schedulers or shared memory above such a threshold;
@@ -160,7 +161,11 @@ pub(crate) fn bound(
 impl Evidence<'_> {
     fn first_bound(&self) -> Bound {
         if let Some(part) = Category::of(self.used).part() {
-            return Bound::Part(part);
+            let shared = self.used.shared;
+            return match shared > SHARED_BUSY && shared > self.used.of(part) {
+                true => Bound::Shared,
+                false => Bound::Part(part),
+            };
         }
         if self.active < ACTIVE || self.idle_is_largest() {
             return Bound::IdleSms;

@@ -3,7 +3,7 @@
 mod support;
 
 use support::{launch, run};
-use warploom_analyze::{Bound, Category, KernelAnalysis, LoadClass, Machine, analyze};
+use warploom_analyze::{Bound, Category, KernelAnalysis, LoadClass, Machine, Part, analyze};
 use warploom_config::{GpuSpec, preset};
 use warploom_stats::result::{Counts, Figures, KernelReport, shares};
 
@@ -81,6 +81,40 @@ fn shared_memory_with_bank_conflicts_is_the_bound_whatever_the_class() {
     let advice = found.advice.join("\n");
     assert!(advice.contains("More warps would not help: they would queue at the shared memory"));
     assert!(!advice.contains("Latency"), "{advice}");
+}
+
+/// Schedulers at 65 %, above their threshold of 60, and shared memory at `shared` of the cycles.
+fn busy_schedulers_and_shared_memory(shared: f64) -> KernelAnalysis {
+    // 15 SMs with two schedulers and one shared memory each.
+    let sm_cycles = 15 * 100_000;
+    let busy = (shared * sm_cycles as f64).round() as u64;
+    let counts = [
+        ("sm.active_cycles", sm_cycles),
+        ("sm.warp_instructions", 2 * sm_cycles * 65 / 100),
+        ("sm.thread_instructions", 64 * sm_cycles * 65 / 100),
+        ("sm.shared_instructions", busy / 2),
+        ("sm.shared_conflict_cycles", busy - busy / 2),
+        ("sm.slots.issued", 65),
+        ("sm.slots.memory_pipe", 35),
+    ];
+    analysed("gtx480", launched(100_000, &counts))
+}
+
+#[test]
+fn the_busier_of_a_part_and_shared_memory_is_the_bound() {
+    let found = busy_schedulers_and_shared_memory(0.95);
+    assert_eq!(found.category, Category::Compute, "GPUDuet's part");
+    let verdict = "Shared memory bounds `k`: it is busy in 95% of the cycles";
+    told(
+        &found,
+        Bound::Shared,
+        verdict,
+        "Next: change the layout in shared memory",
+    );
+    let found = busy_schedulers_and_shared_memory(0.64);
+    assert_eq!(found.bound, Bound::Part(Part::Scheduler));
+    let found = busy_schedulers_and_shared_memory(0.4);
+    assert_eq!(found.bound, Bound::Part(Part::Scheduler));
 }
 
 /// Counters of the same transposition with a padding column: each element is read once.

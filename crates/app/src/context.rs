@@ -7,6 +7,7 @@ use crate::engine::Engine;
 use crate::error::{Cuda, CudaError};
 use crate::graph::Graphs;
 use crate::host::HostMemory;
+use crate::link::Link;
 use crate::memory::Block;
 use crate::mipmap::Mipmapped;
 use crate::module::{Function, Module, Reference, Variable};
@@ -25,6 +26,7 @@ use warploom_config::GpuSpec;
 use warploom_energy::attach;
 use warploom_report::outcome_told;
 use warploom_run::{DevicePtr, HostAction, Options, Printer};
+use warploom_stats::result::Outcome;
 
 /// Identifier of a thread of the process.
 pub type ThreadKey = ThreadId;
@@ -102,8 +104,7 @@ pub struct Context {
     pub(crate) outstanding: Vec<(u64, u64)>,
     /// Channel through which printed text of completed kernels reaches the host.
     printed: (Sender<Vec<u8>>, Receiver<Vec<u8>>),
-    /// Texts of links in progress (`cuLinkCreate`), each with a zero at its end.
-    pub(crate) links: BTreeMap<u64, Vec<u8>>,
+    pub(crate) links: BTreeMap<u64, Link>,
     pub(crate) arrays: BTreeMap<u64, Array>,
     pub(crate) mipmapped: BTreeMap<u64, Mipmapped>,
     pub(crate) texture_objects: BTreeMap<u64, Bound>,
@@ -278,7 +279,9 @@ impl Context {
                 printer: Printer::new(move |text| drop(printed.send(text.to_vec()))),
                 ..self.settings.options()
             };
-            let started = Engine::start(self.spec.clone(), options, self.settings.trace.is_some());
+            let traced = self.settings.trace.is_some();
+            let interrupted = self.host.interrupted();
+            let started = Engine::start(self.spec.clone(), options, traced, interrupted);
             self.engine = Some(started.map_err(|_| CudaError::INITIALIZATION)?);
         }
         self.engine.as_mut().ok_or(CudaError::INITIALIZATION)
@@ -352,9 +355,9 @@ impl Context {
         }
     }
 
-    /// Ends the simulation after all requested operations, and writes the result and the report.
-    /// The last message describes an abnormal end of the run. Returns true if the run succeeded.
-    /// Further calls have no effect.
+    /// Ends the simulation after all requested operations, or at once after an interruption, and
+    /// writes the result and the report. The last message describes an abnormal end of the run.
+    /// Returns true if the run succeeded. Further calls have no effect.
     pub fn finish(&mut self) -> bool {
         let Some(mut engine) = self.engine.take() else {
             if self.failed.is_none() && !self.settings.quiet {
@@ -370,9 +373,8 @@ impl Context {
                     attach(&preset, &self.spec, &mut run);
                 }
                 (self.show)(&write_results(&self.settings, &run, trace.as_ref()));
-                if run.outcome.message().is_some()
-                    && let Some(shown) = outcome_told(&run.outcome)
-                {
+                let cut = matches!(run.outcome, Outcome::CycleLimit { .. });
+                if !cut && let Some(shown) = outcome_told(&run.outcome) {
                     self.show(&shown);
                 }
                 run.succeeded()

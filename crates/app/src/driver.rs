@@ -46,6 +46,48 @@ impl Context {
         Ok(handle_of(module))
     }
 
+    /// Loads a module from a file (`cuModuleLoad`).
+    ///
+    /// # Errors
+    /// The file cannot be read, or its code cannot be used; the message was shown.
+    pub fn load_file(&mut self, path: &str) -> Cuda<u64> {
+        let bytes = self.read_code(path)?;
+        self.load_module(bytes)
+    }
+
+    /// Code in a file of the program.
+    pub(crate) fn read_code(&self, path: &str) -> Cuda<Vec<u8>> {
+        let bytes = std::fs::read(path).map_err(|error| {
+            self.show(&format!(
+                "the program's file {path} cannot be read: {error}"
+            ));
+            match error.kind() {
+                std::io::ErrorKind::NotFound => CudaError::FILE_NOT_FOUND,
+                _ => CudaError::INVALID_VALUE,
+            }
+        })?;
+        match bytes.starts_with(b"\x7fELF") {
+            true => Err(self.refuse_machine_code()),
+            false => Ok(bytes),
+        }
+    }
+
+    /// Shows that machine code cannot run, and returns the error of its load.
+    pub fn refuse_machine_code(&self) -> CudaError {
+        self.show(
+            "the program loads machine code, and Warploom runs PTX; compile to PTX (nvcc -ptx, \
+             `compute_75` in place of `sm_75`)",
+        );
+        CudaError::NO_KERNEL_IMAGE
+    }
+
+    /// Handle of the module of a kernel (`cuFuncGetModule`).
+    pub fn function_module(&self, function: u64) -> Cuda<u64> {
+        let own = self.functions.get(&function);
+        own.map(|own| handle_of(own.module))
+            .ok_or(CudaError::INVALID_RESOURCE_HANDLE)
+    }
+
     /// Module with this handle.
     fn driver_module(&self, handle: u64) -> Cuda<FatBinary> {
         let at = handle.wrapping_sub(FIRST_MODULE) / MODULE_STEP;
@@ -101,15 +143,15 @@ impl Context {
         let found = self.with(move |device| {
             let globals = &device.module(id).globals;
             let global = globals.iter().find(|global| global.name == wanted);
-            let facts = global.map(|global| (global.bytes, global.constant));
-            facts.ok_or(DeviceError::UnknownVariable {
+            let bytes = global.map(|global| global.bytes);
+            bytes.ok_or(DeviceError::UnknownVariable {
                 module: String::new(),
                 variable: wanted,
             })
         })?;
-        let (bytes, constant) = found.map_err(|_| CudaError::SYMBOL_NOT_FOUND)?;
+        let bytes = found.map_err(|_| CudaError::SYMBOL_NOT_FOUND)?;
         let host = self.handle();
-        self.register_variable(module, host, name.to_owned(), bytes, constant);
+        self.register_variable(module, host, name.to_owned(), bytes);
         self.symbol(host)
     }
 
@@ -121,45 +163,6 @@ impl Context {
             let kernels = device.module(id).kernels.iter();
             kernels.map(|kernel| kernel.name.clone()).collect()
         })
-    }
-
-    /// Begins a link (`cuLinkCreate`).
-    pub fn create_link(&mut self) -> u64 {
-        let link = self.handle();
-        self.links.insert(link, Vec::new());
-        link
-    }
-
-    /// Adds a PTX text to a link.
-    ///
-    /// # Errors
-    /// The link has a text already; a message says so.
-    pub fn add_to_link(&mut self, link: u64, mut text: Vec<u8>) -> Cuda {
-        let own = self.links.get_mut(&link);
-        let own = own.ok_or(CudaError::INVALID_RESOURCE_HANDLE)?;
-        if !own.is_empty() {
-            return Err(self.unsupported("a link of several PTX texts"));
-        }
-        text.retain(|byte| *byte != 0);
-        text.push(0);
-        *own = text;
-        Ok(())
-    }
-
-    /// Text of a link with a zero at its end. It stays in place until the link is destroyed.
-    pub fn linked(&self, link: u64) -> Cuda<&[u8]> {
-        let own = self.links.get(&link);
-        let own = own.ok_or(CudaError::INVALID_RESOURCE_HANDLE)?;
-        match own.is_empty() {
-            true => Err(CudaError::INVALID_VALUE),
-            false => Ok(own),
-        }
-    }
-
-    /// Ends a link (`cuLinkDestroy`).
-    pub fn destroy_link(&mut self, link: u64) -> Cuda {
-        let own = self.links.remove(&link);
-        own.map(|_| ()).ok_or(CudaError::INVALID_RESOURCE_HANDLE)
     }
 
     /// Current context of a thread, or 0.

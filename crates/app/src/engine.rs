@@ -2,6 +2,7 @@
 
 use crate::error::CudaError;
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 use warploom_config::GpuSpec;
@@ -18,16 +19,27 @@ pub(crate) type RunResult = (RunReport, Option<Trace>);
 /// Handle of the process to the simulation.
 pub(crate) struct Engine {
     requester: Requester,
+    /// Flag that a request to end the process sets.
+    interrupted: &'static AtomicBool,
     thread: Option<JoinHandle<Result<RunResult, RunError>>>,
 }
 
 impl Engine {
-    /// Starts the simulation. `traced` also requests a timeline.
-    pub fn start(spec: GpuSpec, options: Options, traced: bool) -> std::io::Result<Self> {
+    /// Starts the simulation, which stops once `interrupted` is set. `traced` also requests a
+    /// timeline.
+    pub fn start(
+        spec: GpuSpec,
+        options: Options,
+        traced: bool,
+        interrupted: &'static AtomicBool,
+    ) -> std::io::Result<Self> {
         let (requester, mut host) = requested_host();
         let run = move || {
             let session = Session::new(spec, options);
-            let go_on = &mut |_: &_| ControlFlow::Continue(());
+            let go_on = &mut |_: &_| match interrupted.load(Ordering::Relaxed) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            };
             if traced {
                 let made = session.run_traced(&mut host, go_on);
                 made.map(|(run, trace)| (run, Some(trace)))
@@ -38,6 +50,7 @@ impl Engine {
         let thread = std::thread::Builder::new().name("warploom".to_owned());
         Ok(Self {
             requester,
+            interrupted,
             thread: Some(thread.spawn(run)?),
         })
     }
@@ -81,9 +94,13 @@ impl Engine {
         mark.map_err(|_| self.failure())
     }
 
-    /// Ends the simulation and returns its result. Returns `None` if the result was already taken.
+    /// Ends the simulation and returns its result, after an interruption the result so far. Returns
+    /// `None` if the result was already taken.
     pub fn finish(&mut self) -> Option<Result<RunResult, String>> {
-        self.requester.end();
+        match self.interrupted.load(Ordering::Relaxed) {
+            true => self.requester.interrupt(),
+            false => self.requester.end(),
+        }
         Some(match self.thread.take()?.join() {
             Ok(result) => result.map_err(|error| error.to_string()),
             Err(_) => Err("the simulation ended by a bug of Warploom; please report it".to_owned()),

@@ -41,6 +41,7 @@ codes! {
     INVALID_CONTEXT = 201,
     NO_KERNEL_IMAGE = 209,
     INVALID_PTX = 218,
+    FILE_NOT_FOUND = 301,
     INVALID_RESOURCE_HANDLE = 400,
     ILLEGAL_STATE = 401,
     SYMBOL_NOT_FOUND = 500,
@@ -69,6 +70,7 @@ codes! {
     CAPTURED_EVENT = 907,
     STREAM_CAPTURE_WRONG_THREAD = 908,
     GRAPH_EXEC_UPDATE_FAILURE = 910,
+    INVALID_CLUSTER_SIZE = 912,
     UNKNOWN = 999,
 }
 
@@ -83,6 +85,7 @@ impl CudaError {
                 | FaultKind::NoStateSpace
                 | FaultKind::WriteToReadOnly
                 | FaultKind::BadTensorMap
+                | FaultKind::BlockEnded
                 | FaultKind::BadTexture => Self::ILLEGAL_ADDRESS,
                 FaultKind::Misaligned => Self::MISALIGNED_ADDRESS,
                 FaultKind::IllegalInstruction | FaultKind::BadBarrier => Self::ILLEGAL_INSTRUCTION,

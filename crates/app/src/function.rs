@@ -4,9 +4,10 @@ use crate::context::Context;
 use crate::error::{Cuda, CudaError};
 use crate::module::FatBinary;
 use crate::operation::Operation;
+use crate::properties::CLUSTERS;
 use warploom_base::Dim3;
 use warploom_config::BlockNeeds;
-use warploom_ir::Program;
+use warploom_ir::{MOST_CLUSTER_BLOCKS, Program};
 use warploom_run::{Arg, DevicePtr, HostAction, Launch};
 
 /// Maximum number of threads of a block, and its maximum extents (CUDA C++ Programming Guide, all
@@ -42,6 +43,17 @@ pub struct LaunchRequest {
     pub arguments: Vec<Vec<u8>>,
     /// True if all blocks must be resident at the same time.
     pub cooperative: bool,
+    /// Number of blocks of a cluster in each dimension, if the launch states it.
+    pub cluster: Option<Dim3>,
+}
+
+/// Occupancy of the GPU by clusters of blocks of a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClusterOccupancy {
+    /// Number of clusters that the GPU holds at once (`cudaOccupancyMaxActiveClusters`).
+    pub clusters: u32,
+    /// Most blocks of a cluster that can be launched (`cudaOccupancyMaxPotentialClusterSize`).
+    pub largest: u32,
 }
 
 /// Result of `cudaFuncGetAttributes` for a function.
@@ -73,6 +85,9 @@ pub struct Occupancy {
     pub blocks: u32,
 }
 
+/// Most blocks of a cluster that all GPUs with clusters take (CUDA C++ Programming Guide, "Thread
+/// Block Clusters"). A function has to allow larger ones.
+const PORTABLE_CLUSTER: u32 = 8;
 /// Maximum dynamic shared memory of a block unless the program requests more
 /// (`cudaFuncAttributeMaxDynamicSharedMemorySize`).
 const DEFAULT_MAX_DYNAMIC_SHARED: u32 = 48 << 10;
@@ -139,11 +154,82 @@ impl Context {
         if fit == 0 {
             return Err(CudaError::LAUNCH_OUT_OF_RESOURCES);
         }
+        self.check_cluster(&program, request, fit)?;
         let resident = u64::from(fit) * u64::from(self.spec.gpu.sms);
         if request.cooperative && grid.count() > resident {
             return Err(CudaError::COOPERATIVE_LAUNCH_TOO_LARGE);
         }
         Ok(())
+    }
+
+    /// Checks the clusters of a launch, of whose blocks `fit` fit in an SM.
+    fn check_cluster(&self, program: &Program, request: &LaunchRequest, fit: u32) -> Cuda {
+        let required = program.cluster.required.map(|[x, y, z]| Dim3::new(x, y, z));
+        let Some(cluster) = request.cluster.or(required) else {
+            return match program.cluster.explicit {
+                true => Err(CudaError::INVALID_CLUSTER_SIZE),
+                false => Ok(()),
+            };
+        };
+        let most = self.largest_cluster(request.function, fit);
+        let blocks = cluster.count();
+        let whole = |grid: u32, extent: u32| {
+            extent > 0 && (program.cluster.blocks_are_clusters || grid.is_multiple_of(extent))
+        };
+        let grid = request.grid;
+        let divides =
+            whole(grid.x, cluster.x) && whole(grid.y, cluster.y) && whole(grid.z, cluster.z);
+        let allowed = required.is_none_or(|required| required == cluster)
+            && program
+                .cluster
+                .max_rank
+                .is_none_or(|most| blocks <= u64::from(most));
+        if blocks <= u64::from(most) && divides && allowed {
+            Ok(())
+        } else {
+            Err(CudaError::INVALID_CLUSTER_SIZE)
+        }
+    }
+
+    /// True if the GPU has clusters of blocks.
+    pub fn has_clusters(&self) -> bool {
+        self.capability() >= CLUSTERS
+    }
+
+    /// Most blocks of a cluster of a function, of whose blocks `fit` fit in an SM.
+    fn largest_cluster(&self, function: u64, fit: u32) -> u32 {
+        let own = self.functions.get(&function);
+        let most = match own.is_some_and(|own| own.large_clusters) {
+            true => MOST_CLUSTER_BLOCKS,
+            false => PORTABLE_CLUSTER,
+        };
+        let gpu = &self.spec.gpu;
+        most.min(gpu.sms.div_ceil(gpu.gpcs).saturating_mul(fit))
+    }
+
+    /// Number of clusters of a launch that the GPU holds at once, and most blocks of one.
+    pub fn cluster_occupancy(&mut self, request: &LaunchRequest) -> Cuda<ClusterOccupancy> {
+        let (own, program) = self.program(request.function)?;
+        let shared = u64::from(program.shared_bytes) + request.shared_bytes;
+        let threads = request.block.count();
+        if threads == 0 || threads > MAX_THREADS {
+            return Err(CudaError::INVALID_CONFIGURATION);
+        }
+        let fits = shared <= u64::from(self.spec.sm.max_shared_bytes_per_block);
+        let fit = match fits {
+            true => self.blocks(&program, &own.name, threads as u32, shared as u32),
+            false => 0,
+        };
+        let required = program.cluster.required.map(|[x, y, z]| Dim3::new(x, y, z));
+        let cluster = request.cluster.or(required);
+        let cluster = cluster.map_or(1, |cluster| cluster.count().max(1));
+        let gpu = &self.spec.gpu;
+        let of_gpc = |gpc: u32| u64::from(gpu.gpc(gpc).len() as u32 * fit) / cluster;
+        let clusters: u64 = (0..gpu.gpcs).map(of_gpc).sum();
+        Ok(ClusterOccupancy {
+            clusters: clusters as u32,
+            largest: self.largest_cluster(request.function, fit),
+        })
     }
 
     /// Launches a kernel in the order of a simulated stream.
@@ -163,6 +249,7 @@ impl Context {
             registers_per_thread: self.settings.registers_of(&function.name),
             stream,
             workspace,
+            cluster: request.cluster,
             ..Launch::new(module, &function.name, grid, block, arguments)
         }))
     }
@@ -246,6 +333,21 @@ impl Context {
         Ok(Occupancy { blocks })
     }
 
+    /// Block size, of some with their dynamic shared memory in bytes, at which most threads of a
+    /// function fit in an SM; the first of equal ones. Also the number of such blocks that fill the
+    /// device (`cuOccupancyMaxPotentialBlockSize`).
+    pub fn best_block(&mut self, function: u64, sizes: &[(i32, u64)]) -> Cuda<(u32, i32)> {
+        let (mut most, mut best) = (0, (0, 0));
+        for (threads, shared) in sizes {
+            let blocks = self.occupancy(function, *threads, *shared)?.blocks;
+            let resident = u64::from(blocks) * threads.unsigned_abs() as u64;
+            if resident > most {
+                (most, best) = (resident, (blocks * self.spec.gpu.sms, *threads));
+            }
+        }
+        Ok(best)
+    }
+
     /// Maximum dynamic shared memory in bytes with which `blocks` blocks fit in an SM.
     pub fn available_shared(&mut self, function: u64, blocks: i32) -> Cuda<u64> {
         let (_, program) = self.program(function)?;
@@ -259,17 +361,17 @@ impl Context {
     /// Attributes of a function (`cudaFuncGetAttributes`).
     pub fn function_attributes(&mut self, function: u64) -> Cuda<FunctionAttributes> {
         let (own, program) = self.program(function)?;
-        let sm = &self.spec.sm;
         let registers = self.registers(&program, &own.name);
-        let fitting = sm.registers / (registers.max(1) * 32) * 32;
+        let fitting = self.spec.sm.registers / (registers.max(1) * 32) * 32;
         let bound = program.max_threads.map_or(u64::MAX, |[x, y, z]| {
             u64::from(x) * u64::from(y) * u64::from(z)
         });
         let most = own.dynamic_shared.unwrap_or(0).max(self.default_shared());
         let arch = self.architecture(own.module);
+        let constant_bytes = self.constant_bytes(own.module)?;
         Ok(FunctionAttributes {
             shared_bytes: program.shared_bytes.into(),
-            constant_bytes: self.constant_bytes(own.module),
+            constant_bytes,
             local_bytes: program.local_bytes.into(),
             max_threads: bound.min(MAX_THREADS).min(fitting.into()) as i32,
             registers: registers as i32,
@@ -280,14 +382,20 @@ impl Context {
     }
 
     /// Size in bytes of the constants that a module declares.
-    fn constant_bytes(&self, module: FatBinary) -> u64 {
-        let own = self.variables.values();
-        let own = own.filter(|own| own.module == module && own.constant);
-        own.map(|own| own.bytes).sum()
+    fn constant_bytes(&mut self, module: FatBinary) -> Cuda<u64> {
+        let id = self.load(module)?;
+        self.with(move |device| {
+            let globals = device.module(id).globals.iter();
+            globals
+                .filter(|own| own.constant)
+                .map(|own| own.bytes)
+                .sum()
+        })
     }
 
-    /// Sets an attribute of a function: 8 is the maximum dynamic shared memory, and 9 a preference
-    /// for the division of the cache, which has no effect.
+    /// Sets an attribute of a function: 8 is the maximum dynamic shared memory, 9 a preference for
+    /// the division of the cache, 14 permits clusters of more than eight blocks, and 15 is a
+    /// preference for the places of clusters. The preferences have no effect.
     pub fn set_function_attribute(&mut self, function: u64, attribute: i32, value: i32) -> Cuda {
         let (_, program) = self.program(function)?;
         match (attribute, u32::try_from(value)) {
@@ -302,7 +410,13 @@ impl Context {
                 }
                 Ok(())
             }
-            (9, _) => Ok(()),
+            (14, Ok(allowed)) => {
+                if let Some(own) = self.functions.get_mut(&function) {
+                    own.large_clusters = allowed != 0;
+                }
+                Ok(())
+            }
+            (9 | 15, _) => Ok(()),
             _ => Err(CudaError::INVALID_VALUE),
         }
     }

@@ -8,6 +8,7 @@ mod edit;
 mod executable;
 mod order;
 mod run;
+mod user;
 
 pub use executable::{UpdateFailure, UpdateMismatch};
 pub use run::GraphLaunch;
@@ -16,9 +17,10 @@ use crate::attributes::Attributes;
 use crate::capture::Capture;
 use crate::context::Context;
 use crate::error::{Cuda, CudaError};
-use crate::operation::Operation;
+use crate::operation::{HostCall, Operation};
 use executable::Executable;
 use std::collections::{BTreeMap, BTreeSet};
+use user::{References, UserObject};
 
 /// A node of a graph.
 #[derive(Clone)]
@@ -72,6 +74,12 @@ pub(crate) struct Graphs {
     /// Addresses of the memory that graphs allocate. The memory remains available for the next
     /// launch even if it is freed.
     pub memory: BTreeSet<u64>,
+    /// User objects by handle.
+    pub users: BTreeMap<u64, UserObject>,
+    /// References to user objects by handle of the graph or executable graph that has them.
+    pub references: BTreeMap<u64, References>,
+    /// Functions that destroy user objects without references.
+    pub destroyed: Vec<HostCall>,
     /// Streams of the simulation that destroyed executable graphs no longer use.
     pub streams: Vec<u32>,
     numbers: u64,
@@ -135,8 +143,26 @@ impl Context {
         }
     }
 
+    /// Forgets all graphs. User objects stay as long as the program has references to them.
+    pub(crate) fn forget_graphs(&mut self) {
+        let holders: Vec<u64> = self.graphs.references.keys().copied().collect();
+        holders
+            .into_iter()
+            .for_each(|holder| self.drop_references(holder));
+        let (users, destroyed) = (
+            std::mem::take(&mut self.graphs.users),
+            std::mem::take(&mut self.graphs.destroyed),
+        );
+        self.graphs = Graphs {
+            users,
+            destroyed,
+            ..Graphs::default()
+        };
+    }
+
     /// Removes a graph with its nodes and child graphs.
     fn drop_graph(&mut self, graph: u64) -> Cuda {
+        self.drop_references(graph);
         let gone = self.graphs.graphs.remove(&graph);
         for (handle, node) in gone.ok_or(CudaError::INVALID_VALUE)?.nodes {
             self.graphs.owners.remove(&handle);
@@ -167,6 +193,8 @@ impl Context {
         }
         let own = self.graphs.graph_mut(clone)?;
         (own.clones, own.made) = (clones, made);
+        // Child graphs were embedded with references of their own.
+        self.copy_own_references(graph, clone);
         Ok(clone)
     }
 

@@ -7,6 +7,7 @@ use crate::driver::{is_text, target_of};
 use crate::error::{Cuda, CudaError};
 use crate::fatbin::{self, FatbinError};
 use crate::memory::{Block, Kind};
+use crate::prepared::Prepared;
 use std::sync::Arc;
 use warploom_ir::Program;
 use warploom_run::{DeviceError, ModuleId};
@@ -34,6 +35,9 @@ pub(crate) struct Function {
     pub program: Option<Arc<Program>>,
     /// Maximum dynamic shared memory in bytes that the program requested.
     pub dynamic_shared: Option<u32>,
+    pub prepared: Prepared,
+    /// True if the program permits clusters of more than eight blocks.
+    pub large_clusters: bool,
 }
 
 /// A `__device__` or `__constant__` variable of the program.
@@ -42,7 +46,6 @@ pub(crate) struct Variable {
     pub module: FatBinary,
     pub name: String,
     pub bytes: u64,
-    pub constant: bool,
     pub address: Option<u64>,
 }
 
@@ -91,25 +94,18 @@ impl Context {
             name,
             program: None,
             dynamic_shared: None,
+            prepared: Prepared::default(),
+            large_clusters: false,
         };
         self.functions.insert(host, function);
     }
 
-    /// Registers a variable under its address in the host program, with its size in bytes and
-    /// whether it is in constant memory.
-    pub fn register_variable(
-        &mut self,
-        module: FatBinary,
-        host: u64,
-        name: String,
-        bytes: u64,
-        constant: bool,
-    ) {
+    /// Registers a variable under its address in the host program, with its size in bytes.
+    pub fn register_variable(&mut self, module: FatBinary, host: u64, name: String, bytes: u64) {
         let variable = Variable {
             module,
             name,
             bytes,
-            constant,
             address: None,
         };
         self.variables.insert(host, variable);
@@ -118,7 +114,7 @@ impl Context {
     /// Registers a managed variable. `pointer` is the address at which the host stores the
     /// variable's address.
     pub fn register_managed(&mut self, module: FatBinary, pointer: u64, name: String, bytes: u64) {
-        self.register_variable(module, pointer, name.clone(), bytes, false);
+        self.register_variable(module, pointer, name.clone(), bytes);
         if let Some(module) = self.modules.get_mut(module.0) {
             module.managed.push((pointer, name, bytes));
         }
@@ -243,6 +239,7 @@ impl Context {
         for own in self.functions.values_mut() {
             own.program = None;
             own.dynamic_shared = None;
+            own.large_clusters = false;
         }
         for own in self.variables.values_mut() {
             own.address = None;

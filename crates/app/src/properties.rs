@@ -7,7 +7,6 @@
 use crate::capability::capability;
 use crate::context::Context;
 use crate::error::{Cuda, CudaError};
-use crate::graph::Graphs;
 use std::collections::BTreeMap;
 use warploom_config::{CacheSpec, GpuSpec};
 use warploom_run::DevicePtr;
@@ -128,6 +127,9 @@ const ATTRIBUTES: &[(i32, &str, usize)] = &[
     (125, "ipcEventSupported", 0),
 ];
 
+/// First capability with clusters of blocks.
+pub(crate) const CLUSTERS: u32 = 90;
+
 /// Largest number of an attribute.
 const LAST_ATTRIBUTE: i32 = 160;
 
@@ -158,7 +160,7 @@ fn machine(spec: &GpuSpec, capability: u32, memory_bytes: u64) -> BTreeMap<&'sta
     let bytes = spec.dram.chips * spec.dram.bus_bytes;
     let bus_bits = u64::from(spec.gpu.channels) * u64::from(bytes) * 8;
     let shared_default = sm.max_shared_bytes_per_block.min(48 << 10);
-    let numbers: [(&str, u64); 21] = [
+    let numbers: [(&str, u64); 22] = [
         ("totalGlobalMem", memory_bytes),
         ("sharedMemPerBlock", shared_default.into()),
         (
@@ -184,6 +186,7 @@ fn machine(spec: &GpuSpec, capability: u32, memory_bytes: u64) -> BTreeMap<&'sta
         ("globalL1CacheSupported", u64::from(spec.l1d.enabled)),
         ("localL1CacheSupported", u64::from(spec.l1d.enabled)),
         ("cooperativeLaunch", 1),
+        ("clusterLaunch", u64::from(capability >= CLUSTERS)),
         ("pciBusID", 1),
         ("managedMemory", 1),
     ];
@@ -325,7 +328,7 @@ impl Context {
     /// Frees all allocations of the program and unloads its modules (`cudaDeviceReset`).
     pub fn reset(&mut self) -> Cuda {
         self.synchronize()?;
-        self.graphs = Graphs::default();
+        self.forget_graphs();
         self.forget_pools()?;
         for address in std::mem::take(&mut self.memory).into_keys() {
             self.unshare(address);

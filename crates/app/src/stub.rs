@@ -14,9 +14,14 @@ use std::path::Path;
 pub const LIBRARY: &str = "libwarploom_cudart.so";
 /// Library names that programs request.
 pub const NAMES: [&str; 3] = ["libcudart.so.11.0", "libcudart.so.12", "libcudart.so.13"];
-/// Names under which programs load CUDA's driver. The driver's functions have no versions, so links
-/// to the library suffice.
-pub const DRIVERS: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
+/// Names under which programs load CUDA's driver and the library for queries of machines. Their
+/// functions have no versions, so links to the library suffice.
+pub const DRIVERS: [&str; 4] = [
+    "libcuda.so.1",
+    "libcuda.so",
+    "libnvidia-ml.so.1",
+    "libnvidia-ml.so",
+];
 
 const HEADERS: usize = 64 + 3 * 56;
 const ALIGN: u64 = 0x1000;

@@ -1,8 +1,9 @@
-//! Tensor maps that the host makes (CUDA driver, `cuTensorMapEncodeTiled`).
+//! Tensor maps that the host makes (CUDA driver, `cuTensorMapEncodeTiled` and
+//! `cuTensorMapEncodeIm2col`).
 
 use crate::context::Context;
 use crate::error::{Cuda, CudaError};
-use warploom_ir::tensor_map::{ElementType, MOST_DIMENSIONS, TENSOR_MAP_BYTES, TensorMap};
+use warploom_ir::tensor_map::{ElementType, Im2col, MOST_DIMENSIONS, TENSOR_MAP_BYTES, TensorMap};
 
 /// Description of a tensor map, as the driver's function receives it.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +26,46 @@ pub struct TiledTensor {
     pub swizzle: i32,
     /// Value outside of the tensor: 0 for zero, 1 for a NaN.
     pub fill: i32,
+    /// Properties of copies in mode `.im2col`, which have no box.
+    pub im2col: Option<PixelWalk>,
+}
+
+/// Properties of copies in mode `.im2col`, as the driver's function receives them.
+#[derive(Clone, Debug, Default)]
+pub struct PixelWalk {
+    /// First pixel of the bounding box, by spatial dimension.
+    pub lower: Vec<i32>,
+    /// Last pixel of the bounding box, relative to the tensor's last one.
+    pub upper: Vec<i32>,
+    /// Channels of each pixel.
+    pub channels: u32,
+    /// Number of pixels of a copy.
+    pub pixels: u32,
+}
+
+impl PixelWalk {
+    /// The properties for a tensor of `rank` dimensions. `None` if a corner is out of its range,
+    /// which is narrower for more dimensions.
+    fn encode(&self, rank: usize) -> Option<Im2col> {
+        let most = match rank {
+            3 => 1 << 15,
+            4 => 1 << 7,
+            5 => 1 << 4,
+            _ => return None,
+        };
+        let corners = |all: &[i32]| {
+            let inside = |at: &i32| (-most..most).contains(at);
+            let complete = all.len() + 2 == rank && all.iter().all(inside);
+            let all: Vec<i16> = all.iter().map(|at| *at as i16).collect();
+            complete.then(|| by_dimension(&all))
+        };
+        Some(Im2col {
+            channels: self.channels,
+            pixels: self.pixels,
+            lower: corners(&self.lower)?,
+            upper: corners(&self.upper)?,
+        })
+    }
 }
 
 /// Element types in the order of the driver's enumeration (`CUtensorMapDataType`).
@@ -60,7 +101,7 @@ impl TiledTensor {
         let rank = self.dims.len();
         let complete = (1..=MOST_DIMENSIONS).contains(&rank)
             && self.strides.len() + 1 == rank
-            && self.box_dims.len() == rank
+            && (self.box_dims.len() == rank || self.im2col.is_some())
             && self.element_strides.len() == rank;
         let strides = |stride: &u64| stride.is_multiple_of(16) && *stride < MOST_STRIDE;
         if !complete || !self.strides.iter().all(strides) {
@@ -80,6 +121,10 @@ impl TiledTensor {
             ty: *TYPES.get(index(self.ty)?)?,
             swizzle: *SWIZZLES.get(index(self.swizzle)?)?,
             nan_fill: self.fill == 1,
+            im2col: match &self.im2col {
+                Some(walk) => Some(walk.encode(rank)?),
+                None => None,
+            },
         };
         let bytes = map.to_bytes();
         TensorMap::from_bytes(&bytes).filter(|_| (0..=1).contains(&self.fill))?;
@@ -88,7 +133,7 @@ impl TiledTensor {
 }
 
 impl Context {
-    /// Makes a tensor map of a tiled tensor.
+    /// Makes a tensor map of a tensor for copies of boxes or of pixels.
     ///
     /// # Errors
     /// Returns `INVALID_VALUE` for a value that the driver's documentation does not allow, and
@@ -103,7 +148,7 @@ impl Context {
 
 #[cfg(test)]
 mod tests {
-    use super::TiledTensor;
+    use super::{PixelWalk, TiledTensor};
     use warploom_ir::tensor_map::{ElementType, TensorMap};
 
     fn tensor() -> TiledTensor {
@@ -117,6 +162,53 @@ mod tests {
             interleave: 0,
             swizzle: 3,
             fill: 0,
+            im2col: None,
+        }
+    }
+
+    /// Limits of the driver's documentation for copies of pixels.
+    #[test]
+    fn pixels_become_a_map() {
+        let walk = PixelWalk {
+            lower: vec![-1, -1],
+            upper: vec![-1, 0],
+            channels: 64,
+            pixels: 32,
+        };
+        let image = TiledTensor {
+            dims: vec![64, 8, 8, 2],
+            strides: vec![128, 1024, 8192],
+            element_strides: vec![1; 4],
+            box_dims: Vec::new(),
+            im2col: Some(walk.clone()),
+            ..tensor()
+        };
+        let bytes = image.encode().expect("every value is allowed");
+        let map = TensorMap::from_bytes(&bytes).expect("a sound map");
+        assert_eq!((map.rows(), map.row_bytes()), (32, 128));
+        for wrong in [
+            PixelWalk {
+                lower: vec![-129, 0],
+                ..walk.clone()
+            },
+            PixelWalk {
+                upper: vec![0],
+                ..walk.clone()
+            },
+            PixelWalk {
+                pixels: 1025,
+                ..walk.clone()
+            },
+            PixelWalk {
+                channels: 0,
+                ..walk
+            },
+        ] {
+            let image = TiledTensor {
+                im2col: Some(wrong),
+                ..image.clone()
+            };
+            assert_eq!(image.encode(), None, "{image:?}");
         }
     }
 

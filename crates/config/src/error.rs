@@ -11,11 +11,25 @@ pub struct ConfigErrors {
     pub(crate) problems: Vec<(usize, Diagnostic)>,
 }
 
+/// Name of the text of an override.
+pub(crate) const OVERRIDE: &str = "--set";
+
 impl ConfigErrors {
     pub(crate) fn new(sources: Vec<Source>, mut problems: Vec<(usize, Diagnostic)>) -> Self {
         let place = |(source, problem): &(usize, Diagnostic)| (*source, problem.primary.span.start);
         problems.sort_by_key(place);
         Self { sources, problems }
+    }
+
+    /// The same problems, with the option `name` as the place of overrides.
+    #[must_use]
+    pub fn of_option(mut self, name: &str) -> Self {
+        for source in &mut self.sources {
+            if source.name() == OVERRIDE {
+                *source = Source::new(name, source.text());
+            }
+        }
+        self
     }
 
     /// Adds further messages about the same texts.

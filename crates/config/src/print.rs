@@ -67,6 +67,9 @@ impl GpuSpec {
 /// Keys that are younger than runs that people have stored, with their defaults.
 const YOUNGER: &[(&str, &str)] = &[
     ("sm.block_limit", "none"),
+    ("gpu.gpcs", "1"),
+    ("sm.cluster_latency_cycles", "180"),
+    ("sm.cluster_bytes_per_cycle", "20"),
     ("sm.warp_group_cycles", "0"),
     ("sm.warp_group_latency_cycles", "0"),
 ];

@@ -1,6 +1,7 @@
 //! Reading of texts into values by key: TOML files flattened to dotted names, and `KEY=VALUE`
 //! overrides.
 
+use crate::error::OVERRIDE;
 use crate::section::Located;
 use crate::value::Raw;
 use std::collections::BTreeMap;
@@ -66,7 +67,7 @@ impl Layers {
     /// Adds one `KEY=VALUE`. The value is TOML, or else a bare word.
     pub fn add_override(&mut self, text: &str) {
         let index = self.sources.len();
-        self.sources.push(Source::new("--set", text));
+        self.sources.push(Source::new(OVERRIDE, text));
         let Some((key, value)) = text.split_once('=') else {
             let whole = Span::new(0, text.len() as u32);
             let problem = Diagnostic::error("bad-override", whole, "no `=` in an override")

@@ -9,6 +9,7 @@ use crate::policies::{
     BlockLimitChoice, BlockSchedulerChoice, ContextChoice, MultiprogramChoice, SmFilterChoice,
     WarpSchedulerChoice,
 };
+use std::ops::Range;
 
 /// Specification of a whole GPU.
 #[derive(Clone, Debug, PartialEq)]
@@ -76,6 +77,9 @@ pub struct DeviceSpec {
     pub sms: u32,
     /// Number of SMs that share a port of the networks; divides `sms`.
     pub sms_per_cluster: u32,
+    /// Number of GPCs, among which SMs are divided as evenly as possible. The blocks of a cluster
+    /// run on the SMs of one.
+    pub gpcs: u32,
     /// Number of memory channels, each with its DRAM.
     pub channels: u32,
     /// Number of L2 banks (sub-partitions) of a channel; a power of two.
@@ -110,6 +114,14 @@ pub struct DeviceSpec {
     pub link_cycles: u32,
     /// Seed of all random choices of the machine.
     pub seed: u64,
+}
+
+impl DeviceSpec {
+    /// Numbers of the SMs of a GPC.
+    pub fn gpc(&self, number: u32) -> Range<u32> {
+        let first = |gpc: u32| (u64::from(self.sms) * u64::from(gpc) / u64::from(self.gpcs)) as u32;
+        first(number)..first(number + 1)
+    }
 }
 
 /// Specification of a streaming multiprocessor.
@@ -180,6 +192,11 @@ pub struct SmSpec {
     /// Cycles from the end of that time to the result; 0 for the latency of
     /// [`UnitSpecs::tensor_timing`].
     pub warp_group_latency_cycles: u32,
+    /// Cycles from the access of shared memory of another block of the cluster by the load/store
+    /// unit to its result. Messages about barriers take half of it.
+    pub cluster_latency_cycles: u32,
+    /// Bytes that an SM exchanges with other blocks' shared memory in a cycle.
+    pub cluster_bytes_per_cycle: u32,
     /// True if global accesses bypass L1D; in 4.x loads with `.nc` do not.
     pub global_skips_l1d: bool,
     /// Hit latency of L1D in cycles; 0 is the path of 3.x without a latency queue.

@@ -138,6 +138,9 @@ fn younger_keys_at_their_defaults_are_in_no_digest() {
     let mut digest = warploom_base::Digest::new();
     let younger = [
         "sm.block_limit",
+        "gpu.gpcs",
+        "sm.cluster_latency_cycles",
+        "sm.cluster_bytes_per_cycle",
         "sm.warp_group_cycles",
         "sm.warp_group_latency_cycles",
     ];
@@ -195,7 +198,7 @@ fn unknown_names_get_the_nearest() {
     let message = |set: &str| with(&[set]).unwrap_err().to_string();
     insta::assert_snapshot!(
         [
-            message("sm.warp_scheduler=gtoo"),
+            message("l1d.allocate=on-fil"),
             message("sm.warp_schedular=gto"),
             message("warp_scheduler=gto"),
             message("sm=3"),
@@ -308,7 +311,8 @@ fn documentation_of_the_keys_is_current() {
     let current = std::fs::read_to_string(path).unwrap_or_default();
     assert!(
         current == keys_markdown(),
-        "run `WARPLOOM_BLESS=1 cargo test -p warploom-config`"
+        "docs/generated/keys.md is not current: run \
+         `WARPLOOM_BLESS=1 cargo test -p warploom-config --lib`"
     );
 }
 

@@ -334,7 +334,22 @@ fn device(rules: &mut Rules, spec: &GpuSpec) {
         ),
         "write a multiple of `gpu.sms_per_cluster`",
     );
+    rules.require(
+        spec.gpu.gpcs <= spec.gpu.sms,
+        &["gpu.gpcs", "gpu.sms"],
+        format!("{} GPCs for {} SMs", spec.gpu.gpcs, spec.gpu.sms),
+        "write a `gpu.gpcs` of at most `gpu.sms`",
+    );
     let (link, rop) = (spec.gpu.link_cycles, spec.partition.rop_cycles);
+    rules.require(
+        2 * link <= spec.sm.cluster_latency_cycles,
+        &["gpu.link_cycles", "sm.cluster_latency_cycles"],
+        format!(
+            "a message takes {link} cycles each way, but an access of another block's shared memory {}",
+            spec.sm.cluster_latency_cycles
+        ),
+        "write a `sm.cluster_latency_cycles` of at least twice `gpu.link_cycles`",
+    );
     rules.require(
         2 * link <= rop,
         &["gpu.link_cycles", "partition.rop_cycles"],

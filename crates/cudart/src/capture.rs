@@ -17,20 +17,20 @@ pub fn number(status: CaptureStatus) -> i32 {
 }
 
 /// Output arguments of the queries for a stream's capture.
-struct CaptureOutputs {
-    status: *mut i32,
-    id: *mut u64,
-    graph: *mut u64,
-    nodes: *mut u64,
-    edges: *mut u64,
-    count: *mut usize,
+pub struct CaptureOutputs {
+    pub status: *mut i32,
+    pub id: *mut u64,
+    pub graph: *mut u64,
+    pub nodes: *mut u64,
+    pub edges: *mut u64,
+    pub count: *mut usize,
 }
 
 /// Writes the description of a stream's capture.
 ///
 /// # Safety
 /// All pointers are null or valid for writes of their type.
-unsafe fn write_capture(context: &mut Context, stream: u64, to: CaptureOutputs) -> Cuda {
+pub unsafe fn write_capture(context: &mut Context, stream: u64, to: CaptureOutputs) -> Cuda {
     let (status, facts) = context.capture_status(stream)?;
     // SAFETY: the caller fulfils the requirements of this function.
     unsafe {
@@ -51,7 +51,7 @@ unsafe fn write_capture(context: &mut Context, stream: u64, to: CaptureOutputs) 
 ///
 /// # Safety
 /// `nodes` is null or holds the given number of handles.
-unsafe fn update(
+pub unsafe fn update(
     context: &mut Context,
     stream: u64,
     (nodes, count): (*const u64, usize),

@@ -92,7 +92,7 @@ pub fn in_symbol(
 
 /// Copies between memory and an array without regard to rows, as CUDA 11 provides them: the bytes
 /// of the array are consecutive, row after row.
-fn along_array(
+pub fn along_array(
     context: &mut Context,
     array: u64,
     (x, y): (usize, usize),
@@ -132,7 +132,7 @@ fn along_array(
 }
 
 /// Copies between arrays without regard to rows: the bytes of each are consecutive, row after row.
-fn between_arrays(
+pub fn between_arrays(
     context: &mut Context,
     (to, mut to_x, mut to_y): (u64, usize, usize),
     (from, mut x, mut y): (u64, usize, usize),

@@ -3,16 +3,32 @@
 //! The functions are in the same library as those of the runtime and use the same context, so that
 //! a program may mix both. Names with a suffix (`_v2`) are those that the headers give to programs.
 
+mod array;
+mod capture;
+mod copy;
 mod device;
+mod executable;
+mod graph;
 mod launch;
 mod link;
 mod memory;
 mod module;
+mod node;
+mod occupancy;
 mod pool;
-mod proc;
+mod prepared;
+pub mod proc;
 mod stream;
+mod texture;
+mod unsupported;
 
 use warploom_app::{Context, Cuda};
+
+/// Release of the driver, as 13.5: compilers generate PTX that it accepts.
+pub const DRIVER_VERSION: i32 = 13_050;
+
+/// Bytes by which programs tell devices apart.
+pub const UUID: [u8; 16] = *b"Warploom device0";
 
 /// Codes of the runtime that the driver reports by another code, as (runtime's, driver's).
 const CODES: &[(i32, i32)] = &[(9, 1), (12, 1), (13, 500), (21, 1), (52, 1), (98, 400)];
@@ -57,7 +73,7 @@ fn name(code: i32) -> Option<String> {
 macro_rules! driver {
     ($($functions:tt)*) => { c_functions! { $crate::cu::call; $($functions)* } };
 }
-use driver;
+pub(crate) use driver;
 
 #[cfg(test)]
 mod tests {

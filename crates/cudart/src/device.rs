@@ -9,12 +9,35 @@ use warploom_app::{Abi, Context, Cuda, CudaError, attribute, device_properties};
 const DEVICE_FLAGS: u32 = 0xff;
 
 /// PCI address of the device.
-const BUS: &str = "0000:01:00.0";
+pub const BUS: &str = "0000:01:00.0";
 
 /// Checks that a number denotes the only device.
 pub fn check_device(device: i32) -> Cuda {
     match device {
         0 => Ok(()),
+        _ => Err(CudaError::INVALID_DEVICE),
+    }
+}
+
+/// Writes the PCI address of the device as a C string.
+///
+/// # Safety
+/// The pointer is null or valid for a write of `length` bytes.
+pub unsafe fn put_bus(to: *mut u8, length: i32) -> Cuda {
+    let mut name = BUS.as_bytes().to_vec();
+    name.push(0);
+    match usize::try_from(length) {
+        // SAFETY: the caller fulfils the requirements of this function.
+        Ok(length) if length >= name.len() => unsafe { put_bytes(to, &name) },
+        _ => Err(CudaError::INVALID_VALUE),
+    }
+}
+
+/// Checks that a PCI address is that of the device. The number of the domain may be omitted.
+pub fn require_bus(name: &str) -> Cuda {
+    match name {
+        "" => Err(CudaError::INVALID_VALUE),
+        name if BUS.ends_with(name) => Ok(()),
         _ => Err(CudaError::INVALID_DEVICE),
     }
 }
@@ -82,16 +105,12 @@ runtime! {
 
     fn cudaDeviceGetPCIBusId(to: *mut u8, length: i32, device: i32) |_context| {
         check_device(device)?;
-        let mut name = BUS.as_bytes().to_vec();
-        name.push(0);
-        match usize::try_from(length) {
-            Ok(length) if length >= name.len() => put_bytes(to, &name),
-            _ => Err(CudaError::INVALID_VALUE),
-        }
+        put_bus(to, length)
     }
 
     fn cudaDeviceGetByPCIBusId(to: *mut i32, name: *const c_char) |_context| {
-        if BUS.ends_with(text(name).as_str()) { put(to, 0) } else { Err(CudaError::INVALID_DEVICE) }
+        require_bus(&text(name))?;
+        put(to, 0)
     }
 
     fn cudaDeviceSynchronize / cudaThreadSynchronize () |context| {

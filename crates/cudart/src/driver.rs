@@ -1,40 +1,55 @@
-//! Queries of the runtime for functions of the driver. They find none; `cuGetProcAddress` does.
+//! Queries of the runtime for functions of the driver, which `cuGetProcAddress` answers as well.
 
-use crate::ffi::{put, put_if};
+use crate::cu::proc::{PER_THREAD, find};
 use crate::process::abi;
 use std::ffi::c_char;
 use warploom_app::{Abi, Cuda};
 
-/// Status `cudaDriverEntryPointSymbolNotFound` of a query.
-const NOT_FOUND: i32 = 1;
-
-/// Reports that the driver has no such function, as CUDA does for an unknown name.
+/// Writes the address of a function for the runtime's release, and the status.
 ///
 /// # Safety
-/// Both pointers are null or valid for writes of their type.
-unsafe fn not_found(function: *mut u64, status: *mut i32) -> Cuda {
+/// The name is null or a C string, and the other pointers are null or valid for writes of their
+/// type.
+unsafe fn entry_point(name: *const c_char, to: *mut u64, flags: u64, status: *mut i32) -> Cuda {
+    // Before CUDA 12 the function has no argument for the status.
+    let status = match abi() {
+        Abi::V11 => std::ptr::null_mut(),
+        _ => status,
+    };
     // SAFETY: the caller fulfils the requirements of this function.
-    unsafe {
-        put(function, 0)?;
-        put_if(status, NOT_FOUND);
+    unsafe { find(name, to, (abi().version(), flags), status) }.map(|_| ())
+}
+
+/// Flags of a search from a program in which every thread has its own default stream.
+fn per_thread(flags: u64) -> u64 {
+    match flags {
+        0 => PER_THREAD,
+        other => other,
     }
-    Ok(())
 }
 
 runtime! {
-    // Before CUDA 12 the function has no argument for the status.
-    fn cudaGetDriverEntryPoint / cudaGetDriverEntryPoint_ptsz (
-        _name: *const c_char, function: *mut u64, _flags: u64, status: *mut i32,
+    fn cudaGetDriverEntryPoint(
+        name: *const c_char, to: *mut u64, flags: u64, status: *mut i32,
     ) |_context| {
-        match abi() {
-            Abi::V11 => not_found(function, std::ptr::null_mut()),
-            _ => not_found(function, status),
-        }
+        entry_point(name, to, flags, status)
     }
 
-    fn cudaGetDriverEntryPointByVersion / cudaGetDriverEntryPointByVersion_ptsz (
-        _name: *const c_char, function: *mut u64, _version: u32, _flags: u64, status: *mut i32,
+    fn cudaGetDriverEntryPoint_ptsz(
+        name: *const c_char, to: *mut u64, flags: u64, status: *mut i32,
     ) |_context| {
-        not_found(function, status)
+        entry_point(name, to, per_thread(flags), status)
+    }
+
+    fn cudaGetDriverEntryPointByVersion(
+        name: *const c_char, to: *mut u64, version: u32, flags: u64, status: *mut i32,
+    ) |_context| {
+        find(name, to, (version as i32, flags), status).map(|_| ())
+    }
+
+    fn cudaGetDriverEntryPointByVersion_ptsz(
+        name: *const c_char, to: *mut u64, version: u32, flags: u64, status: *mut i32,
+    ) |_context| {
+        find(name, to, (version as i32, per_thread(flags)), status).map(|_| ())
     }
 }

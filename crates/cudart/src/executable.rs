@@ -12,18 +12,30 @@ const KNOWN_FLAGS: u64 = 0xf;
 const DEVICE_LAUNCH: u64 = 4;
 
 /// Creates an executable graph, unless it is meant for launches from the device.
-fn instantiate(context: &mut Context, graph: u64, flags: u64) -> Cuda<u64> {
+pub fn instantiate(context: &mut Context, graph: u64, flags: u64) -> Cuda<u64> {
     if flags & !KNOWN_FLAGS != 0 {
         return Err(CudaError::INVALID_VALUE);
     }
     if flags & DEVICE_LAUNCH != 0 {
-        return Err(context.unsupported("cudaGraphInstantiate for launches from the device"));
+        return Err(context.unsupported("instantiation of a graph for launches from the device"));
     }
     context.instantiate(graph, flags)
 }
 
 /// Result `cudaGraphExecUpdateError` of an update.
 const OTHER: i32 = 1;
+
+/// Updates an executable graph. Returns the result, the node that prevented it, and the error.
+pub fn updated(context: &mut Context, executable: u64, graph: u64) -> (i32, u64, Cuda) {
+    match context.update_executable(executable, graph) {
+        Ok(Ok(())) => (0, 0, Ok(())),
+        Ok(Err(failure)) => {
+            let error = Err(CudaError::GRAPH_EXEC_UPDATE_FAILURE);
+            (failure.reason as i32, failure.node, error)
+        }
+        Err(error) => (OTHER, 0, Err(error)),
+    }
+}
 
 /// Updates an executable graph and writes the result.
 ///
@@ -35,14 +47,7 @@ unsafe fn update(
     third: *mut u8,
     fourth: *mut i32,
 ) -> Cuda {
-    let (result, wrong_node, code) = match context.update_executable(executable, graph) {
-        Ok(Ok(())) => (0, 0, Ok(())),
-        Ok(Err(failure)) => {
-            let error = Err(CudaError::GRAPH_EXEC_UPDATE_FAILURE);
-            (failure.reason as i32, failure.node, error)
-        }
-        Err(error) => (OTHER, 0, Err(error)),
-    };
+    let (result, wrong_node, code) = updated(context, executable, graph);
     // SAFETY: the caller fulfils the requirements of this function.
     unsafe {
         match abi() {
@@ -50,23 +55,49 @@ unsafe fn update(
                 put_if(third.cast(), wrong_node);
                 put_if(fourth, result);
             }
-            _ => put_if(
-                third.cast(),
-                CUpdate {
-                    result,
-                    wrong_node,
-                    wrong_from: 0,
-                },
-            ),
+            _ => put_if(third.cast(), CUpdate::of(result, wrong_node)),
         }
     }
     code
 }
 
-/// Launches an executable graph, and calls its host functions.
-fn launch(own: bool, executable: u64, stream: u64) -> i32 {
+/// Instantiates a graph with parameters, and writes the executable graph and the result.
+///
+/// # Safety
+/// The pointers are null or valid for reads and writes of their types.
+pub unsafe fn instantiate_with(
+    context: &mut Context,
+    to: *mut u64,
+    graph: u64,
+    own: *mut CInstantiation,
+) -> Cuda {
+    // SAFETY: the caller fulfils the requirements of this function.
+    unsafe {
+        let asked = get(own)?;
+        let made = instantiate(context, graph, asked.flags);
+        // The result `cudaGraphInstantiateError` is 1.
+        let result = made.is_err().into();
+        put(
+            own,
+            CInstantiation {
+                wrong_node: 0,
+                result,
+                ..asked
+            },
+        )?;
+        put(to, made?)
+    }
+}
+
+/// Launches an executable graph, and calls its host functions. `call` executes a call of the
+/// runtime or of the driver with the context.
+pub fn launch(
+    call: impl Fn(&mut dyn FnMut(&mut Context) -> Cuda) -> i32,
+    executable: u64,
+    stream: u64,
+) -> i32 {
     let mut launching: Option<GraphLaunch> = None;
-    let code = call_with(own, |context| {
+    let code = call(&mut |context| {
         launching = context.launch_graph(executable, stream)?;
         Ok(())
     });
@@ -74,14 +105,14 @@ fn launch(own: bool, executable: u64, stream: u64) -> i32 {
         return code;
     };
     loop {
-        let mut call = None;
-        let code = call_with(own, |context| {
-            call = context.advance(&mut launching)?;
+        let mut next = None;
+        let code = call(&mut |context| {
+            next = context.advance(&mut launching)?;
             Ok(())
         });
-        match call {
+        match next {
             // SAFETY: the program passed the function with its argument.
-            Some(call) => unsafe { call_host(call) },
+            Some(next) => unsafe { call_host(next) },
             None => return code,
         }
     }
@@ -89,12 +120,12 @@ fn launch(own: bool, executable: u64, stream: u64) -> i32 {
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaGraphLaunch(executable: u64, stream: u64) -> i32 {
-    launch(false, executable, stream)
+    launch(|action| call_with(false, action), executable, stream)
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cudaGraphLaunch_ptsz(executable: u64, stream: u64) -> i32 {
-    launch(true, executable, stream)
+    launch(|action| call_with(true, action), executable, stream)
 }
 
 runtime! {
@@ -117,11 +148,7 @@ runtime! {
     fn cudaGraphInstantiateWithParams / cudaGraphInstantiateWithParams_ptsz (
         to: *mut u64, graph: u64, own: *mut CInstantiation,
     ) |context| {
-        let asked = get(own)?;
-        let made = instantiate(context, graph, asked.flags);
-        // The result `cudaGraphInstantiateError` is 1.
-        put(own, CInstantiation { wrong_node: 0, result: made.is_err().into(), ..asked })?;
-        put(to, made?)
+        instantiate_with(context, to, graph, own)
     }
 
     fn cudaGraphUpload / cudaGraphUpload_ptsz (executable: u64, stream: u64) |context| {

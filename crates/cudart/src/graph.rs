@@ -10,7 +10,7 @@ use warploom_app::{Abi, AttributeValue, Context, Cuda, CudaError, Operation};
 ///
 /// # Safety
 /// `to` is null or valid for a handle, and `after` holds the given number of handles.
-unsafe fn add(
+pub unsafe fn add(
     context: &mut Context,
     (to, graph): (*mut u64, u64),
     (after, count): (*const u64, usize),
@@ -30,7 +30,7 @@ unsafe fn add(
 ///
 /// # Safety
 /// Both arrays hold the given number of handles.
-unsafe fn edges(from: *const u64, to: *const u64, count: usize) -> Cuda<Vec<(u64, u64)>> {
+pub unsafe fn edges(from: *const u64, to: *const u64, count: usize) -> Cuda<Vec<(u64, u64)>> {
     // SAFETY: the caller fulfils the requirements of this function.
     let (from, to) = unsafe { (list(from, count)?, list(to, count)?) };
     Ok(from.into_iter().zip(to).collect())
@@ -40,7 +40,7 @@ unsafe fn edges(from: *const u64, to: *const u64, count: usize) -> Cuda<Vec<(u64
 ///
 /// # Safety
 /// `from` and `to` are null or have the capacity given by `count`.
-unsafe fn tell_edges(
+pub unsafe fn tell_edges(
     context: &Context,
     graph: u64,
     (from, to): (*mut u64, *mut u64),

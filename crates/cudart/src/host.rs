@@ -1,6 +1,9 @@
-//! Memory of the process and the standard output of its C library.
+//! Memory of the process, the standard output of its C library, and its signals.
 
+use crate::{process, signals};
 use std::collections::BTreeSet;
+use std::ffi::c_int;
+use std::sync::atomic::AtomicBool;
 use warploom_app::HostMemory;
 
 const PAGE_BYTES: u64 = 4096;
@@ -42,6 +45,20 @@ impl HostMemory for Memory {
         // SAFETY: the C library initialises `stdout` before any code runs, and locks the stream. A
         // failed write cannot be handled.
         unsafe { libc::fwrite(text.as_ptr().cast(), 1, text.len(), stdout) };
+    }
+
+    fn interrupted(&mut self) -> &'static AtomicBool {
+        signals::note(process::end_interrupted)
+    }
+}
+
+/// Writes what the program has printed so far, and ends the process without a further call of its
+/// functions.
+pub fn leave(status: c_int) -> ! {
+    // SAFETY: the C library initialises `stdout` before any code runs, and locks the stream.
+    unsafe {
+        libc::fflush(stdout);
+        libc::_exit(status)
     }
 }
 

@@ -1,10 +1,14 @@
 //! Kernel launches and calls of host functions.
 
+use crate::cu;
 use crate::ffi::{bytes, get, put, put_if};
 use crate::process::{call_function, call_with, with};
 use crate::types::{CDim3, CLaunchAttribute, CLaunchConfiguration};
 use std::ffi::c_void;
-use warploom_app::{Configuration, Context, Cuda, CudaError, HostCall, LaunchRequest};
+use warploom_app::{
+    ClusterOccupancy, Configuration, Context, Cuda, CudaError, HostCall, LaunchRequest,
+};
+use warploom_base::Dim3;
 
 /// Number of the attribute `cudaLaunchAttributeCooperative`, and of the driver's attribute.
 const COOPERATIVE: i32 = 2;
@@ -69,7 +73,7 @@ runtime! {
         stream: u64,
     ) |context| {
         let shape = (grid, block, shared, stream);
-        launch(context, function, shape, arguments, false)
+        launch(context, function, shape, arguments, Manner::default())
     }
 
     fn cudaLaunchCooperativeKernel / cudaLaunchCooperativeKernel_ptsz (
@@ -81,7 +85,7 @@ runtime! {
         stream: u64,
     ) |context| {
         let shape = (grid, block, shared, stream);
-        launch(context, function, shape, arguments, true)
+        launch(context, function, shape, arguments, Manner::COOPERATIVE)
     }
 
     fn cudaLaunchKernelExC / cudaLaunchKernelExC_ptsz (
@@ -91,35 +95,104 @@ runtime! {
     ) |context| {
         let own = get(configuration)?;
         let attributes = (own.attributes, own.count);
-        let cooperative = is_cooperative(context, "cudaLaunchKernelExC", attributes)?;
+        let how = Manner::of(context, "cudaLaunchKernelExC", attributes)?;
         let shape = (own.grid, own.block, own.shared_bytes, own.stream);
-        launch(context, function, shape, arguments, cooperative)
+        launch(context, function, shape, arguments, how)
+    }
+
+    fn cudaOccupancyMaxActiveClusters(
+        to: *mut i32, function: u64, configuration: *const CLaunchConfiguration,
+    ) |context| {
+        let fit = cluster_occupancy(context, function, configuration)?;
+        put(to, fit.clusters as i32)
+    }
+
+    fn cudaOccupancyMaxPotentialClusterSize(
+        to: *mut i32, function: u64, configuration: *const CLaunchConfiguration,
+    ) |context| {
+        let fit = cluster_occupancy(context, function, configuration)?;
+        put(to, fit.largest as i32)
     }
 }
 
-/// Returns whether attributes, by address and number, ask for a cooperative launch. Fails if they
-/// ask for clusters. `call` is the name of the called function.
+/// Occupancy of the GPU by clusters of a launch.
 ///
 /// # Safety
-/// The address is null or that of as many attributes.
-pub unsafe fn is_cooperative(
+/// The address is null or that of a configuration.
+unsafe fn cluster_occupancy(
     context: &mut Context,
-    call: &str,
-    (attributes, count): (*const CLaunchAttribute, u32),
-) -> Cuda<bool> {
-    let mut cooperative = false;
-    for at in 0..count as usize {
-        // SAFETY: the caller fulfils the requirements of this function.
-        let attribute = unsafe { get(attributes.wrapping_add(at)) }?;
-        match attribute.id {
-            COOPERATIVE => cooperative = attribute.value[0] != 0,
-            CLUSTER if attribute.value[..3] != [1, 1, 1] => {
-                return Err(context.unsupported(&format!("{call} with clusters")));
+    function: u64,
+    configuration: *const CLaunchConfiguration,
+) -> Cuda<ClusterOccupancy> {
+    // SAFETY: the caller fulfils the requirements of this function.
+    let own = unsafe { get(configuration) }?;
+    let attributes = (own.attributes, own.count);
+    // SAFETY: a configuration has as many attributes as it says.
+    let how = unsafe { Manner::of(context, "cudaOccupancyMaxActiveClusters", attributes) }?;
+    let shape = (own.grid, own.block, own.shared_bytes);
+    context.cluster_occupancy(&how.request(function, shape, Vec::new()))
+}
+
+/// How the blocks of a launch are to run.
+#[derive(Clone, Copy, Default)]
+pub struct Manner {
+    /// True if all of them have to be resident at the same time.
+    pub cooperative: bool,
+    /// Number of blocks of a cluster in each dimension, if the launch states it.
+    pub cluster: Option<Dim3>,
+}
+
+impl Manner {
+    /// Manner of a cooperative launch.
+    pub const COOPERATIVE: Self = Self {
+        cooperative: true,
+        cluster: None,
+    };
+
+    /// Manner for which attributes, by address and number, ask. Fails if they ask for clusters and
+    /// the GPU has none. `call` is the name of the called function.
+    ///
+    /// # Safety
+    /// The address is null or that of as many attributes.
+    pub unsafe fn of(
+        context: &mut Context,
+        call: &str,
+        (attributes, count): (*const CLaunchAttribute, u32),
+    ) -> Cuda<Self> {
+        let mut how = Self::default();
+        for at in 0..count as usize {
+            // SAFETY: the caller fulfils the requirements of this function.
+            let attribute = unsafe { get(attributes.wrapping_add(at)) }?;
+            let [x, y, z, ..] = attribute.value;
+            match attribute.id {
+                COOPERATIVE => how.cooperative = x != 0,
+                CLUSTER if [x, y, z] != [1, 1, 1] && !context.has_clusters() => {
+                    return Err(context.unsupported(&format!("{call} with clusters")));
+                }
+                CLUSTER => how.cluster = Some(Dim3::new(x, y, z)),
+                _ => {}
             }
-            _ => {}
+        }
+        Ok(how)
+    }
+
+    /// A launch with these arguments.
+    pub fn request(
+        self,
+        function: u64,
+        (grid, block, shared): (CDim3, CDim3, usize),
+        arguments: Vec<Vec<u8>>,
+    ) -> LaunchRequest {
+        LaunchRequest {
+            function,
+            grid: grid.into(),
+            block: block.into(),
+            shared_bytes: shared as u64,
+            arguments,
+            cooperative: self.cooperative,
+            cluster: self.cluster,
         }
     }
-    Ok(cooperative)
 }
 
 /// Launches a kernel in a stream.
@@ -131,11 +204,11 @@ unsafe fn launch(
     function: u64,
     (grid, block, shared, stream): (CDim3, CDim3, usize, u64),
     arguments: *const *const u8,
-    cooperative: bool,
+    how: Manner,
 ) -> Cuda {
     let shape = (grid, block, shared);
     // SAFETY: the caller fulfils the requirements of this function.
-    let request = unsafe { request(context, function, shape, arguments, cooperative) }?;
+    let request = unsafe { request(context, function, shape, arguments, how) }?;
     context.launch(request, stream)
 }
 
@@ -146,9 +219,9 @@ unsafe fn launch(
 pub unsafe fn request(
     context: &mut Context,
     function: u64,
-    (grid, block, shared): (CDim3, CDim3, usize),
+    shape: (CDim3, CDim3, usize),
     arguments: *const *const u8,
-    cooperative: bool,
+    how: Manner,
 ) -> Cuda<LaunchRequest> {
     let sizes = context.parameters(function)?;
     let mut values = Vec::with_capacity(sizes.len());
@@ -162,14 +235,7 @@ pub unsafe fn request(
         // SAFETY: the caller fulfils the requirements of this function.
         values.push(unsafe { bytes(value, size) });
     }
-    Ok(LaunchRequest {
-        function,
-        grid: grid.into(),
-        block: block.into(),
-        shared_bytes: shared as u64,
-        arguments: values,
-        cooperative,
-    })
+    Ok(how.request(function, shape, values))
 }
 
 /// Calls a host function that was stored in a graph.
@@ -188,21 +254,22 @@ pub unsafe fn call_host(call: HostCall) {
 type HostFunction = Option<unsafe extern "C" fn(*mut c_void)>;
 type StreamCallback = Option<unsafe extern "C" fn(u64, i32, *mut c_void)>;
 
-/// Defines the functions that call a host function in a stream. Each has a variant for programs in
-/// which every thread has its own default stream.
+/// Defines the functions that call a host function in a stream. `$call` executes a call of the
+/// runtime or of the driver. Each function has a variant for programs in which every thread has its
+/// own default stream.
 macro_rules! host_functions {
-    ($function:ident $callback:ident, $own:literal) => {
+    ($call:path; $function:ident $callback:ident, $own:literal) => {
         #[unsafe(no_mangle)]
         pub extern "C" fn $function(stream: u64, function: HostFunction, data: *mut c_void) -> i32 {
             let Some(function) = function else {
-                return call_with($own, |_| Err(CudaError::INVALID_VALUE));
+                return $call($own, |_| Err(CudaError::INVALID_VALUE));
             };
             let call = HostCall {
                 function: function as usize as u64,
                 data: data as u64,
             };
             let mut now = false;
-            let code = call_with($own, |context| {
+            let code = $call($own, |context| {
                 now = context.call_in_stream(stream, call)?;
                 Ok(())
             });
@@ -221,13 +288,13 @@ macro_rules! host_functions {
             _flags: u32,
         ) -> i32 {
             let Some(function) = function else {
-                return call_with($own, |_| Err(CudaError::INVALID_VALUE));
+                return $call($own, |_| Err(CudaError::INVALID_VALUE));
             };
-            let code = call_with($own, |context| context.may_call_back(stream));
+            let code = $call($own, |context| context.may_call_back(stream));
             if code == 0 {
                 // The callback is called with the error code even if an earlier operation of the
                 // stream failed.
-                let status = call_with($own, |context| context.synchronize_stream(stream));
+                let status = $call($own, |context| context.synchronize_stream(stream));
                 // SAFETY: the program passes a function that accepts its data.
                 call_function(|| unsafe { function(stream, status, data) });
             }
@@ -236,5 +303,7 @@ macro_rules! host_functions {
     };
 }
 
-host_functions! { cudaLaunchHostFunc cudaStreamAddCallback, false }
-host_functions! { cudaLaunchHostFunc_ptsz cudaStreamAddCallback_ptsz, true }
+host_functions! { call_with; cudaLaunchHostFunc cudaStreamAddCallback, false }
+host_functions! { call_with; cudaLaunchHostFunc_ptsz cudaStreamAddCallback_ptsz, true }
+host_functions! { cu::call; cuLaunchHostFunc cuStreamAddCallback, false }
+host_functions! { cu::call; cuLaunchHostFunc_ptsz cuStreamAddCallback_ptsz, true }

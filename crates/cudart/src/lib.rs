@@ -1,5 +1,5 @@
-//! Drop-in replacement for `libcudart`, and in `cu` for `libcuda`: the C interfaces of the CUDA
-//! runtime and of its driver for a simulated GPU.
+//! Drop-in replacement for `libcudart`, in `cu` for `libcuda` and in `nvml` for `libnvidia-ml`: the
+//! C interfaces of CUDA's runtime and driver, and of queries of machines, for a simulated GPU.
 //!
 //! Every function converts its arguments to Rust, calls the [`Context`](warploom_app::Context) of
 //! the process, and converts the result back. The behaviour of the calls is implemented and
@@ -8,8 +8,8 @@
 //! This crate is exempt from the rules against `unsafe` and global state, because a C interface
 //! consists of both. Safety rests on the contract of the runtime's header: a pointer that a program
 //! passes is null or points to an object of the documented type, for as long as the header
-//! requires. The `unsafe` helpers are in `ffi` and `host`, and all other modules call them inside
-//! `runtime!` and `driver!`.
+//! requires. The `unsafe` helpers are in `ffi`, `host` and `signals`, and all other modules call
+//! them inside `runtime!` and `driver!`.
 
 #![allow(unsafe_code, reason = "a C interface; see above")]
 #![allow(
@@ -36,9 +36,12 @@ mod host;
 mod launch;
 mod memory;
 mod node;
+mod nvml;
 mod pool;
 mod register;
+mod signals;
 mod stream;
 mod texture;
 mod types;
 mod unsupported;
+mod user_object;

@@ -2,7 +2,7 @@
 
 use crate::copy::{FROM_SYMBOL, TO_SYMBOL, described, in_symbol};
 use crate::ffi::{bytes, get, put};
-use crate::launch::request;
+use crate::launch::{Manner, request};
 use crate::types::{
     CAllocationNode, CCopy3, CCopyNode, CExtent, CFillNode, CHostNode, CKernelNode, CLocation,
     CNode, CPitched, CPoolProperties, CPosition,
@@ -88,7 +88,15 @@ pub unsafe fn kernel(context: &mut Context, own: *const CKernelNode) -> Cuda<Ope
     let made = if own.arguments.is_null() && !own.extra.is_null() {
         unsafe { packed(context, &own) }
     } else {
-        unsafe { request(context, own.function, shape, own.arguments, false) }
+        unsafe {
+            request(
+                context,
+                own.function,
+                shape,
+                own.arguments,
+                Manner::default(),
+            )
+        }
     };
     Ok(Operation::Launch(made?))
 }
@@ -143,6 +151,7 @@ unsafe fn packed(context: &mut Context, own: &CKernelNode) -> Cuda<LaunchRequest
         shared_bytes: own.shared_bytes.into(),
         arguments: arguments.collect::<Cuda<_>>()?,
         cooperative: false,
+        cluster: None,
     })
 }
 
@@ -330,12 +339,6 @@ pub unsafe fn write_parameters(context: &mut Context, node: u64, kind: i32, to: 
 /// `to` is null or valid for a write.
 pub unsafe fn write_any_parameters(context: &mut Context, node: u64, to: *mut CNode) -> Cuda {
     let kind = context.node_operation(node)?.kind();
-    let empty = CNode {
-        kind,
-        reserved: [0; 3],
-        part: [0; 29],
-        more: 0,
-    };
     let part = to.cast::<u8>().wrapping_add(PART);
     let before = match kind {
         1 => std::mem::offset_of!(CCopyNode, copy),
@@ -343,7 +346,7 @@ pub unsafe fn write_any_parameters(context: &mut Context, node: u64, to: *mut CN
     };
     // SAFETY: the caller fulfils the requirements of this function.
     unsafe {
-        put(to, empty)?;
+        put(to, CNode::empty(kind))?;
         write_parameters(context, node, kind, part.wrapping_add(before))
     }
 }

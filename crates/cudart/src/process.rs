@@ -1,6 +1,8 @@
 //! The context of the process: its creation, access to it by threads, and its end.
 
-use crate::host::Memory;
+use crate::host::{Memory, leave};
+use crate::launch::call_host;
+use crate::signals;
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -158,11 +160,33 @@ fn finish(context: &Mutex<Context>, user: &AtomicUsize) -> c_int {
         show("warploom: the program ended inside a call of the runtime: there is no result\n");
         return 0;
     }
-    let finish = || InUse::by_us(context, user).context.finish();
+    let finish = || {
+        let mut used = InUse::by_us(context, user);
+        let succeeded = used.context.finish();
+        leave_if_interrupted(&mut used.context);
+        succeeded
+    };
     match catch_unwind(AssertUnwindSafe(finish)) {
         Ok(true) => 0,
         _ => FAULT,
     }
+}
+
+/// Ends the process if a signal has asked for it, after the result so far is written. The program
+/// does not go on, because results of its kernels are missing.
+fn leave_if_interrupted(context: &mut Context) {
+    if signals::have_come() {
+        // The process ends in any case.
+        let _ = catch_unwind(AssertUnwindSafe(|| context.finish()));
+        leave(signals::STATUS);
+    }
+}
+
+/// Ends the process after a signal. A call of the runtime that another thread makes ends it when
+/// the simulation has stopped.
+pub fn end_interrupted() {
+    let _ = with(|_| ());
+    leave(signals::STATUS);
 }
 
 /// Release of the runtime for which the program was built.
@@ -186,7 +210,13 @@ pub fn with<R>(action: impl FnOnce(&mut Context) -> R) -> Cuda<R> {
         .context
         .as_ref()
         .map_err(|_| CudaError::INITIALIZATION)?;
-    let action = || action(&mut InUse::by_us(context, &process.user).context);
+    let action = || {
+        let mut used = InUse::by_us(context, &process.user);
+        leave_if_interrupted(&mut used.context);
+        let result = action(&mut used.context);
+        leave_if_interrupted(&mut used.context);
+        result
+    };
     // A panic is an error of the simulator and must not unwind through frames of the program.
     catch_unwind(AssertUnwindSafe(action)).map_err(|_| CudaError::UNKNOWN)
 }
@@ -200,11 +230,27 @@ pub fn call(action: impl FnOnce(&mut Context) -> Cuda) -> i32 {
 /// Executes a call of the driver, which stores no error for the thread. `own` states that the
 /// default stream belongs to the thread.
 pub fn call_driver(own: bool, action: impl FnOnce(&mut Context) -> Cuda) -> i32 {
+    perform(own, |context, caller| context.call_driver(caller, action))
+}
+
+/// Executes a call and returns its code. Functions of the program that destroy user objects are
+/// called afterwards.
+fn perform(own: bool, call: impl FnOnce(&mut Context, Caller) -> i32) -> i32 {
     let caller = Caller {
         thread: std::thread::current().id(),
         own_stream: own,
     };
-    with(|context| context.call_driver(caller, action)).unwrap_or_else(|error| error.0)
+    let done = with(|context| (call(context, caller), context.take_destructors()));
+    match done {
+        Ok((code, destructors)) => {
+            for destroy in destructors {
+                // SAFETY: the program passed the function with its argument.
+                unsafe { call_host(destroy) };
+            }
+            code
+        }
+        Err(error) => error.0,
+    }
 }
 
 /// Address of a function that this library exports.
@@ -228,11 +274,7 @@ pub fn own_function(name: &str) -> Option<u64> {
 /// Executes a call of the runtime like [`call`]. `own` states that the default stream belongs to
 /// the thread.
 pub fn call_with(own: bool, action: impl FnOnce(&mut Context) -> Cuda) -> i32 {
-    let caller = Caller {
-        thread: std::thread::current().id(),
-        own_stream: own,
-    };
-    with(|context| context.call(caller, action)).unwrap_or_else(|error| error.0)
+    perform(own, |context, caller| context.call(caller, action))
 }
 
 /// Runs a function of the program in the order of a stream. The context is not locked meanwhile,

@@ -86,12 +86,12 @@ pub unsafe extern "C" fn __cudaRegisterVar(
     name: *const c_char,
     _external: c_int,
     size: usize,
-    constant: c_int,
+    _constant: c_int,
 ) {
     // SAFETY: the program passes names as C strings.
     let name = unsafe { text(name) };
     let _ = with(|context| {
-        context.register_variable(module(handle), host, name, size as u64, constant != 0);
+        context.register_variable(module(handle), host, name, size as u64);
     });
 }
 

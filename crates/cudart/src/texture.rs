@@ -154,7 +154,7 @@ fn format_of(channels: Channels) -> i32 {
 ///
 /// # Safety
 /// `from` is null or points to a view of the program.
-unsafe fn view(context: &mut Context, from: *const CView) -> Cuda<Option<View>> {
+pub unsafe fn view(context: &mut Context, from: *const CView) -> Cuda<Option<View>> {
     if from.is_null() {
         return Ok(None);
     }
@@ -237,6 +237,26 @@ unsafe fn describe(context: &Context, to: *mut CSampler, texture: u64, has_last:
     }
 }
 
+/// Writes the view through which a texture object reads its array.
+///
+/// # Safety
+/// `to` is null or valid for a write.
+pub unsafe fn write_view(context: &Context, to: *mut CView, texture: u64) -> Cuda {
+    let own = context.texture_view(texture)?;
+    let view = CView {
+        format: own.channels.map_or(0, format_of),
+        extent: CExtent {
+            width: own.extent.width as usize,
+            height: own.extent.height as usize,
+            depth: own.extent.depth as usize,
+        },
+        levels: own.levels,
+        layers: own.layers,
+    };
+    // SAFETY: the caller fulfils the requirements of this function.
+    unsafe { put(to, view) }
+}
+
 runtime! {
     fn cudaCreateTextureObject(
         to: *mut u64, resource: *const CResource, sampler: *const CSampler, view: *const CView,
@@ -275,17 +295,7 @@ runtime! {
     }
 
     fn cudaGetTextureObjectResourceViewDesc(to: *mut CView, texture: u64) |context| {
-        let own = context.texture_view(texture)?;
-        put(to, CView {
-            format: own.channels.map_or(0, format_of),
-            extent: CExtent {
-                width: own.extent.width as usize,
-                height: own.extent.height as usize,
-                depth: own.extent.depth as usize,
-            },
-            levels: own.levels,
-            layers: own.layers,
-        })
+        write_view(context, to, texture)
     }
 
     fn cudaGetSurfaceObjectResourceDesc(to: *mut CResource, surface: u64) |context| {

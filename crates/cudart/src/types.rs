@@ -262,6 +262,18 @@ pub struct CNode {
     pub more: u64,
 }
 
+impl CNode {
+    /// Parameters of a kind whose part is empty.
+    pub fn empty(kind: i32) -> Self {
+        Self {
+            kind,
+            reserved: [0; 3],
+            part: [0; 29],
+            more: 0,
+        }
+    }
+}
+
 /// Layout of `cudaMemLocation` in the headers.
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -316,6 +328,17 @@ pub struct CUpdate {
     pub result: i32,
     pub wrong_node: u64,
     pub wrong_from: u64,
+}
+
+impl CUpdate {
+    /// Result with the node that prevented the update, or 0.
+    pub fn of(result: i32, wrong_node: u64) -> Self {
+        Self {
+            result,
+            wrong_node,
+            wrong_from: 0,
+        }
+    }
 }
 
 /// Layout of `cudaLaunchConfig_t` in the headers.

@@ -74,8 +74,6 @@ unsupported! {
     cudaGraphExternalSemaphoresSignalNodeSetParams
     cudaGraphExternalSemaphoresWaitNodeGetParams
     cudaGraphExternalSemaphoresWaitNodeSetParams
-    cudaGraphReleaseUserObject
-    cudaGraphRetainUserObject
     cudaGraphicsEGLRegisterImage
     cudaGraphicsGLRegisterBuffer
     cudaGraphicsGLRegisterImage
@@ -137,8 +135,6 @@ unsupported! {
     cudaMemcpyWithAttributesAsync_ptsz
     cudaMipmappedArrayGetMemoryRequirements
     cudaMipmappedArrayGetSparseProperties
-    cudaOccupancyMaxActiveClusters
-    cudaOccupancyMaxPotentialClusterSize
     cudaSignalExternalSemaphoresAsync
     cudaSignalExternalSemaphoresAsync_ptsz
     cudaSignalExternalSemaphoresAsync_v2
@@ -150,9 +146,6 @@ unsupported! {
     cudaSubgridCreate
     cudaSubgridWorkerGridCreate
     cudaSubgridWorksetCreate
-    cudaUserObjectCreate
-    cudaUserObjectRelease
-    cudaUserObjectRetain
     cudaVDPAUGetDevice
     cudaVDPAUSetVDPAUDevice
     cudaWaitExternalSemaphoresAsync

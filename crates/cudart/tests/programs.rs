@@ -3,6 +3,7 @@
 
 mod driver;
 mod example;
+mod signals;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

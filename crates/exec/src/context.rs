@@ -65,6 +65,10 @@ impl LaunchContext {
     /// How far SMs may run ahead of each other in the kernel: as its most demanding instruction
     /// allows.
     pub fn lookahead(&self) -> Lookahead {
+        // Blocks read and write shared memory of other SMs.
+        if self.cluster.are_several() {
+            return Lookahead::Never;
+        }
         let of_code = self.code.iter().map(|decoded| self.lookahead_of(decoded));
         of_code.min().unwrap_or(Lookahead::Repeated)
     }

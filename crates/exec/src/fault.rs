@@ -41,6 +41,8 @@ pub enum FaultKind {
     StackOverflow,
     /// A texture handle names no texture.
     BadTexture,
+    /// The access is to shared memory of a block of the cluster that has ended.
+    BlockEnded,
     /// A bulk copy uses a tensor map with a field that no tensor map has, or that is not supported.
     BadTensorMap,
     /// An access is outside of a surface, and the instruction traps in this case.
@@ -127,18 +129,29 @@ pub struct Place {
     pub pc: Pc,
     /// Position in the PTX file.
     pub pos: SourcePos,
+    /// Place in the file from which a compiler made the PTX, such as `saxpy.cu:12`, if it is known.
+    pub written: Option<String>,
     /// Index of the block in the grid.
     pub block: Dim3,
     /// Index in the block of the lowest thread concerned.
     pub thread: Dim3,
 }
 
+/// Place in a file, in brackets after a space, if there is one.
+pub(crate) fn in_brackets(place: Option<&str>) -> String {
+    place.map_or(String::new(), |place| format!(" ({place})"))
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "kernel `{}`, PTX line {}, block {}, thread {}",
-            self.kernel, self.pos.line, self.block, self.thread
+            "kernel `{}`, PTX line {}{}, block {}, thread {}",
+            self.kernel,
+            self.pos.line,
+            in_brackets(self.written.as_deref()),
+            self.block,
+            self.thread
         )?;
         if self.function != self.kernel {
             write!(f, ", in function `{}`", self.function)?;
@@ -263,6 +276,7 @@ fn kind_text(kind: FaultKind) -> &'static str {
         FaultKind::OutsideSurface => "access outside a surface",
         FaultKind::SurfaceFormat => "reduction on a surface of another format",
         FaultKind::BadTensorMap => "tensor map that is not valid, or has an interleaved layout",
+        FaultKind::BlockEnded => "access to shared memory of a block that has ended",
         FaultKind::BadTexture => "texture handle that names no texture",
     }
 }

@@ -12,6 +12,7 @@ use crate::memory::write_log::{MemPort, WriteLog};
 use crate::outcome::{Effect, Env, StepOut};
 use crate::state::barrier::{BarrierOutcome, BarrierRelease};
 use crate::state::block::BlockState;
+use crate::state::cluster::ClusterSignal;
 use crate::state::stack::Divergence;
 use crate::state::warp::WarpState;
 use crate::step::{report_finding, step};
@@ -268,14 +269,17 @@ impl Driver<'_> {
         let mut resident: VecDeque<Resident> = VecDeque::new();
         loop {
             while next < total && self.has_room(resident.len()) {
-                resident.push_back(self.start(next, idle.pop()));
-                next += 1;
+                let whole = u64::from(self.ctx.cluster().blocks());
+                for rank in next..(next + whole).min(total) {
+                    resident.push_back(self.start(rank, idle.pop()));
+                }
+                next += whole;
             }
             if resident.is_empty() {
                 return Ok(());
             }
-            for block in &mut resident {
-                self.turn(block)?;
+            for nth in 0..resident.len() {
+                self.turn(&mut resident, nth)?;
             }
             if resident.iter().all(Resident::is_stuck) {
                 let spins = |r: &Resident| r.watches.iter().any(|watch| watch.repeats);
@@ -311,9 +315,10 @@ impl Driver<'_> {
         }
     }
 
-    /// True if another block may start.
+    /// True if another cluster of blocks may start.
     fn has_room(&self, resident: usize) -> bool {
-        resident < self.options.resident_blocks.max(1)
+        let blocks = self.ctx.cluster().blocks() as usize;
+        resident + blocks <= self.options.resident_blocks.max(blocks)
             && self.stats.warp_instructions < self.options.start_budget
     }
 
@@ -329,7 +334,7 @@ impl Driver<'_> {
             left: 0,
         });
         resident.rank = rank;
-        resident.block.reset(self.ctx, self.ctx.grid().point(rank));
+        resident.block.reset(self.ctx, self.ctx.block_at(rank));
         for (warp, index) in resident.warps.iter_mut().zip(0..) {
             warp.reset(self.ctx, &resident.block, index);
         }
@@ -339,20 +344,82 @@ impl Driver<'_> {
         resident
     }
 
-    /// Lets every warp of a block execute one turn.
-    fn turn(&mut self, resident: &mut Resident) -> Result<(), RunError> {
-        for index in 0..resident.warps.len() {
+    /// Lets every warp of block `nth` execute one turn.
+    fn turn(&mut self, all: &mut VecDeque<Resident>, nth: usize) -> Result<(), RunError> {
+        for index in 0..all[nth].warps.len() {
             for _ in 0..self.options.quantum {
-                let warp = &resident.warps[index];
+                let warp = &all[nth].warps[index];
                 if warp.is_done() || warp.is_pending() {
                     break;
                 }
-                self.step(resident, index)?;
+                self.step(&mut all[nth], index)?;
+                if !self.out.peers.is_empty() {
+                    self.reach_peers(all, nth, index)?;
+                }
+                if let Some(signal) = all[nth].block.barriers.take_signal() {
+                    self.tell_peers(all, nth, signal);
+                }
             }
             self.log.commit(self.memory);
+            let resident = &mut all[nth];
             resident.watches[index].turn(&resident.warps[index], self.options.watch_after);
         }
         Ok(())
+    }
+
+    /// Rank in the grid of the block of a rank in the cluster of another block.
+    fn peer(&self, of: u64, rank: u32) -> u64 {
+        let blocks = u64::from(self.ctx.cluster().blocks());
+        of / blocks * blocks + u64::from(rank)
+    }
+
+    /// Applies what an instruction of block `nth` does to shared memory of other blocks.
+    fn reach_peers(
+        &mut self,
+        all: &mut VecDeque<Resident>,
+        nth: usize,
+        index: usize,
+    ) -> Result<(), RunError> {
+        let mut accesses = std::mem::take(&mut self.out.peers);
+        for at in 0..accesses.all().len() {
+            let rank = self.peer(all[nth].rank, accesses.all()[at].rank);
+            match all
+                .iter_mut()
+                .find(|block| block.rank == rank && block.left > 0)
+            {
+                Some(peer) => {
+                    accesses.apply(at, &mut peer.block);
+                    peer.wake();
+                }
+                None => {
+                    self.log.commit(self.memory);
+                    let own = &all[nth];
+                    let place = (self.ctx, &own.block, &own.warps[index]);
+                    let fault = accesses.fault(at, place, self.memory, self.out.pc);
+                    return Err(fault.into());
+                }
+            }
+        }
+        accesses.write_results(self.ctx, &mut all[nth].warps[index], self.out.pc);
+        accesses.clear();
+        self.out.peers = accesses;
+        Ok(())
+    }
+
+    /// Tells the other blocks of a cluster of an arrival of block `nth` at the cluster's barrier.
+    fn tell_peers(&self, all: &mut VecDeque<Resident>, nth: usize, signal: ClusterSignal) {
+        let blocks = self.ctx.cluster().blocks();
+        let (own, of) = (all[nth].rank % u64::from(blocks), all[nth].rank);
+        for rank in (0..blocks).filter(|rank| u64::from(*rank) != own) {
+            let rank = self.peer(of, rank);
+            let Some(peer) = all.iter_mut().find(|block| block.rank == rank) else {
+                continue;
+            };
+            if let Some(release) = peer.block.barriers.hear(own as u32, signal) {
+                release_warps(&mut peer.warps, &release);
+                peer.wake();
+            }
+        }
     }
 
     /// Executes one instruction of a warp and handles its effect.

@@ -1,11 +1,12 @@
 //! Data of a kernel launch that is the same for all blocks of the grid. Validated once and then
 //! read by every [`step()`](crate::step()).
 
-use crate::fault::Checks;
+use crate::fault::{Checks, in_brackets};
 use crate::host_isa::VectorIsa;
 use crate::matrix_places::MatrixPlaces;
 use crate::memory::texture_table::TextureTable;
 use crate::state::barrier::BARRIERS;
+use crate::state::cluster::ClusterShape;
 use crate::state::registers::{Lanes32, Lanes64};
 use crate::state::stack::BranchOrder;
 use std::sync::Arc;
@@ -25,6 +26,9 @@ pub struct LaunchSpec {
     pub grid: Dim3,
     /// Extents of a block in threads.
     pub block: Dim3,
+    /// Extents of a cluster in blocks, if the launch states them. Otherwise those of the kernel's
+    /// `.reqnctapercluster` count, or a cluster is one block.
+    pub cluster: Option<Dim3>,
     /// Dynamic shared memory of a block in bytes.
     pub dynamic_shared_bytes: u32,
     /// Maximum shared memory of a block on this GPU in bytes.
@@ -84,6 +88,16 @@ pub enum LaunchError {
         /// Block size given by the caller.
         given: Dim3,
     },
+    /// The clusters of the launch are not possible.
+    #[error("clusters of {cluster} blocks in a grid of {grid}: {reason}")]
+    BadCluster {
+        /// Extents of a cluster in blocks.
+        cluster: Dim3,
+        /// Extents of the grid in blocks.
+        grid: Dim3,
+        /// Violated rule and its remedy.
+        reason: String,
+    },
     /// A block needs more shared memory than the GPU has.
     #[error(
         "a block needs {needed} bytes of shared memory ({fixed} static, {dynamic} dynamic), but the limit is {limit}"
@@ -134,6 +148,7 @@ pub struct KernelLaunch {
     pub(crate) grid: Dim3,
     pub(crate) block: Dim3,
     pub(crate) block_threads: u32,
+    pub(crate) cluster: ClusterShape,
     pub(crate) consts32: Vec<Lanes32>,
     pub(crate) consts64: Vec<Lanes64>,
     pub(crate) params: Vec<u8>,
@@ -160,6 +175,11 @@ impl KernelLaunch {
     /// invalid.
     pub fn new(program: Arc<Program>, spec: LaunchSpec) -> Result<Self, LaunchError> {
         check_program(&program)?;
+        let cluster = ClusterShape::new(&program, &spec)?;
+        let spec = LaunchSpec {
+            grid: cluster.grid,
+            ..spec
+        };
         check_extents(&program, &spec)?;
         let shared_bytes = shared_bytes(&program, &spec)?;
         if spec.params.len() != program.param_bytes as usize {
@@ -178,6 +198,7 @@ impl KernelLaunch {
             grid: spec.grid,
             block: spec.block,
             block_threads: spec.block.count() as u32,
+            cluster,
             params: spec.params,
             shared_bytes,
             dynamic_shared_bytes: spec.dynamic_shared_bytes,
@@ -233,6 +254,26 @@ impl KernelLaunch {
         self.block
     }
 
+    /// Clusters of the grid.
+    pub fn cluster(&self) -> &ClusterShape {
+        &self.cluster
+    }
+
+    /// Index of the block of a rank in the grid. Blocks of a cluster follow each other. Without
+    /// clusters the order is that of the grid, x fastest.
+    pub fn block_at(&self, rank: u64) -> Dim3 {
+        self.cluster.block_at(rank)
+    }
+
+    /// Number of blocks that are spread over all SMs, which limits those of an SM in small grids.
+    /// No limit where clusters have several blocks, because those share a GPC.
+    pub fn spread_blocks(&self) -> u64 {
+        match self.cluster.are_several() {
+            true => u64::MAX,
+            false => self.grid.count(),
+        }
+    }
+
     /// Number of warps of a block. The last one may be partly filled.
     pub fn warps_per_block(&self) -> u32 {
         self.block_threads.div_ceil(32)
@@ -243,12 +284,13 @@ impl KernelLaunch {
         self.shared_bytes
     }
 
-    /// PTX line of the instruction at `pc`, or 0 if `pc` is outside of the code.
-    pub fn line(&self, pc: Pc) -> u32 {
-        self.program
-            .facts
-            .get(pc.index())
-            .map_or(0, |facts| facts.pos.line)
+    /// PTX line of the instruction at `pc`, or 0 if `pc` is outside of the code, and its place in
+    /// the file from which a compiler made the PTX, such as `14 (saxpy.cu:12)`.
+    pub fn line(&self, pc: Pc) -> String {
+        let facts = self.program.facts.get(pc.index());
+        let line = facts.map_or(0, |facts| facts.pos.line);
+        let written = self.program.written_at(pc);
+        format!("{line}{}", in_brackets(written.as_deref()))
     }
 
     /// Identifier of the process's address space.

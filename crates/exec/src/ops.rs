@@ -3,12 +3,13 @@
 
 pub(crate) mod access;
 pub(crate) mod address;
-mod async_copy;
+pub(crate) mod async_copy;
 mod atomic;
 pub(crate) mod bits;
 mod bulk;
 mod bulk_tensor;
 mod call;
+mod cluster;
 pub(crate) mod compare;
 mod control;
 mod convert;
@@ -58,7 +59,12 @@ impl InstExec<'_, '_> {
             | Op::AsyncWait(..) => Ok(()),
             Op::CopyAsync { bytes, wide, cache } => self.copy_async(bytes, wide, cache),
             Op::Bulk { act, wide } => self.bulk_copy(act, wide),
-            Op::BulkTensor { act, space, wide } => self.bulk_tensor(act, space, wide),
+            Op::BulkTensor {
+                act,
+                space,
+                im2col,
+                wide,
+            } => self.bulk_tensor(act, space, im2col, wide),
             Op::TensorMapCopy(wide) => self.copy_tensor_map(wide),
             Op::Mbarrier(space, op) => self.mbarrier(space, op),
             Op::Prefetch(_) => {
@@ -128,6 +134,7 @@ impl InstExec<'_, '_> {
             Op::Float(op, ty, mods) => {
                 vectorized!(self.float_bin(op: FloatBin, ty: FloatTy, mods: FloatMods))
             }
+            Op::FloatPair(op, mods) => self.float_pair(op, mods),
             Op::Fma(ty, mods) => vectorized!(self.fma(ty: FloatTy, mods: FloatMods; fused)),
             Op::FloatUn(op, ty, mods) => {
                 vectorized!(self.float_un(op: FloatUn, ty: FloatTy, mods: FloatMods))
@@ -175,6 +182,7 @@ impl InstExec<'_, '_> {
             Op::VideoMad => self.video_mad(),
             Op::Cvta(space, to, width) => self.cvta(space, to, width),
             Op::Isspacep(space) => self.isspacep(space),
+            Op::Cluster { op, generic, wide } => self.cluster_op(op, generic, wide),
             Op::Ld(space, ty, cache_op) => {
                 vectorized!(self.load(space: MemSpace, ty: MemTy, cache_op: CacheOp))
             }

@@ -4,6 +4,7 @@ use crate::fault::Finding;
 use crate::memory::atomic::{AtomicBatch, AtomicMode};
 use crate::memory::effect::MemEffect;
 use crate::memory::span::HalfWarp;
+use crate::peers::PeerAccesses;
 use crate::state::barrier::BarrierArrival;
 use crate::state::registers::{Lanes32, Lanes64};
 use crate::state::stack::Divergence;
@@ -51,6 +52,9 @@ pub enum Effect {
     None,
     /// The instruction accesses memory.
     Memory(MemEffect),
+    /// The instruction accesses shared memory, that of other blocks of the cluster too, which
+    /// [`StepOut::peers`] describes.
+    Peers(MemEffect),
     /// The instruction starts bulk copies, which [`StepOut::bulk`] describes.
     Bulk,
     /// The warp arrived at a block barrier. The caller reports the arrival to
@@ -77,9 +81,21 @@ pub struct BulkCopies {
     pub lines: Vec<u64>,
     /// True if the copies write global memory.
     pub stores: bool,
-    /// Address of each barrier object, and the transactions that complete with the copies. Empty if
-    /// they completed at once.
-    pub completions: Vec<(u32, u32)>,
+    /// Transactions that complete with the copies. Empty if they completed at once.
+    pub completions: Vec<Completion>,
+    /// Number of bytes that the copies send to other blocks of the cluster.
+    pub peer_bytes: u32,
+}
+
+/// Transactions that complete with bulk copies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Completion {
+    /// Rank in the cluster of the block with the barrier object; `None` for the copies' own block.
+    pub rank: Option<u32>,
+    /// Address of the barrier object.
+    pub address: u32,
+    /// Number of transactions that complete.
+    pub count: u32,
 }
 
 impl BulkCopies {
@@ -88,6 +104,7 @@ impl BulkCopies {
         self.lines.clear();
         self.completions.clear();
         self.stores = stores;
+        self.peer_bytes = 0;
     }
 
     /// Adds the lines of a range of global memory. A line that was the last one is not repeated.
@@ -127,6 +144,10 @@ pub struct StepOut {
     pub atomic: AtomicBatch,
     /// Bulk copies that the instruction starts. Valid if the effect is [`Effect::Bulk`].
     pub bulk: BulkCopies,
+    /// Accesses to the shared memory of other blocks of the cluster, which the caller applies and
+    /// clears. There are some with [`Effect::Peers`], and there may be some with [`Effect::Bulk`]
+    /// and with memory effects that are mixed.
+    pub peers: PeerAccesses,
     /// Suspicious behaviour found by the optional checks of the launch.
     pub finding: Option<Finding>,
     pub(crate) staged: StagedSources,
@@ -143,6 +164,7 @@ impl Default for StepOut {
             halves: None,
             atomic: AtomicBatch::default(),
             bulk: BulkCopies::default(),
+            peers: PeerAccesses::default(),
             finding: None,
             staged: StagedSources::default(),
         }

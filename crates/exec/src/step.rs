@@ -41,7 +41,7 @@ pub fn step(
     out.stack_active = lanes;
     let Some(decoded) = ctx.code.get(pc.index()) else {
         let raw = RawFault::plain(FaultKind::IllegalInstruction, lowest_lane(lanes));
-        return Err(fault(ctx, block, warp, port, pc, &raw));
+        return Err(fault_of(ctx, block, warp, port.image, pc, &raw));
     };
     let inst = &decoded.inst;
     let mask = lanes & guard_mask(inst, warp);
@@ -94,23 +94,24 @@ impl InstExec<'_, '_> {
     fn fault(&mut self, raw: &RawFault) -> Fault {
         let failed = raw.kind == FaultKind::Assertion;
         let assertion = failed.then(|| Box::new(self.assertion(raw.lane)));
-        let fault = fault(self.ctx, self.block, self.warp, self.port, self.pc, raw);
+        let image = self.port.image;
+        let fault = fault_of(self.ctx, self.block, self.warp, image, self.pc, raw);
         Fault { assertion, ..fault }
     }
 }
 
 /// Completes a fault with its place and a description of its address.
 #[cold]
-fn fault(
+pub(crate) fn fault_of(
     ctx: &KernelLaunch,
     block: &BlockState,
     warp: &WarpState,
-    port: &MemPort<'_>,
+    image: &DeviceMemory,
     pc: Pc,
     raw: &RawFault,
 ) -> Fault {
     let address = raw.access.map(|(space, address, bytes)| {
-        let nearest = nearest(ctx, port.image, space, address);
+        let nearest = nearest(ctx, image, space, address);
         Box::new(FaultAddress {
             space,
             address,
@@ -145,6 +146,7 @@ fn place(ctx: &KernelLaunch, block: &BlockState, warp: &WarpState, pc: Pc, lane:
             .get(pc.index())
             .map(|facts| facts.pos)
             .unwrap_or_default(),
+        written: program.written_at(pc),
         block: block.ctaid,
         thread: warp.thread(lane.min(WARP_SIZE - 1)),
     }

@@ -10,14 +10,17 @@
 //! | resources | the resources that are left in the SM | `fits` |
 //! | block choice | `gpu.block_scheduler` | `give_block_of` |
 //!
-//! A cluster gets at most one block in a cycle. Clusters take turns, and so do the SMs of a cluster
-//! (docs/model/machine.md, Block dispatch).
+//! A cluster of SMs gets at most one block in a cycle. Such clusters take turns, and so do the SMs
+//! of one (docs/model/machine.md, Block dispatch). Clusters of several blocks are given out in
+//! `clusters`.
 
+mod clusters;
 mod in_flight;
 mod launch;
 mod offer;
 mod windows;
 
+use clusters::Gpcs;
 pub(crate) use in_flight::{CountsBefore, InFlight};
 pub use launch::{Held, KernelEnd, KernelLaunch};
 
@@ -68,6 +71,10 @@ pub(crate) struct Dispatcher {
     cluster_sms: usize,
     /// Slots of the kernels in flight, in order of launch.
     slots: Vec<usize>,
+    /// GPCs, which take clusters of several blocks.
+    gpcs: Gpcs,
+    /// True if a kernel with clusters of several blocks is in flight.
+    pub has_clusters: bool,
 }
 
 impl Dispatcher {
@@ -93,6 +100,8 @@ impl Dispatcher {
             open: BitSet::new(sms),
             cluster_sms: cluster,
             slots: Vec::new(),
+            gpcs: Gpcs::new(&spec.gpu),
+            has_clusters: false,
         }
     }
 
@@ -130,6 +139,7 @@ impl Dispatcher {
         self.changed = true;
         self.kernels[slot] = Some(kernel);
         self.slots.push(slot);
+        self.find_clusters();
         self.open_all();
     }
 
@@ -144,6 +154,7 @@ impl Dispatcher {
         let at = self.slots.iter().position(ended)?;
         let slot = self.slots.remove(at);
         self.changed = true;
+        self.find_clusters();
         self.kernels[slot].take().map(|kernel| (slot, kernel))
     }
 

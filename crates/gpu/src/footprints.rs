@@ -95,7 +95,7 @@ pub(crate) struct Touches {
 impl Touches {
     /// The rectangles that a block touches.
     pub fn block(&mut self, rank: u64) -> Footprint {
-        let ctaid = self.footprints.predictor().launch().grid().point(rank);
+        let ctaid = self.footprints.predictor().launch().block_at(rank);
         let mut footprint = Footprint::default();
         let touched = self.footprints.rects(ctaid).unwrap_or_default();
         for (place, Touched { array, rect }) in footprint.iter_mut().zip(touched) {
@@ -107,7 +107,7 @@ impl Touches {
     /// The regions that one warp of a block touches. The block's region of an array is the one in
     /// which its largest rectangle of the array starts.
     pub fn warp(&mut self, rank: u64, footprint: &Footprint, warp: u32) -> WarpRange {
-        let ctaid = self.footprints.predictor().launch().grid().point(rank);
+        let ctaid = self.footprints.predictor().launch().block_at(rank);
         let mut range = WarpRange::default();
         let grids = &self.grids[..self.grids.len().min(self.limit)];
         for (array, (range, grid)) in range.iter_mut().zip(grids).enumerate() {

@@ -22,6 +22,7 @@ mod machine;
 mod memory;
 mod observer;
 mod observers;
+mod peers;
 mod probe;
 mod recorder;
 pub mod registry;

@@ -13,6 +13,7 @@ use crate::host::window::Window;
 use crate::memory::MemorySystem;
 use crate::observer::{LaunchedKernel, MachineObserver, MachineView};
 use crate::observers::Observers;
+use crate::peers::PeerMessages;
 use crate::probe::Probe;
 use crate::recorder::{Recorder, Recording};
 use crate::stretches::Stretches;
@@ -61,6 +62,8 @@ pub struct Gpu {
     pub(crate) memory: MemorySystem,
     pub(crate) ledger: Ledger,
     pub(crate) dispatcher: Dispatcher,
+    /// Messages between blocks of clusters.
+    pub(crate) peers: PeerMessages,
     /// Address slices of the kernels launched so far.
     slices: SliceCache,
     pub(crate) ended: Vec<KernelEnd>,
@@ -105,6 +108,7 @@ impl Gpu {
             ledger: Ledger::new(sms.len(), spec.partition.l2.sectored),
             sms: SmArray::new(sms, threads),
             dispatcher: Dispatcher::new(&spec, own),
+            peers: PeerMessages::new((spec.sm.cluster_latency_cycles / 2).into()),
             slices: SliceCache::default(),
             ended: Vec::new(),
             atomics_done: 0,
@@ -153,7 +157,8 @@ impl Gpu {
         let slot = KernelSlot::new(slot);
         let blocks = launch.context.grid().count();
         let needs = self.needs(&launch);
-        let (blocks_per_sm, limit) = needs.blocks_per_sm(blocks, &self.spec.sm, &self.spec.gpu);
+        let spread = launch.context.spread_blocks();
+        let (blocks_per_sm, limit) = needs.blocks_per_sm(spread, &self.spec.sm, &self.spec.gpu);
         assert!(blocks_per_sm > 0, "not one block fits an SM: {needs:?}");
         let asid = launch.context.asid();
         let threads = launch.context.block().count() as u32;
@@ -224,6 +229,10 @@ impl Gpu {
         fit: (u32, OccupancyLimit),
     ) -> Option<ContextPlan> {
         let rules = self.spec.sm.context.rules()?;
+        if image.launch.cluster().are_several() {
+            // All blocks of a cluster have to be present.
+            return None;
+        }
         let contexts = KernelContexts::new(fit, needs, &image.program, &rules, &self.spec);
         let plan = contexts.plan;
         if plan.bound > 0 {
@@ -354,6 +363,7 @@ impl Gpu {
             let end = self.kernel_end(slot, &kernel, kernel.last_end);
             self.observers.kernel_ended(&end);
             self.ended.push(end);
+            self.peers.forget(slot);
             self.unload(slot);
             self.check_leaks();
         }

@@ -33,6 +33,17 @@ impl Stretches {
         }
     }
 
+    /// Stretches that divide no cluster of `blocks` blocks, and contain all blocks that these do.
+    pub fn of_whole(self, blocks: u64) -> Self {
+        let up = |ranks: u64| ranks.checked_next_multiple_of(blocks).unwrap_or(u64::MAX);
+        Self {
+            from: self.from - self.from % blocks,
+            to: up(self.to),
+            timed: up(self.timed),
+            period: up(self.period),
+        }
+    }
+
     /// First rank of the stretch in which, or after which, `rank` lies.
     fn begin_of(&self, rank: u64) -> u64 {
         self.from + (rank - self.from) / self.period * self.period

@@ -92,6 +92,7 @@ impl Bench {
         let spec = LaunchSpec {
             grid: Dim3::linear(blocks),
             block: Dim3::linear(THREADS),
+            cluster: None,
             dynamic_shared_bytes: 0,
             max_shared_bytes: self.gpu.spec().sm.max_shared_bytes_per_block,
             barriers: self.gpu.spec().sm.barriers_per_block,

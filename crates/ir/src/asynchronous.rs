@@ -26,13 +26,30 @@ pub enum AsyncKind {
 pub enum BulkAct {
     /// From global to shared memory; completes transactions of a barrier object.
     Load,
+    /// From global memory to the same place in the shared memory of several blocks of the cluster,
+    /// and to a barrier object in each of them. The last source of the extra is the mask of blocks.
+    Multicast,
     /// Between places in shared memory; completes transactions of a barrier object.
     Within,
+    /// Combines shared memory into shared memory; completes transactions of a barrier object.
+    ReduceWithin(AtomOp, AtomTy),
     /// From shared to global memory; the warp waits for its group.
     Store,
     /// Combines shared memory into global memory; the warp waits for its group. Without a type that
     /// of the tensor map counts.
     Reduce(AtomOp, Option<AtomTy>),
+}
+
+impl BulkAct {
+    /// True for copies that a barrier object hears of.
+    pub fn completes_transactions(self) -> bool {
+        !self.writes_global()
+    }
+
+    /// True for copies to global memory.
+    pub fn writes_global(self) -> bool {
+        matches!(self, Self::Store | Self::Reduce(..))
+    }
 }
 
 /// Operation of the instruction `mbarrier`.

@@ -5,7 +5,7 @@
 
 use crate::asynchronous::MbarrierOp;
 use crate::inst::Inst;
-use crate::op::{FloatBin, FloatTy, FloatUn, IntBin, MemSpace, Op, SystemCall};
+use crate::op::{FloatBin, FloatPair, FloatTy, FloatUn, IntBin, MemSpace, Op, SystemCall};
 use crate::operands::{Code, Var, var_of_src};
 use crate::program::{InstClass, MemClass};
 use crate::surface::SurfAct;
@@ -26,6 +26,11 @@ pub fn class(op: Op) -> InstClass {
         Op::Mad24(..) => C::IntMad24,
         Op::Float(op, ty, _) => float_class(op, ty),
         Op::Fma(ty, _) => pick(ty, C::F32Mad, C::F64Mad),
+        Op::FloatPair(op, _) => match op {
+            FloatPair::Add | FloatPair::Sub => C::F32Add,
+            FloatPair::Mul => C::F32Mul,
+            FloatPair::Fma => C::F32Mad,
+        },
         Op::FloatMinMax(_, ty) => pick(ty, C::F32MinMax, C::F64MinMax),
         Op::FloatUn(FloatUn::Abs | FloatUn::Neg, ..) => C::Simple,
         Op::FloatUn(..) => C::Sfu,

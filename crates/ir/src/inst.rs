@@ -132,7 +132,7 @@ pub enum SpecialReg {
     DynamicSmemSize,
     CurrentGraphExec,
     ReservedSmemOffset,
-    /// `%clusterid.x` and the like: without cluster launches a cluster is one block.
+    /// `%clusterid.x` and the like: without clusters in a launch a cluster is one block.
     ClusterIdX,
     ClusterIdY,
     ClusterIdZ,

@@ -117,6 +117,8 @@ pub enum Op {
     Float(FloatBin, FloatTy, FloatMods),
     /// Product and sum with one rounding: d = a x b + c.
     Fma(FloatTy, FloatMods),
+    /// Arithmetic on pairs of f32 in 64-bit registers; with three sources a x b + c.
+    FloatPair(FloatPair, FloatMods),
     /// Floating-point function: d = op a.
     FloatUn(FloatUn, FloatTy, FloatMods),
     /// Floating-point minimum or maximum, with three inputs if `src[2]` is present.
@@ -203,6 +205,15 @@ pub enum Op {
     Cvta(MemSpace, bool, Width),
     /// Test whether a generic address is in a space, to a predicate.
     Isspacep(MemSpace),
+    /// Operation on the address in `src[0]` of shared memory of a cluster.
+    Cluster {
+        /// Result that is computed.
+        op: ClusterOp,
+        /// True for a generic address, false for one in shared memory.
+        generic: bool,
+        /// True for an address of 64 bits.
+        wide: bool,
+    },
     /// Load from a space into registers.
     Ld(MemSpace, MemTy, CacheOp),
     /// Store of registers to a space.
@@ -263,12 +274,14 @@ pub enum Op {
         wide: [bool; 2],
     },
     /// Bulk copy of a box of a tensor: address of the tensor map in `src[0]`, coordinates in the
-    /// extra, other operands as those of `Bulk`.
+    /// extra, other operands as those of `Bulk`. In mode `.im2col` offsets follow the coordinates.
     BulkTensor {
         /// Direction of the copy.
         act: BulkAct,
         /// Space of the tensor map.
         space: MemSpace,
+        /// True for the mode `.im2col`.
+        im2col: bool,
         /// True for `src[1]` and `src[3]` if they are 64-bit registers.
         wide: [bool; 2],
     },

@@ -29,6 +29,13 @@ pub const FUNCTION_BASE: u64 = 0x0800_0000;
 pub const FUNCTION_BYTES: u64 = 16;
 /// Size of a thread's stack in bytes, for frames that move and for `alloca`.
 pub const STACK_BYTES: u32 = 64 << 10;
+/// Start of the generic window onto the shared memory of the blocks of a cluster. Addresses in
+/// `.shared::cluster` are less by [`SHARED_WINDOW`] than generic ones, as those in `.shared::cta`.
+pub const CLUSTER_WINDOW: u64 = 0x2000_0000;
+/// Distance in bytes between the shared memories of two blocks of a cluster, in order of rank.
+pub const CLUSTER_STRIDE: u64 = 0x0100_0000;
+/// Most blocks of a cluster.
+pub const MOST_CLUSTER_BLOCKS: u32 = 16;
 /// First address of constant memory. `.const` addresses are generic addresses.
 pub const CONST_BASE: u64 = 0x1000_0000;
 /// Size of constant memory in bytes.
@@ -183,6 +190,15 @@ pub struct SourcePos {
     pub column: u32,
 }
 
+/// Lines of the files from which a compiler made a program's PTX, as far as it states them.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct Written {
+    /// Names of the files, without folders.
+    pub files: Vec<String>,
+    /// Index of the file and line of each instruction, from 1. Empty if no line is known.
+    pub lines: Vec<Option<(u16, u32)>>,
+}
+
 /// Class of an instruction, from which the model derives unit and latency. Names follow GPGPU-Sim's
 /// opcode classes (docs/model/sm.md, Instruction classes).
 #[allow(missing_docs, reason = "named after the work")]
@@ -303,6 +319,19 @@ impl SwitchPoint {
     }
 }
 
+/// Directives of a kernel about clusters of blocks (PTX ISA, "Cluster Dimension Directives").
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ClusterDirectives {
+    /// Blocks of a cluster along each axis: `.reqnctapercluster`.
+    pub required: Option<[u32; 3]>,
+    /// Most blocks of a cluster: `.maxclusterrank`.
+    pub max_rank: Option<u32>,
+    /// True if a launch must state the extents of clusters: `.explicitcluster`.
+    pub explicit: bool,
+    /// True if a launch states the extents of the grid in clusters: `.blocksareclusters`.
+    pub blocks_are_clusters: bool,
+}
+
 /// Kernel with every function that it calls, flattened.
 #[derive(Clone, Debug)]
 pub struct Program {
@@ -342,13 +371,25 @@ pub struct Program {
     pub max_threads: Option<[u32; 3]>,
     /// Required block of `.reqntid`, if stated.
     pub required_threads: Option<[u32; 3]>,
+    /// Directives about clusters of blocks.
+    pub cluster: ClusterDirectives,
     /// Functions in the flat code, for reports: first instruction and name.
     pub functions: Vec<(Pc, String)>,
     /// Points at which a warp may be switched out, in order of the code.
     pub switch_points: Vec<SwitchPoint>,
+    /// Places of the instructions in the files from which a compiler made the PTX.
+    pub written: Written,
 }
 
 impl Program {
+    /// Place of the instruction at `pc` in the file from which a compiler made the PTX, such as
+    /// `saxpy.cu:12`, if it is known.
+    pub fn written_at(&self, pc: Pc) -> Option<String> {
+        let (file, line) = (*self.written.lines.get(pc.index())?)?;
+        let file = self.written.files.get(usize::from(file))?;
+        Some(format!("{file}:{line}"))
+    }
+
     /// Start of the thread's stack in its local memory, in bytes.
     pub fn stack_base(&self) -> u32 {
         self.local_bytes.next_multiple_of(16)

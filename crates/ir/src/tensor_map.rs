@@ -9,6 +9,8 @@ pub const TENSOR_MAP_BYTES: usize = 128;
 /// Most dimensions of a tensor.
 pub const MOST_DIMENSIONS: usize = 5;
 
+/// Most pixels of a column of a copy in mode `.im2col`.
+const MOST_PIXELS: u32 = 1024;
 /// Most elements of a box along a dimension.
 const MOST_IN_BOX: u32 = 256;
 /// Largest distance between the elements of a box along a dimension.
@@ -37,6 +39,9 @@ pub enum TensorMapField {
     Swizzle,
     /// Value of elements outside of the tensor: 0 for zero, 1 for a NaN.
     Fill,
+    /// 1 for copies in mode `.im2col`, whose properties are where a tile has its box: channels and
+    /// pixels, then the corners by dimension, the lower one in the lower half.
+    Mode,
 }
 
 impl TensorMapField {
@@ -58,6 +63,7 @@ impl TensorMapField {
             Self::Interleave => Some((108, 4)),
             Self::Swizzle => Some((112, 4)),
             Self::Fill => Some((116, 4)),
+            Self::Mode => Some((120, 4)),
         }
     }
 }
@@ -120,6 +126,41 @@ impl ElementType {
     }
 }
 
+/// Properties of copies in mode `.im2col` (PTX ISA, "Im2col mode"). Pixels of the tensor's spatial
+/// dimensions, the fastest first, are walked within a bounding box.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Im2col {
+    /// Channels of each pixel that are copied.
+    pub channels: u32,
+    /// Number of pixels that are copied.
+    pub pixels: u32,
+    /// First pixel of the bounding box, by spatial dimension.
+    pub lower: [i16; MOST_DIMENSIONS - 2],
+    /// Last pixel of the bounding box, relative to the last one of the tensor.
+    pub upper: [i16; MOST_DIMENSIONS - 2],
+}
+
+impl Im2col {
+    /// The values where a tile has its box.
+    fn to_box(self) -> [u32; MOST_DIMENSIONS] {
+        let corner = |nth: usize| {
+            let [lower, upper] = [self.lower[nth], self.upper[nth]].map(|at| u32::from(at as u16));
+            upper << 16 | lower
+        };
+        [self.channels, self.pixels, corner(0), corner(1), corner(2)]
+    }
+
+    /// The properties that lie where a tile has its box.
+    fn from_box([channels, pixels, corners @ ..]: [u32; MOST_DIMENSIONS]) -> Self {
+        Self {
+            channels,
+            pixels,
+            lower: corners.map(|both| both as u16 as i16),
+            upper: corners.map(|both| (both >> 16) as u16 as i16),
+        }
+    }
+}
+
 /// A decoded tensor map.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TensorMap {
@@ -141,6 +182,8 @@ pub struct TensorMap {
     pub swizzle: u64,
     /// True if places outside of the tensor are filled with NaN.
     pub nan_fill: bool,
+    /// Properties of copies in mode `.im2col`; `None` for copies of boxes.
+    pub im2col: Option<Im2col>,
 }
 
 /// Bytes of a row of each permutation.
@@ -156,15 +199,17 @@ impl TensorMap {
                 bytes[at..at + size].copy_from_slice(&value.to_le_bytes()[..size]);
             }
         };
+        let box_dims = self.im2col.map_or(self.box_dims, Im2col::to_box);
+        put(F::Mode, u64::from(self.im2col.is_some()));
         put(F::GlobalAddress, self.address);
-        for nth in 0..MOST_DIMENSIONS {
+        for (nth, in_box) in box_dims.into_iter().enumerate() {
             let d = nth as u8;
             put(
                 F::GlobalStride(d),
                 self.strides.get(nth).copied().unwrap_or(0),
             );
             put(F::GlobalDim(d), self.dims[nth].into());
-            put(F::BoxDim(d), self.box_dims[nth].into());
+            put(F::BoxDim(d), in_box.into());
             put(F::ElementStride(d), self.element_strides[nth].into());
         }
         put(F::Rank, self.rank as u64 - 1);
@@ -197,7 +242,7 @@ impl TensorMap {
         for (nth, stride) in strides.iter_mut().enumerate() {
             *stride = get(F::GlobalStride(nth as u8))?;
         }
-        let map = Self {
+        let mut map = Self {
             address: get(F::GlobalAddress)?,
             rank,
             dims: each(F::GlobalDim)?,
@@ -207,15 +252,28 @@ impl TensorMap {
             ty: *ElementType::ALL.get(get(F::ElementType)? as usize)?,
             swizzle: *SWIZZLES.get(get(F::Swizzle)? as usize)?,
             nan_fill: get(F::Fill)? == 1,
+            im2col: None,
         };
-        let plain = get(F::Interleave)? == 0 && get(F::Fill)? <= 1;
+        if get(F::Mode)? == 1 {
+            map.im2col = Some(Im2col::from_box(map.box_dims));
+            map.box_dims = [0; MOST_DIMENSIONS];
+        }
+        let plain = get(F::Interleave)? == 0 && get(F::Fill)? <= 1 && get(F::Mode)? <= 1;
         (plain && rank <= MOST_DIMENSIONS && map.is_sound()).then_some(map)
     }
 
     /// True if the box has elements and its rows consist of whole chunks of 16 bytes.
     fn is_sound(&self) -> bool {
+        let boxed = |nth: usize| match self.im2col {
+            None => (1..=MOST_IN_BOX).contains(&self.box_dims[nth]),
+            Some(im2col) => {
+                self.rank > 2
+                    && (1..=MOST_IN_BOX).contains(&im2col.channels)
+                    && (1..=MOST_PIXELS).contains(&im2col.pixels)
+            }
+        };
         let sound = |nth: usize| {
-            (1..=MOST_IN_BOX).contains(&self.box_dims[nth])
+            boxed(nth)
                 && (1..=MOST_APART).contains(&self.element_strides[nth])
                 && self.dims[nth] > 0
         };
@@ -231,14 +289,33 @@ impl TensorMap {
         self.box_dims[dimension].div_ceil(self.element_strides[dimension].max(1)) as usize
     }
 
-    /// Bytes of a row of the box, along the first dimension.
-    pub fn row_bytes(&self) -> usize {
-        self.count(0) * self.ty.bytes()
+    /// Number of elements of a row, along the first dimension.
+    pub fn columns(&self) -> usize {
+        match self.im2col {
+            None => self.count(0),
+            Some(im2col) => im2col.channels as usize,
+        }
     }
 
-    /// Number of rows of the box.
+    /// Distance in elements between those of a row.
+    pub fn column_stride(&self) -> u32 {
+        match self.im2col {
+            None => self.element_strides[0],
+            Some(_) => 1,
+        }
+    }
+
+    /// Bytes of a row of the box, along the first dimension, or of a pixel.
+    pub fn row_bytes(&self) -> usize {
+        self.columns() * self.ty.bytes()
+    }
+
+    /// Number of rows of the box, or of pixels.
     pub fn rows(&self) -> usize {
-        (1..self.rank).map(|nth| self.count(nth)).product()
+        match self.im2col {
+            None => (1..self.rank).map(|nth| self.count(nth)).product(),
+            Some(im2col) => im2col.pixels as usize,
+        }
     }
 
     /// Bytes of the box in shared memory.
@@ -249,7 +326,7 @@ impl TensorMap {
 
 #[cfg(test)]
 mod tests {
-    use super::{ElementType, TensorMap, TensorMapField};
+    use super::{ElementType, Im2col, TensorMap, TensorMapField};
 
     fn map() -> TensorMap {
         TensorMap {
@@ -262,6 +339,7 @@ mod tests {
             ty: ElementType::Bf16,
             swizzle: 128,
             nan_fill: true,
+            im2col: None,
         }
     }
 
@@ -272,6 +350,25 @@ mod tests {
         assert_eq!(
             (map.row_bytes(), map.rows(), map.box_bytes()),
             (128, 8, 1024)
+        );
+    }
+
+    #[test]
+    fn corners_come_back_with_their_signs() {
+        let im2col = Im2col {
+            channels: 32,
+            pixels: 100,
+            lower: [-1, 3, 0],
+            upper: [-300, 0, 2],
+        };
+        let mut map = map();
+        (map.box_dims, map.im2col) = ([0; 5], Some(im2col));
+        assert_eq!(TensorMap::from_bytes(&map.to_bytes()), Some(map));
+        assert_eq!((map.row_bytes(), map.rows()), (64, 100));
+        map.rank = 2;
+        assert!(
+            TensorMap::from_bytes(&map.to_bytes()).is_none(),
+            "no pixels"
         );
     }
 
@@ -288,6 +385,7 @@ mod tests {
             F::Interleave,
             F::Swizzle,
             F::Fill,
+            F::Mode,
         ];
         for (at, size) in by_dimension.chain(single).filter_map(F::place) {
             for byte in &mut taken[at..at + size] {

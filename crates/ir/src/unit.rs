@@ -4,7 +4,7 @@
 //! is no branch, barrier, fence or access to memory executes in one of them.
 
 use crate::inst::{Inst, Src};
-use crate::op::{FloatTy, FloatUn, IntBin, IntTy, Op, Ty};
+use crate::op::{FloatPair, FloatTy, FloatUn, IntBin, IntTy, Op, Ty};
 use crate::operands::Code;
 
 /// An execution unit by its energy.
@@ -106,6 +106,8 @@ pub fn unit(op: Op) -> Option<Unit> {
                 F::Div | F::DivFull | F::DivApprox => pick(ty, Unit::FpDiv, Unit::DpDiv),
             }
         }
+        Op::FloatPair(FloatPair::Mul | FloatPair::Fma, _) => Unit::FpMul,
+        Op::FloatPair(..) => Unit::FpAdd,
         Op::Fma(ty, _) => pick(ty, Unit::FpMul, Unit::DpMul),
         Op::FloatUn(op, ty, _) => float_unary(op, ty),
         Op::FloatMinMax(_, ty) | Op::Copysign(ty) | Op::Testp(_, ty) => {

@@ -1,6 +1,8 @@
 //! Comparisons: one input, or several at once, on machines that differ in some keys.
 
 mod programs;
+#[cfg(test)]
+mod tests;
 
 pub use programs::Programs;
 
@@ -89,6 +91,29 @@ impl Comparison {
         rows.map(fastest).collect()
     }
 
+    /// The searched values of a row that shows `run`, the number of one of the `specs`. A key has
+    /// none where it changes nothing, as the setting of a policy that the row does not have.
+    fn searched(&self, specs: &[RunSpec], run: usize) -> Vec<Cell> {
+        let all = combinations(&self.best);
+        let first = run - run % all.len();
+        let shown = &all[run - first];
+        let machine = |nth: usize| &specs[first + nth].machine.spec;
+        let value = |(at, vary): (usize, &Vary)| {
+            let others_same = |values: &Vec<&str>| {
+                let mut pairs = values.iter().zip(shown).enumerate();
+                pairs.all(|(key, (value, own))| key == at || value == own)
+            };
+            let mut tried = (0..all.len()).filter(|nth| others_same(&all[*nth]));
+            let acts = tried.any(|nth| machine(nth) != machine(run - first));
+            if acts || vary.values.len() < 2 {
+                Cell::from(shown[at])
+            } else {
+                Cell::None
+            }
+        };
+        self.best.iter().enumerate().map(value).collect()
+    }
+
     /// The comparison, or `None` while runs are missing.
     pub fn make(&self, specs: &[RunSpec], runs: &mut Runs<'_>) -> Option<Figure> {
         let specs = match &self.programs {
@@ -97,9 +122,12 @@ impl Comparison {
         };
         let all = runs.all(&specs)?;
         let shown = self.fastest(&all);
+        let found: Vec<_> = shown
+            .iter()
+            .map(|run| self.searched(&specs, *run))
+            .collect();
         let specs: Vec<_> = shown.iter().map(|run| specs[*run].clone()).collect();
         let reports: Vec<_> = shown.iter().map(|run| all[*run].clone()).collect();
-        let found = combinations(&self.best);
         let speedups: Vec<_> = reports
             .iter()
             .map(|run| speedup(run, &reports[0]))
@@ -107,8 +135,8 @@ impl Comparison {
         let energies = self.energies(&specs, &reports);
         let combinations = self.combinations();
         let rows = combinations.iter().enumerate().map(|(at, values)| {
-            let found = &found[shown[at] % found.len()];
-            let names = values.iter().chain(found).map(|value| Cell::from(*value));
+            let values = values.iter().map(|value| Cell::from(*value));
+            let names = values.chain(found[at].iter().cloned());
             let mix = self.programs.as_ref();
             let mix = mix.map_or_else(Vec::new, |programs| programs.cells(&reports[at]));
             let cells = names.chain(measured(&reports[at], speedups[at])).chain(mix);
@@ -140,7 +168,8 @@ impl Comparison {
     fn columns(&self) -> Vec<Column> {
         let key = |vary: &Vary| Column::new(&vary.key, "The value of the varied key.");
         let found = |vary: &Vary| {
-            let about = "The value of the searched key with which the run is fastest.";
+            let about = "The value of the searched key with which the run is fastest; none where \
+                         the key changes nothing.";
             Column::new(&vary.key, about)
         };
         let varied = self.vary.iter().map(key);
@@ -361,198 +390,4 @@ fn measured(report: &Arc<RunReport>, speedup: f64) -> [Cell; 7] {
         rate(figures.dram.utilisation),
         blocks.map_or(Cell::None, |blocks| Cell::Count(blocks.into())),
     ]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Comparison, Programs, Vary};
-    use crate::runner::Runner;
-    use crate::runs::{FigureJob, FigureOutcome, make};
-    use crate::spec::Input;
-    use warploom_config::Base;
-    use warploom_report::Chart;
-    use warploom_report::page::{Cell, Page};
-    use warploom_workloads::Size;
-
-    fn comparison() -> Comparison {
-        let vary = |key: &str, values: &[&str]| Vary {
-            key: key.to_owned(),
-            values: values.iter().map(|value| (*value).to_owned()).collect(),
-        };
-        Comparison {
-            input: Input::workload("vectoradd", Size::Test, 1).unwrap(),
-            programs: None,
-            gpu: "gtx480".to_owned(),
-            base: Base::Preset("gtx480".to_owned()),
-            sets: vec!["gpu.sms=2".to_owned()],
-            vary: vec![
-                vary("sm.warp_scheduler", &["lrr", "gto"]),
-                vary("gpu.max_blocks_per_sm", &["1", "2", "4"]),
-            ],
-            best: Vec::new(),
-            max_cycles: None,
-            energy: None,
-        }
-    }
-
-    fn page_of(comparison: &Comparison) -> Page {
-        let specs = comparison.runs().unwrap();
-        let wanted = FigureJob {
-            name: comparison.name(),
-            make: Box::new(|runs| comparison.make(&specs, runs)),
-            page: Box::new(|figure, used| comparison.page(figure, used, "warploom compare")),
-        };
-        let runner = Runner {
-            store: None,
-            threads: 2,
-            observer: &|_| (),
-        };
-        let made = make(&[wanted], &runner).unwrap();
-        match made.as_slice() {
-            [FigureOutcome::Page(page)] => Page::clone(page),
-            made => panic!("{made:?}"),
-        }
-    }
-
-    /// At half the clock power that is drawn over time is drawn twice as long for the same work.
-    #[test]
-    fn energy_has_columns_a_chart_and_its_runs() {
-        let comparison = Comparison {
-            vary: vec![Vary {
-                key: "clocks.core_mhz".to_owned(),
-                values: ["700", "350"].map(str::to_owned).to_vec(),
-            }],
-            energy: warploom_energy::find("gtx480"),
-            ..comparison()
-        };
-        let page = page_of(&comparison);
-        let at = |name: &str| {
-            let column = page
-                .table
-                .columns
-                .iter()
-                .position(|c| c.name == name)
-                .unwrap();
-            let cells = page
-                .table
-                .rows
-                .iter()
-                .map(|row| row[column].number().unwrap());
-            cells.collect::<Vec<_>>()
-        };
-        let (cycles, watts, mj) = (at("cycles"), at("power.w"), at("energy.mj"));
-        let seconds = |row: usize| cycles[row] / [700e6, 350e6][row];
-        for row in 0..2 {
-            let joules = watts[row] * seconds(row);
-            assert!((joules - 1e-3 * mj[row]).abs() < 1e-9 * joules);
-            let delay = 1e6 * joules * seconds(row);
-            assert!((at("energy_delay.uj_s")[row] - delay).abs() < 1e-9 * delay);
-            let run = page.runs[row].energy.as_ref().unwrap();
-            assert_eq!(run.joules * 1e3, mj[row]);
-        }
-        let ratio = at("energy.ratio");
-        assert!(ratio[0] == 1.0 && (ratio[1] * mj[0] - mj[1]).abs() < 1e-9 * mj[1]);
-        assert!(watts[1] < watts[0]);
-        let Chart::Stacks(chart) = &page.charts[1] else {
-            panic!("no stacks")
-        };
-        assert_eq!(chart.groups, ["700", "350"]);
-        let sum: f64 = chart.series.iter().filter_map(|s| s.values[1]).sum();
-        assert!((sum - mj[1]).abs() < 1e-9 * sum);
-    }
-
-    /// Searched values make no rows: each row has the fastest of its runs, and says which it is.
-    /// The cycles are those of the rows that a comparison without a search has.
-    #[test]
-    fn a_search_shows_the_fastest_run_of_each_row() {
-        let all = comparison();
-        let (vary, best) = (all.vary[..1].to_vec(), all.vary[1..].to_vec());
-        let searched = page_of(&Comparison { vary, best, ..all });
-        let page = page_of(&comparison());
-        let cycles = |row: &[Cell]| row[2].number().unwrap();
-        assert_eq!(searched.table.rows.len(), 2);
-        assert_eq!(searched.table.columns[1].name, "gpu.max_blocks_per_sm");
-        for (found, rows) in searched.table.rows.iter().zip(page.table.rows.chunks(3)) {
-            let least = rows.iter().map(|row| cycles(row)).fold(f64::MAX, f64::min);
-            let first = rows.iter().find(|row| cycles(row) == least).unwrap();
-            assert_eq!(found[..3], first[..3]);
-        }
-    }
-
-    /// Two programs under two policies: their targets are the instructions of the first machine
-    /// alone, the same in every row, and STP is the sum of the speeds over those alone.
-    #[test]
-    fn several_programs_have_figures_of_a_mix() {
-        let programs = Programs {
-            others: vec![Input::workload("transpose", Size::Test, 1).unwrap()],
-            targets: Vec::new(),
-            again: false,
-            alone_cycles: Some(1500),
-        };
-        let comparison = Comparison {
-            programs: Some(programs),
-            vary: vec![Vary {
-                key: "gpu.multiprogram".to_owned(),
-                values: ["sequential", "even"].map(str::to_owned).to_vec(),
-            }],
-            ..comparison()
-        };
-        let page = page_of(&comparison);
-        assert_eq!(page.figure, "vectoradd+transpose-multiprogram");
-        assert_eq!(
-            page.title,
-            "vectoradd + transpose on gtx480 by gpu.multiprogram"
-        );
-        let at = |row: usize, name: &str| {
-            let column = page.table.columns.iter().position(|c| c.name == name);
-            let column = column.unwrap_or_else(|| panic!("no column {name}"));
-            page.table.rows[row][column].number().unwrap()
-        };
-        for row in 0..2 {
-            let cycles = ["vectoradd.cycles", "transpose.cycles"].map(|name| at(row, name));
-            let stp: f64 = cycles.iter().map(|cycles| 1500.0 / cycles).sum();
-            assert!((at(row, "stp") - stp).abs() < 1e-9);
-            let antt: f64 = cycles.iter().map(|cycles| cycles / 1500.0).sum::<f64>() / 2.0;
-            assert!((at(row, "antt") - antt).abs() < 1e-9);
-        }
-        assert!(
-            at(1, "stp") > at(0, "stp"),
-            "at once is more than one by one"
-        );
-        assert!(at(1, "speedup") > 1.0 && at(0, "speedup") == 1.0);
-        let alone = page
-            .runs
-            .iter()
-            .filter(|run| run.configuration == "alone")
-            .count();
-        assert_eq!((page.runs.len(), alone), (4, 2), "two alone, two mixes");
-        assert!(
-            page.runs[3].command.contains(" --targets "),
-            "{}",
-            page.runs[3].command
-        );
-    }
-
-    #[test]
-    fn every_combination_is_a_row_and_speedups_are_over_the_first() {
-        let page = page_of(&comparison());
-        assert_eq!(page.figure, "vectoradd-warp_scheduler-max_blocks_per_sm");
-        let names = |row: &Vec<Cell>| format!("{} {}", row[0], row[1]);
-        let rows: Vec<_> = page.table.rows.iter().map(names).collect();
-        assert_eq!(rows, ["lrr 1", "lrr 2", "lrr 4", "gto 1", "gto 2", "gto 4"]);
-        let cycles = |row: usize| page.table.rows[row][2].number().unwrap();
-        let speedup = |row: usize| page.table.rows[row][4].number().unwrap();
-        assert_eq!(speedup(0), 1.0);
-        for row in 1..6 {
-            assert_eq!(speedup(row), cycles(0) / cycles(row));
-        }
-        // More blocks hide more latency.
-        assert!(speedup(2) > 1.5, "{:?}", page.table.rows);
-        let Chart::Bars(chart) = &page.charts[0] else {
-            panic!("no bars")
-        };
-        assert_eq!(chart.groups, ["lrr", "gto"]);
-        assert_eq!(chart.series[2].values, [Some(speedup(2)), Some(speedup(5))]);
-        assert_eq!(page.configurations.len(), 6);
-    }
 }

@@ -13,6 +13,7 @@
 mod allocated;
 mod claims;
 mod compare;
+mod costs;
 mod data;
 mod energy;
 mod figure;
@@ -29,6 +30,7 @@ mod verdict;
 pub use allocated::{Allocate, Subject};
 pub use claims::{Claim, claim, claims};
 pub use compare::{Comparison, Programs, Vary, speedup};
+pub use costs::{Cost, cost};
 pub use energy::{ChooseEnergy, add_energy};
 pub use figure::{Figure, Request, Scale, UnknownScale, page};
 pub use figures::{

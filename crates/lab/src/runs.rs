@@ -56,6 +56,12 @@ impl<'a> Runs<'a> {
         None
     }
 
+    /// Runs that were requested and are not available.
+    #[cfg(test)]
+    pub(crate) fn wanted(&self) -> &[RunSpec] {
+        &self.wanted
+    }
+
     /// The value of `make`, computed once for each key: for computations that take time without
     /// being a run, and depend on the key alone.
     pub fn computed<T: Any + Send + Sync>(&self, key: &str, make: impl FnOnce() -> T) -> Arc<T> {

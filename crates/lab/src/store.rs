@@ -181,6 +181,25 @@ impl Store {
         write().map_err(|error| self.failed(error))
     }
 
+    /// Calls a function with the runs of all builds, in the order of builds and keys. A run of a
+    /// build whose schema differs is left out.
+    ///
+    /// # Errors
+    /// If the file is damaged or cannot be read.
+    pub fn each(&self, with: &mut dyn FnMut(RunReport)) -> Result<(), StoreError> {
+        let mut read = || -> Result<(), redb::Error> {
+            let table = self.database.begin_read()?.open_table(RUNS)?;
+            for entry in table.iter()? {
+                let (_, bytes) = entry?;
+                if let Ok(report) = serde_json::from_slice(bytes.value()) {
+                    with(report);
+                }
+            }
+            Ok(())
+        };
+        read().map_err(|error| self.failed(error))
+    }
+
     fn failed(&self, error: redb::Error) -> StoreError {
         let path = self.path.clone();
         match error {
@@ -295,8 +314,13 @@ mod tests {
         assert!(matches!(refused(&path), StoreError::InUse(_)));
         drop(store);
         let again = Store::open(&path, "one").unwrap();
-        assert_eq!(again.get(&key).unwrap(), Some(report));
+        assert_eq!(again.get(&key).unwrap().as_ref(), Some(&report));
         drop(again);
+        let mut all = Vec::new();
+        let every = Store::open(&path, "two").unwrap();
+        every.each(&mut |report| all.push(report)).unwrap();
+        assert_eq!(all, [report]);
+        drop(every);
         assert_eq!(Store::open(&path, "two").unwrap().get(&key).unwrap(), None);
     }
 

@@ -6,7 +6,7 @@ use crate::builder::Builder;
 use crate::error::{Res, invalid};
 use crate::form::Form;
 use crate::memory::{atom_op, atom_ty};
-use warploom_ir::{AsyncKind, AtomOp, AtomTy, BulkAct, MemSpace, Op, Src};
+use warploom_ir::{AsyncKind, AtomOp, AtomTy, BulkAct, Extra, MemSpace, Op, Src};
 use warploom_ptx::ast::{Address, Operand, Spanned};
 use warploom_ptx::tokens::{Modifier, ScalarType, Space};
 
@@ -53,12 +53,12 @@ fn rank(form: &mut Form) -> Res<usize> {
 fn prefetch(b: &mut Builder, form: &mut Form, tensor: bool) -> Res<()> {
     if tensor {
         rank(form)?;
-        form.has(Modifier::Tile);
+        form.ignore(|m| matches!(m, Modifier::Tile | Modifier::Im2col));
     }
     form.has(Modifier::L2);
     form.has(Modifier::L2CacheHint);
     form.space();
-    form.finish(3)?;
+    form.finish(4)?;
     b.emit(Op::Nop, &[], &[]);
     Ok(())
 }
@@ -84,15 +84,21 @@ fn direction(form: &mut Form, reduces: bool) -> Res<Direction> {
     let shared = Some(Space::Shared);
     let global = Some(Space::Global);
     let act = match (spaces, barrier, group, op) {
-        ([to, from], true, false, None) if to == shared && from == global => BulkAct::Load,
+        ([to, from], true, false, None) if to == shared && from == global => match multicast {
+            true => BulkAct::Multicast,
+            false => BulkAct::Load,
+        },
         ([to, from], true, false, None) if to == shared && from == shared => BulkAct::Within,
+        ([to, from], true, false, Some(op)) if to == shared && from == shared => {
+            BulkAct::ReduceWithin(op, AtomTy::B32)
+        }
         ([to, from], false, true, None) if to == global && from == shared => BulkAct::Store,
         ([to, from], false, true, Some(op)) if to == global && from == shared => {
             BulkAct::Reduce(op, None)
         }
         _ => return form.unsupported(),
     };
-    if multicast && act != BulkAct::Load {
+    if multicast && act != BulkAct::Multicast {
         return form.unsupported();
     }
     let more = usize::from(multicast) + usize::from(hinted);
@@ -122,28 +128,52 @@ fn element_type(form: &mut Form, op: AtomOp) -> Res<AtomTy> {
     }
 }
 
+/// Type of the elements of a reduction into shared memory.
+fn shared_type(form: &mut Form, op: AtomOp) -> Res<AtomTy> {
+    use AtomTy as T;
+    let ty = form.ty()?;
+    let allowed = |ty: &AtomTy| match op {
+        AtomOp::And | AtomOp::Or | AtomOp::Xor => *ty == T::B32,
+        AtomOp::Inc | AtomOp::Dec => *ty == T::U32,
+        AtomOp::Min | AtomOp::Max => matches!(ty, T::U32 | T::S32),
+        AtomOp::Add => matches!(ty, T::U32 | T::S32 | T::U64),
+        AtomOp::Cas | AtomOp::Exch => false,
+    };
+    match atom_ty(ty).filter(allowed) {
+        Some(ty) => Ok(ty),
+        None => form.bad_type(ty),
+    }
+}
+
 /// Barrier object of a copy, if it has one.
 fn barrier(b: &mut Builder, form: &Form, act: BulkAct, nth: usize) -> Res<(Src, bool)> {
+    match act.completes_transactions() {
+        true => shared_address(b, form.operand(nth)?),
+        false => Ok((Src::None, false)),
+    }
+}
+
+/// The mask of blocks of a copy to several blocks, which follows the barrier object at `nth`.
+fn mask(b: &mut Builder, form: &Form, act: BulkAct, nth: usize) -> Res<Option<Src>> {
     match act {
-        BulkAct::Load | BulkAct::Within => shared_address(b, form.operand(nth)?),
-        BulkAct::Store | BulkAct::Reduce(..) => Ok((Src::None, false)),
+        BulkAct::Multicast => Ok(Some(b.src(form.operand(nth + 1)?, ScalarType::B16)?)),
+        _ => Ok(None),
     }
 }
 
 /// Lowers `cp.async.bulk` and `cp.reduce.async.bulk`.
 fn plain_copy(b: &mut Builder, form: &mut Form, reduces: bool) -> Res<()> {
     let Direction { mut act, more } = direction(form, reduces)?;
-    if let BulkAct::Reduce(op, _) = act {
-        act = BulkAct::Reduce(op, Some(element_type(form, op)?));
+    match act {
+        BulkAct::Reduce(op, _) => act = BulkAct::Reduce(op, Some(element_type(form, op)?)),
+        BulkAct::ReduceWithin(op, _) => act = BulkAct::ReduceWithin(op, shared_type(form, op)?),
+        _ => {}
     }
-    let counted = matches!(act, BulkAct::Load | BulkAct::Within);
+    let counted = act.completes_transactions();
     form.finish(3 + usize::from(counted) + more)?;
-    let (far, near) = match act {
-        BulkAct::Load | BulkAct::Within => (1, 0),
-        BulkAct::Store | BulkAct::Reduce(..) => (0, 1),
-    };
+    let (far, near) = if counted { (1, 0) } else { (0, 1) };
     let space = match act {
-        BulkAct::Within => Space::Shared,
+        BulkAct::Within | BulkAct::ReduceWithin(..) => Space::Shared,
         _ => Space::Global,
     };
     let far = b.address(form.operand(far)?, Some(space))?;
@@ -154,8 +184,10 @@ fn plain_copy(b: &mut Builder, form: &mut Form, reduces: bool) -> Res<()> {
         act,
         wide: [wide, wide_object],
     };
+    let mask = mask(b, form, act, 3)?;
+    let extra = mask.map_or(Extra::NONE, |mask| b.extra(Vec::new(), vec![mask]));
     let inst = b.emit(op, &[], &[far.base, near, bytes, object]);
-    (inst.imm, inst.wide_addr) = (far.offset, far.wide);
+    (inst.imm, inst.wide_addr, inst.extra) = (far.offset, far.wide, extra);
     Ok(())
 }
 
@@ -164,9 +196,14 @@ fn tensor_copy(b: &mut Builder, form: &mut Form, reduces: bool) -> Res<()> {
     let rank = rank(form)?;
     let Direction { act, more } = direction(form, reduces)?;
     form.has(Modifier::Tile);
-    let counted = act == BulkAct::Load;
-    form.finish(2 + usize::from(counted) + more)?;
-    if act == BulkAct::Within {
+    let offsets = form.has(Modifier::Im2col);
+    let im2col = offsets || form.has(Modifier::Im2colNoOffs);
+    let counted = matches!(act, BulkAct::Load | BulkAct::Multicast);
+    form.finish(2 + usize::from(counted) + usize::from(offsets) + more)?;
+    if im2col && (rank < 3 || offsets != counted) {
+        return form.unsupported();
+    }
+    if matches!(act, BulkAct::Within | BulkAct::ReduceWithin(..)) {
         return form.unsupported();
     }
     let (tensor, near) = if counted { (1, 0) } else { (0, 1) };
@@ -185,15 +222,34 @@ fn tensor_copy(b: &mut Builder, form: &mut Form, reduces: bool) -> Res<()> {
     }
     let (near, wide) = shared_address(b, form.operand(near)?)?;
     let (object, wide_object) = barrier(b, form, act, 2)?;
+    if offsets {
+        srcs.extend(pixel_offsets(b, form, rank - 2)?);
+    }
+    srcs.extend(mask(b, form, act, 2 + usize::from(offsets))?);
     let extra = b.extra(Vec::new(), srcs);
     let op = Op::BulkTensor {
         act,
         space: map.space,
+        im2col,
         wide: [wide, wide_object],
     };
     let inst = b.emit(op, &[], &[map.base, near, Src::None, object]);
     (inst.imm, inst.wide_addr, inst.extra) = (map.offset, map.wide, extra);
     Ok(())
+}
+
+/// Offsets of pixels of a load in mode `.im2col`, which follow the barrier object.
+fn pixel_offsets(b: &mut Builder, form: &Form, count: usize) -> Res<Vec<Src>> {
+    let operand = form.operand(3)?;
+    let parts = b.elements(operand);
+    if parts.len() != count {
+        let message = format!("{count} offsets are needed here");
+        return Err(invalid("vector-length", operand.span, message));
+    }
+    parts
+        .iter()
+        .map(|part| b.src(part, ScalarType::B16))
+        .collect()
 }
 
 /// Parts of `[map, {coordinates}]`.

@@ -1,35 +1,15 @@
-//! Instructions of clusters (PTX ISA, "barrier.cluster", "mapa", "getctarank"), for clusters of one
-//! block: the shared memory of the cluster is that of the block.
+//! Instructions of clusters (PTX ISA, "barrier.cluster", "mapa", "getctarank", "isspacep",
+//! "st.async", "red.async").
 
 use crate::builder::Builder;
-use crate::error::{Res, unsupported};
+use crate::error::Res;
 use crate::form::Form;
-use crate::types;
-use warploom_ir::{BarrierKind, Op};
-use warploom_ptx::ast::{FunctionDirective, Kept};
+use crate::operand::Fit;
+use warploom_ir::{BarrierKind, ClusterOp, MbarrierOp, MemSpace, Op};
 use warploom_ptx::tokens::{Modifier, ScalarType, Space};
-
-/// Directive that states the blocks of a cluster along each axis.
-const BLOCKS: &str = ".reqnctapercluster";
-
-/// Refuses the instruction in a kernel whose clusters have several blocks.
-fn only_one_block(b: &Builder, form: &Form) -> Res<()> {
-    let directives = &b.kernel.functions[0].function.directives;
-    let mut stated = directives.iter().filter_map(|directive| match directive {
-        FunctionDirective::Kept(Kept(text)) => text.node.trim().strip_prefix(BLOCKS),
-        _ => None,
-    });
-    let several = |extents: &str| extents.split(',').any(|extent| extent.trim() != "1");
-    if stated.any(several) {
-        let what = format!("`{}` in clusters of several blocks", form.spelling());
-        return Err(unsupported(form.span(), &what));
-    }
-    Ok(())
-}
 
 /// Lowers `barrier.cluster.arrive` and `barrier.cluster.wait`.
 pub(crate) fn barrier(b: &mut Builder, form: &mut Form) -> Res<()> {
-    only_one_block(b, form)?;
     let kind = form.need("`.arrive` or `.wait`", |m| match m {
         Modifier::Arrive => Some(BarrierKind::ClusterArrive),
         Modifier::Wait => Some(BarrierKind::ClusterWait),
@@ -41,37 +21,86 @@ pub(crate) fn barrier(b: &mut Builder, form: &mut Form) -> Res<()> {
     Ok(())
 }
 
-/// Takes the space, which is that of clusters or none, and the type of an address.
-fn address_type(form: &mut Form) -> Res<ScalarType> {
-    match form.space() {
-        None | Some(Space::Shared) => form.ty(),
-        Some(_) => form.unsupported(),
-    }
+/// Takes the space, which is that of clusters or none, and the type of an address. Returns the type
+/// and whether the address is generic.
+fn address(form: &mut Form) -> Res<(ScalarType, bool)> {
+    let generic = match form.space() {
+        None => true,
+        Some(Space::Shared) => false,
+        Some(_) => return form.unsupported(),
+    };
+    Ok((form.ty()?, generic))
 }
 
-/// Lowers `mapa`: the only block's address is the address itself.
+/// Lowers the instruction `mapa`.
 pub(crate) fn map(b: &mut Builder, form: &mut Form) -> Res<()> {
-    only_one_block(b, form)?;
-    let ty = address_type(form)?;
+    let (ty, generic) = address(form)?;
     form.finish(3)?;
-    let Some(width) = types::width(ty) else {
-        return form.bad_type(ty);
-    };
     let dst = b.dst(form.operand(0)?, ty)?;
     let src = b.src(form.operand(1)?, ty)?;
-    b.src(form.operand(2)?, ScalarType::B32)?;
-    b.emit(Op::Mov(width), &[dst], &[src]);
+    let rank = b.src(form.operand(2)?, ScalarType::B32)?;
+    let op = Op::Cluster {
+        op: ClusterOp::Map,
+        generic,
+        wide: ty.bits() == 64,
+    };
+    b.emit(op, &[dst], &[src, rank]);
     Ok(())
 }
 
-/// Lowers `getctarank`: the only block has rank 0.
+/// Lowers the instruction `getctarank`.
 pub(crate) fn rank(b: &mut Builder, form: &mut Form) -> Res<()> {
-    only_one_block(b, form)?;
-    let ty = address_type(form)?;
+    let (ty, generic) = address(form)?;
     form.finish(2)?;
     let dst = b.dst(form.operand(0)?, ScalarType::B32)?;
-    b.src(form.operand(1)?, ty)?;
-    let zero = b.bits(0)?;
-    b.emit(Op::Mov(warploom_ir::Width::B32), &[dst], &[zero]);
+    let src = b.src(form.operand(1)?, ty)?;
+    let op = Op::Cluster {
+        op: ClusterOp::Rank,
+        generic,
+        wide: ty.bits() == 64,
+    };
+    b.emit(op, &[dst], &[src]);
+    Ok(())
+}
+
+/// Lowers `isspacep` with the space `.shared::cluster`.
+pub(crate) fn is_shared(b: &mut Builder, form: &mut Form) -> Res<()> {
+    form.finish(2)?;
+    let dst = b.dst_pred(form.operand(0)?)?;
+    let (src, bits) = b.src_fit(form.operand(1)?, ScalarType::U32, Fit::Wider)?;
+    let op = Op::Cluster {
+        op: ClusterOp::IsShared,
+        generic: true,
+        wide: bits == 64,
+    };
+    b.emit(op, &[dst], &[src]);
+    Ok(())
+}
+
+/// Takes the modifiers of `st.async` and `red.async` to shared memory, whose end a barrier object
+/// hears of. Returns false for other stores and reductions.
+pub(crate) fn is_asynchronous(form: &mut Form) -> Res<bool> {
+    if !form.has(Modifier::Async) {
+        return Ok(false);
+    }
+    match form.has(Modifier::MbarrierCompleteTxBytes) {
+        true => Ok(true),
+        false => form.unsupported(),
+    }
+}
+
+/// Completes as many transactions as `st.async` or `red.async` has written bytes, of the barrier
+/// object that its last operand names.
+pub(crate) fn complete(b: &mut Builder, form: &Form, space: MemSpace, bytes: u32) -> Res<()> {
+    let explicit = match space {
+        MemSpace::Generic => None,
+        MemSpace::Shared => Some(Space::Shared),
+        _ => return form.unsupported(),
+    };
+    let addr = b.address(form.operand(2)?, explicit)?;
+    let count = b.bits(bytes.into())?;
+    let op = Op::Mbarrier(addr.space, MbarrierOp::CompleteTx);
+    let inst = b.emit(op, &[], &[addr.base, count]);
+    (inst.imm, inst.wide_addr) = (addr.offset, addr.wide);
     Ok(())
 }

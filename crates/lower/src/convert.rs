@@ -1,6 +1,7 @@
 //! Conversions between types and between address spaces.
 
 use crate::builder::Builder;
+use crate::cluster;
 use crate::error::Res;
 use crate::float;
 use crate::form::Form;
@@ -360,6 +361,9 @@ pub(crate) fn cvta(b: &mut Builder, form: &mut Form) -> Res<()> {
 }
 
 pub(crate) fn isspacep(b: &mut Builder, form: &mut Form) -> Res<()> {
+    if form.has(Modifier::SharedCluster) {
+        return cluster::is_shared(b, form);
+    }
     let space = form.need(SPACE, space)?;
     form.finish(2)?;
     let dst = b.dst_pred(form.operand(0)?)?;

@@ -13,6 +13,9 @@ pub(crate) fn mov(b: &mut Builder, form: &mut Form) -> Res<()> {
     let count = form.take(Modifier::vector_len);
     let ty = form.ty()?;
     form.finish(2)?;
+    if ty == ScalarType::B128 && count.is_none() {
+        return elementwise(b, form, 2, ScalarType::B64);
+    }
     if let Some(count) = count {
         return elementwise(b, form, count as usize, ty);
     }

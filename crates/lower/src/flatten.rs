@@ -13,8 +13,8 @@ use warploom_ir::liveness::{Liveness, Universe};
 use warploom_ir::pressure;
 use warploom_ir::slots::{self, Assignment};
 use warploom_ir::{
-    Code, Dst, Extra, ExtraOperands, Frame, Inst, InstFacts, Op, Param, ParamKind, Pred, Program,
-    Reg, STACK_BYTES, SourcePos, Src, Var, other_operands, unit,
+    ClusterDirectives, Code, Dst, Extra, ExtraOperands, Frame, Inst, InstFacts, Op, Param,
+    ParamKind, Pred, Program, Reg, STACK_BYTES, SourcePos, Src, Var, Written, other_operands, unit,
 };
 use warploom_ptx::ast::FunctionDirective;
 use warploom_ptx::tokens::ScalarType;
@@ -240,9 +240,26 @@ fn empty_program(kernel: &Kernel, pools: &Pools) -> Program {
             FunctionDirective::RequiredThreads(dims) => Some(*dims),
             _ => None,
         }),
+        cluster: cluster(&entry.directives),
         functions: Vec::new(),
         switch_points: Vec::new(),
+        written: Written::default(),
     }
+}
+
+/// Directives of a kernel about clusters of blocks.
+fn cluster(directives: &[FunctionDirective]) -> ClusterDirectives {
+    let mut found = ClusterDirectives::default();
+    for directive in directives {
+        match directive {
+            FunctionDirective::RequiredCluster(blocks) => found.required = Some(*blocks),
+            FunctionDirective::MaxClusterRank(blocks) => found.max_rank = Some(*blocks),
+            FunctionDirective::ExplicitCluster => found.explicit = true,
+            FunctionDirective::BlocksAreClusters => found.blocks_are_clusters = true,
+            _ => {}
+        }
+    }
+    found
 }
 
 fn param(formal: &Formal) -> Param {

@@ -5,7 +5,9 @@ use crate::error::Res;
 use crate::form::Form;
 use crate::function::two_to_one;
 use crate::types;
-use warploom_ir::{FloatBin, FloatMinMax, FloatMods, FloatTy, FloatUn, Op, Round, Src, TestKind};
+use warploom_ir::{
+    FloatBin, FloatMinMax, FloatMods, FloatPair, FloatTy, FloatUn, Op, Round, Src, TestKind,
+};
 use warploom_ptx::tokens::{Modifier, ScalarType};
 
 /// Rounding of a floating-point result.
@@ -47,9 +49,25 @@ pub(crate) fn binary(b: &mut Builder, form: &mut Form, op: FloatBin) -> Res<()> 
 }
 
 fn emit_binary(b: &mut Builder, form: &mut Form, op: FloatBin, mods: FloatMods) -> Res<()> {
+    if form.has(Modifier::Type(ScalarType::F32x2)) {
+        return binary_pair(b, form, op, mods);
+    }
     let (ty, float) = float_type(form)?;
     let (dst, src) = two_to_one(b, form, ty)?;
     b.emit(Op::Float(op, float, mods), &[dst], &src);
+    Ok(())
+}
+
+/// Lowers `add`, `sub` and `mul` of pairs of f32.
+fn binary_pair(b: &mut Builder, form: &mut Form, op: FloatBin, mods: FloatMods) -> Res<()> {
+    let pair = match op {
+        FloatBin::Add => FloatPair::Add,
+        FloatBin::Sub => FloatPair::Sub,
+        FloatBin::Mul => FloatPair::Mul,
+        _ => return form.bad_type(ScalarType::F32x2),
+    };
+    let (dst, src) = two_to_one(b, form, ScalarType::F32x2)?;
+    b.emit(Op::FloatPair(pair, mods), &[dst], &src);
     Ok(())
 }
 
@@ -72,7 +90,14 @@ pub(crate) fn fma(b: &mut Builder, form: &mut Form, strict: bool) -> Res<()> {
         false => form.take(round).unwrap_or(Round::Near),
     };
     let mods = mods(form, rounding);
-    let (ty, float) = float_type(form)?;
+    let is_pair = form.has(Modifier::Type(ScalarType::F32x2));
+    let (ty, op) = match is_pair {
+        true => (ScalarType::F32x2, Op::FloatPair(FloatPair::Fma, mods)),
+        false => {
+            let (ty, float) = float_type(form)?;
+            (ty, Op::Fma(float, mods))
+        }
+    };
     form.finish(4)?;
     let dst = b.dst(form.operand(0)?, ty)?;
     let src = [
@@ -80,7 +105,7 @@ pub(crate) fn fma(b: &mut Builder, form: &mut Form, strict: bool) -> Res<()> {
         b.src(form.operand(2)?, ty)?,
         b.src(form.operand(3)?, ty)?,
     ];
-    b.emit(Op::Fma(float, mods), &[dst], &src);
+    b.emit(op, &[dst], &src);
     Ok(())
 }
 

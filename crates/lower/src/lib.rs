@@ -28,6 +28,7 @@ mod init;
 mod instruction;
 mod kernel;
 mod literal;
+mod locations;
 mod matrix;
 mod memory;
 mod module;
@@ -48,6 +49,7 @@ mod warp_group;
 
 use calls::call_order;
 use kernel::Kernel;
+use locations::Locations;
 use module::Symbols;
 use pools::Pools;
 use rustc_hash::FxHashSet;
@@ -104,9 +106,13 @@ fn lower_but(
     let mut kernels = Vec::new();
     let mut refused = Vec::new();
     let unreached = unreached(&symbols);
+    let locations = Locations::of(module, source);
     for entry in symbols.entries() {
         match lower_kernel(&symbols, entry, source) {
-            Ok(program) => kernels.push(program),
+            Ok(mut program) => {
+                locations.add_to(&mut program);
+                kernels.push(program);
+            }
             Err(mut errors) => {
                 errors.sort();
                 refused.push((symbols.functions[entry].name.node.clone(), errors));

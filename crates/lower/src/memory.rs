@@ -3,6 +3,7 @@
 use crate::address::Addr;
 use crate::builder::Builder;
 use crate::cache;
+use crate::cluster;
 use crate::error::{Res, invalid};
 use crate::form::Form;
 use crate::operand::Fit;
@@ -19,17 +20,20 @@ struct Access {
     addr: Addr,
 }
 
-/// Takes everything except the registers; the address is operand `nth`.
-fn access(b: &mut Builder, form: &mut Form, nth: usize) -> Res<Access> {
+/// Takes everything except the registers; the address is operand `nth` of `operands`.
+fn access(b: &mut Builder, form: &mut Form, nth: usize, operands: usize) -> Res<Access> {
     let hinted = form.has(Modifier::L2CacheHint);
     let cache = cache::operator(form);
     let space = form.space();
-    let count = form.take(Modifier::vector_len).unwrap_or(1) as usize;
-    let ty = form.ty()?;
+    let mut count = form.take(Modifier::vector_len).unwrap_or(1) as usize;
+    let mut ty = form.ty()?;
+    if ty == ScalarType::B128 {
+        (ty, count) = (ScalarType::B64, 2 * count);
+    }
     if !matches!(ty.bits(), 8 | 16 | 32 | 64) {
         return form.bad_type(ty);
     }
-    form.finish(2 + usize::from(hinted))?;
+    form.finish(operands + usize::from(hinted))?;
     let addr = b.address(form.operand(nth)?, space)?;
     Ok(Access {
         ty,
@@ -80,7 +84,7 @@ fn mem_ty(access: &Access, widths: &Widths) -> MemTy {
 }
 
 pub(crate) fn load(b: &mut Builder, form: &mut Form) -> Res<()> {
-    let access = access(b, form, 1)?;
+    let access = access(b, form, 1, 2)?;
     let to = form.operand(0)?;
     let parts = b.elements(to);
     check_length(parts.len(), access.count, to)?;
@@ -107,8 +111,21 @@ pub(crate) fn load(b: &mut Builder, form: &mut Form) -> Res<()> {
     Ok(())
 }
 
+/// Lowers `st`, and `st.async` to a store that is followed by the completion of transactions.
 pub(crate) fn store(b: &mut Builder, form: &mut Form) -> Res<()> {
-    let access = access(b, form, 0)?;
+    let asynchronous = cluster::is_asynchronous(form)?;
+    let access = access(b, form, 0, 2 + usize::from(asynchronous))?;
+    store_elements(b, form, &access)?;
+    match asynchronous {
+        true => {
+            let bytes = access.ty.bytes() * access.count as u32;
+            cluster::complete(b, form, access.addr.space, bytes)
+        }
+        false => Ok(()),
+    }
+}
+
+fn store_elements(b: &mut Builder, form: &Form, access: &Access) -> Res<()> {
     let from = form.operand(1)?;
     let parts = b.elements(from);
     check_length(parts.len(), access.count, from)?;
@@ -126,7 +143,7 @@ pub(crate) fn store(b: &mut Builder, form: &mut Form) -> Res<()> {
         srcs.push(Some(src));
     }
     for (first, srcs) in pieces(&srcs) {
-        store_piece(b, &access, &widths, first, srcs);
+        store_piece(b, access, &widths, first, srcs);
     }
     Ok(())
 }
@@ -226,6 +243,7 @@ fn atom_allowed(op: AtomOp, ty: AtomTy) -> bool {
 /// Lowers `atom` (with a result) and `red` (without one).
 pub(crate) fn atomic(b: &mut Builder, form: &mut Form, result: bool) -> Res<()> {
     debug_assert_eq!(result, form.inst.opcode == Opcode::Atom);
+    let asynchronous = !result && cluster::is_asynchronous(form)?;
     let hinted = form.has(Modifier::L2CacheHint);
     cache::operator(form);
     form.ignore(|m| m == Modifier::Noftz);
@@ -238,7 +256,7 @@ pub(crate) fn atomic(b: &mut Builder, form: &mut Form, result: bool) -> Res<()> 
     };
     let first = usize::from(result);
     let values = 1 + usize::from(op == AtomOp::Cas);
-    form.finish(first + 1 + values + usize::from(hinted))?;
+    form.finish(first + 1 + values + usize::from(hinted || asynchronous))?;
     if count > 1 {
         return vector_atomic(b, form, (op, atom), ty, (first, count, space));
     }
@@ -259,7 +277,10 @@ pub(crate) fn atomic(b: &mut Builder, form: &mut Form, result: bool) -> Res<()> 
     }
     let inst = b.emit(Op::Atom(addr.space, op, atom), &[dst], &src);
     set_address(inst, &addr);
-    Ok(())
+    match asynchronous {
+        true => cluster::complete(b, form, addr.space, ty.bytes()),
+        false => Ok(()),
+    }
 }
 
 /// Lowers an atomic on the elements of a vector. Each element is an operation of its own, because

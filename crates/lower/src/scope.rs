@@ -89,6 +89,11 @@ impl<'a> Scopes<'a> {
         vector: u32,
         count: Option<u32>,
     ) -> bool {
+        // A register of 128 bits is a vector of two.
+        let (ty, vector) = match ty {
+            ScalarType::B128 => (ScalarType::B64, 2 * vector),
+            _ => (ty, vector),
+        };
         let decl = RegDecl {
             id: self.declarations,
             nth: 0,

@@ -156,6 +156,7 @@ fn any_spec() -> GpuSpec {
         gpu: DeviceSpec {
             sms: 15,
             sms_per_cluster: 1,
+            gpcs: 1,
             channels: 6,
             sub_partitions_per_channel: 2,
             style: ModelStyle::V4,
@@ -245,6 +246,8 @@ fn any_sm() -> SmSpec {
         shared_latency_cycles: 26,
         wide_shared_conflicts: false,
         shared_one_broadcast: false,
+        cluster_latency_cycles: 180,
+        cluster_bytes_per_cycle: 20,
         warp_group_cycles: 0,
         warp_group_latency_cycles: 0,
         global_skips_l1d: false,

@@ -17,6 +17,7 @@ mod sinks;
 use crate::NocCounters;
 use crate::store::{PacketId, PacketQueue, Store};
 use credits::Credits;
+use departures::CHANNEL;
 use lanes::{Counts, LANES, both, count, subtract};
 pub(crate) use ports::{Few, Many};
 use ports::{PortSet, PortTable, Ports};
@@ -25,8 +26,6 @@ use sinks::Sinks;
 use warploom_base::{Cycle, each_member};
 use warploom_config::NocSpec;
 
-/// Cycles of a flit or credit over a channel.
-const CHANNEL: usize = 2;
 /// Steps of the router's pipeline before the switch: allocation of virtual channel and of switch.
 const ALLOCATION_STEPS: u32 = 2;
 

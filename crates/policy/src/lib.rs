@@ -29,8 +29,9 @@ pub use sm_filter::{
     Check, DeviceView, Ratio, SmFilter, SmFilterCounters, SmFilterPolicy, ThrottleCounters, Turn,
 };
 pub use warp::{
-    ClimbCounters, GroupCounters, L1dEvent, L1dOutcome, LocalityCounters, MemoryAccess, MemoryOp,
-    MemorySpace, NextInst, OrderCounters, StallCounters, VictimTagCounters, WarpMask, WarpPolicy,
+    ClimbCounters, GroupCounters, L1dEvent, L1dOutcome, LocalityCounters, LoopCounters,
+    MemoryAccess, MemoryOp, MemorySpace, MemoryUse, NextInst, OrderCounters, OwnerCounters,
+    Progress, ReadyWarps, Screened, StallCounters, VictimTagCounters, WarpMask, WarpPolicy,
     WarpPolicyCounters, WarpScheduler, WarpTable, WarpView, warps_of,
 };
 

@@ -4,7 +4,7 @@
 use crate::utilisation::{Part, Utilisation};
 use serde::Serialize;
 
-/// Utilisations from which a part counts as in demand and as saturated.
+/// Utilisations from which a part counts as heavily used and as saturated.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Thresholds {
     /// Limit above which the part may be the bottleneck, and below which it is underutilised.
@@ -30,7 +30,7 @@ pub const fn thresholds(part: Part) -> Thresholds {
 pub enum LoadClass {
     /// Every part is below its lower threshold.
     Underutilised,
-    /// Some part is in demand, and no part is saturated.
+    /// Some part is heavily used, and no part is saturated.
     Moderate,
     /// Some part is above its upper threshold.
     Saturated,

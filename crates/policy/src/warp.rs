@@ -5,16 +5,22 @@ mod cawa;
 mod ccws;
 #[cfg(test)]
 mod contract;
+mod daws;
 mod grr;
 mod gto;
 mod ipaws;
 mod l1d_event;
 mod locality;
 mod long_latency_first;
+mod loop_table;
 mod lrr;
+mod mascar;
+mod memory_use;
 mod next_inst;
 mod oldest;
+mod owl;
 mod pcal;
+mod progress;
 mod rrr;
 mod static_limit;
 mod table;
@@ -25,6 +31,7 @@ mod victim_tags;
 
 pub use cawa::Cawa;
 pub use ccws::{Ccws, VictimTagCounters};
+pub use daws::{Daws, LoopCounters};
 pub use grr::Grr;
 pub use gto::Gto;
 pub use ipaws::{Ipaws, IpawsCounters};
@@ -32,9 +39,13 @@ pub use l1d_event::{L1dEvent, L1dOutcome};
 pub use locality::{Locality, LocalityCounters};
 pub use long_latency_first::{LongLatencyFirst, StallCounters};
 pub use lrr::Lrr;
-pub use next_inst::{MemoryAccess, MemoryOp, MemorySpace, NextInst};
+pub use mascar::{Mascar, OwnerCounters};
+pub use memory_use::MemoryUse;
+pub use next_inst::{MemoryAccess, MemoryOp, MemorySpace, NextInst, ReadyWarps, Screened};
 pub use oldest::Oldest;
+pub use owl::Owl;
 pub use pcal::{ClimbCounters, Pcal};
+pub use progress::Progress;
 pub use rrr::Rrr;
 pub use static_limit::StaticLimit;
 pub use table::WarpTable;
@@ -63,11 +74,19 @@ pub(crate) const fn only(slot: WarpSlot) -> WarpMask {
 }
 
 /// The slots of a mask, lowest first.
-pub fn warps_of(mut mask: WarpMask) -> impl Iterator<Item = WarpSlot> {
+#[inline]
+pub fn warps_of(mask: WarpMask) -> impl Iterator<Item = WarpSlot> {
+    // Words of 64 bits are faster on most hosts than one of 128.
+    let (mut low, mut high) = (mask as u64, (mask >> 64) as u64);
     std::iter::from_fn(move || {
-        (mask != 0).then(|| {
-            let slot = mask.trailing_zeros();
-            mask &= mask - 1;
+        let (word, first) = if low != 0 {
+            (&mut low, 0)
+        } else {
+            (&mut high, 64)
+        };
+        (*word != 0).then(|| {
+            let slot = first + word.trailing_zeros();
+            *word &= *word - 1;
             WarpSlot(slot as u16)
         })
     })
@@ -84,6 +103,9 @@ pub struct WarpView<'a> {
     pub waiting: WarpMask,
     /// Warps whose next instruction needs the result of an outstanding load.
     pub long_wait: WarpMask,
+    /// Warps of the scheduler that could issue and that its gate holds back in this cycle. Known
+    /// in `end_cycles` only.
+    pub held: WarpMask,
     /// Ages, blocks and access ranges of the warps.
     pub table: &'a WarpTable,
 }
@@ -115,6 +137,10 @@ combine_stats! {
         pub victim_tags: VictimTagCounters,
         /// Moves of the numbers of warps and tokens.
         pub climb: ClimbCounters,
+        /// Loops that `daws` found.
+        pub loops: LoopCounters,
+        /// Owners of the path to memory.
+        pub owner: OwnerCounters,
     }
 }
 
@@ -129,8 +155,8 @@ impl Deref for WarpView<'_> {
 /// Picks a warp among those that could issue in this cycle.
 ///
 /// One policy object serves one scheduler of one SM. A method changes nothing but the policy
-/// itself. The calls of a cycle come in this order: `begin_cycle`, `unrestricted`, `admits`,
-/// `pick`, `end_cycles`, `on_issue`, `on_progress`. If a warp issues two instructions in a cycle,
+/// itself. The calls of a cycle come in this order: `begin_cycle`, `screen`, `admits`, `pick`,
+/// `end_cycles`, `on_issue`, `on_progress`. If a warp issues two instructions in a cycle,
 /// the gate is asked about the second one after `on_issue`, which is called once.
 ///
 /// `ready` holds the warps of `view.own` whose next instruction is decoded, passes the scoreboard
@@ -160,6 +186,15 @@ pub trait WarpScheduler: Send {
     /// the cycle of the event, before `begin_cycle`, and only if `wants_l1d` is true.
     fn on_l1d(&mut self, _event: &L1dEvent) {}
 
+    /// True for a policy that is told of the use of its SM's path to memory.
+    fn wants_memory_use(&self) -> bool {
+        false
+    }
+
+    /// Notes that the use of the SM's path to memory has changed. Called after the accesses of a
+    /// cycle, before `begin_cycle`, and only if `wants_memory_use` is true.
+    fn on_memory_use(&mut self, _used: &MemoryUse) {}
+
     /// True for a policy that decides which warps' reads take lines of the SM's data cache.
     fn decides_allocation(&self) -> bool {
         false
@@ -179,18 +214,28 @@ pub trait WarpScheduler: Send {
         false
     }
 
-    /// Warps of `ready` that may issue in this cycle, whatever their next instructions are. Called
-    /// before `admits`, which is then asked about the other warps only.
-    fn unrestricted(&mut self, _view: &WarpView<'_>, _ready: WarpMask) -> WarpMask {
-        0
+    /// Decides on several warps at once, before `admits`, which is then asked about the warps only
+    /// on which this decides nothing. Saves time where a gate knows masks of warps.
+    fn screen(&mut self, _view: &WarpView<'_>, _ready: ReadyWarps) -> Screened {
+        Screened::default()
     }
 
     /// True if a warp may issue its next instruction in this cycle. Called after `begin_cycle` and
-    /// before `pick`, for every warp that could issue, and only if `has_gate` is true. Warps that
-    /// are held back are not in the `ready` of `pick`; a cycle in which all ready warps are held
-    /// back counts as `sm.slots.policy`. A gate may not hold a warp back for ever.
+    /// before `pick`, for every warp that could issue and on which `screen` has not decided, and
+    /// only if `has_gate` is true. Warps that are held back are not in the `ready` of `pick`; a
+    /// cycle in which all ready warps are held back counts as `sm.slots.policy`. A gate may not
+    /// hold a warp back for ever.
     fn admits(&mut self, _view: &WarpView<'_>, _next: &NextInst) -> bool {
         true
+    }
+
+    /// Number of coming cycles in which the policy lets no warp issue, after a cycle in which it let
+    /// none of the ready ones issue, as long as nothing changes: neither the view nor the ready
+    /// warps, and no event, start or exit of which it is told. 0 if the end of the cycle itself has
+    /// changed its choice. The SM may skip these cycles: `begin_cycle` and `end_cycles` are called
+    /// as for all skipped cycles.
+    fn holds_for(&self) -> u64 {
+        0
     }
 
     /// Begins a cycle, before `pick`. A run of skipped cycles gets one call, because all of its
@@ -213,10 +258,9 @@ pub trait WarpScheduler: Send {
     /// Notes that the warp in `slot` issued, once in a cycle.
     fn on_issue(&mut self, _slot: WarpSlot) {}
 
-    /// Notes that the next instruction of the warp in `slot` is `left` instructions from the end of
-    /// its kernel, in program order and itself included; 0 for a warp that has exited. Called after
-    /// the warp's instructions of a cycle have issued, and only if `wants_cycles` is true.
-    fn on_progress(&mut self, _slot: WarpSlot, _left: u32) {}
+    /// Notes the place of the warp in `slot`. Called after the warp's instructions of a cycle have
+    /// issued, and only if `wants_cycles` is true.
+    fn on_progress(&mut self, _slot: WarpSlot, _progress: &Progress) {}
 
     /// Notes that a warp came into `slot`: a new one, or one whose context was switched in.
     fn on_start(&mut self, _slot: WarpSlot) {}
@@ -253,14 +297,14 @@ impl WarpPolicy {
     pub fn admitted(
         &mut self,
         view: &WarpView<'_>,
-        ready: WarpMask,
+        ready: ReadyWarps,
         next: impl Fn(WarpSlot) -> NextInst,
     ) -> WarpMask {
         of_policy!(self, p => {
-            let unrestricted = ready & p.unrestricted(view, ready);
-            let others = warps_of(ready & !unrestricted);
-            let admitted = others.filter(|slot| p.admits(view, &next(*slot)));
-            admitted.fold(unrestricted, |mask, slot| mask | only(slot))
+            let Screened { admitted, held } = p.screen(view, ready);
+            let others = warps_of(ready.all & !admitted & !held);
+            let others = others.filter(|slot| p.admits(view, &next(*slot)));
+            others.fold(ready.all & admitted, |mask, slot| mask | only(slot))
         })
     }
 
@@ -325,8 +369,12 @@ impl WarpScheduler for WarpPolicy {
         of_policy!(self, p => p.has_gate())
     }
 
-    fn unrestricted(&mut self, view: &WarpView<'_>, ready: WarpMask) -> WarpMask {
-        of_policy!(self, p => p.unrestricted(view, ready))
+    fn screen(&mut self, view: &WarpView<'_>, ready: ReadyWarps) -> Screened {
+        of_policy!(self, p => p.screen(view, ready))
+    }
+
+    fn holds_for(&self) -> u64 {
+        of_policy!(self, p => p.holds_for())
     }
 
     fn admits(&mut self, view: &WarpView<'_>, next: &NextInst) -> bool {
@@ -339,6 +387,14 @@ impl WarpScheduler for WarpPolicy {
 
     fn wants_l1d(&self) -> bool {
         of_policy!(self, p => p.wants_l1d())
+    }
+
+    fn wants_memory_use(&self) -> bool {
+        of_policy!(self, p => p.wants_memory_use())
+    }
+
+    fn on_memory_use(&mut self, used: &MemoryUse) {
+        of_policy!(self, p => p.on_memory_use(used));
     }
 
     fn decides_allocation(&self) -> bool {
@@ -372,8 +428,8 @@ impl WarpScheduler for WarpPolicy {
         of_policy!(self, p => p.on_issue(slot));
     }
 
-    fn on_progress(&mut self, slot: WarpSlot, left: u32) {
-        of_policy!(self, p => p.on_progress(slot, left));
+    fn on_progress(&mut self, slot: WarpSlot, progress: &Progress) {
+        of_policy!(self, p => p.on_progress(slot, progress));
     }
 
     fn on_start(&mut self, slot: WarpSlot) {

@@ -131,7 +131,15 @@ pub enum FunctionDirective {
     MaxBlocksPerSm(u32),
     /// Most registers per thread: `.maxnreg n`.
     MaxRegisters(u32),
-    /// Any other directive (`.pragma`, cluster directives, `.unique`), kept as written.
+    /// Blocks of a cluster along each axis: `.reqnctapercluster x, y, z`.
+    RequiredCluster([u32; 3]),
+    /// Most blocks of a cluster: `.maxclusterrank n`.
+    MaxClusterRank(u32),
+    /// Launches must state the extents of clusters: `.explicitcluster`.
+    ExplicitCluster,
+    /// Launches state the extents of the grid in clusters: `.blocksareclusters`.
+    BlocksAreClusters,
+    /// Any other directive (`.pragma`, `.unique`), kept as written.
     Kept(Kept),
 }
 

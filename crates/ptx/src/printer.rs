@@ -122,6 +122,10 @@ impl Display for FunctionDirective {
             Self::MinBlocksPerSm(count) => write!(f, ".minnctapersm {count}"),
             Self::MaxBlocksPerSm(count) => write!(f, ".maxnctapersm {count}"),
             Self::MaxRegisters(count) => write!(f, ".maxnreg {count}"),
+            Self::RequiredCluster([x, y, z]) => write!(f, ".reqnctapercluster {x}, {y}, {z}"),
+            Self::MaxClusterRank(count) => write!(f, ".maxclusterrank {count}"),
+            Self::ExplicitCluster => f.write_str(".explicitcluster"),
+            Self::BlocksAreClusters => f.write_str(".blocksareclusters"),
             Self::Kept(kept) => kept.fmt(f),
         }
     }

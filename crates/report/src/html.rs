@@ -4,17 +4,19 @@
 //! All text passes through the template's escaping. Charts are drawn here from data, so that the
 //! page contains no markup except for that of this crate.
 
+mod machines;
+
 use crate::effects::effect_chart;
 use crate::figure::Chart;
 use crate::page::{Cell, Judgement, Page, Statement, Verdict};
 use crate::scorecard::Scorecard;
 use crate::svg::{Shape, svg_shaped};
+use machines::{Machine, machines};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
 use minijinja::{AutoEscape, Environment, context};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use warploom_stats::result::ConfigValue;
 
 /// Time and place of the page's creation, which the caller knows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -37,12 +39,12 @@ pub fn html(title: &str, imprint: &Imprint, pages: &[Page]) -> String {
         .add_template("page", include_str!("page.html"))
         .expect("a test renders the template");
     let template = environment.get_template("page").expect("it was added");
-    let presets = presets(pages);
-    let shown: Vec<_> = pages.iter().map(|page| shown(page, &presets)).collect();
-    let presets: Vec<_> = presets.iter().map(Preset::shown).collect();
+    let machines = machines(pages);
+    let shown: Vec<_> = pages.iter().map(|page| shown(page, &machines)).collect();
+    let machines: Vec<_> = machines.iter().map(Machine::shown).collect();
     let papers = papers(pages);
     template
-        .render(context! { title, imprint => Serde(imprint), pages => shown, presets, papers })
+        .render(context! { title, imprint => Serde(imprint), pages => shown, machines, papers })
         .expect("a test renders every part of the template")
 }
 
@@ -53,44 +55,11 @@ fn syntax() -> SyntaxConfig {
     syntax.build().expect("the tags are the usual ones")
 }
 
-/// A preset from which configurations start.
-struct Preset<'a> {
-    name: &'a str,
-    keys: &'a BTreeMap<String, ConfigValue>,
-    anchor: String,
-}
-
-/// The presets of all pages, each once. Pages of several versions may contain different presets of
-/// one name.
-fn presets(pages: &[Page]) -> Vec<Preset<'_>> {
-    let mut presets: Vec<Preset<'_>> = Vec::new();
-    for (name, keys) in pages.iter().flat_map(|page| &page.presets) {
-        if !presets.iter().any(|known| known.is(name, keys)) {
-            let anchor = format!("machine-{}", presets.len());
-            presets.push(Preset { name, keys, anchor });
-        }
-    }
-    presets
-}
-
-impl Preset<'_> {
-    fn is(&self, name: &str, keys: &BTreeMap<String, ConfigValue>) -> bool {
-        self.name == name && self.keys == keys
-    }
-
-    fn shown(&self) -> Value {
-        context! { name => self.name, keys => Serde(self.keys), anchor => self.anchor.as_str() }
-    }
-}
-
-/// A page with its pictures, and its references to presets.
-fn shown(page: &Page, presets: &[Preset<'_>]) -> Value {
-    let own = |preset: &&Preset<'_>| {
-        let keys = page.presets.get(preset.name);
-        keys.is_some_and(|keys| preset.is(preset.name, keys))
-    };
+/// A page with its pictures, and its references to machines.
+fn shown(page: &Page, machines: &[Machine<'_>]) -> Value {
+    let own = machines.iter().filter(|machine| machine.is_of(page));
     context! {
-        presets => presets.iter().filter(own).map(Preset::shown).collect::<Vec<_>>(),
+        machines => own.map(Machine::shown).collect::<Vec<_>>(),
         anchor => page.full_name().replace('/', "-"),
         name => page.full_name(),
         page => Serde(page),
@@ -122,11 +91,10 @@ fn papers(pages: &[Page]) -> Vec<Value> {
         );
         let mut lines = card.lines();
         lines.push(("claims", claims));
-        let chart = [Chart::Effects(effect_chart(
-            "The paper's effects and ours",
-            &[(name, verdicts)],
-        ))];
-        let drawn = |shape| Value::from_safe_string(svg_shaped(&chart, shape));
+        let chart = effect_chart("The paper's effects and ours", &[(name, verdicts)]);
+        let has_dots = !chart.dots.is_empty();
+        let chart = [Chart::Effects(chart)];
+        let drawn = |shape| has_dots.then(|| Value::from_safe_string(svg_shaped(&chart, shape)));
         context! { name, lines, wide => drawn(Shape::Wide), narrow => drawn(Shape::Narrow) }
     };
     verdicts.into_iter().map(paper).collect()
@@ -283,7 +251,7 @@ pub(crate) mod tests {
         }
     }
 
-    fn imprint() -> Imprint {
+    pub(crate) fn imprint() -> Imprint {
         Imprint {
             date: "2026-01-02T03:04:05Z".to_owned(),
             program: "warploom 0.1.0".to_owned(),
@@ -411,20 +379,6 @@ pub(crate) mod tests {
     fn pages_are_the_same_twice() {
         let make = || html("Results", &imprint(), &[page(), page()]);
         assert_eq!(make(), make());
-    }
-
-    #[test]
-    fn a_machine_is_listed_once_and_again_where_its_keys_differ() {
-        let lists = |pages: &[Page]| {
-            let text = html("Results", &imprint(), pages);
-            let links = text.matches("<a href=\"#machine-0\">").count();
-            (text.matches("Every key of gtx480").count(), links)
-        };
-        assert_eq!(lists(&[page(), page()]), (1, 2));
-        let mut other = page();
-        let keys = other.presets.get_mut("gtx480").unwrap();
-        keys.insert("gpu.sms".to_owned(), ConfigValue::Integer(16));
-        assert_eq!(lists(&[page(), other]), (2, 1));
     }
 
     #[test]

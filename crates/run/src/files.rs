@@ -1,4 +1,4 @@
-//! Atomic writing of files: whole or not at all.
+//! Atomic writing of files: whole or not at all. Reasons of errors of files.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -44,6 +44,21 @@ pub fn probe_output(path: &Path) -> io::Result<()> {
             Ok(_) => Ok(()),
             Err(error) => Err(error.kind().into()),
         },
+    }
+}
+
+/// Reason of an error of a file in words, without the number that the system gives it.
+#[must_use]
+pub fn io_reason(error: &io::Error) -> String {
+    match (error.raw_os_error(), error.kind()) {
+        (Some(_), io::ErrorKind::NotFound) => "there is no such file".to_owned(),
+        (Some(_), io::ErrorKind::IsADirectory) => "it is a folder".to_owned(),
+        (Some(number), _) => {
+            let text = error.to_string();
+            let text = text.strip_suffix(&format!(" (os error {number})"));
+            text.map_or_else(|| error.to_string(), str::to_lowercase)
+        }
+        (None, _) => error.to_string(),
     }
 }
 

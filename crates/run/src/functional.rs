@@ -12,6 +12,13 @@ use warploom_base::Digest;
 use warploom_exec::{FunctionalOptions, FunctionalStats, Observer, Poll, run_grid_polled};
 use warploom_stats::result::Outcome;
 
+/// Outcome of a program that is ended while no kernel runs.
+const BETWEEN_LAUNCHES: Outcome = Outcome::Interrupted {
+    kernel: String::new(),
+    blocks_ended: 0,
+    blocks: 0,
+};
+
 /// Numbers of warp instructions after which a program is cut.
 #[derive(Clone, Copy)]
 struct Budget {
@@ -210,6 +217,10 @@ impl Session {
             device.take_copies();
             let launch = match action {
                 HostAction::Done => return Ok(Ended::by(Outcome::Finished)),
+                HostAction::Interrupt => {
+                    program.stopped(Stopped::Interrupted);
+                    return Ok(Ended::by(BETWEEN_LAUNCHES));
+                }
                 HostAction::Launch(launch) => launch,
                 HostAction::Write { to, bytes, .. } => {
                     device.write(to, &bytes)?;

@@ -37,6 +37,8 @@ pub struct Launch {
     pub grid: Dim3,
     /// Number of threads of a block in each dimension.
     pub block: Dim3,
+    /// Number of blocks of a cluster in each dimension, if the launch states it.
+    pub cluster: Option<Dim3>,
     /// Dynamic shared memory in bytes.
     pub dynamic_shared_bytes: u32,
     /// Number of the stream. Launches of one stream run one after the other.
@@ -50,7 +52,7 @@ pub struct Launch {
     pub workspace: Option<DevicePtr>,
 }
 
-/// Text by which runs are distinguished. It omits the workspace unless there is one.
+/// Text by which runs are distinguished. It omits workspace and cluster unless there is one.
 impl fmt::Debug for Launch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Launch");
@@ -66,6 +68,9 @@ impl fmt::Debug for Launch {
         if let Some(workspace) = &self.workspace {
             shown.field("workspace", workspace);
         }
+        if let Some(cluster) = &self.cluster {
+            shown.field("cluster", cluster);
+        }
         shown.finish()
     }
 }
@@ -78,6 +83,7 @@ impl Launch {
             kernel: kernel.to_owned(),
             grid,
             block,
+            cluster: None,
             dynamic_shared_bytes: 0,
             stream: 0,
             args,
@@ -136,6 +142,9 @@ pub enum HostAction {
     Synchronize,
     /// Waits for everything on one stream.
     SynchronizeStream(u32),
+    /// Somebody ended the program before its end. The run stops at once as one that its caller
+    /// stopped.
+    Interrupt,
     /// The program has ended.
     Done,
 }
@@ -150,7 +159,7 @@ pub enum Stopped {
     Stuck,
     /// The limit of cycles was reached, or that of instructions in a run without timing.
     CycleLimit,
-    /// The caller stopped the run.
+    /// The caller stopped the run, or the program was ended ([`HostAction::Interrupt`]).
     Interrupted,
 }
 

@@ -16,7 +16,7 @@
 //! grid = [4, 1, 1]                   # or 4
 //! block = 256
 //! args = ["x", 1024, 2.0]            # buffers by name, scalars as the kernel declares them
-//! # dynamic_shared_bytes = 0, stream = 0, registers_per_thread = 20
+//! # dynamic_shared_bytes = 0, stream = 0, registers_per_thread = 20, cluster = [2, 1, 1]
 //!
 //! [[expect]]
 //! buffer = "x"
@@ -33,12 +33,14 @@
 //!
 //! The file is read in three steps, each of which reports every problem with its place: text to
 //! [`Plan`], data files to values, and, once the module is compiled, the launches against what the
-//! kernels declare and the GPU allows.
+//! kernels declare and the GPU allows. Names of kernels and buffers that do not exist are reported
+//! in the first two steps, too.
 
 mod bind;
 mod compare;
 mod element;
 mod error;
+mod mentioned;
 mod npy;
 mod parse;
 mod plan;

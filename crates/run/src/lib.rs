@@ -28,7 +28,7 @@ mod written;
 
 pub use compile::compile;
 pub use device::{Device, DeviceError, DevicePtr, ModuleId, Scalar};
-pub use files::{is_same_file, probe_output, write_whole};
+pub use files::{io_reason, is_same_file, probe_output, write_whole};
 pub use functional::{FirstBlocks, FunctionalRun};
 pub use host::{Arg, Check, HostAction, HostError, HostProgram, Launch, Stopped};
 pub use mix::{Again, Participant};
@@ -42,5 +42,8 @@ pub use substitute::Substituted;
 pub use warploom_exec::{
     AddressMode, ChannelKind, Checks, FaultKind, MipmapSettings, Texture, approx,
 };
-pub use warploom_gpu::{KernelEnd, LaunchedKernel, MachineObserver, MachineView, Part, Probe};
+pub use warploom_gpu::{
+    BankPart, KernelEnd, LaunchedKernel, MachineCounters, MachineObserver, MachineView, Part,
+    PartCounters, Probe, SmPart,
+};
 pub use warploom_policy::{CustomPolicies, Make};

@@ -271,7 +271,13 @@ impl<'s, 'p> Mix<'s, 'p> {
                 for (address, bytes) in copies {
                     self.gpu.note_copy(at as u8, address, bytes);
                 }
-                if acted? {
+                let acted = acted?;
+                if self.processes[at].is_interrupted() {
+                    let reached = self.reached(summary);
+                    self.stopped(Stopped::Interrupted);
+                    return Ok(Some(interrupted(reached)));
+                }
+                if acted {
                     continue;
                 }
                 if !self.processes[at].is_done() {
@@ -407,7 +413,9 @@ impl<'s, 'p> Mix<'s, 'p> {
         let blocks = launch.grid.count();
         let resident = self.session.resident_blocks(&launch) as u64;
         let timed = &self.session.options().timed.blocks;
+        let cluster = u64::from(launch.launch.context.cluster().blocks());
         let stretches = timed.stretches(blocks, resident);
+        let stretches = stretches.map(|some| some.of_whole(cluster));
         let sampled = matches!(timed, TimedBlocks::OneOf(_));
         let part = sampled || stretches.is_some();
         let untimed = part.then(|| Untimed::new(launch.clone()));

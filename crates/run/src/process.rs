@@ -61,6 +61,8 @@ enum Host {
     WaitsForAll,
     /// The host waits for one stream.
     WaitsFor(u32),
+    /// Somebody ended the program before its end.
+    Interrupted,
     /// The program has ended.
     Done,
 }
@@ -136,6 +138,11 @@ impl<'p> Process<'p> {
         self.host == Host::Done && self.is_idle()
     }
 
+    /// True if somebody ended the program before its end.
+    pub fn is_interrupted(&self) -> bool {
+        self.host == Host::Interrupted
+    }
+
     fn is_idle(&self) -> bool {
         self.streams.values().all(Stream::is_idle)
     }
@@ -146,7 +153,7 @@ impl<'p> Process<'p> {
             Host::Runs => self.waiting() < MOST_WAITING,
             Host::WaitsForAll => self.is_idle(),
             Host::WaitsFor(stream) => self.streams.get(&stream).is_none_or(Stream::is_idle),
-            Host::Done => false,
+            Host::Interrupted | Host::Done => false,
         };
         if !free {
             return Ok(false);
@@ -154,6 +161,7 @@ impl<'p> Process<'p> {
         self.host = Host::Runs;
         match self.program.next(&mut self.device)? {
             HostAction::Done => self.host = Host::Done,
+            HostAction::Interrupt => self.host = Host::Interrupted,
             HostAction::Synchronize => self.host = Host::WaitsForAll,
             HostAction::SynchronizeStream(stream) => self.host = Host::WaitsFor(stream),
             HostAction::Launch(launch) => self.push_launch(session, launch)?,
@@ -178,7 +186,7 @@ impl<'p> Process<'p> {
         let started = Started {
             launch: None,
             kernel: launch.kernel,
-            grid: launch.grid,
+            grid: prepared.grid,
             block: launch.block,
             stream: launch.stream,
             number: self.launches,

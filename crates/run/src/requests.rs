@@ -103,6 +103,14 @@ impl Requester {
         Ok(self.marks)
     }
 
+    /// Ends the requests: a program that waits for one is interrupted. A run in progress has to be
+    /// stopped by its progress function.
+    pub fn interrupt(&mut self) {
+        // A simulation that has ended needs no interruption.
+        let _ = self.act(HostAction::Interrupt);
+        self.end();
+    }
+
     /// Ends the requests: the host program ends after those that were made.
     pub fn end(&mut self) {
         self.requests = None;
@@ -196,6 +204,17 @@ mod tests {
         assert!(host.reached(2, &mut device, 88).is_ok(), "of nobody");
         assert_eq!(*at.lock().expect("no panic"), 77);
         assert_eq!(host.next(&mut device).ok(), Some(HostAction::Done));
+    }
+
+    #[test]
+    fn an_interruption_follows_the_requests_before_it() {
+        let mut device = Device::new(1 << 20, 0);
+        let (mut requester, mut host) = requested_host();
+        assert_eq!(requester.act(HostAction::Synchronize), Ok(()));
+        requester.interrupt();
+        assert!(requester.has_ended());
+        assert_eq!(host.next(&mut device).ok(), Some(HostAction::Synchronize));
+        assert_eq!(host.next(&mut device).ok(), Some(HostAction::Interrupt));
     }
 
     #[test]

@@ -149,6 +149,11 @@ fn kernel_of(launch: &Prepared) -> u64 {
     digest.u64(block.z.into());
     digest.u64(context.shared_bytes().into());
     digest.u64(launch.launch.registers_per_thread.into());
+    if context.cluster().are_several() {
+        let cluster = context.cluster().extents();
+        digest.u64(cluster.x.into()).u64(cluster.y.into());
+        digest.u64(cluster.z.into());
+    }
     digest.finish()
 }
 

@@ -177,6 +177,21 @@ pub enum RunError {
         /// Shared memory of an SM.
         max_shared: u32,
     },
+    /// A GPC has too few SMs for a cluster.
+    #[error(
+        "a cluster of kernel `{kernel}` has {blocks} blocks, and a GPC of `{gpu}` holds {resident}; use \
+         smaller clusters or blocks, or fewer GPCs (`gpu.gpcs`)"
+    )]
+    ClusterTooLarge {
+        /// Name of the kernel.
+        kernel: String,
+        /// Name of the GPU.
+        gpu: String,
+        /// Number of blocks of a cluster.
+        blocks: u32,
+        /// Most blocks of the kernel on the SMs of one GPC.
+        resident: u32,
+    },
     /// The GPU has no units for matrix products.
     #[error(
         "kernel `{kernel}` multiplies matrices (`mma`, `wmma`), and `{gpu}` has no tensor units; take \
@@ -393,12 +408,34 @@ impl Session {
             registers_per_thread: registers,
         };
         let (blocks_per_sm, limit) = self.occupancy(&launched, &launch.kernel)?;
+        self.check_cluster(&launched, &launch.kernel, blocks_per_sm)?;
         Ok(Prepared {
+            grid: launched.context.grid(),
             launch: launched,
-            grid: launch.grid,
             block: launch.block,
             blocks_per_sm,
             limit,
+        })
+    }
+
+    /// Checks that the blocks of a cluster fit the SMs of a GPC.
+    fn check_cluster(
+        &self,
+        launch: &KernelLaunch,
+        kernel: &str,
+        blocks_per_sm: u32,
+    ) -> Result<(), RunError> {
+        let blocks = launch.context.cluster().blocks();
+        let largest = self.spec.gpu.sms.div_ceil(self.spec.gpu.gpcs);
+        let resident = largest.saturating_mul(blocks_per_sm);
+        if blocks <= resident {
+            return Ok(());
+        }
+        Err(RunError::ClusterTooLarge {
+            kernel: kernel.to_owned(),
+            gpu: self.spec.name.clone(),
+            blocks,
+            resident,
         })
     }
 
@@ -419,6 +456,7 @@ impl Session {
         let spec = LaunchSpec {
             grid: launch.grid,
             block: launch.block,
+            cluster: launch.cluster,
             dynamic_shared_bytes: launch.dynamic_shared_bytes,
             max_shared_bytes: self.spec.sm.max_shared_bytes_per_block,
             barriers: self.spec.sm.barriers_per_block,
@@ -452,7 +490,7 @@ impl Session {
         let threads = launch.context.block().count() as u32;
         let shared = launch.context.shared_bytes();
         let needs = BlockNeeds::new(threads, launch.registers_per_thread, shared, sm);
-        let grid = launch.context.grid().count();
+        let grid = launch.context.spread_blocks();
         let (fit, limit) = needs.blocks_per_sm(grid, sm, &self.spec.gpu);
         if fit > 0 {
             return Ok((fit, limit));

@@ -174,7 +174,7 @@ impl Observer for PredictionCheck {
             return;
         };
         let check = &mut self.kernels[watched.kernel].1;
-        let ctaid = launch.grid().point(block);
+        let ctaid = launch.block_at(block);
         for (warp, issued) in watched.running.remove(&block).iter().flatten().enumerate() {
             let mut predicted = nothing_issued(check.tallies.len());
             let outcome = watched.predictor.run(ctaid, warp as u32, |record| {

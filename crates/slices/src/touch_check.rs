@@ -151,7 +151,7 @@ impl Launch {
     /// Compares the lines of a block with its rectangles.
     fn end_block(&mut self, launch: &LaunchContext, block: u64) -> TouchTally {
         let mut running = self.running.remove(&block).unwrap_or_default();
-        let ctaid = launch.grid().point(block);
+        let ctaid = launch.block_at(block);
         // The address binary faults where the kernel would fault, and a kernel that completed did
         // not.
         let rects = self.footprints.rects(ctaid).unwrap_or_default();

@@ -27,6 +27,9 @@ impl Sm {
     /// addresses and active lanes are those of the functional step that was just made.
     #[inline(never)]
     pub(crate) fn memory_record(&mut self, slot: WarpSlot, effect: MemEffect) -> MemId {
+        if effect.mixed {
+            self.post_accesses(slot);
+        }
         let (id, list) = self.take_record();
         let is_global = effect.space == MemSpace::Global || effect.mixed;
         let loads = effect.kind == MemKind::Load && is_global;

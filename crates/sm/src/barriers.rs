@@ -3,7 +3,7 @@
 use crate::sm::Sm;
 use warploom_base::{BlockId, WarpSlot};
 use warploom_exec::{BarrierArrival, BarrierOutcome, BarrierRelease};
-use warploom_policy::{WarpMask, WarpScheduler, warps_of};
+use warploom_policy::{WarpMask, warps_of};
 
 impl Sm {
     /// Notes that a warp has arrived at a barrier of its block.
@@ -17,11 +17,12 @@ impl Sm {
             BarrierOutcome::Continue => {}
             BarrierOutcome::Release(release) => self.release_barrier(block, &release),
         }
+        self.post_signal(block);
     }
 
     /// Lets the warps go on that a barrier releases.
     #[cold]
-    fn release_barrier(&mut self, block: BlockId, release: &BarrierRelease) {
+    pub(crate) fn release_barrier(&mut self, block: BlockId, release: &BarrierRelease) {
         if self.context.is_some() {
             return self.release_contexts(block, release);
         }
@@ -48,6 +49,7 @@ impl Sm {
             self.release_barrier(block, &release);
         }
         self.releases = releases;
+        self.post_signal(block);
     }
 
     /// Marks a warp as one that issues no further instruction.
@@ -58,7 +60,7 @@ impl Sm {
         self.warps.touched.insert(w);
         self.warps.drop_buffer(w);
         let scheduler = w % self.schedulers.len();
-        self.schedulers[scheduler].policy.on_exit(slot);
+        self.schedulers[scheduler].exits(slot);
     }
 
     /// Ends a warp's fence if the warp's scoreboard is empty.

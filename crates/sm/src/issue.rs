@@ -5,14 +5,14 @@
 use crate::counters::{KernelCounters, SlotCause, SmCounters};
 use crate::detail::{MAX_SCHEDULERS, MAX_SLOTS};
 use crate::flight::{Flight, FlightId, MemId};
-use crate::prepared_kernel::{EnergyFacts, Pipe, PreparedKernels, prepared_kernel};
+use crate::prepared_kernel::{EnergyFacts, Pipe, prepared_kernel};
 use crate::sm::{Scheduler, Sm};
 use crate::stage::{Issued, StageRegisters, bit_of, pipe_of_bit};
-use crate::warps::{CopyRole, WarpPipelineState, Warps};
+use crate::warps::{CopyRole, WarpPipelineState};
 use warploom_base::{BlockId, Cycle, KernelSlot, LaneMask, WarpSlot};
 use warploom_config::ModelStyle;
 use warploom_exec::{DeviceMemory, Effect, Fault, MemPort, StepOut, report_finding, step};
-use warploom_policy::{NextInst, WarpMask, WarpScheduler};
+use warploom_policy::{Progress, WarpMask, WarpScheduler, WarpView};
 
 /// Most findings of the checks that an SM keeps.
 const MAX_FINDINGS: usize = 64;
@@ -147,40 +147,17 @@ impl Sm {
             ready
         };
         let picked = self.search_in_order(s, admitted, wrong);
-        let view = self.warps.view(own);
-        let policy = &mut self.schedulers[s].policy;
+        let view = WarpView {
+            held: ready & !admitted,
+            ..self.warps.view(own)
+        };
+        let Scheduler { policy, next, .. } = &mut self.schedulers[s];
         policy.end_cycles(&view, stalled, picked, 1);
         if let Some(slot) = picked {
+            next.forget(slot);
             policy.on_issue(slot);
         }
         picked
-    }
-
-    /// The warps of `ready` whose next instruction the policy's gate admits in this cycle.
-    #[inline(never)]
-    fn admitted(&mut self, s: usize, ready: WarpMask) -> WarpMask {
-        let Self {
-            schedulers,
-            warps,
-            kernels,
-            ..
-        } = self;
-        let Scheduler { own, policy, .. } = &mut schedulers[s];
-        let next = |slot| next_inst(warps, kernels, slot);
-        policy.admitted(&warps.view(*own), ready, next)
-    }
-
-    /// True if the policy's gate holds back the next instruction of a warp that has issued in this
-    /// cycle.
-    #[cold]
-    fn holds_back(&mut self, issuer: Issuer) -> bool {
-        let s = issuer.scheduler;
-        let Scheduler { own, policy, .. } = &mut self.schedulers[s];
-        if !policy.has_gate() {
-            return false;
-        }
-        let next = next_inst(&self.warps, &self.kernels, issuer.slot);
-        !policy.admits(&self.warps.view(*own), &next)
     }
 
     /// Sub-core of a scheduler; 0 where the SM is not split.
@@ -245,10 +222,11 @@ impl Sm {
         };
         let Some(slot) = picked else {
             let valid = own & self.warps.buffered & !self.warps.flush;
-            return Ok(match ready {
-                0 => self.why_not(all, valid, clear),
-                _ => SlotCause::Policy,
-            });
+            if ready == 0 {
+                return Ok(self.why_not(all, valid, clear));
+            }
+            self.note_held(s, ready, now);
+            return Ok(SlotCause::Policy);
         };
         debug_assert!(ready >> slot.index() & 1 != 0, "{slot} is not ready");
         let issuer = Issuer {
@@ -258,21 +236,29 @@ impl Sm {
         };
         let issued = self.issue_from(issuer, now, memory)?;
         if wants_cycles {
-            self.tell_progress(issuer);
+            self.tell_progress(issuer, issued);
         }
         self.detail.issues[usize::from(issued > 1)][s % MAX_SCHEDULERS] += 1;
         Ok(SlotCause::Issued)
     }
 
-    /// Tells the policy how far a warp that has issued is from the end of its kernel.
+    /// Tells the policy where a warp is that has issued `issued` instructions in this cycle.
     #[inline(never)]
-    fn tell_progress(&mut self, issuer: Issuer) {
+    fn tell_progress(&mut self, issuer: Issuer, issued: u32) {
         let w = issuer.slot.index();
-        let image = prepared_kernel(&self.kernels, self.warps.track[w].kernel);
+        let kernel = self.warps.track[w].kernel;
+        let image = prepared_kernel(&self.kernels, kernel);
         let next = self.warps.exec[w].pc();
         let left = next.map_or(0, |pc| image.timed.len() - pc.index());
+        let progress = Progress {
+            kernel,
+            issued,
+            next,
+            left: left as u32,
+            lanes: self.warps.exec[w].active_mask(),
+        };
         let policy = &mut self.schedulers[issuer.scheduler].policy;
-        policy.on_progress(issuer.slot, left as u32);
+        policy.on_progress(issuer.slot, &progress);
     }
 
     /// Issues from one ready warp, more than once where the machine allows it. Returns the number
@@ -303,7 +289,8 @@ impl Sm {
         now: Cycle,
         memory: &DeviceMemory,
     ) -> Result<u32, Fault> {
-        let w = issuer.slot.index();
+        let slot = issuer.slot;
+        let w = slot.index();
         let mut issued = 1;
         for _ in 1..self.max_issue_per_warp {
             if self.warps.waits(w) {
@@ -322,7 +309,9 @@ impl Sm {
             if self.dual_issue_different && pipe == last {
                 break;
             }
-            if self.schedulers[issuer.scheduler].wants_cycles && self.holds_back(issuer) {
+            if self.schedulers[issuer.scheduler].wants_cycles
+                && self.holds_back(issuer.scheduler, slot)
+            {
                 break;
             }
             last = pipe;
@@ -451,8 +440,13 @@ impl Sm {
                 return;
             }
             Effect::None => {}
+            Effect::Peers(effect) => {
+                self.flights[flight.0].mem = Some(self.peers_record(slot, effect));
+                return;
+            }
             Effect::Bulk => {
                 self.flights[flight.0].mem = Some(self.bulk_record(slot));
+                self.post_accesses(slot);
                 return;
             }
             Effect::Barrier(arrival) => self.arrive(slot, block, &arrival),
@@ -498,20 +492,6 @@ impl Sm {
     fn record_without_access(&mut self, slot: WarpSlot, kernel: KernelSlot) -> Option<MemId> {
         let inst = prepared_kernel(&self.kernels, kernel).at(self.out.pc);
         (!inst.fence).then(|| self.empty_record(slot))
-    }
-}
-
-/// The next instruction of a warp, as the gate of a policy sees it.
-#[inline]
-fn next_inst(warps: &Warps, kernels: &PreparedKernels, slot: WarpSlot) -> NextInst {
-    let WarpPipelineState {
-        kernel, buffer_pc, ..
-    } = warps.track[slot.index()];
-    NextInst {
-        slot,
-        kernel,
-        pc: buffer_pc,
-        access: prepared_kernel(kernels, kernel).access_at(buffer_pc),
     }
 }
 

@@ -30,12 +30,14 @@ use crate::prepared_kernel::physical_base;
 use blocked::{Bank, Blocked, Cause};
 use bulk_unit::BulkUnit;
 use records::MEM_RECORDS;
+use std::collections::VecDeque;
 use warploom_base::{Cycle, FixedQueue, KernelSlot, SmId};
 use warploom_config::{CacheSpec, GpuSpec};
 use warploom_mem::cache::{AllocationPolicy, Cache, Level, TextureCache};
 use warploom_mem::coalesce::{Transaction, Transactions};
 use warploom_mem::hash::BankIndex;
 use warploom_mem::{AccessKind, Reply, Request};
+use warploom_policy::MemoryUse;
 use watch::L1dWatch;
 
 /// Most memory instructions between issue and their last transaction.
@@ -74,6 +76,9 @@ pub struct Ldst {
     responses: FixedQueue<Reply>,
     /// Shared-memory loads with the cycle in which they may write back.
     shared: FixedQueue<(Cycle, MemId)>,
+    /// Loads from shared memory of other blocks of the cluster, likewise.
+    peers: VecDeque<(Cycle, MemId)>,
+    peer_latency: u32,
     /// Banks of the data cache (4.x).
     banks: Vec<Bank>,
     bypass: Option<MemId>,
@@ -137,6 +142,8 @@ impl Ldst {
             warps,
             shared: FixedQueue::new(spec.sm.shared_latency_cycles.max(1) as usize),
             shared_latency: spec.sm.shared_latency_cycles,
+            peers: VecDeque::new(),
+            peer_latency: spec.sm.cluster_latency_cycles,
             l1d,
             l1d_use: L1dUse::Caches,
             l1c: cache(&spec.l1c),
@@ -310,11 +317,28 @@ impl Ldst {
             && self.l1t.is_idle()
     }
 
+    /// True if data of shared memory, the block's own or another one's, wait for the registers.
+    #[inline]
+    fn has_shared(&self, now: Cycle) -> bool {
+        let due = |front: Option<&(Cycle, MemId)>| front.is_some_and(|(at, _)| *at <= now);
+        due(self.shared.front()) || due(self.peers.front())
+    }
+
+    /// Takes a load from shared memory whose data wait for the registers.
+    fn take_shared(&mut self, now: Cycle) -> Option<MemId> {
+        let own = self.shared.front().is_some_and(|(at, _)| *at <= now);
+        let taken = match own {
+            true => self.shared.pop(),
+            false => self.peers.pop_front(),
+        };
+        taken.map(|(_, id)| id)
+    }
+
     /// True if a client has a result for the registers.
     #[inline]
     fn has_result(&self, now: Cycle) -> bool {
         self.l1d.as_ref().is_some_and(Cache::has_ready)
-            || self.shared.front().is_some_and(|(at, _)| *at <= now)
+            || self.has_shared(now)
             || self.l1c.has_ready()
             || self.bypass.is_some()
             || self.l1t.has_ready()
@@ -324,7 +348,7 @@ impl Ldst {
     #[inline]
     fn with_result(&self, now: Cycle) -> u32 {
         let clients = [
-            self.shared.front().is_some_and(|(at, _)| *at <= now),
+            self.has_shared(now),
             self.l1t.has_ready(),
             self.l1c.has_ready(),
             self.bypass.is_some(),
@@ -355,12 +379,23 @@ impl Ldst {
         })
     }
 
+    /// Use of the path to memory, for policies.
+    pub(crate) fn memory_use(&self) -> MemoryUse {
+        let refuses = |bank: &Bank| bank.blocked.is_some();
+        MemoryUse {
+            free_misses: self.l1d.as_ref().map(Cache::free_misses),
+            refuses: self.blocked.is_some() || self.banks.iter().any(refuses),
+        }
+    }
+
     /// Cycle in which a load from shared memory or a delayed cache access comes due.
     pub fn next_event(&self) -> Option<Cycle> {
         let shared = self.shared.front().map(|(at, _)| *at);
+        let peers = self.peers.front().map(|(at, _)| *at);
         let open = self.banks.iter().filter(|bank| bank.blocked.is_none());
         open.filter_map(|bank| bank.delayed.front().map(|(at, _)| *at))
             .chain(shared)
+            .chain(peers)
             .chain(self.bulk.next_event())
             .min()
     }

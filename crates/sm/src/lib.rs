@@ -3,13 +3,14 @@
 //! | stage | file |
 //! |---|---|
 //! | fetch, decode | `frontend` |
-//! | issue, with functional execution | `issue` |
+//! | issue, with functional execution | `issue`, `gate` |
 //! | operand collectors, banks | `collector` |
 //! | registers between stages, sub-cores | `stage` |
 //! | function units, result bus | `units` |
 //! | load/store unit | `ldst` |
 //! | blocks, warps and their resources | `admission`, `blocks`, `warps`, `carveout` |
 //! | links to the network | `link` |
+//! | shared memory and barriers of clusters of blocks | `peers` |
 //! | the host's way of running an SM, no hardware | `host` |
 //! | activities of warps, for timelines | `tracing` |
 //! | warps and blocks that leave and come back | `context`, `switching` |
@@ -30,6 +31,7 @@ mod detail;
 mod execution;
 mod flight;
 mod frontend;
+mod gate;
 mod host;
 mod issue;
 mod issue_quotas;
@@ -37,6 +39,7 @@ mod last_warps;
 mod ldst;
 mod link;
 mod pauses;
+mod peers;
 mod pipe;
 mod prepared_kernel;
 mod sm;
@@ -58,6 +61,7 @@ pub use detail::{
 };
 pub use host::{Outcome, Reason, SettledUpTo, SmEvents};
 pub use link::{Link, Outgoing};
+pub use peers::{PeerInst, PeerPost, PeerRequest};
 pub use prepared_kernel::{
     CODE_BASE, INST_BYTES, KernelContexts, Pipe, PreparedKernel, TimedInst, physical_base,
 };

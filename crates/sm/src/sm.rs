@@ -19,11 +19,13 @@ use crate::counters::{KernelCounters, SlotCause, SmCounters};
 use crate::detail::{SmDetail, packet_size};
 use crate::flight::{Flight, FlightPool, Pool};
 use crate::frontend::Frontend;
+use crate::gate::NextAccesses;
 use crate::host::ReplayBuffer;
 use crate::issue_quotas::IssueQuotas;
 use crate::ldst::{L1dInterest, Ldst};
 use crate::link::{Link, Outgoing, most_sent};
 use crate::pauses::Pauses;
+use crate::peers::PeerPost;
 use crate::prepared_kernel::{Pipe, PreparedKernel, PreparedKernels};
 use crate::tracing::Tracer;
 use crate::units::Units;
@@ -38,7 +40,9 @@ use warploom_exec::{
 };
 use warploom_mem::Reply;
 use warploom_mem::coalesce::SharedRule;
-use warploom_policy::{CustomPolicies, WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler};
+use warploom_policy::{
+    CustomPolicies, MemoryUse, WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler,
+};
 use warploom_stats::Counters;
 
 /// A warp scheduler of an SM. Small fields come first, because a policy takes the room of the
@@ -51,6 +55,13 @@ pub(crate) struct Scheduler {
     pub wants_cycles: bool,
     /// Cause for which it issues nothing while the SM is at rest.
     pub resting: SlotCause,
+    /// Warps that could issue and that the policy let not issue in cycle `held_at`. While the SM is
+    /// at rest or sleeps, the policy goes on holding them back.
+    pub held: WarpMask,
+    /// Cycle in which `held` was noted.
+    pub held_at: Cycle,
+    /// Next instructions, for the policy's gate.
+    pub next: NextAccesses,
     /// Policy that picks the warp.
     pub policy: WarpPolicy,
 }
@@ -96,6 +107,15 @@ pub struct Sm {
     pub(crate) at_rest: bool,
     /// True if the load/store unit runs once in a cycle and does not step the collectors.
     one_turn: bool,
+    /// True if a policy is told of the use of the path to memory.
+    pub(crate) tells_memory_use: bool,
+    /// Cycle from which on a policy that holds back warps must be asked again; the last one if none
+    /// does.
+    pub(crate) held_until: Cycle,
+    /// Masks that policies saw when one of them held back warps last.
+    pub(crate) held_view: [WarpMask; 3],
+    /// Use of the path to memory of which policies have been told.
+    pub(crate) memory_use: Option<MemoryUse>,
     /// Number of cycles at rest that are not yet counted. In all of them the same warps were
     /// resident, and schedulers issued nothing for the same causes.
     pub(crate) rested: Cycle,
@@ -173,6 +193,10 @@ pub struct Sm {
     pub(crate) issue_quotas: Option<Box<IssueQuotas>>,
     warps_started: u64,
     pub(crate) max_threads: u32,
+    /// Requests of blocks to other blocks of their clusters in the running step.
+    pub posts: Vec<PeerPost>,
+    /// Bytes that the SM exchanges with other blocks' shared memory in a cycle.
+    pub(crate) peer_bytes: u32,
 }
 
 impl Sm {
@@ -194,6 +218,7 @@ impl Sm {
             watches: asks(WarpScheduler::wants_l1d),
             decides: asks(WarpScheduler::decides_allocation),
         };
+        let asks_memory_use = asks(WarpScheduler::wants_memory_use);
         Self {
             id,
             env: environment(spec, id, slots),
@@ -247,10 +272,16 @@ impl Sm {
             starts: VecDeque::new(),
             warps_started: 0,
             max_threads: sm.max_threads,
+            posts: Vec::new(),
+            peer_bytes: sm.cluster_bytes_per_cycle,
             counted_to: 0,
             wake_at: 0,
             wide_awake: !spec.sim.skip_idle,
             at_rest: false,
+            held_until: Cycle::MAX,
+            held_view: [0; 3],
+            tells_memory_use: asks_memory_use,
+            memory_use: None,
             one_turn: sm.mem_unit_ports <= 1 && spec.gpu.style == ModelStyle::V4,
             rested: 0,
         }
@@ -504,6 +535,9 @@ fn schedulers(spec: &GpuSpec, slots: usize, policies: &CustomPolicies) -> Vec<Sc
             own: own(s),
             wants_cycles: policy.wants_cycles(),
             resting: SlotCause::NoWarp,
+            held: 0,
+            held_at: 0,
+            next: NextAccesses::default(),
             policy,
         }
     };

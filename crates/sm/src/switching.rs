@@ -8,7 +8,7 @@ use crate::sm::Sm;
 use warploom_base::{BlockId, Cycle, KernelSlot};
 use warploom_config::{ContextStorage, GpuSpec};
 use warploom_exec::BarrierRelease;
-use warploom_policy::{WarpScheduler, warps_of};
+use warploom_policy::warps_of;
 
 impl Contexts {
     /// The engine of context switching that `spec` asks for.
@@ -189,10 +189,10 @@ impl Sm {
         for change in moved.drain(..) {
             let (Moved::Out(slot) | Moved::In(slot)) = change;
             let scheduler = slot.index() % self.schedulers.len();
-            let policy = &mut self.schedulers[scheduler].policy;
+            let scheduler = &mut self.schedulers[scheduler];
             match change {
-                Moved::Out(_) => policy.on_exit(slot),
-                Moved::In(_) => policy.on_start(slot),
+                Moved::Out(_) => scheduler.exits(slot),
+                Moved::In(_) => scheduler.starts(slot),
             }
         }
         self.moved = moved;

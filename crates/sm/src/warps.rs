@@ -144,6 +144,7 @@ impl Warps {
             live: self.running(),
             waiting: self.waiting(),
             long_wait: self.long_wait.mask(),
+            held: 0,
             table: &self.table,
         }
     }

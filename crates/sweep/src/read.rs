@@ -233,7 +233,9 @@ fn no_axis(names: &[String], name: &str) -> String {
     let short = |name: &'_ String| name.rsplit('.').next().unwrap_or_default().to_owned();
     let shorts: Vec<String> = names.iter().map(short).collect();
     let all = names.iter().chain(&shorts).map(String::as_str);
-    match nearest(name, all) {
+    let word = |short: &&String| short.split('_').any(|word| word == name);
+    let with_word = || shorts.iter().find(word).map(String::as_str);
+    match nearest(name, all).or_else(with_word) {
         Some(near) => format!("there is no axis `{name}`; did you mean `{near}`?"),
         None => format!(
             "there is no axis `{name}`; the axes are {}",

@@ -51,6 +51,11 @@ pub fn experiment(
     Ok(made?)
 }
 
+/// True if a folder of results has a store of runs.
+pub fn has_store(folder: &Path) -> bool {
+    folder.join(STORE).is_file()
+}
+
 /// Opens the store of runs in a folder of results.
 pub fn open_store(folder: &Path) -> Result<Store, Failure> {
     make_folder(folder)?;

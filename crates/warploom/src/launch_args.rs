@@ -35,6 +35,9 @@ pub struct LaunchArgs {
         allow_hyphen_values = true
     )]
     pub args: Vec<Typed>,
+    /// Number of blocks in a cluster: X, X,Y or X,Y,Z
+    #[arg(long, value_name = "X[,Y[,Z]]", help_heading = "Launch of a PTX file", value_parser = extents)]
+    pub cluster: Option<String>,
     /// Dynamic shared memory of a block in bytes
     #[arg(long, value_name = "BYTES", help_heading = "Launch of a PTX file")]
     pub shared: Option<u32>,
@@ -139,6 +142,7 @@ impl LaunchArgs {
                 .split_whitespace()
                 .map(typed)
                 .collect::<Result<_, _>>()?,
+            cluster: None,
             shared: None,
         })
     }
@@ -227,6 +231,7 @@ impl LaunchArgs {
             grid: self.grid.clone().or_else(|| Some(text(candidate.grid))),
             block: self.block.clone().or_else(|| Some(text(candidate.block))),
             args: args.collect::<Result<_, _>>().map_err(Failure::Input)?,
+            cluster: self.cluster.clone(),
             shared: self.shared.or(shared),
         })
     }
@@ -251,6 +256,9 @@ impl LaunchArgs {
             quoted(kernel),
             args.join(", ")
         );
+        if let Some(cluster) = &self.cluster {
+            let _ = writeln!(text, "cluster = [{cluster}]");
+        }
         if let Some(shared) = self.shared {
             let _ = writeln!(text, "dynamic_shared_bytes = {shared}");
         }
@@ -265,6 +273,7 @@ impl LaunchArgs {
             ("--kernel", &self.kernel),
             ("--grid", &self.grid),
             ("--block", &self.block),
+            ("--cluster", &self.cluster),
         ] {
             if let Some(value) = value {
                 option(name, value);
@@ -282,6 +291,7 @@ impl LaunchArgs {
         self.kernel.is_some()
             || self.grid.is_some()
             || self.block.is_some()
+            || self.cluster.is_some()
             || self.shared.is_some()
             || !self.args.is_empty()
     }

@@ -17,6 +17,7 @@ mod html_page;
 mod interrupt;
 mod kept;
 mod launch_args;
+mod lines;
 mod names;
 mod output;
 mod panic;

@@ -81,6 +81,14 @@ impl TargetArgs {
         Ok(Some((spec, result)))
     }
 
+    /// The machine, and an input that can run on it any number of times.
+    pub fn input(&self) -> Result<(GpuSpec, Input), Failure> {
+        let gpu = self.gpu.spec(self.targets())?;
+        let WorkloadArgs { size, seed } = self.workload;
+        let input = input(&self.target, size, seed, &self.launch)?;
+        Ok((gpu, input))
+    }
+
     /// The machine, and the host program to run on it.
     pub fn load(&self) -> Result<(GpuSpec, Box<dyn HostProgram>), Failure> {
         let gpu = self.gpu.spec(self.targets())?;

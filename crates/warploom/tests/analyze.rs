@@ -195,6 +195,19 @@ fn threads_change_nothing() {
 }
 
 #[test]
+fn lines_with_most_work_are_listed() {
+    let args = ["analyze", "spmv", "--size", "test", "--lines=2"];
+    let text = output(&args);
+    assert!(text.contains("lines with most instructions"), "{text}");
+    let rows = text.lines().filter(|line| line.starts_with("PTX line "));
+    assert_eq!(rows.count(), 2, "{text}");
+    let lines = &json(&output(&[&args[..], &["--json"]].concat()))["lines"];
+    assert_eq!(lines.as_array().map(Vec::len), Some(2));
+    assert!(lines[0]["issued"].as_u64() > Some(0), "{lines}");
+    assert!(output(&args[..4]).contains("bound by") && !output(&args[..4]).contains("PTX line"));
+}
+
+#[test]
 fn reproduce_lists_makes_and_writes_figures() {
     let list = output(&["reproduce"]);
     let folder = tempfile::tempdir().unwrap();

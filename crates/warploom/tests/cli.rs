@@ -287,7 +287,7 @@ fn bad_usage_is_refused_with_status_2() {
                 "run",
                 "bfs",
                 "--set",
-                "sm.warp_scheduler=gtp",
+                "l1d.allocate=on-fil",
                 "--set",
                 "gpu.sms=0"
             ]),

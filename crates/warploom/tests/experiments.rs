@@ -39,6 +39,56 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
+fn a_dry_run_lists_what_would_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["cooperative/series", "--scale", "test"];
+    let dry = |told: &str| {
+        let out = reproduce(folder.path(), &[&args[..], &["--dry-run"]].concat());
+        assert!(out.contains(told), "{out}");
+        // The recorded cost follows.
+        assert!(out.contains("\ncooperative/series  4"), "{out}");
+        out
+    };
+    let out = dry("\n4 runs to make now, 0 stored; ");
+    assert_eq!(out.matches("warploom run ").count(), 4, "{out}");
+    assert!(
+        !folder.path().join("results").exists(),
+        "nothing is written"
+    );
+    reproduce(folder.path(), &args);
+    let out = dry("all 4 runs are stored\n");
+    assert!(!out.contains("warploom run "), "{out}");
+}
+
+#[test]
+fn figures_and_results_of_runs_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = [
+        "run",
+        "vectoradd",
+        "--size",
+        "test",
+        "--stats",
+        "results/run.json",
+    ];
+    std::fs::create_dir(folder.path().join("results")).unwrap();
+    assert_eq!(warploom_in(folder.path(), &run).status, 0);
+    reproduce(folder.path(), &["duet/fig3b", "--scale", "test"]);
+    let told = refusal(folder.path(), 2, &["report", "results/duet/fig3b.json"]);
+    assert!(
+        told.contains("`warploom report results/duet` makes a page"),
+        "{told}"
+    );
+    let ran = warploom_in(folder.path(), &["report", "results"]);
+    assert!(
+        ran.err.contains("run.json -o page.html` makes its page"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(ran.status, 0);
+}
+
+#[test]
 fn killed_twenty_times_and_resumed_it_ends_with_the_same_bytes() {
     let (undisturbed, killed) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let args = [FIGURE, "--scale", "test"];

@@ -37,17 +37,8 @@ fn scrape(text: &str, expression: &str) -> String {
     panic!("{expression} matches no line");
 }
 
-/// Counters of two kernels, and the expressions in util/job_launching/stats/example_stats.yml of
-/// Accel-Sim.
-#[test]
-fn accel_sims_expressions_find_the_figures() {
-    let folder = tempfile::tempdir().unwrap();
-    let options = ["--gpgpusim-stats", "--stats", "result.json"];
-    let target = ["backprop", "--size", "test"];
-    let text = run(folder.path(), &[&target[..], &options[..]].concat());
-    let result = json(&read(folder.path(), "result.json"));
-    let kernels = result["kernels"].as_array().unwrap();
-    assert!(kernels.len() > 1, "cumulative counters need two kernels");
+/// Cumulative figures of a result, each with the expression that finds it.
+fn cumulative(result: &Value) -> Vec<(String, u64)> {
     let totals = &result["totals"];
     let counter = |name: &str| totals["statistics"][name].as_u64().unwrap_or(0);
     let sum = |names: &[String]| -> u64 { names.iter().map(|name| counter(name)).sum() };
@@ -71,7 +62,7 @@ fn accel_sims_expressions_find_the_figures() {
     };
     let reads = counter("dram.reads") + counter("dram.allocate_reads");
     let writes = counter("dram.writes") + counter("dram.write_backs");
-    let whole = [
+    vec![
         (
             r"gpu_tot_sim_insn\s*=\s*(.*)".to_owned(),
             totals["thread_instructions"].as_u64().unwrap(),
@@ -116,7 +107,22 @@ fn accel_sims_expressions_find_the_figures() {
             r"gpgpu_simulation_time\s*=.*\(([0-9]+) sec\).*".to_owned(),
             (result["wall_seconds"].as_f64().unwrap() as u64).max(1),
         ),
-    ];
+    ]
+}
+
+/// Counters of two kernels, and the expressions in util/job_launching/stats/example_stats.yml of
+/// Accel-Sim.
+#[test]
+fn accel_sims_expressions_find_the_figures() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = ["--gpgpusim-stats", "--stats", "result.json"];
+    let target = ["backprop", "--size", "test"];
+    let text = run(folder.path(), &[&target[..], &options[..]].concat());
+    let result = json(&read(folder.path(), "result.json"));
+    let kernels = result["kernels"].as_array().unwrap();
+    assert!(kernels.len() > 1, "cumulative counters need two kernels");
+    let totals = &result["totals"];
+    let whole = cumulative(&result);
     for (expression, expected) in &whole {
         assert_eq!(
             scrape(&text, expression),

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 /// Crates whose files are examined.
-const CRATES: [&str; 3] = ["gpu", "sm", "exec"];
+const CRATES: [&str; 5] = ["policy", "noc", "sm", "exec", "gpu"];
 
 /// Path of a module from the root of its crate, without `crate`.
 type Module = Vec<String>;
@@ -30,7 +30,7 @@ fn files(name: &str) -> Files {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../crates/{name}/src"));
     let mut files = Files::new();
     add_files(&root, &[], &mut files);
-    assert!(files.len() > 20, "{name} has {} files", files.len());
+    assert!(files.len() > 10, "{name} has {} files", files.len());
     files
 }
 

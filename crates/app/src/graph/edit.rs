@@ -81,13 +81,13 @@ impl Context {
         }
         self.check_operation(&operation)?;
         let own = self.graphs.node_mut(node)?;
-        let cooperative = match &own.operation {
-            Operation::Launch(request) => request.cooperative,
-            _ => false,
+        let (cooperative, cluster) = match &own.operation {
+            Operation::Launch(request) => (request.cooperative, request.cluster),
+            _ => (false, None),
         };
         own.operation = operation;
         if let Operation::Launch(request) = &mut own.operation {
-            request.cooperative = cooperative;
+            (request.cooperative, request.cluster) = (cooperative, cluster);
         }
         Ok(())
     }

@@ -186,6 +186,7 @@ impl Context {
         }
         let handle = self.handle();
         self.graphs.executables.insert(handle, made);
+        self.copy_references(graph, handle)?;
         Ok(handle)
     }
 
@@ -206,6 +207,7 @@ impl Context {
         let gone = self.graphs.executables.remove(&handle);
         let gone = gone.ok_or(CudaError::INVALID_VALUE)?;
         self.graphs.streams.extend(gone.streams);
+        self.drop_references(handle);
         Ok(())
     }
 

@@ -59,6 +59,14 @@ impl Draft {
             let why = "GPGPU-Sim has no such products";
             self.own(key, Raw::Int(Some(0)), OriginKind::Ours, why);
         }
+        for (key, value) in [
+            ("gpu.gpcs", 1),
+            ("sm.cluster_latency_cycles", 180),
+            ("sm.cluster_bytes_per_cycle", 20),
+        ] {
+            let why = "GPGPU-Sim has no clusters of blocks";
+            self.own(key, Raw::Int(Some(value)), OriginKind::Ours, why);
+        }
         let speed = "changes the speed only";
         self.own("sim.skip_idle", Raw::Bool(true), OriginKind::Ours, speed);
     }

@@ -68,6 +68,9 @@ section! {
         sms_per_cluster: "sms_per_cluster", int(1, 64), "SMs",
             "SMs that share a port to the network, one reply a cycle, and take one new block a cycle.",
             "GPGPU-Sim -gpgpu_n_cores_per_cluster", 1, "1";
+        gpcs: "gpcs", int(1, 1024), "GPCs",
+            "Groups of SMs, as equal as possible; the blocks of a cluster run on the SMs of one.",
+            "this program", 1, "1";
         flush_l2_at_kernel_end: "flush_l2_at_kernel_end", Rule::Switch, "",
             "Drop the dirty lines of L2 when a kernel ends; as in GPGPU-Sim, nothing is written for it.",
             "GPGPU-Sim -gpgpu_flush_l2_cache", false, "false";

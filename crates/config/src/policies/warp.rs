@@ -1,17 +1,23 @@
 //! Table of warp schedulers (`sm.warp_scheduler`).
 
 mod ccws;
+mod daws;
 mod ipaws;
 mod locality;
 mod long_latency_first;
+mod mascar;
+mod owl;
 mod pcal;
 mod static_limit;
 mod two_level;
 
 pub use ccws::*;
+pub use daws::*;
 pub use ipaws::*;
 pub use locality::*;
 pub use long_latency_first::*;
+pub use mascar::*;
+pub use owl::*;
 pub use pcal::*;
 pub use static_limit::*;
 pub use two_level::*;
@@ -47,6 +53,12 @@ macro_rules! warp_schedulers {
             Pcal(settings: PcalSettings) = "pcal":
                 "greedy, then oldest, over a limit of warps, of which some take lines of L1D";
             Cawa = "cawa": "the warp that will end last, as far as its past tells, goes first";
+            Daws(settings: DawsSettings) = "daws":
+                "greedy, then oldest; in loops, loads from as many warps as L1D has room for";
+            Mascar(settings: MascarSettings) = "mascar":
+                "greedy, then oldest; one warp's accesses at a time while memory is saturated";
+            Owl(settings: OwlSettings) = "owl":
+                "the warps of one group of blocks first for a while, then those of the next";
         }
     };
 }

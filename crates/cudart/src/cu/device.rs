@@ -1,16 +1,12 @@
 //! Start, errors, the device and contexts.
 
-use super::driver;
-use crate::device::check_device;
+use super::{DRIVER_VERSION, UUID, driver};
+use crate::device::{check_device, put_bus, require_bus};
 use crate::error::lasting;
-use crate::ffi::{put, put_bytes, put_if};
+use crate::ffi::{put, put_bytes, put_if, text};
 use std::ffi::c_char;
-use warploom_app::{CONTEXT, Cuda, CudaError, attribute};
+use warploom_app::{CONTEXT, Context, Cuda, CudaError, attribute};
 
-/// Bytes by which programs tell devices apart.
-const UUID: [u8; 16] = *b"Warploom device0";
-/// Release of the driver, as 13.5: compilers generate PTX that it accepts.
-const DRIVER_VERSION: i32 = 13_050;
 /// Version of the interface of contexts.
 const API_VERSION: u32 = 3020;
 
@@ -25,6 +21,17 @@ fn check_context(context: u64) -> Cuda {
         CONTEXT => Ok(()),
         _ => Err(CudaError::INVALID_CONTEXT),
     }
+}
+
+/// Makes the one context the current one of the calling thread, and writes its handle.
+///
+/// # Safety
+/// The pointer is null or valid for a write.
+unsafe fn create(context: &mut Context, to: *mut u64, device: i32) -> Cuda {
+    check_device(device)?;
+    context.push_context(thread(), CONTEXT)?;
+    // SAFETY: the caller fulfils the requirements of this function.
+    unsafe { put(to, CONTEXT) }
 }
 
 #[unsafe(no_mangle)]
@@ -102,11 +109,12 @@ driver! {
 
     fn cuDeviceGetPCIBusId(to: *mut u8, length: i32, device: i32) |_context| {
         check_device(device)?;
-        let name = b"0000:01:00.0\0";
-        match usize::try_from(length) {
-            Ok(length) if length >= name.len() => put_bytes(to, name),
-            _ => Err(CudaError::INVALID_VALUE),
-        }
+        put_bus(to, length)
+    }
+
+    fn cuDeviceGetByPCIBusId(to: *mut i32, name: *const c_char) |_context| {
+        require_bus(&text(name))?;
+        put(to, 0)
     }
 
     fn cuDeviceCanAccessPeer(to: *mut i32, device: i32, peer: i32) |_context| {
@@ -135,9 +143,45 @@ driver! {
     }
 
     fn cuCtxCreate_v2(to: *mut u64, _flags: u32, device: i32) |context| {
-        check_device(device)?;
-        context.push_context(thread(), CONTEXT)?;
+        create(context, to, device)
+    }
+
+    // Parts of the device and shares of it have no effect.
+    fn cuCtxCreate_v3(
+        to: *mut u64, _shares: *const u8, _count: i32, _flags: u32, device: i32,
+    ) |context| {
+        create(context, to, device)
+    }
+
+    fn cuCtxCreate_v4(
+        to: *mut u64, _parameters: *const u8, _flags: u32, device: i32,
+    ) |context| {
+        create(context, to, device)
+    }
+
+    fn cuCtxAttach(to: *mut u64, _flags: u32) |context| {
+        check_context(context.current_context(thread()))?;
         put(to, CONTEXT)
+    }
+
+    fn cuCtxDetach(handle: u64) |_context| { check_context(handle) }
+
+    fn cuCtxGetId(handle: u64, to: *mut u64) |_context| {
+        if handle != 0 {
+            check_context(handle)?;
+        }
+        put(to, CONTEXT)
+    }
+
+    fn cuCtxEnablePeerAccess / cuCtxDisablePeerAccess (_peer: u64) |_context| {
+        Err::<(), CudaError>(CudaError::INVALID_DEVICE)
+    }
+
+    // Attributes concern pairs of different devices, of which there are none.
+    fn cuDeviceGetP2PAttribute(
+        _to: *mut i32, _attribute: i32, _from: i32, _to_device: i32,
+    ) |_context| {
+        Err::<(), CudaError>(CudaError::INVALID_DEVICE)
     }
 
     fn cuCtxDestroy_v2(handle: u64) |context| {
@@ -188,9 +232,21 @@ driver! {
 
     // The GPU's configuration decides how caches are divided. Preferences of the program have no
     // effect.
-    fn cuCtxSetCacheConfig(_wish: i32) |_context| { Ok::<(), CudaError>(()) }
+    fn cuCtxSetCacheConfig / cuCtxSetSharedMemConfig (_wish: i32) |_context| {
+        Ok::<(), CudaError>(())
+    }
 
-    fn cuCtxGetCacheConfig(to: *mut i32) |_context| { put(to, 0) }
+    fn cuCtxGetCacheConfig / cuCtxGetSharedMemConfig (to: *mut i32) |_context| { put(to, 0) }
+
+    fn cuCtxSetFlags(flags: u32) |context| {
+        context.set_flags(flags);
+        Ok::<(), CudaError>(())
+    }
+
+    fn cuCtxResetPersistingL2Cache / cuProfilerInitialize / cuProfilerStart / cuProfilerStop (
+    ) |_context| {
+        Ok::<(), CudaError>(())
+    }
 
     fn cuCtxGetStreamPriorityRange(least: *mut i32, greatest: *mut i32) |_context| {
         put_if(least, 0);

@@ -1,10 +1,10 @@
 //! Launches of kernels by the driver.
 
 use super::driver;
-use crate::ffi::{bytes, get};
-use crate::launch::{is_cooperative, request};
+use crate::ffi::{bytes, get, put};
+use crate::launch::{Manner, request};
 use crate::types::{CDim3, CLaunchAttribute};
-use warploom_app::{Context, Cuda, CudaError, LaunchRequest};
+use warploom_app::{ClusterOccupancy, Context, Cuda, CudaError};
 
 /// Keys of a list of extra options: the buffer of all arguments, its size, and the end of the list.
 const BUFFER_POINTER: usize = 1;
@@ -38,22 +38,16 @@ unsafe fn launch(
     function: u64,
     (grid, block, shared, stream): (CDim3, CDim3, u32, u64),
     arguments: Arguments,
-    cooperative: bool,
+    how: Manner,
 ) -> Cuda {
     let shape = (grid, block, shared as usize);
     let request = if arguments.each.is_null() && !arguments.options.is_null() {
-        LaunchRequest {
-            function,
-            grid: grid.into(),
-            block: block.into(),
-            shared_bytes: shared.into(),
-            // SAFETY: the caller fulfils the requirements of this function.
-            arguments: unsafe { from_buffer(context, function, arguments.options) }?,
-            cooperative,
-        }
+        // SAFETY: the caller fulfils the requirements of this function.
+        let values = unsafe { from_buffer(context, function, arguments.options) }?;
+        how.request(function, shape, values)
     } else {
         // SAFETY: the caller fulfils the requirements of this function.
-        unsafe { request(context, function, shape, arguments.each, cooperative) }?
+        unsafe { request(context, function, shape, arguments.each, how) }?
     };
     context.launch(request, stream)
 }
@@ -117,7 +111,7 @@ driver! {
     ) |context| {
         let (grid, block) = (size(grid_x, grid_y, grid_z), size(block_x, block_y, block_z));
         let arguments = Arguments { each, options };
-        launch(context, function, (grid, block, shared, stream), arguments, false)
+        launch(context, function, (grid, block, shared, stream), arguments, Manner::default())
     }
 
     fn cuLaunchCooperativeKernel / cuLaunchCooperativeKernel_ptsz (
@@ -134,7 +128,7 @@ driver! {
     ) |context| {
         let (grid, block) = (size(grid_x, grid_y, grid_z), size(block_x, block_y, block_z));
         let arguments = Arguments { each, options: std::ptr::null() };
-        launch(context, function, (grid, block, shared, stream), arguments, true)
+        launch(context, function, (grid, block, shared, stream), arguments, Manner::COOPERATIVE)
     }
 
     fn cuLaunchKernelEx / cuLaunchKernelEx_ptsz (
@@ -145,8 +139,40 @@ driver! {
     ) |context| {
         let own = get(configuration)?;
         let attributes = (own.attributes, own.count);
-        let cooperative = is_cooperative(context, "cuLaunchKernelEx", attributes)?;
+        let how = Manner::of(context, "cuLaunchKernelEx", attributes)?;
         let shape = (own.grid, own.block, own.shared_bytes, own.stream);
-        launch(context, function, shape, Arguments { each, options }, cooperative)
+        launch(context, function, shape, Arguments { each, options }, how)
     }
+
+    fn cuOccupancyMaxActiveClusters(
+        to: *mut i32, function: u64, configuration: *const CDriverLaunch,
+    ) |context| {
+        let fit = cluster_occupancy(context, function, configuration)?;
+        put(to, fit.clusters as i32)
+    }
+
+    fn cuOccupancyMaxPotentialClusterSize(
+        to: *mut i32, function: u64, configuration: *const CDriverLaunch,
+    ) |context| {
+        let fit = cluster_occupancy(context, function, configuration)?;
+        put(to, fit.largest as i32)
+    }
+}
+
+/// Occupancy of the GPU by clusters of a launch.
+///
+/// # Safety
+/// The address is null or that of a configuration.
+unsafe fn cluster_occupancy(
+    context: &mut Context,
+    function: u64,
+    configuration: *const CDriverLaunch,
+) -> Cuda<ClusterOccupancy> {
+    // SAFETY: the caller fulfils the requirements of this function.
+    let own = unsafe { get(configuration) }?;
+    let attributes = (own.attributes, own.count);
+    // SAFETY: a configuration has as many attributes as it says.
+    let how = unsafe { Manner::of(context, "cuOccupancyMaxActiveClusters", attributes) }?;
+    let shape = (own.grid, own.block, own.shared_bytes as usize);
+    context.cluster_occupancy(&how.request(function, shape, Vec::new()))
 }

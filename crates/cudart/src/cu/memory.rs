@@ -10,6 +10,9 @@ use warploom_app::{
 /// Largest element of an allocation with rows, in bytes.
 const MOST_ELEMENT_BYTES: u32 = 16;
 
+/// Attribute `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS` of an address.
+const SYNC_MEMOPS: i32 = 6;
+
 /// Copies a row of bytes.
 fn copy(
     context: &mut Context,
@@ -23,20 +26,35 @@ fn copy(
     context.copy(to, from, extent, direction, submission)
 }
 
-/// Fills memory with `count` elements of `element` bytes.
-fn fill(
+/// Fills rows of `width` elements of `element` bytes, `pitch` bytes apart.
+fn fill_rows(
     context: &mut Context,
-    to: u64,
+    (address, pitch): (u64, usize),
     (value, element): (u32, u32),
-    count: usize,
+    (width, height): (usize, usize),
     submission: Submission,
 ) -> Cuda {
-    let fill = Fill::of_rows(Endpoint::linear(to), value, element, count as u64, 1)?;
+    let end = Endpoint {
+        pitch: pitch as u64,
+        ..Endpoint::linear(address)
+    };
+    let fill = Fill::of_rows(end, value, element, width as u64, height as u64)?;
     context.fill_elements(fill, submission.stream)?;
     if submission.wait {
         context.synchronize_stream(submission.stream)?;
     }
     Ok(())
+}
+
+/// Fills memory with `count` elements of `element` bytes.
+fn fill(
+    context: &mut Context,
+    to: u64,
+    element: (u32, u32),
+    count: usize,
+    submission: Submission,
+) -> Cuda {
+    fill_rows(context, (to, 0), element, (count, 1), submission)
 }
 
 /// Value of an attribute of an address, or `None` if the driver knows no such attribute.
@@ -253,5 +271,76 @@ driver! {
         to: u64, value: u32, count: usize, stream: u64,
     ) |context| {
         fill(context, to, (value, 4), count, Submission::asynchronous(stream))
+    }
+
+    fn cuMemsetD2D8_v2 / cuMemsetD2D8_v2_ptds (
+        to: u64, pitch: usize, value: u8, width: usize, height: usize,
+    ) |context| {
+        let (size, submission) = ((width, height), Submission::BLOCKING);
+        fill_rows(context, (to, pitch), (value.into(), 1), size, submission)
+    }
+
+    fn cuMemsetD2D16_v2 / cuMemsetD2D16_v2_ptds (
+        to: u64, pitch: usize, value: u16, width: usize, height: usize,
+    ) |context| {
+        let (size, submission) = ((width, height), Submission::BLOCKING);
+        fill_rows(context, (to, pitch), (value.into(), 2), size, submission)
+    }
+
+    fn cuMemsetD2D32_v2 / cuMemsetD2D32_v2_ptds (
+        to: u64, pitch: usize, value: u32, width: usize, height: usize,
+    ) |context| {
+        fill_rows(context, (to, pitch), (value, 4), (width, height), Submission::BLOCKING)
+    }
+
+    fn cuMemsetD2D8Async / cuMemsetD2D8Async_ptsz (
+        to: u64, pitch: usize, value: u8, width: usize, height: usize, stream: u64,
+    ) |context| {
+        let (size, submission) = ((width, height), Submission::asynchronous(stream));
+        fill_rows(context, (to, pitch), (value.into(), 1), size, submission)
+    }
+
+    fn cuMemsetD2D16Async / cuMemsetD2D16Async_ptsz (
+        to: u64, pitch: usize, value: u16, width: usize, height: usize, stream: u64,
+    ) |context| {
+        let (size, submission) = ((width, height), Submission::asynchronous(stream));
+        fill_rows(context, (to, pitch), (value.into(), 2), size, submission)
+    }
+
+    fn cuMemsetD2D32Async / cuMemsetD2D32Async_ptsz (
+        to: u64, pitch: usize, value: u32, width: usize, height: usize, stream: u64,
+    ) |context| {
+        let (size, submission) = ((width, height), Submission::asynchronous(stream));
+        fill_rows(context, (to, pitch), (value, 4), size, submission)
+    }
+
+    // All contexts are the only one.
+    fn cuMemcpyPeer / cuMemcpyPeer_ptds (
+        to: u64, _to_context: u64, from: u64, _from_context: u64, bytes: usize,
+    ) |context| {
+        copy(context, (to, from), bytes, Direction::Default, Submission::BLOCKING)
+    }
+
+    fn cuMemcpyPeerAsync / cuMemcpyPeerAsync_ptsz (
+        to: u64, _to_context: u64, from: u64, _from_context: u64, bytes: usize, stream: u64,
+    ) |context| {
+        copy(context, (to, from), bytes, Direction::Default, Submission::asynchronous(stream))
+    }
+
+    // Preferences for the location of memory have no effect.
+    fn cuMemAdvise / cuMemAdvise_v2 / cuMemPrefetchAsync / cuMemPrefetchAsync_ptsz
+        / cuMemPrefetchAsync_v2 / cuMemPrefetchAsync_v2_ptsz (
+        address: u64, bytes: usize,
+    ) |context| {
+        context.managed(address, bytes as u64)
+    }
+
+    // Calls that wait for copies always do so.
+    fn cuPointerSetAttribute(_value: *const u8, number: i32, address: u64) |context| {
+        context.allocation(address)?;
+        match number {
+            SYNC_MEMOPS => Ok(()),
+            _ => Err(CudaError::INVALID_VALUE),
+        }
     }
 }

@@ -2,15 +2,18 @@
 //! there is one context in which it could be loaded.
 
 use super::driver;
+use crate::error::lasting;
 use crate::ffi::{bytes, get, list, put, put_bytes, put_if, text};
-use crate::function::{put_occupancy, put_parameter};
+use crate::function::put_parameter;
 use std::ffi::c_char;
-use warploom_app::{Context, Cuda, CudaError, FunctionAttributes, TiledTensor, fatbin};
+use warploom_app::{Context, Cuda, CudaError, FunctionAttributes, PixelWalk, TiledTensor, fatbin};
 
 /// First number of the wrapper of a fat binary in a program.
 const WRAPPER: u32 = 0x4662_43b1;
 /// First bytes of machine code as a file.
-const ELF: [u8; 4] = *b"\x7fELF";
+const ELF: u32 = u32::from_le_bytes(*b"\x7fELF");
+/// Mode `CU_MODULE_EAGER_LOADING`, in which modules are loaded with all their functions.
+const EAGER: i32 = 1;
 
 /// Code at an address: a PTX text that ends with a zero, a fat binary, or the wrapper of one.
 ///
@@ -22,13 +25,6 @@ unsafe fn code(context: &mut Context, image: *const u8) -> Cuda<Vec<u8>> {
     }
     // SAFETY: every kind of code has at least four bytes, of which a text may end earlier.
     let first = unsafe { start(image) };
-    if first == ELF {
-        context.show_once(
-            "the program loads machine code, and Warploom runs PTX; compile to PTX \
-             (nvcc -ptx, `compute_75` in place of `sm_75`)",
-        );
-        return Err(CudaError::NO_KERNEL_IMAGE);
-    }
     match u32::from_le_bytes(first) {
         // SAFETY: the wrapper has a pointer to the container after its first two numbers.
         WRAPPER => unsafe { code(context, get(image.wrapping_add(8).cast::<*const u8>())?) },
@@ -39,6 +35,7 @@ unsafe fn code(context: &mut Context, image: *const u8) -> Cuda<Vec<u8>> {
             // SAFETY: as above.
             Ok(unsafe { bytes(image, size) })
         }
+        ELF => Err(context.refuse_machine_code()),
         // SAFETY: all other code is a text that ends with a zero.
         _ => Ok(unsafe { text(image.cast()) }.into_bytes()),
     }
@@ -68,6 +65,17 @@ unsafe fn load(context: &mut Context, to: *mut u64, image: *const u8) -> Cuda {
     // SAFETY: the caller fulfils the requirements of this function.
     let code = unsafe { code(context, image) }?;
     let module = context.load_module(code)?;
+    // SAFETY: as above.
+    unsafe { put(to, module) }
+}
+
+/// Loads code from a file and writes the handle of its module.
+///
+/// # Safety
+/// The first pointer is null or valid for a write. The second one is null or points to a C string.
+unsafe fn load_file(context: &mut Context, to: *mut u64, path: *const c_char) -> Cuda {
+    // SAFETY: the caller fulfils the requirements of this function.
+    let module = context.load_file(&unsafe { text(path) })?;
     // SAFETY: as above.
     unsafe { put(to, module) }
 }
@@ -149,6 +157,23 @@ driver! {
         load(context, to, image)
     }
 
+    fn cuModuleLoad(to: *mut u64, path: *const c_char) |context| {
+        load_file(context, to, path)
+    }
+
+    fn cuLibraryLoadFromFile(
+        to: *mut u64,
+        path: *const c_char,
+        _compiler_options: *const i32,
+        _compiler_values: *const u64,
+        _compiler_count: u32,
+        _options: *const i32,
+        _values: *const u64,
+        _count: u32,
+    ) |context| {
+        load_file(context, to, path)
+    }
+
     fn cuModuleUnload / cuLibraryUnload (module: u64) |context| { context.unload_module(module) }
 
     fn cuLibraryGetModule(to: *mut u64, library: u64) |context| {
@@ -208,32 +233,39 @@ driver! {
     }
 
     // The GPU's configuration decides how caches are divided.
-    fn cuFuncSetCacheConfig / cuFuncSetSharedMemConfig (function: u64, _wish: i32) |context| {
+    fn cuFuncSetCacheConfig / cuFuncSetSharedMemConfig / cuKernelSetCacheConfig (
+        function: u64, _wish: i32,
+    ) |context| {
         context.parameters(function).map(|_| ())
+    }
+
+    fn cuFuncGetName / cuKernelGetName (to: *mut *const c_char, function: u64) |context| {
+        put(to, lasting(context.function_name(function)?))
+    }
+
+    fn cuFuncGetModule / cuKernelGetLibrary (to: *mut u64, function: u64) |context| {
+        put(to, context.function_module(function)?)
+    }
+
+    // Functions are loaded with their modules.
+    fn cuFuncIsLoaded(to: *mut i32, function: u64) |context| {
+        context.parameters(function)?;
+        put(to, 1)
+    }
+
+    fn cuFuncLoad(function: u64) |context| { context.parameters(function).map(|_| ()) }
+
+    fn cuModuleGetLoadingMode(to: *mut i32) |_context| { put(to, EAGER) }
+
+    fn cuFuncGetParamCount / cuKernelGetParamCount (function: u64, to: *mut usize) |context| {
+        let parameters = context.parameters(function)?;
+        put(to, parameters.len())
     }
 
     fn cuFuncGetParamInfo / cuKernelGetParamInfo (
         function: u64, number: usize, offset: *mut usize, size: *mut usize,
     ) |context| {
         put_parameter(context, function, number, (offset, size))
-    }
-
-    fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
-        to: *mut i32, function: u64, threads: i32, shared: usize,
-    ) |context| {
-        put_occupancy(context, to, function, (threads, shared))
-    }
-
-    fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
-        to: *mut i32, function: u64, threads: i32, shared: usize, _flags: u32,
-    ) |context| {
-        put_occupancy(context, to, function, (threads, shared))
-    }
-
-    fn cuOccupancyMaxActiveClusters(
-        _to: *mut i32, _function: u64, _configuration: *const u8,
-    ) |context| {
-        Err::<(), CudaError>(context.unsupported("cuOccupancyMaxActiveClusters"))
     }
 
     fn cuTensorMapEncodeTiled(
@@ -262,11 +294,47 @@ driver! {
             interleave,
             swizzle,
             fill,
+            im2col: None,
         };
         put_bytes(to, &context.encode_tiled(&tensor)?)
     }
 
-    fn cuTensorMapEncodeIm2col() |context| {
-        Err::<(), CudaError>(context.unsupported("cuTensorMapEncodeIm2col"))
+    fn cuTensorMapEncodeIm2col(
+        to: *mut u8,
+        ty: i32,
+        rank: u32,
+        address: u64,
+        dims: *const u64,
+        strides: *const u64,
+        lower: *const i32,
+        upper: *const i32,
+        channels: u32,
+        pixels: u32,
+        element_strides: *const u32,
+        interleave: i32,
+        swizzle: i32,
+        _promotion: i32,
+        fill: i32,
+    ) |context| {
+        let rank = if rank > 5 { 0 } else { rank as usize };
+        let spatial = rank.saturating_sub(2);
+        let tensor = TiledTensor {
+            ty,
+            address,
+            dims: list(dims, rank)?,
+            strides: list(strides, rank.saturating_sub(1))?,
+            box_dims: Vec::new(),
+            element_strides: list(element_strides, rank)?,
+            interleave,
+            swizzle,
+            fill,
+            im2col: Some(PixelWalk {
+                lower: list(lower, spatial)?,
+                upper: list(upper, spatial)?,
+                channels,
+                pixels,
+            }),
+        };
+        put_bytes(to, &context.encode_tiled(&tensor)?)
     }
 }

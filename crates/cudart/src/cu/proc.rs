@@ -1,50 +1,121 @@
-//! Addresses of the driver's functions by their names (`cuGetProcAddress`).
+//! Addresses of the driver's functions by their names (`cuGetProcAddress`, and
+//! `cudaGetDriverEntryPoint` of the runtime).
 
-use super::driver;
+use super::{DRIVER_VERSION, driver};
 use crate::ffi::{put, put_if, text};
 use crate::process::own_function;
 use std::ffi::c_char;
 use warploom_app::{Cuda, CudaError};
 
-/// Results of a query: the function exists, or its name is unknown.
+/// Results of a search, as `CUdriverProcAddressQueryResult` and its equal of the runtime number
+/// them.
 const FOUND: i32 = 0;
 const NOT_FOUND: i32 = 1;
-/// Flag of a query for the variants in which every thread has its own default stream.
-const PER_THREAD: u64 = 2;
+const NEWER: i32 = 2;
+/// Flag of a search for the variants in which every thread has its own default stream.
+pub const PER_THREAD: u64 = 2;
 
-/// Address of the newest form of a function. All forms that this library has suit every release.
-fn newest(name: &str, per_thread: bool) -> Option<u64> {
-    let suffixes: &[&str] = if per_thread {
-        &["_v2_ptsz", "_v2_ptds", "_ptsz", "_ptds", "_v2", ""]
-    } else {
-        &["_v2", ""]
+/// Releases (12030 for 12.3) from which on a function has the form with a suffix.
+type Forms = &'static [(i32, &'static str)];
+
+/// Forms of functions that got data of edges.
+const EDGES: Forms = &[(10_000, ""), (12_030, "_v2")];
+/// Forms of functions with parameters of kernel nodes.
+const KERNELS: Forms = &[(10_000, ""), (12_000, "_v2")];
+
+/// Functions of which this library has several forms with different arguments (`cudaTypedefs.h`).
+const FORMS: &[(&str, Forms)] = &[
+    (
+        "cuCtxCreate",
+        &[(3020, "_v2"), (11_040, "_v3"), (12_050, "_v4")],
+    ),
+    ("cuGetProcAddress", &[(11_030, ""), (12_000, "_v2")]),
+    ("cuGraphAddDependencies", EDGES),
+    ("cuGraphAddKernelNode", KERNELS),
+    ("cuGraphAddNode", &[(12_020, ""), (12_030, "_v2")]),
+    ("cuGraphExecKernelNodeSetParams", KERNELS),
+    ("cuGraphExecUpdate", &[(10_020, ""), (12_000, "_v2")]),
+    ("cuGraphGetEdges", EDGES),
+    ("cuGraphKernelNodeGetParams", KERNELS),
+    ("cuGraphKernelNodeSetParams", KERNELS),
+    ("cuGraphNodeGetDependencies", EDGES),
+    ("cuGraphNodeGetDependentNodes", EDGES),
+    ("cuGraphRemoveDependencies", EDGES),
+    ("cuStreamBeginCapture", &[(10_000, ""), (10_010, "_v2")]),
+    (
+        "cuStreamGetCaptureInfo",
+        &[(10_010, ""), (11_030, "_v2"), (12_030, "_v3")],
+    ),
+    ("cuStreamGetCtx", &[(9020, ""), (12_050, "_v2")]),
+    (
+        "cuStreamUpdateCaptureDependencies",
+        &[(11_030, ""), (12_030, "_v2")],
+    ),
+];
+
+/// Address of the form of a function that a release has, or the status of the search. Other
+/// functions have one form in this library, which suits every release.
+fn search(name: &str, version: i32, per_thread: bool) -> Result<u64, i32> {
+    // Names have no suffixes, and this library has functions of the runtime, too.
+    if name.contains('_') || name.starts_with("cuda") {
+        return Err(NOT_FOUND);
+    }
+    let ends: &[&str] = match per_thread {
+        true => &["_ptsz", "_ptds", ""],
+        false => &[""],
     };
-    let mut forms = suffixes.iter().map(|suffix| format!("{name}{suffix}"));
-    forms.find_map(|form| own_function(&form))
+    let find = |form: &str| {
+        let mut names = ends.iter().map(|end| format!("{name}{form}{end}"));
+        names.find_map(|name| own_function(&name))
+    };
+    let found = match FORMS.iter().find(|(own, _)| *own == name) {
+        Some((_, forms)) => {
+            let suits = forms.iter().rfind(|(since, _)| *since <= version);
+            find(suits.ok_or(NEWER)?.1)
+        }
+        None => ["_v2", ""].into_iter().find_map(find),
+    };
+    found.ok_or(NOT_FOUND)
 }
 
-/// Writes the address of a function, or 0 and a status.
+/// Writes the address of a function for a release, or 0, and the status of the search. Returns the
+/// status.
 ///
 /// # Safety
-/// The pointers are null or valid for writes of their type.
-unsafe fn find(name: &str, to: *mut u64, flags: u64, status: *mut i32) -> Cuda {
-    let found = newest(name, flags & PER_THREAD != 0);
+/// The name is null or a C string, and the other pointers are null or valid for writes of their
+/// type.
+pub unsafe fn find(
+    name: *const c_char,
+    to: *mut u64,
+    (version, flags): (i32, u64),
+    status: *mut i32,
+) -> Cuda<i32> {
+    if name.is_null() || version > DRIVER_VERSION || flags > PER_THREAD {
+        return Err(CudaError::INVALID_VALUE);
+    }
     // SAFETY: the caller fulfils the requirements of this function.
+    let found = search(&unsafe { text(name) }, version, flags == PER_THREAD);
+    let told = found.err().unwrap_or(FOUND);
+    // SAFETY: as above.
     unsafe {
         put(to, found.unwrap_or(0))?;
-        put_if(status, if found.is_some() { FOUND } else { NOT_FOUND });
+        put_if(status, told);
     }
-    found.map(|_| ()).ok_or(CudaError::SYMBOL_NOT_FOUND)
+    Ok(told)
 }
 
 driver! {
-    fn cuGetProcAddress(name: *const c_char, to: *mut u64, _version: i32, flags: u64) |_context| {
-        find(&text(name), to, flags, std::ptr::null_mut())
+    // Before CUDA 12 there is no status, and an unknown name is an error.
+    fn cuGetProcAddress(name: *const c_char, to: *mut u64, version: i32, flags: u64) |_context| {
+        match find(name, to, (version, flags), std::ptr::null_mut())? {
+            FOUND => Ok(()),
+            _ => Err(CudaError::SYMBOL_NOT_FOUND),
+        }
     }
 
     fn cuGetProcAddress_v2(
-        name: *const c_char, to: *mut u64, _version: i32, flags: u64, status: *mut i32,
+        name: *const c_char, to: *mut u64, version: i32, flags: u64, status: *mut i32,
     ) |_context| {
-        find(&text(name), to, flags, status)
+        find(name, to, (version, flags), status).map(|_| ())
     }
 }

@@ -1,8 +1,11 @@
 //! Streams and events of the driver.
 
 use super::driver;
-use crate::capture::number;
-use crate::ffi::put;
+use crate::ffi::{get, put, put_if};
+use warploom_app::AttributeValue;
+
+/// Flag `CU_EVENT_RECORD_EXTERNAL` of a recording.
+const EXTERNAL: u32 = 1;
 
 driver! {
     fn cuStreamCreate(to: *mut u64, flags: u32) |context| {
@@ -28,11 +31,6 @@ driver! {
         context.wait_for_event(stream, event, flags & 1 != 0)
     }
 
-    fn cuStreamIsCapturing / cuStreamIsCapturing_ptsz (stream: u64, to: *mut i32) |context| {
-        let (status, _) = context.capture_status(stream)?;
-        put(to, number(status))
-    }
-
     fn cuStreamGetFlags / cuStreamGetFlags_ptsz (stream: u64, to: *mut u32) |context| {
         let (flags, _) = context.stream_facts(stream)?;
         put(to, flags)
@@ -46,6 +44,42 @@ driver! {
     fn cuStreamGetCtx / cuStreamGetCtx_ptsz (stream: u64, to: *mut u64) |context| {
         context.stream_facts(stream)?;
         put(to, warploom_app::CONTEXT)
+    }
+
+    // No stream belongs to a part of the device.
+    fn cuStreamGetCtx_v2 / cuStreamGetCtx_v2_ptsz (
+        stream: u64, to: *mut u64, part: *mut u64,
+    ) |context| {
+        context.stream_facts(stream)?;
+        put_if(part, 0);
+        put(to, warploom_app::CONTEXT)
+    }
+
+    fn cuStreamGetDevice / cuStreamGetDevice_ptsz (stream: u64, to: *mut i32) |context| {
+        context.stream_facts(stream)?;
+        put(to, 0)
+    }
+
+    fn cuStreamGetAttribute / cuStreamGetAttribute_ptsz (
+        stream: u64, number: i32, to: *mut AttributeValue,
+    ) |context| {
+        put(to, context.stream_attribute(stream, number)?)
+    }
+
+    fn cuStreamSetAttribute / cuStreamSetAttribute_ptsz (
+        stream: u64, number: i32, value: *const AttributeValue,
+    ) |context| {
+        context.set_stream_attribute(stream, number, get(value)?)
+    }
+
+    fn cuStreamCopyAttributes / cuStreamCopyAttributes_ptsz (to: u64, from: u64) |context| {
+        context.copy_stream_attributes(to, from)
+    }
+
+    fn cuStreamAttachMemAsync / cuStreamAttachMemAsync_ptsz (
+        stream: u64, _address: u64, _bytes: usize, _flags: u32,
+    ) |context| {
+        context.stream_facts(stream).map(|_| ())
     }
 
     fn cuStreamGetId / cuStreamGetId_ptsz (stream: u64, to: *mut u64) |context| {
@@ -62,6 +96,12 @@ driver! {
 
     fn cuEventRecord / cuEventRecord_ptsz (event: u64, stream: u64) |context| {
         context.record(event, stream, false)
+    }
+
+    fn cuEventRecordWithFlags / cuEventRecordWithFlags_ptsz (
+        event: u64, stream: u64, flags: u32,
+    ) |context| {
+        context.record(event, stream, flags & EXTERNAL != 0)
     }
 
     // A query waits for the event, as that of a stream does.

@@ -1,47 +1,5 @@
 // Calls functions of CUDA's driver and checks what they return. Prototypes are those of cuda.h.
-#include <dlfcn.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-static void *driver;
-
-static void *find(const char *name) {
-    void *function = dlsym(driver, name);
-    if (!function) {
-        printf("there is no %s\n", name);
-        exit(1);
-    }
-    return function;
-}
-
-typedef int (*Call)();
-
-#define CALL(name) ((Call)find(#name))
-#define EXPECT(code, call)                                                                      \
-    do {                                                                                        \
-        int got = (call);                                                                       \
-        if (got != (code)) {                                                                    \
-            printf("line %d: %s returned %d, expected %d\n", __LINE__, #call, got, (int)(code)); \
-            exit(1);                                                                            \
-        }                                                                                       \
-    } while (0)
-#define CHECK(condition) EXPECT(1, (condition) ? 1 : 0)
-
-// Adds `n` numbers of `x` to `y`, and counts its launches.
-static const char ADD[] =
-    ".version 7.0\n.target sm_70\n.address_size 64\n"
-    ".global .u32 launches = 5;\n"
-    ".visible .entry add(.param .u32 n, .param .u64 x, .param .u64 y) {\n"
-    ".reg .pred %p; .reg .f32 %f<3>; .reg .b32 %r<4>; .reg .b64 %d<4>;\n"
-    "ld.param.u32 %r1, [n]; ld.param.u64 %d1, [x]; ld.param.u64 %d2, [y];\n"
-    "mov.u32 %r2, %tid.x; setp.ge.u32 %p, %r2, %r1; @%p bra done;\n"
-    "mul.wide.u32 %d3, %r2, 4; add.u64 %d1, %d1, %d3; add.u64 %d2, %d2, %d3;\n"
-    "ld.global.f32 %f1, [%d1]; ld.global.f32 %f2, [%d2]; add.f32 %f2, %f1, %f2;\n"
-    "st.global.f32 [%d2], %f2; setp.ne.u32 %p, %r2, 0; @%p bra done;\n"
-    "mov.u64 %d3, launches; atom.global.add.u32 %r3, [%d3], 1;\n"
-    "done: ret;\n}\n";
+#include "call.h"
 
 // CUlaunchConfig without attributes.
 struct Launch {
@@ -53,6 +11,8 @@ struct Launch {
 
 static uint64_t function, x, y;
 static float host[64];
+// File that the program may write.
+static const char *path;
 
 static void start(void) {
     int device = -1;
@@ -93,11 +53,12 @@ static void modules(void) {
     uint64_t again = 0;
     EXPECT(0, CALL(cuModuleGetFunction)(&again, module, "add"));
     CHECK(again == function);
-    int registers = 0, shared = -1, version = 0;
+    int registers = 0, shared = -1, version = 0, constants = 0;
     EXPECT(0, CALL(cuFuncGetAttribute)(&registers, 4, function));
     EXPECT(0, CALL(cuFuncGetAttribute)(&shared, 1, function));
     EXPECT(0, CALL(cuFuncGetAttribute)(&version, 5, function));
-    CHECK(registers > 0 && shared == 0 && version == 70);
+    EXPECT(0, CALL(cuFuncGetAttribute)(&constants, 2, function));
+    CHECK(registers > 0 && shared == 0 && version == 70 && constants == 12);
     EXPECT(400, CALL(cuFuncGetAttribute)(&registers, 4, (uint64_t)12345));
     uint64_t variable = 0;
     size_t bytes = 0;
@@ -123,12 +84,55 @@ static void modules(void) {
     EXPECT(0, CALL(cuLinkCreate_v2)(0, 0, 0, &link));
     EXPECT(1, CALL(cuLinkComplete)(link, &image, &bytes));
     EXPECT(0, CALL(cuLinkAddData_v2)(link, 1, ADD, sizeof ADD, "add", 0, 0, 0));
-    EXPECT(801, CALL(cuLinkAddData_v2)(link, 1, ADD, sizeof ADD, "add", 0, 0, 0));
+    EXPECT(801, CALL(cuLinkAddData_v2)(link, 0, ADD, sizeof ADD, "add", 0, 0, 0));
     EXPECT(0, CALL(cuLinkComplete)(link, &image, &bytes));
     CHECK(bytes == strlen(ADD) && strcmp(image, ADD) == 0);
     EXPECT(0, CALL(cuLinkDestroy)(link));
     EXPECT(400, CALL(cuLinkDestroy)(link));
     EXPECT(400, CALL(cuFuncGetAttribute)(&registers, 4, kernel));
+}
+
+// A kernel that calls a function of another text.
+static const char CALLER[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+                             ".extern .func (.param .b32 r) six ();\n"
+                             ".visible .entry call(.param .u64 to) {\n"
+                             ".reg .b32 %r1; .reg .b64 %d1;\n"
+                             "ld.param.u64 %d1, [to];\n"
+                             "{ .param .b32 r; call.uni (r), six, (); ld.param.b32 %r1, [r]; }\n"
+                             "st.global.u32 [%d1], %r1; ret;\n}\n";
+static const char SIX[] = ".version 7.1\n.target sm_70\n.address_size 64\n"
+                          ".visible .func (.param .b32 r) six () {\n"
+                          ".reg .b32 %r1; mov.u32 %r1, 6; st.param.b32 [r], %r1; ret;\n}\n";
+
+// Links two texts, one of a file, and loads the file alone.
+static void links(void) {
+    void *link = 0, *module = 0;
+    const char *image = 0;
+    uint64_t call = 0, to = 0;
+    unsigned six = 0;
+    FILE *file = fopen(path, "w");
+    CHECK(file && fputs(SIX, file) >= 0 && fclose(file) == 0);
+    EXPECT(0, CALL(cuModuleLoad)(&module, path));
+    EXPECT(301, CALL(cuModuleLoad)(&module, "/there/is/no/such.ptx"));
+    EXPECT(0, CALL(cuLinkCreate_v2)(0, 0, 0, &link));
+    EXPECT(0, CALL(cuLinkAddData_v2)(link, 1, CALLER, sizeof CALLER, "caller", 0, 0, 0));
+    EXPECT(301, CALL(cuLinkAddFile_v2)(link, 1, "/there/is/no/such.ptx", 0, 0, 0));
+    EXPECT(0, CALL(cuLinkAddFile_v2)(link, 1, path, 0, 0, 0));
+    EXPECT(0, CALL(cuLinkComplete)(link, &image, 0));
+    EXPECT(0, CALL(cuModuleLoadData)(&module, image));
+    EXPECT(0, CALL(cuLinkDestroy)(link));
+    EXPECT(0, CALL(cuModuleGetFunction)(&call, module, "call"));
+    void *own = 0;
+    EXPECT(0, CALL(cuFuncGetModule)(&own, call));
+    CHECK(own == module);
+    const char *name = 0;
+    EXPECT(0, CALL(cuFuncGetName)(&name, call));
+    CHECK(strcmp(name, "call") == 0);
+    EXPECT(0, CALL(cuMemAlloc_v2)(&to, sizeof six));
+    void *each[] = {&to};
+    EXPECT(0, CALL(cuLaunchKernel)(call, 1, 1, 1, 1, 1, 1, 0, 0, each, 0));
+    EXPECT(0, CALL(cuMemcpyDtoH_v2)(&six, to, sizeof six));
+    CHECK(six == 6);
 }
 
 static void memory(void) {
@@ -177,6 +181,23 @@ static void pools(void) {
     CHECK(reserved == 0);
 }
 
+// Shared memory of a block whose size is its argument: 48 bytes for each thread.
+static size_t shared_of(int threads) { return 48 * (size_t)threads; }
+
+// A GTX 480 has 15 SMs, each with 1536 threads, at most 8 blocks and 48 KiB of shared memory.
+static void occupancy(void) {
+    int blocks = 0, threads = 0;
+    uint64_t none = 0;
+    EXPECT(0, CALL(cuOccupancyMaxPotentialBlockSize)(&blocks, &threads, function, none, none, 0));
+    CHECK(threads == 768 && blocks == 2 * 15);
+    EXPECT(0, CALL(cuOccupancyMaxPotentialBlockSize)(&blocks, &threads, function, none, none, 200));
+    CHECK(threads == 192 && blocks == 8 * 15);
+    EXPECT(0, CALL(cuOccupancyMaxPotentialBlockSizeWithFlags)(&blocks, &threads, function, shared_of,
+                                                              none, 0, 0));
+    CHECK(threads == 1024 && blocks == 15);
+    EXPECT(400, CALL(cuOccupancyMaxPotentialBlockSize)(&blocks, &threads, none + 7, none, none, 0));
+}
+
 static void launches(void) {
     unsigned n = 64;
     void *each[] = {&n, &x, &y};
@@ -188,6 +209,16 @@ static void launches(void) {
     size_t size = sizeof buffer;
     void *options[] = {(void *)1, &buffer, (void *)2, &size, 0};
     EXPECT(0, CALL(cuLaunchKernel)(function, 1, 1, 1, 64, 1, 1, 0, 0, 0, options));
+    // A launch that is prepared call by call.
+    EXPECT(1, CALL(cuLaunchGrid)(function, 1, 1));
+    EXPECT(0, CALL(cuFuncSetBlockShape)(function, 64, 1, 1));
+    EXPECT(1, CALL(cuLaunchGrid)(function, 1, 1));
+    EXPECT(0, CALL(cuParamSetSize)(function, (unsigned)sizeof buffer));
+    EXPECT(0, CALL(cuParamSeti)(function, 0, n));
+    EXPECT(0, CALL(cuParamSetv)(function, 8, &x, 8u));
+    EXPECT(0, CALL(cuParamSetv)(function, 16, &y, 8u));
+    EXPECT(1, CALL(cuParamSeti)(function, 32764, n));
+    EXPECT(0, CALL(cuLaunchGrid)(function, 1, 1));
     void *stream = 0, *before = 0, *after = 0;
     EXPECT(0, CALL(cuStreamCreate)(&stream, 1));
     EXPECT(0, CALL(cuEventCreate)(&before, 0));
@@ -207,7 +238,7 @@ static void launches(void) {
     EXPECT(0, CALL(cuCtxSynchronize)());
     EXPECT(0, CALL(cuMemcpyDtoH_v2)(host, y, sizeof host));
     for (int at = 0; at < 64; at++)
-        CHECK(host[at] == 1 + 3 * (float)at);
+        CHECK(host[at] == 1 + 4 * (float)at);
     EXPECT(1, CALL(cuLaunchKernel)(function, 1, 1, 1, 2048, 1, 1, 0, 0, each, 0));
     EXPECT(1, CALL(cuLaunchKernel)(function, 1, 1, 1, 64, 1, 1, 0, 0, 0, 0));
     EXPECT(400, CALL(cuLaunchKernel)((uint64_t)3, 1, 1, 1, 64, 1, 1, 0, 0, each, 0));
@@ -221,14 +252,42 @@ static void names(void) {
     CHECK(strlen(text) > 10);
     EXPECT(1, CALL(cuGetErrorName)(12345, &text));
     CHECK(text == 0);
-    void *found = 0;
+    void *found = 0, *older = 0;
     int status = -1;
-    EXPECT(0, CALL(cuGetProcAddress_v2)("cuMemAlloc", &found, 12000, (uint64_t)0, &status));
+    uint64_t none = 0, threads = 2;
+    EXPECT(0, CALL(cuGetProcAddress_v2)("cuMemAlloc", &found, 12000, none, &status));
     CHECK(found == find("cuMemAlloc_v2") && status == 0);
-    EXPECT(0, CALL(cuGetProcAddress_v2)("cuInit", &found, 12000, (uint64_t)0, &status));
+    EXPECT(0, CALL(cuGetProcAddress_v2)("cuInit", &found, 12000, none, &status));
     CHECK(found == find("cuInit"));
-    EXPECT(500, CALL(cuGetProcAddress_v2)("cuNothing", &found, 12000, (uint64_t)0, &status));
+    EXPECT(0, CALL(cuGetProcAddress_v2)("cuMemcpyHtoD", &found, 12000, threads, &status));
+    CHECK(found == find("cuMemcpyHtoD_v2_ptds"));
+    // An unknown name is a status, and before CUDA 12 an error.
+    EXPECT(0, CALL(cuGetProcAddress_v2)("cuNothing", &found, 12000, none, &status));
     CHECK(found == 0 && status == 1);
+    EXPECT(500, CALL(cuGetProcAddress)("cuNothing", &found, 11030, none));
+    EXPECT(0, CALL(cuGetProcAddress_v2)("cudaMalloc", &found, 12000, none, &status));
+    CHECK(found == 0 && status == 1);
+    // The form of a function depends on the release.
+    EXPECT(0, CALL(cuGetProcAddress_v2)("cuGraphGetEdges", &older, 12000, none, &status));
+    EXPECT(0, CALL(cuGetProcAddress_v2)("cuGraphGetEdges", &found, 12030, none, &status));
+    CHECK(older == find("cuGraphGetEdges") && found == find("cuGraphGetEdges_v2"));
+    EXPECT(0, CALL(cuGetProcAddress_v2)("cuGraphAddNode", &found, 12010, none, &status));
+    CHECK(found == 0 && status == 2);
+    EXPECT(1, CALL(cuGetProcAddress_v2)("cuInit", &found, 99000, none, &status));
+    EXPECT(1, CALL(cuGetProcAddress_v2)("cuInit", &found, 12000, (uint64_t)3, &status));
+    // The runtime finds the same functions.
+    EXPECT(0, CALL(cudaGetDriverEntryPoint)("cuMemAlloc", &found, none, &status));
+    CHECK(found == find("cuMemAlloc_v2") && status == 0);
+    EXPECT(0, CALL(cudaGetDriverEntryPoint)("cuNothing", &found, none, &status));
+    CHECK(found == 0 && status == 1);
+    EXPECT(0, CALL(cudaGetDriverEntryPoint_ptsz)("cuLaunchKernel", &found, none, &status));
+    CHECK(found == find("cuLaunchKernel_ptsz"));
+    EXPECT(0, CALL(cudaGetDriverEntryPointByVersion)("cuGraphGetEdges", &found, 12000, none, &status));
+    CHECK(found == older);
+    // No table is known, and the pointer is cleared.
+    unsigned char table[16] = {0};
+    EXPECT(500, CALL(cuGetExportTable)(&found, table));
+    CHECK(found == 0);
 }
 
 static void fault(void) {
@@ -241,18 +300,17 @@ static void fault(void) {
 }
 
 int main(int count, char **arguments) {
-    driver = dlopen("libcuda.so.1", RTLD_NOW);
-    if (!driver) {
-        printf("%s\n", dlerror());
-        return 1;
-    }
+    load_driver();
     start();
+    path = arguments[1];
     modules();
+    links();
     memory();
-    if (count > 1) {
+    if (count > 2) {
         fault();
     } else {
         pools();
+        occupancy();
         launches();
         names();
     }

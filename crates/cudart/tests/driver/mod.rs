@@ -1,14 +1,15 @@
-//! A program in C that loads the driver by its name and calls its functions, built by the compiler
+//! Programs in C that load the driver by its name and call its functions, built by the compiler
 //! that links these tests.
 
 use super::{QUIET, SETTINGS_VARIABLE, folder};
 use std::path::Path;
 use std::process::{Command, Output};
 
-fn run(arguments: &[&str]) -> Output {
+/// Builds and runs a program. Its first argument is the path of a file that it may write.
+fn run(name: &str, arguments: &[&str]) -> Output {
     let folder = folder();
-    let program = folder.path().join("driver");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/driver/driver.c");
+    let program = folder.path().join(name);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/driver/{name}.c"));
     let built = Command::new("cc")
         .args(["-std=gnu17", "-o"])
         .args([&program, &source])
@@ -19,6 +20,7 @@ fn run(arguments: &[&str]) -> Output {
     assert!(built.status.success(), "{errors}");
     let stats = folder.path().join("result.json");
     Command::new(&program)
+        .arg(folder.path().join("file"))
         .args(arguments)
         .env("LD_LIBRARY_PATH", folder.path())
         .env(
@@ -31,7 +33,7 @@ fn run(arguments: &[&str]) -> Output {
 
 #[test]
 fn a_program_calls_the_driver() {
-    let ran = run(&[]);
+    let ran = run("driver", &[]);
     let (out, err) = (
         String::from_utf8_lossy(&ran.stdout),
         String::from_utf8_lossy(&ran.stderr),
@@ -46,8 +48,25 @@ fn a_program_calls_the_driver() {
 }
 
 #[test]
+fn graphs_boxes_and_textures_of_the_driver() {
+    let ran = run("graph", &[]);
+    let err = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), "all right\n", "{err}");
+    assert!(ran.status.success(), "{err}");
+    assert_eq!(err, "");
+}
+
+#[test]
+fn the_machine_is_described_to_nvml() {
+    let ran = run("nvml", &[]);
+    let err = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), "all right\n", "{err}");
+    assert!(ran.status.success(), "{err}");
+}
+
+#[test]
 fn a_fault_stays() {
-    let ran = run(&["fault"]);
+    let ran = run("driver", &["fault"]);
     let err = String::from_utf8_lossy(&ran.stderr);
     assert_eq!(String::from_utf8_lossy(&ran.stdout), "all right\n", "{err}");
     assert_eq!(ran.status.code(), Some(1), "{err}");

@@ -712,6 +712,36 @@ static void memory_nodes() {
     CHECK(got[31] == 8);
 }
 
+// Objects that graphs keep: they are destroyed with the last of their users.
+static void user_objects() {
+    int first = 0, moved = 0;
+    cudaUserObject_t one, other_one;
+    cudaGraph_t graph, clone;
+    cudaGraphExec_t ready;
+    OK(cudaUserObjectCreate(&one, &first, note, 1, cudaUserObjectNoDestructorSync));
+    OK(cudaUserObjectRetain(one, 2));
+    OK(cudaUserObjectRelease(one, 2));
+    GIVES(cudaErrorInvalidValue, cudaUserObjectRelease(one, 2));
+    GIVES(cudaErrorInvalidValue, cudaUserObjectCreate(&other_one, &first, note, 1, 0));
+    OK(cudaGraphCreate(&graph, 0));
+    OK(cudaGraphRetainUserObject(graph, one, 2, 0));
+    OK(cudaGraphReleaseUserObject(graph, one, 1));
+    OK(cudaUserObjectRelease(one, 1));
+    CHECK(first == 0);
+    OK(cudaGraphReleaseUserObject(graph, one, 1));
+    CHECK(first == 1);
+    OK(cudaUserObjectCreate(&other_one, &moved, note, 1, cudaUserObjectNoDestructorSync));
+    OK(cudaGraphRetainUserObject(graph, other_one, 1, cudaGraphUserObjectMove));
+    OK(cudaGraphClone(&clone, graph));
+    OK(cudaGraphInstantiate(&ready, clone, 0));
+    OK(cudaGraphDestroy(clone));
+    OK(cudaGraphDestroy(graph));
+    CHECK(moved == 0);
+    OK(cudaGraphExecDestroy(ready));
+    CHECK(moved == 1);
+    (void)cudaGetLastError();
+}
+
 int main() {
     OK(cudaMalloc(&device, bytes));
     OK(cudaMalloc(&second, bytes));
@@ -724,6 +754,7 @@ int main() {
     refused();
     further();
     memory_nodes();
+    user_objects();
     float one = time_of(1, false), four = time_of(4, false), chained = time_of(4, true);
     printf("at the same time: %s\n", chained > 3 * one && four < 2 * one ? "yes" : "no");
     return end();

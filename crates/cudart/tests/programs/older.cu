@@ -155,8 +155,11 @@ static void graphs() {
     OK(cudaMemcpyAsync(&host, device, 4, cudaMemcpyDeviceToHost, stream));
     CHECK(host == 3);  // The copy has come to memory that is not pinned.
     void *function = &function;
-    OK(cudaGetDriverEntryPoint("cuMemAlloc", &function, cudaEnableDefault));
+    OK(cudaGetDriverEntryPoint("cuNothing", &function, cudaEnableDefault));
     CHECK(function == 0);
+    OK(cudaGetDriverEntryPoint("cuMemAlloc", &function, cudaEnableDefault));
+    unsigned long long address = 0;
+    CHECK(function && ((int (*)(unsigned long long *, size_t))function)(&address, 4) == 0 && address);
 }
 
 #if CUDART_VERSION < 12000

@@ -180,16 +180,31 @@ static void of_streams(cudaStream_t one, cudaStream_t other) {
     (void)cudaGetLastError();
 }
 
+// Allocates by a function of the driver.
+static void allocate_by(void *function) {
+    unsigned long long address = 0;
+    CHECK(function && ((int (*)(unsigned long long *, size_t))function)(&address, 4) == 0);
+    OK(cudaMemset((void *)address, 0, 4));
+    OK(cudaFree((void *)address));
+}
+
 static void of_the_driver() {
-    void *function = &function;
-    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSuccess;
+    void *function = 0;
+    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
     OK(cudaGetDriverEntryPoint("cuMemAlloc", &function, cudaEnableDefault, &found));
-    CHECK(function == 0 && found == cudaDriverEntryPointSymbolNotFound);
-    function = &function;
-    found = cudaDriverEntryPointSuccess;
+    CHECK(found == cudaDriverEntryPointSuccess);
+    allocate_by(function);
+    function = 0;
     OK(cudaGetDriverEntryPointByVersion("cuMemAlloc", &function, 12000, cudaEnableDefault, &found));
-    CHECK(function == 0 && found == cudaDriverEntryPointSymbolNotFound);
+    CHECK(found == cudaDriverEntryPointSuccess);
+    allocate_by(function);
     OK(cudaGetDriverEntryPoint("cuMemAlloc", &function, cudaEnableDefault, 0));
+    OK(cudaGetDriverEntryPoint("cuNothing", &function, cudaEnableDefault, &found));
+    CHECK(function == 0 && found == cudaDriverEntryPointSymbolNotFound);
+    OK(cudaGetDriverEntryPointByVersion("cuGraphAddNode", &function, 12010, cudaEnableDefault, &found));
+    CHECK(function == 0 && found == cudaDriverEntryPointVersionNotSufficent);
+    GIVES(cudaErrorInvalidValue, cudaGetDriverEntryPoint("cuMemAlloc", &function, 9, &found));
+    (void)cudaGetLastError();
 }
 
 int main() {

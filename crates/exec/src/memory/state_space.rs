@@ -1,9 +1,13 @@
 //! State spaces and their windows in the generic address space.
 
 use warploom_ir::{
-    CONST_BASE, CONST_BYTES, GLOBAL_BASE, LOCAL_WINDOW, LOCAL_WINDOW_BYTES, MemSpace, PARAM_WINDOW,
-    PARAM_WINDOW_BYTES, SHARED_WINDOW, SHARED_WINDOW_BYTES,
+    CLUSTER_STRIDE, CLUSTER_WINDOW, CONST_BASE, CONST_BYTES, GLOBAL_BASE, LOCAL_WINDOW,
+    LOCAL_WINDOW_BYTES, MOST_CLUSTER_BLOCKS, MemSpace, PARAM_WINDOW, PARAM_WINDOW_BYTES,
+    SHARED_WINDOW, SHARED_WINDOW_BYTES,
 };
+
+/// Size of the generic window onto the shared memory of a cluster in bytes.
+const CLUSTER_WINDOW_BYTES: u64 = MOST_CLUSTER_BLOCKS as u64 * CLUSTER_STRIDE;
 
 /// Start and size of a state space's window in the generic address space. `None` if generic
 /// addresses equal the addresses of the space.
@@ -29,6 +33,9 @@ pub(crate) const fn is_global(address: u64) -> bool {
 pub(crate) fn resolve(address: u64) -> Option<(MemSpace, u64)> {
     if is_global(address) {
         return Some((MemSpace::Global, address));
+    }
+    if (CLUSTER_WINDOW..CLUSTER_WINDOW + CLUSTER_WINDOW_BYTES).contains(&address) {
+        return Some((MemSpace::Shared, address - SHARED_WINDOW));
     }
     for space in [MemSpace::Shared, MemSpace::Local, MemSpace::Param] {
         if let Some((start, bytes)) = window(space)

@@ -19,7 +19,7 @@ pub struct Pages([u64; Self::WORDS]);
 
 impl Pages {
     const WORDS: usize = 8;
-    /// Logarithm of their bytes.
+    /// Logarithm of the bytes of a page.
     const SHIFT: u32 = 12;
 
     /// Adds the page of an address.
@@ -29,7 +29,7 @@ impl Pages {
         self.0[word] |= bit;
     }
 
-    /// True if a page may be in both.
+    /// True if some page may be in both filters.
     pub fn meet(&self, other: &Self) -> bool {
         let pairs = self.0.iter().zip(&other.0);
         pairs.fold(0, |common, (one, other)| common | one & other) != 0
@@ -40,7 +40,7 @@ impl Pages {
 /// and maybe others.
 #[derive(Clone, Debug)]
 pub struct StoredLines {
-    /// A bit for each of some lines.
+    /// Bit of each line that was inserted. Several lines share a bit.
     words: Box<[u64; Self::WORDS]>,
     pages: Pages,
 }
@@ -78,7 +78,7 @@ impl StoredLines {
         self.words[word] & bit != 0
     }
 
-    /// The pages of these lines.
+    /// Pages of the lines that were inserted.
     pub fn pages(&self) -> &Pages {
         &self.pages
     }

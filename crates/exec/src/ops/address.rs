@@ -8,6 +8,7 @@ use crate::memory::span::Span;
 use crate::memory::state_space::{is_global, resolve, window};
 use crate::ops::access::Access;
 use crate::ops::moves::mov;
+use crate::state::cluster::split_address;
 use warploom_base::{LaneMask, lanes_of};
 use warploom_ir::{MemSpace, Src, Width};
 
@@ -85,7 +86,13 @@ impl InstExec<'_, '_> {
     /// Executes the instruction `isspacep`.
     pub fn isspacep(&mut self, space: MemSpace) -> Exec {
         let wide = self.inst.wide_addr || !matches!(self.inst.src[0], Src::Reg(_));
-        let inside = |address: u64| resolve(address).is_some_and(|found| found.0 == space);
+        let own = self.ctx.cluster.place(self.block.ctaid).rank;
+        let inside = |address: u64| {
+            resolve(address).is_some_and(|(found, at)| {
+                let rank = || split_address(at).0;
+                found == space && (space != MemSpace::Shared || rank().is_none_or(|r| r == own))
+            })
+        };
         let holds = if wide {
             self.test(inside)
         } else {

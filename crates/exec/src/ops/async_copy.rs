@@ -1,9 +1,11 @@
 //! Asynchronous copies and barrier objects in shared memory (PTX ISA, "Asynchronous Copy" and
 //! "mbarrier").
 
+use crate::fault::FaultKind;
 use crate::inst::{Exec, InstExec};
 use crate::memory::effect::MemKind;
 use crate::ops::access::Access;
+use crate::peers::PeerAct;
 use crate::state::barrier_object::BarrierObject;
 use warploom_base::{WARP_SIZE, lanes_of};
 use warploom_ir::{CacheOp, MbarrierOp, MemSpace, Src};
@@ -70,13 +72,21 @@ impl InstExec<'_, '_> {
             self.only_shared(access)?;
         }
         let access = access.within(MemSpace::Shared);
-        for lane in lanes_of(self.mask) {
+        self.memory_effect(access, CacheOp::Default, true);
+        let mut own = self.mask;
+        if self.names_blocks(own) {
+            if !may_be_remote(op) {
+                return Err(self.memory_fault(FaultKind::OutOfBounds, access, self.lowest_lane()));
+            }
+            let act = |lane: usize| PeerAct::Barrier(op, operands[lane]);
+            own = self.part_peers(access, own, |lane| (act(lane), &[]))?;
+        }
+        for lane in lanes_of(own) {
             self.check(access, lane)?;
         }
-        self.look_for_races(access, self.mask);
-        self.memory_effect(access, CacheOp::Default, true);
+        self.look_for_races(access, own);
         let (mut states, mut passed) = ([0; WARP_SIZE], 0);
-        for lane in lanes_of(self.mask) {
+        for lane in lanes_of(own) {
             let address = self.out.addrs[lane];
             let mut raw = [0; 8];
             self.read_lane(MemSpace::Shared, lane, address, &mut raw);
@@ -106,8 +116,23 @@ impl InstExec<'_, '_> {
     }
 }
 
+/// True for operations on a barrier object of another block (PTX ISA, "mbarrier": those with
+/// `.shared::cluster`).
+fn may_be_remote(op: MbarrierOp) -> bool {
+    use MbarrierOp as M;
+    matches!(
+        op,
+        M::Arrive
+            | M::ArriveDrop
+            | M::ExpectTx
+            | M::CompleteTx
+            | M::ArriveExpectTx
+            | M::ArriveDropExpectTx
+    )
+}
+
 /// Applies an operation to a barrier object. Returns true if the tested phase has completed.
-fn change(barrier: &mut BarrierObject, op: MbarrierOp, operand: u64) -> bool {
+pub(crate) fn change(barrier: &mut BarrierObject, op: MbarrierOp, operand: u64) -> bool {
     match op {
         MbarrierOp::Init => *barrier = BarrierObject::expecting(operand),
         MbarrierOp::Arrive => barrier.arrive(operand),

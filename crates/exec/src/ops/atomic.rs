@@ -4,6 +4,7 @@ use crate::inst::{Exec, InstExec};
 use crate::memory::atomic::{AtomicAction, AtomicDst, AtomicMode, atom_bytes, combine};
 use crate::memory::effect::MemKind;
 use crate::ops::access::Access;
+use crate::peers::PeerAct;
 use crate::state::registers::map_lanes;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::{AtomOp, AtomTy, CacheOp, Dst, MemSpace};
@@ -29,7 +30,7 @@ impl InstExec<'_, '_> {
             bytes: bytes.into(),
             align,
         };
-        let groups = match space {
+        let mut groups = match space {
             MemSpace::Generic => self.split_spaces(access)?,
             space => {
                 let mut groups = [(space, 0); 5];
@@ -37,11 +38,7 @@ impl InstExec<'_, '_> {
                 groups
             }
         };
-        for &(space, lanes) in &groups {
-            for lane in lanes_of(lanes) {
-                self.check(access.within(space), lane)?;
-            }
-        }
+        let (a, b) = (self.atomic_operand(1, ty), self.atomic_operand(2, ty));
         let returns = self.inst.dst[0] != Dst::None;
         // If any lane accesses global memory, the timing must send the access there, whatever the
         // other lanes access.
@@ -49,7 +46,19 @@ impl InstExec<'_, '_> {
         let (first, _) = groups.iter().copied().find(is_global).unwrap_or(groups[0]);
         let mixed = space == MemSpace::Generic;
         self.effect_of(access.within(first), CacheOp::Default, returns, mixed);
-        let (a, b) = (self.atomic_operand(1, ty), self.atomic_operand(2, ty));
+        for (space, lanes) in &mut groups {
+            let access = access.within(*space);
+            if *space == MemSpace::Shared && self.names_blocks(*lanes) {
+                let room = [0; 8];
+                let act = |lane: usize| PeerAct::Atomic(op, ty, [a[lane], b[lane]]);
+                let access = access.within(MemSpace::Shared);
+                *lanes =
+                    self.part_peers(access, *lanes, |lane| (act(lane), &room[..access.bytes]))?;
+            }
+            for lane in lanes_of(*lanes) {
+                self.check(access, lane)?;
+            }
+        }
         for (space, lanes) in groups {
             let access = access.within(space);
             if lanes == 0 {

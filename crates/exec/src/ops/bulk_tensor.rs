@@ -12,7 +12,7 @@ use crate::ops::access::Access;
 use crate::ops::swizzle::{CHUNK, Swizzle};
 use crate::outcome::Effect;
 use warploom_base::lanes_of;
-use warploom_ir::tensor_map::{ElementType, MOST_DIMENSIONS, TENSOR_MAP_BYTES, TensorMap};
+use warploom_ir::tensor_map::{ElementType, Im2col, MOST_DIMENSIONS, TENSOR_MAP_BYTES, TensorMap};
 use warploom_ir::{AtomOp, AtomTy, BulkAct, MemSpace};
 
 /// Alignment of a box in shared memory in bytes.
@@ -23,8 +23,10 @@ const LONGEST_ROW: usize = 256 * 8;
 /// A box of a tensor, at some coordinates.
 struct TensorBox<'a> {
     map: &'a TensorMap,
-    /// Coordinates of the first element.
+    /// Coordinates of the first element, or of the first pixel before its offset.
     first: [i64; MOST_DIMENSIONS],
+    /// Offsets of pixels by spatial dimension, in mode `.im2col`.
+    offsets: [i64; MOST_DIMENSIONS - 2],
     /// Address of the box in shared memory.
     near: u64,
 }
@@ -44,22 +46,23 @@ impl TensorBox<'_> {
     /// Part of row `nth` that lies in the tensor; empty if none does.
     fn part(&self, nth: usize) -> RowPart {
         let map = self.map;
-        let (mut left, mut far) = (nth, map.address);
+        let place = match &map.im2col {
+            None => self.row_place(nth),
+            Some(im2col) => self.pixel_place(im2col, nth),
+        };
+        let mut far = map.address;
         for dimension in 1..map.rank {
-            let count = map.count(dimension);
-            let index = (left % count) as i64;
-            left /= count;
-            let at = self.first[dimension] + index * i64::from(map.element_strides[dimension]);
+            let at = place[dimension];
             if !(0..i64::from(map.dims[dimension])).contains(&at) {
                 return RowPart::default();
             }
             far = far.wrapping_add((at as u64).wrapping_mul(map.strides[dimension - 1]));
         }
-        let step = i64::from(map.element_strides[0]);
+        let step = i64::from(map.column_stride());
         // Elements before the tensor's first, and those up to its last.
         let from = ((-self.first[0]).max(0) + step - 1) / step;
         let to = (i64::from(map.dims[0]) - self.first[0] + step - 1).div_euclid(step);
-        let to = to.clamp(from, (map.count(0) as i64).max(from));
+        let to = to.clamp(from, (map.columns() as i64).max(from));
         let column = self.first[0] + from * step;
         RowPart {
             far: far.wrapping_add((column * map.ty.bytes() as i64) as u64),
@@ -68,9 +71,40 @@ impl TensorBox<'_> {
         }
     }
 
+    /// Coordinates of row `nth` of a box.
+    fn row_place(&self, nth: usize) -> [i64; MOST_DIMENSIONS] {
+        let (map, mut left, mut place) = (self.map, nth, self.first);
+        for dimension in 1..map.rank {
+            let count = map.count(dimension);
+            let index = (left % count) as i64;
+            left /= count;
+            place[dimension] += index * i64::from(map.element_strides[dimension]);
+        }
+        place
+    }
+
+    /// Coordinates of pixel `nth` after the first one: the walk goes on in the next row of the
+    /// bounding box where it has come to its edge, and in the next image after the last row.
+    fn pixel_place(&self, im2col: &Im2col, nth: usize) -> [i64; MOST_DIMENSIONS] {
+        let (map, mut place) = (self.map, self.first);
+        let (mut carry, last) = (nth as i64, map.rank - 1);
+        for spatial in 0..map.rank - 2 {
+            let dimension = spatial + 1;
+            let stride = i64::from(map.element_strides[dimension]);
+            let lower = i64::from(im2col.lower[spatial]);
+            let end = i64::from(map.dims[dimension]) + i64::from(im2col.upper[spatial]);
+            let count = ((end - lower + stride - 1) / stride).max(1);
+            let index = (place[dimension] - lower).div_euclid(stride) + carry;
+            carry = index.div_euclid(count);
+            place[dimension] = lower + index.rem_euclid(count) * stride + self.offsets[spatial];
+        }
+        place[last] += carry;
+        place
+    }
+
     /// Distance in bytes between elements of a row in global memory.
     fn step(&self) -> usize {
-        self.map.ty.bytes() * self.map.element_strides[0] as usize
+        self.map.ty.bytes() * self.map.column_stride() as usize
     }
 
     /// Bytes from the first to the last element of a part in global memory.
@@ -102,34 +136,60 @@ fn atomic_type(ty: ElementType, op: AtomOp) -> Option<AtomTy> {
 
 impl InstExec<'_, '_> {
     /// Executes `cp.async.bulk.tensor` and `cp.reduce.async.bulk.tensor`.
-    pub fn bulk_tensor(&mut self, act: BulkAct, space: MemSpace, wide: [bool; 2]) -> Exec {
+    pub fn bulk_tensor(
+        &mut self,
+        act: BulkAct,
+        space: MemSpace,
+        im2col: bool,
+        wide: [bool; 2],
+    ) -> Exec {
         self.addresses();
-        self.out
-            .bulk
-            .begin(matches!(act, BulkAct::Store | BulkAct::Reduce(..)));
+        self.out.bulk.begin(act.writes_global());
         let (near, barriers) = self.shared_operands(wide);
-        let coordinates = &self.extra_operands()?.srcs;
+        let mut coordinates = &self.extra_operands()?.srcs[..];
+        if let (BulkAct::Multicast, [own @ .., _mask]) = (act, coordinates) {
+            coordinates = own;
+        }
         for lane in lanes_of(self.mask) {
             let map = self.tensor_map(space, lane)?;
-            let mut first = [0; MOST_DIMENSIONS];
-            if coordinates.len() != map.rank {
+            let (mut first, mut offsets) = ([0; MOST_DIMENSIONS], [0; MOST_DIMENSIONS - 2]);
+            let more = match im2col && act.completes_transactions() {
+                true => map.rank.saturating_sub(2),
+                false => 0,
+            };
+            if coordinates.len() != map.rank + more || map.im2col.is_some() != im2col {
                 return Err(RawFault::plain(FaultKind::BadTensorMap, lane));
             }
-            for (at, &src) in first.iter_mut().zip(coordinates) {
+            let (places, pixels) = coordinates.split_at(map.rank);
+            for (at, &src) in first.iter_mut().zip(places) {
                 *at = i64::from(self.lane_value(src, lane) as i32);
             }
-            let of = TensorBox {
+            for (offset, &src) in offsets.iter_mut().zip(pixels) {
+                *offset = i64::from(self.lane_value(src, lane) as u16);
+            }
+            let mut of = TensorBox {
                 map: &map,
                 first,
+                offsets,
                 near: near[lane],
             };
-            self.check_box(&of, act, lane)?;
             match act {
-                BulkAct::Load => {
-                    self.load_box(&of, lane)?;
-                    self.complete_bulk(barriers[lane], map.box_bytes(), lane)?;
+                BulkAct::Load | BulkAct::Multicast => {
+                    let targets = self.targets(act, of.near, map.box_bytes(), lane)?;
+                    of.near = targets.1;
+                    self.check_box(&of, lane)?;
+                    let loaded = self.load_box(&of, lane)?;
+                    self.write_blocks(targets.0, of.near, &loaded, lane);
+                    self.complete_bulk(act, barriers[lane], map.box_bytes(), lane)?;
+                    continue;
                 }
-                BulkAct::Within => return Err(self.illegal()),
+                _ => self.check_box(&of, lane)?,
+            }
+            match act {
+                BulkAct::Load
+                | BulkAct::Multicast
+                | BulkAct::Within
+                | BulkAct::ReduceWithin(..) => return Err(self.illegal()),
                 BulkAct::Store => self.store_box(&of, None, lane)?,
                 BulkAct::Reduce(op, _) => {
                     let ty = atomic_type(map.ty, op);
@@ -166,18 +226,14 @@ impl InstExec<'_, '_> {
     }
 
     /// Checks the place of a box in shared memory.
-    fn check_box(&mut self, of: &TensorBox<'_>, act: BulkAct, lane: usize) -> Exec {
-        let kind = match act {
-            BulkAct::Load => MemKind::Store,
-            _ => MemKind::Load,
-        };
+    fn check_box(&mut self, of: &TensorBox<'_>, lane: usize) -> Exec {
         let bytes = of.map.box_bytes();
         if !of.near.is_multiple_of(BOX_ALIGN) {
             let kind = FaultKind::Misaligned;
             let space = MemSpace::Shared;
             return Err(RawFault::memory(kind, lane, space, of.near, bytes as u32));
         }
-        self.check_bulk(MemSpace::Shared, kind, of.near, bytes, lane)
+        self.check_bulk(MemSpace::Shared, MemKind::Load, of.near, bytes, lane)
     }
 
     /// Checks the elements of a part of a row in global memory.
@@ -206,7 +262,9 @@ impl InstExec<'_, '_> {
         Swizzle::of_span(of.map.swizzle).apply(of.near + linear, 0) as usize
     }
 
-    fn load_box(&mut self, of: &TensorBox<'_>, lane: usize) -> Exec {
+    /// Contents of a box as it is to lie in shared memory.
+    fn load_box(&mut self, of: &TensorBox<'_>, lane: usize) -> Exec<Vec<u8>> {
+        let mut loaded = vec![0; of.map.box_bytes()];
         let (size, row_bytes) = (of.map.ty.bytes(), of.map.row_bytes());
         let fill = if of.map.nan_fill { of.map.ty.nan() } else { 0 };
         let mut buffer = [0; LONGEST_ROW];
@@ -223,20 +281,19 @@ impl InstExec<'_, '_> {
                 self.out.bulk.touch(part.far, of.span(&part));
             }
             for (chunk, bytes) in row.chunks_exact(CHUNK).enumerate() {
-                let at = Self::chunk_of_row(of, nth, chunk);
-                let place = self.block.shared.get_mut(at..at + CHUNK);
+                let at = Self::chunk_of_row(of, nth, chunk).wrapping_sub(of.near as usize);
+                let place = loaded.get_mut(at..at.saturating_add(CHUNK));
                 place
                     .ok_or_else(|| RawFault::plain(FaultKind::OutOfBounds, lane))?
                     .copy_from_slice(bytes);
-                self.block.mark_written(at, CHUNK);
             }
         }
-        Ok(())
+        Ok(loaded)
     }
 
     /// Reads the elements of a part of a row, next to each other.
     fn read_part(&mut self, of: &TensorBox<'_>, part: &RowPart, out: &mut [u8]) {
-        if of.map.element_strides[0] == 1 {
+        if of.map.column_stride() == 1 {
             return self.port.read(self.ctx.asid, part.far, out);
         }
         for (nth, element) in out.chunks_exact_mut(of.map.ty.bytes()).enumerate() {
@@ -268,7 +325,7 @@ impl InstExec<'_, '_> {
             }
             self.check_part(of, &part, MemKind::Store, lane)?;
             let inside = &row[part.from * size..part.to * size];
-            let pieces = match of.map.element_strides[0] {
+            let pieces = match of.map.column_stride() {
                 1 => inside.len(),
                 _ => size,
             };
@@ -301,6 +358,7 @@ mod tests {
             ty: ElementType::F16,
             swizzle: 16,
             nan_fill: false,
+            im2col: None,
         }
     }
 
@@ -308,6 +366,7 @@ mod tests {
         let of = TensorBox {
             map,
             first: [x, y, 0, 0, 0],
+            offsets: [0; 3],
             near: 0,
         };
         of.part(nth)

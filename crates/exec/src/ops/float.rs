@@ -18,7 +18,7 @@ use crate::numeric::float::{
 use crate::numeric::softfloat;
 use crate::numeric::softfloat::Format;
 use crate::ops::ftz;
-use warploom_ir::{FloatBin, FloatMinMax, FloatMods, FloatTy, FloatUn, Round, TestKind};
+use warploom_ir::{FloatBin, FloatMinMax, FloatMods, FloatPair, FloatTy, FloatUn, Round, TestKind};
 
 /// Applies `.ftz`, `.sat` and the canonical NaN to a result.
 #[inline(always)]
@@ -245,6 +245,31 @@ impl InstExec<'_, '_> {
                 }))
             }
         }
+    }
+
+    /// Executes arithmetic on pairs of f32.
+    #[inline(never)]
+    pub fn float_pair(&mut self, op: FloatPair, mods: FloatMods) -> Exec {
+        let one = |a: u32, b: u32, c: u32| {
+            let [a, b, c] =
+                [a, b, c].map(|x| u64::from(flush_if(mods.ftz, f32::from_bits(x)).to_bits()));
+            let minus_b = b ^ u64::from(SIGN32);
+            let round = mods.round;
+            let value = finish_directed(mods, |up, format| {
+                let [a, b, c, minus_b] = [a, b, c, minus_b].map(|x| x << up);
+                match op {
+                    FloatPair::Add => softfloat::add(a, b, format, round),
+                    FloatPair::Sub => softfloat::add(a, minus_b, format, round),
+                    FloatPair::Mul => softfloat::mul(a, b, format, round),
+                    FloatPair::Fma => softfloat::fma(a, b, c, format, round),
+                }
+            });
+            u64::from(value.to_bits())
+        };
+        self.ternary(|a: u64, b: u64, c: u64| {
+            let high = one((a >> 32) as u32, (b >> 32) as u32, (c >> 32) as u32);
+            high << 32 | one(a as u32, b as u32, c as u32)
+        })
     }
 
     /// Executes an f32 fused multiply-add that rounds to nearest.

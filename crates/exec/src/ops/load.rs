@@ -8,6 +8,7 @@ use crate::memory::effect::MemKind;
 use crate::memory::span::{HALF, HalfWarp, Span};
 use crate::ops::access::{Access, LANE_BYTES};
 use crate::ops::store::{WORD, is_word};
+use crate::peers::PeerAct;
 use crate::state::registers::Lanes32;
 use std::hint::black_box;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
@@ -18,7 +19,7 @@ const PAGE_WORDS: usize = PAGE_BYTES / 4;
 
 /// Extends an element to the width of its register.
 #[inline(always)]
-fn extend(raw: u64, ty: MemTy) -> u64 {
+pub(crate) fn extend(raw: u64, ty: MemTy) -> u64 {
     let unused = 64 - 8 * u32::from(ty.bytes.min(8));
     if ty.signed {
         ((raw << unused) as i64 >> unused) as u64
@@ -329,6 +330,12 @@ impl InstExec<'_, '_> {
 
     /// Executes any load lane by lane.
     fn load_lanes(&mut self, access: Access, ty: MemTy, lanes: LaneMask) -> Exec {
+        let lanes = if access.space == MemSpace::Shared && self.names_blocks(lanes) {
+            let room = [0; LANE_BYTES];
+            self.part_peers(access, lanes, |_| (PeerAct::Load, &room[..access.bytes]))?
+        } else {
+            lanes
+        };
         let mut data = [[0u8; LANE_BYTES]; WARP_SIZE];
         for lane in lanes_of(lanes) {
             self.check(access, lane)?;

@@ -51,13 +51,12 @@ impl InstExec<'_, '_> {
             S::NtidX => block.x,
             S::NtidY => block.y,
             S::NtidZ => block.z,
-            // Cluster launches are not supported, so that a cluster is one block.
-            S::CtaidX | S::ClusterIdX => ctaid.x,
-            S::CtaidY | S::ClusterIdY => ctaid.y,
-            S::CtaidZ | S::ClusterIdZ => ctaid.z,
-            S::NctaidX | S::NclusterIdX => grid.x,
-            S::NctaidY | S::NclusterIdY => grid.y,
-            S::NctaidZ | S::NclusterIdZ => grid.z,
+            S::CtaidX => ctaid.x,
+            S::CtaidY => ctaid.y,
+            S::CtaidZ => ctaid.z,
+            S::NctaidX => grid.x,
+            S::NctaidY => grid.y,
+            S::NctaidZ => grid.z,
             S::FrameBase => self.warp.stacks.base.0[lane],
             S::LaneId => lane as u32,
             S::WarpId => u32::from(self.env.warp_slot),
@@ -80,17 +79,33 @@ impl InstExec<'_, '_> {
             S::EnvReg2 => self.ctx.workspace as u32,
             S::TotalSmemSize | S::AggrSmemSize => shared,
             S::DynamicSmemSize => self.ctx.dynamic_shared_bytes,
-            S::ClusterNctaidX | S::ClusterNctaidY | S::ClusterNctaidZ | S::ClusterNctarank => 1,
-            S::PerformanceCounter
-            | S::EnvReg
-            | S::CurrentGraphExec
-            | S::ReservedSmemOffset
-            | S::ClusterCtaidX
-            | S::ClusterCtaidY
-            | S::ClusterCtaidZ
-            | S::ClusterCtarank
-            | S::IsExplicitCluster => 0,
+            S::PerformanceCounter | S::EnvReg | S::CurrentGraphExec | S::ReservedSmemOffset => 0,
+            of_cluster => self.cluster_special(of_cluster),
         };
         u64::from(value)
+    }
+
+    /// Value of a special register that describes the block's cluster.
+    fn cluster_special(&self, special: SpecialReg) -> u32 {
+        use SpecialReg as S;
+        let (shape, ctaid) = (&self.ctx.cluster, self.block.ctaid);
+        match special {
+            S::ClusterIdX => shape.cluster_of(ctaid).x,
+            S::ClusterIdY => shape.cluster_of(ctaid).y,
+            S::ClusterIdZ => shape.cluster_of(ctaid).z,
+            S::NclusterIdX => shape.clusters().x,
+            S::NclusterIdY => shape.clusters().y,
+            S::NclusterIdZ => shape.clusters().z,
+            S::ClusterCtaidX => shape.inner(ctaid).x,
+            S::ClusterCtaidY => shape.inner(ctaid).y,
+            S::ClusterCtaidZ => shape.inner(ctaid).z,
+            S::ClusterNctaidX => shape.extents.x,
+            S::ClusterNctaidY => shape.extents.y,
+            S::ClusterNctaidZ => shape.extents.z,
+            S::ClusterCtarank => shape.place(ctaid).rank,
+            S::ClusterNctarank => shape.blocks(),
+            S::IsExplicitCluster => u32::from(shape.is_explicit),
+            _ => 0,
+        }
     }
 }

@@ -5,6 +5,7 @@ use crate::host_isa::VectorIsa;
 use crate::inst::{Exec, InstExec};
 use crate::memory::effect::MemKind;
 use crate::ops::access::{Access, LANE_BYTES};
+use crate::peers::PeerAct;
 use crate::state::registers::{blend, map_lanes};
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::{CacheOp, GLOBAL_BASE, MemSpace, MemTy, Op, Src};
@@ -177,11 +178,17 @@ impl InstExec<'_, '_> {
 
     /// Executes any store lane by lane.
     fn store_lanes(&mut self, access: Access, ty: MemTy, lanes: LaneMask) -> Exec {
+        let data = self.store_data(ty);
+        let lanes = if access.space == MemSpace::Shared && self.names_blocks(lanes) {
+            let bytes = |lane: usize| (PeerAct::Store, &data[lane][..access.bytes]);
+            self.part_peers(access, lanes, bytes)?
+        } else {
+            lanes
+        };
         for lane in lanes_of(lanes) {
             self.check(access, lane)?;
         }
         self.look_for_races(access, lanes);
-        let data = self.store_data(ty);
         for lane in lanes_of(lanes) {
             let address = self.out.addrs[lane];
             self.write_lane(access.space, lane, address, &data[lane][..access.bytes]);

@@ -2,6 +2,7 @@
 //! wait for each other (see `ops::warp_sync`), then the warp arrives as a whole (PTX ISA,
 //! `barrier`).
 
+use crate::state::cluster::{ClusterArrivals, ClusterPlace, ClusterSignal};
 use crate::state::race::RaceTable;
 use warploom_base::{LaneMask, lanes_of};
 use warploom_ir::{BarrierKind, Dst};
@@ -102,6 +103,8 @@ pub struct BarrierTable {
     /// Warps that arrived at the cluster's barrier in a phase that is complete, and have not waited
     /// for its end.
     cluster_done: u64,
+    /// Arrivals of the other blocks of the cluster at its barrier.
+    peers: ClusterArrivals,
     /// Warps that have not exited, one bit for each index in the block.
     live: u64,
     /// Tracker of races on shared memory, if the launch checks them. Barriers order accesses.
@@ -113,6 +116,7 @@ impl Default for BarrierTable {
         Self {
             barriers: [Barrier::IDLE; ALL_BARRIERS],
             cluster_done: 0,
+            peers: ClusterArrivals::default(),
             live: 0,
             races: None,
         }
@@ -120,10 +124,11 @@ impl Default for BarrierTable {
 }
 
 impl BarrierTable {
-    /// Clears all arrivals for a block of `warps` unexited warps.
-    pub fn reset(&mut self, warps: u32) {
+    /// Clears all arrivals for a block of `warps` unexited warps, at a place in its cluster.
+    pub fn reset(&mut self, warps: u32, place: ClusterPlace) {
         self.barriers = [Barrier::IDLE; ALL_BARRIERS];
         self.cluster_done = 0;
+        self.peers = ClusterArrivals::new(place);
         self.live = if warps >= 64 {
             u64::MAX
         } else {
@@ -147,6 +152,9 @@ impl BarrierTable {
         barrier.count += arrival.votes.count_ones();
         barrier.all &= arrival.votes == arrival.lanes;
         barrier.any |= arrival.votes != 0;
+        if arrival.id == CLUSTER {
+            self.tell_cluster();
+        }
         match self.test(arrival.id) {
             Some(release) => BarrierOutcome::Release(release),
             None if blocks => BarrierOutcome::Wait,
@@ -160,11 +168,35 @@ impl BarrierTable {
         let all_live = barrier.arrived & self.live == self.live;
         let counted = barrier.expected > 0 && barrier.arrived.count_ones() >= barrier.expected;
         let complete = if barrier.expected == 0 {
-            all_live
+            all_live && (id != CLUSTER || self.peers.have_arrived())
         } else {
             counted
         };
         complete.then(|| self.complete(id))
+    }
+
+    /// Notes that the other blocks of the cluster have to hear of the block's arrival, if all of
+    /// its unexited warps have arrived.
+    fn tell_cluster(&mut self) {
+        let arrived = self.barriers[usize::from(CLUSTER)].arrived;
+        if arrived & self.live == self.live {
+            self.peers.arrive();
+        }
+    }
+
+    /// Signal that the other blocks of the cluster have to hear from this one, once.
+    pub fn take_signal(&mut self) -> Option<ClusterSignal> {
+        self.peers.take_signal()
+    }
+
+    /// Notes what another block of the cluster, given by its rank there, has signalled. Returns the
+    /// warps that go on.
+    pub fn hear(&mut self, rank: u32, signal: ClusterSignal) -> Option<BarrierRelease> {
+        self.peers.hear(rank, signal);
+        match self.barriers[usize::from(CLUSTER)].arrived {
+            0 => None,
+            _ => self.test(CLUSTER),
+        }
     }
 
     /// Resets a barrier and describes the warps that it releases.
@@ -173,6 +205,7 @@ impl BarrierTable {
         let gone_on = done.arrived & !done.waiting;
         if id == CLUSTER {
             self.cluster_done |= gone_on;
+            self.peers.complete();
         }
         let Barrier {
             waiting: warps,
@@ -208,6 +241,11 @@ impl BarrierTable {
     /// is called for each of them. For a barrier with a thread count, the exit is not an arrival.
     pub fn warp_exited(&mut self, warp: u32, mut released: impl FnMut(BarrierRelease)) {
         self.live &= !(1 << warp);
+        if self.live == 0 {
+            self.peers.end();
+        } else if self.barriers[usize::from(CLUSTER)].arrived != 0 {
+            self.tell_cluster();
+        }
         for id in 0..ALL_BARRIERS as u8 {
             let barrier = &self.barriers[id as usize];
             let counts = barrier.expected > 0;
@@ -215,8 +253,8 @@ impl BarrierTable {
                 CLUSTER => barrier.arrived,
                 _ => barrier.waiting,
             };
-            if !counts && used != 0 && barrier.arrived & self.live == self.live {
-                released(self.complete(id));
+            if !counts && used != 0 {
+                self.test(id).into_iter().for_each(&mut released);
             }
         }
     }
@@ -252,6 +290,9 @@ impl BarrierTable {
             .expected
             .saturating_sub(barrier.arrived.count_ones());
         match (barrier.expected, missing) {
+            (0, 0) if id == CLUSTER => {
+                "the cluster's barrier waits for other blocks of the cluster".to_owned()
+            }
             (0, _) if id == CLUSTER => {
                 format!("the cluster's barrier waits for warps {}", list(missing))
             }

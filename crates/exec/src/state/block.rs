@@ -1,10 +1,12 @@
 //! State shared by the warps of a block.
 
 use crate::launch::KernelLaunch;
+use crate::ops::async_copy::change;
 use crate::state::barrier::{ALL_BARRIERS, BarrierTable};
 use crate::state::barrier_object::BarrierObject;
 use crate::state::race::RaceTable;
 use warploom_base::Dim3;
+use warploom_ir::MbarrierOp;
 
 /// A block in execution: its index in the grid, its shared memory and its barriers.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +39,7 @@ impl BlockState {
             self.shared_written.resize(bytes.div_ceil(64), 0);
         }
         let warps = ctx.warps_per_block();
-        self.barriers.reset(warps);
+        self.barriers.reset(warps, ctx.cluster.place(ctaid));
         let races = ctx
             .checks
             .shared_races
@@ -58,13 +60,20 @@ impl BlockState {
     /// Completes transactions of the barrier object at an address of shared memory, which the
     /// instruction that started them has checked.
     pub fn complete_transactions(&mut self, address: u32, count: u32) {
+        self.operate(address, MbarrierOp::CompleteTx, count.into());
+    }
+
+    /// Applies an operation with its operand to the barrier object at a checked address of shared
+    /// memory.
+    pub fn operate(&mut self, address: u32, op: MbarrierOp, operand: u64) {
         let object = self.shared.get_mut(address as usize..);
         let Some(bytes) = object.and_then(|bytes| bytes.first_chunk_mut::<8>()) else {
             return;
         };
         let mut barrier = BarrierObject::new(u64::from_le_bytes(*bytes));
-        barrier.complete_transactions(count.into());
+        change(&mut barrier, op, operand);
         *bytes = barrier.bits().to_le_bytes();
+        self.mark_written(address as usize, 8);
     }
 
     /// Records that bytes of shared memory were written.

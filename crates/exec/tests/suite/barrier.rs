@@ -17,7 +17,7 @@ fn arrival(kind: BarrierKind, id: u8, threads: Option<u32>) -> BarrierArrival {
 #[test]
 fn barriers_release_when_all_arrived_or_exited() {
     let mut table = BarrierTable::default();
-    table.reset(3);
+    table.reset(3, ClusterPlace::ALONE);
     let sync = arrival(BarrierKind::Sync, 0, None);
     assert_eq!(table.arrive(0, &sync), BarrierOutcome::Wait);
     assert_eq!(table.arrive(2, &sync), BarrierOutcome::Wait);
@@ -32,7 +32,7 @@ fn barriers_release_when_all_arrived_or_exited() {
 #[test]
 fn counted_barriers_pair_producers_and_consumers() {
     let mut table = BarrierTable::default();
-    table.reset(4);
+    table.reset(4, ClusterPlace::ALONE);
     let arrive = arrival(BarrierKind::Arrive, 5, Some(64));
     assert_eq!(table.arrive(3, &arrive), BarrierOutcome::Continue);
     match table.arrive(1, &arrival(BarrierKind::Sync, 5, Some(64))) {
@@ -44,7 +44,7 @@ fn counted_barriers_pair_producers_and_consumers() {
 #[test]
 fn reductions_count_and_combine_predicates() {
     let mut table = BarrierTable::default();
-    table.reset(2);
+    table.reset(2, ClusterPlace::ALONE);
     let red = |votes| BarrierArrival {
         votes,
         ..arrival(BarrierKind::RedPopc, 1, None)

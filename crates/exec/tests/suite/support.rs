@@ -82,6 +82,8 @@ impl Builder {
                 stack_bytes: 0,
                 max_threads: None,
                 required_threads: None,
+                cluster: Default::default(),
+                written: Written::default(),
                 functions: Vec::new(),
                 switch_points: Vec::new(),
             },

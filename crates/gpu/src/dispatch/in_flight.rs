@@ -1,6 +1,7 @@
 //! A kernel in flight: its launch, and its blocks that wait, run and have ended.
 
 use super::Held;
+use super::clusters::ClusterHomes;
 use crate::counters::{MachineCounters, PartCounters};
 use crate::footprints::Touches;
 use crate::stretches::Timing;
@@ -68,6 +69,10 @@ pub(crate) struct InFlight {
     pub switched: bool,
     /// Timing, if not all blocks are timed.
     pub timing: Option<Timing>,
+    /// Number of blocks of a cluster.
+    pub cluster: u32,
+    /// SMs of the clusters that run, if clusters have several blocks.
+    pub(super) homes: ClusterHomes,
 }
 
 impl InFlight {
@@ -87,6 +92,8 @@ impl InFlight {
         let most = blocks_per_sm + bound;
         Self {
             lookahead: image.lookahead,
+            cluster: image.launch.cluster().blocks(),
+            homes: ClusterHomes::default(),
             image,
             needs,
             blocks_per_sm,
@@ -173,6 +180,9 @@ impl InFlight {
     /// Removes a block that has ended before `now`.
     pub(super) fn leave(&mut self, now: Cycle, rank: u64, id: SmId) {
         self.block_cycles = self.block_cycles.wrapping_add(now);
+        if self.cluster > 1 {
+            self.homes.leave(rank / u64::from(self.cluster));
+        }
         let running = &mut self.running[id.index()];
         if let Some(at) = running.iter().position(|other| *other == rank) {
             running.remove(at);

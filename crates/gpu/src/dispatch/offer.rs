@@ -83,15 +83,15 @@ impl Dispatcher {
     }
 
     /// Number of blocks of all kernels on an SM.
-    fn blocks_on(&self, id: SmId) -> u32 {
+    pub(super) fn blocks_on(&self, id: SmId) -> u32 {
         let of_kernel = |kernel: &InFlight| kernel.running[id.index()].len() as u32;
         self.in_flight().map(of_kernel).sum()
     }
 
     /// Offers one block to each cluster, in one cycle. Returns whether any took one.
     fn dispatch_cycle(&mut self, now: Cycle, sms: &mut SmArray) -> bool {
+        let mut any = self.has_clusters && self.dispatch_clusters(now, sms);
         let (mut cluster, n) = (self.last_cluster, self.last_in.len());
-        let mut any = false;
         for i in 0..n {
             cluster = if cluster + 1 == n { 0 } else { cluster + 1 };
             if self.is_open(cluster) && self.offer_cluster(now, cluster, i, sms) {
@@ -209,7 +209,7 @@ impl Dispatcher {
 
     /// True if kernels that are asked after this one wait until its last block has started.
     #[inline]
-    fn holds_up(&self, kernel: &InFlight, now: Cycle) -> bool {
+    pub(super) fn holds_up(&self, kernel: &InFlight, now: Cycle) -> bool {
         !self.multiprogram.overtakes() && kernel.has_waiting() && kernel.ready_at <= now
     }
 
@@ -243,7 +243,7 @@ impl Dispatcher {
 
     /// Notes that a block was taken. After the last one of its kernel, SMs may have room for later
     /// kernels.
-    fn let_others_go_on(&mut self, slot: usize) {
+    pub(super) fn let_others_go_on(&mut self, slot: usize) {
         let kernel = self.kernels[slot].as_ref();
         if !self.multiprogram.overtakes() && kernel.is_some_and(|k| !k.has_waiting()) {
             self.open_all();
@@ -258,6 +258,10 @@ impl Dispatcher {
         let Some(k) = &mut self.kernels[slot] else {
             return Offer::Full;
         };
+        if k.cluster > 1 {
+            // Its blocks are given out with those of their cluster.
+            return Offer::Later;
+        }
         if !k.fits(id, sm, quota, alone) {
             self.fragmented +=
                 u64::from(k.may_take(id, quota) && sm.is_fragmented(k.image.slot, &k.needs));
@@ -285,6 +289,24 @@ impl Dispatcher {
         let Some(at) = self.block_policy.pick(id, &view) else {
             return Offer::Later;
         };
+        self.start(slot, at, now, id, alone, sm);
+        Offer::Taken
+    }
+
+    /// Starts a block of a kernel, given by its place in the kernel's window, on an SM with room
+    /// for it.
+    pub(super) fn start(
+        &mut self,
+        slot: usize,
+        at: usize,
+        now: Cycle,
+        id: SmId,
+        alone: bool,
+        sm: &mut Sm,
+    ) {
+        let Some(k) = &mut self.kernels[slot] else {
+            return;
+        };
         let (rank, footprint) = k.take(now, at, id);
         k.started_at = k.started_at.or(Some(now));
         if let Some(timing) = &mut k.timing {
@@ -297,7 +319,6 @@ impl Dispatcher {
             sm.set_ranges(first_warp, &ranges);
         }
         self.note_company(slot, id);
-        Offer::Taken
     }
 
     /// Counts the block that a kernel has just started on an SM, if the SM holds one of another

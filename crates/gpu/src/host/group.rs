@@ -55,7 +55,7 @@ impl SmGroup {
 
     /// True if no SM of the group runs in the step or round.
     #[inline]
-    pub fn rests(&self) -> bool {
+    pub fn has_no_turns(&self) -> bool {
         self.exchange.to_sms.turns.is_empty()
     }
 
@@ -100,11 +100,11 @@ impl SmGroup {
 
     /// An SM, by number, without messages since its last run.
     #[inline]
-    pub fn see(&self, number: usize) -> &Sm {
+    pub fn look(&self, number: usize) -> &Sm {
         &self.sms[number - self.first]
     }
 
-    /// `see`, to change state that does not depend on messages.
+    /// `look`, to change state that does not depend on messages: stores and loads.
     #[inline]
     pub fn touch(&mut self, number: usize) -> &mut Sm {
         &mut self.sms[number - self.first]
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!((untaken(3), untaken(4)), (12, 3));
     }
 
-    /// Requests are taken once, from the SMs themselves or from the exchange. A group that rests
+    /// Requests are taken once, from the SMs themselves or from the exchange. A group without turns
     /// has none.
     #[test]
     fn requests_are_taken_once() {
@@ -274,7 +274,7 @@ mod tests {
                     settled: None,
                     memory: &memory,
                 });
-                if posted && !group.rests() {
+                if posted && !group.has_no_turns() {
                     group.post(false);
                 }
                 let mut taken = Vec::new();

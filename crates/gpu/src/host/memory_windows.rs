@@ -57,7 +57,7 @@ impl MemorySystem {
             self.apply_pending();
             let backend = self.backend_mut();
             if backend.is_empty() {
-                backend.rest(end - from);
+                backend.skip_with_trace(end - from);
                 return end;
             }
         }

@@ -1,6 +1,6 @@
-//! A window: some cycles that the parts of the machine run one after the other, so that the host's
-//! caches serve all of them from one loading of a part. `docs/develop/host-execution.md` explains
-//! it.
+//! A window: some cycles that the parts of the machine run one after the other, so that the state
+//! of a part is loaded into the host's caches once for all of these cycles.
+//! `docs/develop/host-execution.md` explains it.
 //!
 //! The memory backend runs first, then SMs in rounds, then the request network. An SM runs as far
 //! as it can without what others have not computed ([`Reason`](warploom_sm::Reason)); the next

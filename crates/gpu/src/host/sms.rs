@@ -112,7 +112,7 @@ impl SmArray {
     /// An SM, without messages since its last run.
     #[inline]
     pub fn look(&self, index: usize) -> &Sm {
-        self.groups[self.homes[index]].see(index)
+        self.groups[self.homes[index]].look(index)
     }
 
     /// `look`, to change state that does not depend on messages: stores and loads.

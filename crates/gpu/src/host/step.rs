@@ -28,6 +28,7 @@ impl Gpu {
         let from = self.now;
         let to = self.step_end().min(limit);
         let view = self.device_view();
+        self.deliver_peer_messages();
         self.probe.enter(Part::Dispatch);
         if self.dispatcher.is_update_due(from) {
             let Self {
@@ -58,10 +59,11 @@ impl Gpu {
         self.now = to;
         self.probe.enter(Part::Exchange);
         self.exchange();
+        let missed = self.dispatcher.has_clusters && self.exchange_peers(device);
         let events = self.sms.events();
         self.probe.enter(Part::Commit);
         self.commit(events.any(SmEvents::STORED), device);
-        let result = self.end_step(events.any(SmEvents::FAULT));
+        let result = self.end_step(events.any(SmEvents::FAULT) | missed);
         self.probe.enter(Part::Outside);
         result
     }
@@ -83,6 +85,7 @@ impl Gpu {
         // A check of the multiprogramming policy ends it, too.
         let due = due.min(self.dispatcher.next_check());
         let due = due.min(self.next_load_check());
+        let due = due.min(self.peers.next_arrival());
         let until_due = due.saturating_sub(self.now).div_ceil(length);
         self.now + length * idle.min(until_due).max(1)
     }

@@ -17,7 +17,7 @@ const COUNT_BITS: u32 = 16;
 pub(crate) struct UntakenCounts(Box<[OwnLine<AtomicU64>]>);
 
 impl UntakenCounts {
-    /// Entries of no window, for some SMs.
+    /// Counts of SMs that have not run in any window.
     pub fn new(sms: usize) -> Self {
         let entry = |_| OwnLine(AtomicU64::new(u64::MAX));
         Self((0..sms).map(entry).collect())

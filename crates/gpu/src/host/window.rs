@@ -177,7 +177,8 @@ impl Window {
         // An SM that may have room for a block is offered one in the next cycle.
         let to = if is_offered { at + 1 } else { to };
         let from = outcome.sleeps_until((at, to), self.requests);
-        // One that wakes up ahead of the network waits for it, if credits wake it.
+        // An SM that credits may wake earlier waits for the network, where it sleeps past the
+        // network's next cycle.
         let waits = from > self.requests && outcome.events.any(SmEvents::WAITS_FOR_CREDITS);
         if from < to && !waits {
             let known = self.requests;

@@ -68,11 +68,11 @@ impl Shared {
         }
     }
 
-    /// Calls workers to a step of their groups, unless these rest. Groups and memory are lent to
-    /// them until the result is dropped.
+    /// Calls workers to a step of their groups, unless these have no turns. Groups and memory are
+    /// lent to them until the result is dropped.
     fn call<'a>(&'a self, step: &Step<'a>, groups: &'a mut [SmGroup], nth: u64) -> Called<'a> {
         for (channel, group) in self.channels.iter().zip(groups) {
-            if !group.rests() {
+            if !group.has_no_turns() {
                 channel.call.set(step, group, nth);
             }
         }
@@ -167,7 +167,7 @@ impl Workers {
     }
 
     /// Runs a step or round: the first group on this thread, after `beside` and before `after`,
-    /// each other group that does not rest on its worker, or on this thread while workers are
+    /// each other group that has turns on its worker, or on this thread while workers are
     /// parked.
     pub fn run(
         &mut self,
@@ -209,7 +209,7 @@ impl Workers {
     /// Runs the workers' groups on this thread. Their requests lie where workers leave them.
     #[cold]
     fn run_others(&mut self, step: &Step<'_>, groups: &mut [SmGroup]) {
-        for group in groups.iter_mut().filter(|group| !group.rests()) {
+        for group in groups.iter_mut().filter(|group| !group.has_no_turns()) {
             group.run(step);
             group.post(step.settled.is_some());
         }

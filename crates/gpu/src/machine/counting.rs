@@ -56,8 +56,8 @@ impl Gpu {
         *counters
     }
 
-    /// Counters of one kernel since its launch, in all and by part. Those of the whole machine, if
-    /// it ran alone.
+    /// Counters of one kernel since its launch, in all and by part. The counters of the whole
+    /// machine are its own if it ran alone.
     fn counted_since(
         &mut self,
         slot: KernelSlot,

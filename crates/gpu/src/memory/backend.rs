@@ -348,7 +348,7 @@ impl Backend {
     }
 
     /// Runs core cycles of an empty backend, before the request network runs them.
-    pub(crate) fn rest(&mut self, cycles: Cycle) {
+    pub(crate) fn skip_with_trace(&mut self, cycles: Cycle) {
         let (mut noc_cycles, mut l2_cycles, mut dram_cycles) = (0, 0, 0);
         for _ in 0..cycles {
             let noc = self.noc_clock.tick(self.core_khz);

@@ -73,6 +73,16 @@ pub struct FloatMods {
     pub relu: bool,
 }
 
+/// Arithmetic on pairs of f32 (PTX ISA, "add", "sub", "mul", "fma" with `.f32x2`).
+#[allow(missing_docs, reason = "PTX's own mnemonics")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FloatPair {
+    Add,
+    Sub,
+    Mul,
+    Fma,
+}
+
 /// Half of a product.
 #[allow(missing_docs, reason = "PTX: .lo .hi .wide")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -331,6 +341,18 @@ pub enum BarrierKind {
     RedOr,
     ClusterArrive,
     ClusterWait,
+}
+
+/// Operation on an address of shared memory of a cluster (PTX ISA, "mapa", "getctarank",
+/// "isspacep").
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ClusterOp {
+    /// Address of the same place in the block whose rank is in `src[1]`, to `dst[0]`.
+    Map,
+    /// Rank of the block that contains the place, to `dst[0]`.
+    Rank,
+    /// Test whether the address is in shared memory of the cluster, to the predicate in `dst[0]`.
+    IsShared,
 }
 
 /// Modes of the instruction `vote`.

@@ -137,6 +137,11 @@ impl Mshrs {
         self.by_addr = AddressTable::new(self.most_entries as usize);
     }
 
+    /// Number of free entries.
+    pub(super) fn free(&self) -> u32 {
+        self.most_entries - self.in_use
+    }
+
     /// Room for a request for the line or sector at `addr`.
     #[inline]
     pub(super) fn room(&self, addr: u64) -> Room {

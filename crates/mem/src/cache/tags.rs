@@ -450,7 +450,12 @@ impl Tags {
         })
     }
 
-    /// Number of places for lines.
+    /// Number of lines that the ways in use hold.
+    pub(super) fn lines(&self) -> u32 {
+        self.index.sets() * self.ways()
+    }
+
+    /// Number of places for lines, those of unused ways included.
     pub(super) fn places(&self) -> usize {
         self.index.sets() as usize * self.stride
     }

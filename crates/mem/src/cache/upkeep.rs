@@ -1,5 +1,5 @@
-//! Operations on a whole cache, between kernels or for the host: emptying it, changing its size and
-//! policy, warming it.
+//! Operations on a whole cache, between kernels, for policies or for the host: emptying it, changing
+//! its size and policy, warming it, telling its state.
 
 use super::Cache;
 use super::tags::{Placed, Probe};
@@ -17,6 +17,17 @@ impl Cache {
     /// Takes the news of the line that came in with the last access or fill; `None` if none did.
     pub fn take_placed(&mut self) -> Option<Placed> {
         self.tags.take_placed()
+    }
+
+    /// Number of lines or sectors, beyond those on their way, that can be fetched (free entries of
+    /// the MSHRs).
+    pub fn free_misses(&self) -> u32 {
+        self.mshrs.free()
+    }
+
+    /// Number of lines that the cache holds with the ways in use.
+    pub fn lines(&self) -> u32 {
+        self.tags.lines()
     }
 
     /// Number of places for lines, those of unused ways included.

@@ -1,7 +1,7 @@
 //! Credits: the number of flits that a virtual channel of a port may still send, and the credits on
 //! their way back, which take as long over a channel as flits do.
 
-use super::CHANNEL;
+use super::departures::CHANNEL;
 use super::lanes::{Counts, LANES, Lanes, add, count};
 use super::ports::{PortTable, Ports};
 

@@ -2,10 +2,12 @@
 //! channel to its node. Nothing delays a flit there: the cycle of its arrival is known when it
 //! crosses the switch, and a table by cycle holds the arrivals.
 
-use super::CHANNEL;
 use super::ports::{PortSet, PortTable, Ports};
 use crate::NocCounters;
 use warploom_base::Cycle;
+
+/// Cycles of a flit or credit over a channel.
+pub(super) const CHANNEL: usize = 2;
 
 /// Initial length of the table in cycles, a power of two: few outputs are busy for longer.
 const CYCLES: usize = 64;

@@ -3,11 +3,10 @@
 //!
 //! Each loop over lanes does one operation, which compilers turn into vector instructions.
 
+pub(super) use super::ports::LANES;
+
 use super::ports::Ports;
 use warploom_config::LARGEST_NOC_BUFFER;
-
-/// Ports in a vector.
-pub(super) const LANES: usize = 16;
 
 /// Counts of sixteen ports, or a truth value of each as one or zero.
 pub(super) type Lanes = [u16; LANES];

@@ -1,10 +1,12 @@
 //! Sets of ports and tables by port, for few ports or for any number. For few ports, a set is one
 //! word, and a table has as many elements as a word has bits, so that no index needs a check.
 
-use super::lanes::LANES;
 use std::fmt::Debug;
 use std::ops::{Index, IndexMut};
 use warploom_base::BitSet;
+
+/// Ports in a vector of the host (`lanes.rs`).
+pub(super) const LANES: usize = 16;
 
 /// Representation of ports. Port numbers are below a bound that is fixed at construction.
 pub(crate) trait Ports: Clone + Debug {

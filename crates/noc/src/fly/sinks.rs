@@ -2,11 +2,10 @@
 //! boundary buffer while that has room; a packet can be taken when its last flit is in the boundary
 //! buffer.
 
-use super::PacketId;
 use super::departures::Coming;
 use super::lanes::{Bits, Counts, LANES, NEVER, add, both, count, subtract};
 use super::ports::{PortSet, PortTable, Ports};
-use crate::store::{PacketQueue, Store};
+use crate::store::{PacketId, PacketQueue, Store};
 use warploom_base::each_member;
 use warploom_config::NocSpec;
 

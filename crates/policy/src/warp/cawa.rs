@@ -17,7 +17,7 @@
 //! paper leaves open.
 
 use super::{
-    OrderCounters, WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, holds, warps_of,
+    OrderCounters, Progress, WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, holds, warps_of,
 };
 use crate::facts::{schedulers, warps, warps_a_scheduler};
 use crate::{Facts, Part, PolicyFacts, bits_for};
@@ -36,13 +36,13 @@ pub struct Cawa {
     reorders: bool,
     /// Number of cycles so far.
     now: u64,
-    warps: Box<[Progress]>,
+    warps: Box<[History]>,
     order: OrderCounters,
 }
 
-/// Progress of a warp.
+/// History of a warp, since its start.
 #[derive(Clone, Copy, Default, Debug)]
-struct Progress {
+struct History {
     /// Cycle in which the warp started.
     started: u64,
     /// Cycle of the warp's last issue, or of its start.
@@ -55,7 +55,7 @@ struct Progress {
     left: u64,
 }
 
-impl Progress {
+impl History {
     /// Criticality in cycle `now`.
     fn criticality(&self, now: u64) -> u64 {
         let needed = self.left * (now - self.started);
@@ -85,7 +85,7 @@ impl Default for Cawa {
             last: None,
             reorders: false,
             now: 0,
-            warps: vec![Progress::default(); WarpMask::BITS as usize].into(),
+            warps: vec![History::default(); WarpMask::BITS as usize].into(),
             order: OrderCounters::default(),
         }
     }
@@ -128,15 +128,15 @@ impl WarpScheduler for Cawa {
         warp.issued += 1;
     }
 
-    fn on_progress(&mut self, slot: WarpSlot, left: u32) {
-        self.warps[slot.index()].left = left.into();
+    fn on_progress(&mut self, slot: WarpSlot, progress: &Progress) {
+        self.warps[slot.index()].left = progress.left.into();
     }
 
     fn on_start(&mut self, slot: WarpSlot) {
-        self.warps[slot.index()] = Progress {
+        self.warps[slot.index()] = History {
             started: self.now,
             issued_at: self.now,
-            ..Progress::default()
+            ..History::default()
         };
     }
 

@@ -21,8 +21,8 @@
 
 use super::victim_tags::VictimTags;
 use super::{
-    Gto, L1dEvent, L1dOutcome, NextInst, WarpMask, WarpPolicyCounters, WarpScheduler, WarpView,
-    holds, only, warps_of,
+    Gto, L1dEvent, L1dOutcome, NextInst, ReadyWarps, Screened, WarpMask, WarpPolicyCounters,
+    WarpScheduler, WarpView, holds, only, warps_of,
 };
 use crate::facts::{schedulers, warps, warps_a_scheduler};
 use crate::{Facts, Part, PolicyFacts, bits_for};
@@ -34,9 +34,10 @@ use warploom_stats::declare_stats;
 declare_stats! {
     /// Counters of schedulers with victim tags.
     pub struct VictimTagCounters in "warp_policy" {
-        /// Reads that missed L1D on a line that the same warp had brought in and lost (ccws).
+        /// Reads that missed L1D on a line that the same warp had brought in and lost (ccws,
+        /// daws).
         pub victim_tag_hits: u64 = Events;
-        /// Times that a warp's next load was held back for a cycle (ccws).
+        /// Times that a warp's next load was held back for a cycle (ccws, daws).
         pub loads_held_back: u64 = Events;
     }
 }
@@ -52,13 +53,16 @@ pub struct Ccws {
     raised: Vec<WarpSlot>,
     /// Number of cycles so far.
     now: u64,
-    /// Warps that may load in this cycle, once the gate has been asked.
-    loaders: Option<WarpMask>,
+    /// Warps that may load, before cycle `settled_until`.
+    loaders: WarpMask,
+    /// Cycle until which `loaders` holds, unless scores or running warps change before.
+    settled_until: u64,
     settings: CcwsSettings,
     /// Sums over the running warps.
     hits: u64,
     issued: u64,
-    warps: Box<[LostLocality]>,
+    /// By slot, as far as warps have started.
+    warps: Vec<LostLocality>,
     counters: VictimTagCounters,
 }
 
@@ -84,19 +88,13 @@ impl PolicyFacts for Ccws {
         // 8 x 24 x 100 = 19200 in 15 bits; 32 x 4 lines; the order of gto.
         bits_on_gtx480: 48 * (2 * (8 * 33 + 3) + 15 + 64) + 128 * 6 + 2 * (5 + 1),
         part: Part::Sm,
-        complexity: "warps times their logarithm when a load can issue and locality is lost",
+        complexity: "warps times their logarithm when a score is raised or limited",
     };
 }
 
-/// Width of an address: Fermi's, the first with such an L1D (Fermi whitepaper, 2009).
-const ADDRESS_BITS: u64 = 40;
-
 fn bits(spec: &GpuSpec) -> u64 {
     let settings: CcwsSettings = spec.sm.warp_scheduler.settings();
-    let (sets, ways) = (settings.victim_sets.into(), settings.victim_ways.into());
-    let line_bytes = u64::from(spec.l1d.line_bytes);
-    let tag = ADDRESS_BITS - bits_for(line_bytes) - bits_for(sets);
-    let tags = sets * (ways * (tag + 1) + bits_for(ways));
+    let tags = VictimTags::bits(spec, settings.victim_sets, settings.victim_ways);
     let most = u64::from(settings.k) * u64::from(settings.base_score) * warps_a_scheduler(spec);
     let lines = u64::from(spec.l1d.sets) * u64::from(spec.l1d.ways);
     let order = schedulers(spec) * (bits_for(warps_a_scheduler(spec)) + 1);
@@ -106,22 +104,17 @@ fn bits(spec: &GpuSpec) -> u64 {
 impl Ccws {
     /// A scheduler that has seen no lost locality.
     pub fn new(settings: CcwsSettings) -> Self {
-        let warp = LostLocality {
-            tags: VictimTags::new(settings.victim_sets, settings.victim_ways),
-            until: 0,
-            hits: 0,
-            issued: 0,
-        };
         Self {
             order: Gto::default(),
             running: 0,
             raised: Vec::with_capacity(WarpMask::BITS as usize),
             now: 0,
-            loaders: None,
+            loaders: 0,
+            settled_until: 0,
             settings,
             hits: 0,
             issued: 0,
-            warps: vec![warp; WarpMask::BITS as usize].into(),
+            warps: Vec::new(),
             counters: VictimTagCounters::default(),
         }
     }
@@ -173,6 +166,7 @@ impl Ccws {
         self.raised
             .sort_unstable_by_key(|slot| (Reverse(until(slot)), slot.0));
         self.drop_lowered();
+        self.settled_until = self.now;
     }
 
     /// Removes the warps whose score is the base score. They are the last ones.
@@ -205,35 +199,64 @@ impl Ccws {
         self.sort();
     }
 
-    /// The warps that may load: those with raised scores, then the others by slot, until their
-    /// scores reach the cutoff.
-    fn loaders(&self) -> WarpMask {
-        let mut left = self.cutoff();
-        let mut loaders = 0;
+    /// Finds the warps that may load: those with raised scores, then the others by slot, until
+    /// their scores reach the cutoff.
+    fn find_loaders(&mut self) {
+        let (mut sum, mut count, mut loaders) = (0, 0, 0);
         for slot in &self.raised {
-            if left == 0 {
-                return loaders;
+            if sum >= self.cutoff() {
+                break;
             }
             loaders |= only(*slot);
-            left = left.saturating_sub(self.score(*slot));
+            sum += self.score(*slot);
+            count += 1;
         }
-        let (others, count) = (self.running & !loaders, left.div_ceil(self.base()));
-        let first = warps_of(others).take(count as usize);
-        first.fold(loaders, |mask, slot| mask | only(slot))
+        let left = self.cutoff().saturating_sub(sum);
+        let (others, needed) = (self.running & !loaders, left.div_ceil(self.base()));
+        let first = warps_of(others).take(needed as usize);
+        self.loaders = first.fold(loaders, |mask, slot| mask | only(slot));
+        // With these warps, the scores exceed the cutoff by this much.
+        let spare = sum + needed * self.base() - self.cutoff();
+        self.settled_until = self.now.saturating_add(self.settled_for(spare, count));
     }
 
-    /// The warps that may load in this cycle, computed when they are first asked for.
-    fn loaders_now(&mut self) -> WarpMask {
-        match self.loaders {
-            Some(loaders) => loaders,
-            None => *self.loaders.insert(self.loaders()),
+    /// Number of cycles in which the warps that may load stay the same: until the raised ones among
+    /// them, `count` warps that lose a point a cycle each, have lost more than the `spare` points,
+    /// or until a score is no longer raised.
+    fn settled_for(&self, spare: u64, count: u64) -> u64 {
+        let lowered = |slot: &WarpSlot| self.warps[slot.index()].until - self.now;
+        let lowered = self.raised.last().map_or(u64::MAX, lowered);
+        let short = spare
+            .checked_div(count)
+            .map_or(u64::MAX, |cycles| cycles + 1);
+        lowered.min(short)
+    }
+
+    /// The warps that may load in this cycle.
+    fn loaders(&mut self) -> WarpMask {
+        if self.settled_until <= self.now {
+            self.find_loaders();
         }
+        self.loaders
+    }
+
+    /// Makes room for the warp of a slot.
+    fn make_room(&mut self, slot: WarpSlot) {
+        let (sets, ways) = (self.settings.victim_sets, self.settings.victim_ways);
+        let places = self.warps.len().max(slot.index() + 1);
+        self.warps.resize_with(places, || LostLocality {
+            tags: VictimTags::new(sets, ways),
+            until: 0,
+            hits: 0,
+            issued: 0,
+        });
     }
 
     /// Gives a warp the base score.
     fn lower(&mut self, slot: WarpSlot) {
         self.raised.retain(|other| *other != slot);
         self.warps[slot.index()].until = 0;
+        self.settled_until = self.now;
     }
 }
 
@@ -275,31 +298,34 @@ impl WarpScheduler for Ccws {
         !self.raised.is_empty()
     }
 
-    fn begin_cycle(&mut self, _view: &WarpView<'_>) {
-        self.loaders = None;
-    }
-
-    fn unrestricted(&mut self, _view: &WarpView<'_>, ready: WarpMask) -> WarpMask {
-        ready & self.loaders_now()
+    fn screen(&mut self, _view: &WarpView<'_>, ready: ReadyWarps) -> Screened {
+        let held = ready.loads & !self.loaders();
+        Screened {
+            admitted: ready.all & !held,
+            held,
+        }
     }
 
     fn admits(&mut self, _view: &WarpView<'_>, next: &NextInst) -> bool {
         let loads = next.access.is_some_and(|access| access.may_load_from_l1d());
-        if !loads || self.raised.is_empty() {
-            return true;
-        }
-        let admitted = holds(self.loaders_now(), next.slot);
+        let admitted = !loads || self.raised.is_empty() || holds(self.loaders(), next.slot);
         self.counters.loads_held_back += u64::from(!admitted);
         admitted
     }
 
+    /// The cycles in which the same warps may load.
+    fn holds_for(&self) -> u64 {
+        self.settled_until.saturating_sub(self.now)
+    }
+
     fn end_cycles(
         &mut self,
-        _view: &WarpView<'_>,
+        view: &WarpView<'_>,
         _stalled: WarpMask,
         _picked: Option<WarpSlot>,
         cycles: u64,
     ) {
+        self.counters.loads_held_back += u64::from(view.held.count_ones()) * cycles;
         if self.raised.is_empty() {
             self.now += cycles;
         } else {
@@ -314,6 +340,7 @@ impl WarpScheduler for Ccws {
     }
 
     fn on_start(&mut self, slot: WarpSlot) {
+        self.make_room(slot);
         self.running |= only(slot);
         self.lower(slot);
         let warp = &mut self.warps[slot.index()];

@@ -2,8 +2,8 @@
 //! cycles with its default settings.
 
 use super::{
-    Choice, L1dEvent, L1dOutcome, MemoryAccess, MemoryOp, MemorySpace, NextInst, TABLE, WarpMask,
-    WarpPolicy, WarpScheduler, WarpTable, WarpView, warps_of,
+    Choice, L1dEvent, L1dOutcome, MemoryAccess, MemoryOp, MemorySpace, MemoryUse, NextInst, TABLE,
+    WarpMask, WarpPolicy, WarpScheduler, WarpTable, WarpView, warps_of,
 };
 use crate::PolicyInfo;
 use warploom_base::{KernelSlot, Pc, Rng, WarpSlot};
@@ -74,7 +74,8 @@ impl Scene {
         self.live ^= bit;
     }
 
-    /// Tells the policies of a drawn event of the data cache, one of few lines.
+    /// Tells the policies of a drawn event of the data cache, one of few lines, and of a drawn use of
+    /// memory.
     fn event(&mut self, policies: &mut [WarpPolicy]) {
         let warp = WarpSlot::new(self.rng.below(SLOTS as u32) as usize);
         let line = 128 * u64::from(self.rng.below(4));
@@ -95,6 +96,11 @@ impl Scene {
             },
         };
         policies.iter_mut().for_each(|p| p.on_l1d(&event));
+        let used = MemoryUse {
+            free_misses: Some(self.rng.below(16)),
+            refuses: self.rng.below(8) == 0,
+        };
+        policies.iter_mut().for_each(|p| p.on_memory_use(&used));
     }
 
     fn cycle(&mut self) -> Cycle {
@@ -127,6 +133,7 @@ impl Scene {
             live: self.live,
             waiting: cycle.waiting,
             long_wait: cycle.long_wait,
+            held: 0,
             table: &self.table,
         }
     }
@@ -150,6 +157,24 @@ fn run(
         policy.on_issue(slot);
     }
     picked
+}
+
+/// After a cycle in which nothing issued: lets the cycles pass, at most five, for which a policy
+/// says that it will let nothing issue, at once for the first policy. The second one is asked in
+/// each of them and must agree.
+fn hold(policies: &mut [WarpPolicy; 2], view: &WarpView<'_>, cycle: &Cycle) {
+    let [at_once, one_by_one] = policies;
+    let cycles = at_once.holds_for().min(5);
+    if cycle.ready == 0 || cycles == 0 {
+        return;
+    }
+    at_once.begin_cycle(view);
+    at_once.end_cycles(view, cycle.stalled, None, cycles);
+    for _ in 0..cycles {
+        one_by_one.begin_cycle(view);
+        assert_eq!(one_by_one.pick(view, cycle.ready), None);
+        one_by_one.end_cycles(view, cycle.stalled, None, 1);
+    }
 }
 
 /// The warps of a mask whose next instruction, a load, the policy admits.
@@ -203,6 +228,9 @@ fn every_scheduler_keeps_the_contract() {
                 "{name}, cycle {n}: {picked:?} is not ready"
             );
             issues += u32::from(picked.is_some());
+            if picked.is_none() {
+                hold(&mut policies, &view, &cycle);
+            }
         }
         let counters = policies.map(|policy| policy.counters());
         assert_eq!(counters[0], counters[1], "{}", row.name);

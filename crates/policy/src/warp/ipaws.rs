@@ -167,6 +167,7 @@ mod tests {
             live: 0b1110,
             waiting: 0,
             long_wait: 0,
+            held: 0,
             table: &table,
         };
         let next = |policy: &mut Ipaws| {

@@ -175,6 +175,11 @@ impl WarpScheduler for Locality {
         })
     }
 
+    /// Group and starved warps change only with the view.
+    fn holds_for(&self) -> u64 {
+        u64::MAX
+    }
+
     fn on_issue(&mut self, slot: WarpSlot) {
         self.last = slot;
     }

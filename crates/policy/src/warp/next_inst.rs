@@ -1,5 +1,6 @@
-//! The instruction that a warp would issue next, as a gate sees it.
+//! The instructions that warps would issue next, as a gate sees them.
 
+use super::WarpMask;
 use warploom_base::{KernelSlot, Pc, WarpSlot};
 
 /// The next instruction of a warp that could issue it in this cycle.
@@ -15,6 +16,27 @@ pub struct NextInst {
     pub access: Option<MemoryAccess>,
 }
 
+/// Warps of a scheduler that could issue in this cycle, by what their next instructions are.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct ReadyWarps {
+    /// All warps that could issue.
+    pub all: WarpMask,
+    /// Warps whose next instruction accesses memory that can lie behind the data cache: global,
+    /// local or generic addresses.
+    pub accesses: WarpMask,
+    /// Warps of `accesses` whose next instruction is a load.
+    pub loads: WarpMask,
+}
+
+/// Decision of a gate on several warps. It decides nothing on warps that neither mask holds.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Screened {
+    /// Warps that may issue.
+    pub admitted: WarpMask,
+    /// Warps that are held back.
+    pub held: WarpMask,
+}
+
 /// A memory access, as far as the instruction alone determines it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MemoryAccess {
@@ -25,13 +47,18 @@ pub struct MemoryAccess {
 }
 
 impl MemoryAccess {
+    /// True for an access to memory that can lie behind the data cache: global, local or generic
+    /// addresses.
+    pub const fn may_go_to_memory(self) -> bool {
+        matches!(
+            self.space,
+            MemorySpace::Generic | MemorySpace::Global | MemorySpace::Local
+        )
+    }
+
     /// True for a load that may use the data cache: one from global, local or generic addresses.
     pub const fn may_load_from_l1d(self) -> bool {
-        matches!(self.op, MemoryOp::Load)
-            && matches!(
-                self.space,
-                MemorySpace::Generic | MemorySpace::Global | MemorySpace::Local
-            )
+        matches!(self.op, MemoryOp::Load) && self.may_go_to_memory()
     }
 }
 

@@ -41,6 +41,9 @@ pub struct Pcal {
     most: u32,
     /// Warps that hold a token.
     holders: WarpMask,
+    /// Warps that waited when those that may issue were last looked for, and these; `None` if they
+    /// may have changed since.
+    issuers: Option<(WarpMask, WarpMask)>,
     settings: PcalSettings,
     climb: Climb,
     /// Instructions issued in this period, and its cycles that have passed.
@@ -188,6 +191,7 @@ impl Pcal {
             queue: Vec::with_capacity(WarpMask::BITS as usize),
             most: 0,
             holders: 0,
+            issuers: None,
             settings,
             climb: Climb::new(settings.warps),
             issued: 0,
@@ -196,20 +200,30 @@ impl Pcal {
         }
     }
 
-    /// Hands the tokens to the oldest warps.
+    /// Hands the tokens to the oldest warps. The warps that may issue may have changed, too.
     fn hand_out(&mut self) {
+        self.issuers = None;
         let tokens = self.climb.now.tokens as usize;
         let oldest = self.queue.iter().take(tokens);
         self.holders = oldest.fold(0, |mask, slot| mask | only(*slot));
     }
 
     /// The warps that may issue: the oldest that do not wait.
-    fn issuers(&self, view: &WarpView<'_>) -> WarpMask {
+    fn issuers(&mut self, view: &WarpView<'_>) -> WarpMask {
+        match self.issuers {
+            Some((waiting, issuers)) if waiting == view.waiting => issuers,
+            _ => {
+                let issuers = self.find_issuers(view);
+                self.issuers = Some((view.waiting, issuers));
+                issuers
+            }
+        }
+    }
+
+    fn find_issuers(&self, view: &WarpView<'_>) -> WarpMask {
         let warps = self.climb.now.warps as usize;
-        let free = self
-            .queue
-            .iter()
-            .filter(|slot| !holds(view.waiting, **slot));
+        let queue = self.queue.iter();
+        let free = queue.filter(|slot| !holds(view.waiting, **slot));
         free.take(warps).fold(0, |mask, slot| mask | only(*slot))
     }
 
@@ -226,11 +240,20 @@ impl Pcal {
 
 impl WarpScheduler for Pcal {
     fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
-        self.order.pick(view, ready & self.issuers(view))
+        let issuers = self.issuers(view);
+        self.order.pick(view, ready & issuers)
     }
 
     fn wants_cycles(&self) -> bool {
         true
+    }
+
+    /// The warps that may issue change with the view, and at the end of a period.
+    fn holds_for(&self) -> u64 {
+        if self.passed == 0 {
+            return 0;
+        }
+        u64::from(self.settings.period_cycles) - self.passed
     }
 
     fn decides_allocation(&self) -> bool {
@@ -248,6 +271,10 @@ impl WarpScheduler for Pcal {
         picked: Option<WarpSlot>,
         mut cycles: u64,
     ) {
+        // Between kernels, nothing could issue that a measurement should count.
+        if self.queue.is_empty() {
+            return;
+        }
         self.issued += u64::from(picked.is_some());
         let period = u64::from(self.settings.period_cycles);
         while self.passed + cycles >= period {
@@ -271,7 +298,7 @@ impl WarpScheduler for Pcal {
         self.queue.retain(|other| *other != slot);
         if self.queue.is_empty() {
             self.climb = Climb::new(self.settings.warps);
-            self.most = 0;
+            (self.most, self.issued, self.passed) = (0, 0, 0);
         }
         self.hand_out();
     }

@@ -12,6 +12,9 @@ use warploom_config::StaticLimitSettings;
 pub struct StaticLimit {
     limit: u32,
     last: Option<WarpSlot>,
+    /// Warps that ran and did not wait when the oldest were last looked for, and the oldest of
+    /// them. Both are empty after a start, which changes ages.
+    found: (WarpMask, WarpMask),
 }
 
 impl PolicyFacts for StaticLimit {
@@ -32,11 +35,19 @@ impl StaticLimit {
         Self {
             limit: settings.warps,
             last: None,
+            found: (0, 0),
         }
     }
 
-    /// The `limit` oldest warps of a mask.
-    fn oldest_few(&self, view: &WarpView<'_>, mut mask: WarpMask) -> WarpMask {
+    /// The `limit` oldest warps of a mask. The mask seldom changes from one cycle to the next.
+    fn oldest_few(&mut self, view: &WarpView<'_>, mask: WarpMask) -> WarpMask {
+        if self.found.0 != mask {
+            self.found = (mask, self.find_oldest(view, mask));
+        }
+        self.found.1
+    }
+
+    fn find_oldest(&self, view: &WarpView<'_>, mut mask: WarpMask) -> WarpMask {
         let mut few = 0;
         for _ in 0..self.limit {
             let Some(slot) = view.oldest(mask) else { break };
@@ -56,7 +67,16 @@ impl WarpScheduler for StaticLimit {
         }
     }
 
+    /// The choice depends on the view alone.
+    fn holds_for(&self) -> u64 {
+        u64::MAX
+    }
+
     fn on_issue(&mut self, slot: WarpSlot) {
         self.last = Some(slot);
+    }
+
+    fn on_start(&mut self, _slot: WarpSlot) {
+        self.found = (0, 0);
     }
 }

@@ -19,6 +19,8 @@ pub struct WarpTable {
     pub block_serial: Vec<u64>,
     /// Most blocks that the SM holds.
     pub max_blocks: u32,
+    /// Lines of the SM's data cache; 0 without one.
+    pub l1d_lines: u32,
     /// By slot or other place: memory that the warp accesses; empty unless the policy uses ranges.
     pub ranges: Vec<WarpRange>,
     /// Number of warp slots.
@@ -36,10 +38,16 @@ impl WarpTable {
             block_age: vec![0; places],
             block_serial: vec![0; places],
             max_blocks,
+            l1d_lines: 0,
             ranges: Vec::new(),
             slots,
             before: std::array::from_fn(|_| Box::new([0; SLOTS])),
         }
+    }
+
+    /// Number of warp slots of the SM.
+    pub const fn slots(&self) -> u64 {
+        self.slots as u64
     }
 
     /// Notes that the `nth` warp of a block, whose first warp has age `block_age`, starts in a slot

@@ -1,7 +1,9 @@
 //! Small scenarios worked by hand: who is picked, cycle by cycle.
 
 mod criticality;
+mod groups;
 mod l1d;
+mod loops;
 
 use super::*;
 use crate::range::{ArrayRange, MAX_ARRAYS, WarpRange};
@@ -59,6 +61,7 @@ fn view(table: &WarpTable, waiting: WarpMask, long_wait: WarpMask) -> WarpView<'
         live: 0b1111,
         waiting,
         long_wait,
+        held: 0,
         table,
     }
 }

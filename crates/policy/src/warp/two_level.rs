@@ -12,7 +12,9 @@
 //! A warp waits when it is at a barrier or its next instruction needs an outstanding load. The
 //! setting `inner` is the order within the group.
 
-use super::{WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, holds, next_after, warps_of};
+use super::{
+    WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, holds, next_after, only, warps_of,
+};
 use crate::facts::{schedulers, warps_a_scheduler};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use std::collections::VecDeque;
@@ -23,8 +25,8 @@ use warploom_stats::declare_stats;
 declare_stats! {
     /// Counters of schedulers that let a group of warps issue.
     pub struct GroupCounters in "warp_policy" {
-        /// Times that a warp, or a group, lost its place among those that may issue (two-level,
-        /// locality).
+        /// Times that a warp, or a group, lost its place among those that may issue, or in front of
+        /// others (two-level, locality, owl).
         pub group_changes: u64 = Events;
     }
 }
@@ -36,6 +38,8 @@ pub struct TwoLevel {
     active: WarpMask,
     /// Warps outside the group (`queue` and `oldest`).
     pending: VecDeque<WarpSlot>,
+    /// The same warps as a mask.
+    queued: WarpMask,
     /// Number of the group that has its turn (`groups`).
     turn: u32,
     last: WarpSlot,
@@ -73,6 +77,7 @@ impl TwoLevel {
             settings,
             active: 0,
             pending: VecDeque::with_capacity(64),
+            queued: 0,
             turn: 0,
             last: WarpSlot(63),
             counters: GroupCounters::default(),
@@ -85,14 +90,32 @@ impl TwoLevel {
 
     fn demote(&mut self, blocked: WarpMask) {
         let leaving = self.active & blocked;
+        if leaving == 0 {
+            return;
+        }
         self.counters.group_changes += u64::from(leaving.count_ones());
         self.pending.extend(warps_of(leaving));
+        self.queued |= leaving;
         self.active &= !blocked;
+    }
+
+    /// True if the group has no room, or no warp of the queue could join it.
+    fn has_no_change(&self, blocked: WarpMask) -> bool {
+        self.queued & !blocked == 0 || self.is_full()
+    }
+
+    /// Moves a warp that is no longer in the queue into the group.
+    fn join(&mut self, slot: WarpSlot) {
+        self.queued &= !only(slot);
+        self.active |= only(slot);
     }
 
     /// Fills the group from the queue. Each warp of the queue comes to its head once, and those
     /// that wait go to its tail, so that a queue from which no warp is taken stays as it is.
     fn promote_in_turn(&mut self, blocked: WarpMask) {
+        if self.has_no_change(blocked) {
+            return;
+        }
         for _ in 0..self.pending.len() {
             if self.is_full() {
                 return;
@@ -103,20 +126,21 @@ impl TwoLevel {
             if holds(blocked, slot) {
                 self.pending.push_back(slot);
             } else {
-                self.active |= 1 << slot.index();
+                self.join(slot);
             }
         }
     }
 
     fn promote_oldest(&mut self, view: &WarpView<'_>, blocked: WarpMask) {
-        while !self.is_full() {
+        while !self.has_no_change(blocked) {
             let free = self.pending.iter().enumerate();
             let free = free.filter(|(_, slot)| !holds(blocked, **slot));
             let Some((at, slot)) = free.min_by_key(|(_, slot)| view.age[slot.index()]) else {
                 return;
             };
-            self.active |= 1 << slot.index();
+            let slot = *slot;
             self.pending.remove(at);
+            self.join(slot);
         }
     }
 
@@ -176,6 +200,11 @@ impl WarpScheduler for TwoLevel {
         }
     }
 
+    /// The group changes only with the view.
+    fn holds_for(&self) -> u64 {
+        u64::MAX
+    }
+
     fn on_issue(&mut self, slot: WarpSlot) {
         self.last = slot;
     }
@@ -186,13 +215,15 @@ impl WarpScheduler for TwoLevel {
         }
         if self.is_full() {
             self.pending.push_back(slot);
+            self.queued |= only(slot);
         } else {
-            self.active |= 1 << slot.index();
+            self.active |= only(slot);
         }
     }
 
     fn on_exit(&mut self, slot: WarpSlot) {
-        self.active &= !(1 << slot.index());
+        self.active &= !only(slot);
+        self.queued &= !only(slot);
         self.pending.retain(|s| *s != slot);
     }
 

@@ -104,7 +104,11 @@ impl<'m> Checker<'m> {
             FunctionDirective::MaxRegisters(count) => (".maxnreg", [*count, 1, 1]),
             FunctionDirective::MinBlocksPerSm(count) => (".minnctapersm", [*count, 1, 1]),
             FunctionDirective::MaxBlocksPerSm(count) => (".maxnctapersm", [*count, 1, 1]),
-            FunctionDirective::Kept(_) => return,
+            FunctionDirective::RequiredCluster(extents) => (".reqnctapercluster", *extents),
+            FunctionDirective::MaxClusterRank(count) => (".maxclusterrank", [*count, 1, 1]),
+            FunctionDirective::ExplicitCluster
+            | FunctionDirective::BlocksAreClusters
+            | FunctionDirective::Kept(_) => return,
         };
         if extents.contains(&0) {
             let message = format!("`{text}` of `{}` is zero", function.name.node);

@@ -101,15 +101,15 @@ impl Parser<'_> {
                 function.no_return = true;
                 return Ok(());
             }
-            ".unique" | ".explicitcluster" | ".blocksareclusters" => {
+            ".reqnctapercluster" => FunctionDirective::RequiredCluster(self.extents()?),
+            ".maxclusterrank" => FunctionDirective::MaxClusterRank(self.argument()?),
+            ".explicitcluster" => self.flag(FunctionDirective::ExplicitCluster),
+            ".blocksareclusters" => self.flag(FunctionDirective::BlocksAreClusters),
+            ".unique" => {
                 self.bump();
                 FunctionDirective::Kept(self.kept_since(first))
             }
-            ".reqnctapercluster" => {
-                self.extents()?;
-                FunctionDirective::Kept(self.kept_since(first))
-            }
-            ".maxclusterrank" | ".abi_preserve" | ".abi_preserve_control" => {
+            ".abi_preserve" | ".abi_preserve_control" => {
                 self.argument()?;
                 FunctionDirective::Kept(self.kept_since(first))
             }
@@ -120,6 +120,12 @@ impl Parser<'_> {
         };
         function.directives.push(directive);
         Ok(())
+    }
+
+    /// Parses a directive without arguments.
+    fn flag(&mut self, directive: FunctionDirective) -> FunctionDirective {
+        self.bump();
+        directive
     }
 
     /// Parses the number of a directive.

@@ -7,6 +7,7 @@ use crate::params::declaration;
 use warploom_base::Dim3;
 use warploom_config::GpuSpec;
 use warploom_diag::{Diagnostic, Diagnostics, Span, nearest};
+use warploom_exec::{ClusterShape, LaunchError, LaunchSpec};
 use warploom_fields::Number;
 use warploom_ir::{ModuleIr, Param, ParamKind, Program};
 
@@ -77,6 +78,27 @@ pub fn bind(
         .collect()
 }
 
+/// Problem of a buffer that is not among the declared ones.
+pub(super) fn unknown_buffer(name: &str, place: Span, declared: &[&str]) -> Diagnostic {
+    let help = match nearest(name, declared.iter().copied()) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("declare it: `[[buffer]]` with `name = \"{name}\"`"),
+    };
+    let message = format!("there is no buffer `{name}`");
+    Diagnostic::error("unknown-buffer", place, message).help(help)
+}
+
+/// Problem of a kernel that is not among those of the module.
+pub(super) fn unknown_kernel(name: &str, place: Span, kernels: &[&str]) -> Diagnostic {
+    let help = match (nearest(name, kernels.iter().copied()), kernels) {
+        (Some(near), _) => format!("did you mean `{near}`?"),
+        (None, []) => "the module has no kernel (`.entry`)".to_owned(),
+        (None, all) => format!("the module has {}", all.join(", ")),
+    };
+    let message = format!("there is no kernel `{name}`");
+    Diagnostic::error("unknown-kernel", place, message).help(help)
+}
+
 struct Binder<'a> {
     names: Vec<&'a str>,
     limits: Limits,
@@ -92,16 +114,8 @@ impl Binder<'_> {
     fn buffer(&mut self, name: &str, place: Span) -> Option<usize> {
         let found = self.names.iter().position(|other| *other == name);
         if found.is_none() {
-            let help = match nearest(name, self.names.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!("declare it: `[[buffer]]` with `name = \"{name}\"`"),
-            };
-            self.problem(
-                "unknown-buffer",
-                place,
-                format!("there is no buffer `{name}`"),
-                help,
-            );
+            let problem = unknown_buffer(name, place, &self.names);
+            self.diagnostics.push(problem);
         }
         found
     }
@@ -113,6 +127,7 @@ impl Binder<'_> {
         self.extents("grid", launch.grid, MOST_BLOCKS);
         self.extents("block", launch.block, MOST_THREADS);
         self.block(launch, kernel);
+        self.cluster(launch, kernel);
         self.shared(launch, kernel);
         self.registers(launch);
         self.args(launch, kernel, module.address_bits)
@@ -125,17 +140,8 @@ impl Binder<'_> {
             return found;
         }
         let kernels: Vec<&str> = module.kernels.iter().map(|k| k.name.as_str()).collect();
-        let help = match (nearest(name, kernels.iter().copied()), kernels.as_slice()) {
-            (Some(near), _) => format!("did you mean `{near}`?"),
-            (None, []) => "the module has no kernel (`.entry`)".to_owned(),
-            (None, all) => format!("the module has {}", all.join(", ")),
-        };
-        self.problem(
-            "unknown-kernel",
-            *place,
-            format!("there is no kernel `{name}`"),
-            help,
-        );
+        self.diagnostics
+            .push(unknown_kernel(name, *place, &kernels));
         None
     }
 
@@ -181,6 +187,24 @@ impl Binder<'_> {
             );
             let help = "use a smaller block, or compile with other launch bounds".to_owned();
             self.problem("block-too-large", place, message, help);
+        }
+    }
+
+    fn cluster(&mut self, launch: &LaunchPlan, kernel: &Program) {
+        let place = launch.cluster.map_or(launch.grid.1, |(_, place)| place);
+        let spec = LaunchSpec {
+            grid: launch.grid.0,
+            cluster: launch.cluster.map(|(cluster, _)| cluster),
+            ..LaunchSpec::default()
+        };
+        if let Err(LaunchError::BadCluster {
+            cluster,
+            grid,
+            reason,
+        }) = ClusterShape::new(kernel, &spec)
+        {
+            let message = format!("clusters of {cluster} blocks in a grid of {grid}");
+            self.problem("bad-cluster", place, message, reason);
         }
     }
 

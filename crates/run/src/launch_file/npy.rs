@@ -2,7 +2,7 @@
 
 use super::element::Element;
 use super::parse::product;
-use crate::files::write_whole;
+use crate::files::{io_reason, write_whole};
 use header::{Header, Type};
 use std::io::Write;
 use std::path::Path;
@@ -23,8 +23,8 @@ pub(crate) struct Array {
 /// Reads a file. The error message contains a remedy.
 pub(crate) fn load(path: &Path) -> Result<Array, String> {
     let bytes = std::fs::read(path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => "there is no such file; check the path".to_owned(),
-        _ => format!("cannot read it: {error}"),
+        std::io::ErrorKind::NotFound => format!("{}; check the path", io_reason(&error)),
+        _ => format!("cannot read it: {}", io_reason(&error)),
     })?;
     decode(&bytes)
 }

@@ -3,6 +3,7 @@
 use super::element::Element;
 use super::error::InputErrors;
 use super::plan::*;
+use crate::files::io_reason;
 use std::io::Read as _;
 use std::path::Path;
 use toml::Spanned;
@@ -30,7 +31,8 @@ pub fn read(path: &Path) -> Result<Source, InputErrors> {
             std::io::ErrorKind::IsADirectory => "give a file, not a folder",
             _ => "check that it may be read",
         };
-        InputErrors::Unreadable(format!("cannot read {shown}: {error}; {remedy}"))
+        let reason = io_reason(&error);
+        InputErrors::Unreadable(format!("cannot read {shown}: {reason}; {remedy}"))
     })?;
     if bytes.len() as u64 > MAX_TEXT {
         return Err(InputErrors::Unreadable(format!(
@@ -88,12 +90,14 @@ fn plan(table: &DeTable<'_>, diagnostics: &mut Diagnostics) -> Option<Plan> {
     let mut fields = Fields::new((table, top), "a launch file", &allowed, diagnostics);
     let module_place = fields.place("module");
     let module = fields.text("module", "\"kernel.ptx\"");
-    fields.required("launch", "[{ kernel = \"name\", grid = 1, block = 32 }]")?;
+    let example = "[{ kernel = \"name\", grid = 1, block = 32 }]";
+    let has_launches = fields.required("launch", example).is_some();
     let buffers = each(&mut fields, "buffer", buffer);
     report_duplicates(&buffers, fields.diagnostics());
     let launches = each(&mut fields, "launch", launch);
     let expects = each(&mut fields, "expect", expect);
     let dumps = each(&mut fields, "dump", dump);
+    has_launches.then_some(())?;
     Some(Plan {
         module: (module?, module_place),
         buffers,
@@ -326,10 +330,11 @@ fn normal(fields: &mut Fields<'_, '_>, seed: u64) -> Option<Init> {
     })
 }
 
-const LAUNCH_KEYS: [&str; 7] = [
+const LAUNCH_KEYS: [&str; 8] = [
     "kernel",
     "grid",
     "block",
+    "cluster",
     "dynamic_shared_bytes",
     "stream",
     "registers_per_thread",
@@ -341,6 +346,11 @@ fn launch(entry: PlacedTable<'_>, diagnostics: &mut Diagnostics) -> Option<Launc
     let kernel = fields.text("kernel", "\"name\"");
     let grid = dim(&mut fields, "grid", "[4, 1, 1]");
     let block = dim(&mut fields, "block", "[256, 1, 1]");
+    let cluster = match fields.get("cluster") {
+        Some(_) => Some(dim(&mut fields, "cluster", "[2, 1, 1]")?),
+        None => None,
+    };
+    let cluster = cluster.map(|cluster| (cluster, fields.place("cluster")));
     let most = i128::from(u32::MAX);
     let shared = fields.integer("dynamic_shared_bytes", 0, most).unwrap_or(0) as u32;
     let stream = fields.integer("stream", 0, most).unwrap_or(0) as u32;
@@ -350,6 +360,7 @@ fn launch(entry: PlacedTable<'_>, diagnostics: &mut Diagnostics) -> Option<Launc
         kernel: (kernel?, fields.place("kernel")),
         grid: (grid?, fields.place("grid")),
         block: (block?, fields.place("block")),
+        cluster,
         dynamic_shared_bytes: (shared, fields.place("dynamic_shared_bytes")),
         stream,
         registers_per_thread: registers.map(|n| (n as u32, fields.place("registers_per_thread"))),

@@ -101,6 +101,8 @@ pub struct LaunchPlan {
     pub grid: (Dim3, Span),
     /// Number of threads of a block in each dimension, and its place.
     pub block: (Dim3, Span),
+    /// Number of blocks of a cluster in each dimension, if stated, and its place.
+    pub cluster: Option<(Dim3, Span)>,
     /// Dynamic shared memory in bytes, and its place.
     pub dynamic_shared_bytes: (u32, Span),
     /// Number of the stream.

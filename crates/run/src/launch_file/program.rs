@@ -4,6 +4,7 @@ use super::bind::{BoundArg, Limits, bind};
 use super::compare::compare;
 use super::element::Element;
 use super::error::InputErrors;
+use super::mentioned::with_unknown_names;
 use super::npy::{self, Array};
 use super::parse::{parse, product, read};
 use super::plan::*;
@@ -58,6 +59,21 @@ fn is_source_code(name: &str) -> bool {
     )
 }
 
+/// The module of a launch file in `folder`, whose name is at `place`.
+pub(super) fn read_module(folder: &Path, name: &str, place: Span) -> Result<Source, Diagnostic> {
+    if is_source_code(name) {
+        let message = format!("{name} is source code, and `module` names PTX");
+        return Err(Diagnostic::error("no-module", place, message).help(
+            "compile it to PTX, for example `nvcc -ptx -arch=compute_75 FILE.cu -o FILE.ptx`",
+        ));
+    }
+    read(&folder.join(name)).map_err(|error| {
+        let message = error.to_string().replacen("error: ", "", 1);
+        Diagnostic::error("no-module", place, message)
+            .help("`module` is a path from the launch file's folder")
+    })
+}
+
 impl LaunchFile {
     /// Reads a launch file, its module and its data files.
     ///
@@ -65,23 +81,14 @@ impl LaunchFile {
     /// All problems of the file, or of files that cannot be read.
     pub fn load(path: &Path) -> Result<Self, InputErrors> {
         let source = read(path)?;
-        let plan = parse(&source)?;
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-        let (name, place) = &plan.module;
-        if is_source_code(name) {
-            let message = format!("{name} is source code, and `module` names PTX");
-            let problem = Diagnostic::error("no-module", *place, message).help(
-                "compile it to PTX, for example `nvcc -ptx -arch=compute_75 FILE.cu -o FILE.ptx`",
-            );
-            return Err(InputErrors::one(&source, problem));
-        }
-        let module = read(&folder.join(name)).map_err(|error| {
-            let message = error.to_string().replacen("error: ", "", 1);
-            let problem = Diagnostic::error("no-module", *place, message)
-                .help("`module` is a path from the launch file's folder");
-            InputErrors::one(&source, problem)
-        })?;
-        Self::new(source, plan, folder, module)
+        let made = parse(&source).and_then(|plan| {
+            let (name, place) = &plan.module;
+            let module = read_module(&folder, name, *place);
+            let module = module.map_err(|problem| InputErrors::one(&source, problem))?;
+            Self::new(source, plan, folder.clone(), module)
+        });
+        made.map_err(|errors| with_unknown_names(errors, &folder))
     }
 
     /// Digest of the file, its module and its data files. Equal digests give equal runs.
@@ -337,6 +344,7 @@ impl LaunchProgram {
             kernel: plan.kernel.0.clone(),
             grid: plan.grid.0,
             block: plan.block.0,
+            cluster: plan.cluster.map(|(cluster, _)| cluster),
             dynamic_shared_bytes: plan.dynamic_shared_bytes.0,
             stream: plan.stream,
             args: self.args[at].iter().map(arg).collect(),

@@ -4,7 +4,7 @@ use super::*;
 use crate::{Device, HostAction, HostProgram};
 use std::path::Path;
 use warploom_diag::Source;
-use warploom_ir::{ModuleIr, Param, ParamKind, Program};
+use warploom_ir::{ModuleIr, Param, ParamKind, Program, Written};
 
 fn param(name: &str, offset: u32, bytes: u32, kind: ParamKind) -> Param {
     Param {
@@ -43,6 +43,8 @@ fn saxpy() -> ModuleIr {
         stack_bytes: 0,
         max_threads: None,
         required_threads: None,
+        cluster: Default::default(),
+        written: Written::default(),
         functions: Vec::new(),
         switch_points: Vec::new(),
     };
@@ -323,6 +325,51 @@ fn buffers_are_bound_to_parameters_as_wide_as_addresses() {
     );
     let refused = bound(wide, "u32").unwrap_err().to_string();
     assert!(refused.contains("error["), "{refused}");
+}
+
+/// A file with problems in its text also names the kernel and the buffers that do not exist.
+#[test]
+fn all_problems_of_a_file_are_told_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let ptx = ".version 7.0\n.target sm_50\n.address_size 64\n\
+               .visible .entry saxpy(.param .u64 x) { ret; }\n";
+    std::fs::write(path("saxpy.ptx"), ptx).unwrap();
+    let told = |text: &str| {
+        std::fs::write(path("run.toml"), text).unwrap();
+        let error = LaunchFile::load(&path("run.toml")).unwrap_err();
+        error.to_string()
+    };
+    let launch = "[[launch]]\nkernel = \"saxpi\"\ngrid = 1\nblocks = 32\nargs = [\"z\"]\n";
+    let wrong = told(&format!("{HEAD}{launch}"));
+    for problem in [
+        "[[launch]] without `block`",
+        "[[launch]] has no key `blocks`",
+        "there is no kernel `saxpi`",
+        "did you mean `saxpy`?",
+        "there is no buffer `z`",
+    ] {
+        assert!(wrong.contains(problem), "{problem}: {wrong}");
+    }
+    // A module that cannot be read is told, too, and tells nothing about kernels.
+    let wrong = told(&format!("{HEAD}{launch}").replace("saxpy.ptx", "none.ptx"));
+    assert!(
+        wrong.contains("none.ptx: there is no such file; check the path"),
+        "{wrong}"
+    );
+    assert!(
+        wrong.contains("without `block`") && !wrong.contains("saxpi`"),
+        "{wrong}"
+    );
+    // Missing data does not hide the others.
+    let launch = launch.replace("blocks", "block");
+    let head = HEAD.replace("iota", "none.npy");
+    let wrong = told(&format!("{head}{launch}"));
+    assert!(
+        wrong.contains("`none.npy`: there is no such file"),
+        "{wrong}"
+    );
+    assert!(wrong.contains("there is no kernel `saxpi`"), "{wrong}");
 }
 
 /// Some editors begin a file with a byte order mark.

@@ -183,8 +183,8 @@ fn what_is_valid_and_not_supported_is_no_error() {
         ("call vector, (v);", "vector registers as parameters"),
         ("call (q), flag;", "predicates as parameters"),
         (
-            "cp.async.bulk.prefetch.tensor.3d.L2.global.im2col [%d, {%r1, %r2, %r3}], {%h};",
-            "im2col",
+            "cp.async.bulk.prefetch.tensor.3d.L2.global.im2col::w [%d, {%r1, %r2, %r3}], {%h, %h};",
+            "im2col::w",
         ),
         ("tcgen05.wait::ld.sync.aligned;", "tcgen05.wait::ld"),
         (

@@ -102,6 +102,7 @@ files! {
     bits
     bulk
     carry
+    cluster
     compare
     contention
     control

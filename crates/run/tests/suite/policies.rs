@@ -14,7 +14,7 @@ use ipc_over_time::IpcOverTime;
 use load_gate::LoadGate;
 use std::ops::ControlFlow;
 use warploom_base::Dim3;
-use warploom_config::{Base, GpuSpec, SmFilterChoice as Choice, resolve};
+use warploom_config::{Base, GpuSpec, Rule, SmFilterChoice as Choice, keys, resolve};
 use warploom_policy::{Facts, PolicyFacts, WarpScheduler};
 use warploom_run::{
     Arg, Check, CustomPolicies, Device, DevicePtr, HostAction, HostError, HostProgram, Launch,
@@ -219,14 +219,62 @@ fn two_level_exchanges_warps() {
     }
 }
 
-/// The other schedulers have no counters. Their effect shows in cycles with a warp that could have
+/// A block has eight warps, four a scheduler. With a block in a group, OWL changes the front group
+/// when its time is over or all its warps wait, and does not act as one group alone.
+#[test]
+fn owl_changes_groups() {
+    let with = |sets: &[&str]| {
+        let all = [
+            &["sm.warp_scheduler=owl", "owl.interval_cycles=300"][..],
+            sets,
+        ]
+        .concat();
+        same_always(&all)
+    };
+    let whole = with(&["owl.group_blocks=8"]);
+    assert_eq!(count(&whole, "warp_policy.group_changes"), 0);
+    for returns in ["true", "false"] {
+        let report = with(&["owl.group_blocks=1", &format!("owl.returns={returns}")]);
+        assert!(
+            count(&report, "warp_policy.group_changes") > 20,
+            "{returns}"
+        );
+        assert_ne!(report.totals.figures.cycles, whole.totals.figures.cycles);
+    }
+}
+
+/// Cycles in which all ready warps are held back are skipped without a trace.
+#[test]
+fn a_limit_of_warps_is_the_same_always() {
+    let report = same_always(&["sm.warp_scheduler=static-limit", "static-limit.warps=2"]);
+    assert!(count(&report, "sm.slots.policy") > 100);
+}
+
+/// Names that a key accepts: the rows of its table.
+fn names_of(key: &str) -> impl Iterator<Item = &'static str> {
+    let found = keys().into_iter().find(|known| known.name == key);
+    let Some(Rule::Names(names)) = found.map(|known| known.rule) else {
+        panic!("{key} has no table of names");
+    };
+    names.iter().map(|(name, _)| *name)
+}
+
+/// Results depend neither on threads nor on skipped cycles, for every scheduler of the table.
+#[test]
+fn every_scheduler_is_the_same_always() {
+    for name in names_of("sm.warp_scheduler") {
+        same_always(&[&format!("sm.warp_scheduler={name}")]);
+    }
+}
+
+/// Schedulers without counters: their effect shows in cycles with a warp that could have
 /// issued, or in different times.
 #[test]
-fn other_schedulers_are_the_same_always() {
+fn schedulers_without_counters_act() {
     let mut cycles = Vec::new();
     for name in ["lrr", "grr", "gto", "oldest", "static-limit"] {
         let chosen = format!("sm.warp_scheduler={name}");
-        let report = same_always(&[&chosen, "static-limit.warps=2"]);
+        let report = scatter(&spec(&[&chosen, "static-limit.warps=2"]), 1);
         let passed = count(&report, "sm.slots.policy");
         assert_eq!(passed > 0, name == "static-limit", "{name}: {passed}");
         assert_eq!(count(&report, "warp_policy.reorderings"), 0);

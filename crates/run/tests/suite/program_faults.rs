@@ -143,6 +143,41 @@ fn a_store_out_of_bounds_names_line_block_thread_and_allocation() {
     check("st.global.u32 [%rd3+248], %r1;", 32, &parts);
 }
 
+/// The PTX states the lines of its source, with the names of files after the kernel.
+#[test]
+fn faults_deadlocks_and_races_name_the_line_of_the_source() {
+    const FILE: &str = "ret;\n}\n.file 1 \"../src/t.cu\"\n.visible .entry other() {";
+    let with_file = |body: &str| -> &'static str { format!("{body}\n{FILE}").leak() };
+    let store = with_file(".loc 1 40 3\nst.global.u32 [%rd1+1000], %r1;\n.loc 1 41 1");
+    check(
+        store,
+        32,
+        &[", PTX line 10 (t.cu:40), block (0, 0, 0), thread"],
+    );
+    let waits = with_file(
+        "setp.eq.u32 %p1, %r1, 0;\n@%p1 bra A;\n.loc 1 50 1\nbar.warp.sync 0xffffffff;\nbra E;\nA:\n\
+         .loc 1 60 1\nshfl.sync.idx.b32 %r2, %r1, 1, 31, 0xffffffff;\nE:",
+    );
+    let parts = [
+        "lanes 0 wait at line 16 (t.cu:60) for lanes 1-31",
+        "lanes 1-31 wait at line 12 (t.cu:50) for lanes 0",
+    ];
+    check(waits, 32, &parts);
+    let races = Checks {
+        shared_races: true,
+        ..Checks::default()
+    };
+    let race = with_file(
+        "mov.u32 %r2, s;\n.loc 1 7 1\nst.shared.u32 [%r2], %r1;\nld.shared.u32 %r3, [%r2];\n\
+         st.global.u32 [%rd1], %r3;",
+    );
+    let findings = run(race, 64, false, races).findings;
+    assert!(
+        findings.iter().any(|f| f.contains("(t.cu:7)")),
+        "{findings:?}"
+    );
+}
+
 #[test]
 fn a_misaligned_load_is_a_fault() {
     check(

@@ -109,6 +109,7 @@ fn launch(spec: &GpuSpec) -> LaunchSpec {
     LaunchSpec {
         grid: Dim3::linear(8),
         block: Dim3::linear(64),
+        cluster: None,
         dynamic_shared_bytes: 0,
         max_shared_bytes: spec.sm.max_shared_bytes_per_block,
         barriers: spec.sm.barriers_per_block,

@@ -6,10 +6,10 @@
 
 use crate::counters::SlotCause;
 use crate::ldst::L1dUse;
-use crate::sm::Sm;
+use crate::sm::{Scheduler, Sm};
 use crate::warps::Slots;
 use warploom_base::Cycle;
-use warploom_policy::{WarpMask, WarpScheduler};
+use warploom_policy::{WarpMask, WarpScheduler, WarpView};
 
 impl Sm {
     /// The next cycle, from `now` on, in which anything can happen.
@@ -35,6 +35,7 @@ impl Sm {
         next = next.min(or_never(self.ldst.next_event()));
         next = next.min(or_never(self.starts.front().map(|s| s.at)));
         next = next.min(or_never(self.units.next_write_back(now)));
+        next = next.min(self.held_until);
         if let Some(context) = &self.context {
             next = next.min(or_never(context.next_event()));
         }
@@ -76,7 +77,8 @@ impl Sm {
         let w = &self.warps;
         let clear = w.buffered & w.clear & !w.waiting();
         let nobody_issues = |s: usize| {
-            let own = clear & self.schedulers[s].own;
+            let Scheduler { own, held, .. } = self.schedulers[s];
+            let own = clear & own & !held;
             own == 0 || self.with_free_pipe(s, own) == 0
         };
         self.collectors.is_stalled(!self.ldst.can_accept())
@@ -114,7 +116,7 @@ impl Sm {
     }
 
     /// Tells the policies that are told of every cycle that `cycles` cycles have passed in which no
-    /// warp was ready, and no buffer held the wrong path.
+    /// warp was ready but those that the policy holds back, and no buffer held the wrong path.
     #[inline]
     pub(crate) fn tell_idle(&mut self, cycles: u64) {
         for s in 0..self.schedulers.len() {
@@ -126,11 +128,15 @@ impl Sm {
 
     #[inline(never)]
     fn tell_idle_of(&mut self, s: usize, cycles: u64) {
-        let own = self.schedulers[s].own;
-        let valid = own & self.warps.buffered & !self.warps.waiting();
-        let (view, policy) = (self.warps.view(own), &mut self.schedulers[s].policy);
+        let Scheduler {
+            own, held, policy, ..
+        } = &mut self.schedulers[s];
+        let valid = *own & self.warps.buffered & !self.warps.waiting();
+        let view = self.warps.view(*own);
         policy.begin_cycle(&view);
-        policy.end_cycles(&view, valid, None, cycles);
+        let held = *held & valid;
+        let view = WarpView { held, ..view };
+        policy.end_cycles(&view, valid & !held, None, cycles);
     }
 
     /// Counts `cycles` cycles of schedulers that are or were at rest.
@@ -147,9 +153,12 @@ impl Sm {
         self.can_rest() && (0..self.schedulers.len()).all(same)
     }
 
-    /// The reason why a scheduler without a ready warp does not issue.
+    /// The reason why a scheduler does not issue whose ready warps, if there are any, are held back.
     fn idle_cause(&self, s: usize) -> SlotCause {
-        let own = self.schedulers[s].own;
+        let Scheduler { own, held, .. } = self.schedulers[s];
+        if held != 0 {
+            return SlotCause::Policy;
+        }
         let valid = own & self.warps.buffered & !self.warps.waiting();
         self.why_not(own, valid, valid & self.warps.clear)
     }

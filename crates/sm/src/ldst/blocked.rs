@@ -71,7 +71,7 @@ pub(super) fn stage_of(path: Path, kind: AccessKind) -> LdstStage {
     match (path, kind) {
         (Path::Constant, _) => LdstStage::Constant,
         (Path::Texture, _) => LdstStage::Texture,
-        (Path::Shared, _) => LdstStage::Shared,
+        (Path::Shared | Path::Peers, _) => LdstStage::Shared,
         (_, AccessKind::LocalRead) => LdstStage::LocalLoad,
         (_, AccessKind::LocalWrite) => LdstStage::LocalStore,
         (_, AccessKind::GlobalWrite) => LdstStage::GlobalStore,

@@ -6,10 +6,11 @@ use super::blocked::Try;
 use super::bulk_unit::Job;
 use super::{Ldst, Path};
 use crate::flight::MemId;
+use crate::peers::PeerRequest;
 use crate::prepared_kernel::prepared_kernel;
 use crate::sm::Sm;
-use warploom_base::{Cycle, WarpSlot};
-use warploom_exec::BULK_LINE_BYTES;
+use warploom_base::{BlockId, Cycle, WarpSlot};
+use warploom_exec::{BULK_LINE_BYTES, Completion};
 use warploom_mem::coalesce::Transaction;
 use warploom_mem::{AccessKind, Request};
 
@@ -90,6 +91,9 @@ impl Sm {
         if now < ldst.bulk.free_at {
             return;
         }
+        if job.copies.peer_bytes > 0 {
+            return self.send_to_peers(now);
+        }
         let (id, first) = (job.id, job.sent == 0);
         if let Some(request) = ldst.bulk_request(now, job) {
             let replies = ldst.replies_to(&request);
@@ -108,6 +112,15 @@ impl Sm {
             self.link.send(now, request);
         }
         self.step_bulk(now, first);
+    }
+
+    /// Keeps the unit busy while the oldest instruction sends bytes to other blocks of the cluster.
+    fn send_to_peers(&mut self, now: Cycle) {
+        let unit = &mut self.ldst.bulk;
+        if let Some(job) = unit.waiting.front_mut() {
+            let bytes = std::mem::take(&mut job.copies.peer_bytes);
+            unit.free_at = now + Cycle::from(bytes.div_ceil(self.peer_bytes));
+        }
     }
 
     /// Goes on to the next line of the oldest instruction, or to the next instruction.
@@ -129,6 +142,11 @@ impl Sm {
         self.reply_done(id);
     }
 
+    /// Posts the end of copies to shared memory of another block of the cluster.
+    fn post_completion(&mut self, block: BlockId, completion: Completion) {
+        self.post(block, PeerRequest::Complete(completion));
+    }
+
     /// Notes a reply for an instruction.
     pub(super) fn bulk_replied(&mut self) {
         self.ldst.bulk.in_flight -= 1;
@@ -142,9 +160,12 @@ impl Sm {
             return;
         };
         let job = sent.swap_remove(nth);
-        let block = &mut self.blocks[job.block.index()].state;
-        for (address, count) in job.copies.completions {
-            block.complete_transactions(address, count);
+        for completion in job.copies.completions {
+            let block = &mut self.blocks[job.block.index()].state;
+            match completion.rank {
+                None => block.complete_transactions(completion.address, completion.count),
+                Some(_) => self.post_completion(job.block, completion),
+            }
         }
     }
 }

@@ -105,5 +105,6 @@ impl Sm {
                 scheduler.policy.on_l1d(&event);
             }
         }
+        self.review_held();
     }
 }

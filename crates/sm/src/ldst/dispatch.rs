@@ -21,7 +21,7 @@ impl Sm {
         }
         self.ldst.blocked = None;
         let outcome = match self.ldst.insts[id.0].path {
-            Path::Shared => self.try_shared(id),
+            Path::Shared | Path::Peers => self.try_shared(id),
             Path::Constant => self.try_constant(now, id),
             Path::Texture => self.try_texture(now, id),
             Path::Data if self.ldst.l1_latency > 0 => self.try_banks(now, id),
@@ -91,6 +91,10 @@ impl Sm {
             }
             let at = now + Cycle::from(self.ldst.shared_latency);
             self.ldst.shared.push((at, id));
+        }
+        if inst.path == Path::Peers && inst.replies {
+            let at = now + Cycle::from(self.ldst.peer_latency);
+            self.ldst.peers.push_back((at, id));
         }
         self.at_rest = false;
         self.ldst.dispatch = None;

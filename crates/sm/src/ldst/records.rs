@@ -19,6 +19,8 @@ pub fn mem_of(token: u32) -> MemId {
 pub enum Path {
     /// To the block's shared memory.
     Shared,
+    /// To shared memory of other blocks of the cluster.
+    Peers,
     /// Through the constant cache: `ld.const` and kernel parameters.
     Constant,
     /// Through the texture cache.

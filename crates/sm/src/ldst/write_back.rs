@@ -40,7 +40,7 @@ impl Sm {
         while clients != 0 {
             let client = first_in_turn(clients, self.ldst.next_client);
             clients &= !(1 << client);
-            if let Some(id) = self.take_result(client) {
+            if let Some(id) = self.take_result(now, client) {
                 self.ldst.next_client = (client + 1) % CLIENTS;
                 self.ldst.write_back = Some(id);
                 if self.ldst.insts[id.0].atomic {
@@ -52,10 +52,10 @@ impl Sm {
     }
 
     /// Takes the result of a client; `None` for one that a cache requested for itself.
-    fn take_result(&mut self, client: u32) -> Option<MemId> {
+    fn take_result(&mut self, now: Cycle, client: u32) -> Option<MemId> {
         let ldst = &mut self.ldst;
         let reply = match client {
-            0 => return ldst.shared.pop().map(|(_, id)| id),
+            0 => return ldst.take_shared(now),
             1 => ldst.l1t.next_ready(),
             2 => ldst.l1c.next_ready(),
             3 => return ldst.bypass.take(),

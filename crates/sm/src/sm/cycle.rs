@@ -45,6 +45,7 @@ impl Sm {
     #[inline(never)]
     fn rest(&mut self, now: Cycle, memory: &DeviceMemory) {
         self.take_arrivals(now);
+        self.at_rest &= now < self.held_until;
         if !self.one_turn {
             self.begin_counting();
         }
@@ -109,6 +110,9 @@ impl Sm {
         }
         self.front_end(now);
         let issued = self.counters.warp_instructions != before;
+        if self.held_until != Cycle::MAX {
+            self.keep_held(now, issued);
+        }
         self.wide_awake = issued || !self.skip_idle;
         if !self.wide_awake {
             self.come_to_rest();
@@ -179,6 +183,9 @@ impl Sm {
             self.ldst_cycle(now);
         } else {
             self.load_and_store_in_turns(now);
+        }
+        if self.tells_memory_use {
+            self.tell_memory_use();
         }
     }
 

@@ -4,7 +4,7 @@ use super::{FinishedBlock, Sm, Start};
 use crate::detail::MAX_SLOTS;
 use crate::prepared_kernel::PreparedKernel;
 use warploom_base::{BlockId, Cycle, KernelSlot, WarpSlot};
-use warploom_policy::WarpScheduler;
+use warploom_mem::cache::Cache;
 
 impl Sm {
     /// Starts the blocks that are due.
@@ -34,7 +34,7 @@ impl Sm {
         block.live_warps = image.block_warps;
         block
             .state
-            .reset(&image.launch, image.launch.grid().point(start.rank));
+            .reset(&image.launch, image.launch.block_at(start.rank));
         for i in 0..image.block_warps {
             let w = self.place((first + i) as u16);
             self.warps.exec[w].reset(&image.launch, &self.blocks[slot].state, i);
@@ -43,7 +43,7 @@ impl Sm {
             self.warps.table.block_serial[w] = self.counters.blocks_started;
             if w < self.warps.slots() {
                 let scheduler = w % self.schedulers.len();
-                self.schedulers[scheduler].policy.on_start(WarpSlot::new(w));
+                self.schedulers[scheduler].starts(WarpSlot::new(w));
             }
         }
         if let Some(context) = self.context.as_mut().filter(|c| c.holds_blocks()) {
@@ -63,6 +63,12 @@ impl Sm {
         {
             carveout.apply(image, l1d);
         }
+        self.note_l1d_lines();
+    }
+
+    /// Notes the size of the data cache for the schedulers' policies.
+    fn note_l1d_lines(&mut self) {
+        self.warps.table.l1d_lines = self.ldst.l1d.as_ref().map_or(0, Cache::lines);
     }
 
     /// Instructions issued so far from the warp slots of a kernel's block that begins at a slot.

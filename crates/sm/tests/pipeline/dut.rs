@@ -211,6 +211,7 @@ fn launch(spec: &GpuSpec, threads: u32, buffer: u64) -> LaunchSpec {
     LaunchSpec {
         grid: Dim3::linear(1),
         block: Dim3::linear(threads),
+        cluster: None,
         dynamic_shared_bytes: 0,
         max_shared_bytes: spec.sm.max_shared_bytes_per_block,
         barriers: spec.sm.barriers_per_block,

@@ -2,22 +2,25 @@
 
 use crate::failure::Failure;
 use crate::interrupt::{Interrupt, status};
+use crate::lines::{LineCounter, LineCounts, table};
 use crate::output::{check_outputs, command_line, print, print_json, width, write_file};
 use crate::simulate::simulate;
 use crate::target::TargetArgs;
+use serde::Serialize;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use warploom_analyze::{Machine, analyze};
+use warploom_analyze::{Analysis, Machine, analyze};
 use warploom_config::GpuSpec;
 use warploom_report::{analysis_chart, analysis_report, run_report, svg};
-use warploom_run::{Options, Timed};
-use warploom_stats::result::RunReport;
+use warploom_run::{HostProgram, Options, Session, Timed};
+use warploom_stats::result::{Outcome, RunReport};
 
 const EXAMPLES: &str = "\
 Examples:
   warploom analyze spmv --gpu maxwell-duet             what bounds it, and what more warps would do
   warploom analyze hotspot --size paper --svg h.svg    also write a chart
   warploom analyze matrixmul --window 1000 --json      with windows of 1,000 cycles, for programs
+  warploom analyze kernel.cu --lines                   also the lines with most work
   warploom analyze result.json                         a result that `--stats` stored
   warploom analyze my.toml --set noc.flit_bytes=64     a kernel of your own with wider wires
   warploom analyze saxpy.ptx --kernel saxpy --grid 4096 --block 256 \\
@@ -50,6 +53,17 @@ pub struct Args {
         value_parser = clap::value_parser!(u64).range(1..)
     )]
     window: u64,
+    /// Also list this many lines of the source [default: 10]: instructions, transactions of loads
+    /// and stores, bank conflicts. For this, the program is executed once more without timing
+    #[arg(
+        long,
+        value_name = "N",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "10",
+        value_parser = clap::value_parser!(u32).range(1..)
+    )]
+    lines: Option<u32>,
     /// Also write the charts as a picture
     #[arg(long, value_name = "FILE.svg")]
     svg: Option<PathBuf>,
@@ -60,18 +74,31 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     check_outputs(&[("--svg", args.svg.as_deref())], &args.subject.files())?;
-    let (gpu, result) = match args.subject.kept()? {
-        Some(kept) => kept,
+    let Made { gpu, result, lines } = match args.subject.kept()? {
+        Some(_) if args.lines.is_some() => return Err(no_lines(&args.subject.target)),
+        Some((gpu, result)) => Made {
+            gpu,
+            result,
+            lines: Vec::new(),
+        },
         None => make(args)?,
     };
     let machine = Machine::new(&gpu, warploom_noc::sustainable(&gpu));
     let Some(analysis) = analyze(&machine, &result) else {
         return nothing_to_analyze(args, &result);
     };
-    if args.json {
-        print_json(&analysis)?;
-    } else {
-        print(&analysis_report(&analysis, width()))?;
+    let most = args.lines.unwrap_or(0) as usize;
+    match (args.json, most) {
+        (true, 0) => print_json(&analysis)?,
+        (true, most) => print_json(&WithLines {
+            analysis: &analysis,
+            lines: &lines[..most.min(lines.len())],
+        })?,
+        (false, 0) => print(&analysis_report(&analysis, width()))?,
+        (false, most) => {
+            let report = analysis_report(&analysis, width());
+            print(&format!("{report}{}", table(&lines, most)))?;
+        }
     }
     if let Some(path) = &args.svg {
         write_file(path, &svg(&analysis_chart(&analysis)))?;
@@ -79,9 +106,62 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     Ok(status(&result))
 }
 
-/// Makes the run to analyse.
-fn make(args: &Args) -> Result<(GpuSpec, RunReport), Failure> {
-    let (gpu, mut program) = args.subject.load()?;
+/// An analysis with lines of the source.
+#[derive(Serialize)]
+struct WithLines<'a> {
+    #[serde(flatten)]
+    analysis: &'a Analysis,
+    lines: &'a [LineCounts],
+}
+
+/// The run that the command analyses.
+struct Made {
+    gpu: GpuSpec,
+    result: RunReport,
+    /// Counts by line, if they were requested and the run was not cut short by an error.
+    lines: Vec<LineCounts>,
+}
+
+fn no_lines(target: &str) -> Failure {
+    Failure::Input(format!(
+        "{target} has no counts of lines; give --lines with the program itself"
+    ))
+}
+
+/// Makes the run to analyse, and counts the lines if they were requested.
+fn make(args: &Args) -> Result<Made, Failure> {
+    if args.lines.is_none() {
+        let (gpu, program) = args.subject.load()?;
+        let result = time(args, &gpu, program)?;
+        return Ok(Made {
+            gpu,
+            result,
+            lines: Vec::new(),
+        });
+    }
+    let (gpu, input) = args.subject.input()?;
+    let program = || input.program(&gpu).map_err(Failure::Input);
+    let result = time(args, &gpu, program()?)?;
+    let mut lines = Vec::new();
+    if matches!(
+        result.outcome,
+        Outcome::Finished | Outcome::CycleLimit { .. }
+    ) {
+        let mut counter = LineCounter::new(&gpu);
+        // The timed run has printed what kernels print.
+        let session = Session::new(gpu.clone(), Options::default());
+        session.run_observed(program()?.as_mut(), &mut counter)?;
+        lines = counter.lines();
+    }
+    Ok(Made { gpu, result, lines })
+}
+
+/// Runs the program with timing.
+fn time(
+    args: &Args,
+    gpu: &GpuSpec,
+    mut program: Box<dyn HostProgram>,
+) -> Result<RunReport, Failure> {
     let options = Options {
         threads: args.subject.threads,
         max_cycles: Some(args.max_cycles),
@@ -93,14 +173,13 @@ fn make(args: &Args) -> Result<(GpuSpec, RunReport), Failure> {
         command: command_line(),
         ..Options::default()
     };
-    let result = simulate(
+    simulate(
         gpu.clone(),
         options,
         program.as_mut(),
         args.subject.watch(),
         &Interrupt::new(),
-    )?;
-    Ok((gpu, result))
+    )
 }
 
 /// Reports a run that ended before its first launch did, or that has no launch.

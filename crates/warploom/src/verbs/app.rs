@@ -1,7 +1,7 @@
 //! The verb `warploom app`.
 //!
 //! The program replaces this process: its exit status, its signals and its standard streams are its
-//! own, and no process remains when it ends.
+//! own, and no process remains when it ends. The runtime library in it notes Ctrl-C and SIGTERM.
 
 mod registers;
 
@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use warploom_app::program::{self, Facts};
 use warploom_app::{SETTINGS_VARIABLE, Settings, stub};
+use warploom_run::io_reason;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -261,7 +262,8 @@ fn find(program: &Path) -> Result<PathBuf, Failure> {
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let shown = path.display();
-    std::fs::read(path).map_err(|error| Failure::Input(format!("cannot read {shown}: {error}")))
+    std::fs::read(path)
+        .map_err(|error| Failure::Input(format!("cannot read {shown}: {}", io_reason(&error))))
 }
 
 /// Compute capability that the program will see.

@@ -179,6 +179,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             1 + others.len()
         ));
     }
+    // Problems of the machine itself are not problems of what is varied.
+    spec(&gpu, &args.gpu.sets)?;
     let comparison = Comparison {
         input: inputs.swap_remove(0),
         programs: args.mix.programs(others)?,
@@ -193,7 +195,13 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             None => None,
         },
     };
-    let specs = comparison.runs()?;
+    let option = if args.best.is_empty() {
+        "--vary"
+    } else {
+        "--vary or --best"
+    };
+    let specs = comparison.runs();
+    let specs = specs.map_err(|errors| errors.of_option(option))?;
     let command = command_line();
     let wanted = FigureJob {
         name: comparison.name(),

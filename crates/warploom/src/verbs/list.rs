@@ -5,7 +5,7 @@ use crate::output::{print, print_json, width};
 use clap::ValueEnum;
 use serde_json::{Map, Value};
 use std::process::ExitCode;
-use warploom_report::listing;
+use warploom_report::{grouped, listing};
 use warploom_stats::{METRICS, rows};
 use warploom_workloads::{Character, Target, characters};
 
@@ -14,6 +14,7 @@ Examples:
   warploom list workloads
   warploom list gpus
   warploom list policies
+  warploom list keys
   warploom list figures
   warploom list stats --json";
 
@@ -36,11 +37,13 @@ enum Kind {
     Energy,
     /// Workloads for the verb run
     Workloads,
+    /// Keys of a machine, for --set and for files
+    Keys,
     /// Schedulers and other policies: the key that chooses them, source, storage, complexity
     Policies,
     /// Statistics of a result
     Stats,
-    /// Figures of the papers for reproduce
+    /// Figures of the papers for reproduce, with the runs of scale paper and their processor time
     Figures,
     /// Micro-benchmarks for the verb microbench
     Microbenchmarks,
@@ -57,6 +60,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         Kind::Gpus => gpus(),
         Kind::Energy => energy(),
         Kind::Workloads => workloads(),
+        Kind::Keys => keys(),
         Kind::Policies => policies(),
         Kind::Stats => stats(),
         Kind::Figures => figures(),
@@ -77,8 +81,9 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Columns that a terminal shows. A pipe and `--json` give all.
-const BRIEF: [&str; 3] = ["key", "name", "about"];
+/// Columns that a terminal shows: names, sentences, and costs of figures. A pipe and `--json` give
+/// all.
+const BRIEF: [&str; 5] = ["key", "name", "runs", "minutes", "about"];
 
 /// Text of a table. On a terminal of `width` columns it has the names and the sentences.
 fn shown(header: &[&str], rows: &[Vec<String>], width: Option<u16>) -> String {
@@ -221,6 +226,30 @@ fn cache_policies(gpu: &warploom_config::GpuSpec) -> impl Iterator<Item = Vec<St
     })
 }
 
+fn keys() -> Columns {
+    let row = |key: warploom_config::Key| {
+        let accepts = match key.rule {
+            warploom_config::Rule::Names(names) => {
+                let names: Vec<_> = names.iter().map(|(name, _)| *name).collect();
+                names.join(", ")
+            }
+            rule => rule.describe(),
+        };
+        vec![
+            key.name,
+            accepts,
+            key.default.unwrap_or("").to_owned(),
+            key.unit.to_owned(),
+            key.about.to_owned(),
+            key.source.to_owned(),
+        ]
+    };
+    Columns {
+        header: &["name", "accepts", "default", "unit", "about", "source"],
+        rows: warploom_config::keys().into_iter().map(row).collect(),
+    }
+}
+
 fn microbenchmarks() -> Columns {
     let row = |benchmark: &warploom_microbench::Benchmark| {
         vec![
@@ -253,15 +282,30 @@ fn stats() -> Columns {
 }
 
 fn figures() -> Columns {
-    let row = |info: &warploom_lab::FigureInfo| vec![info.full_name(), info.title.to_owned()];
+    let row = |info: &warploom_lab::FigureInfo| {
+        let cost = warploom_lab::cost(&info.full_name());
+        let [runs, minutes] = cost
+            .as_ref()
+            .map_or([String::new(), String::new()], cost_cells);
+        vec![info.full_name(), runs, minutes, info.title.to_owned()]
+    };
     let every = warploom_lab::all()
         .iter()
         .chain(warploom_lab::studies())
         .chain(warploom_lab::by_name_only());
     Columns {
-        header: &["name", "about"],
+        header: &["name", "runs", "minutes", "about"],
         rows: every.map(row).collect(),
     }
+}
+
+/// Runs of a figure at scale `paper`, and their time in minutes.
+pub fn cost_cells(cost: &warploom_lab::Cost) -> [String; 2] {
+    let minutes = match cost.minutes {
+        few if few < 10.0 => format!("{few:.1}"),
+        many => grouped(many.round() as u64),
+    };
+    [grouped(cost.runs.into()), minutes]
 }
 
 #[cfg(test)]

@@ -12,6 +12,8 @@ use std::process::ExitCode;
 use warploom_lab::judge;
 use warploom_report::page::Page;
 use warploom_report::{Imprint, html, run_report};
+use warploom_run::io_reason;
+use warploom_stats::result::RunReport;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -140,8 +142,13 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     };
     let mut paths = read().map_err(|error| {
         let shown = folder.display();
+        let reason = match error.kind() {
+            std::io::ErrorKind::NotFound => "there is no such folder".to_owned(),
+            std::io::ErrorKind::NotADirectory => "it is a file".to_owned(),
+            _ => io_reason(&error),
+        };
         Failure::Input(format!(
-            "cannot read the folder {shown}: {error}\n  = help: give the folder that `warploom \
+            "cannot read the folder {shown}: {reason}\n  = help: give the folder that `warploom \
              reproduce` or `warploom compare -o` wrote"
         ))
     })?;
@@ -154,15 +161,21 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
 fn page(path: &Path) -> Result<Option<Page>, Failure> {
     let shown = path.display();
     let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::Input(format!("cannot read {shown}: {error}")))?;
+        .map_err(|error| Failure::Input(format!("cannot read {shown}: {}", io_reason(&error))))?;
     match serde_json::from_str(&text) {
         Ok(mut page) => {
             judge(&mut page);
             Ok(Some(page))
         }
         Err(error) => {
+            let why = match serde_json::from_str::<RunReport>(&text) {
+                Ok(_) => format!(
+                    "it is the result of a run; `warploom report {shown} -o page.html` makes its page"
+                ),
+                Err(_) => error.to_string(),
+            };
             note(&format!(
-                "warning: {shown} is not a figure and was skipped: {error}\n"
+                "warning: {shown} is not a figure and was skipped: {why}\n"
             ));
             Ok(None)
         }

@@ -1,25 +1,27 @@
 //! The verb `warploom reproduce`.
 
 use crate::energy_args::{EnergyArgs, EnergyChoice};
-use crate::experiment::{RunnerArgs, experiment, tell_failures, write_page};
+use crate::experiment::{RunnerArgs, experiment, has_store, open_store, tell_failures, write_page};
 use crate::failure::Failure;
 use crate::names::{Names, figures};
 use crate::output::{print, print_json, width};
+use crate::verbs::list::cost_cells;
 use crate::verbs::sweep::{EngineArgs, make_figures};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use warploom_diag::nearest;
 use warploom_lab::{
-    FigureInfo, FigureJob, FigureOutcome, Request, Scale, UnknownFigure, add_energy, all,
-    by_name_only, find, studies,
+    FigureInfo, FigureJob, FigureOutcome, Request, Results, RunSpec, Scale, Store, UnknownFigure,
+    add_energy, all, by_name_only, cost, find, make_by, studies,
 };
-use warploom_report::{listing, page_report};
+use warploom_report::{grouped, listing, page_report};
 
 const EXAMPLES: &str = "\
 Examples:
   warploom reproduce                          list the figures
   warploom reproduce duet/fig3b               a figure: results/duet/fig3b.json, .csv and .svg
   warploom reproduce duet -o out              all figures of a paper
+  warploom reproduce crat --scale paper --dry-run   what that costs, and its first runs
   warploom reproduce duet/fig3b --scale paper --json
   warploom reproduce duet --scale paper --engine slurm --cluster cluster.toml
   warploom reproduce zoo                      every policy on every workload
@@ -49,6 +51,9 @@ pub struct Args {
     /// Print the figure as JSON; several as a list
     #[arg(long)]
     json: bool,
+    /// List the runs that would be made now, and what the figures cost at scale paper; nothing runs
+    #[arg(long, conflicts_with_all = ["json", "energy"])]
+    dry_run: bool,
     #[command(flatten)]
     runner: RunnerArgs,
     #[command(flatten)]
@@ -69,6 +74,10 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         .iter()
         .map(|info| job(info, &request, energy.as_ref()));
     let wanted: Vec<_> = wanted.collect();
+    if args.dry_run {
+        print(&dry_run(args, &infos, &wanted)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let (mut pages, mut failed) = (Vec::new(), false);
     for made in make(args, name, &wanted)? {
         match made {
@@ -107,6 +116,79 @@ fn make(args: &Args, name: &str, wanted: &[FigureJob<'_>]) -> Result<Vec<FigureO
     make_figures(wanted, &name, &args.engine, &args.runner, &args.output)
 }
 
+/// Runs that figures request and that the folder's store does not have, and the figures' costs.
+fn dry_run(
+    args: &Args,
+    infos: &[&FigureInfo],
+    wanted: &[FigureJob<'_>],
+) -> Result<String, Failure> {
+    let store = has_store(&args.output).then(|| open_store(&args.output));
+    let (missing, stored) = first_missing(wanted, store.transpose()?.as_ref())?;
+    let rows: Vec<_> = missing
+        .iter()
+        .map(|run| vec![run.label(), run.command()])
+        .collect();
+    let mut text = match rows.len() {
+        0 => String::new(),
+        _ => listing(&["run", "command"], &rows, None) + "\n",
+    };
+    let count = |runs: usize| match runs {
+        1 => "1 run".to_owned(),
+        runs => format!("{} runs", grouped(runs as u64)),
+    };
+    text += &match missing.len() {
+        0 => format!("all {} are stored\n", count(stored)),
+        open => format!(
+            "{} to make now, {stored} stored; runs that depend on their results follow\n",
+            count(open)
+        ),
+    };
+    let row = |info: &&FigureInfo| {
+        let [runs, minutes] = cost_cells(&cost(&info.full_name())?);
+        Some(vec![info.full_name(), runs, minutes])
+    };
+    let costs: Vec<_> = infos.iter().filter_map(row).collect();
+    if !costs.is_empty() {
+        text += "\nat scale paper, computed from stored runs (minutes of processor time):\n\n";
+        text += &listing(&["figure", "runs", "minutes"], &costs, width());
+    }
+    Ok(text)
+}
+
+/// The first runs that figures request and that are not stored, and the number of stored ones.
+fn first_missing(
+    wanted: &[FigureJob<'_>],
+    store: Option<&Store>,
+) -> Result<(Vec<RunSpec>, usize), Failure> {
+    let (mut missing, mut stored) = (Vec::new(), 0);
+    let mut look_up = |runs: &[RunSpec], results: &mut Results| -> Result<(), Option<Failure>> {
+        for run in runs {
+            let key = run.key();
+            let known = missing.iter().any(|other: &RunSpec| other.key() == key);
+            if known || results.has(&key) {
+                continue;
+            }
+            let found = store.map(|store| store.get(&key)).transpose();
+            match found.map_err(|error| Some(error.into()))?.flatten() {
+                Some(report) => {
+                    stored += 1;
+                    results.add(key, report);
+                }
+                None => missing.push(run.clone()),
+            }
+        }
+        if missing.is_empty() {
+            Ok(())
+        } else {
+            Err(None)
+        }
+    };
+    match make_by(wanted, &mut look_up) {
+        Err(Some(failure)) => Err(failure),
+        Err(None) | Ok(_) => Ok((missing, stored)),
+    }
+}
+
 /// The job of a figure, whose runs get energy if it was asked for.
 fn job<'a>(
     info: &'a FigureInfo,
@@ -141,6 +223,21 @@ fn what_there_is() -> String {
     )
 }
 
+/// The figure that a name with a shortened paper most likely means, such as `coop/fig3`.
+fn of_shortened_paper<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
+    let (start, figure) = name.split_once('/')?;
+    let of_paper = known.iter().filter_map(|full| full.split_once('/'));
+    let of_paper = of_paper.filter(|(paper, _)| !start.is_empty() && paper.starts_with(start));
+    let figures: Vec<&str> = of_paper.map(|(_, figure)| figure).collect();
+    let same = figures.iter().find(|of| **of == figure).copied();
+    let figure = same.or_else(|| nearest(figure, figures))?;
+    let mut full = known.iter().filter(|full| {
+        let parts = full.split_once('/');
+        parts.is_some_and(|(paper, of)| paper.starts_with(start) && of == figure)
+    });
+    full.next().map(String::as_str)
+}
+
 fn refusal(unknown: &UnknownFigure) -> String {
     let (name, known) = (&unknown.name, &unknown.known);
     // Suggestions for a figure without its paper, or for a misspelt name.
@@ -148,9 +245,26 @@ fn refusal(unknown: &UnknownFigure) -> String {
         .iter()
         .find(|full| full.ends_with(&format!("/{name}")));
     let near = nearest(name, known.iter().map(String::as_str));
+    let near = of_shortened_paper(name, known).or(near);
     let help = match of_paper.map(String::as_str).or(near) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "`warploom list figures` lists all of them".to_owned(),
     };
     format!("{unknown}\n  = help: {help}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_shortened_paper;
+
+    #[test]
+    fn a_shortened_paper_is_found() {
+        let known = ["crat/fig3", "cooperative/fig3", "cooperative/fig4"].map(str::to_owned);
+        let found = |name| of_shortened_paper(name, &known);
+        assert_eq!(found("coop/fig3"), Some("cooperative/fig3"));
+        assert_eq!(found("coop/fgi4"), Some("cooperative/fig4"));
+        assert_eq!(found("coop/table1"), None);
+        assert_eq!(found("/fig3"), None);
+        assert_eq!(found("zoo/fig3"), None);
+    }
 }

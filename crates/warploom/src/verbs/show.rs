@@ -5,7 +5,6 @@ mod sheet;
 use crate::failure::Failure;
 use crate::gpu::spec;
 use crate::output::{print, print_json};
-use clap::ValueEnum;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -24,6 +23,7 @@ Examples:
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct Args {
     /// Kind of the thing
+    #[arg(value_name = "gpu", value_parser = kind)]
     what: Kind,
     /// Preset (`warploom list gpus`), TOML file or GPGPU-Sim's gpgpusim.config
     #[arg(value_name = "PRESET-or-FILE")]
@@ -39,10 +39,29 @@ pub struct Args {
     json: bool,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
+#[derive(Clone, Copy)]
 enum Kind {
     /// Configuration of a GPU
     Gpu,
+}
+
+/// Parses the kind of the thing. Other commands show the other kinds.
+fn kind(text: &str) -> Result<Kind, String> {
+    Err(match text {
+        "gpu" => return Ok(Kind::Gpu),
+        "figure" => {
+            "`warploom list figures` lists figures, and `warploom reproduce FIGURE --dry-run` \
+                     the runs of one"
+        }
+        "workload" => "`warploom list workloads` describes workloads",
+        "policy" => "`warploom list policies` describes policies",
+        "key" | "keys" => {
+            "`warploom list keys` describes keys, and `warploom show gpu PRESET --keys` \
+                           shows their values"
+        }
+        _ => "write `warploom show gpu PRESET`",
+    }
+    .to_owned())
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {

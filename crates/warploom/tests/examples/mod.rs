@@ -34,6 +34,45 @@ fn the_saxpy_example_prints_what_its_page_shows() {
     assert!(run(&args).contains("saxpy"));
 }
 
+/// Counts of the example of clusters, for random values and clusters of some sizes, are those of a
+/// count on the CPU.
+#[test]
+fn the_histogram_of_a_cluster_counts_what_the_cpu_counts() {
+    let gpu = "examples/machines/h100-hopper.toml";
+    let out = run(&["run", "examples/cluster/histogram.toml", "--gpu", gpu]);
+    assert!(out.contains("check counts passed: 4096 values"), "{out}");
+    let folder = tempfile::tempdir().unwrap();
+    let words = |name: &str, count: usize| {
+        let bytes = std::fs::read(folder.path().join(name)).unwrap();
+        let data = &bytes[bytes.len() - 4 * count..];
+        let words = data.chunks_exact(4);
+        let words = words.map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]));
+        words.collect::<Vec<u32>>()
+    };
+    let module = root().join("examples/cluster/histogram.ptx");
+    for (blocks, threads) in [(2, "1"), (8, "2")] {
+        let (n, bins) = (5000, 1024 * blocks);
+        let text = format!(
+            "module = {module:?}\n[[buffer]]\nname = \"v\"\ntype = \"u32\"\nshape = [{n}]\n\
+             init = \"uniform\"\nlow = 0\nhigh = 100000\nseed = {blocks}\n\
+             [[buffer]]\nname = \"c\"\ntype = \"u32\"\nshape = [{bins}]\ninit = \"zeros\"\n\
+             [[launch]]\nkernel = \"histogram\"\ngrid = {}\nblock = 96\ncluster = {blocks}\n\
+             args = [{n}, \"v\", \"c\"]\n\
+             [[dump]]\nbuffer = \"v\"\nnpy = \"v.npy\"\n[[dump]]\nbuffer = \"c\"\nnpy = \"c.npy\"\n",
+            3 * blocks
+        );
+        let file = folder.path().join("launch.toml");
+        std::fs::write(&file, text).unwrap();
+        let file = file.to_string_lossy();
+        run(&["run", &file, "--gpu", gpu, "--threads", threads]);
+        let mut expected = vec![0; bins];
+        for value in words("v.npy", n) {
+            expected[value as usize % bins] += 1;
+        }
+        assert_eq!(words("c.npy", bins), expected);
+    }
+}
+
 #[test]
 fn every_cause_of_a_scheduler_cycle_is_explained() {
     let result = json(&run(&["run", "examples/saxpy/saxpy.toml", "--json"]));

@@ -206,9 +206,11 @@ impl Study {
         let registers = how.registers;
         let gpu = self.gpu_of(Point { registers, tlp });
         let cap = format!("gpu.max_blocks_per_sm={tlp}");
-        let name = match tlp {
-            1 => format!("{gpu}, 1 block"),
-            tlp => format!("{gpu}, {tlp} blocks"),
+        let own = self.machine.gpu;
+        let blocks = if tlp == 1 { "block" } else { "blocks" };
+        let name = match gpu == own {
+            true => format!("{own}, {tlp} {blocks}"),
+            false => format!("{own}, {tlp} {blocks} (equal to {gpu}, which runs)"),
         };
         let entries = self.subject.entries().into_iter().map(str::to_owned);
         let sets = [&[cap.as_str()], self.machine.sets].concat();

@@ -2,8 +2,10 @@
 
 use super::{ALLOCATOR, FERMI, KEPLER};
 use crate::allocated::{Allocate, Subject};
+use crate::figure::Request;
 use crate::figures::{find, testing};
 use crate::runner::{Results, Runner};
+use crate::runs::Runs;
 use crate::spec::{Input, MachineVariant, RunSpec, SEED};
 use warploom_config::GpuSpec;
 use warploom_regalloc::Options;
@@ -93,6 +95,24 @@ fn every_figure_is_made_and_every_claim_has_its_verdict() {
     assert!(
         speeds.iter().all(|row| number(&row[5]) <= 1.0),
         "MaxTLP is ahead of OptTLP"
+    );
+}
+
+/// Runs that Kepler has in common with Fermi are named by the figure's machine.
+#[test]
+fn shared_runs_keep_the_name_of_their_machine() {
+    let results = Results::default();
+    let mut runs = Runs::new(&results);
+    let info = &find("crat/fig3").unwrap()[0];
+    assert!((info.make)(&Request::default(), &mut runs).is_none());
+    let names: Vec<_> = runs.wanted().iter().map(|run| &run.machine.name).collect();
+    assert!(
+        names.iter().all(|name| name.starts_with("kepler-crat, ")),
+        "{names:?}"
+    );
+    assert_eq!(
+        names[0],
+        "kepler-crat, 1 block (equal to fermi-crat, which runs)"
     );
 }
 

@@ -34,6 +34,27 @@ const OUTSIDE: [Component; 4] = [
 /// SMs of section V.I.
 const SMS: f64 = 16.0;
 
+/// Columns of the table of pairs.
+const COLUMNS: [(&str, &str); 8] = [
+    ("pair", "The paper's names."),
+    ("left-over.mj", "Energy under left-over in millijoules."),
+    ("slicer.mj", "Energy under warped-slicer in millijoules."),
+    ("saved", "Energy saved, in percent."),
+    (
+        "saved.at30",
+        "Energy saved if 30 % of left-over's energy were drawn over time, in percent.",
+    ),
+    ("saved.at60", "The same for 60 %."),
+    (
+        "left-over.share",
+        "Static, idle and constant share of left-over's energy, in percent.",
+    ),
+    (
+        "dynamic_power",
+        "Dynamic power over that under left-over, in percent.",
+    ),
+];
+
 /// Mean dynamic and static power over runs of as many SMs as in section V.I, in watts.
 fn power_of_sms(preset: &EnergyPreset, spec: &GpuSpec, runs: &[Arc<RunReport>]) -> [f64; 2] {
     let energies = runs
@@ -96,25 +117,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let names = groups.iter().map(super::Group::name).collect();
     Some(Figure {
         table: Table {
-            columns: columns(&[
-                ("pair", "The paper's names."),
-                ("left-over.mj", "Energy under left-over in millijoules."),
-                ("slicer.mj", "Energy under warped-slicer in millijoules."),
-                ("saved", "Energy saved, in percent."),
-                (
-                    "saved.at30",
-                    "Energy saved if 30 % of left-over's energy were drawn over time, in percent.",
-                ),
-                ("saved.at60", "The same for 60 %."),
-                (
-                    "left-over.share",
-                    "Static, idle and constant share of left-over's energy, in percent.",
-                ),
-                (
-                    "dynamic_power",
-                    "Dynamic power over that under left-over, in percent.",
-                ),
-            ]),
+            columns: columns(&COLUMNS),
             rows: groups.iter().enumerate().map(line).collect(),
         },
         summary: summary

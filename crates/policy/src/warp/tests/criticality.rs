@@ -1,11 +1,23 @@
 //! Criticality worked by hand: instructions left, cycles per instruction and stalls of warps.
 
 use super::*;
+use warploom_base::{KernelSlot, Pc};
+
+/// The place of a warp that has issued and has `left` instructions left.
+fn to_the_end(left: u32) -> Progress {
+    Progress {
+        kernel: KernelSlot(0),
+        issued: 1,
+        next: Some(Pc(1000 - left)),
+        left,
+        lanes: !0,
+    }
+}
 
 /// Lets a warp issue, with `left` instructions left after it.
 fn issue(policy: &mut Cawa, slot: u16, left: u32) {
     policy.on_issue(WarpSlot(slot));
-    policy.on_progress(WarpSlot(slot), left);
+    policy.on_progress(WarpSlot(slot), &to_the_end(left));
 }
 
 /// The first instructions issue after 10 cycles, of which 9 were stalls. Warp 0 has 20 instructions
@@ -27,7 +39,7 @@ fn the_most_critical_warp_goes_first() {
     issue(&mut policy, 0, 19);
     issue(&mut policy, 2, 0);
     assert_eq!(policy.pick(&view, 0b0011), Some(WarpSlot(0)));
-    policy.on_progress(WarpSlot(0), 8);
+    policy.on_progress(WarpSlot(0), &to_the_end(8));
     assert_eq!(policy.pick(&view, 0b0011), Some(WarpSlot(1)));
 }
 
@@ -38,7 +50,7 @@ fn fresh_warps_go_by_age() {
     let mut policy = Cawa::default();
     (0..4).for_each(|slot| policy.on_start(WarpSlot(slot)));
     assert_eq!(scenario(&mut policy, "012"), "0");
-    policy.on_progress(WarpSlot(0), 50);
+    policy.on_progress(WarpSlot(0), &to_the_end(50));
     // 50 x 1 / 1 puts warp 0 before the older warp 3. A new warp in its slot comes after it.
     policy.on_issue(WarpSlot(1));
     assert_eq!(scenario(&mut policy, "03"), "0");

@@ -3,7 +3,7 @@
 use super::super::victim_tags::VictimTags;
 use super::*;
 use warploom_base::{KernelSlot, Pc};
-use warploom_config::{CcwsSettings, PcalSettings};
+use warploom_config::{CcwsSettings, MascarSettings, PcalSettings};
 
 /// The next instruction of a warp, a load from global memory.
 fn load(slot: WarpSlot) -> NextInst {
@@ -62,8 +62,8 @@ fn event(name: &str, value: &str) -> L1dEvent {
 }
 
 /// Takes a policy through a scenario, one line for each cycle or run of cycles: what it is told
-/// before (see [`tell`]). The result is the slots of 0 to 3 that may load, line by line. They
-/// contain the unrestricted ones.
+/// before (see [`tell`]). The result is the slots of 0 to 3 that may load, line by line, as both
+/// functions of the gate say.
 fn loaders(policy: &mut impl WarpScheduler, lines: &str) -> String {
     let table = table();
     let view = view(&table, 0, 0);
@@ -71,11 +71,19 @@ fn loaders(policy: &mut impl WarpScheduler, lines: &str) -> String {
     for line in lines.lines() {
         let cycles = tell(policy, line);
         policy.begin_cycle(&view);
-        let unrestricted = policy.unrestricted(&view, 0b1111);
+        let ready = ReadyWarps {
+            all: 0b1111,
+            accesses: 0b1111,
+            loads: 0b1111,
+        };
+        let screened = policy.screen(&view, ready);
         let may = |slot: &u16| policy.admits(&view, &load(WarpSlot(*slot)));
         let slots: Vec<u16> = (0..4).filter(may).collect();
         let mask = slots.iter().fold(0, |mask, slot| mask | 1 << slot);
-        assert_eq!(unrestricted & !mask, 0, "not all of them may load");
+        let decided = screened.admitted | screened.held;
+        if policy.has_gate() {
+            assert_eq!(mask & decided, screened.admitted, "{slots:?}");
+        }
         let slots: Vec<_> = slots.iter().map(u16::to_string).collect();
         out.push(slots.concat());
         policy.end_cycles(&view, 0, None, cycles);
@@ -103,6 +111,29 @@ fn ccws_lets_the_warp_load_that_loses_its_lines() {
         \n\
         \n";
     assert_eq!(loaders(&mut ccws(), lines), "0123 01 01 01 012 012 0123");
+}
+
+/// In the scenario above, the same warps may load in 21 cycles, from 320 points to 300, and then in
+/// 100, from 299 to 200. The policy says how many of them are left after a cycle, until a warp
+/// loses a line or exits.
+#[test]
+fn ccws_says_how_long_it_holds_loads_back() {
+    let mut policy = ccws();
+    let mut left_after = |lines| {
+        loaders(&mut policy, lines);
+        policy.holds_for()
+    };
+    assert_eq!(left_after("evict=1:7 miss=1:7"), 20);
+    assert_eq!(left_after("cycles=19"), 1);
+    assert_eq!(left_after("\n"), 0);
+    assert_eq!(left_after("\n"), 99);
+    tell(&mut policy, "evict=2:9 miss=2:8");
+    assert_eq!(policy.holds_for(), 99, "no line of its own");
+    tell(&mut policy, "miss=2:9");
+    assert_eq!(policy.holds_for(), 0);
+    loaders(&mut policy, "\n");
+    tell(&mut policy, "exit=0");
+    assert_eq!(policy.holds_for(), 0);
 }
 
 /// Warp 3 has 320 points and reaches the cutoff with warp 0. Then warp 2 loses a line, too: two
@@ -213,6 +244,135 @@ fn pcal_climbs() {
     assert_eq!(allocates(&policy), "03");
     let counters = policy.counters().climb;
     assert_eq!((counters.moves_tried, counters.moves_kept), (2, 1));
+}
+
+/// Cycles without a warp belong to no period: the climb begins with the next warps, with two that
+/// may issue. The first period measures them, the second one tries a third warp.
+#[test]
+fn pcal_begins_anew_with_the_next_warps() {
+    let mut policy = pcal();
+    assert_eq!(scenario(&mut policy, "0\n0\n12"), "00-");
+    tell(&mut policy, "exit=3 exit=0 exit=2 exit=1");
+    assert_eq!(scenario(&mut policy, "- cycles=1000"), "-");
+    tell(&mut policy, "start=3 start=0 start=2 start=1");
+    assert_eq!(scenario(&mut policy, "12\n0\n12\n3\n12\n1"), "-0-32-");
+    assert_eq!(policy.counters().climb.moves_tried, 1);
+}
+
+/// In a period of four cycles, the choice is the same until the period ends. After the cycle that
+/// ends it, the number of warps has changed.
+#[test]
+fn pcal_holds_warps_back_until_the_period_ends() {
+    let mut policy = pcal();
+    let mut left_after = |line| {
+        assert_eq!(scenario(&mut policy, line), "-");
+        policy.holds_for()
+    };
+    assert_eq!(left_after("12"), 3);
+    assert_eq!(left_after("12 cycles=2"), 1);
+    assert_eq!(left_after("12"), 0);
+}
+
+/// Takes `mascar` through cycles with the slots that are ready and those of them whose next
+/// instruction accesses memory, as `READY/ACCESSES`, and words of [`scenario`]'s, or `free=N` and
+/// `refused=0|1` for the use of memory. The result is the slot issued from in each cycle.
+fn mascar(policy: &mut Mascar, lines: &str) -> String {
+    let (mut out, table) = (String::new(), table());
+    for line in lines.lines() {
+        let mut words = line.split_whitespace();
+        let (all, accesses) = words.next().and_then(|w| w.split_once('/')).expect("masks");
+        let (mut waiting, mut long) = (0, 0);
+        for word in words {
+            match word.split_once('=').expect("NAME=VALUE") {
+                ("wait", value) => waiting = mask(value),
+                ("long", value) => long = mask(value),
+                ("free", value) => policy.on_memory_use(&MemoryUse {
+                    free_misses: value.parse().ok(),
+                    refuses: false,
+                }),
+                ("refused", value) => policy.on_memory_use(&MemoryUse {
+                    free_misses: Some(32),
+                    refuses: value == "1",
+                }),
+                ("exit", value) => warps_of(mask(value)).for_each(|slot| policy.on_exit(slot)),
+                other => panic!("no such word: {other:?}"),
+            }
+        }
+        let mut view = view(&table, waiting, long);
+        policy.begin_cycle(&view);
+        let (all, accesses) = (mask(all), mask(accesses));
+        let loads = accesses;
+        let ready = ReadyWarps {
+            all,
+            accesses,
+            loads,
+        };
+        let admitted = if policy.has_gate() {
+            policy.screen(&view, ready).admitted
+        } else {
+            all
+        };
+        view.held = all & !admitted;
+        let picked = policy.pick(&view, admitted);
+        policy.end_cycles(&view, 0, picked, 1);
+        out.push(picked.map_or('-', |slot| char::from(b'0' + slot.0 as u8)));
+        picked.into_iter().for_each(|slot| policy.on_issue(slot));
+    }
+    out
+}
+
+/// Slots 3, 0, 2 and 1 are the warps in the order of their ages. Below eight free entries, the
+/// oldest warp with an access is the owner: 0, because 3 computes. 0 goes first. When it needs the
+/// result of its load, 2 becomes the owner. Then there is room again, and the greedy 2 is followed
+/// by the oldest.
+#[test]
+fn mascar_lets_one_warp_access_saturated_memory() {
+    let mut policy = Mascar::new(MascarSettings::default());
+    let lines = "\
+        0123/012 free=8\n\
+        0123/012 free=7\n\
+        123/12\n\
+        12/12\n\
+        12/12 long=0\n\
+        1/1 long=0\n\
+        12/1 long=0\n\
+        123/123 free=8 long=0\n\
+        13/13 long=0\n";
+    assert_eq!(mascar(&mut policy, lines), "303-2-223");
+    let counters = policy.counters().owner;
+    assert_eq!((counters.owners, counters.saturated_cycles), (2, 6));
+    // 1 and 2 in three cycles, 1 in the three after these.
+    assert_eq!(counters.accesses_held_back, 2 * 3 + 3);
+}
+
+/// An owner that waits at a barrier or exits makes room for the next one. A refusal is saturation,
+/// too; without an L1D it is the only sign of it.
+#[test]
+fn mascar_passes_the_ownership_on() {
+    let mut policy = Mascar::new(MascarSettings::default());
+    let lines = "\
+        03/03 refused=1\n\
+        0/0\n\
+        0/0 wait=3\n\
+        12/12\n\
+        12/12 exit=0\n\
+        1/1 free=none\n";
+    assert_eq!(mascar(&mut policy, lines), "3-0-21");
+}
+
+/// The cycles in which all accesses are held back last until saturation ends.
+#[test]
+fn mascar_holds_accesses_back_until_memory_has_room() {
+    let mut policy = Mascar::new(MascarSettings::default());
+    assert_eq!(mascar(&mut policy, "03/03 free=0\n0/0"), "3-");
+    assert_eq!(policy.holds_for(), u64::MAX);
+    assert_eq!(mascar(&mut policy, "0/0 free=7"), "-");
+    assert_eq!(policy.holds_for(), u64::MAX);
+    policy.on_memory_use(&MemoryUse {
+        free_misses: Some(8),
+        refuses: false,
+    });
+    assert_eq!(policy.holds_for(), 0);
 }
 
 /// Two sets of two: even lines in one, odd lines in the other. The line that came first leaves, and

@@ -57,6 +57,7 @@ pub struct Job {
     pub covers: Vec<String>,
     pub grid: Dim3,
     pub block: Dim3,
+    pub cluster: Option<Dim3>,
     pub dynamic_shared: u32,
     pub inputs: Vec<Input>,
     pub outputs: Vec<Output>,
@@ -212,6 +213,7 @@ impl Job {
         Ok(LaunchSpec {
             grid: self.grid,
             block: self.block,
+            cluster: self.cluster,
             dynamic_shared_bytes: self.dynamic_shared,
             max_shared_bytes: SHARED_BYTES,
             barriers: 16,

@@ -55,6 +55,7 @@ fn setting(job: &mut Job, line: usize, key: &str, rest: &str) -> Result<(), Stri
     match key {
         "grid" => job.grid = dim(rest)?,
         "block" => job.block = dim(rest)?,
+        "cluster" => job.cluster = Some(dim(rest)?),
         "shared" => {
             job.dynamic_shared = rest.parse().map_err(|_| format!("`{rest}` is no size"))?
         }

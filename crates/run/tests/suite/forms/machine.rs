@@ -46,6 +46,7 @@ impl HostProgram for Host<'_> {
             args.push(Arg::Bytes(self.job.param.clone()));
         }
         let mut launch = Launch::new(module, "form", self.job.grid, self.job.block, args);
+        launch.cluster = self.job.cluster;
         launch.dynamic_shared_bytes = self.job.dynamic_shared;
         Ok(HostAction::Launch(launch))
     }

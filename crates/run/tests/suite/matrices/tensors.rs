@@ -2,7 +2,7 @@
 //! box, for random tensors, boxes and coordinates.
 
 use super::*;
-use warploom_ir::tensor_map::{ElementType, TensorMap};
+use warploom_ir::tensor_map::{ElementType, Im2col, TensorMap};
 
 /// Bytes of the input before the tensor: the tensor map, then the coordinates.
 const HEAD: usize = 1024;
@@ -33,6 +33,7 @@ impl Case {
             ty,
             swizzle: swizzle.into(),
             nan_fill: pick(0, 1) == 1,
+            im2col: None,
         };
         // Rows of whole chunks of 16 bytes, as long as the pattern's at most.
         let chunks = match swizzle {
@@ -203,6 +204,85 @@ fn boxes_are_loaded() {
                 "{case:?} at {near} from {far:?}"
             );
         });
+    }
+}
+
+/// Pixels of images, as a convolution reads them, for random filters, paddings and strides: output
+/// pixel (x, y) of image n and filter place (r, s) need input pixel (x * stride - pad + r, ...).
+#[test]
+fn pixels_are_loaded() {
+    let mut rng = Rng::new(9);
+    for _ in 0..40 {
+        let mut pick = |low: u32, high: u32| low + rng.below(high - low + 1);
+        let (width, height, images) = (pick(3, 9), pick(3, 7), pick(1, 3));
+        let (filter, pad, stride) = (pick(1, 3), pick(0, 1), pick(1, 2));
+        let (channels, skipped) = (8 * pick(1, 2), 8 * pick(0, 1));
+        let all = channels + skipped + 8;
+        let line = u64::from(all * 2);
+        let (w, h) = (u64::from(width), u64::from(height));
+        let corner = [pad as i16 - (filter as i16 - 1); 3];
+        let pixels = pick(1, 40);
+        let map = TensorMap {
+            address: 0,
+            rank: 4,
+            dims: [all, width, height, images, 0],
+            strides: [line, line * w, line * w * h, 0],
+            box_dims: [0; 5],
+            element_strides: [1, stride, stride, 1, 0],
+            ty: ElementType::F16,
+            swizzle: 16,
+            nan_fill: false,
+            im2col: Some(Im2col {
+                channels,
+                pixels,
+                lower: [-(pad as i16); 3],
+                upper: corner,
+            }),
+        };
+        let of = |size: u32| ((size + 2 * pad - filter) / stride + 1) as i32;
+        let (columns, rows) = (of(width), of(height));
+        // The first pixel, by its number among all of the output.
+        let first = pick(0, (columns * rows) as u32 - 1) as i32;
+        let at = |out: i32| out * stride as i32 - pad as i32;
+        let (x, y) = (at(first % columns), at(first / columns));
+        let case = Case {
+            map,
+            first: [skipped as i32, x, y, 0, 0],
+        };
+        let (r, s) = (pick(0, filter - 1) as i32, pick(0, filter - 1) as i32);
+        let data: Vec<u8> = (0..case.extent()).map(|_| pick(1, 255) as u8).collect();
+        let bytes = case.map.box_bytes();
+        let wait = format!(
+            "mov.u16 %o0, {r};\nmov.u16 %o1, {s};\n\
+             @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], {bytes};\n\
+             @%p0 cp.async.bulk.tensor.RANK.shared::cta.global.im2col.mbarrier::complete_tx::bytes \
+             [tile], [%in, {{COORDINATES}}], [bar], {{%o0, %o1}};\n\
+             WAIT:\nmbarrier.try_wait.parity.shared::cta.b64 %p1, [bar], 0;\n@!%p1 bra WAIT;\n"
+        );
+        let dump = loop_of_words(
+            "DUMP",
+            bytes,
+            "ld.shared.b32 %t4, [%t2];\nadd.u64 %a2, %out, %a1;\nst.global.b32 [%a2], %t4;\n",
+        );
+        let kernel = case.kernel("%a0", ".reg .b16 %o<2>;\n", &wait, &dump);
+        let output = run_block(&kernel, 32, &case.input(&data), bytes.div_ceil(128) * 32);
+        let found: Vec<u8> = output.iter().flat_map(|word| word.to_le_bytes()).collect();
+        for pixel in 0..pixels as i32 {
+            let number = first + pixel;
+            let (x, y) = (at(number % columns) + r, at(number / columns % rows) + s);
+            let image = number / (columns * rows);
+            let inside = (0..width as i32).contains(&x)
+                && (0..height as i32).contains(&y)
+                && image < images as i32;
+            let at = [image, y, x].map(|at| at.max(0) as u64);
+            let from = ((at[0] * h + at[1]) * w + at[2]) * line;
+            for byte in 0..2 * channels as usize {
+                let far = from as usize + 2 * skipped as usize + byte;
+                let wanted = if inside { data[far] } else { 0 };
+                let near = pixel as usize * 2 * channels as usize + byte;
+                assert_eq!(found[near], wanted, "{case:?}: pixel {pixel}, byte {byte}");
+            }
+        }
     }
 }
 

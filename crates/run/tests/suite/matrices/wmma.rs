@@ -126,17 +126,10 @@ fn check(case: Case, space: &str) {
         (lines * apart * case.acc[0].bits).div_ceil(32),
     );
     let wanted = expected(&a, &b, &c, product(&case));
-    for row in 0..m {
-        for col in 0..n {
-            let at = place((row, col), cd, apart);
-            let found = get(&output, case.acc[0].bits, at);
-            let value = wanted.at((row, col));
-            assert_eq!(
-                found,
-                case.acc[0].bits_of(value),
-                "{case:?} {space}: {row}, {col}"
-            );
-        }
+    for (row, col) in (0..m).flat_map(|row| (0..n).map(move |col| (row, col))) {
+        let found = get(&output, case.acc[0].bits, place((row, col), cd, apart));
+        let value = case.acc[0].bits_of(wanted.at((row, col)));
+        assert_eq!(found, value, "{case:?} {space}: {row}, {col}");
     }
 }
 

@@ -77,11 +77,42 @@ fn pcal_lets_warps_read_past_the_cache() {
     assert_ne!(fetched(&pcal), fetched(&limited));
 }
 
+/// DAWS finds the loop of the kernel, predicts that each lane needs a line, holds back the loads of
+/// warps for which there is no room, and keeps more lines than greedy-then-oldest.
+#[test]
+fn daws_keeps_the_lines_of_a_loop() {
+    let (daws, gto) = (under("daws"), under("gto"));
+    assert!(hits(&daws) > 5 * hits(&gto));
+    assert!(2 * daws.totals.figures.cycles < gto.totals.figures.cycles);
+    assert!(count(&daws, "warp_policy.loops") > 0);
+    assert!(count(&daws, "warp_policy.loads_held_back") > 1000);
+    assert!(count(&daws, "sm.slots.policy") > 100);
+}
+
+/// With few MSHR entries memory is saturated most of the time. Mascar chooses owners and holds back
+/// the accesses of the other warps, so that the order of accesses is not that of greedy-then-oldest.
+#[test]
+fn mascar_lets_one_warp_access_memory() {
+    let (mascar, gto) = (under("mascar"), under("gto"));
+    for (name, least) in [
+        ("warp_policy.owners", 100),
+        ("warp_policy.saturated_cycles", 1000),
+        ("warp_policy.accesses_held_back", 1000),
+    ] {
+        assert!(count(&mascar, name) > least, "{name}");
+        assert!(count(&gto, name) == 0, "{name}");
+    }
+    assert_ne!(hits(&mascar), hits(&gto));
+    assert_ne!(mascar.totals.figures.cycles, gto.totals.figures.cycles);
+    let issued = |report: &RunReport| count(report, "sm.thread_instructions");
+    assert_eq!(issued(&mascar), issued(&gto));
+}
+
 /// Results depend neither on threads nor on skipped cycles; tags are looked up at once or after a
 /// latency, in lines or in sectors, and lines come in with the miss or with the data.
 #[test]
 fn schedulers_that_follow_l1d_are_the_same_always() {
-    for scheduler in ["ccws", "pcal"] {
+    for scheduler in ["ccws", "pcal", "mascar", "daws"] {
         same_with(&format!("sm.warp_scheduler={scheduler}"));
     }
 }
@@ -107,7 +138,7 @@ fn same_with(scheduler: &str) {
 /// Without an L1D, or where warps change their slots, the choice is refused.
 #[test]
 fn schedulers_that_follow_l1d_are_refused_where_they_cannot_work() {
-    for scheduler in ["ccws", "pcal"] {
+    for scheduler in ["ccws", "pcal", "daws"] {
         for (set, says) in [
             ("l1d.enabled=false", "does not exist"),
             ("sm.context=duet", "context switching"),

@@ -1,6 +1,6 @@
 //! Policies of caches in the whole machine.
 
-use super::{OneKernel, count, same_always, spec};
+use super::{OneKernel, count, names_of, same_always, spec};
 use std::ops::ControlFlow;
 use warploom_config::GpuSpec;
 use warploom_run::{Options, Session};
@@ -70,8 +70,8 @@ fn replacement_of_l1d_acts_on_a_cyclic_working_set() {
 
 /// Results depend neither on threads nor on skipped cycles, whichever cache has the policy.
 #[test]
-fn replacement_policies_are_the_same_always() {
-    for policy in ["fifo", "random", "srrip", "brrip", "dip"] {
+fn every_replacement_policy_is_the_same_always() {
+    for policy in names_of("l1d.replacement") {
         same_always(&[
             &format!("l1d.replacement={policy}"),
             &format!("l2.replacement={policy}"),

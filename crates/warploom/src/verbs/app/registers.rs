@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use warploom_app::program;
+use warploom_run::io_reason;
 
 /// Numbers of registers by names of kernels, or by parts of names.
 type Counts = BTreeMap<String, u32>;
@@ -32,8 +33,9 @@ pub fn counts(options: &[String], file: &[u8], capability: u32) -> Result<Counts
         } else if let Some((kernel, number)) = option.rsplit_once('=') {
             all.insert(kernel.to_owned(), count(number)?);
         } else {
-            let text = fs::read_to_string(option)
-                .map_err(|error| Failure::Input(format!("cannot read {option}: {error}")))?;
+            let text = fs::read_to_string(option).map_err(|error| {
+                Failure::Input(format!("cannot read {option}: {}", io_reason(&error)))
+            })?;
             all.extend(read(&text).map_err(|why| Failure::Input(format!("{option}: {why}")))?);
         }
     }

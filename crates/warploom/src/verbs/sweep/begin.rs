@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use warploom_app::stub::LIBRARY;
 use warploom_report::{grouped, listing, seconds};
+use warploom_run::io_reason;
 use warploom_run::launch_file::read as read_text;
 use warploom_sweep::{
     Begun, Expanded, Folder, Known, NewFile, PlannedRun, Record, Spec, Stopped, Sweep, Times,
@@ -169,8 +170,13 @@ fn opening(folder: &Folder, sweep: &Sweep, begun: &Begun) -> String {
 fn keep_library(folder: &Folder, worker: &Worker, build: &str) -> Result<(), Failure> {
     let path = folder.program(build).with_file_name(LIBRARY);
     let own = library()?;
-    let bytes = std::fs::read(&own)
-        .map_err(|error| Failure::Input(format!("cannot read {}: {error}", own.display())))?;
+    let bytes = std::fs::read(&own).map_err(|error| {
+        Failure::Input(format!(
+            "cannot read {}: {}",
+            own.display(),
+            io_reason(&error)
+        ))
+    })?;
     if std::fs::read(&path).is_ok_and(|old| old == bytes) {
         return Ok(());
     }

@@ -13,6 +13,7 @@ use std::time::{Duration, SystemTime};
 use warploom_app::program::inspect;
 use warploom_base::Digest;
 use warploom_lab::MachineVariant;
+use warploom_run::io_reason;
 use warploom_stats::result::{Outcome, RunReport};
 use warploom_sweep::{Settings, peak_bytes_of, setting};
 
@@ -49,7 +50,7 @@ pub struct FileDigests {
 
 impl FileDigests {
     fn of(&mut self, path: &Path) -> Result<String, String> {
-        let failed = |error| format!("cannot read {}: {error}", path.display());
+        let failed = |error| format!("cannot read {}: {}", path.display(), io_reason(&error));
         let meta = fs::metadata(path).map_err(failed)?;
         let state = (meta.modified().map_err(failed)?, meta.len());
         match self.known.get(path) {
@@ -68,7 +69,8 @@ impl FileDigests {
         let digest = self.of(path)?;
         if !self.runnable.contains(&digest) {
             let shown = path.display();
-            let file = fs::read(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
+            let file = fs::read(path)
+                .map_err(|error| format!("cannot read {shown}: {}", io_reason(&error)))?;
             inspect(&file).map_err(|why| format!("{shown} cannot run under Warploom: {why}"))?;
             self.runnable.insert(digest.clone());
         }

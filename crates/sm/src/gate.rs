@@ -1,0 +1,193 @@
+//! The gate of a scheduler's policy, which holds back instructions that could issue, and cycles in
+//! which a policy lets no warp issue although some could.
+
+use crate::prepared_kernel::{Pipe, PreparedKernels, prepared_kernel};
+use crate::sm::{Scheduler, Sm};
+use crate::warps::{WarpPipelineState, Warps};
+use warploom_base::{Cycle, WarpSlot};
+use warploom_policy::{
+    MemoryAccess, NextInst, ReadyWarps, WarpMask, WarpScheduler, WarpView, warps_of,
+};
+
+/// A cycle that never comes. The one after it says that no policy holds back warps.
+const LAST: Cycle = Cycle::MAX - 1;
+
+/// Accesses to memory that the next instructions of a scheduler's warps make, as far as a gate has
+/// asked for them.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct NextAccesses {
+    /// Warps whose next instruction has been looked up since they issued last.
+    known: WarpMask,
+    accesses: WarpMask,
+    loads: WarpMask,
+}
+
+impl NextAccesses {
+    /// Forgets the next instruction of a warp that issues or starts.
+    #[inline]
+    pub(crate) fn forget(&mut self, slot: WarpSlot) {
+        self.known &= !(1 << slot.index());
+    }
+
+    /// The warps of `ready` by their next instructions. Those of `memory` go to the memory pipe;
+    /// `access` looks up one of them.
+    fn sort(
+        &mut self,
+        ready: WarpMask,
+        memory: WarpMask,
+        access: impl Fn(WarpSlot) -> Option<MemoryAccess>,
+    ) -> ReadyWarps {
+        for slot in warps_of(memory & !self.known) {
+            self.note(slot, access(slot));
+        }
+        ReadyWarps {
+            all: ready,
+            accesses: memory & self.accesses,
+            loads: memory & self.loads,
+        }
+    }
+
+    fn note(&mut self, slot: WarpSlot, access: Option<MemoryAccess>) {
+        let bit: WarpMask = 1 << slot.index();
+        let put = |mask: &mut WarpMask, on: bool| *mask = *mask & !bit | if on { bit } else { 0 };
+        put(&mut self.known, true);
+        put(
+            &mut self.accesses,
+            access.is_some_and(MemoryAccess::may_go_to_memory),
+        );
+        put(
+            &mut self.loads,
+            access.is_some_and(MemoryAccess::may_load_from_l1d),
+        );
+    }
+}
+
+impl Sm {
+    /// The warps of `ready` whose next instruction the policy's gate admits in this cycle.
+    #[inline(never)]
+    pub(crate) fn admitted(&mut self, s: usize, ready: WarpMask) -> WarpMask {
+        let Self {
+            schedulers,
+            warps,
+            kernels,
+            ..
+        } = self;
+        let Scheduler {
+            own, policy, next, ..
+        } = &mut schedulers[s];
+        let memory = ready & warps.next_pipe[Pipe::Mem as usize];
+        let look_up = |slot| next_inst(warps, kernels, slot);
+        let ready = next.sort(ready, memory, |slot| look_up(slot).access);
+        policy.admitted(&warps.view(*own), ready, look_up)
+    }
+
+    /// True if the gate of scheduler `s` holds back the next instruction of a warp that has issued
+    /// in this cycle.
+    #[cold]
+    pub(crate) fn holds_back(&mut self, s: usize, slot: WarpSlot) -> bool {
+        let Scheduler { own, policy, .. } = &mut self.schedulers[s];
+        if !policy.has_gate() {
+            return false;
+        }
+        let next = next_inst(&self.warps, &self.kernels, slot);
+        !policy.admits(&self.warps.view(*own), &next)
+    }
+
+    /// Notes that scheduler `s` could have issued from the warps of `ready`, and that its policy let
+    /// none of them issue.
+    #[cold]
+    pub(crate) fn note_held(&mut self, s: usize, ready: WarpMask, now: Cycle) {
+        let scheduler = &mut self.schedulers[s];
+        (scheduler.held, scheduler.held_at) = (ready, now);
+        self.held_until = now;
+        self.held_view = self.seen_by_policies();
+    }
+
+    /// The masks of a view that change with time.
+    fn seen_by_policies(&self) -> [WarpMask; 3] {
+        let WarpView {
+            live,
+            waiting,
+            long_wait,
+            ..
+        } = self.warps.view(0);
+        [live, waiting, long_wait]
+    }
+
+    /// Finds out, at the end of a cycle in which policies held back warps or after such a cycle,
+    /// which of them will hold back the same warps for some time if nothing changes, and until
+    /// when all of them will: none if a warp `issued`, or if the cycle changed what they see.
+    #[inline(never)]
+    pub(crate) fn keep_held(&mut self, now: Cycle, issued: bool) {
+        self.held_until = Cycle::MAX;
+        let same = !issued && self.held_view == self.seen_by_policies();
+        for scheduler in &mut self.schedulers {
+            let asked = same && scheduler.held != 0 && scheduler.held_at == now;
+            let cycles = if asked {
+                scheduler.policy.holds_for()
+            } else {
+                0
+            };
+            if cycles == 0 {
+                scheduler.held = 0;
+            } else {
+                let until = (now + 1).saturating_add(cycles);
+                self.held_until = self.held_until.min(until).min(LAST);
+            }
+        }
+    }
+
+    /// Tells policies of the use of the path to memory, if it has changed.
+    #[cold]
+    pub(crate) fn tell_memory_use(&mut self) {
+        let used = self.ldst.memory_use();
+        if self.memory_use == Some(used) {
+            return;
+        }
+        self.memory_use = Some(used);
+        for scheduler in &mut self.schedulers {
+            scheduler.policy.on_memory_use(&used);
+        }
+        self.review_held();
+    }
+
+    /// Tells schedulers that hold back warps that something changed by which their policies may let
+    /// one issue. The SM is then no longer at rest.
+    pub(crate) fn review_held(&mut self) {
+        for scheduler in &mut self.schedulers {
+            if scheduler.held != 0 && scheduler.policy.holds_for() == 0 {
+                scheduler.held = 0;
+                self.at_rest = false;
+            }
+        }
+    }
+}
+
+impl Scheduler {
+    /// Notes that a warp came into a slot.
+    pub(crate) fn starts(&mut self, slot: WarpSlot) {
+        self.held = 0;
+        self.next.forget(slot);
+        self.policy.on_start(slot);
+    }
+
+    /// Notes that the warp in a slot has exited, or that its context was switched out.
+    pub(crate) fn exits(&mut self, slot: WarpSlot) {
+        self.held = 0;
+        self.policy.on_exit(slot);
+    }
+}
+
+/// The next instruction of a warp, as the gate of a policy sees it.
+#[inline]
+fn next_inst(warps: &Warps, kernels: &PreparedKernels, slot: WarpSlot) -> NextInst {
+    let WarpPipelineState {
+        kernel, buffer_pc, ..
+    } = warps.track[slot.index()];
+    NextInst {
+        slot,
+        kernel,
+        pc: buffer_pc,
+        access: prepared_kernel(kernels, kernel).access_at(buffer_pc),
+    }
+}

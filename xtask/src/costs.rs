@@ -1,0 +1,176 @@
+//! `cargo xtask costs STORE...`: what the stored figures cost, into `crates/lab/data/costs.csv`.
+//!
+//! The processor time of a run is computed as a time for each core cycle plus a time for each
+//! thread instruction. Both are fitted to the runs of a paper in stores (`runs.redb`), so that a
+//! tenth of them were faster: most recorded times are of a computer that had other work, too.
+//! Papers without a store get the times that are fitted to all runs.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+use warploom_lab::Store;
+use warploom_report::page::{Page, RunLine};
+
+use crate::results::stored;
+
+const TABLE: &str = "crates/lab/data/costs.csv";
+/// Share of the runs that were faster than computed.
+const FASTER: f64 = 0.1;
+/// Steps of the fitted times in seconds, for a cycle and for a thread instruction.
+const STEPS: [f64; 2] = [1e-7, 5e-10];
+/// Number of steps that are tried.
+const TRIED: u32 = 60;
+/// Runs with fewer cycles are mostly start-up.
+const FEWEST_CYCLES: u64 = 20_000;
+
+/// Settings of `cargo xtask costs`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Stores of runs (`runs.redb`) that figures of scale `paper` are made of
+    #[arg(required = true)]
+    stores: Vec<PathBuf>,
+}
+
+/// Writes the table of costs of the workspace at `root`.
+pub fn run(args: &Args, root: &Path) -> Result<()> {
+    let mut times = BTreeMap::new();
+    for path in &args.stores {
+        ensure!(path.is_file(), "there is no store {}", path.display());
+        Store::open(path, "")?.each(&mut |report| {
+            times.insert((report.input_digest, report.digest), report.wall_seconds);
+        })?;
+    }
+    let pages = stored(&root.join("docs/results"))?;
+    fs::write(root.join(TABLE), table(&pages, &times))?;
+    Ok(writeln!(io::stdout(), "{TABLE}")?)
+}
+
+/// Seconds of runs, by the digests of their inputs and results.
+type Times = BTreeMap<(String, String), f64>;
+
+/// Cycles and thread instructions of a run.
+type Work = [f64; 2];
+
+fn work(run: &RunLine) -> Work {
+    let cycles = run.cycles as f64;
+    [cycles, cycles * run.ipc]
+}
+
+fn seconds(speed: [f64; 2], work: Work) -> f64 {
+    speed[0] * work[0] + speed[1] * work[1]
+}
+
+/// Seconds for a cycle and for a thread instruction with which a tenth of the runs were faster, if
+/// there are runs: the smallest sum of weighted logarithms of recorded over computed times.
+fn fit(runs: &[(f64, Work)]) -> Option<[f64; 2]> {
+    let loss = |speed: [f64; 2]| -> f64 {
+        let ratios = runs
+            .iter()
+            .map(|(time, work)| (time / seconds(speed, *work)).ln());
+        let weighted = |ratio: f64| ratio * if ratio >= 0.0 { FASTER } else { FASTER - 1.0 };
+        ratios.map(weighted).sum()
+    };
+    let tried = (0..TRIED).flat_map(|cycle| (1..TRIED).map(move |inst| [cycle, inst]));
+    let speeds =
+        tried.map(|[cycle, inst]| [f64::from(cycle) * STEPS[0], f64::from(inst) * STEPS[1]]);
+    let best = speeds.min_by(|a, b| loss(*a).total_cmp(&loss(*b)));
+    best.filter(|_| !runs.is_empty())
+}
+
+/// Recorded times and work of the runs of pages, each run once.
+fn recorded<'p>(pages: impl Iterator<Item = &'p Page>, times: &Times) -> Vec<(f64, Work)> {
+    let mut runs = BTreeMap::new();
+    for run in pages.flat_map(|page| &page.runs) {
+        let key = (run.input_digest.clone(), run.digest.clone());
+        if let Some(time) = times.get(&key).filter(|_| run.cycles >= FEWEST_CYCLES) {
+            runs.insert(key, (*time, work(run)));
+        }
+    }
+    runs.into_values().collect()
+}
+
+/// Table of the figures at scale `paper` that have runs.
+fn table(pages: &[Page], times: &Times) -> String {
+    let mut text = String::from("figure,runs,minutes\n");
+    let of_all = fit(&recorded(pages.iter(), times));
+    let mut speeds = BTreeMap::new();
+    let of_paper = |page: &&Page| page.scale == "paper" && !page.runs.is_empty();
+    for page in pages.iter().filter(of_paper) {
+        let speed = speeds.entry(&page.paper).or_insert_with(|| {
+            let own = pages.iter().filter(|other| other.paper == page.paper);
+            fit(&recorded(own, times)).or(of_all)
+        });
+        if let Some(speed) = speed {
+            let all: f64 = page.runs.iter().map(|run| seconds(*speed, work(run))).sum();
+            let (name, runs) = (page.full_name(), page.runs.len());
+            let _ = writeln!(text, "{name},{runs},{:.1}", all / 60.0);
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Times, fit, seconds, table};
+    use warploom_report::page::{Page, RunLine};
+
+    /// Two microseconds for a cycle and ten nanoseconds for an instruction.
+    const SPEED: [f64; 2] = [2e-6, 1e-8];
+
+    /// Every third run had the computer to itself.
+    #[test]
+    fn the_fastest_runs_tell_the_speed() {
+        let run = |at: u32| {
+            let work = [1e6 * f64::from(at), 1e8 * f64::from(at * at % 7)];
+            let other_work = f64::from(at % 3);
+            (seconds(SPEED, work) * (1.0 + other_work), work)
+        };
+        let runs: Vec<_> = (1..40).map(run).collect();
+        let found = fit(&runs).unwrap();
+        for (found, expected) in found.into_iter().zip(SPEED) {
+            assert!((found / expected - 1.0).abs() < 0.01, "{found}");
+        }
+        assert_eq!(fit(&[]), None);
+    }
+
+    #[test]
+    fn costs_are_those_of_all_runs_of_a_figure() {
+        let run = |digest: &str, cycles| RunLine {
+            input: String::new(),
+            configuration: String::new(),
+            command: String::new(),
+            cycles,
+            ipc: 200.0,
+            ended: String::new(),
+            input_digest: "in".to_owned(),
+            digest: digest.to_owned(),
+            energy: None,
+        };
+        let page = |name: [&str; 3], runs| Page {
+            paper: name[0].to_owned(),
+            figure: name[1].to_owned(),
+            scale: name[2].to_owned(),
+            runs,
+            ..serde_json::from_str(include_str!("../../docs/results/duet/fig3b.json")).unwrap()
+        };
+        let pages = [
+            page(
+                ["p", "a", "paper"],
+                vec![run("1", 15_000_000), run("2", 30_000_000)],
+            ),
+            page(["q", "b", "paper"], vec![run("3", 15_000_000)]),
+            page(["p", "c", "small"], vec![run("1", 15_000_000)]),
+            page(["p", "d", "paper"], vec![]),
+        ];
+        // Four microseconds for a cycle and its 200 instructions.
+        let time = |digest: &str, seconds| (("in".to_owned(), digest.to_owned()), seconds);
+        let times = Times::from([time("1", 60.0), time("2", 120.0)]);
+        let expected = "figure,runs,minutes\np/a,2,3.0\nq/b,1,1.0\n";
+        assert_eq!(table(&pages, &times), expected);
+        assert_eq!(table(&pages, &Times::new()), "figure,runs,minutes\n");
+    }
+}
