@@ -1,7 +1,6 @@
 //! Source texts with names, and places in them.
 
 use std::fmt;
-use std::sync::OnceLock;
 
 /// Half-open range of bytes in a source text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
@@ -95,8 +94,7 @@ impl std::error::Error for SourceError {}
 pub struct Source {
     name: String,
     text: String,
-    /// Offsets of the lines, found when they are first asked for: most texts have no problem.
-    line_starts: OnceLock<Vec<u32>>,
+    line_starts: Vec<u32>,
 }
 
 impl Source {
@@ -113,10 +111,13 @@ impl Source {
             text.len() <= Self::MAX_LEN,
             "{name}: text too long for 32-bit offsets"
         );
+        // The standard library's search, because this crate itself is not optimised.
+        let after = text.match_indices('\n').map(|(at, _)| at as u32 + 1);
+        let line_starts = std::iter::once(0).chain(after).collect();
         Self {
             name,
             text,
-            line_starts: OnceLock::new(),
+            line_starts,
         }
     }
 
@@ -151,26 +152,16 @@ impl Source {
         &self.text
     }
 
-    /// Offsets of the first bytes of all lines.
-    fn line_starts(&self) -> &[u32] {
-        self.line_starts.get_or_init(|| {
-            let breaks = self.text.bytes().enumerate();
-            let breaks = breaks.filter(|(_, byte)| *byte == b'\n');
-            let after = breaks.map(|(at, _)| at as u32 + 1);
-            std::iter::once(0).chain(after).collect()
-        })
-    }
-
     /// Number of lines, at least 1.
     pub fn line_count(&self) -> u32 {
-        self.line_starts().len() as u32
+        self.line_starts.len() as u32
     }
 
     /// Line and column of a byte offset. An offset after the end is taken for the end of the text.
     pub fn position(&self, offset: u32) -> Position {
         let offset = self.floor(offset);
         let line = self.line_index(offset);
-        let start = self.line_starts()[line] as usize;
+        let start = self.line_starts[line] as usize;
         let column = self.text[start..offset as usize].chars().count();
         Position {
             line: line as u32 + 1,
@@ -181,7 +172,7 @@ impl Source {
     /// Text of a line, numbered from 1, without its line break; `None` after the last line.
     pub fn line(&self, line: u32) -> Option<&str> {
         let index = (line as usize).checked_sub(1)?;
-        let start = *self.line_starts().get(index)? as usize;
+        let start = *self.line_starts.get(index)? as usize;
         let text = self.text[start..].split('\n').next()?;
         Some(text.strip_suffix('\r').unwrap_or(text))
     }
@@ -206,7 +197,7 @@ impl Source {
     pub(crate) fn lines_around(&self, span: Span) -> (Span, u32) {
         let span = self.clamp(span);
         let (first, last) = (self.line_index(span.start), self.line_index(span.end));
-        let next = self.line_starts().get(last + 1);
+        let next = self.line_starts.get(last + 1);
         let mut end = next.map_or(self.text.len() as u32, |next| next - 1);
         // A carriage return is part of the line break, unless the span contains it.
         if end > span.end && self.text[..end as usize].ends_with('\r') {
@@ -214,7 +205,7 @@ impl Source {
         }
         (
             Span {
-                start: self.line_starts()[first],
+                start: self.line_starts[first],
                 end,
             },
             first as u32 + 1,
@@ -222,7 +213,7 @@ impl Source {
     }
 
     fn line_index(&self, offset: u32) -> usize {
-        self.line_starts().partition_point(|start| *start <= offset) - 1
+        self.line_starts.partition_point(|start| *start <= offset) - 1
     }
 
     fn floor(&self, offset: u32) -> u32 {

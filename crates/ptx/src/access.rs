@@ -21,7 +21,7 @@ pub enum Access {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownAccess;
 
-/// Table of forms for queries about registers. Construct it once: reading the table takes time.
+/// Table of forms for queries about registers. Construct it once: parsing the table takes time.
 pub struct Accesses {
     forms: Forms,
 }
@@ -33,7 +33,7 @@ impl Default for Accesses {
 }
 
 impl Accesses {
-    /// Reads the table of forms.
+    /// Parses the table of forms.
     pub fn new() -> Self {
         Self {
             forms: Forms::new(),

@@ -9,7 +9,6 @@
 use crate::ast::Spanned;
 use crate::tokens::{Modifier, Opcode, ScalarType};
 use std::fmt;
-use std::sync::OnceLock;
 
 const TABLE: &str = include_str!("forms.txt");
 
@@ -335,21 +334,9 @@ impl fmt::Display for Form {
     }
 }
 
-/// Table of all forms, by opcode. The forms of an opcode are parsed when they are first asked for,
-/// because a program uses few of the opcodes.
+/// Table of all forms, by opcode.
 pub struct Forms {
-    by_opcode: Vec<FormsOfOpcode>,
-    /// Sets of modifiers by name.
-    sets: Vec<(&'static str, Vec<Modifier>)>,
-}
-
-/// Forms of one opcode.
-#[derive(Clone, Default)]
-struct FormsOfOpcode {
-    /// Lines of the table, in its order.
-    lines: Vec<&'static str>,
-    /// The lines, parsed.
-    forms: OnceLock<Vec<Form>>,
+    by_opcode: Vec<Vec<Form>>,
 }
 
 impl Default for Forms {
@@ -359,12 +346,12 @@ impl Default for Forms {
 }
 
 impl Forms {
-    /// Sorts the lines of the table by opcode.
+    /// Parses the table of forms.
     pub fn new() -> Self {
         let mut forms = Self {
-            by_opcode: vec![FormsOfOpcode::default(); Opcode::ALL.len()],
-            sets: Vec::new(),
+            by_opcode: vec![Vec::new(); Opcode::ALL.len()],
         };
+        let mut sets: Vec<(&str, Vec<Modifier>)> = Vec::new();
         for line in TABLE
             .lines()
             .map(str::trim)
@@ -373,62 +360,60 @@ impl Forms {
             match line.strip_prefix("let ") {
                 Some(definition) => {
                     let (name, choices) = definition.split_once(" = ").expect("let name = choices");
-                    let choices = read_choices(choices, &forms.sets);
-                    forms.sets.push((name, choices));
+                    let choices = read_choices(choices, &sets);
+                    sets.push((name, choices));
                 }
-                None => forms.add_line(line),
+                None => forms.add_line(line, &sets),
             }
         }
         forms
     }
 
-    fn add_line(&mut self, line: &'static str) {
-        let opcodes = line.split_ascii_whitespace().next().expect("an opcode");
+    fn add_line(&mut self, line: &str, sets: &[(&str, Vec<Modifier>)]) {
+        let (left, right) = line.split_once(" :").expect("modifiers : operands");
+        let mut left = left.split_ascii_whitespace();
+        let opcodes = left.next().expect("an opcode");
+        let mut form = Form {
+            opcode: Opcode::Add,
+            slots: Vec::new(),
+            open: false,
+            shapes: Vec::new(),
+            since: 0,
+        };
+        for word in left {
+            match word
+                .strip_prefix('[')
+                .and_then(|word| word.strip_suffix(']'))
+            {
+                _ if word == "*" => form.open = true,
+                Some(inner) => {
+                    form.slots.push(Slot {
+                        choices: read_choices(inner, sets),
+                        optional: true,
+                    });
+                }
+                None => form.slots.push(Slot {
+                    choices: read_choices(word, sets),
+                    optional: false,
+                }),
+            }
+        }
+        for word in right.split_ascii_whitespace() {
+            match word.strip_prefix("@sm_") {
+                Some(number) => form.since = number.parse().expect("an architecture"),
+                None => form.shapes.push(read_shape(word)),
+            }
+        }
         for opcode in opcodes.split('|') {
-            let opcode = Opcode::from_text(opcode).expect("an opcode");
-            self.by_opcode[opcode as usize].lines.push(line);
+            form.opcode = Opcode::from_text(opcode).expect("an opcode");
+            self.by_opcode[form.opcode as usize].push(form.clone());
         }
     }
 
     /// Forms of one opcode in the table's order.
     pub fn of(&self, opcode: Opcode) -> &[Form] {
-        let own = &self.by_opcode[opcode as usize];
-        let form = |line: &&str| read_form(opcode, line, &self.sets);
-        own.forms
-            .get_or_init(|| own.lines.iter().map(form).collect())
+        &self.by_opcode[opcode as usize]
     }
-}
-
-/// Reads the form that a line of the table gives to an opcode.
-fn read_form(opcode: Opcode, line: &str, sets: &[(&str, Vec<Modifier>)]) -> Form {
-    let (left, right) = line.split_once(" :").expect("modifiers : operands");
-    let mut form = Form {
-        opcode,
-        slots: Vec::new(),
-        open: false,
-        shapes: Vec::new(),
-        since: 0,
-    };
-    for word in left.split_ascii_whitespace().skip(1) {
-        let inner = word
-            .strip_prefix('[')
-            .and_then(|word| word.strip_suffix(']'));
-        if word == "*" {
-            form.open = true;
-        } else {
-            form.slots.push(Slot {
-                choices: read_choices(inner.unwrap_or(word), sets),
-                optional: inner.is_some(),
-            });
-        }
-    }
-    for word in right.split_ascii_whitespace() {
-        match word.strip_prefix("@sm_") {
-            Some(number) => form.since = number.parse().expect("an architecture"),
-            None => form.shapes.push(read_shape(word)),
-        }
-    }
-    form
 }
 
 fn read_choices(text: &str, sets: &[(&str, Vec<Modifier>)]) -> Vec<Modifier> {

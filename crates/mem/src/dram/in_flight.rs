@@ -48,7 +48,7 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    /// No request.
+    /// No request in flight.
     pub(super) fn new() -> Self {
         Self {
             requests: RequestArena::new(),

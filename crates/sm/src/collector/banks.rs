@@ -85,7 +85,7 @@ pub(super) struct WaitingReads {
     /// By collector: masks of the banks that hold a second register, a third one and so on. Empty
     /// before the first instruction with such banks.
     further: Vec<[u64; OPERANDS]>,
-    /// Number of collectors.
+    /// Number of all collectors.
     collectors: usize,
     /// Mask of the banks with a waiting read.
     banks: u64,
