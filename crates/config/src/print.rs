@@ -107,7 +107,7 @@ pub fn settings_toml(settings: &BTreeMap<String, Setting>) -> String {
 
 /// Returns all keys with their values, in order of declaration.
 pub(crate) fn entries(spec: &GpuSpec) -> Vec<Entry> {
-    let mut writer = Writer::default();
+    let mut writer = Writer::new();
     spec.write(&mut writer);
     writer.entries
 }

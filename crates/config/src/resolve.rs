@@ -1,13 +1,13 @@
 //! Resolution of a preset or a file, with overrides, to a validated [`GpuSpec`].
 
 use crate::error::ConfigErrors;
-use crate::keys::keys;
 use crate::preset::{PRESETS, find};
 use crate::read::Layers;
-use crate::section::{Located, Problem, Reader, Section};
+use crate::section::{Key, Located, Problem, Reader, Section};
 use crate::spec::GpuSpec;
 use crate::validate::validate;
 use crate::value::Raw;
+use std::collections::HashSet;
 use warploom_diag::{Diagnostic, Source, Span, nearest};
 
 /// Text from which a configuration starts.
@@ -114,14 +114,15 @@ pub(crate) fn finish(mut layers: Layers) -> Result<GpuSpec, ConfigErrors> {
     {
         return refuse(layers);
     }
-    report_unknown_keys(&mut layers);
     let mut reader = Reader::new(Some(&layers.values));
     let spec = GpuSpec::read(&mut reader);
     let Reader {
+        keys,
         mut problems,
         missing,
         ..
     } = reader;
+    report_unknown_keys(&mut layers, &keys);
     let complete = problems.is_empty() && missing.is_empty() && layers.problems.is_empty();
     if complete {
         problems = validate(&spec);
@@ -150,14 +151,14 @@ fn refuse(layers: Layers) -> Result<GpuSpec, ConfigErrors> {
     Err(ConfigErrors::new(layers.sources, layers.problems))
 }
 
-fn report_unknown_keys(layers: &mut Layers) {
-    let keys = keys();
-    let known = |name: &str| keys.iter().any(|key| key.name == name);
-    let unknown = layers.values.iter().filter(|(name, _)| !known(name));
-    for (name, located) in unknown {
-        let names = keys.iter().map(|key| key.name.as_str());
+/// Reports the values whose names are not among the declared `keys`.
+fn report_unknown_keys(layers: &mut Layers, keys: &[Key]) {
+    let names: Vec<&str> = keys.iter().map(|key| key.name.as_str()).collect();
+    let known: HashSet<&str> = names.iter().copied().collect();
+    let values = layers.values.iter();
+    for (name, located) in values.filter(|(name, _)| !known.contains(name.as_str())) {
         let message = format!("there is no key `{name}`");
-        let help = help_for_unknown_key(name, &names.collect::<Vec<_>>());
+        let help = help_for_unknown_key(name, &names);
         let problem = Diagnostic::error("unknown-key", located.key, message).help(help);
         layers.problems.push((located.source, problem));
     }

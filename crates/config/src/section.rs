@@ -89,6 +89,9 @@ fn join(prefix: &str, name: &str) -> String {
     }
 }
 
+/// Number of keys for which readers and writers reserve memory.
+const EXPECTED_KEYS: usize = 320;
+
 /// Reader of values by key, which records all keys requested and all problems found.
 pub(crate) struct Reader<'a> {
     values: Option<&'a BTreeMap<String, Located>>,
@@ -104,7 +107,7 @@ impl<'a> Reader<'a> {
         Self {
             values,
             prefix: String::new(),
-            keys: Vec::new(),
+            keys: Vec::with_capacity(EXPECTED_KEYS),
             problems: Vec::new(),
             missing: Vec::new(),
         }
@@ -181,7 +184,6 @@ impl<'a> Reader<'a> {
 }
 
 /// Writer that collects all keys with values and declarations, in order.
-#[derive(Default)]
 pub(crate) struct Writer {
     prefix: String,
     pub entries: Vec<Entry>,
@@ -195,6 +197,14 @@ pub(crate) struct Entry {
 }
 
 impl Writer {
+    /// Creates a writer without entries.
+    pub fn new() -> Self {
+        Self {
+            prefix: String::new(),
+            entries: Vec::with_capacity(EXPECTED_KEYS),
+        }
+    }
+
     pub fn put<T: Field>(&mut self, info: Info, field: &T) {
         self.entries.push(Entry {
             name: join(&self.prefix, info.name),

@@ -111,10 +111,9 @@ impl Source {
             text.len() <= Self::MAX_LEN,
             "{name}: text too long for 32-bit offsets"
         );
-        let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
-        let line_starts = std::iter::once(0)
-            .chain(breaks.map(|(i, _)| i as u32 + 1))
-            .collect();
+        // The standard library's search, because this crate itself is not optimised.
+        let after = text.match_indices('\n').map(|(at, _)| at as u32 + 1);
+        let line_starts = std::iter::once(0).chain(after).collect();
         Self {
             name,
             text,

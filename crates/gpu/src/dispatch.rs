@@ -39,7 +39,7 @@ use warploom_sm::{BlockNeeds, FinishedBlock, PreparedKernel, SlotSums, Sm};
 /// The block dispatcher of the machine.
 pub(crate) struct Dispatcher {
     /// Kernels in flight, by kernel slot.
-    pub kernels: Vec<Option<InFlight>>,
+    pub kernels: Vec<Option<Box<InFlight>>>,
     pub sm_filter: SmFilterPolicy,
     block_policy: BlockPolicy,
     multiprogram: MultiprogramPolicy,
@@ -120,7 +120,7 @@ impl Dispatcher {
     pub fn in_flight(&self) -> impl Iterator<Item = &InFlight> {
         self.slots
             .iter()
-            .filter_map(|slot| self.kernels[*slot].as_ref())
+            .filter_map(|slot| self.kernels[*slot].as_deref())
     }
 
     /// A slot without a kernel.
@@ -129,7 +129,7 @@ impl Dispatcher {
     }
 
     /// Puts a kernel into a free slot.
-    pub fn put(&mut self, slot: usize, mut kernel: InFlight) {
+    pub fn put(&mut self, slot: usize, mut kernel: Box<InFlight>) {
         debug_assert!(self.kernels[slot].is_none(), "kernel slot {slot} is taken");
         kernel.code = self.code_of(&kernel.image, kernel.needs);
         for other in self.kernels.iter_mut().flatten() {
@@ -145,10 +145,10 @@ impl Dispatcher {
 
     /// Takes out a kernel whose blocks have all ended.
     #[inline]
-    pub fn take_finished(&mut self) -> Option<(usize, InFlight)> {
+    pub fn take_finished(&mut self) -> Option<(usize, Box<InFlight>)> {
         let ended = |slot: &usize| {
             self.kernels[*slot]
-                .as_ref()
+                .as_deref()
                 .is_some_and(InFlight::is_finished)
         };
         let at = self.slots.iter().position(ended)?;
@@ -229,7 +229,14 @@ impl Dispatcher {
         let is_cooperative = |kernel: &InFlight| kernel.image.launch.is_cooperative();
         let any_cooperative = self.in_flight().any(is_cooperative);
         self.is_cooperative = any_cooperative;
-        let samples = self.samples(now, sms);
+        let multiprogram = changed || now >= self.multiprogram.next_check();
+        let block_limit = changed || now >= self.block_limit.next_check();
+        let wanted = multiprogram && self.multiprogram.wants_samples()
+            || block_limit && self.block_limit.wants_samples();
+        let samples = match wanted {
+            true => self.samples(now, sms),
+            false => Vec::new(),
+        };
         let running = self.in_flight().filter(|kernel| !kernel.halted);
         let kernels: Vec<KernelView> = running.map(InFlight::view).collect();
         let view = MultiprogramView {
@@ -238,11 +245,11 @@ impl Dispatcher {
             kernels: &kernels,
             sms: &samples,
         };
-        if changed || now >= self.multiprogram.next_check() {
+        if multiprogram {
             self.multiprogram.update(&view);
             self.pass_issue_quotas(sms);
         }
-        if changed || now >= self.block_limit.next_check() {
+        if block_limit {
             self.block_limit.update(&view);
             self.pause_blocks(sms);
         }
@@ -289,7 +296,7 @@ impl Dispatcher {
         let mut samples = Vec::with_capacity(sms.len());
         sms.for_each(|index, sm| {
             sm.count_to(now);
-            let blocks = |kernel: &Option<InFlight>| {
+            let blocks = |kernel: &Option<Box<InFlight>>| {
                 let running = kernel.as_ref().map(|k| k.running[index].len() as u32);
                 running.unwrap_or(0)
             };

@@ -195,9 +195,9 @@ impl Gpu {
         let sms = self.sms.len();
         let occupancy = (blocks_per_sm, limit);
         let ready = self.now + delay;
-        let mut kernel = InFlight::new(
+        let mut kernel = Box::new(InFlight::new(
             image, needs, occupancy, self.now, ready, blocks, sms, before, touches,
-        );
+        ));
         kernel.plan = plan;
         self.dispatcher.put(slot.index(), kernel);
         slot

@@ -89,8 +89,8 @@ impl Cache {
         cache
     }
 
-    /// `with_max_ways` without the memory of the tags, which [`furnish`](Self::furnish) allocates
-    /// before the first access.
+    /// `with_max_ways` without the memory of tags and MSHRs, which [`furnish`](Self::furnish)
+    /// allocates before the first access.
     pub fn unfurnished(spec: &CacheSpec, level: Level, style: ModelStyle, max_ways: u32) -> Self {
         Self {
             refused: Refused::NOTHING,
@@ -109,17 +109,20 @@ impl Cache {
         }
     }
 
-    /// An empty cache whose misses move on into a queue for `outlet` requests (`send_miss`).
+    /// An empty cache, unfurnished, whose misses move on into a queue for `outlet` requests
+    /// (`send_miss`).
     pub fn with_outlet(spec: &CacheSpec, level: Level, style: ModelStyle, outlet: u32) -> Self {
         Self {
             misses: Misses::new(spec.miss_queue, outlet),
-            ..Self::new(spec, level, style)
+            ..Self::unfurnished(spec, level, style, spec.ways)
         }
     }
 
-    /// Allocates the memory of the tags, if that has not been done.
+    /// Allocates the memory of tags and MSHRs, if that has not been done.
     pub fn furnish(&mut self) {
-        self.tags.furnish();
+        if self.tags.furnish() {
+            self.mshrs.furnish();
+        }
     }
 
     /// Starts the random choices of the replacement policy from `seed`. The cache must be empty.

@@ -62,7 +62,7 @@ impl DramChannel {
         let device = Device::new(dram, spec.gpu.style);
         Self {
             quiet_until: Cycle::MAX,
-            requests: InFlight::new(128),
+            requests: InFlight::new(),
             returns: FixedQueue::new(match dram.return_queue {
                 0 => UNLIMITED_RETURNS,
                 n => n as usize,

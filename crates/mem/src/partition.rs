@@ -127,6 +127,9 @@ impl SubPartition {
     /// token.
     pub fn push(&mut self, now_core: Cycle, request: &Request) {
         let cycles = request.age(now_core);
+        if self.counters.packets == 0 {
+            self.l2.furnish();
+        }
         self.counters.packets += 1;
         self.counters.arrival_cycles += cycles;
         self.counters.arrival_cycles_max.note(cycles);
@@ -364,6 +367,7 @@ impl SubPartition {
         if self.has_l2 {
             let index_addr = self.decoder.partition_addr(addr);
             let sectors = (end - addr).div_ceil(32);
+            self.l2.furnish();
             self.l2.warm(self.now, addr, index_addr, sectors);
             self.now += sectors;
             self.copied += sectors;

@@ -30,10 +30,10 @@ pub(crate) struct RequestArena {
 }
 
 impl RequestArena {
-    /// An empty arena with memory for `expected` requests; it grows beyond them.
-    pub(crate) fn new(expected: usize) -> Self {
+    /// An empty arena. It grows as far as it is used.
+    pub(crate) fn new() -> Self {
         Self {
-            slots: Vec::with_capacity(expected),
+            slots: Vec::new(),
             free: NONE,
         }
     }
@@ -118,7 +118,7 @@ mod tests {
     /// Two lists share one arena, and freed slots are used again.
     #[test]
     fn slots_are_in_one_list_each_and_are_used_again() {
-        let mut arena = RequestArena::new(1);
+        let mut arena = RequestArena::new();
         let [a, b, c] = [0, 32, 64].map(|addr| arena.keep(&read(addr, 32)));
         arena.link(a, c);
         let (request, next) = arena.release(a);

@@ -70,6 +70,11 @@ pub trait BlockLimit: Send {
         Cycle::MAX
     }
 
+    /// True if updates look at the counts of SMs.
+    fn wants_samples(&self) -> bool {
+        true
+    }
+
     /// Decides anew: a kernel has started or ended, or the cycle of the next check has come.
     fn update(&mut self, _view: &MultiprogramView<'_>) {}
 
@@ -107,6 +112,10 @@ impl BlockLimit for BlockLimitPolicy {
     #[inline]
     fn next_check(&self) -> Cycle {
         of_policy!(self, p => p.next_check())
+    }
+
+    fn wants_samples(&self) -> bool {
+        of_policy!(self, p => p.wants_samples())
     }
 
     fn update(&mut self, view: &MultiprogramView<'_>) {

@@ -109,7 +109,7 @@ pub struct MultiprogramView<'a> {
     pub spec: &'a GpuSpec,
     /// Kernels in flight, without halted ones, in order of launch.
     pub kernels: &'a [KernelView],
-    /// Counts of each SM.
+    /// Counts of each SM. Empty if the policy wants none.
     pub sms: &'a [SmSample],
 }
 
@@ -154,6 +154,11 @@ pub trait Multiprogram: Send {
     /// The next cycle in which the policy wants an update although no kernel has started or ended.
     fn next_check(&self) -> Cycle {
         Cycle::MAX
+    }
+
+    /// True if updates look at the counts of SMs.
+    fn wants_samples(&self) -> bool {
+        true
     }
 
     /// Decides anew: a kernel has started or ended, or the cycle of the next check has come.
@@ -208,6 +213,10 @@ warploom_config::multiprogram_policies!(multiprogram_policies);
 impl Multiprogram for MultiprogramPolicy {
     fn next_check(&self) -> Cycle {
         of_policy!(self, p => p.next_check())
+    }
+
+    fn wants_samples(&self) -> bool {
+        of_policy!(self, p => p.wants_samples())
     }
 
     fn update(&mut self, view: &MultiprogramView<'_>) {

@@ -100,9 +100,9 @@ impl Summary {
     }
 
     /// Sets the counters of the whole run, and optionally those of its parts.
-    pub fn whole(&mut self, counters: &PartCounters, parts: bool) {
-        self.totals = counters.sum();
-        self.parts = parts.then(|| parts_of(counters));
+    pub fn whole(&mut self, totals: MachineCounters, parts: Option<&PartCounters>) {
+        self.totals = totals;
+        self.parts = parts.map(parts_of);
     }
 
     /// Adds the decisions of the SM filter.

@@ -358,7 +358,8 @@ impl Session {
     }
 
     fn summarise(&self, gpu: &mut Gpu, summary: &mut Summary) {
-        summary.whole(&gpu.part_counters(), self.options.parts);
+        let parts = self.options.parts.then(|| gpu.part_counters());
+        summary.whole(gpu.machine_counters(), parts.as_ref());
         summary.filtered(gpu.sm_filter_checks());
         if let Some(recording) = gpu.end_observation() {
             summary.recorded(self.options.window_cycles.unwrap_or(0), recording);

@@ -3,7 +3,7 @@
 //! Invariant: a block takes its resources when it is assigned, before it starts, and gives them
 //! back when the device has seen its end.
 
-use crate::blocks::{free_run, warp_run};
+use crate::blocks::{BlockSlot, free_run, warp_run};
 use crate::sm::{Sm, Start};
 use warploom_base::{BlockId, Cycle, KernelSlot};
 use warploom_config::BlockNeeds;
@@ -85,7 +85,9 @@ impl Sm {
     /// Allocates the memory that only an SM with blocks needs, before its first block: most small
     /// programs leave most SMs empty.
     pub(crate) fn furnish(&mut self) {
+        self.blocks.resize_with(self.places.len(), BlockSlot::free);
         self.warps.furnish();
+        self.units.furnish();
         self.ldst.furnish();
         self.front.l1i.furnish();
     }
@@ -152,11 +154,11 @@ mod tests {
 
     /// Most small programs leave most SMs without blocks.
     #[test]
-    fn an_sm_without_blocks_holds_no_states_of_warps() {
+    fn an_sm_without_blocks_holds_no_states_of_warps_and_blocks() {
         let spec = preset("qv100-volta").unwrap_or_else(|errors| panic!("{errors}"));
         let mut sm = Sm::new(&spec, SmId(0), &CustomPolicies::default());
-        assert!(sm.warps.exec.is_empty());
+        assert!(sm.warps.exec.is_empty() && sm.blocks.is_empty());
         sm.assign(0, KERNEL, 0, &BlockNeeds::new(32, 16, 0, &spec.sm), true);
-        assert_eq!(sm.warps.exec.len(), 64);
+        assert_eq!((sm.warps.exec.len(), sm.blocks.len()), (64, 32));
     }
 }

@@ -12,7 +12,7 @@ use warploom_config::{
     BlockNeeds, ContextNeeds, ContextPlan, ContextRules, GpuSpec, ModelStyle, OccupancyLimit,
     SmSpec,
 };
-use warploom_exec::LaunchContext;
+use warploom_exec::{LaunchContext, Lookahead};
 use warploom_ir::{AsyncKind, InstClass, InstFacts, MemClass, Program, Unit};
 use warploom_policy::{MemoryAccess, MemoryOp, MemorySpace};
 
@@ -172,6 +172,11 @@ pub struct PreparedKernel {
     /// that it writes.
     more_scores: Vec<u64>,
     score_words: usize,
+    /// How far SMs may run ahead of each other in the kernel.
+    pub lookahead: Lookahead,
+    /// By program counter: whether the instructions that issue together from there on need settled
+    /// memory.
+    settled: Vec<bool>,
 }
 
 /// Facts about a kernel's contexts, known before it runs.
@@ -293,7 +298,14 @@ impl PreparedKernel {
         let energy = program.facts.iter().map(EnergyFacts::of).collect();
         let code = physical_base(asid) + CODE_BASE + launch.code_offset();
         let fewest_to_end = program.fewest_to_end();
+        let most_issued = spec.max_issue_per_warp.max(1);
+        let settled = (0..program.insts.len() as u32).map(|first| {
+            let mut issued = (first..first + most_issued).map(Pc);
+            issued.any(|pc| launch.needs_settled(pc))
+        });
         Self {
+            settled: settled.collect(),
+            lookahead: launch.lookahead(),
             fewest_to_end,
             launch,
             program,
@@ -355,6 +367,13 @@ impl PreparedKernel {
     #[inline]
     pub fn at(&self, pc: Pc) -> &TimedInst {
         &self.timed[pc.index()]
+    }
+
+    /// True if a warp that issues the instruction at `pc`, and those that may issue with it, needs
+    /// settled memory.
+    #[inline]
+    pub(crate) fn needs_settled(&self, pc: Pc) -> bool {
+        self.settled[pc.index()]
     }
 
     /// Memory access of the instruction at `pc`, for a scheduler's gate.

@@ -35,8 +35,8 @@ use std::sync::Arc;
 use warploom_base::{BlockId, Cycle, KernelSlot, SmId, WarpSlot};
 use warploom_config::{Coalescing, GpuSpec, ModelStyle, SmSpec, UnitSpec};
 use warploom_exec::{
-    AtomicMode, BarrierRelease, DeviceMemory, Divergence, Env, Fault, FindingReport, StepOut,
-    WriteLog,
+    AtomicMode, BarrierRelease, DeviceMemory, Divergence, Env, Fault, FindingReport, Lookahead,
+    StepOut, WriteLog,
 };
 use warploom_mem::Reply;
 use warploom_mem::coalesce::SharedRule;
@@ -132,6 +132,7 @@ pub struct Sm {
     pub(crate) needs_settled: bool,
     pub(crate) flights: FlightPool,
     pub(crate) schedulers: Vec<Scheduler>,
+    /// Block slots. Empty before the first block.
     pub(crate) blocks: Vec<BlockSlot>,
     /// Counters by kernel slot.
     pub by_kernel: Vec<KernelCounters>,
@@ -219,7 +220,7 @@ impl Sm {
             style: spec.gpu.style,
             kernels: [const { None }; _],
             warps: Warps::new(slots, contexts, sm.max_blocks),
-            blocks: (0..blocks).map(|_| BlockSlot::free()).collect(),
+            blocks: Vec::new(),
             schedulers,
             flights: Pool::new(Flight::BLANK),
             collectors: Collectors::new(sm, widths, spec.gpu.style),
@@ -286,14 +287,16 @@ impl Sm {
         self.warps.reserve_scoreboard(image.score_words());
         let slot = image.slot.index();
         debug_assert!(self.kernels[slot].is_none(), "kernel slot {slot} is taken");
+        self.needs_settled |= image.lookahead == Lookahead::Settled;
         self.kernels[slot] = Some(image);
-        self.find_settled_kernels();
     }
 
     /// Forgets a kernel whose blocks have all ended.
     pub fn unload_kernel(&mut self, slot: KernelSlot) {
         self.kernels[slot.index()] = None;
-        self.find_settled_kernels();
+        if self.needs_settled {
+            self.find_settled_kernels();
+        }
         self.give_back_l1d();
     }
 
@@ -335,6 +338,12 @@ impl Sm {
     /// True if no block runs or is about to start, and nothing is outstanding.
     pub fn is_idle(&self) -> bool {
         !self.holds_warps() && self.starts.is_empty() && self.ldst.is_empty()
+    }
+
+    /// True if the SM has had a block: the caches of others have counted nothing.
+    #[inline]
+    pub fn had_blocks(&self) -> bool {
+        !self.blocks.is_empty()
     }
 
     /// Cycle in which the SM must run again. It must run before if a block is assigned to it, a

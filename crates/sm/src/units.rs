@@ -36,10 +36,12 @@ pub struct Units {
     most: usize,
     /// By place of the wheel: number of results due.
     due: Box<[u16; HORIZON]>,
-    /// Instructions that write back, with their pipes: `most` entries for each place.
+    /// Instructions that write back, with their pipes: `most` entries for each place. Empty before
+    /// [`furnish`](Self::furnish).
     wheel: Vec<(FlightId, u8)>,
-    /// By pipe and place of the wheel: units that have a result there.
-    claims: Box<[[UnitMask; HORIZON]; PIPES]>,
+    /// By pipe and place of the wheel: units that have a result there. Empty before
+    /// [`furnish`](Self::furnish).
+    claims: Vec<[UnitMask; HORIZON]>,
     /// By pipe and unit: cycle from which a busy unit is free.
     free_at: Box<[[Cycle; UNITS]; PIPES]>,
     /// Mask of the places of `wheel` that hold something.
@@ -53,7 +55,8 @@ fn place_of(now: Cycle, latency: u32) -> usize {
 }
 
 impl Units {
-    /// Units of the given kinds and counts, results limited to `bus_width` per cycle.
+    /// Units of the given kinds and counts, results limited to `bus_width` per cycle. Requires
+    /// [`furnish`](Self::furnish) before the first instruction.
     pub fn new(counts: &[(Pipe, u32)], bus_width: u32) -> Self {
         let mut of_pipe = [0; PIPES];
         for &(pipe, count) in counts {
@@ -67,11 +70,17 @@ impl Units {
             busy: [0; PIPES],
             most,
             due: Box::new([0; HORIZON]),
-            wheel: vec![(FlightId(0), 0); most * HORIZON],
-            claims: Box::new([[0; HORIZON]; PIPES]),
+            wheel: Vec::new(),
+            claims: Vec::new(),
             free_at: Box::new([[0; UNITS]; PIPES]),
             occupied: [0; HORIZON / 64],
         }
+    }
+
+    /// Allocates the memory of the large tables, if that has not been done.
+    pub fn furnish(&mut self) {
+        self.wheel.resize(self.most * HORIZON, (FlightId(0), 0));
+        self.claims.resize(PIPES, [0; HORIZON]);
     }
 
     /// Units of a pipe whose dispatch register is free.
@@ -182,8 +191,14 @@ impl Units {
 mod tests {
     use super::*;
 
+    fn units(counts: &[(Pipe, u32)], bus_width: u32) -> Units {
+        let mut units = Units::new(counts, bus_width);
+        units.furnish();
+        units
+    }
+
     fn one_unit() -> Units {
-        Units::new(&[(Pipe::Sp, 1)], 1)
+        units(&[(Pipe::Sp, 1)], 1)
     }
 
     fn finished(units: &mut Units, now: Cycle) -> Vec<FlightId> {
@@ -225,7 +240,7 @@ mod tests {
 
     #[test]
     fn two_results_do_not_arrive_in_one_cycle_of_a_unit() {
-        let mut units = Units::new(&[(Pipe::Sp, 1)], 2);
+        let mut units = units(&[(Pipe::Sp, 1)], 2);
         units.accept(FIRST, 10, (5, 1), FlightId(0));
         assert!(!can_accept(&mut units, FIRST, 11, 4), "same arrival");
         assert!(can_accept(&mut units, FIRST, 11, 5));
@@ -233,7 +248,7 @@ mod tests {
 
     #[test]
     fn result_bus_limits_all_units_together() {
-        let mut units = Units::new(&[(Pipe::Sp, 2), (Pipe::Sfu, 1)], 2);
+        let mut units = units(&[(Pipe::Sp, 2), (Pipe::Sfu, 1)], 2);
         units.accept(FIRST, 10, (4, 1), FlightId(0));
         units.accept(SECOND, 10, (4, 1), FlightId(1));
         assert!(

@@ -61,7 +61,8 @@ pub struct Warps {
     pub next_pipe: [Slots; Pipe::PLACES],
     /// Facts that schedulers see, by slot: ages, and ranges of memory that warps touch.
     pub table: WarpTable,
-    /// Asynchronous operations that are under way.
+    /// Asynchronous operations that are under way, by slot. Empty before
+    /// [`furnish`](Self::furnish).
     pub copies: Vec<AsyncGroups>,
     /// Scoreboards without their first word: `words - 1` words for each warp.
     pending: Vec<u64>,
@@ -84,7 +85,7 @@ impl Warps {
             table: WarpTable::new(slots, places, max_blocks),
             missed: vec![0; places],
             slots,
-            copies: vec![AsyncGroups::default(); places],
+            copies: Vec::new(),
             pending: Vec::new(),
             pending_long: Vec::new(),
             words: 1,
@@ -104,9 +105,12 @@ impl Warps {
         }
     }
 
-    /// Allocates the architectural state of all warps, if that has not been done.
+    /// Allocates the architectural state and the asynchronous operations of all warps, if that has
+    /// not been done.
     pub fn furnish(&mut self) {
-        self.exec.resize_with(self.track.len(), WarpState::default);
+        let places = self.track.len();
+        self.exec.resize_with(places, WarpState::default);
+        self.copies.resize_with(places, AsyncGroups::default);
     }
 
     /// Number of warp slots.

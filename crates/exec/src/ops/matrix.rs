@@ -19,6 +19,7 @@ use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::matrix::{AccTy, Fragment, MatRule, MatTy, Mma};
 use warploom_ir::{CacheOp, Dst, ExtraOperands, MemSpace, Round, Src};
 
+// The numbers are powers of two, so that a place modulo a number needs no check.
 /// Number of elements of the largest multiplicand: `mma.m16n8k64`.
 const MOST: usize = 16 * 64;
 /// Number of elements of the usual multiplicand: `mma.m16n8k16`, `wmma.m16n16k16`.
@@ -114,6 +115,16 @@ struct Operands<T, const N: usize> {
     c: [T; RESULT],
 }
 
+impl<T: Copy + Default, const N: usize> Operands<T, N> {
+    fn new() -> Self {
+        Self {
+            a: [T::default(); N],
+            b: [T::default(); N],
+            c: [T::default(); RESULT],
+        }
+    }
+}
+
 /// Adds the products to c, for each of the independent products of the instruction.
 #[inline(always)]
 fn multiply<T: Copy, const N: usize>(
@@ -188,24 +199,48 @@ impl InstExec<'_, '_> {
     ) -> Exec {
         let (mma, _) = of;
         match mma.acc[0] {
-            AccTy::F16 | AccTy::F32 => {
-                let mut all = self.operands::<f32, N>(of, &extra.srcs, decode_f32, acc_f32)?;
-                multiply(mma, &mut all, |a, b, c| fma32(a, b, c, fused));
-                self.put_result(of, &extra.dsts, |at| acc_bits(mma.acc[0], all.c[at]))
-            }
+            AccTy::F16 | AccTy::F32 => self.float_product::<N>(of, extra, fused),
             AccTy::F64 => {
                 let read = |_, bits| f64::from_bits(bits);
                 let acc = |_, bits| f64::from_bits(bits);
-                let mut all = self.operands::<f64, N>(of, &extra.srcs, read, acc)?;
+                let mut all = Operands::<f64, N>::new();
+                self.operands(of, &extra.srcs, &mut all, read, acc)?;
                 multiply(mma, &mut all, |a, b, c| nan64(a.mul_add(b, c), &[a, b, c]));
-                self.put_result(of, &extra.dsts, |at| all.c[at].to_bits())
+                self.put_result(of, &extra.dsts, &all.c, f64::to_bits)
             }
             AccTy::S32 => {
                 let read = |_, bits: u64| i64::from(bits as i32);
-                let mut all = self.operands::<i64, N>(of, &extra.srcs, decode_int, read)?;
+                let mut all = Operands::<i64, N>::new();
+                self.operands(of, &extra.srcs, &mut all, decode_int, read)?;
                 multiply(mma, &mut all, |a, b, c| c + bits_of(mma.rule, a, b));
-                self.put_result(of, &extra.dsts, |at| integer(mma, all.c[at]))
+                self.put_result(of, &extra.dsts, &all.c, |value| integer(mma, value))
             }
+        }
+    }
+
+    /// Executes a product that is accumulated in f32. Multiplicands of f16 and results of f32 have
+    /// code of their own, without a choice of the format for each element.
+    #[inline(always)]
+    fn float_product<const N: usize>(
+        &mut self,
+        of: (&Mma, &MmaPlaces),
+        extra: &ExtraOperands,
+        fused: bool,
+    ) -> Exec {
+        let (mma, _) = of;
+        let mut all = Operands::<f32, N>::new();
+        if mma.from == [MatTy::F16; 2] {
+            let read = |_, bits| half(bits as u16);
+            self.operands(of, &extra.srcs, &mut all, read, acc_f32)?;
+        } else {
+            self.operands(of, &extra.srcs, &mut all, decode_f32, acc_f32)?;
+        }
+        multiply(mma, &mut all, |a, b, c| fma32(a, b, c, fused));
+        match mma.acc[0] {
+            AccTy::F32 => self.put_result(of, &extra.dsts, &all.c, |value| {
+                canonical(value).to_bits().into()
+            }),
+            ty => self.put_result(of, &extra.dsts, &all.c, |value| acc_bits(ty, value)),
         }
     }
 
@@ -215,19 +250,15 @@ impl InstExec<'_, '_> {
         &self,
         (mma, places): (&Mma, &MmaPlaces),
         srcs: &[Src],
+        of: &mut Operands<T, N>,
         multiplicand: impl Fn(MatTy, u64) -> T,
         accumulator: impl Fn(AccTy, u64) -> T,
-    ) -> Exec<Operands<T, N>> {
+    ) -> Exec {
         let (a, b, c) = (mma.a(), mma.b(), mma.accumulator(1));
         let (x, y) = (a.registers(), a.registers() + b.registers());
         if srcs.len() != y + c.registers() {
             return Err(self.illegal());
         }
-        let mut of = Operands {
-            a: [T::default(); N],
-            b: [T::default(); N],
-            c: [T::default(); RESULT],
-        };
         self.collect((&a, &places.of[0]), &srcs[..x], &mut of.a, |bits| {
             multiplicand(mma.from[0], bits)
         });
@@ -237,34 +268,47 @@ impl InstExec<'_, '_> {
         self.collect((&c, &places.of[2]), &srcs[y..], &mut of.c, |bits| {
             accumulator(mma.acc[1], bits)
         });
-        Ok(of)
+        Ok(())
     }
 
     /// Collects the elements of one fragment from the registers of all lanes.
     #[inline(always)]
-    fn collect<T>(
+    fn collect<T: Copy + Default, const N: usize>(
         &self,
         (fragment, places): (&Fragment, &[[u16; WARP_SIZE]]),
         srcs: &[Src],
-        to: &mut [T],
+        to: &mut [T; N],
         decode: impl Fn(u64) -> T,
     ) {
         let per = fragment.per_register();
         let ones = u64::MAX >> (64 - fragment.bits);
         for (&src, places) in srcs.iter().zip(places.chunks(per)) {
-            let mut words = [0; WARP_SIZE];
-            match src {
-                Src::Reg(reg) if !fragment.wide() => {
-                    let row = self.warp.regs.r32(reg.0 as usize);
-                    for (word, value) in words.iter_mut().zip(row) {
-                        *word = u64::from(*value);
+            let narrow = match src {
+                Src::Reg(reg) if !fragment.wide() => Some(self.warp.regs.r32(reg.0 as usize)),
+                _ => None,
+            };
+            let wide: [u64; WARP_SIZE] = match narrow {
+                Some(_) => [0; WARP_SIZE],
+                None => self.gather(src, fragment.wide()),
+            };
+            for (nth, places) in places.iter().enumerate() {
+                // Decoded together before they go to their places: vectors of the host take
+                // several lanes.
+                let (mut values, shift) = ([T::default(); WARP_SIZE], nth * fragment.bits);
+                match narrow {
+                    Some(row) => {
+                        for (value, word) in values.iter_mut().zip(row) {
+                            *value = decode(u64::from(word >> shift & ones as u32));
+                        }
+                    }
+                    None => {
+                        for (value, word) in values.iter_mut().zip(&wide) {
+                            *value = decode(word >> shift & ones);
+                        }
                     }
                 }
-                _ => words = self.gather(src, fragment.wide()),
-            }
-            for (nth, places) in places.iter().enumerate() {
-                for (word, place) in words.iter().zip(places) {
-                    to[usize::from(*place)] = decode(word >> (nth * fragment.bits) & ones);
+                for (value, place) in values.iter().zip(places) {
+                    to[usize::from(*place) % N] = *value;
                 }
             }
         }
@@ -272,11 +316,12 @@ impl InstExec<'_, '_> {
 
     /// Writes the result to the registers of all lanes. `bits` returns the bits of an element.
     #[inline(always)]
-    fn put_result(
+    fn put_result<T: Copy + Default>(
         &mut self,
         (mma, places): (&Mma, &MmaPlaces),
         dsts: &[Dst],
-        bits: impl Fn(usize) -> u64,
+        from: &[T; RESULT],
+        bits: impl Fn(T) -> u64,
     ) -> Exec {
         let fragment = mma.accumulator(0);
         if dsts.len() != fragment.registers() {
@@ -286,8 +331,12 @@ impl InstExec<'_, '_> {
         for (&dst, places) in dsts.iter().zip(places.of[3].chunks(per)) {
             let mut value = [0; WARP_SIZE];
             for (nth, places) in places.iter().enumerate() {
-                for (value, place) in value.iter_mut().zip(places) {
-                    *value |= bits(usize::from(*place)) << (nth * fragment.bits);
+                let mut elements = [T::default(); WARP_SIZE];
+                for (element, place) in elements.iter_mut().zip(places) {
+                    *element = from[usize::from(*place) % RESULT];
+                }
+                for (value, element) in value.iter_mut().zip(elements) {
+                    *value |= bits(element) << (nth * fragment.bits);
                 }
             }
             if fragment.wide() {

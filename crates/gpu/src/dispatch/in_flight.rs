@@ -91,7 +91,7 @@ impl InFlight {
         let bound = image.contexts.as_ref().map_or(0, |c| c.plan.bound);
         let most = blocks_per_sm + bound;
         Self {
-            lookahead: image.launch.lookahead(),
+            lookahead: image.lookahead,
             cluster: image.launch.cluster().blocks(),
             homes: ClusterHomes::default(),
             image,

@@ -36,7 +36,7 @@ impl Dispatcher {
             return;
         }
         self.let_filter_look(sms, view);
-        if self.open.is_empty() {
+        if self.open.is_empty() || self.waits_alone(to) {
             return;
         }
         for now in from..to {
@@ -48,6 +48,11 @@ impl Dispatcher {
                 }
             }
         }
+    }
+
+    /// True if one kernel is in flight and none of its blocks may start before cycle `to`.
+    fn waits_alone(&self, to: Cycle) -> bool {
+        self.slots.len() == 1 && self.in_flight().all(|kernel| kernel.ready_at >= to)
     }
 
     /// Lets the filter look at the machine, if it wants to, a block waits and an SM has room for
@@ -92,6 +97,9 @@ impl Dispatcher {
             if self.is_open(cluster) && self.offer_cluster(now, cluster, i, sms) {
                 self.last_cluster = cluster;
                 any = true;
+                if !self.in_flight().any(InFlight::has_waiting) {
+                    break;
+                }
             }
         }
         any

@@ -148,7 +148,7 @@ impl Gpu {
 
     /// All counters so far, summed over the parts: `part_counters().sum()` without a copy of each
     /// part's.
-    pub(crate) fn machine_counters(&mut self) -> MachineCounters {
+    pub fn machine_counters(&mut self) -> MachineCounters {
         let (requests, replies) = self.memory.networks();
         let mut sum = MachineCounters {
             device: self.device_counters(),
@@ -164,6 +164,9 @@ impl Gpu {
             sum.sm.merge(&sm.counters);
             sum.policy.merge(&sm.policy_counters());
             sum.context.merge(&sm.context_counters());
+            if !sm.had_blocks() {
+                return;
+            }
             if let Some(l1d) = &sm.ldst.l1d {
                 sum.l1d.merge(l1d.counters());
             }

@@ -114,21 +114,27 @@ pub(super) struct Mshrs {
 
 impl Mshrs {
     /// MSHRs for `entries` lines or sectors of `atom_bytes` bytes, with up to `merge` requests
-    /// each.
+    /// each. Requires [`furnish`](Self::furnish) before the first request.
     pub(super) fn new(entries: u32, merge: u32, atom_bytes: u16) -> Self {
         let most_entries = entries as usize;
         debug_assert!(atom_bytes.is_power_of_two(), "a line or sector");
         Self {
-            by_addr: AddressTable::new(most_entries),
-            entries: Vec::with_capacity(most_entries),
+            by_addr: AddressTable::new(0),
+            entries: Vec::new(),
             free_entry: NONE,
             in_use: 0,
             number: !(u64::from(atom_bytes) - 1),
-            others: RequestArena::new(most_entries),
+            others: RequestArena::new(),
             ready: FixedQueue::new(most_entries.max(1)),
             most_entries: entries,
             most_waiting: merge as u16,
         }
+    }
+
+    /// Allocates the table of addresses. Requires that there is no request.
+    pub(super) fn furnish(&mut self) {
+        debug_assert!(self.is_empty(), "a table with requests");
+        self.by_addr = AddressTable::new(self.most_entries as usize);
     }
 
     /// Number of free entries.
@@ -350,6 +356,12 @@ mod tests {
         sector: 0,
     };
 
+    fn mshrs(entries: u32, merge: u32, atom_bytes: u16) -> Mshrs {
+        let mut mshrs = Mshrs::new(entries, merge, atom_bytes);
+        mshrs.furnish();
+        mshrs
+    }
+
     fn start(mshrs: &mut Mshrs, addr: u64, bytes: u16) {
         let Room::New(slot) = mshrs.room(addr) else {
             panic!("no room at {addr}");
@@ -359,7 +371,7 @@ mod tests {
 
     #[test]
     fn merges_up_to_the_limit_and_answers_in_order() {
-        let mut mshrs = Mshrs::new(2, 2, 128);
+        let mut mshrs = mshrs(2, 2, 128);
         start(&mut mshrs, 0, 128);
         assert_eq!(mshrs.room(0), Room::Merge(0));
         mshrs.merge(0, &read(64, 32));
@@ -381,7 +393,7 @@ mod tests {
 
     #[test]
     fn a_line_that_came_still_takes_requests_until_it_is_answered() {
-        let mut mshrs = Mshrs::new(1, 2, 32);
+        let mut mshrs = mshrs(1, 2, 32);
         start(&mut mshrs, 0, 32);
         let entry = mshrs.find(0).expect("it is waited for");
         mshrs.arrive(entry, 32);
@@ -393,7 +405,7 @@ mod tests {
     /// The longest line that a cache may have, sector by sector, with requests that wait in turn.
     #[test]
     fn a_long_line_comes_in_parts_and_its_requests_go_in_order() {
-        let mut mshrs = Mshrs::new(1, 4, 1024);
+        let mut mshrs = mshrs(1, 4, 1024);
         start(&mut mshrs, 0x800, 1024);
         let entry = mshrs.find(0x800).expect("it is waited for");
         (1..4).for_each(|n| mshrs.merge(entry, &read(0x800 + 256 * n, 32)));

@@ -167,10 +167,10 @@ impl Tags {
         tags
     }
 
-    /// Allocates the memory of the tags, if that has not been done.
-    pub(super) fn furnish(&mut self) {
+    /// Allocates the memory of the tags. Returns false, without an effect, if that has been done.
+    pub(super) fn furnish(&mut self) -> bool {
         if !self.lines.is_empty() {
-            return;
+            return false;
         }
         let sets = self.index.sets() as usize;
         let lines = sets * self.stride;
@@ -182,6 +182,7 @@ impl Tags {
         let ways = 0..self.stride;
         let set = ways.map(|way| Line::empty(way, self.ways));
         self.lines = set.collect::<Vec<_>>().repeat(sets).into();
+        true
     }
 
     /// Starts the random choices of the replacement policy from `seed`.

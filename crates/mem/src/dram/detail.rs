@@ -127,7 +127,7 @@ const _: () = assert!(size_of::<OfBank>() == 64, "a cache line of the host");
 #[derive(Clone, Debug)]
 pub(super) struct Detail {
     /// Counts that are not by bank.
-    pub counts: DramDetail,
+    pub counts: Box<DramDetail>,
     banks: Box<[OfBank]>,
 }
 
@@ -135,14 +135,14 @@ impl Detail {
     /// Nothing counted, for a channel of `banks` banks.
     pub fn new(banks: u32) -> Self {
         Self {
-            counts: DramDetail::default(),
+            counts: Box::default(),
             banks: vec![OfBank::default(); banks as usize].into(),
         }
     }
 
     /// All counts, those by bank included.
     pub fn all(&self) -> DramDetail {
-        let mut all = self.counts.clone();
+        let mut all = DramDetail::clone(&self.counts);
         for (at, bank) in self.banks.iter().enumerate() {
             all.reads[at] = bank.reads;
             all.writes[at] = bank.writes;

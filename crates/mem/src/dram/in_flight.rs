@@ -48,10 +48,10 @@ pub(super) struct InFlight {
 }
 
 impl InFlight {
-    /// No request, with memory for `expected` of them.
-    pub(super) fn new(expected: usize) -> Self {
+    /// No request in flight.
+    pub(super) fn new() -> Self {
         Self {
-            requests: RequestArena::new(expected),
+            requests: RequestArena::new(),
             len: 0,
         }
     }

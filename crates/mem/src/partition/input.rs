@@ -140,7 +140,7 @@ pub(super) struct Input {
 }
 
 /// Initial length of the ring.
-const EXPECTED: usize = 64;
+const EXPECTED: usize = 8;
 
 impl Input {
     /// An empty input with room for `size` requests that have left the delay.

@@ -19,4 +19,8 @@ impl PolicyFacts for Unlimited {
     };
 }
 
-impl BlockLimit for Unlimited {}
+impl BlockLimit for Unlimited {
+    fn wants_samples(&self) -> bool {
+        false
+    }
+}

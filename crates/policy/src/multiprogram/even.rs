@@ -27,6 +27,10 @@ impl PolicyFacts for Even {
 }
 
 impl Multiprogram for Even {
+    fn wants_samples(&self) -> bool {
+        false
+    }
+
     fn update(&mut self, view: &MultiprogramView<'_>) {
         self.quotas = Quotas::new(view.spec, UNLIMITED);
         let parts = view.kernels.len() as u32;

@@ -24,6 +24,10 @@ impl PolicyFacts for Exclusive {
 }
 
 impl Multiprogram for Exclusive {
+    fn wants_samples(&self) -> bool {
+        false
+    }
+
     fn update(&mut self, _view: &MultiprogramView<'_>) {}
 
     #[inline]

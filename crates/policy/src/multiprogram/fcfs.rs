@@ -27,6 +27,10 @@ impl PolicyFacts for Fcfs {
 }
 
 impl Multiprogram for Fcfs {
+    fn wants_samples(&self) -> bool {
+        false
+    }
+
     fn update(&mut self, view: &MultiprogramView<'_>) {
         self.kernels = view.kernels.len();
         self.next.resize(view.spec.gpu.sms as usize, 0);

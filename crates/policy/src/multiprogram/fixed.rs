@@ -43,6 +43,10 @@ impl PolicyFacts for Fixed {
 }
 
 impl Multiprogram for Fixed {
+    fn wants_samples(&self) -> bool {
+        false
+    }
+
     fn update(&mut self, view: &MultiprogramView<'_>) {
         self.quotas = Quotas::new(view.spec, UNLIMITED);
         if view.kernels.len() > 1 {

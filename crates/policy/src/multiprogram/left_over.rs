@@ -24,6 +24,10 @@ impl PolicyFacts for LeftOver {
 }
 
 impl Multiprogram for LeftOver {
+    fn wants_samples(&self) -> bool {
+        false
+    }
+
     fn update(&mut self, _view: &MultiprogramView<'_>) {}
 
     #[inline]

@@ -27,6 +27,10 @@ impl PolicyFacts for Sequential {
 }
 
 impl Multiprogram for Sequential {
+    fn wants_samples(&self) -> bool {
+        false
+    }
+
     fn update(&mut self, view: &MultiprogramView<'_>) {
         let has_kernel = |process| view.kernels.iter().any(|k| Some(k.process) == process);
         if !has_kernel(self.running) {

@@ -26,6 +26,10 @@ impl PolicyFacts for Spatial {
 }
 
 impl Multiprogram for Spatial {
+    fn wants_samples(&self) -> bool {
+        false
+    }
+
     fn update(&mut self, view: &MultiprogramView<'_>) {
         self.quotas = divided(view);
     }

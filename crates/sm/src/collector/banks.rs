@@ -82,8 +82,11 @@ pub(super) struct WaitingReads {
     /// first `len` are in use.
     line: Box<[u16; COLLECTORS]>,
     len: usize,
-    /// By collector: masks of the banks that hold a second register, a third one and so on.
-    further: Box<[[u64; OPERANDS]]>,
+    /// By collector: masks of the banks that hold a second register, a third one and so on. Empty
+    /// before the first instruction with such banks.
+    further: Vec<[u64; OPERANDS]>,
+    /// Number of all collectors.
+    collectors: usize,
     /// Mask of the banks with a waiting read.
     banks: u64,
     /// Mask of the banks with more than one waiting read.
@@ -97,7 +100,8 @@ impl WaitingReads {
         Self {
             line: Box::new([0; COLLECTORS]),
             len: 0,
-            further: vec![[0; OPERANDS]; collectors].into(),
+            collectors,
+            further: Vec::new(),
             banks: 0,
             contested: 0,
             count: 0,
@@ -130,6 +134,7 @@ impl WaitingReads {
     /// them. Returns the most registers that a bank has after the first.
     #[cold]
     pub(super) fn add_further(&mut self, collector: usize, banks: impl Iterator<Item = u32>) -> u8 {
+        self.further.resize(self.collectors, [0; OPERANDS]);
         let further = &mut self.further[collector];
         let (mut seen, mut depth) = (0_u64, 0);
         for bank in banks {

@@ -4,7 +4,7 @@ use super::{Outcome, Reason, SettledUpTo};
 use crate::prepared_kernel::{INST_BYTES, PreparedKernel, prepared_kernel};
 use crate::sm::{Done, Sm};
 use std::sync::Arc;
-use warploom_base::{Cycle, KernelSlot, Pc, WarpSlot};
+use warploom_base::{Cycle, KernelSlot, WarpSlot};
 use warploom_exec::{DeviceMemory, Lookahead};
 use warploom_mem::Request;
 use warploom_mem::cache::Cache;
@@ -164,23 +164,18 @@ impl Sm {
 
     /// Notes whether any loaded kernel has instructions that need settled memory.
     pub(crate) fn find_settled_kernels(&mut self) {
-        let kernels = self.kernels.iter().flatten();
-        let mut rules = kernels.map(|image| image.launch.lookahead());
-        self.needs_settled = rules.any(|rule| rule == Lookahead::Settled);
+        let mut kernels = self.kernels.iter().flatten();
+        self.needs_settled = kernels.any(|image| image.lookahead == Lookahead::Settled);
     }
 
     /// True if a warp may issue an instruction in this cycle that needs settled memory.
     #[inline(never)]
     pub(crate) fn is_next_settled(&self) -> bool {
         let warps = &self.warps;
-        let may_issue = warps.buffered & warps.clear & !warps.waiting();
-        let mut slots = warploom_policy::warps_of(may_issue).map(WarpSlot::index);
-        slots.any(|slot| {
-            let launch = &prepared_kernel(&self.kernels, warps.track[slot].kernel).launch;
-            let Some(Pc(first)) = warps.exec[slot].pc() else {
-                return false;
-            };
-            (0..self.max_issue_per_warp).any(|nth| launch.needs_settled(Pc(first + nth)))
+        let may_issue = warps.buffered & warps.clear & !warps.waiting() & !warps.flush;
+        warploom_policy::warps_of(may_issue).any(|slot| {
+            let track = &warps.track[slot.index()];
+            prepared_kernel(&self.kernels, track.kernel).needs_settled(track.buffer_pc)
         })
     }
 }
