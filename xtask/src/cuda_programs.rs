@@ -26,6 +26,11 @@ const OLD: [&str; 3] = ["older.cu", "reference.cu", "surfref.cu"];
 /// Programs that are also built with a default stream for each thread.
 const BOTH_STREAMS: [&str; 4] = ["family.cu", "graph.cu", "pool.cu", "stream.cu"];
 
+/// Programs that need a newer architecture than the others, and it.
+const NEWER: [(&str, &str); 1] = [("cluster.cu", "compute_90")];
+/// Architecture for which the other programs are compiled.
+const ARCHITECTURE: &str = "compute_75";
+
 /// Variable with the folder of release 13's programs, if it is not the checked-in one.
 const PROGRAMS_VARIABLE: &str = "WARPLOOM_PROGRAMS";
 
@@ -124,7 +129,9 @@ fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
 
 fn build(toolkit: &Path, source: &Path, target: &Path, flags: &[&str]) -> Result<()> {
     let mut command = Command::new(toolkit.join("bin/nvcc"));
-    command.args(["-cudart", "shared", "-arch=compute_75", "-O2", "-L"]);
+    let newer = NEWER.iter().find(|(name, _)| source.ends_with(name));
+    let architecture = newer.map_or(ARCHITECTURE, |(_, newer)| newer);
+    command.args(["-cudart", "shared", "-arch", architecture, "-O2", "-L"]);
     command.arg(toolkit.join("lib"));
     command.args(["-Xlinker", "-s", "-Xlinker", "--as-needed"]);
     command

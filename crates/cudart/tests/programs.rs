@@ -129,6 +129,18 @@ fn launches_and_what_is_known_of_functions() {
 }
 
 #[test]
+fn clusters_of_several_blocks() {
+    let machine = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/machines/h100-hopper.toml"
+    );
+    let gpu = format!("{{\"gpu\": \"{machine}\", ");
+    for settings in [QUIET, FUNCTIONAL] {
+        check(13, "cluster", &settings.replacen('{', &gpu, 1));
+    }
+}
+
+#[test]
 fn streams_events_and_threads() {
     let ran = check(13, "stream", QUIET);
     assert!(ran.stdout().starts_with("longer: yes"), "{}", ran.stdout());

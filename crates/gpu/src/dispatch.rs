@@ -15,12 +15,13 @@
 //! `clusters`.
 
 mod clusters;
+mod gpcs;
 mod in_flight;
 mod launch;
 mod offer;
 mod windows;
 
-use clusters::Gpcs;
+use gpcs::Gpcs;
 pub(crate) use in_flight::{CountsBefore, InFlight};
 pub use launch::{Held, KernelEnd, KernelLaunch};
 

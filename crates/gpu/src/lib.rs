@@ -22,6 +22,7 @@ mod machine;
 mod memory;
 mod observer;
 mod observers;
+mod peer_messages;
 mod peers;
 mod probe;
 mod recorder;

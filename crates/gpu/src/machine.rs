@@ -13,7 +13,7 @@ use crate::host::window::Window;
 use crate::memory::MemorySystem;
 use crate::observer::{LaunchedKernel, MachineObserver, MachineView};
 use crate::observers::Observers;
-use crate::peers::PeerMessages;
+use crate::peer_messages::PeerMessages;
 use crate::probe::Probe;
 use crate::recorder::{Recorder, Recording};
 use crate::stretches::Stretches;

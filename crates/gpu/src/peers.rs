@@ -7,71 +7,11 @@
 use crate::dispatch::Dispatcher;
 use crate::host::sms::SmArray;
 use crate::machine::Gpu;
-use std::collections::VecDeque;
+use crate::peer_messages::{Message, News};
 use warploom_base::{Cycle, KernelSlot, SmId};
-use warploom_exec::{ClusterSignal, DeviceMemory, PeerAct};
+use warploom_exec::{DeviceMemory, PeerAct};
 use warploom_ir::MbarrierOp;
 use warploom_sm::{PeerInst, PeerPost, PeerRequest};
-
-/// A message to a block.
-#[derive(Debug)]
-struct Message {
-    /// Cycle from which the block sees it.
-    at: Cycle,
-    kernel: KernelSlot,
-    /// Rank of the block in the grid.
-    to: u64,
-    news: News,
-}
-
-/// Content of a message.
-#[derive(Debug)]
-enum News {
-    /// An operation on the barrier object at an address, with its operand.
-    Object(u32, MbarrierOp, u64),
-    /// The block of a rank in the cluster has arrived at the cluster's barrier.
-    Signal(u32, ClusterSignal),
-}
-
-/// Messages between blocks of clusters that are on their way.
-#[derive(Debug)]
-pub(crate) struct PeerMessages {
-    /// Oldest first; of one cycle, in the order in which they were sent.
-    queue: VecDeque<Message>,
-    latency: Cycle,
-}
-
-impl PeerMessages {
-    /// No messages, on a machine where one takes `latency` cycles.
-    pub fn new(latency: Cycle) -> Self {
-        Self {
-            queue: VecDeque::new(),
-            latency,
-        }
-    }
-
-    /// Cycle in which the next message arrives.
-    pub fn next_arrival(&self) -> Cycle {
-        self.queue.front().map_or(Cycle::MAX, |message| message.at)
-    }
-
-    fn send(&mut self, sent_at: Cycle, kernel: KernelSlot, to: u64, news: News) {
-        let at = sent_at + self.latency;
-        let place = self.queue.partition_point(|other| other.at <= at);
-        let message = Message {
-            at,
-            kernel,
-            to,
-            news,
-        };
-        self.queue.insert(place, message);
-    }
-
-    /// Drops the messages to blocks of a kernel that has ended.
-    pub fn forget(&mut self, kernel: KernelSlot) {
-        self.queue.retain(|message| message.kernel != kernel);
-    }
-}
 
 /// Ranks in the grid of a cluster's blocks.
 #[derive(Clone, Copy)]
@@ -106,7 +46,7 @@ impl Gpu {
 
     #[cold]
     fn deliver_peer_message(&mut self) {
-        let Some(message) = self.peers.queue.pop_front() else {
+        let Some(message) = self.peers.pop() else {
             return;
         };
         let Message {

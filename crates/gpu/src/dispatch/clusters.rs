@@ -4,60 +4,11 @@
 //! Clusters start in the order of the grid. The filter of SMs and the policy for the order of
 //! blocks are not asked; quotas, limits and the order of kernels hold as for single blocks.
 
+use super::gpcs::Homes;
 use super::{Dispatcher, InFlight};
 use crate::host::sms::SmArray;
-use std::collections::BTreeMap;
-use std::ops::Range;
 use warploom_base::{Cycle, KernelSlot, SmId};
-use warploom_config::DeviceSpec;
 use warploom_policy::NO_LIMIT;
-
-/// The GPCs of a machine, and which of their SMs took a block last.
-pub(super) struct Gpcs {
-    /// By GPC: its SMs.
-    sms: Vec<Range<usize>>,
-    /// By GPC: the SM after the one that took a block of a cluster last, counted in the GPC.
-    next_in: Vec<usize>,
-    /// GPC that is asked first.
-    first: usize,
-}
-
-impl Gpcs {
-    pub fn new(spec: &DeviceSpec) -> Self {
-        let of = |gpc: u32| {
-            let Range { start, end } = spec.gpc(gpc);
-            start as usize..end as usize
-        };
-        Self {
-            sms: (0..spec.gpcs).map(of).collect(),
-            next_in: vec![0; spec.gpcs as usize],
-            first: 0,
-        }
-    }
-}
-
-/// SMs of the blocks of a cluster, by rank, and how many of its blocks run.
-#[derive(Debug)]
-pub(super) struct Homes {
-    sms: Vec<SmId>,
-    running: u32,
-}
-
-/// SMs of the clusters of a kernel that run, by number of the cluster.
-#[derive(Debug, Default)]
-pub(super) struct ClusterHomes(BTreeMap<u64, Homes>);
-
-impl ClusterHomes {
-    /// Notes that a block has ended.
-    pub fn leave(&mut self, cluster: u64) {
-        if let Some(homes) = self.0.get_mut(&cluster) {
-            homes.running -= 1;
-            if homes.running == 0 {
-                self.0.remove(&cluster);
-            }
-        }
-    }
-}
 
 impl Dispatcher {
     /// Number of blocks of a cluster of a kernel.

@@ -1,7 +1,7 @@
 //! A kernel in flight: its launch, and its blocks that wait, run and have ended.
 
 use super::Held;
-use super::clusters::ClusterHomes;
+use super::gpcs::ClusterHomes;
 use crate::counters::{MachineCounters, PartCounters};
 use crate::footprints::Touches;
 use crate::stretches::Timing;

@@ -1,10 +1,13 @@
 //! Address space of one process: its page table, its table of allocations, its heap and its buffer
 //! of printed text.
 
-use super::nearest::Names;
 use crate::memory::heap::Heap;
 use crate::memory::printed::Printed;
+use std::collections::BTreeMap;
 use warploom_ir::{CONST_BASE, GLOBAL_BASE};
+
+/// Names of allocations by their addresses.
+pub(super) type Names = BTreeMap<u64, String>;
 
 /// Size of a page in bytes.
 pub const PAGE_BYTES: usize = 1 << PAGE_SHIFT;

@@ -1,11 +1,8 @@
 //! Descriptions of addresses outside of every allocation, for the messages of faults.
 
+use super::address_space::Names;
 use super::{ALLOC_ALIGN, Allocation, DeviceMemory};
-use std::collections::BTreeMap;
 use warploom_ir::GLOBAL_BASE;
-
-/// Names of allocations by their addresses.
-pub(super) type Names = BTreeMap<u64, String>;
 
 impl DeviceMemory {
     /// Gives the allocation at an address the name that messages use.
