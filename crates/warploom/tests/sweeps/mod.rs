@@ -190,7 +190,7 @@ fn speedups_of_several_targets_are_bars_with_their_means() {
         std::fs::write(folder.path().join("study.toml"), text).unwrap();
         let ran = sweep(folder.path(), &["study.toml"]);
         assert_eq!(ran.status, 0);
-        let mean = "geometric mean of speedup by target and gpu.sms\n  2 1\n  4 ";
+        let mean = "geometric mean of speedup by gpu.sms and target\n  2 1\n  4 ";
         assert_eq!(ran.out.contains(mean), !text.contains("map"), "{}", ran.out);
         let page = std::fs::read_to_string(folder.path().join("results/sweep/study.json"));
         json(&page.unwrap())["charts"][0].clone()
