@@ -76,7 +76,7 @@ impl Mentioned {
             Ok(module) => module,
             Err(problem) => {
                 if !diagnostics.iter().any(|told| told.code == problem.code) {
-                    diagnostics.push(problem);
+                    diagnostics.push(*problem);
                 }
                 return;
             }

@@ -60,17 +60,23 @@ fn is_source_code(name: &str) -> bool {
 }
 
 /// The module of a launch file in `folder`, whose name is at `place`.
-pub(super) fn read_module(folder: &Path, name: &str, place: Span) -> Result<Source, Diagnostic> {
+pub(super) fn read_module(
+    folder: &Path,
+    name: &str,
+    place: Span,
+) -> Result<Source, Box<Diagnostic>> {
+    let problem = |message: String, help: &str| {
+        Box::new(Diagnostic::error("no-module", place, message).help(help))
+    };
     if is_source_code(name) {
-        let message = format!("{name} is source code, and `module` names PTX");
-        return Err(Diagnostic::error("no-module", place, message).help(
+        return Err(problem(
+            format!("{name} is source code, and `module` names PTX"),
             "compile it to PTX, for example `nvcc -ptx -arch=compute_75 FILE.cu -o FILE.ptx`",
         ));
     }
     read(&folder.join(name)).map_err(|error| {
         let message = error.to_string().replacen("error: ", "", 1);
-        Diagnostic::error("no-module", place, message)
-            .help("`module` is a path from the launch file's folder")
+        problem(message, "`module` is a path from the launch file's folder")
     })
 }
 
@@ -85,7 +91,7 @@ impl LaunchFile {
         let made = parse(&source).and_then(|plan| {
             let (name, place) = &plan.module;
             let module = read_module(&folder, name, *place);
-            let module = module.map_err(|problem| InputErrors::one(&source, problem))?;
+            let module = module.map_err(|problem| InputErrors::one(&source, *problem))?;
             Self::new(source, plan, folder.clone(), module)
         });
         made.map_err(|errors| with_unknown_names(errors, &folder))
