@@ -241,7 +241,7 @@ fn places(page: &str) -> Vec<(String, Option<String>)> {
     found
 }
 
-/// True for the path of a file of code, without placeholders.
+/// True for the path of a Rust file that is written out, without parts in capitals to be replaced.
 fn is_file_name(code: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "_/.-".contains(c);
     code.ends_with(".rs") && code.chars().all(is_plain)

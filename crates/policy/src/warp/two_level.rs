@@ -38,7 +38,7 @@ pub struct TwoLevel {
     active: WarpMask,
     /// Warps outside the group (`queue` and `oldest`).
     pending: VecDeque<WarpSlot>,
-    /// The same warps as a mask.
+    /// Mask of the warps in `pending`.
     queued: WarpMask,
     /// Number of the group that has its turn (`groups`).
     turn: u32,
