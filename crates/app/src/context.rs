@@ -13,7 +13,7 @@ use crate::mipmap::Mipmapped;
 use crate::module::{Function, Module, Reference, Variable};
 use crate::order::Order;
 use crate::pool::Pools;
-use crate::result::write_results;
+use crate::result::{of_a_program, shows_report, write_results};
 use crate::settings::Settings;
 use crate::shadow::Shadow;
 use crate::stream::{Event, Stream};
@@ -374,8 +374,9 @@ impl Context {
                 }
                 (self.show)(&write_results(&self.settings, &run, trace.as_ref()));
                 let cut = matches!(run.outcome, Outcome::CycleLimit { .. });
-                if !cut && let Some(shown) = outcome_told(&run.outcome) {
-                    self.show(&shown);
+                let told = outcome_told(&run.outcome).filter(|_| !shows_report(&self.settings));
+                if let Some(told) = told.filter(|_| !cut) {
+                    self.show(&of_a_program(&told));
                 }
                 run.succeeded()
             }
