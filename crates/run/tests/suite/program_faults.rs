@@ -199,12 +199,11 @@ fn a_race_of_two_lines_is_reported_once_with_both_lines() {
             findings.iter().filter(of).count()
         };
         assert_eq!(between("7", "11 (t.cu:7)"), 1, "{findings:?}");
-        assert_eq!(
-            between("9", "11 (t.cu:7)") + between("7", "13 (t.cu:9)"),
-            1,
-            "{findings:?}"
-        );
-        assert_eq!(findings.len(), 2, "{findings:?}");
+        // Without timing a warp runs to its end before the next one begins, and the loads of each
+        // find its own store.
+        let loads = usize::from(!functional);
+        assert_eq!(between("9", "11 (t.cu:7)"), loads, "{findings:?}");
+        assert_eq!(findings.len(), 1 + loads, "{findings:?}");
         assert!(
             findings
                 .iter()
