@@ -374,8 +374,11 @@ impl Context {
                 }
                 (self.show)(&write_results(&self.settings, &run, trace.as_ref()));
                 let cut = matches!(run.outcome, Outcome::CycleLimit { .. });
-                let told = outcome_told(&run.outcome).filter(|_| !shows_report(&self.settings));
-                if let Some(told) = told.filter(|_| !cut) {
+                // The report tells an interruption. A fault is told again below the report.
+                let interrupted = matches!(run.outcome, Outcome::Interrupted { .. });
+                let told = interrupted && shows_report(&self.settings);
+                let outcome = outcome_told(&run.outcome).filter(|_| !cut && !told);
+                if let Some(told) = outcome {
                     self.show(&of_a_program(&told));
                 }
                 run.succeeded()
