@@ -10,6 +10,7 @@ use crate::ptx_module::PtxModule;
 use crate::report::Report;
 use pyo3::prelude::*;
 use std::collections::HashMap;
+use std::sync::Arc;
 use warploom_base::Dim3;
 use warploom_config::GpuSpec;
 use warploom_energy::{attach, named};
@@ -251,10 +252,10 @@ impl Run {
         if let Some((id, _)) = self.modules.get(&key) {
             return Ok(*id);
         }
-        let (name, text) = (module.get().name.clone(), module.get().text.clone());
+        let compiled = Arc::clone(&module.get().compiled);
         let loaded = self
             .live
-            .with(py, move |device| device.load_ptx(&name, &text))?;
+            .with(py, move |device| device.load_compiled(&compiled))?;
         let id = device_result(py, loaded)?;
         self.modules.insert(key, (id, module.clone().unbind()));
         Ok(id)
