@@ -56,7 +56,10 @@ impl Context {
     }
 
     /// Code in a file of the program.
-    pub(crate) fn read_code(&self, path: &str) -> Cuda<Vec<u8>> {
+    ///
+    /// # Errors
+    /// The file cannot be read, or is machine code; the message was shown.
+    pub fn read_code(&self, path: &str) -> Cuda<Vec<u8>> {
         let bytes = std::fs::read(path).map_err(|error| {
             self.show(&format!(
                 "the program's file {path} cannot be read: {error}"
