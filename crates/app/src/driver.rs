@@ -92,7 +92,7 @@ impl Context {
     }
 
     /// Module with this handle.
-    fn driver_module(&self, handle: u64) -> Cuda<FatBinary> {
+    pub(crate) fn driver_module(&self, handle: u64) -> Cuda<FatBinary> {
         let at = handle.wrapping_sub(FIRST_MODULE) / MODULE_STEP;
         let known = handle >= FIRST_MODULE && (at as usize) < self.modules.len();
         let known = known && handle_of(FatBinary(at as usize)) == handle;
@@ -107,6 +107,7 @@ impl Context {
         self.synchronize()?;
         self.functions.retain(|_, own| own.module != module);
         self.variables.retain(|_, own| own.module != module);
+        self.forget_references(module);
         Ok(())
     }
 
