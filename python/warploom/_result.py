@@ -209,8 +209,15 @@ class Result(_Figures):
 
     def __init__(self, native: _native.Report):
         self._native = native
-        self._whole: dict[str, Any] = json.loads(native.json())
-        super().__init__(self._whole["totals"])
+
+    @functools.cached_property
+    def _whole(self) -> dict[str, Any]:
+        # Made at the first use: it takes longer than a short launch.
+        return json.loads(self._native.json())
+
+    @property
+    def _data(self) -> Mapping[str, Any]:  # type: ignore[override]
+        return self._whole["totals"]
 
     @property
     def kernels(self) -> list[KernelResult]:
