@@ -36,6 +36,15 @@ def test_arrays_of_host_and_device_mix(gpu, saxpy):
     assert y.sum() == 128
 
 
+def test_numpy_takes_arrays_of_the_device(gpu):
+    with gpu.run() as run:
+        x = run.array(np.arange(4, dtype=np.float32))
+        np.testing.assert_array_equal(x, [0, 1, 2, 3])
+        assert np.asarray(x, dtype=np.int64).sum() == 6
+        with pytest.raises(ValueError, match="copied"):
+            np.array(x, copy=False)
+
+
 def least(clock, action, times=20):
     """Least time that an action takes, in seconds."""
     spans = []
@@ -143,8 +152,9 @@ def interruptible():
     signal.signal(signal.SIGINT, before)
 
 
-def test_control_c_stops_a_run(gpu, interruptible):
-    kernel = Module.from_ptx(FOREVER, gpu).forever
+@pytest.mark.parametrize("functional", [False, True])
+def test_control_c_stops_a_run(gpu, interruptible, functional):
+    kernel = Module.from_ptx(FOREVER, gpu.options(functional=functional)).forever
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
