@@ -18,6 +18,7 @@ use crate::settings::Settings;
 use crate::shadow::Shadow;
 use crate::stream::{Event, Stream};
 use crate::texture::Bound;
+use crate::texture_reference::ModuleReference;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::ThreadId;
@@ -92,6 +93,8 @@ pub struct Context {
     pub(crate) variables: BTreeMap<u64, Variable>,
     /// References to textures and surfaces, by their address in the host program.
     pub(crate) references: BTreeMap<u64, Reference>,
+    /// References to textures and surfaces of modules that the driver loaded, by their handles.
+    pub(crate) module_references: BTreeMap<u64, ModuleReference>,
     /// Allocations by their address.
     pub(crate) memory: BTreeMap<u64, Block>,
     pub(crate) used_bytes: u64,
@@ -146,6 +149,7 @@ impl Context {
             functions: BTreeMap::new(),
             variables: BTreeMap::new(),
             references: BTreeMap::new(),
+            module_references: BTreeMap::new(),
             memory: BTreeMap::new(),
             used_bytes: 0,
             shadows: Vec::new(),

@@ -198,8 +198,8 @@ fn the_device_and_what_it_does_not_do() {
             ran.stdout()
         );
         // The function is called twice but reported once.
-        let told =
-            "warploom: cudaIpcGetMemHandle is not supported: it returns cudaErrorNotSupported\n";
+        let told = "warploom: cudaIpcGetMemHandle (each process has a GPU of its own) is not supported: it \
+             returns cudaErrorNotSupported\n";
         assert_eq!(ran.stderr(), told);
     }
 }
