@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyList;
 use warploom_base::WarpSlot;
 use warploom_policy::{Make, WarpMask, WarpScheduler, WarpView, warps_of};
+use warploom_state::{Io, State, StateError};
 
 /// View of an SM that a scheduler in Python has in one cycle. Warps are numbers of slots.
 #[pyclass(frozen)]
@@ -123,6 +124,13 @@ fn by_age(view: &WarpView<'_>) -> Vec<u16> {
         Some(slot.0)
     });
     oldest.collect()
+}
+
+/// The state of an object in Python is not known.
+impl State for PythonScheduler {
+    fn state(&mut self, _: &mut Io<'_>) -> Result<(), StateError> {
+        Err(StateError::Unsaved("a policy in Python"))
+    }
 }
 
 impl WarpScheduler for PythonScheduler {

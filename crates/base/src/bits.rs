@@ -1,5 +1,7 @@
 //! Sets of small numbers with round-robin search: ports of a network, SMs of a machine.
 
+use warploom_state::Value;
+
 /// Runs a block for every member of a set, in ascending order. The block may remove the current
 /// member.
 #[macro_export]
@@ -35,7 +37,7 @@ pub fn bits(held: impl DoubleEndedIterator<Item = bool>) -> u64 {
 
 /// A set of numbers below a bound fixed at construction. A set with a bound up to 64 needs no
 /// allocation.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub struct BitSet {
     first: u64,
     /// Bits of the numbers from 64 on.

@@ -1,7 +1,9 @@
 //! Sizes and positions in the three dimensions of a grid or of a block.
 
+use warploom_state::Value;
+
 /// Extents or coordinates in three dimensions; x is the fastest.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default, Value)]
 pub struct Dim3 {
     /// Extent of the fastest dimension.
     pub x: u32,

@@ -23,6 +23,22 @@ macro_rules! define_id {
             }
         }
 
+        impl $crate::state::State for $name {
+            #[inline]
+            fn state(
+                &mut self,
+                io: &mut $crate::state::Io<'_>,
+            ) -> Result<(), $crate::state::StateError> {
+                $crate::state::State::state(&mut self.0, io)
+            }
+        }
+
+        impl $crate::state::Value for $name {
+            fn blank() -> Self {
+                Self::default()
+            }
+        }
+
         impl std::fmt::Display for $name {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 write!(f, concat!($prefix, "{}"), self.0)

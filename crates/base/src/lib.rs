@@ -25,6 +25,8 @@ pub use queue::FixedQueue;
 pub use rect::Rect;
 pub use rng::Rng;
 pub use timed_queue::TimedQueue;
+#[doc(hidden)]
+pub use warploom_state as state;
 
 /// Time of one clock domain, counted in cycles of that domain.
 pub type Cycle = u64;

@@ -1,5 +1,7 @@
 //! First-in first-out queue of fixed capacity. It allocates at the first push and never grows.
 
+use warploom_state::{Io, State, StateError, Value};
+
 /// Ring buffer of fixed capacity. A `push` on a full queue is a bug of the caller and panics. Only
 /// the `len` slots from `head` on hold entries; the contents of the others are stale.
 #[derive(Clone, Debug)]
@@ -139,9 +141,47 @@ impl<T: Copy> FixedQueue<T> {
     }
 }
 
+/// The entries, oldest first. The capacity follows from the configuration.
+impl<T: Copy + Value> State for FixedQueue<T> {
+    fn state(&mut self, io: &mut Io<'_>) -> Result<(), StateError> {
+        let mut entries: Vec<T> = self.iter().copied().collect();
+        entries.state(io)?;
+        if io.restores() {
+            if entries.len() > self.capacity as usize {
+                return Err(StateError::Long(entries.len() as u64));
+            }
+            (self.head, self.len) = (0, 0);
+            for entry in entries {
+                self.push(entry);
+            }
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::FixedQueue;
+    use warploom_state::{Io, State, StateError};
+
+    #[test]
+    fn entries_are_saved_and_not_their_places() {
+        let mut q = FixedQueue::new(3);
+        (0..3).for_each(|i| *q.push(0) = i);
+        q.pop();
+        q.push(3);
+        let mut io = Io::save();
+        q.state(&mut io).expect("saving cannot fail");
+        let saved = io.into_bytes();
+        let restored = |capacity| {
+            let mut q = FixedQueue::new(capacity);
+            q.push(77);
+            q.state(&mut Io::restore(&saved))?;
+            Ok(q.iter().copied().collect::<Vec<_>>())
+        };
+        assert_eq!(restored(4), Ok(vec![1, 2, 3]));
+        assert_eq!(restored(2), Err(StateError::Long(3)));
+    }
 
     #[test]
     fn wraps_and_keeps_order() {

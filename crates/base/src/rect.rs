@@ -1,7 +1,9 @@
 //! Rectangles of cache lines that a block touches in an array (Chen, NTU thesis 2016, 3.3.1).
 
+use warploom_state::Value;
+
 /// Rectangle of an array; columns are counted in cache lines, rows in rows of the array.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub struct Rect {
     /// First cache line within a row.
     pub x: i32,

@@ -2,8 +2,10 @@
 //! part of the project's contract, because inputs and arbitration must be the same on every
 //! machine and in every version.
 
+use warploom_state::Value;
+
 /// Seeded generator. Equal seeds give equal streams in all versions.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Value)]
 pub struct Rng {
     state: u64,
 }

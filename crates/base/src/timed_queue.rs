@@ -1,6 +1,7 @@
 //! First-in first-out queue whose entries may not leave before a given cycle.
 
 use crate::Cycle;
+use warploom_state::{Io, State, StateError, Value};
 
 /// Queue of entries that leave in order of arrival, each not before its own cycle. The cycle of the
 /// oldest entry is cached, so that one comparison tells whether the queue must wait.
@@ -124,9 +125,52 @@ impl<T: Copy> TimedQueue<T> {
     }
 }
 
+/// The entries with their cycles, oldest first.
+impl<T: Copy + Value> State for TimedQueue<T> {
+    fn state(&mut self, io: &mut Io<'_>) -> Result<(), StateError> {
+        let mut entries: Vec<(Cycle, T)> = (0..self.len)
+            .map_while(|at| self.nth(at).copied())
+            .collect();
+        entries.state(io)?;
+        if io.restores() {
+            (self.head, self.len, self.due_at) = (0, 0, Cycle::MAX);
+            for (at, entry) in entries {
+                self.push(at, entry);
+            }
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::TimedQueue;
+    use warploom_state::{Io, State};
+
+    #[test]
+    fn entries_are_restored_with_their_cycles() {
+        let mut queue = TimedQueue::new(2);
+        for (at, entry) in [(3, 7_u8), (9, 8), (5, 9)] {
+            queue.push(at, entry);
+        }
+        queue.drop_oldest();
+        let mut io = Io::save();
+        queue.state(&mut io).expect("saving cannot fail");
+        let mut other = TimedQueue::<u8>::new(1);
+        other.push(1, 1);
+        let saved = io.into_bytes();
+        assert_eq!(other.state(&mut Io::restore(&saved)), Ok(()));
+        assert_eq!((other.due_at(), other.len()), (Some(9), 2));
+        let mut take = || other.take_due(9);
+        assert_eq!((take(), take(), take()), (Some(8), Some(9), None));
+        let mut none = Io::save();
+        TimedQueue::<u8>::new(1)
+            .state(&mut none)
+            .expect("saving cannot fail");
+        let none = none.into_bytes();
+        assert_eq!(queue.state(&mut Io::restore(&none)), Ok(()));
+        assert!(queue.is_empty() && queue.take_due(9).is_none());
+    }
 
     #[test]
     fn entries_leave_in_order_and_not_before_their_cycle() {

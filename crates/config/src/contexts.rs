@@ -6,6 +6,7 @@ use crate::policies::{
     ContextChoice, ContextTransfers, ContextVictim, DuetSettings, L1dStore, VirtualThreadSettings,
 };
 use crate::spec::GpuSpec;
+use warploom_state::Value;
 
 /// Size in bytes of a unit of storage: one register of a warp.
 pub const CONTEXT_UNIT_BYTES: u32 = 128;
@@ -156,7 +157,7 @@ impl ContextStorage {
 }
 
 /// Storage that the contexts of a kernel need.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub struct ContextNeeds {
     /// Number of warps of a block.
     pub warps: u32,
@@ -186,7 +187,7 @@ impl ContextNeeds {
 }
 
 /// Reason why a kernel has no extra blocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum ContextRefusal {
     /// The grid or a cap of the user leaves no more blocks for an SM.
     NoMoreBlocks,
@@ -203,7 +204,7 @@ pub enum ContextRefusal {
 }
 
 /// Number of blocks of a kernel on an SM if contexts are switched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub struct ContextPlan {
     /// Number of blocks that an SM holds at once (MC).
     pub native: u32,

@@ -1,6 +1,7 @@
 //! Occupancy: the resources of a block, the number of blocks that fit an SM, and their limit.
 
 use crate::spec::{DeviceSpec, SmSpec};
+use warploom_state::Value;
 
 /// Resource that limits the number of blocks on an SM.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -48,7 +49,7 @@ impl OccupancyLimit {
 }
 
 /// Resources that one block needs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub struct BlockNeeds {
     /// Number of threads, rounded up to whole warps.
     pub threads: u32,

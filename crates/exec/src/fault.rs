@@ -5,6 +5,7 @@ use std::fmt;
 use std::mem::discriminant;
 use warploom_base::{Dim3, Pc};
 use warploom_ir::{MemSpace, SourcePos};
+use warploom_state::Value;
 
 /// Kinds of faults, after which the simulated program cannot continue.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -54,7 +55,7 @@ pub enum FaultKind {
 
 /// Kinds of findings: suspicious behaviour that is reported on request and does not stop the
 /// program.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Value)]
 pub enum FindingKind {
     /// A load of bytes that were never written.
     Uninitialised,
@@ -109,7 +110,7 @@ pub struct Finding {
 }
 
 /// Address of a faulty or suspicious access.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Value)]
 pub struct FaultAddress {
     /// State space of the access after a generic address was resolved.
     pub space: MemSpace,
@@ -122,7 +123,7 @@ pub struct FaultAddress {
 }
 
 /// Place in a program at which a fault or a finding occurred.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Value)]
 pub struct Place {
     /// Identifier of the process's address space.
     pub asid: u8,
@@ -213,7 +214,7 @@ impl fmt::Display for Assertion {
 }
 
 /// A finding with its place, for reports.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Value)]
 pub struct FindingReport {
     /// Kind of the finding.
     pub kind: FindingKind,

@@ -10,6 +10,7 @@ use crate::state::registers::{Lanes32, Lanes64};
 use crate::state::stack::Divergence;
 use warploom_base::{LaneMask, Pc, WARP_SIZE};
 use warploom_ir::Scope;
+use warploom_state::Value;
 
 /// Values that an instruction reads from its surroundings: the SM, the clock and the execution
 /// mode.
@@ -75,7 +76,7 @@ pub enum Effect {
 pub const BULK_LINE_BYTES: u64 = 128;
 
 /// Bulk copies that an instruction starts, for all its lanes together.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Value)]
 pub struct BulkCopies {
     /// Addresses of the lines of [`BULK_LINE_BYTES`] in global memory that the copies access.
     pub lines: Vec<u64>,
@@ -88,7 +89,7 @@ pub struct BulkCopies {
 }
 
 /// Transactions that complete with bulk copies.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub struct Completion {
     /// Rank in the cluster of the block with the barrier object; `None` for the copies' own block.
     pub rank: Option<u32>,

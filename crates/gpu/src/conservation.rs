@@ -2,9 +2,10 @@
 //! assertions check it.
 
 use warploom_mem::{AccessKind, Reply, Request};
+use warploom_state::State;
 
 /// Number of replies that memory owes to each SM. Kept in builds with assertions only.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(crate) struct Ledger {
     pub(crate) owed: Vec<u64>,
     sectored_l2: bool,

@@ -9,6 +9,7 @@ use warploom_mem::partition::PartitionCounters;
 use warploom_noc::{NocCounters, NocDetail};
 use warploom_policy::{BlockLimitCounters, SmFilterCounters, WarpPolicyCounters};
 use warploom_sm::{ContextCounters, SmCounters, SmDetail};
+use warploom_state::Value;
 use warploom_stats::{Counters, declare_stats};
 
 declare_stats! {
@@ -38,7 +39,7 @@ macro_rules! counter_groups {
         $($(#[$doc:meta])* pub $field:ident: $Group:ty,)+
     }) => {
         $(#[$meta])*
-        #[derive(Clone, PartialEq, Debug, Default)]
+        #[derive(Clone, PartialEq, Debug, Default, Value)]
         pub struct $Name {
             $($(#[$doc])* pub $field: $Group,)+
         }
@@ -91,7 +92,7 @@ counter_groups! {
 /// counts for exactly one kernel: no cycle passes between the end of a kernel and the launch of the
 /// next one. Requests that an earlier kernel left in the memory system (write-backs, fetched
 /// instructions) count for the kernel in whose cycles they are served.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Value)]
 pub struct PartCounters {
     /// Counters of the device itself.
     pub device: DeviceCounters,

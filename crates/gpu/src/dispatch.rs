@@ -36,10 +36,13 @@ use warploom_policy::{
     SmFilterPolicy, SmSample, WarpScheduler,
 };
 use warploom_sm::{BlockNeeds, FinishedBlock, PreparedKernel, SlotSums, Sm};
+use warploom_state::{Io, State, StateError, each};
 
 /// The block dispatcher of the machine.
+#[derive(State)]
 pub(crate) struct Dispatcher {
     /// Kernels in flight, by kernel slot.
+    #[state(with = "state_of_kernels")]
     pub kernels: Vec<Option<Box<InFlight>>>,
     pub sm_filter: SmFilterPolicy,
     block_policy: BlockPolicy,
@@ -56,10 +59,13 @@ pub(crate) struct Dispatcher {
     /// Number of times that an SM had enough for a block, but not in one piece.
     fragmented: u64,
     /// True if the warp schedulers use access ranges.
+    #[state(fixed)]
     ranges: bool,
     /// True if the machine switches contexts.
+    #[state(fixed)]
     switches: bool,
     /// Most blocks on an SM.
+    #[state(fixed)]
     cap: Option<u32>,
     /// Cluster that took a block last.
     last_cluster: usize,
@@ -327,6 +333,12 @@ impl Dispatcher {
         self.block_limit.counters()
     }
 
+    /// Updates the policies in the next cycle, as after the launch of a kernel.
+    pub fn begin_policies(&mut self) {
+        self.changed = true;
+        self.open_all();
+    }
+
     /// The process whose launches come before others', if the multiprogramming policy has one.
     pub fn serves_first(&self) -> Option<u8> {
         self.multiprogram.serves_first()
@@ -376,4 +388,16 @@ impl Dispatcher {
         });
         self.open.insert(id.index());
     }
+}
+
+/// Saves or restores the kernels in flight. Those of the saved state have been launched again.
+fn state_of_kernels(
+    kernels: &mut Vec<Option<Box<InFlight>>>,
+    io: &mut Io<'_>,
+) -> Result<(), StateError> {
+    io.same(kernels.len() as u64)?;
+    for kernel in kernels {
+        each(kernel.iter_mut(), io)?;
+    }
+    Ok(())
 }

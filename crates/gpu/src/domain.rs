@@ -1,7 +1,9 @@
 //! A clock domain: its ticks in each core cycle, by exact integer accumulation.
 
+use warploom_state::State;
+
 /// A clock domain of the machine.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, State)]
 pub(crate) struct Domain {
     khz: u64,
     credit: u64,

@@ -3,6 +3,7 @@
 
 mod counting;
 mod leaks;
+mod saved;
 
 use crate::conservation::Ledger;
 use crate::counters::MachineCounters;
@@ -155,6 +156,12 @@ impl Gpu {
         self.check_leaks();
         let slot = self.dispatcher.free_slot().expect("a free slot");
         let slot = KernelSlot::new(slot);
+        self.launch_into(slot, launch, device);
+        slot
+    }
+
+    /// Launches a kernel into a free slot.
+    fn launch_into(&mut self, slot: KernelSlot, launch: KernelLaunch, device: &DeviceMemory) {
         let blocks = launch.context.grid().count();
         let needs = self.needs(&launch);
         let spread = launch.context.spread_blocks();
@@ -200,7 +207,6 @@ impl Gpu {
         ));
         kernel.plan = plan;
         self.dispatcher.put(slot.index(), kernel);
-        slot
     }
 
     /// Restricts timing to some blocks of a kernel. Requires that none of its blocks has started.

@@ -18,9 +18,10 @@ use warploom_mem::dram::DramChannel;
 use warploom_mem::partition::SubPartition;
 use warploom_noc::{Network, PacketId};
 use warploom_sm::Outgoing;
+use warploom_state::{State, Value};
 
 /// A request on its way to the network, which stores it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct Inbound {
     /// Cycle in which it has crossed the link.
     at: Cycle,
@@ -29,7 +30,7 @@ struct Inbound {
 }
 
 /// Requests on the way from an SM to the network, oldest first.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub(crate) struct Lane {
     /// The first request, if there is one. In most cycles it cannot enter.
     first: Inbound,
@@ -72,8 +73,10 @@ impl Lane {
 }
 
 /// Everything beyond the SMs' links.
+#[derive(State)]
 pub(crate) struct MemorySystem {
     link: Cycle,
+    #[state(fixed)]
     decoder: AddressDecoder,
     /// Mask of the lowest address bits that differ within a line of an L2 bank.
     together: u64,
@@ -88,6 +91,7 @@ pub(crate) struct MemorySystem {
     /// Number of SMs that share a port of the network.
     cluster: usize,
     /// By SM: port of the network.
+    #[state(fixed)]
     pub(crate) cluster_of: Vec<u32>,
     /// True if replies come at once; networks, L2 and DRAM do nothing then.
     pub(crate) perfect: bool,
@@ -95,8 +99,10 @@ pub(crate) struct MemorySystem {
     /// Number of L2 banks.
     subs: usize,
     /// The backend, unless a worker has it.
+    #[state(each)]
     pub(crate) backend: Option<Box<Backend>>,
     /// State that the request network needs where it runs after the backend.
+    #[state(scratch)]
     pub(crate) decoupled: DecoupledBackend,
     /// Number of L2 cycles in which a packet came to any partition.
     pub arrival_cycles: u64,

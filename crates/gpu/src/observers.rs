@@ -4,6 +4,7 @@ use crate::dispatch::KernelEnd;
 use crate::observer::{LaunchedKernel, MachineObserver, MachineView};
 use crate::recorder::{Recorder, Recording};
 use warploom_base::Cycle;
+use warploom_state::{Io, State, StateError, each};
 
 /// The recorder of windows and all other observers of a machine.
 #[derive(Default)]
@@ -12,6 +13,15 @@ pub(crate) struct Observers {
     others: Vec<Box<dyn MachineObserver>>,
     /// First cycle in which an observer wants to see the counters.
     next_sample: Option<Cycle>,
+}
+
+/// The time series. Other observers see what follows.
+impl State for Observers {
+    fn state(&mut self, io: &mut Io<'_>) -> Result<(), StateError> {
+        each(self.recorder.iter_mut(), io)?;
+        self.note_next_sample();
+        Ok(())
+    }
 }
 
 impl Observers {

@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 use warploom_base::{Cycle, KernelSlot};
 use warploom_exec::ClusterSignal;
 use warploom_ir::MbarrierOp;
+use warploom_state::{State, Value};
 
 /// A message to a block.
-#[derive(Debug)]
+#[derive(Debug, Value)]
 pub(crate) struct Message {
     /// Cycle from which the block sees it.
     at: Cycle,
@@ -17,7 +18,7 @@ pub(crate) struct Message {
 }
 
 /// Content of a message.
-#[derive(Debug)]
+#[derive(Debug, Value)]
 pub(crate) enum News {
     /// An operation on the barrier object at an address, with its operand.
     Object(u32, MbarrierOp, u64),
@@ -26,7 +27,7 @@ pub(crate) enum News {
 }
 
 /// Messages between blocks of clusters that are on their way.
-#[derive(Debug)]
+#[derive(Debug, State)]
 pub(crate) struct PeerMessages {
     /// Oldest first; of one cycle, in the order in which they were sent.
     queue: VecDeque<Message>,

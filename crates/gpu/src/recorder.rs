@@ -4,10 +4,11 @@
 use crate::counters::{MachineCounters, PartCounters};
 use crate::observer::{MachineObserver, MachineView};
 use warploom_base::Cycle;
+use warploom_state::State;
 use warploom_stats::{Snapshot, Window, Windows};
 
 /// Windows that are being recorded.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(crate) enum Recorder {
     Whole(Box<Windows<MachineCounters>>),
     Parts(Box<Windows<PartCounters>>),

@@ -7,10 +7,11 @@
 
 use std::ops::Range;
 use warploom_base::Cycle;
+use warploom_state::Value;
 
 /// Blocks that are timed: among the ranks from `from` up to, not including, `to`, the first `timed`
 /// of every `period`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub struct Stretches {
     /// First rank that may be timed.
     pub from: u64,
@@ -84,7 +85,7 @@ impl Stretches {
 }
 
 /// Timing of a launch of which some blocks are timed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub struct Timing {
     /// Blocks that are timed.
     pub stretches: Stretches,

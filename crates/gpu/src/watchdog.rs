@@ -13,6 +13,7 @@
 use crate::host::sms::SmArray;
 use std::collections::BTreeMap;
 use warploom_base::Cycle;
+use warploom_state::{State, Value};
 
 /// Core cycles between two checks for progress (GPGPU-Sim's interval).
 const INTERVAL: Cycle = 50_000;
@@ -29,7 +30,7 @@ pub(crate) enum Stuck {
 }
 
 /// State of a warp at an earlier moment.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Value)]
 struct Sample {
     state: u64,
     /// True if the warp has been in another state since. A warp that waits for memory has not.
@@ -56,6 +57,7 @@ impl Sample {
 }
 
 /// Detector of runs that cannot end.
+#[derive(State)]
 pub(crate) struct Watchdog {
     next_at: Cycle,
     instructions: u64,

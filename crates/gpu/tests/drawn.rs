@@ -1,6 +1,7 @@
 //! Kernels drawn at random, whose threads race for the same words. Each is run step by step, and in
 //! windows on one thread and on two, on a machine drawn at random: cycles, counters, memory,
-//! printed text and findings of checks have to be equal. `WARPLOOM_DRAWN=FIRST..END` runs other
+//! printed text and findings of checks have to be equal. They also have to be equal where a run is
+//! saved in a drawn cycle and goes on in another machine. `WARPLOOM_DRAWN=FIRST..END` runs other
 //! cases than those that always run.
 
 mod support;
@@ -10,14 +11,18 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use support::{Drawn, Grid, kernel, run_drawn};
-use warploom_base::Rng;
+use warploom_base::{Cycle, Rng};
 use warploom_config::{Base, ContextChoice, GpuSpec, resolve};
 use warploom_exec::Checks;
 use warploom_gpu::Stretches;
 use warploom_ir::Program;
+use warploom_mem::cache::REPLACEMENTS;
 
 /// Cases that run if the environment names no others.
 const CASES: Range<u64> = 0..16;
+
+/// Cases that are saved and restored, if the environment names no others.
+const SAVED_CASES: Range<u64> = 0..48;
 
 /// Registers: `%rd1` is the first allocation, `%rd2` the generic address of the thread's own eight
 /// bytes of shared memory, `%r3` their address in that space, `%r4` the thread's number, `%r8` the
@@ -356,6 +361,7 @@ fn check(seed: u64) -> f64 {
     let launch = Drawn {
         stretches: draw_stretches(&mut rng),
         checks: draw_checks(&mut rng),
+        ..Drawn::default()
     };
     let run = |how| run_drawn(&spec, &kernels, &launch, how);
     let (expected, _) = run((1, false));
@@ -396,4 +402,90 @@ fn what_races_comes_out_the_same_however_it_is_run() {
         cases != CASES || mean > 0.25,
         "{mean} of the cycles are in windows"
     );
+}
+
+/// Draws a policy of every kind, and a network.
+fn draw_policies(rng: &mut Rng) -> Vec<String> {
+    let policies: Vec<_> = warploom_policy::all().collect();
+    let mut sets = Vec::new();
+    for key in [
+        "sm.warp_scheduler",
+        "sm.block_limit",
+        "gpu.multiprogram",
+        "gpu.block_scheduler",
+        "gpu.sm_filter",
+    ] {
+        let of_key = policies.iter().filter(|policy| policy.key == key);
+        let names: Vec<&str> = of_key.map(|policy| policy.name).collect();
+        if rng.below(2) == 0 {
+            sets.push(format!("{key}={}", one_of(rng, &names)));
+        }
+    }
+    for cache in ["l1d", "l1i", "l1c", "l1t", "l2"] {
+        if rng.below(3) == 0 {
+            let at = rng.below(REPLACEMENTS.len() as u32) as usize;
+            sets.push(format!("{cache}.replacement={}", REPLACEMENTS[at].name));
+        }
+    }
+    const NETWORKS: [&str; 4] = ["random-crossbar", "local-crossbar", "turn-crossbar", "fly"];
+    if rng.below(3) == 0 {
+        sets.push(format!("noc.kind={}", one_of(rng, &NETWORKS)));
+    }
+    sets
+}
+
+/// A drawn machine with drawn policies; without them where they do not fit the machine.
+fn draw_spec_and_policies(rng: &mut Rng) -> (String, GpuSpec) {
+    loop {
+        let (gpu, mut sets) = draw_gpu(rng);
+        sets.extend(draw_policies(rng));
+        sets.push(format!("gpu.sms={}", [1, 2, 4, 7][rng.below(4) as usize]));
+        if let Ok(spec) = resolve(&Base::Preset(gpu.clone()), &sets) {
+            return (format!("{gpu} {sets:?}"), spec);
+        }
+    }
+}
+
+/// Checks that a case has the same results if it is saved in a drawn cycle and goes on in another
+/// machine, on one thread or two before and after.
+fn check_saved(seed: u64) {
+    let mut rng = Rng::new(!seed);
+    let (gpu, spec) = draw_spec_and_policies(&mut rng);
+    let others = rng.below(3) * u32::from(spec.sm.context == ContextChoice::Resident);
+    let drawn = (0..=others).map(|_| draw_kernel(&mut rng));
+    let drawn: Vec<(String, Grid)> = drawn.collect();
+    let kernels: Vec<(Arc<Program>, Grid)> = drawn
+        .iter()
+        .map(|(text, grid)| (kernel(text), *grid))
+        .collect();
+    let straight = Drawn {
+        stretches: draw_stretches(&mut rng),
+        checks: draw_checks(&mut rng),
+        window: (rng.below(2) == 0).then_some(777),
+        ..Drawn::default()
+    };
+    let (expected, _) = run_drawn(&spec, &kernels, &straight, (1, true));
+    let link = Cycle::from(spec.gpu.link_cycles.max(1));
+    let at = Cycle::from(rng.next_u32()) % expected.at.max(1) / link * link;
+    let [before, after] = [(); 2].map(|()| 1 + rng.below(2) as usize);
+    let ahead = rng.below(4) > 0;
+    let saved = Drawn {
+        saved: Some((at, after)),
+        ..straight
+    };
+    let (seen, _) = run_drawn(&spec, &kernels, &saved, (before, ahead));
+    assert!(
+        seen == expected,
+        "{seed} on {gpu}, {saved:?}, {before} threads, windows {ahead}, ends in {} instead of \
+         {}:\n{drawn:#?}",
+        seen.at,
+        expected.at
+    );
+}
+
+#[test]
+fn a_saved_run_goes_on_in_another_machine() {
+    let saved = cases();
+    let cases = if saved == CASES { SAVED_CASES } else { saved };
+    cases.for_each(check_saved);
 }

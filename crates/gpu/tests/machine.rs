@@ -12,6 +12,7 @@ use warploom_exec::{BranchOrder, Checks, DeviceMemory, LaunchContext, LaunchSpec
 use warploom_gpu::{Gpu, KernelLaunch, PartCounters, Probe, SmPart};
 use warploom_ir::Program;
 use warploom_policy::{CustomPolicies, DeviceView, Make, SmFilter, Turn};
+use warploom_state::State;
 
 const THREADS: u32 = 64;
 const REGISTERS: u32 = 16;
@@ -433,6 +434,7 @@ fn a_launch_takes_its_latency() {
 }
 
 /// Lets every SM take blocks up to its first look at the machine, SM 0 alone from then on.
+#[derive(State)]
 struct OnlyTheFirst {
     looked: bool,
 }

@@ -2,6 +2,7 @@
 //! "mbarrier").
 
 use crate::op::{AtomOp, AtomTy};
+use warploom_state::Value;
 
 /// Asynchronous copies of its warp for which an instruction waits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -53,7 +54,7 @@ impl BulkAct {
 }
 
 /// Operation of the instruction `mbarrier`.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Value)]
 pub enum MbarrierOp {
     /// Initialises a barrier that expects a given number of arrivals.
     Init,

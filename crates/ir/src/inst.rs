@@ -1,15 +1,16 @@
 //! Instructions and operands: small values that implement `Copy` and have no names.
 
 use crate::op::Op;
+use warploom_state::Value;
 
 /// First slot of a register in a warp's register file. A slot is 32 lanes of 32 bits; a 64-bit
 /// register takes two consecutive slots, read as 32 lanes of 64 bits. Registers of 8 and 16 bits
 /// take one slot; operations of an 8- or 16-bit type read its low bits only.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Value)]
 pub struct Reg(pub u16);
 
 /// Predicate register: one lane mask.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Value)]
 pub struct Pred(pub u16);
 
 /// Source operand. The operation decides its width.
@@ -29,7 +30,7 @@ pub enum Src {
 }
 
 /// Destination operand of an instruction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub enum Dst {
     /// Destination that is absent or `_`.
     None,

@@ -10,6 +10,7 @@ use crate::warp_group::WarpGroupMma;
 use std::ops::Range;
 use warploom_base::Pc;
 use warploom_diag::Diagnostics;
+use warploom_state::Value;
 
 /// Start of the generic window onto a block's shared memory.
 pub const SHARED_WINDOW: u64 = 0x0100_0000;
@@ -182,7 +183,7 @@ pub enum ParamKind {
 }
 
 /// Place of an instruction in the source.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Value)]
 pub struct SourcePos {
     /// Line in the PTX file, from 1.
     pub line: u32,

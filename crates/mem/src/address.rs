@@ -9,6 +9,7 @@ use crate::hash::{Ipoly, xor};
 use core::hint::cold_path;
 use warploom_base::{ChannelId, Rng, SubPartitionId};
 use warploom_config::{ChannelIndex, GpuSpec};
+use warploom_state::Value;
 
 /// Location of an address in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -252,7 +253,7 @@ impl AddressDecoder {
 
 /// Remembered result of decoding the last address. It holds for all addresses that differ from that
 /// one in their lowest bits only.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 pub(crate) struct Nearby<T> {
     /// Mask of the lowest bits.
     low: u64,

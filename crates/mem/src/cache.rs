@@ -40,13 +40,15 @@ use rules::{Rules, atom_bytes};
 use tags::{Probe, Tags};
 use warploom_base::{Cycle, KernelSlot};
 use warploom_config::{AllocatePolicy, CacheSpec, ModelStyle};
+use warploom_state::{State, Value};
 
 /// A cache with associative MSHRs (L1D, L1I, L1C, L2). `now` counts the cache's own cycles. In
 /// memory, the fields that tell whether there is something to do come first, then those that every
 /// access needs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 #[repr(C, align(64))]
 pub struct Cache {
+    #[state(fixed)]
     rules: Rules,
     misses: Misses,
     data_port_free_at: Cycle,
@@ -70,7 +72,7 @@ pub struct Cache {
 }
 
 /// Place of a line.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct Near {
     at: u32,
     set: u32,

@@ -9,6 +9,7 @@ pub use words::{HalfWords, coalesce_halves, halves_conflict_cycles};
 
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_config::Coalescing;
+use warploom_state::Value;
 
 /// Bytes of the unit that byte masks and sector masks refer to.
 const LINE: u64 = 128;
@@ -17,7 +18,7 @@ const LINE: u64 = 128;
 const HALF: usize = WARP_SIZE / 2;
 
 /// A memory transaction of a warp instruction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Value)]
 pub struct Transaction {
     /// Address of the first byte: a multiple of `bytes`.
     pub addr: u64,
@@ -33,7 +34,7 @@ pub struct Transaction {
 
 /// Transactions of one warp instruction, in ascending order of addresses. `pop` takes them from the
 /// back, the highest address first, as GPGPU-Sim does.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub struct Transactions {
     list: [Transaction; Self::CAPACITY],
     len: usize,

@@ -22,6 +22,7 @@ use device::{Device, Room};
 use in_flight::{InFlight, Pending, Ticket};
 use warploom_base::{Cycle, FixedQueue};
 use warploom_config::{BankIndex, GpuSpec};
+use warploom_state::State;
 
 /// Hash of a bank's number.
 #[derive(Clone, Debug)]
@@ -33,7 +34,7 @@ enum BankHash {
 
 /// A DRAM channel with the arbitration between its L2 banks. Fields that every cycle needs come
 /// first in memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 #[repr(C, align(64))]
 pub struct DramChannel {
     /// Command cycle before which no request leaves the device, and none waits to be returned.
@@ -43,7 +44,9 @@ pub struct DramChannel {
     arbiter: Arbiter,
     latency_cycles: Cycle,
     bank_count: u32,
+    #[state(fixed)]
     decoder: AddressDecoder,
+    #[state(fixed)]
     bank_hash: BankHash,
     /// DRAM bank and row of the last address, by L2 bank.
     places: Box<[Nearby<(u32, u32)>]>,

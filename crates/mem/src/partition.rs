@@ -10,6 +10,7 @@ use crate::{AccessKind, Request};
 use input::Input;
 use warploom_base::{Cycle, FixedQueue, KernelSlot, SubPartitionId, fetch_ahead};
 use warploom_config::{GpuSpec, ModelStyle, WriteAllocate, WritePolicy};
+use warploom_state::State;
 use warploom_stats::{LOG2_BINS, Peak, declare_stats, log2_bin};
 
 /// Bytes of an L2 sector.
@@ -43,7 +44,7 @@ declare_stats! {
 }
 
 /// An L2 bank with its queues. Fields that a cycle without work needs come first in memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 #[repr(C, align(64))]
 pub struct SubPartition {
     /// L2 bank. Where there is no L2, its outlet alone is used.
@@ -61,6 +62,7 @@ pub struct SubPartition {
     to_noc: FixedQueue<InLine>,
     counters: PartitionCounters,
     rop_cycles: Cycle,
+    #[state(fixed)]
     decoder: AddressDecoder,
     id: SubPartitionId,
     has_l2: bool,

@@ -3,9 +3,10 @@
 use crate::cache::sectors_from;
 use crate::coalesce::sectors_of;
 use warploom_base::{Cycle, KernelSlot, SmId};
+use warploom_state::Value;
 
 /// Reason of a memory access: GPGPU-Sim's access types (docs/model/formats.md, Access types).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Value)]
 pub enum AccessKind {
     /// Load from global memory.
     GlobalRead,
@@ -73,7 +74,7 @@ pub const ACCESS_KINDS: &[&str] = &[
 ];
 
 /// A memory transaction. The issuer finds its own record by `token`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub struct Request {
     /// Address of the first byte.
     pub addr: u64,
@@ -106,7 +107,7 @@ pub struct Request {
 /// Reply to a request: all of its fields except the byte mask, which the issuer knows. Half a cache
 /// line of the host, because a thread receives hundreds of replies within a few dozen cycles. The
 /// fields are in the order of [`Request`], so that a host makes a reply with two vector moves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub struct Reply {
     /// Address of the first byte.
     pub addr: u64,
@@ -180,7 +181,7 @@ const fn reply_bytes(kind: AccessKind, bytes: u16) -> u32 {
 
 /// A request in a cache line of the host to itself, for queues whose entries stay until they have
 /// left the host's nearest caches.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 #[repr(align(64))]
 pub(crate) struct InLine(pub Request);
 

@@ -6,12 +6,13 @@
 
 use crate::Request;
 use warploom_base::fetch_ahead;
+use warploom_state::{State, Value};
 
 /// Number that stands for no slot.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// A request and its link.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 #[repr(align(64))]
 struct Slot {
     request: Request,
@@ -22,7 +23,7 @@ struct Slot {
 const _: () = assert!(size_of::<Slot>() == 64, "a cache line of the host");
 
 /// Arena of requests with free slots.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(crate) struct RequestArena {
     slots: Vec<Slot>,
     /// First of the free slots.

@@ -1,5 +1,6 @@
 //! Statistics of a network.
 
+use warploom_state::Value;
 use warploom_stats::{Counters, StatTable, declare_stats};
 
 declare_stats! {
@@ -55,7 +56,7 @@ impl Direction {
 }
 
 /// All statistics of one network.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Value)]
 pub(crate) struct Counted {
     pub(crate) counters: NocCounters,
     pub(crate) detail: NocDetail,

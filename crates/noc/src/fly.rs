@@ -25,12 +25,13 @@ use router::{Around, Router};
 use sinks::Sinks;
 use warploom_base::{Cycle, each_member};
 use warploom_config::NocSpec;
+use warploom_state::{State, Value};
 
 /// Steps of the router's pipeline before the switch: allocation of virtual channel and of switch.
 const ALLOCATION_STEPS: u32 = 2;
 
 /// Node at an input port.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 struct Source {
     /// Packets of which no flit has been sent, in networks with several virtual channels. With one
     /// virtual channel, packets go to the router's input queue at once, and the fields of this
@@ -44,7 +45,7 @@ struct Source {
 
 /// The network. In each cycle, arrivals over the channels are taken before anything is sent, so
 /// that a channel needs as many slots as it takes cycles.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(crate) struct Fly<P: Ports> {
     channels: u32,
     injection_buffer: u32,

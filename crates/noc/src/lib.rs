@@ -30,6 +30,7 @@ use turns::TurnCrossbar;
 use warploom_base::bits;
 use warploom_config::{NocKind, NocSpec};
 use warploom_mem::Request;
+use warploom_state::State;
 
 /// Outputs of a network at which a packet waits, as a set for `each_member`.
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +54,7 @@ impl Arrived<'_> {
 }
 
 /// Network of one direction of the interconnect.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct Network {
     kind: Kind,
     outputs: usize,
@@ -65,7 +66,7 @@ pub struct Network {
     counted: Counted,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 enum Kind {
     Random(Box<RandomCrossbar>),
     Local(Box<LocalCrossbar>),

@@ -10,11 +10,14 @@ use crate::counters::Counted;
 use crate::store::{PacketId, Store};
 use warploom_base::{BitSet, FixedQueue};
 use warploom_config::NocSpec;
+use warploom_state::State;
 
 /// Crossbar with queues at inputs and outputs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(crate) struct LocalCrossbar {
+    #[state(each)]
     inputs: Box<[FixedQueue<PacketId>]>,
+    #[state(each)]
     outputs: Box<[FixedQueue<PacketId>]>,
     /// Inputs whose head wants an output, by output.
     wanted_by: Box<[BitSet]>,

@@ -9,9 +9,10 @@ use crate::store::{PacketId, Store};
 use std::collections::VecDeque;
 use warploom_base::{BitSet, FixedQueue, Rng};
 use warploom_config::NocSpec;
+use warploom_state::{State, Value};
 
 /// An output of the crossbar.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 struct Output {
     /// Cycle from which the output can be connected again.
     free_at: u64,
@@ -24,11 +25,12 @@ struct Output {
 }
 
 /// Crossbar with queues at inputs and outputs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(crate) struct RandomCrossbar {
     output_room: usize,
     /// Cycles from the last flit to the arrival of the packet, less one.
     extra_cycles: u64,
+    #[state(each)]
     inputs: Box<[FixedQueue<PacketId>]>,
     /// Cycle from which an input can be connected again, by input.
     input_free_at: Box<[u64]>,

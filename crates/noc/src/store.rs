@@ -3,6 +3,7 @@
 
 use warploom_base::{define_id, fetch_ahead};
 use warploom_mem::Request;
+use warploom_state::{State, Value};
 
 define_id! {
     /// Number of a packet in the store of a network.
@@ -13,7 +14,7 @@ define_id! {
 const NONE: u32 = u32::MAX;
 
 /// Fields of a packet that the network looks at.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 pub(crate) struct Header {
     pub output: u32,
     pub flits: u32,
@@ -23,7 +24,7 @@ pub(crate) struct Header {
 }
 
 /// A packet with its request.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 #[repr(align(64))]
 struct Packet {
     content: Request,
@@ -33,7 +34,7 @@ struct Packet {
 const _: () = assert!(size_of::<Packet>() == 64);
 
 /// Store of all packets of a network.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(crate) struct Store {
     packets: Vec<Packet>,
     free: Vec<PacketId>,
@@ -115,7 +116,7 @@ impl Store {
 }
 
 /// A queue of packets, linked by their headers. A packet is in one queue at a time.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 pub(crate) struct PacketQueue {
     first: u32,
     last: u32,

@@ -8,11 +8,14 @@ use crate::counters::Counted;
 use crate::store::{PacketId, Store};
 use warploom_base::{BitSet, FixedQueue};
 use warploom_config::NocSpec;
+use warploom_state::State;
 
 /// Crossbar with queues at inputs and outputs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(crate) struct TurnCrossbar {
+    #[state(each)]
     inputs: Box<[FixedQueue<PacketId>]>,
+    #[state(each)]
     outputs: Box<[FixedQueue<PacketId>]>,
     /// Inputs that have packets.
     waiting: BitSet,

@@ -13,6 +13,7 @@ pub use rr::RoundRobin;
 use crate::range::Footprint;
 use warploom_base::{KernelSlot, SmId};
 use warploom_config::BlockSchedulerChoice as Choice;
+use warploom_state::State;
 
 /// View of a block scheduler: the waiting blocks of one kernel, in grid order.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +37,7 @@ pub struct BlockQueueView<'a> {
 /// Picks a block for an SM that has room for one.
 ///
 /// Contract: returns a position in `view.waiting`, or `None` to leave the SM as it is for now.
-pub trait BlockScheduler: Send {
+pub trait BlockScheduler: State + Send {
     /// The block to start on `sm`.
     fn pick(&mut self, sm: SmId, view: &BlockQueueView<'_>) -> Option<usize>;
 

@@ -21,6 +21,7 @@ pub use unlimited::Unlimited;
 use crate::multiprogram::MultiprogramView;
 use warploom_base::{Cycle, KernelSlot, SmId};
 use warploom_config::BlockLimitChoice as Choice;
+use warploom_state::{State, Value};
 use warploom_stats::declare_stats;
 
 /// The limit of an SM that runs all blocks for which it has room.
@@ -64,7 +65,7 @@ pub struct EndedBlock {
 }
 
 /// Decides how many blocks each SM runs. One object serves all SMs.
-pub trait BlockLimit: Send {
+pub trait BlockLimit: State + Send {
     /// The next cycle in which the policy wants an update although no kernel has started or ended.
     fn next_check(&self) -> Cycle {
         Cycle::MAX
@@ -146,7 +147,7 @@ impl BlockLimit for BlockLimitPolicy {
 }
 
 /// Kernels in flight at the last update of a policy, by which it notices new ones.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Value)]
 struct Launches {
     /// Slot and cycle of launch of each kernel.
     known: Vec<(KernelSlot, Cycle)>,

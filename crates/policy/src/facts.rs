@@ -127,7 +127,33 @@ macro_rules! policies {
             },)+
         ];
 
+        impl ::warploom_state::State for $Policy {
+            fn state(
+                &mut self,
+                io: &mut ::warploom_state::Io<'_>,
+            ) -> Result<(), ::warploom_state::StateError> {
+                self.state_or_anew(io).map(|_| ())
+            }
+        }
+
         impl $Policy {
+            /// Saves or restores the policy's state. Returns false if the saved state is that of
+            /// another policy, and this one begins anew.
+            ///
+            /// # Errors
+            /// As [`State::state`](::warploom_state::State::state).
+            pub fn state_or_anew(
+                &mut self,
+                io: &mut ::warploom_state::Io<'_>,
+            ) -> Result<bool, ::warploom_state::StateError> {
+                match self {
+                    $(Self::$Variant(policy) =>
+                        io.part($name, |io| ::warploom_state::State::state(policy, io)),)+
+                    Self::Custom(policy) =>
+                        io.part("custom", |io| ::warploom_state::State::state(policy, io)),
+                }
+            }
+
             /// The policy that a configuration asks for.
             pub fn new(choice: Choice) -> Self {
                 match choice {

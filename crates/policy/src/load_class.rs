@@ -3,6 +3,7 @@
 
 use crate::utilisation::{Part, Utilisation};
 use serde::Serialize;
+use warploom_state::Value;
 
 /// Utilisations from which a part counts as heavily used and as saturated.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -25,7 +26,7 @@ pub const fn thresholds(part: Part) -> Thresholds {
 }
 
 /// Class of a machine's load, by Table 3.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadClass {
     /// Every part is below its lower threshold.

@@ -33,9 +33,10 @@ pub use water_fill::{Demand, water_fill};
 
 use warploom_base::{Cycle, KernelSlot, SmId};
 use warploom_config::{BlockNeeds, GpuSpec, MultiprogramChoice as Choice};
+use warploom_state::{State, Value};
 
 /// A kernel in flight, as policies see it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub struct KernelView {
     /// Slot of the kernel among the kernels in flight.
     pub slot: KernelSlot,
@@ -54,7 +55,7 @@ pub struct KernelView {
 }
 
 /// Counts of an SM since the beginning of the run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Value)]
 pub struct SmSample {
     /// Issued warp instructions, by kernel slot.
     pub instructions: Vec<u64>,
@@ -76,7 +77,7 @@ pub struct SmSample {
 }
 
 /// Numbers of warps of an SM by what they wait for, paused warps not counted, or sums of samples.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Value)]
 pub struct WarpCounts {
     /// Number of warps that run.
     pub active: u64,
@@ -123,7 +124,7 @@ impl MultiprogramView<'_> {
 }
 
 /// Kind of a decision.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub enum Verdict {
     /// Kernels are sampled from now on.
     Profile,
@@ -134,7 +135,7 @@ pub enum Verdict {
 }
 
 /// Decision of a policy that adapts while kernels run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Value)]
 pub struct Decision {
     /// Core cycle of the decision.
     pub at: Cycle,
@@ -150,7 +151,7 @@ pub struct Decision {
 }
 
 /// Policy that divides the SMs among kernels.
-pub trait Multiprogram: Send {
+pub trait Multiprogram: State + Send {
     /// The next cycle in which the policy wants an update although no kernel has started or ended.
     fn next_check(&self) -> Cycle {
         Cycle::MAX

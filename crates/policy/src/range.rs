@@ -1,6 +1,7 @@
 //! Lines that blocks and warps touch, computed before they run, for locality-aware policies.
 
 use warploom_base::Rect;
+use warploom_state::Value;
 
 /// Most arrays of a kernel that policies see.
 pub const MAX_ARRAYS: usize = 16;
@@ -9,7 +10,7 @@ pub const MAX_ARRAYS: usize = 16;
 pub const MAX_RECTS: usize = 16;
 
 /// A rectangle of one array, in columns of cache lines and rows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub struct ArrayRect {
     /// Number of the array, which is the same for all blocks of a kernel.
     pub array: usize,
@@ -23,7 +24,7 @@ pub type Footprint = [Option<ArrayRect>; MAX_RECTS];
 
 /// Part of one array that a warp touches (thesis, 3.4.1). The array is divided into regions, of
 /// which the block has one, and the region into sub-regions.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Value)]
 pub struct ArrayRange {
     /// Index of the block's region.
     pub region: u32,

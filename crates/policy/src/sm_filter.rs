@@ -8,6 +8,7 @@ pub use contention_throttle::{ContentionThrottle, ThrottleCounters};
 
 use warploom_base::{Cycle, SmId};
 use warploom_config::SmFilterChoice as Choice;
+use warploom_state::{State, Value};
 use warploom_stats::combine_stats;
 
 /// View of the GPU that an SM filter has.
@@ -35,7 +36,7 @@ pub struct Turn {
 }
 
 /// Fraction of whole numbers, compared exactly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub struct Ratio {
     /// Number above the line.
     pub above: u64,
@@ -57,7 +58,7 @@ impl Ratio {
 }
 
 /// Check of the machine by a filter, and its result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 pub struct Check {
     /// Core cycle of the check.
     pub at: Cycle,
@@ -76,7 +77,7 @@ combine_stats! {
 }
 
 /// Decides whether an SM may take a block now.
-pub trait SmFilter: Send {
+pub trait SmFilter: State + Send {
     /// The first cycle in which the filter wants to look at the machine. `check` follows in the
     /// first step of the machine from then on in which a block waits and an SM has room for it.
     fn next_check(&self) -> Cycle {

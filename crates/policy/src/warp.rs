@@ -54,6 +54,7 @@ pub use two_level::{GroupCounters, TwoLevel};
 use std::ops::Deref;
 use warploom_base::WarpSlot;
 use warploom_config::WarpSchedulerChoice as Choice;
+use warploom_state::State;
 use warploom_stats::{combine_stats, declare_stats};
 
 /// Set of warp slots of one SM: bit i stands for slot i.
@@ -163,7 +164,7 @@ impl Deref for WarpView<'_> {
 /// and finds its pipe free. `ready` also holds warps whose buffered instructions are from the wrong
 /// path. When such a warp is picked, its buffer is emptied and `pick` is called again in the same
 /// cycle, without a call of `on_issue`.
-pub trait WarpScheduler: Send {
+pub trait WarpScheduler: State + Send {
     /// The warp of `ready` that issues; `None` lets the cycle pass.
     fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot>;
 

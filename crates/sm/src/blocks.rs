@@ -5,12 +5,13 @@ use warploom_base::KernelSlot;
 use warploom_config::{BlockNeeds, SmSpec};
 use warploom_exec::BlockState;
 use warploom_policy::WarpMask;
+use warploom_state::Value;
 
 /// Most blocks of an SM, because masks of block slots are words.
 const MOST_BLOCKS: usize = 64;
 
 /// A resource of which each block takes one piece, by first fit: registers or shared memory.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct Extent {
     total: u32,
     free: u32,
@@ -67,7 +68,7 @@ impl Extent {
 }
 
 /// Begin of a block's registers and shared memory.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Value)]
 pub struct Place {
     /// First register of the block.
     pub registers: u32,
@@ -78,7 +79,7 @@ pub struct Place {
 /// Free resources of an SM. A block's registers are one piece, and so is its shared memory, at the
 /// first place where they fit. Blocks of different sizes leave holes between them that are too
 /// small for some blocks (Warped-Slicer, Fig. 2). Blocks of one size never do.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 pub struct Resources {
     /// Threads, in whole warps.
     threads: u32,
@@ -136,6 +137,7 @@ impl Resources {
 }
 
 /// A slot for a resident block.
+#[derive(Value)]
 pub struct BlockSlot {
     /// Architectural state of the block.
     pub state: BlockState,

@@ -21,6 +21,7 @@ use banks::{BankMap, WaitingReads};
 use sets::{COLLECTORS, Collector, InPorts, SETS, Set, WORD, WORDS};
 use std::hint::cold_path;
 use warploom_config::ModelStyle;
+use warploom_state::State;
 
 /// Order in which pipes enter the general set (GPGPU-Sim 4.2).
 const ENTRY_ORDER: [Pipe; Pipe::COUNT] = [
@@ -33,7 +34,7 @@ const ENTRY_ORDER: [Pipe; Pipe::COUNT] = [
 ];
 
 /// Collectors, banks, and the registers on both sides.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct Collectors {
     /// Registers between issue and collectors, by pipe (ID_OC).
     pub input: StageRegisters,
@@ -62,10 +63,12 @@ pub struct Collectors {
     collectors: Box<[Collector; COLLECTORS]>,
     /// Numbers of dispatchers and of collectors.
     counts: (usize, usize),
+    #[state(fixed)]
     banks: BankMap,
     reads: WaitingReads,
     /// Bit per bank written in this cycle.
     written: u64,
+    #[state(fixed)]
     style: ModelStyle,
     /// Longer side of 3.2.2's matrix of banks and collectors.
     square: u32,

@@ -2,6 +2,7 @@
 
 use warploom_ir::Unit;
 use warploom_mem::{ACCESS_KINDS, AccessKind};
+use warploom_state::Value;
 use warploom_stats::{LANE_COUNTS, LOG2_BINS, Peak, declare_stats};
 
 /// Labels of the causes in [`SmCounters::slots`].
@@ -18,7 +19,7 @@ pub const SLOT_CAUSES: &[&str] = &[
 ];
 
 /// Why a scheduler did or did not issue in a cycle: every scheduler cycle has exactly one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub enum SlotCause {
     /// The scheduler issued an instruction.
     Issued,
@@ -68,7 +69,7 @@ impl SlotSums {
 }
 
 /// Counters of an SM for the kernels in one slot: those that are kept apart while several run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Value)]
 pub struct KernelCounters {
     /// Number of instructions issued.
     pub warp_instructions: u64,
@@ -116,7 +117,7 @@ pub const LDST_STAGES: &[&str] = &[
 ];
 
 /// Memory that an instruction in the load/store unit accesses: GPGPU-Sim's memory stages.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub enum LdstStage {
     /// The constant cache (L1C).
     Constant,
@@ -144,7 +145,7 @@ pub const LDST_STALLS: &[&str] = &[
 ];
 
 /// Reason why the load/store unit could not finish its instruction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub enum LdstStall {
     /// A cache could not reserve the resources of a miss.
     Reservation,

@@ -1,13 +1,14 @@
 //! Instructions between issue and write-back: a pool of small records named by number.
 
 use warploom_base::{KernelSlot, Pc, WarpSlot};
+use warploom_state::{Io, State, StateError, Value};
 
 /// A record in a [`FlightPool`].
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Value)]
 pub struct FlightId(pub u16);
 
 /// An issued instruction on its way through the pipeline.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 pub struct Flight {
     /// Warp slot that issued the instruction.
     pub warp: WarpSlot,
@@ -48,7 +49,7 @@ impl Flight {
 }
 
 /// A record of the load/store unit.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub struct MemId(pub u16);
 
 /// Storage of up to `N` entries with a list of free ones. An entry's memory is allocated when the
@@ -128,6 +129,32 @@ impl<T: Clone, const N: usize> Pool<T, N> {
     #[inline]
     pub fn available(&self) -> usize {
         N - self.used()
+    }
+}
+
+/// The entries that were taken at least once, and which of them are free.
+impl<T: Value, const N: usize> State for Pool<T, N> {
+    fn state(&mut self, io: &mut Io<'_>) -> Result<(), StateError> {
+        let Self {
+            blank: _,
+            entries,
+            free,
+            #[cfg(debug_assertions)]
+            lent,
+        } = self;
+        entries.state(io)?;
+        free.state(io)?;
+        let is_free = |index: &u16| usize::from(*index) < entries.len();
+        if entries.len() > N || !free.iter().all(is_free) {
+            return Err(StateError::Long(entries.len() as u64));
+        }
+        #[cfg(debug_assertions)]
+        {
+            *lent = vec![true; entries.len()];
+            free.iter()
+                .for_each(|index| lent[usize::from(*index)] = false);
+        }
+        Ok(())
     }
 }
 

@@ -12,9 +12,11 @@ use warploom_base::{Pc, WarpSlot};
 use warploom_config::{GpuSpec, ModelStyle};
 use warploom_mem::cache::{Cache, Level};
 use warploom_policy::WarpMask;
+use warploom_state::State;
 
 /// Fetch buffer and instruction cache. Fields lie in memory as declared, as those of an SM.
 #[repr(C, align(64))]
+#[derive(State)]
 pub struct Frontend {
     /// Instructions that are fetched and not yet decoded: their warp, and the first one.
     buffer: Option<(WarpSlot, Pc)>,

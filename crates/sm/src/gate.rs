@@ -5,7 +5,7 @@ use crate::prepared_kernel::{Pipe, PreparedKernels, prepared_kernel};
 use crate::sm::{Scheduler, Sm};
 use crate::warps::{WarpPipelineState, Warps};
 use warploom_base::{Cycle, WarpSlot};
-use warploom_policy::{NextInst, WarpMask, WarpScheduler, WarpView};
+use warploom_policy::{NextInst, WarpMask, WarpScheduler, WarpView, warps_of};
 
 /// A cycle that never comes. The one after it says that no policy holds back warps.
 const LAST: Cycle = Cycle::MAX - 1;
@@ -97,6 +97,18 @@ impl Sm {
             scheduler.policy.on_memory_use(&used);
         }
         self.review_held();
+    }
+
+    /// Lets the policies of the schedulers begin anew with the warps that run, between cycles.
+    pub fn begin_policies(&mut self) {
+        let running = self.warps.running();
+        for scheduler in &mut self.schedulers {
+            warps_of(running & scheduler.own).for_each(|slot| scheduler.starts(slot));
+        }
+        self.memory_use = None;
+        self.held_until = Cycle::MAX;
+        self.wide_awake = true;
+        self.order_has_changed();
     }
 
     /// Tells schedulers that hold back warps that something changed by which their policies may let

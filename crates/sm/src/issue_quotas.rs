@@ -8,8 +8,10 @@
 use crate::counters::KernelCounters;
 use warploom_base::KernelSlot;
 use warploom_policy::WarpMask;
+use warploom_state::Value;
 
 /// Quotas of the kernels on an SM.
+#[derive(Value)]
 pub(crate) struct IssueQuotas {
     /// Instructions of an epoch, by kernel slot.
     quotas: Vec<u64>,

@@ -38,13 +38,14 @@ use warploom_mem::coalesce::{Transaction, Transactions};
 use warploom_mem::hash::BankIndex;
 use warploom_mem::{AccessKind, Reply, Request};
 use warploom_policy::MemoryUse;
+use warploom_state::{State, Value};
 use watch::L1dWatch;
 
 /// Most memory instructions between issue and their last transaction.
 const LISTS: usize = 64;
 
 /// Use of the data cache's memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub(crate) enum L1dUse {
     /// The memory caches data.
     Caches,
@@ -59,6 +60,7 @@ const CLIENTS: u32 = 5;
 
 /// The load/store unit. Fields lie in memory as declared: first those that every cycle looks at.
 #[repr(C, align(64))]
+#[derive(State)]
 pub struct Ldst {
     /// Instruction in the dispatch register.
     dispatch: Option<FlightId>,
@@ -80,6 +82,7 @@ pub struct Ldst {
     peers: VecDeque<(Cycle, MemId)>,
     peer_latency: u32,
     /// Banks of the data cache (4.x).
+    #[state(each)]
     banks: Vec<Bank>,
     bypass: Option<MemId>,
     /// Unit that makes bulk copies.
@@ -92,14 +95,18 @@ pub struct Ldst {
     /// Transactions that instructions have yet to send.
     pub lists: Pool<Transactions, LISTS>,
     /// Data cache, if the SM has one.
+    #[state(each)]
     pub l1d: Option<Cache>,
     /// Policy of the data cache for reads that miss.
     allocation: AllocationPolicy,
     /// Events of the data cache, if a scheduler's policy is told of them.
+    #[state(with = "watch::state")]
     watch: Option<Box<L1dWatch>>,
     /// True if schedulers' policies decide which reads take lines of the data cache.
+    #[state(fixed)]
     warps_allocate: bool,
     /// True if no policy takes part in accesses of the data cache.
+    #[state(fixed)]
     plain_l1d: bool,
     /// The constant cache (L1C).
     pub l1c: Cache,
@@ -110,6 +117,7 @@ pub struct Ldst {
     /// Number of warps with room for an atomic.
     warps: usize,
     perfect_constant: bool,
+    #[state(fixed)]
     bank_of: BankIndex,
     sectored_l2: bool,
     sm: SmId,

@@ -7,9 +7,10 @@
 use warploom_base::{Cycle, TimedQueue};
 use warploom_config::GpuSpec;
 use warploom_mem::{Reply, Request};
+use warploom_state::{State, Value};
 
 /// A packet that leaves the SM for the network.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 pub struct Outgoing {
     /// Cycle in which it was sent.
     pub sent_at: Cycle,
@@ -18,7 +19,7 @@ pub struct Outgoing {
 }
 
 /// The SM's ends of both directions.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct Link {
     flit_bytes: u32,
     /// Number of flits that may still be sent.

@@ -2,10 +2,11 @@
 
 use warploom_base::WarpSlot;
 use warploom_policy::{MemoryAccess, ReadyWarps, WarpMask, warps_of};
+use warploom_state::Value;
 
 /// Accesses to memory that the next instructions of a scheduler's warps make, as far as a gate has
 /// asked for them.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Value)]
 pub(crate) struct NextAccesses {
     /// Warps whose next instruction has been looked up since they issued last.
     known: WarpMask,

@@ -6,8 +6,10 @@
 //! other come to their end.
 
 use warploom_policy::{NO_LIMIT, WarpMask};
+use warploom_state::State;
 
 /// Paused blocks of an SM.
+#[derive(State)]
 pub(crate) struct Pauses {
     /// Number of blocks that run.
     pub most: u32,

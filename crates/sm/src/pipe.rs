@@ -1,7 +1,9 @@
 //! Pipes from issue to the function units.
 
+use warploom_state::Value;
+
 /// Kinds of pipes from issue to the function units.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub enum Pipe {
     /// Single precision, and integers where there is no unit for them.
     Sp,

@@ -43,10 +43,12 @@ use warploom_mem::coalesce::SharedRule;
 use warploom_policy::{
     CustomPolicies, MemoryUse, WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler,
 };
+use warploom_state::{State, Value};
 use warploom_stats::Counters;
 
 /// A warp scheduler of an SM. Small fields come first, because a policy takes the room of the
 /// largest one.
+#[derive(State)]
 #[repr(C, align(64))]
 pub(crate) struct Scheduler {
     /// Slots that the scheduler serves.
@@ -83,7 +85,7 @@ pub struct FinishedBlock {
 }
 
 /// A block assigned to the SM that has not started.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 pub(crate) struct Start {
     pub at: Cycle,
     pub kernel: KernelSlot,
@@ -95,6 +97,7 @@ pub(crate) struct Start {
 /// The state of an SM. Fields lie in memory as declared, first those that every cycle reads,
 /// because SMs go through the host's first cache one after the other, line by line.
 #[repr(C, align(64))]
+#[derive(State)]
 pub struct Sm {
     /// Cycles before this one are counted.
     pub(crate) counted_to: Cycle,
@@ -108,6 +111,7 @@ pub struct Sm {
     /// True if the load/store unit runs once in a cycle and does not step the collectors.
     one_turn: bool,
     /// True if a policy is told of the use of the path to memory.
+    #[state(fixed)]
     pub(crate) tells_memory_use: bool,
     /// Cycle from which on a policy that holds back warps must be asked again; the last one if none
     /// does.
@@ -123,36 +127,48 @@ pub struct Sm {
     pub link: Link,
     pub(crate) starts: VecDeque<Start>,
     /// Engine of context switching, where contexts are switched.
+    #[state(each)]
     pub(crate) context: Option<Box<Contexts>>,
     /// Record of activities, where a timeline is wanted.
+    #[state(scratch)]
     pub(crate) tracer: Option<Box<Tracer>>,
     /// Loads of a window that may have to be repeated.
+    #[state(scratch)]
     pub(crate) replay: ReplayBuffer,
     /// True if a loaded kernel has instructions that need settled memory.
     pub(crate) needs_settled: bool,
     pub(crate) flights: FlightPool,
+    #[state(each)]
     pub(crate) schedulers: Vec<Scheduler>,
     /// Block slots. Empty before the first block.
     pub(crate) blocks: Vec<BlockSlot>,
     /// Counters by kernel slot.
     pub by_kernel: Vec<KernelCounters>,
     /// Blocks that ended in the running step.
+    #[state(scratch)]
     pub finished: Vec<FinishedBlock>,
     /// True if a block may have room that had none before, although no block has ended.
     pub gained_room: bool,
+    #[state(fixed)]
     skip_idle: bool,
+    #[state(fixed)]
     pub(crate) style: ModelStyle,
+    #[state(fixed)]
     pub(crate) sub_cores: bool,
     pub(crate) dual_issue_different: bool,
     pub(crate) global_skips_l1d: bool,
     pub(crate) fences_flush_l1: bool,
+    #[state(fixed)]
     pub(crate) coalescing: Coalescing,
+    #[state(fixed)]
     pub(crate) shared_rule: SharedRule,
+    #[state(fixed)]
     pub(crate) id: SmId,
     collector_steps: u32,
     pub(crate) mem_unit_ports: u32,
     pub(crate) max_issue_per_warp: u32,
     /// Fault of the simulated program, with its cycle.
+    #[state(scratch)]
     pub fault: Option<(Cycle, Fault)>,
     pub(crate) warps: Warps,
     pub(crate) collectors: Collectors,
@@ -162,23 +178,29 @@ pub struct Sm {
     /// The fetch and decode stages.
     pub front: Frontend,
     /// Loaded kernels by slot, in place, because every stage needs the kernel of its instructions.
+    #[state(fixed)]
     pub(crate) kernels: PreparedKernels,
     /// Stores of the running step.
+    #[state(scratch)]
     pub log: WriteLog,
     /// Counters of the whole SM.
     pub counters: SmCounters,
     /// Further counters, by SM only.
     pub detail: SmDetail,
+    #[state(scratch)]
     pub(crate) out: StepOut,
     /// Values that instructions can read about the SM; warp and cycle are set before each.
+    #[state(fixed)]
     pub(crate) env: Env,
     /// Findings of the checks that the launch asked for.
     pub findings: Vec<FindingReport>,
+    #[state(scratch)]
     pub(crate) releases: Vec<BarrierRelease>,
     pub(crate) constant_line: u32,
     pub(crate) texture_line: u32,
     pub(crate) shared_banks: u32,
     pub(crate) shared_parts: u32,
+    #[state(fixed)]
     carveout: Option<Carveout>,
     /// Free resources, less those of blocks that have not started.
     pub(crate) resources: Resources,
@@ -194,6 +216,7 @@ pub struct Sm {
     warps_started: u64,
     pub(crate) max_threads: u32,
     /// Requests of blocks to other blocks of their clusters in the running step.
+    #[state(scratch)]
     pub posts: Vec<PeerPost>,
     /// Bytes that the SM exchanges with other blocks' shared memory in a cycle.
     pub(crate) peer_bytes: u32,

@@ -8,10 +8,11 @@ use crate::detail::MAX_SCHEDULERS;
 use crate::flight::FlightId;
 use crate::prepared_kernel::Pipe;
 use std::ops::Range;
+use warploom_state::{State, Value};
 
 /// An issued instruction on its way to a unit, in a word: its order of issue, its sub-core and its
 /// record. The first issued is the least.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug, Value)]
 pub struct Issued(u64);
 
 /// First bits of the parts of the word.
@@ -87,7 +88,7 @@ const fn tops(bytes: u64) -> u8 {
 /// The registers of one stage, by pipe. Instructions of wide registers lie in no order, because
 /// moving them would take unpredictable branches. One word holds the numbers of instructions of all
 /// registers, so that one look answers questions about all of them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct StageRegisters {
     /// Byte per pipe: instructions that its register holds, below 128.
     held: u64,
@@ -104,7 +105,7 @@ pub struct StageRegisters {
 }
 
 /// The first two instructions of a register.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct Register {
     /// The instruction issued first.
     oldest: Issued,
@@ -113,7 +114,7 @@ struct Register {
 }
 
 /// State of registers with more than two places, or with a place for each sub-core.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 struct Wide {
     /// By pipe: first place of its register. The places in use come first.
     first: [u16; PIPES],

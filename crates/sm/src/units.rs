@@ -10,6 +10,7 @@ use crate::flight::FlightId;
 use crate::pipe::Pipe;
 use std::ops::Range;
 use warploom_base::Cycle;
+use warploom_state::State;
 
 /// Number of cycles that the tables cover; latencies are at least two lower.
 pub const HORIZON: usize = 512;
@@ -26,7 +27,7 @@ pub type UnitMask = u64;
 /// All function units except for load/store, with result bus and write-back wheel.
 ///
 /// The tables are small, because every cycle of every SM touches other places of them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct Units {
     /// By pipe: mask of its units.
     of_pipe: [UnitMask; PIPES],

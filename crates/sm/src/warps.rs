@@ -17,12 +17,14 @@ use crate::prepared_kernel::Pipe;
 use warploom_base::{BlockId, KernelSlot, Pc};
 use warploom_exec::WarpState;
 use warploom_policy::{WarpMask, WarpRange, WarpTable, WarpView};
+use warploom_state::State;
 
 /// Most decoded instructions in a warp's buffer.
 pub const IBUFFER: u8 = 2;
 
 /// All warp slots. Fields lie in memory as declared: first those that every cycle looks at.
 #[repr(C, align(64))]
+#[derive(State)]
 pub struct Warps {
     /// State of each warp in the pipeline, by slot.
     pub track: Vec<WarpPipelineState>,

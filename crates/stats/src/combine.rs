@@ -69,6 +69,22 @@ macro_rules! combine_stats {
             $field_vis $field: $ty,
         )+}
 
+        impl $crate::state::State for $name {
+            fn state(
+                &mut self,
+                io: &mut $crate::state::Io<'_>,
+            ) -> ::core::result::Result<(), $crate::state::StateError> {
+                $($crate::state::State::state(&mut self.$field, io)?;)+
+                ::core::result::Result::Ok(())
+            }
+        }
+
+        impl $crate::state::Value for $name {
+            fn blank() -> Self {
+                ::core::default::Default::default()
+            }
+        }
+
         impl $crate::Counters for $name {
             const TABLES: &'static [$crate::StatTable] = &{
                 const STATS: usize = 0 $(+ <$ty as $crate::Counters>::TABLE.stats.len())+;

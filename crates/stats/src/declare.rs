@@ -1,5 +1,7 @@
 //! Declarations of statistics, and the macro that declares a struct of counters.
 
+use warploom_state::Value;
+
 /// Labels of a counter by number of active lanes, from 1 to 32 (GPGPU-Sim's W1 to W32).
 pub const LANE_COUNTS: &[&str] = &[
     "w1", "w2", "w3", "w4", "w5", "w6", "w7", "w8", "w9", "w10", "w11", "w12", "w13", "w14", "w15",
@@ -197,7 +199,7 @@ impl Counter for u64 {
 
 /// Largest value since the run began. Merging takes the larger value. A difference keeps the value,
 /// so that a kernel or a window shows the largest value up to its end.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Value)]
 pub struct Peak(pub u64);
 
 impl Peak {
@@ -380,6 +382,22 @@ macro_rules! declare_stats {
         impl ::core::default::Default for $name {
             fn default() -> Self {
                 Self {$($field: <$ty as $crate::Counter>::ZERO,)+}
+            }
+        }
+
+        impl $crate::state::State for $name {
+            fn state(
+                &mut self,
+                io: &mut $crate::state::Io<'_>,
+            ) -> ::core::result::Result<(), $crate::state::StateError> {
+                $($crate::state::State::state(&mut self.$field, io)?;)+
+                ::core::result::Result::Ok(())
+            }
+        }
+
+        impl $crate::state::Value for $name {
+            fn blank() -> Self {
+                ::core::default::Default::default()
             }
         }
 

@@ -31,4 +31,6 @@ pub use declare::{
 pub use digest_set::{DIGEST_COUNTERS, DIGEST_SET, run_digest};
 pub use metrics::METRICS;
 pub use registry::{StatRow, audit, audit_shapes, rows};
+#[doc(hidden)]
+pub use warploom_state as state;
 pub use windows::{Snapshot, Window, Windows};

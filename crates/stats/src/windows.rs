@@ -2,6 +2,7 @@
 
 use crate::Counters;
 use warploom_base::Cycle;
+use warploom_state::State;
 
 /// State of the counters of one or of several parts at one time.
 pub trait Snapshot: Clone + Default {
@@ -42,7 +43,7 @@ pub struct Window<S> {
 
 /// Recorder that divides running counters into windows. The counts of the windows add up to the
 /// last state recorded. A [`crate::Peak`] is the largest value up to the end of the window.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct Windows<S> {
     cycles_per_window: Cycle,
     /// Number of windows at which pairs of them are joined. It is even.

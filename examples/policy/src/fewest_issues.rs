@@ -3,11 +3,13 @@
 
 use warploom_base::WarpSlot;
 use warploom_policy::{WarpMask, WarpScheduler, WarpView, warps_of};
+use warploom_state::State;
 
 /// Number of warp slots that a mask can name.
 const SLOTS: usize = WarpMask::BITS as usize;
 
 /// Scheduler that prefers the warp with the fewest issued instructions.
+#[derive(State)]
 pub struct FewestIssues {
     issued: [u64; SLOTS],
 }

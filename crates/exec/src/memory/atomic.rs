@@ -7,6 +7,7 @@ use crate::numeric::float::{canonical, flush_if, min_max16, nan64, narrow, widen
 use crate::numeric::softfloat::Format;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::{AtomOp, AtomTy, FloatMinMax, Reg, Round};
+use warploom_state::Value;
 
 /// Time at which atomic operations on global memory take effect.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -20,7 +21,7 @@ pub enum AtomicMode {
 }
 
 /// Destination register of the old values.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub struct AtomicDst {
     /// First slot of the register.
     pub reg: Reg,
@@ -29,7 +30,7 @@ pub struct AtomicDst {
 }
 
 /// Operation of a batch.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub enum AtomicAction {
     /// Combines values in memory with the operands.
     Combine(AtomOp, AtomTy),
@@ -40,7 +41,7 @@ pub enum AtomicAction {
 }
 
 /// An atomic instruction on global memory that was not yet applied.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub struct AtomicBatch {
     /// Identifier of the process's address space.
     pub asid: u8,

@@ -10,6 +10,7 @@
 mod address_space;
 mod nearest;
 mod rollback;
+mod saved;
 mod services;
 mod undo;
 

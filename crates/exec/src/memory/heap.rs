@@ -4,13 +4,14 @@
 //! simulated memory, so that programs cannot damage it.
 
 use std::collections::BTreeMap;
+use warploom_state::Value;
 
 /// Alignment of every part in bytes (CUDA C++ Programming Guide, "Dynamic Global Memory
 /// Allocation": at least 16 bytes).
 const ALIGN: u64 = 16;
 
 /// Heap of one process.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub(crate) struct Heap {
     /// Address of the word that a lock of the heap would occupy. Every operation on the heap is an
     /// atomic access to it.

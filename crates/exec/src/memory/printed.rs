@@ -3,12 +3,13 @@
 //! dropped.
 
 use std::collections::VecDeque;
+use warploom_state::Value;
 
 /// Default capacity of the buffer in bytes (`cudaLimitPrintfFifoSize`).
 const STANDARD_BYTES: u64 = 1 << 20;
 
 /// Printed texts of one process.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub(crate) struct Printed {
     texts: VecDeque<Box<[u8]>>,
     bytes: u64,

@@ -6,6 +6,7 @@ use crate::state::cluster::{ClusterArrivals, ClusterPlace, ClusterSignal};
 use crate::state::race::RaceTable;
 use warploom_base::{LaneMask, lanes_of};
 use warploom_ir::{BarrierKind, Dst};
+use warploom_state::Value;
 
 /// Number of named barriers of a block.
 pub const BARRIERS: usize = 16;
@@ -58,7 +59,7 @@ pub struct BarrierRelease {
 }
 
 /// Barrier at which a warp waits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub(crate) struct PendingBarrier {
     pub kind: BarrierKind,
     pub id: u8,
@@ -67,14 +68,14 @@ pub(crate) struct PendingBarrier {
 }
 
 /// Lanes that wait at one barrier instruction, and the destination of a reduction's result.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub(crate) struct ReductionTarget {
     pub lanes: LaneMask,
     pub dst: Dst,
 }
 
 /// Arrivals at one barrier.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct Barrier {
     arrived: u64,
     waiting: u64,
@@ -97,7 +98,7 @@ impl Barrier {
 }
 
 /// Barriers of one block.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub struct BarrierTable {
     barriers: [Barrier; ALL_BARRIERS],
     /// Warps that arrived at the cluster's barrier in a phase that is complete, and have not waited

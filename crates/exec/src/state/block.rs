@@ -6,9 +6,10 @@ use crate::state::barrier_object::BarrierObject;
 use crate::state::race::RaceTable;
 use warploom_base::Dim3;
 use warploom_ir::MbarrierOp;
+use warploom_state::Value;
 
 /// A block in execution: its index in the grid, its shared memory and its barriers.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Value)]
 pub struct BlockState {
     pub(crate) ctaid: Dim3,
     pub(crate) shared: Vec<u8>,

@@ -8,9 +8,10 @@
 use crate::state::registers::{Lanes32, Lanes64, RegFile, blend};
 use warploom_base::{LaneMask, WARP_SIZE};
 use warploom_ir::Frame;
+use warploom_state::Value;
 
 /// Call stacks of the threads of a warp.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub(crate) struct CallStacks {
     /// Start of each lane's current frame, in bytes of local memory.
     pub base: Lanes32,
@@ -22,7 +23,7 @@ pub(crate) struct CallStacks {
 }
 
 /// State of the caller that a call saves.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 struct SavedState {
     /// Lanes in which the call has not ended.
     lanes: LaneMask,

@@ -3,6 +3,7 @@
 
 use warploom_base::Dim3;
 use warploom_ir::{CLUSTER_STRIDE, CLUSTER_WINDOW, MOST_CLUSTER_BLOCKS, Program, SHARED_WINDOW};
+use warploom_state::Value;
 
 /// First address of `.shared::cluster` that names a block by its rank. Addresses below it are in
 /// the shared memory of the block that accesses them.
@@ -205,7 +206,7 @@ impl ClusterShape {
 }
 
 /// Signal of a block to the other blocks of its cluster about the cluster's barrier.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub enum ClusterSignal {
     /// All unexited warps of the block have arrived in a phase, of which the lowest bit is given.
     Arrived(u8),
@@ -215,7 +216,7 @@ pub enum ClusterSignal {
 
 /// Arrivals of the blocks of a cluster at its barrier, as one of them knows them. A block may be
 /// one phase ahead of another one at most, so that two phases are kept.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 pub(crate) struct ClusterArrivals {
     /// The other blocks of the cluster, one bit for each rank.
     others: u32,

@@ -6,11 +6,12 @@
 use crate::memory::effect::MemKind;
 use std::ops::Range;
 use warploom_base::Pc;
+use warploom_state::Value;
 
 const NOBODY: u32 = u32::MAX;
 
 /// Last access to a byte: the warp, its instruction and the value of its own clock.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct Touch {
     warp: u32,
     time: u32,
@@ -27,14 +28,14 @@ const UNTOUCHED: Touch = Touch {
 
 /// Last write and last reads of a byte. Of the reads, the last two by different warps are kept.
 /// They suffice to find a write that races with a reader other than one already reported.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct Cell {
     write: Touch,
     reads: [Touch; 2],
 }
 
 /// Vector clocks of a block's warps, and the last accesses to every byte of shared memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub(crate) struct RaceTable {
     warps: usize,
     cells: Vec<Cell>,

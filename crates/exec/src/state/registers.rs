@@ -5,14 +5,15 @@ use bytemuck::{Pod, Zeroable};
 use smallvec::SmallVec;
 use std::hint::black_box;
 use warploom_base::{Digest, LaneMask, WARP_SIZE};
+use warploom_state::{Io, State, StateError, Value};
 
 /// A slot of the register file: 32 lanes of 32 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable, Value)]
 #[repr(C, align(64))]
 pub struct Lanes32(pub [u32; WARP_SIZE]);
 
 /// Two consecutive slots of the register file: 32 lanes of 64 bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable, Value)]
 #[repr(C, align(64))]
 pub struct Lanes64(pub [u64; WARP_SIZE]);
 
@@ -80,6 +81,23 @@ pub(crate) struct RegFile {
     slots: Vec<Lanes32>,
     /// Inline storage for the usual, small number of predicates.
     preds: SmallVec<[LaneMask; 4]>,
+}
+
+impl State for RegFile {
+    fn state(&mut self, io: &mut Io<'_>) -> Result<(), StateError> {
+        let Self { slots, preds } = self;
+        slots.state(io)?;
+        let mut all = preds.to_vec();
+        all.state(io)?;
+        *preds = SmallVec::from_vec(all);
+        Ok(())
+    }
+}
+
+impl Value for RegFile {
+    fn blank() -> Self {
+        Self::default()
+    }
 }
 
 impl RegFile {

@@ -9,6 +9,7 @@
 //! operations that return a value), and after a still larger number otherwise.
 
 use warploom_base::{Digest, Pc};
+use warploom_state::Value;
 
 /// Iterations before states are compared.
 const FIRST: u32 = 32;
@@ -25,7 +26,7 @@ const MOST_AGAIN: u32 = FIRST;
 const DEPTH: usize = 16;
 
 /// A backward jump: its target, its own program counter, and whether the loop between them polls.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub(crate) struct JumpBack {
     pub start: Pc,
     pub end: Pc,
@@ -39,7 +40,7 @@ impl JumpBack {
 }
 
 /// A loop that a part of the warp executes repeatedly.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct Loop {
     jump: JumpBack,
     rounds: u32,
@@ -85,7 +86,7 @@ impl Loop {
 }
 
 /// Loops that a part of the warp executes, each nested in the previous one.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Value)]
 pub(crate) struct SpinWatch {
     loops: Vec<Loop>,
     /// Program counter at the end of the loop that was last found to spin.

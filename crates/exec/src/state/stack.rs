@@ -19,6 +19,7 @@ mod splits;
 pub(crate) use splits::{Choice, Released};
 
 use warploom_base::{LaneMask, Pc};
+use warploom_state::Value;
 
 /// Program counter that denotes the end of a function. No instruction follows it.
 pub(crate) const FUNCTION_END: Pc = Pc(u32::MAX);
@@ -60,7 +61,7 @@ pub struct StackEntry {
 }
 
 /// An entry of the SIMT stack.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 struct Entry {
     /// Program counter of the next instruction. For an entry with descendants, this is the point at
     /// which they reconverge.
@@ -115,7 +116,7 @@ impl Entry {
 ///
 /// Every executed instruction reads the top entry, which is therefore stored outside of the list.
 /// The top has no lanes if the stack is empty, or temporarily until [`Self::settle`] is called.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub(crate) struct SimtStack {
     top: Entry,
     /// Entries below the top, from bottom to top.

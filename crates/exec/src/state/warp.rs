@@ -12,12 +12,13 @@ use crate::state::stack::{SimtStack, Spin, StackEntry};
 use std::fmt::Write as _;
 use warploom_base::{Digest, Dim3, LaneMask, Pc, WARP_SIZE, fetch_ahead, lanes_of};
 use warploom_ir::{BarrierKind, Dst};
+use warploom_state::Value;
 
 /// A warp in execution.
 ///
 /// The fields that every instruction reads come first and fill two cache lines of the host. With
 /// hundreds of warps they are rarely in the nearest cache.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 #[repr(C, align(128))]
 pub struct WarpState {
     pub(crate) stack: SimtStack,
@@ -46,7 +47,7 @@ pub struct WarpState {
 }
 
 /// Reason for which a warp cannot execute anything.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub(crate) enum Pending {
     /// The warp waits at a block barrier.
     Barrier(PendingBarrier),

@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use warploom_base::SmId;
 use warploom_config::DeviceSpec;
+use warploom_state::{State, Value};
 
 /// The GPCs of a machine, and which of their SMs took a block last.
+#[derive(State)]
 pub(super) struct Gpcs {
     /// By GPC: its SMs.
+    #[state(fixed)]
     pub(super) sms: Vec<Range<usize>>,
     /// By GPC: the SM after the one that took a block of a cluster last, counted in the GPC.
     pub(super) next_in: Vec<usize>,
@@ -30,14 +33,14 @@ impl Gpcs {
 }
 
 /// SMs of the blocks of a cluster, by rank, and how many of its blocks run.
-#[derive(Debug)]
+#[derive(Debug, Value)]
 pub(super) struct Homes {
     pub(super) sms: Vec<SmId>,
     pub(super) running: u32,
 }
 
 /// SMs of the clusters of a kernel that run, by number of the cluster.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Value)]
 pub(super) struct ClusterHomes(pub(super) BTreeMap<u64, Homes>);
 
 impl ClusterHomes {

@@ -13,8 +13,10 @@ use warploom_config::ContextPlan;
 use warploom_exec::Lookahead;
 use warploom_policy::{Footprint, KernelView};
 use warploom_sm::{BlockNeeds, KernelCounters, OccupancyLimit, PreparedKernel, Sm};
+use warploom_state::{State, Value};
 
 /// Counters before the launch of a kernel.
+#[derive(Value)]
 pub(crate) struct CountsBefore {
     /// Counters of the machine.
     pub machine: MachineCounters,
@@ -25,12 +27,16 @@ pub(crate) struct CountsBefore {
 }
 
 /// A kernel in flight.
+#[derive(State)]
 pub(crate) struct InFlight {
+    #[state(fixed)]
     pub image: Arc<PreparedKernel>,
+    #[state(fixed)]
     pub needs: BlockNeeds,
     pub blocks_per_sm: u32,
     /// Most blocks on an SM, counting those that are partly absent where contexts are switched.
     pub(super) most: u32,
+    #[state(fixed)]
     pub limit: OccupancyLimit,
     pub launched_at: Cycle,
     /// The first cycle in which a block may start.
@@ -49,6 +55,7 @@ pub(crate) struct InFlight {
     pub(super) joined_blocks: u64,
     /// Memory that blocks access, if a policy uses it. Then footprints of the blocks in the window,
     /// and of those that run, in the same order as these.
+    #[state(fixed)]
     pub(super) touches: Option<Touches>,
     pub(super) window_touches: VecDeque<Footprint>,
     pub(super) running_touches: Vec<Vec<Footprint>>,
@@ -62,8 +69,10 @@ pub(crate) struct InFlight {
     /// Number of its code among those that its process has launched.
     pub code: u32,
     /// How far SMs may run its blocks ahead of each other.
+    #[state(fixed)]
     pub lookahead: Lookahead,
     /// Plan of context switching, if `sm.context` switches contexts.
+    #[state(fixed)]
     pub plan: Option<ContextPlan>,
     /// True if blocks started whose contexts are switched.
     pub switched: bool,

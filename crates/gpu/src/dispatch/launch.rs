@@ -9,6 +9,7 @@ use warploom_stats::result::ContextDecline;
 
 use crate::counters::{MachineCounters, PartCounters};
 use crate::stretches::Timing;
+use warploom_state::Value;
 
 /// Request to launch a kernel.
 #[derive(Clone)]
@@ -64,7 +65,7 @@ pub struct KernelEnd {
 }
 
 /// Use of SMs by a kernel's blocks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Value)]
 pub struct Held {
     /// 32-bit registers times core cycles.
     pub register_cycles: u64,

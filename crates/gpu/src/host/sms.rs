@@ -14,6 +14,7 @@ use warploom_base::{BitSet, Cycle, bits, each_member};
 use warploom_exec::{DeviceMemory, StoredLines};
 use warploom_mem::Reply;
 use warploom_sm::{Outcome, Outgoing, Reason, SettledUpTo, Sm, SmEvents};
+use warploom_state::{Io, State, StateError, each};
 
 /// The SMs of a GPU.
 pub(crate) struct SmArray {
@@ -34,6 +35,18 @@ pub(crate) struct SmArray {
     events: SmEvents,
     /// Counts of the replies that SMs have not taken, for a worker that runs the memory backend.
     untaken: Arc<UntakenCounts>,
+}
+
+/// The SMs, and the outcomes of their last runs, whatever the number of threads.
+impl State for SmArray {
+    fn state(&mut self, io: &mut Io<'_>) -> Result<(), StateError> {
+        io.same(self.len() as u64)?;
+        for index in 0..self.len() {
+            self.get(index).state(io)?;
+        }
+        each(self.outcomes.iter_mut(), io)?;
+        self.events.state(io)
+    }
 }
 
 impl SmArray {

@@ -11,6 +11,7 @@ use warploom_mem::dram::DramChannel;
 use warploom_mem::partition::SubPartition;
 use warploom_mem::{AccessKind, Reply, Request};
 use warploom_noc::{Network, PacketId};
+use warploom_state::{State, Value};
 
 /// An atomic that reached the point where it acts.
 #[derive(Clone, Copy, Debug)]
@@ -22,7 +23,7 @@ pub(crate) struct AtomicEvent {
 }
 
 /// A reply on its way to an SM, kept by the network that it has left.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct Outbound {
     /// Cycle from which the SM sees it.
     at: Cycle,
@@ -65,6 +66,7 @@ struct Untaken {
 }
 
 /// The memory backend with its clock domains.
+#[derive(State)]
 pub(crate) struct Backend {
     core_khz: u64,
     noc_clock: Domain,
@@ -75,23 +77,30 @@ pub(crate) struct Backend {
     /// Replies since the last exchange, oldest first.
     outbound: Vec<Outbound>,
     /// By SM: numbers of replies that it has not taken.
+    #[state(scratch)]
     untaken: Vec<Untaken>,
     /// Number of SMs that share a port of the network.
     cluster: usize,
     /// By SM: port of the network.
+    #[state(fixed)]
     cluster_of: Vec<u32>,
     /// True if L2 answers by sectors.
     sectored: bool,
     pub(super) replies: Network,
+    #[state(each)]
     pub(crate) partitions: Vec<SubPartition>,
+    #[state(each)]
     pub(crate) channels: Vec<DramChannel>,
     per_channel: usize,
     /// Trace for the request network, where that runs later.
+    #[state(scratch)]
     pub(crate) trace: BackendTrace,
     /// Replies that a task brings along, collected where no other core reads, to be copied
     /// together: see [`PendingInput`].
+    #[state(scratch)]
     collected: Vec<TimedReply>,
     /// Atomics of the running step, in order.
+    #[state(scratch)]
     pub(crate) atomics: Vec<AtomicEvent>,
     pub(super) dram_full_stalls: u64,
     pub(super) reply_stalls: u64,

@@ -5,17 +5,19 @@
     reason = "every test binary uses its own part of this module"
 )]
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use warploom_base::{Cycle, Dim3};
+use warploom_base::{Cycle, Dim3, KernelSlot};
 use warploom_config::{GpuSpec, preset};
 use warploom_diag::Source;
 use warploom_exec::{
     AddressMode, ChannelKind, Checks, DeviceMemory, FindingReport, LaunchContext, LaunchSpec,
     Texture, TextureTable,
 };
-use warploom_gpu::{Gpu, KernelLaunch, PartCounters, Probe, Stretches};
+use warploom_gpu::{Gpu, KernelLaunch, PartCounters, Probe, Recording, Stretches};
 use warploom_ir::{GLOBAL_BASE, Program};
+use warploom_state::{Io, State};
 
 /// Bytes of each of the two allocations, one after the other.
 const BYTES: u64 = 1 << 16;
@@ -60,6 +62,10 @@ pub struct Seen {
     pub printed: Vec<u8>,
     /// Findings of the launches' checks.
     pub findings: Vec<FindingReport>,
+    /// Figures of the kernels that ended.
+    pub ends: Vec<String>,
+    /// Windows of counters, if they were recorded.
+    pub recording: Option<Recording>,
 }
 
 /// How launches are made, besides their kernels.
@@ -69,6 +75,10 @@ pub struct Drawn {
     /// number of its first block.
     pub stretches: Option<Stretches>,
     pub checks: Checks,
+    /// Cycle in which the run is saved and goes on in another machine, and its number of threads.
+    pub saved: Option<(Cycle, usize)>,
+    /// Cycles of a window of counters, by part, if they are recorded.
+    pub window: Option<Cycle>,
 }
 
 /// Cycles of a run that were run in windows.
@@ -93,32 +103,20 @@ pub fn run_drawn(
     kind: &Drawn,
     (threads, ahead): (usize, bool),
 ) -> (Seen, InWindows) {
-    let mut memory = DeviceMemory::new(1 << 20);
-    if kind.checks.uninitialised {
-        memory.track_initialised();
-    }
-    let buffer = memory.alloc(0, BYTES).expect("room");
-    assert_eq!(buffer, GLOBAL_BASE);
-    let second = memory.alloc(0, BYTES).expect("room");
-    assert_eq!(second, buffer + BYTES, "one behind the other");
-    let inputs: Vec<u8> = (0..2 * BYTES).map(|i| (i * 7 % 251) as u8).collect();
-    memory
-        .write(0, buffer, &inputs[..BYTES as usize])
-        .expect("room");
-    memory
-        .write(0, second, &inputs[BYTES as usize..])
-        .expect("room");
-    memory.limit_heap(0, HEAP_BYTES).expect("it is not there");
-    memory.open_heap(0).expect("room");
-    let mut gpu = Gpu::new(gpu.clone(), threads, Probe::default());
+    let (mut memory, [buffer, second]) = filled_memory(kind);
+    let mut gpu = machine(gpu, threads, kind);
     let mut fault = None;
+    let mut saved = kind.saved;
+    let mut ends = Vec::new();
     for _ in 0..2 {
+        let mut launched = BTreeMap::new();
         for (program, grid) in kernels {
-            let launch = launch(program, *grid, (&gpu, kind.checks), buffer);
-            let slot = gpu.launch(launch, &memory);
+            let launch = launch(program, *grid, (gpu.spec(), kind.checks), buffer);
+            let slot = gpu.launch(launch.clone(), &memory);
             if let Some(stretches) = kind.stretches {
                 gpu.time_only(slot, stretches);
             }
+            launched.insert(slot, launch);
         }
         let mut left = kernels.len();
         while left > 0 && fault.is_none() {
@@ -127,15 +125,26 @@ pub fn run_drawn(
                 filled.expect("it is there");
                 gpu.pass_gap(slot);
             }
+            let limit = saved.map_or(Cycle::MAX, |(at, _)| at);
             let done = match ahead {
-                true => gpu.advance(&mut memory, Cycle::MAX),
-                false => gpu.step(&mut memory, Cycle::MAX),
+                true => gpu.advance(&mut memory, limit),
+                false => gpu.step(&mut memory, limit),
             };
             match done {
                 Ok(()) => {}
                 Err(stop) => fault = Some(format!("{stop:?}")),
             }
-            left -= gpu.take_ended().len();
+            let ended = gpu.take_ended();
+            left -= ended.len();
+            ends.extend(ended.iter().map(|end| format!("{end:?}")));
+            if let Some((at, threads)) = saved
+                && gpu.now() >= at
+            {
+                saved = None;
+                if gpu.can_be_saved() && fault.is_none() {
+                    (gpu, memory) = in_another_machine(gpu, memory, threads, kind, &launched);
+                }
+            }
         }
     }
     let mut bytes = vec![0; BYTES as usize];
@@ -151,9 +160,74 @@ pub fn run_drawn(
         memory: all,
         printed: memory.take_printed(0),
         findings: gpu.take_findings(),
+        ends,
+        recording: gpu.end_observation(),
     };
     let in_windows = gpu.cycles_in_windows();
     (seen, InWindows { in_windows })
+}
+
+/// Memory with both allocations and a heap, and the addresses of the allocations.
+fn filled_memory(kind: &Drawn) -> (DeviceMemory, [u64; 2]) {
+    let mut memory = empty_memory(kind);
+    let buffer = memory.alloc(0, BYTES).expect("room");
+    assert_eq!(buffer, GLOBAL_BASE);
+    let second = memory.alloc(0, BYTES).expect("room");
+    assert_eq!(second, buffer + BYTES, "one behind the other");
+    let inputs: Vec<u8> = (0..2 * BYTES).map(|i| (i * 7 % 251) as u8).collect();
+    let (first, other) = inputs.split_at(BYTES as usize);
+    memory.write(0, buffer, first).expect("room");
+    memory.write(0, second, other).expect("room");
+    memory.limit_heap(0, HEAP_BYTES).expect("it is not there");
+    memory.open_heap(0).expect("room");
+    (memory, [buffer, second])
+}
+
+fn empty_memory(kind: &Drawn) -> DeviceMemory {
+    let mut memory = DeviceMemory::new(1 << 20);
+    if kind.checks.uninitialised {
+        memory.track_initialised();
+    }
+    memory
+}
+
+fn machine(spec: &GpuSpec, threads: usize, kind: &Drawn) -> Gpu {
+    let mut gpu = Gpu::new(spec.clone(), threads, Probe::default());
+    if let Some(cycles) = kind.window {
+        gpu.record_windows(cycles, true, None);
+        gpu.count_parts();
+    }
+    gpu
+}
+
+/// Saves a machine and its memory, and restores both into new ones.
+fn in_another_machine(
+    mut gpu: Gpu,
+    mut memory: DeviceMemory,
+    threads: usize,
+    kind: &Drawn,
+    launched: &BTreeMap<KernelSlot, KernelLaunch>,
+) -> (Gpu, DeviceMemory) {
+    let mut io = Io::save();
+    let slots: Vec<_> = gpu.slots_in_flight().collect();
+    memory.state(&mut io).expect("saving cannot fail");
+    gpu.state(&mut io).expect("saving cannot fail");
+    let bytes = io.into_bytes();
+    let mut other = machine(gpu.spec(), threads, kind);
+    drop((gpu, memory));
+    let mut memory = empty_memory(kind);
+    let mut io = Io::restore(&bytes);
+    memory
+        .state(&mut io)
+        .unwrap_or_else(|error| panic!("{error}"));
+    for slot in slots {
+        other.launch_again(slot, launched[&slot].clone(), &memory);
+    }
+    other
+        .state(&mut io)
+        .unwrap_or_else(|error| panic!("{error}"));
+    io.end().unwrap_or_else(|error| panic!("{error}"));
+    (other, memory)
 }
 
 /// A surface and texture of the first allocation, which handle 1 names.
@@ -179,14 +253,14 @@ fn textures(buffer: u64) -> TextureTable {
 fn launch(
     program: &Arc<Program>,
     (blocks, threads): Grid,
-    (gpu, checks): (&Gpu, Checks),
+    (machine, checks): (&GpuSpec, Checks),
     buffer: u64,
 ) -> KernelLaunch {
     let spec = LaunchSpec {
         grid: Dim3::linear(blocks),
         block: Dim3::linear(threads),
-        max_shared_bytes: gpu.spec().sm.max_shared_bytes_per_block,
-        barriers: gpu.spec().sm.barriers_per_block,
+        max_shared_bytes: machine.sm.max_shared_bytes_per_block,
+        barriers: machine.sm.barriers_per_block,
         params: buffer.to_le_bytes().to_vec(),
         textures: Arc::new(textures(buffer)),
         checks,

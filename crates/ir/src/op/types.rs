@@ -1,5 +1,7 @@
 //! Types, modifiers and modes of operations.
 
+use warploom_state::Value;
+
 /// Integer types of arithmetic.
 #[allow(missing_docs, reason = "PTX's own type names")]
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -244,7 +246,7 @@ pub enum PrmtMode {
 
 /// State spaces that memory operations name.
 #[allow(missing_docs, reason = "PTX's own names")]
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Value)]
 pub enum MemSpace {
     Generic,
     Global,
@@ -294,7 +296,7 @@ pub struct MemTy {
 
 /// Operations of atomic instructions.
 #[allow(missing_docs, reason = "PTX's own names")]
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Value)]
 pub enum AtomOp {
     And,
     Or,
@@ -310,7 +312,7 @@ pub enum AtomOp {
 
 /// Type of an atomic operation.
 #[allow(missing_docs, reason = "PTX's own names")]
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Value)]
 pub enum AtomTy {
     B16,
     B32,
@@ -332,7 +334,7 @@ pub enum AtomTy {
     missing_docs,
     reason = "PTX: bar.sync, bar.arrive, bar.red.popc/and/or, barrier.cluster"
 )]
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Value)]
 pub enum BarrierKind {
     Sync,
     Arrive,

@@ -16,6 +16,7 @@ use always::Always;
 use warp_tokens::WarpTokens;
 use warploom_base::{Pc, WarpSlot};
 use warploom_config::{GpuSpec, L1dAllocation as Choice};
+use warploom_state::{Io, State, StateError};
 
 /// A read that misses, as an allocation policy sees it.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +30,7 @@ pub struct MissView<'a> {
 }
 
 /// An allocation policy. One object serves the data cache of one SM.
-trait Allocate {
+trait Allocate: State {
     /// Description of the policy.
     const FACTS: Facts<GpuSpec>;
 
@@ -74,6 +75,15 @@ macro_rules! policies {
         pub const ALLOCATIONS: &[AllocationInfo] = &[
             $(AllocationInfo { name: $name, facts: <$Variant as Allocate>::FACTS },)+
         ];
+
+        impl State for AllocationPolicy {
+            fn state(&mut self, io: &mut Io<'_>) -> Result<(), StateError> {
+                match &mut self.0 {
+                    $(Built::$Variant(policy) => io.part($name, |io| policy.state(io)),)+
+                }
+                .map(|_| ())
+            }
+        }
 
         impl AllocationPolicy {
             /// The policy that a specification names.

@@ -5,9 +5,10 @@
 use crate::Request;
 use crate::request::InLine;
 use warploom_base::FixedQueue;
+use warploom_state::State;
 
 /// Miss queue and outlet, the oldest request first.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(super) struct Misses {
     ring: FixedQueue<InLine>,
     /// Requests of the ring that are in the outlet.

@@ -4,10 +4,11 @@ use super::table::{AddressTable, Slot};
 use crate::request_arena::{NONE, RequestArena};
 use crate::{AccessKind, Request};
 use warploom_base::{FixedQueue, fetch_ahead};
+use warploom_state::{State, Value};
 
 /// A line on its way with the first request that waits for it. An entry has a cache line of the
 /// host to itself, because it has left the nearest caches when its fill comes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 #[repr(align(64))]
 struct Entry {
     /// Request that started the entry. It may have been answered already.
@@ -94,7 +95,7 @@ pub(super) enum Room {
 
 /// The MSHRs of a cache. In memory, the fields that tell whether there is something to do come
 /// first.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 #[repr(C)]
 pub(super) struct Mshrs {
     /// Entries whose line has come, in order of arrival.

@@ -1,7 +1,9 @@
 //! Results of accesses to a cache.
 
+use warploom_state::Value;
+
 /// Reason why a cache does not take an access in this cycle.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub enum FailReason {
     /// Every way of the set is reserved.
     LineAllocFail,

@@ -4,12 +4,13 @@
 use super::{Cache, FailReason};
 use crate::{AccessKind, Request};
 use core::hint::cold_path;
+use warploom_state::Value;
 
 /// Set of an access whose tags were not looked at.
 pub(super) const NO_SET: u32 = u32::MAX;
 
 /// The access that was refused last: every field that the answer depends on.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub(super) struct Refused {
     addr: u64,
     byte_mask: u128,
@@ -21,7 +22,7 @@ pub(super) struct Refused {
 }
 
 /// Identifies a refused access.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub struct Refusal(u32);
 
 impl Refused {

@@ -24,6 +24,7 @@ use random::Random;
 use srrip::Srrip;
 use warploom_base::Cycle;
 use warploom_config::{CacheSpec, Replacement as Choice};
+use warploom_state::{Io, State, StateError};
 
 /// Rank of a line in its set, from 1 up to [`LAST_RANK`].
 pub(super) type Rank = u64;
@@ -59,7 +60,7 @@ pub struct ReplacementInfo {
 ///
 /// An access that finds its line, also while the line is on its way, is a hit. A line comes into a
 /// set when the cache reserves it: at the miss, or at the fill where `allocate` says so.
-trait Replace {
+trait Replace: State {
     /// Description of the policy.
     const FACTS: Facts<CacheSpec>;
 
@@ -110,6 +111,16 @@ macro_rules! policies {
             ReplacementInfo { name: $first_name, facts: <$First as Replace>::FACTS },
             $(ReplacementInfo { name: $name, facts: <$Variant as Replace>::FACTS },)*
         ];
+
+        impl State for Policy {
+            fn state(&mut self, io: &mut Io<'_>) -> Result<(), StateError> {
+                match self {
+                    Self::$First(policy) => io.part($first_name, |io| policy.state(io)),
+                    $(Self::$Variant(policy) => io.part($name, |io| policy.state(io)),)*
+                }
+                .map(|_| ())
+            }
+        }
 
         impl Policy {
             /// The policy that a cache's specification names.

@@ -7,6 +7,7 @@
 //! hosts cannot tell which searches take another step.
 
 use warploom_base::fetch_ahead;
+use warploom_state::State;
 
 /// Value of an empty slot.
 const EMPTY: u64 = u64::MAX;
@@ -16,7 +17,7 @@ const EMPTY: u64 = u64::MAX;
 pub(crate) struct Slot(u32);
 
 /// The map. A slot is a hash of 32 bits above a number of 32 bits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(crate) struct AddressTable {
     slots: Box<[u64]>,
     /// Right shift from a slot's value to the home of its hash.

@@ -14,6 +14,7 @@ use index::Index;
 use line::{BYTES, DIRTY, LAST_WAY, Line, NO_LINE, RESERVED, State};
 use warploom_base::{Cycle, each_bit, fetch_ahead};
 use warploom_config::{CacheSpec, SetIndex};
+use warploom_state::Value;
 
 /// Bytes of a sector.
 pub(super) const SECTOR_BYTES: u32 = 32;
@@ -34,7 +35,7 @@ pub(super) enum Probe {
 }
 
 /// A dirty line that was replaced.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Value)]
 pub(super) struct Evicted {
     /// Address of the first byte.
     pub(super) addr: u64,
@@ -56,7 +57,7 @@ pub struct Placed {
 }
 
 /// Lines of a set that cannot or should not be replaced.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Value)]
 struct SetCount {
     reserved: u16,
     /// Lines that are modified and not reserved.
@@ -64,9 +65,10 @@ struct SetCount {
 }
 
 /// The tag store. Fields that look-ups need come first in memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, warploom_state::State)]
 #[repr(C)]
 pub(super) struct Tags {
+    #[state(fixed)]
     index: Index,
     policy: Policy,
     /// Ways that exist, of which `ways` are in use.
@@ -90,6 +92,7 @@ pub(super) struct Tags {
     /// Place that a line took last, and number of the line that was there; [`NOT_PLACED`] once it
     /// was told.
     placed: (u32, u64),
+    #[state(fixed)]
     ipoly: Ipoly,
     sectored: bool,
     /// Place at which `find_again` found a line last, by the last bits of the line's number.

@@ -7,16 +7,17 @@ use crate::Request;
 use std::collections::VecDeque;
 use warploom_base::{Cycle, FixedQueue};
 use warploom_config::CacheSpec;
+use warploom_state::{State, Value};
 
 /// An access on its way to the result FIFO.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct Fragment {
     request: Request,
     is_miss: bool,
 }
 
 /// A miss in the reorder buffer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct Pending {
     line_addr: u64,
     bytes_left: u16,
@@ -25,7 +26,7 @@ struct Pending {
 /// A texture cache. `CacheSpec` gives the lengths of its queues: `mshr_entries` of the fragment
 /// FIFO, `mshr_merge` of the request FIFO, `miss_queue` of the reorder buffer, `result_fifo` of the
 /// result FIFO.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct TextureCache {
     line_bytes: u16,
     tags: Tags,

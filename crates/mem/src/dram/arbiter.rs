@@ -2,9 +2,10 @@
 //! credits are shared, and the round-robin order starts after the bank that took a credit last.
 
 use warploom_config::DramSpec;
+use warploom_state::State;
 
 /// The arbiter of a channel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(super) struct Arbiter {
     /// Banks that have taken their own credit, one bit each.
     own: u64,

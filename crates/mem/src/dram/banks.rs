@@ -16,6 +16,7 @@ use crate::AccessKind;
 use crate::dram::pipe::DataPipe;
 use census::Census;
 use warploom_config::{DramSpec, ModelStyle};
+use warploom_state::{State, Value};
 
 /// Sharing of the command buses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,7 +31,7 @@ enum Bus {
 }
 
 /// Banks with work, by the command that they need next.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Value)]
 struct Needs {
     read: u64,
     write: u64,
@@ -40,7 +41,7 @@ struct Needs {
 
 /// A bank: its work, if it has any, and for each constraint of its own the first cycle at which it
 /// no longer holds. One cache line of the host.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 #[repr(align(64))]
 struct Bank {
     read_at: u64,
@@ -55,7 +56,7 @@ struct Bank {
 }
 
 /// A group of banks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct Group {
     column_at: u64,
     precharge_at: u64,
@@ -64,7 +65,7 @@ struct Group {
 }
 
 /// Banks of a channel. Fields that every cycle needs come first in memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 #[repr(C)]
 pub(super) struct Banks {
     needs: Needs,
@@ -97,6 +98,7 @@ pub(super) struct Banks {
     /// First bank of the order.
     first: u32,
     count: u32,
+    #[state(fixed)]
     bus: Bus,
     /// True while reads are sent, false while writes are.
     reading: bool,
@@ -105,6 +107,7 @@ pub(super) struct Banks {
     /// Row that each bank has open, or had open last.
     row: Box<[u32]>,
     census: Census,
+    #[state(fixed)]
     timing: Timing,
 }
 

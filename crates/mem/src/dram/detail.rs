@@ -4,6 +4,7 @@
 
 use super::Pending;
 use warploom_base::Cycle;
+use warploom_state::{State, Value};
 use warploom_stats::{Peak, declare_stats};
 
 /// Largest number of banks of a channel.
@@ -104,7 +105,7 @@ declare_stats! {
 }
 
 /// Counts of one bank while they are made, in one cache line of the host.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Value)]
 #[repr(align(64))]
 struct OfBank {
     // As in `DramDetail`.
@@ -124,7 +125,7 @@ struct OfBank {
 const _: () = assert!(size_of::<OfBank>() == 64, "a cache line of the host");
 
 /// Details while they are counted.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(super) struct Detail {
     /// Counts that are not by bank.
     pub counts: Box<DramDetail>,

@@ -9,9 +9,10 @@ use super::scheduler::Scheduler;
 use super::tally::Tally;
 use warploom_base::{Cycle, TimedQueue};
 use warploom_config::{DramScheduler, DramSpec, ModelStyle};
+use warploom_state::{State, Value};
 
 /// Room of the scheduler: one bit for reads, and one for writes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub(super) struct Room(u8);
 
 impl Room {
@@ -32,7 +33,7 @@ impl Room {
 }
 
 /// DRAM device of a channel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 #[repr(C, align(64))]
 pub(super) struct Device {
     /// Command cycles so far.

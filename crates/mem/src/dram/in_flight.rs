@@ -5,9 +5,10 @@
 use crate::request_arena::RequestArena;
 use crate::{AccessKind, Request};
 use warploom_base::Cycle;
+use warploom_state::{State, Value};
 
 /// Stands for a request in flight.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub(super) struct Ticket {
     /// Slot of the request in the arena.
     pub(super) slot: u32,
@@ -29,7 +30,7 @@ impl Ticket {
 }
 
 /// A request with its place in DRAM.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub(super) struct Pending {
     pub(super) ticket: Ticket,
     /// DRAM bank, after hashing.
@@ -41,7 +42,7 @@ pub(super) struct Pending {
 }
 
 /// All requests in flight in a channel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(super) struct InFlight {
     requests: RequestArena,
     len: usize,

@@ -3,9 +3,10 @@
 
 use super::in_flight::Ticket;
 use warploom_base::{Cycle, TimedQueue};
+use warploom_state::State;
 
 /// The pipe. Its time is counted in steps: one in each cycle in which it does not stall.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(super) struct DataPipe {
     /// Cycles in which the pipe stalled.
     stood: u64,

@@ -3,25 +3,26 @@
 use super::in_flight::Pending;
 use core::hint::cold_path;
 use warploom_config::{DramScheduler, DramSpec};
+use warploom_state::{State, Value};
 
 /// Number that stands for no node.
 const NONE: u32 = u32::MAX;
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct Node {
     pending: Pending,
     next: u32,
 }
 
 /// A bank's requests, oldest first.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct List {
     head: u32,
     tail: u32,
 }
 
 /// Choice between reads and writes where writes wait in a queue of their own.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct Drain {
     high: usize,
     low: usize,
@@ -30,9 +31,10 @@ struct Drain {
 }
 
 /// Scheduler of a channel: one queue for all requests, or a queue for reads and one for writes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(super) struct Scheduler {
     reads: Queue,
+    #[state(each)]
     writes: Option<(Queue, Drain)>,
 }
 
@@ -110,8 +112,9 @@ impl Scheduler {
 }
 
 /// Queue of waiting requests.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 struct Queue {
+    #[state(fixed)]
     kind: DramScheduler,
     /// Largest number of requests; `usize::MAX` stands for no limit.
     most: usize,

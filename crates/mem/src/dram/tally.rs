@@ -3,8 +3,10 @@
 //! The sum needs no work in cycles without a change: it is the count times the present cycle, less
 //! the cycles in which items were added, plus those in which items were removed.
 
+use warploom_state::Value;
+
 /// A count and its sum over cycles.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Value)]
 pub(super) struct Tally {
     count: u64,
     /// The sum less `count` times the present cycle, modulo 2^64.

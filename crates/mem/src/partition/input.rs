@@ -7,6 +7,7 @@ use super::Splitting;
 use crate::{AccessKind, Request};
 use core::hint::cold_path;
 use warploom_base::{Cycle, FixedQueue, fetch_ahead};
+use warploom_state::{State, Value};
 
 /// Bytes of an L2 sector.
 const SECTOR_BYTES: u16 = 32;
@@ -20,7 +21,7 @@ const SECTORS: [u128; 4] = [
 ];
 
 /// A packet with the state of its splitting, in one cache line of the host.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 #[repr(align(64))]
 pub(super) struct Packet {
     /// The packet. If it is split, its address is the one from which the addresses of its parts are
@@ -109,7 +110,7 @@ fn sectors_to_ask(packet: &Request) -> u8 {
 }
 
 /// Packets and requests on their way into L2. Fields that every cycle needs come first in memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 #[repr(C)]
 pub(super) struct Input {
     /// Core cycle from which the next request may leave the delay; `Cycle::MAX` if there is none.
@@ -136,6 +137,7 @@ pub(super) struct Input {
     taken: u32,
     /// Packets that skip the delay, each with the number of requests that had left it before.
     passing: FixedQueue<(u32, Packet)>,
+    #[state(fixed)]
     splitting: Splitting,
 }
 

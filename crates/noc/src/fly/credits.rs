@@ -4,9 +4,10 @@
 use super::departures::CHANNEL;
 use super::lanes::{Counts, LANES, Lanes, add, count};
 use super::ports::{PortTable, Ports};
+use warploom_state::State;
 
 /// Credits of the ports of one side.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(super) struct Credits<P: Ports> {
     /// Number of groups of sixteen virtual channels.
     lanes: usize,

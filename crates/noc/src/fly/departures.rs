@@ -5,6 +5,7 @@
 use super::ports::{PortSet, PortTable, Ports};
 use crate::NocCounters;
 use warploom_base::Cycle;
+use warploom_state::{State, Value};
 
 /// Cycles of a flit or credit over a channel.
 pub(super) const CHANNEL: usize = 2;
@@ -13,7 +14,7 @@ pub(super) const CHANNEL: usize = 2;
 const CYCLES: usize = 64;
 
 /// Arrivals at the nodes in one cycle: at most one flit of an output.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub(super) struct Coming<P: Ports> {
     /// Virtual channels of outputs over which a flit comes.
     pub flits: P::Set,
@@ -39,7 +40,7 @@ impl<P: Ports> Coming<P> {
 }
 
 /// Table of arrivals, and the cycles until which outputs are busy.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(super) struct Departures<P: Ports> {
     /// Arrivals by cycle modulo the length, which is a power of two. The table grows to the longest
     /// time for which an output was ever busy.

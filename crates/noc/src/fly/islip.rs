@@ -3,12 +3,13 @@
 //! IEEE/ACM Transactions on Networking 7(2), 1999).
 
 use super::ports::{PortSet, PortTable, Ports};
+use warploom_state::{State, Value};
 
 /// Number that stands for no port.
 const NONE: u32 = u32::MAX;
 
 /// Choice of an arbiter so far: the request that comes first in round-robin order.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct Choice {
     distance: u32,
     who: u32,
@@ -23,7 +24,7 @@ const NOBODY: Choice = Choice {
 };
 
 /// Allocator: round-robin pointers and choices of both sides.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(super) struct Islip<P: Ports> {
     inputs: u32,
     outputs: u32,

@@ -4,6 +4,7 @@
 use std::fmt::Debug;
 use std::ops::{Index, IndexMut};
 use warploom_base::BitSet;
+use warploom_state::{State, Value};
 
 /// Ports in a vector of the host (`lanes.rs`).
 pub(super) const LANES: usize = 16;
@@ -13,7 +14,7 @@ pub(crate) trait Ports: Clone + Debug {
     /// A set of ports.
     type Set: PortSet;
     /// A table with an element for each port.
-    type Table<T: Clone + Debug>: PortTable<T>;
+    type Table<T: Clone + Debug + Value>: PortTable<T>;
 }
 
 /// Representation for at most [`Few::MOST`] ports.
@@ -27,7 +28,7 @@ impl Few {
 
 impl Ports for Few {
     type Set = Word;
-    type Table<T: Clone + Debug> = Places<T>;
+    type Table<T: Clone + Debug + Value> = Places<T>;
 }
 
 /// Representation for any number of ports.
@@ -36,11 +37,11 @@ pub(crate) struct Many;
 
 impl Ports for Many {
     type Set = BitSet;
-    type Table<T: Clone + Debug> = Vec<T>;
+    type Table<T: Clone + Debug + Value> = Vec<T>;
 }
 
 /// A set of ports, with the operations of a [`BitSet`].
-pub(crate) trait PortSet: Clone + Debug {
+pub(crate) trait PortSet: Clone + Debug + Value {
     /// An empty set for ports below `bound`.
     fn new(bound: usize) -> Self;
     fn insert(&mut self, port: usize);
@@ -85,7 +86,7 @@ impl<S: PortSet> Without<'_, S> {
 }
 
 /// Set of ports below 64.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Value)]
 pub(crate) struct Word(u64);
 
 impl PortSet for Word {
@@ -227,7 +228,7 @@ impl PortSet for BitSet {
 }
 
 /// Table with an element for each port.
-pub(crate) trait PortTable<T>: IndexMut<usize, Output = T> + Clone + Debug {
+pub(crate) trait PortTable<T>: IndexMut<usize, Output = T> + Clone + Debug + State {
     /// A table with `value` for each of `ports` ports.
     fn new(ports: usize, value: T) -> Self;
     /// Elements of the sixteen ports from 16 x `index` on.
@@ -235,11 +236,11 @@ pub(crate) trait PortTable<T>: IndexMut<usize, Output = T> + Clone + Debug {
 }
 
 /// Table of few ports, aligned to a cache line of the host.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Value)]
 #[repr(align(64))]
 pub(crate) struct Places<T>([T; Few::MOST]);
 
-impl<T: Clone + Debug> PortTable<T> for Places<T> {
+impl<T: Clone + Debug + Value> PortTable<T> for Places<T> {
     fn new(ports: usize, value: T) -> Self {
         debug_assert!(ports <= Few::MOST);
         Self(std::array::from_fn(|_| value.clone()))
@@ -268,7 +269,7 @@ impl<T> IndexMut<usize> for Places<T> {
     }
 }
 
-impl<T: Clone + Debug> PortTable<T> for Vec<T> {
+impl<T: Clone + Debug + Value> PortTable<T> for Vec<T> {
     fn new(ports: usize, value: T) -> Self {
         vec![value; ports]
     }

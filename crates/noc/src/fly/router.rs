@@ -18,12 +18,13 @@ use crate::NocCounters;
 use crate::store::{PacketId, PacketQueue, Store};
 use warploom_base::{Cycle, each_bit, each_member};
 use warploom_config::NocSpec;
+use warploom_state::{State, Value};
 
 /// Number that stands for no virtual channel.
 const NONE: u32 = u32::MAX;
 
 /// A virtual channel of an input.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 struct InputChannel {
     /// Packets with flits that are here, on their way, or still to come.
     packets: PacketQueue,
@@ -45,7 +46,7 @@ const fn split(value: u32, by: u32) -> (u32, u32) {
 }
 
 /// Router with its input queues.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(super) struct Router<P: Ports> {
     channels: u32,
     input_speedup: u32,
@@ -55,6 +56,7 @@ pub(super) struct Router<P: Ports> {
     here: Counts<P>,
     /// Number of groups of sixteen input channels.
     lanes: usize,
+    #[state(fixed)]
     bits: Bits,
     /// Number of flits that may be sent, by virtual channel of an output.
     pub(super) credits: Credits<P>,

@@ -8,9 +8,10 @@ use super::ports::{PortSet, PortTable, Ports};
 use crate::store::{PacketId, PacketQueue, Store};
 use warploom_base::each_member;
 use warploom_config::NocSpec;
+use warploom_state::State;
 
 /// Nodes at all output ports.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(super) struct Sinks<P: Ports> {
     channels: u32,
     boundary_buffer: u16,
@@ -25,6 +26,7 @@ pub(super) struct Sinks<P: Ports> {
     needed: Counts<P>,
     /// Number of groups of sixteen sinks.
     lanes: usize,
+    #[state(fixed)]
     bits: Bits,
     /// First virtual channel of the node's round-robin order, by output.
     turn: P::Table<u32>,

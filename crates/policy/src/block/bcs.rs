@@ -12,16 +12,17 @@ use super::{BlockQueueView, BlockScheduler};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::{KernelSlot, SmId};
 use warploom_config::GpuSpec;
+use warploom_state::{State, Value};
 
 /// Block scheduler that gives out pairs of blocks.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, State)]
 pub struct Bcs {
     /// Second blocks of pairs, reserved for the SMs that took the first ones.
     owed: Vec<Owed>,
 }
 
 /// The second block of a pair.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 struct Owed {
     sm: SmId,
     kernel: KernelSlot,

@@ -16,10 +16,12 @@ use crate::range::{Footprint, MAX_RECTS, overlap};
 use crate::{Facts, Part, PolicyFacts};
 use warploom_base::SmId;
 use warploom_config::{BlockLocalitySettings, GpuSpec};
+use warploom_state::State;
 
 /// Block scheduler that prefers the greatest overlap with the SM's own blocks.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct Locality {
+    #[state(fixed)]
     settings: BlockLocalitySettings,
     /// Number of chosen blocks that were not the oldest one in the queue.
     reordered: u64,

@@ -4,9 +4,10 @@
 use super::{BlockQueueView, BlockScheduler};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::SmId;
+use warploom_state::State;
 
 /// Block scheduler that follows the order of the grid.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, State)]
 pub struct RoundRobin;
 
 impl PolicyFacts for RoundRobin {

@@ -18,10 +18,12 @@ use crate::multiprogram::{MultiprogramView, SmSample};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::{Cycle, SmId};
 use warploom_config::{DynctaSettings, GpuSpec};
+use warploom_state::{State, Value};
 
 /// Block limit that follows idle cycles and cycles that wait for memory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct Dyncta {
+    #[state(fixed)]
     settings: DynctaSettings,
     launches: Launches,
     next: Cycle,
@@ -30,7 +32,7 @@ pub struct Dyncta {
 }
 
 /// Limit of an SM, and its counts at the beginning of the window.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct Window {
     limit: u32,
     idle_slots: u64,

@@ -20,10 +20,12 @@ use crate::multiprogram::{MultiprogramView, WarpCounts};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::{Cycle, SmId};
 use warploom_config::{EqualizerSettings, GpuSpec};
+use warploom_state::{State, Value};
 
 /// Block limit that follows four counts of warps.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct Equalizer {
+    #[state(fixed)]
     settings: EqualizerSettings,
     launches: Launches,
     next: Cycle,
@@ -35,7 +37,7 @@ pub struct Equalizer {
 }
 
 /// Change of the number of blocks for which an epoch asks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 enum Change {
     Fewer,
     Same,
@@ -43,7 +45,7 @@ enum Change {
 }
 
 /// State of one SM.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct OnSm {
     limit: u32,
     /// Sums over the samples of the epoch.

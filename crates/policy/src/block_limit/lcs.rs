@@ -12,9 +12,10 @@ use crate::multiprogram::MultiprogramView;
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::{Cycle, KernelSlot, SmId};
 use warploom_config::GpuSpec;
+use warploom_state::{State, Value};
 
 /// Block limit that the first block of a kernel decides on each SM.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, State)]
 pub struct Lcs {
     /// Kernels in flight, by kernel slot.
     kernels: Vec<Option<Kernel>>,
@@ -22,7 +23,7 @@ pub struct Lcs {
 }
 
 /// A kernel in flight.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 struct Kernel {
     launched_at: Cycle,
     blocks_per_sm: u32,
@@ -30,7 +31,7 @@ struct Kernel {
 }
 
 /// A kernel on one SM.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct OnSm {
     /// Instructions that the SM had issued from the kernel's slot before its launch.
     before: u64,

@@ -2,9 +2,10 @@
 
 use super::BlockLimit;
 use crate::{Facts, Part, PolicyFacts};
+use warploom_state::State;
 
 /// No limit but the room.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, State)]
 pub struct Unlimited;
 
 impl PolicyFacts for Unlimited {

@@ -5,6 +5,7 @@ use crate::load_class::LoadClass;
 use crate::utilisation::{Machine, Utilisation, is_needed};
 use warploom_base::Cycle;
 use warploom_config::{ContextChoice, ContextPlan, DuetSettings, GpuSpec};
+use warploom_state::{State, Value};
 use warploom_stats::result::Counts;
 
 /// Decision of the monitor after a window.
@@ -20,11 +21,14 @@ pub struct ContextDecision {
 ///
 /// The machine calls `begin` when a kernel with room for extra blocks starts, and `check` in the
 /// first step from `next_check` on, with all that the machine has counted so far.
-#[derive(Clone)]
+#[derive(Clone, State)]
 pub struct ThroughputMonitor {
+    #[state(fixed)]
     spec: GpuSpec,
+    #[state(fixed)]
     settings: DuetSettings,
     /// Share of its peak that the interconnect sustains.
+    #[state(fixed)]
     sustainable: f64,
     chooser: ExtraBlocks,
     plan: Option<ContextPlan>,
@@ -46,7 +50,7 @@ pub enum MonitorRefusal {
 }
 
 /// Load in a window.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct LastWindow {
     load: LoadClass,
     /// True if contexts need L1D, and loads used it.
@@ -54,7 +58,7 @@ struct LastWindow {
 }
 
 /// Beginning of a window, with the counters at that time.
-#[derive(Clone)]
+#[derive(Clone, Value)]
 struct WindowStart {
     at: Cycle,
     counts: Counts,
@@ -156,7 +160,7 @@ fn counts_between(start: Option<&WindowStart>, now: &Counts) -> Counts {
 /// and on a saturated machine it keeps the number at 0. Otherwise the number starts at 0 and grows
 /// by one after each further window, until there is no more room or a part saturates. The number
 /// never falls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 struct ExtraBlocks {
     number: u32,
     first: bool,

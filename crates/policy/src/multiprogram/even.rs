@@ -4,11 +4,12 @@ use super::quotas::{Quotas, UNLIMITED, blocks_of_share};
 use super::{Multiprogram, MultiprogramView, quota_bits};
 use crate::{Facts, Part, PolicyFacts};
 use warploom_base::{KernelSlot, SmId};
+use warploom_state::State;
 
 /// Policy `even`. Of K kernels, each may have the blocks that fit into 1/K of an SM's threads,
 /// registers, shared memory and block slots, but at least one. If blocks of two kernels do not fit
 /// on an SM together, they therefore run there one after the other.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, State)]
 pub struct Even {
     quotas: Quotas,
 }

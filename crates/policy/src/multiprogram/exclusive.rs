@@ -3,10 +3,11 @@
 use super::{Multiprogram, MultiprogramView};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::{KernelSlot, SmId};
+use warploom_state::State;
 
 /// Policy `exclusive`. An SM without blocks asks kernels in order of launch. While it holds blocks
 /// of a kernel, it takes blocks of no other one.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, State)]
 pub struct Exclusive;
 
 impl PolicyFacts for Exclusive {

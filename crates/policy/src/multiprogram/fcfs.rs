@@ -3,10 +3,11 @@
 use super::{Multiprogram, MultiprogramView};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::{KernelSlot, SmId};
+use warploom_state::State;
 
 /// Policy `fcfs`. On each SM, kernels take turns to start a block where there is room. So blocks of
 /// different sizes lie next to each other in the SM's resources (Xu et al., Fig. 2a).
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, State)]
 pub struct Fcfs {
     kernels: usize,
     /// Position of the kernel whose turn it is, by SM.

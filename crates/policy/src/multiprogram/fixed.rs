@@ -5,9 +5,10 @@ use super::{Multiprogram, MultiprogramView, quota_bits};
 use crate::{Facts, Part, PolicyFacts};
 use warploom_base::{KernelSlot, SmId};
 use warploom_config::FixedSettings;
+use warploom_state::State;
 
 /// Policy `fixed`: quotas by process. A kernel that is alone has no quota.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct Fixed {
     by_process: [Option<u32>; 4],
     quotas: Quotas,

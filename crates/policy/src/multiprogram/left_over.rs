@@ -3,12 +3,13 @@
 use super::{Multiprogram, MultiprogramView};
 use crate::{Facts, Part, PolicyFacts};
 use warploom_base::{KernelSlot, SmId};
+use warploom_state::State;
 
 /// Policy `left-over`. A kernel starts blocks once all blocks of the kernels launched before it
 /// have started. Until then it gets none of an SM's free resources, even if a block of it would fit
 /// and none of the earlier kernel does: "the second application will not start execution until
 /// after the first application is done with issuing all of its CTAs" (Xu et al., section V.A).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, State)]
 pub struct LeftOver;
 
 impl PolicyFacts for LeftOver {

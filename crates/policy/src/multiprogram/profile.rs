@@ -6,9 +6,10 @@ use super::quotas::share_of_sms;
 use super::{KernelView, MultiprogramView, SmSample};
 use warploom_base::{Cycle, KernelSlot};
 use warploom_config::{GpuSpec, PhiBase, SampleWeight, WarpedSlicerSettings};
+use warploom_state::Value;
 
 /// SM that samples a member.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct Post {
     sm: usize,
     member: usize,
@@ -17,7 +18,7 @@ struct Post {
 }
 
 /// Result of a sample on one SM.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct Taken {
     member: usize,
     blocks: u32,
@@ -31,7 +32,7 @@ struct Taken {
 }
 
 /// Profile of some or all kernels in flight.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Value)]
 pub struct Profile {
     /// Whether a member is sampled, by member.
     sampled: Vec<bool>,

@@ -2,12 +2,13 @@
 
 use warploom_base::{KernelSlot, SmId};
 use warploom_config::{BlockNeeds, GpuSpec};
+use warploom_state::Value;
 
 /// Quota without a limit but the SM's room.
 pub const UNLIMITED: u32 = u32::MAX;
 
 /// Quotas by SM and kernel slot. An empty table has no limits.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Value)]
 pub struct Quotas {
     slots: usize,
     by_sm: Vec<u32>,

@@ -4,10 +4,11 @@ use super::quotas::{Quotas, UNLIMITED};
 use super::{Multiprogram, MultiprogramView};
 use crate::{Facts, Part, PolicyFacts};
 use warploom_base::{KernelSlot, SmId};
+use warploom_state::State;
 
 /// Policy `sequential`. Only the kernels of one process may start blocks, until that process has no
 /// kernel. The process of the oldest kernel in flight is the next.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, State)]
 pub struct Sequential {
     /// The process that runs, as long as it has a kernel.
     running: Option<u8>,

@@ -22,9 +22,10 @@ use crate::{Facts, Part, PolicyFacts, bits_for};
 use std::ops::Range;
 use warploom_base::{Cycle, KernelSlot, SmId};
 use warploom_config::{GpuSpec, SmkSettings};
+use warploom_state::{State, Value};
 
 /// Kernel whose IPC alone is known.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct Known {
     process: u8,
     code: u32,
@@ -33,7 +34,7 @@ struct Known {
 }
 
 /// Division of the SMs among the kernels.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Value)]
 enum Plan {
     /// No limits, as for a single kernel.
     Whole,
@@ -44,7 +45,7 @@ enum Plan {
 }
 
 /// Step of a measurement that follows at the policy's `next` cycle.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 enum Stage {
     /// No step: the policy acts when kernels come or go.
     Rest,
@@ -55,8 +56,9 @@ enum Stage {
 }
 
 /// Policy `smk` with its state.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct Smk {
+    #[state(fixed)]
     settings: SmkSettings,
     plan: Plan,
     quotas: Quotas,

@@ -4,10 +4,11 @@ use super::quotas::{Quotas, UNLIMITED, share_of_sms};
 use super::{Multiprogram, MultiprogramView};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::{KernelSlot, SmId};
+use warploom_state::State;
 
 /// Policy `spatial` (spatial multitasking): the SMs are divided into equal parts, one for each
 /// kernel.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, State)]
 pub struct Spatial {
     quotas: Quotas,
 }

@@ -26,6 +26,7 @@ use super::{Decision, KernelView, Multiprogram, MultiprogramView, Verdict};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::{Cycle, KernelSlot, SmId};
 use warploom_config::{GpuSpec, LossBase, WarpedSlicerSettings};
+use warploom_state::{State, Value};
 
 /// Cycles between two checks whether a sample can begin.
 const POLL_CYCLES: Cycle = 100;
@@ -35,7 +36,7 @@ const PATIENCE: Cycle = 4;
 const PHASE_INTERVALS: u32 = 2;
 
 /// Curve of a kernel: its IPC with 1, 2, 3, ... blocks on an SM.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 struct Known {
     process: u8,
     code: u32,
@@ -43,7 +44,7 @@ struct Known {
 }
 
 /// Division of the SMs among the members.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Value)]
 enum Plan {
     /// No limits, as for a single kernel.
     Whole,
@@ -56,7 +57,7 @@ enum Plan {
 }
 
 /// State of the policy, which acts at its `next` cycle.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Value)]
 enum Stage {
     /// Waits for the end of the warm-up.
     Warm,
@@ -71,7 +72,7 @@ enum Stage {
 }
 
 /// Progress of a kernel since the partition.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Value)]
 struct Watched {
     slot: KernelSlot,
     /// Instructions up to the end of the last interval.
@@ -85,8 +86,9 @@ struct Watched {
 }
 
 /// Policy `warped-slicer` with its state.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct WarpedSlicer {
+    #[state(fixed)]
     settings: WarpedSlicerSettings,
     quotas: Quotas,
     /// Kernels in flight, in order of processes.

@@ -2,9 +2,10 @@
 
 use super::{SmFilter, Turn};
 use crate::{Facts, Part, PolicyFacts};
+use warploom_state::State;
 
 /// Every SM takes blocks.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, State)]
 pub struct All;
 
 impl PolicyFacts for All {

@@ -13,6 +13,7 @@ use crate::{Facts, Part, PolicyFacts, bits_for};
 use std::cmp::Ordering;
 use warploom_base::Cycle;
 use warploom_config::{ContentionThrottleSettings, ThrottleListing, ThrottleOrder};
+use warploom_state::State;
 use warploom_stats::declare_stats;
 
 declare_stats! {
@@ -31,8 +32,9 @@ declare_stats! {
 }
 
 /// Steps of one SM by the trend of the contention.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct ContentionThrottle {
+    #[state(fixed)]
     settings: ContentionThrottleSettings,
     /// Number of SMs that may take blocks; `None` before the first check, when all may.
     sms: Option<u32>,

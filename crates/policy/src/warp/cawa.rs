@@ -23,12 +23,13 @@ use crate::facts::{schedulers, warps, warps_a_scheduler};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use std::cmp::Reverse;
 use warploom_base::WarpSlot;
+use warploom_state::{State, Value};
 
 /// Width of each of a warp's counters in the count of bits.
 const COUNTER_BITS: u64 = 32;
 
 /// Scheduler of `cawa`: the most critical warp first.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct Cawa {
     /// The warp that issued last.
     last: Option<WarpSlot>,
@@ -41,7 +42,7 @@ pub struct Cawa {
 }
 
 /// History of a warp, since its start.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Value)]
 struct History {
     /// Cycle in which the warp started.
     started: u64,

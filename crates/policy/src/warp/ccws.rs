@@ -29,6 +29,7 @@ use crate::{Facts, Part, PolicyFacts, bits_for};
 use std::cmp::Reverse;
 use warploom_base::WarpSlot;
 use warploom_config::{CcwsSettings, GpuSpec};
+use warploom_state::{State, Value};
 use warploom_stats::declare_stats;
 
 declare_stats! {
@@ -43,7 +44,7 @@ declare_stats! {
 }
 
 /// Scheduler of `ccws`: loads for the warps that lose most locality.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct Ccws {
     order: Gto,
     /// Warps of the scheduler that have not exited.
@@ -57,6 +58,7 @@ pub struct Ccws {
     loaders: WarpMask,
     /// Cycle until which `loaders` holds, unless scores or running warps change before.
     settled_until: u64,
+    #[state(fixed)]
     settings: CcwsSettings,
     /// Sums over the running warps.
     hits: u64,
@@ -67,7 +69,7 @@ pub struct Ccws {
 }
 
 /// Lost locality of a warp.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 struct LostLocality {
     tags: VictimTags,
     /// Cycle in which the score is the base score again, if it is above.

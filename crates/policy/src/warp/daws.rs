@@ -25,6 +25,7 @@ use crate::facts::{schedulers, warps, warps_a_scheduler};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::{LaneMask, Pc, WarpSlot};
 use warploom_config::{DawsSettings, GpuSpec};
+use warploom_state::{State, Value};
 use warploom_stats::declare_stats;
 
 declare_stats! {
@@ -36,9 +37,10 @@ declare_stats! {
 }
 
 /// Scheduler of `daws`: loads in loops from the warps whose lines fit L1D.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct Daws {
     order: Gto,
+    #[state(fixed)]
     settings: DawsSettings,
     table: LoopTable,
     /// Running warps, the oldest first.
@@ -57,7 +59,7 @@ pub struct Daws {
 }
 
 /// A warp, and the loop that it is in.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 struct Iterating {
     tags: VictimTags,
     /// Next instruction, and the lanes that execute it.

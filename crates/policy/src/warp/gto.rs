@@ -6,9 +6,10 @@ use super::{WarpMask, WarpScheduler, WarpView, only};
 use crate::facts::{schedulers, warps_a_scheduler};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::WarpSlot;
+use warploom_state::State;
 
 /// Scheduler of `gto`: greedy then oldest.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, State)]
 pub struct Gto {
     /// Mask of the warp that issued last; 0 before the first issue.
     last: WarpMask,

@@ -13,6 +13,7 @@ use crate::facts::{schedulers, warps_a_scheduler};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::WarpSlot;
 use warploom_config::IpawsSettings;
+use warploom_state::State;
 use warploom_stats::declare_stats;
 
 declare_stats! {
@@ -26,8 +27,9 @@ declare_stats! {
 }
 
 /// Scheduler that chooses between greedy, then oldest, and loose round robin.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct Ipaws {
+    #[state(fixed)]
     settings: IpawsSettings,
     greedy: Gto,
     fair: Lrr,

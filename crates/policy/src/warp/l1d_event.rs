@@ -1,11 +1,12 @@
 //! Events of an SM's data cache, as warp schedulers see them.
 
 use warploom_base::{Pc, WarpSlot};
+use warploom_state::Value;
 
 /// Event of the data cache of an SM. Events come in the order in which the cache took the accesses;
 /// of one access, the eviction comes before the access itself. An access that the cache refused is
 /// no event. A line is named by the address of its first byte.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub enum L1dEvent {
     /// A warp read from global or local memory, one event for each transaction.
     Read {
@@ -35,7 +36,7 @@ pub enum L1dEvent {
 }
 
 /// Outcome of a read of the data cache.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub enum L1dOutcome {
     /// The data were present.
     Hit,

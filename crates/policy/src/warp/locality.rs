@@ -22,6 +22,7 @@ use crate::range::shared_regions;
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::WarpSlot;
 use warploom_config::{GpuSpec, WarpLocalitySettings};
+use warploom_state::State;
 use warploom_stats::declare_stats;
 
 /// Largest count in an entry of the table of pairs.
@@ -39,8 +40,9 @@ declare_stats! {
 }
 
 /// Warp scheduler of an active group: the last warp, then the one with the most locality with it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct Locality {
+    #[state(fixed)]
     settings: WarpLocalitySettings,
     active: WarpMask,
     last: WarpSlot,

@@ -14,6 +14,7 @@ use crate::{Facts, Part, PolicyFacts};
 use std::cmp::Reverse;
 use warploom_base::WarpSlot;
 use warploom_config::{LongLatencyFirstSettings, SortScope, StallCount};
+use warploom_state::State;
 use warploom_stats::declare_stats;
 
 declare_stats! {
@@ -25,8 +26,9 @@ declare_stats! {
 }
 
 /// Scheduler of `long-latency-first`: most stalled first.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct LongLatencyFirst {
+    #[state(fixed)]
     settings: LongLatencyFirstSettings,
     /// Stall counter of each warp, by slot.
     stalls: [u64; WarpMask::BITS as usize],

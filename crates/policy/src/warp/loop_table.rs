@@ -2,9 +2,10 @@
 //! footprints of `daws`.
 
 use warploom_base::{KernelSlot, LaneMask, Pc};
+use warploom_state::Value;
 
 /// Limits of a table.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 pub(super) struct Limits {
     /// Most loops that are kept.
     pub(super) loops: usize,
@@ -17,7 +18,7 @@ pub(super) struct Limits {
 }
 
 /// Loops of the kernels that run, in the order in which they were found.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub(super) struct LoopTable {
     loops: Vec<Loop>,
     limits: Limits,
@@ -27,7 +28,7 @@ pub(super) struct LoopTable {
 pub(super) type Place = (KernelSlot, Pc);
 
 /// A loop: its instructions, and the loads that have been seen among them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 struct Loop {
     kernel: KernelSlot,
     head: Pc,
@@ -36,7 +37,7 @@ struct Loop {
 }
 
 /// History of a load of a loop.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 struct Load {
     pc: Pc,
     /// Warps that have executed it.

@@ -4,9 +4,10 @@ use super::{WarpMask, WarpScheduler, WarpView, next_after};
 use crate::facts::{schedulers, warps_a_scheduler};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::WarpSlot;
+use warploom_state::State;
 
 /// Scheduler of `lrr`: loose round robin.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct Lrr {
     last: WarpSlot,
 }

@@ -23,6 +23,7 @@ use crate::facts::{schedulers, warps_a_scheduler};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::WarpSlot;
 use warploom_config::MascarSettings;
+use warploom_state::State;
 use warploom_stats::declare_stats;
 
 declare_stats! {
@@ -38,9 +39,10 @@ declare_stats! {
 }
 
 /// Scheduler of `mascar`: one warp's accesses at a time while memory is saturated.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct Mascar {
     order: Gto,
+    #[state(fixed)]
     settings: MascarSettings,
     /// True while memory is saturated.
     saturated: bool,

@@ -1,7 +1,9 @@
 //! Use of an SM's path to memory, as warp schedulers see it.
 
+use warploom_state::Value;
+
 /// Use of an SM's path to memory, after the accesses of a cycle.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Value)]
 pub struct MemoryUse {
     /// Misses for which L1D still has room (free entries of its MSHRs); `None` without an L1D.
     pub free_misses: Option<u32>,

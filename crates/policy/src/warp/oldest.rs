@@ -3,9 +3,10 @@
 use super::{WarpMask, WarpScheduler, WarpView};
 use crate::{Facts, Part, PolicyFacts};
 use warploom_base::WarpSlot;
+use warploom_state::State;
 
 /// Scheduler of `oldest`: oldest first.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, State)]
 pub struct Oldest;
 
 impl PolicyFacts for Oldest {

@@ -21,10 +21,12 @@ use crate::facts::{schedulers, warps_a_scheduler};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::WarpSlot;
 use warploom_config::{GpuSpec, OwlSettings};
+use warploom_state::State;
 
 /// Scheduler of `owl`: one group of blocks first.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct Owl {
+    #[state(fixed)]
     settings: OwlSettings,
     /// Groups of warps, that of the oldest blocks first, with the number of each one's first block.
     groups: Vec<(u64, WarpMask)>,

@@ -19,6 +19,7 @@ use crate::facts::{schedulers, warps_a_scheduler};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::WarpSlot;
 use warploom_config::{GpuSpec, PcalSettings};
+use warploom_state::Value;
 use warploom_stats::declare_stats;
 
 declare_stats! {
@@ -32,7 +33,7 @@ declare_stats! {
 }
 
 /// Scheduler of `pcal`: a limit of warps, and tokens for L1D.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, warploom_state::State)]
 pub struct Pcal {
     order: Gto,
     /// Running warps, the oldest first.
@@ -44,6 +45,7 @@ pub struct Pcal {
     /// Warps that waited when those that may issue were last looked for, and these; `None` if they
     /// may have changed since.
     issuers: Option<(WarpMask, WarpMask)>,
+    #[state(fixed)]
     settings: PcalSettings,
     climb: Climb,
     /// Instructions issued in this period, and its cycles that have passed.
@@ -53,7 +55,7 @@ pub struct Pcal {
 }
 
 /// Warps and tokens, and the climb towards better ones.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 struct Climb {
     now: Point,
     /// The point before the move that is tried, and the instructions of a period there.
@@ -62,13 +64,13 @@ struct Climb {
 }
 
 /// Number of warps that may issue, and of those that hold a token.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 struct Point {
     warps: u32,
     tokens: u32,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 enum State {
     /// Measurement of the present point, before move `nth` is tried, after `failed` moves in a row
     /// that brought nothing.

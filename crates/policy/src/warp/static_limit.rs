@@ -6,9 +6,10 @@ use crate::facts::{schedulers, warps_a_scheduler};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::WarpSlot;
 use warploom_config::StaticLimitSettings;
+use warploom_state::State;
 
 /// Greedy then oldest among the oldest warps.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct StaticLimit {
     limit: u32,
     last: Option<WarpSlot>,

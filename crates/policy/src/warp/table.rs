@@ -3,12 +3,13 @@
 use super::WarpMask;
 use crate::range::WarpRange;
 use warploom_base::WarpSlot;
+use warploom_state::State;
 
 /// Most slots of an SM.
 const SLOTS: usize = WarpMask::BITS as usize;
 
 /// Facts about the warps of an SM that change only when a warp starts.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct WarpTable {
     /// By slot: number of warps that had started on this SM before this one (GPGPU-Sim's dynamic
     /// warp id).

@@ -470,6 +470,7 @@ fn counters_stay_at_their_largest_value() {
 
 #[test]
 fn a_custom_policy_takes_part() {
+    #[derive(warploom_state::State)]
     struct Last;
     impl WarpScheduler for Last {
         fn pick(&mut self, _: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {

@@ -20,6 +20,7 @@ use crate::{Facts, Part, PolicyFacts, bits_for};
 use std::collections::VecDeque;
 use warploom_base::WarpSlot;
 use warploom_config::{GpuSpec, InnerOrder, OuterOrder, TwoLevelSettings};
+use warploom_state::State;
 use warploom_stats::declare_stats;
 
 declare_stats! {
@@ -32,8 +33,9 @@ declare_stats! {
 }
 
 /// Scheduler of `two-level`: two-level scheduling.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub struct TwoLevel {
+    #[state(fixed)]
     settings: TwoLevelSettings,
     active: WarpMask,
     /// Warps outside the group (`queue` and `oldest`).

@@ -2,6 +2,7 @@
 
 use crate::bits_for;
 use warploom_config::GpuSpec;
+use warploom_state::Value;
 
 /// Width of an address: Fermi's, the first with such an L1D (Fermi whitepaper, 2009).
 const ADDRESS_BITS: u64 = 40;
@@ -10,7 +11,7 @@ const ADDRESS_BITS: u64 = 40;
 const LINE_BYTES: u64 = 128;
 
 /// Victim tag array of one warp: sets of a few tags, first in, first out.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub(super) struct VictimTags {
     /// Tags by set, in each the first that came in first. After them, places without a tag.
     tags: Box<[u64]>,

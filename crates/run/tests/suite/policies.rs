@@ -490,12 +490,15 @@ fn a_gate_holds_loads_back() {
 fn own_filters_and_block_schedulers_take_part() {
     use warploom_base::SmId;
     use warploom_policy::{BlockQueueView, BlockScheduler, SmFilter, Turn};
+    use warploom_state::State;
+    #[derive(State)]
     struct FirstSm;
     impl SmFilter for FirstSm {
         fn allows(&self, turn: &Turn) -> bool {
             turn.sm == SmId(0)
         }
     }
+    #[derive(State)]
     struct LastBlock;
     impl BlockScheduler for LastBlock {
         fn pick(&mut self, _: SmId, view: &BlockQueueView<'_>) -> Option<usize> {

@@ -2,6 +2,7 @@
 
 use super::sets::{COLLECTORS, Collector};
 use warploom_policy::WarpMask;
+use warploom_state::State;
 
 /// Most warps of an SM.
 const WARPS: usize = WarpMask::BITS as usize;
@@ -76,7 +77,7 @@ impl BankMap {
 }
 
 /// Reads that wait for their bank, which serves them in the order in which their instructions came.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(super) struct WaitingReads {
     /// Collectors with registers to read, in the order in which they took their instructions. The
     /// first `len` are in use.

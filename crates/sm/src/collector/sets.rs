@@ -1,9 +1,10 @@
 //! Collectors, the sets that they form, and the ports through which instructions enter.
 
 use crate::stage::Issued;
+use warploom_state::Value;
 
 /// A collector: one instruction while its source registers are read.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Value)]
 pub(super) struct Collector {
     /// Instruction in the collector, without meaning while it is free.
     pub(super) issued: Issued,
@@ -30,7 +31,7 @@ pub(super) const WORD: usize = u64::BITS as usize;
 pub(super) const COLLECTORS: usize = WORDS * WORD;
 
 /// Collectors that serve one pipe, or any (the general set).
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Value)]
 pub(super) struct Set {
     /// Bit per collector of the set in its word.
     pub(super) mask: u64,
@@ -82,7 +83,7 @@ impl Set {
 
 /// Equal ports through which instructions enter. Each takes one instruction of each of some pipes
 /// into one of two sets in each step. Small, because every step looks at all ports.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 pub(super) struct InPorts {
     /// Bit per pipe that the ports serve.
     pub(super) pipes: u8,

@@ -18,6 +18,7 @@ use crate::warps::Warps;
 use warploom_base::{BlockId, Cycle, KernelSlot, WarpSlot};
 use warploom_config::{ContextRules, ContextStorage, ContextTransfers, ExtraBlocks};
 use warploom_policy::{WarpMask, warps_of};
+use warploom_state::Value;
 use warploom_stats::trace::Activity;
 use warploom_stats::{Peak, declare_stats};
 
@@ -56,7 +57,7 @@ declare_stats! {
 }
 
 /// Change of a warp slot.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub(crate) enum Moved {
     /// The warp in the slot was switched out.
     Out(WarpSlot),
@@ -68,7 +69,7 @@ pub(crate) enum Moved {
 pub(super) type Unit = u16;
 
 /// Transfer that has begun and not ended.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub(super) struct Transfer {
     /// Unit that moves out; `None` once it is out.
     pub out: Option<Unit>,
@@ -94,7 +95,9 @@ impl Transfer {
 }
 
 /// The tables, the logic and the storage of one SM.
+#[derive(warploom_state::State)]
 pub(crate) struct Contexts {
+    #[state(fixed)]
     pub(super) rules: ContextRules,
     /// Number of warp slots.
     pub(super) slots: usize,

@@ -2,6 +2,7 @@
 //! have one logical address space, in this order (GPUDuet, section 6.6).
 
 use warploom_config::ContextStorage;
+use warploom_state::Value;
 
 /// Part of the logical address space.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,14 +13,14 @@ pub(crate) enum Region {
 }
 
 /// Consecutive units of the logical address space.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Value)]
 pub(crate) struct Span {
     pub start: u32,
     pub units: u32,
 }
 
 /// Set of the units in use.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Value)]
 pub(crate) struct Map {
     words: Vec<u64>,
     /// First units of the regions, then the end of the last region.

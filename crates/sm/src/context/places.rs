@@ -11,9 +11,10 @@ use super::tables::{BlockEntry, State, WarpEntry};
 use crate::blocks::warp_run;
 use warploom_config::{ContextNeeds, ContextRules};
 use warploom_policy::{WarpMask, warps_of};
+use warploom_state::Value;
 
 /// Facts about a kernel for its transfers and its new blocks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 pub(super) struct Terms {
     pub needs: ContextNeeds,
     /// Units that store the content of a warp slot.
@@ -46,7 +47,7 @@ impl Terms {
 
 /// Storage and slots of the SM that are in use, and a trial copy: a change is made in the copy, and
 /// committed only if all of it has room.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, warploom_state::State)]
 pub(super) struct Places {
     map: Map,
     slots: WarpMask,

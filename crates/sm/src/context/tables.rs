@@ -4,13 +4,14 @@
 use super::map::Span;
 use std::collections::VecDeque;
 use warploom_policy::WarpMask;
+use warploom_state::Value;
 
 /// Index of a warp's state in the arrays of [`Warps`](crate::warps::Warps). An index below the
 /// number of slots is a slot; the warp is absent otherwise.
 pub(crate) type Place = usize;
 
 /// State of a context: one of Fig. 9, or free, assigned or moving.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub(crate) enum State {
     /// No warp has the context.
     Free,
@@ -31,7 +32,7 @@ pub(crate) enum State {
 }
 
 /// An entry of the warp context table.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 pub(crate) struct WarpEntry {
     pub state: State,
     pub block: u8,
@@ -68,7 +69,7 @@ impl WarpEntry {
 }
 
 /// An entry of the block context table.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 pub(crate) struct BlockEntry {
     pub valid: bool,
     /// First of its consecutive contexts.
@@ -105,7 +106,7 @@ impl BlockEntry {
 }
 
 /// Queue of units with a fixed capacity.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub(crate) struct Queue {
     entries: VecDeque<u16>,
     capacity: usize,

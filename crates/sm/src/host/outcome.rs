@@ -3,9 +3,10 @@
 
 use crate::sm::Sm;
 use warploom_base::Cycle;
+use warploom_state::Value;
 
 /// Events in a run of an SM, or in runs of several SMs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Value)]
 pub struct SmEvents(u32);
 
 impl SmEvents {
@@ -43,7 +44,7 @@ impl SmEvents {
 }
 
 /// Reason why a run has ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Value)]
 pub enum Reason {
     /// All cycles that were asked for have been run.
     #[default]
@@ -57,7 +58,7 @@ pub enum Reason {
 }
 
 /// Outcome of the last run of an SM, kept up to date with input that has come since.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Value)]
 pub struct Outcome {
     /// The first cycle in which the SM may have something to do.
     pub wake_at: Cycle,

@@ -7,9 +7,10 @@ use crate::counters::{LdstStage, LdstStall};
 use warploom_base::{Cycle, FixedQueue};
 use warploom_mem::cache::{FailReason, Refusal};
 use warploom_mem::{AccessKind, Request};
+use warploom_state::{State, Value};
 
 /// A bank of the data cache (4.x).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(super) struct Bank {
     /// Accesses on their way to the tags, with the cycle of their lookup.
     pub(super) delayed: FixedQueue<(Cycle, Request)>,
@@ -31,7 +32,7 @@ impl Bank {
 }
 
 /// An attempt that will fail again in the same way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 pub(super) struct Blocked {
     pub(super) path: Path,
     pub(super) kind: AccessKind,
@@ -80,7 +81,7 @@ pub(super) fn stage_of(path: Path, kind: AccessKind) -> LdstStage {
 }
 
 /// Cause for which an attempt will fail again in the same way.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 pub(super) enum Cause {
     /// The cache refused the access; it counts every attempt.
     Refused(FailReason),

@@ -4,9 +4,10 @@ use crate::flight::MemId;
 use std::collections::VecDeque;
 use warploom_base::{BlockId, Cycle};
 use warploom_exec::BulkCopies;
+use warploom_state::Value;
 
 /// Copies that an instruction has started.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub(super) struct Job {
     pub id: MemId,
     pub block: BlockId,
@@ -17,7 +18,7 @@ pub(super) struct Job {
 }
 
 /// State of the unit.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Value)]
 pub(super) struct BulkUnit {
     /// Instructions on their way to the unit.
     pub issued: Vec<Job>,

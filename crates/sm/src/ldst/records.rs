@@ -4,6 +4,7 @@ use crate::flight::MemId;
 use warploom_base::{Cycle, KernelSlot, LaneMask, Pc, WarpSlot};
 use warploom_exec::AtomicBatch;
 use warploom_mem::{AccessKind, Reply};
+use warploom_state::Value;
 
 /// Most memory instructions between issue and their last reply.
 pub const MEM_RECORDS: usize = 4096;
@@ -15,7 +16,7 @@ pub fn mem_of(token: u32) -> MemId {
 }
 
 /// Path of an instruction through the load/store unit.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub enum Path {
     /// To the block's shared memory.
     Shared,
@@ -34,7 +35,7 @@ pub enum Path {
 }
 
 /// Record of a memory instruction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 pub struct MemInst {
     /// Warp slot that issued the instruction or, where contexts are switched, its context.
     pub warp: WarpSlot,
@@ -102,7 +103,7 @@ impl MemInst {
 }
 
 /// Outstanding atomic instruction of a warp, which has at most one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub struct PendingAtomic {
     /// Operations and addresses of the lanes.
     pub batch: AtomicBatch,

@@ -6,6 +6,7 @@ use warploom_base::WarpSlot;
 use warploom_mem::cache::{Access, AccessOutcome, Cache};
 use warploom_mem::{AccessKind, Reply, Request};
 use warploom_policy::{L1dEvent, L1dOutcome};
+use warploom_state::{Io, State, StateError};
 
 /// Interest of the policies of an SM's warp schedulers in the data cache.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -20,11 +21,22 @@ pub(crate) struct L1dInterest {
 type Insts = Pool<MemInst, MEM_RECORDS>;
 
 /// The warps that own the lines of a data cache, and the events that no policy has been told of.
-#[derive(Debug)]
+#[derive(Debug, State)]
 pub(super) struct L1dWatch {
     /// By place of a line: the warp for which it came in.
     owners: Box<[WarpSlot]>,
     events: Vec<L1dEvent>,
+}
+
+/// Saves or restores the watch of a cache, if policies watch it. A policy that did not watch it
+/// when the state was saved begins with a watch that knows no owner.
+pub(super) fn state(watch: &mut Option<Box<L1dWatch>>, io: &mut Io<'_>) -> Result<(), StateError> {
+    let name = if watch.is_some() { "watches L1D" } else { "" };
+    io.part(name, |io| match watch {
+        Some(watch) => watch.state(io),
+        None => Ok(()),
+    })?;
+    Ok(())
 }
 
 impl L1dWatch {

@@ -2,6 +2,7 @@
 //! "wgmma.commit_group", "cp.async.bulk.commit_group").
 
 use warploom_ir::{AsyncKind, CopyWait};
+use warploom_state::Value;
 
 /// Most outstanding groups of a warp. The commit of a further one waits for the oldest.
 const GROUPS: u8 = 16;
@@ -28,7 +29,7 @@ pub enum CopyRole {
 }
 
 /// Outstanding asynchronous operations of one warp.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Value)]
 pub struct AsyncGroups {
     /// Copies made by `cp.async`.
     pub copies: CopyGroups,
@@ -62,7 +63,7 @@ impl AsyncGroups {
 }
 
 /// Outstanding operations of one kind of one warp.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Value)]
 pub struct CopyGroups {
     /// The group that copies join.
     open: u8,

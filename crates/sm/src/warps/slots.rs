@@ -4,9 +4,10 @@
 
 use std::ops::{BitAnd, BitAndAssign, BitOr, Not};
 use warploom_policy::WarpMask;
+use warploom_state::Value;
 
 /// Set of warp slots below 128.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Value)]
 pub struct Slots([u64; 2]);
 
 impl Slots {

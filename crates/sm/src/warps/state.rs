@@ -2,6 +2,7 @@
 
 use crate::prepared_kernel::{Pipe, TimedInst};
 use warploom_base::{BlockId, KernelSlot, Pc};
+use warploom_state::Value;
 
 /// A word of a warp's scoreboard, and the same word for long loads.
 pub(super) struct Words<'a> {
@@ -11,7 +12,7 @@ pub(super) struct Words<'a> {
 
 /// State of one warp that the pipeline needs from issue to write-back. In one line of the host's
 /// cache, because the pipeline goes from warp to warp.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 #[repr(align(64))]
 pub struct WarpPipelineState {
     /// Block of the warp.

@@ -5,6 +5,7 @@ use crate::memory::heap::Heap;
 use crate::memory::printed::Printed;
 use std::collections::BTreeMap;
 use warploom_ir::{CONST_BASE, GLOBAL_BASE};
+use warploom_state::Value;
 
 /// Names of allocations by their addresses.
 pub(super) type Names = BTreeMap<u64, String>;
@@ -28,7 +29,7 @@ const HEAP_BYTES: u64 = 8 << 20;
 type Directory = [u32; DIRECTORY_LEN];
 
 /// An allocation of global or constant memory.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
 pub struct Allocation {
     /// Address of the first byte.
     pub base: u64,
@@ -39,7 +40,7 @@ pub struct Allocation {
 }
 
 /// Allocations and pages of one process.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub(super) struct AddressSpace {
     /// Page table of two levels: `directories[page >> 12][page & 4095]`.
     pub directories: Vec<Option<Box<Directory>>>,

@@ -2,9 +2,10 @@
 
 use super::{Allocate, Facts, MissView};
 use warploom_config::GpuSpec;
+use warploom_state::State;
 
 /// Lets every read that misses take a line.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(super) struct Always;
 
 impl Allocate for Always {

@@ -3,11 +3,12 @@
 use super::{Allocate, Facts, MissView};
 use crate::AccessKind;
 use warploom_config::{GpuSpec, WarpTokensSettings};
+use warploom_state::State;
 
 /// Lets global reads of the warps in the first slots of the SM take lines; those of other warps go
 /// past the cache, and hit in it where a warp with a token has brought the line. A block that
 /// starts in the slots of one that ended gets its tokens.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(super) struct WarpTokens {
     tokens: u32,
 }

@@ -5,10 +5,11 @@ use super::{BIMODAL_PERIOD, Facts, Rank, Replace, bits_a_way};
 use crate::cache::tags::Ways;
 use warploom_base::Cycle;
 use warploom_config::CacheSpec;
+use warploom_state::State;
 
 /// Predicts the distant future for most new lines and a long interval for one in 32, so that part
 /// of a working set larger than the cache stays in it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(in crate::cache) struct Brrip {
     /// Fills since the last that was predicted for a long interval.
     fills: u32,

@@ -3,6 +3,7 @@
 use super::{BIMODAL_PERIOD, Facts, RANK_BITS, Rank, Replace, bits_a_way, way_bits};
 use warploom_base::Cycle;
 use warploom_config::CacheSpec;
+use warploom_state::State;
 
 /// Bits of the counter that chooses between the policies.
 const SELECTOR_BITS: u32 = 10;
@@ -29,7 +30,7 @@ enum Role {
 }
 
 /// Inserts new lines as most or as least recently used.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(in crate::cache) struct Dip {
     /// Sets of a constituency.
     constituency: u32,

@@ -3,9 +3,10 @@
 use super::{Facts, Rank, Replace, rank_of, way_bits};
 use warploom_base::Cycle;
 use warploom_config::CacheSpec;
+use warploom_state::State;
 
 /// Ranks lines by the cycle in which they were reserved.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(in crate::cache) struct Fifo;
 
 impl Fifo {

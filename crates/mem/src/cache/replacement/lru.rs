@@ -3,9 +3,10 @@
 use super::{Facts, Rank, Replace, bits_a_way, rank_of, way_bits};
 use warploom_base::Cycle;
 use warploom_config::CacheSpec;
+use warploom_state::State;
 
 /// Ranks lines by the cycle of their last use.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(in crate::cache) struct Lru;
 
 impl Lru {

@@ -4,9 +4,10 @@ use super::{Facts, Rank, Replace};
 use crate::cache::tags::Ways;
 use warploom_base::{Cycle, Rng};
 use warploom_config::CacheSpec;
+use warploom_state::State;
 
 /// Draws the line from a seeded generator, so that equal runs draw the same lines.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(in crate::cache) struct Random(Rng);
 
 impl Random {

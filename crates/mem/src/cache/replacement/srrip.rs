@@ -4,6 +4,7 @@ use super::{Facts, Rank, Replace, bits_a_way};
 use crate::cache::tags::Ways;
 use warploom_base::Cycle;
 use warploom_config::CacheSpec;
+use warploom_state::State;
 
 /// Bits of a re-reference prediction value.
 pub(super) const PREDICTION_BITS: u64 = 2;
@@ -31,7 +32,7 @@ pub(super) fn age_predictions(ways: &mut Ways<'_>) {
 }
 
 /// Predicts a long interval for new lines, and the near-immediate future for lines that are hit.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, State)]
 pub(in crate::cache) struct Srrip;
 
 impl Srrip {

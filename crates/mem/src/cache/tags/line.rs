@@ -1,6 +1,7 @@
 //! A line of a cache: number, state of its sectors, and place in the order of replacement.
 
 use crate::cache::replacement::{LAST_RANK, RANK_BITS, Rank};
+use warploom_state::Value;
 
 /// Line number that no address has.
 pub(super) const NO_LINE: u64 = u64::MAX;
@@ -24,7 +25,7 @@ const _: () = assert!(
 
 /// State of a line: one bit per sector (bit 0 alone where lines have no sectors). A sector is in
 /// at most one of `reserved`, `valid` and `modified`; a sector in none of them is invalid.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Value)]
 pub(super) struct State {
     /// Sectors on their way.
     pub(super) reserved: u8,
@@ -75,7 +76,7 @@ impl State {
 }
 
 /// A line with its tag.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Value)]
 pub(super) struct Line {
     /// Line number; [`NO_LINE`] where no sector is present.
     pub(super) number: u64,

@@ -2,10 +2,11 @@
 
 use crate::dram::detail::{DramDetail, MAX_BANKS, WHOLE_SHARE};
 use crate::dram::tally::Tally;
+use warploom_state::Value;
 
 /// Counts of banks with work. A cycle is counted as it stands before its commands, with the
 /// requests assigned in it: a state that begins with a command counts from the next cycle on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Value)]
 pub(super) struct Census {
     /// Number of banks with work.
     busy: Tally,

@@ -8,6 +8,7 @@ use warploom_run::{
     Arg, Check, CustomPolicies, Device, DevicePtr, HostAction, HostError, HostProgram, Launch,
     Make, Options, Session,
 };
+use warploom_state::State;
 use warploom_stats::result::{Outcome, RunReport};
 
 /// Mean number of resident warps of an SM with blocks.
@@ -107,6 +108,7 @@ fn equalizer_runs_fewer_blocks_where_warps_queue_for_memory() {
 }
 
 /// A limit that falls from all blocks to one in cycle 2000.
+#[derive(State)]
 struct Falls(bool);
 
 impl BlockLimit for Falls {
@@ -125,6 +127,7 @@ impl BlockLimit for Falls {
 }
 
 /// The same limit, under which the blocks beyond it go on as before.
+#[derive(State)]
 struct Drains(Falls);
 
 impl BlockLimit for Drains {

@@ -5,8 +5,10 @@
 use warploom_base::WarpSlot;
 use warploom_policy::warp::Gto;
 use warploom_policy::{NextInst, WarpMask, WarpScheduler, WarpView};
+use warploom_state::State;
 
 /// Greedy then oldest, with a limit on the warps that may load.
+#[derive(State)]
 pub struct LoadGate {
     order: Gto,
     /// Warps of the scheduler that may load.

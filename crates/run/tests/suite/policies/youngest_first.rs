@@ -6,9 +6,10 @@ use warploom_policy::{
     Facts, OrderCounters, Part, PolicyFacts, WarpMask, WarpPolicyCounters, WarpScheduler, WarpView,
     warps_of,
 };
+use warploom_state::State;
 
 /// A scheduler that prefers the youngest warp.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, State)]
 pub struct YoungestFirst {
     counters: OrderCounters,
 }
