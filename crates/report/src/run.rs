@@ -11,7 +11,7 @@ use std::fmt::Write;
 use warploom_names::{WIDTH, shortened};
 use warploom_stats::mix::MixFigures;
 use warploom_stats::result::{
-    CheckReport, Figures, KernelReport, Outcome, ProcessReport, RunReport, ratio,
+    CheckReport, Figures, ForkReport, KernelReport, Outcome, ProcessReport, RunReport, ratio,
 };
 use warploom_stats::sample::Estimate;
 
@@ -31,6 +31,10 @@ pub fn run_report(run: &RunReport, width: Option<u16>) -> String {
         cycles => format!("{} cycles", grouped(cycles)),
     };
     let _ = writeln!(text, "{} on {}: {length}\n", run.command, run.gpu.name);
+    if let Some(ForkReport { cycle, changes }) = &run.fork {
+        let changes = changes.join("; ");
+        let _ = writeln!(text, "fork since cycle {}: {changes}\n", grouped(*cycle));
+    }
     processes(&mut text, run, width);
     launches(&mut text, run, width);
     contexts(&mut text, run);
@@ -471,6 +475,7 @@ pub(crate) mod tests {
             processes: Vec::new(),
             decisions: Vec::new(),
             sampling: None,
+            fork: None,
             mix: None,
             sm_filter_checks: Vec::new(),
             sharing: None,

@@ -1,5 +1,6 @@
 //! The device as a process sees it: its memory and its modules.
 
+use crate::checkpoint::Reads;
 use crate::output::Output;
 use crate::written::{Bytes, Written};
 use std::sync::Arc;
@@ -140,6 +141,8 @@ pub struct Device {
     substitutes: Vec<(String, String)>,
     /// Set if the run was cut.
     cut: Option<Cut>,
+    /// Record of what the process reads, if the run makes checkpoints.
+    pub(crate) reads: Option<Reads>,
 }
 
 impl Device {
@@ -155,6 +158,7 @@ impl Device {
             copies: Vec::new(),
             substitutes: Vec::new(),
             cut: None,
+            reads: None,
         }
     }
 
@@ -162,6 +166,7 @@ impl Device {
     pub(crate) fn anew(&mut self) -> Self {
         Self {
             input: self.input.clone(),
+            reads: self.reads.take(),
             ..Self::new(0, self.asid)
         }
     }
@@ -267,7 +272,12 @@ impl Device {
 
     /// Copies bytes from the device.
     pub fn read(&self, ptr: DevicePtr, out: &mut [u8]) -> Result<(), DeviceError> {
-        Ok(self.memory.read(self.asid, ptr.0, out)?)
+        let read = |out: &mut [u8]| self.memory.read(self.asid, ptr.0, out);
+        match &self.reads {
+            Some(reads) => reads.answer(out, read)?,
+            None => read(out)?,
+        }
+        Ok(())
     }
 
     /// Copies `count` elements from the device.

@@ -4,6 +4,7 @@ use crate::device::{Device, DeviceError, DevicePtr, ModuleId};
 use std::fmt;
 use warploom_base::{Cycle, Dim3};
 use warploom_exec::FaultKind;
+use warploom_state::Value;
 
 /// An argument of a launch.
 #[derive(Clone, Debug, PartialEq)]
@@ -164,7 +165,7 @@ pub enum Stopped {
 }
 
 /// A comparison of an output with its reference.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Value)]
 pub struct Check {
     /// Name of the output.
     pub name: String,

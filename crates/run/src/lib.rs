@@ -5,6 +5,7 @@
 //! between actions it copies data to and from [`Device`] memory; and finally it checks its outputs.
 
 mod accesses;
+mod checkpoint;
 mod compile;
 mod device;
 mod files;
@@ -28,6 +29,7 @@ mod told;
 mod transactions;
 mod written;
 
+pub use checkpoint::{Checkpoint, CheckpointError, Checkpoints};
 pub use compile::{CompiledPtx, compile};
 pub use device::{Device, DeviceError, DevicePtr, ModuleId, Scalar};
 pub use files::{io_reason, is_same_file, probe_output, write_whole};

@@ -8,7 +8,9 @@
 
 mod early;
 mod sampled;
+mod saved;
 
+use crate::checkpoint::HostEvent;
 use crate::device::Device;
 use crate::host::{Check, HostProgram, Stopped};
 use crate::process::{Process, Started};
@@ -19,6 +21,7 @@ use crate::sampling::Untimed;
 use crate::session::{Prepared, RunError, Session, TimedBlocks};
 use early::{in_a_gap, interrupted};
 use sampled::Timing;
+use saved::Saving;
 use warploom_base::{Cycle, Digest, KernelSlot};
 use warploom_exec::{DeviceMemory, FunctionalOptions};
 use warploom_gpu::{Gpu, KernelEnd};
@@ -90,6 +93,8 @@ pub(crate) struct Mix<'s, 'p> {
     /// Count of instructions that were executed without timing.
     executed: Executed,
     progress: OnProgress<'s>,
+    /// Set if the run makes checkpoints or goes on from one.
+    saving: Option<Saving>,
 }
 
 impl<'s, 'p> Mix<'s, 'p> {
@@ -126,13 +131,18 @@ impl<'s, 'p> Mix<'s, 'p> {
             sampler: session.options().sample_error.map(Sampler::new),
             executed: Executed::default(),
             progress,
+            saving: None,
         }
     }
 
     /// Runs to the end of the last process, or to an early end of the run.
     pub fn run(&mut self, summary: &mut Summary) -> Result<Outcome, RunError> {
         let limit = self.session.options().max_cycles.unwrap_or(Cycle::MAX);
-        let mut next_report = PROGRESS_CYCLES;
+        let checkpoints = self.session.options().checkpoints.as_ref();
+        let next_after = |now| checkpoints.map_or(Cycle::MAX, |every| every.next(now));
+        self.resume(summary)?;
+        let mut next_report = self.gpu.now() + PROGRESS_CYCLES;
+        let mut next_checkpoint = next_after(self.gpu.now());
         // Processes can act only after the end of a kernel or the arrival of a process.
         let mut has_news = true;
         loop {
@@ -163,12 +173,18 @@ impl<'s, 'p> Mix<'s, 'p> {
             let arrived = self.processes.iter().any(|p| p.arrives_at == now);
             has_news = !ended.is_empty() || halted || arrived;
             if ended.is_empty() && self.gpu.now() >= limit {
+                self.checkpoint(summary)?;
                 return Ok(self.at_limit(limit, summary));
+            }
+            if now >= next_checkpoint {
+                next_checkpoint = next_after(now);
+                self.checkpoint(summary)?;
             }
             if self.gpu.now() >= next_report {
                 next_report = self.gpu.now() + PROGRESS_CYCLES;
                 let reached = self.reached(summary);
                 if (self.progress)(&reached).is_break() {
+                    self.checkpoint(summary)?;
                     self.cut_short(summary);
                     self.stopped(Stopped::Interrupted);
                     return Ok(interrupted(reached));
@@ -275,6 +291,9 @@ impl<'s, 'p> Mix<'s, 'p> {
                     self.gpu.note_copy(at as u8, address, bytes);
                 }
                 let acted = acted?;
+                if acted {
+                    self.note(at, HostEvent::Acted);
+                }
                 if self.processes[at].is_interrupted() {
                     let reached = self.reached(summary);
                     self.stopped(Stopped::Interrupted);
@@ -303,13 +322,14 @@ impl<'s, 'p> Mix<'s, 'p> {
         summary: &mut Summary,
     ) -> Result<Result<(), Outcome>, RunError> {
         while self.may_launch() || !self.processes[at].launches_next() {
-            let process = &mut self.processes[at];
+            let (process, now) = (&mut self.processes[at], self.gpu.now());
             process.device.lend(&mut self.memory);
-            let next = process.start_next(self.gpu.now());
+            let next = process.start_next(now);
             process.device.lend(&mut self.memory);
             let Some((stream, started)) = next? else {
                 break;
             };
+            self.note(at, HostEvent::Started(now));
             let Some(mut started) = started else {
                 continue;
             };
@@ -427,6 +447,7 @@ impl<'s, 'p> Mix<'s, 'p> {
             self.gpu.time_only(slot, stretches);
         }
         self.processes[at].running(stream, slot);
+        self.note(at, HostEvent::Launched { stream, slot });
         self.concurrent |= stream != 0;
         self.in_flight[slot.index()] = Some(InFlight {
             process: at,
@@ -454,6 +475,7 @@ impl<'s, 'p> Mix<'s, 'p> {
                 process.program = again().map_err(|why| RunError::Host(why.into()))?;
                 self.memory.forget(at as u8);
                 process.begin_again();
+                self.note(at, HostEvent::Restarted);
             }
             _ => process.ended_at = Some(self.gpu.now()),
         }
@@ -464,6 +486,7 @@ impl<'s, 'p> Mix<'s, 'p> {
         let slot = end.slot.index();
         let kernel = self.in_flight[slot].take().expect("it was in flight");
         self.processes[kernel.process].kernel_ended(end);
+        self.note(kernel.process, HostEvent::Ended(end.slot));
         self.session.print(&mut self.memory, kernel.process as u8);
         self.report(&kernel, end, summary);
     }
@@ -518,6 +541,7 @@ impl<'s, 'p> Mix<'s, 'p> {
                 continue;
             }
             self.processes[at].halt(now, instructions);
+            self.note(at, HostEvent::Halted);
             any = true;
             if self.processes.iter().all(Process::has_ended) {
                 break;

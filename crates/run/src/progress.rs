@@ -4,6 +4,7 @@ use crate::session::Prepared;
 use std::ops::ControlFlow;
 use warploom_base::Cycle;
 use warploom_exec::FunctionalStats;
+use warploom_state::Value;
 
 /// Number of warp instructions without timing between two calls of the progress function.
 const INTERVAL: u64 = 1 << 18;
@@ -27,7 +28,7 @@ pub struct Progress {
 pub(crate) type OnProgress<'a> = &'a mut dyn FnMut(&Progress) -> ControlFlow<()>;
 
 /// Count of what a run executed without timing, and of when its progress is due.
-#[derive(Default)]
+#[derive(Default, Value)]
 pub(crate) struct Executed {
     /// Warp instructions of the launches that have ended.
     pub instructions: u64,

@@ -10,10 +10,11 @@ use warploom_exec::{DeviceMemory, FindingReport, FunctionalStats};
 use warploom_gpu::{KernelEnd, MachineCounters, PartCounters, Recording};
 use warploom_policy::{Decision, Verdict};
 use warploom_sm::{Pipe, SLOT_CAUSES};
+use warploom_state::{Io, State, StateError};
 use warploom_stats::result::{
     CacheFigures, Concurrent, ConfigValue, ContentionFigures, ContextDecline, ContextReport,
-    Counts, DecisionReport, DramFigures, Figures, Gpu, KernelReport, Outcome, Parts, ProcessReport,
-    Program, RunReport, Series, Sharing, SmFilterCheck, Totals, shares,
+    Counts, DecisionReport, DramFigures, Figures, ForkReport, Gpu, KernelReport, Outcome, Parts,
+    ProcessReport, Program, RunReport, Series, Sharing, SmFilterCheck, Totals, shares,
 };
 use warploom_stats::sample::{Estimate, SampleReport};
 use warploom_stats::sampling::SamplingReport;
@@ -34,7 +35,16 @@ pub(crate) struct Summary {
     sm_filter_checks: Vec<SmFilterCheck>,
     sharing: Option<Sharing>,
     sampling: Option<SamplingReport>,
+    fork: Option<ForkReport>,
     findings: Vec<FindingReport>,
+}
+
+/// Reports of launches and findings. The rest comes at the end of a run.
+impl State for Summary {
+    fn state(&mut self, io: &mut Io<'_>) -> Result<(), StateError> {
+        self.kernels.state(io)?;
+        self.findings.state(io)
+    }
 }
 
 impl Summary {
@@ -59,6 +69,7 @@ impl Summary {
             sm_filter_checks: Vec::new(),
             sharing: None,
             sampling: None,
+            fork: None,
             findings: Vec::new(),
         }
     }
@@ -131,6 +142,11 @@ impl Summary {
         self.sampling = Some(report);
     }
 
+    /// Notes that the run is a fork of another one since a cycle, and what it changes.
+    pub fn forked(&mut self, cycle: u64, changes: Vec<String>) {
+        self.fork = Some(ForkReport { cycle, changes });
+    }
+
     /// Sets the recorded windows of the run.
     pub fn recorded(&mut self, recording: Recording) {
         let window_cycles = recording.window_cycles;
@@ -188,6 +204,7 @@ impl Summary {
             decisions: self.decisions,
             mix: None,
             sampling: self.sampling,
+            fork: self.fork,
             wall_seconds,
             cycles_per_second: per_second(figures.cycles),
             warp_instructions_per_second: per_second(figures.warp_instructions),

@@ -25,10 +25,20 @@ pub(crate) struct Untimed {
 
 impl Untimed {
     pub fn new(prepared: Box<Prepared>) -> Self {
+        Self::with_instructions(prepared, 0)
+    }
+
+    /// A launch of which blocks with this many thread instructions were executed without timing.
+    pub fn with_instructions(prepared: Box<Prepared>, thread_instructions: u64) -> Self {
         Self {
             prepared,
-            thread_instructions: 0,
+            thread_instructions,
         }
+    }
+
+    /// Number of thread instructions that were executed without timing.
+    pub const fn thread_instructions(&self) -> u64 {
+        self.thread_instructions
     }
 
     /// Notes blocks that were executed without timing, and returns their findings.

@@ -1,5 +1,10 @@
 //! Runs programs, from their first action to their checks.
 
+mod timed;
+
+pub use timed::{Timed, TimedBlocks};
+
+use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints};
 use crate::device::{Device, DeviceError, ModuleId};
 use crate::host::{Check, HostError, HostProgram, Launch, Stopped};
 use crate::mix::{Mix, Participant};
@@ -8,7 +13,7 @@ use crate::printer::Printer;
 use crate::progress::{OnProgress, Progress};
 use crate::result::Summary;
 use crate::told;
-use std::ops::{ControlFlow, Range};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Instant;
 use warploom_base::{Cycle, Dim3};
@@ -64,6 +69,12 @@ pub struct Options {
     pub printer: Printer,
     /// Policies of the caller, instead of those that the configuration names.
     pub policies: CustomPolicies,
+    /// Checkpoints that the run makes.
+    pub checkpoints: Option<Checkpoints>,
+    /// Checkpoint from which the run goes on.
+    pub resume: Option<Checkpoint>,
+    /// The run goes on with other policies than the one that was saved.
+    pub fork: bool,
 }
 
 impl Default for Options {
@@ -85,56 +96,10 @@ impl Default for Options {
             probe: Probe::default(),
             printer: Printer::default(),
             policies: CustomPolicies::default(),
+            checkpoints: None,
+            resume: None,
+            fork: false,
         }
-    }
-}
-
-/// Selection of timed launches.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Timed {
-    /// Range in the order of launches.
-    pub launches: Range<u64>,
-    /// Parts of kernels' names, mangled or plain. If there are none, all kernels are timed.
-    pub kernels: Vec<String>,
-    /// Selection of their blocks.
-    pub blocks: TimedBlocks,
-}
-
-/// Selection of timed blocks. The others are executed without timing when their turn comes: memory
-/// is updated, and the machine stays full.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum TimedBlocks {
-    /// All blocks are timed.
-    #[default]
-    All,
-    /// Blocks with these linear indices (x fastest) are timed.
-    Range(Range<u64>),
-    /// A share of the blocks is timed, one in this number, in samples over the whole grid. All
-    /// blocks of a small grid are timed.
-    OneOf(u64),
-}
-
-impl Default for Timed {
-    fn default() -> Self {
-        Self::from(0)
-    }
-}
-
-impl Timed {
-    /// Selects all launches except for the first `skipped`.
-    pub const fn from(skipped: u64) -> Self {
-        Self {
-            launches: skipped..u64::MAX,
-            kernels: Vec::new(),
-            blocks: TimedBlocks::All,
-        }
-    }
-
-    /// True if launch `number`, counted from 0, of a kernel is timed.
-    pub fn has(&self, number: u64, kernel: &str) -> bool {
-        let named = |part: &String| warploom_names::has_part(kernel, part);
-        self.launches.contains(&number)
-            && (self.kernels.is_empty() || self.kernels.iter().any(named))
     }
 }
 
@@ -150,6 +115,9 @@ pub enum RunError {
     /// Arguments of a launch do not fit.
     #[error(transparent)]
     Args(#[from] ArgError),
+    /// The run cannot make checkpoints, or cannot go on from its checkpoint.
+    #[error(transparent)]
+    Checkpoint(#[from] CheckpointError),
     /// The size of a launch is invalid.
     #[error("kernel `{kernel}` cannot be launched: {source}")]
     Launch {
@@ -331,6 +299,7 @@ impl Session {
             gpu.count_parts();
         }
         let Records { trace, observers } = records;
+        let observed = trace.is_some() || !observers.is_empty();
         if trace.is_some() {
             gpu.record_trace();
         }
@@ -338,6 +307,7 @@ impl Session {
             gpu.observe(observer);
         }
         let mut mix = Mix::new(self, gpu, programs, progress);
+        mix.begin_saving(observed)?;
         let outcome = if self.options.functional {
             mix.execute(&mut summary)?
         } else {

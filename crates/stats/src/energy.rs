@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use warploom_state::Value;
 
 /// Energy and mean power of a run or of a launch.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Value)]
 pub struct EnergyReport {
     /// Name of the energy preset.
     pub preset: String,

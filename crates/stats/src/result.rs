@@ -8,8 +8,10 @@
 //! [`run_digest`](crate::run_digest) names, but neither the time taken nor the command.
 
 mod context;
+mod fork;
 
 pub use context::{ContextDecline, ContextReport};
+pub use fork::ForkReport;
 
 use crate::PEAK_SUFFIX;
 use crate::energy::EnergyReport;
@@ -19,6 +21,7 @@ use crate::sampling::SamplingReport;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use warploom_base::Dim3;
+use warploom_state::Value;
 
 /// Result of a finished run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,6 +55,9 @@ pub struct RunReport {
     /// `totals` are then for the timed launches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampling: Option<SamplingReport>,
+    /// Set if the run went on from the checkpoint of another one with other policies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fork: Option<ForkReport>,
     /// Real time of the simulation in seconds.
     pub wall_seconds: f64,
     /// Simulated core cycles over `wall_seconds`.
@@ -247,7 +253,7 @@ impl Outcome {
 }
 
 /// Size in three dimensions, as `[x, y, z]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Value)]
 pub struct Size(pub [u32; 3]);
 
 impl From<Dim3> for Size {
@@ -267,7 +273,7 @@ impl std::fmt::Display for Size {
 }
 
 /// Figures of a cache or of all caches of a kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, Value)]
 pub struct CacheFigures {
     /// Hits over accesses; `None` without accesses.
     pub hit_rate: Option<f64>,
@@ -283,7 +289,7 @@ impl CacheFigures {
 }
 
 /// Figures of all DRAM channels together.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, Value)]
 pub struct DramFigures {
     /// Fraction of the command cycles of all channels in which data moved.
     pub utilisation: Option<f64>,
@@ -301,7 +307,7 @@ impl DramFigures {
 
 /// Stalls at the memory system per core cycle: the ratios by which Do et al. 2017, section 6,
 /// predict which kernels gain from throttling. They are summed over partitions and may exceed 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, Value)]
 pub struct ContentionFigures {
     /// L2 cycles in which a partition could not take a request, per core cycle.
     pub dram_full: Option<f64>,
@@ -349,7 +355,7 @@ pub struct Sharing {
 }
 
 /// Figures of a kernel or of the whole run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, Value)]
 pub struct Figures {
     /// Core cycles that were simulated.
     pub cycles: u64,
@@ -401,7 +407,7 @@ pub fn is_peak(name: &str) -> bool {
 }
 
 /// Counters of each part of the machine, by kind of part and in the order of its numbers.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Value)]
 pub struct Parts {
     /// Counters of each SM: pipeline and caches.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -437,7 +443,7 @@ pub struct Series {
 }
 
 /// Result of one launch of a kernel.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, Value)]
 pub struct KernelReport {
     /// Name of the kernel in its module.
     pub name: String,
@@ -473,7 +479,7 @@ pub struct KernelReport {
 }
 
 /// Process and times of a kernel that may run concurrently with others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Value)]
 pub struct Concurrent {
     /// Index of the process in `processes`.
     pub process: u32,

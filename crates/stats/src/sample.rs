@@ -5,9 +5,10 @@
 //! Student's for a mean of few observations. The estimate knows nothing of blocks outside of them.
 
 use serde::{Deserialize, Serialize};
+use warploom_state::Value;
 
 /// Report of the blocks of a launch that were timed.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Value)]
 pub struct SampleReport {
     /// Number of blocks that were timed, which cycles and counters refer to. All blocks, if the
     /// grid was too small for stretches.
@@ -25,7 +26,7 @@ pub struct SampleReport {
 }
 
 /// Estimated core cycles of a launch of which not all blocks were timed.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Value)]
 pub struct Estimate {
     /// Expected number of core cycles.
     pub cycles: f64,

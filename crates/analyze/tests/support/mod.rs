@@ -49,6 +49,7 @@ pub fn run(kernels: Vec<KernelReport>, totals: Figures, series: Option<Series>) 
         processes: Vec::new(),
         decisions: Vec::new(),
         sampling: None,
+        fork: None,
         mix: None,
         sm_filter_checks: Vec::new(),
         sharing: None,

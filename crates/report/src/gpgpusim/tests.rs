@@ -181,6 +181,7 @@ fn run() -> RunReport {
         processes: Vec::new(),
         decisions: Vec::new(),
         sampling: None,
+        fork: None,
         mix: None,
         sm_filter_checks: Vec::new(),
         sharing: None,

@@ -1,6 +1,7 @@
 //! Tests of streams and processes: which operations run at once, in which order, and how results
 //! distinguish them.
 
+mod checkpoints;
 mod contexts;
 mod pairs;
 mod processes;

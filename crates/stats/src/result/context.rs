@@ -1,9 +1,10 @@
 //! Context switching of a kernel, in its result.
 
 use serde::{Deserialize, Serialize};
+use warploom_state::Value;
 
 /// Context switching of a kernel.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, Value)]
 pub struct ContextReport {
     /// Largest number of blocks on an SM above `blocks_per_sm` for which there is storage.
     pub extra_blocks: u32,
@@ -16,7 +17,7 @@ pub struct ContextReport {
 }
 
 /// Reason why a kernel got no extra blocks where contexts are switched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Value)]
 #[serde(rename_all = "kebab-case")]
 pub enum ContextDecline {
     /// The grid or a cap of the user leaves no more blocks for an SM.

@@ -56,6 +56,7 @@ fn report() -> RunReport {
         processes: Vec::new(),
         decisions: Vec::new(),
         sampling: None,
+        fork: None,
         mix: None,
         sm_filter_checks: vec![SmFilterCheck {
             cycle: 1000,

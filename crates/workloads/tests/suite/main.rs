@@ -1,5 +1,6 @@
 //! Tests of the built-in workloads: outputs, facts, presets, policies.
 
+mod checkpoints;
 mod contexts;
 mod facts;
 mod locality;
