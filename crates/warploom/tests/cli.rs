@@ -3,6 +3,7 @@
 
 mod app;
 mod check;
+mod checkpoints;
 mod energy;
 mod examples;
 #[cfg(unix)]

@@ -4,6 +4,7 @@ mod all;
 mod mix;
 
 use crate::allocate_args::AllocateArgs;
+use crate::checkpoint_args::CheckpointArgs;
 use crate::energy_args::{EnergyArgs, with_energy};
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
@@ -41,6 +42,9 @@ Examples:
   warploom run duet/CONV --size paper --sample 10  one of ten blocks timed, cycles of all estimated
   warploom run lud --sample-error 2%               time some launches, estimate all
   warploom run hotspot --blocks 0..120             time the first 120 blocks
+  warploom run crat/GAU --size paper --checkpoint gau.ckpt --checkpoint-every 10000000
+  warploom run crat/GAU --size paper --resume gau.ckpt
+                                                   go on from the last checkpoint
   warploom run crat/CFD --allocate 42 --gpu fermi-crat
                                                    with 42 registers per thread, spills included
   warploom run my.toml --check shared-races,uninitialised,bounds
@@ -107,6 +111,8 @@ pub struct Args {
     watch: WatchArgs,
     #[command(flatten)]
     timed: TimedArgs,
+    #[command(flatten)]
+    checkpoint: CheckpointArgs,
     #[command(flatten)]
     mix: mix::MixArgs,
     #[command(flatten)]
@@ -175,7 +181,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     }
     if target == "all" {
         args.stats.refuse("all")?;
-        if let Some(option) = args.timed.given() {
+        if let Some(option) = args.timed.given().or(args.checkpoint.given()) {
             return Err(Failure::Input(format!(
                 "{option} needs one target, and `all` means many; leave it out"
             )));
@@ -212,6 +218,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         command: command_line() + &guessed.words(),
         ..Options::default()
     };
+    let options = args.checkpoint.add_to(options)?;
     let energy = args.energy.preset(&gpu)?;
     let result = simulate(
         gpu.clone(),

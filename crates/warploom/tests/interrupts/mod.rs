@@ -83,7 +83,8 @@ fn ended(child: Child) -> (i32, String) {
 fn control_c_keeps_what_a_run_has_so_far() {
     let folder = tempfile::tempdir().unwrap();
     let files = ["--stats", "r.json", "--csv", "k.csv", "--series", "s.csv"];
-    let run = forever(folder.path(), &[&files[..], &["--json"]].concat());
+    let others = ["--json", "--checkpoint", "r.ckpt"];
+    let run = forever(folder.path(), &[&files[..], &others].concat());
     send(&run, &["INT"]);
     let (status, out) = ended(run);
     assert_eq!(status, 130);
@@ -105,6 +106,7 @@ fn control_c_keeps_what_a_run_has_so_far() {
     assert!(text("k.csv").contains("_Z7foreverILi2EEvPj"));
     let last = text("s.csv").lines().last().unwrap().to_owned();
     assert!(last.contains(&format!(",{cycles},")), "{last}");
+    assert!(folder.path().join("r.ckpt").exists());
     // The stored result tells the same.
     let shown = warploom_in(folder.path(), &["report", "r.json"]);
     let told = "\nINTERRUPTED in forever<2>, after 0 of 2 blocks; outputs were not checked\n";

@@ -222,7 +222,8 @@ pub(super) fn run(args: &Args, gpu: &GpuSpec, plans: &[ProcessPlan]) -> Result<E
         })
     });
     let programs = programs.collect::<Result<_, Failure>>()?;
-    let mut result = simulate(args, gpu, programs, args.max_cycles, &interrupt)?;
+    let options = args.checkpoint.add_to(options(args, args.max_cycles))?;
+    let mut result = simulate(args, gpu, programs, options, &interrupt)?;
     if !alone.is_empty() && result.outcome == Outcome::Finished {
         result.compare_with_alone(&alone);
     }
@@ -249,7 +250,8 @@ fn alone(
 ) -> Result<Vec<ProcessReport>, Failure> {
     let of = |input: &Input| {
         let program = participant(input, gpu, true)?;
-        let mut report = simulate(args, gpu, vec![program], Some(cycles), interrupt)?;
+        let options = options(args, Some(cycles));
+        let mut report = simulate(args, gpu, vec![program], options, interrupt)?;
         if is_interrupted(&report.outcome) {
             note(&run_report(&report, None));
             let name = input.name();
@@ -289,14 +291,8 @@ fn participant<'a>(
     })
 }
 
-fn simulate(
-    args: &Args,
-    gpu: &GpuSpec,
-    programs: Vec<Participant<'_>>,
-    max_cycles: Option<u64>,
-    interrupt: &Interrupt,
-) -> Result<RunReport, Failure> {
-    let options = Options {
+fn options(args: &Args, max_cycles: Option<u64>) -> Options {
+    Options {
         threads: args.threads,
         max_cycles,
         functional: args.functional,
@@ -305,7 +301,16 @@ fn simulate(
         window_cycles: args.stats.window_cycles(args.functional),
         command: command_line(),
         ..Options::default()
-    };
+    }
+}
+
+fn simulate(
+    args: &Args,
+    gpu: &GpuSpec,
+    programs: Vec<Participant<'_>>,
+    options: Options,
+    interrupt: &Interrupt,
+) -> Result<RunReport, Failure> {
     let session = Session::new(gpu.clone(), printing(options));
     shown(args.watch.interval(), interrupt, |progress| {
         session.run_mix(programs, progress)
