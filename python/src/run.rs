@@ -74,6 +74,7 @@ impl RunOptions {
                 uninitialised: has("uninitialised"),
                 shared_races: has("shared-races"),
                 barrier_divergence: has("barriers"),
+                bounds: has("bounds"),
             },
             memory_bytes: self.memory_bytes,
             command: self.command.clone(),

@@ -16,7 +16,7 @@ from ._run import Run
 from .errors import InputError
 from .policy import WarpScheduler
 
-_CHECKS = ("uninitialised", "shared-races", "barriers")
+_CHECKS = ("uninitialised", "shared-races", "barriers", "bounds")
 #: Options that are whole numbers above 0.
 _COUNTS = ("threads", "max_cycles", "window", "memory_bytes")
 
@@ -107,7 +107,7 @@ class Gpu:
             max_cycles: Core cycles after which a run stops.
             window: Record counters in windows of this many core cycles.
             parts: Also count by SM and by memory partition.
-            checks: ``uninitialised``, ``shared-races``, ``barriers``.
+            checks: ``uninitialised``, ``shared-races``, ``barriers``, ``bounds``.
             energy: ``True`` for the machine's own energy preset, or the name of one.
             memory_bytes: Size of the device's memory in bytes.
             timeline: Record what every warp does (:meth:`Result.save_timeline`); for runs of some

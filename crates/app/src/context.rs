@@ -13,7 +13,7 @@ use crate::mipmap::Mipmapped;
 use crate::module::{Function, Module, Reference, Variable};
 use crate::order::Order;
 use crate::pool::Pools;
-use crate::result::write_results;
+use crate::result::{of_a_program, shows_report, write_results};
 use crate::settings::Settings;
 use crate::shadow::Shadow;
 use crate::stream::{Event, Stream};
@@ -378,8 +378,12 @@ impl Context {
                 }
                 (self.show)(&write_results(&self.settings, &run, trace.as_ref()));
                 let cut = matches!(run.outcome, Outcome::CycleLimit { .. });
-                if !cut && let Some(shown) = outcome_told(&run.outcome) {
-                    self.show(&shown);
+                // The report tells an interruption. A fault is told again below the report.
+                let interrupted = matches!(run.outcome, Outcome::Interrupted { .. });
+                let told = interrupted && shows_report(&self.settings);
+                let outcome = outcome_told(&run.outcome).filter(|_| !cut && !told);
+                if let Some(told) = outcome {
+                    self.show(&of_a_program(&told));
                 }
                 run.succeeded()
             }

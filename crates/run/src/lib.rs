@@ -24,6 +24,7 @@ mod sampling;
 mod session;
 mod sharing;
 mod substitute;
+mod told;
 mod transactions;
 mod written;
 
