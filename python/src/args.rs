@@ -100,7 +100,10 @@ fn real(value: &Bound<'_, PyAny>) -> Result<f64, String> {
     let number = value
         .call_method0("__float__")
         .and_then(|number| number.extract());
-    number.map_err(|_| format!("{} is neither a number nor an array", shown(value)))
+    number.map_err(|_| format!(
+            "{} is neither a number nor an array; pass `numpy.asarray(value)` for a list or a tensor",
+            shown(value)
+        ))
 }
 
 /// Text of a value in messages.

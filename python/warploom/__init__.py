@@ -2,7 +2,7 @@
 
 >>> import numpy, warploom
 >>> module = warploom.Module.from_ptx("saxpy.ptx", warploom.Gpu("qv100-volta"))
->>> result = module.saxpy[4, 256](x, y, 2.0, 1024)
+>>> result = module.saxpy[4, 256](1024, 2.0, x, y)
 >>> print(result)
 """
 
@@ -13,6 +13,7 @@ from ._module import Kernel, Launcher, Module, Parameter
 from ._native import __version__
 from ._result import KernelResult, Result, StatisticFacts, Statistics
 from ._run import DeviceArray, Run, Stream
+from ._sweep import sweep
 from ._workload import Workload, compare, workload, workloads
 from .errors import CycleLimit, Fault, InputError, SimulatedError, Stuck, WarploomError
 from .policy import WarpScheduler
@@ -42,6 +43,7 @@ __all__ = [
     "__version__",
     "compare",
     "policy",
+    "sweep",
     "workload",
     "workloads",
 ]

@@ -15,7 +15,7 @@ from ._run import Run
 from .errors import InputError
 from .policy import WarpScheduler
 
-_CHECKS = ("uninitialised", "shared-races", "barriers")
+_CHECKS = ("uninitialised", "shared-races", "barriers", "bounds")
 
 
 class Gpu:
@@ -49,6 +49,7 @@ class Gpu:
             "checks": [],
             "energy": None,
             "memory_bytes": 4 << 30,
+            "timeline": False,
             "warp_scheduler": None,
             "stop": None,
         }
@@ -87,6 +88,7 @@ class Gpu:
         checks: Iterable[str] | None = None,
         energy: str | bool | None = None,
         memory_bytes: int | None = None,
+        timeline: bool | None = None,
         warp_scheduler: Callable[[], WarpScheduler] | None = None,
     ) -> Gpu:
         """The same machine with other options of its runs; those not given stay as they are.
@@ -97,9 +99,11 @@ class Gpu:
             max_cycles: Core cycles after which a run stops.
             window: Record counters in windows of this many core cycles.
             parts: Also count by SM and by memory partition.
-            checks: ``uninitialised``, ``shared-races``, ``barriers``.
+            checks: ``uninitialised``, ``shared-races``, ``barriers``, ``bounds``.
             energy: ``True`` for the machine's own energy preset, or the name of one.
             memory_bytes: Size of the device's memory in bytes.
+            timeline: Record what every warp does (:meth:`Result.save_timeline`); for runs of some
+                thousand cycles.
             warp_scheduler: A class derived from :class:`WarpScheduler`, in the place of the
                 machine's. The simulation then runs some ten times slower or worse.
         """
@@ -112,6 +116,7 @@ class Gpu:
             "checks": None if checks is None else _checks(checks),
             "energy": "" if energy is True else energy or None,
             "memory_bytes": memory_bytes,
+            "timeline": timeline,
             "warp_scheduler": warp_scheduler,
         }
         other = copy.copy(self)

@@ -16,12 +16,14 @@ _MISSING = (
 )
 
 
-def compile_to_ptx(source: str, architecture: str, options: list[str]) -> str:
-    """PTX of a text of CUDA C++."""
+def compile_to_ptx(
+    source: str, architecture: str, options: list[str], name: str = "kernel.cu"
+) -> str:
+    """PTX of a text of CUDA C++. `name` is that of its file in messages."""
     library = _library()
     program = ctypes.c_void_p()
     status = library.nvrtcCreateProgram(
-        ctypes.byref(program), source.encode(), b"kernel.cu", 0, None, None
+        ctypes.byref(program), source.encode(), name.encode(), 0, None, None
     )
     words = [f"--gpu-architecture={architecture}", *options]
     array = (ctypes.c_char_p * len(words))(*(word.encode() for word in words))
