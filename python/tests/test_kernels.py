@@ -160,6 +160,8 @@ def test_sizes_may_be_numpys_and_a_stream_may_be_0(saxpy):
 def test_lists_are_refused_with_a_remedy(saxpy):
     with pytest.raises(InputError, match=r"argument 1 .*numpy\.asarray"):
         saxpy[1, 32]([1.0, 2.0], vectors()[1], 1.0, 2)
+    with pytest.raises(InputError, match=r"a value of type `.*list.*` is neither"):
+        saxpy[1, 32]([1.0] * 1000, vectors()[1], 1.0, 2)
 
 
 def test_part_of_a_name_finds_a_kernel():
@@ -187,6 +189,8 @@ def test_cuda_source_is_compiled_or_the_remedy_is_named(tmp_path):
     assert Module.from_cuda(file).kernels == ["twice"]
     with pytest.raises(InputError, match="check the path"):
         Module.from_cuda("absent.cu")
+    with pytest.raises(InputError, match="leave the line out"):
+        Module.from_cuda("#include <stdio.h>\n" + source)
 
 
 def test_output_of_kernels_goes_to_pythons_standard_output(capsys):

@@ -47,6 +47,7 @@ def test_windows_add_up(result):
 def test_a_result_shows_itself(result):
     html = result._repr_html_()
     assert "<table>" in html and "<svg" in html and "0 vector_add" in html
+    assert "1 launch on gtx480" in html and "<table>" in result.statistics._repr_html_()
     assert "cycles" in repr(result)
 
 
@@ -146,6 +147,30 @@ def test_machines_are_compared():
     assert all(frame["passed"]) and frame["joules"][0] is None and frame["joules"][2] > 0
     alone = warploom.workload("vectoradd", size="test").run(Gpu("gtx480", sm__warp_scheduler="gto"))
     assert frame["cycles"][1] == alone.cycles
+
+
+def test_a_preset_may_stand_for_its_machine():
+    program = warploom.workload("vectoradd", size="test")
+    assert program.run("qv100-volta").gpu == "qv100-volta"
+    frame = warploom.compare(program, vary={"sm.warp_scheduler": "lrr", "l1d.sets": 32})
+    assert frame["sm.warp_scheduler"] == ["lrr"] and frame["l1d.sets"] == [32]
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"window": 0}, "`window` is 0; write a whole number above 0"),
+        ({"threads": "2"}, "`threads` is '2'"),
+        ({"max_cycles": 0.5}, "`max_cycles` is 0.5"),
+        ({"max_cycles": float("inf")}, "`max_cycles` is inf"),
+        ({"warp_scheduler": "gto"}, "sm__warp_scheduler"),
+        ({"warp_scheduler": warploom.WarpScheduler()}, "give a class"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        Gpu().options(**options)
+    assert Gpu().options(max_cycles=1e6)._options["max_cycles"] == 1_000_000
 
 
 def test_machines_describe_themselves(tmp_path):

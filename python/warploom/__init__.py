@@ -6,7 +6,7 @@
 >>> print(result)
 """
 
-from . import policy
+from . import cuda, policy
 from ._frame import Frame
 from ._gpu import Gpu
 from ._module import Kernel, Launcher, Module, Parameter
@@ -42,6 +42,7 @@ __all__ = [
     "Workload",
     "__version__",
     "compare",
+    "cuda",
     "policy",
     "sweep",
     "workload",

@@ -33,18 +33,19 @@ class Module:
     >>> result = module.saxpy[4, 256](1024, 2.0, x, y)
     """
 
-    def __init__(self, native: _native.PtxModule, gpu: Gpu | None = None):
+    def __init__(self, native: _native.PtxModule, gpu: Gpu | str | None = None):
         self._native = native
-        self.gpu = gpu or Gpu()
+        self.gpu = Gpu.of(gpu)
         self._facts = native.kernels()
 
     @classmethod
-    def from_ptx(cls, source: str | os.PathLike[str], gpu: Gpu | None = None) -> Module:
+    def from_ptx(cls, source: str | os.PathLike[str], gpu: Gpu | str | None = None) -> Module:
         """Reads PTX.
 
         Args:
             source: The text, or the path of a file.
-            gpu: Machine of launches with arrays of the host; ``gtx480`` if none is given.
+            gpu: Machine of launches with arrays of the host, or its preset; ``gtx480`` if none is
+                given.
 
         Raises:
             InputError: the text is not valid; the message shows each place.
@@ -57,7 +58,7 @@ class Module:
     def from_cuda(
         cls,
         source: str | os.PathLike[str],
-        gpu: Gpu | None = None,
+        gpu: Gpu | str | None = None,
         *,
         architecture: str = "compute_75",
         options: Iterable[str] = (),
@@ -95,7 +96,7 @@ class Module:
         """Kernels that cannot run, with the reasons."""
         return self._native.refused()
 
-    def on(self, gpu: Gpu) -> Module:
+    def on(self, gpu: Gpu | str) -> Module:
         """The same module for launches on another machine."""
         return Module(self._native, gpu)
 
@@ -171,7 +172,7 @@ class Kernel:
         launcher.registers_per_thread = registers_per_thread
         return launcher(*args)
 
-    def on(self, gpu: Gpu) -> Kernel:
+    def on(self, gpu: Gpu | str) -> Kernel:
         """The same kernel for launches on another machine."""
         return Kernel(self.module.on(gpu), self.name)
 

@@ -16,6 +16,12 @@ _MISSING = (
 )
 
 
+_NO_HEADER = (
+    "\nNVRTC has no headers of the host, and kernels need none for printf and mathematical "
+    "functions; leave the line out, or name a folder by `options=[\"-I/folder\"]`"
+)
+
+
 def compile_to_ptx(
     source: str, architecture: str, options: list[str], name: str = "kernel.cu"
 ) -> str:
@@ -32,7 +38,8 @@ def compile_to_ptx(
         if status:
             reason = library.nvrtcGetErrorString(status).decode()
             log = _text(library, program, "ProgramLog") if program else ""
-            raise InputError(f"NVRTC refuses the source: {reason}\n{log}".rstrip())
+            hint = _NO_HEADER if "could not open source file" in log else ""
+            raise InputError(f"NVRTC refuses the source: {reason}\n{log.rstrip()}{hint}".rstrip())
         return _text(library, program, "PTX")
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))

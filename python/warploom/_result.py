@@ -82,6 +82,9 @@ class Statistics(Mapping[str, int]):
     def __repr__(self) -> str:
         return f"Statistics({len(self)} counters that are not 0)"
 
+    def _repr_html_(self) -> str:
+        return self.to_frame()._repr_html_()
+
 
 @functools.cache
 def _patterns() -> list[tuple[re.Pattern[str], StatisticFacts]]:
@@ -343,17 +346,21 @@ class Result(_Figures):
         link = f'<a download="timeline.json" href="data:application/json;base64,{data}">Timeline</a>'
         return f"<p>{link} for {viewer}</p>"
 
+    def _launches(self) -> str:
+        count = len(self.kernels)
+        return "1 launch" if count == 1 else f"{count:,} launches"
+
     def __str__(self) -> str:
         return self._native.text()
 
     def __repr__(self) -> str:
         return (
-            f"Result({len(self.kernels)} launches on {self.gpu}, {self.cycles:,} cycles, "
+            f"Result({self._launches()} on {self.gpu}, {self.cycles:,} cycles, "
             f"ipc {self.ipc:.1f})"
         )
 
     def _repr_html_(self) -> str:
-        title = f"{len(self.kernels)} launches on {self.gpu}: {self.cycles:,} cycles"
+        title = f"{self._launches()} on {self.gpu}: {self.cycles:,} cycles"
         chart = self.stall_chart() if self.stalls else ""
         table = self.to_frame()._repr_html_()
         return f"<h4>{html.escape(title)}</h4>{table}{chart}{self._timeline_link()}"

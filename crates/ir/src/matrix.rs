@@ -71,9 +71,9 @@ pub enum MatRule {
     And,
 }
 
-/// Sparsity of the multiplicand a (PTX ISA, "Sparse Matrix Storage"). Of every four elements of a row,
-/// only two are stored: of four pairs for elements of four bits, and one of two for tf32. Metadata
-/// of four bits, two for each element or pair that is stored, say which.
+/// Sparsity of the multiplicand a (PTX ISA, "Sparse Matrix Storage"). Of every four elements of a
+/// row, only two are stored: of four pairs for elements of four bits, and one of two for tf32.
+/// Metadata of four bits, two for each element or pair that is stored, say which.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sparsity {
     /// Which of every four lanes give the metadata, where not all of them do.

@@ -156,8 +156,8 @@ fn multiply<T: Copy, const N: usize>(
     }
 }
 
-/// Adds the products of a sparse a to c. `columns` has the column of each element of a. Elements that
-/// are not stored are not multiplied, so that they make no NaN of an infinity in b.
+/// Adds the products of a sparse a to c. `columns` has the column of each element of a. Elements
+/// that are not stored are not multiplied, so that they make no NaN of an infinity in b.
 fn multiply_sparse<T: Copy, const N: usize>(
     mma: &Mma,
     of: &mut Operands<T, N>,

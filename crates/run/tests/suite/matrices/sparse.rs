@@ -11,7 +11,8 @@ struct Sparse {
     acc: [Ty; 2],
 }
 
-/// Positions of the stored elements of every row: for each part of a row, its four bits of metadata.
+/// Positions of the stored elements of every row: for each part of a row, its four bits of
+/// metadata.
 struct Metadata {
     of_row: usize,
     bits: Vec<u32>,
@@ -70,8 +71,8 @@ impl Sparse {
         (row, lane / 4)
     }
 
-    /// Row and part of a row that a lane's metadata describe with four bits from `4 * nth` on, for a
-    /// lane that gives metadata.
+    /// Row and part of a row that a lane's metadata describe with four bits from `4 * nth` on, for
+    /// a lane that gives metadata.
     fn described_by(&self, lane: usize, nth: usize) -> (usize, usize) {
         let (group, thread) = (lane / 4, lane % 4);
         match (self.bits(), self.lanes()) {
