@@ -11,7 +11,7 @@ mod accuracy;
 mod atomic;
 mod case;
 mod compare;
-mod driver;
+pub(crate) mod driver;
 mod format;
 mod machine;
 mod matrix;

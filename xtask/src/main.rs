@@ -5,6 +5,7 @@ mod assembler;
 mod bench;
 mod bless;
 mod ci;
+mod correlate;
 mod costs;
 mod cuda_programs;
 mod docs;
@@ -48,6 +49,8 @@ enum Verb {
     Bless(bless::Args),
     /// Run all checks that must pass before a change is merged
     Ci(ci::Args),
+    /// Compare the presets of today's machines with published figures, into docs/hardware-timing.md
+    Correlate(correlate::Args),
     /// Tabulate what the stored figures cost, from the times of their runs in stores
     Costs(costs::Args),
     /// Build the test programs of cudart with NVIDIA's nvcc
@@ -81,6 +84,7 @@ fn main() -> Result<()> {
         Verb::Bench(args) => bench::run(&args, &root()),
         Verb::Bless(args) => bless::run(&args, &root()),
         Verb::Ci(args) => ci::run(&args, &root()),
+        Verb::Correlate(args) => correlate::run(&args, &root()),
         Verb::Costs(args) => costs::run(&args, &root()),
         Verb::CudaPrograms(args) => cuda_programs::run(&args, &root()),
         Verb::Docs => docs::run(&root()),

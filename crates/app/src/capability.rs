@@ -6,11 +6,14 @@ use warploom_config::GpuSpec;
 /// 255.
 const FERMI_REGISTERS: u32 = 63;
 
-/// Compute capability of a GPU as ten times the major number plus the minor number. Derived from
-/// the register files, shared memory and warp slots that the CUDA C++ Programming Guide lists for
-/// each capability.
+/// Compute capability of a GPU as ten times the major number plus the minor number: the one that
+/// the specification gives, or one derived from the register files, shared memory and warp slots
+/// that the CUDA C++ Programming Guide lists for each capability.
 pub fn capability(spec: &GpuSpec) -> u32 {
     let sm = &spec.sm;
+    if spec.gpu.compute_capability > 0 {
+        return spec.gpu.compute_capability;
+    }
     if sm.max_registers_per_thread <= FERMI_REGISTERS {
         return if sm.max_threads > 1536 { 30 } else { 20 };
     }
@@ -40,6 +43,10 @@ mod tests {
             ("qv100-volta", 70),
             ("rtx2060-turing", 75),
             ("rtx3070-ampere", 86),
+            ("a100-ampere", 80),
+            ("h100-hopper", 90),
+            ("h200-hopper", 90),
+            ("rtx5090-blackwell", 120),
         ] {
             let spec = preset(name).expect("a preset");
             assert_eq!(capability(&spec), expected, "{name}");

@@ -7,7 +7,7 @@
 //! (docs/model/machine.md, Order within a cycle): replies out of the network, replies into it,
 //! DRAM, L2, the network itself.
 
-use crate::spec::{GpuSpec, ModelStyle, NocKind, NocSpec};
+use crate::spec::{CollectorSpec, GpuSpec, LatencyFrom, ModelStyle, NocKind, NocSpec, SmSpec};
 
 /// Size of a packet's header in bytes (GPGPU-Sim's control size).
 const HEADER_BYTES: u32 = 8;
@@ -83,6 +83,36 @@ pub struct Latencies {
 /// Number of loads of which the mean is taken.
 const LOADS: u64 = 64;
 
+/// Steps of the collectors from issue to dispatch (docs/model/sm.md, Operand collectors).
+const COLLECTOR_STEPS: u32 = 3;
+/// Cycles from dispatch until a unit takes an instruction.
+const TO_UNIT: u32 = 1;
+/// Cycles of the result bus and of write-back.
+const WRITE_BACK: u32 = 2;
+
+impl CollectorSpec {
+    /// Cycles from issue to dispatch, where the steps of the load/store unit do not matter.
+    fn cycles(&self) -> u32 {
+        COLLECTOR_STEPS.div_ceil(self.steps_per_cycle)
+    }
+}
+
+impl SmSpec {
+    /// Cycles of a dependence between two instructions of a unit outside of the unit itself, in
+    /// style `gpgpu-sim-4`: collectors, acceptance and write-back.
+    pub fn cycles_around_units(&self) -> u32 {
+        self.collectors.cycles() + TO_UNIT + WRITE_BACK
+    }
+
+    /// Cycles that an instruction spends in a unit, of which the latency is `latency`.
+    pub fn cycles_in_unit(&self, latency: u32) -> u32 {
+        match self.latency_from {
+            LatencyFrom::Unit => latency,
+            LatencyFrom::Issue => latency.saturating_sub(self.cycles_around_units()),
+        }
+    }
+}
+
 impl GpuSpec {
     /// Computes the latencies of loads on an idle machine.
     pub fn latencies(&self) -> Latencies {
@@ -103,11 +133,20 @@ impl GpuSpec {
     /// Its result leaves the pipeline after `latency`, passes EX_WB and is written
     /// (docs/model/sm.md, Execution units).
     pub fn arithmetic(&self, latency: u32) -> Vec<Stage> {
+        let how = match self.sm.latency_from {
+            LatencyFrom::Unit => "latency".to_owned(),
+            LatencyFrom::Issue => format!(
+                "latency {latency} from issue, less {} outside of the unit",
+                self.sm.cycles_around_units()
+            ),
+        };
+        let inside = Edge::Core(self.sm.cycles_in_unit(latency));
+        let written = Edge::Core(WRITE_BACK);
         vec![
             self.collect(),
-            Stage::new("unit takes it", [Edge::Core(1)], "1"),
-            Stage::new("unit", [Edge::Core(latency)], "latency"),
-            Stage::new("result bus and write-back", [Edge::Core(2)], "1 + 1"),
+            Stage::new("unit takes it", [Edge::Core(TO_UNIT)], "1"),
+            Stage::new("unit", [inside], how),
+            Stage::new("result bus and write-back", [written], "1 + 1"),
         ]
     }
 
@@ -250,8 +289,8 @@ impl GpuSpec {
         };
         Stage::new(
             "collector, operands, dispatch",
-            [Edge::Core(3u32.div_ceil(steps))],
-            format!("3 steps / {steps} a cycle, rounded up"),
+            [Edge::Core(COLLECTOR_STEPS.div_ceil(steps))],
+            format!("{COLLECTOR_STEPS} steps / {steps} a cycle, rounded up"),
         )
     }
 

@@ -14,8 +14,8 @@ pub struct Preset {
     pub text: &'static str,
 }
 
-/// All built-in GPUs: the machines of the papers in the order of the papers, then those of
-/// GPGPU-Sim 4.2 by age.
+/// All built-in GPUs: the machines of the papers in the order of the papers, those of GPGPU-Sim 4.2
+/// by age, then those from published figures by age.
 pub const PRESETS: &[Preset] = &[
     Preset {
         name: "gtx480",
@@ -68,6 +68,22 @@ pub const PRESETS: &[Preset] = &[
     Preset {
         name: "rtx3070-ampere",
         text: include_str!("../presets/rtx3070-ampere.toml"),
+    },
+    Preset {
+        name: "a100-ampere",
+        text: include_str!("../presets/a100-ampere.toml"),
+    },
+    Preset {
+        name: "h100-hopper",
+        text: include_str!("../presets/h100-hopper.toml"),
+    },
+    Preset {
+        name: "h200-hopper",
+        text: include_str!("../presets/h200-hopper.toml"),
+    },
+    Preset {
+        name: "rtx5090-blackwell",
+        text: include_str!("../presets/rtx5090-blackwell.toml"),
     },
 ];
 

@@ -72,6 +72,11 @@ const YOUNGER: &[(&str, &str)] = &[
     ("sm.cluster_bytes_per_cycle", "20"),
     ("sm.warp_group_cycles", "0"),
     ("sm.warp_group_latency_cycles", "0"),
+    ("sm.latency_from", "unit"),
+    ("sm.bulk_interval_cycles", "32"),
+    ("sm.bulk_requests", "384"),
+    ("sm.bulk_issue_cycles", "0"),
+    ("gpu.compute_capability", "0"),
 ];
 
 /// True for a younger key at its default.

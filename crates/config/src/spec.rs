@@ -106,6 +106,9 @@ pub struct DeviceSpec {
     pub flush_l2_at_kernel_end: bool,
     /// True to answer requests of SMs at once, without network, L2 and DRAM.
     pub perfect_memory: bool,
+    /// Compute capability that programs are told, as ten times the major number plus the minor
+    /// number; 0 for the one that follows from an SM's resources.
+    pub compute_capability: u32,
     /// True if copies between host and device leave their lines in L2.
     pub copies_warm_l2: bool,
     /// Core cycles of a message between an SM and the network in each direction, taken out of
@@ -186,12 +189,20 @@ pub struct SmSpec {
     pub wide_shared_conflicts: bool,
     /// True if only one word of shared memory is broadcast at a time (GT200).
     pub shared_one_broadcast: bool,
+    /// Event from which the latencies of units count.
+    pub latency_from: LatencyFrom,
     /// Cycles for which eight columns of a product of a warp group keep a tensor unit busy; 0 for
     /// their share of [`UnitSpecs::tensor_timing`].
     pub warp_group_cycles: u32,
     /// Cycles from the end of that time to the result; 0 for the latency of
     /// [`UnitSpecs::tensor_timing`].
     pub warp_group_latency_cycles: u32,
+    /// Cycles from the first request of a bulk copy to that of the next.
+    pub bulk_interval_cycles: u32,
+    /// Cycles for which a bulk copy holds its warp once the unit begins with it.
+    pub bulk_issue_cycles: u32,
+    /// Largest number of requests of bulk copies without a reply.
+    pub bulk_requests: u32,
     /// Cycles from the access of shared memory of another block of the cluster by the load/store
     /// unit to its result. Messages about barriers take half of it.
     pub cluster_latency_cycles: u32,
@@ -221,6 +232,15 @@ pub struct SmSpec {
     pub divergence: Divergence,
     /// Pipe that multiplications issue to.
     pub products: Products,
+}
+
+/// Event from which the latencies of [`UnitSpecs`] count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LatencyFrom {
+    /// The unit takes the instruction; collectors and write-back add to the latency (GPGPU-Sim).
+    Unit,
+    /// The instruction issues; the latency ends when an instruction that needs the result issues.
+    Issue,
 }
 
 /// List of sizes in KiB, ascending.

@@ -143,6 +143,11 @@ fn younger_keys_at_their_defaults_are_in_no_digest() {
         "sm.cluster_bytes_per_cycle",
         "sm.warp_group_cycles",
         "sm.warp_group_latency_cycles",
+        "sm.latency_from",
+        "sm.bulk_interval_cycles",
+        "sm.bulk_requests",
+        "sm.bulk_issue_cycles",
+        "gpu.compute_capability",
     ];
     let older = |name: &str| name != "name" && !younger.contains(&name);
     let entries = crate::print::entries(&spec);
@@ -157,6 +162,25 @@ fn younger_keys_at_their_defaults_are_in_no_digest() {
     assert_ne!(limited.digest(), spec.digest());
     let timed = with(&["sm.warp_group_cycles=4"]).unwrap();
     assert_ne!(timed.digest(), spec.digest());
+}
+
+/// Collectors with two steps a cycle, acceptance and write-back take 2 + 1 + 2 cycles.
+#[test]
+fn latencies_from_issue_hold_the_stages() {
+    let volta = |sets: &[&str]| {
+        let sets: Vec<_> = sets.iter().map(|set| (*set).to_owned()).collect();
+        resolve(&Base::Preset("qv100-volta".to_owned()), &sets)
+    };
+    let refused = volta(&["sm.latency_from=issue"]).unwrap_err().to_string();
+    assert!(
+        refused.contains("`int_timing.add`: 4 cycles from issue, of which collectors, acceptance")
+            && refused.contains("take 5"),
+        "{refused}"
+    );
+    let more = ["sm.latency_from=issue", "sm.collectors.steps_per_cycle=3"];
+    assert_eq!(volta(&more).unwrap().sm.cycles_in_unit(13), 9);
+    let old = with(&["sm.latency_from=issue"]).unwrap_err().to_string();
+    assert!(old.contains("in style `gpgpu-sim-3`"), "{old}");
 }
 
 #[test]

@@ -204,6 +204,21 @@ fn units(rules: &mut Rules, sm: &SmSpec) {
         split_set(rules, sm, "general", &sets.general);
     }
     for (name, timing) in timings(units) {
+        let around = sm.cycles_around_units();
+        rules.require(
+            sm.latency_from == LatencyFrom::Unit || timing.latency_cycles >= around,
+            &[
+                "sm.latency_from",
+                &format!("sm.units.{name}.latency_cycles"),
+            ],
+            format!(
+                "`{name}`: {} cycles from issue, of which collectors, acceptance and write-back \
+                 take {around}",
+                timing.latency_cycles
+            ),
+            "write a longer latency, more `sm.collectors.steps_per_cycle`, or \
+             `sm.latency_from = \"unit\"`",
+        );
         rules.require(
             timing.interval_cycles <= timing.latency_cycles,
             &[
@@ -325,6 +340,12 @@ fn write_queue(rules: &mut Rules, queue: &WriteQueueSpec, l2: &CacheSpec) {
 }
 
 fn device(rules: &mut Rules, spec: &GpuSpec) {
+    rules.require(
+        spec.sm.latency_from == LatencyFrom::Unit || spec.gpu.style == ModelStyle::V4,
+        &["sm.latency_from", "gpu.style"],
+        "in style `gpgpu-sim-3` the time around the units depends on other parts".to_owned(),
+        "write `sm.latency_from = \"unit\"`, or `gpu.style = \"gpgpu-sim-4\"`",
+    );
     rules.require(
         spec.gpu.sms.is_multiple_of(spec.gpu.sms_per_cluster),
         &["gpu.sms", "gpu.sms_per_cluster"],

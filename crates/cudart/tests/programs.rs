@@ -130,13 +130,9 @@ fn launches_and_what_is_known_of_functions() {
 
 #[test]
 fn clusters_of_several_blocks() {
-    let machine = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../examples/machines/h100-hopper.toml"
-    );
-    let gpu = format!("{{\"gpu\": \"{machine}\", ");
+    let gpu = "{\"gpu\": \"h100-hopper\", ";
     for settings in [QUIET, FUNCTIONAL] {
-        check(13, "cluster", &settings.replacen('{', &gpu, 1));
+        check(13, "cluster", &settings.replacen('{', gpu, 1));
     }
 }
 

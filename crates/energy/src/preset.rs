@@ -154,6 +154,26 @@ pub const PRESETS: &[Row] = &[
         gpus: &["rtx3070-ampere"],
         text: include_str!("../presets/rtx3070-ampere.toml"),
     },
+    Row {
+        name: "a100-ampere",
+        gpus: &["a100-ampere"],
+        text: include_str!("../presets/a100-ampere.toml"),
+    },
+    Row {
+        name: "h100-hopper",
+        gpus: &["h100-hopper"],
+        text: include_str!("../presets/h100-hopper.toml"),
+    },
+    Row {
+        name: "h200-hopper",
+        gpus: &["h200-hopper"],
+        text: include_str!("../presets/h200-hopper.toml"),
+    },
+    Row {
+        name: "rtx5090-blackwell",
+        gpus: &["rtx5090-blackwell"],
+        text: include_str!("../presets/rtx5090-blackwell.toml"),
+    },
 ];
 
 /// A built-in energy preset by its name.

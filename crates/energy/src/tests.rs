@@ -257,6 +257,10 @@ fn power_without_events_fits_the_boards_of_derived_presets() {
         ("titanx-pascal", 28.0, 250.0),
         ("rtx2060-turing", 30.0, 160.0),
         ("rtx3070-ampere", 46.0, 220.0),
+        ("a100-ampere", 108.0, 400.0),
+        ("h100-hopper", 132.0, 700.0),
+        ("h200-hopper", 132.0, 700.0),
+        ("rtx5090-blackwell", 170.0, 575.0),
     ];
     for (name, sms, board) in boards {
         let preset = find(name).unwrap();

@@ -90,6 +90,7 @@ enum Hash {
     Xor,
     Ipoly(Ipoly),
     Random(u64),
+    Skewed,
 }
 
 /// Decodes addresses of one GPU.
@@ -137,6 +138,7 @@ impl AddressDecoder {
                 ChannelIndex::Xor => Hash::Xor,
                 ChannelIndex::Ipoly => Hash::Ipoly(Ipoly::new(total)),
                 ChannelIndex::Random => Hash::Random(spec.gpu.seed),
+                ChannelIndex::Skewed => Hash::Skewed,
             },
         }
     }
@@ -188,6 +190,13 @@ impl AddressDecoder {
                 Some(_) => ipoly.hash(quotient >> banks.trailing_zeros(), plain),
                 None => ipoly.hash(quotient, plain) % (self.channels as u32 * banks),
             },
+            // Addresses of one partition address are rotated alike, so that they stay apart.
+            Hash::Skewed => {
+                let count = self.channels as u32 * banks;
+                let rest = self.rest(addr, quotient);
+                let upper = self.without_sub_partition.of(rest) >> self.channel_bit;
+                (plain + rotation(upper, count)) % count
+            }
             Hash::Random(seed) => {
                 cold_path();
                 let chunk = addr >> (self.channel_bit - banks.trailing_zeros());
@@ -284,6 +293,15 @@ impl<T: Copy> Nearby<T> {
     }
 }
 
+/// Number below `count` that depends on all bits of `upper`: the high half of a product with an odd
+/// number (Fibonacci hashing: Knuth, The Art of Computer Programming 3, section 6.4).
+#[inline]
+fn rotation(upper: u64, count: u32) -> u32 {
+    const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mixed = upper.wrapping_mul(GOLDEN) >> 32;
+    ((mixed * u64::from(count)) >> 32) as u32
+}
+
 /// The lowest log2(`count`) bits set in `mask`.
 fn lowest_bits(mask: u64, count: u32) -> u64 {
     let mut left = mask;
@@ -341,6 +359,7 @@ mod tests {
                 ChannelIndex::Xor,
                 ChannelIndex::Ipoly,
                 ChannelIndex::Random,
+                ChannelIndex::Skewed,
             ];
             let specs = [fermi_spec(), volta_spec()];
             for (spec, kind) in specs.iter().flat_map(|spec| kinds.map(|kind| (spec, kind))) {
@@ -386,6 +405,7 @@ mod tests {
             ChannelIndex::Xor,
             ChannelIndex::Ipoly,
             ChannelIndex::Random,
+            ChannelIndex::Skewed,
         ] {
             let mut spec = volta_spec();
             spec.partition.channel_index = index;
@@ -405,11 +425,38 @@ mod tests {
         }
     }
 
+    /// 80 channels with two banks each: every run of as many lines uses every bank once, and so do
+    /// lines that are far apart by a power of two, on which consecutive numbers meet in 10 of 160.
+    #[test]
+    fn a_skewed_index_is_even_for_any_number_of_channels_and_stride() {
+        let mut spec = volta_spec();
+        spec.gpu.channels = 80;
+        let banks = |index, stride: u64| {
+            let mut spec = spec.clone();
+            spec.partition.channel_index = index;
+            let decoder = AddressDecoder::new(&spec);
+            let mut seen = [0_u32; 160];
+            for line in 0..160 * 64 {
+                seen[decoder.sub_partition(line * stride).index()] += 1;
+            }
+            (*seen.iter().min().unwrap(), *seen.iter().max().unwrap())
+        };
+        assert_eq!(banks(ChannelIndex::Skewed, 128), (64, 64));
+        assert_eq!(banks(ChannelIndex::Consecutive, 8192).0, 0);
+        let (least, most) = banks(ChannelIndex::Skewed, 8192);
+        assert!(least >= 32 && most <= 128, "{least} {most}");
+    }
+
     #[test]
     fn lines_of_a_partition_have_distinct_partition_addresses() {
-        for spec in [fermi_spec(), volta_spec()] {
-            let mut spec = spec;
-            spec.partition.channel_index = ChannelIndex::Consecutive;
+        let indices = [ChannelIndex::Consecutive, ChannelIndex::Skewed];
+        let specs = [fermi_spec(), volta_spec()];
+        for (spec, index) in specs
+            .iter()
+            .flat_map(|spec| indices.map(|index| (spec, index)))
+        {
+            let mut spec = spec.clone();
+            spec.partition.channel_index = index;
             let decoder = AddressDecoder::new(&spec);
             let mut seen = std::collections::BTreeSet::new();
             for line in 0..40_000_u64 {

@@ -34,9 +34,10 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
         "reads of whole rows of one bank, row after row",
         |gpu| {
             let places = Places::new(gpu)?;
-            if gpu.partition.channel_index == ChannelIndex::Random {
+            let scattered = [ChannelIndex::Random, ChannelIndex::Skewed];
+            if scattered.contains(&gpu.partition.channel_index) {
                 return Ok(Answer::Absent(
-                    "the addresses of a row are scattered at random",
+                    "the addresses of a row are scattered by a hash",
                 ));
             }
             let rows = rows_of_a_bank(places.all(), 4);
@@ -57,6 +58,9 @@ pub(crate) const BENCHMARKS: &[Benchmark] = &[
         "reads of one bank, each of another row",
         |gpu| {
             let rows = rows_of_a_bank(Places::new(gpu)?.chunks(), 2 * MISSES);
+            if rows.len() < 2 * MISSES {
+                return Ok(Answer::Absent("a bank has too few rows of the memory used"));
+            }
             let list: Vec<_> = rows.into_values().map(|row| row[0]).collect();
             let (cycles, how) = row_cycles(gpu, 1);
             figure(gpu, &list, cycles, &how)

@@ -168,7 +168,7 @@ impl Ldst {
             written: 0,
             next_client: 0,
             bypass: None,
-            bulk: BulkUnit::default(),
+            bulk: BulkUnit::new(&spec.sm),
             responses: FixedQueue::new(spec.sm.response_fifo.max(1) as usize),
             sectored_l2: spec.partition.l2.sectored,
             sm,

@@ -16,6 +16,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 
 use super::case::{BLOCK, Case, TUPLES};
 use super::machine::Machine;
+use crate::correlate::Job;
 
 const LIBRARY: &CStr = c"libcuda.so.1";
 /// Size of the buffer for the assembler's messages.
@@ -24,6 +25,8 @@ const LOG_BYTES: usize = 1 << 16;
 const LOG_OPTIONS: [c_uint; 2] = [5, 6];
 /// Values of CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR.
 const CAPABILITY: [c_int; 2] = [75, 76];
+/// Size of a buffer that is larger than any L2.
+const FLUSHED_BYTES: usize = 1 << 28;
 /// Largest number of operands and of results of a form.
 const MOST_COLUMNS: usize = 16;
 
@@ -212,6 +215,37 @@ impl GpuMachine<'_> {
         check(self.functions, what, status)
     }
 
+    /// Runs a probe on caches without its data, and returns the numbers that it writes.
+    pub fn probe(&mut self, job: &Job) -> Result<Vec<u64>> {
+        self.load(&job.ptx)?;
+        let f = self.functions;
+        let sizes = [8 * job.results, job.data_bytes as usize, FLUSHED_BYTES];
+        let mut buffers = [0; 3];
+        let mut results = vec![0_u64; job.results];
+        // SAFETY: the pointers are to variables of this function, with their lengths; each buffer
+        // has the size that is filled, written or read, and is freed at the end.
+        unsafe {
+            for (buffer, bytes) in buffers.iter_mut().zip(sizes) {
+                self.check("cuMemAlloc", (f.allocate)(buffer, bytes))?;
+            }
+            let [out, data, flushed] = buffers;
+            for (cell, target) in &job.cells {
+                let address = data + target;
+                let status = (f.to_device)(data + cell, (&raw const address).cast(), 8);
+                self.check("cuMemcpyHtoD", status)?;
+            }
+            // The fill takes the place of all other lines in L2.
+            self.check("cuMemsetD32", (f.fill)(flushed, 0, FLUSHED_BYTES / 4))?;
+            self.launch("k", (job.blocks, job.threads), [out, data])?;
+            let status = (f.from_device)(results.as_mut_ptr().cast(), out, sizes[0]);
+            self.check("cuMemcpyDtoH", status)?;
+            for buffer in buffers {
+                self.check("cuMemFree", (f.free)(buffer))?;
+            }
+        }
+        Ok(results)
+    }
+
     fn unload(&mut self) {
         if !self.module.is_null() {
             // SAFETY: the module was loaded and nothing of it runs.
@@ -220,15 +254,19 @@ impl GpuMachine<'_> {
         }
     }
 
-    fn launch(&self, number: usize) -> Result<()> {
-        let name = CString::new(format!("k{number}"))?;
+    /// Launches a kernel with two parameters, both addresses.
+    fn launch(
+        &self,
+        name: &str,
+        (grid, block): (c_uint, c_uint),
+        mut addresses: [u64; 2],
+    ) -> Result<()> {
+        let name = CString::new(name)?;
         let mut function = null_mut();
-        let mut addresses = self.buffers;
-        let [from, to] = &mut addresses;
-        let mut arguments: [*mut c_void; 2] = [(&raw mut *from).cast(), (&raw mut *to).cast()];
-        let (grid, block) = ((TUPLES / BLOCK) as c_uint, BLOCK as c_uint);
+        let [first, second] = &mut addresses;
+        let mut arguments: [*mut c_void; 2] = [(&raw mut *first).cast(), (&raw mut *second).cast()];
         // SAFETY: module and name exist; the kernel has two parameters of 64 bits, and the
-        // arguments are pointers to two such values. It writes nothing but the results' buffer.
+        // arguments are pointers to two such values. It writes nothing but these buffers.
         unsafe {
             let f = self.functions;
             let status = (f.function)(&mut function, self.module, name.as_ptr());
@@ -287,7 +325,8 @@ impl Machine for GpuMachine<'_> {
             self.check("cuMemcpyHtoD", status)?;
             self.check("cuMemsetD32", (f.fill)(to, 0, output.len() / 4))?;
         }
-        self.launch(number)?;
+        let shape = ((TUPLES / BLOCK) as c_uint, BLOCK as c_uint);
+        self.launch(&format!("k{number}"), shape, self.buffers)?;
         // SAFETY: as for the copy to the device.
         let status = unsafe { (f.from_device)(output.as_mut_ptr().cast(), to, output.len()) };
         self.check("cuMemcpyDtoH", status)?;

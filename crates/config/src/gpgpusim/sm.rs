@@ -59,6 +59,22 @@ impl Draft {
             let why = "GPGPU-Sim has no such products";
             self.own(key, Raw::Int(Some(0)), OriginKind::Ours, why);
         }
+        let why = "GPGPU-Sim has no bulk copies";
+        for (key, value) in [
+            ("sm.bulk_interval_cycles", 32),
+            ("sm.bulk_requests", 384),
+            ("sm.bulk_issue_cycles", 0),
+        ] {
+            self.own(key, Raw::Int(Some(value)), OriginKind::Ours, why);
+        }
+        let why = "the one that follows from the resources of an SM";
+        self.own(
+            "gpu.compute_capability",
+            Raw::Int(Some(0)),
+            OriginKind::Ours,
+            why,
+        );
+        self.source("sm.latency_from", Raw::Text("unit".to_owned()), "");
         for (key, value) in [
             ("gpu.gpcs", 1),
             ("sm.cluster_latency_cycles", 180),

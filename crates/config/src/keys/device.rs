@@ -77,6 +77,10 @@ section! {
         perfect_memory: "perfect_memory", Rule::Switch, "",
             "Requests of SMs are answered at once, without network, L2 and DRAM.",
             "GPGPU-Sim -gpgpu_perfect_mem", false, "false";
+        compute_capability: "compute_capability", int(0, 200), "",
+            "Compute capability that programs are told, 90 for 9.0; 0: the one that follows from the \
+             resources of an SM.",
+            "CUDA C++ Programming Guide, table of compute capabilities", 0, "0";
     } within {
         block_scheduler: "block_scheduler";
         sm_filter: "sm_filter";

@@ -11,6 +11,9 @@ names! {
         Xor = "xor": "XORed with higher bits",
         Ipoly = "ipoly": "irreducible polynomial",
         Random = "random": "seeded random table",
+        Skewed = "skewed":
+            "rotated by a hash of the higher bits: as even as consecutive numbers, for any number \
+             of channels",
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::cache::SET_INDEX;
 use crate::section::section;
-use crate::spec::{BranchOrder, Coalescing, Divergence, Products, SetIndex};
+use crate::spec::{BranchOrder, Coalescing, Divergence, LatencyFrom, Products, SetIndex};
 use crate::value::{Rule, int, names, pow2};
 
 names! {
@@ -23,6 +23,13 @@ names! {
         Sfu = "sfu":
             "SFU for integers; for floats SP or, while its input register is full, SFU (GPGPU-Sim \
              3.2.2)",
+    }
+    LatencyFrom: LATENCY_FROM {
+        Unit = "unit":
+            "the unit's acceptance: collectors and write-back add to it (GPGPU-Sim)",
+        Issue = "issue":
+            "issue, up to the issue of an instruction that needs the result: what micro-benchmarks \
+             of dependent instructions measure",
     }
     Coalescing: COALESCING {
         Segments = "segments": "segments of 32, 64 or 128 bytes by access size, then shrunk",
@@ -129,6 +136,20 @@ section! {
             "Shared memory broadcasts one word to all lanes that access it; others are served lane by \
              lane, as on GT200. Only the first word of each access is checked.",
             "GPGPU-Sim -gpgpu_shmem_limited_broadcast", false, "false";
+        latency_from: "latency_from", LATENCY_FROM, "",
+            "Event from which the latencies of `sm.units` count.",
+            "this program: Huerta and others 2025 describe dependences of fixed latency that count \
+             from issue",
+            LatencyFrom::Unit, "unit";
+        bulk_interval_cycles: "bulk_interval_cycles", int(1, 1000), "core cycles",
+            "Cycles from the first request of a bulk copy to that of the next.",
+            "public configuration of FlashGPU-Sim for the H100", 32, "32";
+        bulk_requests: "bulk_requests", int(1, 65_536), "requests",
+            "Requests of bulk copies that an SM may have without a reply.",
+            "public configuration of FlashGPU-Sim for the H100", 384, "384";
+        bulk_issue_cycles: "bulk_issue_cycles", int(0, 1000), "core cycles",
+            "Cycles for which a bulk copy holds its warp once the unit for bulk copies begins with it.",
+            "public configuration of FlashGPU-Sim for the RTX 5090", 0, "0";
         warp_group_cycles: "warp_group_cycles", int(0, 14), "core cycles",
             "Cycles for which eight columns of a product `wgmma` keep a tensor unit busy; 0: their \
              share of `sm.units.tensor_timing`.",

@@ -104,6 +104,8 @@ pub enum ChannelIndex {
     Ipoly,
     /// Seeded random number of each chunk of 256 bytes.
     Random,
+    /// The address's own number, rotated by a hash of the bits above it.
+    Skewed,
 }
 
 /// Specification of a DRAM channel.

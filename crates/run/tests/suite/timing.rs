@@ -3,8 +3,7 @@
 
 use std::ops::ControlFlow;
 use warploom_base::Dim3;
-use warploom_config::{Base, GpuSpec, preset, resolve};
-use warploom_diag::Source;
+use warploom_config::{GpuSpec, preset};
 use warploom_run::{
     Arg, Check, Device, HostAction, HostError, HostProgram, Launch, Options, Session, Timed,
 };
@@ -462,18 +461,47 @@ fn products_of_warp_groups_overlap_unless_a_wait_comes_between() {
     );
 }
 
+/// Cycles that a bulk copy of `bytes` bytes adds to a warp that makes one after the other.
+fn bulk_load(spec: &GpuSpec, bytes: u32) -> f64 {
+    let start = "ld.param.u64 %rd1, [buf];\nmov.u32 %r1, %laneid;\nsetp.eq.u32 %p0, %r1, 0;\n\
+                 @%p0 mbarrier.init.shared.b64 [s], 1;\n";
+    let prefix = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes";
+    let copy = format!("@%p0 {prefix} [s+1024], [%rd1], {bytes}, [s];\n");
+    cost(spec, start, &copy, 64)
+}
+
+/// A warp whose bulk copy holds it issues the next one that many cycles after the unit began, and
+/// some more until the unit has it.
+#[test]
+fn a_bulk_copy_holds_its_warp_as_long_as_stated() {
+    let mut spec = gtx480();
+    spec.sm.bulk_issue_cycles = 168;
+    let apart = bulk_load(&spec, 16);
+    assert!((168.0..184.0).contains(&apart), "{apart}");
+    spec.sm.bulk_issue_cycles = 0;
+    spec.sm.bulk_interval_cycles = 70;
+    let apart = bulk_load(&spec, 16);
+    assert!((apart - 70.0).abs() < 1.0, "{apart}");
+}
+
+/// Latencies that count from issue are the distance of dependent instructions; simple instructions
+/// take the stages' own time.
+#[test]
+fn dependent_instructions_are_the_latency_from_issue_apart() {
+    let spec = preset("a100-ampere").expect("a built-in preset");
+    let start = "mov.f32 %f1, 0f3F800000;\nmov.u32 %r1, 1;\n";
+    let apart = |link| cost(&spec, start, link, 64);
+    assert_eq!(apart("add.f32 %f1, %f1, 0f40000000;\n"), 4.0);
+    assert_eq!(apart("sqrt.approx.f32 %f1, %f1;\n"), 23.0);
+    assert_eq!(apart("xor.b32 %r1, %r1, 5;\n"), 4.0);
+}
+
 /// The unit of bulk copies begins an instruction 32 cycles after the one before, and sends a line
 /// of 128 bytes a cycle.
 #[test]
 fn bulk_copies_take_a_gap_or_their_lines() {
     let spec = gtx480();
-    let start = "ld.param.u64 %rd1, [buf];\nmov.u32 %r1, %laneid;\nsetp.eq.u32 %p0, %r1, 0;\n\
-                 @%p0 mbarrier.init.shared.b64 [s], 1;\n";
-    let prefix = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes";
-    let load = |bytes: u32| {
-        let copy = format!("@%p0 {prefix} [s+1024], [%rd1], {bytes}, [s];\n");
-        cost(&spec, start, &copy, 64)
-    };
+    let load = |bytes| bulk_load(&spec, bytes);
     let short = load(16);
     assert!((short - 32.0).abs() < 1.0, "{short}");
     // Replies bound longer copies; two of 12 lines fit into the gap.
@@ -482,17 +510,11 @@ fn bulk_copies_take_a_gap_or_their_lines() {
     assert!(load(1536) <= long, "a shorter copy takes no longer");
 }
 
-/// The H100 of the examples reaches its peak of 4,096 operations a cycle: a product of 64 x 8 x 16
-/// halves takes 4 cycles.
+/// The H100 reaches its peak of 4,096 operations a cycle: a product of 64 x 8 x 16 halves takes 4
+/// cycles.
 #[test]
-fn the_example_of_an_h100_has_its_peak_rate() {
-    let path = concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../../examples/machines/h100-hopper.toml"
-    );
-    let text = std::fs::read_to_string(path).expect("the example exists");
-    let base = Base::Text(Source::new("h100-hopper.toml", text));
-    let spec = resolve(&base, &[]).expect("the example is sound");
+fn the_h100_has_its_peak_rate() {
+    let spec = preset("h100-hopper").expect("the preset is sound");
     let registers: Vec<String> = (0..32).map(|nth| format!("%f{nth}")).collect();
     let product = format!(
         "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {{{}}}, %rd2, %rd2, 1, 1, 1, 0, 0;\n",

@@ -16,10 +16,6 @@ use warploom_mem::{AccessKind, Request};
 
 /// Most instructions that wait for the unit.
 const WAITING: usize = 32;
-/// Cycles from one instruction's first request to the next one's.
-const GAP: Cycle = 32;
-/// Most requests without a reply.
-const IN_FLIGHT: u32 = 384;
 
 impl Ldst {
     /// Request for the next line of an instruction; `None` if all were sent.
@@ -58,6 +54,9 @@ impl Sm {
         self.counters.store_instructions += u64::from(copies.stores);
         self.counters.memory_instructions += 1;
         self.counters.memory_transactions += copies.lines.len() as u64;
+        if self.ldst.bulk.hold > 0 {
+            self.hold_warp(w);
+        }
         let track = &self.warps.track[w];
         self.ldst.bulk.issued.push(Job {
             id,
@@ -67,6 +66,23 @@ impl Sm {
             sent: 0,
         });
         id
+    }
+
+    /// Keeps a warp from issuing, as an atomic does.
+    fn hold_warp(&mut self, w: usize) {
+        self.warps.track[w].atomics += 1;
+        self.warps.atomic.insert(w);
+    }
+
+    /// Lets the warps go on whose instructions have held them for long enough.
+    #[cold]
+    pub(super) fn release_bulk_warps(&mut self, now: Cycle) {
+        while let Some(owner) = self.ldst.bulk.next_to_go_on(now) {
+            self.at_rest = false;
+            let slot = self.place(owner.0);
+            self.warps.track[slot].atomics -= 1;
+            self.warps.atomic.remove(slot);
+        }
     }
 
     /// Hands the instruction in the dispatch register to the unit.
@@ -97,7 +113,7 @@ impl Sm {
         let (id, first) = (job.id, job.sent == 0);
         if let Some(request) = ldst.bulk_request(now, job) {
             let replies = ldst.replies_to(&request);
-            let full = ldst.bulk.in_flight + replies > IN_FLIGHT * replies;
+            let full = ldst.bulk.in_flight + replies > ldst.bulk.most_in_flight * replies;
             if full || !link.can_send(&request) {
                 return;
             }
@@ -126,12 +142,16 @@ impl Sm {
     /// Goes on to the next line of the oldest instruction, or to the next instruction.
     fn step_bulk(&mut self, now: Cycle, first: bool) {
         let unit = &mut self.ldst.bulk;
-        if first {
-            unit.next_at = now + GAP;
-        }
         let Some(job) = unit.waiting.front_mut() else {
             return;
         };
+        if first {
+            unit.next_at = now + unit.interval;
+            if unit.hold > 0 {
+                let warp = self.ldst.insts[job.id.0].warp;
+                unit.held.push_back((now + unit.hold, warp));
+            }
+        }
         job.sent += 1;
         if job.sent < job.copies.lines.len() {
             return;

@@ -15,6 +15,9 @@ impl Sm {
         self.take_response(now);
         self.send_misses(now);
         self.look_up_delayed(now);
+        if !self.ldst.bulk.held.is_empty() {
+            self.release_bulk_warps(now);
+        }
         // Both send past the data cache, one packet a cycle.
         if self.ldst.bulk.is_busy() && !self.ldst.dispatch_bypasses_l1() {
             self.bulk_cycle(now);

@@ -60,6 +60,19 @@ fn of_warp_group(spec: &SmSpec, eighths: u8) -> OpTiming {
 
 /// Latency and interval by class (docs/model/sm.md, Instruction classes).
 pub(super) fn timing_of(class: InstClass, spec: &SmSpec) -> OpTiming {
+    let timing = given_timing(class, spec);
+    match class {
+        // The result of a product of a warp group passes neither collectors nor write-back.
+        InstClass::WarpGroup(_) => timing,
+        _ => OpTiming {
+            latency_cycles: spec.cycles_in_unit(timing.latency_cycles),
+            ..timing
+        },
+    }
+}
+
+/// Latency and interval by class, the latency counted from where the specification says.
+fn given_timing(class: InstClass, spec: &SmSpec) -> OpTiming {
     let units = &spec.units;
     use InstClass as C;
     const SIMPLE: OpTiming = OpTiming {

@@ -38,7 +38,7 @@ fn the_saxpy_example_prints_what_its_page_shows() {
 /// count on the CPU.
 #[test]
 fn the_histogram_of_a_cluster_counts_what_the_cpu_counts() {
-    let gpu = "examples/machines/h100-hopper.toml";
+    let gpu = "h100-hopper";
     let out = run(&["run", "examples/cluster/histogram.toml", "--gpu", gpu]);
     assert!(out.contains("check counts passed: 4096 values"), "{out}");
     let folder = tempfile::tempdir().unwrap();

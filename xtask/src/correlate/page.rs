@@ -1,0 +1,249 @@
+//! Text of the page `docs/hardware-timing.md`.
+
+use std::fmt::Write as _;
+
+use warploom_config::GpuSpec;
+
+use super::data::{Case, Published, Recorded};
+use super::probe::{PROBES, Unit};
+
+/// Published figure with what the preset measures.
+pub struct Compared {
+    /// Published figure with its source.
+    pub published: Published,
+    /// Figure of the preset, in the unit of the probe.
+    pub measured: f64,
+    /// Core clock of the preset in MHz.
+    pub core_mhz: f64,
+}
+
+impl Compared {
+    /// Compares a published figure with what a machine measures.
+    pub fn new(published: Published, measured: f64, gpu: &GpuSpec) -> Self {
+        Self {
+            published,
+            measured,
+            core_mhz: f64::from(gpu.clocks.core_khz) / 1000.0,
+        }
+    }
+
+    /// Both figures in one unit: nanoseconds where the published cycles have a clock.
+    fn in_one_unit(&self) -> (f64, f64, &'static str) {
+        let Published {
+            figure,
+            clock_mhz,
+            probe,
+            ..
+        } = &self.published;
+        match clock_mhz {
+            Some(clock) if probe.unit == Unit::Cycles => (
+                figure / clock * 1000.0,
+                self.measured / self.core_mhz * 1000.0,
+                "ns",
+            ),
+            _ => (*figure, self.measured, probe.unit.name()),
+        }
+    }
+
+    /// Error in per cent of the published figure.
+    pub fn error(&self) -> f64 {
+        let (published, measured, _) = self.in_one_unit();
+        100.0 * (measured / published - 1.0)
+    }
+}
+
+/// Mean of absolute values.
+fn mean(values: impl Iterator<Item = f64> + Clone) -> f64 {
+    let count = values.clone().count().max(1);
+    values.map(f64::abs).sum::<f64>() / count as f64
+}
+
+/// Correlation coefficient of Pearson of the logarithms of pairs.
+pub fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
+    let count = pairs.len() as f64;
+    let logs: Vec<(f64, f64)> = pairs.iter().map(|(a, b)| (a.ln(), b.ln())).collect();
+    let mean = |of: fn(&(f64, f64)) -> f64| logs.iter().map(of).sum::<f64>() / count;
+    let (a, b) = (mean(|pair| pair.0), mean(|pair| pair.1));
+    let product = |f: &dyn Fn(f64, f64) -> f64| {
+        logs.iter()
+            .map(|pair| f(pair.0 - a, pair.1 - b))
+            .sum::<f64>()
+    };
+    let spread = (product(&|x, _| x * x) * product(&|_, y| y * y)).sqrt();
+    (pairs.len() > 2 && spread > 0.0).then(|| product(&|x, y| x * y) / spread)
+}
+
+const SOURCES: &str = "\
+- A: Accel-Sim's public configurations SM80_A100 and SM90_H100.
+- B: gpu-benches of NHR@FAU (GitHub, te42kyfo/gpu-benches), on an A100-SXM4-40GB and an H200.
+- F: FlashGPU-Sim (Yu and others, MICRO 2026; GitHub, FlashGPU-Sim/FlashGPU-Sim): reports of Nsight
+  Compute, and configurations that were calibrated on hardware.
+- L: Luo and others, \"Benchmarking and Dissecting the Nvidia Hopper GPU Architecture\", 2024.
+- M: Dewing, \"AI_kernels\" (GitHub, markdewing/AI_kernels), latencies.
+- W: NVIDIA's whitepapers of the architectures.
+";
+
+const INTRODUCTION: &str = "\
+# Timing beside published hardware
+
+`cargo xtask correlate` writes this page: it runs small kernels on the presets of today's machines
+and compares them with figures that others published for real GPUs. Sources are at the end. Some
+published figures were used to choose the presets' values (`docs/machines.md`), so that their rows
+show that the parts add up, not that the model predicts.
+
+## Micro-benchmarks
+
+| probe | what |
+|---|---|
+";
+
+const COMPARISON: &str = "
+Latencies that depend on other clocks than the core's are compared as times where the source gives
+the clock. \"Within\" is what a test demands.
+
+| machine | probe | published | measured | unit | error, % | within, % | source |
+|---|---|--:|--:|---|--:|--:|---|
+";
+
+const NONE_MEASURED: &str = "\
+`cargo xtask correlate --record` runs the same probes on the GPU of the machine on which it runs and
+keeps the figures in `xtask/data/measured-timing.tsv`. None has been measured yet.
+";
+
+const KERNELS: &str = "
+## Kernels
+
+Core cycles of whole kernels, launch included. The hardware's are `sm__cycles_elapsed` of reports of
+Nsight Compute. The kernels were compiled from their public sources outside of this project, by
+Triton 3.5.0 without a GPU for `sm_120a` and by nvcc, and run from launch files with the registers
+that `ptxas` reports and `gpu.copies_warm_l2 = false`, because Nsight Compute empties the caches.
+Random inputs take the place of the captured ones. The cycles below were recorded at these runs;
+this page does not repeat them. The vector addition and the products led to two settings of the
+preset, the channels of GDDR7 and `sm.bulk_issue_cycles`, whose values are published ones.
+
+| machine | kernel | hardware | simulated | error, % | settings | source |
+|---|---|--:|--:|--:|---|---|
+";
+
+/// Writes the page in Markdown.
+pub fn markdown(compared: &[Compared], cases: &[Case], recorded: &[Recorded]) -> String {
+    let mut text = INTRODUCTION.to_owned();
+    for probe in PROBES {
+        let _ = writeln!(text, "| `{}` | {} |", probe.name, probe.about);
+    }
+    text += COMPARISON;
+    for row in compared {
+        let (published, measured, unit) = row.in_one_unit();
+        let Published {
+            gpu,
+            probe,
+            within_percent,
+            source,
+            ..
+        } = &row.published;
+        let _ = writeln!(
+            text,
+            "| `{gpu}` | `{}` | {published:.1} | {measured:.1} | {unit} | {:+.1} | {within_percent} \
+             | {source} |",
+            probe.name,
+            row.error()
+        );
+    }
+    let errors = compared.iter().map(Compared::error);
+    let _ = writeln!(
+        text,
+        "\nMean of the absolute errors: {:.1} % over {} figures.",
+        mean(errors),
+        compared.len()
+    );
+    kernels(&mut text, cases);
+    of_gpus(&mut text, recorded);
+    let _ = write!(text, "\n## Sources\n\n{SOURCES}");
+    text
+}
+
+fn kernels(text: &mut String, cases: &[Case]) {
+    *text += KERNELS;
+    for case in cases {
+        let settings = match case.settings.as_str() {
+            "" => String::new(),
+            settings => format!("`{settings}`"),
+        };
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {:.0} | {:.0} | {:+.1} | {settings} | {} |",
+            case.gpu,
+            case.kernel,
+            case.hardware,
+            case.simulated,
+            case.error(),
+            case.source
+        );
+    }
+    let pairs: Vec<_> = cases.iter().map(|c| (c.hardware, c.simulated)).collect();
+    let _ = write!(
+        text,
+        "\nMean of the absolute errors: {:.1} % over {} kernels",
+        mean(cases.iter().map(Case::error)),
+        cases.len()
+    );
+    if let Some(found) = correlation(&pairs) {
+        let _ = write!(text, "; correlation of the logarithms: {found:.4}");
+    }
+    *text += ".\n";
+    let explained: Vec<&Case> = cases.iter().filter(|c| !c.mechanism.is_empty()).collect();
+    if explained.is_empty() {
+        return;
+    }
+    *text +=
+        "\nWhat larger errors are due to:\n\n| machine | kernel | mechanism |\n|---|---|---|\n";
+    for case in explained {
+        let Case {
+            gpu,
+            kernel,
+            mechanism,
+            ..
+        } = case;
+        let _ = writeln!(text, "| `{gpu}` | {kernel} | {mechanism} |");
+    }
+}
+
+fn of_gpus(text: &mut String, recorded: &[Recorded]) {
+    *text += "\n## Real GPUs\n\n";
+    if recorded.is_empty() {
+        *text += NONE_MEASURED;
+        return;
+    }
+    *text += "Measured by `cargo xtask correlate --record`:\n\n\
+              | machine | probe | measured | unit |\n|---|---|--:|---|\n";
+    for row in recorded {
+        let _ = writeln!(
+            text,
+            "| `{}` | `{}` | {:.1} | {} |",
+            row.gpu,
+            row.probe.name,
+            row.figure,
+            row.probe.unit.name()
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::correlation;
+
+    #[test]
+    fn a_constant_factor_correlates_completely() {
+        let found = correlation(&[(1.0, 2.0), (10.0, 20.0), (100.0, 200.0)]);
+        assert!(
+            found.is_some_and(|found| (found - 1.0).abs() < 1e-12),
+            "{found:?}"
+        );
+        let apart = correlation(&[(1.0, 100.0), (10.0, 10.0), (100.0, 1.0)]);
+        assert!(
+            apart.is_some_and(|found| (found + 1.0).abs() < 1e-12),
+            "{apart:?}"
+        );
+        assert_eq!(correlation(&[(1.0, 2.0), (3.0, 4.0)]), None, "too few");
+    }
+}
