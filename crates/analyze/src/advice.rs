@@ -219,13 +219,38 @@ pub(crate) fn because(cause: &str) -> &str {
     }
 }
 
-/// The part nearest to its saturation, and its utilisation.
-pub(crate) fn highest(analysis: &KernelAnalysis) -> (Part, f64) {
-    let nearness = |part: &Part| analysis.utilisation.of(*part) / thresholds(*part).saturated;
-    let nearer = |a: &Part, b: &Part| nearness(a).total_cmp(&nearness(b));
-    let part = Part::ALL.into_iter().max_by(nearer);
-    let part = part.unwrap_or(Part::Scheduler);
-    (part, analysis.utilisation.of(part))
+/// The part of the machine that is nearest to its saturation.
+pub(crate) struct Nearest {
+    /// Name of the part in sentences.
+    pub name: &'static str,
+    /// Utilisation of the part, from 0 to 1.
+    pub used: f64,
+    /// Utilisation at which the part is saturated.
+    pub full: f64,
+    /// True for shared memory.
+    pub is_shared: bool,
+}
+
+/// The part nearest to its saturation. Shared memory, for which GPUDuet has no threshold, is one of
+/// the parts, and saturated if it is busy all the time.
+pub(crate) fn nearest(analysis: &KernelAnalysis) -> Nearest {
+    let part = |part: Part| Nearest {
+        name: part.name(),
+        used: analysis.utilisation.of(part),
+        full: thresholds(part).saturated,
+        is_shared: false,
+    };
+    let shared = Nearest {
+        name: "shared memory",
+        used: analysis.utilisation.shared,
+        full: 1.0,
+        is_shared: true,
+    };
+    let nearer = |a: &Nearest, b: &Nearest| (a.used / a.full).total_cmp(&(b.used / b.full));
+    let parts = std::iter::once(shared).chain(Part::ALL.into_iter().map(part));
+    parts
+        .max_by(nearer)
+        .unwrap_or_else(|| part(Part::Scheduler))
 }
 
 /// Sentence on the effect of more TLP.
@@ -260,8 +285,9 @@ fn more_tlp(analysis: &KernelAnalysis, facts: &Facts) -> String {
 
 /// Sentence on the effect of more TLP by the load of the most used part.
 fn by_load(analysis: &KernelAnalysis) -> String {
-    let (part, used) = highest(analysis);
-    let (name, full) = (part.name(), thresholds(part).saturated);
+    let Nearest {
+        name, used, full, ..
+    } = nearest(analysis);
     let room = full / used.max(1e-9);
     let until = format!(
         "throughput can grow {room:.1}-fold before saturation of the {name} (now {}, full at {})",

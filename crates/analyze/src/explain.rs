@@ -2,7 +2,7 @@
 //! on an SM, the memory system, and a next step. Every sentence states its figures.
 
 use crate::advice::{
-    FEW_LANES, Facts, SPREAD, because, counted, highest, limit_in_words, percent, plural, remedy,
+    FEW_LANES, Facts, SPREAD, because, counted, limit_in_words, nearest, percent, plural, remedy,
 };
 use crate::analysis::KernelAnalysis;
 use crate::loadstore::{FullUnit, Stall};
@@ -68,6 +68,20 @@ impl Subject<'_> {
             ),
             None => String::new(),
         }
+    }
+
+    /// Cycles that an access to shared memory waits for bank conflicts, if shared memory is the
+    /// part nearest to its saturation.
+    fn slow_shared(&self) -> Option<f64> {
+        let cycles = self.facts.conflict_cycles.filter(|&cycles| cycles >= 1.0);
+        cycles.filter(|_| nearest(self.analysis).is_shared)
+    }
+
+    /// Clause on bank conflicts that make loads slow.
+    fn slow_shared_in_words(&self) -> String {
+        self.slow_shared().map_or_else(String::new, |cycles| {
+            format!("; loads of shared memory wait {cycles:.1} cycles for bank conflicts")
+        })
     }
 
     /// Name of the kernel in a sentence.
@@ -138,16 +152,17 @@ impl Subject<'_> {
     fn cause_in_words(&self, bound: Bound) -> String {
         let kernel = self.name();
         let share = percent(bound.cause().map_or(0.0, |cause| self.share(cause)));
-        let (part, used) = highest(self.analysis);
+        let part = nearest(self.analysis);
         let idle = format!(
             "no part of the machine is above {} ({})",
-            percent(used),
-            part.name()
+            percent(part.used),
+            part.name
         );
         match bound {
             Bound::Loads => format!(
                 "The latency of loads bounds `{kernel}`: in {share} of the scheduler cycles its \
-                 warps wait for one, and {idle}."
+                 warps wait for one, and {idle}{}.",
+                self.slow_shared_in_words()
             ),
             Bound::Arithmetic => format!(
                 "The latency of arithmetic bounds `{kernel}`: in {share} of the scheduler cycles \
@@ -348,6 +363,9 @@ impl Subject<'_> {
             Bound::Part(part) => self.less_traffic(part),
             Bound::Shared => LAYOUT.to_owned(),
             Bound::LoadStore => self.free_unit(),
+            Bound::Loads if self.slow_shared().is_some() => {
+                format!("{LAYOUT}; then {}", self.more_warps())
+            }
             Bound::Loads | Bound::Arithmetic => self.more_warps(),
             Bound::Units => {
                 "use fewer of these instructions, for example cheaper approximations".to_owned()

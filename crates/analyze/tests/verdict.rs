@@ -303,3 +303,38 @@ fn idle_lanes_and_conflicts_come_before_fewer_instructions() {
         "{advice}"
     );
 }
+
+/// A histogram in shared memory whose bins conflict, with few warps: shared memory is busier than
+/// any other part, so that it limits what more warps can gain, and its conflicts come first.
+#[test]
+fn conflicts_that_make_loads_slow_come_before_more_warps() {
+    let counts = [
+        ("sm.active_cycles", 150_000),
+        ("sm.warp_instructions", 60_000),
+        ("sm.thread_instructions", 1_920_000),
+        ("sm.memory_instructions", 10_000),
+        ("sm.memory_transactions", 10_000),
+        ("sm.shared_instructions", 12_600),
+        ("sm.shared_conflict_cycles", 44_100),
+        ("sm.slots.issued", 60_000),
+        ("sm.slots.memory_dependence", 200_000),
+        ("sm.slots.memory_pipe", 40_000),
+    ];
+    let found = analysed("gtx480", launched(10_000, &counts));
+    let busy = (12_600.0 + 44_100.0) / 150_000.0;
+    assert!((found.utilisation.shared - busy).abs() < 1e-9);
+    let verdict = "no part of the machine is above 38% (shared memory); loads of shared memory \
+                   wait 3.5 cycles for bank conflicts";
+    told(
+        &found,
+        Bound::Loads,
+        verdict,
+        "Next: change the layout in shared memory",
+    );
+    let room = "2.6-fold before saturation of the shared memory (now 38%, full at 100%)";
+    assert!(
+        found.advice.iter().any(|line| line.contains(room)),
+        "{:#?}",
+        found.advice
+    );
+}

@@ -30,6 +30,9 @@ const MEAN: &str = "geometric mean";
 /// Beginning of the names of geometric means in the summary of a page.
 pub const MEAN_OF: &str = "geometric_mean.";
 
+/// Beginning of the names of single speedups in the summary of a page.
+pub const SPEEDUP_OF: &str = "speedup.";
+
 /// Values of the axes of a sweep in the order of its plan.
 #[derive(Clone, Debug, Default)]
 pub struct AxisValues(Vec<Vec<String>>);
@@ -214,7 +217,9 @@ impl<'a> PageBuilder<'a> {
             scale: String::new(),
             version: self.sweep.version.clone(),
             command: self.sweep.command.clone(),
-            summary: summary.chain(charts.iter().flat_map(means)).collect(),
+            summary: summary
+                .chain(charts.iter().flat_map(|chart| self.figures(chart)))
+                .collect(),
             verdicts: Vec::new(),
             table,
             charts,
@@ -278,11 +283,37 @@ impl<'a> PageBuilder<'a> {
         }
     }
 
-    /// The rows of a map as groups of bars, after those of speedups their geometric means.
+    /// The value of an axis that the baseline has, if the baseline chooses one.
+    fn baseline(&self, axis: Option<usize>) -> Option<&str> {
+        let axis = &self.sweep.axes[axis?];
+        self.sweep.report.baseline.get(axis).map(String::as_str)
+    }
+
+    /// Axis of the groups of bars: that of programs where the sweep has one.
+    fn groups(&self) -> Option<usize> {
+        let of_programs = |at: &Option<usize>| {
+            at.is_some_and(|at| matches!(self.sweep.axes[at].as_str(), "target" | "app"))
+        };
+        let [rows, columns] = self.map;
+        if of_programs(&columns) { columns } else { rows }
+    }
+
+    /// Figures of a chart of speedups: the geometric means, or the speedups over a baseline that is
+    /// one of the groups.
+    fn figures(&self, chart: &Chart) -> Vec<(String, Cell)> {
+        match (chart, self.baseline(self.groups())) {
+            (Chart::Bars(bars), Some(base)) if self.is_ratio() => speedups(bars, base),
+            _ => means(chart),
+        }
+    }
+
+    /// The rows of a map as groups of bars, after those of speedups their geometric means. There is
+    /// none over groups of which one is the baseline.
     fn bars(&self, map: HeatMap) -> BarChart {
         let is_whole = |row: &&Vec<Option<f64>>| row.iter().all(Option::is_some);
         let whole: Vec<_> = map.values.iter().filter(is_whole).collect();
-        let has_means = self.is_ratio() && whole.len() > 1;
+        let of_others = self.baseline(self.groups()).is_none();
+        let has_means = self.is_ratio() && of_others && whole.len() > 1;
         let mean = |column: usize| {
             let logarithms = whole.iter().filter_map(|row| row[column]).map(f64::ln);
             (logarithms.sum::<f64>() / whole.len() as f64).exp()
@@ -290,7 +321,10 @@ impl<'a> PageBuilder<'a> {
         let series = map.columns.iter().enumerate().map(|(column, name)| {
             let values = map.values.iter().map(|row| row[column]);
             BarSeries {
-                name: name.clone(),
+                name: match name.as_str() {
+                    "" => metric(self.sweep).to_owned(),
+                    name => name.to_owned(),
+                },
                 values: values
                     .chain(has_means.then(|| Some(mean(column))))
                     .collect(),
@@ -363,6 +397,24 @@ fn means(chart: &Chart) -> Vec<(String, Cell)> {
         Some((format!("{MEAN_OF}{}", series.name), Cell::Number(value)))
     };
     bars.series.iter().filter_map(mean).collect()
+}
+
+/// The speedups of all groups but that of the baseline, as values of a summary.
+fn speedups(bars: &BarChart, base: &str) -> Vec<(String, Cell)> {
+    let groups = bars.groups.iter().enumerate();
+    let others = groups.filter(|(_, group)| *group != base);
+    let of_group = |(at, group): (usize, &String)| {
+        let named = |series: &BarSeries| {
+            let value = series.values.get(at).copied().flatten()?;
+            let name = match bars.series.len() {
+                1 => format!("{SPEEDUP_OF}{group}"),
+                _ => format!("{SPEEDUP_OF}{group}, {}", series.name),
+            };
+            Some((name, Cell::Number(value)))
+        };
+        bars.series.iter().filter_map(named).collect::<Vec<_>>()
+    };
+    others.flat_map(of_group).collect()
 }
 
 /// A map with rows for columns.

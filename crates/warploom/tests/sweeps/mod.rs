@@ -211,6 +211,31 @@ fn speedups_of_several_targets_are_bars_with_their_means() {
     assert!(chart(&format!("{text}chart = \"map\"\n"))["heat"].is_object());
 }
 
+/// Versions of a kernel: each one's speedup over the first, and no mean that the first takes part
+/// in.
+#[test]
+fn speedups_of_versions_are_over_the_first() {
+    let versions = "[axes]\ntarget = [\"vectoradd\", \"spmv\"]\nsize = \"test\"\n";
+    let baseline = "[report]\nbaseline = { target = \"vectoradd\" }\n";
+    let shown = |axes: &str| {
+        let text = format!("{versions}{axes}{baseline}");
+        let folder = folder_of(&text);
+        let ran = sweep(folder.path(), &["study.toml"]);
+        assert_eq!(ran.status, 0);
+        assert!(!ran.out.contains("geometric mean"), "{}", ran.out);
+        let page = std::fs::read_to_string(folder.path().join("results/sweep/study.json"));
+        (ran.out, json(&page.unwrap())["charts"][0]["bars"].clone())
+    };
+    let (out, bars) = shown("");
+    assert!(out.contains("speedup by target\n  spmv 0."), "{out}");
+    assert_eq!(bars["groups"], serde_json::json!(["vectoradd", "spmv"]));
+    assert_eq!(bars["series"][0]["name"], "speedup");
+    let (out, _) = shown("\"gpu.sms\" = [2, 4]\n");
+    let lines: Vec<_> = out.lines().filter(|line| line.contains("spmv, ")).collect();
+    assert_eq!(lines.len(), 2, "{out}");
+    assert!(lines[0].starts_with("  spmv, 2 0."), "{out}");
+}
+
 #[test]
 fn a_baseline_without_its_axis_is_corrected() {
     let folder = folder_of(

@@ -10,8 +10,8 @@ use std::process::ExitCode;
 use warploom_report::page::{Cell, Page, csv_line};
 use warploom_report::{ColumnType, ParquetEncoder, grouped, svg};
 use warploom_sweep::{
-    AxisValues, Collector, Folder, MEAN_OF, NewFile, PageBuilder, Row, Sweep, Worker, typed,
-    write_whole,
+    AxisValues, Collector, Folder, MEAN_OF, NewFile, PageBuilder, Row, SPEEDUP_OF, Sweep, Worker,
+    typed, write_whole,
 };
 
 /// Number of failures that are told one by one.
@@ -178,19 +178,24 @@ fn write(
         })?;
         paths.push(path);
     }
-    Ok((summary, means(&page), paths))
+    Ok((summary, figures(&page), paths))
 }
 
-/// Geometric means of a page's bars: a line for each, after one that names the metric.
-fn means(page: &Page) -> String {
-    let mean = |(name, value): (&String, &Cell)| {
-        let name = name.strip_prefix(MEAN_OF)?;
-        Some(format!("  {name} {}\n", value.shown()))
+/// Geometric means of a page's bars, or single speedups: a line for each, after one that names the
+/// metric.
+fn figures(page: &Page) -> String {
+    let lines = |prefix: &str| -> String {
+        let line = |(name, value): (&String, &Cell)| {
+            let name = name.strip_prefix(prefix)?;
+            Some(format!("  {name} {}\n", value.shown()))
+        };
+        page.summary.iter().filter_map(line).collect()
     };
-    let lines: String = page.summary.iter().filter_map(mean).collect();
-    match lines.is_empty() {
-        true => lines,
-        false => format!("geometric mean of {}\n{lines}", page.title),
+    let (means, speedups) = (lines(MEAN_OF), lines(SPEEDUP_OF));
+    match (means.is_empty(), speedups.is_empty()) {
+        (false, _) => format!("geometric mean of {}\n{means}", page.title),
+        (true, false) => format!("{}\n{speedups}", page.title),
+        (true, true) => String::new(),
     }
 }
 
