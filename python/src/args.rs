@@ -8,6 +8,9 @@ use pyo3::types::{PyBytes, PyFloat};
 use warploom_ir::{Param, ParamKind};
 use warploom_run::{Arg, DevicePtr};
 
+/// Length in bytes up to which messages show a value.
+const LONGEST_SHOWN: usize = 60;
+
 /// Converts the arguments of a kernel. The error names the argument, its parameter and the remedy.
 pub fn convert(
     kernel: &str,
@@ -100,14 +103,19 @@ fn real(value: &Bound<'_, PyAny>) -> Result<f64, String> {
     let number = value
         .call_method0("__float__")
         .and_then(|number| number.extract());
-    number.map_err(|_| format!("{} is neither a number nor an array", shown(value)))
+    number.map_err(|_| format!(
+            "{} is neither a number nor an array; pass `numpy.asarray(value)` for a list or a tensor",
+            shown(value)
+        ))
 }
 
-/// Text of a value in messages.
+/// Text of a value in messages. A long one is replaced by its type.
 fn shown(value: &Bound<'_, PyAny>) -> String {
-    value
-        .repr()
-        .map_or_else(|_| "the value".to_owned(), |text| text.to_string())
+    let text = value.repr().map(|text| text.to_string());
+    match text {
+        Ok(text) if text.len() <= LONGEST_SHOWN && !text.contains('\n') => text,
+        _ => format!("a value of type `{}`", value.get_type()),
+    }
 }
 
 /// An integer of this width. PTX does not reliably distinguish signed from unsigned parameters, so

@@ -11,10 +11,14 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 use warploom_config::GpuSpec;
 use warploom_run::{
-    Device, HostAction, HostProgram, NoMoreRequests, Options, Requester, RunError, Session,
-    requested_host,
+    Device, HostAction, HostProgram, NoMoreRequests, Options, Progress, Requester, RunError,
+    Session, requested_host,
 };
 use warploom_stats::result::{Outcome, RunReport};
+use warploom_stats::trace::Trace;
+
+/// Result of a run, with the events of its warps if they were recorded.
+pub type Ended = (RunReport, Option<Trace>);
 
 /// Longest time between two looks for signals.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -98,23 +102,33 @@ fn wait<T: Send>(
 /// Simulation on a thread of its own.
 pub struct Simulation {
     thread: JoinHandle<()>,
-    report: Receiver<Result<RunReport, RunError>>,
+    report: Receiver<Result<Ended, RunError>>,
     stop: StopFlag,
 }
 
 impl Simulation {
-    /// Starts the simulation of a host program, which ends early when `stop` is set.
+    /// Starts the simulation of a host program, which ends early when `stop` is set. Records the
+    /// events of all warps if `traced` is set.
     pub fn start(
         spec: GpuSpec,
         options: Options,
         mut program: Box<dyn HostProgram>,
         stop: StopFlag,
+        traced: bool,
     ) -> std::io::Result<Self> {
         let (end, report) = channel();
         let flag = stop.clone();
         let run = move || {
             let session = Session::new(spec, options);
-            let report = session.run(&mut *program, &mut |_| flag.go_on());
+            let mut progress = |_: &Progress| flag.go_on();
+            let report = match traced {
+                true => session
+                    .run_traced(&mut *program, &mut progress)
+                    .map(|(report, trace)| (report, Some(trace))),
+                false => session
+                    .run(&mut *program, &mut progress)
+                    .map(|report| (report, None)),
+            };
             // The receiver may have given up after a signal.
             let _ = end.send(report);
         };
@@ -130,7 +144,7 @@ impl Simulation {
     ///
     /// # Errors
     /// The run could not be made, or Python code in it raised an exception.
-    pub fn finish(self, py: Python<'_>) -> PyResult<RunReport> {
+    pub fn finish(self, py: Python<'_>) -> PyResult<Ended> {
         let report = wait(py, self.report, &self.stop)?;
         // A panic of the thread is reported below: it sends no result.
         let _ = py.detach(|| self.thread.join());
@@ -138,7 +152,7 @@ impl Simulation {
             return Err(error);
         }
         match report {
-            Some(Ok(report)) => whole(report),
+            Some(Ok(ended)) => whole(ended),
             Some(Err(error)) => Err(run_error(py, &error)),
             None => Err(pyo3::exceptions::PyRuntimeError::new_err(
                 "the simulation ended by a bug of Warploom; please report it",
@@ -158,9 +172,14 @@ pub struct Live {
 
 impl Live {
     /// Starts a simulation on a thread.
-    pub fn start(spec: GpuSpec, options: Options, stop: StopFlag) -> std::io::Result<Self> {
+    pub fn start(
+        spec: GpuSpec,
+        options: Options,
+        stop: StopFlag,
+        traced: bool,
+    ) -> std::io::Result<Self> {
         let (requester, host) = requested_host();
-        let simulation = Simulation::start(spec, options, Box::new(host), stop.clone())?;
+        let simulation = Simulation::start(spec, options, Box::new(host), stop.clone(), traced)?;
         Ok(Self {
             requester: Mutex::new(requester),
             simulation: Mutex::new(Some(simulation)),
@@ -209,7 +228,7 @@ impl Live {
     ///
     /// # Errors
     /// The run could not be made, or Python code in it raised an exception.
-    pub fn finish(&mut self, py: Python<'_>) -> PyResult<RunReport> {
+    pub fn finish(&mut self, py: Python<'_>) -> PyResult<Ended> {
         self.requester().end();
         let simulation = self.simulation.get_mut().ok().and_then(Option::take);
         match simulation {
@@ -222,7 +241,7 @@ impl Live {
     fn failure(&mut self, py: Python<'_>) -> PyErr {
         match self.finish(py) {
             Err(error) => error,
-            Ok(report) => fault(py, &report),
+            Ok((report, _)) => fault(py, &report),
         }
     }
 }
@@ -238,10 +257,10 @@ impl Drop for Live {
 ///
 /// # Errors
 /// `KeyboardInterrupt` for a run that was stopped.
-fn whole(report: RunReport) -> PyResult<RunReport> {
-    match report.outcome {
+fn whole(ended: Ended) -> PyResult<Ended> {
+    match ended.0.outcome {
         Outcome::Interrupted { .. } => Err(PyKeyboardInterrupt::new_err("the run was stopped")),
-        _ => Ok(report),
+        _ => Ok(ended),
     }
 }
 

@@ -4,8 +4,9 @@ use crate::errors::input_error;
 use pyo3::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use warploom_diag::{Source, Style};
+use warploom_diag::Source;
 use warploom_ir::{Param, ParamKind, Program};
+use warploom_run::CompiledPtx;
 
 /// Description of a kernel: parameters as (name, type, bytes), registers per thread, static shared
 /// memory in bytes.
@@ -14,10 +15,8 @@ type KernelFacts = (Vec<(String, &'static str, u32)>, u32, u32);
 /// PTX text that was parsed, checked and lowered.
 #[pyclass(frozen)]
 pub struct PtxModule {
-    pub(crate) name: String,
-    pub(crate) text: String,
-    kernels: BTreeMap<String, Arc<Program>>,
-    refused: BTreeMap<String, String>,
+    /// Shared with the threads of runs, which load it.
+    pub(crate) compiled: Arc<CompiledPtx>,
 }
 
 #[pymethods]
@@ -25,55 +24,44 @@ impl PtxModule {
     /// Parses and checks a text. `name` names it in messages.
     #[new]
     fn new(py: Python<'_>, name: String, text: String) -> PyResult<Self> {
-        let source = Source::new(name.clone(), text.clone());
-        let ir =
-            warploom_run::compile(&source).map_err(|error| input_error(py, &error.to_string()))?;
-        let refused = ir.refused.iter();
-        let refused =
-            refused.map(|(kernel, why)| (kernel.clone(), why.render(&source, Style::Plain)));
-        let refused = refused.collect();
-        let kernels = ir.kernels.into_iter();
-        let kernels = kernels.map(|kernel| (kernel.name.clone(), Arc::new(kernel)));
-        Ok(Self {
-            name,
-            text,
-            kernels: kernels.collect(),
-            refused,
-        })
+        let compiled = CompiledPtx::new(Source::new(name, text))
+            .map_err(|error| input_error(py, &error.to_string()))?;
+        let compiled = Arc::new(compiled);
+        Ok(Self { compiled })
     }
 
     /// Name of the module in messages.
     #[getter]
     fn name(&self) -> &str {
-        &self.name
+        self.compiled.source.name()
     }
 
     /// Text of the PTX.
     #[getter]
     fn text(&self) -> &str {
-        &self.text
+        self.compiled.source.text()
     }
 
     /// Kernels of the module by name.
     fn kernels(&self) -> BTreeMap<&str, KernelFacts> {
-        let kernels = self.kernels.iter();
+        let kernels = self.compiled.ir.kernels.iter();
         kernels
-            .map(|(name, kernel)| (name.as_str(), facts(kernel)))
+            .map(|kernel| (kernel.name.as_str(), facts(kernel)))
             .collect()
     }
 
     /// Kernels that cannot run, with all diagnostics.
     fn refused(&self) -> BTreeMap<String, String> {
-        self.refused.clone()
+        self.compiled.refused.iter().cloned().collect()
     }
 }
 
 impl PtxModule {
     /// Parameters of a kernel; empty if the module does not have the kernel.
     pub(crate) fn params(&self, kernel: &str) -> &[Param] {
-        self.kernels
-            .get(kernel)
-            .map_or(&[], |kernel| &kernel.params)
+        let mut kernels = self.compiled.ir.kernels.iter();
+        let own = kernels.find(|own| own.name == kernel);
+        own.map_or(&[], |own| &own.params)
     }
 }
 

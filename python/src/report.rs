@@ -1,30 +1,41 @@
 //! Results of runs as texts, for the Python classes that show them.
 
 use pyo3::prelude::*;
-use warploom_report::{Axis, BarChart, BarSeries, Chart, run_report, svg};
+use warploom_report::{Axis, BarChart, BarSeries, Chart, perfetto, run_report, svg};
 use warploom_stats::result::RunReport;
+use warploom_stats::trace::Trace;
 use warploom_stats::{METRICS, StatRow, rows};
 
 /// Result of a run.
 #[pyclass(frozen)]
-pub struct Report(pub RunReport);
+pub struct Report {
+    pub(crate) report: RunReport,
+    /// Events of all warps, if they were recorded.
+    pub(crate) trace: Option<Trace>,
+}
 
 #[pymethods]
 impl Report {
     /// The whole result as JSON, as `warploom run --json` prints it.
     fn json(&self) -> String {
-        serde_json::to_string(&self.0).unwrap_or_default()
+        serde_json::to_string(&self.report).unwrap_or_default()
     }
 
     /// The report as `warploom run` prints it.
     fn text(&self) -> String {
-        run_report(&self.0, None)
+        run_report(&self.report, None)
+    }
+
+    /// Timeline of all warps for Perfetto, as JSON; `None` unless it was recorded.
+    fn timeline(&self) -> Option<String> {
+        let trace = self.trace.as_ref()?;
+        Some(perfetto(trace, self.report.series.as_ref()))
     }
 
     /// Chart of the shares of scheduler cycles by cause, as SVG: a bar for each launch up to
     /// `most`, or one for the run if there are more.
     fn stall_chart(&self, most: usize) -> String {
-        svg(&[Chart::Stacks(stalls(&self.0, most))])
+        svg(&[Chart::Stacks(stalls(&self.report, most))])
     }
 }
 

@@ -10,6 +10,7 @@ use crate::ptx_module::PtxModule;
 use crate::report::Report;
 use pyo3::prelude::*;
 use std::collections::HashMap;
+use std::sync::Arc;
 use warploom_base::Dim3;
 use warploom_config::GpuSpec;
 use warploom_energy::{attach, named};
@@ -44,6 +45,7 @@ pub struct RunOptions {
     energy: Option<String>,
     memory_bytes: u64,
     command: String,
+    timeline: bool,
     warp_scheduler: Option<Py<PyAny>>,
     stop: Option<Py<Stop>>,
 }
@@ -72,6 +74,7 @@ impl RunOptions {
                 uninitialised: has("uninitialised"),
                 shared_races: has("shared-races"),
                 barrier_divergence: has("barriers"),
+                bounds: has("bounds"),
             },
             memory_bytes: self.memory_bytes,
             command: self.command.clone(),
@@ -114,10 +117,11 @@ pub fn run_program(
 ) -> PyResult<Report> {
     let stop = options.stop_flag();
     let session = options.options(py, &stop);
-    let simulation = Simulation::start(machine.spec.clone(), session, program, stop)?;
-    let mut report = simulation.finish(py)?;
+    let traced = options.timeline;
+    let simulation = Simulation::start(machine.spec.clone(), session, program, stop, traced)?;
+    let (mut report, trace) = simulation.finish(py)?;
     options.finish(py, &machine.spec, &mut report)?;
-    Ok(Report(report))
+    Ok(Report { report, trace })
 }
 
 /// Run whose launches and copies Python requests one by one.
@@ -137,7 +141,7 @@ impl Run {
         let stop = options.stop_flag();
         let session = options.options(py, &stop);
         Ok(Self {
-            live: Live::start(machine.spec.clone(), session, stop)?,
+            live: Live::start(machine.spec.clone(), session, stop, options.timeline)?,
             spec: machine.spec.clone(),
             options,
             modules: HashMap::new(),
@@ -235,12 +239,12 @@ impl Run {
 
     /// Ends the run and returns its result, also that of a program that failed.
     fn finish(&mut self, py: Python<'_>) -> PyResult<Report> {
-        let mut report = self.live.finish(py)?;
+        let (mut report, trace) = self.live.finish(py)?;
         if report.outcome.message().is_some() {
             return Err(fault(py, &report));
         }
         self.options.finish(py, &self.spec, &mut report)?;
-        Ok(Report(report))
+        Ok(Report { report, trace })
     }
 }
 
@@ -251,10 +255,10 @@ impl Run {
         if let Some((id, _)) = self.modules.get(&key) {
             return Ok(*id);
         }
-        let (name, text) = (module.get().name.clone(), module.get().text.clone());
+        let compiled = Arc::clone(&module.get().compiled);
         let loaded = self
             .live
-            .with(py, move |device| device.load_ptx(&name, &text))?;
+            .with(py, move |device| device.load_compiled(&compiled))?;
         let id = device_result(py, loaded)?;
         self.modules.insert(key, (id, module.clone().unbind()));
         Ok(id)

@@ -7,11 +7,13 @@ import sys
 
 import pytest
 
+from warploom import _command
+
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 
 
-def lines(script):
-    command = [sys.executable, str(script)]
+def lines(script, *arguments):
+    command = [sys.executable, str(script), *arguments]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout.splitlines()
@@ -26,6 +28,17 @@ def test_a_scheduler_beside_others():
     rows = [line.split() for line in lines(EXAMPLES / "python/scheduler.py")]
     assert [row[0] for row in rows] == ["sm.warp_scheduler", "lrr", "gto", "fewest-issues"]
     assert all(row[-1] == "True" for row in rows[1:])
+
+
+def test_a_sweep_is_plotted(tmp_path):
+    pytest.importorskip("pandas")
+    pytest.importorskip("matplotlib")
+    if not (_command.FOLDER / "warploom").is_file():
+        pytest.skip("the package has no program")
+    header, *rows = lines(EXAMPLES / "python/sweep.py", str(tmp_path))
+    assert header.split() == ["sm.warp_scheduler", "gto", "lrr", "oldest"]
+    assert [row.split()[0] for row in rows[1:]] == ["1", "2", "4", "6"]
+    assert (tmp_path / "saxpy.png").stat().st_size > 1000
 
 
 def test_the_notebook_of_policies(tmp_path):

@@ -101,7 +101,7 @@ def test_the_number_of_arguments_is_checked(saxpy):
         saxpy[1, 32](1)
 
 
-@pytest.mark.parametrize("size", [0, (1, 2, 3, 4), (1, -1), 2**32])
+@pytest.mark.parametrize("size", [0, (1, 2, 3, 4), (1, -1), 2**32, 4.0, "4"])
 def test_sizes_are_checked(saxpy, size):
     with pytest.raises(InputError, match="is not a size"):
         saxpy[size, 32](*vectors(), 1.0, 0)
@@ -143,11 +143,32 @@ def test_unknown_names_name_those_that_exist():
         Gpu("gtx481")
 
 
+def test_a_launch_without_sizes_is_refused_with_the_remedy(saxpy):
+    for launch in (lambda: saxpy(*vectors(), 1.0, 0), lambda: saxpy[4], lambda: saxpy[1, 2, 0, 0, 0]):
+        with pytest.raises(InputError, match=r"`saxpy\[grid, block\]\(...\)`"):
+            launch()
+
+
+def test_sizes_may_be_numpys_and_a_stream_may_be_0(saxpy):
+    x, y = vectors(32)
+    saxpy[np.int64(1), (np.uint32(32),), 0](x, y, 1.0, 32)
+    assert y[31] == 31 + 3
+    with pytest.raises(InputError, match=r"run\.stream\(\)"):
+        saxpy[1, 32, 7]
+
+
+def test_lists_are_refused_with_a_remedy(saxpy):
+    with pytest.raises(InputError, match=r"argument 1 .*numpy\.asarray"):
+        saxpy[1, 32]([1.0, 2.0], vectors()[1], 1.0, 2)
+    with pytest.raises(InputError, match=r"a value of type `.*list.*` is neither"):
+        saxpy[1, 32]([1.0] * 1000, vectors()[1], 1.0, 2)
+
+
 def test_part_of_a_name_finds_a_kernel():
     assert Module.from_ptx(SAXPY).kernel("axp").name == "saxpy"
 
 
-def test_cuda_source_is_compiled_or_the_remedy_is_named():
+def test_cuda_source_is_compiled_or_the_remedy_is_named(tmp_path):
     source = 'extern "C" __global__ void twice(int *x) { x[threadIdx.x] *= 2; }'
     try:
         import nvidia.cuda_nvrtc  # noqa: F401
@@ -160,6 +181,16 @@ def test_cuda_source_is_compiled_or_the_remedy_is_named():
     np.testing.assert_array_equal(x, 2 * np.arange(32))
     with pytest.raises(InputError, match="identifier"):
         Module.from_cuda(source.replace("*= 2", "*= y"))
+    file = tmp_path / "twice.cu"
+    file.write_text(source.replace("*= 2", "*= y"))
+    with pytest.raises(InputError, match=r"twice\.cu\(1\)"):
+        Module.from_cuda(str(file))
+    file.write_text(source)
+    assert Module.from_cuda(file).kernels == ["twice"]
+    with pytest.raises(InputError, match="check the path"):
+        Module.from_cuda("absent.cu")
+    with pytest.raises(InputError, match="leave the line out"):
+        Module.from_cuda("#include <stdio.h>\n" + source)
 
 
 def test_output_of_kernels_goes_to_pythons_standard_output(capsys):

@@ -36,6 +36,43 @@ def test_arrays_of_host_and_device_mix(gpu, saxpy):
     assert y.sum() == 128
 
 
+def test_numpy_takes_arrays_of_the_device(gpu):
+    with gpu.run() as run:
+        x = run.array(np.arange(4, dtype=np.float32))
+        np.testing.assert_array_equal(x, [0, 1, 2, 3])
+        assert np.asarray(x, dtype=np.int64).sum() == 6
+        with pytest.raises(ValueError, match="copied"):
+            np.array(x, copy=False)
+
+
+def least(clock, action, times=20):
+    """Least time that an action takes, in seconds."""
+    spans = []
+    for _ in range(times):
+        begun = clock()
+        action()
+        spans.append(clock() - begun)
+    return min(spans)
+
+
+def test_a_call_takes_less_than_5_ms_beside_the_simulation():
+    # The simulation has a thread of its own, and this clock counts the processor time of the
+    # caller alone: conversion of arguments, waits and the result.
+    kernel = Module.from_ptx(SAXPY, Gpu("qv100-volta")).saxpy
+    x, y = np.ones(1024, np.float32), np.zeros(1024, np.float32)
+    assert least(time.thread_time, lambda: kernel[4, 256](x, y, 2.0, 1024).cycles) < 0.005
+
+
+def test_a_launch_does_not_compile_its_module_again():
+    header, entry = SAXPY.split(".visible", 1)
+    kernels = [".visible" + entry.replace("saxpy", f"saxpy{number}") for number in range(300)]
+    text = header + "".join(kernels)
+    compiling = least(time.process_time, lambda: Module.from_ptx(text), 3)
+    kernel = Module.from_ptx(text, Gpu("gtx480").options(functional=True)).saxpy7
+    x, y = np.ones(32, np.float32), np.zeros(32, np.float32)
+    assert least(time.process_time, lambda: kernel[1, 32](x, y, 1.0, 32)) < compiling / 2
+
+
 def test_streams_run_at_the_same_time():
     gpu = Gpu("gtx480", gpu__max_concurrent_kernels=8)
     kernel = Module.from_ptx(SAXPY, gpu).saxpy
@@ -115,8 +152,9 @@ def interruptible():
     signal.signal(signal.SIGINT, before)
 
 
-def test_control_c_stops_a_run(gpu, interruptible):
-    kernel = Module.from_ptx(FOREVER, gpu).forever
+@pytest.mark.parametrize("functional", [False, True])
+def test_control_c_stops_a_run(gpu, interruptible, functional):
+    kernel = Module.from_ptx(FOREVER, gpu.options(functional=functional)).forever
     threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
     started = time.monotonic()
     with pytest.raises(KeyboardInterrupt):

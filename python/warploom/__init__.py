@@ -2,17 +2,18 @@
 
 >>> import numpy, warploom
 >>> module = warploom.Module.from_ptx("saxpy.ptx", warploom.Gpu("qv100-volta"))
->>> result = module.saxpy[4, 256](x, y, 2.0, 1024)
+>>> result = module.saxpy[4, 256](1024, 2.0, x, y)
 >>> print(result)
 """
 
-from . import policy
+from . import cuda, policy
 from ._frame import Frame
 from ._gpu import Gpu
 from ._module import Kernel, Launcher, Module, Parameter
 from ._native import __version__
 from ._result import KernelResult, Result, StatisticFacts, Statistics
 from ._run import DeviceArray, Run, Stream
+from ._sweep import sweep
 from ._workload import Workload, compare, workload, workloads
 from .errors import CycleLimit, Fault, InputError, SimulatedError, Stuck, WarploomError
 from .policy import WarpScheduler
@@ -41,7 +42,9 @@ __all__ = [
     "Workload",
     "__version__",
     "compare",
+    "cuda",
     "policy",
+    "sweep",
     "workload",
     "workloads",
 ]

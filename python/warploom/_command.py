@@ -69,7 +69,7 @@ def python(arguments: list[str]) -> tuple[list[str], Mapping[str, str]]:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(_USAGE, end="")
         sys.exit(0 if arguments else 2)
-    ask = [program(), "app", "--library-path"]
+    ask = [str(program()), "app", "--library-path"]
     asked = subprocess.run(ask, capture_output=True, text=True, check=False)
     if asked.returncode:
         sys.exit(asked.stderr)

@@ -38,6 +38,8 @@ class Frame:
         return self.columns
 
     def __getitem__(self, name: str) -> list[Any]:
+        if name not in self._columns:
+            raise KeyError(f"no column is called `{name}`; there are: {', '.join(self._columns)}")
         return self._columns[name]
 
     def __len__(self) -> int:

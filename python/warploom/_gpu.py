@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import operator
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +16,9 @@ from ._run import Run
 from .errors import InputError
 from .policy import WarpScheduler
 
-_CHECKS = ("uninitialised", "shared-races", "barriers")
+_CHECKS = ("uninitialised", "shared-races", "barriers", "bounds")
+#: Options that are whole numbers above 0.
+_COUNTS = ("threads", "max_cycles", "window", "memory_bytes")
 
 
 class Gpu:
@@ -49,9 +52,15 @@ class Gpu:
             "checks": [],
             "energy": None,
             "memory_bytes": 4 << 30,
+            "timeline": False,
             "warp_scheduler": None,
             "stop": None,
         }
+
+    @classmethod
+    def of(cls, gpu: Gpu | str | None) -> Gpu:
+        """The machine itself, or that of a preset or file; ``gtx480`` for ``None``."""
+        return gpu if isinstance(gpu, Gpu) else cls() if gpu is None else cls(gpu)
 
     @staticmethod
     def presets() -> dict[str, str]:
@@ -87,6 +96,7 @@ class Gpu:
         checks: Iterable[str] | None = None,
         energy: str | bool | None = None,
         memory_bytes: int | None = None,
+        timeline: bool | None = None,
         warp_scheduler: Callable[[], WarpScheduler] | None = None,
     ) -> Gpu:
         """The same machine with other options of its runs; those not given stay as they are.
@@ -97,12 +107,22 @@ class Gpu:
             max_cycles: Core cycles after which a run stops.
             window: Record counters in windows of this many core cycles.
             parts: Also count by SM and by memory partition.
-            checks: ``uninitialised``, ``shared-races``, ``barriers``.
+            checks: ``uninitialised``, ``shared-races``, ``barriers``, ``bounds``.
             energy: ``True`` for the machine's own energy preset, or the name of one.
             memory_bytes: Size of the device's memory in bytes.
+            timeline: Record what every warp does (:meth:`Result.save_timeline`); for runs of some
+                thousand cycles.
             warp_scheduler: A class derived from :class:`WarpScheduler`, in the place of the
                 machine's. The simulation then runs some ten times slower or worse.
+
+        Raises:
+            InputError: an option has a value that it cannot have.
         """
+        if not (warp_scheduler is None or callable(warp_scheduler)):
+            raise InputError(
+                f"`warp_scheduler` is {warp_scheduler!r}; give a class derived from "
+                "`WarpScheduler`, or choose a built-in one by `Gpu(name, sm__warp_scheduler=...)`"
+            )
         given = {
             "functional": functional,
             "threads": threads,
@@ -112,10 +132,15 @@ class Gpu:
             "checks": None if checks is None else _checks(checks),
             "energy": "" if energy is True else energy or None,
             "memory_bytes": memory_bytes,
+            "timeline": timeline,
             "warp_scheduler": warp_scheduler,
         }
+        given = {name: value for name, value in given.items() if value is not None}
+        for name in _COUNTS:
+            if name in given:
+                given[name] = _count(name, given[name])
         other = copy.copy(self)
-        other._options = self._options | {k: v for k, v in given.items() if v is not None}
+        other._options = self._options | given
         return other
 
     def changed(self, settings: Mapping[str, Any]) -> Gpu:
@@ -148,6 +173,18 @@ class Gpu:
 
 def _value(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _count(name: str, value: Any) -> int:
+    """A whole number above 0. Floats such as ``1e6`` are whole numbers, too."""
+    whole = int(value) if isinstance(value, float) and value.is_integer() else value
+    try:
+        count = operator.index(whole)
+    except TypeError:
+        count = 0
+    if count > 0:
+        return count
+    raise InputError(f"`{name}` is {value!r}; write a whole number above 0")
 
 
 def _checks(checks: Iterable[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -29,40 +30,35 @@ class Module:
     """Kernels of one PTX text.
 
     >>> module = Module.from_ptx("saxpy.ptx")
-    >>> result = module.saxpy[4, 256](x, y, 2.0, 1024)
+    >>> result = module.saxpy[4, 256](1024, 2.0, x, y)
     """
 
-    def __init__(self, native: _native.PtxModule, gpu: Gpu | None = None):
+    def __init__(self, native: _native.PtxModule, gpu: Gpu | str | None = None):
         self._native = native
-        self.gpu = gpu or Gpu()
+        self.gpu = Gpu.of(gpu)
         self._facts = native.kernels()
 
     @classmethod
-    def from_ptx(cls, source: str | os.PathLike[str], gpu: Gpu | None = None) -> Module:
+    def from_ptx(cls, source: str | os.PathLike[str], gpu: Gpu | str | None = None) -> Module:
         """Reads PTX.
 
         Args:
             source: The text, or the path of a file.
-            gpu: Machine of launches with arrays of the host; ``gtx480`` if none is given.
+            gpu: Machine of launches with arrays of the host, or its preset; ``gtx480`` if none is
+                given.
 
         Raises:
             InputError: the text is not valid; the message shows each place.
         """
         if isinstance(source, str) and "\n" in source:
             return cls(_native.PtxModule("PTX", source), gpu)
-        path = os.fspath(source)
-        try:
-            with open(path, encoding="utf-8") as file:
-                text = file.read()
-        except OSError as error:
-            raise InputError(f"cannot read {path}: {error.strerror}; check the path") from error
-        return cls(_native.PtxModule(path, text), gpu)
+        return cls(_native.PtxModule(os.fspath(source), _read(source)), gpu)
 
     @classmethod
     def from_cuda(
         cls,
-        source: str,
-        gpu: Gpu | None = None,
+        source: str | os.PathLike[str],
+        gpu: Gpu | str | None = None,
         *,
         architecture: str = "compute_75",
         options: Iterable[str] = (),
@@ -70,7 +66,8 @@ class Module:
         """Compiles CUDA C++ by NVRTC, which ``pip install nvidia-cuda-nvrtc-cu12`` installs.
 
         Args:
-            source: The text of the kernels. ``extern "C"`` keeps their names.
+            source: The text of the kernels, or the path of a file (``.cu``). ``extern "C"`` keeps
+                the names of kernels.
             gpu: As for :meth:`from_ptx`.
             architecture: Virtual architecture, for example ``compute_80``.
             options: Further options of NVRTC.
@@ -78,7 +75,10 @@ class Module:
         Raises:
             InputError: NVRTC is not installed, or refuses the text; the message has its log.
         """
-        text = _nvrtc.compile_to_ptx(source, architecture, list(options))
+        name = "kernel.cu"
+        if not isinstance(source, str) or ("\n" not in source and source.endswith(".cu")):
+            name, source = os.fspath(source), _read(source)
+        text = _nvrtc.compile_to_ptx(source, architecture, list(options), name)
         return cls(_native.PtxModule("CUDA as PTX", text), gpu)
 
     @property
@@ -96,7 +96,7 @@ class Module:
         """Kernels that cannot run, with the reasons."""
         return self._native.refused()
 
-    def on(self, gpu: Gpu) -> Module:
+    def on(self, gpu: Gpu | str) -> Module:
         """The same module for launches on another machine."""
         return Module(self._native, gpu)
 
@@ -149,8 +149,14 @@ class Kernel:
 
         A size is a number or up to three. ``shared`` is dynamic shared memory in bytes.
         """
+        if not isinstance(key, tuple) or not 2 <= len(key) <= 4:
+            raise InputError(f"write the sizes of grid and block: `{self.name}[grid, block](...)`")
         grid, block, stream, shared = (tuple(key) + (None, 0)[len(key) - 2 :])[:4]
-        return Launcher(self, _dims(grid), _dims(block), stream, shared or 0)
+        return Launcher(self, _dims(grid), _dims(block), _stream(stream), shared or 0)
+
+    def __call__(self, *args: Any) -> Result:
+        """Refuses a launch without sizes."""
+        raise InputError(f"write the sizes of grid and block: `{self.name}[grid, block](...)`")
 
     def launch(
         self,
@@ -162,11 +168,11 @@ class Kernel:
         registers_per_thread: int | None = None,
     ) -> Result | None:
         """Launches the kernel; see :class:`Launcher`."""
-        launcher = Launcher(self, _dims(grid), _dims(block), stream, shared_bytes)
+        launcher = Launcher(self, _dims(grid), _dims(block), _stream(stream), shared_bytes)
         launcher.registers_per_thread = registers_per_thread
         return launcher(*args)
 
-    def on(self, gpu: Gpu) -> Kernel:
+    def on(self, gpu: Gpu | str) -> Kernel:
         """The same kernel for launches on another machine."""
         return Kernel(self.module.on(gpu), self.name)
 
@@ -231,8 +237,35 @@ class Launcher:
 
 
 def _dims(size: Dims) -> tuple[int, int, int]:
-    numbers = (size,) if isinstance(size, int) else tuple(size)
+    try:
+        numbers = [operator.index(number) for number in _items(size)]
+    except TypeError:
+        numbers = []
     if not 1 <= len(numbers) <= 3 or any(not 0 < number < 2**32 for number in numbers):
-        raise InputError(f"{size} is not a size; write one to three numbers above 0")
-    x, y, z = numbers + (1,) * (3 - len(numbers))
+        raise InputError(
+            f"{size!r} is not a size; write one to three whole numbers above 0, "
+            "such as `(n + 255) // 256`"
+        )
+    x, y, z = numbers + [1] * (3 - len(numbers))
     return x, y, z
+
+
+def _items(size: Any) -> Iterable[Any]:
+    return size if isinstance(size, Iterable) and not isinstance(size, str) else (size,)
+
+
+def _stream(stream: Stream | int | None) -> Stream | None:
+    """A stream of a run. 0 is the default stream, as in other packages."""
+    if isinstance(stream, Stream) or stream is None:
+        return stream
+    if stream == 0:
+        return None
+    raise InputError(f"{stream!r} is not a stream; make one with `run.stream()`")
+
+
+def _read(path: str | os.PathLike[str]) -> str:
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}; check the path") from error

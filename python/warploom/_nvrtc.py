@@ -16,12 +16,20 @@ _MISSING = (
 )
 
 
-def compile_to_ptx(source: str, architecture: str, options: list[str]) -> str:
-    """PTX of a text of CUDA C++."""
+_NO_HEADER = (
+    "\nNVRTC has no headers of the host, and kernels need none for printf and mathematical "
+    "functions; leave the line out, or name a folder by `options=[\"-I/folder\"]`"
+)
+
+
+def compile_to_ptx(
+    source: str, architecture: str, options: list[str], name: str = "kernel.cu"
+) -> str:
+    """PTX of a text of CUDA C++. `name` is that of its file in messages."""
     library = _library()
     program = ctypes.c_void_p()
     status = library.nvrtcCreateProgram(
-        ctypes.byref(program), source.encode(), b"kernel.cu", 0, None, None
+        ctypes.byref(program), source.encode(), name.encode(), 0, None, None
     )
     words = [f"--gpu-architecture={architecture}", *options]
     array = (ctypes.c_char_p * len(words))(*(word.encode() for word in words))
@@ -30,7 +38,8 @@ def compile_to_ptx(source: str, architecture: str, options: list[str]) -> str:
         if status:
             reason = library.nvrtcGetErrorString(status).decode()
             log = _text(library, program, "ProgramLog") if program else ""
-            raise InputError(f"NVRTC refuses the source: {reason}\n{log}".rstrip())
+            hint = _NO_HEADER if "could not open source file" in log else ""
+            raise InputError(f"NVRTC refuses the source: {reason}\n{log.rstrip()}{hint}".rstrip())
         return _text(library, program, "PTX")
     finally:
         library.nvrtcDestroyProgram(ctypes.byref(program))

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import base64
+import difflib
 import functools
 import html
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from . import _native
 from ._frame import Frame
+from .errors import InputError
 
 #: Largest number of launches with a bar of their own in the stall chart.
 _MOST_BARS = 12
+#: Largest timeline in characters that a notebook gets.
+_LARGEST_LINK = 4_000_000
 
 
 class StatisticFacts(NamedTuple):
@@ -58,7 +64,10 @@ class Statistics(Mapping[str, int]):
         for pattern, facts in _patterns():
             if pattern.fullmatch(name):
                 return facts
-        raise KeyError(f"no statistic is called `{name}`; `warploom list stats` lists all")
+        names = [*self._counts, *(row[0] for row in _native.statistics())]
+        similar = difflib.get_close_matches(name, names, n=3)
+        hint = f"similar ones: {', '.join(dict.fromkeys(similar))}; " if similar else ""
+        raise KeyError(f"no statistic is called `{name}`; {hint}`warploom list stats` lists all")
 
     def unit(self, name: str) -> str:
         """Unit of a statistic."""
@@ -73,10 +82,16 @@ class Statistics(Mapping[str, int]):
     def __repr__(self) -> str:
         return f"Statistics({len(self)} counters that are not 0)"
 
+    def _repr_html_(self) -> str:
+        return self.to_frame()._repr_html_()
+
 
 @functools.cache
 def _patterns() -> list[tuple[re.Pattern[str], StatisticFacts]]:
-    return [(_pattern(name), StatisticFacts(*facts)) for name, *facts in _native.statistics()]
+    return [
+        (_pattern(name), StatisticFacts(unit, sentence, gpgpusim))
+        for name, unit, sentence, gpgpusim in _native.statistics()
+    ]
 
 
 def _pattern(name: str) -> re.Pattern[str]:
@@ -209,8 +224,15 @@ class Result(_Figures):
 
     def __init__(self, native: _native.Report):
         self._native = native
-        self._whole: dict[str, Any] = json.loads(native.json())
-        super().__init__(self._whole["totals"])
+
+    @functools.cached_property
+    def _whole(self) -> dict[str, Any]:
+        # Made at the first use: it takes longer than a short launch.
+        return json.loads(self._native.json())
+
+    @property
+    def _data(self) -> Mapping[str, Any]:  # type: ignore[override]
+        return self._whole["totals"]
 
     @property
     def kernels(self) -> list[KernelResult]:
@@ -300,16 +322,45 @@ class Result(_Figures):
         """Chart of the scheduler cycles by cause as SVG."""
         return self._native.stall_chart(_MOST_BARS)
 
+    def save_timeline(self, path: str | os.PathLike[str]) -> None:
+        """Writes what every warp did in every cycle, as a file for https://ui.perfetto.dev.
+
+        Raises:
+            InputError: the run did not have the option ``timeline``.
+        """
+        timeline = self._native.timeline()
+        if timeline is None:
+            raise InputError("the run has no timeline; run it on `gpu.options(timeline=True)`")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(timeline)
+
+    def _timeline_link(self) -> str:
+        """A link that downloads the timeline, or how to save one that is too large for a page."""
+        timeline = self._native.timeline()
+        if timeline is None:
+            return ""
+        viewer = '<a href="https://ui.perfetto.dev">ui.perfetto.dev</a>'
+        if len(timeline) > _LARGEST_LINK:
+            return f"<p>Timeline for {viewer}: <code>result.save_timeline(path)</code></p>"
+        data = base64.b64encode(timeline.encode()).decode()
+        link = f'<a download="timeline.json" href="data:application/json;base64,{data}">Timeline</a>'
+        return f"<p>{link} for {viewer}</p>"
+
+    def _launches(self) -> str:
+        count = len(self.kernels)
+        return "1 launch" if count == 1 else f"{count:,} launches"
+
     def __str__(self) -> str:
         return self._native.text()
 
     def __repr__(self) -> str:
         return (
-            f"Result({len(self.kernels)} launches on {self.gpu}, {self.cycles:,} cycles, "
+            f"Result({self._launches()} on {self.gpu}, {self.cycles:,} cycles, "
             f"ipc {self.ipc:.1f})"
         )
 
     def _repr_html_(self) -> str:
-        title = f"{len(self.kernels)} launches on {self.gpu}: {self.cycles:,} cycles"
+        title = f"{self._launches()} on {self.gpu}: {self.cycles:,} cycles"
         chart = self.stall_chart() if self.stalls else ""
-        return f"<h4>{html.escape(title)}</h4>{self.to_frame()._repr_html_()}{chart}"
+        table = self.to_frame()._repr_html_()
+        return f"<h4>{html.escape(title)}</h4>{table}{chart}{self._timeline_link()}"

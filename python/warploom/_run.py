@@ -59,6 +59,13 @@ class DeviceArray:
         self.run.synchronize()
         self.run._native.write(self.pointer, values)
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> numpy.ndarray:
+        """A copy on the host, so that numpy's functions take the array."""
+        if copy is False:
+            raise ValueError("an array of the device can only be copied")
+        values = self.get()
+        return values if dtype is None else values.astype(dtype)
+
     def free(self) -> None:
         """Frees the memory. A later access by a kernel is a fault."""
         self.run._native.free(self.pointer)
@@ -87,7 +94,7 @@ class Run:
 
     >>> with gpu.run() as run:
     ...     x, y = run.array(a), run.array(b)
-    ...     saxpy[4, 256](x, y, 2.0, 1024)
+    ...     saxpy[4, 256](1024, 2.0, x, y)
     ...     y.get(out=b)
     >>> print(run.result)
     """

@@ -22,11 +22,11 @@ class Workload:
         self.size = size
         self.seed = seed
 
-    def run(self, gpu: Gpu | None = None) -> Result:
+    def run(self, gpu: Gpu | str | None = None) -> Result:
         """Runs the workload on a machine (``gtx480`` if none is given) and checks its outputs."""
-        return (gpu or Gpu()).workload(self.name, self.size, self.seed)
+        return Gpu.of(gpu).workload(self.name, self.size, self.seed)
 
-    def __call__(self, gpu: Gpu) -> Result:
+    def __call__(self, gpu: Gpu | str) -> Result:
         return self.run(gpu)
 
     def __repr__(self) -> str:
@@ -75,7 +75,7 @@ def compare(
     """
     run = workload(program) if isinstance(program, str) else program
     bases = [gpus] if isinstance(gpus, (str, Gpu)) else list(gpus)
-    axes = {key: list(values) for key, values in (vary or {}).items()}
+    axes = {key: _values(values) for key, values in (vary or {}).items()}
     changes = [dict(zip(axes, values)) for values in itertools.product(*axes.values())]
     machines = [(_machine(base, change), change) for base in bases for change in changes]
     # Signals reach the main thread alone, which then stops the runs of the others.
@@ -91,6 +91,11 @@ def compare(
         {"gpu": machine.name} | change | result._row() | {"passed": result.passed}
         for (machine, change), result in zip(machines, results)
     )
+
+
+def _values(values: Any) -> list[Any]:
+    """Values of a key; a text or a number is a single one."""
+    return [values] if isinstance(values, (str, int, float)) else list(values)
 
 
 def _machine(base: Gpu | str, change: Mapping[str, Any]) -> Gpu:

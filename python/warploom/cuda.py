@@ -138,7 +138,10 @@ def _driver() -> ctypes.CDLL:
             "there is no CUDA driver here; run the script by `warploom python SCRIPT`"
         ) from error
     device, context = ctypes.c_int(), ctypes.c_void_p()
-    _check(driver, "cuInit", driver.cuInit(0))
+    if driver.cuInit(0):
+        raise DriverError(
+            "CUDA's driver finds no device; run the script by `warploom python SCRIPT`"
+        )
     _check(driver, "cuDeviceGet", driver.cuDeviceGet(ctypes.byref(device), 0))
     retained = driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
     _check(driver, "cuDevicePrimaryCtxRetain", retained)

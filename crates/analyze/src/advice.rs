@@ -274,7 +274,11 @@ fn by_load(analysis: &KernelAnalysis) -> String {
              and share the caches with more others.",
             percent(used)
         ),
-        LoadClass::Moderate => format!("More warps help a little: {until}."),
+        LoadClass::Moderate if analysis.occupancy.is_full() => format!(
+            "All warp slots are taken; more loads or arithmetic in flight in each warp help to a \
+             limit: {until}."
+        ),
+        LoadClass::Moderate => format!("More warps help to a limit: {until}."),
         LoadClass::Underutilised if analysis.occupancy.is_full() => format!(
             "More warps would help, but all warp slots are taken; more loads or arithmetic in \
              flight in each warp have the same effect: {until}."

@@ -2,7 +2,7 @@
 //! on an SM, the memory system, and a next step. Every sentence states its figures.
 
 use crate::advice::{
-    Facts, SPREAD, because, counted, highest, limit_in_words, percent, plural, remedy,
+    FEW_LANES, Facts, SPREAD, because, counted, highest, limit_in_words, percent, plural, remedy,
 };
 use crate::analysis::KernelAnalysis;
 use crate::loadstore::{FullUnit, Stall};
@@ -344,10 +344,7 @@ impl Subject<'_> {
                  would issue {} of the instructions",
                 percent(self.facts.lanes.unwrap_or(0.0) / f64::from(WARP))
             ),
-            Bound::Part(Part::Scheduler) => "execute fewer instructions: hoist index arithmetic \
-                                             out of loops, unroll, use wider loads or fused \
-                                             operations"
-                .to_owned(),
+            Bound::Part(Part::Scheduler) => self.fewer_instructions(),
             Bound::Part(part) => self.less_traffic(part),
             Bound::Shared => LAYOUT.to_owned(),
             Bound::LoadStore => self.free_unit(),
@@ -366,6 +363,26 @@ impl Subject<'_> {
                 .to_owned(),
         };
         format!("Next: {step}.")
+    }
+
+    /// Step where instructions are too many. Lanes without effect and bank conflicts come first,
+    /// because they cost issue slots and time without any work.
+    fn fewer_instructions(&self) -> String {
+        let lanes = self.facts.lanes.filter(|&lanes| lanes < FEW_LANES);
+        let lanes = lanes.map(|lanes| {
+            format!(
+                "let neighbouring threads branch alike (an instruction takes effect in {lanes:.1} of \
+                 {WARP} lanes)"
+            )
+        });
+        let conflicts = self.facts.conflict_cycles.filter(|&cycles| cycles >= 1.0);
+        let conflicts = conflicts.map(|cycles| {
+            format!("{LAYOUT} (an access waits {cycles:.1} cycles for bank conflicts)")
+        });
+        let fewer = "execute fewer instructions: hoist index arithmetic out of loops, unroll, use \
+                     wider loads or fused operations";
+        let steps = [lanes, conflicts, Some(fewer.to_owned())];
+        steps.into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
     fn more_blocks(&self) -> String {

@@ -265,3 +265,41 @@ fn a_branch_that_no_lane_takes_masks_no_lane() {
     assert!(lanes(1).ends_with(ends), "{}", lanes(1));
     assert!(lanes(0).contains(" 30.8 of 32 "), "{}", lanes(0));
 }
+
+/// Schedulers at 65 %, 21 of 32 lanes, and accesses that wait 2.3 cycles for bank conflicts, as in
+/// a reduction with interleaved addresses.
+#[test]
+fn idle_lanes_and_conflicts_come_before_fewer_instructions() {
+    let sm_cycles = 15 * 100_000;
+    let issued = 2 * sm_cycles * 65 / 100;
+    let counts = [
+        ("sm.active_cycles", sm_cycles),
+        ("sm.warp_instructions", issued),
+        ("sm.thread_instructions", 21 * issued),
+        ("sm.shared_instructions", 100_000),
+        ("sm.shared_conflict_cycles", 230_000),
+        ("sm.slots.issued", 65),
+        ("sm.slots.execution_dependence", 35),
+    ];
+    let mut launch = launched(100_000, &counts);
+    launch.blocks_per_sm = 6;
+    let found = analysed("gtx480", launch);
+    let scheduler = Bound::Part(Part::Scheduler);
+    let next = "Next: let neighbouring threads branch alike (an instruction takes effect in 21.0 \
+                of 32 lanes); change the layout in shared memory";
+    told(&found, scheduler, "Instruction issue bounds `k`", next);
+    let last = "(an access waits 2.3 cycles for bank conflicts); execute fewer instructions";
+    assert!(
+        found.explanation[4].contains(last),
+        "{}",
+        found.explanation[4]
+    );
+    // Of blocks of 256 threads six take all 48 warp slots.
+    let advice = found.advice.join("\n");
+    let full = "All warp slots are taken; more loads or arithmetic in flight in each warp help to a \
+                limit: throughput can grow 1.";
+    assert!(
+        advice.contains(full) && !advice.contains("More warps"),
+        "{advice}"
+    );
+}

@@ -29,6 +29,11 @@ impl Channels {
         }
     }
 
+    /// True for integers of 8 or 16 bits, which a texture can read as floats.
+    pub fn is_small_integer(&self) -> bool {
+        self.kind != 2 && self.bits[0] < 32
+    }
+
     /// Size of a texel in bytes.
     pub fn texel_bytes(&self) -> Cuda<u64> {
         let (channels, bits) = self.format()?;

@@ -13,11 +13,12 @@ use crate::mipmap::Mipmapped;
 use crate::module::{Function, Module, Reference, Variable};
 use crate::order::Order;
 use crate::pool::Pools;
-use crate::result::write_results;
+use crate::result::{of_a_program, shows_report, write_results};
 use crate::settings::Settings;
 use crate::shadow::Shadow;
 use crate::stream::{Event, Stream};
 use crate::texture::Bound;
+use crate::texture_reference::ModuleReference;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::ThreadId;
@@ -92,6 +93,8 @@ pub struct Context {
     pub(crate) variables: BTreeMap<u64, Variable>,
     /// References to textures and surfaces, by their address in the host program.
     pub(crate) references: BTreeMap<u64, Reference>,
+    /// References to textures and surfaces of modules that the driver loaded, by their handles.
+    pub(crate) module_references: BTreeMap<u64, ModuleReference>,
     /// Allocations by their address.
     pub(crate) memory: BTreeMap<u64, Block>,
     pub(crate) used_bytes: u64,
@@ -146,6 +149,7 @@ impl Context {
             functions: BTreeMap::new(),
             variables: BTreeMap::new(),
             references: BTreeMap::new(),
+            module_references: BTreeMap::new(),
             memory: BTreeMap::new(),
             used_bytes: 0,
             shadows: Vec::new(),
@@ -374,8 +378,12 @@ impl Context {
                 }
                 (self.show)(&write_results(&self.settings, &run, trace.as_ref()));
                 let cut = matches!(run.outcome, Outcome::CycleLimit { .. });
-                if !cut && let Some(shown) = outcome_told(&run.outcome) {
-                    self.show(&shown);
+                // The report tells an interruption. A fault is told again below the report.
+                let interrupted = matches!(run.outcome, Outcome::Interrupted { .. });
+                let told = interrupted && shows_report(&self.settings);
+                let outcome = outcome_told(&run.outcome).filter(|_| !cut && !told);
+                if let Some(told) = outcome {
+                    self.show(&of_a_program(&told));
                 }
                 run.succeeded()
             }

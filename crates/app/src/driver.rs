@@ -56,7 +56,10 @@ impl Context {
     }
 
     /// Code in a file of the program.
-    pub(crate) fn read_code(&self, path: &str) -> Cuda<Vec<u8>> {
+    ///
+    /// # Errors
+    /// The file cannot be read, or is machine code; the message was shown.
+    pub fn read_code(&self, path: &str) -> Cuda<Vec<u8>> {
         let bytes = std::fs::read(path).map_err(|error| {
             self.show(&format!(
                 "the program's file {path} cannot be read: {error}"
@@ -89,7 +92,7 @@ impl Context {
     }
 
     /// Module with this handle.
-    fn driver_module(&self, handle: u64) -> Cuda<FatBinary> {
+    pub(crate) fn driver_module(&self, handle: u64) -> Cuda<FatBinary> {
         let at = handle.wrapping_sub(FIRST_MODULE) / MODULE_STEP;
         let known = handle >= FIRST_MODULE && (at as usize) < self.modules.len();
         let known = known && handle_of(FatBinary(at as usize)) == handle;
@@ -104,6 +107,7 @@ impl Context {
         self.synchronize()?;
         self.functions.retain(|_, own| own.module != module);
         self.variables.retain(|_, own| own.module != module);
+        self.forget_references(module);
         Ok(())
     }
 

@@ -237,6 +237,7 @@ impl Context {
         let (function, _) = self.program(request.function)?;
         let (grid, block) = (request.grid, request.block);
         let module = self.load(function.module)?;
+        self.bind_references(function.module)?;
         self.send_shadows(stream, &request.arguments)?;
         let workspace = if request.cooperative {
             Some(self.workspace(stream)?)

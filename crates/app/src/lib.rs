@@ -47,6 +47,7 @@ mod stream;
 pub mod stub;
 mod tensor_map;
 mod texture;
+mod texture_reference;
 
 pub use array::{Array, Channels, Extent};
 pub use attributes::{ATTRIBUTE_BYTES, AttributeValue};
@@ -69,3 +70,4 @@ pub use properties::{attribute, facts};
 pub use settings::{CheckKind, SETTINGS_VARIABLE, Settings, SettingsError};
 pub use tensor_map::{PixelWalk, TiledTensor};
 pub use texture::{Sampler, Target, View};
+pub use texture_reference::TextureReference;

@@ -13,6 +13,16 @@ pub(crate) struct Link {
     image: Vec<u8>,
 }
 
+/// Functions of CUDA's device runtime that a link may need. NVIDIA's library with them
+/// (`libcudadevrt.a`) has machine code.
+const DEVICE_RUNTIME: &str = include_str!("link/grid.ptx");
+
+/// True for the archive of CUDA's device runtime, which is known by the name of its member.
+fn is_device_runtime(bytes: &[u8]) -> bool {
+    let name = b"cuda_device_runtime.o";
+    bytes.starts_with(b"!<arch>\n") && bytes.windows(name.len()).any(|part| part == name)
+}
+
 /// Directives of which a module has one each, before all others.
 const HEADER: [&str; 3] = [".version", ".target", ".address_size"];
 
@@ -67,14 +77,16 @@ impl Context {
         Ok(())
     }
 
-    /// Adds the PTX text of a file to a link (`cuLinkAddFile`).
+    /// Adds a library of device code to a link. That of CUDA's device runtime is replaced by a text
+    /// with its barrier of cooperative launches.
     ///
     /// # Errors
-    /// The file cannot be read, or has other contents; the message was shown.
-    pub fn add_file_to_link(&mut self, link: u64, path: &str) -> Cuda {
-        self.link(link)?;
-        let text = self.read_code(path)?;
-        self.add_to_link(link, text)
+    /// Other libraries are not supported.
+    pub fn add_library_to_link(&mut self, link: u64, bytes: &[u8]) -> Cuda {
+        if !is_device_runtime(bytes) {
+            return Err(self.unsupported("a link with a library of machine code"));
+        }
+        self.add_to_link(link, DEVICE_RUNTIME.into())
     }
 
     /// Links the texts that were added (`cuLinkComplete`). The result ends with a zero and stays in
@@ -101,13 +113,20 @@ impl Context {
 
 #[cfg(test)]
 mod tests {
-    use super::join;
+    use super::{DEVICE_RUNTIME, is_device_runtime, join};
 
     #[test]
     fn one_text_stays_as_it_is() {
         let text = "// a comment\n.version 7.0\n.target sm_70\n".to_owned();
         assert_eq!(join(std::slice::from_ref(&text)), text);
         assert_eq!(join(&[]), "");
+    }
+
+    #[test]
+    fn the_device_runtime_is_known_by_its_member() {
+        assert!(is_device_runtime(b"!<arch>\n cuda_device_runtime.o/ "));
+        assert!(!is_device_runtime(b"!<arch>\n"));
+        assert!(!is_device_runtime(DEVICE_RUNTIME.as_bytes()));
     }
 
     #[test]

@@ -20,12 +20,24 @@ pub(crate) fn write_results(settings: &Settings, run: &RunReport, trace: Option<
         messages.push_str(&write(path, &text));
     }
     let report = run_report(run, settings.width.filter(|_| settings.report.is_none()));
+    let report = of_a_program(&report);
     match &settings.report {
         Some(path) => messages.push_str(&write(path, &report)),
         None if settings.quiet => {}
         None => messages.push_str(&report),
     }
     messages
+}
+
+/// A text about a run without what only concerns programs whose outputs Warploom compares: a CUDA
+/// program checks its outputs itself.
+pub(crate) fn of_a_program(text: &str) -> String {
+    text.replace("; outputs were not checked", "")
+}
+
+/// True if the report, with the way in which the run ended, is on standard error.
+pub(crate) fn shows_report(settings: &Settings) -> bool {
+    settings.report.is_none() && !settings.quiet
 }
 
 /// Writes a file completely or not at all. Returns a message if this fails.

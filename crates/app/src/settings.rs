@@ -24,6 +24,8 @@ pub enum CheckKind {
     SharedRaces,
     /// Check for barriers that only a part of a warp reaches.
     Barriers,
+    /// Place allocations with gaps, so that an overrun into the next one is a fault.
+    Bounds,
 }
 
 /// Settings of a run.
@@ -204,6 +206,7 @@ impl Settings {
             uninitialised: has(CheckKind::Uninitialised),
             shared_races: has(CheckKind::SharedRaces),
             barrier_divergence: has(CheckKind::Barriers),
+            bounds: has(CheckKind::Bounds),
         }
     }
 
@@ -278,9 +281,10 @@ mod tests {
 
     #[test]
     fn checks_have_the_names_of_the_command_line() {
-        let text = "{\"check\": [\"shared-races\", \"barriers\"]}";
+        let text = "{\"check\": [\"shared-races\", \"barriers\", \"bounds\"]}";
         let checks = Settings::read(Some(text)).unwrap().options().checks;
         assert!(checks.shared_races && checks.barrier_divergence && !checks.uninitialised);
+        assert!(checks.bounds);
     }
 
     #[test]

@@ -73,7 +73,7 @@ pub enum Target {
 }
 
 /// Settings of surfaces: single texels without conversion.
-const PLAIN: Sampler = Sampler {
+pub(crate) const PLAIN: Sampler = Sampler {
     address: [1; 3],
     linear: false,
     normalized_read: false,
@@ -383,7 +383,7 @@ impl Context {
     }
 
     /// Binds a texture or surface reference to memory.
-    fn bind(&mut self, own: Reference, target: Target, sampler: &Sampler) -> Cuda {
+    pub(crate) fn bind(&mut self, own: Reference, target: Target, sampler: &Sampler) -> Cuda {
         let texture = self.texture(target, sampler)?;
         let module = self.load(own.module)?;
         let name = own.name.clone();

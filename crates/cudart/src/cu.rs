@@ -2,6 +2,7 @@
 //!
 //! The functions are in the same library as those of the runtime and use the same context, so that
 //! a program may mix both. Names with a suffix (`_v2`) are those that the headers give to programs.
+//! Functions that both have with the same arguments stand with those of the runtime (`both!`).
 
 mod array;
 mod capture;
@@ -18,6 +19,7 @@ mod occupancy;
 mod pool;
 mod prepared;
 pub mod proc;
+mod reference;
 mod stream;
 mod texture;
 mod unsupported;

@@ -65,7 +65,7 @@ unsafe fn update(
 ///
 /// # Safety
 /// The pointers are null or valid for reads and writes of their types.
-pub unsafe fn instantiate_with(
+unsafe fn instantiate_with(
     context: &mut Context,
     to: *mut u64,
     graph: u64,
@@ -128,6 +128,83 @@ pub extern "C" fn cudaGraphLaunch_ptsz(executable: u64, stream: u64) -> i32 {
     launch(|action| call_with(true, action), executable, stream)
 }
 
+both! {
+    fn cudaGraphInstantiateWithFlags = cuGraphInstantiateWithFlags (
+        to: *mut u64, graph: u64, flags: u64,
+    ) |context| {
+        put(to, instantiate(context, graph, flags)?)
+    }
+
+    fn cudaGraphInstantiateWithParams / cudaGraphInstantiateWithParams_ptsz
+        = cuGraphInstantiateWithParams / cuGraphInstantiateWithParams_ptsz (
+        to: *mut u64, graph: u64, own: *mut CInstantiation,
+    ) |context| {
+        instantiate_with(context, to, graph, own)
+    }
+
+    fn cudaGraphUpload / cudaGraphUpload_ptsz = cuGraphUpload / cuGraphUpload_ptsz (
+        executable: u64, stream: u64,
+    ) |context| {
+        context.upload_graph(executable, stream)
+    }
+
+    fn cudaGraphExecDestroy = cuGraphExecDestroy (executable: u64) |context| {
+        context.destroy_executable(executable)
+    }
+
+    fn cudaGraphExecGetFlags = cuGraphExecGetFlags (executable: u64, to: *mut u64) |context| {
+        put(to, context.executable_flags(executable)?)
+    }
+
+    fn cudaGraphExecGetId = cuGraphExecGetId (executable: u64, to: *mut u32) |context| {
+        put(to, context.executable_number(executable)?)
+    }
+
+    fn cudaGraphExecKernelNodeSetParams = cuGraphExecKernelNodeSetParams (
+        executable: u64, node: u64, own: *const CKernelNode,
+    ) |context| {
+        let operation = node::kernel(context, own)?;
+        context.set_step_operation(executable, node, operation)
+    }
+
+    fn cudaGraphExecHostNodeSetParams = cuGraphExecHostNodeSetParams (
+        executable: u64, node: u64, own: *const CHostNode,
+    ) |context| {
+        context.set_step_operation(executable, node, node::host(own)?)
+    }
+
+    fn cudaGraphExecChildGraphNodeSetParams = cuGraphExecChildGraphNodeSetParams (
+        executable: u64, node: u64, child: u64,
+    ) |context| {
+        context.set_step_operation(executable, node, Operation::Graph(child))
+    }
+
+    fn cudaGraphExecEventRecordNodeSetEvent = cuGraphExecEventRecordNodeSetEvent (
+        executable: u64, node: u64, event: u64,
+    ) |context| {
+        context.set_step_operation(executable, node, Operation::Record(event))
+    }
+
+    fn cudaGraphExecEventWaitNodeSetEvent = cuGraphExecEventWaitNodeSetEvent (
+        executable: u64, node: u64, event: u64,
+    ) |context| {
+        context.set_step_operation(executable, node, Operation::Wait(event))
+    }
+
+    fn cudaGraphNodeSetEnabled = cuGraphNodeSetEnabled (
+        executable: u64, node: u64, enabled: u32,
+    ) |context| {
+        context.enable_step(executable, node, enabled != 0)
+    }
+
+    fn cudaGraphNodeGetEnabled = cuGraphNodeGetEnabled (
+        executable: u64, node: u64, to: *mut u32,
+    ) |context| {
+        let enabled = context.step_enabled(executable, node)?;
+        put(to, enabled.into())
+    }
+}
+
 runtime! {
     // In CUDA 11, pointers to a node and to a text take the place of the flags.
     fn cudaGraphInstantiate(to: *mut u64, graph: u64, third: u64) |context| {
@@ -141,43 +218,10 @@ runtime! {
         put(to, instantiate(context, graph, flags)?)
     }
 
-    fn cudaGraphInstantiateWithFlags(to: *mut u64, graph: u64, flags: u64) |context| {
-        put(to, instantiate(context, graph, flags)?)
-    }
-
-    fn cudaGraphInstantiateWithParams / cudaGraphInstantiateWithParams_ptsz (
-        to: *mut u64, graph: u64, own: *mut CInstantiation,
-    ) |context| {
-        instantiate_with(context, to, graph, own)
-    }
-
-    fn cudaGraphUpload / cudaGraphUpload_ptsz (executable: u64, stream: u64) |context| {
-        context.upload_graph(executable, stream)
-    }
-
-    fn cudaGraphExecDestroy(executable: u64) |context| {
-        context.destroy_executable(executable)
-    }
-
-    fn cudaGraphExecGetFlags(executable: u64, to: *mut u64) |context| {
-        put(to, context.executable_flags(executable)?)
-    }
-
-    fn cudaGraphExecGetId(executable: u64, to: *mut u32) |context| {
-        put(to, context.executable_number(executable)?)
-    }
-
     fn cudaGraphExecUpdate(
         executable: u64, graph: u64, third: *mut u8, fourth: *mut i32,
     ) |context| {
         update(context, (executable, graph), third, fourth)
-    }
-
-    fn cudaGraphExecKernelNodeSetParams(
-        executable: u64, node: u64, own: *const CKernelNode,
-    ) |context| {
-        let operation = node::kernel(context, own)?;
-        context.set_step_operation(executable, node, operation)
     }
 
     fn cudaGraphExecMemcpyNodeSetParams(
@@ -214,35 +258,8 @@ runtime! {
         context.set_step_operation(executable, node, node::fill(own)?)
     }
 
-    fn cudaGraphExecHostNodeSetParams(
-        executable: u64, node: u64, own: *const CHostNode,
-    ) |context| {
-        context.set_step_operation(executable, node, node::host(own)?)
-    }
-
-    fn cudaGraphExecChildGraphNodeSetParams(executable: u64, node: u64, child: u64) |context| {
-        context.set_step_operation(executable, node, Operation::Graph(child))
-    }
-
-    fn cudaGraphExecEventRecordNodeSetEvent(executable: u64, node: u64, event: u64) |context| {
-        context.set_step_operation(executable, node, Operation::Record(event))
-    }
-
-    fn cudaGraphExecEventWaitNodeSetEvent(executable: u64, node: u64, event: u64) |context| {
-        context.set_step_operation(executable, node, Operation::Wait(event))
-    }
-
     fn cudaGraphExecNodeSetParams(executable: u64, node: u64, own: *mut CNode) |context| {
         let operation = node::any(context, own)?;
         context.set_step_operation(executable, node, operation)
-    }
-
-    fn cudaGraphNodeSetEnabled(executable: u64, node: u64, enabled: u32) |context| {
-        context.enable_step(executable, node, enabled != 0)
-    }
-
-    fn cudaGraphNodeGetEnabled(executable: u64, node: u64, to: *mut u32) |context| {
-        let enabled = context.step_enabled(executable, node)?;
-        put(to, enabled.into())
     }
 }

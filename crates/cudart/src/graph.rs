@@ -67,43 +67,176 @@ fn counted<T>(before: T, behind: T) -> T {
     }
 }
 
-runtime! {
-    fn cudaGraphCreate(to: *mut u64, flags: u32) |context| {
+both! {
+    fn cudaGraphCreate = cuGraphCreate (to: *mut u64, flags: u32) |context| {
         if to.is_null() || flags != 0 {
             return Err(CudaError::INVALID_VALUE);
         }
         put(to, context.create_graph())
     }
 
-    fn cudaGraphDestroy(graph: u64) |context| { context.destroy_graph(graph) }
+    fn cudaGraphDestroy = cuGraphDestroy (graph: u64) |context| { context.destroy_graph(graph) }
 
-    fn cudaGraphClone(to: *mut u64, graph: u64) |context| {
+    fn cudaGraphClone = cuGraphClone (to: *mut u64, graph: u64) |context| {
         let clone = context.clone_graph(graph)?;
         put(to, clone)
     }
 
-    fn cudaGraphNodeFindInClone(to: *mut u64, node: u64, clone: u64) |context| {
+    fn cudaGraphNodeFindInClone = cuGraphNodeFindInClone (
+        to: *mut u64, node: u64, clone: u64,
+    ) |context| {
         put(to, context.find_in_clone(node, clone)?)
     }
 
-    fn cudaGraphGetNodes(graph: u64, nodes: *mut u64, count: *mut usize) |context| {
+    fn cudaGraphGetNodes = cuGraphGetNodes (
+        graph: u64, nodes: *mut u64, count: *mut usize,
+    ) |context| {
         put_list(nodes, count, &context.graph_nodes(graph)?)
     }
 
-    fn cudaGraphGetRootNodes(graph: u64, nodes: *mut u64, count: *mut usize) |context| {
+    fn cudaGraphGetRootNodes = cuGraphGetRootNodes (
+        graph: u64, nodes: *mut u64, count: *mut usize,
+    ) |context| {
         put_list(nodes, count, &context.graph_roots(graph)?)
     }
 
+    fn cudaGraphGetEdges_v2 = cuGraphGetEdges_v2 (
+        graph: u64, from: *mut u64, to: *mut u64, _edges: *mut u64, count: *mut usize,
+    ) |context| {
+        tell_edges(context, graph, (from, to), count)
+    }
+
+    fn cudaGraphNodeGetDependencies_v2 = cuGraphNodeGetDependencies_v2 (
+        node: u64, nodes: *mut u64, _edges: *mut u64, count: *mut usize,
+    ) |context| {
+        put_list(nodes, count, &context.node_dependencies(node)?)
+    }
+
+    fn cudaGraphNodeGetDependentNodes_v2 = cuGraphNodeGetDependentNodes_v2 (
+        node: u64, nodes: *mut u64, _edges: *mut u64, count: *mut usize,
+    ) |context| {
+        put_list(nodes, count, &context.node_dependents(node)?)
+    }
+
+    fn cudaGraphAddDependencies_v2 = cuGraphAddDependencies_v2 (
+        graph: u64, from: *const u64, to: *const u64, _edges: *const u64, count: usize,
+    ) |context| {
+        context.add_edges(graph, &edges(from, to, count)?)
+    }
+
+    fn cudaGraphRemoveDependencies_v2 = cuGraphRemoveDependencies_v2 (
+        graph: u64, from: *const u64, to: *const u64, _edges: *const u64, count: usize,
+    ) |context| {
+        context.remove_edges(graph, &edges(from, to, count)?)
+    }
+
+    fn cudaGraphDestroyNode = cuGraphDestroyNode (node: u64) |context| {
+        context.destroy_node(node)
+    }
+
+    fn cudaGraphNodeGetType = cuGraphNodeGetType (node: u64, to: *mut i32) |context| {
+        put(to, context.node_operation(node)?.kind())
+    }
+
+    fn cudaGraphNodeGetContainingGraph = cuGraphNodeGetContainingGraph (
+        node: u64, to: *mut u64,
+    ) |context| {
+        put(to, context.node_graph(node)?)
+    }
+
+    fn cudaGraphNodeGetLocalId = cuGraphNodeGetLocalId (node: u64, to: *mut u32) |context| {
+        put(to, context.node_number(node)?)
+    }
+
+    fn cudaGraphNodeGetToolsId = cuGraphNodeGetToolsId (node: u64, to: *mut u64) |context| {
+        context.node_graph(node)?;
+        put(to, node)
+    }
+
+    fn cudaGraphGetId = cuGraphGetId (graph: u64, to: *mut u32) |context| {
+        put(to, context.graph_number(graph)?)
+    }
+
+    fn cudaGraphAddKernelNode = cuGraphAddKernelNode (
+        to: *mut u64, graph: u64, after: *const u64, count: usize, own: *const CKernelNode,
+    ) |context| {
+        let operation = node::kernel(context, own)?;
+        add(context, (to, graph), (after, count), operation)
+    }
+
+    fn cudaGraphKernelNodeSetParams = cuGraphKernelNodeSetParams (
+        node: u64, own: *const CKernelNode,
+    ) |context| {
+        let operation = node::kernel(context, own)?;
+        context.set_node_operation(node, operation)
+    }
+
+    fn cudaGraphKernelNodeCopyAttributes = cuGraphKernelNodeCopyAttributes (
+        to: u64, from: u64,
+    ) |context| {
+        context.copy_node_attributes(to, from)
+    }
+
+    fn cudaGraphKernelNodeGetAttribute = cuGraphKernelNodeGetAttribute (
+        node: u64, number: i32, to: *mut AttributeValue,
+    ) |context| {
+        put(to, context.node_attribute(node, number)?)
+    }
+
+    fn cudaGraphKernelNodeSetAttribute = cuGraphKernelNodeSetAttribute (
+        node: u64, number: i32, value: *const AttributeValue,
+    ) |context| {
+        context.set_node_attribute(node, number, get(value)?)
+    }
+
+    fn cudaGraphAddChildGraphNode = cuGraphAddChildGraphNode (
+        to: *mut u64, graph: u64, after: *const u64, count: usize, child: u64,
+    ) |context| {
+        add(context, (to, graph), (after, count), Operation::Graph(child))
+    }
+
+    fn cudaGraphAddEmptyNode = cuGraphAddEmptyNode (
+        to: *mut u64, graph: u64, after: *const u64, count: usize,
+    ) |context| {
+        add(context, (to, graph), (after, count), Operation::Nothing)
+    }
+
+    fn cudaGraphAddEventRecordNode = cuGraphAddEventRecordNode (
+        to: *mut u64, graph: u64, after: *const u64, count: usize, event: u64,
+    ) |context| {
+        add(context, (to, graph), (after, count), Operation::Record(event))
+    }
+
+    fn cudaGraphEventRecordNodeSetEvent = cuGraphEventRecordNodeSetEvent (
+        node: u64, event: u64,
+    ) |context| {
+        context.set_node_operation(node, Operation::Record(event))
+    }
+
+    fn cudaGraphAddEventWaitNode = cuGraphAddEventWaitNode (
+        to: *mut u64, graph: u64, after: *const u64, count: usize, event: u64,
+    ) |context| {
+        add(context, (to, graph), (after, count), Operation::Wait(event))
+    }
+
+    fn cudaGraphEventWaitNodeSetEvent = cuGraphEventWaitNodeSetEvent (
+        node: u64, event: u64,
+    ) |context| {
+        context.set_node_operation(node, Operation::Wait(event))
+    }
+
+    fn cudaGraphAddMemFreeNode = cuGraphAddMemFreeNode (
+        to: *mut u64, graph: u64, after: *const u64, count: usize, address: u64,
+    ) |context| {
+        add(context, (to, graph), (after, count), Operation::Free(address))
+    }
+}
+
+runtime! {
     fn cudaGraphGetEdges(
         graph: u64, from: *mut u64, to: *mut u64, fourth: *mut usize, fifth: *mut usize,
     ) |context| {
         tell_edges(context, graph, (from, to), counted(fourth, fifth))
-    }
-
-    fn cudaGraphGetEdges_v2(
-        graph: u64, from: *mut u64, to: *mut u64, _edges: *mut u64, count: *mut usize,
-    ) |context| {
-        tell_edges(context, graph, (from, to), count)
     }
 
     fn cudaGraphNodeGetDependencies(
@@ -112,22 +245,10 @@ runtime! {
         put_list(nodes, counted(third, fourth), &context.node_dependencies(node)?)
     }
 
-    fn cudaGraphNodeGetDependencies_v2(
-        node: u64, nodes: *mut u64, _edges: *mut u64, count: *mut usize,
-    ) |context| {
-        put_list(nodes, count, &context.node_dependencies(node)?)
-    }
-
     fn cudaGraphNodeGetDependentNodes(
         node: u64, nodes: *mut u64, third: *mut usize, fourth: *mut usize,
     ) |context| {
         put_list(nodes, counted(third, fourth), &context.node_dependents(node)?)
-    }
-
-    fn cudaGraphNodeGetDependentNodes_v2(
-        node: u64, nodes: *mut u64, _edges: *mut u64, count: *mut usize,
-    ) |context| {
-        put_list(nodes, count, &context.node_dependents(node)?)
     }
 
     fn cudaGraphAddDependencies(
@@ -136,75 +257,14 @@ runtime! {
         context.add_edges(graph, &edges(from, to, counted(fourth, fifth))?)
     }
 
-    fn cudaGraphAddDependencies_v2(
-        graph: u64, from: *const u64, to: *const u64, _edges: *const u64, count: usize,
-    ) |context| {
-        context.add_edges(graph, &edges(from, to, count)?)
-    }
-
     fn cudaGraphRemoveDependencies(
         graph: u64, from: *const u64, to: *const u64, fourth: usize, fifth: usize,
     ) |context| {
         context.remove_edges(graph, &edges(from, to, counted(fourth, fifth))?)
     }
 
-    fn cudaGraphRemoveDependencies_v2(
-        graph: u64, from: *const u64, to: *const u64, _edges: *const u64, count: usize,
-    ) |context| {
-        context.remove_edges(graph, &edges(from, to, count)?)
-    }
-
-    fn cudaGraphDestroyNode(node: u64) |context| { context.destroy_node(node) }
-
-    fn cudaGraphNodeGetType(node: u64, to: *mut i32) |context| {
-        put(to, context.node_operation(node)?.kind())
-    }
-
-    fn cudaGraphNodeGetContainingGraph(node: u64, to: *mut u64) |context| {
-        put(to, context.node_graph(node)?)
-    }
-
-    fn cudaGraphNodeGetLocalId(node: u64, to: *mut u32) |context| {
-        put(to, context.node_number(node)?)
-    }
-
-    fn cudaGraphNodeGetToolsId(node: u64, to: *mut u64) |context| {
-        context.node_graph(node)?;
-        put(to, node)
-    }
-
-    fn cudaGraphGetId(graph: u64, to: *mut u32) |context| {
-        put(to, context.graph_number(graph)?)
-    }
-
-    fn cudaGraphAddKernelNode(
-        to: *mut u64, graph: u64, after: *const u64, count: usize, own: *const CKernelNode,
-    ) |context| {
-        let operation = node::kernel(context, own)?;
-        add(context, (to, graph), (after, count), operation)
-    }
-
     fn cudaGraphKernelNodeGetParams(node: u64, to: *mut CKernelNode) |context| {
         node::write_parameters(context, node, 0, to.cast())
-    }
-
-    fn cudaGraphKernelNodeSetParams(node: u64, own: *const CKernelNode) |context| {
-        let operation = node::kernel(context, own)?;
-        context.set_node_operation(node, operation)
-    }
-
-    fn cudaGraphKernelNodeCopyAttributes(to: u64, from: u64) |context| {
-        context.copy_node_attributes(to, from)
-    }
-
-    fn cudaGraphKernelNodeGetAttribute(node: u64, number: i32, to: *mut AttributeValue) |context| {
-        put(to, context.node_attribute(node, number)?)
-    }
-
-    fn cudaGraphKernelNodeSetAttribute(
-        node: u64, number: i32, value: *const AttributeValue,
-    ) |context| {
-        context.set_node_attribute(node, number, get(value)?)
     }
 
     fn cudaGraphAddMemcpyNode(
@@ -301,48 +361,16 @@ runtime! {
         context.set_node_operation(node, node::host(own)?)
     }
 
-    fn cudaGraphAddChildGraphNode(
-        to: *mut u64, graph: u64, after: *const u64, count: usize, child: u64,
-    ) |context| {
-        add(context, (to, graph), (after, count), Operation::Graph(child))
-    }
-
     fn cudaGraphChildGraphNodeGetGraph(node: u64, to: *mut u64) |context| {
         node::write_parameters(context, node, 4, to.cast())
-    }
-
-    fn cudaGraphAddEmptyNode(
-        to: *mut u64, graph: u64, after: *const u64, count: usize,
-    ) |context| {
-        add(context, (to, graph), (after, count), Operation::Nothing)
-    }
-
-    fn cudaGraphAddEventRecordNode(
-        to: *mut u64, graph: u64, after: *const u64, count: usize, event: u64,
-    ) |context| {
-        add(context, (to, graph), (after, count), Operation::Record(event))
     }
 
     fn cudaGraphEventRecordNodeGetEvent(node: u64, to: *mut u64) |context| {
         node::write_parameters(context, node, 7, to.cast())
     }
 
-    fn cudaGraphEventRecordNodeSetEvent(node: u64, event: u64) |context| {
-        context.set_node_operation(node, Operation::Record(event))
-    }
-
-    fn cudaGraphAddEventWaitNode(
-        to: *mut u64, graph: u64, after: *const u64, count: usize, event: u64,
-    ) |context| {
-        add(context, (to, graph), (after, count), Operation::Wait(event))
-    }
-
     fn cudaGraphEventWaitNodeGetEvent(node: u64, to: *mut u64) |context| {
         node::write_parameters(context, node, 6, to.cast())
-    }
-
-    fn cudaGraphEventWaitNodeSetEvent(node: u64, event: u64) |context| {
-        context.set_node_operation(node, Operation::Wait(event))
     }
 
     fn cudaGraphAddMemAllocNode(
@@ -354,12 +382,6 @@ runtime! {
 
     fn cudaGraphMemAllocNodeGetParams(node: u64, to: *mut CAllocationNode) |context| {
         node::write_parameters(context, node, 10, to.cast())
-    }
-
-    fn cudaGraphAddMemFreeNode(
-        to: *mut u64, graph: u64, after: *const u64, count: usize, address: u64,
-    ) |context| {
-        add(context, (to, graph), (after, count), Operation::Free(address))
     }
 
     fn cudaGraphMemFreeNodeGetParams(node: u64, to: *mut u64) |context| {

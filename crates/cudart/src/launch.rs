@@ -94,8 +94,7 @@ runtime! {
         arguments: *const *const u8,
     ) |context| {
         let own = get(configuration)?;
-        let attributes = (own.attributes, own.count);
-        let how = Manner::of(context, "cudaLaunchKernelExC", attributes)?;
+        let how = Manner::of(context, "cudaLaunchKernelExC", own.attributes())?;
         let shape = (own.grid, own.block, own.shared_bytes, own.stream);
         launch(context, function, shape, arguments, how)
     }
@@ -103,33 +102,32 @@ runtime! {
     fn cudaOccupancyMaxActiveClusters(
         to: *mut i32, function: u64, configuration: *const CLaunchConfiguration,
     ) |context| {
-        let fit = cluster_occupancy(context, function, configuration)?;
+        let own = get(configuration)?;
+        let fit = cluster_occupancy(context, function, own.shape(), own.attributes())?;
         put(to, fit.clusters as i32)
     }
 
     fn cudaOccupancyMaxPotentialClusterSize(
         to: *mut i32, function: u64, configuration: *const CLaunchConfiguration,
     ) |context| {
-        let fit = cluster_occupancy(context, function, configuration)?;
+        let own = get(configuration)?;
+        let fit = cluster_occupancy(context, function, own.shape(), own.attributes())?;
         put(to, fit.largest as i32)
     }
 }
 
-/// Occupancy of the GPU by clusters of a launch.
+/// Occupancy of the GPU by clusters of a launch with some attributes, by address and number.
 ///
 /// # Safety
-/// The address is null or that of a configuration.
-unsafe fn cluster_occupancy(
+/// The address is null or that of as many attributes.
+pub unsafe fn cluster_occupancy(
     context: &mut Context,
     function: u64,
-    configuration: *const CLaunchConfiguration,
+    shape: (CDim3, CDim3, usize),
+    attributes: (*const CLaunchAttribute, u32),
 ) -> Cuda<ClusterOccupancy> {
     // SAFETY: the caller fulfils the requirements of this function.
-    let own = unsafe { get(configuration) }?;
-    let attributes = (own.attributes, own.count);
-    // SAFETY: a configuration has as many attributes as it says.
-    let how = unsafe { Manner::of(context, "cudaOccupancyMaxActiveClusters", attributes) }?;
-    let shape = (own.grid, own.block, own.shared_bytes);
+    let how = unsafe { Manner::of(context, "a query of the occupancy", attributes) }?;
     context.cluster_occupancy(&how.request(function, shape, Vec::new()))
 }
 

@@ -315,6 +315,18 @@ macro_rules! c_functions {
     };
 }
 
+/// Defines functions that the runtime and the driver have with the same arguments and the same
+/// effect: names of the runtime, and after `=` those of the driver.
+macro_rules! both {
+    ($(fn $name:ident $(/ $alias:ident)* = $other:ident $(/ $further:ident)*
+        ($($arg:ident: $ty:ty),* $(,)?) |$cx:ident| $body:block)*) => {$(
+        c_functions! {
+            $crate::process::call_with; @ [$name $($alias)*] ($($arg: $ty),*) $cx $body
+        }
+        c_functions! { $crate::cu::call; @ [$other $($further)*] ($($arg: $ty),*) $cx $body }
+    )*};
+}
+
 /// Defines functions of the runtime, as [`c_functions!`] does.
 macro_rules! runtime {
     ($($functions:tt)*) => { c_functions! { $crate::process::call_with; $($functions)* } };

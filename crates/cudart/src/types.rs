@@ -352,3 +352,15 @@ pub struct CLaunchConfiguration {
     pub attributes: *const CLaunchAttribute,
     pub count: u32,
 }
+
+impl CLaunchConfiguration {
+    /// Extents of grid and block, and the dynamic shared memory in bytes.
+    pub fn shape(&self) -> (CDim3, CDim3, usize) {
+        (self.grid, self.block, self.shared_bytes)
+    }
+
+    /// Address and number of the attributes.
+    pub fn attributes(&self) -> (*const CLaunchAttribute, u32) {
+        (self.attributes, self.count)
+    }
+}

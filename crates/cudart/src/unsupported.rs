@@ -3,10 +3,12 @@
 //! convention permits calls with arguments that a function does not declare.)
 
 macro_rules! unsupported {
-    ($($name:ident)+) => {$(
+    ($($name:ident)+) => { unsupported! { because ""; $($name)+ } };
+    (because $why:literal; $($name:ident)+) => {$(
         #[unsafe(no_mangle)]
         pub extern "C" fn $name() -> i32 {
-            $crate::process::call(|context| Err(context.unsupported(stringify!($name))))
+            let call = concat!(stringify!($name), $why);
+            $crate::process::call(|context| Err(context.unsupported(call)))
         }
     )+};
 }
@@ -90,11 +92,6 @@ unsupported! {
     cudaGreenCtxCreate
     cudaImportExternalMemory
     cudaImportExternalSemaphore
-    cudaIpcCloseMemHandle
-    cudaIpcGetEventHandle
-    cudaIpcGetMemHandle
-    cudaIpcOpenEventHandle
-    cudaIpcOpenMemHandle
     cudaKernelSetAttributeForDevice
     cudaLaunchCooperativeKernelMultiDevice
     cudaLaunchHostFunc_v2
@@ -152,4 +149,13 @@ unsupported! {
     cudaWaitExternalSemaphoresAsync_ptsz
     cudaWaitExternalSemaphoresAsync_v2
     cudaWaitExternalSemaphoresAsync_v2_ptsz
+}
+
+unsupported! {
+    because " (each process has a GPU of its own)";
+    cudaIpcCloseMemHandle
+    cudaIpcGetEventHandle
+    cudaIpcGetMemHandle
+    cudaIpcOpenEventHandle
+    cudaIpcOpenMemHandle
 }

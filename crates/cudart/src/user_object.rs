@@ -1,6 +1,5 @@
 //! User objects, which graphs keep.
 
-use crate::cu::driver;
 use crate::ffi::put;
 use warploom_app::{Context, Cuda, CudaError, HostCall};
 
@@ -26,38 +25,30 @@ unsafe fn create(
     unsafe { put(to, made) }
 }
 
-/// Defines the functions of the runtime or of the driver by `$api`, which have the same arguments.
-macro_rules! user_objects {
-    ($api:ident: $create:ident $retain:ident $release:ident $give:ident $take:ident) => {
-        $api! {
-            fn $create(to: *mut u64, data: u64, destroy: u64, count: u32, flags: u32) |context| {
-                create(context, to, (data, destroy), count, flags)
-            }
+both! {
+    fn cudaUserObjectCreate = cuUserObjectCreate (
+        to: *mut u64, data: u64, destroy: u64, count: u32, flags: u32,
+    ) |context| {
+        create(context, to, (data, destroy), count, flags)
+    }
 
-            fn $retain(object: u64, count: u32) |context| {
-                context.retain_user_object(object, count)
-            }
+    fn cudaUserObjectRetain = cuUserObjectRetain (object: u64, count: u32) |context| {
+        context.retain_user_object(object, count)
+    }
 
-            fn $release(object: u64, count: u32) |context| {
-                context.release_user_object(object, count)
-            }
+    fn cudaUserObjectRelease = cuUserObjectRelease (object: u64, count: u32) |context| {
+        context.release_user_object(object, count)
+    }
 
-            fn $give(graph: u64, object: u64, count: u32, flags: u32) |context| {
-                context.retain_for_graph(graph, object, count, flags)
-            }
+    fn cudaGraphRetainUserObject = cuGraphRetainUserObject (
+        graph: u64, object: u64, count: u32, flags: u32,
+    ) |context| {
+        context.retain_for_graph(graph, object, count, flags)
+    }
 
-            fn $take(graph: u64, object: u64, count: u32) |context| {
-                context.release_for_graph(graph, object, count)
-            }
-        }
-    };
-}
-
-user_objects! {
-    runtime: cudaUserObjectCreate cudaUserObjectRetain cudaUserObjectRelease
-    cudaGraphRetainUserObject cudaGraphReleaseUserObject
-}
-user_objects! {
-    driver: cuUserObjectCreate cuUserObjectRetain cuUserObjectRelease
-    cuGraphRetainUserObject cuGraphReleaseUserObject
+    fn cudaGraphReleaseUserObject = cuGraphReleaseUserObject (
+        graph: u64, object: u64, count: u32,
+    ) |context| {
+        context.release_for_graph(graph, object, count)
+    }
 }

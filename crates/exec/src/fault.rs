@@ -63,6 +63,8 @@ pub enum FindingKind {
     SharedRace {
         /// Index in the block of the other warp.
         other_warp: u16,
+        /// Program counter of the other warp's access, which was executed before.
+        other_pc: Pc,
     },
     /// A warp arrived at a block barrier with only a part of its unexited lanes.
     BarrierDivergence,
@@ -88,6 +90,9 @@ pub struct Checks {
     /// Report barriers and warp-wide operations that the lanes of a warp do not reach together, and
     /// member masks whose behaviour the ISA leaves undefined.
     pub barrier_divergence: bool,
+    /// Find overruns that end in the next allocation. Memory must place allocations with gaps for
+    /// it: see [`DeviceMemory::place_apart`](crate::DeviceMemory::place_apart).
+    pub bounds: bool,
 }
 
 /// A finding in one instruction of one warp, as [`step`](crate::step()) records it.
@@ -216,24 +221,44 @@ pub struct FindingReport {
     pub place: Place,
     /// Address of the access, for findings about memory.
     pub address: Option<FaultAddress>,
+    /// Place of the other access of a race, such as `PTX line 30 (t.cu:7)`.
+    pub other: Option<String>,
 }
 
 impl FindingReport {
     /// True if the other report has the same kind and concerns the same instruction, possibly in
-    /// another thread.
+    /// another thread, or the same line of the source. For races this holds for both accesses, in
+    /// either order.
     pub fn repeats(&self, other: &Self) -> bool {
-        let of = |report: &Self| (report.place.pc, discriminant(&report.kind));
+        let of = |report: &Self| (report.place.asid, discriminant(&report.kind));
         of(self) == of(other)
-            && self.place.asid == other.place.asid
             && self.place.kernel == other.place.kernel
+            && (self.place.pc == other.place.pc || self.has_lines_of(other))
     }
+
+    /// True if the source's lines are known and are those of the other report.
+    fn has_lines_of(&self, other: &Self) -> bool {
+        let lines = |report: &Self| {
+            let second = report.other.as_deref().map(line_in_brackets);
+            let mut lines = [report.place.written.clone(), second.flatten()];
+            lines.sort();
+            lines
+        };
+        self.place.written.is_some() && lines(self) == lines(other)
+    }
+}
+
+/// The line of the source in a place such as `PTX line 30 (t.cu:7)`.
+fn line_in_brackets(place: &str) -> Option<String> {
+    let (_, line) = place.split_once(" (")?;
+    Some(line.strip_suffix(')')?.to_owned())
 }
 
 impl fmt::Display for FindingReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
             FindingKind::Uninitialised => write!(f, "load of uninitialised memory")?,
-            FindingKind::SharedRace { other_warp } => {
+            FindingKind::SharedRace { other_warp, .. } => {
                 write!(f, "race on shared memory with warp {other_warp}")?;
             }
             FindingKind::BarrierDivergence => {
@@ -253,7 +278,14 @@ impl fmt::Display for FindingReport {
             " in {}{}",
             self.place,
             address_text(self.address.as_ref())
-        )
+        )?;
+        match &self.other {
+            Some(other) => write!(
+                f,
+                "; the other access is in {other}, and no barrier lies between the two"
+            ),
+            None => Ok(()),
+        }
     }
 }
 

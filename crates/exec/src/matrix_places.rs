@@ -2,7 +2,7 @@
 
 use warploom_base::WARP_SIZE;
 use warploom_ir::Program;
-use warploom_ir::matrix::{Fragment, Mma};
+use warploom_ir::matrix::{Fragment, MetadataPlace, Mma};
 
 /// By slot of a fragment: the place of each lane's element, as [`Fragment::place`] gives it.
 type OfFragment = Vec<[u16; WARP_SIZE]>;
@@ -13,6 +13,8 @@ pub(crate) struct MmaPlaces {
     mma: Mma,
     /// Multiplicands a and b, then the accumulator c, then the result d.
     pub of: [OfFragment; 4],
+    /// By stored element of a sparse a, row by row: the place of its metadata.
+    pub metadata: Vec<MetadataPlace>,
 }
 
 /// Places of the products of a program.
@@ -45,7 +47,8 @@ impl MatrixPlaces {
         let shape = known.unwrap_or_else(|| {
             let fragments = [mma.a(), mma.b(), mma.accumulator(1), mma.accumulator(0)];
             let of = fragments.map(|fragment| places(&fragment));
-            self.shapes.push(MmaPlaces { mma, of });
+            let metadata = metadata(&mma);
+            self.shapes.push(MmaPlaces { mma, of, metadata });
             self.shapes.len() - 1
         });
         shape as u16
@@ -62,4 +65,13 @@ impl MatrixPlaces {
 fn places(fragment: &Fragment) -> OfFragment {
     let of_slot = |slot| std::array::from_fn(|lane| fragment.place(lane, slot) as u16);
     (0..fragment.slots).map(of_slot).collect()
+}
+
+fn metadata(mma: &Mma) -> Vec<MetadataPlace> {
+    let Some(sparsity) = mma.sparsity else {
+        return Vec::new();
+    };
+    let a = mma.a();
+    let of_place = |place| mma.metadata(sparsity, place / a.cols, place % a.cols);
+    (0..a.rows * a.cols).map(of_place).collect()
 }

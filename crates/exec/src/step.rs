@@ -2,7 +2,10 @@
 
 use crate::context::LaunchContext;
 use crate::decode::Decoded;
-use crate::fault::{Fault, FaultAddress, FaultKind, Finding, FindingReport, Place, RawFault};
+use crate::fault::{
+    Fault, FaultAddress, FaultKind, Finding, FindingKind, FindingReport, Place, RawFault,
+    in_brackets,
+};
 use crate::inst::{Exec, InstExec, lowest_lane};
 use crate::launch::KernelLaunch;
 use crate::memory::device::DeviceMemory;
@@ -11,7 +14,7 @@ use crate::outcome::{Effect, Env, StepOut};
 use crate::state::block::BlockState;
 use crate::state::warp::WarpState;
 use warploom_base::{LaneMask, Pc, WARP_SIZE};
-use warploom_ir::{Inst, MemSpace};
+use warploom_ir::{Inst, MemSpace, Program};
 
 /// Executes the next instruction of a warp for its active lanes and advances the warp.
 ///
@@ -155,7 +158,7 @@ fn place(ctx: &KernelLaunch, block: &BlockState, warp: &WarpState, pc: Pc, lane:
 /// Description of the allocation nearest to an address, or of the size of its state space.
 fn nearest(ctx: &KernelLaunch, image: &DeviceMemory, space: MemSpace, address: u64) -> String {
     match space {
-        MemSpace::Shared => format!("the block has {} bytes of shared memory", ctx.shared_bytes),
+        MemSpace::Shared => shared_size(ctx),
         MemSpace::Local | MemSpace::FrameParam => {
             format!(
                 "the thread has {} bytes of local memory",
@@ -165,6 +168,32 @@ fn nearest(ctx: &KernelLaunch, image: &DeviceMemory, space: MemSpace, address: u
         MemSpace::Param => format!("the kernel has {} bytes of parameters", ctx.params.len()),
         _ => image.nearest(ctx.asid, address),
     }
+}
+
+/// Description of the size of a block's shared memory. The part of `extern __shared__` arrays is
+/// named, because a launch that forgets it gives them none.
+fn shared_size(ctx: &KernelLaunch) -> String {
+    let all = ctx.shared_bytes;
+    let text = format!("the block has {all} bytes of shared memory");
+    match ctx.program.dynamic_shared_align {
+        None => text,
+        Some(align) => format!(
+            "{text}, {} of them for `extern __shared__` arrays, whose size the launch states \
+             (`--shared`, `dynamic_shared_bytes`, or the third number in `<<<>>>`)",
+            all.saturating_sub(ctx.program.shared_bytes.next_multiple_of(align.max(1)))
+        ),
+    }
+}
+
+/// Place of an instruction in the PTX and, if it is known, in the source.
+fn line(program: &Program, pc: Pc) -> String {
+    let ptx = program.facts.get(pc.index()).map(|facts| facts.pos.line);
+    let written = program.written_at(pc);
+    format!(
+        "PTX line {}{}",
+        ptx.unwrap_or_default(),
+        in_brackets(written.as_deref())
+    )
 }
 
 /// Complete report of the finding of a warp's last [`step`]. Returns `None` if that step found
@@ -199,5 +228,9 @@ pub fn report_finding(
         kind,
         place: place(ctx, block, warp, out.pc, lane.into()),
         address,
+        other: match kind {
+            FindingKind::SharedRace { other_pc, .. } => Some(line(&ctx.program, other_pc)),
+            _ => None,
+        },
     })
 }

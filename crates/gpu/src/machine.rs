@@ -469,9 +469,11 @@ impl Gpu {
     }
 
     /// Records the counters in windows of `cycles` core cycles from now on, by part too if `parts`
-    /// is set.
-    pub fn record_windows(&mut self, cycles: Cycle, parts: bool) {
-        self.observers.record(Recorder::new(cycles, parts));
+    /// is set. With `most`, fewer windows than that are kept: whenever there are as many, each two
+    /// are joined, and later ones are twice as long.
+    pub fn record_windows(&mut self, cycles: Cycle, parts: bool, most: Option<usize>) {
+        let most = most.unwrap_or(usize::MAX - 1);
+        self.observers.record(Recorder::new(cycles, parts, most));
     }
 
     /// Lets an observer follow the run from now on.

@@ -20,15 +20,18 @@ pub struct Recording {
     pub spans: Vec<(Cycle, Cycle)>,
     /// Name of each counter with its value in every window.
     pub columns: Vec<(String, Vec<u64>)>,
+    /// Length of a window in core cycles. A step that reaches over a window's end makes it longer.
+    pub window_cycles: Cycle,
 }
 
 impl Recorder {
-    /// A recorder of windows of a number of core cycles, of each part too if `parts` is set.
-    pub fn new(cycles: Cycle, parts: bool) -> Self {
+    /// A recorder of windows of a number of core cycles, of each part too if `parts` is set. Of
+    /// `most` windows pairs are joined.
+    pub fn new(cycles: Cycle, parts: bool, most: usize) -> Self {
         if parts {
-            Self::Parts(Box::new(Windows::new(cycles)))
+            Self::Parts(Box::new(Windows::new(cycles).at_most(most)))
         } else {
-            Self::Whole(Box::new(Windows::new(cycles)))
+            Self::Whole(Box::new(Windows::new(cycles).at_most(most)))
         }
     }
 
@@ -73,6 +76,7 @@ fn recording<S: Snapshot>(windows: &Windows<S>) -> Recording {
     Recording {
         spans: windows.windows().iter().map(span).collect(),
         columns: windows.columns(),
+        window_cycles: windows.cycles_per_window(),
     }
 }
 
@@ -80,6 +84,9 @@ fn recording<S: Snapshot>(windows: &Windows<S>) -> Recording {
 mod tests {
     use super::*;
     use crate::counters::SmPart;
+
+    /// More windows than any of these tests has.
+    const MANY: usize = 1000;
 
     /// Counters of two SMs: instructions issued, and cycles of the longest fetch.
     fn counters(issued: [u64; 2], longest: [u64; 2]) -> PartCounters {
@@ -96,7 +103,7 @@ mod tests {
     }
 
     fn recording(parts: bool) -> Recording {
-        let mut recorder = Recorder::new(10, parts);
+        let mut recorder = Recorder::new(10, parts, MANY);
         assert_eq!(recorder.next_sample(), 10);
         recorder.close(10, &counters([3, 4], [50, 20]));
         assert_eq!(recorder.next_sample(), 20);
@@ -140,6 +147,10 @@ mod tests {
 
     #[test]
     fn nothing_recorded_is_an_empty_recording() {
-        assert_eq!(Recorder::new(10, true).finish(), Recording::default());
+        let empty = Recording {
+            window_cycles: 10,
+            ..Recording::default()
+        };
+        assert_eq!(Recorder::new(10, true, MANY).finish(), empty);
     }
 }

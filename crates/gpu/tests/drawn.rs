@@ -286,6 +286,7 @@ fn draw_checks(rng: &mut Rng) -> Checks {
         uninitialised: on(3) && any,
         shared_races: on(2) && any,
         barrier_divergence: on(2) && any,
+        bounds: false,
     }
 }
 

@@ -301,8 +301,11 @@ impl<'a> Scan<'a> {
             for n in (0..64).filter(|n| meant & (1 << n) != 0) {
                 let known = buffers.entry(n).or_insert(buffer);
                 known.is_read |= buffer.is_read;
-                if known.element.is_bits() {
-                    known.element = buffer.element;
+                // A float that is stored as a constant is stored as an integer of its width.
+                let (old, new) = (known.element, buffer.element);
+                let is_same_float = new.is_float() && !old.is_float() && new.bits() == old.bits();
+                if old.is_bits() || is_same_float {
+                    known.element = new;
                 }
             }
         }

@@ -61,6 +61,20 @@ fn a_thread_has_an_element_and_integers_are_the_extent() {
     assert_eq!(first(&kernel(COPIED, "", COPY)), expected);
 }
 
+/// nvcc stores the constant `1.0f` as an integer.
+#[test]
+fn a_float_that_is_stored_as_a_constant_is_a_float() {
+    let body = COPY.replace(
+        "ld.global.f32 %f1",
+        "st.global.u32 [%rd6], 1065353216; ld.volatile.global.f32 %f1",
+    );
+    let guessed = first(&kernel(COPIED, "", &body));
+    assert!(
+        guessed.contains(" f32[262144]=uniform f32[262144]=zeros"),
+        "{guessed}"
+    );
+}
+
 #[test]
 fn launch_bounds_and_a_required_block_are_kept() {
     let bounds = kernel(COPIED, ".maxntid 128, 1, 1", COPY);

@@ -71,6 +71,33 @@ pub enum MatRule {
     And,
 }
 
+/// Sparsity of the multiplicand a (PTX ISA, "Sparse Matrix Storage"). Of every four elements of a
+/// row, only two are stored: of four pairs for elements of four bits, and one of two for tf32.
+/// Metadata of four bits, two for each element or pair that is stored, say which.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sparsity {
+    /// Which of every four lanes give the metadata, where not all of them do.
+    pub selector: u8,
+}
+
+/// Bits of metadata that describe elements of a row which follow one another.
+const METADATA_BITS: usize = 4;
+/// Metadata in a register of 32 bits.
+const METADATA_OF_REGISTER: usize = 32 / METADATA_BITS;
+
+/// Metadata of a stored element of a sparse matrix.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MetadataPlace {
+    /// Lane whose register has the metadata.
+    pub lane: usize,
+    /// Position of the element's two bits in the register.
+    pub bit: usize,
+    /// Column of the first element that the metadata describe.
+    pub first: usize,
+    /// Columns from `first` to the element: these for each value of the two bits.
+    pub columns: [usize; 4],
+}
+
 /// Product of matrices with an accumulator: `d = a * b + c`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mma {
@@ -88,6 +115,8 @@ pub struct Mma {
     pub columns: [bool; 2],
     /// True if the fragments are those of `wmma`.
     pub wmma: bool,
+    /// How a is stored, if it is sparse.
+    pub sparsity: Option<Sparsity>,
     /// Operation on two elements.
     pub rule: MatRule,
     /// True if integers saturate at their limits.
@@ -115,7 +144,67 @@ impl Mma {
         }
     }
 
-    /// Fragment of the multiplicand a.
+    /// Number of elements of a row of a that are stored.
+    fn stored_depth(&self) -> usize {
+        match self.sparsity {
+            Some(_) => self.depth() / 2,
+            None => self.depth(),
+        }
+    }
+
+    /// Elements of a row that metadata of four bits describe, and how many of them are stored.
+    fn described(&self) -> (usize, usize) {
+        match self.from[0].bits() {
+            4 => (8, 4),
+            32 => (2, 1),
+            _ => (4, 2),
+        }
+    }
+
+    /// Number of ways to select the lanes that give the metadata of a sparse product.
+    pub fn selectors(&self) -> u8 {
+        (4 / self.lanes_with_metadata()).max(1) as u8
+    }
+
+    /// Number of lanes of every four that give metadata. Each has those of a part of two rows.
+    fn lanes_with_metadata(&self) -> usize {
+        let of_row = self.k / self.described().0;
+        2 * of_row / METADATA_OF_REGISTER
+    }
+
+    /// Where the metadata of the `nth` stored element of a row are (PTX ISA, figures of "Matrix
+    /// fragments for sparse mma"; CUTLASS arranges metadata for them in `reorder_meta`).
+    ///
+    /// The lanes whose number divided by four is `row % 8` have the metadata of a row. A register
+    /// has those of two rows, eight rows apart, or of a single row if elements have eight bits or
+    /// fewer.
+    pub fn metadata(&self, sparsity: Sparsity, row: usize, nth: usize) -> MetadataPlace {
+        let (elements, stored) = self.described();
+        let (chunk, part) = (nth / stored, nth % stored);
+        let (group, lower) = (row % 8, row / 8);
+        let half = METADATA_OF_REGISTER / 2;
+        let (lane, at) = match self.from[0].bits() {
+            4 | 8 => {
+                let lane = chunk / METADATA_OF_REGISTER * 2 + lower;
+                (lane, chunk % METADATA_OF_REGISTER)
+            }
+            _ => (chunk / half, lower * half + chunk % half),
+        };
+        let first = usize::from(sparsity.selector) * self.lanes_with_metadata();
+        let (bit, columns) = match self.from[0].bits() {
+            4 => (part / 2 * 2, [0, 2, 4, 6].map(|column| column + part % 2)),
+            32 => (0, [0, 0, 1, 1]),
+            _ => (part * 2, [0, 1, 2, 3]),
+        };
+        MetadataPlace {
+            lane: group * 4 + first + lane,
+            bit: at * METADATA_BITS + bit,
+            first: chunk * elements,
+            columns,
+        }
+    }
+
+    /// Fragment of the multiplicand a, without the elements that are not stored.
     pub fn a(&self) -> Fragment {
         let order = match (self.products(), self.wmma, self.columns[0]) {
             (QUADS, _, true) => Order::QuadDown,
@@ -123,7 +212,7 @@ impl Mma {
             (_, true, columns) => Order::Linear(columns),
             _ => Order::Rows,
         };
-        self.multiplicand(self.m, self.depth(), order)
+        self.multiplicand(self.m, self.stored_depth(), order)
     }
 
     /// Fragment of the multiplicand b.
@@ -174,9 +263,13 @@ impl Mma {
     }
 
     /// Cost of the product: multiplied elements times their bits, in eighths of the cost of
-    /// 16x16x16 halves.
+    /// 16x16x16 halves. A sparse product multiplies only the elements that are stored.
     pub fn work(&self) -> u8 {
-        let bits = self.products() * self.m * self.n * self.k * self.from[0].bits();
+        let k = match self.sparsity {
+            Some(_) => self.k / 2,
+            None => self.k,
+        };
+        let bits = self.products() * self.m * self.n * k * self.from[0].bits();
         (8 * bits / (16 * 16 * 16 * 16)).max(1) as u8
     }
 }

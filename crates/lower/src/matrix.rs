@@ -3,10 +3,11 @@
 
 mod tile;
 
+use crate::asynchronous::number;
 use crate::builder::Builder;
 use crate::error::{Res, invalid};
 use crate::form::Form;
-use warploom_ir::matrix::{AccTy, Fragment, MatRule, MatTy, Mma};
+use warploom_ir::matrix::{AccTy, Fragment, MatRule, MatTy, Mma, Sparsity};
 use warploom_ir::{Dst, ExtraOperands, MemSpace, Op, Src};
 use warploom_ptx::ast::{Operand, Spanned};
 use warploom_ptx::tokens::{MatrixShape, Modifier, ScalarType, Space};
@@ -61,11 +62,30 @@ pub(crate) fn accumulator(ty: ScalarType) -> Option<AccTy> {
     })
 }
 
+/// Rows, columns and depth of a product.
+type Shape = (usize, usize, usize);
+
+/// Shapes of sparse products of a type (PTX ISA, table of `mma.sp`).
+fn sparse_shapes(ty: MatTy) -> &'static [Shape] {
+    use MatTy as T;
+    match ty {
+        T::F16 | T::Bf16 => &[(16, 8, 16), (16, 8, 32)],
+        T::Tf32 => &[(16, 8, 8), (16, 8, 16)],
+        T::E4m3 | T::E5m2 => &[(16, 8, 64)],
+        T::S8 | T::U8 => &[(16, 8, 32), (16, 8, 64)],
+        T::S4 | T::U4 => &[(16, 8, 64), (16, 8, 128)],
+        T::F64 | T::B1 => &[],
+    }
+}
+
 /// True if the ISA has such a product (PTX ISA, tables of `mma` and `wmma`).
 fn exists(mma: &Mma) -> bool {
     use MatTy as T;
     let shape = (mma.m, mma.n, mma.k);
-    let shapes: &[(usize, usize, usize)] = match (mma.wmma, mma.from[0]) {
+    if mma.sparsity.is_some() {
+        return sparse_shapes(mma.from[0]).contains(&shape) && mma.columns == [false, true];
+    }
+    let shapes: &[Shape] = match (mma.wmma, mma.from[0]) {
         (false, T::F16) => &[(8, 8, 4), (16, 8, 8), (16, 8, 16)],
         (false, T::Bf16) => &[(16, 8, 8), (16, 8, 16)],
         (false, T::Tf32) => &[(16, 8, 4), (16, 8, 8)],
@@ -139,14 +159,15 @@ pub(crate) fn product(b: &mut Builder, form: &mut Form, wmma: bool) -> Res<()> {
     if rule.is_some() {
         form.need("`.popc`", |m| (m == Modifier::Popc).then_some(()))?;
     }
+    let sparse = !wmma && (form.has(Modifier::Sp) || form.has(Modifier::SpOrderedMetadata));
     synchronous(form)?;
     let shape = shape(form)?;
     let columns = [columns(form)?, columns(form)?];
     let satfinite = form.has(Modifier::Satfinite);
     form.ignore(|m| wmma && m == Modifier::Rn);
     let (from, acc) = types(form, wmma)?;
-    form.finish(4)?;
-    let mma = Mma {
+    form.finish(if sparse { 6 } else { 4 })?;
+    let mut mma = Mma {
         m: shape.m.into(),
         n: shape.n.into(),
         k: shape.k.into(),
@@ -154,16 +175,23 @@ pub(crate) fn product(b: &mut Builder, form: &mut Form, wmma: bool) -> Res<()> {
         acc,
         columns,
         wmma,
+        sparsity: sparse.then_some(Sparsity { selector: 0 }),
         rule: rule.unwrap_or(MatRule::Multiply),
         satfinite,
     };
     if !exists(&mma) || !agree(&mma) {
         return form.unsupported();
     }
+    if sparse {
+        mma.sparsity = Some(sparsity(form, mma.selectors())?);
+    }
     let dsts = results(b, form.operand(0)?, &mma.accumulator(0))?;
     let mut srcs = values(b, form.operand(1)?, &mma.a())?;
     srcs.extend(values(b, form.operand(2)?, &mma.b())?);
     srcs.extend(values(b, form.operand(3)?, &mma.accumulator(1))?);
+    if sparse {
+        srcs.push(b.src(form.operand(4)?, ScalarType::B32)?);
+    }
     let extra = b.pools.extra(ExtraOperands {
         dsts,
         srcs,
@@ -172,6 +200,18 @@ pub(crate) fn product(b: &mut Builder, form: &mut Form, wmma: bool) -> Res<()> {
     });
     b.emit(Op::Mma(mma.work()), &[], &[]).extra = extra;
     Ok(())
+}
+
+/// The selector of lanes with metadata: the last operand of a sparse product.
+fn sparsity(form: &Form, selectors: u8) -> Res<Sparsity> {
+    let given = number(form, 5)?;
+    if given < u64::from(selectors) {
+        return Ok(Sparsity {
+            selector: given as u8,
+        });
+    }
+    let message = format!("the selector of metadata is {given}, but must be below {selectors}");
+    Err(invalid("operand-kind", form.operand(5)?.span, message))
 }
 
 fn register_type(fragment: &Fragment) -> ScalarType {
@@ -274,6 +314,7 @@ fn fragment(part: Part, columns: bool, shape: MatrixShape, ty: ScalarType) -> Op
         acc: [acc; 2],
         columns: [columns; 2],
         wmma: true,
+        sparsity: None,
         rule: MatRule::Multiply,
         satfinite: false,
     };

@@ -77,6 +77,24 @@ pub fn find<'a>(name: &str, kernels: &[&'a str]) -> Option<&'a str> {
     None
 }
 
+/// A text in which plain names, shortened to `width` characters, replace all mangled ones.
+pub fn in_text(text: &str, width: usize) -> String {
+    let is_of_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '$' | '.');
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(is_of_name) {
+        let (before, word) = rest.split_at(start);
+        let (word, after) = word.split_at(word.find(|c| !is_of_name(c)).unwrap_or(word.len()));
+        shown.push_str(before);
+        match word.starts_with("_Z") {
+            true => shown.push_str(&shortened(word, width)),
+            false => shown.push_str(word),
+        }
+        rest = after;
+    }
+    shown + rest
+}
+
 fn without_spaces(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
@@ -110,7 +128,22 @@ fn joined(mut plain: String) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{find, function, has_part, plain, signature};
+    use super::{find, function, has_part, in_text, plain, signature};
+
+    #[test]
+    fn mangled_names_in_a_text_become_plain() {
+        let told = |text: &str| in_text(text, 40);
+        assert_eq!(
+            told("fault in kernel `_Z6reduceILi256EEvPf`, PTX line 3 (_Z.cu:7)"),
+            "fault in kernel `reduce<256>`, PTX line 3 (_Z.cu:7)"
+        );
+        assert_eq!(told("_Z1kPfi"), "k");
+        assert_eq!(
+            told("x_Z1kPfi, a\u{e4}_Z1kPfi."),
+            "x_Z1kPfi, a\u{e4}_Z1kPfi."
+        );
+        assert_eq!(told(""), "");
+    }
 
     /// Expected names are those of `c++filt` 2.40, without the return type, the letters behind
     /// numbers, and the space in `> >`.

@@ -4,6 +4,7 @@ use crate::chart::{bar_with_marks, sparkline};
 use crate::figure::{Axis, BarChart, BarSeries, Chart, LineChart, LineSeries, Mark};
 use crate::format::{grouped, percent};
 use crate::run::{checks, outcome, stalls};
+use crate::run_page::steps;
 use crate::table::{figures, kernel_figures};
 use std::fmt::Write;
 use warploom_analyze::{
@@ -315,12 +316,11 @@ pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
     if let Some(windows) = series.filter(|windows| windows.start.len() > 1) {
         let line = |part: &Part| LineSeries {
             name: label(*part).to_owned(),
-            points: windows
-                .end
-                .iter()
-                .zip(&windows.utilisation)
-                .map(|(end, of)| (*end as f64, of.of(*part)))
-                .collect(),
+            points: steps(
+                &windows.start,
+                &windows.end,
+                windows.utilisation.iter().map(|of| of.of(*part)),
+            ),
             dots: false,
         };
         charts.push(Chart::Lines(LineChart {

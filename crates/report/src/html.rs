@@ -14,7 +14,7 @@ use crate::svg::{Shape, svg_shaped};
 use machines::{Machine, machines};
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::{Serde, Value};
-use minijinja::{AutoEscape, Environment, context};
+use minijinja::{AutoEscape, Environment, HtmlEscape, context};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,6 +35,9 @@ pub fn html(title: &str, imprint: &Imprint, pages: &[Page]) -> String {
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.set_syntax(syntax());
     environment.add_filter("shown", |Serde(cell): Serde<Cell>| cell.shown());
+    environment.add_filter("words", |text: String| {
+        Value::from_safe_string(words(&text))
+    });
     environment
         .add_template("page", include_str!("page.html"))
         .expect("a test renders the template");
@@ -46,6 +49,22 @@ pub fn html(title: &str, imprint: &Imprint, pages: &[Page]) -> String {
     template
         .render(context! { title, imprint => Serde(imprint), pages => shown, machines, papers })
         .expect("a test renders every part of the template")
+}
+
+/// A text as HTML, in which parts between backticks are code.
+fn words(text: &str) -> String {
+    let parts: Vec<_> = text
+        .split('`')
+        .map(|part| HtmlEscape(part).to_string())
+        .collect();
+    if parts.len() % 2 == 0 {
+        return parts.join("`");
+    }
+    let part = |(nth, part): (usize, &String)| match nth % 2 {
+        1 => format!("<code>{part}</code>"),
+        _ => part.clone(),
+    };
+    parts.iter().enumerate().map(part).collect()
 }
 
 /// Settings with which lines of only a tag leave no blank line.

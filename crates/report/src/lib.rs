@@ -23,6 +23,7 @@ mod sampling;
 mod scorecard;
 mod svg;
 mod table;
+mod unchecked;
 
 pub use analysis::{analysis_chart, analysis_report, explanation_report};
 pub use chart::{bar, bar_with_marks, sparkline};
@@ -43,3 +44,4 @@ pub use run_page::run_page;
 pub use scorecard::Scorecard;
 pub use svg::{TouchMap, svg, touch_maps};
 pub use table::{figures, listing};
+pub use unchecked::unchecked;

@@ -247,10 +247,15 @@ fn launch_row(kernel: &KernelReport) -> Vec<String> {
     row
 }
 
+/// Cells of a launch or of all. Without timing there are neither cycles nor IPC.
 fn figure_cells(figures: &Figures) -> [String; 5] {
+    let [cycles, ipc] = match figures.cycles {
+        0 => ["-", "-"].map(str::to_owned),
+        cycles => [grouped(cycles), format!("{:.1}", figures.ipc)],
+    };
     [
-        grouped(figures.cycles),
-        format!("{:.1}", figures.ipc),
+        cycles,
+        ipc,
         percent(figures.l1d.hit_rate),
         percent(figures.l2.hit_rate),
         percent(figures.dram.utilisation),
@@ -499,17 +504,21 @@ pub(crate) mod tests {
     /// A functional run has no cycles, and no speed in cycles.
     #[test]
     fn a_run_without_timing() {
-        let mut functional = run(0);
+        let mut functional = run(1);
         functional.totals.figures = Figures {
             warp_instructions: 2048,
             ..Figures::default()
         };
+        functional.kernels[0].figures = functional.totals.figures.clone();
         let text = run_report(&functional, None);
         let first = text.lines().next();
         assert_eq!(
             first,
             Some("warploom run vectoradd on gtx480: executed without timing")
         );
+        let row = text.lines().find(|line| line.starts_with("vectorAdd"));
+        let cells: Vec<_> = row.expect("a row").split_whitespace().skip(7).collect();
+        assert_eq!(cells, ["-", "-", "-", "-", "-"], "{text}");
         let end = "executed in 250 ms: 8.19 k warp instructions/s\ndigest 0123456789abcdef\n";
         assert!(text.ends_with(end), "{text}");
     }

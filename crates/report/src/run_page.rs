@@ -205,16 +205,28 @@ fn stalls(shares: &BTreeMap<String, f64>) -> Option<Chart> {
     (!shares.is_empty()).then_some(Chart::Bars(chart))
 }
 
+/// Points of a line that has the value of each window from its start to its end. A last window that
+/// is shorter takes less room.
+pub(crate) fn steps(
+    start: &[u64],
+    end: &[u64],
+    values: impl Iterator<Item = f64>,
+) -> Vec<(f64, f64)> {
+    let spans = start.iter().zip(end).zip(values);
+    spans
+        .flat_map(|((start, end), value)| [(*start as f64, value), (*end as f64, value)])
+        .collect()
+}
+
 /// Thread instructions per cycle in each window.
 fn instructions(series: &Series) -> Option<Chart> {
     let counts = series.columns.get("sm.thread_instructions")?;
     let windows = series.start.iter().zip(&series.end).zip(counts);
-    let ipc = |((start, end), count): ((&u64, &u64), &u64)| {
-        (*end as f64, *count as f64 / (end - start).max(1) as f64)
-    };
+    let ipc =
+        |((start, end), count): ((&u64, &u64), &u64)| *count as f64 / (end - start).max(1) as f64;
     let line = LineSeries {
         name: "IPC".to_owned(),
-        points: windows.map(ipc).collect(),
+        points: steps(&series.start, &series.end, windows.map(ipc)),
         dots: false,
     };
     let title = "Thread instructions per cycle";
@@ -236,12 +248,7 @@ fn power(series: &Series) -> Option<Chart> {
     parts.truncate(COMPONENTS_SHOWN);
     let line = |(name, watts): (&String, &Vec<f64>)| LineSeries {
         name: name.clone(),
-        points: series
-            .end
-            .iter()
-            .map(|end| *end as f64)
-            .zip(watts.iter().copied())
-            .collect(),
+        points: steps(&series.start, &series.end, watts.iter().copied()),
         dots: false,
     };
     let lines = std::iter::once(total).chain(parts).map(line).collect();
@@ -321,7 +328,8 @@ mod tests {
         let Chart::Lines(ipc) = &page.charts[1] else {
             panic!("lines");
         };
-        assert_eq!(ipc.series[0].points, [(1000.0, 1.0), (2000.0, 3.0)]);
+        let points = [(0.0, 1.0), (1000.0, 1.0), (1000.0, 3.0), (2000.0, 3.0)];
+        assert_eq!(ipc.series[0].points, points);
         let Chart::Lines(power) = &page.charts[2] else {
             panic!("lines");
         };
@@ -330,21 +338,37 @@ mod tests {
         assert_eq!(page.summary["check c"], Cell::from("passed: 8,192 values"));
     }
 
-    /// The overview of figures and claims is for several pages.
     #[test]
-    fn the_html_of_a_run_has_no_overview() {
-        let imprint = Imprint {
+    fn names_between_backticks_are_code() {
+        let mut page = run_page(&with_windows(), None);
+        let told = "`k<4>` waits (`memory`)".to_owned();
+        page.summary
+            .insert("explanation".to_owned(), Cell::Text(told));
+        page.summary
+            .insert("odd".to_owned(), Cell::Text("a ` b <c>".to_owned()));
+        let text = html("warploom run", &imprint(), &[page]);
+        assert!(text.contains("<code>k&lt;4&gt;</code> waits (<code>memory</code>)"));
+        assert!(text.contains("a ` b &lt;c&gt;"));
+    }
+
+    fn imprint() -> Imprint {
+        Imprint {
             date: "2026-01-02T03:04:05Z".to_owned(),
             program: "warploom 0.1.0".to_owned(),
             machine: "two cores".to_owned(),
-        };
+        }
+    }
+
+    /// The overview of figures and claims is for several pages.
+    #[test]
+    fn the_html_of_a_run_has_no_overview() {
         let mut stopped = with_windows();
         stopped.outcome = Outcome::Interrupted {
             kernel: "<b>".to_owned(),
             blocks_ended: 3,
             blocks: 8,
         };
-        let text = html("warploom run", &imprint, &[run_page(&stopped, None)]);
+        let text = html("warploom run", &imprint(), &[run_page(&stopped, None)]);
         assert!(!text.contains("Figures and claims"));
         assert!(text.contains("INTERRUPTED in &lt;b&gt;, after 3 of 8 blocks"));
         assert!(text.contains("reduce&lt;256&gt;"));

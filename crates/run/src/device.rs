@@ -348,6 +348,9 @@ impl Device {
         refused: Vec<(String, String)>,
     ) -> Result<ModuleId, DeviceError> {
         let image = load_module(&ir, &mut self.memory, self.asid)?;
+        for (global, address) in ir.globals.iter().zip(&image.globals) {
+            self.memory.name(self.asid, *address, &global.name);
+        }
         let offsets = ir.kernels.iter().map(|kernel| self.place_code(kernel));
         let code_offsets = offsets.collect();
         self.modules.push(LoadedModule {

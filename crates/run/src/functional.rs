@@ -6,6 +6,7 @@ use crate::progress::{Executed, OnProgress, Progress};
 use crate::result::{Summary, functional_report};
 use crate::session::{LIVELOCK, Prepared, RunError, Session, fault_outcome};
 use crate::sharing::BlockSharing;
+use crate::told;
 use crate::transactions::Transactions;
 use crate::written::Written;
 use std::cell::Cell;
@@ -352,7 +353,7 @@ fn outcome_of(error: warploom_exec::RunError, prepared: &Prepared) -> Outcome {
     match error {
         E::Fault(fault) => fault_outcome(&fault),
         E::Livelock(report) => Outcome::Livelock {
-            message: format!("{LIVELOCK}: {report}"),
+            message: told::plain(&format!("{LIVELOCK}: {report}")),
         },
         E::Interrupted { blocks } => Outcome::Interrupted {
             kernel: prepared.launch.program.name.clone(),
@@ -360,7 +361,7 @@ fn outcome_of(error: warploom_exec::RunError, prepared: &Prepared) -> Outcome {
             blocks: prepared.grid.count(),
         },
         other => Outcome::Deadlock {
-            message: other.to_string(),
+            message: told::plain(&other.to_string()),
         },
     }
 }

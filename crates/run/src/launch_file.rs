@@ -46,6 +46,7 @@ mod parse;
 mod plan;
 mod processes;
 mod program;
+mod structure;
 #[cfg(test)]
 mod tests;
 

@@ -24,10 +24,11 @@ mod sampling;
 mod session;
 mod sharing;
 mod substitute;
+mod told;
 mod transactions;
 mod written;
 
-pub use compile::compile;
+pub use compile::{CompiledPtx, compile};
 pub use device::{Device, DeviceError, DevicePtr, ModuleId, Scalar};
 pub use files::{io_reason, is_same_file, probe_output, write_whole};
 pub use functional::{FirstBlocks, FunctionalRun, Work};

@@ -112,6 +112,9 @@ impl<'s, 'p> Mix<'s, 'p> {
         if session.options().page_protection {
             memory.protect_pages();
         }
+        if session.options().checks.bounds {
+            memory.place_apart();
+        }
         let slots = session.spec().gpu.max_concurrent_kernels as usize;
         let concurrent = programs.len() > 1;
         let processes = programs.into_iter().enumerate();

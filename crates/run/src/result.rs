@@ -3,6 +3,7 @@
 use crate::host::Check;
 use crate::process::Process;
 use crate::session::Prepared;
+use crate::told;
 use warploom_base::Dim3;
 use warploom_config::{ContextPlan, GpuSpec, Setting};
 use warploom_exec::{DeviceMemory, FindingReport, FunctionalStats};
@@ -90,7 +91,7 @@ impl Summary {
         self.find(stats.findings);
     }
 
-    /// Adds findings of checks: each kind once per instruction.
+    /// Adds findings of checks: each kind once per line of the source, or per instruction.
     pub fn find(&mut self, findings: impl IntoIterator<Item = FindingReport>) {
         for finding in findings {
             if !self.findings.iter().any(|known| known.repeats(&finding)) {
@@ -130,8 +131,9 @@ impl Summary {
         self.sampling = Some(report);
     }
 
-    /// Sets recorded windows of `window_cycles`.
-    pub fn recorded(&mut self, window_cycles: u64, recording: Recording) {
+    /// Sets the recorded windows of the run.
+    pub fn recorded(&mut self, recording: Recording) {
+        let window_cycles = recording.window_cycles;
         let (start, end) = recording.spans.into_iter().unzip();
         let counted = |(_, values): &(String, Vec<u64>)| values.iter().any(|value| *value != 0);
         self.series = Some(Series {
@@ -193,7 +195,7 @@ impl Summary {
             sm_filter_checks: self.sm_filter_checks,
             sharing: self.sharing,
             checks: checks.into_iter().map(Into::into).collect(),
-            findings: self.findings.iter().map(ToString::to_string).collect(),
+            findings: told::findings(&self.findings),
             digest_set: DIGEST_SET,
             digest,
         }

@@ -7,6 +7,7 @@ use crate::params::{ArgError, lay_out};
 use crate::printer::Printer;
 use crate::progress::{OnProgress, Progress};
 use crate::result::Summary;
+use crate::told;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 use std::time::Instant;
@@ -57,6 +58,9 @@ pub struct Options {
     pub parts: bool,
     /// Record counters in windows of this many core cycles (at least one).
     pub window_cycles: Option<Cycle>,
+    /// With windows: join each two whenever there are as many as this, so that there are fewer,
+    /// whatever the length of the run. Windows are then longer than requested.
+    pub most_windows: Option<usize>,
     /// Command line of the run, for the result.
     pub command: String,
     /// Records which part of the machine is running.
@@ -83,6 +87,7 @@ impl Default for Options {
             checks: Checks::default(),
             parts: false,
             window_cycles: None,
+            most_windows: None,
             command: String::new(),
             probe: Probe::default(),
             printer: Printer::default(),
@@ -327,7 +332,7 @@ impl Session {
             &self.options.policies,
         );
         if let Some(cycles) = self.options.window_cycles {
-            gpu.record_windows(cycles, self.options.parts);
+            gpu.record_windows(cycles, self.options.parts, self.options.most_windows);
         }
         if self.options.parts {
             gpu.count_parts();
@@ -369,7 +374,7 @@ impl Session {
         summary.whole(gpu.machine_counters(), parts.as_ref());
         summary.filtered(gpu.sm_filter_checks());
         if let Some(recording) = gpu.end_observation() {
-            summary.recorded(self.options.window_cycles.unwrap_or(0), recording);
+            summary.recorded(recording);
         }
         summary.find(gpu.take_findings());
     }
@@ -556,15 +561,15 @@ pub(crate) const LIVELOCK: &str = "warps spin on values that no running block ca
     of their warp from running";
 
 fn waits_message(what: &str, at: Cycle, waits: &[String]) -> String {
-    format!(
+    told::plain(&format!(
         "{what} (cycle {at}); {} warps are unfinished:\n{}",
         waits.len(),
         waits.join("\n")
-    )
+    ))
 }
 
 pub(crate) fn fault_outcome(fault: &Fault) -> Outcome {
-    let message = fault.to_string();
+    let message = told::fault(fault);
     let place = &fault.place;
     match &fault.assertion {
         None => Outcome::Fault { message },

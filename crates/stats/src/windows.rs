@@ -45,9 +45,11 @@ pub struct Window<S> {
 #[derive(Clone, Debug)]
 pub struct Windows<S> {
     cycles_per_window: Cycle,
+    /// Number of windows at which pairs of them are joined. It is even.
+    most: usize,
     start: Cycle,
-    at_start: S,
-    windows: Vec<Window<S>>,
+    /// End of each window, and the counters at that time.
+    ends: Vec<(Cycle, S)>,
 }
 
 impl<S: Snapshot> Windows<S> {
@@ -57,10 +59,23 @@ impl<S: Snapshot> Windows<S> {
         assert!(cycles_per_window > 0, "a window has at least one cycle");
         Self {
             cycles_per_window,
+            most: usize::MAX - 1,
             start: 0,
-            at_start: S::default(),
-            windows: Vec::new(),
+            ends: Vec::new(),
         }
+    }
+
+    /// Keeps fewer than `most` windows, at least one: whenever there are as many, each two are
+    /// joined, and later ones are twice as long.
+    #[must_use]
+    pub fn at_most(mut self, most: usize) -> Self {
+        self.most = most.max(2) & !1;
+        self
+    }
+
+    /// Length of the windows that are recorded now, in cycles.
+    pub fn cycles_per_window(&self) -> Cycle {
+        self.cycles_per_window
     }
 
     /// Cycle at whose beginning the current window is complete.
@@ -76,28 +91,39 @@ impl<S: Snapshot> Windows<S> {
         if now == self.start {
             return;
         }
-        self.windows.push(Window {
-            start: self.start,
-            end: now,
-            counts: total.since(&self.at_start),
-        });
+        self.ends.push((now, total.clone()));
         self.start = now;
-        self.at_start = total.clone();
+        if self.ends.len() == self.most {
+            let mut nth = 0;
+            self.ends.retain(|_| {
+                nth += 1;
+                nth % 2 == 0
+            });
+            self.cycles_per_window *= 2;
+        }
     }
 
     /// Windows closed so far, oldest first.
-    pub fn windows(&self) -> &[Window<S>] {
-        &self.windows
+    pub fn windows(&self) -> Vec<Window<S>> {
+        let first = (0, S::default());
+        let starts = std::iter::once(&first).chain(&self.ends);
+        let window = |((start, before), (end, total)): (&(Cycle, S), &(Cycle, S))| Window {
+            start: *start,
+            end: *end,
+            counts: total.since(before),
+        };
+        starts.zip(&self.ends).map(window).collect()
     }
 
     /// Windows by column: the name of each counter with its value in every window.
     pub fn columns(&self) -> Vec<(String, Vec<u64>)> {
-        let Some(first) = self.windows.first() else {
+        let windows = self.windows();
+        let Some(first) = windows.first() else {
             return Vec::new();
         };
-        let column = |(name, _)| (name, Vec::with_capacity(self.windows.len()));
+        let column = |(name, _)| (name, Vec::with_capacity(windows.len()));
         let mut columns: Vec<_> = first.counts.named().into_iter().map(column).collect();
-        for window in &self.windows {
+        for window in &windows {
             for ((_, column), value) in columns.iter_mut().zip(window.counts.values()) {
                 column.push(value);
             }
@@ -117,6 +143,27 @@ mod tests {
             /// Instructions issued by all schedulers.
             pub issued: u64 = WarpInstructions;
         }
+    }
+
+    /// At the end of the fourth window there are two, and the next one is twice as long.
+    #[test]
+    fn windows_are_joined_when_there_are_too_many() {
+        let mut windows = Windows::new(10).at_most(4);
+        let mut stats = Sample::default();
+        for now in 1..=55 {
+            stats.issued += 1;
+            if now == windows.due() {
+                windows.close(now, &stats);
+            }
+        }
+        windows.close(55, &stats);
+        let all = windows.windows();
+        let shown: Vec<_> = all
+            .iter()
+            .map(|w| (w.start, w.end, w.counts.issued))
+            .collect();
+        assert_eq!(shown, [(0, 20, 20), (20, 40, 20), (40, 55, 15)]);
+        assert_eq!(windows.cycles_per_window(), 20);
     }
 
     #[test]

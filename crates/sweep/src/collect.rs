@@ -27,6 +27,10 @@ pub struct Row {
     pub cost: Option<Cost>,
     /// Command that makes the run alone.
     pub command: String,
+    /// Digest of a finished run.
+    pub digest: Option<String>,
+    /// True if the run finished and nothing compared its outputs.
+    pub is_unchecked: bool,
 }
 
 impl Row {
@@ -194,6 +198,8 @@ impl<'a> Collector<'a> {
             key: run.key.clone(),
             cost,
             command: run.command.clone(),
+            digest: None,
+            is_unchecked: false,
         };
         let none = || vec![Cell::None; self.columns().len()];
         if let Some(record) = Record::open(self.folder, &run.key)? {
@@ -201,8 +207,16 @@ impl<'a> Collector<'a> {
                 "finished" => "finished",
                 _ => "cut",
             };
-            let cost = Some(record.summary.cost.clone());
-            return Ok(row(status, self.cells(&run, record), String::new(), cost));
+            let summary = &record.summary;
+            let cost = Some(summary.cost.clone());
+            let digest = Some(summary.digest.clone());
+            let is_unchecked = status == "finished" && summary.checks == Some(0);
+            let cells = self.cells(&run, record);
+            return Ok(Row {
+                digest,
+                is_unchecked,
+                ..row(status, cells, String::new(), cost)
+            });
         }
         Ok(match failure(self.folder, &run.key)? {
             Some(failure) => {

@@ -66,7 +66,31 @@ pub(crate) const SOME: Known<'static> = Known {
 /// # Errors
 /// All problems in the text, each with its place and a remedy.
 pub fn read(source: &Source, known: Known<'_>) -> Result<Spec, SpecErrors> {
-    document(source, |table, diagnostics| spec(table, known, diagnostics))
+    document(source, |table, diagnostics| {
+        match other_kind(table, source.name()) {
+            None => spec(table, known, diagnostics),
+            Some(problem) => {
+                diagnostics.push(problem);
+                spec(table, known, &mut Diagnostics::new())
+            }
+        }
+    })
+}
+
+/// Problem of a file that is meant for another command, by the tables that it has.
+fn other_kind(table: &DeTable<'_>, name: &str) -> Option<Diagnostic> {
+    let has = |key: &&str| table.contains_key(*key);
+    if KEYS.iter().any(has) {
+        return None;
+    }
+    let key = ["launch", "module", "process"].into_iter().find(has)?;
+    let place = table.get_key_value(key).map(|(key, _)| span(key.span()));
+    let message = "this is a launch file, not the file of a sweep";
+    let help = format!(
+        "`warploom run {name}` runs it; a sweep names it as a target: `[axes]` with \
+         `target = [\"{name}\"]`"
+    );
+    Some(Diagnostic::error("other-kind-of-file", place.unwrap_or_default(), message).help(help))
 }
 
 /// Reads a file with the tables `limits` and `slurm` alone.

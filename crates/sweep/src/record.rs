@@ -39,6 +39,9 @@ pub struct Summary {
     pub blocks_per_sm: Option<u32>,
     /// Number of timed launches.
     pub launches: u64,
+    /// Number of outputs that were compared; `None` in records of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checks: Option<u64>,
     /// Time and place of the run.
     pub cost: Cost,
 }
@@ -110,6 +113,7 @@ impl Summary {
             dram_utilisation: figures.dram.utilisation,
             blocks_per_sm: report.kernels.first().map(|kernel| kernel.blocks_per_sm),
             launches: report.kernels.len() as u64,
+            checks: Some(report.checks.len() as u64),
             cost,
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::interrupt::INTERRUPTED;
 use crate::output::error_style;
+use crate::places;
 use std::io::Write;
 use std::process::ExitCode;
 use warploom_config::ConfigErrors;
@@ -35,7 +36,7 @@ impl Failure {
             Self::Input(message) | Self::Output(message) => format!("error: {message}\n"),
             Self::Interrupted(message) => format!("interrupted: {message}\n"),
             Self::Config(errors) => errors.render(error_style()),
-            Self::Files(errors) => errors.render(error_style()),
+            Self::Files(errors) => places::render(errors, error_style()),
             Self::Ptx(problems) => format!("{}\n", problems.trim_end()),
         }
     }

@@ -22,6 +22,9 @@ const MOST: Work = Work {
 /// Machine whose limits a guess respects, so that a launch does not depend on `--gpu`.
 const LIMITS_OF: &str = "qv100-volta";
 
+/// Lines of the reason for which the last guess failed: what happened, and where.
+const REASON: usize = 4;
+
 /// Advice on the sizes of a guess.
 const SIZES: &str = "  For smaller or larger sizes, give --grid alone, with fewer or more blocks: the \
                      arguments are then guessed for it.\n";
@@ -48,8 +51,8 @@ pub fn complete(
     let fixed = given.fixed();
     let list = candidates(&uses(&tree, function), &fixed).map_err(|open| {
         Failure::Input(format!(
-            "{path}: {open}, for which there is no guess; describe the launch in a launch file \
-             (docs/launch-files.md)"
+            "{path}: {open}, for which there is no guess; give the arguments up to this one (--arg; a \
+             structure is `--arg struct:256,0.5`), or write a launch file (docs/launch-files.md)"
         ))
     })?;
     let gpu = preset(LIMITS_OF)?;
@@ -132,7 +135,8 @@ fn refusal(kernel: &str, last: Option<&(String, String)>) -> String {
              = help: give --grid, --block and --arg, or write a launch file (docs/launch-files.md)"
         );
     };
-    let reason = reason.lines().next().unwrap_or_default();
+    let lines = reason.lines().filter(|line| !line.starts_with("  = "));
+    let reason = lines.take(REASON).collect::<Vec<_>>().join("\n    ");
     format!(
         "no launch of `{kernel}` could be guessed: the last one ended with {reason}\n  \
          = help: change it: `warploom run {command}`\n  \

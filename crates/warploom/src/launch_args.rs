@@ -6,6 +6,7 @@ use crate::cuda_source::{compile, is_cuda};
 use crate::failure::Failure;
 use crate::guessed::complete;
 use crate::output::quoted;
+use crate::places::COMMAND_LINE;
 use std::fmt::Write;
 use std::path::Path;
 use warploom_diag::Source;
@@ -25,8 +26,9 @@ pub struct LaunchArgs {
     /// Number of threads in a block: X, X,Y or X,Y,Z
     #[arg(long, value_name = "X[,Y[,Z]]", help_heading = "Launch of a PTX file", value_parser = extents)]
     pub block: Option<String>,
-    /// Next argument of the kernel: a number (`7`, `2.5`), a typed number (`f32:1`), or a buffer:
-    /// `TYPE[SHAPE]=INIT` with INIT one of zeros, iota, uniform, normal, a number or a .npy file
+    /// Next argument of the kernel: a number (`7`, `2.5`), a typed number (`f32:1`), a buffer:
+    /// `TYPE[SHAPE]=INIT` with INIT one of zeros, iota, uniform, normal, a number or a .npy file,
+    /// or a structure: `struct:` with these as members, separated by commas
     #[arg(
         long = "arg",
         value_name = "ARG",
@@ -41,6 +43,16 @@ pub struct LaunchArgs {
     /// Dynamic shared memory of a block in bytes
     #[arg(long, value_name = "BYTES", help_heading = "Launch of a PTX file")]
     pub shared: Option<u32>,
+}
+
+/// A launch with all of its options.
+pub struct Described {
+    /// The launch file that corresponds to the options.
+    pub file: LaunchFile,
+    /// The target with all options, as a user would type them.
+    pub command: String,
+    /// The options that were guessed.
+    pub guessed: LaunchArgs,
 }
 
 /// An argument as it was typed, and its meaning.
@@ -64,6 +76,8 @@ pub enum Argument {
     Scalar(String),
     /// Keys of a `[[buffer]]`, without its name.
     Buffer(String),
+    /// Members of a structure.
+    Struct(Vec<Argument>),
 }
 
 fn extents(text: &str) -> Result<String, String> {
@@ -77,6 +91,32 @@ fn extents(text: &str) -> Result<String, String> {
 }
 
 fn argument(text: &str) -> Result<Argument, String> {
+    if let Some(members) = text.strip_prefix("struct:") {
+        let members = members_of(members).into_iter().map(member);
+        return members.collect::<Result<_, _>>().map(Argument::Struct);
+    }
+    if let Some(bytes) = text.strip_prefix("bytes:").filter(|bytes| are_bytes(bytes)) {
+        return Ok(Argument::Scalar(format!("{{ bytes = [{bytes}] }}")));
+    }
+    member(text)
+}
+
+fn are_bytes(list: &str) -> bool {
+    list.split(',').all(|byte| byte.parse::<u8>().is_ok())
+}
+
+/// Parts of a list between commas, apart from those between brackets.
+fn members_of(list: &str) -> Vec<&str> {
+    let mut depth = 0;
+    list.split(|c: char| {
+        depth += i32::from(c == '[') - i32::from(c == ']');
+        c == ',' && depth == 0
+    })
+    .collect()
+}
+
+/// A number or a buffer, as an argument or as a member of a structure.
+fn member(text: &str) -> Result<Argument, String> {
     if is_number(text) {
         return Ok(Argument::Scalar(text.to_owned()));
     }
@@ -88,7 +128,9 @@ fn argument(text: &str) -> Result<Argument, String> {
         return Ok(Argument::Scalar(format!("{{ {ty} = {number} }}")));
     }
     buffer(text).ok_or_else(|| {
-        "write a number (7), a typed number (f32:1) or a buffer (f32[1024]=iota)".to_owned()
+        "write a number (7), a typed number (f32:1), a buffer (f32[1024]=iota) or a structure \
+         (struct:7,0.5)"
+            .to_owned()
     })
 }
 
@@ -147,9 +189,9 @@ impl LaunchArgs {
         })
     }
 
-    /// The launch file that corresponds to the options, and the target with all options, as a user
-    /// would type them. Parts of the launch that the options leave open are guessed.
-    pub fn launch_file(&self, path: &str) -> Result<(LaunchFile, String), Failure> {
+    /// The launch file that corresponds to the options. Parts of the launch that the options leave
+    /// open are guessed.
+    pub fn launch_file(&self, path: &str) -> Result<Described, Failure> {
         let module = match is_cuda(path) {
             true => compile(path)?,
             false => read(Path::new(path))?,
@@ -163,8 +205,45 @@ impl LaunchArgs {
             },
             false => complete(self, path, &module, &kernel)?,
         };
-        let file = options.described(path, &module)?;
-        Ok((file, options.command(path)))
+        Ok(Described {
+            file: options.described(path, &module)?,
+            command: options.command(path),
+            guessed: self.left_open(&options),
+        })
+    }
+
+    /// The options of a whole launch that these leave open.
+    fn left_open(&self, whole: &Self) -> Self {
+        let open = |given: &Option<String>, whole: &Option<String>| match given {
+            Some(_) => None,
+            None => whole.clone(),
+        };
+        Self {
+            kernel: None,
+            grid: open(&self.grid, &whole.grid),
+            block: open(&self.block, &whole.block),
+            args: whole
+                .args
+                .get(self.args.len()..)
+                .unwrap_or_default()
+                .to_vec(),
+            cluster: None,
+            shared: whole.shared.filter(|_| self.shared.is_none()),
+        }
+    }
+
+    /// Note about arguments that were guessed although others were given, for a command that
+    /// `given` describes.
+    pub fn too_few(&self, given: &Self) -> Option<String> {
+        let (few, open) = (given.args.len(), self.args.len());
+        (few > 0 && open > 0).then(|| {
+            let was = if few == 1 { "was" } else { "were" };
+            format!(
+                "note: {few} of the kernel's {} arguments {was} given, and others were guessed:{}\n",
+                few + open,
+                self.words()
+            )
+        })
     }
 
     /// Name of the kernel to launch, and its number of parameters.
@@ -198,7 +277,7 @@ impl LaunchArgs {
         let text = |option: &Option<String>| option.clone().unwrap_or_else(|| "1".to_owned());
         let kernel = self.kernel.clone().unwrap_or_default();
         let text = self.toml(path, &kernel, &text(&self.grid), &text(&self.block));
-        let source = Source::new("the command line, as a launch file", text);
+        let source = Source::new(COMMAND_LINE, text);
         let plan = parse(&source)?;
         Ok(LaunchFile::new(source, plan, "".into(), module.clone())?)
     }
@@ -239,17 +318,9 @@ impl LaunchArgs {
     fn toml(&self, path: &str, kernel: &str, grid: &str, block: &str) -> String {
         let quoted = |text: &str| serde_json::Value::from(text).to_string();
         let mut text = format!("module = {}\n", quoted(path));
-        let mut args = Vec::new();
-        for (i, arg) in self.args.iter().enumerate() {
-            match &arg.argument {
-                Argument::Scalar(number) => args.push(number.clone()),
-                Argument::Buffer(keys) => {
-                    let name = format!("\"arg{}\"", i + 1);
-                    let _ = write!(text, "\n[[buffer]]\nname = {name}\n{keys}\n");
-                    args.push(name);
-                }
-            }
-        }
+        let args = self.args.iter().enumerate();
+        let args = args.map(|(i, arg)| word(&arg.argument, &format!("arg{}", i + 1), &mut text));
+        let args: Vec<_> = args.collect();
         let _ = write!(
             text,
             "\n[[launch]]\nkernel = {}\ngrid = [{grid}]\nblock = [{block}]\nargs = [{}]\n",
@@ -267,7 +338,12 @@ impl LaunchArgs {
 
     /// The target with these options, as a user would type them.
     pub fn command(&self, target: &str) -> String {
-        let mut words = vec![target.to_owned()];
+        target.to_owned() + &self.words()
+    }
+
+    /// The options, each after a space.
+    pub fn words(&self) -> String {
+        let mut words = Vec::new();
         let mut option = |name: &str, value: &str| words.extend([name.to_owned(), quoted(value)]);
         for (name, value) in [
             ("--kernel", &self.kernel),
@@ -283,7 +359,7 @@ impl LaunchArgs {
         if let Some(shared) = self.shared {
             option("--shared", &shared.to_string());
         }
-        words.join(" ")
+        words.iter().map(|word| format!(" {word}")).collect()
     }
 
     /// True if any option was given.
@@ -294,6 +370,24 @@ impl LaunchArgs {
             || self.cluster.is_some()
             || self.shared.is_some()
             || !self.args.is_empty()
+    }
+}
+
+/// Text of an argument for `args`. Its buffers, which take their names from `name`, are added to
+/// the file.
+fn word(argument: &Argument, name: &str, file: &mut String) -> String {
+    match argument {
+        Argument::Scalar(number) => number.clone(),
+        Argument::Buffer(keys) => {
+            let _ = write!(file, "\n[[buffer]]\nname = \"{name}\"\n{keys}\n");
+            format!("\"{name}\"")
+        }
+        Argument::Struct(members) => {
+            let members = members.iter().enumerate();
+            let members = members.map(|(m, of)| word(of, &format!("{name}.{}", m + 1), file));
+            let members: Vec<_> = members.collect();
+            format!("{{ struct = [{}] }}", members.join(", "))
+        }
     }
 }
 
@@ -312,7 +406,7 @@ fn choices(kernels: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Argument, argument, extents};
+    use super::{Argument, argument, extents, word};
 
     #[test]
     fn arguments_become_words_of_a_launch_file() {
@@ -336,6 +430,33 @@ mod tests {
     }
 
     #[test]
+    fn structures_have_members_between_commas() {
+        let scalar = |text: &str| Argument::Scalar(text.to_owned());
+        let buffer = "type = \"f32\"\nshape = [4,2]\ninit = \"iota\"".to_owned();
+        let members = vec![
+            scalar("256"),
+            scalar("{ f64 = 0.5 }"),
+            Argument::Buffer(buffer),
+        ];
+        assert_eq!(
+            argument("struct:256,f64:0.5,f32[4,2]=iota"),
+            Ok(Argument::Struct(members))
+        );
+        assert_eq!(argument("bytes:0,255"), Ok(scalar("{ bytes = [0,255] }")));
+    }
+
+    #[test]
+    fn a_structure_names_its_buffers() {
+        let mut file = String::new();
+        let made = argument("struct:3,u8[2],-1").map(|made| word(&made, "arg2", &mut file));
+        assert_eq!(made.as_deref(), Ok("{ struct = [3, \"arg2.2\", -1] }"));
+        assert!(
+            file.starts_with("\n[[buffer]]\nname = \"arg2.2\"\ntype = \"u8\""),
+            "{file}"
+        );
+    }
+
+    #[test]
     fn other_arguments_are_refused() {
         for text in [
             "",
@@ -347,6 +468,10 @@ mod tests {
             "f32[a]",
             "f32[4]=\"",
             "1\n2",
+            "struct:",
+            "struct:1,,2",
+            "struct:struct:1",
+            "bytes:256",
         ] {
             assert!(argument(text).is_err(), "{text:?}");
         }

@@ -21,6 +21,7 @@ mod lines;
 mod names;
 mod output;
 mod panic;
+mod places;
 mod progress;
 mod simulate;
 mod stats_args;

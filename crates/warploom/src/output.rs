@@ -84,14 +84,29 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> String {
     )
 }
 
+/// Columns of a terminal that states no size, as those of recorders and of some editors do.
+const UNSTATED: u16 = 80;
+
 /// Number of columns of the terminal, or `None` if standard output is not a terminal.
 pub fn width() -> Option<u16> {
-    terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0)
+    let stated = terminal_size::terminal_size_of(std::io::stdout());
+    columns(
+        std::io::stdout().is_terminal(),
+        stated.map(|(width, _)| width.0),
+    )
 }
 
 /// Number of columns of the terminal, or `None` if standard error is not a terminal.
 pub fn error_width() -> Option<u16> {
-    terminal_size::terminal_size_of(std::io::stderr()).map(|(width, _)| width.0)
+    let stated = terminal_size::terminal_size_of(std::io::stderr());
+    columns(
+        std::io::stderr().is_terminal(),
+        stated.map(|(width, _)| width.0),
+    )
+}
+
+fn columns(is_terminal: bool, stated: Option<u16>) -> Option<u16> {
+    is_terminal.then(|| stated.unwrap_or(UNSTATED))
 }
 
 /// Style of problems on standard error: with colours on a terminal, unless `NO_COLOR` is set.
@@ -126,7 +141,14 @@ pub fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::quoted;
+    use super::{columns, quoted};
+
+    #[test]
+    fn a_terminal_without_a_size_has_80_columns() {
+        assert_eq!(columns(true, None), Some(80));
+        assert_eq!(columns(true, Some(120)), Some(120));
+        assert_eq!(columns(false, None), None);
+    }
 
     #[test]
     fn words_are_quoted_where_a_shell_needs_it() {

@@ -12,6 +12,10 @@ use warploom_stats::result::{Figures, Gpu, Program, RunReport, Series};
 
 /// Default length of a window in core cycles.
 const WINDOW_CYCLES: u64 = 10_000;
+/// Length of the windows of a page as long as the run is short, in core cycles.
+const SHORT_WINDOW_CYCLES: u64 = 100;
+/// Number of windows of a page at which pairs are joined, so that a page has at least half as many.
+const MOST_WINDOWS: usize = 128;
 
 /// Options for destinations of statistics.
 #[derive(clap::Args)]
@@ -35,8 +39,8 @@ pub struct StatsArgs {
     /// over time, and the machine
     #[arg(long, value_name = "FILE.html")]
     html: Option<PathBuf>,
-    /// Length of the windows in core cycles (10000 for --series and --html); without these options,
-    /// the result contains the windows
+    /// Length of the windows in core cycles (10000 for --series, and by the length of the run for
+    /// --html); without these options, the result contains the windows
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     window: Option<u64>,
     /// Print the lines that GPGPU-Sim 4.2 prints after each kernel and at its end, for scripts that
@@ -143,8 +147,19 @@ impl StatsArgs {
 
     /// Length of the windows to record, in a run with timing or without.
     pub fn window_cycles(&self, functional: bool) -> Option<u64> {
-        let asked = self.series.is_some() || self.html.is_some() && !functional;
-        self.window.or(asked.then_some(WINDOW_CYCLES))
+        let default = match (&self.series, &self.html) {
+            (Some(_), _) => Some(WINDOW_CYCLES),
+            (None, Some(_)) if !functional => Some(SHORT_WINDOW_CYCLES),
+            (None, _) => None,
+        };
+        self.window.or(default)
+    }
+
+    /// Number of windows at which pairs are joined, where the length of a window follows that of
+    /// the run.
+    pub fn most_windows(&self) -> Option<usize> {
+        let by_length = self.window.is_none() && self.series.is_none();
+        by_length.then_some(MOST_WINDOWS)
     }
 
     fn rows(&self) -> Rows {

@@ -4,9 +4,10 @@ use crate::cuda_source::is_cuda;
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
 use crate::kept;
-use crate::launch_args::LaunchArgs;
+use crate::launch_args::{Described, LaunchArgs};
 use crate::names::{Names, workloads};
 use crate::output::error_style;
+use crate::places;
 use crate::watch_args::WatchArgs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -93,7 +94,7 @@ impl TargetArgs {
     pub fn load(&self) -> Result<(GpuSpec, Box<dyn HostProgram>), Failure> {
         let gpu = self.gpu.spec(self.targets())?;
         let WorkloadArgs { size, seed } = self.workload;
-        let program = program(&self.target, size, seed, &self.launch, &gpu)?;
+        let (program, _) = program(&self.target, size, seed, &self.launch, &gpu)?;
         Ok((gpu, program))
     }
 }
@@ -114,42 +115,43 @@ pub fn files(targets: &[String], gpu: Option<&str>) -> Vec<PathBuf> {
     files
 }
 
-/// Host program of a target.
+/// Host program of a target, and the options of its launch that were guessed.
 pub fn program(
     target: &str,
     size: Size,
     seed: u64,
     launch: &LaunchArgs,
     gpu: &GpuSpec,
-) -> Result<Box<dyn HostProgram>, Failure> {
-    if let Some((file, _)) = launch_file(target, launch)? {
-        return Ok(Box::new(file.program(Limits::of(gpu))?));
+) -> Result<(Box<dyn HostProgram>, LaunchArgs), Failure> {
+    if let Some(described) = launch_file(target, launch)? {
+        let program = described.file.program(Limits::of(gpu))?;
+        return Ok((Box::new(program), described.guessed));
     }
-    match Target::resolve(target) {
-        Ok(target) => Ok(target.program_on(size, seed, architecture(&gpu.name))),
-        Err(unknown) => Err(refusal(target, &unknown)),
-    }
+    let program = match Target::resolve(target) {
+        Ok(target) => target.program_on(size, seed, architecture(&gpu.name)),
+        Err(unknown) => return Err(refusal(target, &unknown)),
+    };
+    Ok((program, LaunchArgs::default()))
 }
 
 /// An input that can run any number of times, on any machine.
 pub fn input(target: &str, size: Size, seed: u64, launch: &LaunchArgs) -> Result<Input, Failure> {
-    let Some((file, command)) = launch_file(target, launch)? else {
+    let Some(Described { file, command, .. }) = launch_file(target, launch)? else {
         return Input::workload(target, size, seed).map_err(|unknown| refusal(target, &unknown));
     };
     let make = {
         let file = file.clone();
         move |gpu: &GpuSpec| {
             let program = file.clone().program(Limits::of(gpu));
-            let program = program.map_err(|errors| errors.render(error_style()))?;
+            let program = program.map_err(|errors| places::render(&errors, error_style()))?;
             Ok(Box::new(program) as Box<dyn HostProgram>)
         }
     };
     Ok(Input::new(target, command, file.digest(), make))
 }
 
-/// The launch file that a target is or corresponds to, and the target as a user would type it with
-/// all its options. `None` for a workload.
-fn launch_file(target: &str, launch: &LaunchArgs) -> Result<Option<(LaunchFile, String)>, Failure> {
+/// The launch file that a target is or corresponds to. `None` for a workload.
+fn launch_file(target: &str, launch: &LaunchArgs) -> Result<Option<Described>, Failure> {
     if target.ends_with(".ptx") || is_cuda(target) {
         return launch.launch_file(target).map(Some);
     }
@@ -160,8 +162,11 @@ fn launch_file(target: &str, launch: &LaunchArgs) -> Result<Option<(LaunchFile, 
         )));
     }
     if target.ends_with(".toml") {
-        let file = LaunchFile::load(Path::new(target))?;
-        Ok(Some((file, target.to_owned())))
+        Ok(Some(Described {
+            file: LaunchFile::load(Path::new(target))?,
+            command: target.to_owned(),
+            guessed: LaunchArgs::default(),
+        }))
     } else {
         Ok(None)
     }

@@ -7,6 +7,7 @@ mod energy;
 mod examples;
 #[cfg(unix)]
 mod interrupts;
+mod mistakes;
 mod own_kernels;
 mod runs;
 mod support;

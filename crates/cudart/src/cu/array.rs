@@ -39,10 +39,10 @@ pub fn format(own: &Channels) -> (i32, u32) {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct CRows {
-    width: usize,
-    height: usize,
-    format: i32,
-    channels: u32,
+    pub width: usize,
+    pub height: usize,
+    pub format: i32,
+    pub channels: u32,
 }
 
 /// Layout of `CUDA_ARRAY3D_DESCRIPTOR` in the headers.

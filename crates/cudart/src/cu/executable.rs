@@ -3,10 +3,9 @@
 use super::copy::CBoxCopy;
 use super::driver;
 use super::node;
-use crate::executable::{instantiate, instantiate_with, launch, updated};
+use crate::executable::{instantiate, launch, updated};
 use crate::ffi::{put, put_if};
-use crate::types::{CFillNode, CHostNode, CInstantiation, CKernelNode, CNode, CUpdate};
-use warploom_app::Operation;
+use crate::types::{CFillNode, CNode, CUpdate};
 
 #[unsafe(no_mangle)]
 pub extern "C" fn cuGraphLaunch(executable: u64, stream: u64) -> i32 {
@@ -29,30 +28,6 @@ driver! {
         put(to, instantiate(context, graph, 0)?)
     }
 
-    fn cuGraphInstantiateWithFlags(to: *mut u64, graph: u64, flags: u64) |context| {
-        put(to, instantiate(context, graph, flags)?)
-    }
-
-    fn cuGraphInstantiateWithParams / cuGraphInstantiateWithParams_ptsz (
-        to: *mut u64, graph: u64, own: *mut CInstantiation,
-    ) |context| {
-        instantiate_with(context, to, graph, own)
-    }
-
-    fn cuGraphUpload / cuGraphUpload_ptsz (executable: u64, stream: u64) |context| {
-        context.upload_graph(executable, stream)
-    }
-
-    fn cuGraphExecDestroy(executable: u64) |context| { context.destroy_executable(executable) }
-
-    fn cuGraphExecGetFlags(executable: u64, to: *mut u64) |context| {
-        put(to, context.executable_flags(executable)?)
-    }
-
-    fn cuGraphExecGetId(executable: u64, to: *mut u32) |context| {
-        put(to, context.executable_number(executable)?)
-    }
-
     fn cuGraphExecUpdate(
         executable: u64, graph: u64, wrong_node: *mut u64, result: *mut i32,
     ) |context| {
@@ -66,13 +41,6 @@ driver! {
         let (result, node, code) = updated(context, executable, graph);
         put_if(to, CUpdate::of(result, node));
         code
-    }
-
-    fn cuGraphExecKernelNodeSetParams(
-        executable: u64, node: u64, own: *const CKernelNode,
-    ) |context| {
-        let operation = crate::node::kernel(context, own)?;
-        context.set_step_operation(executable, node, operation)
     }
 
     fn cuGraphExecKernelNodeSetParams_v2(
@@ -95,33 +63,8 @@ driver! {
         context.set_step_operation(executable, node, crate::node::fill(own)?)
     }
 
-    fn cuGraphExecHostNodeSetParams(executable: u64, node: u64, own: *const CHostNode) |context| {
-        context.set_step_operation(executable, node, crate::node::host(own)?)
-    }
-
-    fn cuGraphExecChildGraphNodeSetParams(executable: u64, node: u64, child: u64) |context| {
-        context.set_step_operation(executable, node, Operation::Graph(child))
-    }
-
-    fn cuGraphExecEventRecordNodeSetEvent(executable: u64, node: u64, event: u64) |context| {
-        context.set_step_operation(executable, node, Operation::Record(event))
-    }
-
-    fn cuGraphExecEventWaitNodeSetEvent(executable: u64, node: u64, event: u64) |context| {
-        context.set_step_operation(executable, node, Operation::Wait(event))
-    }
-
     fn cuGraphExecNodeSetParams(executable: u64, node: u64, own: *mut CNode) |context| {
         let operation = node::any(context, own)?;
         context.set_step_operation(executable, node, operation)
-    }
-
-    fn cuGraphNodeSetEnabled(executable: u64, node: u64, enabled: u32) |context| {
-        context.enable_step(executable, node, enabled != 0)
-    }
-
-    fn cuGraphNodeGetEnabled(executable: u64, node: u64, to: *mut u32) |context| {
-        let enabled = context.step_enabled(executable, node)?;
-        put(to, enabled.into())
     }
 }

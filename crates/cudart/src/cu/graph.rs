@@ -3,48 +3,13 @@
 use super::copy::CBoxCopy;
 use super::driver;
 use super::node;
-use crate::ffi::{get, put, put_list};
+use crate::ffi::put_list;
 use crate::graph::{add, edges, tell_edges};
 use crate::node::{allocation, fill, host, write_parameters};
 use crate::types::{CAllocationNode, CFillNode, CHostNode, CKernelNode, CNode};
-use warploom_app::{AttributeValue, CudaError, Operation};
 
 driver! {
-    fn cuGraphCreate(to: *mut u64, flags: u32) |context| {
-        if to.is_null() || flags != 0 {
-            return Err(CudaError::INVALID_VALUE);
-        }
-        put(to, context.create_graph())
-    }
-
-    fn cuGraphDestroy(graph: u64) |context| { context.destroy_graph(graph) }
-
-    fn cuGraphClone(to: *mut u64, graph: u64) |context| {
-        let clone = context.clone_graph(graph)?;
-        put(to, clone)
-    }
-
-    fn cuGraphNodeFindInClone(to: *mut u64, node: u64, clone: u64) |context| {
-        put(to, context.find_in_clone(node, clone)?)
-    }
-
-    fn cuGraphGetNodes(graph: u64, nodes: *mut u64, count: *mut usize) |context| {
-        put_list(nodes, count, &context.graph_nodes(graph)?)
-    }
-
-    fn cuGraphGetRootNodes(graph: u64, nodes: *mut u64, count: *mut usize) |context| {
-        put_list(nodes, count, &context.graph_roots(graph)?)
-    }
-
-    fn cuGraphGetId(graph: u64, to: *mut u32) |context| { put(to, context.graph_number(graph)?) }
-
     fn cuGraphGetEdges(graph: u64, from: *mut u64, to: *mut u64, count: *mut usize) |context| {
-        tell_edges(context, graph, (from, to), count)
-    }
-
-    fn cuGraphGetEdges_v2(
-        graph: u64, from: *mut u64, to: *mut u64, _edges: *mut u64, count: *mut usize,
-    ) |context| {
         tell_edges(context, graph, (from, to), count)
     }
 
@@ -52,19 +17,7 @@ driver! {
         put_list(nodes, count, &context.node_dependencies(node)?)
     }
 
-    fn cuGraphNodeGetDependencies_v2(
-        node: u64, nodes: *mut u64, _edges: *mut u64, count: *mut usize,
-    ) |context| {
-        put_list(nodes, count, &context.node_dependencies(node)?)
-    }
-
     fn cuGraphNodeGetDependentNodes(node: u64, nodes: *mut u64, count: *mut usize) |context| {
-        put_list(nodes, count, &context.node_dependents(node)?)
-    }
-
-    fn cuGraphNodeGetDependentNodes_v2(
-        node: u64, nodes: *mut u64, _edges: *mut u64, count: *mut usize,
-    ) |context| {
         put_list(nodes, count, &context.node_dependents(node)?)
     }
 
@@ -74,48 +27,10 @@ driver! {
         context.add_edges(graph, &edges(from, to, count)?)
     }
 
-    fn cuGraphAddDependencies_v2(
-        graph: u64, from: *const u64, to: *const u64, _edges: *const u64, count: usize,
-    ) |context| {
-        context.add_edges(graph, &edges(from, to, count)?)
-    }
-
     fn cuGraphRemoveDependencies(
         graph: u64, from: *const u64, to: *const u64, count: usize,
     ) |context| {
         context.remove_edges(graph, &edges(from, to, count)?)
-    }
-
-    fn cuGraphRemoveDependencies_v2(
-        graph: u64, from: *const u64, to: *const u64, _edges: *const u64, count: usize,
-    ) |context| {
-        context.remove_edges(graph, &edges(from, to, count)?)
-    }
-
-    fn cuGraphDestroyNode(node: u64) |context| { context.destroy_node(node) }
-
-    fn cuGraphNodeGetType(node: u64, to: *mut i32) |context| {
-        put(to, context.node_operation(node)?.kind())
-    }
-
-    fn cuGraphNodeGetContainingGraph(node: u64, to: *mut u64) |context| {
-        put(to, context.node_graph(node)?)
-    }
-
-    fn cuGraphNodeGetLocalId(node: u64, to: *mut u32) |context| {
-        put(to, context.node_number(node)?)
-    }
-
-    fn cuGraphNodeGetToolsId(node: u64, to: *mut u64) |context| {
-        context.node_graph(node)?;
-        put(to, node)
-    }
-
-    fn cuGraphAddKernelNode(
-        to: *mut u64, graph: u64, after: *const u64, count: usize, own: *const CKernelNode,
-    ) |context| {
-        let operation = crate::node::kernel(context, own)?;
-        add(context, (to, graph), (after, count), operation)
     }
 
     fn cuGraphAddKernelNode_v2(
@@ -133,28 +48,9 @@ driver! {
         node::write_kernel(context, node, to)
     }
 
-    fn cuGraphKernelNodeSetParams(node: u64, own: *const CKernelNode) |context| {
-        let operation = crate::node::kernel(context, own)?;
-        context.set_node_operation(node, operation)
-    }
-
     fn cuGraphKernelNodeSetParams_v2(node: u64, own: *const node::CKernel) |context| {
         let operation = node::kernel(context, own)?;
         context.set_node_operation(node, operation)
-    }
-
-    fn cuGraphKernelNodeCopyAttributes(to: u64, from: u64) |context| {
-        context.copy_node_attributes(to, from)
-    }
-
-    fn cuGraphKernelNodeGetAttribute(node: u64, number: i32, to: *mut AttributeValue) |context| {
-        put(to, context.node_attribute(node, number)?)
-    }
-
-    fn cuGraphKernelNodeSetAttribute(
-        node: u64, number: i32, value: *const AttributeValue,
-    ) |context| {
-        context.set_node_attribute(node, number, get(value)?)
     }
 
     fn cuGraphAddMemcpyNode(
@@ -203,46 +99,16 @@ driver! {
         context.set_node_operation(node, host(own)?)
     }
 
-    fn cuGraphAddChildGraphNode(
-        to: *mut u64, graph: u64, after: *const u64, count: usize, child: u64,
-    ) |context| {
-        add(context, (to, graph), (after, count), Operation::Graph(child))
-    }
-
     fn cuGraphChildGraphNodeGetGraph(node: u64, to: *mut u64) |context| {
         write_parameters(context, node, 4, to.cast())
-    }
-
-    fn cuGraphAddEmptyNode(to: *mut u64, graph: u64, after: *const u64, count: usize) |context| {
-        add(context, (to, graph), (after, count), Operation::Nothing)
-    }
-
-    fn cuGraphAddEventRecordNode(
-        to: *mut u64, graph: u64, after: *const u64, count: usize, event: u64,
-    ) |context| {
-        add(context, (to, graph), (after, count), Operation::Record(event))
     }
 
     fn cuGraphEventRecordNodeGetEvent(node: u64, to: *mut u64) |context| {
         write_parameters(context, node, 7, to.cast())
     }
 
-    fn cuGraphEventRecordNodeSetEvent(node: u64, event: u64) |context| {
-        context.set_node_operation(node, Operation::Record(event))
-    }
-
-    fn cuGraphAddEventWaitNode(
-        to: *mut u64, graph: u64, after: *const u64, count: usize, event: u64,
-    ) |context| {
-        add(context, (to, graph), (after, count), Operation::Wait(event))
-    }
-
     fn cuGraphEventWaitNodeGetEvent(node: u64, to: *mut u64) |context| {
         write_parameters(context, node, 6, to.cast())
-    }
-
-    fn cuGraphEventWaitNodeSetEvent(node: u64, event: u64) |context| {
-        context.set_node_operation(node, Operation::Wait(event))
     }
 
     fn cuGraphAddMemAllocNode(
@@ -254,12 +120,6 @@ driver! {
 
     fn cuGraphMemAllocNodeGetParams(node: u64, to: *mut CAllocationNode) |context| {
         write_parameters(context, node, 10, to.cast())
-    }
-
-    fn cuGraphAddMemFreeNode(
-        to: *mut u64, graph: u64, after: *const u64, count: usize, address: u64,
-    ) |context| {
-        add(context, (to, graph), (after, count), Operation::Free(address))
     }
 
     fn cuGraphMemFreeNodeGetParams(node: u64, to: *mut u64) |context| {

@@ -2,9 +2,9 @@
 
 use super::driver;
 use crate::ffi::{bytes, get, put};
-use crate::launch::{Manner, request};
+use crate::launch::{Manner, cluster_occupancy, request};
 use crate::types::{CDim3, CLaunchAttribute};
-use warploom_app::{ClusterOccupancy, Context, Cuda, CudaError};
+use warploom_app::{Context, Cuda, CudaError};
 
 /// Keys of a list of extra options: the buffer of all arguments, its size, and the end of the list.
 const BUFFER_POINTER: usize = 1;
@@ -20,6 +20,18 @@ pub struct CDriverLaunch {
     stream: u64,
     attributes: *const CLaunchAttribute,
     count: u32,
+}
+
+impl CDriverLaunch {
+    /// Extents of grid and block, and the dynamic shared memory in bytes.
+    fn shape(&self) -> (CDim3, CDim3, usize) {
+        (self.grid, self.block, self.shared_bytes as usize)
+    }
+
+    /// Address and number of the attributes.
+    fn attributes(&self) -> (*const CLaunchAttribute, u32) {
+        (self.attributes, self.count)
+    }
 }
 
 /// Where the arguments of a launch are: an address for each, or a list of options with a buffer.
@@ -138,8 +150,7 @@ driver! {
         options: *const usize,
     ) |context| {
         let own = get(configuration)?;
-        let attributes = (own.attributes, own.count);
-        let how = Manner::of(context, "cuLaunchKernelEx", attributes)?;
+        let how = Manner::of(context, "cuLaunchKernelEx", own.attributes())?;
         let shape = (own.grid, own.block, own.shared_bytes, own.stream);
         launch(context, function, shape, Arguments { each, options }, how)
     }
@@ -147,32 +158,16 @@ driver! {
     fn cuOccupancyMaxActiveClusters(
         to: *mut i32, function: u64, configuration: *const CDriverLaunch,
     ) |context| {
-        let fit = cluster_occupancy(context, function, configuration)?;
+        let own = get(configuration)?;
+        let fit = cluster_occupancy(context, function, own.shape(), own.attributes())?;
         put(to, fit.clusters as i32)
     }
 
     fn cuOccupancyMaxPotentialClusterSize(
         to: *mut i32, function: u64, configuration: *const CDriverLaunch,
     ) |context| {
-        let fit = cluster_occupancy(context, function, configuration)?;
+        let own = get(configuration)?;
+        let fit = cluster_occupancy(context, function, own.shape(), own.attributes())?;
         put(to, fit.largest as i32)
     }
-}
-
-/// Occupancy of the GPU by clusters of a launch.
-///
-/// # Safety
-/// The address is null or that of a configuration.
-unsafe fn cluster_occupancy(
-    context: &mut Context,
-    function: u64,
-    configuration: *const CDriverLaunch,
-) -> Cuda<ClusterOccupancy> {
-    // SAFETY: the caller fulfils the requirements of this function.
-    let own = unsafe { get(configuration) }?;
-    let attributes = (own.attributes, own.count);
-    // SAFETY: a configuration has as many attributes as it says.
-    let how = unsafe { Manner::of(context, "cuOccupancyMaxActiveClusters", attributes) }?;
-    let shape = (own.grid, own.block, own.shared_bytes as usize);
-    context.cluster_occupancy(&how.request(function, shape, Vec::new()))
 }

@@ -6,14 +6,16 @@ use crate::ffi::{bytes, put, put_if, text};
 use std::ffi::c_char;
 use warploom_app::{Context, Cuda};
 
-/// Kind of an input that is a PTX text.
+/// Kinds of inputs: a PTX text, and a library of device code.
 const PTX: i32 = 1;
+const LIBRARY: i32 = 4;
 
-/// Checks that an input is a PTX text.
-fn require_text(context: &mut Context, call: &str, kind: i32) -> Cuda {
+/// Adds an input of a kind to a link.
+fn add(context: &mut Context, link: u64, kind: i32, input: Vec<u8>) -> Cuda {
     match kind {
-        PTX => Ok(()),
-        _ => Err(context.unsupported(&format!("{call} with other inputs than PTX"))),
+        PTX => context.add_to_link(link, input),
+        LIBRARY => context.add_library_to_link(link, &input),
+        _ => Err(context.unsupported("a link with machine code")),
     }
 }
 
@@ -36,8 +38,7 @@ driver! {
         _options: *const i32,
         _values: *const u64,
     ) |context| {
-        require_text(context, "cuLinkAddData", kind)?;
-        context.add_to_link(link, bytes(data, size as u64))
+        add(context, link, kind, bytes(data, size as u64))
     }
 
     fn cuLinkAddFile_v2(
@@ -48,8 +49,8 @@ driver! {
         _options: *const i32,
         _values: *const u64,
     ) |context| {
-        require_text(context, "cuLinkAddFile", kind)?;
-        context.add_file_to_link(link, &text(path))
+        let input = context.read_code(&text(path))?;
+        add(context, link, kind, input)
     }
 
     fn cuLinkComplete(link: u64, to: *mut *const u8, size: *mut usize) |context| {

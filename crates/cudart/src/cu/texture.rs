@@ -15,9 +15,9 @@ const PITCHED: i32 = 3;
 
 /// Flags of a texture: read integers as such, coordinates from 0 to 1, sRGB, and two options of
 /// filtering.
-const READ_AS_INTEGER: u32 = 0x01;
-const NORMALIZED_COORDINATES: u32 = 0x02;
-const SRGB: u32 = 0x10;
+pub const READ_AS_INTEGER: u32 = 0x01;
+pub const NORMALIZED_COORDINATES: u32 = 0x02;
+pub const SRGB: u32 = 0x10;
 const NO_TRILINEAR: u32 = 0x20;
 const SEAMLESS: u32 = 0x40;
 
@@ -120,12 +120,11 @@ fn texels(context: &Context, target: Target) -> Cuda<Channels> {
 /// Settings of a texture whose texels have a format. Integers of 8 and 16 bits are read as floats
 /// unless a flag says otherwise, and those of 32 bits are never.
 fn sampler(own: &CTexture, texels: &Channels) -> Sampler {
-    let is_small = texels.kind != 2 && texels.bits[0] < 32;
     let has = |flag| own.flags & flag != 0;
     Sampler {
         address: own.address,
         linear: own.filter != 0,
-        normalized_read: is_small && !has(READ_AS_INTEGER),
+        normalized_read: texels.is_small_integer() && !has(READ_AS_INTEGER),
         normalized_coordinates: has(NORMALIZED_COORDINATES),
         border: own.border,
         mixes_levels: own.level_filter != 0,

@@ -8,10 +8,12 @@ use warploom_app::CudaError;
 
 /// Defines functions that are not supported.
 macro_rules! unsupported {
-    ($($name:ident)+) => {$(
+    ($($name:ident)+) => { unsupported! { because ""; $($name)+ } };
+    (because $why:literal; $($name:ident)+) => {$(
         #[unsafe(no_mangle)]
         pub extern "C" fn $name() -> i32 {
-            super::call(false, |context| Err(context.unsupported(stringify!($name))))
+            let call = concat!(stringify!($name), $why);
+            super::call(false, |context| Err(context.unsupported(call)))
         }
     )+};
 }
@@ -55,29 +57,15 @@ unsupported! {
     cuGraphicsSubResourceGetMappedArray
     cuGraphicsUnmapResources
     cuGraphicsUnregisterResource
+    cuTexRefCreate
+    cuTexRefDestroy
+}
+
+unsupported! {
+    because " (each process has a GPU of its own)";
     cuIpcCloseMemHandle
     cuIpcGetEventHandle
     cuIpcGetMemHandle
     cuIpcOpenEventHandle
     cuIpcOpenMemHandle_v2
-    cuModuleGetSurfRef
-    cuModuleGetTexRef
-    cuParamSetTexRef
-    cuSurfRefGetArray
-    cuSurfRefSetArray
-    cuTexRefCreate
-    cuTexRefDestroy
-    cuTexRefGetAddressMode
-    cuTexRefGetAddress_v2
-    cuTexRefGetArray
-    cuTexRefGetFilterMode
-    cuTexRefGetFlags
-    cuTexRefGetFormat
-    cuTexRefSetAddress2D_v3
-    cuTexRefSetAddressMode
-    cuTexRefSetAddress_v2
-    cuTexRefSetArray
-    cuTexRefSetFilterMode
-    cuTexRefSetFlags
-    cuTexRefSetFormat
 }

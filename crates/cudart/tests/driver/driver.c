@@ -135,6 +135,49 @@ static void links(void) {
     CHECK(six == 6);
 }
 
+// Every block stores its number + 1. After the barrier, each adds the numbers of all four blocks.
+static const char MEET[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n"
+    ".extern .func (.param .b64 h) cudaCGGetIntrinsicHandle (.param .b32 s);\n"
+    ".extern .func (.param .b32 c) cudaCGSynchronize (.param .b64 h, .param .b32 f);\n"
+    ".visible .entry meet(.param .u64 to) {\n"
+    ".reg .b32 %r<8>; .reg .b64 %d<5>;\n"
+    "ld.param.u64 %d1, [to]; mov.u32 %r1, %ctaid.x; mul.wide.u32 %d2, %r1, 4;\n"
+    "add.u64 %d2, %d1, %d2; add.u32 %r2, %r1, 1; st.global.u32 [%d2], %r2;\n"
+    "mov.u32 %r3, 1; mov.u32 %r4, 0;\n"
+    "{ .param .b32 s; .param .b64 h; st.param.b32 [s], %r3;\n"
+    "call.uni (h), cudaCGGetIntrinsicHandle, (s); ld.param.b64 %d3, [h]; }\n"
+    "{ .param .b64 h; .param .b32 f; .param .b32 c; st.param.b64 [h], %d3; st.param.b32 [f], %r4;\n"
+    "call.uni (c), cudaCGSynchronize, (h, f); ld.param.b32 %r5, [c]; }\n"
+    "ld.global.u32 %r2, [%d1]; ld.global.u32 %r3, [%d1+4]; ld.global.u32 %r4, [%d1+8];\n"
+    "ld.global.u32 %r6, [%d1+12]; add.u32 %r2, %r2, %r3; add.u32 %r2, %r2, %r4;\n"
+    "add.u32 %r2, %r2, %r6; add.u32 %r2, %r2, %r5; st.global.u32 [%d2+16], %r2; ret;\n}\n";
+
+// Links the barrier of cooperative launches in the place of CUDA's library with it.
+static void device_runtime(void) {
+    static const char archive[] = "!<arch>\n cuda_device_runtime.o/";
+    void *link = 0, *module = 0;
+    const char *image = 0;
+    uint64_t meet = 0, to = 0;
+    unsigned seen[8] = {0};
+    EXPECT(0, CALL(cuLinkCreate_v2)(0, 0, 0, &link));
+    EXPECT(801, CALL(cuLinkAddData_v2)(link, 4, "!<arch>\n", (size_t)8, "other", 0, 0, 0));
+    EXPECT(0, CALL(cuLinkAddData_v2)(link, 1, MEET, sizeof MEET, "meet", 0, 0, 0));
+    EXPECT(0, CALL(cuLinkAddData_v2)(link, 4, archive, sizeof archive, "cudadevrt", 0, 0, 0));
+    EXPECT(0, CALL(cuLinkComplete)(link, &image, 0));
+    EXPECT(0, CALL(cuModuleLoadData)(&module, image));
+    EXPECT(0, CALL(cuModuleGetFunction)(&meet, module, "meet"));
+    EXPECT(0, CALL(cuMemAlloc_v2)(&to, sizeof seen));
+    void *each[] = {&to};
+    for (int turn = 0; turn < 3; turn++) {
+        EXPECT(0, CALL(cuMemsetD32_v2)(to, 0u, (size_t)8));
+        EXPECT(0, CALL(cuLaunchCooperativeKernel)(meet, 4, 1, 1, 64, 1, 1, 0, 0, each));
+        EXPECT(0, CALL(cuMemcpyDtoH_v2)(seen, to, sizeof seen));
+        for (int block = 0; block < 4; block++)
+            CHECK(seen[block] == (unsigned)block + 1 && seen[4 + block] == 10);
+    }
+}
+
 static void memory(void) {
     EXPECT(1, CALL(cuMemAlloc_v2)(&x, (size_t)0));
     EXPECT(0, CALL(cuMemAlloc_v2)(&x, sizeof host));
@@ -305,6 +348,7 @@ int main(int count, char **arguments) {
     path = arguments[1];
     modules();
     links();
+    device_runtime();
     memory();
     if (count > 2) {
         fault();

@@ -236,6 +236,91 @@ static void textures(void) {
     EXPECT(400, CALL(cuArrayDestroy)(array));
 }
 
+// Reads texel (thread, 1) of `shades`, and integer `thread` of `line`.
+static const char REFERENCES[] =
+    ".version 7.0\n.target sm_70\n.address_size 64\n"
+    ".global .texref shades;\n.global .texref line;\n"
+    ".visible .entry shade(.param .u64 to) {\n"
+    ".reg .f32 %f<7>; .reg .b32 %r1; .reg .b64 %d<3>;\n"
+    "ld.param.u64 %d1, [to]; mov.u32 %r1, %tid.x; cvt.rn.f32.u32 %f5, %r1;\n"
+    "add.f32 %f5, %f5, 0f3F000000; mov.f32 %f6, 0f3FC00000;\n"
+    "mul.wide.u32 %d2, %r1, 4; add.u64 %d1, %d1, %d2;\n"
+    "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [shades, {%f5, %f6}];\n"
+    "st.global.f32 [%d1], %f1; ret;\n}\n"
+    ".visible .entry item(.param .u64 to) {\n"
+    ".reg .b32 %r<6>; .reg .b64 %d<3>;\n"
+    "ld.param.u64 %d1, [to]; mov.u32 %r1, %tid.x; mul.wide.u32 %d2, %r1, 4;\n"
+    "add.u64 %d1, %d1, %d2; tex.1d.v4.s32.s32 {%r2, %r3, %r4, %r5}, [line, {%r1}];\n"
+    "st.global.u32 [%d1], %r2; ret;\n}\n";
+
+// Settings of texture references take effect at the next launch.
+static void references(void) {
+    struct {
+        size_t width, height;
+        int format;
+        unsigned channels;
+    } shape = {4, 2, 1, 1};
+    void *array = 0, *module = 0, *bound = 0;
+    uint64_t shades = 0, line = 0, again = 0, shade = 0, item = 0, to = 0, address = 0;
+    unsigned char texels[2][4] = {{1, 2, 3, 4}, {51, 102, 153, 255}};
+    int numbers[4] = {7, -8, 9, -10}, items[2] = {0}, format = 0, count = 0, mode = 9;
+    float seen[4] = {0};
+    EXPECT(0, CALL(cuArrayCreate_v2)(&array, &shape));
+    struct Copy copy = {{.kind = HOST, .host = texels, .pitch = 4}, {.kind = ARRAY, .array = array}, 4, 2, 1};
+    EXPECT(0, CALL(cuMemcpy3D_v2)(&copy));
+    EXPECT(0, CALL(cuModuleLoadData)(&module, REFERENCES));
+    EXPECT(0, CALL(cuModuleGetFunction)(&shade, module, "shade"));
+    EXPECT(0, CALL(cuModuleGetFunction)(&item, module, "item"));
+    EXPECT(0, CALL(cuMemAlloc_v2)(&to, sizeof numbers));
+    void *each[] = {&to};
+    EXPECT(500, CALL(cuModuleGetTexRef)(&shades, module, "shadow"));
+    EXPECT(0, CALL(cuModuleGetTexRef)(&shades, module, "shades"));
+    EXPECT(0, CALL(cuModuleGetTexRef)(&again, module, "shades"));
+    CHECK(shades == again);
+    EXPECT(1, CALL(cuTexRefGetArray)(&bound, shades));
+    EXPECT(0, CALL(cuTexRefSetArray)(shades, array, 1));
+    EXPECT(0, CALL(cuTexRefGetArray)(&bound, shades));
+    CHECK(bound == array);
+    EXPECT(0, CALL(cuParamSetTexRef)(shade, -1, shades));
+    EXPECT(0, CALL(cuLaunchKernel)(shade, 1, 1, 1, 4, 1, 1, 0, 0, each, 0));
+    EXPECT(0, CALL(cuMemcpyDtoH_v2)(seen, to, sizeof seen));
+    for (int at = 0; at < 4; at++)
+        CHECK(seen[at] == (float)texels[1][at] / 255);
+    // Coordinates from 0 to 1 are clamped: 0.5 is the third texel, and all above 1 are the last.
+    EXPECT(0, CALL(cuTexRefSetFlags)(shades, 2));
+    EXPECT(0, CALL(cuLaunchKernel)(shade, 1, 1, 1, 4, 1, 1, 0, 0, each, 0));
+    EXPECT(0, CALL(cuMemcpyDtoH_v2)(seen, to, sizeof seen));
+    CHECK(seen[0] == (float)153 / 255 && seen[1] == 1 && seen[3] == 1);
+    EXPECT(1, CALL(cuTexRefSetAddressMode)(shades, 3, 0));
+    EXPECT(0, CALL(cuTexRefSetAddressMode)(shades, 0, 0));
+    EXPECT(0, CALL(cuTexRefGetAddressMode)(&mode, shades, 0));
+    CHECK(mode == 0);
+    // Around the end, 1.5 is 0.5.
+    EXPECT(0, CALL(cuLaunchKernel)(shade, 1, 1, 1, 4, 1, 1, 0, 0, each, 0));
+    EXPECT(0, CALL(cuMemcpyDtoH_v2)(seen, to, sizeof seen));
+    CHECK(seen[1] == (float)153 / 255);
+
+    uint64_t memory = 0;
+    size_t offset = 9;
+    EXPECT(0, CALL(cuMemAlloc_v2)(&memory, sizeof numbers));
+    EXPECT(0, CALL(cuMemcpyHtoD_v2)(memory, numbers, sizeof numbers));
+    EXPECT(0, CALL(cuModuleGetTexRef)(&line, module, "line"));
+    EXPECT(0, CALL(cuTexRefSetAddress_v2)(&offset, line, memory, sizeof numbers));
+    EXPECT(0, CALL(cuTexRefSetFormat)(line, 0x0a, 1));
+    EXPECT(0, CALL(cuTexRefGetFormat)(&format, &count, line));
+    EXPECT(0, CALL(cuTexRefGetAddress_v2)(&address, line));
+    CHECK(offset == 0 && format == 0x0a && count == 1 && address == memory);
+    EXPECT(0, CALL(cuLaunchKernel)(item, 1, 1, 1, 2, 1, 1, 0, 0, each, 0));
+    EXPECT(0, CALL(cuTexRefSetAddress_v2)(&offset, line, memory + 8, (size_t)8));
+    EXPECT(0, CALL(cuMemcpyDtoH_v2)(items, to, sizeof items));
+    CHECK(items[0] == 7 && items[1] == -8);
+    EXPECT(0, CALL(cuLaunchKernel)(item, 1, 1, 1, 2, 1, 1, 0, 0, each, 0));
+    EXPECT(0, CALL(cuMemcpyDtoH_v2)(items, to, sizeof items));
+    CHECK(items[0] == 9 && items[1] == -10);
+    EXPECT(0, CALL(cuModuleUnload)(module));
+    EXPECT(1, CALL(cuTexRefSetFlags)(shades, 0));
+}
+
 int main(void) {
     load_driver();
     void *context = 0;
@@ -245,6 +330,7 @@ int main(void) {
     graphs();
     boxes();
     textures();
+    references();
     printf("all right\n");
     return 0;
 }

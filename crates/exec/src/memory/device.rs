@@ -28,6 +28,9 @@ pub const PROTECTED_BYTES: u64 = 2 << 20;
 /// Alignment of global allocations in bytes.
 pub const ALLOC_ALIGN: u64 = 256;
 
+/// Smallest gap in bytes between global allocations that are placed apart.
+const LEAST_GAP: u64 = 64 << 10;
+
 /// Reason for which a request of the host to device memory fails.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum MemoryError {
@@ -90,6 +93,8 @@ pub struct DeviceMemory {
     watches_writes: bool,
     /// True if kernels may access any address that shares a protection unit with an allocation.
     coarse_protection: bool,
+    /// True if global allocations are placed with gaps between them.
+    apart: bool,
 }
 
 /// Result of checking an access against the table of allocations.
@@ -117,6 +122,7 @@ impl DeviceMemory {
             undo: None,
             watches_writes: false,
             coarse_protection: false,
+            apart: false,
         }
     }
 
@@ -157,6 +163,13 @@ impl DeviceMemory {
         self.coarse_protection = true;
     }
 
+    /// Leaves a gap after each later global allocation, at least as large as the allocation and
+    /// as 64 KiB, so that an overrun of one does not end in the next. Gaps take address space, and
+    /// none of the capacity.
+    pub fn place_apart(&mut self) {
+        self.apart = true;
+    }
+
     fn space_mut(&mut self, asid: u8) -> &mut AddressSpace {
         let index = asid as usize;
         while self.spaces.len() <= index {
@@ -193,9 +206,13 @@ impl DeviceMemory {
             });
         }
         self.allocated += padded;
+        let gap = match self.apart {
+            true => padded.max(LEAST_GAP),
+            false => 0,
+        };
         let space = self.space_mut(asid);
         let base = space.next_global;
-        space.next_global += padded;
+        space.next_global += padded + gap;
         let allocation = Allocation {
             base,
             bytes,

@@ -251,10 +251,11 @@ impl InstExec<'_, '_> {
         for lane in lanes_of(lanes) {
             let address = self.out.addrs[lane];
             let bytes = address as usize..address as usize + access.bytes;
-            let other = races.access(self.warp.warp_index, bytes, access.kind);
-            if let Some(other_warp) = other {
+            let own = (self.warp.warp_index, self.pc);
+            if let Some((other_warp, other_pc)) = races.access(own, bytes, access.kind) {
                 let finding = FindingKind::SharedRace {
                     other_warp: other_warp as u16,
+                    other_pc,
                 };
                 self.record_finding(finding, lane, access.space, address);
                 return;

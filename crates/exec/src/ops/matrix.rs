@@ -16,7 +16,7 @@ use crate::numeric::float::{canonical, fma32, nan64, narrow};
 use crate::numeric::softfloat::Format;
 use crate::ops::access::Access;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
-use warploom_ir::matrix::{AccTy, Fragment, MatRule, MatTy, Mma};
+use warploom_ir::matrix::{AccTy, Fragment, MatRule, MatTy, MetadataPlace, Mma};
 use warploom_ir::{CacheOp, Dst, ExtraOperands, MemSpace, Round, Src};
 
 // The numbers are powers of two, so that a place modulo a number needs no check.
@@ -156,6 +156,26 @@ fn multiply<T: Copy, const N: usize>(
     }
 }
 
+/// Adds the products of a sparse a to c. `columns` has the column of each element of a. Elements
+/// that are not stored are not multiplied, so that they make no NaN of an infinity in b.
+fn multiply_sparse<T: Copy, const N: usize>(
+    mma: &Mma,
+    of: &mut Operands<T, N>,
+    columns: &[u8],
+    step: impl Fn(T, T, T) -> T,
+) {
+    let (n, stored) = (mma.n, mma.a().cols);
+    let rows = of.a.chunks_exact(stored).zip(columns.chunks_exact(stored));
+    for ((a, columns), c) in rows.zip(of.c.chunks_exact_mut(n)) {
+        for (a, column) in a.iter().zip(columns) {
+            let b = &of.b[usize::from(*column) * n..][..n];
+            for (c, b) in c.iter_mut().zip(b) {
+                *c = step(*a, *b, *c);
+            }
+        }
+    }
+}
+
 /// Adds the products of a row of a with b to a row of c with `N` elements.
 #[inline(always)]
 fn add_row<T: Copy, const N: usize>(a: &[T], b: &[T], c: &mut [T], step: impl Fn(T, T, T) -> T) {
@@ -183,8 +203,8 @@ impl InstExec<'_, '_> {
         let Some(places) = launch.matrices.of(self.inst.extra.0 as usize) else {
             return Err(self.illegal());
         };
-        let (m, n, k) = (mma.m, mma.n, mma.a().cols);
-        match mma.products() * k * m.max(n) <= USUAL {
+        let most = [mma.a(), mma.b()].map(|fragment| fragment.rows * fragment.cols);
+        match mma.products() * most[0].max(most[1]) <= USUAL {
             true => self.product::<USUAL>((mma, places), extra, fused),
             false => self.product::<MOST>((mma, places), extra, fused),
         }
@@ -212,7 +232,7 @@ impl InstExec<'_, '_> {
                 let read = |_, bits: u64| i64::from(bits as i32);
                 let mut all = Operands::<i64, N>::new();
                 self.operands(of, &extra.srcs, &mut all, decode_int, read)?;
-                multiply(mma, &mut all, |a, b, c| c + bits_of(mma.rule, a, b));
+                self.multiply(of, extra, &mut all, |a, b, c| c + bits_of(mma.rule, a, b));
                 self.put_result(of, &extra.dsts, &all.c, |value| integer(mma, value))
             }
         }
@@ -235,13 +255,42 @@ impl InstExec<'_, '_> {
         } else {
             self.operands(of, &extra.srcs, &mut all, decode_f32, acc_f32)?;
         }
-        multiply(mma, &mut all, |a, b, c| fma32(a, b, c, fused));
+        self.multiply(of, extra, &mut all, |a, b, c| fma32(a, b, c, fused));
         match mma.acc[0] {
             AccTy::F32 => self.put_result(of, &extra.dsts, &all.c, |value| {
                 canonical(value).to_bits().into()
             }),
             ty => self.put_result(of, &extra.dsts, &all.c, |value| acc_bits(ty, value)),
         }
+    }
+
+    /// Adds the products to c.
+    #[inline(always)]
+    fn multiply<T: Copy, const N: usize>(
+        &self,
+        (mma, places): (&Mma, &MmaPlaces),
+        extra: &ExtraOperands,
+        all: &mut Operands<T, N>,
+        step: impl Fn(T, T, T) -> T + Copy,
+    ) {
+        match (mma.sparsity, extra.srcs.last()) {
+            (Some(_), Some(&metadata)) => {
+                let columns = self.columns(&places.metadata, metadata);
+                multiply_sparse(mma, all, &columns[..places.metadata.len()], step);
+            }
+            _ => multiply(mma, all, step),
+        }
+    }
+
+    /// Columns of the stored elements of a sparse matrix, row by row.
+    fn columns(&self, places: &[MetadataPlace], metadata: Src) -> [u8; MOST] {
+        let words: [u32; WARP_SIZE] = self.gather(metadata, false);
+        let mut columns = [0; MOST];
+        for (column, place) in columns.iter_mut().zip(places) {
+            let bits = words[place.lane] >> place.bit & 3;
+            *column = (place.first + place.columns[bits as usize]) as u8;
+        }
+        columns
     }
 
     /// Collects the operands from the registers of all lanes.
@@ -256,7 +305,8 @@ impl InstExec<'_, '_> {
     ) -> Exec {
         let (a, b, c) = (mma.a(), mma.b(), mma.accumulator(1));
         let (x, y) = (a.registers(), a.registers() + b.registers());
-        if srcs.len() != y + c.registers() {
+        let metadata = usize::from(mma.sparsity.is_some());
+        if srcs.len() != y + c.registers() + metadata {
             return Err(self.illegal());
         }
         self.collect((&a, &places.of[0]), &srcs[..x], &mut of.a, |bits| {

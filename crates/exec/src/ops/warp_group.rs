@@ -345,6 +345,7 @@ fn fragment_of_a(mma: &WarpGroupMma) -> Mma {
         acc: [mma.acc; 2],
         columns: [false, true],
         wmma: false,
+        sparsity: None,
         rule: MatRule::Multiply,
         satfinite: false,
     }

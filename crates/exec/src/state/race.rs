@@ -5,20 +5,23 @@
 
 use crate::memory::effect::MemKind;
 use std::ops::Range;
+use warploom_base::Pc;
 
 const NOBODY: u32 = u32::MAX;
 
-/// Last access to a byte: the warp and the value of its own clock.
+/// Last access to a byte: the warp, its instruction and the value of its own clock.
 #[derive(Clone, Copy, Debug)]
 struct Touch {
     warp: u32,
     time: u32,
+    pc: Pc,
     atomic: bool,
 }
 
 const UNTOUCHED: Touch = Touch {
     warp: NOBODY,
     time: 0,
+    pc: Pc(0),
     atomic: false,
 };
 
@@ -62,19 +65,31 @@ impl RaceTable {
         table
     }
 
-    /// Records an access. Returns another warp whose access races with it, if there is one.
-    pub fn access(&mut self, warp: u32, bytes: Range<usize>, kind: MemKind) -> Option<u32> {
+    /// Records an access of the instruction at `pc`. Returns another warp whose access races with
+    /// it and the instruction of that access, if there is one.
+    pub fn access(
+        &mut self,
+        (warp, pc): (u32, Pc),
+        bytes: Range<usize>,
+        kind: MemKind,
+    ) -> Option<(u32, Pc)> {
         let row = &self.seen[warp as usize * self.warps..][..self.warps];
         let time = row[warp as usize];
         let atomic = kind == MemKind::Atomic;
-        let touch = Touch { warp, time, atomic };
+        let touch = Touch {
+            warp,
+            time,
+            pc,
+            atomic,
+        };
         let ordered = |t: &Touch| {
             let foreign = t.warp != NOBODY && t.warp != warp;
             !foreign || row[t.warp as usize] >= t.time || (atomic && t.atomic)
         };
         let mut race = None;
         for cell in &mut self.cells[bytes] {
-            let late = (!ordered(&cell.write)).then_some(cell.write.warp);
+            let who = |t: &Touch| (t.warp, t.pc);
+            let late = (!ordered(&cell.write)).then_some(who(&cell.write));
             if kind == MemKind::Load {
                 race = race.or(late);
                 if cell.reads[0].warp != warp {
@@ -82,7 +97,7 @@ impl RaceTable {
                 }
                 cell.reads[0] = touch;
             } else {
-                let reader = cell.reads.iter().find(|t| !ordered(t)).map(|t| t.warp);
+                let reader = cell.reads.iter().find(|t| !ordered(t)).map(who);
                 race = race.or(late).or(reader);
                 *cell = Cell {
                     write: touch,

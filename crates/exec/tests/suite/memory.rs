@@ -504,5 +504,9 @@ fn race(barrier: bool) -> Vec<FindingKind> {
 #[test]
 fn races_on_shared_memory_are_found_on_request() {
     assert_eq!(race(true), []);
-    assert_eq!(race(false), [FindingKind::SharedRace { other_warp: 0 }]);
+    let store = FindingKind::SharedRace {
+        other_warp: 0,
+        other_pc: warploom_base::Pc(1),
+    };
+    assert_eq!(race(false), [store]);
 }

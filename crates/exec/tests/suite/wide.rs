@@ -429,6 +429,7 @@ fn matrices() {
             acc: [acc; 2],
             columns: [false, true],
             wmma: false,
+            sparsity: None,
             rule: MatRule::Multiply,
             satfinite: acc == AccTy::S32,
         };

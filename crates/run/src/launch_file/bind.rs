@@ -2,6 +2,7 @@
 
 use super::element::Element;
 use super::plan::{ArgPlan, LaunchPlan, Plan, Scalar};
+use super::structure::{Layout, layout};
 use crate::host::Arg;
 use crate::params::declaration;
 use warploom_base::Dim3;
@@ -43,6 +44,15 @@ pub enum BoundArg {
     Value(Arg),
     /// Index of a buffer in the plan.
     Buffer(usize),
+    /// A structure that holds addresses of buffers.
+    Struct {
+        /// Contents, with zeros in place of addresses.
+        bytes: Vec<u8>,
+        /// Offset of each address, and index of its buffer.
+        addresses: Vec<(usize, usize)>,
+        /// Size of an address in bytes.
+        address_bytes: usize,
+    },
 }
 
 /// Converts the arguments of every launch to the types that the kernels declare.
@@ -276,14 +286,35 @@ impl Binder<'_> {
                 Some(Arg::Bytes(bytes.clone()))
             }
             ArgPlan::Bytes(_) => None,
+            ArgPlan::Struct(members) => {
+                let address_bytes = address_bits as usize / 8;
+                let laid = layout(members, address_bytes);
+                if let Some(laid) = laid.filter(|laid| laid.bytes.len() == param.bytes as usize) {
+                    return self.structure(laid, address_bytes, place);
+                }
+                None
+            }
         };
         if value.is_none() {
             let address = holds_address(param, address_bits);
             let kind = kind(param, address);
-            let message = format!("argument {} is {kind}, not {}", i + 1, given(arg));
+            let given = given(arg, address_bits);
+            let message = format!("argument {} is {kind}, not {given}", i + 1);
             self.problem("wrong-argument", place, message, wanted(param, address));
         }
         value.map(BoundArg::Value)
+    }
+
+    /// A structure whose buffers are found.
+    fn structure(&mut self, laid: Layout, address_bytes: usize, place: Span) -> Option<BoundArg> {
+        let addresses = laid.addresses.iter();
+        let found = addresses.map(|(at, name)| Some((*at, self.buffer(name, place)?)));
+        let found: Vec<_> = found.collect();
+        Some(BoundArg::Struct {
+            bytes: laid.bytes,
+            addresses: found.into_iter().collect::<Option<_>>()?,
+            address_bytes,
+        })
     }
 }
 
@@ -345,7 +376,7 @@ fn kind(param: &Param, address: bool) -> String {
     }
 }
 
-fn given(arg: &ArgPlan) -> String {
+fn given(arg: &ArgPlan, address_bits: u32) -> String {
     match arg {
         ArgPlan::Buffer(name) => format!("the buffer `{name}`"),
         ArgPlan::Scalar(Scalar {
@@ -354,6 +385,10 @@ fn given(arg: &ArgPlan) -> String {
         }) => format!("{number} as {}", element.name()),
         ArgPlan::Scalar(Scalar { number, .. }) => format!("{number}"),
         ArgPlan::Bytes(bytes) => format!("{} bytes", bytes.len()),
+        ArgPlan::Struct(members) => match layout(members, address_bits as usize / 8) {
+            Some(laid) => format!("a structure of {} bytes", laid.bytes.len()),
+            None => "a structure with a number that does not fit its type".to_owned(),
+        },
     }
 }
 
@@ -364,6 +399,11 @@ fn wanted(param: &Param, address: bool) -> String {
                                   `{ f32 = 1.0 }` in a launch file, `--arg f32:1.0`"
             .to_owned(),
         ParamKind::F16 | ParamKind::F32 | ParamKind::F64 => "write a number".to_owned(),
-        ParamKind::Bytes => format!("write `{{ bytes = [..] }}` with {} numbers", param.bytes),
+        ParamKind::Bytes => format!(
+            "write its members, `{{ struct = [256, 0.5, {{ f64 = 1.0 }}, \"x\"] }}` (whole numbers \
+             are `int`, others `float`, names buffers), or `{{ bytes = [..] }}` with {} numbers; \
+             on the command line `--arg struct:256,0.5,f64:1`",
+            param.bytes
+        ),
     }
 }

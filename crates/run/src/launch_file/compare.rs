@@ -30,10 +30,50 @@ pub(crate) fn compare(
             detail: format!("{count} values"),
         };
     };
-    let number = 1 + wrong.count();
+    let (mut number, mut largest) = (1, (difference(got, expected), at));
+    for (at, got, expected) in wrong {
+        number += 1;
+        let differs = difference(got, expected);
+        if differs > largest.0 {
+            largest = (differs, at);
+        }
+    }
+    let mut detail =
+        format!("{number} of {count} differ, first at {at}: {got} instead of {expected}");
+    if element.is_float() {
+        detail += &by_how_much(largest);
+    }
     Comparison {
         passed: false,
-        detail: format!("{number} of {count} differ, first at {at}: {got} instead of {expected}"),
+        detail,
+    }
+}
+
+/// Largest difference that another order of floating-point operations usually explains.
+const ROUNDING: f64 = 1e-3;
+
+/// Clause on the largest difference of floating-point numbers and its place, with the tolerance
+/// that permits it if it may come from rounding.
+fn by_how_much((largest, at): (f64, usize)) -> String {
+    if largest > ROUNDING {
+        return format!("; the largest difference is {largest:.1e}, at {at}");
+    }
+    let exponent = largest.max(f64::MIN_POSITIVE).log10().ceil();
+    format!(
+        "; the largest difference is {largest:.1e} times the larger of 1 and the value, as rounding \
+         makes it: `tolerance = 1e{exponent}` permits all"
+    )
+}
+
+/// Difference as a multiple of the larger of 1 and the expected value; infinite if only one of the
+/// numbers is finite.
+fn difference(got: Number, expected: Number) -> f64 {
+    let (got, expected) = (got.as_f64(), expected.as_f64());
+    let differs = (got - expected).abs() / expected.abs().max(1.0);
+    if differs.is_nan() {
+        f64::INFINITY
+    } else {
+        differs
     }
 }
 
@@ -74,7 +114,27 @@ mod tests {
         let comparison = floats(&[1.0, 2.5, 3.5], &[1.0, 2.0, 3.0], 0.0);
         assert_eq!(
             comparison.detail,
-            "2 of 3 differ, first at 1: 2.5 instead of 2.0"
+            "2 of 3 differ, first at 1: 2.5 instead of 2.0; the largest difference is 2.5e-1, at 1"
+        );
+    }
+
+    /// A sum in another order differs in its last bits. The tolerance that the message states
+    /// passes.
+    #[test]
+    fn a_difference_by_rounding_has_a_tolerance() {
+        let (got, expected) = ([63.225_334_f32, 1.0, 0.25], [63.225_33_f32, 1.0, 0.250_003]);
+        let detail = floats(&got, &expected, 0.0).detail;
+        let told = "times the larger of 1 and the value, as rounding makes it: `tolerance = 1e-5` \
+                    permits all";
+        assert!(
+            detail.contains("2 of 3 differ") && detail.ends_with(told),
+            "{detail}"
+        );
+        assert!(floats(&got, &expected, 1e-5).passed);
+        let nan = floats(&[f32::NAN], &[1.0], 0.0).detail;
+        assert!(
+            nan.ends_with("the largest difference is inf, at 0"),
+            "{nan}"
         );
     }
 

@@ -89,6 +89,15 @@ impl Element {
         matches!(self, Self::F16 | Self::F32 | Self::F64)
     }
 
+    /// The number as an element holds it, or as it is if the type cannot represent it.
+    pub(crate) fn rounded(self, number: Number) -> Number {
+        let mut bytes = Vec::new();
+        match self.put(number, &mut bytes) {
+            Some(()) => self.get(&bytes),
+            None => number,
+        }
+    }
+
     /// Remedy for a name that is not a type.
     pub(crate) fn hint(name: &str) -> String {
         match nearest(name, Self::NAMES.iter().copied()) {

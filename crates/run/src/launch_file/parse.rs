@@ -78,10 +78,44 @@ pub fn parse(source: &Source) -> Result<Plan, InputErrors> {
             .push(problem.help("this must be TOML: `key = value` lines under `[[table]]` headers"));
     }
     InputErrors::check(source, std::mem::take(&mut diagnostics))?;
+    if let Some(other) = other_kind(document.get_ref(), source.name()) {
+        return Err(InputErrors::one(source, other));
+    }
     let plan = plan(document.get_ref(), &mut diagnostics);
     diagnostics.sort();
     InputErrors::check(source, diagnostics)?;
     Ok(plan.expect("a plan without problems is complete"))
+}
+
+/// Problem of a file that is meant for another command or option, by the tables that it has.
+fn other_kind(table: &DeTable<'_>, name: &str) -> Option<Diagnostic> {
+    let has = |key: &&str| table.contains_key(*key);
+    if ["module", "launch", "buffer"].iter().any(has) {
+        return None;
+    }
+    let (key, what, help) = match [["axes", "product"], ["process"; 2], ["base", "sm"]]
+        .map(|keys| keys.into_iter().find(has))
+    {
+        [Some(key), ..] => (
+            key,
+            "the file of a sweep",
+            format!("`warploom sweep {name}`"),
+        ),
+        [_, Some(key), _] => (
+            key,
+            "a list of programs that run at once",
+            format!("`warploom run {name}` runs it; other commands take one program"),
+        ),
+        [.., Some(key)] => (
+            key,
+            "the file of a machine",
+            format!("`--gpu {name}` with a workload or a launch file"),
+        ),
+        [None, None, None] => return None,
+    };
+    let place = table.get_key_value(key).map(|(key, _)| span(key.span()));
+    let message = format!("this is {what}, not a launch file");
+    Some(Diagnostic::error("other-kind-of-file", place.unwrap_or_default(), message).help(help))
 }
 
 fn plan(table: &DeTable<'_>, diagnostics: &mut Diagnostics) -> Option<Plan> {
@@ -145,13 +179,20 @@ const BUFFER_KEYS: [&str; 10] = [
 ];
 
 fn buffer(entry: PlacedTable<'_>, diagnostics: &mut Diagnostics) -> Option<BufferPlan> {
+    let (table, _) = entry;
+    let unknown = |key: &Spanned<_>| !BUFFER_KEYS.contains(&AsRef::<str>::as_ref(key.get_ref()));
+    // A misspelt `init` is one problem, not a second one for each of its settings.
+    let misspelt = !table.contains_key("init") && table.keys().any(unknown);
     let mut fields = Fields::new(entry, "[[buffer]]", &BUFFER_KEYS, diagnostics);
     let name = fields.text("name", "\"x\"");
     let element = element(&mut fields);
     let shape = fields
         .get("shape")
         .and_then(|value| shape(&mut fields, value));
-    let init = init(&mut fields, element);
+    let init = match misspelt {
+        true => Some(Init::Zeros),
+        false => init(&mut fields, element),
+    };
     if !matches!(init, Some(Init::Npy(_)) | None) {
         fields.required("type", "\"f32\"");
         fields.required("shape", "[1024]");
@@ -409,24 +450,34 @@ fn args(fields: &mut Fields<'_, '_>) -> Vec<(ArgPlan, Span)> {
 }
 
 fn arg(fields: &mut Fields<'_, '_>, value: &Spanned<DeValue<'_>>) -> Option<ArgPlan> {
-    let arg = match value.get_ref() {
+    let arg = meant(value.get_ref());
+    if arg.is_none() {
+        let wanted = "a buffer's name, a number, `{ f32 = 1.0 }`, `{ struct = [1, 0.5, \"x\"] }` or \
+                      `{ bytes = [1, 2] }`";
+        fields.wrong(value, "argument", wanted);
+    }
+    arg
+}
+
+fn meant(value: &DeValue<'_>) -> Option<ArgPlan> {
+    match value {
         DeValue::String(name) => Some(ArgPlan::Buffer(name.to_string())),
         DeValue::Boolean(on) => Some(scalar(Number::Int(i128::from(*on)), None)),
         DeValue::Table(table) => typed(table),
         other => number(other).map(|number| scalar(number, None)),
-    };
-    if arg.is_none() {
-        let wanted = "a buffer's name, a number, `{ f32 = 1.0 }` or `{ bytes = [1, 2] }`";
-        fields.wrong(value, "argument", wanted);
     }
-    arg
 }
 
 fn scalar(number: Number, element: Option<Element>) -> ArgPlan {
     ArgPlan::Scalar(Scalar { number, element })
 }
 
-/// An argument such as `{ TYPE = NUMBER }` or `{ bytes = [..] }`.
+/// A member of a structure: a buffer's name or a number.
+fn member(value: &DeValue<'_>) -> Option<ArgPlan> {
+    meant(value).filter(|member| matches!(member, ArgPlan::Buffer(_) | ArgPlan::Scalar(_)))
+}
+
+/// An argument such as `{ TYPE = NUMBER }`, `{ struct = [..] }` or `{ bytes = [..] }`.
 fn typed(table: &DeTable<'_>) -> Option<ArgPlan> {
     let mut entries = table.iter();
     let (Some((key, value)), None) = (entries.next(), entries.next()) else {
@@ -442,6 +493,10 @@ fn typed(table: &DeTable<'_>) -> Option<ArgPlan> {
                 .map(byte)
                 .collect::<Option<_>>()
                 .map(ArgPlan::Bytes)
+        }
+        ("struct", DeValue::Array(list)) => {
+            let members = list.iter().map(|value| member(value.get_ref()));
+            members.collect::<Option<_>>().map(ArgPlan::Struct)
         }
         (name, value) => {
             let (element, number) = (Element::find(name)?, number(value)?);

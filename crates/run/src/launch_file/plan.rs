@@ -124,6 +124,8 @@ pub enum ArgPlan {
     Scalar(Scalar),
     /// Bytes of a struct or array by value.
     Bytes(Vec<u8>),
+    /// Members of a structure by value: buffers and scalars.
+    Struct(Vec<ArgPlan>),
 }
 
 /// A number with its type, if one was specified.

@@ -71,7 +71,8 @@ pub(super) fn read_module(
     if is_source_code(name) {
         return Err(problem(
             format!("{name} is source code, and `module` names PTX"),
-            "compile it to PTX, for example `nvcc -ptx -arch=compute_75 FILE.cu -o FILE.ptx`",
+            "compile it to PTX, for example `nvcc -ptx -lineinfo -arch=compute_75 FILE.cu -o FILE.ptx`; \
+             `warploom run FILE.cu` needs no launch file",
         ));
     }
     read(&folder.join(name)).map_err(|error| {
@@ -345,6 +346,18 @@ impl LaunchProgram {
         let arg = |arg: &BoundArg| match arg {
             BoundArg::Value(value) => value.clone(),
             BoundArg::Buffer(buffer) => Arg::Pointer(self.addresses[*buffer]),
+            BoundArg::Struct {
+                bytes,
+                addresses,
+                address_bytes,
+            } => {
+                let mut bytes = bytes.clone();
+                for (at, buffer) in addresses {
+                    let address = self.addresses[*buffer].0.to_le_bytes();
+                    bytes[*at..at + address_bytes].copy_from_slice(&address[..*address_bytes]);
+                }
+                Arg::Bytes(bytes)
+            }
         };
         Launch {
             module: self.module,
@@ -425,7 +438,7 @@ impl HostProgram for LaunchProgram {
             let comparison = compare(
                 got.element,
                 &got.bytes,
-                |i| expected_value(plan, expected.as_ref(), i),
+                |i| expected_value(plan, expected.as_ref(), got.element, i),
                 plan.tolerance,
             );
             Ok(Check {
@@ -441,9 +454,11 @@ impl HostProgram for LaunchProgram {
     }
 }
 
-fn expected_value(plan: &ExpectPlan, array: Option<&Array>, i: usize) -> Number {
+/// Value that an element must have. A constant is rounded to the buffer's type, as the kernel's
+/// own constants are.
+fn expected_value(plan: &ExpectPlan, array: Option<&Array>, of: Element, i: usize) -> Number {
     match (&plan.expected, array) {
-        (Expected::Constant(number), _) => *number,
+        (Expected::Constant(number), _) => of.rounded(*number),
         (Expected::Npy(_), Some(array)) => {
             array.element.get(&array.bytes[i * array.element.bytes()..])
         }

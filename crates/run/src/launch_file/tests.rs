@@ -208,6 +208,74 @@ fn arguments_take_the_kernels_types() {
     assert_eq!(program.next(&mut device).unwrap(), HostAction::Done);
 }
 
+/// `void saxpy(struct { float *x; int n; float a; } p)`.
+#[test]
+fn a_structure_holds_numbers_and_addresses() {
+    let mut module = saxpy();
+    module.kernels[0].params = vec![param("p", 0, 16, ParamKind::Bytes)];
+    let bind = |arg: &str| {
+        let launch = format!("kernel = \"saxpy\"\ngrid = 1\nblock = 32\nargs = [{arg}]");
+        file(&with_launch(&launch))?.bind(module.clone(), Vec::new(), LIMITS)
+    };
+    let mut program = bind("{ struct = [\"x\", 3, 0.5] }").unwrap();
+    let mut device = Device::new(1 << 30, 0);
+    let HostAction::Launch(launch) = program.next(&mut device).unwrap() else {
+        panic!("no launch")
+    };
+    let crate::Arg::Bytes(bytes) = &launch.args[0] else {
+        panic!("no structure")
+    };
+    let x = crate::DevicePtr(u64::from_le_bytes(bytes[..8].try_into().unwrap()));
+    assert_eq!(device.read_vec::<f32>(x, 3).unwrap(), [0.0, 1.0, 2.0]);
+    assert_eq!(bytes[8..], [3, 0, 0, 0, 0, 0, 0, 0x3f]);
+    for (arg, told) in [
+        (
+            "{ struct = [1, 2] }",
+            "argument 1 is 16 bytes, not a structure of 8 bytes",
+        ),
+        ("{ struct = [\"y\", 3, 0.5] }", "there is no buffer `y`"),
+        (
+            "{ struct = [{ u8 = 256 }] }",
+            "`{ struct = [1, 0.5, \"x\"] }`",
+        ),
+        ("3", "`{ struct = [256, 0.5, { f64 = 1.0 }, \"x\"] }`"),
+    ] {
+        let refused = bind(arg).unwrap_err().to_string();
+        assert!(refused.contains(told), "{refused}");
+    }
+}
+
+#[test]
+fn files_of_other_commands_are_recognised() {
+    for (text, told) in [
+        (
+            "[axes]\ntarget = [\"bfs\"]\n[report]\nrows = \"target\"\n",
+            "`warploom sweep run.toml`",
+        ),
+        (
+            "[[process]]\ntarget = \"bfs\"\n",
+            "`warploom run run.toml` runs it",
+        ),
+        (
+            "base = \"gtx480\"\n[sm]\nmax_blocks = 4\n",
+            "`--gpu run.toml`",
+        ),
+    ] {
+        let refused = file(text).unwrap_err().to_string();
+        assert!(refused.contains(told), "{refused}");
+        assert_eq!(refused.matches("error[").count(), 1, "{refused}");
+    }
+}
+
+#[test]
+fn a_misspelt_init_is_one_problem() {
+    let text = with_launch("kernel = \"saxpy\"\ngrid = 1\nblock = 32")
+        .replace("init = \"iota\"", "iinit = \"constant\"\nvalue = 1");
+    let refused = file(&text).unwrap_err().to_string();
+    assert!(refused.contains("did you mean `init`?"), "{refused}");
+    assert_eq!(refused.matches("error[").count(), 1, "{refused}");
+}
+
 #[test]
 fn contents_have_the_stated_distribution() {
     let contents = |buffer: &str| -> Vec<f64> {
@@ -257,7 +325,7 @@ fn expectations_compare_and_dumps_write() {
     let checks = program.checks(&device).unwrap();
     assert_eq!(
         checks[0].detail,
-        "255 of 256 differ, first at 1: 1.0 instead of 0"
+        "255 of 256 differ, first at 1: 1.0 instead of 0.0; the largest difference is 2.6e2, at 255"
     );
     assert!(!checks[0].passed && checks[1].passed);
     let dumped = npy::load(&folder.path().join("out.npy")).unwrap();

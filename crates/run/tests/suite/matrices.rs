@@ -4,6 +4,7 @@
 
 mod mma;
 mod moves;
+mod sparse;
 mod tensors;
 mod warp_group;
 mod wmma;

@@ -178,6 +178,58 @@ fn faults_deadlocks_and_races_name_the_line_of_the_source() {
     );
 }
 
+/// A loop over shared memory without a barrier, unrolled twice, is one warning: both lines are
+/// named, whichever warp comes first.
+#[test]
+fn a_race_of_two_lines_is_reported_once_with_both_lines() {
+    let body = "mov.u32 %r2, s;\n.loc 1 7 1\nst.shared.u32 [%r2], %r1;\n.loc 1 9 1\n\
+                ld.shared.u32 %r3, [%r2];\nld.shared.u32 %r4, [%r2];\n\
+                st.global.u32 [%rd1], %r3;";
+    let body: &'static str =
+        format!("{body}\nret;\n}}\n.file 1 \"t.cu\"\n.visible .entry other() {{").leak();
+    let races = Checks {
+        shared_races: true,
+        ..Checks::default()
+    };
+    for functional in [false, true] {
+        let findings = run(body, 64, functional, races).findings;
+        let between = |a: &str, b: &str| {
+            let other = format!("; the other access is in PTX line {b}");
+            let of = |f: &&String| f.contains(&format!("(t.cu:{a}), block")) && f.contains(&other);
+            findings.iter().filter(of).count()
+        };
+        assert_eq!(between("7", "11 (t.cu:7)"), 1, "{findings:?}");
+        // Without timing a warp runs to its end before the next one begins, and the loads of each
+        // find its own store.
+        let loads = usize::from(!functional);
+        assert_eq!(between("9", "11 (t.cu:7)"), loads, "{findings:?}");
+        assert_eq!(findings.len(), 1 + loads, "{findings:?}");
+        assert!(
+            findings
+                .iter()
+                .all(|f| f.ends_with("no barrier lies between the two"))
+        );
+    }
+}
+
+#[test]
+fn a_fault_without_lines_of_the_source_says_how_to_have_them() {
+    check(
+        "st.global.u32 [%rd3+248], %r1;",
+        32,
+        &["= help: compile with `nvcc -lineinfo`"],
+    );
+    let asked = Checks {
+        uninitialised: true,
+        ..Checks::default()
+    };
+    let body = "ld.global.u32 %r2, [%rd3+124];\nld.global.u32 %r4, [%rd3+124];\n\
+                st.global.u32 [%rd3], %r2;";
+    let findings = run(body, 32, true, asked).findings;
+    let advised: Vec<_> = findings.iter().map(|f| f.contains("-lineinfo")).collect();
+    assert_eq!(advised, [true, false], "{findings:?}");
+}
+
 #[test]
 fn a_misaligned_load_is_a_fault() {
     check(

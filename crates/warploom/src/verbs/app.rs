@@ -91,7 +91,8 @@ pub struct Args {
     #[arg(long, value_name = "KERNEL=N")]
     registers: Vec<String>,
     /// Look for errors that cause no fault, and warn: loads of uninitialised memory, races on
-    /// shared memory, barriers that only a part of a warp reaches
+    /// shared memory, barriers that only a part of a warp reaches; or (bounds) place allocations
+    /// with gaps, so that an overrun into the next one is a fault
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     check: Vec<CheckKind>,
     /// Compute capability that the program sees [default: the machine's own]
@@ -162,6 +163,12 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let (program, arguments) = args.program.split_first().expect("clap asked for one");
     let inputs = [PathBuf::from(program), PathBuf::from(args.gpu.name(&[]))];
     check_outputs(&outputs, &inputs)?;
+    if args.page_protection && args.check.contains(&CheckKind::Bounds) {
+        return Err(Failure::Input(
+            "--check bounds looks for accesses that --page-protection permits; leave one of them out"
+                .to_owned(),
+        ));
+    }
     let path = find(Path::new(program))?;
     let file = read(&path)?;
     let facts = check(&path, &file)?;

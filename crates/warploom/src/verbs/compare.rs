@@ -9,10 +9,11 @@ use crate::launch_args::LaunchArgs;
 use crate::names::{Names, workloads};
 use crate::output::{check_outputs, command_line, note, print, print_json, write_file};
 use crate::target::{self, WorkloadArgs};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use warploom_lab::{Comparison, FigureJob, FigureOutcome, Input, Programs, Vary};
-use warploom_report::page::Page;
+use warploom_report::page::{Page, RunLine};
 use warploom_report::{page_report, svg};
 
 const EXAMPLES: &str = "\
@@ -224,7 +225,7 @@ fn give(args: &Args, page: &Page) -> Result<(), Failure> {
     if args.json {
         print_json(page)?;
     } else {
-        print(&page_report(page))?;
+        print(&(page_report(page) + &equal_runs(&page.runs)))?;
     }
     if let Some(path) = &args.csv {
         write_file(path, &page.table.csv())?;
@@ -238,9 +239,47 @@ fn give(args: &Args, page: &Page) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Lines that name configurations with the same outputs, cycles and counters: what they set
+/// differently had no effect.
+fn equal_runs(runs: &[RunLine]) -> String {
+    let mut equal: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+    for run in runs {
+        let names = equal.entry((&run.input, &run.digest)).or_default();
+        if !names.contains(&run.configuration.as_str()) {
+            names.push(&run.configuration);
+        }
+    }
+    let several = equal.into_iter().filter(|(_, names)| names.len() > 1);
+    several
+        .map(|((input, _), names)| {
+            let names = names.join(", ");
+            format!("{input}: equal runs, in which what differs never acted: {names}\n")
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::vary;
+    use super::{RunLine, equal_runs, vary};
+
+    #[test]
+    fn configurations_that_change_nothing_are_named() {
+        let run = |configuration: &str, digest: &str| RunLine {
+            input: "kmeans".to_owned(),
+            configuration: configuration.to_owned(),
+            command: String::new(),
+            cycles: 9,
+            ipc: 1.0,
+            ended: "finished".to_owned(),
+            input_digest: "i".to_owned(),
+            digest: digest.to_owned(),
+            energy: None,
+        };
+        let told = equal_runs(&[run("lrr", "a"), run("gto", "b"), run("two-level", "a")]);
+        let expected = "kmeans: equal runs, in which what differs never acted: lrr, two-level\n";
+        assert_eq!(told, expected);
+        assert_eq!(equal_runs(&[run("lrr", "a"), run("gto", "b")]), "");
+    }
 
     #[test]
     fn values_are_a_list_behind_a_key() {

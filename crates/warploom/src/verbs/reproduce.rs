@@ -1,5 +1,7 @@
 //! The verb `warploom reproduce`.
 
+mod against;
+
 use crate::energy_args::{EnergyArgs, EnergyChoice};
 use crate::experiment::{RunnerArgs, experiment, has_store, open_store, tell_failures, write_page};
 use crate::failure::Failure;
@@ -24,6 +26,7 @@ Examples:
   warploom reproduce duet -o out              all figures of a paper
   warploom reproduce crat --scale paper --dry-run   what that costs, and its first runs
   warploom reproduce duet/fig3b --scale paper --json
+  warploom reproduce duet/fig1 --scale paper --against docs/results   is it still the stored figure?
   warploom reproduce duet --scale paper --engine slurm --cluster cluster.toml
   warploom reproduce zoo                      every policy on every workload
   warploom reproduce slicer/fig6 --energy     with energy and mean power of each run
@@ -49,11 +52,15 @@ pub struct Args {
     /// if necessary
     #[arg(short, long, value_name = "DIR", default_value = "results")]
     output: PathBuf,
+    /// Compare each figure with DIR/PAPER/FIGURE.json, such as those in docs/results: table, cycles
+    /// and digests of the runs. The exit status is 1 if they differ
+    #[arg(long, value_name = "DIR", conflicts_with = "json")]
+    against: Option<PathBuf>,
     /// Print the figure as JSON; several as a list
     #[arg(long)]
     json: bool,
     /// List the runs that would be made now, and what the figures cost at scale paper; nothing runs
-    #[arg(long, conflicts_with_all = ["json", "energy"])]
+    #[arg(long, conflicts_with_all = ["json", "energy", "against"])]
     dry_run: bool,
     #[command(flatten)]
     runner: RunnerArgs,
@@ -95,6 +102,11 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
                     let files: String = shown.collect();
                     let judged = judged_elsewhere(&page);
                     print(&format!("{}{judged}\n{files}\n", page_report(&page)))?;
+                }
+                if let Some(folder) = &args.against {
+                    let (told, is_equal) = against::against(folder, &page)?;
+                    print(&told)?;
+                    failed |= !is_equal;
                 }
                 pages.push(page);
             }
@@ -274,7 +286,13 @@ fn refusal(unknown: &UnknownFigure) -> String {
         .iter()
         .find(|full| full.ends_with(&format!("/{name}")));
     let near = nearest(name, known.iter().map(String::as_str));
-    let near = of_shortened_paper(name, known).or(near);
+    let papers: Vec<&str> = known
+        .iter()
+        .filter_map(|full| Some(full.split_once('/')?.0))
+        .collect();
+    let near = of_shortened_paper(name, known)
+        .or_else(|| nearest(name, papers))
+        .or(near);
     let help = match of_paper.map(String::as_str).or(near) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "`warploom list figures` lists all of them".to_owned(),
@@ -284,7 +302,7 @@ fn refusal(unknown: &UnknownFigure) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{judged_elsewhere, of_shortened_paper};
+    use super::{judged_elsewhere, of_shortened_paper, refusal};
     use warploom_report::page::Page;
 
     #[test]
@@ -303,6 +321,22 @@ mod tests {
             small.starts_with(&format!("{judged}At scale test ")),
             "{small}"
         );
+    }
+
+    #[test]
+    fn a_misspelt_paper_is_suggested() {
+        for (name, meant) in [
+            ("deut", "duet"),
+            ("duet/fgi1", "duet/fig1"),
+            ("fig1", "/fig1"),
+        ] {
+            let refused = refusal(&warploom_lab::find(name).expect_err("unknown"));
+            let help = format!("{meant}`?");
+            assert!(
+                refused.contains("did you mean `") && refused.contains(&help),
+                "{refused}"
+            );
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use crate::gpu::GpuArgs;
 use crate::interrupt::{Interrupt, status};
 use crate::launch_args::LaunchArgs;
 use crate::names::{Names, workloads};
-use crate::output::{command_line, json, print, width};
+use crate::output::{command_line, json, note, print, width};
 use crate::simulate::simulate;
 use crate::stats_args::StatsArgs;
 use crate::target::{self, WorkloadArgs};
@@ -19,7 +19,7 @@ use crate::watch_args::WatchArgs;
 use std::process::ExitCode;
 use warploom_analyze::{Machine, analyze};
 use warploom_config::GpuSpec;
-use warploom_report::{explanation_report, gpgpusim_report, listing, run_report};
+use warploom_report::{explanation_report, gpgpusim_report, listing, run_report, unchecked};
 use warploom_run::{Checks, Options};
 use warploom_stats::result::RunReport;
 use warploom_workloads::all;
@@ -43,7 +43,7 @@ Examples:
   warploom run hotspot --blocks 0..120             time the first 120 blocks
   warploom run crat/CFD --allocate 42 --gpu fermi-crat
                                                    with 42 registers per thread, spills included
-  warploom run my.toml --check shared-races,uninitialised
+  warploom run my.toml --check shared-races,uninitialised,bounds
   warploom run my.toml --stats result.json         a launch file; the result kept
   warploom run bfs --csv bfs.csv --per sm          counters of every kernel and SM as a table
   warploom run bfs --series ipc.csv --window 5000  counters of every 5,000 core cycles
@@ -93,7 +93,8 @@ pub struct Args {
     #[arg(long, requires = "functional")]
     sharing: bool,
     /// Look for errors that cause no fault, and warn: loads of uninitialised memory, races on
-    /// shared memory, barriers and warp operations that the lanes of a warp do not reach together
+    /// shared memory, barriers and warp operations that the lanes of a warp do not reach together;
+    /// or (bounds) place buffers with gaps, so that an overrun into the next one is a fault
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     check: Vec<CheckKind>,
     /// Print the result as JSON
@@ -122,6 +123,7 @@ pub(crate) enum CheckKind {
     Uninitialised,
     SharedRaces,
     Barriers,
+    Bounds,
 }
 
 impl CheckKind {
@@ -131,6 +133,7 @@ impl CheckKind {
             Self::Uninitialised => warploom_app::CheckKind::Uninitialised,
             Self::SharedRaces => warploom_app::CheckKind::SharedRaces,
             Self::Barriers => warploom_app::CheckKind::Barriers,
+            Self::Bounds => warploom_app::CheckKind::Bounds,
         }
     }
 }
@@ -140,6 +143,7 @@ fn checks(kinds: &[CheckKind]) -> Checks {
         uninitialised: kinds.contains(&CheckKind::Uninitialised),
         shared_races: kinds.contains(&CheckKind::SharedRaces),
         barrier_divergence: kinds.contains(&CheckKind::Barriers),
+        bounds: kinds.contains(&CheckKind::Bounds),
     }
 }
 
@@ -184,8 +188,11 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         args.stats.refuse_parts(option)?;
     }
     args.allocate.check(1)?;
-    let mut program = match args.allocate.input(0, target, &args.workload)? {
-        Some(input) => input.program(&gpu).map_err(Failure::Input)?,
+    let (mut program, guessed) = match args.allocate.input(0, target, &args.workload)? {
+        Some(input) => {
+            let program = input.program(&gpu).map_err(Failure::Input)?;
+            (program, LaunchArgs::default())
+        }
         None => {
             let WorkloadArgs { size, seed } = args.workload;
             target::program(target, size, seed, &args.launch, &gpu)?
@@ -201,7 +208,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         checks: checks(&args.check),
         parts: args.stats.parts(),
         window_cycles: args.stats.window_cycles(args.functional),
-        command: command_line(),
+        most_windows: args.stats.most_windows(),
+        command: command_line() + &guessed.words(),
         ..Options::default()
     };
     let energy = args.energy.preset(&gpu)?;
@@ -219,8 +227,11 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     args.stats.hand_out(&gpu, result, |result| match lines {
         Some(lines) => lines,
         None if args.json => json(result),
-        None => run_report(result, width()) + &explained(args, &gpu, result),
+        None => run_report(result, width()) + &unchecked(result) + &explained(args, &gpu, result),
     })?;
+    if let Some(told) = guessed.too_few(&args.launch) {
+        note(&told);
+    }
     Ok(status)
 }
 

@@ -98,6 +98,7 @@ fn described(a: &Allocation, names: &Names) -> String {
 #[cfg(test)]
 mod tests {
     use super::DeviceMemory;
+    use crate::memory::device::AccessCheck;
     use warploom_ir::GLOBAL_BASE;
 
     /// Buffers of 64,000 bytes (`in`), 256 bytes (`out`) and 100 bytes.
@@ -129,6 +130,38 @@ mod tests {
         let freed = out.replace("live", "freed");
         assert_eq!(told(64_008), format!("8 bytes into {freed}"));
         assert_eq!(told(64_356), format!("0 bytes after the end of {third}"));
+    }
+
+    /// Buffers of powers of two, as most programs have them: without gaps `in[n]` is `out[0]`.
+    #[test]
+    fn an_overrun_into_the_next_buffer_is_found_where_buffers_lie_apart() {
+        let buffers = |apart: bool| {
+            let mut memory = DeviceMemory::new(256 << 10);
+            if apart {
+                memory.place_apart();
+            }
+            let sizes = [64 << 10, 100, 128 << 10];
+            let bases = sizes.map(|bytes| memory.alloc(0, bytes).expect("room"));
+            memory.name(0, bases[0], "in");
+            (memory, bases)
+        };
+        let (together, bases) = buffers(false);
+        assert_eq!(together.check(0, bases[0] + (64 << 10), 4), AccessCheck::Ok);
+        let (mut memory, bases) = buffers(true);
+        let end = bases[0] + (64 << 10);
+        for offset in [0, 4, 4096, (64 << 10) - 4] {
+            let check = memory.check(0, end + offset, 4);
+            assert_eq!(check, AccessCheck::Outside, "{offset}");
+        }
+        assert_eq!(
+            memory.nearest(0, end + 4),
+            "4 bytes after the end of `in`, the live allocation of 65536 bytes at 0xc0000000"
+        );
+        assert_eq!(memory.check(0, bases[2] - 4, 4), AccessCheck::Outside);
+        // Gaps take no room.
+        let free = (256 - 192) << 10;
+        assert!(memory.alloc(0, free - 256 + 1).is_err());
+        assert!(memory.alloc(0, free - 256).is_ok());
     }
 
     #[test]

@@ -5,12 +5,12 @@ use half::f16;
 
 /// A product: shape, types of a, b and of d and c.
 #[derive(Clone, Copy, Debug)]
-struct Case {
-    shape: (usize, usize, usize),
-    from: [Ty; 2],
-    acc: [Ty; 2],
+pub(super) struct Case {
+    pub(super) shape: (usize, usize, usize),
+    pub(super) from: [Ty; 2],
+    pub(super) acc: [Ty; 2],
     /// Modifier after the types.
-    rule: &'static str,
+    pub(super) rule: &'static str,
 }
 
 impl Case {
@@ -22,7 +22,7 @@ impl Case {
     }
 
     /// Position of `a_i` according to the PTX ISA, "Matrix Fragments for mma".
-    fn a(&self, lane: usize, i: usize) -> (usize, usize) {
+    pub(super) fn a(&self, lane: usize, i: usize) -> (usize, usize) {
         let (g, t) = (lane >> 2, lane % 4);
         let lower = |low: bool| if low { g } else { g + 8 };
         match (self.shape.0, self.shape.2, self.from[0].bits) {
@@ -59,7 +59,7 @@ impl Case {
     }
 
     /// Position of the element `b_i`.
-    fn b(&self, lane: usize, i: usize) -> (usize, usize) {
+    pub(super) fn b(&self, lane: usize, i: usize) -> (usize, usize) {
         let (g, t) = (lane >> 2, lane % 4);
         let upper = |high: bool, by: usize| if high { by } else { 0 };
         let row = match (self.shape.2, self.from[0].bits) {
@@ -76,7 +76,7 @@ impl Case {
     }
 
     /// Position of the elements `c_i` and `d_i`.
-    fn c(lane: usize, i: usize) -> (usize, usize) {
+    pub(super) fn c(lane: usize, i: usize) -> (usize, usize) {
         let (g, t) = (lane >> 2, lane % 4);
         (if i < 2 { g } else { g + 8 }, t * 2 + (i & 1))
     }
@@ -104,7 +104,19 @@ fn move_registers(op: &str, ty: Ty, first: usize, count: usize, address: &str) -
 }
 
 /// Text of a kernel in which every lane loads its fragments, multiplies them and stores its result.
-fn body(name: &str, from: Ty, acc: [Ty; 2], [a, b, c]: [usize; 3]) -> String {
+fn body(name: &str, from: Ty, acc: [Ty; 2], elements: [usize; 3]) -> String {
+    sparse_body(name, from, acc, elements, None)
+}
+
+/// The same with a sparse a, whose metadata follow c in memory and come from selected lanes.
+pub(super) fn sparse_body(
+    name: &str,
+    from: Ty,
+    acc: [Ty; 2],
+    [a, b, c]: [usize; 3],
+    selector: Option<usize>,
+) -> String {
+    let metadata = selector.map_or(0, |_| 4);
     let counts = [registers(a, from), registers(b, from), registers(c, acc[1])];
     let bytes = |ty: Ty| ty.bits.max(32) / 8;
     let sizes = [
@@ -117,7 +129,7 @@ fn body(name: &str, from: Ty, acc: [Ty; 2], [a, b, c]: [usize; 3]) -> String {
         "mov.u32 %r63, %tid.x;\n\
          mul.wide.u32 %rd3, %r63, {};\nadd.s64 %rd1, %rd1, %rd3;\n\
          mul.wide.u32 %rd3, %r63, {};\nadd.s64 %rd2, %rd2, %rd3;\n",
-        sizes.iter().sum::<usize>(),
+        sizes.iter().sum::<usize>() + metadata,
         results * bytes(acc[0]),
     );
     let mut lists = Vec::new();
@@ -130,16 +142,23 @@ fn body(name: &str, from: Ty, acc: [Ty; 2], [a, b, c]: [usize; 3]) -> String {
         at += size;
     }
     assert!(at > 0 && first < 40);
+    if let Some(selector) = selector {
+        text += "ld.global.b32 %r62, [%rd1];\n";
+        lists.push(format!("%r62, {selector}"));
+    }
     let d = list(if acc[0].bits == 64 { "%d" } else { "%r" }, 40, results);
     text += &format!("{name} {d}, {};\n", lists.join(", "));
     text + &move_registers("st", acc[0], 40, results, "%rd2")
 }
 
-/// Packs the elements of all lanes, `bits(part, lane, i)` of a, b and c, one lane after the other.
-fn pack(parts: [(usize, usize); 3], bits: impl Fn(usize, usize, usize) -> u64) -> Vec<u32> {
+/// Packs the elements of all lanes, `bits(part, lane, i)` of each part, one lane after the other.
+pub(super) fn pack(
+    parts: &[(usize, usize)],
+    bits: impl Fn(usize, usize, usize) -> u64,
+) -> Vec<u32> {
     let mut words = Vec::new();
     for lane in 0..32 {
-        for (part, (elements, size)) in parts.into_iter().enumerate() {
+        for (part, &(elements, size)) in parts.iter().enumerate() {
             let mut own = vec![0; elements * size / 32];
             for i in 0..elements {
                 put(&mut own, size, i, bits(part, lane, i));
@@ -159,7 +178,7 @@ fn check(case: Case) {
     let elements = [m * k / 32, k * n / 32, m * n / 32];
     let sizes = [case.from[0].bits, case.from[1].bits, case.acc[1].bits];
     let parts = [0, 1, 2].map(|p| (elements[p], sizes[p]));
-    let input = pack(parts, |part, lane, i| match part {
+    let input = pack(&parts, |part, lane, i| match part {
         0 => case.from[0].bits_of(a.at(case.a(lane, i))),
         1 => case.from[1].bits_of(b.at(case.b(lane, i))),
         _ => case.acc[1].bits_of(c.at(Case::c(lane, i))),
@@ -271,7 +290,7 @@ fn four(columns_a: bool, columns_b: bool, acc: Ty) {
         1 => F16.bits_of(b[part(lane)].at((lane % 4, i + high(lane)))),
         _ => acc.bits_of(c[part(lane)].at(place_c(lane, i))),
     };
-    let input = pack([(4, 16), (4, 16), (8, acc.bits)], bits);
+    let input = pack(&[(4, 16), (4, 16), (8, acc.bits)], bits);
     let order = |columns: bool| if columns { "col" } else { "row" };
     let name = format!(
         "mma.sync.aligned.m8n8k4.{}.{}.{}.f16.f16.{}",
@@ -319,7 +338,7 @@ fn sums_are_rounded_in_order() {
         };
         let (a, b, c) = (draw(256), draw(128), draw(128));
         let start = |at: usize| c[at].to_f32() * if acc == F32 { 1000.1 } else { 1.0 };
-        let input = pack([(8, 16), (4, 16), (4, acc.bits)], |part, lane, i| {
+        let input = pack(&[(8, 16), (4, 16), (4, acc.bits)], |part, lane, i| {
             let (row, col) = match part {
                 0 => case.a(lane, i),
                 1 => case.b(lane, i),
@@ -367,7 +386,7 @@ fn low_bits_of_tf32_do_not_count() {
         [F32; 2],
         [2, 1, 4],
     );
-    let input = pack([(2, 32), (1, 32), (4, 32)], |part, _, _| match part {
+    let input = pack(&[(2, 32), (1, 32), (4, 32)], |part, _, _| match part {
         0 => 0x3f80_1fff,
         1 => 0x4000_1000,
         _ => 0x3f80_0000,
@@ -381,7 +400,7 @@ fn low_bits_of_tf32_do_not_count() {
 fn integers_wrap_or_stop() {
     for (sat, wanted) in [("", i32::MIN + 16 * 4 - 2), (".satfinite", i32::MAX)] {
         let name = format!("mma.sync.aligned.m8n8k16.row.col{sat}.s32.s8.s8.s32");
-        let input = pack([(4, 8), (4, 8), (2, 32)], |part, _, _| match part {
+        let input = pack(&[(4, 8), (4, 8), (2, 32)], |part, _, _| match part {
             2 => i32::MAX as u64 - 1,
             _ => 2,
         });

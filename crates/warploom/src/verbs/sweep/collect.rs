@@ -3,6 +3,7 @@
 use super::Place;
 use crate::failure::Failure;
 use crate::output::{json, note, print};
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -37,10 +38,19 @@ struct Summary {
     failed: usize,
     /// Rows of the first failures.
     failures: Vec<Row>,
+    /// Number of runs whose outputs nothing compared.
+    unchecked: usize,
+    /// Runs by their digests, by the values of the axes.
+    equal: BTreeMap<String, Vec<String>>,
 }
 
 impl Summary {
     fn add(&mut self, row: &Row) {
+        self.unchecked += usize::from(row.is_unchecked);
+        if let Some(digest) = &row.digest {
+            let same = self.equal.entry(digest.clone()).or_default();
+            same.push(row.values.join(" "));
+        }
         match row.status {
             "finished" | "cut" => self.finished += 1,
             "missing" => self.missing += 1,
@@ -269,5 +279,57 @@ fn tell(summary: &Summary) -> Result<(), Failure> {
         count(summary.finished),
         count(summary.failed),
         count(summary.missing)
-    ))
+    ))?;
+    print(&doubts(summary))
+}
+
+/// Lines on results that one should not take as they are: outputs that nothing compared, and runs
+/// that are equal although their settings differ.
+fn doubts(summary: &Summary) -> String {
+    let mut text = String::new();
+    if summary.unchecked > 0 {
+        text += &format!(
+            "outputs of {} runs were not checked: a launch file with `[[expect]]` compares them\n",
+            grouped(summary.unchecked as u64)
+        );
+    }
+    let equal: Vec<_> = summary
+        .equal
+        .values()
+        .filter(|same| same.len() > 1)
+        .collect();
+    for same in equal.iter().take(SHOWN) {
+        let names = same.join("; ");
+        text += &format!("equal runs, in which what differs never acted: {names}\n");
+    }
+    if equal.len() > SHOWN {
+        text += &format!(
+            "and {} more of them\n",
+            grouped((equal.len() - SHOWN) as u64)
+        );
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Summary, doubts};
+
+    #[test]
+    fn unchecked_and_equal_runs_are_named() {
+        let mut summary = Summary::default();
+        assert_eq!(doubts(&summary), "");
+        summary.unchecked = 2;
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let equal = [
+            ("a".to_owned(), names(&["kmeans lrr", "kmeans two-level"])),
+            ("b".to_owned(), names(&["kmeans gto"])),
+        ];
+        summary.equal.extend(equal);
+        assert_eq!(
+            doubts(&summary),
+            "outputs of 2 runs were not checked: a launch file with `[[expect]]` compares them\n\
+             equal runs, in which what differs never acted: kmeans lrr; kmeans two-level\n"
+        );
+    }
 }

@@ -1,0 +1,187 @@
+//! Comparison of a figure with one that was stored before: the table, and the cycles and digests of
+//! the runs. Energy, charts and verdicts follow from these and are not compared.
+
+use crate::failure::Failure;
+use std::collections::BTreeSet;
+use std::fs::read_to_string;
+use std::path::Path;
+use warploom_report::grouped;
+use warploom_report::page::{Page, RunLine};
+
+/// Compares a figure with that of the same name in a folder of results. Returns the text of the
+/// comparison, and whether table and runs are equal.
+pub fn against(folder: &Path, page: &Page) -> Result<(String, bool), Failure> {
+    let path = folder
+        .join(&page.paper)
+        .join(format!("{}.json", page.figure));
+    let shown = path.display();
+    let text = read_to_string(&path).map_err(|error| {
+        Failure::Input(format!(
+            "--against has no figure to compare with: {shown}: {error}; name a folder that holds \
+             PAPER/FIGURE.json"
+        ))
+    })?;
+    let stored: Page = serde_json::from_str(&text).map_err(|error| {
+        Failure::Input(format!("{shown} is not a figure of `reproduce`: {error}"))
+    })?;
+    let (told, is_equal) = compared(&stored, page);
+    Ok((format!("compared with {shown}:\n{told}"), is_equal))
+}
+
+fn compared(stored: &Page, page: &Page) -> (String, bool) {
+    if stored.scale != page.scale {
+        let (old, new) = (&stored.scale, &page.scale);
+        let text =
+            format!("  it is of scale {old} and this figure of scale {new}: not comparable\n");
+        return (text, false);
+    }
+    let (table, runs) = (table(stored, page), runs(&stored.runs, &page.runs));
+    let is_equal = table.is_none() && runs.1;
+    let table = table.unwrap_or_else(|| "the table is the same".to_owned());
+    let mut text = format!("  {table}\n  {}\n", runs.0);
+    for (what, keys) in [
+        ("only this build has the keys", keys_beyond(page, stored)),
+        (
+            "only the stored figure has the keys",
+            keys_beyond(stored, page),
+        ),
+    ] {
+        if !keys.is_empty() {
+            let keys: Vec<_> = keys.into_iter().collect();
+            text += &format!("  {what} {}\n", keys.join(", "));
+        }
+    }
+    (text, is_equal)
+}
+
+/// Clause on the difference of two tables, if there is one.
+fn table(stored: &Page, page: &Page) -> Option<String> {
+    let (old, new) = (&stored.table, &page.table);
+    let names = |page: &Page| -> Vec<String> {
+        page.table
+            .columns
+            .iter()
+            .map(|column| column.name.clone())
+            .collect()
+    };
+    if names(stored) != names(page) || old.rows.len() != new.rows.len() {
+        return Some(format!(
+            "the tables have other columns or rows: {} x {} instead of {} x {}",
+            new.rows.len(),
+            new.columns.len(),
+            old.rows.len(),
+            old.columns.len()
+        ));
+    }
+    let cells = old.rows.iter().zip(&new.rows).enumerate();
+    let cells = cells.flat_map(|(row, (old, new))| {
+        let pairs = old.iter().zip(new).zip(&page.table.columns);
+        pairs.map(move |((old, new), column)| (row, old, new, column))
+    });
+    let mut differing = cells.filter(|(_, old, new, _)| old != new);
+    let (row, old, new, column) = differing.next()?;
+    Some(format!(
+        "{} of {} cells differ, first `{}` of row {}: {} instead of {}",
+        grouped(1 + differing.count() as u64),
+        grouped((page.table.rows.len() * page.table.columns.len()) as u64),
+        column.name,
+        row + 1,
+        new,
+        old
+    ))
+}
+
+/// Clause on the runs that both figures have, and whether all of them are equal.
+fn runs(stored: &[RunLine], made: &[RunLine]) -> (String, bool) {
+    let same_place = |a: &RunLine, b: &RunLine| {
+        (&a.input, &a.configuration, &a.ended) == (&b.input, &b.configuration, &b.ended)
+    };
+    let pairs = made.iter().filter_map(|new| {
+        let old = stored.iter().find(|old| same_place(old, new))?;
+        Some((old, new))
+    });
+    let pairs: Vec<_> = pairs.collect();
+    let mut differing = pairs.iter().filter(|(old, new)| old.digest != new.digest);
+    let of = format!("{} of {} runs", pairs.len(), made.len());
+    match differing.next() {
+        None if pairs.len() == made.len() => {
+            let all = format!("all {} runs have the same cycles and digests", made.len());
+            (all, true)
+        }
+        None => (
+            format!("{of} are in both, and have the same cycles and digests"),
+            false,
+        ),
+        Some((old, new)) => (
+            format!(
+                "{} of the {of} that are in both differ, first {} on {}: {} cycles instead of {}",
+                1 + differing.count(),
+                new.input,
+                new.configuration,
+                grouped(new.cycles),
+                grouped(old.cycles)
+            ),
+            false,
+        ),
+    }
+}
+
+/// Keys of presets that only the first page has.
+fn keys_beyond<'a>(page: &'a Page, other: &Page) -> BTreeSet<&'a str> {
+    let presets = page.presets.iter();
+    let keys = presets.flat_map(|(preset, keys)| {
+        let known = other.presets.get(preset);
+        let beyond = keys
+            .keys()
+            .filter(move |key| known.is_some_and(|of| !of.contains_key(*key)));
+        beyond.map(String::as_str)
+    });
+    keys.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::compared;
+    use warploom_report::page::{Cell, Page};
+
+    fn stored() -> Page {
+        let text = include_str!("../../../../../docs/results/duet/fig1.json");
+        serde_json::from_str(text).expect("a page")
+    }
+
+    #[test]
+    fn an_equal_figure_is_the_same_and_other_keys_are_named() {
+        let (old, mut new) = (stored(), stored());
+        for keys in new.presets.values_mut() {
+            keys.insert(
+                "sm.new".to_owned(),
+                serde_json::from_str("1").expect("a value"),
+            );
+        }
+        let (told, is_equal) = compared(&old, &new);
+        let runs = old.runs.len();
+        let expected = format!(
+            "  the table is the same\n  all {runs} runs have the same cycles and digests\n  \
+             only this build has the keys sm.new\n"
+        );
+        assert_eq!((told, is_equal), (expected, true));
+    }
+
+    #[test]
+    fn the_first_difference_of_table_and_runs_is_named() {
+        let (old, mut new) = (stored(), stored());
+        new.table.rows[0][1] = Cell::Text("other".to_owned());
+        new.runs[0].digest = "other".to_owned();
+        new.runs[0].cycles = 1234;
+        let (told, is_equal) = compared(&old, &new);
+        let column = &old.table.columns[1].name;
+        let cell = format!(" cells differ, first `{column}` of row 1: other instead of ");
+        assert!(!is_equal && told.contains(&cell), "{told}");
+        assert!(told.contains(": 1,234 cycles instead of "), "{told}");
+        let smaller = Page {
+            scale: "test".to_owned(),
+            ..stored()
+        };
+        assert!(compared(&old, &smaller).0.contains("not comparable"));
+    }
+}
