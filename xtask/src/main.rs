@@ -18,6 +18,7 @@ mod ptxas;
 mod python;
 mod regalloc;
 mod results;
+mod sampling;
 mod slices;
 mod workloads;
 
@@ -71,6 +72,8 @@ enum Verb {
     Ptxas(ptxas::Args),
     /// Summarise the stored figures of all papers in docs/results/README.md and README.md
     Results,
+    /// Compare estimates of sampled runs with full runs, in docs/sampling.md
+    Sampling(sampling::Args),
     /// Compare computed and issued addresses of every workload, into docs/slices.md
     Slices(slices::Args),
     /// Measure every workload into docs/workloads.md, or check all outputs
@@ -95,6 +98,7 @@ fn main() -> Result<()> {
         Verb::Ptx(args) => ptx::run(&args, &root()),
         Verb::Ptxas(args) => ptxas::run(&args, &root()),
         Verb::Results => results::run(&root()),
+        Verb::Sampling(args) => sampling::run(&args, &root()),
         Verb::Slices(args) => slices::run(&args, &root()),
         Verb::Workloads(args) => workloads::run(&args, &root()),
         Verb::Regalloc(args) => regalloc::run(&args, &root()),

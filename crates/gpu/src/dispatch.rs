@@ -363,6 +363,31 @@ impl Dispatcher {
         self.last_in.len() * self.cluster_sms
     }
 
+    /// SMs that would take the first blocks of a grid of `blocks` blocks on the idle machine, one
+    /// each, in order.
+    pub fn next_sms(&self, blocks: u64) -> Vec<usize> {
+        let mut turns = (self.last_cluster, self.last_in.clone());
+        let count = blocks.min(self.sms() as u64);
+        (0..count).map(|_| self.next_sm(&mut turns)).collect()
+    }
+
+    /// The SM whose turn it is after the given last cluster and last SMs of clusters.
+    fn next_sm(&self, (cluster, last_in): &mut (usize, Vec<usize>)) -> usize {
+        *cluster = (*cluster + 1) % last_in.len();
+        let nth = (last_in[*cluster] + 1) % self.cluster_sms;
+        last_in[*cluster] = nth;
+        *cluster * self.cluster_sms + nth
+    }
+
+    /// Lets the turns of SMs go on as if `blocks` blocks had been given out.
+    pub fn pass(&mut self, blocks: u64) {
+        let mut turns = (self.last_cluster, std::mem::take(&mut self.last_in));
+        for _ in 0..blocks % (turns.1.len() * self.cluster_sms) as u64 {
+            self.next_sm(&mut turns);
+        }
+        (self.last_cluster, self.last_in) = turns;
+    }
+
     /// Notes that one SM, or all of them for `None`, may have room again.
     pub fn reopen(&mut self, sm: Option<usize>) {
         match sm {

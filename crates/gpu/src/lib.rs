@@ -27,6 +27,7 @@ mod peers;
 mod probe;
 mod recorder;
 pub mod registry;
+mod replay;
 mod stretches;
 mod watchdog;
 
@@ -36,5 +37,6 @@ pub use machine::{Gpu, Stop};
 pub use observer::{LaunchedKernel, MachineObserver, MachineView};
 pub use probe::{Part, Probe};
 pub use recorder::Recording;
+pub use replay::{Replay, ReplayKind, SEGMENT_BYTES};
 pub use stretches::{Stretches, Timing};
 pub use warploom_sm::KernelCounters;

@@ -282,11 +282,6 @@ impl Gpu {
         }
     }
 
-    /// Marks bytes of a process as present in L2, as the most recently used ones.
-    pub fn warm_l2(&mut self, asid: u8, addr: u64, bytes: u64) {
-        self.memory.warm(physical_base(asid) + addr, bytes);
-    }
-
     /// Kernels that have ended since the last call, in the order of their ends.
     #[inline]
     pub fn take_ended(&mut self) -> Vec<KernelEnd> {

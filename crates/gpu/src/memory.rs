@@ -14,6 +14,7 @@ use std::collections::VecDeque;
 use warploom_base::{BitSet, Cycle, each_bit, each_member};
 use warploom_config::GpuSpec;
 use warploom_mem::address::AddressDecoder;
+use warploom_mem::cache::{Replay, SEGMENT_BYTES};
 use warploom_mem::dram::DramChannel;
 use warploom_mem::partition::SubPartition;
 use warploom_noc::{Network, PacketId};
@@ -362,6 +363,16 @@ impl MemorySystem {
             let next = end.min((first | self.together) + 1);
             self.backend_mut().partitions[to].warm(first, next);
             first = next;
+        }
+    }
+
+    /// Replays an access without timing in L2, whose fills have `atom` bytes.
+    pub fn replay(&mut self, access: &Replay, atom: u32) {
+        for addr in (access.segment..access.segment + SEGMENT_BYTES).step_by(atom as usize) {
+            if let Some(part) = access.part(addr, atom) {
+                let to = self.decoder.sub_partition(addr).index();
+                self.backend_mut().partitions[to].replay(addr, &part);
+            }
         }
     }
 

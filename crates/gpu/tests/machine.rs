@@ -9,7 +9,9 @@ use warploom_config::{
 };
 use warploom_diag::Source;
 use warploom_exec::{BranchOrder, Checks, DeviceMemory, LaunchContext, LaunchSpec, TextureTable};
-use warploom_gpu::{Gpu, KernelLaunch, PartCounters, Probe, SmPart};
+use warploom_gpu::{
+    Gpu, KernelLaunch, PartCounters, Probe, Replay, ReplayKind, SEGMENT_BYTES, SmPart,
+};
 use warploom_ir::Program;
 use warploom_policy::{CustomPolicies, DeviceView, Make, SmFilter, Turn};
 use warploom_state::State;
@@ -192,6 +194,46 @@ fn after_two_kernels(name: &str, gpu: &GpuSpec) -> PartCounters {
     let counters = bench.gpu.part_counters();
     assert_eq!(counters.device.atomics, 41 * u64::from(THREADS), "{name}");
     counters
+}
+
+/// A grid that is not timed lets SMs take turns as a timed one does.
+#[test]
+fn blocks_that_are_not_timed_take_turns() {
+    let mut clusters = spec("gtx480-gpgpusim4");
+    clusters.gpu.sms_per_cluster = 3;
+    for gpu in [spec("gtx480"), clusters] {
+        let (mut timed, mut passed) = (Bench::new(&gpu), Bench::new(&gpu));
+        timed.run(7);
+        passed.gpu.pass_blocks(7);
+        let mut expected = passed.gpu.next_sms(5);
+        assert_eq!(timed.gpu.next_sms(5), expected);
+        let before = timed.started();
+        timed.run(5);
+        let after = timed.started();
+        expected.sort_unstable();
+        let took = (0..after.len()).filter(|sm| after[*sm] > before[*sm]);
+        assert_eq!(took.collect::<Vec<usize>>(), expected);
+    }
+}
+
+#[test]
+fn replayed_accesses_are_found_in_l2() {
+    let cycles = |replays: bool| {
+        let mut bench = Bench::new(&spec("gtx480"));
+        let segments = (bench.buffer..bench.buffer + BUFFER).step_by(SEGMENT_BYTES as usize);
+        for segment in segments.filter(|_| replays) {
+            let read = Replay {
+                segment,
+                bytes: u128::MAX,
+                kind: ReplayKind::Read,
+            };
+            bench.gpu.replay(0, &read, None, 0);
+        }
+        bench.run(40);
+        bench.gpu.now()
+    };
+    let [warm, cold] = [true, false].map(cycles);
+    assert!(warm + 100 < cold, "{warm} {cold}");
 }
 
 /// Lanes of a warp take numbers from two counters, one in shared memory and one in global: all of

@@ -4,7 +4,7 @@
 mod input;
 
 use crate::address::AddressDecoder;
-use crate::cache::{AccessOutcome, Cache, CacheCounters, Level};
+use crate::cache::{AccessOutcome, Cache, CacheCounters, Level, Replay};
 use crate::request::InLine;
 use crate::{AccessKind, Request};
 use input::Input;
@@ -373,6 +373,18 @@ impl SubPartition {
             self.l2.warm(self.now, addr, index_addr, sectors);
             self.now += sectors;
             self.copied += sectors;
+        }
+    }
+
+    /// Replays an access of the sector at `addr` in L2 (of the line where there are no sectors), in
+    /// one cycle.
+    pub fn replay(&mut self, addr: u64, access: &Replay) {
+        if self.has_l2 {
+            let index_addr = self.decoder.partition_addr(addr);
+            self.l2.furnish();
+            self.l2.replay(self.now, addr, index_addr, access);
+            self.now += 1;
+            self.copied += 1;
         }
     }
 

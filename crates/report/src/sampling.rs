@@ -34,6 +34,13 @@ pub(crate) fn sampling(text: &mut String, report: &SamplingReport, width: Option
             let _ = writeln!(text, "  {label:<13} {} +- {margin}", value(estimate));
         }
     }
+    let cycles = report.estimates.get("cycles");
+    if cycles.is_some_and(|cycles| cycles.relative_margin() > report.bound) {
+        text.push_str(
+            "The interval of the cycles is wider than the bound: the program ended before enough launches\n\
+             of its last strata had been timed.\n",
+        );
+    }
     text.push('\n');
     strata(text, report, width);
     text.push('\n');
@@ -86,4 +93,35 @@ fn reasons(stratum: &StratumReport) -> String {
     let some = counts.into_iter().filter(|(_, count)| *count > 0);
     let some: Vec<String> = some.map(|(why, n)| format!("{n} {why}")).collect();
     some.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sampling;
+    use warploom_stats::sampling::{Interval, SamplingReport};
+
+    #[test]
+    fn an_interval_wider_than_the_bound_is_pointed_out() {
+        let text = |margin| {
+            let interval = Interval {
+                value: 100.0,
+                margin,
+            };
+            let report = SamplingReport {
+                bound: 0.02,
+                confidence: 0.95,
+                launches: 9,
+                timed: 4,
+                warp_instructions: 0,
+                thread_instructions: 0,
+                estimates: [("cycles".to_owned(), interval)].into(),
+                strata: Vec::new(),
+            };
+            let mut text = String::new();
+            sampling(&mut text, &report, None);
+            text
+        };
+        assert!(text(3.0).contains("wider than the bound"), "{}", text(3.0));
+        assert!(!text(2.0).contains("wider"), "{}", text(2.0));
+    }
 }

@@ -10,6 +10,7 @@ mod early;
 mod sampled;
 mod saved;
 
+use crate::accesses::{Accesses, Footprint};
 use crate::checkpoint::HostEvent;
 use crate::device::Device;
 use crate::host::{Check, HostProgram, Stopped};
@@ -90,6 +91,11 @@ pub(crate) struct Mix<'s, 'p> {
     concurrent: bool,
     /// Set if only some of the launches are timed.
     sampler: Option<Sampler>,
+    /// Accesses of the launches that a sampled program executed without timing since the last timed
+    /// one.
+    untimed: Option<Accesses>,
+    /// Memory that a sampled program accessed lately.
+    footprint: Footprint,
     /// Count of instructions that were executed without timing.
     executed: Executed,
     progress: OnProgress<'s>,
@@ -128,7 +134,9 @@ impl<'s, 'p> Mix<'s, 'p> {
             launched: 0,
             turn: 0,
             concurrent,
-            sampler: session.options().sample_error.map(Sampler::new),
+            sampler: Sampler::of(session.options()),
+            untimed: None,
+            footprint: Footprint::new(session.spec()),
             executed: Executed::default(),
             progress,
             saving: None,
@@ -287,9 +295,7 @@ impl<'s, 'p> Mix<'s, 'p> {
                 let acted = process.act(self.session);
                 let copies = process.device.take_copies();
                 process.device.lend(&mut self.memory);
-                for (address, bytes) in copies {
-                    self.gpu.note_copy(at as u8, address, bytes);
-                }
+                self.note_copies(at, &copies);
                 let acted = acted?;
                 if acted {
                     self.note(at, HostEvent::Acted);

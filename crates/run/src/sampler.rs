@@ -1,19 +1,22 @@
 //! Sampled programs: which launches are timed, and the estimates for all launches.
 
 use crate::result::Summary;
-use crate::session::Prepared;
+use crate::session::{Options, Prepared};
 use std::collections::{BTreeMap, BTreeSet};
 use warploom_base::Digest;
 use warploom_exec::FunctionalStats;
-use warploom_sample::{CONFIDENCE, Plan, Signature, Why, estimate};
+use warploom_sample::{CONFIDENCE, Choice, Plan, Signature, Why, estimate};
 use warploom_stats::result::{Figures, KernelReport, is_peak};
 use warploom_stats::sampling::{Interval, SamplingReport, StratumReport, TimedLaunch};
 
+/// Accesses as which one of a sector counts that L2 lacks, beside itself.
+const LACKING: u64 = 4;
+
 /// A launch that is to be timed.
 pub(crate) struct Chosen {
-    stratum: usize,
-    epoch: usize,
+    choice: Choice,
     why: Why,
+    signature: Signature,
     /// Number of earlier launches of the program.
     number: u64,
 }
@@ -29,40 +32,39 @@ pub(crate) struct Sampler {
 }
 
 impl Sampler {
-    pub fn new(bound: f64) -> Self {
-        Self {
+    /// A sampler, if the options ask for one.
+    pub fn of(options: &Options) -> Option<Self> {
+        let bound = options.sample_error?;
+        Some(Self {
             bound,
-            plan: Plan::new(bound),
+            plan: Plan::new(bound, options.sample_seed),
             strata: Vec::new(),
             launches: 0,
             warp_instructions: 0,
             thread_instructions: 0,
-        }
-    }
-
-    /// True if the launch is the first one of its kernel, which is timed in any case.
-    pub fn is_first(&self, launch: &Prepared) -> bool {
-        self.plan.is_first(kernel_of(launch))
+        })
     }
 
     /// Chooses a launch or leaves it out. `executed` has the counts of an execution without timing,
-    /// and the number of accesses of lines. The first launch of a kernel needs none.
+    /// and `accessed` the number of accesses of sectors, and of those that L2 lacks.
     pub fn choose(
         &mut self,
         launch: &Prepared,
-        executed: Option<(&FunctionalStats, u64)>,
+        executed: &FunctionalStats,
+        (accesses, lacking): (u64, u64),
     ) -> Option<Chosen> {
-        let warps = executed.map_or(0, |(stats, _)| stats.warp_instructions);
-        let threads = executed.map_or(0, |(stats, _)| stats.thread_instructions);
-        let accesses = executed.map_or(0, |(_, accesses)| accesses);
-        let choice = self.plan.choose(&Signature {
+        let warps = executed.warp_instructions;
+        let threads = executed.thread_instructions;
+        let traffic = accesses + LACKING * lacking;
+        let signature = Signature {
             kernel: kernel_of(launch),
-            sizes: [launch.grid.count(), warps, threads, accesses],
-        });
+            sizes: [launch.grid.count(), warps, threads, accesses, traffic],
+        };
+        let choice = self.plan.choose(&signature);
         let number = self.launches;
         self.launches += 1;
         if choice.stratum == self.strata.len() {
-            self.strata.push(new_stratum(launch, warps));
+            self.strata.push(new_stratum(launch, &signature));
         }
         let stratum = choice.stratum;
         self.strata[stratum].launches += 1;
@@ -72,26 +74,26 @@ impl Sampler {
             return None;
         };
         Some(Chosen {
-            stratum,
-            epoch: choice.epoch,
+            choice,
             why,
+            signature,
             number,
         })
     }
 
     /// Notes the figures of a launch that was timed.
     pub fn timed(&mut self, chosen: &Chosen, figures: &Figures) {
-        self.plan
-            .timed(chosen.stratum, chosen.epoch, figures.cycles as f64);
+        let sizes = chosen.signature.sizes;
+        let Choice { stratum, epoch, .. } = chosen.choice;
+        let cycles = figures.cycles as f64;
+        self.plan.timed(&chosen.choice, &sizes, cycles);
         self.warp_instructions += figures.warp_instructions;
         self.thread_instructions += figures.thread_instructions;
-        let stratum = &mut self.strata[chosen.stratum];
-        if chosen.why == Why::First {
-            stratum.warp_instructions = figures.warp_instructions;
-        }
+        let stratum = &mut self.strata[stratum];
         stratum.timed.push(TimedLaunch {
             launch: chosen.number,
-            epoch: chosen.epoch,
+            epoch,
+            sizes,
             cycles: figures.cycles,
             why: chosen.why.name().to_owned(),
         });
@@ -101,7 +103,7 @@ impl Sampler {
     pub fn finish(mut self, summary: &mut Summary) {
         for (number, stratum) in self.strata.iter_mut().enumerate() {
             (stratum.mean_cycles, stratum.deviation) = self.plan.cycles(number);
-            stratum.epochs = self.plan.epochs(number);
+            stratum.epochs = self.plan.epochs(number).to_vec();
         }
         let mut report = SamplingReport {
             bound: self.bound,
@@ -157,13 +159,14 @@ fn kernel_of(launch: &Prepared) -> u64 {
     digest.finish()
 }
 
-fn new_stratum(launch: &Prepared, warp_instructions: u64) -> StratumReport {
+fn new_stratum(launch: &Prepared, signature: &Signature) -> StratumReport {
     StratumReport {
         kernel: launch.launch.program.name.clone(),
         grid: launch.grid.into(),
         block: launch.block.into(),
-        warp_instructions,
+        warp_instructions: signature.sizes[1],
         launches: 0,
+        sizes: signature.sizes,
         epochs: Vec::new(),
         mean_cycles: 0.0,
         deviation: 0.0,

@@ -47,6 +47,11 @@ pub struct Options {
     /// the whole program. Launches run one after the other. For a single program, of which all
     /// launches and blocks are selected in `timed`.
     pub sample_error: Option<f64>,
+    /// Seed of the draws of a sampled program's timed launches.
+    pub sample_seed: u64,
+    /// Replay the last accesses of launches without timing in the caches before a timed launch of a
+    /// sampled program. Without it, the effect of this can be measured.
+    pub warms_caches: bool,
     /// Size of device memory in bytes.
     pub memory_bytes: u64,
     /// Permit accesses to any page of 2 MiB that an allocation touches, as on a GPU. Otherwise an
@@ -86,6 +91,8 @@ impl Default for Options {
             sharing: false,
             timed: Timed::default(),
             sample_error: None,
+            sample_seed: 0,
+            warms_caches: true,
             memory_bytes: 4 << 30,
             page_protection: false,
             checks: Checks::default(),

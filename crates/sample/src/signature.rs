@@ -1,7 +1,9 @@
 //! Signatures of launches, by which they are sorted into strata.
 
 /// Largest ratio of two sizes of launches that are in one stratum.
-const TOLERANCE: f64 = 1.1;
+const TOLERANCE: f64 = 4.0;
+
+pub use warploom_stats::sampling::SIZES;
 
 /// Properties of a launch that are known before it is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -9,9 +11,9 @@ pub struct Signature {
     /// Number that stands for all properties in which launches of one stratum are equal: the
     /// kernel, the shape of a block, and the resources of a block.
     pub kernel: u64,
-    /// Sizes in which launches of one stratum are almost equal: blocks, warp instructions, thread
-    /// instructions, and accesses of lines of global memory.
-    pub sizes: [u64; 4],
+    /// Sizes in which launches of one stratum are alike: blocks, warp instructions, thread
+    /// instructions, accesses of global memory, and these with more weight where they miss L2.
+    pub sizes: [u64; SIZES],
 }
 
 impl Signature {
@@ -28,19 +30,42 @@ impl Signature {
     }
 }
 
+/// Differences of a launch's sizes from those of the first launch of its stratum, as fractions of
+/// these. `sizes` may be a sum over as many launches as `launches` says.
+pub(crate) fn relative(first: &[u64; SIZES], sizes: &[u64; SIZES], launches: u64) -> [f64; SIZES] {
+    let part = |at: usize| sizes[at] as f64 / first[at].max(1) as f64;
+    std::array::from_fn(|at| part(at) - launches as f64)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::Signature;
+    use super::{Signature, relative};
 
     #[test]
-    fn launches_are_alike_if_no_size_differs_by_more_than_a_tenth() {
+    fn launches_are_alike_if_no_size_is_more_than_four_times_as_large() {
         let of = |kernel, sizes| Signature { kernel, sizes };
-        let one = of(7, [10, 1000, 30_000, 0]);
+        let one = of(7, [10, 1000, 30_000, 0, 0]);
         assert_eq!(one.distance(&one), Some(1.0));
-        assert_eq!(one.distance(&of(7, [10, 1100, 30_000, 0])), Some(1.1));
-        assert_eq!(of(7, [10, 1100, 30_000, 0]).distance(&one), Some(1.1));
-        assert_eq!(one.distance(&of(7, [10, 1101, 30_000, 0])), None);
-        assert_eq!(one.distance(&of(7, [12, 1000, 30_000, 0])), None);
+        assert_eq!(one.distance(&of(7, [10, 4000, 30_000, 0, 0])), Some(4.0));
+        assert_eq!(of(7, [10, 4000, 30_000, 0, 0]).distance(&one), Some(4.0));
+        assert_eq!(one.distance(&of(7, [10, 4001, 30_000, 0, 0])), None);
+        assert_eq!(one.distance(&of(7, [41, 1000, 30_000, 0, 0])), None);
         assert_eq!(one.distance(&of(8, one.sizes)), None);
+    }
+
+    #[test]
+    fn relative_sizes_are_differences_from_the_first_launch() {
+        let first = [10, 100, 0, 1000, 40];
+        assert_eq!(
+            relative(&first, &[10, 150, 0, 500, 50], 1),
+            [0.0, 0.5, -1.0, -0.5, 0.25]
+        );
+        // Three launches with 30, 360 and 2700 together.
+        let sum = relative(&first, &[30, 360, 3, 2700, 120], 3);
+        assert!(
+            sum.iter()
+                .zip([0.0, 0.6, 0.0, -0.3, 0.0])
+                .all(|(a, b)| (a - b).abs() < 1e-12)
+        );
     }
 }

@@ -8,9 +8,9 @@
 mod fetch;
 
 use crate::link::Link;
-use warploom_base::{Pc, WarpSlot};
+use warploom_base::{Cycle, Pc, WarpSlot};
 use warploom_config::{GpuSpec, ModelStyle};
-use warploom_mem::cache::{Cache, Level};
+use warploom_mem::cache::{Cache, Level, Replay};
 use warploom_policy::WarpMask;
 use warploom_state::State;
 
@@ -43,6 +43,14 @@ impl Frontend {
             perfect: spec.sm.perfect_inst_const_cache,
             line_bytes: u64::from(spec.l1i.line_bytes),
             per_cycle: spec.sm.fetch_per_cycle.max(1),
+        }
+    }
+
+    /// Replays a fetch without timing in the instruction cache.
+    pub(crate) fn replay(&mut self, now: Cycle, fetch: &Replay) {
+        if !self.perfect {
+            self.l1i.furnish();
+            self.l1i.replay_all(now, fetch);
         }
     }
 

@@ -33,7 +33,7 @@ use records::MEM_RECORDS;
 use std::collections::VecDeque;
 use warploom_base::{Cycle, FixedQueue, KernelSlot, SmId};
 use warploom_config::{CacheSpec, GpuSpec};
-use warploom_mem::cache::{AllocationPolicy, Cache, Level, TextureCache};
+use warploom_mem::cache::{AllocationPolicy, Cache, Level, Replay, TextureCache};
 use warploom_mem::coalesce::{Transaction, Transactions};
 use warploom_mem::hash::BankIndex;
 use warploom_mem::{AccessKind, Reply, Request};
@@ -180,6 +180,18 @@ impl Ldst {
         self.l1c.furnish();
         if let Some(l1d) = &mut self.l1d {
             l1d.furnish();
+        }
+    }
+
+    /// Replays an access without timing in the data cache. Returns what it asks of L2.
+    pub(crate) fn replay(&mut self, now: Cycle, access: &Replay) -> Option<Replay> {
+        let caches = self.caches();
+        match self.l1d.as_mut().filter(|_| caches) {
+            Some(l1d) => {
+                l1d.furnish();
+                l1d.replay_all(now, access)
+            }
+            None => Some(*access),
         }
     }
 

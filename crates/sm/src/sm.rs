@@ -39,6 +39,7 @@ use warploom_exec::{
     StepOut, WriteLog,
 };
 use warploom_mem::Reply;
+use warploom_mem::cache::Replay;
 use warploom_mem::coalesce::SharedRule;
 use warploom_policy::{
     CustomPolicies, MemoryUse, WarpMask, WarpPolicy, WarpPolicyCounters, WarpScheduler,
@@ -356,6 +357,16 @@ impl Sm {
         if let Some(l1d) = &mut self.ldst.l1d {
             l1d.invalidate_all();
         }
+    }
+
+    /// Replays a fetch of code without timing in the instruction cache.
+    pub fn replay_fetch(&mut self, now: Cycle, fetch: &Replay) {
+        self.front.replay(now, fetch);
+    }
+
+    /// Replays an access without timing in the data cache. Returns what it asks of L2.
+    pub fn replay_access(&mut self, now: Cycle, access: &Replay) -> Option<Replay> {
+        self.ldst.replay(now, access)
     }
 
     /// True if no block runs or is about to start, and nothing is outstanding.

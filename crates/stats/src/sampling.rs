@@ -4,6 +4,9 @@ use crate::result::Size;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+/// Number of sizes of a launch.
+pub const SIZES: usize = 5;
+
 /// Report of a run that timed a part of the launches and estimated the whole program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SamplingReport {
@@ -27,16 +30,13 @@ pub struct SamplingReport {
 }
 
 impl SamplingReport {
-    /// Number of the stratum and of the epoch of each timed launch, in the order of launches.
-    pub fn places_of_timed(&self) -> Vec<(usize, usize)> {
+    /// Timed launches in their order, each with the number of its stratum.
+    pub fn timed_in_order(&self) -> Vec<(usize, &TimedLaunch)> {
         let strata = self.strata.iter().enumerate();
-        let timed = strata.flat_map(|(number, stratum)| {
-            let launches = stratum.timed.iter();
-            launches.map(move |timed| (timed.launch, (number, timed.epoch)))
-        });
-        let mut timed: Vec<(u64, (usize, usize))> = timed.collect();
-        timed.sort_unstable();
-        timed.into_iter().map(|(_, place)| place).collect()
+        let timed = strata.flat_map(|(at, stratum)| stratum.timed.iter().map(move |t| (at, t)));
+        let mut timed: Vec<(usize, &TimedLaunch)> = timed.collect();
+        timed.sort_unstable_by_key(|(_, timed)| timed.launch);
+        timed
     }
 }
 
@@ -72,17 +72,39 @@ pub struct StratumReport {
     pub warp_instructions: u64,
     /// Number of its launches.
     pub launches: u64,
-    /// Number of launches of each of its epochs. In each epoch the number of launches doubles; its
-    /// timed launches stand for the epoch alone, so that a stratum may change with time. An epoch
+    /// Sizes of its first launch: blocks, warp instructions, thread instructions, accesses of
+    /// sectors of global memory by warps, and these with four more for each sector that L2 lacks.
+    pub sizes: [u64; SIZES],
+    /// Epochs of the stratum, in each of which the number of launches doubles. The timed launches
+    /// of an epoch stand for the epoch alone, so that a stratum may change with time. An epoch
     /// without timed launches belongs to the one before.
-    pub epochs: Vec<u64>,
+    pub epochs: Vec<EpochReport>,
     /// Estimated mean core cycles of a launch.
     pub mean_cycles: f64,
-    /// Standard deviation of the core cycles of a launch as a fraction of the mean, as the plan
-    /// estimates it.
+    /// Standard deviation of the core cycles of a launch from what its sizes let expect, as a
+    /// fraction of the mean, as the plan estimates it.
     pub deviation: f64,
     /// Timed launches of the stratum in order.
     pub timed: Vec<TimedLaunch>,
+}
+
+/// Launches of a stratum that follow each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EpochReport {
+    /// Number of launches of the epoch.
+    pub launches: u64,
+    /// Sums of their sizes.
+    pub sizes: [u64; SIZES],
+}
+
+impl EpochReport {
+    /// Adds a launch of the given sizes.
+    pub fn add(&mut self, sizes: &[u64; SIZES]) {
+        self.launches += 1;
+        for (sum, size) in self.sizes.iter_mut().zip(sizes) {
+            *sum += size;
+        }
+    }
 }
 
 /// Launch that was timed.
@@ -92,6 +114,8 @@ pub struct TimedLaunch {
     pub launch: u64,
     /// Number of its epoch in the stratum.
     pub epoch: usize,
+    /// Sizes of the launch.
+    pub sizes: [u64; SIZES],
     /// Core cycles of the launch.
     pub cycles: u64,
     /// Reason for timing it: `first` of a kernel, `pilot` of a stratum, `check` of an epoch, or

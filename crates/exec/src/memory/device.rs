@@ -413,15 +413,18 @@ impl DeviceMemory {
         }
     }
 
-    /// Writes bytes if they are inside one existing page and writes are not watched. Returns false
-    /// otherwise.
+    /// Writes bytes if they are inside one existing page and a write to it is only a copy. Returns
+    /// false otherwise.
     #[inline(always)]
     fn write_in_page(&mut self, asid: u8, address: u64, bytes: &[u8]) -> bool {
         let offset = address as usize & (PAGE_BYTES - 1);
         let page = self.spaces.get(usize::from(asid)).map(|s| s.page(address));
-        let (false, Some(Some(page))) = (self.watches_writes, page) else {
+        let Some(Some(page)) = page else {
             return false;
         };
+        if self.watches_writes && !self.is_kept(page as usize) {
+            return false;
+        }
         let page = &mut self.pages[page as usize];
         let Some(target) = page.data[offset..].get_mut(..bytes.len()) else {
             return false;

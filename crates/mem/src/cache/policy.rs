@@ -358,7 +358,7 @@ impl Cache {
     /// Reserves the line or sector that a miss needs. Returns its place, and whether a dirty line
     /// was replaced.
     #[inline(always)]
-    fn take_line(&mut self, place: Place, probe: Probe) -> (u32, bool) {
+    pub(super) fn take_line(&mut self, place: Place, probe: Probe) -> (u32, bool) {
         let Place {
             now,
             set,

@@ -2,6 +2,7 @@
 
 mod bypass;
 mod random;
+mod replay;
 
 use super::*;
 use crate::AccessKind;

@@ -27,14 +27,12 @@ impl Mix<'_, '_> {
         launch: &Prepared,
         summary: &mut Summary,
     ) -> Result<Timing, Outcome> {
-        let Some(sampler) = &mut self.sampler else {
+        if self.sampler.is_none() {
             return Ok(Timing::Whole);
-        };
-        if sampler.is_first(launch) {
-            let chosen = sampler.choose(launch, None);
-            return Ok(chosen.map_or(Timing::Executed, Timing::Sampled));
         }
-        let mut accesses = Accesses::new(self.session.spec());
+        let (spec, blocks) = (self.session.spec(), launch.grid.count());
+        let footprint = std::mem::take(&mut self.footprint);
+        let mut accesses = Accesses::new(spec, &self.gpu, blocks, footprint);
         let device = &mut self.processes[at].device;
         self.memory.begin_undo();
         device.lend(&mut self.memory);
@@ -54,17 +52,46 @@ impl Mix<'_, '_> {
             self.stopped(why);
             self.of_process(outcome, at)
         })?;
+        self.footprint = accesses.take_footprint();
         let sampler = self.sampler.as_mut().expect("it was there");
-        if let Some(chosen) = sampler.choose(launch, Some((&executed, accesses.count))) {
+        let accessed = (accesses.count, accesses.lacking);
+        if let Some(chosen) = sampler.choose(launch, &executed, accessed) {
             self.memory.undo();
+            self.warm(at);
             return Ok(Timing::Sampled(chosen));
         }
         self.memory.keep();
+        self.gpu.pass_blocks(blocks);
         self.executed.add(&executed);
         self.session.print(&mut self.memory, at as u8);
-        accesses.warm(&mut self.gpu, at as u8);
+        match &mut self.untimed {
+            Some(untimed) => untimed.append(accesses),
+            none => *none = Some(accesses),
+        }
         summary.find(executed.findings);
         Ok(Timing::Executed)
+    }
+
+    /// Notes copies between host and device, in their order with launches.
+    pub(super) fn note_copies(&mut self, at: usize, copies: &[(u64, u64)]) {
+        if !copies.is_empty() {
+            self.warm(at);
+        }
+        for (address, bytes) in copies {
+            self.gpu.note_copy(at as u8, *address, *bytes);
+            if self.sampler.is_some() && self.session.spec().gpu.copies_warm_l2 {
+                self.footprint.copied(*address, *bytes);
+            }
+        }
+    }
+
+    /// Replays the last accesses of launches without timing in the caches, before a timed launch or
+    /// a copy.
+    pub(super) fn warm(&mut self, at: usize) {
+        let wanted = self.session.options().warms_caches;
+        if let Some(untimed) = self.untimed.take().filter(|_| wanted) {
+            untimed.replay(&mut self.gpu, at as u8);
+        }
     }
 
     /// Adds the estimates of a sampled program that has ended to its result.

@@ -368,7 +368,8 @@ fn launches_that_are_not_timed_leave_the_same_memory() {
         let stratum = &sampling.strata[at];
         let timed = stratum.timed.iter();
         let timed: Vec<(u64, &str)> = timed.map(|t| (t.launch, t.why.as_str())).collect();
-        (stratum.launches, stratum.epochs.clone(), timed)
+        let epochs = stratum.epochs.iter().map(|epoch| epoch.launches);
+        (stratum.launches, epochs.collect::<Vec<u64>>(), timed)
     };
     assert_eq!(stratum(0), (1, vec![1], vec![(0, "first")]));
     let (launches, epochs, timed) = stratum(1);

@@ -27,6 +27,12 @@ impl DeviceMemory {
         self.watches_writes = self.track;
     }
 
+    /// True if the contents of a page are already kept and its writes are not tracked, so that a
+    /// write is only a copy.
+    pub(super) fn is_kept(&self, page: usize) -> bool {
+        !self.track && self.undo.as_ref().is_some_and(|undo| undo.has(page))
+    }
+
     /// Keeps all changes since [`begin_undo`](Self::begin_undo).
     pub fn keep(&mut self) {
         self.undo = None;

@@ -24,6 +24,11 @@ impl<P: Clone> Undo<P> {
         }
     }
 
+    /// True if a page is kept.
+    pub fn has(&self, number: usize) -> bool {
+        self.saved.get(number) == Some(&true)
+    }
+
     /// Keeps a page before its first change.
     pub fn save(&mut self, number: usize, page: &P) {
         if self.saved.len() <= number {

@@ -1,0 +1,121 @@
+//! Which accesses are kept, and on which SM they are replayed.
+
+use super::{Accesses, COMPARED, Entry, KEPT, Segments, Turns, sectors, whole};
+use warploom_base::WARP_SIZE;
+use warploom_gpu::{ReplayKind, SEGMENT_BYTES};
+
+/// Accesses of a machine with room for `lines` lines, one for each of the numbers of segments.
+fn of(lines: usize, segments: impl IntoIterator<Item = u64>) -> Accesses {
+    let mut accesses = Accesses::with_room(KEPT * lines, vec![3, 5]);
+    for segment in segments {
+        let place = (segment * SEGMENT_BYTES, 0xff);
+        accesses.add(0, ReplayKind::Read, false, place);
+    }
+    accesses
+}
+
+fn segments(accesses: &Accesses) -> Vec<u64> {
+    let (newer, older) = accesses.last.split_at(accesses.next);
+    let all = older.iter().chain(newer);
+    all.map(|entry| entry.access.segment / SEGMENT_BYTES)
+        .collect()
+}
+
+#[test]
+fn the_last_accesses_are_kept_in_order() {
+    assert_eq!(segments(&of(1, [1, 2, 3])), [1, 2, 3]);
+    let many = of(1, 0..7);
+    assert_eq!((segments(&many), many.count), (vec![3, 4, 5, 6], 7));
+    assert!(segments(&of(0, [1, 2])).is_empty());
+}
+
+/// An access that repeats another one is counted and not kept, unless one of another segment took
+/// its place meanwhile.
+#[test]
+fn repeated_accesses_are_kept_once() {
+    let far = COMPARED as u64;
+    let accesses = of(2, [1, 1, 2, 1, 1 + far, 1]);
+    assert_eq!(segments(&accesses), [1, 2, 1 + far, 1]);
+    assert_eq!(accesses.count, 6);
+}
+
+#[test]
+fn reads_are_of_whole_sectors_and_writes_of_their_bytes() {
+    let mut accesses = of(4, []);
+    let bytes = 0xff << 28;
+    for kind in [ReplayKind::Read, ReplayKind::Write] {
+        accesses.add(0, kind, false, (0, bytes));
+    }
+    let kept: Vec<u128> = accesses.last.iter().map(|e| e.access.bytes).collect();
+    assert_eq!(kept, [u128::from(u64::MAX), bytes]);
+    // Two sectors each.
+    assert_eq!((accesses.count, sectors(1 << 127)), (4, 8));
+}
+
+/// A data cache without sectors fetches lines, as far as reads go through it.
+#[test]
+fn a_data_cache_without_sectors_reads_whole_lines() {
+    let mut accesses = of(4, []);
+    accesses.fetched = 128;
+    for (kind, through_l1) in [
+        (ReplayKind::Read, true),
+        (ReplayKind::Read, false),
+        (ReplayKind::Write, true),
+    ] {
+        accesses.add(0, kind, through_l1, (0, 1));
+    }
+    let kept: Vec<u128> = accesses.last.iter().map(|e| e.access.bytes).collect();
+    assert_eq!(kept, [u128::MAX, u128::from(u32::MAX), 1]);
+    assert_eq!(whole(1 << 70, 64), u128::from(u64::MAX) << 64);
+}
+
+#[test]
+fn later_launches_add_to_earlier_ones() {
+    let mut both = of(2, [1, 2, 3]);
+    both.append(of(2, [4, 5]));
+    assert_eq!(segments(&both), [1, 2, 3, 4, 5]);
+    // A launch that wrapped around leaves nothing of the ones before.
+    both.append(of(2, 10..20));
+    assert_eq!(segments(&both), (12..20).collect::<Vec<u64>>());
+    both.append(of(2, [1]));
+    assert_eq!(segments(&both)[..2], [13, 14]);
+}
+
+/// Lanes 0 to 15 access 64 bytes from the last 32 of a segment on; lane 16 comes back.
+#[test]
+fn lanes_are_gathered_by_segment() {
+    let mut addrs: [u64; WARP_SIZE] = std::array::from_fn(|lane| 96 + 4 * lane as u64);
+    addrs[16] = 0;
+    let found = Segments::new(&addrs, 0x1_ffff, 4, 0);
+    let last = u128::from(u32::MAX) << 96;
+    assert_eq!(found.all(), [(0, last | 15), (128, u128::from(u32::MAX))]);
+    // Lanes of other state spaces lie below the lowest address.
+    assert_eq!(Segments::new(&addrs, 0x1_ffff, 4, 128).all().len(), 1);
+}
+
+/// Accesses go to data caches of SMs only where those keep their lines, and blocks take turns.
+#[test]
+fn accesses_go_to_the_sm_of_their_block() {
+    let mut accesses = of(4, []);
+    let mut add = |keeps, block, through_l1| {
+        accesses.keeps_l1 = keeps;
+        let place = (accesses.last.len() as u64 * SEGMENT_BYTES, 1);
+        accesses.add(block, ReplayKind::Read, through_l1, place);
+        accesses.last.last().expect("it was added").sm
+    };
+    assert_eq!(add(true, 0, true), Some(3));
+    assert_eq!(add(true, 3, true), Some(5));
+    assert_eq!((add(true, 1, false), add(false, 1, true)), (None, None));
+}
+
+#[test]
+fn only_the_last_accesses_of_an_sm_have_turns() {
+    let at = |sm| Entry {
+        sm,
+        ..of(1, [1]).last[0]
+    };
+    let all = [at(Some(1)), at(None), at(Some(1)), at(Some(0)), at(Some(1))];
+    let mut turns = Turns::new(all.iter(), 2);
+    let numbers = [1, 1, 0, 1].map(|sm| turns.next(sm));
+    assert_eq!(numbers, [None, Some(0), Some(0), Some(1)]);
+}
