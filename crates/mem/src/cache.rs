@@ -44,9 +44,8 @@ use warploom_base::{Cycle, KernelSlot};
 use warploom_config::{AllocatePolicy, CacheSpec, ModelStyle};
 use warploom_state::{State, Value};
 
-/// A cache with associative MSHRs (L1D, L1I, L1C, L2). `now` counts the cache's own cycles. In
-/// memory, the fields that tell whether there is something to do come first, then those that every
-/// access needs.
+/// A cache with associative MSHRs (L1D, L1I, L1C, L2). `now` counts the cache's own cycles. Fields
+/// that tell whether there is something to do come first, then those that every access needs.
 #[derive(Clone, Debug, State)]
 #[repr(C, align(64))]
 pub struct Cache {

@@ -72,7 +72,7 @@ pub(super) fn table(args: &Args) -> Result<String> {
     let _ = writeln!(
         text,
         "| all | | | | | {} | {} | | | |\n\nWithout warmed caches, errors are {} on average, at most \
-         {}, and {} of {} intervals contain the true value.",
+         {}, and {} of {}\nintervals contain the true value.",
         plans.cells(),
         runs.cells(),
         percent(cold.mean()),
