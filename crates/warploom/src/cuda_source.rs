@@ -40,7 +40,9 @@ pub fn compile(path: &str) -> Result<Source, Failure> {
             told.trim_end()
         )));
     }
-    note(&format!("note: compiled {path} by `nvcc -ptx {arch}`\n"));
+    note(&format!(
+        "note: compiled {path} by `nvcc -ptx {arch} -lineinfo`\n"
+    ));
     let text = String::from_utf8_lossy(&ran.stdout).into_owned();
     Ok(Source::new(format!("{path} as PTX"), text))
 }
@@ -53,8 +55,8 @@ fn without_compiler(path: &str) -> String {
         "{path} is source code, and there is no `nvcc` here to compile it to PTX\n  \
          = help: `pip install nvidia-cuda-nvcc nvidia-cuda-crt nvidia-nvvm nvidia-cuda-runtime \
          nvidia-cuda-cccl` installs one without a GPU; the environment variable NVCC names it\n  \
-         = help: or compile it elsewhere: `nvcc -ptx -arch={ARCHITECTURE} {path} -o {stem}.ptx`, \
-         then `warploom run {stem}.ptx`\n  \
+         = help: or compile it elsewhere: `nvcc -ptx -lineinfo -arch={ARCHITECTURE} {path} -o \
+         {stem}.ptx`, then `warploom run {stem}.ptx`\n  \
          = help: a whole program: `nvcc -cudart shared {path} -o {stem}`, then `warploom app \
          ./{stem}`"
     )

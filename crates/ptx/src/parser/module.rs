@@ -256,7 +256,7 @@ impl Parser<'_> {
             self.error(
                 Diagnostic::error("no-version", start, "the file has no `.version`")
                     .label("expected here")
-                    .help("start the file with the PTX version, e.g. `.version 8.0`"),
+                    .help("start the file with the PTX version, e.g. `.version 8.0`; CUDA source is compiled first, with `nvcc -ptx`"),
             );
         }
         if seen.target.is_none() {

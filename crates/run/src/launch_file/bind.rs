@@ -224,7 +224,10 @@ impl Binder<'_> {
                 kernel.name
             );
             let help = if fixed <= limit {
-                format!("set `dynamic_shared_bytes` to at most {}", limit - fixed)
+                format!(
+                    "set `dynamic_shared_bytes` (`--shared`) to at most {}",
+                    limit - fixed
+                )
             } else {
                 format!("this GPU allows {limit} per block; raise `sm.max_shared_bytes_per_block`")
             };

@@ -255,7 +255,7 @@ fn cuda_source_is_compiled_by_the_named_compiler() {
     assert_eq!(status, Some(0), "{told}");
     assert!(out.contains("\nbandwidth "), "{out}");
     assert!(
-        told.contains("note: compiled k.cu by `nvcc -ptx -arch=compute_75`"),
+        told.contains("note: compiled k.cu by `nvcc -ptx -arch=compute_75 -lineinfo`"),
         "{told}"
     );
     let (status, _, told) = run("echo 'k.cu(1): error: expected a declaration' >&2; exit 1");
