@@ -51,7 +51,7 @@ fn expand(input: proc_macro::TokenStream, kind: Kind) -> proc_macro::TokenStream
 fn implementation(input: &DeriveInput, kind: Kind) -> Result<TokenStream> {
     let name = &input.ident;
     let generics = bounded(&input.generics);
-    let (impls, types, wheres) = generics.split_for_impl();
+    let (impls, types, clause) = generics.split_for_impl();
     let (body, blank) = match &input.data {
         Data::Struct(data) => of_struct(&data.fields)?,
         Data::Enum(data) => of_enum(name, data, kind)?,
@@ -60,7 +60,7 @@ fn implementation(input: &DeriveInput, kind: Kind) -> Result<TokenStream> {
     let value = (kind == Kind::Value).then(|| {
         quote! {
             #[automatically_derived]
-            impl #impls ::warploom_state::Value for #name #types #wheres {
+            impl #impls ::warploom_state::Value for #name #types #clause {
                 fn blank() -> Self {
                     #blank
                 }
@@ -69,7 +69,7 @@ fn implementation(input: &DeriveInput, kind: Kind) -> Result<TokenStream> {
     });
     Ok(quote! {
         #[automatically_derived]
-        impl #impls ::warploom_state::State for #name #types #wheres {
+        impl #impls ::warploom_state::State for #name #types #clause {
             fn state(
                 &mut self,
                 io: &mut ::warploom_state::Io<'_>,

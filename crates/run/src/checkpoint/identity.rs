@@ -13,6 +13,9 @@ const FORKS: [&str; 3] = [WARP_SCHEDULER, "sm.block_limit", "sm.l1d_allocation"]
 /// A policy that has to be there when a kernel is launched.
 const NEEDS_LAUNCH: &str = "locality";
 
+/// Most keys that a message names.
+const NAMED: usize = 6;
+
 /// Changes of a fork.
 pub(crate) struct Changes {
     /// True if the warp scheduler is another one.
@@ -64,7 +67,7 @@ impl Identity {
         match differences.as_slice() {
             [] if self.layout != saved.layout => Err(CheckpointError::Build),
             [] => Ok(()),
-            _ => Err(CheckpointError::Keys(self.described(saved, &differences))),
+            _ => Err(CheckpointError::Keys(self.told(saved, &differences))),
         }
     }
 
@@ -79,7 +82,7 @@ impl Identity {
                 described: self.described(saved, &changed),
             });
         }
-        Err(CheckpointError::Unforkable(self.described(saved, &others)))
+        Err(CheckpointError::Unforkable(self.told(saved, &others)))
     }
 
     /// True if a fork may change a key: that of a policy, or a setting of a policy that comes or
@@ -109,6 +112,15 @@ impl Identity {
             .collect();
         let differs = |key: &&str| self.settings.get(*key) != other.settings.get(*key);
         keys.into_iter().filter(differs).collect()
+    }
+
+    /// Differences for a message: the first ones, and how many others there are.
+    fn told(&self, saved: &Self, keys: &[&str]) -> Vec<String> {
+        let mut told = self.described(saved, &keys[..keys.len().min(NAMED)]);
+        if let more @ 1.. = keys.len().saturating_sub(NAMED) {
+            told.push(format!("{more} others differ, as for another `--gpu`"));
+        }
+        told
     }
 
     fn described(&self, saved: &Self, keys: &[&str]) -> Vec<String> {

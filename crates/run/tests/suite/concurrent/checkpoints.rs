@@ -201,6 +201,13 @@ fn another_run_is_refused_by_name() {
         .filter_map(|key| key.split(' ').next())
         .collect();
     assert_eq!(named, ["gpu.seed", "l1d.ways"]);
+    // Of another machine the first keys are named, and the others counted.
+    let volta = resolve(&Base::Preset("qv100-volta".to_owned()), &[]).expect("built in");
+    let CheckpointError::Keys(keys) = refused(&volta, streams, options.clone()) else {
+        panic!("keys differ");
+    };
+    assert_eq!(keys.len(), 7, "{keys:?}");
+    assert!(keys[6].ends_with("others differ, as for another `--gpu`"));
     let parts = Options {
         parts: true,
         ..options.clone()
