@@ -2,7 +2,7 @@
 //!
 //! A launch is described by its [`Signature`], which an execution without timing yields. The
 //! [`Plan`] sorts launches into strata of like signatures while the program runs, and chooses the
-//! launches that are timed. [`estimate`] estimates a sum over all launches from the timed ones.
+//! launches that are timed. [`estimate()`] estimates a sum over all launches from the timed ones.
 //!
 //! Invariants: nothing here knows a machine or a program. The choice of a launch depends on
 //! signatures and on the cycles of earlier launches alone, so that equal programs give equal
