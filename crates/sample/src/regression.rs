@@ -33,7 +33,7 @@ pub(crate) struct Moments {
     squares: f64,
     /// Sums of products of the differences of sizes from their means.
     products: Matrix,
-    /// The same of a size and the value.
+    /// Sums of products of the differences of each size and of the value from their means.
     with_value: Sizes,
 }
 

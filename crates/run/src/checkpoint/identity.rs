@@ -53,7 +53,7 @@ impl Identity {
         })
     }
 
-    /// The same run in a later cycle.
+    /// Identity of this run in another cycle, for a checkpoint that is made there.
     pub fn at(&self, cycle: Cycle) -> Self {
         Self {
             cycle,
