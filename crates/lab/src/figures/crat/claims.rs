@@ -257,7 +257,7 @@ fn blocks(data: &Data<'_>) -> Judged {
             "KMN's stalls by congestion",
             Kind::Decrease,
             97.2,
-            change("congestion").map(|change| -change),
+            change("stalls").map(|change| -change),
         )
 }
 

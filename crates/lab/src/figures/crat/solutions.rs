@@ -1,7 +1,7 @@
 //! Figs. 13, 14, 17, 19 and 20: CRAT compared with its rivals.
 
 use super::study::{Solution, Solved, hit_rate};
-use super::throttling::congestion;
+use super::throttling::{congested, congestion};
 use super::{
     FERMI, INSENSITIVE, KEPLER, SENSITIVE, add_mean, allocated, columns, figure, samples, solved,
 };
@@ -117,7 +117,11 @@ fn blocks(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let hits = |of: &Solution| hit_rate(of).unwrap_or(0.0);
     let mut summary = BTreeMap::new();
     for (solution, of) in [("max", kmn.max()), ("crat", &kmn.crat)] {
-        let values = [("l1d_hits", hits(of)), ("congestion", congestion(kmn, of))];
+        let values = [
+            ("l1d_hits", hits(of)),
+            ("congestion", congestion(kmn, of)),
+            ("stalls", congested(kmn, of)),
+        ];
         summary.extend(
             values.map(|(what, value)| (format!("KMN.{solution}.{what}"), Cell::Number(value))),
         );

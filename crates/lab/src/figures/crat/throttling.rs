@@ -89,15 +89,20 @@ fn speed(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     })
 }
 
-/// Share of SM cycles in which the load/store unit could not continue because a cache or the
+/// Number of SM cycles in which the load/store unit could not continue because a cache or the
 /// network was full.
-pub(super) fn congestion(s: &Solved, of: &Solution) -> f64 {
+pub(super) fn congested(s: &Solved, of: &Solution) -> f64 {
     let full = |name: &str| {
         name.starts_with("sm.ldst_stalls.")
             && (name.ends_with(".reservation") || name.ends_with(".network"))
     };
+    s.study.count(of, full) as f64
+}
+
+/// Share of SM cycles that are congested.
+pub(super) fn congestion(s: &Solved, of: &Solution) -> f64 {
     let sms = f64::from(s.study.spec.gpu.sms);
-    s.study.count(of, full) as f64 / (of.cycles as f64 * sms)
+    congested(s, of) / (of.cycles as f64 * sms)
 }
 
 fn cache(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
