@@ -52,6 +52,10 @@ def environment(libraries: str) -> dict[str, str]:
         # Apart from kernels that were compiled for a GPU.
         "TRITON_CACHE_DIR": str(Path(cache) / "warploom" / "triton"),
         "NUMBA_CUDA_DRIVER": str(Path(libraries) / "libcuda.so.1"),
+        # CuPy compiles to machine code otherwise.
+        "CUPY_COMPILE_WITH_PTX": "1",
+        "CUPY_CACHE_DIR": str(Path(cache) / "warploom" / "cupy"),
+        "WARP_CACHE_PATH": str(Path(cache) / "warploom" / "warp"),
     }
     # Other packages take the folder of a compiler in PATH for that of CUDA.
     if importlib.util.find_spec("pycuda"):
