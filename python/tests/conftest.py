@@ -1,5 +1,8 @@
 """Kernels and machines of the tests."""
 
+import subprocess
+import sys
+
 import pytest
 
 import warploom
@@ -86,3 +89,16 @@ def gpu():
 @pytest.fixture(scope="session")
 def saxpy(gpu):
     return warploom.Module.from_ptx(SAXPY, gpu).saxpy
+
+
+@pytest.fixture
+def simulated(tmp_path, monkeypatch):
+    """Runs a script by `warploom python` with options, and caches of its own."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    def run(script, *options):
+        code = "from warploom._command import main; main()"
+        command = [sys.executable, "-c", code, "python", *options, "--", str(script)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    return run

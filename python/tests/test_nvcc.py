@@ -42,8 +42,13 @@ def test_a_file_is_compiled(tmp_path):
 
 
 def test_the_stand_in_is_in_path_for_pycuda_only(monkeypatch):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert "PATH" not in _command.environment("/libraries")
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
-    folder = _command.environment("/libraries")["PATH"].split(":")[0]
-    assert (pathlib.Path(folder) / "nvcc").is_file()
+    monkeypatch.setenv("PATH", "/usr/bin")
+
+    def stand_ins(found):
+        monkeypatch.setattr(importlib.util, "find_spec", lambda name: found)
+        folders = map(pathlib.Path, _command.environment("/libraries")["PATH"].split(":"))
+        own = [folder for folder in folders if folder.is_relative_to(_command.STANDINS)]
+        return [path.name for folder in own for path in folder.iterdir()]
+
+    assert stand_ins(None) == ["nvidia-smi"]
+    assert stand_ins("pycuda") == ["nvidia-smi", "nvcc"]

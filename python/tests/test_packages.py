@@ -2,8 +2,6 @@
 
 import importlib.util
 import pathlib
-import subprocess
-import sys
 
 import pytest
 
@@ -19,31 +17,26 @@ PACKAGES = {
     "numba": "numba_cuda",
     "cuda_core": "cuda",
     "tinygrad": "tinygrad",
+    "cupy": "cupy",
+    "warp": "warp",
+    "pycuda": "pycuda",
 }
 SCRIPTS = [path for folder in PACKAGES for path in sorted((EXAMPLES / folder).glob("*.py"))]
 
 
-def simulated(script, tmp_path, monkeypatch, *options):
-    """Runs a script by `warploom python`."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    code = "from warploom._command import main; main()"
-    command = [sys.executable, "-c", code, "python", *options, "--", str(script)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_an_example_is_right(script, tmp_path, monkeypatch):
+def test_an_example_is_right(script, simulated):
     module = PACKAGES[script.parent.name]
     if importlib.util.find_spec(module) is None:
         pytest.skip(f"{module} is not installed")
-    ran = simulated(script, tmp_path, monkeypatch, "--gpu", "rtx3070-ampere")
+    ran = simulated(script, "--gpu", "rtx3070-ampere")
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert ran.stdout.startswith(f"{script.stem}: ") and ran.stdout.endswith("are right\n")
     # The report of the run names the kernel and its cycles.
     assert "rtx3070-ampere" in ran.stderr and " cycles" in ran.stderr
 
 
-def test_queries_of_the_machine(tmp_path, monkeypatch):
+def test_queries_of_the_machine(tmp_path, simulated):
     script = tmp_path / "query.py"
     script.write_text(
         """import ctypes
@@ -55,5 +48,5 @@ assert nvml.nvmlDeviceGetName(device, name, 96) == 0
 print(name.value.decode())
 """
     )
-    ran = simulated(script, tmp_path, monkeypatch, "--gpu", "qv100-volta", "--quiet")
+    ran = simulated(script, "--gpu", "qv100-volta", "--quiet")
     assert ran.stdout == "Warploom qv100-volta\n", ran.stderr

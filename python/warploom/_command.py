@@ -43,7 +43,6 @@ def _executable(path: Path) -> Path:
 def environment(libraries: str) -> dict[str, str]:
     """Variables by which packages find the simulated driver and leave kernels as PTX."""
     ptxas = str(_executable(STANDINS / "ptxas"))
-    compiler = _executable(STANDINS / "nvcc" / "nvcc")
     cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     variables = {
         "TRITON_PTXAS_PATH": ptxas,
@@ -52,11 +51,17 @@ def environment(libraries: str) -> dict[str, str]:
         # Apart from kernels that were compiled for a GPU.
         "TRITON_CACHE_DIR": str(Path(cache) / "warploom" / "triton"),
         "NUMBA_CUDA_DRIVER": str(Path(libraries) / "libcuda.so.1"),
+        # CuPy compiles to machine code otherwise.
+        "CUPY_COMPILE_WITH_PTX": "1",
+        "CUPY_CACHE_DIR": str(Path(cache) / "warploom" / "cupy"),
+        "WARP_CACHE_PATH": str(Path(cache) / "warploom" / "warp"),
+        "WARPLOOM_PYTHON": sys.executable,
     }
+    folders = [str(_executable(STANDINS / "smi" / "nvidia-smi").parent)]
     # Other packages take the folder of a compiler in PATH for that of CUDA.
     if importlib.util.find_spec("pycuda"):
-        folders = [str(compiler.parent), os.environ.get("PATH", os.defpath)]
-        variables |= {"PATH": os.pathsep.join(folders), "WARPLOOM_PYTHON": sys.executable}
+        folders.append(str(_executable(STANDINS / "nvcc" / "nvcc").parent))
+    variables["PATH"] = os.pathsep.join([*folders, os.environ.get("PATH", os.defpath)])
     return variables
 
 

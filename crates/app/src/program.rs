@@ -16,12 +16,6 @@ pub enum ProgramError {
     /// The program is built for another processor.
     #[error("it is not built for x86-64; build it for this machine")]
     Machine,
-    /// The program is statically linked to the runtime.
-    #[error(
-        "CUDA's runtime is linked into it statically, which is nvcc's default, so that nothing can \
-         stand in for it; build it with `nvcc -cudart shared` (clang: link with -lcudart)"
-    )]
-    Static,
     /// The program needs a release of the runtime that Warploom does not provide.
     #[error("it needs {0}, and Warploom stands in for {list}; build it with CUDA 11, 12 or 13", list = NAMES.join(", "))]
     Release(String),
@@ -36,7 +30,7 @@ pub struct Facts {
     /// Name of the runtime library that the program needs. `None` if the file itself needs none,
     /// such as a script or a program whose libraries need the runtime.
     pub runtime: Option<String>,
-    /// True for a program for this processor that does not need the runtime itself.
+    /// True for a program for this processor that neither needs the runtime nor contains it.
     pub is_without_runtime: bool,
 }
 
@@ -70,7 +64,6 @@ pub fn inspect(file: &[u8]) -> Result<Facts, ProgramError> {
         .find(|name| name.starts_with("libcudart.so"));
     let has_code = sections.iter().any(|(name, _)| *name == ".nvFatBinSegment");
     match &runtime {
-        None if has_code => return Err(ProgramError::Static),
         Some(name) if !NAMES.contains(&name.as_str()) => {
             return Err(ProgramError::Release(name.clone()));
         }
@@ -80,7 +73,8 @@ pub fn inspect(file: &[u8]) -> Result<Facts, ProgramError> {
         check_code(data)?;
     }
     Ok(Facts {
-        is_without_runtime: runtime.is_none(),
+        // A program with code for GPUs and without the library contains the runtime.
+        is_without_runtime: runtime.is_none() && !has_code,
         runtime,
     })
 }
@@ -206,6 +200,18 @@ mod tests {
         assert_eq!(inspect(&file), Err(ProgramError::Machine));
         file[4] = 1;
         assert_eq!(inspect(&file), Err(ProgramError::Bits));
+    }
+
+    #[test]
+    fn code_without_the_library_needs_the_runtime_inside() {
+        let mut file = include_bytes!("../../cudart/tests/programs/12/device").to_vec();
+        let (name, other) = (b"libcudart.so.12", b"libsomething.so");
+        let facts = inspect(&file).unwrap();
+        assert_eq!(facts.runtime.as_deref(), Some("libcudart.so.12"));
+        let mut places = file.windows(name.len());
+        let at = places.position(|part| part == name).expect("a name");
+        file[at..at + name.len()].copy_from_slice(other);
+        assert_eq!(inspect(&file), Ok(Facts::default()));
     }
 
     #[test]

@@ -34,12 +34,19 @@ impl TextureReference {
     };
 }
 
-/// A reference of a module with its settings.
+/// A reference with its settings.
 pub(crate) struct ModuleReference {
-    own: Reference,
+    /// Name and module of the reference, or none if the program created it. No kernel reads that.
+    own: Option<Reference>,
     settings: TextureReference,
     /// True if the settings have changed since they were bound.
     changed: bool,
+}
+
+impl ModuleReference {
+    fn module(&self) -> Option<FatBinary> {
+        self.own.as_ref().map(|own| own.module)
+    }
 }
 
 impl Context {
@@ -68,7 +75,9 @@ impl Context {
         let module = self.driver_module(module)?;
         let known = |own: &Reference| (own.module, own.kind) == (module, kind) && own.name == name;
         let mut all = self.module_references.iter();
-        if let Some((handle, _)) = all.find(|(_, reference)| known(&reference.own)) {
+        if let Some((handle, _)) =
+            all.find(|(_, reference)| reference.own.as_ref().is_some_and(known))
+        {
             return Ok(*handle);
         }
         let (id, wanted) = (self.load(module)?, name.to_owned());
@@ -78,16 +87,43 @@ impl Context {
         }
         let handle = self.handle();
         let reference = ModuleReference {
-            own: Reference {
+            own: Some(Reference {
                 module,
                 name: name.to_owned(),
                 kind,
-            },
+            }),
             settings: TextureReference::NEW,
             changed: false,
         };
         self.module_references.insert(handle, reference);
         Ok(handle)
+    }
+
+    /// Creates a texture reference of no module (`cuTexRefCreate`). Its settings can be changed
+    /// and read.
+    pub fn create_texture_reference(&mut self) -> u64 {
+        let handle = self.handle();
+        let reference = ModuleReference {
+            own: None,
+            settings: TextureReference::NEW,
+            changed: false,
+        };
+        self.module_references.insert(handle, reference);
+        handle
+    }
+
+    /// Removes a reference that the program created.
+    ///
+    /// # Errors
+    /// There is no such reference, or it is one of a module.
+    pub fn destroy_texture_reference(&mut self, handle: u64) -> Cuda {
+        match self.module_references.get(&handle) {
+            Some(ModuleReference { own: None, .. }) => {
+                self.module_references.remove(&handle);
+                Ok(())
+            }
+            _ => Err(CudaError::INVALID_VALUE),
+        }
     }
 
     /// Settings of a texture or surface reference.
@@ -110,17 +146,17 @@ impl Context {
     /// Forgets the references of a module.
     pub(crate) fn forget_references(&mut self, module: FatBinary) {
         self.module_references
-            .retain(|_, reference| reference.own.module != module);
+            .retain(|_, reference| reference.module() != Some(module));
     }
 
     /// Binds the references of a module whose settings have changed.
     pub(crate) fn bind_references(&mut self, module: FatBinary) -> Cuda {
-        let changed = |own: &&mut ModuleReference| own.changed && own.own.module == module;
+        let changed = |own: &&mut ModuleReference| own.changed && own.module() == Some(module);
         let changed = self.module_references.values_mut().filter(changed);
         let bindings: Vec<_> = changed
             .filter_map(|own| {
                 own.changed = false;
-                Some((own.own.clone(), own.settings, own.settings.target?))
+                Some((own.own.clone()?, own.settings, own.settings.target?))
             })
             .collect();
         for (own, settings, target) in bindings {

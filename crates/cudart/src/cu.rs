@@ -9,6 +9,7 @@ mod capture;
 mod copy;
 mod device;
 mod executable;
+mod export;
 mod graph;
 mod launch;
 mod link;

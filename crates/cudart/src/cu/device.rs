@@ -11,12 +11,12 @@ use warploom_app::{CONTEXT, Context, Cuda, CudaError, attribute};
 const API_VERSION: u32 = 3020;
 
 /// Thread that makes the call.
-fn thread() -> warploom_app::ThreadKey {
+pub fn thread() -> warploom_app::ThreadKey {
     std::thread::current().id()
 }
 
 /// Checks that a handle is that of the one context.
-fn check_context(context: u64) -> Cuda {
+pub fn check_context(context: u64) -> Cuda {
     match context {
         CONTEXT => Ok(()),
         _ => Err(CudaError::INVALID_CONTEXT),

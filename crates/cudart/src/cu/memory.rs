@@ -103,6 +103,30 @@ unsafe fn put_attribute(to: *mut u8, number: i32, value: u64) -> Cuda {
     unsafe { crate::ffi::put_bytes(to, &value[..attribute_bytes(number)]) }
 }
 
+/// Requests copies in a stream. The error has the number of the copy that is wrong.
+///
+/// # Safety
+/// The pointers are null or valid for reads of `count` values.
+unsafe fn copy_batch(
+    context: &mut Context,
+    (to, from, bytes): (*const u64, *const u64, *const usize),
+    count: usize,
+    stream: u64,
+) -> Result<(), (usize, CudaError)> {
+    for at in 0..count {
+        let wrong = |error| (at, error);
+        // SAFETY: the caller fulfils the requirements of this function.
+        let sides = unsafe {
+            get(to.wrapping_add(at)).and_then(|to| Ok((to, get(from.wrapping_add(at))?)))
+        };
+        let bytes = unsafe { get(bytes.wrapping_add(at)) }.map_err(wrong)?;
+        let submission = Submission::asynchronous(stream);
+        let sides = sides.map_err(wrong)?;
+        copy(context, sides, bytes, Direction::Default, submission).map_err(wrong)?;
+    }
+    Ok(())
+}
+
 driver! {
     fn cuMemAlloc_v2(to: *mut u64, bytes: usize) |context| {
         require_output(to)?;
@@ -241,6 +265,25 @@ driver! {
         to: u64, from: u64, bytes: usize, stream: u64,
     ) |context| {
         copy(context, (to, from), bytes, Direction::Default, Submission::asynchronous(stream))
+    }
+
+    // Attributes say when sources may be read, which is at the call or in the order of the stream.
+    fn cuMemcpyBatchAsync / cuMemcpyBatchAsync_ptsz (
+        to: *const u64, from: *const u64, bytes: *const usize, count: usize,
+        _attributes: *const u8, _starts: *const usize, _kinds: usize, failed: *mut usize,
+        stream: u64,
+    ) |context| {
+        copy_batch(context, (to, from, bytes), count, stream).map_err(|(place, error)| {
+            put_if(failed, place);
+            error
+        })
+    }
+
+    fn cuMemcpyBatchAsync_v2 / cuMemcpyBatchAsync_v2_ptsz (
+        to: *const u64, from: *const u64, bytes: *const usize, count: usize,
+        _attributes: *const u8, _starts: *const usize, _kinds: usize, stream: u64,
+    ) |context| {
+        copy_batch(context, (to, from, bytes), count, stream).map_err(|(_, error)| error)
     }
 
     fn cuMemsetD8_v2 / cuMemsetD8_v2_ptds (to: u64, value: u8, count: usize) |context| {

@@ -5,6 +5,7 @@ use super::driver;
 use crate::error::lasting;
 use crate::ffi::{bytes, get, list, put, put_bytes, put_if, text};
 use crate::function::put_parameter;
+use crate::register::container;
 use std::ffi::c_char;
 use warploom_app::{Context, Cuda, CudaError, FunctionAttributes, PixelWalk, TiledTensor, fatbin};
 
@@ -26,8 +27,8 @@ unsafe fn code(context: &mut Context, image: *const u8) -> Cuda<Vec<u8>> {
     // SAFETY: every kind of code has at least four bytes, of which a text may end earlier.
     let first = unsafe { start(image) };
     match u32::from_le_bytes(first) {
-        // SAFETY: the wrapper has a pointer to the container after its first two numbers.
-        WRAPPER => unsafe { code(context, get(image.wrapping_add(8).cast::<*const u8>())?) },
+        // SAFETY: a compiler generates wrappers.
+        WRAPPER => Ok(unsafe { container(image.cast()) }),
         fatbin::MAGIC => {
             // SAFETY: the header of a container has 16 bytes, and states the size of the whole.
             let size = unsafe { fatbin::container_bytes(&bytes(image, 16)) };
@@ -61,7 +62,7 @@ unsafe fn start(image: *const u8) -> [u8; 4] {
 ///
 /// # Safety
 /// The first pointer is null or valid for a write. The second one is null or points to code.
-unsafe fn load(context: &mut Context, to: *mut u64, image: *const u8) -> Cuda {
+pub unsafe fn load(context: &mut Context, to: *mut u64, image: *const u8) -> Cuda {
     // SAFETY: the caller fulfils the requirements of this function.
     let code = unsafe { code(context, image) }?;
     let module = context.load_module(code)?;

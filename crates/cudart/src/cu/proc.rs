@@ -41,6 +41,7 @@ const FORMS: &[(&str, Forms)] = &[
     ("cuGraphNodeGetDependencies", EDGES),
     ("cuGraphNodeGetDependentNodes", EDGES),
     ("cuGraphRemoveDependencies", EDGES),
+    ("cuMemcpyBatchAsync", &[(12_080, ""), (13_000, "_v2")]),
     ("cuStreamBeginCapture", &[(10_000, ""), (10_010, "_v2")]),
     (
         "cuStreamGetCaptureInfo",

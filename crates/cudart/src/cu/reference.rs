@@ -1,4 +1,4 @@
-//! Texture and surface references of modules.
+//! Texture and surface references of modules, and references that the program creates.
 
 use super::array::{CRows, channels, format};
 use super::driver;
@@ -34,6 +34,12 @@ driver! {
 
     fn cuModuleGetSurfRef(to: *mut u64, module: u64, name: *const c_char) |context| {
         put(to, context.module_surface(module, &text(name))?)
+    }
+
+    fn cuTexRefCreate(to: *mut u64) |context| { put(to, context.create_texture_reference()) }
+
+    fn cuTexRefDestroy(reference: u64) |context| {
+        context.destroy_texture_reference(reference)
     }
 
     // A kernel reads every reference of its module.

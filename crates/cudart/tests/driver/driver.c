@@ -327,10 +327,111 @@ static void names(void) {
     CHECK(found == find("cuLaunchKernel_ptsz"));
     EXPECT(0, CALL(cudaGetDriverEntryPointByVersion)("cuGraphGetEdges", &found, 12000, none, &status));
     CHECK(found == older);
-    // No table is known, and the pointer is cleared.
-    unsigned char table[16] = {0};
-    EXPECT(500, CALL(cuGetExportTable)(&found, table));
+}
+
+// Table of the driver with a UUID that is written without hyphens.
+static void **table_of(const char *uuid) {
+    unsigned char bytes[16];
+    void **table = 0;
+    for (int at = 0; at < 16; at++)
+        CHECK(sscanf(uuid + 2 * at, "%2hhx", &bytes[at]) == 1);
+    EXPECT(0, CALL(cuGetExportTable)(&table, bytes));
+    return table;
+}
+
+// Fat binary as CUDA 13 writes it: an empty container, and one with a text.
+struct Container {
+    unsigned mark;
+    unsigned short version, header;
+    uint64_t bytes;
+};
+static struct {
+    struct Container empty, own;
+    unsigned short kind, version;
+    unsigned header;
+    uint64_t bytes;
+    unsigned words[12];
+    char text[(sizeof ADD + 7) / 8 * 8];
+} packed;
+// A wrapper has a mark, a version and the address of the container.
+static struct {
+    unsigned mark, version;
+    const void *container;
+    void *file;
+} wrapper = {0x466243b1, 1, &packed, 0};
+
+static void pack(void) {
+    struct Container empty = {0xba55ed50, 1, 16, 0};
+    packed.empty = packed.own = empty;
+    packed.own.bytes = sizeof packed - 2 * sizeof empty;
+    packed.kind = 1;
+    packed.version = 0x101;
+    packed.header = 64;
+    packed.bytes = sizeof packed.text;
+    packed.words[3] = 20;
+    memcpy(packed.text, ADD, sizeof ADD);
+}
+
+// Tables that CUDA's runtime asks for where it is linked statically.
+static void tables(void) {
+    void *found = (void *)1, *context = 0, *current = 0, *module = 0;
+    unsigned char none[16] = {0}, answer[2][16] = {{0}};
+    uint64_t id = 0, key = 11, value = 12, read = 0, zero = 0;
+    EXPECT(500, CALL(cuGetExportTable)(&found, none));
     CHECK(found == 0);
+    void **runtime = table_of("6bd5fb6c5bf4e74a8987d93912fd9df9");
+    CHECK((size_t)runtime[0] == 13 * sizeof(void *));
+    EXPECT(0, ((Call)runtime[2])(&context, 0));
+    EXPECT(0, CALL(cuCtxGetCurrent)(&current));
+    CHECK(context == current);
+    pack();
+    EXPECT(0, ((Call)runtime[1])(&module, &wrapper));
+    EXPECT(0, CALL(cuModuleGetFunction)(&id, module, "add"));
+    EXPECT(0, ((Call)runtime[8])(&packed, &module, zero, zero, 0));
+    EXPECT(801, ((Call)runtime[8])(&packed, &module, zero + 1, zero, 0));
+    EXPECT(801, ((Call)runtime[3])());
+    void **contexts = table_of("21318c60971432488ca641ff7324c8f2");
+    EXPECT(0, CALL(cuCtxGetId)(context, &id));
+    EXPECT(0, ((Call)contexts[4])(context, &read));
+    CHECK(read == id);
+    void **storage = table_of("c693336e1121df11a8c368f355d89593");
+    EXPECT(400, ((Call)storage[2])(&read, zero, key));
+    EXPECT(0, ((Call)storage[0])(zero, key, value, zero));
+    EXPECT(0, ((Call)storage[2])(&read, context, key));
+    CHECK(read == value);
+    EXPECT(0, ((Call)storage[1])(zero, key));
+    EXPECT(400, ((Call)storage[2])(&read, zero, key));
+    // The answer depends on what is asked.
+    void **recognition = table_of("d4082055bde6704b8d34ba123c66e1f2");
+    EXPECT(0, ((Call)recognition[1])(12092, zero, answer[0]));
+    EXPECT(0, ((Call)recognition[1])(12092, zero + 1, answer[1]));
+    CHECK(memcmp(answer[0], answer[1], 16) != 0);
+}
+
+// What a process has alone, and references of no module.
+static void others(void) {
+    unsigned char handle[64] = {0};
+    uint64_t reference = 0, to[2] = {y, y + 4}, from[2] = {x + 8, x + 4}, stream = 2;
+    EXPECT(801, CALL(cuIpcGetMemHandle)(handle, x));
+    int mode = 9, format = 0, channels = 0;
+    EXPECT(0, CALL(cuTexRefCreate)(&reference));
+    EXPECT(0, CALL(cuTexRefSetFilterMode)(reference, 1));
+    EXPECT(0, CALL(cuTexRefGetFilterMode)(&mode, reference));
+    EXPECT(0, CALL(cuTexRefGetFormat)(&format, &channels, reference));
+    // CU_AD_FORMAT_FLOAT is 32.
+    CHECK(mode == 1 && format == 32 && channels == 1);
+    EXPECT(0, CALL(cuTexRefDestroy)(reference));
+    EXPECT(1, CALL(cuTexRefDestroy)(reference));
+    // Copies in one call. The second of the other call reads beyond an allocation.
+    size_t bytes[2] = {4, 4}, failed = 9, kinds = 0, count = 2;
+    EXPECT(0, CALL(cuMemcpyBatchAsync_v2)(to, from, bytes, count, 0, 0, kinds, stream));
+    float pair[2] = {0, 0};
+    EXPECT(0, CALL(cuMemcpyDtoH_v2)(pair, y, sizeof pair));
+    CHECK(pair[0] == 2 && pair[1] == 1);
+    bytes[1] = 1 << 20;
+    EXPECT(1, CALL(cuMemcpyBatchAsync)(to, from, bytes, count, 0, 0, kinds, &failed, stream));
+    CHECK(failed == 1);
+    EXPECT(0, CALL(cuMemsetD32_v2)(y, 0x3f800000u, (size_t)64));
 }
 
 static void fault(void) {
@@ -353,6 +454,8 @@ int main(int count, char **arguments) {
     if (count > 2) {
         fault();
     } else {
+        others();
+        tables();
         pools();
         occupancy();
         launches();

@@ -42,13 +42,6 @@ fn needs(file: &mut [u8], name: &[u8]) {
 }
 
 #[test]
-fn a_program_with_the_runtime_inside_is_told_how_to_be_built() {
-    let message = told(|file| needs(file, b"libsomething.so\0"));
-    assert!(message.contains("linked into it statically"), "{message}");
-    assert!(message.contains("nvcc -cudart shared"), "{message}");
-}
-
-#[test]
 fn a_program_of_another_release_is_told_which_there_are() {
     let message = told(|file| needs(file, b"libcudart.so.10\0"));
     assert!(message.contains("it needs libcudart.so.10"), "{message}");
