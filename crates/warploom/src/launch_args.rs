@@ -297,6 +297,13 @@ impl LaunchArgs {
     }
 
     /// The options with a candidate's values where they leave something open.
+    /// Arguments that are numbers: the place of each among all, from 0, and its text.
+    pub fn numbers(&self) -> Vec<(usize, &str)> {
+        let is_number = |(_, arg): &(usize, &Typed)| matches!(arg.argument, Argument::Scalar(_));
+        let numbers = self.args.iter().enumerate().filter(is_number);
+        numbers.map(|(at, arg)| (at, arg.text.as_str())).collect()
+    }
+
     pub fn with(&self, kernel: &str, candidate: &Candidate) -> Result<Self, Failure> {
         let text = |extents: [u32; 3]| {
             let used = extents.iter().rposition(|n| *n > 1).unwrap_or(0);

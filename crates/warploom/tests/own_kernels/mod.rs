@@ -284,3 +284,22 @@ fn a_guess_is_bounded_by_transactions_too() {
     assert!(ran.err.contains(size), "{}", ran.err);
     assert!(!ran.err.contains("give --grid alone"), "{}", ran.err);
 }
+
+/// An array of 130 words holds the elements of 128 threads and a border: 256 threads, the usual
+/// number, access it out of bounds.
+#[test]
+fn a_guess_respects_the_shared_arrays() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = ".version 7.0\n.target sm_75\n.address_size 64\n\
+        .visible .entry turn(.param .u64 p) {\n.reg .b32 %r<8>; .reg .b64 %rd<6>;\n\
+        .shared .align 4 .b8 t[520];\n\
+        ld.param.u64 %rd1, [p]; cvta.to.global.u64 %rd2, %rd1;\n\
+        mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x;\n\
+        mad.lo.u32 %r4, %r1, %r2, %r3; mul.wide.u32 %rd3, %r4, 4; add.u64 %rd4, %rd2, %rd3;\n\
+        ld.global.u32 %r5, [%rd4]; shl.b32 %r6, %r3, 2; mov.u32 %r7, t; add.u32 %r6, %r6, %r7;\n\
+        st.shared.u32 [%r6], %r5; ld.shared.u32 %r5, [%r6]; st.global.u32 [%rd4], %r5; ret;\n}\n";
+    std::fs::write(folder.path().join("turn.ptx"), kernel).unwrap();
+    let ran = warploom_in(folder.path(), &["run", "turn.ptx", "--functional"]);
+    assert_eq!(ran.status, 0, "{}{}", ran.err, ran.out);
+    assert!(ran.err.contains(" --grid 2048 --block 128 "), "{}", ran.err);
+}
