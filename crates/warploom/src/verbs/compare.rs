@@ -2,9 +2,10 @@
 
 use crate::allocate_args::AllocateArgs;
 use crate::energy_args::EnergyArgs;
-use crate::experiment::{RunnerArgs, experiment, tell_failures, write_page};
+use crate::experiment::{Keeping, RunnerArgs, experiment, tell_failures, write_page};
 use crate::failure::Failure;
 use crate::gpu::{GpuArgs, base, spec};
+use crate::interrupt::{INTERRUPTED, Interrupt};
 use crate::launch_args::LaunchArgs;
 use crate::names::{Names, workloads};
 use crate::output::{check_outputs, command_line, note, print, print_json, write_file};
@@ -204,21 +205,51 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let specs = comparison.runs();
     let specs = specs.map_err(|errors| errors.of_option(option))?;
     let command = command_line();
+    let interrupt = args.output.is_none().then(Interrupt::new);
+    let is_interrupted = || interrupt.as_ref().is_some_and(|of| of.go_on().is_break());
     let wanted = FigureJob {
         name: comparison.name(),
-        make: Box::new(|runs| comparison.make(&specs, runs)),
+        make: Box::new(|runs| match is_interrupted() {
+            true => comparison.make_of_ended(&specs, runs),
+            false => comparison.make(&specs, runs),
+        }),
         page: Box::new(|figure, used| comparison.page(figure, used, &command)),
     };
-    for made in experiment(&[wanted], &args.runner, args.output.as_deref())? {
-        match made {
-            FigureOutcome::Page(page) => give(args, &page)?,
-            FigureOutcome::Failed { name, runs } => {
-                tell_failures(&name, &runs);
-                return Ok(ExitCode::from(1));
-            }
+    let folder = args.output.as_deref().map(Keeping::Folder);
+    let ended = interrupt.as_ref().map(Keeping::Ended);
+    let keeping = folder.or(ended).unwrap_or(Keeping::Nothing);
+    let made = experiment(&[wanted], &args.runner, keeping)?.pop();
+    let page = match made {
+        Some(FigureOutcome::Failed { name, runs }) => {
+            tell_failures(&name, &runs);
+            return Ok(ExitCode::from(1));
         }
-    }
-    Ok(ExitCode::SUCCESS)
+        Some(FigureOutcome::Page(page)) if page.table.rows.len() == comparison.rows() => {
+            give(args, &page)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some(FigureOutcome::Page(page)) => Some(page),
+        None => None,
+    };
+    let page = page.filter(|page| !page.table.rows.is_empty());
+    interrupted(args, page, comparison.rows())
+}
+
+/// Gives the rows of a comparison whose runs had ended when a signal came.
+fn interrupted(args: &Args, page: Option<Box<Page>>, all: usize) -> Result<ExitCode, Failure> {
+    let help = "-o DIR keeps each run that ends, and the same command then goes on";
+    let Some(mut page) = page else {
+        return Err(Failure::Interrupted(format!(
+            "none of the {all} rows had ended\n  = help: {help}"
+        )));
+    };
+    let rows = page.table.rows.len();
+    page.title += &format!(" (interrupted: {rows} of {all} rows)");
+    give(args, &page)?;
+    note(&format!(
+        "interrupted: {rows} of {all} rows had ended, and the result has these\n  = help: {help}\n"
+    ));
+    Ok(ExitCode::from(INTERRUPTED))
 }
 
 fn give(args: &Args, page: &Page) -> Result<(), Failure> {

@@ -1,6 +1,6 @@
 //! The verb `warploom oracle`.
 
-use crate::experiment::{RunnerArgs, experiment, tell_failures, write_page};
+use crate::experiment::{Keeping, RunnerArgs, experiment, tell_failures, write_page};
 use crate::failure::Failure;
 use crate::gpu::{GpuArgs, base};
 use crate::launch_args::LaunchArgs;
@@ -67,7 +67,9 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         make: Box::new(|runs| oracle(&request, runs)),
         page: Box::new(|figure, used| page(figure, used, "oracle", &name, &title, &command)),
     };
-    for made in experiment(&[wanted], &args.runner, args.output.as_deref())? {
+    let folder = args.output.as_deref();
+    let keeping = folder.map_or(Keeping::Nothing, Keeping::Folder);
+    for made in experiment(&[wanted], &args.runner, keeping)? {
         match made {
             FigureOutcome::Page(page) => {
                 if let Some(folder) = &args.output {

@@ -3,7 +3,9 @@
 mod against;
 
 use crate::energy_args::{EnergyArgs, EnergyChoice};
-use crate::experiment::{RunnerArgs, experiment, has_store, open_store, tell_failures, write_page};
+use crate::experiment::{
+    Keeping, RunnerArgs, experiment, has_store, open_store, tell_failures, write_page,
+};
 use crate::failure::Failure;
 use crate::names::{Names, figures};
 use crate::output::{print, print_json, width};
@@ -151,7 +153,7 @@ fn judged_elsewhere(page: &Page) -> String {
 /// Makes the figures of a name by threads of this process, or by workers.
 fn make(args: &Args, name: &str, wanted: &[FigureJob<'_>]) -> Result<Vec<FigureOutcome>, Failure> {
     if !args.engine.given() {
-        return experiment(wanted, &args.runner, Some(&args.output));
+        return experiment(wanted, &args.runner, Keeping::Folder(&args.output));
     }
     let name = format!("{}-{}", name.replace('/', "-"), args.scale);
     make_figures(wanted, &name, &args.engine, &args.runner, &args.output)
