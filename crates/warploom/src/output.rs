@@ -87,13 +87,21 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> String {
 /// Columns of a terminal that states no size, as those of recorders and of some editors do.
 const UNSTATED: u16 = 80;
 
-/// Number of columns of the terminal, or `None` if standard output is not a terminal.
+/// Number of columns that the environment variable COLUMNS asks for, or else those of the terminal.
+/// `None` if standard output is not a terminal and nobody asks.
 pub fn width() -> Option<u16> {
+    let asked = std::env::var("COLUMNS").ok();
     let stated = terminal_size::terminal_size_of(std::io::stdout());
-    columns(
+    let of_terminal = columns(
         std::io::stdout().is_terminal(),
         stated.map(|(width, _)| width.0),
-    )
+    );
+    asked_columns(asked.as_deref()).or(of_terminal)
+}
+
+/// A number of columns that was asked for, if it is one.
+fn asked_columns(text: Option<&str>) -> Option<u16> {
+    text?.trim().parse().ok().filter(|columns| *columns > 0)
 }
 
 /// Number of columns of the terminal, or `None` if standard error is not a terminal.
@@ -141,7 +149,15 @@ pub fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{columns, quoted};
+    use super::{asked_columns, columns, quoted};
+
+    #[test]
+    fn columns_are_those_that_were_asked_for() {
+        assert_eq!(asked_columns(Some("72")), Some(72));
+        for none in [None, Some(""), Some("0"), Some("wide"), Some("-1")] {
+            assert_eq!(asked_columns(none), None, "{none:?}");
+        }
+    }
 
     #[test]
     fn a_terminal_without_a_size_has_80_columns() {

@@ -8,14 +8,14 @@ use crate::gpu::{GpuArgs, base, spec};
 use crate::interrupt::{INTERRUPTED, Interrupt};
 use crate::launch_args::LaunchArgs;
 use crate::names::{Names, workloads};
-use crate::output::{check_outputs, command_line, note, print, print_json, write_file};
+use crate::output::{check_outputs, command_line, note, print, print_json, width, write_file};
 use crate::target::{self, WorkloadArgs};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use warploom_lab::{Comparison, FigureJob, FigureOutcome, Input, Programs, Vary};
 use warploom_report::page::{Page, RunLine};
-use warploom_report::{page_report, svg};
+use warploom_report::{page_report, svg, wrapped};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -256,7 +256,7 @@ fn give(args: &Args, page: &Page) -> Result<(), Failure> {
     if args.json {
         print_json(page)?;
     } else {
-        print(&(page_report(page) + &equal_runs(&page.runs)))?;
+        print(&(page_report(page, width()) + &equal_runs(&page.runs, width())))?;
     }
     if let Some(path) = &args.csv {
         write_file(path, &page.table.csv())?;
@@ -272,7 +272,7 @@ fn give(args: &Args, page: &Page) -> Result<(), Failure> {
 
 /// Lines that name configurations with the same outputs, cycles and counters: what they set
 /// differently had no effect.
-fn equal_runs(runs: &[RunLine]) -> String {
+fn equal_runs(runs: &[RunLine], width: Option<u16>) -> String {
     let mut equal: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
     for run in runs {
         let names = equal.entry((&run.input, &run.digest)).or_default();
@@ -284,7 +284,8 @@ fn equal_runs(runs: &[RunLine]) -> String {
     several
         .map(|((input, _), names)| {
             let names = names.join(", ");
-            format!("{input}: equal runs, in which what differs never acted: {names}\n")
+            let told = format!("{input}: equal runs, in which what differs never acted: {names}");
+            wrapped("", &told, width)
         })
         .collect()
 }
@@ -306,10 +307,13 @@ mod tests {
             digest: digest.to_owned(),
             energy: None,
         };
-        let told = equal_runs(&[run("lrr", "a"), run("gto", "b"), run("two-level", "a")]);
+        let told = equal_runs(
+            &[run("lrr", "a"), run("gto", "b"), run("two-level", "a")],
+            None,
+        );
         let expected = "kmeans: equal runs, in which what differs never acted: lrr, two-level\n";
         assert_eq!(told, expected);
-        assert_eq!(equal_runs(&[run("lrr", "a"), run("gto", "b")]), "");
+        assert_eq!(equal_runs(&[run("lrr", "a"), run("gto", "b")], None), "");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use crate::experiment::{Keeping, RunnerArgs, experiment, tell_failures, write_pa
 use crate::failure::Failure;
 use crate::gpu::{GpuArgs, base};
 use crate::launch_args::LaunchArgs;
-use crate::output::{command_line, print, print_json};
+use crate::output::{command_line, print, print_json, width};
 use crate::target::{self, WorkloadArgs};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -78,7 +78,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
                 if args.json {
                     print_json(&page)?
                 } else {
-                    print(&page_report(&page))?
+                    print(&page_report(&page, width()))?
                 }
             }
             FigureOutcome::Failed { name, runs } => {

@@ -19,7 +19,7 @@ use warploom_lab::{
     add_energy, all, by_name_only, claims, claims_on, cost, find, make_by, studies,
 };
 use warploom_report::page::Page;
-use warploom_report::{grouped, listing, page_report};
+use warploom_report::{grouped, listing, page_report, wrapped};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -102,8 +102,11 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
                         .iter()
                         .map(|file| format!("wrote {}\n", file.display()));
                     let files: String = shown.collect();
-                    let judged = judged_elsewhere(&page);
-                    print(&format!("{}{judged}\n{files}\n", page_report(&page)))?;
+                    let judged = judged_elsewhere(&page, width());
+                    print(&format!(
+                        "{}{judged}\n{files}\n",
+                        page_report(&page, width())
+                    ))?;
                 }
                 if let Some(folder) = &args.against {
                     let (told, is_equal) = against::against(folder, &page)?;
@@ -125,7 +128,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
 
 /// Lines on a figure of a paper that judges no claim: the figures that do so, and a warning of a
 /// scale other than the paper's.
-fn judged_elsewhere(page: &Page) -> String {
+fn judged_elsewhere(page: &Page, width: Option<u16>) -> String {
     let is_paper = claims().iter().any(|claim| claim.paper == page.paper);
     if !page.verdicts.is_empty() || !is_paper {
         return String::new();
@@ -134,18 +137,18 @@ fn judged_elsewhere(page: &Page) -> String {
     for (claim, others) in claims_on(&page.paper, &page.figure) {
         for other in others {
             let place = &claim.place;
-            text += &format!(
-                "`{}` ({place}) is judged by {}/{other}.\n",
-                claim.id, page.paper
-            );
+            let (id, paper) = (&claim.id, &page.paper);
+            let told = format!("`{id}` ({place}) is judged by {paper}/{other}.");
+            text += &wrapped("", &told, width);
         }
     }
     if page.scale != "paper" {
-        text += &format!(
+        let told = format!(
             "At scale {} the data sets are smaller than the paper's, and the values differ from those \
-             of `--scale paper`.\n",
+             of `--scale paper`.",
             page.scale
         );
+        text += &wrapped("", &told, width);
     }
     text
 }
@@ -173,7 +176,7 @@ fn dry_run(
         .collect();
     let mut text = match rows.len() {
         0 => String::new(),
-        _ => listing(&["run", "command"], &rows, None) + "\n",
+        _ => listing(&["run", "command"], &rows, width()) + "\n",
     };
     let count = |runs: usize| match runs {
         1 => "1 run".to_owned(),
@@ -317,8 +320,8 @@ mod tests {
         };
         let judged = "\nNo claim of the paper is judged by this figure.\n\
                       `duet.spmv.warps` (Fig. 1, Fig. 5 (16 B wires)) is judged by duet/fig5.\n";
-        assert_eq!(judged_elsewhere(&page("paper")), judged);
-        let small = judged_elsewhere(&page("test"));
+        assert_eq!(judged_elsewhere(&page("paper"), None), judged);
+        let small = judged_elsewhere(&page("test"), None);
         assert!(
             small.starts_with(&format!("{judged}At scale test ")),
             "{small}"

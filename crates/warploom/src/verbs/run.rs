@@ -20,7 +20,9 @@ use crate::watch_args::WatchArgs;
 use std::process::ExitCode;
 use warploom_analyze::{Machine, analyze};
 use warploom_config::GpuSpec;
-use warploom_report::{explanation_report, gpgpusim_report, listing, run_report, unchecked};
+use warploom_report::{
+    explanation_report, gpgpusim_report, listing, run_report, unchecked, wrapped,
+};
 use warploom_run::{Checks, Options};
 use warploom_stats::result::RunReport;
 use warploom_workloads::all;
@@ -234,12 +236,18 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     args.stats.hand_out(&gpu, result, |result| match lines {
         Some(lines) => lines,
         None if args.json => json(result),
-        None => run_report(result, width()) + &unchecked(result) + &explained(args, &gpu, result),
+        None => told(args, &gpu, result),
     })?;
     if let Some(told) = guessed.too_few(&args.launch) {
         note(&told);
     }
     Ok(status)
+}
+
+/// Text of a result for a terminal.
+fn told(args: &Args, gpu: &GpuSpec, result: &RunReport) -> String {
+    let (report, unchecked) = (run_report(result, width()), unchecked(result, width()));
+    report + &unchecked + &explained(args, gpu, result)
 }
 
 /// The explanation of a run, if it was requested and the run has timed launches.
@@ -257,8 +265,11 @@ fn what_can_be_run() -> String {
     };
     let rows: Vec<_> = all().iter().map(row).collect();
     let table = listing(&["workload", "what it computes"], &rows, width());
-    format!(
-        "{table}\nwarploom run WORKLOAD runs one; a launch file (*.toml), a PTX file (*.ptx) or \
-         CUDA source (*.cu) runs a kernel of your own.\nwarploom run --help shows examples.\n"
-    )
+    let told = wrapped(
+        "",
+        "warploom run WORKLOAD runs one; a launch file (*.toml), a PTX file (*.ptx) or CUDA source \
+         (*.cu) runs a kernel of your own.",
+        width(),
+    );
+    format!("{table}\n{told}warploom run --help shows examples.\n")
 }

@@ -4,7 +4,7 @@ mod sheet;
 
 use crate::failure::Failure;
 use crate::gpu::spec;
-use crate::output::{print, print_json};
+use crate::output::{print, print_json, width};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -78,7 +78,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         })?,
         (false, false) => {
             let policies = policies(&gpu);
-            print(&sheet::text(&Sheet::new(&gpu), about.as_deref(), &policies))?;
+            let sheet = Sheet::new(&gpu);
+            print(&sheet::text(&sheet, about.as_deref(), &policies, width()))?;
         }
     }
     Ok(ExitCode::SUCCESS)
