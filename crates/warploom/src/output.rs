@@ -59,6 +59,12 @@ pub fn check_outputs(outputs: &[OutputFile], inputs: &[PathBuf]) -> Result<(), F
                 "{option} writes a file, and `-` is none; use --json, or give /dev/stdout"
             )));
         }
+        if let Some(format) = other_picture(option, path) {
+            return Err(Failure::Input(format!(
+                "{option} writes SVG, and {shown} is named as {format}; give a name that ends in \
+                 .svg, which browsers and Inkscape convert"
+            )));
+        }
         if inputs.iter().any(|input| is_same_file(input, path)) {
             return Err(Failure::Input(format!(
                 "{option} would overwrite {shown}, which this command reads; give another path"
@@ -75,6 +81,23 @@ pub fn check_outputs(outputs: &[OutputFile], inputs: &[PathBuf]) -> Result<(), F
         probe_output(path).map_err(|error| Failure::Input(cannot_write(path, &error)))?;
     }
     Ok(())
+}
+
+/// The format that a file's name promises, if it is a picture other than the option writes.
+fn other_picture(option: &str, path: &Path) -> Option<&'static str> {
+    let ending = path.extension()?.to_str()?.to_lowercase();
+    let formats = [
+        ("png", "PNG"),
+        ("jpg", "JPEG"),
+        ("jpeg", "JPEG"),
+        ("pdf", "PDF"),
+        ("eps", "EPS"),
+        ("gif", "GIF"),
+    ];
+    let named = formats.iter().find(|(known, _)| *known == ending);
+    named
+        .filter(|_| option == "--svg")
+        .map(|(_, format)| *format)
 }
 
 fn cannot_write(path: &Path, error: &std::io::Error) -> String {
@@ -149,7 +172,17 @@ pub fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{asked_columns, columns, quoted};
+    use super::{asked_columns, columns, other_picture, quoted};
+    use std::path::Path;
+
+    #[test]
+    fn pictures_of_other_formats_are_known_by_their_names() {
+        let of = |option: &str, name: &str| other_picture(option, Path::new(name));
+        assert_eq!(of("--svg", "x.PNG"), Some("PNG"));
+        assert_eq!(of("--svg", "x.svg"), None);
+        assert_eq!(of("--svg", "png"), None);
+        assert_eq!(of("--csv", "x.png"), None);
+    }
 
     #[test]
     fn columns_are_those_that_were_asked_for() {

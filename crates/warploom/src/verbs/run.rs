@@ -63,7 +63,8 @@ Examples:
   warploom run crat/CFD sgemm --allocate 42,- --multiprogram even
   warploom run mix.toml                            programs listed as [[process]] in a file
   warploom run saxpy.ptx --kernel saxpy --grid 4 --block 256 \\
-      --arg 'f32[1024]=iota' --arg 1024 --arg 2.0";
+      --arg 'f32[1024]=iota' --arg 1024 --arg 2.0
+  warploom run saxpy.ptx --arg 'f32[1024]=x.npy'   with data that numpy saved";
 
 /// Simulate a workload, a launch file or a PTX file, and check its outputs
 #[derive(clap::Args)]
@@ -128,9 +129,13 @@ pub struct Args {
 /// Kinds of errors that `--check` looks for.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum CheckKind {
+    #[value(alias = "uninitialized")]
     Uninitialised,
+    #[value(aliases = ["races", "race", "shared-race"])]
     SharedRaces,
+    #[value(alias = "barrier")]
     Barriers,
+    #[value(alias = "bound")]
     Bounds,
 }
 

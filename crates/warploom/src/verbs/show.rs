@@ -18,11 +18,14 @@ Examples:
   warploom show gpu gtx480 --keys > my-gpu.toml   a start for a GPU of your own
   warploom show gpu my-gpu.toml --json";
 
-/// Show everything about one thing
+/// Show a machine: its data sheet, or with --keys everything that can be set
+///
+/// A machine (`gpu`) is all that can be shown. `warploom list` describes workloads, policies, keys,
+/// statistics and figures.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct Args {
-    /// Kind of the thing
+    /// The word `gpu`: a machine
     #[arg(value_name = "gpu", value_parser = kind)]
     what: Kind,
     /// Preset (`warploom list gpus`), TOML file or GPGPU-Sim's gpgpusim.config
@@ -59,7 +62,11 @@ fn kind(text: &str) -> Result<Kind, String> {
             "`warploom list keys` describes keys, and `warploom show gpu PRESET --keys` \
                            shows their values"
         }
-        _ => "write `warploom show gpu PRESET`",
+        "stat" | "stats" => "`warploom list stats` describes statistics",
+        _ => {
+            "a machine is all that can be shown: write `warploom show gpu PRESET`; `warploom list` \
+              describes workloads, policies, keys, statistics and figures"
+        }
     }
     .to_owned())
 }

@@ -258,6 +258,16 @@ fn cuda_source_is_compiled_by_the_named_compiler() {
         told.contains("note: compiled k.cu by `nvcc -ptx -arch=compute_75 -lineinfo`"),
         "{told}"
     );
+    // A launch file may name the source, too.
+    let launch = "module = \"k.cu\"\n[[buffer]]\nname = \"a\"\ntype = \"f32\"\nshape = [1024]\n\
+                  [[launch]]\nkernel = \"compute\"\ngrid = 1\nblock = 64\nargs = [\"a\", 8]\n";
+    std::fs::write(folder.path().join("k.toml"), launch).unwrap();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_warploom"));
+    command.args(["run", "k.toml"]).env("NVCC", &compiler);
+    let ran = command.current_dir(folder.path()).output().unwrap();
+    let told = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(0), "{told}");
+    assert!(told.contains("note: compiled k.cu by"), "{told}");
     let (status, _, told) = run("echo 'k.cu(1): error: expected a declaration' >&2; exit 1");
     assert_eq!(status, Some(2));
     assert!(
