@@ -64,7 +64,13 @@ pub fn complete(
         let options = given.with(kernel, &candidate)?;
         match trial(options.described(path, module)?, &gpu)? {
             Trial::Ran => {
-                note(&told(&options, path, kernel, &fixed));
+                let name = given.kernel.clone();
+                let shown = LaunchArgs {
+                    // Without a name given, the file has one kernel.
+                    kernel: name.or_else(|| Some(warploom_names::plain(kernel).into_owned())),
+                    ..options.clone()
+                };
+                note(&told(&shown, path, kernel, &fixed));
                 return Ok(options);
             }
             Trial::Unfit(why, reason) => {

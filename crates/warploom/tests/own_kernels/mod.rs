@@ -301,7 +301,7 @@ fn a_guess_is_bounded_by_transactions_too() {
 fn a_guess_respects_the_shared_arrays() {
     let folder = tempfile::tempdir().unwrap();
     let kernel = ".version 7.0\n.target sm_75\n.address_size 64\n\
-        .visible .entry turn(.param .u64 p) {\n.reg .b32 %r<8>; .reg .b64 %rd<6>;\n\
+        .visible .entry _Z4turnPj(.param .u64 p) {\n.reg .b32 %r<8>; .reg .b64 %rd<6>;\n\
         .shared .align 4 .b8 t[520];\n\
         ld.param.u64 %rd1, [p]; cvta.to.global.u64 %rd2, %rd1;\n\
         mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x;\n\
@@ -311,5 +311,6 @@ fn a_guess_respects_the_shared_arrays() {
     std::fs::write(folder.path().join("turn.ptx"), kernel).unwrap();
     let ran = warploom_in(folder.path(), &["run", "turn.ptx", "--functional"]);
     assert_eq!(ran.status, 0, "{}{}", ran.err, ran.out);
-    assert!(ran.err.contains(" --grid 2048 --block 128 "), "{}", ran.err);
+    let told = "  warploom run turn.ptx --kernel turn --grid 2048 --block 128 ";
+    assert!(ran.err.contains(told), "{}", ran.err);
 }
