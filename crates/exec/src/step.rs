@@ -8,13 +8,13 @@ use crate::fault::{
 };
 use crate::inst::{Exec, InstExec, lowest_lane};
 use crate::launch::KernelLaunch;
-use crate::memory::device::DeviceMemory;
+use crate::memory::device::{AccessCheck, DeviceMemory};
 use crate::memory::write_log::MemPort;
 use crate::outcome::{Effect, Env, StepOut};
 use crate::state::block::BlockState;
 use crate::state::warp::WarpState;
 use warploom_base::{LaneMask, Pc, WARP_SIZE};
-use warploom_ir::{Inst, MemSpace, Program};
+use warploom_ir::{GLOBAL_BASE, Inst, MemSpace, Program};
 
 /// Executes the next instruction of a warp for its active lanes and advances the warp.
 ///
@@ -166,7 +166,43 @@ fn nearest(ctx: &KernelLaunch, image: &DeviceMemory, space: MemSpace, address: u
             )
         }
         MemSpace::Param => format!("the kernel has {} bytes of parameters", ctx.params.len()),
-        _ => image.nearest(ctx.asid, address),
+        _ => no_address(ctx, image, address).unwrap_or_else(|| image.nearest(ctx.asid, address)),
+    }
+}
+
+/// Largest offset from a null pointer that is taken for one. Overruns before the first buffer are
+/// farther from zero.
+const NULL_EXTENT: u64 = 1 << 30;
+
+/// Description of an access below all buffers by the arguments that are no addresses: those that
+/// are 0, or else the number below the address, if it is the only one. `None` for other accesses.
+fn no_address(ctx: &KernelLaunch, image: &DeviceMemory, address: u64) -> Option<String> {
+    if address >= GLOBAL_BASE || image.check(ctx.asid, address, 1) != AccessCheck::Outside {
+        return None;
+    }
+    let value = |at: usize| {
+        let param = &ctx.program.params[at];
+        let start = param.offset as usize;
+        let bytes = ctx.params.get(start..start + param.bytes as usize)?;
+        Some(u64::from_le_bytes(bytes.try_into().ok()?))
+    };
+    let arguments = (0..ctx.program.params.len()).filter_map(|at| Some((at + 1, value(at)?)));
+    let is_base = |value: u64| address.checked_sub(value).is_some_and(|n| n < NULL_EXTENT);
+    let bases: Vec<_> = arguments.filter(|(_, value)| is_base(*value)).collect();
+    let null = bases.iter().filter(|(_, value)| *value == 0);
+    let null: Vec<_> = null.map(|(number, _)| number.to_string()).collect();
+    match (null.as_slice(), bases.as_slice()) {
+        ([], [(number, value)]) => Some(format!(
+            "argument {number} of the kernel is {value}, which is no address of data"
+        )),
+        ([], _) => None,
+        ([number], _) => Some(format!(
+            "argument {number} of the kernel is 0, a null pointer if it is an address"
+        )),
+        (numbers, _) => Some(format!(
+            "arguments {} of the kernel are 0, null pointers if they are addresses",
+            numbers.join(" and ")
+        )),
     }
 }
 

@@ -30,6 +30,11 @@ pub struct Candidate {
     /// Number of the candidate's size; 0 is the largest. If one candidate of a size takes too long,
     /// so do the others.
     pub size: usize,
+    /// Number of the candidate's contents and scalars. Candidates with the same number differ in
+    /// grid, block and extents alone.
+    pub variant: usize,
+    /// Number of the candidate's block; 0 is the usual one, and others have fewer threads.
+    pub nth_block: usize,
 }
 
 /// A parameter for which no value can be guessed.
@@ -108,13 +113,20 @@ pub fn candidates(uses: &KernelUses, fixed: &Fixed) -> Result<Vec<Candidate>, Un
         }
     }
     let mut list = Vec::new();
-    for variant in VARIANTS {
-        for (size, shape) in shapes(uses, fixed).into_iter().enumerate() {
-            let square = shape.extent().saturating_mul(shape.extent());
-            let multiples = MULTIPLES.map(|n| n * shape.threads());
-            for elements in multiples.into_iter().chain([square]) {
-                if elements <= MOST_ELEMENTS || elements == shape.threads() {
-                    list.push(candidate(uses, fixed, &shape, variant, elements, size));
+    for variant in 0..VARIANTS.len() {
+        for (nth_block, block) in blocks(uses, fixed).into_iter().enumerate() {
+            for (size, shape) in shapes(uses, fixed, block).into_iter().enumerate() {
+                let square = shape.extent().saturating_mul(shape.extent());
+                let multiples = MULTIPLES.map(|n| n * shape.elements());
+                for elements in multiples.into_iter().chain([square]) {
+                    if elements <= MOST_ELEMENTS || elements == shape.elements() {
+                        let candidate = candidate(uses, fixed, &shape, variant, elements);
+                        list.push(Candidate {
+                            size,
+                            nth_block,
+                            ..candidate
+                        });
+                    }
                 }
             }
         }
@@ -127,13 +139,13 @@ fn candidate(
     uses: &KernelUses,
     fixed: &Fixed,
     shape: &Shape,
-    variant: Variant,
+    variant: usize,
     elements: u64,
-    size: usize,
 ) -> Candidate {
-    let integer = if variant.extents { shape.extent() } else { 1 };
+    let Variant { extents, integers } = VARIANTS[variant];
+    let integer = if extents { shape.extent() } else { 1 };
     let argument = |parameter: &Parameter| match parameter {
-        Parameter::Buffer(buffer) => contents(buffer, elements, variant.integers),
+        Parameter::Buffer(buffer) => contents(buffer, elements, integers),
         Parameter::Integer(bits @ (8 | 16)) => integer.min((1 << (bits - 1)) - 1).to_string(),
         Parameter::Integer(_) => integer.to_string(),
         _ => "1.0".to_owned(),
@@ -150,7 +162,9 @@ fn candidate(
             (None, false) => 0,
         },
         args: args.collect(),
-        size,
+        size: 0,
+        variant,
+        nth_block: 0,
     }
 }
 
@@ -175,28 +189,36 @@ fn contents(buffer: &Buffer, elements: u64, integers: &str) -> String {
 struct Shape {
     grid: [u32; 3],
     block: [u32; 3],
+    /// Number of elements of the data, if it is not that of the threads.
+    data: Option<u32>,
 }
 
 impl Shape {
-    fn threads(&self) -> u64 {
+    /// Number of elements of the data: one for each thread, if it is not known.
+    fn elements(&self) -> u64 {
+        if let Some(data) = self.data {
+            return data.into();
+        }
         let extents = self.grid.iter().chain(&self.block);
         extents.map(|n| u64::from(*n)).product()
     }
 
-    /// Number of threads in the longest dimension.
+    /// Number of elements in the longest dimension.
     fn extent(&self) -> u64 {
+        if let Some(data) = self.data {
+            return data.into();
+        }
         let along = self.grid.iter().zip(&self.block);
         let along = along.map(|(blocks, threads)| u64::from(*blocks) * u64::from(*threads));
         along.max().unwrap_or(1)
     }
 }
 
-/// Grids and blocks to try, the largest first.
-fn shapes(uses: &KernelUses, fixed: &Fixed) -> Vec<Shape> {
-    let block = fixed.block.or(uses.required_block);
-    let block = block.unwrap_or_else(|| usual_block(uses));
+/// Grids to try for a block, the largest first.
+fn shapes(uses: &KernelUses, fixed: &Fixed, block: [u32; 3]) -> Vec<Shape> {
     if let Some(grid) = fixed.grid {
-        return vec![Shape { grid, block }];
+        let data = None;
+        return vec![Shape { grid, block, data }];
     }
     let axes = uses.axes.thread.max(uses.axes.block).clamp(1, 3);
     let spans = |axis: usize| axis < usize::from(axes);
@@ -206,36 +228,75 @@ fn shapes(uses: &KernelUses, fixed: &Fixed) -> Vec<Shape> {
             false => 1,
         }),
         block,
+        data: None,
     };
-    EXTENTS[usize::from(axes) - 1].iter().map(shape).collect()
+    let usual = EXTENTS[usize::from(axes) - 1].iter().map(shape);
+    let given = (axes == 1).then(|| given_elements(fixed)).flatten();
+    let given = given.map(|elements| Shape {
+        data: Some(elements),
+        ..shape(&elements)
+    });
+    given.into_iter().chain(usual).collect()
 }
 
-/// The block that programs usually take for such a kernel.
-fn usual_block(uses: &KernelUses) -> [u32; 3] {
+/// Elements of the smallest buffer among the fixed arguments. With one dimension, the data has as
+/// many.
+fn given_elements(fixed: &Fixed) -> Option<u32> {
+    let elements = |arg: &String| {
+        let (_, rest) = arg.split_once('[')?;
+        let (shape, _) = rest.split_once(']')?;
+        let mut extents = shape.split(',').map(|n| n.parse::<u32>().ok());
+        extents.try_fold(1_u32, |all, n| all.checked_mul(n?))
+    };
+    let is_plain = |arg: &&String| !arg.starts_with("struct:");
+    let buffers = fixed.args.iter().filter(is_plain).filter_map(elements);
+    buffers.min().filter(|n| *n > 0)
+}
+
+/// Blocks to try: the one that programs usually take for such a kernel, then smaller ones, for
+/// kernels whose shared arrays have room for fewer threads.
+fn blocks(uses: &KernelUses, fixed: &Fixed) -> Vec<[u32; 3]> {
+    if let Some(block) = fixed.block.or(uses.required_block) {
+        return vec![block];
+    }
     let most = uses.most_threads.unwrap_or(1024);
+    let usual: Vec<[u32; 3]> = match uses.axes.thread {
+        1 => lines(uses, most),
+        2 => tiles(uses),
+        _ => vec![[8, 8, 4], [4, 4, 4]],
+    };
     let fits = |[x, y, z]: &[u32; 3]| x * y * z <= most;
-    // A shared array is usually as large as its block, with or without a column against conflicts.
-    let array = |side: &u64| {
-        let words = uses.shared_words.unwrap_or(0);
+    let blocks: Vec<_> = usual.into_iter().filter(fits).collect();
+    match blocks.is_empty() {
+        true => vec![[most, 1, 1]],
+        false => blocks,
+    }
+}
+
+/// Blocks in one dimension: as many threads as the largest shared array has elements, or 256, as
+/// many threads use a few elements together. Then powers of two below.
+fn lines(uses: &KernelUses, most: u32) -> Vec<[u32; 3]> {
+    let lengths = [64, 128, 256, 512, 1024];
+    let same = lengths
+        .into_iter()
+        .find(|n| uses.shared_words == Some(u64::from(*n)));
+    let usual = same.unwrap_or(THREADS).min(most);
+    let smaller = [512, 256, 128, 64, 32].into_iter().filter(|n| *n < usual);
+    let lengths = std::iter::once(usual).chain(smaller);
+    lengths.map(|length| [length, 1, 1]).collect()
+}
+
+/// Blocks in two dimensions: the sides of a shared tile, whose rows a block may also take several
+/// at a time, then smaller squares. A tile may have a column more, against bank conflicts.
+fn tiles(uses: &KernelUses) -> Vec<[u32; 3]> {
+    let words = uses.shared_words.unwrap_or(0);
+    let array = |side: &u32| {
+        let side = u64::from(*side);
         words == side * side || words == side * (side + 1)
     };
-    match uses.axes.thread {
-        1 => {
-            let lengths = [64, 128, 256, 512, 1024];
-            let same = lengths
-                .into_iter()
-                .find(|n| uses.shared_words == Some(u64::from(*n)));
-            [same.unwrap_or(THREADS).min(most), 1, 1]
-        }
-        2 => {
-            let tile = [8, 16, 32].iter().find(|side| array(side)).copied();
-            let tile = tile.unwrap_or(16) as u32;
-            let sides = [tile, 16, 8, 4].map(|side| [side, side, 1]);
-            sides.into_iter().find(fits).unwrap_or([most, 1, 1])
-        }
-        _ => {
-            let blocks = [[8, 8, 4], [4, 4, 4]];
-            blocks.into_iter().find(fits).unwrap_or([most, 1, 1])
-        }
-    }
+    let side = [8, 16, 32].into_iter().find(array).unwrap_or(16);
+    let squares = [16, 8, 4].into_iter().filter(|smaller| *smaller < side);
+    let whole = [[side, side, 1], [side, side / 4, 1]];
+    let squares = squares.map(|side| [side, side, 1]);
+    whole.into_iter().chain(squares).collect()
 }

@@ -1,7 +1,7 @@
 //! Launches that are guessed for kernels written as a compiler writes them.
 
 use warploom_diag::Source;
-use warploom_guess::{Candidate, Fixed, Parameter, Unguessable, candidates, uses};
+use warploom_guess::{Candidate, Ended, Fixed, Parameter, Search, Unguessable, candidates, uses};
 use warploom_ptx::ast::{Function, Item, Module};
 
 /// A kernel with these parameters, directives and instructions.
@@ -152,6 +152,65 @@ fn shared_arrays_give_the_block() {
     );
 }
 
+/// Blocks and contents that are tried for a kernel whose first block with at most `fits` threads
+/// stays within the shared arrays, and then fails otherwise.
+fn tried(text: &str, fits: u32) -> Vec<String> {
+    let list = list(text, &Fixed::default()).expect("guesses");
+    let (mut search, mut ended, mut tried) = (Search::new(list), None, Vec::new());
+    while let Some(candidate) = search.next(ended) {
+        let [x, y, z] = candidate.block;
+        ended = Some(match x * y * z > fits {
+            true => Ended::BeyondShared,
+            false => Ended::Failed,
+        });
+        let told = format!("{x},{y},{z} {}", candidate.args[2]);
+        if tried.last() != Some(&told) {
+            tried.push(told);
+        }
+    }
+    tried
+}
+
+/// An array of 130 words, as for 128 threads and a border, has no room for 256.
+#[test]
+fn smaller_blocks_follow_an_access_beyond_the_shared_arrays() {
+    let array = |bytes: u32, index: &str| {
+        let array = format!(".shared .align 4 .b8 t[{bytes}];\nmov.u32 %r20, {index};\n");
+        kernel(COPIED, "", &(array + COPY))
+    };
+    let line = tried(&array(130 * 4, "%tid.x"), 128);
+    assert_eq!(line[..2], ["256,1,1 262144", "128,1,1 262144"]);
+    assert!(line.iter().all(|told| !told.starts_with("64,")), "{line:?}");
+    // Other contents begin with the usual block again.
+    assert!(line.contains(&"256,1,1 1".to_owned()), "{line:?}");
+    let tile = tried(&array(32 * 33 * 4, "%tid.y"), 256);
+    assert_eq!(tile[..2], ["32,32,1 512", "32,8,1 512"]);
+    let never = tried(&array(130 * 4, "%tid.x"), 256);
+    assert!(
+        never.iter().all(|told| told.starts_with("256,")),
+        "{never:?}"
+    );
+}
+
+/// A size that took too long is not tried again, with any contents or block.
+#[test]
+fn sizes_that_take_too_long_are_left_out() {
+    let list = list(&kernel(COPIED, "", COPY), &Fixed::default()).expect("guesses");
+    let mut search = Search::new(list);
+    let first = search.next(None).expect("the largest");
+    let mut rest = Vec::new();
+    let mut ended = Some(Ended::TooLong);
+    while let Some(candidate) = search.next(ended) {
+        ended = Some(Ended::Failed);
+        rest.push(candidate);
+    }
+    assert!(!rest.is_empty());
+    assert!(
+        rest.iter()
+            .all(|other| other.size != first.size && other.nth_block == 0)
+    );
+}
+
 #[test]
 fn what_the_caller_fixed_stays() {
     let fixed = Fixed {
@@ -169,6 +228,18 @@ fn what_the_caller_fixed_stays() {
         list.iter()
             .all(|one| one.grid == [4, 1, 1] && one.args[0] == "f32[7]=iota")
     );
+}
+
+/// A buffer that the caller gives states how many elements the data has.
+#[test]
+fn a_given_buffer_gives_the_size() {
+    let fixed = Fixed {
+        args: vec!["f32[10,100]=iota".to_owned()],
+        ..Fixed::default()
+    };
+    let list = list(&kernel(COPIED, "", COPY), &fixed).expect("a guess");
+    let expected = "4,1,1 256,1,1 0 f32[10,100]=iota f32[1000]=zeros 1000";
+    assert_eq!(shown(&list[0]), expected);
 }
 
 /// Sizes fall, and buffers of a size grow, before other contents are tried.

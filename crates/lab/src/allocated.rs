@@ -248,6 +248,7 @@ mod tests {
             store: None,
             threads: 1,
             observer: &|_| (),
+            interrupted: &|| false,
         };
         runner
             .run(std::slice::from_ref(&spec), &mut results)

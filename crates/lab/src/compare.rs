@@ -51,6 +51,13 @@ pub struct Comparison {
     pub energy: Option<EnergyPreset>,
 }
 
+/// The run that a row shows.
+struct Shown {
+    /// Number of the run.
+    run: usize,
+    report: Arc<RunReport>,
+}
+
 impl Comparison {
     /// All combinations of varied values, in the order of rows.
     fn combinations(&self) -> Vec<Vec<&str>> {
@@ -78,17 +85,21 @@ impl Comparison {
         combinations(&keys).iter().map(run).collect()
     }
 
-    /// Numbers of the runs that rows show: of each row's runs the fastest, of equals the first.
-    fn fastest(&self, reports: &[Arc<RunReport>]) -> Vec<usize> {
+    /// The run that each row shows: of its runs the fastest, of equals the first. `None` where a
+    /// run of the row is missing.
+    fn fastest(&self, reports: &[Option<Arc<RunReport>>]) -> Vec<Option<Shown>> {
         let searched = combinations(&self.best).len();
-        let rows = (0..reports.len()).step_by(searched);
-        let fastest = |first: usize| {
-            let speed = |run: &usize| speedup(&reports[*run], &reports[first]);
-            let runs = (first..first + searched).rev();
-            let best = runs.max_by(|a, b| speed(a).total_cmp(&speed(b)));
-            best.unwrap_or(first)
+        let fastest = |(row, reports): (usize, &[Option<Arc<RunReport>>])| {
+            let reports: Vec<_> = reports.iter().cloned().collect::<Option<_>>()?;
+            let speed = |nth: &usize| speedup(&reports[*nth], &reports[0]);
+            let runs = (0..reports.len()).rev();
+            let best = runs.max_by(|a, b| speed(a).total_cmp(&speed(b)))?;
+            Some(Shown {
+                run: row * searched + best,
+                report: reports[best].clone(),
+            })
         };
-        rows.map(fastest).collect()
+        reports.chunks(searched).enumerate().map(fastest).collect()
     }
 
     /// The searched values of a row that shows `run`, the number of one of the `specs`. A key has
@@ -116,53 +127,77 @@ impl Comparison {
 
     /// The comparison, or `None` while runs are missing.
     pub fn make(&self, specs: &[RunSpec], runs: &mut Runs<'_>) -> Option<Figure> {
-        let specs = match &self.programs {
-            Some(programs) => programs.with_targets(specs, runs)?,
-            None => specs.to_vec(),
-        };
+        let specs = self.with_targets(specs, runs)?;
         let all = runs.all(&specs)?;
-        let shown = self.fastest(&all);
-        let found: Vec<_> = shown
+        let all: Vec<_> = all.into_iter().map(Some).collect();
+        Some(self.figure(&specs, &all))
+    }
+
+    /// The rows whose runs have a result, for a comparison that was interrupted. Speedups are over
+    /// the first of them.
+    pub fn make_of_ended(&self, specs: &[RunSpec], runs: &mut Runs<'_>) -> Option<Figure> {
+        let specs = self.with_targets(specs, runs)?;
+        let ended: Vec<_> = specs.iter().map(|spec| runs.get(spec)).collect();
+        Some(self.figure(&specs, &ended))
+    }
+
+    /// Number of rows that a whole comparison has.
+    pub fn rows(&self) -> usize {
+        self.combinations().len()
+    }
+
+    /// The runs with their targets, or `None` while runs on which these depend are missing.
+    fn with_targets(&self, specs: &[RunSpec], runs: &mut Runs<'_>) -> Option<Vec<RunSpec>> {
+        match &self.programs {
+            Some(programs) => programs.with_targets(specs, runs),
+            None => Some(specs.to_vec()),
+        }
+    }
+
+    fn figure(&self, specs: &[RunSpec], reports: &[Option<Arc<RunReport>>]) -> Figure {
+        let shown = self.fastest(reports);
+        let first = shown.iter().flatten().next();
+        let over_first = |row: &Option<Shown>| Some(speedup(&row.as_ref()?.report, &first?.report));
+        let speedups: Vec<_> = shown.iter().map(over_first).collect();
+        let energies: Vec<_> = shown
             .iter()
-            .map(|run| self.searched(&specs, *run))
+            .map(|row| self.energy(specs, row.as_ref()?))
             .collect();
-        let specs: Vec<_> = shown.iter().map(|run| specs[*run].clone()).collect();
-        let reports: Vec<_> = shown.iter().map(|run| all[*run].clone()).collect();
-        let speedups: Vec<_> = reports
-            .iter()
-            .map(|run| speedup(run, &reports[0]))
-            .collect();
-        let energies = self.energies(&specs, &reports);
         let combinations = self.combinations();
-        let rows = combinations.iter().enumerate().map(|(at, values)| {
+        let row = |(at, values): (usize, &Vec<&str>)| {
+            let Shown { run, report } = shown[at].as_ref()?;
             let values = values.iter().map(|value| Cell::from(*value));
-            let names = values.chain(found[at].iter().cloned());
+            let names = values.chain(self.searched(specs, *run));
             let mix = self.programs.as_ref();
-            let mix = mix.map_or_else(Vec::new, |programs| programs.cells(&reports[at]));
-            let cells = names.chain(measured(&reports[at], speedups[at])).chain(mix);
-            let energy = energies.get(at).map(|energy| {
+            let mix = mix.map_or_else(Vec::new, |programs| programs.cells(report));
+            let cells = names.chain(measured(report, speedups[at])).chain(mix);
+            let energy = energies[at].as_ref().map(|energy| {
+                let over = first.zip(energies.iter().flatten().next());
+                let over = over.map(|(first, energy)| (energy, &*first.report));
                 energy_cells(
                     energy,
-                    energy_ratio((energy, &reports[at]), (&energies[0], &reports[0])),
+                    over.map_or(f64::NAN, |over| energy_ratio((energy, report), over)),
                 )
             });
-            cells.chain(energy.into_iter().flatten()).collect()
-        });
-        let best = speedups.iter().copied().fold(0.0, f64::max);
+            Some(cells.chain(energy.into_iter().flatten()).collect())
+        };
+        let rows = combinations.iter().enumerate().filter_map(row).collect();
+        let best = speedups.iter().flatten().copied().fold(0.0, f64::max);
         let mut charts = vec![self.chart(&speedups)];
-        if !energies.is_empty() {
+        if self.energy.is_some() {
             let names = combinations.iter().map(|values| values.join(", "));
-            let runs: Vec<_> = names.zip(&energies).collect();
+            let runs = names.zip(&energies);
+            let runs: Vec<_> = runs
+                .filter_map(|(name, energy)| Some((name, energy.as_ref()?)))
+                .collect();
             charts.push(energy_chart("Energy by component", &runs));
         }
-        Some(Figure {
-            table: Table {
-                columns: self.columns(),
-                rows: rows.collect(),
-            },
+        let columns = self.columns();
+        Figure {
+            table: Table { columns, rows },
             summary: BTreeMap::from([("speedup.best".to_owned(), Cell::Number(best))]),
             charts,
-        })
+        }
     }
 
     fn columns(&self) -> Vec<Column> {
@@ -202,16 +237,12 @@ impl Comparison {
         columns
     }
 
-    /// Energies of the runs in the order of rows; empty if energy is not compared.
-    fn energies(&self, specs: &[RunSpec], reports: &[Arc<RunReport>]) -> Vec<EnergyReport> {
-        let Some(preset) = &self.energy else {
-            return Vec::new();
-        };
-        let runs = specs.iter().zip(reports);
-        let of = |(spec, report): (&RunSpec, &Arc<RunReport>)| {
-            energy_of(preset, &spec.machine.spec, &report.totals.figures).unwrap_or_default()
-        };
-        runs.map(of).collect()
+    /// Energy of the run that a row shows; `None` if energy is not compared.
+    fn energy(&self, specs: &[RunSpec], shown: &Shown) -> Option<EnergyReport> {
+        let preset = self.energy.as_ref()?;
+        let machine = &specs[shown.run].machine.spec;
+        let figures = &shown.report.totals.figures;
+        Some(energy_of(preset, machine, figures).unwrap_or_default())
     }
 
     /// Values of the keys after the first, each with its key's last word.
@@ -223,7 +254,7 @@ impl Comparison {
     }
 
     /// A chart with groups by the first key, and bars by the others.
-    fn chart(&self, speedups: &[f64]) -> Chart {
+    fn chart(&self, speedups: &[Option<f64>]) -> Chart {
         let groups = self.vary.first().map_or(&[][..], |vary| &vary.values);
         let bars = speedups.len() / groups.len().max(1);
         let combinations = self.combinations();
@@ -232,13 +263,7 @@ impl Comparison {
                 None | Some([]) => self.inputs(),
                 Some(others) => self.settings(others),
             },
-            values: speedups
-                .iter()
-                .skip(bar)
-                .step_by(bars)
-                .copied()
-                .map(Some)
-                .collect(),
+            values: speedups.iter().skip(bar).step_by(bars).copied().collect(),
         };
         let keys: Vec<_> = self.vary.iter().map(|vary| vary.key.as_str()).collect();
         Chart::Bars(BarChart {
@@ -373,18 +398,14 @@ pub fn speedup(run: &RunReport, over: &RunReport) -> f64 {
     }
 }
 
-fn measured(report: &Arc<RunReport>, speedup: f64) -> [Cell; 7] {
+fn measured(report: &RunReport, speedup: Option<f64>) -> [Cell; 7] {
     let figures = &report.totals.figures;
     let rate = |rate: Option<f64>| rate.map_or(Cell::None, Cell::Number);
     let blocks = report.kernels.first().map(|kernel| kernel.blocks_per_sm);
     [
         Cell::Count(figures.cycles),
         Cell::Number(figures.ipc),
-        if speedup.is_finite() {
-            Cell::Number(speedup)
-        } else {
-            Cell::None
-        },
+        rate(speedup.filter(|speedup| speedup.is_finite())),
         rate(figures.l1d.hit_rate),
         rate(figures.l2.hit_rate),
         rate(figures.dram.utilisation),

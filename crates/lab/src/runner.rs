@@ -54,6 +54,9 @@ pub struct Runner<'a> {
     pub threads: usize,
     /// Receives events, from any thread.
     pub observer: &'a (dyn Fn(Event<'_>) + Sync),
+    /// Tells, in any thread, whether all runs should stop. Those that have not ended then have no
+    /// result.
+    pub interrupted: &'a (dyn Fn() -> bool + Sync),
 }
 
 /// Results of runs, by key.
@@ -119,6 +122,11 @@ impl Results {
         self.failed.get(key)
     }
 
+    /// Number of runs that have ended, with a result or without.
+    pub(crate) fn ended(&self) -> usize {
+        self.done.len() + self.failed.len()
+    }
+
     /// All runs without a result, in the order of keys.
     pub fn failures(&self) -> impl Iterator<Item = &Failed> {
         self.failed.values()
@@ -128,6 +136,8 @@ impl Results {
 impl Runner<'_> {
     /// Makes runs, or takes them from the store, and adds them to `results`. Runs with the same key
     /// are made once.
+    ///
+    /// After an interruption some have no result.
     ///
     /// # Errors
     /// If the store fails. Runs that were stored before remain.
@@ -171,13 +181,15 @@ impl Runner<'_> {
             for _ in 0..self.threads.clamp(1, todo.len().max(1)) {
                 let (sender, next, stop) = (sender.clone(), &next, &stop);
                 scope.spawn(move || {
-                    loop {
+                    while !self.stops(stop) {
                         let number = next.fetch_add(1, Ordering::Relaxed);
                         let Some((_, spec)) = todo.get(number) else {
                             return;
                         };
-                        let result = self.simulate(number, spec, stop);
-                        if stop.load(Ordering::Relaxed) || sender.send((number, result)).is_err() {
+                        let Some(result) = self.simulate(number, spec, stop) else {
+                            return;
+                        };
+                        if sender.send((number, result)).is_err() {
                             return;
                         }
                     }
@@ -211,25 +223,33 @@ impl Runner<'_> {
         })
     }
 
+    /// True if no further run should begin or go on.
+    fn stops(&self, stop: &AtomicBool) -> bool {
+        stop.load(Ordering::Relaxed) || (self.interrupted)()
+    }
+
+    /// Makes a run. `None` if it was stopped.
     fn simulate(
         &self,
         number: usize,
         spec: &RunSpec,
         stop: &AtomicBool,
-    ) -> Result<RunReport, String> {
+    ) -> Option<Result<RunReport, String>> {
         let label = spec.label();
         (self.observer)(Event::Started {
             number,
             label: &label,
         });
-        spec.simulate(&mut |progress| {
+        let mut is_stopped = false;
+        let made = spec.simulate(&mut |progress| {
             (self.observer)(Event::At { number, progress });
-            if stop.load(Ordering::Relaxed) {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
+            is_stopped = self.stops(stop);
+            match is_stopped {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
             }
-        })
+        });
+        (!is_stopped).then_some(made)
     }
 }
 

@@ -118,6 +118,7 @@ pub enum FigureOutcome {
 }
 
 /// Makes figures, and the runs that they request, each once. Pages are in the order of `wanted`.
+/// After an interruption, figures are left out that need more runs than have ended.
 ///
 /// # Errors
 /// If the store fails. Runs that were stored before remain.
@@ -131,7 +132,8 @@ pub fn make(
 /// Function that makes runs, each once, and adds them to the results.
 pub type MakeRuns<'a, E> = dyn FnMut(&[RunSpec], &mut Results) -> Result<(), E> + 'a;
 
-/// Makes figures as [`make`], from runs that `make_runs` makes.
+/// Makes figures as [`make`], from runs that `make_runs` makes. Figures are left out whose runs it
+/// does not make, because it was interrupted.
 ///
 /// # Errors
 /// Errors of `make_runs`.
@@ -154,7 +156,11 @@ pub fn make_by<E>(
         if missing.is_empty() {
             return Ok(made.into_iter().flatten().collect());
         }
+        let before = results.ended();
         make_runs(&missing, &mut results)?;
+        if results.ended() == before {
+            return Ok(made.into_iter().flatten().collect());
+        }
     }
 }
 
@@ -234,6 +240,7 @@ mod tests {
             store: None,
             threads,
             observer: &observer,
+            interrupted: &|| false,
         };
         let made = make(wanted, &runner).unwrap();
         (made, runs.into_inner())

@@ -212,7 +212,7 @@ fn occupancy(text: &mut String, kernel: &KernelAnalysis) {
     };
     let rows: Vec<_> = of.rooms.iter().map(row).collect();
     let header = ["  resource", "a block", "an SM", "blocks"];
-    text.push_str(&figures(&header, &rows));
+    text.push_str(&figures(&header, &rows, None));
     text.push('\n');
 }
 

@@ -24,6 +24,7 @@ mod scorecard;
 mod svg;
 mod table;
 mod unchecked;
+mod wrap;
 
 pub use analysis::{analysis_chart, analysis_report, explanation_report};
 pub use chart::{bar, bar_with_marks, sparkline};
@@ -45,3 +46,4 @@ pub use scorecard::Scorecard;
 pub use svg::{TouchMap, svg, touch_maps};
 pub use table::{figures, listing};
 pub use unchecked::unchecked;
+pub use wrap::wrapped;

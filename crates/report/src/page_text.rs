@@ -2,30 +2,36 @@
 
 use crate::chart::bar;
 use crate::figure::{BarChart, BarSeries, Chart};
-use crate::page::{Cell, Judgement, Page, Statement, Verdict};
-use crate::table::figures;
+use crate::page::{Cell, Judgement, Page, Statement, Table, Verdict};
+use crate::table::{figures, labelled};
+use crate::wrap::wrapped;
 use std::fmt::Write;
 
 const BAR_WIDTH: usize = 40;
+/// Width of the shortest bars, on a terminal without room for more.
+const LEAST_BAR: usize = 8;
 /// Characters of the series of a stacked bar.
 const STACKED: [char; 7] = ['█', '▓', '▒', '░', '▚', '=', '-'];
 /// Line width of claims.
-const LINE: usize = 96;
+const LINE: u16 = 96;
 
-/// Text of a page's table, bars, summary and claims.
-pub fn page_report(page: &Page) -> String {
-    let mut text = format!("{}: {}", page.full_name(), page.title);
+/// Text of a page's table, bars, summary and claims. Lines keep to `width` characters, if it is
+/// given.
+pub fn page_report(page: &Page, width: Option<u16>) -> String {
+    let mut title = format!("{}: {}", page.full_name(), page.title);
     if !page.scale.is_empty() {
-        let _ = write!(text, " (scale {})", page.scale);
+        let _ = write!(title, " (scale {})", page.scale);
     }
+    let mut text = wrapped("", &title, width);
     let header: Vec<_> = page.table.columns.iter().map(|c| c.name.as_str()).collect();
     let row = |row: &Vec<Cell>| row.iter().map(Cell::shown).collect();
     let rows: Vec<Vec<_>> = page.table.rows.iter().map(row).collect();
-    let _ = write!(text, "\n\n{}\n", figures(&header, &rows));
+    let table = labelled(&header, &rows, labels(&page.table), width);
+    let _ = write!(text, "\n{table}\n");
     for chart in &page.charts {
         match chart {
-            Chart::Bars(chart) => bars(&mut text, chart),
-            Chart::Stacks(chart) => stacks(&mut text, chart),
+            Chart::Bars(chart) => bars(&mut text, chart, width),
+            Chart::Stacks(chart) => stacks(&mut text, chart, width),
             Chart::Lines(_) | Chart::Effects(_) | Chart::Heat(_) => {}
         }
     }
@@ -33,14 +39,31 @@ pub fn page_report(page: &Page) -> String {
         let _ = writeln!(text, "{name} {}", value.shown());
     }
     if let Some(caveat) = page.caveat() {
-        let _ = writeln!(text, "\n{caveat}");
+        let _ = write!(text, "\n{}", wrapped("", &caveat, width));
     }
-    claims(&mut text, &page.verdicts);
+    claims(&mut text, &page.verdicts, width);
     text
 }
 
+/// Number of columns that name the rows: those before the first with a number, and at least one.
+fn labels(table: &Table) -> usize {
+    let is_name = |cell: &Cell| matches!(cell, Cell::Text(_) | Cell::None);
+    let named = (0..table.columns.len())
+        .take_while(|column| table.rows.iter().all(|row| is_name(&row[*column])));
+    match named.count() {
+        all if all == table.columns.len() => 1,
+        some => some.max(1),
+    }
+}
+
+/// Length of bars beside a number of characters.
+fn bar_width(beside: usize, width: Option<u16>) -> usize {
+    let room = width.map_or(BAR_WIDTH, |width| usize::from(width).saturating_sub(beside));
+    room.clamp(LEAST_BAR, BAR_WIDTH)
+}
+
 /// Writes one line per bar, with groups separated.
-fn bars(text: &mut String, chart: &BarChart) {
+fn bars(text: &mut String, chart: &BarChart, width: Option<u16>) {
     let values = chart.series.iter().flat_map(|s| s.values.iter().flatten());
     let marked = chart
         .marks
@@ -55,7 +78,9 @@ fn bars(text: &mut String, chart: &BarChart) {
     };
     let group_width = longest(&mut chart.groups.iter());
     let series_width = longest(&mut chart.series.iter().map(|series| &series.name));
-    let _ = writeln!(text, "{}: {}", chart.title, chart.axis.label);
+    let length = bar_width(13 + group_width + series_width, width);
+    let title = format!("{}: {}", chart.title, chart.axis.label);
+    text.push_str(&wrapped("", &title, width));
     for (g, group) in chart.groups.iter().enumerate() {
         for (s, series) in chart.series.iter().enumerate() {
             let Some(value) = series.values.get(g).copied().flatten() else {
@@ -71,7 +96,7 @@ fn bars(text: &mut String, chart: &BarChart) {
                 text,
                 "  {group:group_width$} {:series_width$} {shown:>8} {}",
                 series.name,
-                bar(value / top, BAR_WIDTH)
+                bar(value / top, length)
             );
         }
     }
@@ -79,7 +104,7 @@ fn bars(text: &mut String, chart: &BarChart) {
 }
 
 /// Writes one line per group, in which each series has a character of its own, and the sum.
-fn stacks(text: &mut String, chart: &BarChart) {
+fn stacks(text: &mut String, chart: &BarChart, room: Option<u16>) {
     let value = |series: &BarSeries, group: usize| {
         let value = series.values.get(group).copied().flatten();
         value.filter(|value| value.is_finite()).unwrap_or(0.0)
@@ -93,15 +118,17 @@ fn stacks(text: &mut String, chart: &BarChart) {
     let legend: Vec<_> = legend
         .map(|(s, mark)| format!("{mark} {}", s.name))
         .collect();
-    let label = &chart.axis.label;
-    let _ = writeln!(text, "{}: {label}\n  {}", chart.title, legend.join("  "));
+    let title = format!("{}: {}", chart.title, chart.axis.label);
+    text.push_str(&wrapped("", &title, room));
+    text.push_str(&wrapped("  ", &legend.join("  "), room));
     let width = chart.groups.iter().map(|name| name.chars().count());
     let width = width.max().unwrap_or(0);
+    let length = bar_width(12 + width, room) as f64;
     for (g, group) in chart.groups.iter().enumerate() {
         let (mut end, mut bar) = (0.0, String::new());
         for (series, mark) in chart.series.iter().zip(STACKED.iter().cycle()) {
             end += value(series, g);
-            let until = (end / top * BAR_WIDTH as f64).round() as usize;
+            let until = (end / top * length).round() as usize;
             let drawn = bar.chars().count();
             bar.extend(std::iter::repeat_n(*mark, until.saturating_sub(drawn)));
         }
@@ -111,7 +138,7 @@ fn stacks(text: &mut String, chart: &BarChart) {
 }
 
 /// Writes the paper's values next to ours, then each claim with its statements.
-fn claims(text: &mut String, verdicts: &[Verdict]) {
+fn claims(text: &mut String, verdicts: &[Verdict], width: Option<u16>) {
     if verdicts.is_empty() {
         return;
     }
@@ -131,50 +158,36 @@ fn claims(text: &mut String, verdicts: &[Verdict]) {
     };
     let rows: Vec<_> = verdicts.iter().map(row).collect();
     let header = ["claim", "kind", "paper", "ours", "verdict"];
-    let _ = write!(text, "\n{}", figures(&header, &rows));
+    let _ = write!(text, "\n{}", figures(&header, &rows, width));
+    let line = Some(width.map_or(LINE, |width| width.min(LINE)));
     for verdict in verdicts {
         let (id, place, label) = (&verdict.id, &verdict.place, verdict.label());
-        let _ = writeln!(text, "\n{id} ({place}): {label}");
-        wrapped(text, "  the paper: ", &verdict.claim);
+        text.push('\n');
+        sentence(text, "", &format!("{id} ({place}): {label}"), line);
+        sentence(text, "  the paper: ", &verdict.claim, line);
         for statement in &verdict.statements {
             let paper = match &statement.paper {
                 Cell::None => String::new(),
                 paper => format!("paper {}, ", paper.shown()),
             };
-            let line = format!("{}: {paper}ours {}", statement.what, statement.ours_shown());
+            let told = format!("{}: {paper}ours {}", statement.what, statement.ours_shown());
             let judgement = statement.judgement.map_or("not measured", Judgement::name);
-            wrapped(text, &format!("  [{judgement}] "), &line);
+            sentence(text, &format!("  [{judgement}] "), &told, line);
         }
-        wrapped(text, "  ", &verdict.note);
+        sentence(text, "  ", &verdict.note, line);
     }
 }
 
-/// Writes words in lines, indented to the first word.
-fn wrapped(text: &mut String, lead: &str, words: &str) {
-    if words.is_empty() {
-        return;
+/// Writes words behind a lead in lines of at most `line` characters, if there are any words.
+fn sentence(text: &mut String, lead: &str, words: &str, line: Option<u16>) {
+    if !words.is_empty() {
+        text.push_str(&wrapped(lead, words, line));
     }
-    let indent = " ".repeat(lead.chars().count());
-    let mut line = lead.to_owned();
-    for word in words.split_whitespace() {
-        let is_first = line.trim().is_empty() || line == lead;
-        if !is_first && line.chars().count() + 1 + word.chars().count() > LINE {
-            let _ = writeln!(text, "{line}");
-            line = indent.clone();
-            line.push_str(word);
-            continue;
-        }
-        if !is_first {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    let _ = writeln!(text, "{line}");
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{page_report, stacks, wrapped};
+    use super::{page_report, stacks};
     use crate::figure::{BarChart, BarSeries};
     use crate::html::tests::page;
 
@@ -191,7 +204,7 @@ mod tests {
             ..BarChart::default()
         };
         let mut text = String::new();
-        stacks(&mut text, &chart);
+        stacks(&mut text, &chart, None);
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines[1], "  █ dram  ▓ static");
         // 40 characters for a sum of 4.
@@ -202,16 +215,15 @@ mod tests {
 
     #[test]
     fn a_page_with_everything() {
-        insta::assert_snapshot!(page_report(&page()));
+        insta::assert_snapshot!(page_report(&page(), None));
     }
 
     #[test]
-    fn long_lines_wrap_under_their_first_word() {
-        let mut text = String::new();
-        wrapped(&mut text, "  note: ", &"word ".repeat(20));
-        let lines: Vec<_> = text.lines().collect();
-        assert_eq!(lines.len(), 2);
-        assert!(lines[0].starts_with("  note: word") && lines[1].starts_with("        word"));
-        assert!(lines.iter().all(|line| line.chars().count() <= super::LINE));
+    fn a_page_keeps_to_the_width_of_a_terminal() {
+        for width in [80, 64] {
+            let text = page_report(&page(), Some(width));
+            let widest = text.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(width.into()), "{text}");
+        }
     }
 }

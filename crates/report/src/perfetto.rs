@@ -20,12 +20,11 @@ pub fn perfetto(trace: &Trace, series: Option<&Series>) -> String {
         rows.push(row);
     }
     let mut lines = Vec::new();
+    let mut named = None;
     for row in &rows {
         let (sm, number) = (row[0].sm, row[0].row);
-        if !lines
-            .iter()
-            .any(|line: &String| line.contains(&format!("\"SM {sm}\"")))
-        {
+        // Rows are in the order of SMs.
+        if named.replace(sm) != Some(sm) {
             lines.push(format!(
                 "{{\"ph\":\"M\",\"pid\":{sm},\"name\":\"process_name\",\"args\":{{\"name\":\"SM {sm}\"}}}}"
             ));
@@ -157,6 +156,30 @@ mod tests {
             ]
         );
         assert!(events.iter().all(|e| e["pid"] == 1));
+    }
+
+    /// Each SM has its name once, before its rows. The work grows with the number of events alone: a
+    /// timeline of this size took minutes when each row looked through all lines.
+    #[test]
+    fn many_rows_have_one_name_for_each_sm() {
+        let rows = (0..32 * 64).map(|row| (row / 64, row % 64));
+        let events = rows.flat_map(|(sm, row)| {
+            (0..40).map(move |at| TraceEvent {
+                at,
+                sm,
+                row,
+                ..event(at, row, Activity::Runs)
+            })
+        });
+        let trace = Trace {
+            events: events.collect(),
+            end: 50,
+        };
+        let text = perfetto(&trace, None);
+        let named = |line: &&str| line.contains("process_name");
+        let names: Vec<_> = text.lines().filter(named).collect();
+        assert_eq!(names.len(), 32);
+        assert!(names[31].contains("\"SM 31\""), "{}", names[31]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::energy::energy;
 use crate::format::{grouped, percent, rate, seconds};
 use crate::sampling::sampling;
 use crate::table::kernel_figures;
+use crate::wrap::wrapped;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use warploom_names::{WIDTH, shortened};
@@ -102,31 +103,30 @@ fn processes(text: &mut String, run: &RunReport, width: Option<u16>) {
     let parts = [1..5, 5..header.len()];
     text.push_str(&kernel_figures(&header, &rows, &parts, width));
     if let Some(mix) = &run.mix {
-        let _ = writeln!(
-            text,
+        let told = format!(
             "total IPC {:.1}, STP {:.3}, ANTT {:.3}, minimum speedup {:.3}, harmonic mean {:.3}",
             mix.total_ipc, mix.stp, mix.antt, mix.minimum_speedup, mix.harmonic_mean,
         );
-        causes(text, run, mix);
+        text.push_str(&wrapped("", &told, width));
+        causes(text, run, mix, width);
     }
     text.push('\n');
     decisions(text, run);
 }
 
 /// Writes the factors of slowdowns, if the programs were also run alone.
-fn causes(text: &mut String, run: &RunReport, mix: &MixFigures) {
+fn causes(text: &mut String, run: &RunReport, mix: &MixFigures, width: Option<u16>) {
     let factor = |value: Option<f64>| value.map_or("-".to_owned(), |v| format!("{v:.2}"));
     let programs = run.processes.iter().zip(&mix.slowdowns).zip(&mix.causes);
     for ((process, slowdown), causes) in programs {
-        let _ = writeln!(
-            text,
-            "{}: {slowdown:.2} = {} (fewer blocks) x {} (slower blocks); alone: L1D hit {}, L2 hit {}",
-            process.name,
+        let told = format!(
+            "{slowdown:.2} = {} (fewer blocks) x {} (slower blocks); alone: L1D hit {}, L2 hit {}",
             factor(causes.room),
             factor(causes.pace),
             percent(causes.l1d_hit_rate_alone),
             percent(causes.l2_hit_rate_alone),
         );
+        text.push_str(&wrapped(&format!("{}: ", process.name), &told, width));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::format::{grouped, percent};
 use crate::table::kernel_figures;
+use crate::wrap::wrapped;
 use std::fmt::Write;
 use warploom_stats::sampling::{Interval, SamplingReport, StratumReport};
 
@@ -19,12 +20,15 @@ const ESTIMATES: [(&str, &str); 6] = [
 
 /// Writes the estimates of a sampled program and its strata.
 pub(crate) fn sampling(text: &mut String, report: &SamplingReport, width: Option<u16>) {
-    let _ = writeln!(
-        text,
-        "{} of {} launches timed, the others executed; figures above are for the timed ones.\n\
-         estimates for all launches ({} confidence, bound {} of the cycles):",
+    let told = format!(
+        "{} of {} launches timed, the others executed; figures above are for the timed ones.",
         grouped(report.timed),
         grouped(report.launches),
+    );
+    text.push_str(&wrapped("", &told, width));
+    let _ = writeln!(
+        text,
+        "estimates for all launches ({} confidence, bound {} of the cycles):",
         format_args!("{:.0}%", report.confidence * 100.0),
         percent(Some(report.bound)),
     );

@@ -13,11 +13,47 @@ pub fn listing(header: &[&str], rows: &[Vec<String>], width: Option<u16>) -> Str
     finish(&table)
 }
 
-/// A table of numbers. The first column is left-aligned, and the others are right-aligned.
-pub fn figures(header: &[&str], rows: &[Vec<String>]) -> String {
+/// A table of numbers. The first column is left-aligned, and the others are right-aligned. If it is
+/// wider than `width`, the columns after the first are divided into several tables, each with it.
+pub fn figures(header: &[&str], rows: &[Vec<String>], width: Option<u16>) -> String {
+    labelled(header, rows, 1, width)
+}
+
+/// A table of numbers whose first `labels` columns name the rows. If it is wider than `width`, the
+/// other columns are divided into several tables, each with the labels.
+pub(crate) fn labelled(
+    header: &[&str],
+    rows: &[Vec<String>],
+    labels: usize,
+    width: Option<u16>,
+) -> String {
+    let width = width.map_or(usize::MAX, usize::from);
+    let all: Vec<_> = (0..header.len()).collect();
+    let (names, numbers) = all.split_at(labels.min(header.len()));
+    let room = width.saturating_sub(columns_width(header, rows, &(0..names.len())).max(2) - 2);
+    let mut parts: Vec<Vec<usize>> = vec![names.to_vec()];
+    let mut used = 0;
+    for &column in numbers {
+        let wide = columns_width(header, rows, &(column..column + 1));
+        if used > 0 && used + wide > room {
+            parts.push(names.to_vec());
+            used = 0;
+        }
+        used += wide;
+        parts.last_mut().expect("one part").push(column);
+    }
+    let tables = parts
+        .iter()
+        .map(|columns| of_columns(header, rows, columns));
+    tables.collect::<Vec<_>>().join("\n")
+}
+
+/// A table of some columns, of which the first is left-aligned.
+fn of_columns(header: &[&str], rows: &[Vec<String>], columns: &[usize]) -> String {
     let mut table = plain(None);
-    table.set_header(header);
-    table.add_rows(rows);
+    table.set_header(columns.iter().map(|column| header[*column]));
+    let cells = |row: &Vec<String>| columns.iter().map(|column| row[*column].clone()).collect();
+    table.add_rows(rows.iter().map(|row| -> Vec<String> { cells(row) }));
     for column in table.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
@@ -96,7 +132,7 @@ fn selected(header: &[&str], rows: &[Vec<String>], columns: &Range<usize>, room:
             .collect()
     };
     let rows: Vec<Vec<String>> = rows.iter().map(row).collect();
-    figures(&header, &rows)
+    figures(&header, &rows, None)
 }
 
 fn plain(width: Option<u16>) -> Table {
@@ -120,7 +156,26 @@ fn finish(table: &Table) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{kernel_figures, listing};
+    use super::{kernel_figures, labelled, listing};
+
+    /// Columns that do not fit go into further tables with the labels.
+    #[test]
+    fn wide_tables_are_divided() {
+        let header = ["policy", "sms", "cycles", "ipc", "l1d.hit_rate", "speedup"];
+        let row = |cells: [&str; 6]| cells.map(str::to_owned).to_vec();
+        let rows = [
+            row(["lrr", "4", "123,456", "31.9", "0.5", "1"]),
+            row(["static-limit", "8", "93,456", "41.9", "0.25", "1.321"]),
+        ];
+        let table = |width| labelled(&header, &rows, 2, width);
+        assert_eq!(table(None), table(Some(56)));
+        for width in [55, 40, 32] {
+            let text = table(Some(width));
+            let widest = text.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(width.into()), "{text}");
+        }
+        insta::assert_snapshot!(table(Some(40)));
+    }
 
     #[test]
     fn long_cells_wrap_under_themselves() {

@@ -220,7 +220,15 @@ impl Session {
         let done = |prepared: &Prepared, stats| {
             summary.add_functional(functional_report(prepared, &stats), stats);
         };
-        let ended = self.each_launch(program, device, observer, all, progress, done)?;
+        let mut executed = 0;
+        let mut noted = |now: &Progress| {
+            executed = now.executed;
+            progress(now)
+        };
+        let ended = self.each_launch(program, device, observer, all, &mut noted, done)?;
+        if matches!(ended.outcome, Outcome::Interrupted { .. }) {
+            summary.interrupted_after(executed);
+        }
         summary.shared(sharing.map(BlockSharing::counts));
         Ok(ended.outcome)
     }

@@ -37,6 +37,9 @@ pub(crate) struct Summary {
     sampling: Option<SamplingReport>,
     fork: Option<ForkReport>,
     findings: Vec<FindingReport>,
+    /// Warp instructions of a launch without timing that was interrupted. They count for the rate
+    /// alone: the launch has no figures.
+    unfinished: u64,
 }
 
 /// Reports of launches and findings. The rest comes at the end of a run.
@@ -71,7 +74,13 @@ impl Summary {
             sampling: None,
             fork: None,
             findings: Vec::new(),
+            unfinished: 0,
         }
+    }
+
+    /// Counts what a run without timing had executed when it was interrupted, in warp instructions.
+    pub fn interrupted_after(&mut self, executed: u64) {
+        self.unfinished = executed.saturating_sub(self.totals.sm.warp_instructions);
     }
 
     pub fn launches(&self) -> u64 {
@@ -207,7 +216,7 @@ impl Summary {
             fork: self.fork,
             wall_seconds,
             cycles_per_second: per_second(figures.cycles),
-            warp_instructions_per_second: per_second(figures.warp_instructions),
+            warp_instructions_per_second: per_second(figures.warp_instructions + self.unfinished),
             series: self.series,
             sm_filter_checks: self.sm_filter_checks,
             sharing: self.sharing,

@@ -1,13 +1,16 @@
 //! Command-line interface: the verbs and their common parts.
 
 use crate::failure::Failure;
+use crate::names::workloads;
 use crate::output::print;
 use crate::verbs::{
     analyze, app, check, compare, completions, crat, import, install_docs, list, microbench,
     oracle, python, report, reproduce, resources, run, show, slices, sweep, trace,
 };
-use clap::{Parser, Subcommand};
+use clap::error::{ContextKind, ContextValue};
+use clap::{Arg, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
+use warploom_diag::nearest;
 
 /// First steps, for somebody who types the program's name alone.
 const FIRST_STEPS: &str = "\
@@ -80,6 +83,60 @@ enum Verb {
     Python(python::Args),
 }
 
+/// Reads the command line. Help, and what is wrong with it, end the process.
+pub fn parse() -> Cli {
+    let mut command = command();
+    let matches = command.clone().try_get_matches();
+    let read = matches.and_then(|matches| Cli::from_arg_matches(&matches));
+    read.unwrap_or_else(|error| suggested(error.format(&mut command)).exit())
+}
+
+/// The command line's grammar. A negative number is a value of the option before it, whose own
+/// message then says what it accepts.
+fn command() -> Command {
+    let command = Cli::command();
+    let verbs = command.get_subcommands();
+    let verbs: Vec<_> = verbs.map(|verb| verb.get_name().to_owned()).collect();
+    let accept = |arg: Arg| match !arg.is_positional() && arg.get_action().takes_values() {
+        true => arg.allow_negative_numbers(true),
+        false => arg,
+    };
+    let accepting = |command: Command, verb: &String| {
+        command.mut_subcommand(verb, |verb| verb.mut_args(accept))
+    };
+    verbs.iter().fold(command, accepting)
+}
+
+/// A message about an unknown verb, with the verb that was most likely meant: one with a similar
+/// name, or `run` for a workload or a file.
+fn suggested(mut error: clap::Error) -> clap::Error {
+    let ContextValue::String(name) = error
+        .get(ContextKind::InvalidSubcommand)
+        .cloned()
+        .unwrap_or(ContextValue::None)
+    else {
+        return error;
+    };
+    if error.get(ContextKind::SuggestedSubcommand).is_some() {
+        return error;
+    }
+    let command = Cli::command();
+    let verbs = command.get_subcommands().map(Command::get_name);
+    let is_file = [".cu", ".ptx", ".toml"]
+        .iter()
+        .any(|end| name.ends_with(end));
+    let meant = match nearest(&name, verbs) {
+        Some(verb) => Some(verb.to_owned()),
+        None if is_file || workloads().contains(&name) => Some(format!("run {name}")),
+        None => None,
+    };
+    if let Some(meant) = meant {
+        let meant = ContextValue::Strings(vec![meant]);
+        error.insert(ContextKind::SuggestedSubcommand, meant);
+    }
+    error
+}
+
 impl Cli {
     /// Runs the chosen verb. Without one, prints what to do first.
     pub fn run(self) -> Result<ExitCode, Failure> {
@@ -114,13 +171,13 @@ impl Cli {
 
 #[cfg(test)]
 mod tests {
-    use super::Cli;
+    use super::{Cli, command};
     use clap::error::ErrorKind;
     use clap::{CommandFactory, Parser};
 
     #[test]
     fn the_command_line_is_sound() {
-        Cli::command().debug_assert();
+        command().debug_assert();
     }
 
     #[test]

@@ -1,13 +1,14 @@
 //! Common parts of `reproduce` and `compare`: the store, threads, progress, files, failed runs.
 
 use crate::failure::Failure;
-use crate::interrupt::KeptRuns;
+use crate::interrupt::{Interrupt, KeptRuns};
 use crate::output::{json, note, write_file};
 use crate::progress::RunsDisplay;
 use crate::watch_args::WatchArgs;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use warploom_base::Digest;
 use warploom_lab::{Event, Failed, FigureJob, FigureOutcome, Runner, Store, make};
 use warploom_report::page::Page;
@@ -35,25 +36,65 @@ impl RunnerArgs {
     }
 }
 
-/// Makes figures and their runs. With a `folder`, runs are stored there and found again.
+/// Ways to keep the runs of a command that a signal ends.
+#[derive(Clone, Copy)]
+pub enum Keeping<'a> {
+    /// Runs are stored in a folder, and found again.
+    Folder(&'a Path),
+    /// The figures are made of the runs that have ended.
+    Ended(&'a Interrupt),
+    /// Nothing keeps the runs.
+    Nothing,
+}
+
+impl<'a> Keeping<'a> {
+    fn folder(self) -> Option<&'a Path> {
+        match self {
+            Self::Folder(folder) => Some(folder),
+            Self::Ended(_) | Self::Nothing => None,
+        }
+    }
+
+    /// True if the figures should be made of the runs that have ended.
+    fn is_interrupted(self) -> bool {
+        match self {
+            Self::Ended(interrupt) => interrupt.go_on().is_break(),
+            Self::Folder(_) | Self::Nothing => false,
+        }
+    }
+
+    /// Counter of runs that tells of them when a signal ends the process.
+    fn counter(self) -> Option<Arc<KeptRuns>> {
+        match self {
+            Self::Folder(_) => Some(KeptRuns::new()),
+            Self::Nothing => Some(KeptRuns::without_folder()),
+            Self::Ended(_) => None,
+        }
+    }
+}
+
+/// Makes figures and their runs.
 pub fn experiment(
     wanted: &[FigureJob<'_>],
     args: &RunnerArgs,
-    folder: Option<&Path>,
+    keeping: Keeping<'_>,
 ) -> Result<Vec<FigureOutcome>, Failure> {
     let display = RunsDisplay::new(args.watch.interval());
-    let kept = folder.map(|_| KeptRuns::new());
+    let counter = keeping.counter();
     let runner = Runner {
-        store: folder.map(open_store).transpose()?,
+        store: keeping.folder().map(open_store).transpose()?,
         threads: args.threads(),
         observer: &|event| {
-            match (&kept, &event) {
-                (Some(kept), Event::Planned { runs, stored }) => kept.add(*stored, runs + stored),
-                (Some(kept), Event::Ended { .. }) => kept.add(1, 0),
+            match (&counter, &event) {
+                (Some(runs), Event::Planned { runs: all, stored }) => {
+                    runs.add(*stored, all + stored);
+                }
+                (Some(runs), Event::Ended { .. }) => runs.add(1, 0),
                 _ => {}
             }
             display.tell(&event);
         },
+        interrupted: &|| keeping.is_interrupted(),
     };
     let made = make(wanted, &runner);
     display.finish();

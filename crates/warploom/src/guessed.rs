@@ -6,7 +6,7 @@ use crate::launch_args::LaunchArgs;
 use crate::output::note;
 use warploom_config::{GpuSpec, preset};
 use warploom_diag::{Source, nearest};
-use warploom_guess::{Fixed, candidates, uses};
+use warploom_guess::{Buffer, Ended, Fixed, KernelUses, Parameter, Search, candidates, uses};
 use warploom_ptx::ast::{Function, FunctionKind, Item, Module};
 use warploom_report::outcome_told;
 use warploom_run::launch_file::{LaunchFile, Limits};
@@ -29,12 +29,14 @@ const REASON: usize = 4;
 const SIZES: &str = "  For smaller or larger sizes, give --grid alone, with fewer or more blocks: the \
                      arguments are then guessed for it.\n";
 
-/// How a candidate ended.
+/// How a candidate ended: without success with the reason, if there is one.
 enum Trial {
     Ran,
-    TooLong,
-    Failed(String),
+    Unfit(Ended, Option<String>),
 }
+
+/// Part of the message of a fault in shared memory.
+const IN_SHARED: &str = " bytes at shared address ";
 
 /// Completes the options for a kernel: the first candidate that ends without a fault. A note on
 /// standard error says what was guessed.
@@ -49,29 +51,39 @@ pub fn complete(
         return Err(Failure::Input(unknown_kernel(&tree, path, kernel)));
     };
     let fixed = given.fixed();
-    let list = candidates(&uses(&tree, function), &fixed).map_err(|open| {
+    let uses = uses(&tree, function);
+    let list = candidates(&uses, &fixed).map_err(|open| {
         Failure::Input(format!(
             "{path}: {open}, for which there is no guess; give the arguments up to this one (--arg; a \
              structure is `--arg struct:256,0.5`), or write a launch file (docs/launch-files.md)"
         ))
     })?;
     let gpu = preset(LIMITS_OF)?;
-    let (mut too_long, mut last) = (None, None);
-    for candidate in list {
-        if too_long == Some(candidate.size) {
-            continue;
-        }
+    let (mut search, mut ended, mut last) = (Search::new(list), None, None);
+    while let Some(candidate) = search.next(ended) {
         let options = given.with(kernel, &candidate)?;
         match trial(options.described(path, module)?, &gpu)? {
             Trial::Ran => {
-                note(&told(&options, path, kernel, &fixed));
+                let name = given.kernel.clone();
+                let shown = LaunchArgs {
+                    // Without a name given, the file has one kernel.
+                    kernel: name.or_else(|| Some(warploom_names::plain(kernel).into_owned())),
+                    ..options.clone()
+                };
+                note(&told(&shown, path, kernel, &fixed));
                 return Ok(options);
             }
-            Trial::TooLong => too_long = Some(candidate.size),
-            Trial::Failed(reason) => last = Some((options.command(path), reason)),
+            Trial::Unfit(why, reason) => {
+                ended = Some(why);
+                last = reason
+                    .map(|reason| (options.command(path), reason))
+                    .or(last);
+            }
         }
     }
-    Err(Failure::Input(refusal(kernel, last.as_ref())))
+    let number = number_for_a_buffer(kernel, &uses, &given.numbers());
+    let told = number.unwrap_or_else(|| refusal(kernel, last.as_ref()));
+    Err(Failure::Input(told))
 }
 
 fn functions(module: &Module) -> impl Iterator<Item = &Function> {
@@ -102,10 +114,47 @@ fn trial(file: LaunchFile, gpu: &GpuSpec) -> Result<Trial, Failure> {
     let session = Session::new(gpu.clone(), Options::default());
     Ok(match session.run_at_most(&mut program, MOST) {
         Ok(Some(Outcome::Finished)) => Trial::Ran,
-        Ok(Some(other)) => Trial::Failed(outcome_told(&other).unwrap_or_default()),
-        Ok(None) => Trial::TooLong,
-        Err(error) => Trial::Failed(error.to_string()),
+        Ok(Some(other)) => {
+            let told = outcome_told(&other).unwrap_or_default();
+            let ended = match told.contains(IN_SHARED) {
+                true => Ended::BeyondShared,
+                false => Ended::Failed,
+            };
+            Trial::Unfit(ended, Some(told))
+        }
+        Ok(None) => Trial::Unfit(Ended::TooLong, None),
+        Err(error) => Trial::Unfit(Ended::Failed, Some(error.to_string())),
     })
+}
+
+/// The message about an argument that is a number although the kernel reads or writes data there,
+/// if there is one among these: the place of each number on the command line, and its text. Zero is
+/// a null pointer, which a kernel may take.
+fn number_for_a_buffer(
+    kernel: &str,
+    uses: &KernelUses,
+    numbers: &[(usize, &str)],
+) -> Option<String> {
+    let buffer = |at: usize| match uses.parameters.get(at) {
+        Some(Parameter::Buffer(buffer)) => Some(*buffer),
+        _ => None,
+    };
+    let mut wrong = numbers
+        .iter()
+        .filter(|(_, text)| text.parse() != Ok(0_u64))
+        .filter_map(|(at, text)| Some((at + 1, text, buffer(*at)?)));
+    let (number, text, Buffer { element, is_read }) = wrong.next()?;
+    let does = match is_read {
+        true => "reads",
+        false => "writes",
+    };
+    let kernel = warploom_names::shortened(kernel, warploom_names::WIDTH);
+    Some(format!(
+        "--arg number {number} is the number {text}, but `{kernel}` {does} data at the address that \
+         this argument is\n  = help: give a buffer, such as `--arg 'f32[1024]=uniform'`; the \
+         kernel's elements are `{}`",
+        element.text()
+    ))
 }
 
 /// The note about a guess.

@@ -50,19 +50,33 @@ impl Drop for Interrupt {
     }
 }
 
-/// Numbers of the runs of a command that keeps each run when it ends. Ctrl-C or SIGTERM ends the
-/// process at once, with a line about them.
-#[derive(Default)]
+/// Numbers of the runs of a command, of those that have ended and of all. Ctrl-C or SIGTERM ends
+/// the process at once, with a line about them.
 pub struct KeptRuns {
     kept: AtomicUsize,
     all: AtomicUsize,
+    /// End of the line: what became of the runs that have ended.
+    fate: &'static str,
 }
 
 impl KeptRuns {
-    /// Begins to note signals. Where the system refuses this, a signal ends the process without a
-    /// line. A command creates at most one.
+    /// Numbers of runs that are kept when they end. Begins to note signals: where the system
+    /// refuses this, a signal ends the process without a line. A command creates at most one.
     pub fn new() -> Arc<Self> {
-        let runs = Arc::new(Self::default());
+        Self::telling("are kept; the same command goes on")
+    }
+
+    /// Numbers of runs that nothing keeps, as [`new`](Self::new) otherwise.
+    pub fn without_folder() -> Arc<Self> {
+        Self::telling("had ended, and none is kept\n  = help: -o DIR keeps them")
+    }
+
+    fn telling(fate: &'static str) -> Arc<Self> {
+        let runs = Arc::new(Self {
+            kept: AtomicUsize::new(0),
+            all: AtomicUsize::new(0),
+            fate,
+        });
         let Ok((mut signals, end)) = UnixStream::pair() else {
             return runs;
         };
@@ -79,13 +93,13 @@ impl KeptRuns {
         runs
     }
 
-    /// Sets the numbers of the runs that are kept and of all runs.
+    /// Sets the numbers of the runs that have ended and of all runs.
     pub fn set(&self, kept: usize, all: usize) {
         self.kept.store(kept, Ordering::Relaxed);
         self.all.store(all, Ordering::Relaxed);
     }
 
-    /// Adds to the numbers of the runs that are kept and of all runs.
+    /// Adds to the numbers of the runs that have ended and of all runs.
     pub fn add(&self, kept: usize, all: usize) {
         self.kept.fetch_add(kept, Ordering::Relaxed);
         self.all.fetch_add(all, Ordering::Relaxed);
@@ -93,7 +107,7 @@ impl KeptRuns {
 
     fn told(&self) -> String {
         let [kept, all] = [&self.kept, &self.all].map(|number| number.load(Ordering::Relaxed));
-        format!("\ninterrupted: {kept} of {all} runs are kept; the same command goes on\n")
+        format!("\ninterrupted: {kept} of {all} runs {}\n", self.fate)
     }
 }
 

@@ -27,8 +27,9 @@ pub struct LaunchArgs {
     #[arg(long, value_name = "X[,Y[,Z]]", help_heading = "Launch of a PTX file", value_parser = extents)]
     pub block: Option<String>,
     /// Next argument of the kernel: a number (`7`, `2.5`), a typed number (`f32:1`), a buffer:
-    /// `TYPE[SHAPE]=INIT` with INIT one of zeros, iota, uniform, normal, a number or a .npy file,
-    /// or a structure: `struct:` with these as members, separated by commas
+    /// `TYPE[SHAPE]=INIT` with INIT one of zeros, iota, uniform, normal, a number or a .npy file
+    /// that numpy's `save` wrote, whose type and number of elements are those of the buffer, or a
+    /// structure: `struct:` with these as members, separated by commas
     #[arg(
         long = "arg",
         value_name = "ARG",
@@ -294,6 +295,13 @@ impl LaunchArgs {
             shared_bytes: self.shared,
             args: self.args.iter().map(|arg| arg.text.clone()).collect(),
         }
+    }
+
+    /// Arguments that are numbers: the place of each among all, from 0, and its text.
+    pub fn numbers(&self) -> Vec<(usize, &str)> {
+        let is_number = |(_, arg): &(usize, &Typed)| matches!(arg.argument, Argument::Scalar(_));
+        let numbers = self.args.iter().enumerate().filter(is_number);
+        numbers.map(|(at, arg)| (at, arg.text.as_str())).collect()
     }
 
     /// The options with a candidate's values where they leave something open.

@@ -12,7 +12,7 @@ use warploom_mem::coalesce::{
     in_parts, shared_conflict_cycles,
 };
 use warploom_names::shortened;
-use warploom_report::{figures, grouped};
+use warploom_report::{figures, grouped, wrapped};
 
 /// Largest width of a kernel's name in characters.
 const NAME: usize = 32;
@@ -217,8 +217,8 @@ const fn name(effect: &MemEffect) -> &'static str {
     }
 }
 
-/// Table of the first `most` lines.
-pub fn table(lines: &[LineCounts], most: usize) -> String {
+/// Table of the first `most` lines. It keeps to `width` characters, if it is given.
+pub fn table(lines: &[LineCounts], most: usize, width: Option<u16>) -> String {
     let several = lines.iter().any(|line| line.kernel != lines[0].kernel);
     let issued: u64 = lines.iter().map(|line| line.issued).sum();
     let mean = |sum: u64, of: u64| format!("{:.1}", sum as f64 / of.max(1) as f64);
@@ -249,14 +249,21 @@ pub fn table(lines: &[LineCounts], most: usize) -> String {
         "each",
         "conflicts",
     ];
-    let mut text = format!(
-        "\nlines with most instructions, transactions and cycles of bank conflicts, {} of {}\n\n{}",
+    let title = format!(
+        "lines with most instructions, transactions and cycles of bank conflicts, {} of {}",
         rows.len(),
         lines.len(),
-        figures(&header, &rows)
     );
-    text +=
-        "  (each: transactions of an access; conflicts: cycles that an access waits for them)\n";
+    let mut text = format!(
+        "\n{}\n{}",
+        wrapped("", &title, width),
+        figures(&header, &rows, width)
+    );
+    text += &wrapped(
+        "  ",
+        "(each: transactions of an access; conflicts: cycles that an access waits for them)",
+        width,
+    );
     if lines.iter().any(|line| line.line.starts_with("PTX")) {
         text += "  (PTX made with `nvcc -lineinfo` names the lines of the source)\n";
     }
@@ -335,7 +342,7 @@ mod tests {
             line("t.cu:5", "load shared", 1000, 0, 15_000),
             line("PTX line 9", "", 2000, 0, 0),
         ];
-        let text = table(&lines, 2);
+        let text = table(&lines, 2, None);
         let rows: Vec<Vec<&str>> = text
             .lines()
             .filter(|line| line.starts_with("t.cu"))

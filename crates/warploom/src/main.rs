@@ -31,7 +31,6 @@ mod timed_args;
 mod verbs;
 mod watch_args;
 
-use clap::Parser;
 use mimalloc::MiMalloc;
 use std::process::ExitCode;
 
@@ -42,7 +41,7 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     panic::install();
-    match cli::Cli::parse().run() {
+    match cli::parse().run() {
         Ok(status) => status,
         Err(failure) => failure.report(),
     }

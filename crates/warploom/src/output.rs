@@ -59,6 +59,12 @@ pub fn check_outputs(outputs: &[OutputFile], inputs: &[PathBuf]) -> Result<(), F
                 "{option} writes a file, and `-` is none; use --json, or give /dev/stdout"
             )));
         }
+        if let Some(format) = other_picture(option, path) {
+            return Err(Failure::Input(format!(
+                "{option} writes SVG, and {shown} is named as {format}; give a name that ends in \
+                 .svg, which browsers and Inkscape convert"
+            )));
+        }
         if inputs.iter().any(|input| is_same_file(input, path)) {
             return Err(Failure::Input(format!(
                 "{option} would overwrite {shown}, which this command reads; give another path"
@@ -77,6 +83,23 @@ pub fn check_outputs(outputs: &[OutputFile], inputs: &[PathBuf]) -> Result<(), F
     Ok(())
 }
 
+/// The format that a file's name promises, if it is a picture other than the option writes.
+fn other_picture(option: &str, path: &Path) -> Option<&'static str> {
+    let ending = path.extension()?.to_str()?.to_lowercase();
+    let formats = [
+        ("png", "PNG"),
+        ("jpg", "JPEG"),
+        ("jpeg", "JPEG"),
+        ("pdf", "PDF"),
+        ("eps", "EPS"),
+        ("gif", "GIF"),
+    ];
+    let named = formats.iter().find(|(known, _)| *known == ending);
+    named
+        .filter(|_| option == "--svg")
+        .map(|(_, format)| *format)
+}
+
 fn cannot_write(path: &Path, error: &std::io::Error) -> String {
     format!(
         "cannot write {}: {error}; give a path in a folder that exists and is writable",
@@ -87,13 +110,21 @@ fn cannot_write(path: &Path, error: &std::io::Error) -> String {
 /// Columns of a terminal that states no size, as those of recorders and of some editors do.
 const UNSTATED: u16 = 80;
 
-/// Number of columns of the terminal, or `None` if standard output is not a terminal.
+/// Number of columns that the environment variable COLUMNS asks for, or else those of the terminal.
+/// `None` if standard output is not a terminal and nobody asks.
 pub fn width() -> Option<u16> {
+    let asked = std::env::var("COLUMNS").ok();
     let stated = terminal_size::terminal_size_of(std::io::stdout());
-    columns(
+    let of_terminal = columns(
         std::io::stdout().is_terminal(),
         stated.map(|(width, _)| width.0),
-    )
+    );
+    asked_columns(asked.as_deref()).or(of_terminal)
+}
+
+/// A number of columns that was asked for, if it is one.
+fn asked_columns(text: Option<&str>) -> Option<u16> {
+    text?.trim().parse().ok().filter(|columns| *columns > 0)
 }
 
 /// Number of columns of the terminal, or `None` if standard error is not a terminal.
@@ -141,7 +172,25 @@ pub fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{columns, quoted};
+    use super::{asked_columns, columns, other_picture, quoted};
+    use std::path::Path;
+
+    #[test]
+    fn pictures_of_other_formats_are_known_by_their_names() {
+        let of = |option: &str, name: &str| other_picture(option, Path::new(name));
+        assert_eq!(of("--svg", "x.PNG"), Some("PNG"));
+        assert_eq!(of("--svg", "x.svg"), None);
+        assert_eq!(of("--svg", "png"), None);
+        assert_eq!(of("--csv", "x.png"), None);
+    }
+
+    #[test]
+    fn columns_are_those_that_were_asked_for() {
+        assert_eq!(asked_columns(Some("72")), Some(72));
+        for none in [None, Some(""), Some("0"), Some("wide"), Some("-1")] {
+            assert_eq!(asked_columns(none), None, "{none:?}");
+        }
+    }
 
     #[test]
     fn a_terminal_without_a_size_has_80_columns() {

@@ -1,6 +1,6 @@
 //! Targets of `run`: a workload, a launch file, or a PTX file.
 
-use crate::cuda_source::is_cuda;
+use crate::cuda_source::{compile, is_cuda};
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
 use crate::kept;
@@ -9,6 +9,7 @@ use crate::names::{Names, workloads};
 use crate::output::error_style;
 use crate::places;
 use crate::watch_args::WatchArgs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use warploom_config::GpuSpec;
@@ -26,8 +27,14 @@ pub struct WorkloadArgs {
     #[arg(long, value_name = "test|small|paper", default_value_t = Size::Small)]
     pub size: Size,
     /// Seed of a workload's inputs
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     pub seed: u64,
+}
+
+/// Parses the seed of inputs.
+fn seed(text: &str) -> Result<u64, String> {
+    let whole = text.parse();
+    whole.map_err(|_| format!("write a whole number from 0 to {}", u64::MAX))
 }
 
 /// A target on a machine, for verbs that examine a single run.
@@ -163,12 +170,29 @@ fn launch_file(target: &str, launch: &LaunchArgs) -> Result<Option<Described>, F
     }
     if target.ends_with(".toml") {
         Ok(Some(Described {
-            file: LaunchFile::load(Path::new(target))?,
+            file: load(Path::new(target))?,
             command: target.to_owned(),
             guessed: LaunchArgs::default(),
         }))
     } else {
         Ok(None)
+    }
+}
+
+/// Reads a launch file. A module that is CUDA source is compiled as `run kernel.cu` does.
+fn load(path: &Path) -> Result<LaunchFile, Failure> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let source = read(path)?;
+    let plan = parse(&source);
+    let module = plan.as_ref().ok().map(|plan| folder.join(&plan.module.0));
+    let module = module.map(|path| path.to_string_lossy().into_owned());
+    match (plan, module) {
+        (Ok(plan), Some(module)) if is_cuda(&module) && Path::new(&module).is_file() => {
+            let module = compile(&module)?;
+            Ok(LaunchFile::new(source, plan, folder.to_owned(), module)?)
+        }
+        // Loading the file reports its problems.
+        _ => Ok(LaunchFile::load(path)?),
     }
 }
 
@@ -230,11 +254,30 @@ fn file_refusal(target: &str) -> Option<String> {
         ));
     }
     path.is_file().then(|| {
-        format!(
-            "{target} is neither a launch file (*.toml) nor a PTX file (*.ptx)\n  \
-             = help: a CUDA program runs with `warploom app {target}`"
-        )
+        let kinds = "neither a launch file (*.toml) nor a PTX file (*.ptx) nor CUDA source (*.cu)";
+        format!("{target} is {kinds}\n  = help: {}", use_of(path, target))
     })
+}
+
+/// Advice on a file whose name has none of the known endings, by its first bytes.
+fn use_of(path: &Path, target: &str) -> String {
+    let mut start = Vec::new();
+    // A file that cannot be read gets the general advice.
+    let _ = std::fs::File::open(path).and_then(|file| file.take(4096).read_to_end(&mut start));
+    let text = String::from_utf8_lossy(&start);
+    if start.starts_with(b"\x7fELF") || start.starts_with(b"#!") {
+        format!("a CUDA program runs with `warploom app {target}`")
+    } else if text.contains(".version") && text.contains(".target") {
+        "it looks like PTX: give it a name that ends in .ptx".to_owned()
+    } else if text.contains("[[launch]]") || text.contains("[[buffer]]") {
+        "it looks like a launch file: give it a name that ends in .toml".to_owned()
+    } else if text.contains("__global__") {
+        "it looks like CUDA source: give it a name that ends in .cu".to_owned()
+    } else {
+        "it is none of these by its beginning, either; docs/launch-files.md describes launch files, \
+         and `warploom run` lists workloads"
+            .to_owned()
+    }
 }
 
 /// Suggestions for a name that is not a target: the names that resemble it.
@@ -271,7 +314,25 @@ fn similar(name: &str, known: &[String]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::similar;
+    use super::{similar, use_of};
+
+    #[test]
+    fn a_file_without_a_known_ending_is_recognised_by_its_beginning() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        for (text, advice) in [
+            ("\x7fELF", "`warploom app file`"),
+            ("#!/bin/sh", "`warploom app file`"),
+            (".version 7.0\n.target sm_50\n", "ends in .ptx"),
+            ("[[launch]]\n", "ends in .toml"),
+            ("__global__ void k() {}", "ends in .cu"),
+            ("my notes\n", "lists workloads"),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let told = use_of(&path, "file");
+            assert!(told.contains(advice), "{text}: {told}");
+        }
+    }
 
     #[test]
     fn names_that_resemble_are_suggested() {

@@ -184,7 +184,7 @@ impl fmt::Display for Growth {
             "us/cycle",
             "us/SM cycle",
         ];
-        writeln!(f, "{}", figures(&header, &rows.collect::<Vec<_>>()))?;
+        writeln!(f, "{}", figures(&header, &rows.collect::<Vec<_>>(), None))?;
         let rows = self.by_time.iter().map(|row| {
             vec![
                 format!("{} to {}", row.first_cycle, row.end_cycle),
@@ -193,7 +193,7 @@ impl fmt::Display for Growth {
         });
         let header = [format!("{LONG}, cycles"), "us/cycle".to_owned()];
         let header = header.each_ref().map(String::as_str);
-        f.write_str(&figures(&header, &rows.collect::<Vec<_>>()))
+        f.write_str(&figures(&header, &rows.collect::<Vec<_>>(), None))
     }
 }
 

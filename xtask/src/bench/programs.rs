@@ -253,7 +253,7 @@ fn write_table(f: &mut fmt::Formatter<'_>, rows: &[Row]) -> fmt::Result {
         "with system",
         "ratio",
     ];
-    f.write_str(&figures(&header, &lines))?;
+    f.write_str(&figures(&header, &lines, None))?;
     match geometric_mean(rows.iter().filter_map(Row::ratio)) {
         Some(mean) => writeln!(f, "geometric mean of the ratios: {mean:.0}\n"),
         None => writeln!(f),

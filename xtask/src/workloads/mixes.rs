@@ -56,6 +56,7 @@ pub fn run(threads: usize, root: &Path) -> Result<()> {
                 let _ = writeln!(io::stdout(), "{}: {label}", number + 1);
             }
         },
+        interrupted: &|| false,
     };
     let mut results = Results::default();
     runner.run(&specs, &mut results)?;

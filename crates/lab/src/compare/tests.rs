@@ -1,9 +1,10 @@
 //! Comparisons of small runs.
 
 use super::{Comparison, Programs, Vary};
-use crate::runner::Runner;
+use crate::runner::{Event, Runner};
 use crate::runs::{FigureJob, FigureOutcome, make};
 use crate::spec::Input;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use warploom_config::Base;
 use warploom_report::Chart;
 use warploom_report::page::{Cell, Page};
@@ -41,12 +42,74 @@ fn page_of(comparison: &Comparison) -> Page {
         store: None,
         threads: 2,
         observer: &|_| (),
+        interrupted: &|| false,
     };
     let made = make(&[wanted], &runner).unwrap();
     match made.as_slice() {
         [FigureOutcome::Page(page)] => Page::clone(page),
         made => panic!("{made:?}"),
     }
+}
+
+/// An interrupted comparison has the rows of the whole one whose runs have ended.
+#[test]
+fn an_interrupted_comparison_has_the_rows_that_ended() {
+    let comparison = comparison();
+    let specs = comparison.runs().unwrap();
+    let ended = AtomicUsize::new(0);
+    let is_interrupted = || ended.load(Ordering::Relaxed) >= 2;
+    let wanted = FigureJob {
+        name: comparison.name(),
+        make: Box::new(|runs| match is_interrupted() {
+            true => comparison.make_of_ended(&specs, runs),
+            false => comparison.make(&specs, runs),
+        }),
+        page: Box::new(|figure, used| comparison.page(figure, used, "warploom compare")),
+    };
+    let runner = Runner {
+        store: None,
+        threads: 1,
+        observer: &|event| {
+            if let Event::Ended { .. } = event {
+                ended.fetch_add(1, Ordering::Relaxed);
+            }
+        },
+        interrupted: &is_interrupted,
+    };
+    let made = make(&[wanted], &runner).unwrap();
+    let [FigureOutcome::Page(page)] = made.as_slice() else {
+        panic!("{made:?}")
+    };
+    // The run that had begun when the second one was counted may have ended, too.
+    let rows = &page.table.rows;
+    assert!((2..=3).contains(&rows.len()), "{rows:?}");
+    let whole = page_of(&comparison);
+    let number = |row: &[Cell], column: usize| row[column].number().unwrap();
+    for row in rows {
+        let same = |other: &&Vec<Cell>| other[..2] == row[..2];
+        let whole = whole.table.rows.iter().find(same).unwrap();
+        assert_eq!(row[2..4], whole[2..4]);
+        assert_eq!(number(row, 4), number(&rows[0], 2) / number(row, 2));
+    }
+}
+
+/// Without a run that has ended there is no page.
+#[test]
+fn a_comparison_that_is_interrupted_at_once_has_no_page() {
+    let comparison = comparison();
+    let specs = comparison.runs().unwrap();
+    let wanted = FigureJob {
+        name: comparison.name(),
+        make: Box::new(|runs| comparison.make(&specs, runs)),
+        page: Box::new(|figure, used| comparison.page(figure, used, "warploom compare")),
+    };
+    let runner = Runner {
+        store: None,
+        threads: 2,
+        observer: &|_| (),
+        interrupted: &|| true,
+    };
+    assert_eq!(make(&[wanted], &runner).unwrap(), []);
 }
 
 /// At half the clock power that is drawn over time is drawn twice as long for the same work.

@@ -18,6 +18,7 @@ pub(super) fn pages(infos: &[&FigureInfo]) -> Vec<Page> {
         store: None,
         threads: 2,
         observer: &|_| (),
+        interrupted: &|| false,
     };
     let page = |made| match made {
         FigureOutcome::Page(page) => *page,

@@ -120,6 +120,11 @@ fn a_run_without_timing_reports_the_launches_that_ended() {
     assert!((200..1000).contains(&ended), "{ended}");
     let names: Vec<_> = report.kernels.iter().map(|kernel| &kernel.name).collect();
     assert_eq!(names, ["short"]);
+    // The rate counts what the long kernel had executed: 200 blocks of two warps, each 1000 times
+    // three instructions.
+    let executed = report.warp_instructions_per_second * report.wall_seconds;
+    assert!(executed > 1_200_000.0, "{executed}");
+    assert!(report.totals.figures.warp_instructions < 10_000);
 }
 
 /// Launches and blocks that a timed run only executes can be stopped, too.

@@ -97,7 +97,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         (false, 0) => print(&analysis_report(&analysis, width()))?,
         (false, most) => {
             let report = analysis_report(&analysis, width());
-            print(&format!("{report}{}", table(&lines, most)))?;
+            print(&format!("{report}{}", table(&lines, most, width())))?;
         }
     }
     if let Some(path) = &args.svg {

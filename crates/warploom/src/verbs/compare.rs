@@ -2,19 +2,20 @@
 
 use crate::allocate_args::AllocateArgs;
 use crate::energy_args::EnergyArgs;
-use crate::experiment::{RunnerArgs, experiment, tell_failures, write_page};
+use crate::experiment::{Keeping, RunnerArgs, experiment, tell_failures, write_page};
 use crate::failure::Failure;
 use crate::gpu::{GpuArgs, base, spec};
+use crate::interrupt::{INTERRUPTED, Interrupt};
 use crate::launch_args::LaunchArgs;
 use crate::names::{Names, workloads};
-use crate::output::{check_outputs, command_line, note, print, print_json, write_file};
+use crate::output::{check_outputs, command_line, note, print, print_json, width, write_file};
 use crate::target::{self, WorkloadArgs};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use warploom_lab::{Comparison, FigureJob, FigureOutcome, Input, Programs, Vary};
 use warploom_report::page::{Page, RunLine};
-use warploom_report::{page_report, svg};
+use warploom_report::{page_report, svg, wrapped};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -204,28 +205,58 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let specs = comparison.runs();
     let specs = specs.map_err(|errors| errors.of_option(option))?;
     let command = command_line();
+    let interrupt = args.output.is_none().then(Interrupt::new);
+    let is_interrupted = || interrupt.as_ref().is_some_and(|of| of.go_on().is_break());
     let wanted = FigureJob {
         name: comparison.name(),
-        make: Box::new(|runs| comparison.make(&specs, runs)),
+        make: Box::new(|runs| match is_interrupted() {
+            true => comparison.make_of_ended(&specs, runs),
+            false => comparison.make(&specs, runs),
+        }),
         page: Box::new(|figure, used| comparison.page(figure, used, &command)),
     };
-    for made in experiment(&[wanted], &args.runner, args.output.as_deref())? {
-        match made {
-            FigureOutcome::Page(page) => give(args, &page)?,
-            FigureOutcome::Failed { name, runs } => {
-                tell_failures(&name, &runs);
-                return Ok(ExitCode::from(1));
-            }
+    let folder = args.output.as_deref().map(Keeping::Folder);
+    let ended = interrupt.as_ref().map(Keeping::Ended);
+    let keeping = folder.or(ended).unwrap_or(Keeping::Nothing);
+    let made = experiment(&[wanted], &args.runner, keeping)?.pop();
+    let page = match made {
+        Some(FigureOutcome::Failed { name, runs }) => {
+            tell_failures(&name, &runs);
+            return Ok(ExitCode::from(1));
         }
-    }
-    Ok(ExitCode::SUCCESS)
+        Some(FigureOutcome::Page(page)) if page.table.rows.len() == comparison.rows() => {
+            give(args, &page)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Some(FigureOutcome::Page(page)) => Some(page),
+        None => None,
+    };
+    let page = page.filter(|page| !page.table.rows.is_empty());
+    interrupted(args, page, comparison.rows())
+}
+
+/// Gives the rows of a comparison whose runs had ended when a signal came.
+fn interrupted(args: &Args, page: Option<Box<Page>>, all: usize) -> Result<ExitCode, Failure> {
+    let help = "-o DIR keeps each run that ends, and the same command then goes on";
+    let Some(mut page) = page else {
+        return Err(Failure::Interrupted(format!(
+            "none of the {all} rows had ended\n  = help: {help}"
+        )));
+    };
+    let rows = page.table.rows.len();
+    page.title += &format!(" (interrupted: {rows} of {all} rows)");
+    give(args, &page)?;
+    note(&format!(
+        "interrupted: {rows} of {all} rows had ended, and the result has these\n  = help: {help}\n"
+    ));
+    Ok(ExitCode::from(INTERRUPTED))
 }
 
 fn give(args: &Args, page: &Page) -> Result<(), Failure> {
     if args.json {
         print_json(page)?;
     } else {
-        print(&(page_report(page) + &equal_runs(&page.runs)))?;
+        print(&(page_report(page, width()) + &equal_runs(&page.runs, width())))?;
     }
     if let Some(path) = &args.csv {
         write_file(path, &page.table.csv())?;
@@ -241,7 +272,7 @@ fn give(args: &Args, page: &Page) -> Result<(), Failure> {
 
 /// Lines that name configurations with the same outputs, cycles and counters: what they set
 /// differently had no effect.
-fn equal_runs(runs: &[RunLine]) -> String {
+fn equal_runs(runs: &[RunLine], width: Option<u16>) -> String {
     let mut equal: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
     for run in runs {
         let names = equal.entry((&run.input, &run.digest)).or_default();
@@ -253,7 +284,8 @@ fn equal_runs(runs: &[RunLine]) -> String {
     several
         .map(|((input, _), names)| {
             let names = names.join(", ");
-            format!("{input}: equal runs, in which what differs never acted: {names}\n")
+            let told = format!("{input}: equal runs, in which what differs never acted: {names}");
+            wrapped("", &told, width)
         })
         .collect()
 }
@@ -275,10 +307,13 @@ mod tests {
             digest: digest.to_owned(),
             energy: None,
         };
-        let told = equal_runs(&[run("lrr", "a"), run("gto", "b"), run("two-level", "a")]);
+        let told = equal_runs(
+            &[run("lrr", "a"), run("gto", "b"), run("two-level", "a")],
+            None,
+        );
         let expected = "kmeans: equal runs, in which what differs never acted: lrr, two-level\n";
         assert_eq!(told, expected);
-        assert_eq!(equal_runs(&[run("lrr", "a"), run("gto", "b")]), "");
+        assert_eq!(equal_runs(&[run("lrr", "a"), run("gto", "b")], None), "");
     }
 
     #[test]

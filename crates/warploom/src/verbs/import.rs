@@ -66,9 +66,13 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     if is_xml(&args.config) {
         return energy::run(args);
     }
+    let config = read(&args.config)?;
+    if let Some(refused) = no_configuration(&args.config.to_string_lossy(), config.text()) {
+        return Err(Failure::Input(refused));
+    }
     let network = args.icnt.as_deref().map(read).transpose()?;
     let request = Request {
-        config: read(&args.config)?,
+        config,
         network,
         name: args.name.clone().unwrap_or_else(|| name_of(&args.config)),
         style: args.style.map(|style| match style {
@@ -89,6 +93,29 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Message about a file without any option of GPGPU-Sim, which all begin with a hyphen.
+fn no_configuration(shown: &str, text: &str) -> Option<String> {
+    let lines = || text.lines().map(str::trim_start);
+    if lines().any(|line| line.starts_with('-')) {
+        return None;
+    }
+    let has = |heading: &str| lines().any(|line| line.starts_with(heading));
+    let help = if has("[[launch]]") {
+        format!("it is a launch file: `warploom run {shown}` runs it")
+    } else if has("[axes") {
+        format!("it is the file of a sweep: `warploom sweep {shown}` runs it")
+    } else if shown.ends_with(".toml") {
+        format!("a machine as TOML needs no import: `--gpu {shown}`")
+    } else {
+        "give a file such as gpgpusim.config, whose lines are options, for example \
+         `-gpgpu_n_clusters 15`"
+            .to_owned()
+    };
+    Some(format!(
+        "{shown} has no option of GPGPU-Sim\n  = help: {help}"
+    ))
 }
 
 #[derive(Serialize)]
@@ -233,4 +260,28 @@ fn wrapped<'a>(text: &mut String, words: impl Iterator<Item = &'a str>, separato
         line.push_str(word);
     }
     let _ = writeln!(text, "      {line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::no_configuration;
+
+    #[test]
+    fn files_of_other_kinds_are_named() {
+        let refused = |name: &str, text: &str| no_configuration(name, text).unwrap_or_default();
+        let launch = refused("hist.toml", "module = \"h.ptx\"\n[[launch]]\n");
+        assert!(
+            launch.contains("`warploom run hist.toml` runs it"),
+            "{launch}"
+        );
+        let sweep = refused("study.toml", "[axes]\n");
+        assert!(sweep.contains("`warploom sweep study.toml`"), "{sweep}");
+        let machine = refused("my.toml", "base = \"gtx480\"\n");
+        assert!(machine.contains("`--gpu my.toml`"), "{machine}");
+        assert!(refused("notes.txt", "hello\n").contains("gpgpusim.config"));
+        assert_eq!(
+            no_configuration("g.config", "# a comment\n -gpgpu_n_clusters 1\n"),
+            None
+        );
+    }
 }

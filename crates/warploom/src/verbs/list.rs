@@ -5,7 +5,7 @@ use crate::output::{print, print_json, width};
 use clap::ValueEnum;
 use serde_json::{Map, Value};
 use std::process::ExitCode;
-use warploom_report::{grouped, listing};
+use warploom_report::{grouped, listing, wrapped};
 use warploom_stats::{METRICS, rows};
 use warploom_workloads::{Character, Target, characters};
 
@@ -97,10 +97,8 @@ fn shown(header: &[&str], rows: &[Vec<String>], width: Option<u16>) -> String {
     let hidden = header.iter().filter(|name| !names.contains(name));
     let hidden: Vec<_> = hidden.copied().collect();
     if !hidden.is_empty() {
-        text.push_str(&format!(
-            "\n(--json, or a pipe, adds {})\n",
-            hidden.join(", ")
-        ));
+        let told = format!("(--json, or a pipe, adds {})", hidden.join(", "));
+        text += &format!("\n{}", wrapped("", &told, width));
     }
     text
 }
@@ -323,7 +321,7 @@ mod tests {
             "{narrow}"
         );
         assert!(
-            narrow.ends_with("(--json, or a pipe, adds state)\n"),
+            narrow.ends_with("(--json, or a pipe, adds\nstate)\n"),
             "{narrow}"
         );
         let all = shown(&header, &rows, None);

@@ -2,13 +2,13 @@
 
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
-use crate::output::{print, print_json};
+use crate::output::{print, print_json, width};
 use serde::Serialize;
 use std::process::ExitCode;
 use warploom_config::GpuSpec;
 use warploom_diag::nearest;
 use warploom_microbench::{Answer, Benchmark, Trouble, all, find, short};
-use warploom_report::listing;
+use warploom_report::{listing, wrapped};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -147,14 +147,13 @@ fn text(report: &Report, explain: bool) -> String {
         "unit",
     ];
     let rows: Vec<_> = report.results.iter().map(row).collect();
-    let mut text = format!("{}\n\n{}", report.gpu, listing(&header, &rows, None));
+    let mut text = format!("{}\n\n{}", report.gpu, listing(&header, &rows, width()));
     if explain {
         for result in &report.results {
             if let Some(arithmetic) = &result.arithmetic {
-                text.push_str(&format!(
-                    "\n{}: {}\n  {arithmetic}\n",
-                    result.name, result.about
-                ));
+                let told = format!("{}: {}", result.name, result.about);
+                text += &format!("\n{}", wrapped("", &told, width()));
+                text += &wrapped("  ", arithmetic, width());
             }
         }
     }

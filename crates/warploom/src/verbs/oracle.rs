@@ -1,10 +1,10 @@
 //! The verb `warploom oracle`.
 
-use crate::experiment::{RunnerArgs, experiment, tell_failures, write_page};
+use crate::experiment::{Keeping, RunnerArgs, experiment, tell_failures, write_page};
 use crate::failure::Failure;
 use crate::gpu::{GpuArgs, base};
 use crate::launch_args::LaunchArgs;
-use crate::output::{command_line, print, print_json};
+use crate::output::{command_line, print, print_json, width};
 use crate::target::{self, WorkloadArgs};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -67,7 +67,9 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         make: Box::new(|runs| oracle(&request, runs)),
         page: Box::new(|figure, used| page(figure, used, "oracle", &name, &title, &command)),
     };
-    for made in experiment(&[wanted], &args.runner, args.output.as_deref())? {
+    let folder = args.output.as_deref();
+    let keeping = folder.map_or(Keeping::Nothing, Keeping::Folder);
+    for made in experiment(&[wanted], &args.runner, keeping)? {
         match made {
             FigureOutcome::Page(page) => {
                 if let Some(folder) = &args.output {
@@ -76,7 +78,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
                 if args.json {
                     print_json(&page)?
                 } else {
-                    print(&page_report(&page))?
+                    print(&page_report(&page, width()))?
                 }
             }
             FigureOutcome::Failed { name, runs } => {

@@ -3,13 +3,15 @@
 mod against;
 
 use crate::energy_args::{EnergyArgs, EnergyChoice};
-use crate::experiment::{RunnerArgs, experiment, has_store, open_store, tell_failures, write_page};
+use crate::experiment::{
+    Keeping, RunnerArgs, experiment, has_store, open_store, tell_failures, write_page,
+};
 use crate::failure::Failure;
 use crate::names::{Names, figures};
-use crate::output::{print, print_json, width};
+use crate::output::{note, print, print_json, width};
 use crate::verbs::list::cost_cells;
 use crate::verbs::sweep::{EngineArgs, make_figures};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use warploom_diag::nearest;
 use warploom_lab::{
@@ -17,7 +19,7 @@ use warploom_lab::{
     add_energy, all, by_name_only, claims, claims_on, cost, find, make_by, studies,
 };
 use warploom_report::page::Page;
-use warploom_report::{grouped, listing, page_report};
+use warploom_report::{grouped, listing, page_report, wrapped};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -86,6 +88,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         print(&dry_run(args, &infos, &wanted)?)?;
         return Ok(ExitCode::SUCCESS);
     }
+    note(&replaced(&args.output, &infos, args.scale));
     let (mut pages, mut failed) = (Vec::new(), false);
     for made in make(args, name, &wanted)? {
         match made {
@@ -100,8 +103,11 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
                         .iter()
                         .map(|file| format!("wrote {}\n", file.display()));
                     let files: String = shown.collect();
-                    let judged = judged_elsewhere(&page);
-                    print(&format!("{}{judged}\n{files}\n", page_report(&page)))?;
+                    let judged = judged_elsewhere(&page, width());
+                    print(&format!(
+                        "{}{judged}\n{files}\n",
+                        page_report(&page, width())
+                    ))?;
                 }
                 if let Some(folder) = &args.against {
                     let (told, is_equal) = against::against(folder, &page)?;
@@ -123,7 +129,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
 
 /// Lines on a figure of a paper that judges no claim: the figures that do so, and a warning of a
 /// scale other than the paper's.
-fn judged_elsewhere(page: &Page) -> String {
+fn judged_elsewhere(page: &Page, width: Option<u16>) -> String {
     let is_paper = claims().iter().any(|claim| claim.paper == page.paper);
     if !page.verdicts.is_empty() || !is_paper {
         return String::new();
@@ -132,18 +138,18 @@ fn judged_elsewhere(page: &Page) -> String {
     for (claim, others) in claims_on(&page.paper, &page.figure) {
         for other in others {
             let place = &claim.place;
-            text += &format!(
-                "`{}` ({place}) is judged by {}/{other}.\n",
-                claim.id, page.paper
-            );
+            let (id, paper) = (&claim.id, &page.paper);
+            let told = format!("`{id}` ({place}) is judged by {paper}/{other}.");
+            text += &wrapped("", &told, width);
         }
     }
     if page.scale != "paper" {
-        text += &format!(
+        let told = format!(
             "At scale {} the data sets are smaller than the paper's, and the values differ from those \
-             of `--scale paper`.\n",
+             of `--scale paper`.",
             page.scale
         );
+        text += &wrapped("", &told, width);
     }
     text
 }
@@ -151,7 +157,7 @@ fn judged_elsewhere(page: &Page) -> String {
 /// Makes the figures of a name by threads of this process, or by workers.
 fn make(args: &Args, name: &str, wanted: &[FigureJob<'_>]) -> Result<Vec<FigureOutcome>, Failure> {
     if !args.engine.given() {
-        return experiment(wanted, &args.runner, Some(&args.output));
+        return experiment(wanted, &args.runner, Keeping::Folder(&args.output));
     }
     let name = format!("{}-{}", name.replace('/', "-"), args.scale);
     make_figures(wanted, &name, &args.engine, &args.runner, &args.output)
@@ -171,7 +177,7 @@ fn dry_run(
         .collect();
     let mut text = match rows.len() {
         0 => String::new(),
-        _ => listing(&["run", "command"], &rows, None) + "\n",
+        _ => listing(&["run", "command"], &rows, width()) + "\n",
     };
     let count = |runs: usize| match runs {
         1 => "1 run".to_owned(),
@@ -282,9 +288,9 @@ fn of_shortened_paper<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
 fn refusal(unknown: &UnknownFigure) -> String {
     let (name, known) = (&unknown.name, &unknown.known);
     // Suggestions for a figure without its paper, or for a misspelt name.
-    let of_paper = known
-        .iter()
-        .find(|full| full.ends_with(&format!("/{name}")));
+    let end = format!("/{name}");
+    let of_papers = known.iter().filter(|full| full.ends_with(&end));
+    let of_papers: Vec<_> = of_papers.map(|full| format!("`{full}`")).collect();
     let near = nearest(name, known.iter().map(String::as_str));
     let papers: Vec<&str> = known
         .iter()
@@ -293,16 +299,43 @@ fn refusal(unknown: &UnknownFigure) -> String {
     let near = of_shortened_paper(name, known)
         .or_else(|| nearest(name, papers))
         .or(near);
-    let help = match of_paper.map(String::as_str).or(near) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => "`warploom list figures` lists all of them".to_owned(),
+    let help = match (of_papers.as_slice(), near) {
+        ([], Some(near)) => format!("did you mean `{near}`?"),
+        ([], None) => "`warploom list figures` lists all of them".to_owned(),
+        ([one], _) => format!("did you mean {one}?"),
+        (several, _) => format!("name the paper, too: {}", several.join(", ")),
     };
     format!("{unknown}\n  = help: {help}")
 }
 
+/// Lines on figures in the folder that were made at another scale and will be replaced.
+fn replaced(folder: &Path, infos: &[&FigureInfo], scale: Scale) -> String {
+    let scale = scale.to_string();
+    let older = |info: &&FigureInfo| {
+        let path = folder.join(format!("{}.json", info.full_name()));
+        let text = std::fs::read_to_string(&path).ok()?;
+        let page: Page = serde_json::from_str(&text).ok()?;
+        let differs = !page.scale.is_empty() && page.scale != scale;
+        differs.then(|| {
+            format!(
+                "note: {} has scale {}, and will be replaced by scale {scale}\n",
+                path.display(),
+                page.scale
+            )
+        })
+    };
+    let mut text: String = infos.iter().filter_map(older).collect();
+    if !text.is_empty() {
+        text += "  = help: -o DIR keeps the other scale in a folder of its own; stored runs remain, \
+                 and make it again\n";
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{judged_elsewhere, of_shortened_paper, refusal};
+    use super::{judged_elsewhere, of_shortened_paper, refusal, replaced};
+    use warploom_lab::Scale;
     use warploom_report::page::Page;
 
     #[test]
@@ -315,8 +348,8 @@ mod tests {
         };
         let judged = "\nNo claim of the paper is judged by this figure.\n\
                       `duet.spmv.warps` (Fig. 1, Fig. 5 (16 B wires)) is judged by duet/fig5.\n";
-        assert_eq!(judged_elsewhere(&page("paper")), judged);
-        let small = judged_elsewhere(&page("test"));
+        assert_eq!(judged_elsewhere(&page("paper"), None), judged);
+        let small = judged_elsewhere(&page("test"), None);
         assert!(
             small.starts_with(&format!("{judged}At scale test ")),
             "{small}"
@@ -325,11 +358,7 @@ mod tests {
 
     #[test]
     fn a_misspelt_paper_is_suggested() {
-        for (name, meant) in [
-            ("deut", "duet"),
-            ("duet/fgi1", "duet/fig1"),
-            ("fig1", "/fig1"),
-        ] {
+        for (name, meant) in [("deut", "duet"), ("duet/fgi1", "duet/fig1")] {
             let refused = refusal(&warploom_lab::find(name).expect_err("unknown"));
             let help = format!("{meant}`?");
             assert!(
@@ -337,6 +366,29 @@ mod tests {
                 "{refused}"
             );
         }
+    }
+
+    #[test]
+    fn a_figure_of_several_papers_names_all_of_them() {
+        let refused = refusal(&warploom_lab::find("fig1").expect_err("no paper"));
+        for full in ["`duet/fig1`", "`crat/fig1`"] {
+            assert!(refused.contains(full), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_figure_of_another_scale_is_not_replaced_silently() {
+        let folder = tempfile::tempdir().unwrap();
+        let infos = warploom_lab::find("duet/fig1").expect("a figure");
+        let told = |scale| replaced(folder.path(), &infos, scale);
+        assert_eq!(told(Scale::Small), "");
+        let stored = include_str!("../../../../docs/results/duet/fig1.json");
+        std::fs::create_dir(folder.path().join("duet")).unwrap();
+        std::fs::write(folder.path().join("duet/fig1.json"), stored).unwrap();
+        assert_eq!(told(Scale::Paper), "");
+        let told = told(Scale::Small);
+        assert!(told.contains("duet/fig1.json has scale paper"), "{told}");
+        assert!(told.contains("= help: -o DIR"), "{told}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 mod switch_points;
 
 use crate::failure::Failure;
-use crate::output::{error_style, print, print_json};
+use crate::output::{error_style, print, print_json, width};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,7 +12,7 @@ use warploom_diag::{Diagnostics, Source};
 use warploom_ir::{ModuleIr, Program};
 use warploom_ptx::ast::Module;
 use warploom_regalloc::{Demand, Options, allocate_kernel, demand};
-use warploom_report::{grouped, listing};
+use warploom_report::{figures, grouped};
 use warploom_run::launch_file::read;
 
 const EXAMPLES: &str = "\
@@ -190,5 +190,5 @@ fn text(report: &Report) -> String {
         ]
     };
     let rows: Vec<_> = report.kernels.iter().map(cells).collect();
-    listing(&header, &rows, None)
+    figures(&header, &rows, width())
 }

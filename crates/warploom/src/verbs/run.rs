@@ -20,7 +20,9 @@ use crate::watch_args::WatchArgs;
 use std::process::ExitCode;
 use warploom_analyze::{Machine, analyze};
 use warploom_config::GpuSpec;
-use warploom_report::{explanation_report, gpgpusim_report, listing, run_report, unchecked};
+use warploom_report::{
+    explanation_report, gpgpusim_report, listing, run_report, unchecked, wrapped,
+};
 use warploom_run::{Checks, Options};
 use warploom_stats::result::RunReport;
 use warploom_workloads::all;
@@ -61,7 +63,8 @@ Examples:
   warploom run crat/CFD sgemm --allocate 42,- --multiprogram even
   warploom run mix.toml                            programs listed as [[process]] in a file
   warploom run saxpy.ptx --kernel saxpy --grid 4 --block 256 \\
-      --arg 'f32[1024]=iota' --arg 1024 --arg 2.0";
+      --arg 'f32[1024]=iota' --arg 1024 --arg 2.0
+  warploom run saxpy.ptx --arg 'f32[1024]=x.npy'   with data that numpy saved";
 
 /// Simulate a workload, a launch file or a PTX file, and check its outputs
 #[derive(clap::Args)]
@@ -126,9 +129,13 @@ pub struct Args {
 /// Kinds of errors that `--check` looks for.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum CheckKind {
+    #[value(alias = "uninitialized")]
     Uninitialised,
+    #[value(aliases = ["races", "race", "shared-race"])]
     SharedRaces,
+    #[value(alias = "barrier")]
     Barriers,
+    #[value(alias = "bound")]
     Bounds,
 }
 
@@ -234,12 +241,18 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     args.stats.hand_out(&gpu, result, |result| match lines {
         Some(lines) => lines,
         None if args.json => json(result),
-        None => run_report(result, width()) + &unchecked(result) + &explained(args, &gpu, result),
+        None => told(args, &gpu, result),
     })?;
     if let Some(told) = guessed.too_few(&args.launch) {
         note(&told);
     }
     Ok(status)
+}
+
+/// Text of a result for a terminal.
+fn told(args: &Args, gpu: &GpuSpec, result: &RunReport) -> String {
+    let (report, unchecked) = (run_report(result, width()), unchecked(result, width()));
+    report + &unchecked + &explained(args, gpu, result)
 }
 
 /// The explanation of a run, if it was requested and the run has timed launches.
@@ -257,8 +270,11 @@ fn what_can_be_run() -> String {
     };
     let rows: Vec<_> = all().iter().map(row).collect();
     let table = listing(&["workload", "what it computes"], &rows, width());
-    format!(
-        "{table}\nwarploom run WORKLOAD runs one; a launch file (*.toml), a PTX file (*.ptx) or \
-         CUDA source (*.cu) runs a kernel of your own.\nwarploom run --help shows examples.\n"
-    )
+    let told = wrapped(
+        "",
+        "warploom run WORKLOAD runs one; a launch file (*.toml), a PTX file (*.ptx) or CUDA source \
+         (*.cu) runs a kernel of your own.",
+        width(),
+    );
+    format!("{table}\n{told}warploom run --help shows examples.\n")
 }

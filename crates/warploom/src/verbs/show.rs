@@ -4,7 +4,7 @@ mod sheet;
 
 use crate::failure::Failure;
 use crate::gpu::spec;
-use crate::output::{print, print_json};
+use crate::output::{print, print_json, width};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -18,11 +18,14 @@ Examples:
   warploom show gpu gtx480 --keys > my-gpu.toml   a start for a GPU of your own
   warploom show gpu my-gpu.toml --json";
 
-/// Show everything about one thing
+/// Show a machine: its data sheet, or with --keys everything that can be set
+///
+/// A machine (`gpu`) is all that can be shown. `warploom list` describes workloads, policies, keys,
+/// statistics and figures.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct Args {
-    /// Kind of the thing
+    /// The word `gpu`: a machine
     #[arg(value_name = "gpu", value_parser = kind)]
     what: Kind,
     /// Preset (`warploom list gpus`), TOML file or GPGPU-Sim's gpgpusim.config
@@ -59,7 +62,11 @@ fn kind(text: &str) -> Result<Kind, String> {
             "`warploom list keys` describes keys, and `warploom show gpu PRESET --keys` \
                            shows their values"
         }
-        _ => "write `warploom show gpu PRESET`",
+        "stat" | "stats" => "`warploom list stats` describes statistics",
+        _ => {
+            "a machine is all that can be shown: write `warploom show gpu PRESET`; `warploom list` \
+              describes workloads, policies, keys, statistics and figures"
+        }
     }
     .to_owned())
 }
@@ -78,7 +85,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         })?,
         (false, false) => {
             let policies = policies(&gpu);
-            print(&sheet::text(&Sheet::new(&gpu), about.as_deref(), &policies))?;
+            let sheet = Sheet::new(&gpu);
+            print(&sheet::text(&sheet, about.as_deref(), &policies, width()))?;
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -129,6 +129,9 @@ fn sigterm_ends_a_run_without_timing() {
         out.contains("\nINTERRUPTED in forever<2>, after 0 of 2 blocks; "),
         "{out}"
     );
+    let rate = out.lines().find(|line| line.starts_with("executed in "));
+    let rate = rate.expect("a rate");
+    assert!(!rate.contains(": 0"), "{rate}");
 }
 
 /// Both signals arrive before the run can see the first.
@@ -167,6 +170,86 @@ fn programs_that_run_alone_first_are_stopped() {
     );
     assert!(told.contains("\nINTERRUPTED in "), "{told}");
     assert!(told.contains("interrupted: bfs ran alone, "), "{told}");
+}
+
+/// Starts a command that tells its progress each second, sends a signal after a line with one of
+/// these parts, and gives the exit status, standard output, and the lines of standard error after
+/// the signal.
+fn interrupted(folder: &Path, args: &[&str], parts: &[&str]) -> (i32, String, String) {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_warploom"))
+        .current_dir(folder)
+        .args(args)
+        .args(["--watch=1", "--threads", "1"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut told = BufReader::new(child.stderr.take().unwrap()).lines();
+    let is_seen = |line: std::io::Result<String>| {
+        let line = line.unwrap_or_default();
+        parts.iter().any(|part| line.contains(part))
+    };
+    assert!(told.any(is_seen));
+    send(&child, &["INT"]);
+    let rest: Vec<_> = told.map_while(Result::ok).collect();
+    let (status, out) = ended(child);
+    (status, out, rest.join("\n"))
+}
+
+/// The eight runs take seconds, so that a line of progress shows the end of the first ones.
+#[test]
+fn control_c_keeps_the_rows_of_a_comparison_that_have_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let vary = "sm.warp_scheduler=lrr,gto,oldest,two-level";
+    let args = [
+        "compare",
+        "bfs",
+        "--vary",
+        vary,
+        "--vary",
+        "gpu.sms=14,15",
+        "--csv",
+        "rows.csv",
+    ];
+    let some: Vec<_> = (1..8)
+        .map(|ended| format!(" {ended} of 8 runs; "))
+        .collect();
+    let some: Vec<_> = some.iter().map(String::as_str).collect();
+    let (status, out, told) = interrupted(folder.path(), &args, &some);
+    assert_eq!(status, 130, "{told}");
+    let (_, rest) = out.split_once(" (interrupted: ").expect("a title");
+    let rows = rest.split(' ').next().unwrap();
+    let kept = format!("interrupted: {rows} of 8 rows had ended, and the result has these");
+    assert!(told.contains(&kept), "{told}");
+    let help = "= help: -o DIR keeps each run that ends, and the same command then goes on";
+    assert!(told.contains(help), "{told}");
+    let csv = std::fs::read_to_string(folder.path().join("rows.csv")).unwrap();
+    assert_eq!(Ok(csv.lines().count() - 1), rows.parse(), "{csv}");
+}
+
+#[test]
+fn control_c_in_the_first_run_of_a_comparison_says_that_nothing_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("forever.ptx"), FOREVER).unwrap();
+    let kernel = "compare forever.ptx --grid 2 --block 32 --arg u32[4]=0 --vary gpu.sms=1,2";
+    let args: Vec<_> = kernel.split(' ').collect();
+    let (status, out, told) = interrupted(folder.path(), &args, &["0 of 2 runs; "]);
+    assert_eq!((status, out.as_str()), (130, ""), "{told}");
+    assert!(
+        told.contains("interrupted: none of the 2 rows had ended"),
+        "{told}"
+    );
+    assert!(told.contains("= help: -o DIR"), "{told}");
+}
+
+#[test]
+fn control_c_tells_how_many_runs_of_an_oracle_are_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = ["oracle", "bfs", "sgemm", "--alone-cycles", "100000000"];
+    let (status, out, told) = interrupted(folder.path(), &args, &[" runs; running "]);
+    assert_eq!((status, out.as_str()), (130, ""), "{told}");
+    assert!(told.contains("runs had ended, and none is kept"), "{told}");
+    assert!(told.contains("= help: -o DIR keeps them"), "{told}");
 }
 
 #[test]

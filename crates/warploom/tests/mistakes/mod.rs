@@ -214,3 +214,97 @@ fn a_page_of_a_short_run_has_many_windows() {
     let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
     assert!(page.contains("in windows of 100 cycles"));
 }
+
+/// A null pointer, and a number where data is needed, are named by the place of the argument.
+#[test]
+fn an_argument_that_is_no_buffer_is_named() {
+    let folder = folder();
+    let blur = |input: &str| {
+        let mut args = BLUR;
+        args[11] = input;
+        warploom_in(folder.path(), &[&args[..], &["--functional"]].concat())
+    };
+    for (input, told) in [
+        (
+            "0",
+            "argument 2 of the kernel is 0, a null pointer if it is an address",
+        ),
+        (
+            "5000",
+            "argument 2 of the kernel is 5000, which is no address of data",
+        ),
+    ] {
+        let ran = blur(input);
+        assert_eq!(
+            (ran.status, ran.out.contains(told)),
+            (1, true),
+            "{}",
+            ran.out
+        );
+    }
+    let few = [
+        "run", "k.ptx", "--kernel", "blur", "--arg", "64", "--arg", "7",
+    ];
+    let refused = refusal(folder.path(), 2, &few);
+    for part in [
+        "--arg number 2 is the number 7, but `blur<2>` reads data at the address",
+        "= help: give a buffer, such as `--arg 'f32[1024]=uniform'`; the kernel's elements are `f32`",
+    ] {
+        assert!(refused.contains(part), "{refused}");
+    }
+}
+
+/// Typing errors and files of other kinds: each message has a remedy.
+#[test]
+fn mistyped_commands_and_files_of_other_kinds_are_answered() {
+    let folder = folder();
+    std::fs::write(folder.path().join("notes.txt"), "my notes\n").unwrap();
+    let compare = "compare vectoradd --size test --vary gpu.sms=1,2 --svg x.png";
+    for (command, parts) in [
+        ("rnu bfs", &["similar subcommand exists: 'run'"][..]),
+        ("vectoradd", &["similar subcommand exists: 'run vectoradd'"]),
+        ("k.ptx", &["similar subcommand exists: 'run k.ptx'"]),
+        (
+            "run bfs --seed -1",
+            &["'-1' for '--seed <N>': write a whole number from 0 to"],
+        ),
+        (
+            "run bfs --max-cycles -1",
+            &["invalid value '-1' for '--max-cycles <N>'"],
+        ),
+        (
+            "run notes.txt",
+            &["notes.txt is neither", "warploom run` lists workloads"],
+        ),
+        (
+            "import fill.toml",
+            &["no option of GPGPU-Sim", "`warploom run fill.toml` runs it"],
+        ),
+        (
+            compare,
+            &[
+                "--svg writes SVG, and x.png is named as PNG",
+                "ends in .svg",
+            ],
+        ),
+        (
+            "reproduce fig1",
+            &["name the paper, too: ", "`duet/fig1`", "`crat/fig1`"],
+        ),
+        (
+            "show bfs",
+            &["a machine is all that can be shown", "`warploom list`"],
+        ),
+    ] {
+        let args: Vec<_> = command.split(' ').collect();
+        let told = refusal(folder.path(), 2, &args);
+        for part in parts {
+            assert!(told.contains(part), "{command}: {told}");
+        }
+    }
+    // Close names of checks are accepted.
+    let races = "run fill.toml --functional --check races,uninitialized";
+    let args: Vec<_> = races.split(' ').collect();
+    let ran = warploom_in(folder.path(), &args);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+}

@@ -258,6 +258,16 @@ fn cuda_source_is_compiled_by_the_named_compiler() {
         told.contains("note: compiled k.cu by `nvcc -ptx -arch=compute_75 -lineinfo`"),
         "{told}"
     );
+    // A launch file may name the source, too.
+    let launch = "module = \"k.cu\"\n[[buffer]]\nname = \"a\"\ntype = \"f32\"\nshape = [1024]\n\
+                  [[launch]]\nkernel = \"compute\"\ngrid = 1\nblock = 64\nargs = [\"a\", 8]\n";
+    std::fs::write(folder.path().join("k.toml"), launch).unwrap();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_warploom"));
+    command.args(["run", "k.toml"]).env("NVCC", &compiler);
+    let ran = command.current_dir(folder.path()).output().unwrap();
+    let told = String::from_utf8_lossy(&ran.stderr);
+    assert_eq!(ran.status.code(), Some(0), "{told}");
+    assert!(told.contains("note: compiled k.cu by"), "{told}");
     let (status, _, told) = run("echo 'k.cu(1): error: expected a declaration' >&2; exit 1");
     assert_eq!(status, Some(2));
     assert!(
@@ -283,4 +293,24 @@ fn a_guess_is_bounded_by_transactions_too() {
     let size = "--grid 1 --block 256 --arg 256 --arg 256 --arg 'f32[65536]=uniform'";
     assert!(ran.err.contains(size), "{}", ran.err);
     assert!(!ran.err.contains("give --grid alone"), "{}", ran.err);
+}
+
+/// An array of 130 words holds the elements of 128 threads and a border: 256 threads, the usual
+/// number, access it out of bounds.
+#[test]
+fn a_guess_respects_the_shared_arrays() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = ".version 7.0\n.target sm_75\n.address_size 64\n\
+        .visible .entry _Z4turnPj(.param .u64 p) {\n.reg .b32 %r<8>; .reg .b64 %rd<6>;\n\
+        .shared .align 4 .b8 t[520];\n\
+        ld.param.u64 %rd1, [p]; cvta.to.global.u64 %rd2, %rd1;\n\
+        mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x;\n\
+        mad.lo.u32 %r4, %r1, %r2, %r3; mul.wide.u32 %rd3, %r4, 4; add.u64 %rd4, %rd2, %rd3;\n\
+        ld.global.u32 %r5, [%rd4]; shl.b32 %r6, %r3, 2; mov.u32 %r7, t; add.u32 %r6, %r6, %r7;\n\
+        st.shared.u32 [%r6], %r5; ld.shared.u32 %r5, [%r6]; st.global.u32 [%rd4], %r5; ret;\n}\n";
+    std::fs::write(folder.path().join("turn.ptx"), kernel).unwrap();
+    let ran = warploom_in(folder.path(), &["run", "turn.ptx", "--functional"]);
+    assert_eq!(ran.status, 0, "{}{}", ran.err, ran.out);
+    let told = "  warploom run turn.ptx --kernel turn --grid 2048 --block 128 ";
+    assert!(ran.err.contains(told), "{}", ran.err);
 }

@@ -16,9 +16,12 @@ pub fn warploom_in(folder: &Path, args: &[&str]) -> Ran {
     ran(command)
 }
 
-/// Runs a command without colours.
+/// Runs a command without colours, and without a width unless the caller sets one.
 pub fn ran(mut command: Command) -> Ran {
     command.env("NO_COLOR", "1");
+    if !command.get_envs().any(|(name, _)| name == "COLUMNS") {
+        command.env_remove("COLUMNS");
+    }
     let Output {
         status,
         stdout,

@@ -1,7 +1,7 @@
 //! Tests of what a terminal offers around the verbs: the first screen, manual pages, completions,
 //! and lines of progress.
 
-use crate::support::{output, refusal, warploom_in};
+use crate::support::{output, ran, refusal, warploom_in};
 use std::path::Path;
 
 /// The commands of the first screen are valid, and the screen fits a small terminal.
@@ -69,6 +69,61 @@ fn python_is_a_verb_of_the_package() {
         "= help: install the package",
     ] {
         assert!(refused.contains(part), "{refused}");
+    }
+}
+
+/// Tables and sentences of all commands keep to 80 columns, as on a narrow terminal. The title of a
+/// run is its command, which may be longer.
+#[test]
+fn everything_that_is_printed_keeps_to_80_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernels = include_str!("../bounds.ptx");
+    std::fs::write(folder.path().join("k.ptx"), kernels).unwrap();
+    let small = "vectoradd --size test";
+    for command in [
+        "run".to_owned(),
+        format!("run {small}"),
+        format!("run {small} --functional --sharing"),
+        "run k.ptx --kernel compute --grid 4".to_owned(),
+        format!("run {small} --explain --energy"),
+        "run atax --size test --sample-error 5%".to_owned(),
+        format!("run transpose {small} --multiprogram even --alone-cycles 2000"),
+        format!("analyze {small} --lines"),
+        "analyze atax --size test --window 500".to_owned(),
+        format!("compare {small} --vary sm.warp_scheduler=lrr,gto"),
+        format!("compare {small} --vary sm.warp_scheduler=lrr,gto --vary gpu.sms=2,4 --energy"),
+        format!("compare transpose {small} --alone-cycles 2000 --vary gpu.multiprogram=even,fcfs"),
+        "oracle vectoradd transpose --size test --alone-cycles 500 --set gpu.sms=2".to_owned(),
+        "reproduce".to_owned(),
+        "reproduce cooperative/fig3 --scale test -o r".to_owned(),
+        "reproduce cooperative --scale test --dry-run -o r".to_owned(),
+        "report r -o r.html".to_owned(),
+        "list gpus".to_owned(),
+        "list energy".to_owned(),
+        "list workloads".to_owned(),
+        "list keys".to_owned(),
+        "list policies".to_owned(),
+        "list stats".to_owned(),
+        "list figures".to_owned(),
+        "list microbenchmarks".to_owned(),
+        "show gpu gtx480".to_owned(),
+        "show gpu h100-hopper".to_owned(),
+        "check k.ptx".to_owned(),
+        "resources k.ptx".to_owned(),
+        "resources k.ptx --switch-points".to_owned(),
+        "slices k.ptx".to_owned(),
+        "crat k.ptx --kernel transpose --registers 6 -o o.ptx".to_owned(),
+        "crat k.ptx --kernel transpose --block 16,16 -o o.ptx".to_owned(),
+        "microbench l1d-latency --explain".to_owned(),
+    ] {
+        let mut run = std::process::Command::new(env!("CARGO_BIN_EXE_warploom"));
+        run.args(command.split(' ')).current_dir(folder.path());
+        run.env("COLUMNS", "80");
+        let ran = ran(run);
+        assert_eq!(ran.status, 0, "{command}: {}", ran.err);
+        let is_wide = |line: &&str| line.chars().count() > 80 && !line.starts_with("warploom ");
+        let wide: Vec<_> = ran.out.lines().filter(is_wide).collect();
+        assert!(wide.is_empty(), "{command}: {wide:#?}");
     }
 }
 

@@ -35,6 +35,7 @@ fn capped_blocks_are_the_same_on_both_presets() {
             store: None,
             threads: 1,
             observer: &|_| (),
+            interrupted: &|| false,
         };
         let alone = std::slice::from_ref(&spec);
         runner.run(alone, &mut results).unwrap();

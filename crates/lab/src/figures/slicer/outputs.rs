@@ -73,6 +73,7 @@ mod tests {
             store: None,
             threads: 2,
             observer: &|_| (),
+            interrupted: &|| false,
         };
         let mut results = Results::default();
         runner

@@ -1,12 +1,13 @@
 //! Text report of an allocation: spilled values with reasons, and scores of points.
 
 use super::Output;
+use crate::output::width;
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
 use warploom_diag::Source;
 use warploom_regalloc::{Home, Report, Spilled};
-use warploom_report::{figures, grouped, listing};
+use warploom_report::{figures, grouped, listing, wrapped};
 
 /// A value without a register.
 #[derive(Serialize)]
@@ -59,11 +60,11 @@ fn row(spilled: &Spilled, source: &Source) -> SpilledRow {
 pub fn render(output: &Output, path: Option<&Path>) -> String {
     let mut text = String::new();
     let made = &output.allocation;
-    let _ = writeln!(
-        text,
+    let told = format!(
         "{}: {} registers per thread, {} predicates; {} avoid all spills, {} are the fewest",
         output.kernel, made.registers, made.predicates, output.max_reg, output.fewest_registers
     );
+    text.push_str(&wrapped("", &told, width()));
     if !output.candidates.is_empty() {
         text.push_str(&candidates(output));
     }
@@ -118,7 +119,7 @@ fn candidates(output: &Output) -> String {
     format!(
         "\nrightmost points of the staircase, at most {} blocks on an SM (* chosen)\n{}",
         output.opt_tlp.unwrap_or(0),
-        figures(&header, &rows)
+        figures(&header, &rows, width())
     )
 }
 
@@ -150,14 +151,11 @@ fn spills(output: &Output) -> String {
             ]
         })
         .collect();
-    let mut text = format!(
-        "values without a register: when registers ran out, each was the cheapest to spill for\n\
-         the neighbours that it freed (cost: accesses, tenfold for every loop around them)\n{}",
-        listing(&header, &rows, None)
-    );
-    let _ = writeln!(
-        text,
-        "\n{} accesses in local memory ({} bytes per thread), {} in shared memory ({} bytes per block), \
+    let about = "values without a register: when registers ran out, each was the cheapest to spill \
+                 for the neighbours that it freed (cost: accesses, tenfold for every loop around \
+                 them)";
+    let told = format!(
+        "{} accesses in local memory ({} bytes per thread), {} in shared memory ({} bytes per block), \
          {} other instructions; {} instructions of the program are not needed any more",
         made.local_accesses,
         grouped(made.local_bytes.into()),
@@ -166,5 +164,6 @@ fn spills(output: &Output) -> String {
         made.other_instructions,
         made.removed_instructions
     );
-    text
+    let (about, told) = [about, &told].map(|text| wrapped("", text, width())).into();
+    format!("{about}{}\n{told}", listing(&header, &rows, width()))
 }

@@ -1,14 +1,22 @@
 //! Text of a GPU's data sheet.
 
-use std::fmt::Write;
 use warploom_config::{BandwidthSheet, CacheSheet, RateSheet, Sheet, TimeSheet};
-use warploom_report::{figures, grouped, percent};
+use warploom_report::{figures, grouped, percent, wrapped};
 
-/// Text of the sheet, with a line about the machine and the policies in force.
-pub fn text(sheet: &Sheet, about: Option<&str>, policies: &[(String, String)]) -> String {
-    let mut text = format!("{}\n", sheet.name);
+/// Text of the sheet, with a line about the machine and the policies in force. Lines keep to
+/// `width` characters, if it is given.
+pub fn text(
+    sheet: &Sheet,
+    about: Option<&str>,
+    policies: &[(String, String)],
+    width: Option<u16>,
+) -> String {
+    let mut text = Text {
+        text: format!("{}\n", sheet.name),
+        width,
+    };
     if let Some(about) = about {
-        let _ = writeln!(text, "{about}");
+        text.text += &wrapped("", about, width);
     }
     section(&mut text, "", &machine(sheet));
     section(&mut text, "SM", &sm(sheet));
@@ -19,17 +27,23 @@ pub fn text(sheet: &Sheet, about: Option<&str>, policies: &[(String, String)]) -
     latencies(&mut text, sheet);
     occupancy(&mut text, sheet);
     section(&mut text, "policies", policies);
-    text
+    text.text
+}
+
+/// The text so far, and the width to which its lines keep.
+struct Text {
+    text: String,
+    width: Option<u16>,
 }
 
 type Lines = Vec<(String, String)>;
 
 /// Writes a heading, and labelled lines below it.
-fn section(text: &mut String, heading: &str, lines: &[(String, String)]) {
-    text.push('\n');
+fn section(text: &mut Text, heading: &str, lines: &[(String, String)]) {
+    text.text.push('\n');
     let indent = if heading.is_empty() { "" } else { "  " };
     if !heading.is_empty() {
-        let _ = writeln!(text, "{heading}");
+        text.text += &format!("{heading}\n");
     }
     let width = lines
         .iter()
@@ -37,15 +51,18 @@ fn section(text: &mut String, heading: &str, lines: &[(String, String)]) {
         .max()
         .unwrap_or(0);
     for (label, content) in lines {
-        let _ = writeln!(text, "{indent}{label:width$}  {content}");
+        let label = format!("{indent}{label:width$}  ");
+        text.text += &wrapped(&label, content, text.width);
     }
 }
 
 /// Writes a heading, and a table below it.
-fn table(text: &mut String, heading: &str, header: &[&str], rows: &[Vec<String>]) {
-    let _ = writeln!(text, "\n{heading}");
-    for line in figures(header, rows).lines() {
-        let _ = writeln!(text, "  {line}");
+fn table(text: &mut Text, heading: &str, header: &[&str], rows: &[Vec<String>]) {
+    text.text += &format!("\n{heading}\n");
+    let room = text.width.map(|width| width.saturating_sub(2));
+    for line in figures(header, rows, room).lines() {
+        text.text += format!("  {line}").trim_end();
+        text.text.push('\n');
     }
 }
 
@@ -111,7 +128,7 @@ fn sm(sheet: &Sheet) -> Lines {
     ]
 }
 
-fn rates(text: &mut String, sheet: &Sheet) {
+fn rates(text: &mut Text, sheet: &Sheet) {
     let rates = &sheet.rates;
     let row = |class: &str, rate: &RateSheet, unit: &str| {
         vec![
@@ -136,7 +153,7 @@ fn rates(text: &mut String, sheet: &Sheet) {
     table(text, "peak rates", &header, &rows);
 }
 
-fn caches(text: &mut String, sheet: &Sheet) {
+fn caches(text: &mut Text, sheet: &Sheet) {
     let header = [
         "cache", "size", "sets", "ways", "line", "MSHRs", "merge", "port", "write", "index",
     ];
@@ -222,7 +239,7 @@ fn dram(sheet: &Sheet) -> Lines {
     lines
 }
 
-fn latencies(text: &mut String, sheet: &Sheet) {
+fn latencies(text: &mut Text, sheet: &Sheet) {
     let times = &sheet.latencies;
     let row = |level: &str, time: &TimeSheet| {
         vec![
@@ -242,7 +259,7 @@ fn latencies(text: &mut String, sheet: &Sheet) {
     table(text, heading, &["hit in", "core cycles", "ns"], &rows);
 }
 
-fn occupancy(text: &mut String, sheet: &Sheet) {
+fn occupancy(text: &mut Text, sheet: &Sheet) {
     let occupancy = &sheet.occupancy;
     let sizes: Vec<_> = occupancy.block_threads.iter().map(u32::to_string).collect();
     let mut header = vec!["registers a thread"];
