@@ -208,6 +208,14 @@ pub trait WarpScheduler: State + Send {
         true
     }
 
+    /// True if the policy takes a warp of its scheduler for critical: its block waits for it. Called
+    /// for accesses of the SM's data cache, if the cache's replacement policy prefers the lines of
+    /// critical warps. The answer may depend on issues, starts, exits and the view alone, since
+    /// skipped cycles are told late.
+    fn is_critical(&self, _view: &WarpView<'_>, _warp: WarpSlot) -> bool {
+        false
+    }
+
     /// True for a policy with a gate: `admits` is then asked about every instruction before `pick`.
     /// Such a policy is also told of every cycle. A gate that is there for some of the time only
     /// needs `wants_cycles`.
@@ -404,6 +412,10 @@ impl WarpScheduler for WarpPolicy {
 
     fn allocates(&self, warp: WarpSlot) -> bool {
         of_policy!(self, p => p.allocates(warp))
+    }
+
+    fn is_critical(&self, view: &WarpView<'_>, warp: WarpSlot) -> bool {
+        of_policy!(self, p => p.is_critical(view, warp))
     }
 
     fn on_l1d(&mut self, event: &L1dEvent) {

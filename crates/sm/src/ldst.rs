@@ -32,8 +32,8 @@ use bulk_unit::BulkUnit;
 use records::MEM_RECORDS;
 use std::collections::VecDeque;
 use warploom_base::{Cycle, FixedQueue, KernelSlot, SmId};
-use warploom_config::{CacheSpec, GpuSpec};
-use warploom_mem::cache::{AllocationPolicy, Cache, Level, Replay, TextureCache};
+use warploom_config::{CacheSpec, GpuSpec, Replacement};
+use warploom_mem::cache::{Accessor, AllocationPolicy, Cache, Level, Replay, TextureCache};
 use warploom_mem::coalesce::{Transaction, Transactions};
 use warploom_mem::hash::BankIndex;
 use warploom_mem::{AccessKind, Reply, Request};
@@ -105,6 +105,9 @@ pub struct Ldst {
     /// True if schedulers' policies decide which reads take lines of the data cache.
     #[state(fixed)]
     warps_allocate: bool,
+    /// True if the data cache's replacement policy is told who makes each access.
+    #[state(fixed)]
+    names_accessors: bool,
     /// True if no policy takes part in accesses of the data cache.
     #[state(fixed)]
     plain_l1d: bool,
@@ -140,6 +143,8 @@ impl Ldst {
         let l1d = spec.l1d.enabled.then(|| data_cache(spec, seed));
         let watch = l1d.as_ref().filter(|_| interest.watches).map(L1dWatch::new);
         let allocation = AllocationPolicy::new(spec.sm.l1d_allocation);
+        let names_accessors = spec.l1d.replacement == Replacement::Cacp;
+        let plain = allocation.always_allocates() && !names_accessors;
         Self {
             dispatch: None,
             in_dispatch: None,
@@ -156,7 +161,8 @@ impl Ldst {
             l1d_use: L1dUse::Caches,
             l1c: cache(&spec.l1c),
             l1t,
-            plain_l1d: allocation.always_allocates() && interest == L1dInterest::default(),
+            plain_l1d: plain && interest == L1dInterest::default(),
+            names_accessors,
             warps_allocate: interest.decides,
             watch: watch.map(Box::new),
             allocation,
@@ -189,6 +195,7 @@ impl Ldst {
         match self.l1d.as_mut().filter(|_| caches) {
             Some(l1d) => {
                 l1d.furnish();
+                l1d.note_accessor(&Accessor::nobody(access.segment));
                 l1d.replay_all(now, access)
             }
             None => Some(*access),

@@ -1,5 +1,6 @@
 //! A cycle of the load/store unit, replies from the network, and misses for it.
 
+use super::allocation::name_accessor;
 use super::caches::{fill, send_miss, texture_cycle};
 use super::mem_of;
 use crate::sm::Sm;
@@ -56,6 +57,10 @@ impl Sm {
             }
             _ => match &mut ldst.l1d {
                 Some(l1d) => {
+                    if ldst.names_accessors {
+                        let first = *l1d.first_waiting(reply.entry);
+                        name_accessor(l1d, &ldst.insts, &self.schedulers, &self.warps, &first);
+                    }
                     let free = fill(l1d, now, reply);
                     if let (true, Some(watch)) = (free, &mut ldst.watch) {
                         watch.filled(l1d, &ldst.insts, reply);

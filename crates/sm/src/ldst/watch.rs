@@ -105,11 +105,14 @@ impl L1dWatch {
     }
 }
 
-/// The warp of a request to the data cache. Reads name their instruction, writes their warp.
-fn warp_of(insts: &Insts, request: &Request) -> WarpSlot {
-    if request.kind.is_write() || request.kind == AccessKind::L1WriteAllocate {
-        WarpSlot(request.token as u16)
-    } else {
-        insts[mem_of(request.token).0].warp
-    }
+/// The instruction of a request to the data cache, which reads name; writes name their warp alone.
+pub(super) fn inst_of<'a>(insts: &'a Insts, request: &Request) -> Option<&'a MemInst> {
+    let writes = request.kind.is_write() || request.kind == AccessKind::L1WriteAllocate;
+    (!writes).then(|| &insts[mem_of(request.token).0])
+}
+
+/// The warp of a request to the data cache.
+pub(super) fn warp_of(insts: &Insts, request: &Request) -> WarpSlot {
+    let named = WarpSlot(request.token as u16);
+    inst_of(insts, request).map_or(named, |inst| inst.warp)
 }
