@@ -196,6 +196,19 @@ pub trait WarpScheduler: State + Send {
     /// cycle, before `begin_cycle`, and only if `wants_memory_use` is true.
     fn on_memory_use(&mut self, _used: &MemoryUse) {}
 
+    /// Number of loads of an SM that may be parked: a load that the data cache refuses, or that
+    /// would send a miss although its warp may not, waits beside the load/store unit and is
+    /// executed again, while later accesses go by. 0 for a policy under which the unit waits with
+    /// the load.
+    fn parks(&self) -> u32 {
+        0
+    }
+
+    /// Warps of the scheduler whose loads may send misses, where loads can be parked.
+    fn may_miss(&self) -> WarpMask {
+        !0
+    }
+
     /// True for a policy that decides which warps' reads take lines of the SM's data cache.
     fn decides_allocation(&self) -> bool {
         false
@@ -208,10 +221,10 @@ pub trait WarpScheduler: State + Send {
         true
     }
 
-    /// True if the policy takes a warp of its scheduler for critical: its block waits for it. Called
-    /// for accesses of the SM's data cache, if the cache's replacement policy prefers the lines of
-    /// critical warps. The answer may depend on issues, starts, exits and the view alone, since
-    /// skipped cycles are told late.
+    /// True if the policy takes a warp of its scheduler for critical: its block waits for it.
+    /// Called for accesses of the SM's data cache, if the cache's replacement policy prefers the
+    /// lines of critical warps. The answer may depend on issues, starts, exits and the view alone,
+    /// since skipped cycles are told late.
     fn is_critical(&self, _view: &WarpView<'_>, _warp: WarpSlot) -> bool {
         false
     }
@@ -404,6 +417,14 @@ impl WarpScheduler for WarpPolicy {
 
     fn on_memory_use(&mut self, used: &MemoryUse) {
         of_policy!(self, p => p.on_memory_use(used));
+    }
+
+    fn parks(&self) -> u32 {
+        of_policy!(self, p => p.parks())
+    }
+
+    fn may_miss(&self) -> WarpMask {
+        of_policy!(self, p => p.may_miss())
     }
 
     fn decides_allocation(&self) -> bool {

@@ -14,8 +14,10 @@ mod caches;
 mod cycle;
 mod dispatch;
 mod lookup;
+mod parked;
 mod paths;
 mod records;
+mod reexecution;
 mod watch;
 mod write_back;
 
@@ -29,6 +31,7 @@ use crate::link::Link;
 use crate::prepared_kernel::physical_base;
 use blocked::{Bank, Blocked, Cause};
 use bulk_unit::BulkUnit;
+use parked::ParkedLoads;
 use records::MEM_RECORDS;
 use std::collections::VecDeque;
 use warploom_base::{Cycle, FixedQueue, KernelSlot, SmId};
@@ -85,6 +88,8 @@ pub struct Ldst {
     #[state(each)]
     banks: Vec<Bank>,
     bypass: Option<MemId>,
+    /// Loads that the data cache has refused.
+    parked: ParkedLoads,
     /// Unit that makes bulk copies.
     bulk: BulkUnit,
     /// How the last attempt of the instruction in the dispatch register failed, if attempts will
@@ -161,7 +166,7 @@ impl Ldst {
             l1d_use: L1dUse::Caches,
             l1c: cache(&spec.l1c),
             l1t,
-            plain_l1d: plain && interest == L1dInterest::default(),
+            plain_l1d: plain && !interest.watches && !interest.decides,
             names_accessors,
             warps_allocate: interest.decides,
             watch: watch.map(Box::new),
@@ -174,6 +179,7 @@ impl Ldst {
             written: 0,
             next_client: 0,
             bypass: None,
+            parked: ParkedLoads::new(spec, interest.parks),
             bulk: BulkUnit::new(&spec.sm),
             responses: FixedQueue::new(spec.sm.response_fifo.max(1) as usize),
             sectored_l2: spec.partition.l2.sectored,
@@ -218,7 +224,8 @@ impl Ldst {
     pub(crate) fn empty_l1d(&mut self, now: Cycle, asid: u8, kernel: KernelSlot) -> bool {
         let data = |id: MemId| self.insts[id.0].path == Path::Data;
         let entering = self.in_dispatch.is_some_and(data);
-        if entering || self.banks.iter().any(|bank| !bank.delayed.is_empty()) {
+        let delayed = self.banks.iter().any(|bank| !bank.delayed.is_empty());
+        if entering || delayed || !self.parked.is_empty() {
             return false;
         }
         let cause = Request {
@@ -412,6 +419,7 @@ impl Ldst {
         MemoryUse {
             free_misses: self.l1d.as_ref().map(Cache::free_misses),
             refuses: self.blocked.is_some() || self.banks.iter().any(refuses),
+            ..MemoryUse::default()
         }
     }
 

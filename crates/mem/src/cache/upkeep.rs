@@ -25,6 +25,11 @@ impl Cache {
         self.tags.note_accessor(accessor);
     }
 
+    /// True if a read of the sector of `addr` would neither hit nor merge with one on its way.
+    pub fn is_missing(&self, addr: u64) -> bool {
+        !self.has(addr) && !self.mshrs.is_coming(self.atom(addr))
+    }
+
     /// Number of lines or sectors, beyond those on their way, that can be fetched (free entries of
     /// the MSHRs).
     pub fn free_misses(&self) -> u32 {

@@ -15,6 +15,8 @@ pub(crate) struct L1dInterest {
     pub(crate) watches: bool,
     /// A policy decides which reads take lines.
     pub(crate) decides: bool,
+    /// Most loads that may be parked.
+    pub(crate) parks: u32,
 }
 
 /// Records of memory instructions, by which reads name their warp.
