@@ -18,6 +18,7 @@ macro_rules! replacement_policies {
             Srrip = "srrip": "static re-reference interval prediction, 2 bits";
             Brrip = "brrip": "bimodal re-reference interval prediction, 2 bits";
             Dip = "dip": "dynamic insertion: LRU or bimodal insertion by set dueling";
+            Cacp = "cacp": "half of the ways for lines of critical warps; L1D with `cawa` only";
         }
     };
 }

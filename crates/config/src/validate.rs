@@ -28,6 +28,7 @@ pub(crate) fn validate(spec: &GpuSpec) -> Vec<Problem> {
     for (name, spec) in caches {
         cache::check(&mut rules, name, spec);
     }
+    cache::critical_lines(&mut rules, spec, &caches);
     for (name, spec) in [("l1i", &spec.l1i), ("l1c", &spec.l1c), ("l1t", &spec.l1t)] {
         rules.require(
             spec.write == WritePolicy::ReadOnly,

@@ -424,7 +424,12 @@ fn draw_policies(rng: &mut Rng) -> Vec<String> {
     for cache in ["l1d", "l1i", "l1c", "l1t", "l2"] {
         if rng.below(3) == 0 {
             let at = rng.below(REPLACEMENTS.len() as u32) as usize;
-            sets.push(format!("{cache}.replacement={}", REPLACEMENTS[at].name));
+            match REPLACEMENTS[at].name {
+                // L1D alone knows the warps, and this scheduler alone the critical ones.
+                "cacp" => sets
+                    .extend(["l1d.replacement=cacp", "sm.warp_scheduler=cawa"].map(str::to_owned)),
+                name => sets.push(format!("{cache}.replacement={name}")),
+            }
         }
     }
     const NETWORKS: [&str; 4] = ["random-crossbar", "local-crossbar", "turn-crossbar", "fly"];

@@ -26,7 +26,7 @@ pub use counters::{CacheCounters, CacheGroup, FAIL_REASONS, OUTCOMES};
 pub use listing::{CachePolicyInfo, Facts, cache_policies};
 pub use outcome::{Access, AccessOutcome, FailReason, Sent};
 pub use refusal::Refusal;
-pub use replacement::{REPLACEMENTS, ReplacementInfo};
+pub use replacement::{Accessor, REPLACEMENTS, ReplacementInfo};
 pub use replay::{Replay, ReplayKind, SEGMENT_BYTES};
 pub use rules::Level;
 pub(crate) use rules::sectors_from;

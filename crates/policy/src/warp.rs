@@ -196,6 +196,19 @@ pub trait WarpScheduler: State + Send {
     /// cycle, before `begin_cycle`, and only if `wants_memory_use` is true.
     fn on_memory_use(&mut self, _used: &MemoryUse) {}
 
+    /// Number of loads of an SM that may be parked: a load that the data cache refuses, or that
+    /// would send a miss although its warp may not, waits beside the load/store unit and is
+    /// executed again, while later accesses go by. 0 for a policy under which the unit waits with
+    /// the load.
+    fn parks(&self) -> u32 {
+        0
+    }
+
+    /// Warps of the scheduler whose loads may send misses, where loads can be parked.
+    fn may_miss(&self) -> WarpMask {
+        !0
+    }
+
     /// True for a policy that decides which warps' reads take lines of the SM's data cache.
     fn decides_allocation(&self) -> bool {
         false
@@ -206,6 +219,14 @@ pub trait WarpScheduler: State + Send {
     /// scheduler. A read that the key `sm.l1d_allocation` sends past the cache goes past it, too.
     fn allocates(&self, _warp: WarpSlot) -> bool {
         true
+    }
+
+    /// True if the policy takes a warp of its scheduler for critical: its block waits for it.
+    /// Called for accesses of the SM's data cache, if the cache's replacement policy prefers the
+    /// lines of critical warps. The answer may depend on issues, starts, exits and the view alone,
+    /// since skipped cycles are told late.
+    fn is_critical(&self, _view: &WarpView<'_>, _warp: WarpSlot) -> bool {
+        false
     }
 
     /// True for a policy with a gate: `admits` is then asked about every instruction before `pick`.
@@ -398,12 +419,24 @@ impl WarpScheduler for WarpPolicy {
         of_policy!(self, p => p.on_memory_use(used));
     }
 
+    fn parks(&self) -> u32 {
+        of_policy!(self, p => p.parks())
+    }
+
+    fn may_miss(&self) -> WarpMask {
+        of_policy!(self, p => p.may_miss())
+    }
+
     fn decides_allocation(&self) -> bool {
         of_policy!(self, p => p.decides_allocation())
     }
 
     fn allocates(&self, warp: WarpSlot) -> bool {
         of_policy!(self, p => p.allocates(warp))
+    }
+
+    fn is_critical(&self, view: &WarpView<'_>, warp: WarpSlot) -> bool {
+        of_policy!(self, p => p.is_critical(view, warp))
     }
 
     fn on_l1d(&mut self, event: &L1dEvent) {

@@ -54,6 +54,9 @@ declare_stats! {
         /// Reads that missed the data cache and went past it, as the allocation policy decided
         /// (`sm.l1d_allocation`).
         pub l1d_bypasses: u64 = Accesses;
+        /// Loads that the data cache refused, or that were not to miss it, and that were parked to
+        /// be executed again.
+        pub parked_loads: u64 = WarpInstructions;
         /// Core cycles from a reply's way into the network to the load/store unit, summed over
         /// replies.
         pub return_cycles: u64 = Cycles, as "avg_icnt2sh_latency x replies";

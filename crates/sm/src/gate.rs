@@ -88,7 +88,8 @@ impl Sm {
     /// Tells policies of the use of the path to memory, if it has changed.
     #[cold]
     pub(crate) fn tell_memory_use(&mut self) {
-        let used = self.ldst.memory_use();
+        let mut used = self.ldst.memory_use();
+        (used.parked, used.can_park) = self.parked_warps();
         if self.memory_use == Some(used) {
             return;
         }

@@ -14,8 +14,10 @@ mod caches;
 mod cycle;
 mod dispatch;
 mod lookup;
+mod parked;
 mod paths;
 mod records;
+mod reexecution;
 mod watch;
 mod write_back;
 
@@ -29,11 +31,12 @@ use crate::link::Link;
 use crate::prepared_kernel::physical_base;
 use blocked::{Bank, Blocked, Cause};
 use bulk_unit::BulkUnit;
+use parked::ParkedLoads;
 use records::MEM_RECORDS;
 use std::collections::VecDeque;
 use warploom_base::{Cycle, FixedQueue, KernelSlot, SmId};
-use warploom_config::{CacheSpec, GpuSpec};
-use warploom_mem::cache::{AllocationPolicy, Cache, Level, Replay, TextureCache};
+use warploom_config::{CacheSpec, GpuSpec, Replacement};
+use warploom_mem::cache::{Accessor, AllocationPolicy, Cache, Level, Replay, TextureCache};
 use warploom_mem::coalesce::{Transaction, Transactions};
 use warploom_mem::hash::BankIndex;
 use warploom_mem::{AccessKind, Reply, Request};
@@ -85,6 +88,8 @@ pub struct Ldst {
     #[state(each)]
     banks: Vec<Bank>,
     bypass: Option<MemId>,
+    /// Loads that the data cache has refused.
+    parked: ParkedLoads,
     /// Unit that makes bulk copies.
     bulk: BulkUnit,
     /// How the last attempt of the instruction in the dispatch register failed, if attempts will
@@ -105,6 +110,9 @@ pub struct Ldst {
     /// True if schedulers' policies decide which reads take lines of the data cache.
     #[state(fixed)]
     warps_allocate: bool,
+    /// True if the data cache's replacement policy is told who makes each access.
+    #[state(fixed)]
+    names_accessors: bool,
     /// True if no policy takes part in accesses of the data cache.
     #[state(fixed)]
     plain_l1d: bool,
@@ -140,6 +148,8 @@ impl Ldst {
         let l1d = spec.l1d.enabled.then(|| data_cache(spec, seed));
         let watch = l1d.as_ref().filter(|_| interest.watches).map(L1dWatch::new);
         let allocation = AllocationPolicy::new(spec.sm.l1d_allocation);
+        let names_accessors = spec.l1d.replacement == Replacement::Cacp;
+        let plain = allocation.always_allocates() && !names_accessors;
         Self {
             dispatch: None,
             in_dispatch: None,
@@ -156,7 +166,8 @@ impl Ldst {
             l1d_use: L1dUse::Caches,
             l1c: cache(&spec.l1c),
             l1t,
-            plain_l1d: allocation.always_allocates() && interest == L1dInterest::default(),
+            plain_l1d: plain && !interest.watches && !interest.decides,
+            names_accessors,
             warps_allocate: interest.decides,
             watch: watch.map(Box::new),
             allocation,
@@ -168,6 +179,7 @@ impl Ldst {
             written: 0,
             next_client: 0,
             bypass: None,
+            parked: ParkedLoads::new(spec, interest.parks),
             bulk: BulkUnit::new(&spec.sm),
             responses: FixedQueue::new(spec.sm.response_fifo.max(1) as usize),
             sectored_l2: spec.partition.l2.sectored,
@@ -189,6 +201,7 @@ impl Ldst {
         match self.l1d.as_mut().filter(|_| caches) {
             Some(l1d) => {
                 l1d.furnish();
+                l1d.note_accessor(&Accessor::nobody(access.segment));
                 l1d.replay_all(now, access)
             }
             None => Some(*access),
@@ -211,7 +224,8 @@ impl Ldst {
     pub(crate) fn empty_l1d(&mut self, now: Cycle, asid: u8, kernel: KernelSlot) -> bool {
         let data = |id: MemId| self.insts[id.0].path == Path::Data;
         let entering = self.in_dispatch.is_some_and(data);
-        if entering || self.banks.iter().any(|bank| !bank.delayed.is_empty()) {
+        let delayed = self.banks.iter().any(|bank| !bank.delayed.is_empty());
+        if entering || delayed || !self.parked.is_empty() {
             return false;
         }
         let cause = Request {
@@ -405,6 +419,7 @@ impl Ldst {
         MemoryUse {
             free_misses: self.l1d.as_ref().map(Cache::free_misses),
             refuses: self.blocked.is_some() || self.banks.iter().any(refuses),
+            ..MemoryUse::default()
         }
     }
 

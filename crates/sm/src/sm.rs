@@ -561,6 +561,11 @@ fn interests(schedulers: &[Scheduler]) -> (L1dInterest, bool) {
     let interest = L1dInterest {
         watches: asks(WarpScheduler::wants_l1d),
         decides: asks(WarpScheduler::decides_allocation),
+        parks: schedulers
+            .iter()
+            .map(|s| s.policy.parks())
+            .max()
+            .unwrap_or(0),
     };
     (interest, asks(WarpScheduler::wants_memory_use))
 }

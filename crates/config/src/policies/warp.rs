@@ -1,5 +1,6 @@
 //! Table of warp schedulers (`sm.warp_scheduler`).
 
+mod cawa;
 mod ccws;
 mod daws;
 mod ipaws;
@@ -11,6 +12,7 @@ mod pcal;
 mod static_limit;
 mod two_level;
 
+pub use cawa::*;
 pub use ccws::*;
 pub use daws::*;
 pub use ipaws::*;
@@ -52,7 +54,8 @@ macro_rules! warp_schedulers {
                 "greedy, then oldest; loads from the warps that lose most lines of L1D";
             Pcal(settings: PcalSettings) = "pcal":
                 "greedy, then oldest, over a limit of warps, of which some take lines of L1D";
-            Cawa = "cawa": "the warp that will end last, as far as its past tells, goes first";
+            Cawa(settings: CawaSettings) = "cawa":
+                "the warp that will end last, as far as its past tells, goes first";
             Daws(settings: DawsSettings) = "daws":
                 "greedy, then oldest; in loops, loads from as many warps as L1D has room for";
             Mascar(settings: MascarSettings) = "mascar":

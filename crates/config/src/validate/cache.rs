@@ -2,6 +2,7 @@
 
 use super::Rules;
 use crate::cache_policies::Replacement;
+use crate::policies::WarpSchedulerChoice;
 use crate::spec::*;
 
 /// Checks the rules between the keys of one cache.
@@ -47,6 +48,38 @@ fn lines_of_cache(rules: &mut Rules, name: &str, cache: &CacheSpec) {
             cache.sets
         ),
         "write at least 4 sets, or another replacement policy",
+    );
+}
+
+/// Rules of the replacement policy `cacp`, which needs to know the warp of each access, and whether
+/// the warp is critical.
+pub(super) fn critical_lines(rules: &mut Rules, spec: &GpuSpec, caches: &[(&str, &CacheSpec)]) {
+    for (name, cache) in caches.iter().filter(|(name, _)| *name != "l1d") {
+        rules.require(
+            cache.replacement != Replacement::Cacp,
+            &[&format!("{name}.replacement")],
+            format!("`{name}`: `cacp` needs the warp of each access, which only L1D knows"),
+            "choose another replacement policy",
+        );
+    }
+    if spec.l1d.replacement != Replacement::Cacp {
+        return;
+    }
+    rules.require(
+        matches!(spec.sm.warp_scheduler, WarpSchedulerChoice::Cawa(_)),
+        &["l1d.replacement", "sm.warp_scheduler"],
+        "`l1d.replacement=cacp` prefers the lines of critical warps, which the warp scheduler \
+         `cawa` alone finds"
+            .to_owned(),
+        "write `sm.warp_scheduler = \"cawa\"`, or choose another replacement policy",
+    );
+    rules.require(
+        spec.sm.context.rules().is_none(),
+        &["l1d.replacement", "sm.context"],
+        "`l1d.replacement=cacp` knows warps by slots, which context switching (`sm.context`) \
+         changes"
+            .to_owned(),
+        "choose another replacement policy, or write `sm.context = \"none\"`",
     );
 }
 

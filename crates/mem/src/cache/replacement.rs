@@ -8,6 +8,7 @@
 //! `warploom_config`, and a `mod` and a `use` line here.
 
 mod brrip;
+mod cacp;
 mod dip;
 mod fifo;
 mod lru;
@@ -17,14 +18,16 @@ mod srrip;
 use super::Facts;
 use super::tags::Ways;
 use brrip::Brrip;
+use cacp::Cacp;
 use dip::Dip;
 use fifo::Fifo;
 use lru::Lru;
 use random::Random;
 use srrip::Srrip;
-use warploom_base::Cycle;
+use std::ops::Range;
+use warploom_base::{Cycle, Pc};
 use warploom_config::{CacheSpec, Replacement as Choice};
-use warploom_state::{Io, State, StateError};
+use warploom_state::{Io, State, StateError, Value};
 
 /// Rank of a line in its set, from 1 up to [`LAST_RANK`].
 pub(super) type Rank = u64;
@@ -56,6 +59,28 @@ pub struct ReplacementInfo {
     pub facts: Facts<CacheSpec>,
 }
 
+/// The warp that makes an access of a data cache, and its instruction, for policies that ask.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Value)]
+pub struct Accessor {
+    /// Address of the line that is accessed.
+    pub line_address: u64,
+    /// Instruction that makes the access; 0 for a write, which does not name its own.
+    pub pc: Pc,
+    /// True if the warp's scheduler takes the warp for critical.
+    pub critical: bool,
+}
+
+impl Accessor {
+    /// Accessor of accesses without timing, which name neither warp nor instruction.
+    pub fn nobody(line_address: u64) -> Self {
+        Self {
+            line_address,
+            pc: Pc(0),
+            critical: false,
+        }
+    }
+}
+
 /// A replacement policy. One object serves one cache.
 ///
 /// An access that finds its line, also while the line is on its way, is a hit. A line comes into a
@@ -66,6 +91,18 @@ trait Replace: State {
 
     /// Starts random choices from `seed`, before the first line comes.
     fn seed(&mut self, _seed: u64) {}
+
+    /// True for a policy that is told who accesses the cache and puts lines into a part of the
+    /// ways.
+    const DIVIDES: bool = false;
+
+    /// Notes who makes the next access, or whose line comes in next. Only called if `DIVIDES`.
+    fn note_accessor(&mut self, _accessor: &Accessor) {}
+
+    /// Ways into which the line comes that is brought in next, of `ways` in use.
+    fn part(&self, ways: usize) -> Range<usize> {
+        0..ways
+    }
 
     /// Rank of a line that comes into `set` in cycle `now`.
     fn on_fill(&mut self, set: u32, now: Cycle) -> Rank;
@@ -139,6 +176,30 @@ macro_rules! policies {
                 }
             }
 
+            /// Value of [`Replace::DIVIDES`] of the policy.
+            pub(super) fn divides(&self) -> bool {
+                match self {
+                    Self::$First(_) => <$First as Replace>::DIVIDES,
+                    $(Self::$Variant(_) => <$Variant as Replace>::DIVIDES,)*
+                }
+            }
+
+            /// Calls [`Replace::note_accessor`] of the policy.
+            pub(super) fn note_accessor(&mut self, accessor: &Accessor) {
+                match self {
+                    Self::$First(policy) => policy.note_accessor(accessor),
+                    $(Self::$Variant(policy) => policy.note_accessor(accessor),)*
+                }
+            }
+
+            /// Calls [`Replace::part`] of the policy.
+            pub(super) fn part(&self, ways: usize) -> Range<usize> {
+                match self {
+                    Self::$First(policy) => policy.part(ways),
+                    $(Self::$Variant(policy) => policy.part(ways),)*
+                }
+            }
+
             /// Calls [`Replace::on_hit`] of the policy.
             #[inline]
             pub(super) fn on_hit(&mut self, rank: Rank, now: Cycle) -> Rank {
@@ -173,8 +234,8 @@ macro_rules! policies {
                 }
             }
 
-            /// Way of the line that goes from a set whose ways are all in use. `least` is the way
-            /// of the least rank among the lines that may go.
+            /// Way of the line that goes from a set, or part of one, whose ways are all in use.
+            /// `least` is the way of the least rank among the lines that may go.
             #[inline]
             pub(super) fn victim(&mut self, ways: Ways<'_>, least: usize) -> usize {
                 match self {

@@ -4,11 +4,12 @@
 
 mod index;
 mod line;
+mod parts;
 mod sectors;
 
 pub(super) use line::Ways;
 
-use super::replacement::Policy;
+use super::replacement::{Accessor, Policy};
 use crate::hash::Ipoly;
 use index::Index;
 use line::{BYTES, DIRTY, LAST_WAY, Line, NO_LINE, RESERVED, State};
@@ -95,6 +96,9 @@ pub(super) struct Tags {
     #[state(fixed)]
     ipoly: Ipoly,
     sectored: bool,
+    /// True if the replacement policy puts lines into parts of the ways.
+    #[state(fixed)]
+    divided: bool,
     /// Place at which `find_again` found a line last, by the last bits of the line's number.
     found: [u32; KEPT],
 }
@@ -146,9 +150,11 @@ impl Tags {
         );
         let hashed = spec.index == SetIndex::Ipoly;
         let ways = spec.ways as usize;
+        let policy = Policy::new(spec);
         let mut tags = Self {
             index: Index::new(spec),
-            policy: Policy::new(spec),
+            divided: policy.divides(),
+            policy,
             stride,
             words: ways.div_ceil(WORD),
             marks: Box::default(),
@@ -191,6 +197,11 @@ impl Tags {
     /// Starts the random choices of the replacement policy from `seed`.
     pub(super) fn seed(&mut self, seed: u64) {
         self.policy.seed(seed);
+    }
+
+    /// Tells the replacement policy who makes the next access, or whose line comes in next.
+    pub(super) fn note_accessor(&mut self, accessor: &Accessor) {
+        self.policy.note_accessor(accessor);
     }
 
     /// Puts `ways` ways in use, all of them empty.
@@ -371,9 +382,12 @@ impl Tags {
         }
     }
 
-    /// True if no line of the set can be replaced.
+    /// True if no line of the set, or of the part that the next line comes into, can be replaced.
     #[inline]
     fn is_full(&self, set: u32) -> bool {
+        if self.divided {
+            return self.is_part_full(set);
+        }
         let count = self.counts[set as usize];
         let most = usize::from(count.reserved) + usize::from(count.dirty);
         // Dirty lines seldom matter.
@@ -399,6 +413,9 @@ impl Tags {
 
     /// Place of the line to be replaced: the last absent way, else the replacement policy's choice.
     fn victim(&mut self, set: u32) -> usize {
+        if self.divided {
+            return self.victim_in_part(set);
+        }
         let base = set as usize * self.stride;
         let looked_at = if self.spares_dirty() { !0 } else { !DIRTY };
         let lines = &mut self.lines[base..][..self.words * WORD];

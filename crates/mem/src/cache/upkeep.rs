@@ -1,8 +1,8 @@
 //! Operations on a whole cache, between kernels, for policies or for the host: emptying it,
 //! changing its size and policy, warming it, telling its state.
 
-use super::Cache;
 use super::tags::{Placed, Probe};
+use super::{Accessor, Cache};
 use crate::Request;
 use warploom_base::Cycle;
 use warploom_config::AllocatePolicy;
@@ -17,6 +17,17 @@ impl Cache {
     /// Takes the news of the line that came in with the last access or fill; `None` if none did.
     pub fn take_placed(&mut self) -> Option<Placed> {
         self.tags.take_placed()
+    }
+
+    /// Tells the replacement policy who makes the next access, or whose line the next fill brings
+    /// in.
+    pub fn note_accessor(&mut self, accessor: &Accessor) {
+        self.tags.note_accessor(accessor);
+    }
+
+    /// True if a read of the sector of `addr` would neither hit nor merge with one on its way.
+    pub fn is_missing(&self, addr: u64) -> bool {
+        !self.has(addr) && !self.mshrs.is_coming(self.atom(addr))
     }
 
     /// Number of lines or sectors, beyond those on their way, that can be fetched (free entries of

@@ -13,8 +13,9 @@
 //! those that it skips. The mean is over the warp's life. Stall cycles are those between two issues
 //! of the warp. The warp with the greatest criticality goes first; ties go to the older warp. These
 //! are the predictor and the scheduler of the paper (CPL and gCAWS). Its cache prioritisation
-//! (CACP) is not implemented. The page `docs/policies-compared.md` says why, and lists what the
-//! paper leaves open.
+//! (CACP) is the replacement policy `cacp` of L1D, which asks this scheduler which warps are
+//! critical: those of greater criticality than half of their block. The page
+//! `docs/policies-compared.md` lists what the paper leaves open.
 
 use super::{
     OrderCounters, Progress, WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, holds, warps_of,
@@ -23,6 +24,7 @@ use crate::facts::{schedulers, warps, warps_a_scheduler};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use std::cmp::Reverse;
 use warploom_base::WarpSlot;
+use warploom_config::CawaSettings;
 use warploom_state::{State, Value};
 
 /// Width of each of a warp's counters in the count of bits.
@@ -39,6 +41,8 @@ pub struct Cawa {
     now: u64,
     warps: Box<[History]>,
     order: OrderCounters,
+    #[state(fixed)]
+    settings: CawaSettings,
 }
 
 /// History of a warp, since its start.
@@ -62,6 +66,11 @@ impl History {
         let needed = self.left * (now - self.started);
         needed.checked_div(self.issued).unwrap_or(0) + self.stalls
     }
+
+    /// Criticality as of the warp's last issue.
+    fn last_criticality(&self) -> u64 {
+        self.criticality(self.issued_at)
+    }
 }
 
 impl PolicyFacts for Cawa {
@@ -80,9 +89,11 @@ impl PolicyFacts for Cawa {
     };
 }
 
-impl Default for Cawa {
-    fn default() -> Self {
+impl Cawa {
+    /// A scheduler that has no warps.
+    pub fn new(settings: CawaSettings) -> Self {
         Self {
+            settings,
             last: None,
             reorders: false,
             now: 0,
@@ -104,6 +115,21 @@ impl WarpScheduler for Cawa {
         };
         self.reorders = first != view.oldest(ready);
         first
+    }
+
+    /// True if enough of the warps of the block that the scheduler has are less critical. All
+    /// warps count with their criticality as of their last issue, so that the answer depends on
+    /// issues alone.
+    fn is_critical(&self, view: &WarpView<'_>, warp: WarpSlot) -> bool {
+        let block = view.block_age[warp.index()];
+        let of_block = |slot: &WarpSlot| view.block_age[slot.index()] == block;
+        let own = self.warps[warp.index()].last_criticality();
+        let (mut all, mut less) = (0, 0);
+        for slot in warps_of(view.own & view.live).filter(of_block) {
+            all += 1;
+            less += u32::from(self.warps[slot.index()].last_criticality() < own);
+        }
+        less > 0 && less * 100 >= all * self.settings.critical_percent
     }
 
     fn wants_cycles(&self) -> bool {

@@ -99,6 +99,8 @@ impl Scene {
         let used = MemoryUse {
             free_misses: Some(self.rng.below(16)),
             refuses: self.rng.below(8) == 0,
+            parked: 0,
+            can_park: self.rng.below(2) == 0,
         };
         policies.iter_mut().for_each(|p| p.on_memory_use(&used));
     }

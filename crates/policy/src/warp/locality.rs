@@ -15,14 +15,15 @@
 //! setting `ideal_warps` removes this limit and uses the finest regions.
 
 use super::{
-    GroupCounters, WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, holds, warps_of,
+    GroupCounters, WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, holds, only, warps_of,
 };
 use crate::facts::{schedulers, warps};
 use crate::range::shared_regions;
 use crate::{Facts, Part, PolicyFacts, bits_for};
+use std::cmp::Reverse;
 use warploom_base::WarpSlot;
 use warploom_config::{GpuSpec, WarpLocalitySettings};
-use warploom_state::State;
+use warploom_state::{State, Value};
 use warploom_stats::declare_stats;
 
 /// Largest count in an entry of the table of pairs.
@@ -39,6 +40,17 @@ declare_stats! {
     }
 }
 
+/// Locality of a pair that has not been looked up.
+const UNKNOWN: u16 = u16::MAX;
+
+/// Warps whose blocks are old enough for priority, and what that was found from.
+#[derive(Clone, Copy, Default, Debug, Value)]
+struct Late {
+    live: WarpMask,
+    starts: u64,
+    warps: WarpMask,
+}
+
 /// Warp scheduler of an active group: the last warp, then the one with the most locality with it.
 #[derive(Clone, Debug, State)]
 pub struct Locality {
@@ -46,6 +58,9 @@ pub struct Locality {
     settings: WarpLocalitySettings,
     active: WarpMask,
     last: WarpSlot,
+    /// The table of pairs, by slots of both warps: localities that have been looked up.
+    pairs: Vec<u16>,
+    late: Late,
     groups: GroupCounters,
     counters: LocalityCounters,
 }
@@ -80,13 +95,30 @@ impl Locality {
             settings,
             active: 0,
             last: WarpSlot(63),
+            pairs: Vec::new(),
+            late: Late::default(),
             groups: GroupCounters::default(),
             counters: LocalityCounters::default(),
         }
     }
 
-    /// Locality of two warps of the SM, as in their entry of the table of pairs.
-    fn locality(&self, view: &WarpView<'_>, a: WarpSlot, b: WarpSlot) -> u32 {
+    /// Locality of two warps of the SM, from their entry of the table of pairs.
+    fn locality(&mut self, view: &WarpView<'_>, a: WarpSlot, b: WarpSlot) -> u32 {
+        // The last warp may have exited, and its slot may have the range of the next one.
+        if !holds(view.live, a) || !holds(view.live, b) {
+            return self.look_up(view, a, b);
+        }
+        let slots = view.slots() as usize;
+        self.pairs.resize(slots * slots, UNKNOWN);
+        let at = a.index() * slots + b.index();
+        if self.pairs[at] == UNKNOWN {
+            self.pairs[at] = self.look_up(view, a, b) as u16;
+        }
+        self.pairs[at].into()
+    }
+
+    /// Locality of two warps from the ranges that they access: the contents of their entry.
+    fn look_up(&self, view: &WarpView<'_>, a: WarpSlot, b: WarpSlot) -> u32 {
         let shared = match (view.ranges.get(a.index()), view.ranges.get(b.index())) {
             (Some(a), Some(b)) => shared_regions(a, b),
             _ => 0,
@@ -98,8 +130,32 @@ impl Locality {
         }
     }
 
+    /// The warp of a mask with most locality with the warps of a group; ties go to the oldest.
+    fn closest(
+        &mut self,
+        view: &WarpView<'_>,
+        mask: WarpMask,
+        group: WarpMask,
+    ) -> Option<WarpSlot> {
+        if mask.count_ones() <= 1 {
+            return warps_of(mask).next();
+        }
+        let mut first = None;
+        for slot in warps_of(mask) {
+            let others = warps_of(group).map(|other| self.locality(view, slot, other));
+            let rank = (others.sum::<u32>(), Reverse(view.age[slot.index()]));
+            if first.is_none_or(|(most, _)| rank > most) {
+                first = Some((rank, slot));
+            }
+        }
+        first.map(|(_, slot)| slot)
+    }
+
     fn demote(&mut self, blocked: WarpMask) {
         let leaving = self.active & blocked;
+        if leaving == 0 {
+            return;
+        }
         self.counters.demotions += u64::from(leaving.count_ones());
         self.groups.group_changes += u64::from(leaving.count_ones());
         self.active &= !blocked;
@@ -109,38 +165,39 @@ impl Locality {
     fn promote(&mut self, view: &WarpView<'_>, blocked: WarpMask) {
         while self.active.count_ones() < self.settings.active_warps {
             let pending = view.own & view.live & !blocked & !self.active;
-            let with_group = |slot: &WarpSlot| -> u32 {
-                warps_of(self.active)
-                    .map(|other| self.locality(view, *slot, other))
-                    .sum()
-            };
-            let Some(next) = best(view, pending, with_group) else {
+            let Some(next) = self.closest(view, pending, self.active) else {
                 return;
             };
             self.counters.promotions += u64::from(Some(next) != view.oldest(pending));
-            self.active |= 1 << next.index();
+            self.active |= only(next);
         }
     }
 
-    /// Ready warps whose block is old enough for priority.
-    fn starved(view: &WarpView<'_>, ready: WarpMask) -> WarpMask {
-        let newest = warps_of(view.live)
-            .map(|slot| view.block_serial[slot.index()])
-            .max();
-        let late = |slot: &WarpSlot| {
-            let age = newest.unwrap_or(0) - view.block_serial[slot.index()];
-            age > 2 * u64::from(view.max_blocks)
-        };
-        warps_of(ready)
-            .filter(late)
-            .fold(0, |mask, slot| mask | 1 << slot.index())
+    /// Warps whose block is old enough for priority.
+    fn late(&mut self, view: &WarpView<'_>) -> WarpMask {
+        if (self.late.live, self.late.starts) != (view.live, view.starts()) {
+            self.late = Late {
+                live: view.live,
+                starts: view.starts(),
+                warps: late(view),
+            };
+        }
+        self.late.warps
     }
 }
 
-/// The warp of a mask with the greatest value; ties go to the oldest.
-fn best(view: &WarpView<'_>, mask: WarpMask, value: impl Fn(&WarpSlot) -> u32) -> Option<WarpSlot> {
-    let age = |slot: &WarpSlot| std::cmp::Reverse(view.age[slot.index()]);
-    warps_of(mask).max_by_key(|slot| (value(slot), age(slot)))
+/// Warps of the SM whose block is old enough for priority.
+fn late(view: &WarpView<'_>) -> WarpMask {
+    let newest = warps_of(view.live)
+        .map(|slot| view.block_serial[slot.index()])
+        .max();
+    let late = |slot: &WarpSlot| {
+        let age = newest.unwrap_or(0) - view.block_serial[slot.index()];
+        age > 2 * u64::from(view.max_blocks)
+    };
+    warps_of(view.live)
+        .filter(late)
+        .fold(0, |mask, slot| mask | only(slot))
 }
 
 impl WarpScheduler for Locality {
@@ -159,7 +216,7 @@ impl WarpScheduler for Locality {
     }
 
     fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
-        let starved = Self::starved(view, ready);
+        let starved = ready & self.late(view);
         if starved != 0 {
             return view.oldest(starved);
         }
@@ -172,9 +229,7 @@ impl WarpScheduler for Locality {
         } else {
             active
         };
-        best(view, candidates, |slot| {
-            self.locality(view, *slot, self.last)
-        })
+        self.closest(view, candidates, only(self.last))
     }
 
     /// Group and starved warps change only with the view.
@@ -186,8 +241,17 @@ impl WarpScheduler for Locality {
         self.last = slot;
     }
 
+    /// Another warp in the slot has pairs of its own.
+    fn on_start(&mut self, slot: WarpSlot) {
+        let slots = self.pairs.len().isqrt();
+        for other in 0..slots {
+            self.pairs[slot.index() * slots + other] = UNKNOWN;
+            self.pairs[other * slots + slot.index()] = UNKNOWN;
+        }
+    }
+
     fn on_exit(&mut self, slot: WarpSlot) {
-        self.active &= !(1 << slot.index());
+        self.active &= !only(slot);
     }
 
     fn counters(&self) -> WarpPolicyCounters {

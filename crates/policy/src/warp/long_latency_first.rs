@@ -32,6 +32,9 @@ pub struct LongLatencyFirst {
     settings: LongLatencyFirstSettings,
     /// Stall counter of each warp, by slot.
     stalls: [u64; WarpMask::BITS as usize],
+    /// Warps that stalled in the last cycles, and the number of these, which their counters lack.
+    /// Mostly the same warps stall for long, and are counted together.
+    uncounted: (WarpMask, u64),
     /// True if the last choice was not the oldest warp.
     reorders: bool,
     order: OrderCounters,
@@ -60,13 +63,24 @@ impl LongLatencyFirst {
         Self {
             settings,
             stalls: [0; WarpMask::BITS as usize],
+            uncounted: (0, 0),
             reorders: false,
             order: OrderCounters::default(),
             counters: StallCounters::default(),
         }
     }
 
-    /// Rank of a warp: the smallest rank comes first.
+    /// Brings the stall counters up to date.
+    fn count(&mut self) {
+        let (stalled, cycles) = std::mem::take(&mut self.uncounted);
+        let most = (1 << self.settings.counter_bits) - 1;
+        for slot in warps_of(stalled) {
+            let stalls = &mut self.stalls[slot.index()];
+            *stalls = stalls.saturating_add(cycles).min(most);
+        }
+    }
+
+    /// Rank of a warp: the smallest rank comes first. The counters must be up to date.
     fn rank(&self, view: &WarpView<'_>, slot: WarpSlot) -> (u64, Reverse<u64>, u64) {
         let w = slot.index();
         let block = match self.settings.scope {
@@ -94,6 +108,7 @@ impl LongLatencyFirst {
 
 impl WarpScheduler for LongLatencyFirst {
     fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
+        self.count();
         let first = warps_of(ready).min_by_key(|slot| self.rank(view, *slot));
         // Without counters either scope comes down to the oldest warp: a block's warps start
         // together.
@@ -115,14 +130,16 @@ impl WarpScheduler for LongLatencyFirst {
         let counted = match self.settings.count {
             StallCount::StallCycles if picked.is_some() => return,
             StallCount::StallCycles | StallCount::All => stalled,
-            StallCount::Examined => self.examined(view, stalled, picked),
+            StallCount::Examined => {
+                self.count();
+                self.examined(view, stalled, picked)
+            }
         };
-        let most = (1 << self.settings.counter_bits) - 1;
-        for slot in warps_of(counted) {
-            let stalls = &mut self.stalls[slot.index()];
-            *stalls = stalls.saturating_add(cycles).min(most);
-            self.counters.stall_cycles += cycles;
+        self.counters.stall_cycles += cycles * u64::from(counted.count_ones());
+        if self.uncounted.0 != counted {
+            self.count();
         }
+        self.uncounted = (counted, self.uncounted.1 + cycles);
     }
 
     fn on_issue(&mut self, _slot: WarpSlot) {
@@ -130,6 +147,7 @@ impl WarpScheduler for LongLatencyFirst {
     }
 
     fn on_start(&mut self, slot: WarpSlot) {
+        self.count();
         self.stalls[slot.index()] = 0;
     }
 

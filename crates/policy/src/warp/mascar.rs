@@ -4,22 +4,25 @@
 //! With memory saturated, the accesses of all warps proceed at once, and none of them has all its
 //! data. Mascar lets one warp, the owner, issue its accesses until it needs their results. Then its
 //! data come together, it computes, and the next owner's accesses overlap with that. The other
-//! warps issue everything but accesses to memory.
+//! warps issue everything but accesses to memory, and loads after everything else: these may hit
+//! L1D, but may not miss it.
+//!
+//! A load that L1D refuses, or that may not miss and would, is parked: it waits in a queue beside
+//! the load/store unit and is executed again, while later accesses go by (the paper's
+//! re-execution). A warp has one parked load, and its next access waits for it.
 //!
 //! Memory is saturated while L1D has fewer free MSHR entries than a reserve, or while L1D or the
 //! network refuses the next access. Otherwise the order is greedy, then oldest, for all warps. The
 //! owner goes first. It stays the owner until it exits, waits at a barrier, or needs the result of
 //! an outstanding load. The next owner is the oldest warp that could issue an access.
 //!
-//! These are the scheduler and the detection of saturation. The paper's second part, the
-//! re-execution of accesses that the cache refused, is not implemented. The page
-//! `docs/policies-compared.md` lists what was chosen. Each scheduler has an owner.
+//! The page `docs/policies-compared.md` lists what was chosen. Each scheduler has an owner.
 
 use super::{
-    Gto, MemoryUse, NextInst, ReadyWarps, Screened, WarpMask, WarpPolicyCounters, WarpScheduler,
-    WarpView, holds, only,
+    Gto, MemoryAccess, MemoryUse, NextInst, ReadyWarps, Screened, WarpMask, WarpPolicyCounters,
+    WarpScheduler, WarpView, holds, only,
 };
-use crate::facts::{schedulers, warps_a_scheduler};
+use crate::facts::{schedulers, warps, warps_a_scheduler};
 use crate::{Facts, Part, PolicyFacts, bits_for};
 use warploom_base::WarpSlot;
 use warploom_config::MascarSettings;
@@ -38,6 +41,9 @@ declare_stats! {
     }
 }
 
+/// Words of a parked load: its instruction, and an address for each lane.
+const PARKED_WORDS: u64 = 33;
+
 /// Scheduler of `mascar`: one warp's accesses at a time while memory is saturated.
 #[derive(Clone, Debug, State)]
 pub struct Mascar {
@@ -50,6 +56,12 @@ pub struct Mascar {
     changed: bool,
     /// Mask of the warp that owns the path to memory; 0 if none does.
     owner: WarpMask,
+    /// Warps that have a parked load.
+    parked: WarpMask,
+    /// True if another load can be parked.
+    can_park: bool,
+    /// Warps that may issue a load in this cycle although another one is the owner.
+    late: WarpMask,
     counters: OwnerCounters,
 }
 
@@ -57,11 +69,17 @@ impl PolicyFacts for Mascar {
     const FACTS: Facts = Facts {
         about: "Greedy then oldest; while memory is saturated, accesses come from one warp at a \
                 time, until it needs their results.",
-        source: "Mascar (its scheduler): Sethia et al., HPCA 2015",
+        source: "Mascar: Sethia et al., HPCA 2015",
         state: "schedulers x 2 x (log2(warps of one) + 1): the owner and the last warp \
-                + 1: saturation",
-        bits: |spec| schedulers(spec) * 2 * (bits_for(warps_a_scheduler(spec)) + 1) + 1,
-        bits_on_gtx480: 2 * 2 * (5 + 1) + 1,
+                + 1: saturation + entries x (log2(warps) + 33 x 32): a parked load's warp, \
+                instruction and addresses",
+        bits: |spec| {
+            let settings: MascarSettings = spec.sm.warp_scheduler.settings();
+            let entry = bits_for(warps(spec)) + PARKED_WORDS * 32;
+            let parked = u64::from(settings.reexecution_entries) * entry;
+            schedulers(spec) * 2 * (bits_for(warps_a_scheduler(spec)) + 1) + 1 + parked
+        },
+        bits_on_gtx480: 2 * 2 * (5 + 1) + 1 + 32 * (6 + 33 * 32),
         part: Part::Sm,
         complexity: "linear in ready warps",
     };
@@ -76,6 +94,9 @@ impl Mascar {
             saturated: false,
             changed: false,
             owner: 0,
+            parked: 0,
+            can_park: false,
+            late: 0,
             counters: OwnerCounters::default(),
         }
     }
@@ -95,8 +116,20 @@ impl Mascar {
 impl WarpScheduler for Mascar {
     fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
         let owner = ready & self.owner;
-        let first = self.saturated && owner != 0;
-        self.order.pick(view, if first { owner } else { ready })
+        if self.saturated && owner != 0 {
+            return self.order.pick(view, owner);
+        }
+        let early = ready & !self.late;
+        self.order
+            .pick(view, if early != 0 { early } else { ready })
+    }
+
+    fn parks(&self) -> u32 {
+        self.settings.reexecution_entries
+    }
+
+    fn may_miss(&self) -> WarpMask {
+        if self.saturated { self.owner } else { !0 }
     }
 
     fn wants_memory_use(&self) -> bool {
@@ -106,9 +139,10 @@ impl WarpScheduler for Mascar {
     fn on_memory_use(&mut self, used: &MemoryUse) {
         let reserve = self.settings.reserved_misses;
         let few = used.free_misses.is_some_and(|free| free < reserve);
-        let saturated = used.refuses || few;
-        self.changed |= saturated != self.saturated;
-        self.saturated = saturated;
+        let before = (self.saturated, self.parked, self.can_park);
+        self.saturated = used.refuses || few;
+        (self.parked, self.can_park) = (used.parked, used.can_park);
+        self.changed |= before != (self.saturated, self.parked, self.can_park);
     }
 
     fn wants_cycles(&self) -> bool {
@@ -116,17 +150,24 @@ impl WarpScheduler for Mascar {
     }
 
     fn has_gate(&self) -> bool {
-        self.saturated
+        self.saturated || self.parked != 0
     }
 
     /// An owner that waits or needs the result of a load is the owner no longer.
     fn begin_cycle(&mut self, view: &WarpView<'_>) {
         self.owner &= view.live & !view.waiting & !view.long_wait;
+        self.late = 0;
     }
 
     fn screen(&mut self, view: &WarpView<'_>, ready: ReadyWarps) -> Screened {
-        self.choose_owner(view, ready.accesses);
-        let held = ready.accesses & !self.owner;
+        let free = ready.accesses & !self.parked;
+        let mut held = ready.accesses & self.parked;
+        if self.saturated {
+            self.choose_owner(view, free);
+            let late = if self.can_park { ready.loads } else { 0 };
+            self.late = free & late & !self.owner;
+            held |= free & !self.owner & !self.late;
+        }
         Screened {
             admitted: ready.all & !held,
             held,
@@ -135,11 +176,15 @@ impl WarpScheduler for Mascar {
 
     fn admits(&mut self, view: &WarpView<'_>, next: &NextInst) -> bool {
         let accesses = next.access.is_some_and(|access| access.may_go_to_memory());
-        if !self.saturated || !accesses {
+        if !accesses || !self.has_gate() {
             return true;
         }
+        if holds(self.parked, next.slot) || !self.saturated {
+            return !holds(self.parked, next.slot);
+        }
         self.choose_owner(view, only(next.slot));
-        holds(self.owner, next.slot)
+        let loads = next.access.is_some_and(MemoryAccess::may_load_from_l1d);
+        holds(self.owner, next.slot) || self.can_park && loads
     }
 
     /// The owner changes only with the view and the ready warps.

@@ -26,6 +26,8 @@ pub struct WarpTable {
     pub ranges: Vec<WarpRange>,
     /// Number of warp slots.
     slots: usize,
+    /// Number of times that a warp has come into a slot or another place.
+    starts: u64,
     /// By word of a mask and by slot: slots whose warps started before its own. The oldest of some
     /// warps is the one for which this holds none of them.
     before: [Box<[u64; SLOTS]>; 2],
@@ -42,6 +44,7 @@ impl WarpTable {
             l1d_lines: 0,
             ranges: Vec::new(),
             slots,
+            starts: 0,
             before: std::array::from_fn(|_| Box::new([0; SLOTS])),
         }
     }
@@ -51,9 +54,16 @@ impl WarpTable {
         self.slots as u64
     }
 
+    /// Number of times that a warp has come into a slot or another place: facts about warps that
+    /// are live hold as long as it stays the same.
+    pub const fn starts(&self) -> u64 {
+        self.starts
+    }
+
     /// Notes that the `nth` warp of a block, whose first warp has age `block_age`, starts in a slot
     /// or another place, after all others.
     pub fn start(&mut self, place: usize, block_age: u64, nth: u32) {
+        self.starts += 1;
         self.age[place] = block_age + u64::from(nth);
         self.block_age[place] = block_age;
         if place < self.slots {
@@ -68,6 +78,7 @@ impl WarpTable {
 
     /// Notes that a warp moves from one place to another.
     pub fn move_warp(&mut self, from: usize, to: usize) {
+        self.starts += 1;
         let by_place = [&mut self.age, &mut self.block_age, &mut self.block_serial];
         for values in by_place {
             values[to] = values[from];

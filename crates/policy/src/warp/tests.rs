@@ -523,6 +523,7 @@ fn locality_serves_starved_blocks_first() {
     assert_eq!(policy.pick(&fresh, 0b1001), Some(WarpSlot(0)));
     let mut small = table.clone();
     small.max_blocks = 0;
+    small.move_warp(0, 0); // A start, after which late warps are found anew.
     let late = WarpView {
         table: &small,
         ..fresh

@@ -64,6 +64,7 @@ impl Sm {
     /// do, or everything was tried in the last cycle and cannot go on before such an event.
     fn is_quiet(&self) -> bool {
         self.ldst.is_quiet(&self.link)
+            && self.parked_loads_wait()
             && self.front.sends_nothing(&self.link)
             && (self.at_rest
                 || self.ldst.l1d_use != L1dUse::Empties

@@ -1,13 +1,15 @@
-//! Accesses of the data cache in which policies take part: one that may send reads past it, or
-//! warp schedulers' policies that decide the same or are told of its events.
+//! Accesses of the data cache in which policies take part: one that may send reads past it, one
+//! that replaces lines by who uses them, or warp schedulers' policies that decide about reads or
+//! are told of the cache's events.
 
-use super::watch::L1dWatch;
+use super::watch::{L1dWatch, inst_of, warp_of};
 use super::{MEM_RECORDS, MemInst, mem_of};
 use crate::detail::SmDetail;
 use crate::flight::Pool;
 use crate::sm::Scheduler;
-use warploom_base::{Cycle, WarpSlot};
-use warploom_mem::cache::{Access, AllocationPolicy, Cache, MissView, Sent};
+use crate::warps::Warps;
+use warploom_base::{Cycle, Pc, WarpSlot};
+use warploom_mem::cache::{Access, Accessor, AllocationPolicy, Cache, MissView, Sent};
 use warploom_mem::{AccessKind, Request};
 use warploom_policy::WarpScheduler;
 
@@ -15,8 +17,12 @@ use warploom_policy::WarpScheduler;
 pub(super) struct Parts<'a> {
     pub(super) l1d: &'a mut Cache,
     pub(super) policy: &'a mut AllocationPolicy,
-    /// Schedulers of the SM, if their policies decide which reads take lines.
-    pub(super) schedulers: Option<&'a [Scheduler]>,
+    pub(super) schedulers: &'a [Scheduler],
+    pub(super) warps: &'a Warps,
+    /// True if the schedulers' policies decide which reads take lines.
+    pub(super) warps_allocate: bool,
+    /// True if the cache's replacement policy is told who makes each access.
+    pub(super) names_accessors: bool,
     pub(super) watch: Option<&'a mut L1dWatch>,
     pub(super) insts: &'a mut Pool<MemInst, MEM_RECORDS>,
     pub(super) detail: &'a mut SmDetail,
@@ -27,11 +33,38 @@ pub(super) struct Parts<'a> {
 /// Accesses the data cache, and notes the events.
 #[cold]
 pub(super) fn access(mut parts: Parts<'_>, now: Cycle, request: &Request) -> Access {
+    if parts.names_accessors {
+        name_accessor(
+            parts.l1d,
+            parts.insts,
+            parts.schedulers,
+            parts.warps,
+            request,
+        );
+    }
     let access = access_by_policy(&mut parts, now, request);
     if let Some(watch) = parts.watch {
         watch.accessed(parts.l1d, parts.insts, request, access);
     }
     access
+}
+
+/// Tells the data cache's replacement policy who makes a request.
+#[cold]
+pub(super) fn name_accessor(
+    l1d: &mut Cache,
+    insts: &Pool<MemInst, MEM_RECORDS>,
+    schedulers: &[Scheduler],
+    warps: &Warps,
+    request: &Request,
+) {
+    let warp = warp_of(insts, request);
+    let Scheduler { own, policy, .. } = &schedulers[warp.index() % schedulers.len()];
+    l1d.note_accessor(&Accessor {
+        line_address: l1d.line_address(request.addr),
+        pc: inst_of(insts, request).map_or(Pc(0), |inst| inst.pc),
+        critical: policy.is_critical(&warps.view(*own), warp),
+    });
 }
 
 /// Accesses the data cache. Policies decide about a read whose line is neither present nor on its
@@ -42,12 +75,13 @@ fn access_by_policy(parts: &mut Parts<'_>, now: Cycle, request: &Request) -> Acc
         l1d,
         policy,
         schedulers,
+        warps_allocate,
         insts,
         detail,
         sectored_l2,
         ..
     } = parts;
-    let always = policy.always_allocates() && schedulers.is_none();
+    let always = policy.always_allocates() && !*warps_allocate;
     if request.kind.is_write() || always {
         return l1d.access(now, request);
     }
@@ -57,9 +91,9 @@ fn access_by_policy(parts: &mut Parts<'_>, now: Cycle, request: &Request) -> Acc
         warp: inst.warp,
         pc: inst.pc,
     };
-    let by_warp = |schedulers| warp_allocates(schedulers, request.kind, miss.warp);
     let access = l1d.access_or_bypass(now, request, || {
-        !policy.allocates(&miss) || !schedulers.is_none_or(by_warp)
+        let by_warp = !*warps_allocate || warp_allocates(schedulers, request.kind, miss.warp);
+        !policy.allocates(&miss) || !by_warp
     });
     if access.sent == Sent::Bypass {
         inst.pending += request.replies(*sectored_l2) - 1;

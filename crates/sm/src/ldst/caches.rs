@@ -19,12 +19,14 @@ pub(super) fn first_in_turn(clients: u32, turn: u32) -> u32 {
     first.trailing_zeros()
 }
 
-/// Sends a cache's next miss, if there is room in the network.
+/// Sends a cache's next miss, if there is room in the network. Returns whether one was sent.
 #[inline]
-pub(crate) fn send_miss(cache: &mut Cache, link: &mut Link, now: Cycle) {
-    if cache.miss_queue_front().is_some_and(|r| link.can_send(r)) {
+pub(crate) fn send_miss(cache: &mut Cache, link: &mut Link, now: Cycle) -> bool {
+    let sends = cache.miss_queue_front().is_some_and(|r| link.can_send(r));
+    if sends {
         send_first_miss(cache, link, now);
     }
+    sends
 }
 
 /// Sends the first miss of a cache.

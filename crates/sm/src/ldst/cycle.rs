@@ -1,7 +1,9 @@
 //! A cycle of the load/store unit, replies from the network, and misses for it.
 
+use super::allocation::name_accessor;
+use super::blocked::Try;
 use super::caches::{fill, send_miss, texture_cycle};
-use super::mem_of;
+use super::{Path, mem_of};
 use crate::sm::Sm;
 use warploom_base::Cycle;
 use warploom_mem::{AccessKind, Request};
@@ -22,8 +24,16 @@ impl Sm {
         if self.ldst.bulk.is_busy() && !self.ldst.dispatch_bypasses_l1() {
             self.bulk_cycle(now);
         }
-        if let Some(flight) = self.ldst.dispatch {
-            self.dispatch_memory(now, flight);
+        let mut l1d_is_taken = false;
+        if !self.ldst.parked.is_empty() {
+            l1d_is_taken = self.try_parked(now);
+        }
+        match (self.ldst.dispatch, self.ldst.in_dispatch) {
+            (Some(_), Some(id)) if l1d_is_taken && self.ldst.insts[id.0].path == Path::Data => {
+                self.count_vain(id, Try::DataPort);
+            }
+            (Some(flight), _) => self.dispatch_memory(now, flight),
+            (None, _) => {}
         }
     }
 
@@ -56,10 +66,15 @@ impl Sm {
             }
             _ => match &mut ldst.l1d {
                 Some(l1d) => {
+                    if ldst.names_accessors {
+                        let first = *l1d.first_waiting(reply.entry);
+                        name_accessor(l1d, &ldst.insts, &self.schedulers, &self.warps, &first);
+                    }
                     let free = fill(l1d, now, reply);
                     if let (true, Some(watch)) = (free, &mut ldst.watch) {
                         watch.filled(l1d, &ldst.insts, reply);
                     }
+                    ldst.parked.cache_has_changed();
                     free
                 }
                 None => unreachable!("a reply to a cache that does not exist: {reply:?}"),
@@ -92,8 +107,10 @@ impl Sm {
             texture_cycle(&mut ldst.l1t, link, now);
         }
         send_miss(&mut ldst.l1c, link, now);
-        if let Some(l1d) = &mut ldst.l1d {
-            send_miss(l1d, link, now);
+        if let Some(l1d) = &mut ldst.l1d
+            && send_miss(l1d, link, now)
+        {
+            ldst.parked.cache_has_changed();
         }
     }
 

@@ -20,6 +20,9 @@ impl Sm {
             return self.count_blocked(1);
         }
         self.ldst.blocked = None;
+        if self.ldst.parked.is_used() && self.waits_or_parks(now, flight, id) {
+            return;
+        }
         let outcome = match self.ldst.insts[id.0].path {
             Path::Shared | Path::Peers => self.try_shared(id),
             Path::Constant => self.try_constant(now, id),
@@ -31,6 +34,8 @@ impl Sm {
         };
         if outcome == Try::Done {
             self.leave_dispatch(now, flight, id);
+        } else if outcome == Try::Reservation && self.can_park(id) {
+            self.park(flight, id);
         } else {
             let MemInst { path, kind, .. } = self.ldst.insts[id.0];
             self.count_stall(path, kind, outcome, 1);
@@ -69,6 +74,13 @@ impl Sm {
         }
     }
 
+    /// Counts an attempt of an instruction that the data cache would refuse, or that its port has
+    /// no time for.
+    pub(super) fn count_vain(&mut self, id: MemId, outcome: Try) {
+        let MemInst { path, kind, .. } = self.ldst.insts[id.0];
+        self.count_stall(path, kind, outcome, 1);
+    }
+
     fn count_stall(&mut self, path: Path, kind: AccessKind, outcome: Try, times: u64) {
         let stage = stage_of(path, kind);
         let why = match outcome {
@@ -100,6 +112,12 @@ impl Sm {
         self.ldst.dispatch = None;
         self.ldst.in_dispatch = None;
         self.flights.give(flight.0);
+        self.end_sending(id);
+    }
+
+    /// Notes that an instruction has sent all its transactions.
+    pub(super) fn end_sending(&mut self, id: MemId) {
+        let inst = self.ldst.insts[id.0];
         self.ldst.lists.give(inst.list);
         if !inst.replies {
             let slot = self.place(inst.warp.0);

@@ -37,7 +37,10 @@ impl Sm {
             let parts = allocation::Parts {
                 l1d,
                 policy: &mut ldst.allocation,
-                schedulers: ldst.warps_allocate.then_some(&self.schedulers),
+                schedulers: &self.schedulers,
+                warps: &self.warps,
+                warps_allocate: ldst.warps_allocate,
+                names_accessors: ldst.names_accessors,
                 watch: ldst.watch.as_deref_mut(),
                 insts: &mut ldst.insts,
                 detail: &mut self.detail,

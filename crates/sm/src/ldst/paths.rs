@@ -61,7 +61,10 @@ impl Sm {
         let parts = Parts {
             l1d,
             policy: &mut ldst.allocation,
-            schedulers: ldst.warps_allocate.then_some(&self.schedulers),
+            schedulers: &self.schedulers,
+            warps: &self.warps,
+            warps_allocate: ldst.warps_allocate,
+            names_accessors: ldst.names_accessors,
             watch: ldst.watch.as_deref_mut(),
             insts: &mut ldst.insts,
             detail: &mut self.detail,
@@ -200,7 +203,7 @@ impl Sm {
     }
 
     /// The next transaction to send, as a request, and the number of those that follow it.
-    fn next_transaction(&self, now: Cycle, id: MemId) -> Option<(Request, usize)> {
+    pub(super) fn next_transaction(&self, now: Cycle, id: MemId) -> Option<(Request, usize)> {
         let inst = &self.ldst.insts[id.0];
         let list = &self.ldst.lists[inst.list];
         let last = list.last()?;

@@ -15,6 +15,8 @@ pub(crate) struct L1dInterest {
     pub(crate) watches: bool,
     /// A policy decides which reads take lines.
     pub(crate) decides: bool,
+    /// Most loads that may be parked.
+    pub(crate) parks: u32,
 }
 
 /// Records of memory instructions, by which reads name their warp.
@@ -105,11 +107,14 @@ impl L1dWatch {
     }
 }
 
-/// The warp of a request to the data cache. Reads name their instruction, writes their warp.
-fn warp_of(insts: &Insts, request: &Request) -> WarpSlot {
-    if request.kind.is_write() || request.kind == AccessKind::L1WriteAllocate {
-        WarpSlot(request.token as u16)
-    } else {
-        insts[mem_of(request.token).0].warp
-    }
+/// The instruction of a request to the data cache, which reads name; writes name their warp alone.
+pub(super) fn inst_of<'a>(insts: &'a Insts, request: &Request) -> Option<&'a MemInst> {
+    let writes = request.kind.is_write() || request.kind == AccessKind::L1WriteAllocate;
+    (!writes).then(|| &insts[mem_of(request.token).0])
+}
+
+/// The warp of a request to the data cache.
+pub(super) fn warp_of(insts: &Insts, request: &Request) -> WarpSlot {
+    let named = WarpSlot(request.token as u16);
+    inst_of(insts, request).map_or(named, |inst| inst.warp)
 }

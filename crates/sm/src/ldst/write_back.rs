@@ -59,7 +59,10 @@ impl Sm {
             1 => ldst.l1t.next_ready(),
             2 => ldst.l1c.next_ready(),
             3 => return ldst.bypass.take(),
-            _ => next_of_program(ldst.l1d.as_mut()),
+            _ => {
+                ldst.parked.cache_has_changed();
+                next_of_program(ldst.l1d.as_mut())
+            }
         };
         reply.map(|r| mem_of(r.token))
     }

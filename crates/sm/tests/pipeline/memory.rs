@@ -2,7 +2,7 @@
 //! their replies (docs/model/load-store.md, Cycle of the unit).
 
 use crate::dut::{Dut, fermi};
-use warploom_config::preset;
+use warploom_config::{MascarSettings, WarpSchedulerChoice, preset};
 use warploom_mem::AccessKind;
 use warploom_sm::{LdstStage, LdstStall};
 
@@ -87,6 +87,40 @@ fn local_memory_is_written_through_on_a_miss() {
     let requests: Vec<_> = dut.sent.iter().map(|(_, request)| *request).collect();
     requests.iter().for_each(|request| dut.answer(request));
     dut.finish();
+}
+
+/// Three warps read line X, which misses and stays. Then warp 1 reads A, warp 0 B, and warp 2 X
+/// again. L1D has one MSHR, which A's miss takes, so that B is refused. Where B is parked, warp 2's
+/// read goes by and hits, and the warp ends; otherwise it waits behind B. B is sent once A has
+/// come.
+#[test]
+fn accesses_go_by_a_parked_load() {
+    let body = format!(
+        "{ADDRESS}mov.u32 %r1, %tid.x;\nshr.u32 %r2, %r1, 5;\nld.global.u32 %r3, [%rd1];\n\
+         st.shared.u32 [s], %r3;\nsetp.eq.u32 %p1, %r2, 2;\nmul.wide.u32 %rd2, %r2, 128;\n\
+         add.u64 %rd3, %rd1, %rd2;\nadd.u64 %rd3, %rd3, 128;\nselp.b64 %rd3, %rd1, %rd3, %p1;\n\
+         ld.global.u32 %r4, [%rd3];\nst.shared.u32 [s+4], %r4;\n"
+    );
+    for (reexecution_entries, parked, issued) in [(0, 0, 3 * 11), (32, 1, 3 * 11 + 2)] {
+        let mut spec = fermi();
+        spec.l1d.mshr_entries = 1;
+        spec.sm.warp_scheduler = WarpSchedulerChoice::Mascar(MascarSettings {
+            reserved_misses: 0,
+            reexecution_entries,
+        });
+        let mut dut = Dut::new(&spec, &body, 96);
+        dut.run_until(|dut| dut.sent.len() == 1);
+        dut.answer(&dut.sent[0].1.clone());
+        dut.run_to(1000);
+        assert_eq!(dut.sent.len(), 2, "A is sent, and B is refused");
+        assert_eq!(dut.sm.detail.parked_loads, parked);
+        assert_eq!(dut.issued.len(), issued);
+        dut.answer(&dut.sent[1].1.clone());
+        dut.run_until(|dut| dut.sent.len() == 3);
+        assert_eq!(dut.sent[2].1.addr, dut.sent[1].1.addr - 128);
+        dut.answer(&dut.sent[2].1.clone());
+        dut.finish();
+    }
 }
 
 /// A transaction a cycle: 32 lanes that touch 32 lines keep the unit for as many cycles, so that

@@ -11,6 +11,11 @@ settings! {
         reserved_misses: u32 = 8, int(0, 65_536), "lines or sectors",
             "Free MSHR entries of L1D below which memory is saturated.",
             "this program; Sethia et al., HPCA 2015, detect saturation at the misses of L1";
+        reexecution_entries: u32 = 32, int(0, 32), "loads per SM",
+            "Loads that L1D refused, or that would miss under saturation, and that wait to be \
+             executed again; 0 for none. They wait where L1D's tags are looked up at once \
+             (`sm.l1d_latency_cycles = 0`).",
+            "Sethia et al., HPCA 2015, section IV-C, as a public reproduction quotes it";
     }
 }
 

@@ -92,17 +92,21 @@ fn member(key: &str, word: &str, name: &str) -> Option<Member> {
     let sets = match key {
         "sm.warp_scheduler" => vec![set],
         _ if baseline(key) == name => return None,
-        _ => GTO
-            .1
-            .iter()
-            .map(|set| (*set).to_owned())
-            .chain([set])
-            .collect(),
+        _ => vec![scheduler_for(name).to_owned(), set],
     };
     Some(Member {
         name: format!("{word}{name}"),
         sets,
     })
+}
+
+/// Warp scheduler under which a policy of another kind is a member: the baseline's, unless the
+/// policy needs another.
+fn scheduler_for(policy: &str) -> &'static str {
+    match policy {
+        "cacp" => "sm.warp_scheduler=cawa",
+        _ => GTO.1[0],
+    }
 }
 
 /// Names in the table of a key.

@@ -28,7 +28,8 @@ pub(super) const DISTANT_RANK: Rank = rank_of_prediction(DISTANT);
 /// future: as often as the paper's search for a victim fails, it raises all by one.
 pub(super) fn age_predictions(ways: &mut Ways<'_>) {
     let least = ways.replaceable().map(|(_, rank)| rank).min();
-    ways.lower_ranks(least.unwrap_or(DISTANT_RANK) - DISTANT_RANK);
+    let by = least.unwrap_or(DISTANT_RANK) - DISTANT_RANK;
+    ways.change_ranks(|rank| rank.saturating_sub(by).max(DISTANT_RANK));
 }
 
 /// Predicts a long interval for new lines, and the near-immediate future for lines that are hit.

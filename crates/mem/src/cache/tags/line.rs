@@ -172,10 +172,10 @@ impl<'a> Ways<'a> {
         least.expect("a line that may be replaced").0
     }
 
-    /// Lowers the rank of every line of the set, also of those that stay, by `by`, to 1 at least.
-    pub(in crate::cache) fn lower_ranks(&mut self, by: Rank) {
+    /// Changes the rank of every line of the set, also of those that stay.
+    pub(in crate::cache) fn change_ranks(&mut self, change: impl Fn(Rank) -> Rank) {
         for line in self.lines.iter_mut().filter(|line| line.number != NO_LINE) {
-            line.set_rank(line.rank().saturating_sub(by).max(1));
+            line.set_rank(change(line.rank()));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use warploom_base::{KernelSlot, Pc};
+use warploom_config::CawaSettings;
 
 /// The place of a warp that has issued and has `left` instructions left.
 fn to_the_end(left: u32) -> Progress {
@@ -26,7 +27,7 @@ fn issue(policy: &mut Cawa, slot: u16, left: u32) {
 /// has 5 x 20 / 1 + 9 = 109. With 8 instructions left, warp 0 has 98.
 #[test]
 fn the_most_critical_warp_goes_first() {
-    let mut policy = Cawa::default();
+    let mut policy = Cawa::new(CawaSettings::default());
     (0..4).for_each(|slot| policy.on_start(WarpSlot(slot)));
     let table = table();
     let view = view(&table, 0, 0);
@@ -47,7 +48,7 @@ fn the_most_critical_warp_goes_first() {
 /// slot has nothing of the one before it.
 #[test]
 fn fresh_warps_go_by_age() {
-    let mut policy = Cawa::default();
+    let mut policy = Cawa::new(CawaSettings::default());
     (0..4).for_each(|slot| policy.on_start(WarpSlot(slot)));
     assert_eq!(scenario(&mut policy, "012"), "0");
     policy.on_progress(WarpSlot(0), &to_the_end(50));
@@ -57,4 +58,35 @@ fn fresh_warps_go_by_age() {
     policy.on_issue(WarpSlot(1));
     policy.on_start(WarpSlot(0));
     assert_eq!(scenario(&mut policy, "03"), "3");
+}
+
+/// Slots 0, 1 and 2 are a block, slot 3 another. As of their last issues in cycle 10, warp 0 has 20
+/// x 10 / 1 + 9 = 209, warp 1 has 59 and warp 2 has 109. Less critical than warp 0 are two of
+/// three, than warp 2 one of three: 33 %. Warp 3 is alone, and nobody waits for it. Cycles that
+/// pass change nothing; a warp that has exited does not count.
+#[test]
+fn a_warp_is_critical_beside_the_warps_of_its_block() {
+    let critical_at = |percent, live| {
+        let mut policy = Cawa::new(CawaSettings {
+            critical_percent: percent,
+        });
+        (0..4).for_each(|slot| policy.on_start(WarpSlot(slot)));
+        let table = table();
+        let view = WarpView {
+            live,
+            ..view(&table, 0, 0)
+        };
+        policy.end_cycles(&view, 0, None, 10);
+        for (slot, left) in [(0, 20), (1, 5), (2, 10), (3, 90)] {
+            issue(&mut policy, slot, left);
+        }
+        policy.end_cycles(&view, 0, None, 1000);
+        let slots = (0..4).filter(|slot| policy.is_critical(&view, WarpSlot(*slot)));
+        slots.collect::<Vec<_>>()
+    };
+    assert_eq!(critical_at(50, 0b1111), [0]);
+    assert_eq!(critical_at(33, 0b1111), [0, 2]);
+    assert_eq!(critical_at(67, 0b1111), []);
+    assert_eq!(critical_at(50, 0b1101), [0]);
+    assert_eq!(critical_at(50, 0b1001), []);
 }

@@ -288,11 +288,18 @@ fn mascar(policy: &mut Mascar, lines: &str) -> String {
                 ("long", value) => long = mask(value),
                 ("free", value) => policy.on_memory_use(&MemoryUse {
                     free_misses: value.parse().ok(),
-                    refuses: false,
+                    ..MemoryUse::default()
                 }),
                 ("refused", value) => policy.on_memory_use(&MemoryUse {
                     free_misses: Some(32),
                     refuses: value == "1",
+                    ..MemoryUse::default()
+                }),
+                ("parked", value) => policy.on_memory_use(&MemoryUse {
+                    free_misses: Some(0),
+                    parked: mask(value),
+                    can_park: true,
+                    ..MemoryUse::default()
                 }),
                 ("exit", value) => warps_of(mask(value)).for_each(|slot| policy.on_exit(slot)),
                 other => panic!("no such word: {other:?}"),
@@ -370,9 +377,36 @@ fn mascar_holds_accesses_back_until_memory_has_room() {
     assert_eq!(policy.holds_for(), u64::MAX);
     policy.on_memory_use(&MemoryUse {
         free_misses: Some(8),
-        refuses: false,
+        ..MemoryUse::default()
     });
     assert_eq!(policy.holds_for(), 0);
+}
+
+/// Where loads can be parked, loads of other warps than the owner's issue under saturation, after
+/// everything else: 3 becomes the owner and goes first, then 1, which computes, then 0 and 2 by
+/// their ages. Of these only 3 may miss. A warp with a parked load makes no access, even without
+/// saturation, and does not become the owner.
+#[test]
+fn mascar_lets_loads_try_l1d_last() {
+    let mut policy = Mascar::new(MascarSettings::default());
+    assert_eq!(policy.may_miss(), !0);
+    let lines = "\
+        0123/023 parked=-\n\
+        012/02\n\
+        02/02\n\
+        2/2\n\
+        12/12 parked=0 long=3\n\
+        02/02 long=3\n";
+    assert_eq!(mascar(&mut policy, lines), "310222");
+    assert_eq!(policy.may_miss(), mask("2"));
+    assert_eq!(policy.counters().owner.owners, 2);
+    policy.on_memory_use(&MemoryUse {
+        free_misses: Some(8),
+        parked: mask("2"),
+        ..MemoryUse::default()
+    });
+    assert_eq!(policy.may_miss(), !0);
+    assert_eq!(mascar(&mut policy, "2/2\n02/02\n12/1"), "-02");
 }
 
 /// Two sets of two: even lines in one, odd lines in the other. The line that came first leaves, and

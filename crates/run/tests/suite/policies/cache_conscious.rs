@@ -94,7 +94,8 @@ fn daws_keeps_the_lines_of_a_loop() {
 /// greedy-then-oldest.
 #[test]
 fn mascar_lets_one_warp_access_memory() {
-    let (mascar, gto) = (under("mascar"), under("gto"));
+    let alone = ["sm.warp_scheduler=mascar", "mascar.reexecution_entries=0"];
+    let (mascar, gto) = (own_lines(&spec(&alone), 1), under("gto"));
     for (name, least) in [
         ("warp_policy.owners", 100),
         ("warp_policy.saturated_cycles", 1000),
@@ -107,6 +108,25 @@ fn mascar_lets_one_warp_access_memory() {
     assert_ne!(mascar.totals.figures.cycles, gto.totals.figures.cycles);
     let issued = |report: &RunReport| count(report, "sm.thread_instructions");
     assert_eq!(issued(&mascar), issued(&gto));
+}
+
+/// Where loads can be parked, those of warps that are not the owner try L1D, too: more of them
+/// issue under saturation, and the outputs and instructions are the same.
+#[test]
+fn mascar_parks_loads() {
+    let with = |entries: u32| {
+        let entries = format!("mascar.reexecution_entries={entries}");
+        same_always(&["sm.warp_scheduler=mascar", &entries]);
+        own_lines(&spec(&["sm.warp_scheduler=mascar", &entries]), 1)
+    };
+    let reports = [0, 1, 32].map(with);
+    let of = |name: &str| reports.each_ref().map(|report| count(report, name));
+    let [held, _, fewer] = of("warp_policy.accesses_held_back");
+    assert!(fewer < held, "{fewer} of {held} held back");
+    let [none, one, many] = of("sm.ldst_stalls.global_load.reservation");
+    assert!(none > many, "{none}, {one}, {many}");
+    let issued = of("sm.thread_instructions");
+    assert!(issued.iter().all(|n| *n == issued[0]), "{issued:?}");
 }
 
 /// Results depend neither on threads nor on skipped cycles; tags are looked up at once or after a

@@ -72,10 +72,29 @@ fn replacement_of_l1d_acts_on_a_cyclic_working_set() {
 #[test]
 fn every_replacement_policy_is_the_same_always() {
     for policy in names_of("l1d.replacement") {
+        let (scheduler, of_l2) = match policy {
+            "cacp" => ("cawa", "lru"),
+            _ => ("gto", policy),
+        };
         same_always(&[
+            &format!("sm.warp_scheduler={scheduler}"),
             &format!("l1d.replacement={policy}"),
-            &format!("l2.replacement={policy}"),
+            &format!("l2.replacement={of_l2}"),
         ]);
+    }
+}
+
+/// Lines for critical warps where the tags are looked up at once or after a latency, and where the
+/// line comes in at the miss or with its data.
+#[test]
+fn lines_of_critical_warps_are_the_same_always() {
+    for others in [
+        "l1d.allocate=on-fill",
+        "sm.l1d_latency_cycles=20",
+        "l1d.sectored=true",
+    ] {
+        let sets = ["sm.warp_scheduler=cawa", "l1d.replacement=cacp"];
+        same_always(&[sets[0], sets[1], others]);
     }
 }
 
@@ -133,6 +152,19 @@ fn impossible_combinations_are_refused() {
             "does not exist",
         ),
         (&["l1d.replacement=plru"], "replacement"),
+        (&["l1d.replacement=cacp"], "`cawa` alone finds"),
+        (
+            &["l2.replacement=cacp", "sm.warp_scheduler=cawa"],
+            "only L1D knows",
+        ),
+        (
+            &[
+                "l1d.replacement=cacp",
+                "sm.warp_scheduler=cawa",
+                "sm.context=virtual-thread",
+            ],
+            "context switching",
+        ),
     ] {
         let text = refused(sets);
         assert!(text.contains(says), "{sets:?}: {text}");
