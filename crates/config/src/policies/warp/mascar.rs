@@ -15,7 +15,7 @@ settings! {
             "Loads that L1D refused, or that would miss under saturation, and that wait to be \
              executed again; 0 for none. They wait where L1D's tags are looked up at once \
              (`sm.l1d_latency_cycles = 0`).",
-            "Sethia et al., HPCA 2015, section IV-C, as a public reproduction quotes it";
+            "Sethia et al., HPCA 2015, as a public reproduction quotes it";
     }
 }
 
