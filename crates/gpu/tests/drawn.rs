@@ -22,7 +22,7 @@ use warploom_mem::cache::REPLACEMENTS;
 const CASES: Range<u64> = 0..16;
 
 /// Cases that are saved and restored, if the environment names no others.
-const SAVED_CASES: Range<u64> = 0..48;
+const SAVED_CASES: Range<u64> = 0..24;
 
 /// Registers: `%rd1` is the first allocation, `%rd2` the generic address of the thread's own eight
 /// bytes of shared memory, `%r3` their address in that space, `%r4` the thread's number, `%r8` the
