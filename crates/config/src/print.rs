@@ -77,6 +77,7 @@ const YOUNGER: &[(&str, &str)] = &[
     ("sm.bulk_requests", "384"),
     ("sm.bulk_issue_cycles", "0"),
     ("gpu.compute_capability", "0"),
+    ("partition.far_cycles", "0"),
 ];
 
 /// True for a younger key at its default.

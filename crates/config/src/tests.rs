@@ -148,6 +148,7 @@ fn younger_keys_at_their_defaults_are_in_no_digest() {
         "sm.bulk_requests",
         "sm.bulk_issue_cycles",
         "gpu.compute_capability",
+        "partition.far_cycles",
     ];
     let older = |name: &str| name != "name" && !younger.contains(&name);
     let entries = crate::print::entries(&spec);
@@ -244,6 +245,7 @@ fn contradictions_name_both_keys() {
         [
             message(&["sm.max_threads=1000"]),
             message(&["gpu.link_cycles=61"]),
+            message(&["partition.far_cycles=150"]),
             message(&["noc.flit_bytes=8"]),
             message(&["sm.shared_bytes=16384"]),
             message(&[

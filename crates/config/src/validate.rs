@@ -380,6 +380,16 @@ fn device(rules: &mut Rules, spec: &GpuSpec) {
         ),
         "write a `gpu.link_cycles` of at most half of `partition.rop_cycles`",
     );
+    let banks = spec.gpu.channels * spec.gpu.sub_partitions_per_channel;
+    rules.require(
+        spec.partition.far_cycles == 0 || (spec.gpu.gpcs > 1 && banks > 1),
+        &["partition.far_cycles", "gpu.gpcs", "gpu.channels"],
+        format!(
+            "L2 has two halves, but there are {} GPCs and {banks} L2 banks",
+            spec.gpu.gpcs
+        ),
+        "write `partition.far_cycles` 0, or at least two GPCs and two L2 banks",
+    );
     let packet = PACKET_HEADER_BYTES + spec.l1d.line_bytes.max(128);
     let (flits, buffer) = (
         packet.div_ceil(spec.noc.flit_bytes),

@@ -331,6 +331,13 @@ fn draw_gpu(rng: &mut Rng) -> (String, Vec<String>) {
         format!("sm.warp_scheduler={}", one_of(rng, &SCHEDULERS)),
     ];
     (0..rng.below(3)).for_each(|_| sets.push(one_of(rng, &SETS).to_owned()));
+    if rng.below(4) == 0 {
+        let far = 1 + rng.below(300);
+        sets.extend([
+            "gpu.gpcs=2".to_owned(),
+            format!("partition.far_cycles={far}"),
+        ]);
+    }
     (one_of(rng, &GPUS).to_owned(), sets)
 }
 

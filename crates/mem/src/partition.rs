@@ -1,12 +1,15 @@
 //! Sub-partition: one L2 bank with its queues, between the network and a DRAM channel
 //! (docs/model/partition.md, Cycle of an L2 bank).
 
+mod crossing;
 mod input;
 
 use crate::address::AddressDecoder;
 use crate::cache::{AccessOutcome, Cache, CacheCounters, Level, Replay};
 use crate::request::InLine;
 use crate::{AccessKind, Request};
+use core::hint::cold_path;
+use crossing::Crossing;
 use input::Input;
 use warploom_base::{Cycle, FixedQueue, KernelSlot, SubPartitionId, fetch_ahead};
 use warploom_config::{GpuSpec, ModelStyle, WriteAllocate, WritePolicy};
@@ -23,6 +26,8 @@ declare_stats! {
         pub cycles: u64 = Cycles;
         /// Packets taken from the network.
         pub packets: u64 = Packets, as "partiton_reqs_in_parallel";
+        /// Packets of SMs that the other half of L2 is attached to.
+        pub far_packets: u64 = Packets;
         /// Core cycles from an access to its packet's arrival here, summed over packets.
         pub arrival_cycles: u64 = Cycles, as "avg_icnt2mem_latency x replies";
         /// The longest of those times so far in the run.
@@ -58,6 +63,8 @@ pub struct SubPartition {
     packet_room: usize,
     /// Packets in the fixed delay before L2, and requests that have left it.
     input: Input,
+    /// Packets that come from the other half of L2.
+    crossing: Crossing,
     from_dram: FixedQueue<InLine>,
     to_noc: FixedQueue<InLine>,
     counters: PartitionCounters,
@@ -100,6 +107,7 @@ impl SubPartition {
             },
             rop_cycles: rop_cycles.into(),
             input: Input::new(partition.noc_to_l2, splitting),
+            crossing: Crossing::new(spec, id),
             from_dram: FixedQueue::new(partition.dram_to_l2 as usize),
             to_noc: FixedQueue::new(partition.l2_to_noc as usize),
             now: 0,
@@ -115,8 +123,8 @@ impl SubPartition {
         self.input.room() >= self.packet_room
     }
 
-    /// Fixed delay of a packet before L2 in core cycles. Texture packets that are not split skip
-    /// it.
+    /// Fixed delay before L2 in core cycles of packets from the near half. Texture packets that are
+    /// not split skip it.
     #[inline]
     pub fn delay(&self) -> Cycle {
         self.rop_cycles
@@ -138,13 +146,40 @@ impl SubPartition {
         self.counters.packets_by_cycles[log2_bin(cycles)] += 1;
         let requests = match request.kind {
             AccessKind::TextureRead if !self.input.splits(request) => self.input.pass(request),
-            _ => self.input.push(now_core + self.rop_cycles, request),
+            _ if self.crossing.crosses(request) => {
+                self.counters.far_packets += 1;
+                self.crossing.push(now_core, request);
+                self.input.parts(request)
+            }
+            _ => {
+                self.end_crossings(now_core);
+                self.input.push(now_core + self.rop_cycles, request)
+            }
         };
         let requests = u64::from(requests);
         self.counters.requests += requests;
         if requests > 1 {
             self.counters.split_cycles += requests * cycles;
         }
+    }
+
+    /// Puts the packets that have crossed by core cycle `now` into the fixed delay. A packet of the
+    /// near half may come up to the length of that delay later than this bank has run, but in the
+    /// order of its cycles. So packets that have crossed enter before the next one of the near half
+    /// that comes in the same cycle or later, or when they leave the delay.
+    #[inline]
+    fn end_crossings(&mut self, now: Cycle) {
+        while let Some((came_at, request)) = self.crossing.pop(now) {
+            cold_path();
+            self.input.push(came_at + self.rop_cycles, &request);
+        }
+    }
+
+    /// Core cycle in which the next packet that crosses leaves the fixed delay; `Cycle::MAX` if
+    /// there is none.
+    #[inline]
+    fn crossing_leaves_at(&self) -> Cycle {
+        self.crossing.comes_at().saturating_add(self.rop_cycles)
     }
 
     /// Runs one L2 cycle in core cycle `now_core`.
@@ -163,6 +198,9 @@ impl SubPartition {
         for (at, partition) in all.iter_mut().enumerate() {
             full |= u64::from(!partition.can_accept()) << at;
             partition.now += 1;
+            if now_core >= partition.crossing_leaves_at() {
+                partition.end_crossings(now_core - partition.rop_cycles);
+            }
             if !partition.queues_empty() || partition.input.is_due(now_core) {
                 partition.return_and_fill();
                 if partition.asks() {
@@ -323,7 +361,11 @@ impl SubPartition {
 
     /// True if no queue holds a request and no miss is outstanding.
     pub fn is_idle(&self) -> bool {
-        self.queues_empty() && self.input.is_idle() && self.to_noc.is_empty() && self.l2.is_idle()
+        self.queues_empty()
+            && self.input.is_idle()
+            && self.crossing.comes_at() == Cycle::MAX
+            && self.to_noc.is_empty()
+            && self.l2.is_idle()
     }
 
     /// True if `cycle` could move nothing, packets in the fixed delay apart.
@@ -342,7 +384,9 @@ impl SubPartition {
         if !self.queues_empty() {
             return Some(now_core);
         }
-        self.input.due_at().map(|due_at| due_at.max(now_core))
+        let due_at = self.input.due_at().unwrap_or(Cycle::MAX);
+        let next = due_at.min(self.crossing_leaves_at());
+        (next != Cycle::MAX).then(|| next.max(now_core))
     }
 
     /// Accounts for `cycles` L2 cycles that were not run because of `next_event`.

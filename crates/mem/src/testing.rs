@@ -140,6 +140,7 @@ fn any_spec() -> GpuSpec {
             dram_to_l2: 64,
             l2_to_noc: 64,
             rop_cycles: 120,
+            far_cycles: 0,
             dram_latency_cycles: 100,
             // ..RRRR.RRRRRRRR.BBBCCCCB.CCSSSSSS
             address_map: AddressMap {

@@ -1,6 +1,7 @@
 //! Conversion of memory partitions and DRAM: queues, address mapping, timing.
 
 use super::convert::Draft;
+use super::emit::OriginKind;
 use super::number::whole;
 use super::report::Class;
 use super::settings::Setting;
@@ -63,6 +64,12 @@ impl Draft {
             "partition.exact_sectors",
             exact,
             "4.2 misplaces them; 3.2.2 has none",
+        );
+        self.own(
+            "partition.far_cycles",
+            Raw::Int(Some(0)),
+            OriginKind::Ours,
+            "L2 is one in GPGPU-Sim",
         );
         self.channel_index();
         self.address_map();

@@ -39,6 +39,12 @@ section! {
             "Fixed delay from L2 to the DRAM scheduler.", "GPGPU-Sim -dram_latency";
         channel_index: "channel_index", CHANNEL_INDEX, "",
             "How the channel's number is hashed.", "GPGPU-Sim -gpgpu_memory_partition_indexing";
+    } defaulted {
+        far_cycles: "far_cycles", int(0, 10_000), "core cycles",
+            "Additional delay before L2 of requests from one half of the GPCs to the other half of \
+             the L2 banks; 0: L2 is one.",
+            "public configuration of FlashGPU-Sim for the H100, -gpgpu_l2_partition_extra_latency",
+            0, "0";
     }
     within {
         address_map: "address_map";

@@ -70,6 +70,9 @@ pub struct PartitionSpec {
     pub l2_to_noc: u32,
     /// Fixed delay before L2 in core cycles, not for textures.
     pub rop_cycles: u32,
+    /// Additional delay in core cycles of a request to the half of L2 that its SM is not attached
+    /// to; 0 if L2 is one.
+    pub far_cycles: u32,
     /// Fixed delay from L2 to the DRAM scheduler in core cycles.
     pub dram_latency_cycles: u32,
     /// Address bits that select channel, bank, row and column.

@@ -194,6 +194,14 @@ impl Input {
         self.splitting.splits(packet)
     }
 
+    /// Number of requests that a packet becomes.
+    pub(super) fn parts(&self, packet: &Request) -> u32 {
+        match self.splits(packet) {
+            true => sectors_to_ask(packet).count_ones(),
+            false => 1,
+        }
+    }
+
     #[inline]
     fn place(&self, number: u32) -> usize {
         (number & (self.packets.len() as u32).wrapping_sub(1)) as usize

@@ -1,5 +1,7 @@
 //! A sub-partition alone, and whole partitions with DRAM under random traffic.
 
+mod halves;
+
 use super::*;
 use crate::address::AddressDecoder;
 use crate::dram::DramChannel;
