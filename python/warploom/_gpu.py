@@ -149,6 +149,28 @@ class Gpu:
         other._options = self._options
         return other
 
+    def _settings_of_programs(self) -> dict[str, Any]:
+        """Settings of CUDA programs that run on the machine.
+
+        Raises:
+            InputError: an option exists only for runs of this package.
+        """
+        own = [name for name in ("parts", "timeline", "warp_scheduler") if self._options[name]]
+        if own:
+            raise InputError(f"`{own[0]}` is not an option of CUDA programs; leave it out")
+        options = self._options
+        return {
+            "gpu": self._name,
+            "set": [f"{key}={_value(value)}" for key, value in self._settings.items()],
+            "functional": options["functional"],
+            "threads": options["threads"],
+            "max_cycles": options["max_cycles"],
+            "window_cycles": options["window"],
+            "check": options["checks"],
+            "energy": options["energy"],
+            "memory_mib": -(-options["memory_bytes"] // 2**20),
+        }
+
     def _stopped_by(self, stop: _native.Stop) -> Gpu:
         """The same machine, whose runs end when ``stop`` is set."""
         other = copy.copy(self)
