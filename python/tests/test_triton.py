@@ -206,6 +206,26 @@ def test_errors_have_remedies(plain, script, message):
     assert "InputError" in ran.stderr and message in ran.stderr, ran.stderr
 
 
+def test_control_c_ends_the_process_with_its_result(plain):
+    script = """
+import os, signal, threading
+warploom.triton.use("rtx3070-ampere")
+
+@triton.jit
+def count(x, n):
+    for _ in range(n):
+        tl.atomic_add(x, 1)
+
+x = cuda.zeros(1, "i4")
+count[(1,)](x, 1 << 30)
+threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()
+x.numpy()
+"""
+    ran = plain(script)
+    assert ran.returncode == 130, ran.stderr
+    assert "rtx3070-ampere" in ran.stderr and "after 0 of 1 blocks" in ran.stderr
+
+
 def test_a_fault_of_a_kernel_is_told(plain):
     script = """
 warploom.triton.use("rtx3070-ampere")

@@ -15,6 +15,9 @@ import ctypes
 import functools
 import json
 import os
+import signal
+import sys
+import threading
 from typing import TYPE_CHECKING, Any
 
 from ._command import library_folder
@@ -230,6 +233,7 @@ def synchronize() -> None:
 @functools.cache
 def _driver() -> ctypes.CDLL:
     """The driver, with its context current in this thread."""
+    _leave_interrupts()
     try:
         driver = ctypes.CDLL(_places[0] if _places else _LIBRARY)
     except OSError as error:
@@ -242,6 +246,19 @@ def _driver() -> ctypes.CDLL:
     _check(driver, "cuDevicePrimaryCtxRetain", retained)
     _check(driver, "cuCtxSetCurrent", driver.cuCtxSetCurrent(context))
     return driver
+
+
+def _leave_interrupts() -> None:
+    """Leaves Ctrl-C in a script to the simulated driver, which ends the process with its result.
+
+    Python's handler would wait for the end of a call that waits for a kernel. At a prompt and in a
+    notebook it stays, because the process is to go on there.
+    """
+    prompt = hasattr(sys, "ps1") or "ipykernel" in sys.modules
+    main = threading.current_thread() is threading.main_thread()
+    own = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if _SETTINGS in os.environ and main and own and not prompt:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _call(name: str, *arguments: Any) -> None:
