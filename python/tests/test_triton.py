@@ -88,6 +88,7 @@ print(list(backends), driver.active.get_current_target(), type(driver.active).__
     assert ran.stdout.endswith("warploom.triton.driver\n")
     stats = json.loads((tmp_path / "stats.json").read_text())
     assert stats["gpu"]["config"]["sm.warp_scheduler"] == "lrr"
+    assert "script.py" in ran.stderr
     assert [kernel["name"] for kernel in stats["kernels"]] == ["add"]
 
 

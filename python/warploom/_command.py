@@ -13,6 +13,8 @@ from .errors import InputError
 
 #: Folder of the program and of the libraries that `warploom app` gives to CUDA programs.
 FOLDER = Path(__file__).parent / "bin"
+#: Variable with the settings of simulated programs.
+SETTINGS_VARIABLE = "WARPLOOM_APP"
 #: Name of our backend of Triton, and the variable that chooses it.
 TRITON_BACKEND, TRITON_VARIABLE = "warploom", "TRITON_DEFAULT_BACKEND"
 #: Folder of the programs that stand in for tools of CUDA.

@@ -169,6 +169,7 @@ class Gpu:
             "check": options["checks"],
             "energy": options["energy"],
             "memory_mib": -(-options["memory_bytes"] // 2**20),
+            "command": _command_line(),
         }
 
     def _stopped_by(self, stop: _native.Stop) -> Gpu:
@@ -187,10 +188,15 @@ class Gpu:
         return Result(_native.run_workload(self._machine, options, name, size, seed))
 
     def _native_options(self, command: str | None = None) -> dict[str, Any]:
-        return self._options | {"command": command or shlex.join(sys.argv) or "python"}
+        return self._options | {"command": command or _command_line()}
 
     def __repr__(self) -> str:
         return f"Gpu({self.name!r}, {self._settings})" if self._settings else f"Gpu({self.name!r})"
+
+
+def _command_line() -> str:
+    """How the script was started, for the report."""
+    return shlex.join(sys.argv) or "python"
 
 
 def _value(value: Any) -> str:

@@ -20,7 +20,7 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
-from ._command import library_folder
+from ._command import SETTINGS_VARIABLE, library_folder
 from ._gpu import Gpu
 from .errors import InputError, WarploomError
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Array", "DriverError", "Event", "array", "empty", "synchronize", "use", "zeros"]
 
-#: Variable with the settings of simulated programs.
-_SETTINGS = "WARPLOOM_APP"
 #: Name of CUDA's driver.
 _LIBRARY = "libcuda.so.1"
 _HINT = "run the script by `warploom python SCRIPT`, or call `warploom.cuda.use()` first"
@@ -62,7 +60,7 @@ def use(
         InputError: the machine is not valid or has options that exist only for :class:`Gpu`'s own
             runs, or the device of this process was used before.
     """
-    if _SETTINGS in os.environ and not _places:
+    if _has_started_us():
         return
     if _driver.cache_info().currsize:
         raise InputError("this process has used its device already; call `use` once, at the start")
@@ -71,7 +69,14 @@ def use(
         if path is not None:
             settings[name] = os.path.abspath(path)
     _places[:] = [os.path.join(library_folder(), _LIBRARY)]
-    os.environ[_SETTINGS] = json.dumps(settings)
+    os.environ[SETTINGS_VARIABLE] = json.dumps(settings)
+
+
+def _has_started_us() -> bool:
+    """True in a process that ``warploom python`` or ``warploom app`` has started."""
+    folders = os.environ.get("LD_LIBRARY_PATH", "").split(os.pathsep)
+    there = any(os.path.exists(os.path.join(folder, _LIBRARY)) for folder in folders if folder)
+    return there and SETTINGS_VARIABLE in os.environ
 
 
 #: Path of the driver after `use`.
@@ -257,7 +262,7 @@ def _leave_interrupts() -> None:
     prompt = hasattr(sys, "ps1") or "ipykernel" in sys.modules
     main = threading.current_thread() is threading.main_thread()
     own = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if _SETTINGS in os.environ and main and own and not prompt:
+    if SETTINGS_VARIABLE in os.environ and main and own and not prompt:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
