@@ -6,7 +6,7 @@
 >>> print(result)
 """
 
-from . import cuda, policy
+from . import cuda, policy, triton
 from ._frame import Frame
 from ._gpu import Gpu
 from ._module import Kernel, Launcher, Module, Parameter
@@ -45,6 +45,7 @@ __all__ = [
     "cuda",
     "policy",
     "sweep",
+    "triton",
     "workload",
     "workloads",
 ]

@@ -9,8 +9,14 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from .errors import InputError
+
 #: Folder of the program and of the libraries that `warploom app` gives to CUDA programs.
 FOLDER = Path(__file__).parent / "bin"
+#: Variable with the settings of simulated programs.
+SETTINGS_VARIABLE = "WARPLOOM_APP"
+#: Name of our backend of Triton, and the variable that chooses it.
+TRITON_BACKEND, TRITON_VARIABLE = "warploom", "TRITON_DEFAULT_BACKEND"
 #: Folder of the programs that stand in for tools of CUDA.
 STANDINS = Path(__file__).parent / "standins"
 
@@ -40,11 +46,26 @@ def _executable(path: Path) -> Path:
     return path
 
 
+def library_folder() -> str:
+    """Folder of the libraries that programs load in the place of CUDA's.
+
+    Raises:
+        InputError: there is no such folder, and none can be written.
+    """
+    ask = [str(program()), "app", "--library-path"]
+    asked = subprocess.run(ask, capture_output=True, text=True, check=False)
+    if asked.returncode:
+        raise InputError(asked.stderr.strip())
+    return asked.stdout.strip()
+
+
 def environment(libraries: str) -> dict[str, str]:
     """Variables by which packages find the simulated driver and leave kernels as PTX."""
     ptxas = str(_executable(STANDINS / "ptxas"))
     cache = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
     variables = {
+        # Triton's own backend for NVIDIA runs over the same driver, for those who set this.
+        TRITON_VARIABLE: os.environ.get(TRITON_VARIABLE) or TRITON_BACKEND,
         "TRITON_PTXAS_PATH": ptxas,
         "TRITON_PTXAS_BLACKWELL_PATH": ptxas,
         "TRITON_LIBCUDA_PATH": libraries,
@@ -74,12 +95,11 @@ def python(arguments: list[str]) -> tuple[list[str], Mapping[str, str]]:
     if not arguments or arguments[0] in ("-h", "--help"):
         print(_USAGE, end="")
         sys.exit(0 if arguments else 2)
-    ask = [str(program()), "app", "--library-path"]
-    asked = subprocess.run(ask, capture_output=True, text=True, check=False)
-    if asked.returncode:
-        sys.exit(asked.stderr)
     command = [str(program()), "app", *options, "--", sys.executable, *arguments]
-    return command, os.environ | environment(asked.stdout.strip())
+    try:
+        return command, os.environ | environment(library_folder())
+    except InputError as error:
+        sys.exit(str(error))
 
 
 def main() -> None:

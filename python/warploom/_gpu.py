@@ -149,6 +149,29 @@ class Gpu:
         other._options = self._options
         return other
 
+    def _settings_of_programs(self) -> dict[str, Any]:
+        """Settings of CUDA programs that run on the machine.
+
+        Raises:
+            InputError: an option exists only for runs of this package.
+        """
+        own = [name for name in ("parts", "timeline", "warp_scheduler") if self._options[name]]
+        if own:
+            raise InputError(f"`{own[0]}` is not an option of CUDA programs; leave it out")
+        options = self._options
+        return {
+            "gpu": self._name,
+            "set": [f"{key}={_value(value)}" for key, value in self._settings.items()],
+            "functional": options["functional"],
+            "threads": options["threads"],
+            "max_cycles": options["max_cycles"],
+            "window_cycles": options["window"],
+            "check": options["checks"],
+            "energy": options["energy"],
+            "memory_mib": -(-options["memory_bytes"] // 2**20),
+            "command": _command_line(),
+        }
+
     def _stopped_by(self, stop: _native.Stop) -> Gpu:
         """The same machine, whose runs end when ``stop`` is set."""
         other = copy.copy(self)
@@ -165,10 +188,15 @@ class Gpu:
         return Result(_native.run_workload(self._machine, options, name, size, seed))
 
     def _native_options(self, command: str | None = None) -> dict[str, Any]:
-        return self._options | {"command": command or shlex.join(sys.argv) or "python"}
+        return self._options | {"command": command or _command_line()}
 
     def __repr__(self) -> str:
         return f"Gpu({self.name!r}, {self._settings})" if self._settings else f"Gpu({self.name!r})"
+
+
+def _command_line() -> str:
+    """How the script was started, for the report."""
+    return shlex.join(sys.argv) or "python"
 
 
 def _value(value: Any) -> str:

@@ -8,9 +8,9 @@ import os
 import pathlib
 from typing import NamedTuple
 
+from ._command import SETTINGS_VARIABLE
+
 _LIBRARY = "libnvidia-ml.so.1"
-#: Variable with the settings of simulated programs.
-_SETTINGS = "WARPLOOM_APP"
 #: Settings that describe the machine. Others, such as files of results, are the program's own.
 _OF_MACHINE = {"gpu", "set", "memory_mib", "capability"}
 #: Numbers of clocks in NVML: graphics, streaming multiprocessors, memory.
@@ -50,11 +50,11 @@ class Device(NamedTuple):
 
 def _describe_machine_only() -> None:
     """Leaves of the program's settings those of the machine, so that a query writes no result."""
-    text = os.environ.get(_SETTINGS, "{}")
+    text = os.environ.get(SETTINGS_VARIABLE, "{}")
     if not text.lstrip().startswith("{"):
         text = pathlib.Path(text).read_text()
     settings = {key: value for key, value in json.loads(text).items() if key in _OF_MACHINE}
-    os.environ[_SETTINGS] = json.dumps(settings | {"quiet": True})
+    os.environ[SETTINGS_VARIABLE] = json.dumps(settings | {"quiet": True})
 
 
 def query() -> Device:

@@ -1,4 +1,4 @@
-"""Part of the stand-in for ``ptxas``: spills values for which a thread has no registers.
+"""In the place of ``ptxas``: spills values for which a thread has no registers.
 
 The number of registers of a kernel is Warploom's estimate from its PTX. If a thread cannot have so
 many, the allocator rewrites the kernel with loads and stores of local memory, as an assembler does.
@@ -11,6 +11,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 
 from ._command import program
 
@@ -55,6 +56,15 @@ def allocate(source: str, target: str) -> None:
                     f"warploom: {kernel['name']} keeps all its values: {ran.stderr}",
                     file=sys.stderr,
                 )
+
+
+def allocated(text: str) -> str:
+    """The PTX, rewritten as :func:`allocate` does."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = pathlib.Path(folder, "in.ptx"), pathlib.Path(folder, "out.ptx")
+        source.write_text(text)
+        allocate(str(source), str(target))
+        return target.read_text()
 
 
 if __name__ == "__main__":

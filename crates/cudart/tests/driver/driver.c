@@ -412,7 +412,16 @@ static void tables(void) {
 static void others(void) {
     unsigned char handle[64] = {0};
     uint64_t reference = 0, to[2] = {y, y + 4}, from[2] = {x + 8, x + 4}, stream = 2;
+    // A device without support for this says so by an attribute (CU_DEVICE_ATTRIBUTE_IPC_EVENT_SUPPORTED).
+    int has_ipc = 1;
+    EXPECT(0, CALL(cuDeviceGetAttribute)(&has_ipc, 125, 0));
+    CHECK(has_ipc == 0);
     EXPECT(801, CALL(cuIpcGetMemHandle)(handle, x));
+    EXPECT(801, CALL(cuIpcOpenMemHandle_v2)(&reference, handle, 1));
+    EXPECT(801, CALL(cuIpcCloseMemHandle)(x));
+    EXPECT(801, CALL(cuIpcGetEventHandle)(handle, stream));
+    EXPECT(801, CALL(cuIpcOpenEventHandle)(&reference, handle));
+    CHECK(reference == 0);
     int mode = 9, format = 0, channels = 0;
     EXPECT(0, CALL(cuTexRefCreate)(&reference));
     EXPECT(0, CALL(cuTexRefSetFilterMode)(reference, 1));
