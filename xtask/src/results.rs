@@ -108,12 +108,11 @@ pub(crate) fn stored(folder: &Path) -> Result<Vec<Page>> {
         files.sort();
         for file in files {
             let text = fs::read_to_string(&file)?;
-            let page = serde_json::from_str(&text);
-            let mut page: Page = page.with_context(|| file.display().to_string())?;
-            judge(&mut page);
-            pages.push(page);
+            let page: serde_json::Result<Page> = serde_json::from_str(&text);
+            pages.push(page.with_context(|| file.display().to_string())?);
         }
     }
+    judge(&mut pages);
     Ok(pages)
 }
 

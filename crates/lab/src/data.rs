@@ -8,17 +8,33 @@ use warploom_report::page::{Cell, Page};
 #[derive(Clone, Debug)]
 pub struct Data<'a> {
     page: &'a Page,
+    /// Pages among which those of the same paper are.
+    others: &'a [Page],
     rows: Vec<&'a [Cell]>,
 }
 
 impl<'a> Data<'a> {
-    /// All data of a page.
-    pub fn new(page: &'a Page) -> Self {
+    /// All data of a page, beside `others`.
+    pub fn new(page: &'a Page, others: &'a [Page]) -> Self {
         let rows = page.table.rows.iter().map(Vec::as_slice);
         Self {
             page,
+            others,
             rows: rows.collect(),
         }
+    }
+
+    /// Data of another figure of the same paper, scale and machines, if it is known. Runs that both
+    /// would need are then made for one of them only.
+    pub fn beside(&self, figure: &str) -> Option<Self> {
+        let is = |other: &&Page| {
+            other.figure == figure
+                && other.paper == self.page.paper
+                && other.scale == self.page.scale
+                && is_of_same_machines(other, self.page)
+        };
+        let found = self.others.iter().find(is)?;
+        Some(Self::new(found, self.others))
     }
 
     /// Name of the figure, such as `fig12`.
@@ -37,6 +53,7 @@ impl<'a> Data<'a> {
         let is = |row: &&&[Cell]| column.is_some_and(|at| row[at].to_string() == text);
         Self {
             page: self.page,
+            others: self.others,
             rows: self.rows.iter().filter(is).copied().collect(),
         }
     }
@@ -90,10 +107,46 @@ impl<'a> Data<'a> {
     }
 }
 
+/// True if presets of one name have the same values for the keys that both pages have. A later
+/// build may have more keys.
+fn is_of_same_machines(one: &Page, other: &Page) -> bool {
+    one.presets.iter().all(|(name, keys)| {
+        let Some(others) = other.presets.get(name) else {
+            return true;
+        };
+        let is_same = |(key, value)| others.get(key).is_none_or(|other| other == value);
+        keys.iter().all(is_same)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::Data;
     use warploom_report::page::{Cell, Column, Page};
+    use warploom_stats::result::ConfigValue;
+
+    #[test]
+    fn other_figures_are_of_the_same_paper_scale_and_machines() {
+        let named = |figure: &str, clock: i64| {
+            let keys = [("mhz".to_owned(), ConfigValue::Integer(clock))];
+            Page {
+                figure: figure.to_owned(),
+                presets: [("gpu".to_owned(), keys.into())].into(),
+                ..page()
+            }
+        };
+        let of = |scale: &str| Page {
+            scale: scale.to_owned(),
+            ..named("e", 700)
+        };
+        let own = named("f", 700);
+        let beside = |others: &[Page]| Data::new(&own, others).beside("e").is_some();
+        assert!(beside(&[named("d", 700), named("e", 700)]));
+        assert!(!beside(&[named("d", 700)]));
+        assert!(!beside(&[named("e", 1400)]));
+        assert!(!beside(&[of("paper")]));
+        assert!(beside(&[of("paper"), of("test")]));
+    }
 
     fn page() -> Page {
         let text = r#"{"paper":"p","figure":"f","title":"","scale":"test","version":"","command":"",
@@ -108,7 +161,7 @@ mod tests {
     #[test]
     fn data_are_found_by_name_and_missing_ones_are_none() {
         let page = page();
-        let data = Data::new(&page);
+        let data = Data::new(&page, &[]);
         assert_eq!((data.figure(), data.scale()), ("f", "test"));
         assert_eq!(
             data.of("policy", "y").column("ipc").0,

@@ -90,7 +90,7 @@ impl Figure {
             command: format!("warploom reproduce {name} --scale {scale}"),
             ..self.into_page(used)
         };
-        judge(&mut page);
+        judge(std::slice::from_mut(&mut page));
         page
     }
 

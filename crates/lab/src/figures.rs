@@ -19,7 +19,7 @@ use crate::data::Data;
 use crate::figure::{Figure, Request};
 use crate::printed::mark;
 use crate::runs::Runs;
-use warploom_report::page::Page;
+use warploom_report::page::{Page, Verdict};
 
 /// A figure or table that can be made.
 #[derive(Clone, Copy, Debug)]
@@ -139,19 +139,27 @@ pub fn find(name: &str) -> Result<Vec<&'static FigureInfo>, UnknownFigure> {
     Ok(found)
 }
 
-/// Judges the claims about a figure from the data of its page, and marks the paper's values in its
-/// charts. A page that was stored before is judged anew without its runs.
-pub fn judge(page: &mut Page) {
-    let data = Data::new(page);
-    page.verdicts = match page.paper.as_str() {
+/// Judges the claims about figures from the data of their pages, and marks the papers' values in
+/// their charts. A statement may need the data of another of these pages, and is not measured
+/// without it. Pages that were stored before are judged anew without their runs.
+pub fn judge(pages: &mut [Page]) {
+    let judged: Vec<_> = pages.iter().map(|page| verdicts(page, pages)).collect();
+    for (page, verdicts) in pages.iter_mut().zip(judged) {
+        page.verdicts = verdicts;
+        mark(page);
+    }
+}
+
+fn verdicts(page: &Page, others: &[Page]) -> Vec<Verdict> {
+    let data = Data::new(page, others);
+    match page.paper.as_str() {
         "duet" => duet::verdicts(&data),
         "cooperative" => cooperative::verdicts(&data),
         "crat" => crat::verdicts(&data),
         "locality" => locality::verdicts(&data),
         "slicer" => slicer::verdicts(&data),
         _ => Vec::new(),
-    };
-    mark(page);
+    }
 }
 
 #[cfg(test)]

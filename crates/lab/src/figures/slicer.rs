@@ -22,6 +22,7 @@ mod large;
 mod oracle;
 mod outputs;
 mod sample;
+mod screen;
 mod storage;
 mod table2;
 mod table2_paper;
@@ -305,6 +306,8 @@ struct Setting {
     machine: Vec<String>,
     /// Changes of the policy.
     more: Vec<String>,
+    /// Blocks of each program on an SM, if the policy fixes them.
+    blocks: Vec<u32>,
 }
 
 impl Setting {
@@ -314,6 +317,7 @@ impl Setting {
             policy,
             machine: Vec::new(),
             more: Vec::new(),
+            blocks: Vec::new(),
         }
     }
 

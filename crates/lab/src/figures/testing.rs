@@ -47,9 +47,9 @@ pub(super) fn check(pages: &[Page], paper: &str, without: &[&str]) {
     }
 }
 
-/// Verdicts on a figure with these rows and summary values, as JSON. The keys of the first row are
+/// A page of a figure with these rows and summary values, as JSON. The keys of the first row are
 /// the columns, in the order of `columns`.
-pub(super) fn judged(figure: &str, columns: &[&str], rows: &str, summary: &str) -> Vec<Verdict> {
+pub(super) fn page(figure: &str, columns: &[&str], rows: &str, summary: &str) -> Page {
     let (paper, figure) = figure.split_once('/').expect("a full name");
     let columns = columns
         .iter()
@@ -60,9 +60,20 @@ pub(super) fn judged(figure: &str, columns: &[&str], rows: &str, summary: &str) 
             "command":"","columns":[{columns}],"rows":[{rows}],"summary":{{{summary}}},
             "charts":[]}}"#
     );
-    let mut page: Page = serde_json::from_str(&text).expect("the test's own page");
-    judge(&mut page);
-    page.verdicts
+    serde_json::from_str(&text).expect("the test's own page")
+}
+
+/// Verdicts on a page, judged beside others.
+pub(super) fn judged_beside(own: Page, others: Vec<Page>) -> Vec<Verdict> {
+    let mut pages = others;
+    pages.insert(0, own);
+    judge(&mut pages);
+    pages.swap_remove(0).verdicts
+}
+
+/// Verdicts on the page of these rows and values alone.
+pub(super) fn judged(figure: &str, columns: &[&str], rows: &str, summary: &str) -> Vec<Verdict> {
+    judged_beside(page(figure, columns, rows, summary), Vec::new())
 }
 
 /// Judgements of a verdict's statements: `r`, `n`, `d`, and `-` for what was not measured.

@@ -16,6 +16,7 @@ Examples:
   warploom oracle slicer/IMG slicer/NN --gpu fermi-slicer --alone-cycles 200000
   warploom oracle sgemm spmv --gpu fermi-slicer -o results --json
   warploom oracle bfs sgemm spmv --size test --alone-cycles 20000 --threads 8
+  warploom oracle slicer/IMG slicer/NN --gpu fermi-slicer --first-pass 50000
 With -o, runs are kept: stopped at any moment, the same command goes on where it was.";
 
 /// Run all ways in which programs can share the SMs, and name the best: each combination of blocks
@@ -34,6 +35,10 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 100_000,
         value_parser = clap::value_parser!(u64).range(1..))]
     alone_cycles: u64,
+    /// Run every way for N cycles first, and to the targets only those whose estimate is near the
+    /// best. The best way may be missed
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    first_pass: Option<u64>,
     /// Folder for the data and the stored runs
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -57,6 +62,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         gpu: gpu.clone(),
         sets: args.gpu.sets.clone(),
         alone_cycles: args.alone_cycles,
+        first_pass: args.first_pass,
     };
     request.check()?;
     let command = command_line();

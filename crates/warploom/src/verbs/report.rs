@@ -104,7 +104,8 @@ fn kept_run(args: &Args) -> Result<ExitCode, Failure> {
     Ok(status(&result))
 }
 
-/// All pages in a folder and in the folders below it, by paper, then by number of the figure.
+/// All pages in a folder and in the folders below it, by paper, then by number of the figure. Their
+/// claims are judged by the rules of this program.
 fn pages(folder: &Path) -> Result<Vec<Page>, Failure> {
     let mut pages = Vec::new();
     let inner = entries(folder)?.into_iter().filter(|path| path.is_dir());
@@ -125,6 +126,7 @@ fn pages(folder: &Path) -> Result<Vec<Page>, Failure> {
              {shown}` writes some; `warploom list figures` lists what there is"
         )));
     }
+    judge(&mut pages);
     pages.sort_by_key(|page| {
         (
             matches!(page.paper.as_str(), "compare" | "sweep"),
@@ -156,17 +158,13 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     Ok(paths)
 }
 
-/// Reads a page and judges its claims by the rules of this program. A JSON file that is not a page
-/// is reported and skipped.
+/// Reads a page. A JSON file that is not a page is reported and skipped.
 fn page(path: &Path) -> Result<Option<Page>, Failure> {
     let shown = path.display();
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::Input(format!("cannot read {shown}: {}", io_reason(&error))))?;
     match serde_json::from_str(&text) {
-        Ok(mut page) => {
-            judge(&mut page);
-            Ok(Some(page))
-        }
+        Ok(page) => Ok(Some(page)),
         Err(error) => {
             let why = match serde_json::from_str::<RunReport>(&text) {
                 Ok(_) => format!(

@@ -1,6 +1,7 @@
 //! The verb `warploom reproduce`.
 
 mod against;
+mod beside;
 
 use crate::energy_args::{EnergyArgs, EnergyChoice};
 use crate::experiment::{
@@ -96,26 +97,27 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
                 tell_failures(&name, &runs);
                 failed = true;
             }
-            FigureOutcome::Page(page) => {
-                let files = write_page(&args.output, &page)?;
-                if !args.json {
-                    let shown = files
-                        .iter()
-                        .map(|file| format!("wrote {}\n", file.display()));
-                    let files: String = shown.collect();
-                    let judged = judged_elsewhere(&page, width());
-                    print(&format!(
-                        "{}{judged}\n{files}\n",
-                        page_report(&page, width())
-                    ))?;
-                }
-                if let Some(folder) = &args.against {
-                    let (told, is_equal) = against::against(folder, &page)?;
-                    print(&told)?;
-                    failed |= !is_equal;
-                }
-                pages.push(page);
-            }
+            FigureOutcome::Page(page) => pages.push(*page),
+        }
+    }
+    let pages = beside::judged(&args.output, pages);
+    for page in &pages {
+        let files = write_page(&args.output, page)?;
+        if !args.json {
+            let shown = files
+                .iter()
+                .map(|file| format!("wrote {}\n", file.display()));
+            let files: String = shown.collect();
+            let judged = judged_elsewhere(page, width());
+            print(&format!(
+                "{}{judged}\n{files}\n",
+                page_report(page, width())
+            ))?;
+        }
+        if let Some(folder) = &args.against {
+            let (told, is_equal) = against::against(folder, page)?;
+            print(&told)?;
+            failed |= !is_equal;
         }
     }
     if args.json {

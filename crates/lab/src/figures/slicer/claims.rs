@@ -191,8 +191,14 @@ fn total_ipc(data: &Data<'_>) -> Judged {
         )
 }
 
+/// Warped-Slicer of Fig. 6 over the oracle. Earlier builds stored the ratio beside the oracle.
 fn oracle(data: &Data<'_>) -> Judged {
-    let reached = data.column("reached");
+    let stored = data.column("reached");
+    let reached = if stored.0.is_empty() {
+        reached(data).unwrap_or_default()
+    } else {
+        stored
+    };
     let close = reached
         .filter_values(|share| share >= 1.0 - POINTS / 100.0)
         .0
@@ -202,6 +208,13 @@ fn oracle(data: &Data<'_>) -> Judged {
         "within 5 % of the oracle in more than half of the pairs",
         (all > 0).then(|| (2 * close > all, format!("{close} of {all}"))),
     )
+}
+
+fn reached(data: &Data<'_>) -> Option<Samples> {
+    let fig6 = data.beside("fig6")?;
+    let left_over = fig6.column("left-over.ipc");
+    let slicer = fig6.column(SLICER).over(&left_over.map(|ipc| 1.0 / ipc));
+    Some(slicer.over(&data.column("oracle.ipc")))
 }
 
 /// Blocks of a partition such as `(4,4)`. `None` for any other text.
@@ -396,6 +409,7 @@ fn fairness(data: &Data<'_>) -> Judged {
         )
 }
 
+/// Fig. 10a, and the means of Fig. 10b and of the larger SMs, which earlier builds stored with it.
 fn sensitivity(data: &Data<'_>) -> Judged {
     let moved = |column: &str| data.column(column).map(|ratio| (ratio - 1.0).abs());
     let profiles = ["profile_cycles 10K", "profile_cycles 50K"].map(moved);
@@ -414,8 +428,12 @@ fn sensitivity(data: &Data<'_>) -> Judged {
         .iter()
         .filter_map(|name| data.column(name).geometric());
     let delay = delays.map(|mean| (mean.value - 1.0).abs()).reduce(f64::max);
-    let [gto, lrr] = ["gto.speedup", "lrr.speedup"].map(|name| data.summary(name));
-    let large = |name: &str| data.summary(&format!("large.{name}.gmean"));
+    let beside = |figure: &str, name: &str| {
+        let stored = data.summary(name);
+        stored.or_else(|| data.beside(figure)?.summary(name))
+    };
+    let [gto, lrr] = ["gto.speedup", "lrr.speedup"].map(|name| beside("fig10b", name));
+    let large = |name: &str| beside("large", &format!("large.{name}.gmean"));
     let fairness = large("fairness").map(|ratio| 100.0 * (ratio - 1.0));
     Judged::new("slicer.sensitivity")
         .says(

@@ -46,18 +46,9 @@ fn lengths(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         slicer(request, "delay_cycles", 10),
     ];
     let groups = pairs(request.scale);
-    let rows = study(request, runs, GPU, &groups, &settings);
-    let by_scheduler = under_schedulers(request, runs).1;
-    let large = super::large::summary(request, runs);
-    let (rows, by_scheduler, large) = (rows?, by_scheduler?, large?);
+    let rows = study(request, runs, GPU, &groups, &settings)?;
     let ratio = |row: &[Mixed], at: usize| row[at].figures.total_ipc / row[0].figures.total_ipc;
-    let mut figure = table(&groups, &rows, &settings, ratio);
-    // The claim is also about schedulers (fig10b) and larger SMs (large).
-    figure
-        .summary
-        .extend(by_scheduler_summary(&groups, &by_scheduler));
-    figure.summary.extend(large);
-    Some(figure)
+    Some(table(&groups, &rows, &settings, ratio))
 }
 
 fn table(
@@ -97,26 +88,6 @@ fn table(
     }
 }
 
-/// Results under greedy-then-oldest and under round-robin: left-over, then Warped-Slicer.
-fn under_schedulers(
-    request: &Request,
-    runs: &mut Runs<'_>,
-) -> (Vec<Setting>, Option<Vec<Vec<Mixed>>>) {
-    let of = |scheduler: &str, policy: &'static str| Setting {
-        name: format!("{scheduler} {policy}"),
-        machine: vec![format!("sm.warp_scheduler={scheduler}")],
-        ..Setting::policy(policy)
-    };
-    let settings = vec![
-        of("gto", LEFT_OVER),
-        of("gto", SLICER),
-        of("lrr", LEFT_OVER),
-        of("lrr", SLICER),
-    ];
-    let rows = study(request, runs, GPU, &pairs(request.scale), &settings);
-    (settings, rows)
-}
-
 /// Speed of Warped-Slicer over left-over under greedy-then-oldest and under round-robin, means over
 /// pairs.
 fn by_scheduler_summary(groups: &[Group], rows: &[Vec<Mixed>]) -> BTreeMap<String, Cell> {
@@ -130,10 +101,20 @@ fn by_scheduler_summary(groups: &[Group], rows: &[Vec<Mixed>]) -> BTreeMap<Strin
 }
 
 fn schedulers(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
-    let (settings, rows) = under_schedulers(request, runs);
-    let rows = rows?;
-    let ratio = |row: &[Mixed], at: usize| row[at].figures.total_ipc / row[0].figures.total_ipc;
+    let of = |scheduler: &str, policy: &'static str| Setting {
+        name: format!("{scheduler} {policy}"),
+        machine: vec![format!("sm.warp_scheduler={scheduler}")],
+        ..Setting::policy(policy)
+    };
+    let settings = [
+        of("gto", LEFT_OVER),
+        of("gto", SLICER),
+        of("lrr", LEFT_OVER),
+        of("lrr", SLICER),
+    ];
     let groups = pairs(request.scale);
+    let rows = study(request, runs, GPU, &groups, &settings)?;
+    let ratio = |row: &[Mixed], at: usize| row[at].figures.total_ipc / row[0].figures.total_ipc;
     let mut figure = table(&groups, &rows, &settings, ratio);
     figure.summary = by_scheduler_summary(&groups, &rows);
     Some(figure)

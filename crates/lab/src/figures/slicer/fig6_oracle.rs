@@ -1,13 +1,14 @@
-//! Fig. 6's oracle: for each pair the best of all ways to share the SMs, compared with
-//! Warped-Slicer.
+//! Fig. 6's oracle: for each pair the best of all ways to share the SMs.
 //!
-//! With a run for every combination of blocks it makes as many runs as all other figures of the
-//! paper together, so it must be requested by its own name.
+//! Not every combination of blocks runs to the targets: `screen` decides which do. Left-over is
+//! nearly one program after the other, which is its estimate. The figure must be requested by its
+//! own name, because of its many runs. Fig. 6 has Warped-Slicer's results.
 
 use super::oracle::{best_of, ways};
+use super::screen::{Work, first_pass, kept, plausible};
 use super::{
-    BENCHMARKS, EVEN, GPU, Group, LEFT_OVER, Mixed, PAPER, SLICER, Setting, add_mean, all_alone,
-    bars, columns, machine, number, pairs, samples, study,
+    BENCHMARKS, GPU, Group, LEFT_OVER, PAPER, Setting, add_mean, all_alone, bars, columns, machine,
+    number, pairs, samples, study, targets, times,
 };
 use crate::figure::{Figure, Request, Scale};
 use crate::figures::FigureInfo;
@@ -26,38 +27,49 @@ pub(super) const FIGURE: FigureInfo = FigureInfo {
     make,
 };
 
-/// Policies that run in addition to the ways; they come first.
-const POLICIES: [&str; 2] = [SLICER, EVEN];
+/// A way with its total IPC by the first pass, and in a run to the targets.
+struct Tried {
+    name: String,
+    estimate: f64,
+    ipc: f64,
+}
 
-/// Total IPC of a pair over that under left-over.
+/// Ways of a pair.
 struct Best {
-    slicer: f64,
-    even: f64,
-    oracle: f64,
-    way: String,
+    /// Total IPC of the programs one after the other.
+    sequential: f64,
+    /// Number of ways that exist.
     ways: usize,
+    /// Number of ways in the first pass.
+    short: usize,
+    /// Ways that were run to the targets.
+    tried: Vec<Tried>,
 }
 
 impl Best {
-    fn of(settings: &[Setting], row: &[Mixed]) -> Self {
-        let ipc = |at: usize| row[at].figures.total_ipc;
-        let first = POLICIES.len();
-        assert_eq!(settings[first].policy, LEFT_OVER, "the first way");
-        let base = ipc(first);
-        let best = first + best_of((first..row.len()).map(ipc));
-        Self {
-            slicer: ipc(0) / base,
-            even: ipc(1) / base,
-            oracle: ipc(best) / base,
-            way: settings[best].name.clone(),
-            ways: row.len() - first,
-        }
+    /// The best way; the first of equal ones.
+    fn best(&self) -> &Tried {
+        &self.tried[best_of(self.tried.iter().map(|way| way.ipc))]
     }
 
-    /// Share of the oracle that Warped-Slicer reaches. It can exceed 1, because its partition may
-    /// change.
-    fn reached(&self) -> f64 {
-        self.slicer / self.oracle
+    fn over_sequential(&self) -> f64 {
+        self.best().ipc / self.sequential
+    }
+
+    /// The way with the highest estimate.
+    fn first(&self) -> &Tried {
+        &self.tried[best_of(self.tried.iter().map(|way| way.estimate))]
+    }
+
+    /// Total IPC of the way with the highest estimate over that of the best one.
+    fn first_reached(&self) -> f64 {
+        self.first().ipc / self.best().ipc
+    }
+
+    /// Largest relative difference between an estimate and a run to the targets.
+    fn error(&self) -> f64 {
+        let errors = self.tried.iter().map(|way| way.estimate / way.ipc - 1.0);
+        errors.map(f64::abs).fold(0.0, f64::max)
     }
 
     fn line(&self, group: &Group) -> Vec<Cell> {
@@ -65,14 +77,48 @@ impl Best {
             Cell::Text(group.name()),
             Cell::from(group.category),
             Cell::Count(self.ways as u64),
-            Cell::Text(self.way.clone()),
-            number(self.oracle),
-            number(self.slicer),
-            number(self.even),
-            number(self.reached()),
+            Cell::Count(self.short as u64),
+            Cell::Count(self.tried.len() as u64),
+            Cell::Text(self.best().name.clone()),
+            number(self.best().ipc),
+            number(self.over_sequential()),
+            Cell::Text(self.first().name.clone()),
+            number(self.first_reached()),
+            number(self.error()),
         ]
     }
 }
+
+/// Names and descriptions of the table's columns.
+const COLUMNS: &[(&str, &str)] = &[
+    ("pair", "The paper's names."),
+    ("category", "Types of the pair's programs."),
+    (
+        "ways",
+        "Left-over, spatial, and combinations of blocks that fit an SM.",
+    ),
+    ("short", "Ways in the first pass."),
+    (
+        "run",
+        "Ways that were run to the targets: those near the best of the first pass.",
+    ),
+    ("best", "The best of these ways."),
+    ("oracle.ipc", "Total IPC of the best way."),
+    (
+        "oracle",
+        "Total IPC of the best way over that of the programs one after the other.",
+    ),
+    ("first", "The best way by the first pass."),
+    (
+        "first.reached",
+        "Total IPC of the best way by the first pass over the oracle's.",
+    ),
+    (
+        "error",
+        "Largest difference between a way's total IPC by the first pass and to the targets, \
+         relative.",
+    ),
+];
 
 /// All pairs; in tests only the one with the fewest ways.
 fn groups(scale: Scale) -> Vec<Group> {
@@ -83,81 +129,92 @@ fn groups(scale: Scale) -> Vec<Group> {
     groups
 }
 
-/// Settings for a pair: two policies, then all ways, of which the first is left-over.
-fn settings(group: &Group, alone: &[Arc<RunReport>], machine: &MachineVariant) -> Vec<Setting> {
+/// Ways for a pair, of which the first is left-over.
+fn ways_of(group: &Group, alone: &[Arc<RunReport>], machine: &MachineVariant) -> Vec<Setting> {
     let run = |name: &&str| {
         let at = BENCHMARKS.iter().position(|known| known == name);
         Arc::clone(&alone[at.expect("a benchmark of the paper")])
     };
     let programs: Vec<_> = group.names.iter().map(run).collect();
-    let policies = POLICIES.into_iter().map(Setting::policy);
-    policies.chain(ways(&programs, machine)).collect()
+    ways(&programs, machine)
+}
+
+/// Results of a pair whose ways are these. `None` while runs are missing.
+fn best(request: &Request, runs: &mut Runs<'_>, group: &Group, ways: &[Setting]) -> Option<Best> {
+    let count = ways.len();
+    let targets = targets(request, runs, GPU, group, &[])?;
+    let work = Work {
+        targets: &targets,
+        alone: times(request.scale).alone,
+    };
+    let plausible = plausible(request, runs, group, ways, &work)?;
+    let ways: Vec<&Setting> = plausible.iter().map(|at| &ways[*at]).collect();
+    assert_eq!(ways[0].policy, LEFT_OVER, "the first way");
+    let others: Vec<Setting> = ways[1..].iter().map(|way| (*way).clone()).collect();
+    let mut estimates = vec![work.sequential()];
+    estimates.extend(first_pass(request, runs, group, &others, &work)?);
+    let kept = kept(&estimates);
+    let settings: Vec<Setting> = kept.iter().map(|at| ways[*at].clone()).collect();
+    let rows = study(request, runs, GPU, slice::from_ref(group), &settings)?;
+    let tried = kept.iter().zip(&rows[0]).map(|(at, mixed)| Tried {
+        name: ways[*at].name.clone(),
+        estimate: estimates[*at],
+        ipc: mixed.figures.total_ipc,
+    });
+    Some(Best {
+        sequential: work.sequential(),
+        ways: count,
+        short: ways.len() - 1,
+        tried: tried.collect(),
+    })
 }
 
 /// Results of every pair, or `None` while runs are missing.
 fn every_pair(request: &Request, runs: &mut Runs<'_>, groups: &[Group]) -> Option<Vec<Best>> {
     let alone = all_alone(request, runs)?;
     let machine = machine(request, GPU, "alone", LEFT_OVER, &[]);
-    let best = |group: &Group| {
-        let settings = settings(group, &alone, &machine);
-        let rows = study(request, runs, GPU, slice::from_ref(group), &settings)?;
-        Some(Best::of(&settings, &rows[0]))
-    };
     // Collected first, so that all runs are requested at once.
-    let found: Vec<Option<Best>> = groups.iter().map(best).collect();
+    let found: Vec<Option<Best>> = groups
+        .iter()
+        .map(|group| best(request, runs, group, &ways_of(group, &alone, &machine)))
+        .collect();
     found.into_iter().collect()
+}
+
+fn summary(groups: &[Group], found: &[Best]) -> BTreeMap<String, Cell> {
+    let mut summary = BTreeMap::new();
+    let mut add = |name: &str, of: fn(&Best) -> f64| {
+        let values = samples(groups, found.iter().map(of));
+        add_mean(&mut summary, &format!("{name}.gmean"), values.geometric());
+    };
+    add("oracle", Best::over_sequential);
+    add("first.reached", Best::first_reached);
+    let mut count = |name: &str, of: fn(&Best) -> usize| {
+        let all: usize = found.iter().map(of).sum();
+        summary.insert(name.to_owned(), Cell::Count(all as u64));
+    };
+    count("ways", |best| best.ways);
+    count("short", |best| best.short);
+    count("run", |best| best.tried.len());
+    summary
 }
 
 fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let groups = groups(request.scale);
     let found = every_pair(request, runs, &groups)?;
-    let mut summary = BTreeMap::new();
-    let mut add = |name: &str, of: fn(&Best) -> f64| {
-        let values = samples(&groups, found.iter().map(of));
-        add_mean(&mut summary, &format!("{name}.gmean"), values.geometric());
-    };
-    add("oracle", |best| best.oracle);
-    add(SLICER, |best| best.slicer);
-    add(EVEN, |best| best.even);
-    add("reached", Best::reached);
-    let series = |name: &str, of: fn(&Best) -> f64| {
-        let values = found.iter().map(of).collect();
-        (name.to_owned(), values)
-    };
+    let over_sequential = found.iter().map(Best::over_sequential).collect();
     let lines = groups.iter().zip(&found);
     Some(Figure {
         table: Table {
-            columns: columns(&[
-                ("pair", "The paper's names."),
-                ("category", "Types of the pair's programs."),
-                (
-                    "ways",
-                    "Left-over, spatial, and combinations of blocks that fit an SM.",
-                ),
-                ("best", "The best of these ways."),
-                (
-                    "oracle",
-                    "Total IPC of the best way over that under left-over.",
-                ),
-                (
-                    "warped-slicer",
-                    "Total IPC of warped-slicer over that under left-over.",
-                ),
-                ("even", "Total IPC of even over that under left-over."),
-                ("reached", "Warped-slicer's total IPC over the oracle's."),
-            ]),
+            columns: columns(COLUMNS),
             rows: lines.map(|(group, best)| best.line(group)).collect(),
         },
-        summary,
+        summary: summary(&groups, &found),
         charts: vec![bars(
             "Pairs",
-            "total IPC over left-over",
+            "total IPC over one after the other",
             groups.iter().map(Group::name).collect(),
-            vec![
-                series(EVEN, |b| b.even),
-                series(SLICER, |b| b.slicer),
-                series("oracle", |b| b.oracle),
-            ],
+            vec![("oracle".to_owned(), over_sequential)],
         )],
     })
 }

@@ -27,19 +27,6 @@ fn fairness(row: &[Mixed]) -> f64 {
     row[1].figures.minimum_speedup / row[0].figures.minimum_speedup
 }
 
-fn settings() -> [Setting; 2] {
-    [LEFT_OVER, SLICER].map(Setting::policy)
-}
-
-/// Means over pairs on the larger SMs.
-pub(super) fn summary(request: &Request, runs: &mut Runs<'_>) -> Option<BTreeMap<String, Cell>> {
-    let groups = pairs(request.scale);
-    let rows = study(request, runs, LARGE, &groups, &settings())?;
-    let mut summary = BTreeMap::new();
-    add_means(&mut summary, "large.", &groups, &rows);
-    Some(summary)
-}
-
 /// Adds the means of total IPC and of minimum speedup over left-over.
 fn add_means(
     summary: &mut BTreeMap<String, Cell>,
@@ -58,8 +45,9 @@ fn add_means(
 
 fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
     let groups = pairs(request.scale);
-    let large = study(request, runs, LARGE, &groups, &settings());
-    let usual = study(request, runs, GPU, &groups, &settings());
+    let settings = [LEFT_OVER, SLICER].map(Setting::policy);
+    let large = study(request, runs, LARGE, &groups, &settings);
+    let usual = study(request, runs, GPU, &groups, &settings);
     let (large, usual) = (large?, usual?);
     let mut summary = BTreeMap::new();
     add_means(&mut summary, "large.", &groups, &large);

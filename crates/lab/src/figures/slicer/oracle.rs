@@ -1,6 +1,7 @@
 //! The oracle (section V.A): the best of all combinations of blocks that fit an SM, left-over and
 //! spatial. This module works for any programs; `fig6_oracle` is for the paper's pairs.
 
+use super::screen::{Work, kept};
 use super::{LEFT_OVER, SPATIAL, Setting};
 use crate::figure::Figure;
 use crate::runs::Runs;
@@ -25,6 +26,8 @@ pub struct OracleRequest {
     pub sets: Vec<String>,
     /// Core cycles alone that fix each program's instruction target.
     pub alone_cycles: u64,
+    /// Core cycles of a first pass over all ways, if only those near its best run to the targets.
+    pub first_pass: Option<u64>,
 }
 
 const QUOTAS: [&str; 4] = ["first", "second", "third", "fourth"];
@@ -117,6 +120,7 @@ fn fixed(blocks: &[u32]) -> Setting {
         more: quotas
             .map(|(name, blocks)| format!("fixed.{name}={blocks}"))
             .collect(),
+        blocks: blocks.to_vec(),
         ..Setting::policy("fixed")
     }
 }
@@ -129,21 +133,15 @@ pub(super) fn best_of(values: impl Iterator<Item = f64>) -> usize {
     best.map_or(0, |(at, _)| at)
 }
 
-/// Runs all ways to share the machine and names the best. `None` while runs are missing.
+/// Runs all ways to share the machine, or those that a first pass finds worth it, and names the
+/// best. `None` while runs are missing.
 pub fn oracle(request: &OracleRequest, runs: &mut Runs<'_>) -> Option<Figure> {
     let machine = request.variant("alone", &[]);
-    let alone = request.inputs.iter().map(|input| RunSpec {
-        max_cycles: Some(request.alone_cycles),
-        mix: Some(Mix {
-            again: true,
-            ..Mix::default()
-        }),
-        ..RunSpec::new(input, &machine)
-    });
-    let alone = runs.all(&alone.collect::<Vec<_>>())?;
+    let alone = runs.all(&request.alone(request.alone_cycles))?;
     let target = |run: &Arc<RunReport>| run.processes[0].thread_instructions;
     let targets: Vec<u64> = alone.iter().map(target).collect();
-    let ways = ways(&alone, &machine);
+    let all = ways(&alone, &machine);
+    let ways = request.worth_a_run(runs, &all, &targets)?;
     let specs: Vec<_> = ways.iter().map(|way| request.mix(way, &targets)).collect();
     let reports = runs.all(&specs)?;
     let row = |(way, report): (&Setting, &Arc<RunReport>)| {
@@ -157,7 +155,8 @@ pub fn oracle(request: &OracleRequest, runs: &mut Runs<'_>) -> Option<Figure> {
         ("best", Cell::Text(best.clone())),
         ("best.ipc", Cell::Number(figures.total_ipc)),
         ("best.over_left_over", Cell::Number(over)),
-        ("ways", Cell::Count(rows.len() as u64)),
+        ("run", Cell::Count(rows.len() as u64)),
+        ("ways", Cell::Count(all.len() as u64)),
     ];
     Some(Figure {
         table: table(&rows, base),
@@ -167,6 +166,49 @@ pub fn oracle(request: &OracleRequest, runs: &mut Runs<'_>) -> Option<Figure> {
 }
 
 impl OracleRequest {
+    /// Runs of each program alone for a number of cycles.
+    fn alone(&self, cycles: u64) -> Vec<RunSpec> {
+        let machine = self.variant("alone", &[]);
+        let spec = |input| RunSpec {
+            max_cycles: Some(cycles),
+            mix: Some(Mix {
+                again: true,
+                ..Mix::default()
+            }),
+            ..RunSpec::new(input, &machine)
+        };
+        self.inputs.iter().map(spec).collect()
+    }
+
+    /// The ways that run to the targets, of which the first is left-over. `None` while runs of the
+    /// first pass are missing.
+    fn worth_a_run(
+        &self,
+        runs: &mut Runs<'_>,
+        ways: &[Setting],
+        targets: &[u64],
+    ) -> Option<Vec<Setting>> {
+        let Some(cycles) = self.first_pass else {
+            return Some(ways.to_vec());
+        };
+        let (left_over, others) = ways.split_first()?;
+        let short = |way: &Setting| RunSpec {
+            max_cycles: Some(cycles),
+            ..self.mix(way, targets)
+        };
+        let reports = runs.all(&others.iter().map(short).collect::<Vec<_>>());
+        let alone = runs.all(&self.alone(cycles));
+        let (reports, alone) = (reports?, alone?);
+        let work = Work {
+            targets,
+            alone: self.alone_cycles,
+        };
+        let estimates = reports.iter().map(|report| work.estimate(report, &alone));
+        let estimates: Vec<f64> = estimates.collect();
+        let near = kept(&estimates).into_iter().map(|at| &others[at]);
+        Some(std::iter::once(left_over).chain(near).cloned().collect())
+    }
+
     /// A run of all programs that share the SMs in this way.
     fn mix(&self, way: &Setting, targets: &[u64]) -> RunSpec {
         let policy = format!("gpu.multiprogram={}", way.policy);
@@ -230,9 +272,13 @@ fn table(rows: &[(String, MixFigures)], base: f64) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use super::{best_of, combinations};
-    use crate::spec::MachineVariant;
-    use warploom_config::BlockNeeds;
+    use super::{OracleRequest, best_of, combinations, oracle};
+    use crate::runner::{Results, Runner};
+    use crate::runs::Runs;
+    use crate::spec::{Input, MachineVariant};
+    use warploom_config::{Base, BlockNeeds};
+    use warploom_report::page::Cell;
+    use warploom_workloads::Size;
 
     /// HOT (256 threads, 9,216 registers) and LBM (128, 4,608) on 32,768 registers: 1 with up to 5,
     /// 2 with up to 3, 3 with 1.
@@ -254,5 +300,47 @@ mod tests {
     fn the_best_is_the_first_of_the_highest() {
         assert_eq!(best_of([1.0, 3.0, 2.0, 3.0].into_iter()), 1);
         assert_eq!(best_of([2.0, 1.0].into_iter()), 0);
+    }
+    /// Ways and the number of those that exist, and the name of the best.
+    fn ways(first_pass: Option<u64>) -> (Vec<String>, Cell, String) {
+        let input = |name| Input::workload(name, Size::Test, 1).unwrap();
+        let request = OracleRequest {
+            inputs: ["vectoradd", "transpose"].map(input).to_vec(),
+            gpu: "gtx480".to_owned(),
+            base: Base::Preset("gtx480".to_owned()),
+            sets: vec!["gpu.sms=2".to_owned()],
+            alone_cycles: 4000,
+            first_pass,
+        };
+        let runner = Runner {
+            store: None,
+            threads: 2,
+            observer: &|_| (),
+            interrupted: &|| false,
+        };
+        let mut results = Results::default();
+        loop {
+            let mut runs = Runs::new(&results);
+            if let Some(made) = oracle(&request, &mut runs) {
+                let names = made.table.rows.iter().map(|row| row[0].to_string());
+                let best = made.summary["best"].to_string();
+                return (names.collect(), made.summary["ways"].clone(), best);
+            }
+            let missing = runs.wanted().to_vec();
+            runner.run(&missing, &mut results).unwrap();
+        }
+    }
+
+    /// The best of all may be among those that are left out, as it is here.
+    #[test]
+    fn a_first_pass_leaves_out_ways() {
+        let (all, count, best) = ways(None);
+        assert_eq!(count, Cell::Count(all.len() as u64));
+        assert!(all.contains(&best));
+        let (some, same_count, best) = ways(Some(1000));
+        assert_eq!(same_count, count);
+        assert!(some.len() < all.len(), "{some:?}");
+        assert_eq!(some[0], "left-over");
+        assert!(some.contains(&best) && some.iter().all(|way| all.contains(way)));
     }
 }

@@ -166,8 +166,50 @@ fn a_pair_that_moves_counts_and_not_the_mean() {
         ])
     };
     let rows = [pair("\"A\"", "1.1", "1.1"), pair("\"B\"", "0.9", "0.909")].join(",");
-    let summary = r#""gto.speedup":1.16,"lrr.speedup":1.15,"large.ipc.gmean":1.21"#;
-    let verdicts = testing::judged("slicer/fig10a", &columns, &rows, summary);
+    let own = || testing::page("slicer/fig10a", &columns, &rows, "");
+    let of = |figure: &str, summary: &str| testing::page(figure, &["pair"], "", summary);
+    let others = vec![
+        of(
+            "slicer/fig10b",
+            r#""gto.speedup":1.16,"lrr.speedup":1.15,"large.fairness.gmean":1.2"#,
+        ),
+        of("slicer/large", r#""large.ipc.gmean":1.21"#),
+    ];
+    let verdicts = testing::judged_beside(own(), others);
     // The delay moves both pairs by 10 % and their mean by nothing.
     assert_eq!(testing::letters(&verdicts[0]), "drrr-", "{verdicts:#?}");
+    let alone = testing::judged_beside(own(), Vec::new());
+    assert_eq!(testing::letters(&alone[0]), "dr---", "{alone:#?}");
+}
+
+#[test]
+fn the_oracle_is_compared_with_fig_6() {
+    let pair = |pair: &str, ipc: &str| row(&[("pair", pair), ("oracle.ipc", ipc)]);
+    let rows = [
+        pair("\"A\"", "100"),
+        pair("\"B\"", "100"),
+        pair("\"C\"", "100"),
+    ];
+    let columns = ["pair", "oracle.ipc"];
+    let own = || testing::page("slicer/fig6-oracle", &columns, &rows.join(","), "");
+    let fig6 = |pair: &str, left_over: &str, slicer: &str| {
+        row(&[
+            ("pair", pair),
+            ("left-over.ipc", left_over),
+            ("warped-slicer", slicer),
+        ])
+    };
+    // Warped-Slicer has 96, 94 and 102 instructions per cycle.
+    let rows = [
+        fig6("\"A\"", "80", "1.2"),
+        fig6("\"B\"", "47", "2"),
+        fig6("\"C\"", "102", "1"),
+    ];
+    let columns = ["pair", "left-over.ipc", "warped-slicer"];
+    let fig6 = testing::page("slicer/fig6", &columns, &rows.join(","), "");
+    let verdicts = testing::judged_beside(own(), vec![fig6]);
+    assert_eq!(testing::letters(&verdicts[0]), "r", "{verdicts:#?}");
+    assert_eq!(verdicts[0].statements[0].ours, Cell::from("2 of 3"));
+    let alone = testing::judged_beside(own(), Vec::new());
+    assert_eq!(testing::letters(&alone[0]), "-", "{alone:#?}");
 }
