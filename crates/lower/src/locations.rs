@@ -1,6 +1,6 @@
 //! Places in the files from which a compiler made the PTX: `.file` and `.loc` (PTX ISA 11.5).
-//! `nvcc -lineinfo` writes them. Code that was inlined from a header of CUDA has the line of the call
-//! (`inlined_at`), so that a message names the user's source.
+//! `nvcc -lineinfo` writes them. Code that was inlined from a header of CUDA has the line of the
+//! call (`inlined_at`), so that a message names the user's source.
 
 use std::collections::BTreeMap;
 use warploom_diag::{Source, Span};
@@ -26,7 +26,7 @@ struct Located {
 /// A file that `.file` declares.
 struct File {
     number: u32,
-    /// Name without folders.
+    /// Name of the file without its folders.
     name: String,
     /// True if the path is that of a header of CUDA.
     is_of_cuda: bool,
@@ -253,7 +253,7 @@ mod tests {
                 true,
             ),
             ("C:\\Programs\\CUDA\\v12\\include\\crt\\math.hpp", true),
-            ("/home/me/cuda-project/include/reduce.cuh", false),
+            ("/src/cuda-project/include/reduce.cuh", false),
             ("../include/helpers.cuh", false),
         ] {
             assert_eq!(super::is_of_cuda(path), is_of_cuda, "{path}");

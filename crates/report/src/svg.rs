@@ -224,11 +224,14 @@ const BESIDE_PLANE: i32 = 90;
 /// Least space between two labels of an axis, in pixels.
 const BETWEEN_LABELS: i32 = 14;
 /// Most labels of an axis.
-const MOST_LABELS: i32 = 10;
+const MOST_LABELS: i32 = 11;
 
 /// Number of labels of the horizontal axis of a chart for which there is room.
 fn x_labels(width: u32, widest: i32) -> usize {
-    let room = (width as i32 - BESIDE_PLANE) / (widest + BETWEEN_LABELS);
+    let room = match width > NARROW_WIDTH {
+        true => MOST_LABELS,
+        false => (width as i32 - BESIDE_PLANE) / (widest + BETWEEN_LABELS),
+    };
     room.clamp(2, MOST_LABELS) as usize
 }
 
@@ -472,7 +475,7 @@ mod tests {
 
     #[test]
     fn labels_of_a_narrow_axis_do_not_overlap() {
-        assert_eq!(super::x_labels(1000, 48), 10);
+        assert_eq!(super::x_labels(1000, 48), 11);
         let chart = Chart::Lines(LineChart {
             series: vec![LineSeries {
                 name: "ipc".into(),
