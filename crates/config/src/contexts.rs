@@ -201,6 +201,8 @@ pub enum ContextRefusal {
     NoRoom,
     /// The kernel waits for no load from global memory and at no barrier.
     NoSwitchPoint,
+    /// The settings of the system ask for no extra block.
+    NoneAsked,
 }
 
 /// Number of blocks of a kernel on an SM if contexts are switched.
@@ -266,6 +268,9 @@ impl ContextPlan {
         };
         if let ExtraBlocks::Fixed(extra) = rules.extra {
             plan.bound = plan.bound.min(extra);
+            if extra == 0 {
+                plan.refusal = plan.refusal.or(Some(ContextRefusal::NoneAsked));
+            }
         }
         plan
     }
@@ -519,5 +524,11 @@ mod tests {
             plan(&["sm.context=duet", &extra], 4, 16, 8, 16 * 1024).bound
         };
         assert_eq!([fixed("0"), fixed("3"), fixed("20")], [0, 3, 8]);
+        let refusal = |extra: &str, blocks: u32| {
+            let extra = format!("duet.extra_blocks={extra}");
+            plan(&["sm.context=duet", &extra], 4, 16, blocks, 16 * 1024).refusal
+        };
+        assert_eq!(refusal("0", 8), Some(ContextRefusal::NoneAsked));
+        assert_eq!(refusal("1", 8), None);
     }
 }

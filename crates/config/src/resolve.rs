@@ -58,10 +58,18 @@ fn add_preset_argument(layers: &mut Layers, name: &str) {
 }
 
 fn unknown_preset(name: &str, place: Span) -> Diagnostic {
-    let folded = name.to_lowercase();
+    // Vendors write `RTX 3070`.
+    let folded = name.to_lowercase().replace([' ', '_'], "");
     let contains = |preset: &&str| !folded.is_empty() && preset.contains(&folded);
     let names = || PRESETS.iter().map(|preset| preset.name);
-    let near = nearest(name, names()).or_else(|| names().find(contains));
+    let first = |preset: &str| {
+        preset
+            .split('-')
+            .next()
+            .is_some_and(|model| nearest(&folded, [model]).is_some())
+    };
+    let near = nearest(&folded, names()).or_else(|| names().find(contains));
+    let near = near.or_else(|| names().find(|preset| first(preset)));
     Diagnostic::error(
         "unknown-preset",
         place,
@@ -182,10 +190,30 @@ fn help_for_unknown_key(name: &str, keys: &[&str]) -> String {
         let words: Vec<_> = in_table.map(last_word).collect();
         return format!("`{}` has the keys {}", table_of(name), words.join(", "));
     }
+    if let Some(several) = keys_of_word(name, keys) {
+        return several;
+    }
     match near_key(name, keys.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => "`warploom show gpu gtx480 --keys` prints every key".to_owned(),
     }
+}
+
+/// Most keys in a suggestion.
+const SUGGESTIONS: usize = 4;
+
+/// Suggestion of the keys that end with a word, such as `scheduler`, if there are several.
+fn keys_of_word(word: &str, keys: &[&str]) -> Option<String> {
+    let end = format!("_{word}");
+    let is_meant = |key: &&&str| last_word(key) == word || last_word(key).ends_with(&end);
+    let mut meant: Vec<&str> = keys.iter().filter(is_meant).copied().collect();
+    // Keys of the machine's core come before those of its parts.
+    meant.sort_by_key(|key| !(key.starts_with("sm.") || key.starts_with("gpu.")));
+    let shown = 2..=SUGGESTIONS;
+    shown.contains(&meant.len()).then(|| {
+        let names: Vec<_> = meant.iter().map(|key| format!("`{key}`")).collect();
+        format!("did you mean {}?", names.join(" or "))
+    })
 }
 
 /// Table of a key: its name up to the last point.

@@ -365,3 +365,23 @@ fn queues_on_which_nothing_could_move_are_refused_with_what_works() {
         assert!(set(least).is_ok(), "{gpu}: {key}");
     }
 }
+
+#[test]
+fn machines_are_suggested_as_vendors_write_them() {
+    for (name, meant) in [
+        ("RTX 3070", "rtx3070-ampere"),
+        ("H100", "h100-hopper"),
+        ("h1000", "h100-hopper"),
+    ] {
+        let told = preset(name).unwrap_err().to_string();
+        let help = format!("did you mean `{meant}`?");
+        assert!(told.contains(&help), "{told}");
+    }
+}
+
+#[test]
+fn a_word_of_several_keys_suggests_all_of_them() {
+    let told = with(&["scheduler=lrr"]).unwrap_err().to_string();
+    let help = "did you mean `gpu.block_scheduler` or `sm.warp_scheduler` or `dram.scheduler`?";
+    assert!(told.contains(help), "{told}");
+}

@@ -297,12 +297,10 @@ impl Comparison {
                 '-'
             }
         };
-        words
-            .collect::<Vec<_>>()
-            .join("-")
-            .chars()
-            .map(plain)
-            .collect()
+        let words: Vec<_> = words.collect();
+        let name: String = words.join("-").chars().map(plain).collect();
+        let parts: Vec<_> = name.split('-').filter(|part| !part.is_empty()).collect();
+        parts.join("-")
     }
 
     /// The page of a comparison.

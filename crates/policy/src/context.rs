@@ -24,6 +24,7 @@ pub const fn declined(refusal: ContextRefusal) -> ContextDecline {
         ContextRefusal::Capacity => ContextDecline::Capacity,
         ContextRefusal::NoRoom => ContextDecline::NoRoom,
         ContextRefusal::NoSwitchPoint => ContextDecline::NoSwitchPoint,
+        ContextRefusal::NoneAsked => ContextDecline::NoneAsked,
     }
 }
 

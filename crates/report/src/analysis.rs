@@ -23,19 +23,18 @@ const BESIDE_WINDOWS: u16 = 22;
 /// Line width of sentences.
 const LINE: usize = 80;
 
-/// Text report of the analysis. Lines keep to `width` characters, if it is given and at least 80,
-/// except for the command and messages of the simulated program.
+/// Text report of the analysis. Lines keep to `width` characters, if it is given and at least 80.
 pub fn analysis_report(analysis: &Analysis, width: Option<u16>) -> String {
     let mut text = String::new();
     let whole = &analysis.whole;
-    let _ = writeln!(
-        text,
-        "{} on {}: {} cycles, IPC {:.1}\n",
+    let title = format!(
+        "{} on {}: {} cycles, IPC {:.1}",
         analysis.command,
         analysis.gpu,
         grouped(whole.cycles),
         whole.ipc
     );
+    let _ = writeln!(text, "{}", crate::wrap::wrapped("", &title, width));
     utilisation(&mut text, whole, width);
     let _ = writeln!(text, "bound by   {}\n", whole.bound.name());
     gpu_duet(&mut text, whole);
@@ -44,7 +43,7 @@ pub fn analysis_report(analysis: &Analysis, width: Option<u16>) -> String {
     stalls(&mut text, &whole.stalls);
     kernels(&mut text, &analysis.kernels, width);
     sentences(&mut text, &whole.advice);
-    outcome(&mut text, &analysis.outcome);
+    outcome(&mut text, &analysis.outcome, width);
     checks(&mut text, &analysis.checks);
     text
 }

@@ -38,6 +38,9 @@ pub fn html(title: &str, imprint: &Imprint, pages: &[Page]) -> String {
     environment.add_filter("words", |text: String| {
         Value::from_safe_string(words(&text))
     });
+    environment.add_filter("breakable", |name: String| {
+        Value::from_safe_string(breakable(&name))
+    });
     environment
         .add_template("page", include_str!("page.html"))
         .expect("a test renders the template");
@@ -49,6 +52,12 @@ pub fn html(title: &str, imprint: &Imprint, pages: &[Page]) -> String {
     template
         .render(context! { title, imprint => Serde(imprint), pages => shown, machines, papers })
         .expect("a test renders every part of the template")
+}
+
+/// A name as HTML, which may be divided after points and underscores.
+fn breakable(name: &str) -> String {
+    let escaped = HtmlEscape(name).to_string();
+    escaped.replace('_', "_<wbr>").replace('.', ".<wbr>")
 }
 
 /// A text as HTML, in which parts between backticks are code.
@@ -85,6 +94,7 @@ fn shown(page: &Page, machines: &[Machine<'_>]) -> Value {
         verdicts => page.verdicts.iter().map(|of| verdict(page, of)).collect::<Vec<_>>(),
         rules => rules(page),
         caveat => page.caveat(),
+        summary => page.summary_lines(),
         wide => drawn(page, Shape::Wide),
         narrow => drawn(page, Shape::Narrow),
     }

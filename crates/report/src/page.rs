@@ -63,6 +63,31 @@ impl Page {
         format!("{}/{}", self.paper, self.figure)
     }
 
+    /// Names and values of the summary. A mean has the range of the means that leave one benchmark
+    /// out in its line.
+    pub fn summary_lines(&self) -> Vec<(String, String)> {
+        let bound = |name: &str, end: &str| self.summary.get(&format!("{name}.{end}"));
+        let is_bound = |name: &str| {
+            let stem = [".least", ".most"]
+                .iter()
+                .find_map(|end| name.strip_suffix(end));
+            stem.is_some_and(|stem| self.summary.contains_key(stem))
+        };
+        let lines = self.summary.iter().filter(|(name, _)| !is_bound(name));
+        lines
+            .map(|(name, value)| {
+                let range = bound(name, "least").zip(bound(name, "most"));
+                let range = range.map(|(least, most)| (least.shown(), most.shown()));
+                let range = range.filter(|(least, most)| least != most);
+                let range = range.map(|(least, most)| {
+                    format!(" ({least} to {most} without one of the benchmarks)")
+                });
+                let told = value.shown() + &range.unwrap_or_default();
+                (name.clone(), told)
+            })
+            .collect()
+    }
+
     /// Sentence on claims that were measured with other data sets than the paper's.
     pub fn caveat(&self) -> Option<String> {
         let smaller = !matches!(self.scale.as_str(), "" | "paper");

@@ -35,8 +35,8 @@ pub fn page_report(page: &Page, width: Option<u16>) -> String {
             Chart::Lines(_) | Chart::Effects(_) | Chart::Heat(_) => {}
         }
     }
-    for (name, value) in &page.summary {
-        let _ = writeln!(text, "{name} {}", value.shown());
+    for (name, value) in page.summary_lines() {
+        text.push_str(&wrapped("", &format!("{name} {value}"), width));
     }
     if let Some(caveat) = page.caveat() {
         let _ = write!(text, "\n{}", wrapped("", &caveat, width));

@@ -6,7 +6,7 @@ use crate::energy::energy;
 use crate::format::{grouped, percent, rate, seconds};
 use crate::sampling::sampling;
 use crate::table::kernel_figures;
-use crate::wrap::wrapped;
+use crate::wrap::{lines_wrapped, wrapped};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use warploom_names::{WIDTH, shortened};
@@ -31,7 +31,8 @@ pub fn run_report(run: &RunReport, width: Option<u16>) -> String {
         0 => "executed without timing".to_owned(),
         cycles => format!("{} cycles", grouped(cycles)),
     };
-    let _ = writeln!(text, "{} on {}: {length}\n", run.command, run.gpu.name);
+    let title = format!("{} on {}: {length}", run.command, run.gpu.name);
+    let _ = writeln!(text, "{}", wrapped("", &title, width));
     if let Some(ForkReport { cycle, changes }) = &run.fork {
         let changes = changes.join("; ");
         let _ = writeln!(text, "fork since cycle {}: {changes}\n", grouped(*cycle));
@@ -48,7 +49,7 @@ pub fn run_report(run: &RunReport, width: Option<u16>) -> String {
         energy(&mut text, report);
     }
     sharing(&mut text, run);
-    outcome(&mut text, &run.outcome);
+    outcome(&mut text, &run.outcome, width);
     checks(&mut text, &run.checks);
     findings(&mut text, run);
     let (done, speed) = match cycles {
@@ -315,10 +316,9 @@ fn sharing(text: &mut String, run: &RunReport) {
     text.push('\n');
 }
 
-pub(crate) fn outcome(text: &mut String, outcome: &Outcome) {
-    let told = outcome_told(outcome);
-    if let Some(told) = told {
-        let _ = writeln!(text, "{told}\n");
+pub(crate) fn outcome(text: &mut String, outcome: &Outcome, width: Option<u16>) {
+    if let Some(told) = outcome_told(outcome) {
+        let _ = writeln!(text, "{}", lines_wrapped(&told, width));
     }
 }
 

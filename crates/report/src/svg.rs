@@ -192,9 +192,12 @@ fn lines(area: &Area<'_>, chart: &LineChart) -> Drawn {
         first.min(0.0)..first.max(1.0)
     };
     let top = top_of(&chart.y, points.map(|(_, y)| *y));
+    let widest = [across.start, across.end].map(|x| text_width(&number(&chart.x, x)));
+    let labels = x_labels(area.dim_in_pixel().0, widest[0].max(widest[1]));
     let mut plane = plane(area, below, across, chart.y.min..top)?;
     plane
         .configure_mesh()
+        .x_labels(labels)
         .max_light_lines(0)
         .bold_line_style(GRID.0)
         .axis_style(GRID.0)
@@ -214,6 +217,22 @@ fn lines(area: &Area<'_>, chart: &LineChart) -> Drawn {
         plane.draw_series([PathElement::new(points, colour.stroke_width(2))])?;
     }
     Ok(())
+}
+
+/// Space left and right of the plane of a chart, in pixels.
+const BESIDE_PLANE: i32 = 90;
+/// Least space between two labels of an axis, in pixels.
+const BETWEEN_LABELS: i32 = 14;
+/// Most labels of an axis.
+const MOST_LABELS: i32 = 11;
+
+/// Number of labels of the horizontal axis of a chart for which there is room.
+fn x_labels(width: u32, widest: i32) -> usize {
+    let room = match width > NARROW_WIDTH {
+        true => MOST_LABELS,
+        false => (width as i32 - BESIDE_PLANE) / (widest + BETWEEN_LABELS),
+    };
+    room.clamp(2, MOST_LABELS) as usize
 }
 
 /// Draws title and legend: squares for series, lines for marks. Returns the lower edge.
@@ -451,6 +470,33 @@ mod tests {
                 let rule = format!("[{property}=\"#{colour}\"]");
                 assert!(style.contains(&rule), "{rule} is not in {style}");
             }
+        }
+    }
+
+    #[test]
+    fn labels_of_a_narrow_axis_do_not_overlap() {
+        assert_eq!(super::x_labels(1000, 48), 11);
+        let chart = Chart::Lines(LineChart {
+            series: vec![LineSeries {
+                name: "ipc".into(),
+                points: vec![(0.0, 1.0), (54_714.0, 2.0)],
+                dots: false,
+            }],
+            ..LineChart::default()
+        });
+        let picture = super::svg_shaped(&[chart], super::Shape::Narrow);
+        let labels = picture.split("<text").skip(1).filter_map(|part| {
+            let (_, rest) = part.split_once(" x=\"")?;
+            let place: i32 = rest.split_once('"')?.0.parse().ok()?;
+            let text = part.split_once('>')?.1.split_once("</text>")?.0.trim();
+            text.ends_with("000")
+                .then(|| (place, super::text_width(text)))
+        });
+        let labels: Vec<_> = labels.collect();
+        assert!(labels.len() >= 2, "{labels:?}");
+        for pair in labels.windows(2) {
+            let apart = (pair[1].0 - pair[0].0).abs();
+            assert!(apart > (pair[0].1 + pair[1].1) / 2, "{labels:?}");
         }
     }
 

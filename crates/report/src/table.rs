@@ -42,9 +42,15 @@ pub(crate) fn labelled(
         used += wide;
         parts.last_mut().expect("one part").push(column);
     }
-    let tables = parts
-        .iter()
-        .map(|columns| of_columns(header, rows, columns));
+    // A later part omits the rows that are empty there.
+    let is_told = |row: &&Vec<String>, columns: &[usize]| {
+        let mut cells = columns.iter().skip(names.len());
+        cells.any(|column| !row[*column].is_empty())
+    };
+    let tables = parts.iter().enumerate().map(|(part, columns)| {
+        let rows = rows.iter().filter(|row| part == 0 || is_told(row, columns));
+        of_columns(header, &rows.cloned().collect::<Vec<_>>(), columns)
+    });
     tables.collect::<Vec<_>>().join("\n")
 }
 

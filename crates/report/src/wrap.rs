@@ -25,9 +25,29 @@ pub fn wrapped(lead: &str, words: &str, width: Option<u16>) -> String {
     text + &line + "\n"
 }
 
+/// Each line of a text in lines of at most `width` characters, if it is given. Further lines have
+/// its indentation.
+pub(crate) fn lines_wrapped(text: &str, width: Option<u16>) -> String {
+    let one = |line: &str| {
+        let words = line.trim_start();
+        wrapped(&line[..line.len() - words.len()], words, width)
+    };
+    text.lines().map(one).collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::wrapped;
+    use super::{lines_wrapped, wrapped};
+
+    #[test]
+    fn lines_keep_their_indentation() {
+        let text = "FAULT: one two\n  three four";
+        assert_eq!(
+            lines_wrapped(text, Some(10)),
+            "FAULT: one\ntwo\n  three\n  four\n"
+        );
+        assert_eq!(lines_wrapped(text, None), format!("{text}\n"));
+    }
 
     #[test]
     fn lines_are_indented_to_the_first_word() {

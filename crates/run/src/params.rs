@@ -98,10 +98,15 @@ pub fn declaration(program: &Program) -> String {
     if program.params.is_empty() {
         return "nothing".to_owned();
     }
-    let each = program
-        .params
-        .iter()
-        .map(|p| format!("{} ({})", p.name, describe(p)));
+    // The names that NVIDIA's compilers give say no more than the order.
+    let is_numbered = |p: &Param| {
+        let rest = p.name.strip_prefix(&*program.name);
+        rest.is_some_and(|rest| rest.starts_with("_param_"))
+    };
+    let each = program.params.iter().map(|p| match is_numbered(p) {
+        true => describe(p),
+        false => format!("{} ({})", p.name, describe(p)),
+    });
     each.collect::<Vec<_>>().join(", ")
 }
 

@@ -238,11 +238,7 @@ fn pattern(top: &mut Fields<'_, '_>, names: &[String]) -> Option<Pattern> {
         }
     };
     for name in pattern.names().filter(|name| axis(names, name).is_none()) {
-        top.problem(Diagnostic::error(
-            "unknown-axis",
-            place,
-            no_axis(names, name),
-        ));
+        top.problem(no_axis(names, name, place));
     }
     Some(pattern)
 }
@@ -253,19 +249,19 @@ pub(crate) fn axis<'a>(names: &'a [String], short: &str) -> Option<&'a String> {
     whole.or_else(|| names.iter().find(|name| is_called(name, short)))
 }
 
-fn no_axis(names: &[String], name: &str) -> String {
+/// The problem that there is no axis with a name.
+fn no_axis(names: &[String], name: &str, place: Span) -> Diagnostic {
     let short = |name: &'_ String| name.rsplit('.').next().unwrap_or_default().to_owned();
     let shorts: Vec<String> = names.iter().map(short).collect();
     let all = names.iter().chain(&shorts).map(String::as_str);
     let word = |short: &&String| short.split('_').any(|word| word == name);
     let with_word = || shorts.iter().find(word).map(String::as_str);
-    match nearest(name, all).or_else(with_word) {
-        Some(near) => format!("there is no axis `{name}`; did you mean `{near}`?"),
-        None => format!(
-            "there is no axis `{name}`; the axes are {}",
-            names.join(", ")
-        ),
-    }
+    let help = match nearest(name, all).or_else(with_word) {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => format!("the axes are {}", names.join(", ")),
+    };
+    let message = format!("there is no axis `{name}`");
+    Diagnostic::error("unknown-axis", place, message).help(help)
 }
 
 fn limits(top: &mut Fields<'_, '_>) -> Limits {
@@ -305,7 +301,7 @@ fn report(
     ReportSpec {
         rows,
         columns,
-        metric: metric(&mut inner, has_baseline, statistics),
+        metric: metric(&mut inner, has_baseline, statistics, products),
         chart: chart(&mut inner),
         baseline,
     }
@@ -325,7 +321,12 @@ fn chart(inner: &mut Fields<'_, '_>) -> Option<ChartKind> {
 }
 
 /// The column that the map shows: a headline statistic, the speedup, or a statistic of the sweep.
-fn metric(inner: &mut Fields<'_, '_>, has_baseline: bool, statistics: &[String]) -> Option<String> {
+fn metric(
+    inner: &mut Fields<'_, '_>,
+    has_baseline: bool,
+    statistics: &[String],
+    products: &[Product],
+) -> Option<String> {
     let metric = inner.optional_text("metric")?;
     let headline = MEASURED.iter().map(|(name, _)| *name);
     let speedup = has_baseline.then_some("speedup");
@@ -333,8 +334,8 @@ fn metric(inner: &mut Fields<'_, '_>, has_baseline: bool, statistics: &[String])
     let known: Vec<&str> = headline.chain(speedup).chain(own).collect();
     if !known.contains(&metric.as_str()) {
         let help = match metric.as_str() {
-            "speedup" => "write `baseline = { \"gpu.sms\" = 4 }`, too".to_owned(),
-            _ => match nearest(&metric, known.iter().copied()) {
+            "speedup" => baseline_example(products, &DeValue::Boolean(false)) + ", too",
+            _ => match near_column(&metric, &known) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => format!(
                     "the columns are {}; `statistics` adds others",
@@ -349,16 +350,19 @@ fn metric(inner: &mut Fields<'_, '_>, has_baseline: bool, statistics: &[String])
     Some(metric)
 }
 
+/// The column that a wrong name most likely means: a similar one, or the speedup by its beginning.
+fn near_column<'a>(metric: &str, known: &[&'a str]) -> Option<&'a str> {
+    let near = nearest(metric, known.iter().copied());
+    near.or_else(|| ("speedup".starts_with(metric) && metric.len() > 2).then_some("speedup"))
+}
+
 fn named_axis(inner: &mut Fields<'_, '_>, key: &str, names: &[String]) -> Option<String> {
     let short = inner.optional_text(key)?;
     let place = inner.place(key);
     let found = axis(names, &short).cloned();
-    if found.is_none() {
-        inner.problem(Diagnostic::error(
-            "unknown-axis",
-            place,
-            no_axis(names, &short),
-        ));
+    // Without any axis, that is the problem.
+    if found.is_none() && !names.is_empty() {
+        inner.problem(no_axis(names, &short, place));
     }
     found
 }
@@ -381,8 +385,9 @@ fn baseline(
     for (short, value) in axes::flat(table) {
         let text = inner.scalar(value.value, &short);
         let Some(name) = axis(names, &short) else {
-            let message = no_axis(names, &short);
-            inner.problem(Diagnostic::error("unknown-axis", value.place, message));
+            if !names.is_empty() {
+                inner.problem(no_axis(names, &short, value.place));
+            }
             continue;
         };
         let Some(text) = text else { continue };
@@ -408,7 +413,13 @@ fn baseline_example(products: &[Product], alone: &DeValue<'_>) -> String {
         values.any(|value| Some(value.text.as_str()) == alone.as_str())
     };
     let axes = || products.iter().flat_map(|product| &product.axes);
-    match axes().find(has).or_else(|| axes().next()) {
+    // Programs are rarely what is compared.
+    let varies = |axis: &&Axis| axis.name != "target" && axis.values.len() > 1;
+    match axes()
+        .find(has)
+        .or_else(|| axes().find(varies))
+        .or_else(|| axes().next())
+    {
         None => "write `baseline = { warp_scheduler = \"gto\" }`".to_owned(),
         Some(axis) => {
             let value = match alone.as_str().filter(|_| has(&axis)) {

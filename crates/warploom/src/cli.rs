@@ -2,32 +2,39 @@
 
 use crate::failure::Failure;
 use crate::names::workloads;
-use crate::output::print;
+use crate::output::{continued, print, width};
 use crate::verbs::{
     analyze, app, check, compare, completions, crat, import, install_docs, list, microbench,
     oracle, python, report, reproduce, resources, run, show, slices, sweep, trace,
 };
-use clap::error::{ContextKind, ContextValue};
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command, CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 use warploom_diag::nearest;
+use warploom_report::wrapped;
 
 /// First steps, for somebody who types the program's name alone.
 const FIRST_STEPS: &str = "\
-Warploom simulates GPUs: it executes CUDA kernels from their PTX, and times them cycle by cycle.
+Warploom simulates GPUs: it executes CUDA kernels from their PTX, and times
+them cycle by cycle.
 
 What do you want to do first?
-  warploom run hotspot                 see it work: a kernel that is built in, on a GTX 480
-  warploom run hotspot --explain       and say what bound the kernel
-  warploom run kernel.cu               a kernel of your own (.cu, .ptx, or a launch file .toml)
-  warploom app -- ./program            a CUDA program, as it is
+  warploom run hotspot            see it work: a built-in kernel on a GTX 480
+  warploom run hotspot --explain  and say what bound the kernel
+  warploom run kernel.cu          a kernel of your own (.cu, .ptx, or a launch
+                                  file .toml)
+  warploom app -- ./program       a CUDA program, as it is
   warploom compare hotspot --vary sm.warp_scheduler=lrr,gto
-                                       schedulers or machines side by side, with a chart
-  warploom reproduce cooperative/fig3  a paper's figure again
+                                  schedulers or machines side by side
+  warploom reproduce cooperative/fig3 --scale test
+                                  a paper's figure again, with small inputs
 
-  warploom --help                      all commands; warploom run --help: one command's options
-  warploom list gpus                   machines; also workloads, policies, stats, figures
-  warploom install-docs                manual pages and completions for your shell
+  warploom --help                 all commands; warploom run --help: the options
+                                  of one command
+  warploom list gpus              machines; also workloads, policies, stats,
+                                  figures
+  warploom install-docs           manual pages and completions for your shell
 ";
 
 const EXAMPLES: &str = "\
@@ -88,7 +95,53 @@ pub fn parse() -> Cli {
     let mut command = command();
     let matches = command.clone().try_get_matches();
     let read = matches.and_then(|matches| Cli::from_arg_matches(&matches));
-    read.unwrap_or_else(|error| suggested(error.format(&mut command)).exit())
+    let verb = std::env::args().nth(1).unwrap_or_default();
+    read.unwrap_or_else(|error| {
+        let error = error.format(&mut command);
+        with_place(suggested(error), &verb).exit()
+    })
+}
+
+/// A message about an option that `verb` does not have, with the verbs that have it, or with what
+/// to do instead.
+fn with_place(mut error: clap::Error, verb: &str) -> clap::Error {
+    let unknown = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(unknown)) if error.kind() == ErrorKind::UnknownArgument => {
+            unknown.clone()
+        }
+        _ => return error,
+    };
+    let similar = error.get(ContextKind::SuggestedArg).is_some();
+    if let Some(advice) = elsewhere(verb, &unknown).filter(|_| !similar) {
+        let advice = ContextValue::StyledStrs(vec![StyledStr::from(advice)]);
+        error.insert(ContextKind::Suggested, advice);
+    }
+    error
+}
+
+/// Advice on an argument that `verb` does not take.
+fn elsewhere(verb: &str, argument: &str) -> Option<String> {
+    let Some(long) = argument.strip_prefix("--") else {
+        return (verb == "reproduce" && !argument.starts_with('-'))
+            .then(|| format!("paper and figure are one word, such as cooperative/{argument}"));
+    };
+    if long == "html" && ["compare", "sweep", "reproduce"].contains(&verb) {
+        let folder = match verb {
+            "compare" => "`-o DIR` keeps the results in a folder",
+            _ => "results are in the folder `results`, or that of -o",
+        };
+        return Some(format!(
+            "{folder}, and `warploom report DIR` makes a page of it"
+        ));
+    }
+    let command = Cli::command();
+    let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
+    let has = |verb: &&Command| verb.get_arguments().any(|arg| arg.get_long() == Some(long));
+    let names: Vec<_> = verbs
+        .filter(has)
+        .map(|verb| format!("`{}`", verb.get_name()))
+        .collect();
+    (!names.is_empty()).then(|| format!("'{argument}' is an option of {}", names.join(", ")))
 }
 
 /// The command line's grammar. A negative number is a value of the option before it, whose own
@@ -104,7 +157,51 @@ fn command() -> Command {
     let accepting = |command: Command, verb: &String| {
         command.mut_subcommand(verb, |verb| verb.mut_args(accept))
     };
-    verbs.iter().fold(command, accepting)
+    let command = verbs.iter().fold(command, accepting);
+    let width = width().map_or(usize::MAX, usize::from);
+    let shown = |command: Command, verb: &String| {
+        command.mut_subcommand(verb, |verb| with_examples_in(verb, width))
+    };
+    verbs.iter().fold(command, shown)
+}
+
+/// The verb, with examples that keep to a width.
+fn with_examples_in(verb: Command, width: usize) -> Command {
+    let examples = verb.get_after_help().map(ToString::to_string);
+    match examples {
+        Some(text) => verb.after_help(narrowed(&text, width)),
+        None => verb,
+    }
+}
+
+/// Indentation of a comment below its example.
+const BELOW: &str = "      ";
+
+/// Examples in lines of at most `width` characters: comments for which there is no room beside
+/// their commands stand below them.
+fn narrowed(examples: &str, width: usize) -> String {
+    let is_wide = |line: &&str| line.chars().count() > width;
+    if !examples.lines().any(|line| is_wide(&line)) {
+        return examples.to_owned();
+    }
+    let mut text = String::new();
+    for line in examples.lines() {
+        let indent = line.len() - line.trim_start().len();
+        let (command, comment) = match line[indent..].split_once("  ") {
+            _ if indent > BELOW.len() => ("", line.trim_start()),
+            Some((command, comment)) => (command, comment.trim_start()),
+            None => (&line[indent..], ""),
+        };
+        if indent == 0 {
+            text += &wrapped("", command, u16::try_from(width).ok());
+        } else if !command.is_empty() {
+            text += &continued(&line[..indent], command, u16::try_from(width).ok());
+        }
+        if !comment.is_empty() {
+            text += &wrapped(BELOW, comment, u16::try_from(width).ok());
+        }
+    }
+    text.trim_end().to_owned()
 }
 
 /// A message about an unknown verb, with the verb that was most likely meant: one with a similar
@@ -171,13 +268,50 @@ impl Cli {
 
 #[cfg(test)]
 mod tests {
-    use super::{Cli, command};
+    use super::{Cli, FIRST_STEPS, command, elsewhere, narrowed};
     use clap::error::ErrorKind;
     use clap::{CommandFactory, Parser};
 
     #[test]
     fn the_command_line_is_sound() {
         command().debug_assert();
+    }
+
+    #[test]
+    fn the_first_steps_fit_80_columns() {
+        assert!(FIRST_STEPS.lines().all(|line| line.chars().count() <= 80));
+    }
+
+    #[test]
+    fn comments_stand_below_examples_without_room() {
+        let examples = "Examples:\n  warploom run bfs     run a workload\n  \
+                        warploom run k.ptx   --grid 4 \\\n      --arg 1\n\
+                        \u{20}                      and more of it\nKept.";
+        assert_eq!(narrowed(examples, 80), examples);
+        let below = "Examples:\n  warploom run bfs\n      run a workload\n  warploom run k.ptx\n      \
+                     --grid 4 \\\n      --arg 1\n      and more of it\nKept.";
+        assert_eq!(narrowed(examples, 30), below);
+        for verb in Cli::command().get_subcommands() {
+            let text = verb
+                .get_after_help()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            let narrow = narrowed(&text, 80);
+            // A command without options is not divided.
+            let fits = |line: &str| line.chars().count() <= 80 || !line.contains(" --");
+            assert!(narrow.lines().all(fits), "{narrow}");
+        }
+    }
+
+    #[test]
+    fn an_option_of_another_verb_is_placed() {
+        let told = |verb, argument| elsewhere(verb, argument).unwrap_or_default();
+        assert_eq!(told("analyze", "--html"), "'--html' is an option of `run`");
+        assert!(told("compare", "--html").contains("`warploom report DIR`"));
+        assert!(told("reproduce", "--gpu").contains("`run`, "));
+        assert!(told("reproduce", "fig3").ends_with("such as cooperative/fig3"));
+        assert_eq!(elsewhere("run", "--nonsense"), None);
+        assert_eq!(elsewhere("check", "fig3"), None);
     }
 
     #[test]

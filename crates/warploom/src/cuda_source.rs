@@ -4,7 +4,7 @@ use crate::failure::Failure;
 use crate::output::note;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use warploom_diag::Source;
+use warploom_diag::{Source, nearest};
 
 /// Architecture for which kernels are compiled. CUDA 10 to 13 know it.
 const ARCHITECTURE: &str = "compute_75";
@@ -19,9 +19,7 @@ pub fn is_cuda(path: &str) -> bool {
 /// Compiles a file of CUDA source code to PTX, and says so on standard error.
 pub fn compile(path: &str) -> Result<Source, Failure> {
     if !Path::new(path).is_file() {
-        return Err(Failure::Input(format!(
-            "cannot read {path}: there is no such file; check the path"
-        )));
+        return Err(Failure::Input(no_such_file(Path::new(path))));
     }
     let nvcc = nvcc().ok_or_else(|| Failure::Input(without_compiler(path)))?;
     let mut command = Command::new(&nvcc);
@@ -31,7 +29,7 @@ pub fn compile(path: &str) -> Result<Source, Failure> {
         .arg(path);
     let ran = command
         .output()
-        .map_err(|error| Failure::Input(format!("cannot start {}: {error}", nvcc.display())))?;
+        .map_err(|error| Failure::Input(cannot_start(&nvcc, &error)))?;
     if !ran.status.success() {
         let told = String::from_utf8_lossy(&ran.stderr);
         return Err(Failure::Input(format!(
@@ -45,6 +43,57 @@ pub fn compile(path: &str) -> Result<Source, Failure> {
     ));
     let text = String::from_utf8_lossy(&ran.stdout).into_owned();
     Ok(Source::new(format!("{path} as PTX"), text))
+}
+
+/// Message about a compiler that does not start.
+fn cannot_start(nvcc: &Path, error: &std::io::Error) -> String {
+    let named = std::env::var_os("NVCC").is_some_and(|name| Path::new(&name) == nvcc);
+    let remedy = match named {
+        true => {
+            "the environment variable NVCC names this compiler; change it, or unset it to take \
+                 the first `nvcc` in PATH"
+        }
+        false => "it is the first `nvcc` in PATH; NVCC names another one",
+    };
+    let reason = match error.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+        std::io::ErrorKind::PermissionDenied => "it may not be executed".to_owned(),
+        _ => error.to_string(),
+    };
+    format!(
+        "cannot start {}: {reason}\n  = help: {remedy}",
+        nvcc.display()
+    )
+}
+
+/// Message about a file that does not exist, with the file of the folder that has a similar name.
+pub fn no_such_file(path: &Path) -> String {
+    let told = format!(
+        "cannot read {}: there is no such file; check the path",
+        path.display()
+    );
+    match similar_file(path) {
+        Some(near) => format!("{told}\n  = help: did you mean `{}`?", near.display()),
+        None => told,
+    }
+}
+
+/// The file in the folder of `path` with a similar name.
+pub fn similar_file(path: &Path) -> Option<PathBuf> {
+    let name = path.file_name()?.to_str()?;
+    let parent = path.parent().unwrap_or(Path::new(""));
+    let folder = match parent.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => parent,
+    };
+    let files = std::fs::read_dir(folder).ok()?.filter_map(Result::ok);
+    let files = files.filter(|file| file.path().is_file());
+    let mut names: Vec<String> = files
+        .filter_map(|file| file.file_name().into_string().ok())
+        .collect();
+    names.sort_unstable();
+    let near = nearest(name, names.iter().map(String::as_str))?;
+    Some(parent.join(near))
 }
 
 /// Message for a machine without `nvcc`.

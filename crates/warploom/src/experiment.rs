@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::interrupt::{Interrupt, KeptRuns};
-use crate::output::{json, note, write_file};
+use crate::output::{json, note, quoted, write_file};
 use crate::progress::RunsDisplay;
 use crate::watch_args::WatchArgs;
 use std::fs::File;
@@ -147,9 +147,21 @@ pub fn copy_own(out: &mut dyn Write) -> std::io::Result<String> {
     }
 }
 
+/// Endings of files that a folder of results is easily taken for.
+const FILE_ENDINGS: [&str; 6] = ["html", "csv", "json", "svg", "png", "md"];
+
+/// Makes a folder of results.
 pub fn make_folder(folder: &Path) -> Result<(), Failure> {
+    let shown = folder.display();
+    let ending = folder.extension().and_then(|ending| ending.to_str());
+    let is_file_name = ending.is_some_and(|ending| FILE_ENDINGS.contains(&ending));
+    if folder.is_file() || (is_file_name && !folder.exists()) {
+        return Err(Failure::Input(format!(
+            "-o names a folder, and {shown} is the name of a file\n  = help: give a folder; \
+             `warploom report FOLDER` then makes an HTML page of its contents"
+        )));
+    }
     std::fs::create_dir_all(folder).map_err(|error| {
-        let shown = folder.display();
         Failure::Input(format!(
             "cannot make the folder {shown}: {error}; choose another with -o"
         ))
@@ -185,5 +197,29 @@ pub fn tell_failures(name: &str, runs: &[Failed]) {
             "  {}: {reason}\n  = help: `{}` runs it alone\n",
             run.label, run.command
         ));
+    }
+}
+
+/// Line that says how to see a folder of results in a browser.
+pub fn page_hint(folder: &Path) -> String {
+    let folder = quoted(&folder.to_string_lossy());
+    format!("`warploom report {folder}` makes a page of it for a browser\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::make_folder;
+
+    #[test]
+    fn a_folder_that_is_named_like_a_file_is_refused() {
+        let home = tempfile::tempdir().unwrap();
+        let file = home.path().join("notes");
+        std::fs::write(&file, "").unwrap();
+        for path in [file, home.path().join("page.html")] {
+            let refused = make_folder(&path).map_err(|failure| failure.text());
+            let told = refused.expect_err("a file's name");
+            assert!(told.contains("-o names a folder"), "{told}");
+        }
+        assert!(make_folder(&home.path().join("results.v2")).is_ok());
     }
 }

@@ -1,7 +1,7 @@
 //! Errors of commands, and their exit statuses.
 
 use crate::interrupt::INTERRUPTED;
-use crate::output::error_style;
+use crate::output::{error_columns, error_style};
 use crate::places;
 use std::io::Write;
 use std::process::ExitCode;
@@ -48,11 +48,64 @@ impl Failure {
             Self::Interrupted(_) => INTERRUPTED,
             _ => 2,
         };
-        let text = self.text();
+        let text = fitted(&self.text(), error_columns());
         // If standard error is closed, nothing can be reported.
         let _ = std::io::stderr().write_all(text.as_bytes());
         ExitCode::from(status)
     }
+}
+
+/// Beginnings of lines of sentences in an error. Other lines show text of the user's files.
+const SENTENCES: [&str; 3] = ["error", "interrupted: ", "  = help: "];
+
+/// The text of an error, whose sentences keep to `width` characters, if it is given. A line with a
+/// command stays whole, so that it can be copied.
+fn fitted(text: &str, width: Option<u16>) -> String {
+    let Some(width) = width.map(usize::from) else {
+        return text.to_owned();
+    };
+    let has_command = |line: &str| {
+        ["`warploom ", "`nvcc ", "`pip "]
+            .iter()
+            .any(|of| line.contains(of))
+    };
+    let mut fitted = String::new();
+    for line in text.lines() {
+        let plain = without_colours(line);
+        let is_sentence = SENTENCES.iter().any(|start| plain.starts_with(start));
+        if !is_sentence || plain.chars().count() <= width || has_command(&plain) {
+            fitted += &format!("{line}\n");
+            continue;
+        }
+        let indent = match plain.starts_with("  = help: ") {
+            true => "  = help: ".len(),
+            false => 2,
+        };
+        let mut used = 0;
+        for (nth, word) in line.split(' ').enumerate() {
+            let length = without_colours(word).chars().count();
+            if nth > 0 && used + 1 + length > width && used > indent {
+                fitted += &format!("\n{}", " ".repeat(indent));
+                used = indent;
+            } else if nth > 0 {
+                fitted.push(' ');
+                used += 1;
+            }
+            fitted += word;
+            used += length;
+        }
+        fitted.push('\n');
+    }
+    fitted
+}
+
+/// A text without the sequences that colour it on a terminal.
+fn without_colours(text: &str) -> String {
+    let mut parts = text.split('\u{1b}');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |plain, part| {
+        plain + part.split_once('m').map_or("", |(_, rest)| rest)
+    })
 }
 
 impl From<ConfigErrors> for Failure {
@@ -97,5 +150,26 @@ impl From<WorkError> for Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         Self::Input(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{fitted, without_colours};
+
+    #[test]
+    fn sentences_of_errors_keep_to_a_width() {
+        let text = "error[x]: there is no key of this name\n --> --set:1:1\n  |\n\
+                    1 | a line of a file that is as long as it is\n  \
+                    = help: did you mean \u{1b}[1msm.warp_scheduler\u{1b}[0m or another one?\n  \
+                    = help: `warploom list gpus` lists what there is to choose from\n";
+        let narrow = fitted(text, Some(30));
+        let expected = "error[x]: there is no key of\n  this name\n --> --set:1:1\n  |\n\
+                        1 | a line of a file that is as long as it is\n  \
+                        = help: did you mean\n          sm.warp_scheduler or\n          \
+                        another one?\n  \
+                        = help: `warploom list gpus` lists what there is to choose from\n";
+        assert_eq!(without_colours(&narrow), expected);
+        assert_eq!(fitted(text, None), text);
     }
 }

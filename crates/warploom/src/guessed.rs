@@ -1,15 +1,16 @@
 //! Launches of which the command line leaves parts open: the candidates of `warploom_guess`,
 //! executed without timing until one of them makes no fault.
 
+use crate::argument::Typed;
 use crate::failure::Failure;
 use crate::launch_args::LaunchArgs;
-use crate::output::note;
+use crate::output::{continued, error_columns, note};
 use warploom_config::{GpuSpec, preset};
-use warploom_diag::{Source, nearest};
+use warploom_diag::Source;
 use warploom_guess::{Buffer, Ended, Fixed, KernelUses, Parameter, Search, candidates, uses};
-use warploom_ptx::ast::{Function, FunctionKind, Item, Module};
-use warploom_report::outcome_told;
-use warploom_run::launch_file::{LaunchFile, Limits};
+use warploom_ptx::ast::{Function, Item, Module};
+use warploom_report::{outcome_told, wrapped};
+use warploom_run::launch_file::{Element, LaunchFile, Limits};
 use warploom_run::{Options, Session, Work};
 use warploom_stats::result::Outcome;
 
@@ -25,9 +26,12 @@ const LIMITS_OF: &str = "qv100-volta";
 /// Lines of the reason for which the last guess failed: what happened, and where.
 const REASON: usize = 4;
 
+/// Caveat on the contents of a guess.
+const CONTENTS: &str = "Sizes and contents are guesses: a kernel whose work depends on its data \
+                        needs its own.";
 /// Advice on the sizes of a guess.
-const SIZES: &str = "  For smaller or larger sizes, give --grid alone, with fewer or more blocks: the \
-                     arguments are then guessed for it.\n";
+const SIZES: &str = "For smaller or larger sizes, give --grid alone, with fewer or more blocks: the \
+                     arguments are then guessed for it.";
 
 /// How a candidate ended: without success with the reason, if there is one.
 enum Trial {
@@ -47,9 +51,7 @@ pub fn complete(
     kernel: &str,
 ) -> Result<LaunchArgs, Failure> {
     let (tree, _) = warploom_ptx::read(module);
-    let Some(function) = function(&tree, kernel) else {
-        return Err(Failure::Input(unknown_kernel(&tree, path, kernel)));
-    };
+    let function = function(&tree, kernel).expect("a kernel that was compiled is in the tree");
     let fixed = given.fixed();
     let uses = uses(&tree, function);
     let list = candidates(&uses, &fixed).map_err(|open| {
@@ -59,7 +61,8 @@ pub fn complete(
         ))
     })?;
     let gpu = preset(LIMITS_OF)?;
-    let (mut search, mut ended, mut last) = (Search::new(list), None, None);
+    let (mut search, mut ended) = (Search::new(list), None);
+    let (mut first, mut last) = (None, None);
     while let Some(candidate) = search.next(ended) {
         let options = given.with(kernel, &candidate)?;
         match trial(options.described(path, module)?, &gpu)? {
@@ -70,11 +73,12 @@ pub fn complete(
                     kernel: name.or_else(|| Some(warploom_names::plain(kernel).into_owned())),
                     ..options.clone()
                 };
-                note(&told(&shown, path, kernel, &fixed));
+                note(&told(&shown, path, kernel, &fixed, first.as_deref()));
                 return Ok(options);
             }
             Trial::Unfit(why, reason) => {
                 ended = Some(why);
+                first = first.or_else(|| reason.clone());
                 last = reason
                     .map(|reason| (options.command(path), reason))
                     .or(last);
@@ -96,16 +100,6 @@ fn functions(module: &Module) -> impl Iterator<Item = &Function> {
 
 fn function<'a>(module: &'a Module, kernel: &str) -> Option<&'a Function> {
     functions(module).find(|function| function.name.node == kernel)
-}
-
-fn unknown_kernel(module: &Module, path: &str, kernel: &str) -> String {
-    let kernels = functions(module).filter(|function| function.kind == FunctionKind::Entry);
-    let names: Vec<&str> = kernels.map(|kernel| kernel.name.node.as_str()).collect();
-    let help = match nearest(kernel, names.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("it has {}", names.join(", ")),
-    };
-    format!("{path} has no kernel `{kernel}`\n  = help: {help}")
 }
 
 /// Executes a launch without timing.
@@ -157,23 +151,64 @@ fn number_for_a_buffer(
     ))
 }
 
-/// The note about a guess.
-fn told(options: &LaunchArgs, path: &str, kernel: &str, fixed: &Fixed) -> String {
+/// Notes about buffers on the command line whose elements have another size than those that the
+/// kernel accesses there, which then reads other numbers.
+pub fn other_sizes(args: &[Typed], module: &Source, kernel: &str) -> String {
+    let (tree, _) = warploom_ptx::read(module);
+    let Some(function) = function(&tree, kernel) else {
+        return String::new();
+    };
+    let uses = uses(&tree, function);
+    let told = |(at, (arg, parameter)): (usize, (&Typed, &Parameter))| {
+        let Parameter::Buffer(buffer) = parameter else {
+            return None;
+        };
+        let (given, used) = (arg.text.split_once('[')?.0, buffer.element.text());
+        let size = |name: &str| Element::find(name).map(Element::bytes);
+        (size(given)? != size(used)?).then(|| {
+            let told = format!(
+                "--arg number {} has elements of type {given}, and `{}` accesses {used} there, \
+                 which has another size",
+                at + 1,
+                warploom_names::shortened(kernel, warploom_names::WIDTH)
+            );
+            wrapped("note: ", &told, error_columns())
+        })
+    };
+    let pairs = args.iter().zip(&uses.parameters).enumerate();
+    pairs.filter_map(told).collect()
+}
+
+/// The note about a guess. `fault` is what ended the first guess that failed, if one did.
+fn told(
+    options: &LaunchArgs,
+    path: &str,
+    kernel: &str,
+    fixed: &Fixed,
+    fault: Option<&str>,
+) -> String {
     let what = match (fixed.grid.is_some(), fixed.block.is_some()) {
         (true, true) => "arguments",
         _ => "launch",
     };
-    format!(
-        "note: guessed the {what} of `{}`; this command makes the same run, and may be changed\n  \
-         warploom run {}\n  Sizes and contents are \
-         guesses: a kernel whose work depends on its data needs its own.\n{}",
-        warploom_names::shortened(kernel, warploom_names::WIDTH),
-        options.command(path),
-        match fixed.grid {
-            Some(_) => "",
-            None => SIZES,
-        }
-    )
+    let width = error_columns();
+    let title = format!(
+        "guessed the {what} of `{}`; this command makes the same run, and may be changed",
+        warploom_names::shortened(kernel, warploom_names::WIDTH)
+    );
+    let mut text = wrapped("note: ", &title, width);
+    let command = format!("warploom run {}", options.command(path));
+    text += &continued("  ", &command, width);
+    if let Some(fault) = fault {
+        let fault = fault.lines().next().unwrap_or_default();
+        let earlier = format!("Other sizes were tried before, and the first ended with {fault}.");
+        text += &wrapped("  ", &earlier, width);
+    }
+    text += &wrapped("  ", CONTENTS, width);
+    if fixed.grid.is_none() {
+        text += &wrapped("  ", SIZES, width);
+    }
+    text
 }
 
 /// The refusal, with the command of the last guess that failed and the reason.
@@ -191,4 +226,28 @@ fn refusal(kernel: &str, last: Option<&(String, String)>) -> String {
          = help: change it: `warploom run {command}`\n  \
          = help: or write a launch file with data of your own (docs/launch-files.md)"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::other_sizes;
+    use crate::argument::typed;
+    use warploom_diag::Source;
+
+    #[test]
+    fn elements_of_another_size_than_the_kernel_accesses_are_told() {
+        let text = ".version 7.0\n.target sm_70\n.address_size 64\n\
+                    .visible .entry k(.param .u64 p, .param .u32 n) {\n.reg .b64 %d<2>;\n\
+                    .reg .f32 %f;\nld.param.u64 %d0, [p];\ncvta.to.global.u64 %d1, %d0;\n\
+                    ld.global.f32 %f, [%d1];\nst.global.f32 [%d1], %f;\nret;\n}\n";
+        let module = Source::new("k.ptx", text);
+        let told = |arg: &str| other_sizes(&[typed(arg).expect("an argument")], &module, "k");
+        assert_eq!(told("f32[4]=iota"), "");
+        assert_eq!(told("u32[4]=iota"), "");
+        let other = told("f64[4]=iota");
+        assert!(
+            other.contains("--arg number 1 has elements of type f64, and `k` accesses f32"),
+            "{other}"
+        );
+    }
 }

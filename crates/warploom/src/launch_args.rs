@@ -2,17 +2,20 @@
 //! launch file with one launch, so that both have the same rules and the same messages. What they
 //! leave open is guessed.
 
+use crate::argument::{Argument, Typed, extents, typed, word};
 use crate::cuda_source::{compile, is_cuda};
 use crate::failure::Failure;
-use crate::guessed::complete;
-use crate::output::quoted;
+use crate::guessed::{complete, other_sizes};
+use crate::output::{error_columns, error_style, note, quoted};
 use crate::places::COMMAND_LINE;
 use std::fmt::Write;
 use std::path::Path;
-use warploom_diag::Source;
+use warploom_diag::{Source, nearest};
 use warploom_guess::{Candidate, Fixed};
+use warploom_ir::ModuleIr;
+use warploom_report::wrapped;
 use warploom_run::RunError;
-use warploom_run::launch_file::{Element, LaunchFile, parse, read};
+use warploom_run::launch_file::{LaunchFile, parse, read};
 
 /// Options for the launch of a PTX file.
 #[derive(Clone, Default, clap::Args)]
@@ -20,16 +23,17 @@ pub struct LaunchArgs {
     /// Name of the kernel in the PTX file, or its name in C++, such as `reduce` or 'reduce<256>'
     #[arg(long, value_name = "NAME", help_heading = "Launch of a PTX file")]
     pub kernel: Option<String>,
-    /// Number of blocks: X, X,Y or X,Y,Z
+    /// Number of blocks: X, X,Y or X,Y,Z (8x8 is 8,8)
     #[arg(long, value_name = "X[,Y[,Z]]", help_heading = "Launch of a PTX file", value_parser = extents)]
     pub grid: Option<String>,
     /// Number of threads in a block: X, X,Y or X,Y,Z
     #[arg(long, value_name = "X[,Y[,Z]]", help_heading = "Launch of a PTX file", value_parser = extents)]
     pub block: Option<String>,
     /// Next argument of the kernel: a number (`7`, `2.5`), a typed number (`f32:1`), a buffer:
-    /// `TYPE[SHAPE]=INIT` with INIT one of zeros, iota, uniform, normal, a number or a .npy file
-    /// that numpy's `save` wrote, whose type and number of elements are those of the buffer, or a
-    /// structure: `struct:` with these as members, separated by commas
+    /// `TYPE[SHAPE]=INIT` with INIT one of zeros, iota, uniform, `uniform(LOW,HIGH)`, normal,
+    /// `normal(MEAN,DEVIATION)`, a number or a .npy file that numpy's `save` wrote, whose type and
+    /// number of elements are those of the buffer, or a structure: `struct:` with these as
+    /// members, separated by commas
     #[arg(
         long = "arg",
         value_name = "ARG",
@@ -54,116 +58,6 @@ pub struct Described {
     pub command: String,
     /// The options that were guessed.
     pub guessed: LaunchArgs,
-}
-
-/// An argument as it was typed, and its meaning.
-#[derive(Clone, Debug)]
-pub struct Typed {
-    text: String,
-    argument: Argument,
-}
-
-fn typed(text: &str) -> Result<Typed, String> {
-    Ok(Typed {
-        text: text.to_owned(),
-        argument: argument(text)?,
-    })
-}
-
-/// An argument in the syntax of a launch file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Argument {
-    /// Text for `args`, without changes.
-    Scalar(String),
-    /// Keys of a `[[buffer]]`, without its name.
-    Buffer(String),
-    /// Members of a structure.
-    Struct(Vec<Argument>),
-}
-
-fn extents(text: &str) -> Result<String, String> {
-    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    let whole = |part: &str| digits(part) && part.bytes().any(|b| b != b'0');
-    if text.split(',').all(whole) && text.split(',').count() <= 3 {
-        Ok(text.to_owned())
-    } else {
-        Err("write one to three whole numbers from 1, for example 16 or 8,8,1".to_owned())
-    }
-}
-
-fn argument(text: &str) -> Result<Argument, String> {
-    if let Some(members) = text.strip_prefix("struct:") {
-        let members = members_of(members).into_iter().map(member);
-        return members.collect::<Result<_, _>>().map(Argument::Struct);
-    }
-    if let Some(bytes) = text.strip_prefix("bytes:").filter(|bytes| are_bytes(bytes)) {
-        return Ok(Argument::Scalar(format!("{{ bytes = [{bytes}] }}")));
-    }
-    member(text)
-}
-
-fn are_bytes(list: &str) -> bool {
-    list.split(',').all(|byte| byte.parse::<u8>().is_ok())
-}
-
-/// Parts of a list between commas, apart from those between brackets.
-fn members_of(list: &str) -> Vec<&str> {
-    let mut depth = 0;
-    list.split(|c: char| {
-        depth += i32::from(c == '[') - i32::from(c == ']');
-        c == ',' && depth == 0
-    })
-    .collect()
-}
-
-/// A number or a buffer, as an argument or as a member of a structure.
-fn member(text: &str) -> Result<Argument, String> {
-    if is_number(text) {
-        return Ok(Argument::Scalar(text.to_owned()));
-    }
-    let known = |name: &str| Element::find(name).is_some();
-    if let Some((ty, number)) = text
-        .split_once(':')
-        .filter(|(ty, n)| known(ty) && is_number(n))
-    {
-        return Ok(Argument::Scalar(format!("{{ {ty} = {number} }}")));
-    }
-    buffer(text).ok_or_else(|| {
-        "write a number (7), a typed number (f32:1), a buffer (f32[1024]=iota) or a structure \
-         (struct:7,0.5)"
-            .to_owned()
-    })
-}
-
-/// True if the text is a number in TOML.
-fn is_number(text: &str) -> bool {
-    let digits = text.trim_start_matches(['+', '-']);
-    digits.starts_with(|c: char| c.is_ascii_digit())
-        && digits
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"._+-".contains(&b))
-}
-
-fn buffer(text: &str) -> Option<Argument> {
-    let (ty, rest) = text.split_once('[')?;
-    let (shape, init) = rest.split_once(']')?;
-    Element::find(ty)?;
-    extents_of_shape(shape)?;
-    let init = match init.strip_prefix('=') {
-        None if init.is_empty() => "init = \"zeros\"".to_owned(),
-        None => return None,
-        Some(number) if is_number(number) => format!("init = \"constant\"\nvalue = {number}"),
-        Some(word) if !word.contains(['"', '\\', '\n']) => format!("init = \"{word}\""),
-        Some(_) => return None,
-    };
-    Some(Argument::Buffer(format!(
-        "type = \"{ty}\"\nshape = [{shape}]\n{init}"
-    )))
-}
-
-fn extents_of_shape(shape: &str) -> Option<()> {
-    let whole = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    shape.split(',').all(whole).then_some(())
 }
 
 impl LaunchArgs {
@@ -198,6 +92,7 @@ impl LaunchArgs {
             false => read(Path::new(path))?,
         };
         let (kernel, parameters) = self.choose(path, &module)?;
+        note(&other_sizes(&self.args, &module, &kernel));
         let is_whole = self.grid.is_some() && self.block.is_some() && self.args.len() >= parameters;
         let options = match is_whole {
             true => Self {
@@ -239,11 +134,12 @@ impl LaunchArgs {
         let (few, open) = (given.args.len(), self.args.len());
         (few > 0 && open > 0).then(|| {
             let was = if few == 1 { "was" } else { "were" };
-            format!(
-                "note: {few} of the kernel's {} arguments {was} given, and others were guessed:{}\n",
+            let told = format!(
+                "{few} of the kernel's {} arguments {was} given, and others were guessed:{}",
                 few + open,
                 self.words()
-            )
+            );
+            wrapped("note: ", &told, error_columns())
         })
     }
 
@@ -252,14 +148,24 @@ impl LaunchArgs {
         let compiled = warploom_run::compile(module).map_err(RunError::from)?;
         let kernels = || compiled.kernels.iter();
         let names: Vec<_> = kernels().map(|kernel| kernel.name.as_str()).collect();
+        let refused: Vec<_> = compiled
+            .refused
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
         let name = match (&self.kernel, names.as_slice()) {
-            (Some(name), names) => warploom_names::find(name, names).unwrap_or(name),
+            (Some(name), names) => match warploom_names::find(name, names) {
+                Some(found) => found,
+                None if warploom_names::find(name, &refused).is_some() => {
+                    return Err(errors_of(&compiled, module));
+                }
+                None => return Err(Failure::Input(unknown_kernel(path, name, names))),
+            },
             (None, [only]) => only,
-            (None, []) => {
-                return Err(Failure::Input(format!(
-                    "{path} has no kernel that can run; `warploom check {path}` says why"
-                )));
+            (None, []) if refused.is_empty() => {
+                return Err(Failure::Input(without_kernels(path)));
             }
+            (None, []) => return Err(errors_of(&compiled, module)),
             (None, names) => {
                 return Err(Failure::Input(format!(
                     "{path} has {} kernels; choose one with --kernel: {}",
@@ -381,22 +287,56 @@ impl LaunchArgs {
     }
 }
 
-/// Text of an argument for `args`. Its buffers, which take their names from `name`, are added to
-/// the file.
-fn word(argument: &Argument, name: &str, file: &mut String) -> String {
-    match argument {
-        Argument::Scalar(number) => number.clone(),
-        Argument::Buffer(keys) => {
-            let _ = write!(file, "\n[[buffer]]\nname = \"{name}\"\n{keys}\n");
-            format!("\"{name}\"")
-        }
-        Argument::Struct(members) => {
-            let members = members.iter().enumerate();
-            let members = members.map(|(m, of)| word(of, &format!("{name}.{}", m + 1), file));
-            let members: Vec<_> = members.collect();
-            format!("{{ struct = [{}] }}", members.join(", "))
-        }
+/// Errors for which the kernels of a file cannot run.
+fn errors_of(compiled: &ModuleIr, module: &Source) -> Failure {
+    let refused = compiled.refused.iter();
+    let texts = refused.map(|(_, why)| why.render(module, error_style()));
+    Failure::Ptx(texts.collect::<Vec<_>>().join("\n"))
+}
+
+/// Message about a file in which no kernel is defined.
+fn without_kernels(path: &str) -> String {
+    let (what, remedy) = match is_cuda(path) {
+        true => (
+            "no kernel",
+            "declare it `__global__`; a template needs an explicit instantiation, such as \
+             `template __global__ void copy<4>(float*);`",
+        ),
+        false => (
+            "no `.entry`",
+            "a kernel begins with `.visible .entry NAME(`",
+        ),
+    };
+    format!("{path} has {what}\n  = help: {remedy}")
+}
+
+/// Message about a name that is none of the kernels', with those that it may mean.
+fn unknown_kernel(path: &str, name: &str, kernels: &[&str]) -> String {
+    let of_name = |kernel: &&&str| warploom_names::function(kernel) == name;
+    let meant: Vec<&str> = kernels.iter().filter(of_name).copied().collect();
+    if meant.len() > 1 {
+        return format!(
+            "{path} has {} kernels `{name}`; choose one with --kernel: {}",
+            meant.len(),
+            choices(&meant)
+        );
     }
+    let functions: Vec<String> = kernels
+        .iter()
+        .map(|kernel| warploom_names::function(kernel))
+        .collect();
+    let base = name.split('<').next().unwrap_or_default();
+    let names = || functions.iter().map(String::as_str);
+    let near = names()
+        .find(|of| *of == base)
+        .or_else(|| nearest(base, names()));
+    let near = |kernel: &&&str| near.is_some_and(|near| warploom_names::function(kernel) == near);
+    let near: Vec<&str> = kernels.iter().filter(near).copied().collect();
+    let help = match near.is_empty() {
+        true => format!("it has {}", choices(kernels)),
+        false => format!("did you mean {}?", choices(&near).replace(", ", " or ")),
+    };
+    format!("{path} has no kernel `{name}`\n  = help: {help}")
 }
 
 /// Names by which kernels can be chosen: the plain ones, with parameters where they are needed.
@@ -414,82 +354,41 @@ fn choices(kernels: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Argument, argument, extents, word};
+    use super::unknown_kernel;
 
     #[test]
-    fn arguments_become_words_of_a_launch_file() {
-        let scalar = |text: &str| Ok(Argument::Scalar(text.to_owned()));
-        let buffer = |text: &str| Ok(Argument::Buffer(text.to_owned()));
-        assert_eq!(argument("-7"), scalar("-7"));
-        assert_eq!(argument("2.5e-3"), scalar("2.5e-3"));
-        assert_eq!(argument("f32:1"), scalar("{ f32 = 1 }"));
-        assert_eq!(
-            argument("f32[4,2]=uniform"),
-            buffer("type = \"f32\"\nshape = [4,2]\ninit = \"uniform\"")
-        );
-        assert_eq!(
-            argument("s32[8]=-1"),
-            buffer("type = \"s32\"\nshape = [8]\ninit = \"constant\"\nvalue = -1")
-        );
-        assert_eq!(
-            argument("u8[1]"),
-            buffer("type = \"u8\"\nshape = [1]\ninit = \"zeros\"")
-        );
-    }
-
-    #[test]
-    fn structures_have_members_between_commas() {
-        let scalar = |text: &str| Argument::Scalar(text.to_owned());
-        let buffer = "type = \"f32\"\nshape = [4,2]\ninit = \"iota\"".to_owned();
-        let members = vec![
-            scalar("256"),
-            scalar("{ f64 = 0.5 }"),
-            Argument::Buffer(buffer),
+    fn a_misspelt_kernel_is_suggested_by_its_name_in_the_source() {
+        let kernels = [
+            "_Z8convolveILi1EEvPKf",
+            "_Z8convolveILi3EEvPKf",
+            "_Z4fillPf",
         ];
-        assert_eq!(
-            argument("struct:256,f64:0.5,f32[4,2]=iota"),
-            Ok(Argument::Struct(members))
-        );
-        assert_eq!(argument("bytes:0,255"), Ok(scalar("{ bytes = [0,255] }")));
-    }
-
-    #[test]
-    fn a_structure_names_its_buffers() {
-        let mut file = String::new();
-        let made = argument("struct:3,u8[2],-1").map(|made| word(&made, "arg2", &mut file));
-        assert_eq!(made.as_deref(), Ok("{ struct = [3, \"arg2.2\", -1] }"));
-        assert!(
-            file.starts_with("\n[[buffer]]\nname = \"arg2.2\"\ntype = \"u8\""),
-            "{file}"
-        );
-    }
-
-    #[test]
-    fn other_arguments_are_refused() {
-        for text in [
-            "",
-            "x",
-            "f33:1",
-            "f32[4",
-            "f32[]",
-            "f32[4]iota",
-            "f32[a]",
-            "f32[4]=\"",
-            "1\n2",
-            "struct:",
-            "struct:1,,2",
-            "struct:struct:1",
-            "bytes:256",
+        for (name, told) in [
+            (
+                "convolve",
+                "k.cu has 2 kernels `convolve`; choose one with --kernel: 'convolve<1>', \
+              'convolve<3>'",
+            ),
+            (
+                "convolv",
+                "k.cu has no kernel `convolv`\n  = help: did you mean 'convolve<1>' or \
+              'convolve<3>'?",
+            ),
+            (
+                "convolve<2>",
+                "k.cu has no kernel `convolve<2>`\n  = help: did you mean \
+              'convolve<1>' or 'convolve<3>'?",
+            ),
+            (
+                "fills",
+                "k.cu has no kernel `fills`\n  = help: did you mean fill?",
+            ),
+            (
+                "scan",
+                "k.cu has no kernel `scan`\n  = help: it has 'convolve<1>', 'convolve<3>', fill",
+            ),
         ] {
-            assert!(argument(text).is_err(), "{text:?}");
-        }
-    }
-
-    #[test]
-    fn extents_are_one_to_three_numbers() {
-        assert!(extents("1").is_ok() && extents("1,2,3").is_ok());
-        for text in ["", "1,2,3,4", "1,", "-1", "x", "0", "8,0"] {
-            assert!(extents(text).is_err(), "{text:?}");
+            assert_eq!(unknown_kernel("k.cu", name, &kernels), told);
         }
     }
 }

@@ -264,7 +264,7 @@ pub fn table(lines: &[LineCounts], most: usize, width: Option<u16>) -> String {
         "(each: transactions of an access; conflicts: cycles that an access waits for them)",
         width,
     );
-    if lines.iter().any(|line| line.line.starts_with("PTX")) {
+    if lines.iter().all(|line| line.line.starts_with("PTX")) {
         text += "  (PTX made with `nvcc -lineinfo` names the lines of the source)\n";
     }
     text
@@ -354,8 +354,9 @@ mod tests {
         assert_eq!(rows[0], stores);
         assert_eq!(rows[1].last(), Some(&"15.0"));
         assert!(
-            text.contains("2 of 3") && text.contains("-lineinfo"),
+            text.contains("2 of 3") && !text.contains("-lineinfo"),
             "{text}"
         );
+        assert!(table(&lines[2..], 2, None).contains("-lineinfo"));
     }
 }

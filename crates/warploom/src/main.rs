@@ -6,6 +6,7 @@
 //! ends with 101 and a message that asks for a report.
 
 mod allocate_args;
+mod argument;
 mod checkpoint_args;
 mod cli;
 mod cuda_source;

@@ -42,6 +42,11 @@ pub fn write_file(path: &Path, text: &str) -> Result<(), Failure> {
     written.map_err(|error| Failure::Output(cannot_write(path, &error)))
 }
 
+/// Says on standard error that a file was written.
+pub fn wrote(path: &Path) {
+    note(&format!("wrote {}\n", path.display()));
+}
+
 /// Output file that an option names, or `None` if the option is absent.
 pub type OutputFile<'a> = (&'static str, Option<&'a Path>);
 
@@ -136,6 +141,13 @@ pub fn error_width() -> Option<u16> {
     )
 }
 
+/// Number of columns for notes: those that COLUMNS asks for, or else those of the terminal of
+/// standard error. `None` if it is not a terminal and nobody asks.
+pub fn error_columns() -> Option<u16> {
+    let asked = std::env::var("COLUMNS").ok();
+    asked_columns(asked.as_deref()).or_else(error_width)
+}
+
 fn columns(is_terminal: bool, stated: Option<u16>) -> Option<u16> {
     is_terminal.then(|| stated.unwrap_or(UNSTATED))
 }
@@ -170,9 +182,32 @@ pub fn quoted(word: &str) -> String {
     }
 }
 
+/// A command in lines of at most `width` characters, if it is given, which a shell reads as one. It
+/// is divided before options.
+pub fn continued(indent: &str, command: &str, width: Option<u16>) -> String {
+    let width = width.map_or(usize::MAX, usize::from);
+    let length = |text: &str| text.chars().count();
+    let mut options = command.split(" --");
+    let mut line = format!("{indent}{}", options.next().unwrap_or_default());
+    let mut text = String::new();
+    let mut left = options.clone().count();
+    for option in options {
+        left -= 1;
+        // A line that goes on ends with ` \`.
+        let end = if left > 0 { 2 } else { 0 };
+        if length(&line) + " --".len() + length(option) + end > width {
+            text += &format!("{line} \\\n");
+            line = format!("{indent}    --{option}");
+        } else {
+            line += &format!(" --{option}");
+        }
+    }
+    text + &line + "\n"
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{asked_columns, columns, other_picture, quoted};
+    use super::{asked_columns, columns, continued, other_picture, quoted};
     use std::path::Path;
 
     #[test]
@@ -208,5 +243,17 @@ mod tests {
         assert_eq!(quoted("f32[4]=iota"), "'f32[4]=iota'");
         assert_eq!(quoted("it's"), "'it'\\''s'");
         assert_eq!(quoted(""), "''");
+    }
+
+    #[test]
+    fn a_long_command_is_divided_before_options() {
+        let command = "warploom run k.ptx --grid 4 --block 256 --arg 'f32[1024]=normal(0, 1)'";
+        assert_eq!(continued("  ", command, None), format!("  {command}\n"));
+        let lines = "  warploom run k.ptx --grid 4 \\\n      --block 256 \\\n      \
+                     --arg 'f32[1024]=normal(0, 1)'\n";
+        assert_eq!(continued("  ", command, Some(36)), lines);
+        assert_eq!(continued("  ", command, Some(72)), format!("  {command}\n"));
+        let divided = continued("  ", command, Some(71));
+        assert!(divided.lines().all(|line| line.len() <= 71) && divided.contains(" \\\n"));
     }
 }

@@ -24,6 +24,8 @@ fn told(source: &Source, problem: &Diagnostic) -> String {
     let mut text = format!("error[{}]: {}\n", problem.code, problem.message);
     let _ = writeln!(text, " --> {COMMAND_LINE}: {}", option(source.text(), at));
     for help in &problem.help {
+        // There is no launch file.
+        let help = help.replace("the launch file's folder", "the current folder");
         let _ = writeln!(text, "  = help: {help}");
     }
     text

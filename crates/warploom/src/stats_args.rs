@@ -3,7 +3,7 @@
 
 use crate::failure::Failure;
 use crate::html_page;
-use crate::output::{check_outputs, json, print, write_file};
+use crate::output::{check_outputs, json, print, write_file, wrote};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use warploom_config::GpuSpec;
@@ -190,7 +190,10 @@ impl StatsArgs {
         let printed = print(&shown(&result));
         let written = self.write(&result, series.as_ref());
         let page = page.map_or(Ok(()), |(path, text)| write_file(path, &text));
-        printed.and(written).and(page)
+        printed.and(written).and(page)?;
+        let files = [&self.series, &self.csv, &self.stats, &self.html];
+        files.into_iter().flatten().for_each(|path| wrote(path));
+        Ok(())
     }
 
     fn write(&self, result: &RunReport, series: Option<&Series>) -> Result<(), Failure> {

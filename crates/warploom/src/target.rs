@@ -1,12 +1,12 @@
 //! Targets of `run`: a workload, a launch file, or a PTX file.
 
-use crate::cuda_source::{compile, is_cuda};
+use crate::cuda_source::{compile, is_cuda, no_such_file, similar_file};
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
 use crate::kept;
 use crate::launch_args::{Described, LaunchArgs};
 use crate::names::{Names, workloads};
-use crate::output::error_style;
+use crate::output::{error_columns, error_style, note};
 use crate::places;
 use crate::watch_args::WatchArgs;
 use std::io::Read;
@@ -15,9 +15,10 @@ use std::time::Duration;
 use warploom_config::GpuSpec;
 use warploom_diag::nearest;
 use warploom_lab::Input;
+use warploom_report::wrapped;
 use warploom_run::HostProgram;
 use warploom_run::launch_file::{LaunchFile, Limits, parse, read};
-use warploom_stats::result::RunReport;
+use warploom_stats::result::{CheckReport, Outcome, RunReport};
 use warploom_workloads::{Size, Target, UnknownTarget, architecture, preset_of_paper};
 
 /// Choice of a workload's input.
@@ -29,6 +30,30 @@ pub struct WorkloadArgs {
     /// Seed of a workload's inputs
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     pub seed: u64,
+}
+
+impl WorkloadArgs {
+    /// Says that a size or seed changes nothing for a file.
+    pub fn tell_unused(&self, target: &str) {
+        if let Some(told) = self.unused(target) {
+            note(&told);
+        }
+    }
+
+    fn unused(&self, target: &str) -> Option<String> {
+        let option = match (self.size, self.seed) {
+            (Size::Small, 1) => return None,
+            (Size::Small, _) => "--seed",
+            _ => "--size",
+        };
+        let is_file = is_cuda(target) || [".toml", ".ptx"].iter().any(|end| target.ends_with(end));
+        is_file.then(|| {
+            let told = format!(
+                "{option} chooses the input of a built-in workload, and changes nothing for {target}"
+            );
+            wrapped("note: ", &told, error_columns())
+        })
+    }
 }
 
 /// Parses the seed of inputs.
@@ -93,6 +118,7 @@ impl TargetArgs {
     pub fn input(&self) -> Result<(GpuSpec, Input), Failure> {
         let gpu = self.gpu.spec(self.targets())?;
         let WorkloadArgs { size, seed } = self.workload;
+        self.workload.tell_unused(&self.target);
         let input = input(&self.target, size, seed, &self.launch)?;
         Ok((gpu, input))
     }
@@ -101,6 +127,7 @@ impl TargetArgs {
     pub fn load(&self) -> Result<(GpuSpec, Box<dyn HostProgram>), Failure> {
         let gpu = self.gpu.spec(self.targets())?;
         let WorkloadArgs { size, seed } = self.workload;
+        self.workload.tell_unused(&self.target);
         let (program, _) = program(&self.target, size, seed, &self.launch, &gpu)?;
         Ok((gpu, program))
     }
@@ -120,6 +147,21 @@ pub fn files(targets: &[String], gpu: Option<&str>) -> Vec<PathBuf> {
         files.extend(plan.map(|plan| plan.inputs(folder)).unwrap_or_default());
     }
     files
+}
+
+/// Files to which a run of a launch file has dumped buffers. A dump that failed is among the
+/// checks of its result.
+pub fn dumps(target: &str, result: &RunReport) -> Vec<PathBuf> {
+    let is_failed = |check: &CheckReport| check.detail.starts_with("the dump");
+    let finished = result.outcome == Outcome::Finished;
+    if !finished || !target.ends_with(".toml") || result.checks.iter().any(is_failed) {
+        return Vec::new();
+    }
+    let path = Path::new(target);
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let plan = read(path).and_then(|source| parse(&source));
+    let dumps = plan.map(|plan| plan.dumps).unwrap_or_default();
+    dumps.iter().map(|dump| folder.join(&dump.path)).collect()
 }
 
 /// Host program of a target, and the options of its launch that were guessed.
@@ -154,19 +196,41 @@ pub fn input(target: &str, size: Size, seed: u64, launch: &LaunchArgs) -> Result
             Ok(Box::new(program) as Box<dyn HostProgram>)
         }
     };
-    Ok(Input::new(target, command, file.digest(), make))
+    let name = file_name(target, launch.kernel.as_deref());
+    Ok(Input::new(name, command, file.digest(), make))
+}
+
+/// Name of a file among inputs: its folder and its own name, and the kernel if one was chosen.
+fn file_name(path: &str, kernel: Option<&str>) -> String {
+    let parts: Vec<&str> = path
+        .split('/')
+        .filter(|part| !["", ".", ".."].contains(part))
+        .collect();
+    let name = parts[parts.len().saturating_sub(2)..].join("/");
+    let kernel = kernel.map(|kernel| format!(" {}", warploom_names::plain(kernel)));
+    name + &kernel.unwrap_or_default()
 }
 
 /// The launch file that a target is or corresponds to. `None` for a workload.
 fn launch_file(target: &str, launch: &LaunchArgs) -> Result<Option<Described>, Failure> {
+    let is_file_name = [".ptx", ".toml"].iter().any(|end| target.ends_with(end)) || is_cuda(target);
+    if is_file_name && !Path::new(target).exists() {
+        return Err(Failure::Input(no_such_file(Path::new(target))));
+    }
     if target.ends_with(".ptx") || is_cuda(target) {
         return launch.launch_file(target).map(Some);
     }
     if launch.given() {
-        return Err(Failure::Input(format!(
-            "--kernel, --grid, --block, --arg and --shared describe the launch of a .ptx or .cu \
-             file, which `{target}` is not; leave them out"
-        )));
+        return Err(Failure::Input(match target.parse::<u64>() {
+            Ok(_) => format!(
+                "`{target}` is no target\n  = help: numbers of an option are separated by commas: \
+                 --grid 32,32"
+            ),
+            Err(_) => format!(
+                "--kernel, --grid, --block, --arg and --shared describe the launch of a .ptx or .cu \
+                 file, which `{target}` is not; leave them out"
+            ),
+        }));
     }
     if target.ends_with(".toml") {
         Ok(Some(Described {
@@ -209,7 +273,12 @@ fn unknown_name(target: &str, unknown: &UnknownTarget) -> String {
     match paper.filter(|paper| preset_of_paper(paper).is_none()) {
         Some(_) => format!("there is no file {target}, and no paper's benchmark of this name"),
         None if Path::new(target).extension().is_some() => {
-            format!("there is neither a file nor a workload {target}")
+            let near = similar_file(Path::new(target));
+            let near = near.map(|near| format!("\n  = help: did you mean `{}`?", near.display()));
+            format!(
+                "there is neither a file nor a workload {target}{}",
+                near.unwrap_or_default()
+            )
         }
         None => format!(
             "no {} is called `{}`{}",
@@ -314,7 +383,20 @@ fn similar(name: &str, known: &[String]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{similar, use_of};
+    use super::{Size, WorkloadArgs, file_name, similar, use_of};
+
+    #[test]
+    fn kernels_of_a_file_have_names_of_their_own() {
+        assert_eq!(
+            file_name("../a/./conv.cu", Some("_Z4convILi3EEvPf")),
+            "a/conv.cu conv<3>"
+        );
+        assert_eq!(
+            file_name("/data/kernels/scan.ptx", None),
+            "kernels/scan.ptx"
+        );
+        assert_eq!(file_name("scan.toml", None), "scan.toml");
+    }
 
     #[test]
     fn a_file_without_a_known_ending_is_recognised_by_its_beginning() {
@@ -332,6 +414,16 @@ mod tests {
             let told = use_of(&path, "file");
             assert!(told.contains(advice), "{text}: {told}");
         }
+    }
+
+    #[test]
+    fn a_size_that_changes_nothing_is_told() {
+        let unused = |size, seed, target: &str| WorkloadArgs { size, seed }.unused(target);
+        assert_eq!(unused(Size::Small, 1, "k.toml"), None);
+        assert_eq!(unused(Size::Test, 1, "bfs"), None);
+        let told = unused(Size::Test, 1, "k.toml").expect("a note");
+        assert!(told.starts_with("note: --size chooses") && told.ends_with("for k.toml\n"));
+        assert!(unused(Size::Small, 7, "k.ptx").is_some_and(|told| told.contains("--seed")));
     }
 
     #[test]

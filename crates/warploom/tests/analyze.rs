@@ -33,7 +33,7 @@ fn a_kept_result_is_analysed_and_reported_as_it_was_when_made() {
     let folder = tempfile::tempdir().unwrap();
     let run = |args: &[&str]| {
         let ran = warploom_in(folder.path(), args);
-        assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{args:?}");
+        assert_eq!((ran.status, ran.told().as_str()), (0, ""), "{args:?}");
         ran.out
     };
     let gpu = ["--gpu", "maxwell-duet", "--set", "sm.warp_scheduler=lrr"];

@@ -419,7 +419,8 @@ fn check_shows_the_kernels_of_a_file() {
 fn a_launch_file_runs_checks_and_dumps() {
     let folder = folder_with("", "");
     let ran = warploom_in(folder.path(), &["run", "run.toml"]);
-    assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{}", ran.out);
+    assert_eq!((ran.status, ran.told().as_str()), (0, ""), "{}", ran.out);
+    assert!(ran.err.starts_with("wrote "), "{}", ran.err);
     assert!(
         ran.out.contains("check b passed: 1000 values"),
         "{}",

@@ -3,7 +3,7 @@
 
 use super::{
     Area, Drawn, MARGIN, NARROW_WIDTH, SERIES, TEXT, head, head_height, mark_colour, mark_names,
-    top_of, words,
+    text_width, top_of, words,
 };
 use crate::figure::BarChart;
 use plotters::prelude::*;
@@ -12,6 +12,8 @@ const GROUP_NAME: i32 = 22;
 const ROW: i32 = 17;
 const BAR: i32 = 12;
 const BETWEEN_GROUPS: i32 = 8;
+/// Space between a bar or a mark and the value behind it.
+const AFTER_BAR: i32 = 6;
 /// Space for a value after its bar.
 const VALUE: i32 = 62;
 const BELOW: i32 = 22;
@@ -26,6 +28,24 @@ pub(super) fn height(chart: &BarChart) -> u32 {
 
 fn names(chart: &BarChart) -> Vec<&str> {
     chart.series.iter().map(|s| s.name.as_str()).collect()
+}
+
+/// Values of the marks in the row of a bar.
+fn marks_of(chart: &BarChart, group: usize, series: usize) -> impl Iterator<Item = f64> {
+    let marks = chart.marks.iter();
+    let own = marks.filter(move |mark| mark.series.is_none_or(|of| of == series));
+    own.filter_map(move |mark| mark.values.get(group).copied().flatten())
+}
+
+/// Place of a value after its bar, at `x` or after the marks that it would lie on.
+fn beside(x: i32, width: i32, marks: impl Iterator<Item = i32>) -> i32 {
+    let mut marks: Vec<i32> = marks.collect();
+    marks.sort_unstable();
+    let after = |x: i32, mark: i32| match (x - AFTER_BAR..=x + width).contains(&mark) {
+        true => mark + AFTER_BAR,
+        false => x,
+    };
+    marks.into_iter().fold(x, after)
 }
 
 /// Draws a bar chart.
@@ -53,7 +73,9 @@ pub(super) fn bars(area: &Area<'_>, chart: &BarChart) -> Drawn {
                 } else {
                     format!("{value:.3}")
                 };
-                area.draw(&Text::new(shown, (at(value) + 6, y - 1), words(TEXT - 1)))?;
+                let marks = marks_of(chart, g, s).map(at);
+                let x = beside(at(value) + AFTER_BAR, text_width(&shown), marks);
+                area.draw(&Text::new(shown, (x, y - 1), words(TEXT - 1)))?;
             }
             y += ROW;
         }
@@ -72,4 +94,17 @@ pub(super) fn bars(area: &Area<'_>, chart: &BarChart) -> Drawn {
     }
     let label = chart.axis.label.as_str();
     area.draw(&Text::new(label, (MARGIN, y), words(TEXT - 1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::beside;
+
+    #[test]
+    fn a_value_stands_after_the_marks_that_it_would_hide() {
+        assert_eq!(beside(100, 40, [].into_iter()), 100);
+        assert_eq!(beside(100, 40, [60, 200].into_iter()), 100);
+        assert_eq!(beside(100, 40, [120].into_iter()), 126);
+        assert_eq!(beside(100, 40, [150, 120].into_iter()), 156);
+    }
 }

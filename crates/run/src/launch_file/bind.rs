@@ -100,7 +100,14 @@ pub(super) fn unknown_buffer(name: &str, place: Span, declared: &[&str]) -> Diag
 
 /// Problem of a kernel that is not among those of the module.
 pub(super) fn unknown_kernel(name: &str, place: Span, kernels: &[&str]) -> Diagnostic {
-    let help = match (nearest(name, kernels.iter().copied()), kernels) {
+    let plain: Vec<_> = kernels
+        .iter()
+        .map(|kernel| warploom_names::plain(kernel))
+        .collect();
+    let help = match (
+        nearest(name, plain.iter().map(AsRef::as_ref)),
+        plain.as_slice(),
+    ) {
         (Some(near), _) => format!("did you mean `{near}`?"),
         (None, []) => "the module has no kernel (`.entry`)".to_owned(),
         (None, all) => format!("the module has {}", all.join(", ")),
@@ -248,7 +255,7 @@ impl Binder<'_> {
         if launch.args.len() != kernel.params.len() {
             let message = format!(
                 "`{}` takes {} arguments, not {}",
-                kernel.name,
+                warploom_names::plain(&kernel.name),
                 kernel.params.len(),
                 launch.args.len()
             );

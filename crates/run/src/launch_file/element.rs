@@ -98,14 +98,45 @@ impl Element {
         }
     }
 
-    /// Remedy for a name that is not a type.
-    pub(crate) fn hint(name: &str) -> String {
-        match nearest(name, Self::NAMES.iter().copied()) {
+    /// Remedy for a name that is not a type: the type that the name has in C or in NumPy, or one
+    /// with a similar name.
+    pub fn hint(name: &str) -> String {
+        let elsewhere = ELSEWHERE.iter().find(|(other, _)| *other == name);
+        let near = || nearest(name, Self::NAMES.iter().copied());
+        match elsewhere.map(|(_, own)| *own).or_else(near) {
             Some(near) => format!("did you mean `{near}`?"),
             None => "write one of u8, i8, u16, i16, u32, i32, u64, i64, f16, f32, f64".to_owned(),
         }
     }
 }
+
+/// Names of types in C and in NumPy, with those of launch files.
+const ELSEWHERE: [(&str, &str); 24] = [
+    ("char", "i8"),
+    ("uchar", "u8"),
+    ("bool", "u8"),
+    ("short", "i16"),
+    ("int", "i32"),
+    ("uint", "u32"),
+    ("unsigned", "u32"),
+    ("unsigned int", "u32"),
+    ("long", "i64"),
+    ("long long", "i64"),
+    ("size_t", "u64"),
+    ("half", "f16"),
+    ("float", "f32"),
+    ("double", "f64"),
+    ("int8", "i8"),
+    ("uint8", "u8"),
+    ("int16", "i16"),
+    ("uint16", "u16"),
+    ("int32", "i32"),
+    ("uint32", "u32"),
+    ("int64", "i64"),
+    ("uint64", "u64"),
+    ("float32", "f32"),
+    ("float64", "f64"),
+];
 
 #[cfg(test)]
 mod tests {
@@ -114,6 +145,15 @@ mod tests {
     fn bytes(element: Element, number: Number) -> Option<Vec<u8>> {
         let mut out = Vec::new();
         element.put(number, &mut out).map(|()| out)
+    }
+
+    #[test]
+    fn types_of_other_languages_are_known() {
+        for (name, own) in super::ELSEWHERE {
+            assert!(Element::find(name).is_none(), "{name}");
+            assert_eq!(Element::find(own).map(Element::name), Some(own));
+            assert_eq!(Element::hint(name), format!("did you mean `{own}`?"));
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::bind::{unknown_buffer, unknown_kernel};
 use super::error::InputErrors;
-use super::program::read_module;
+use super::program::{is_source_code, read_module};
 use crate::compile::compile;
 use std::path::Path;
 use toml::Spanned;
@@ -72,6 +72,10 @@ impl Mentioned {
         let Some((module, place)) = &self.module else {
             return;
         };
+        // The caller may compile source code, once the file has no other errors.
+        if is_source_code(module) && folder.join(module).is_file() {
+            return;
+        }
         let module = match read_module(folder, module, *place) {
             Ok(module) => module,
             Err(problem) => {

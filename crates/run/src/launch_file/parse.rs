@@ -233,7 +233,9 @@ fn shape(fields: &mut Fields<'_, '_>, value: &Spanned<DeValue<'_>>) -> Option<Ve
     if product.is_none_or(|elements| elements > MOST_ELEMENTS) {
         let message = "not a shape of 1 to 4,294,967,296 elements";
         let problem = Diagnostic::error("bad-shape", span(value.span()), message);
-        fields.problem(problem.help("write extents of at least 1, for example `[64, 64]`"));
+        let help =
+            "write extents of at least 1, for example `[64, 64]`, with a product within this";
+        fields.problem(problem.help(help));
         return None;
     }
     extents
@@ -320,8 +322,11 @@ fn constant(fields: &mut Fields<'_, '_>, key: &str, element: Option<Element>) ->
 
 fn uniform(fields: &mut Fields<'_, '_>, element: Option<Element>, seed: u64) -> Option<Init> {
     let float = element.is_none_or(Element::is_float);
-    if !float {
-        fields.required("high", "100");
+    if !float && fields.get("high").is_none() {
+        let message = "`uniform` of whole numbers has no bounds without `high`";
+        let problem = Diagnostic::error("missing-key", fields.place("init"), message);
+        fields.problem(problem.help("write `high = 100`, and `low` if it is not 0"));
+        return None;
     }
     let (zero, one) = if float {
         (Number::Float(0.0), Number::Float(1.0))

@@ -49,7 +49,7 @@ impl Buffer {
 }
 
 /// True if a file's name is that of CUDA, C or C++.
-fn is_source_code(name: &str) -> bool {
+pub(super) fn is_source_code(name: &str) -> bool {
     let ending = Path::new(name)
         .extension()
         .and_then(|ending| ending.to_str());
@@ -68,9 +68,9 @@ pub(super) fn read_module(
     let problem = |message: String, help: &str| {
         Box::new(Diagnostic::error("no-module", place, message).help(help))
     };
-    if is_source_code(name) {
+    if is_source_code(name) && folder.join(name).is_file() {
         return Err(problem(
-            format!("{name} is source code, and `module` names PTX"),
+            format!("{name} is source code, which is compiled to PTX first"),
             "compile it to PTX, for example `nvcc -ptx -lineinfo -arch=compute_75 FILE.cu -o FILE.ptx`; \
              `warploom run FILE.cu` needs no launch file",
         ));

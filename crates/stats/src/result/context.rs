@@ -40,6 +40,8 @@ pub enum ContextDecline {
     TooShort,
     /// The kernel had no SM to itself: its SMs also held blocks of other kernels, or could.
     SharedSms,
+    /// The settings of the context system ask for no extra block.
+    NoneAsked,
 }
 
 impl ContextDecline {
@@ -55,6 +57,7 @@ impl ContextDecline {
             Self::Saturated => "the monitor found a part of the machine saturated",
             Self::L1dBusy => "contexts would need L1D, which its loads use",
             Self::TooShort => "it ended before the monitor had seen enough windows",
+            Self::NoneAsked => "extra_blocks of the context system is 0",
             Self::SharedSms => "it shared its SMs with other kernels",
         }
     }

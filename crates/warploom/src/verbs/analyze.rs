@@ -94,10 +94,13 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             analysis: &analysis,
             lines: &lines[..most.min(lines.len())],
         })?,
-        (false, 0) => print(&analysis_report(&analysis, width()))?,
         (false, most) => {
             let report = analysis_report(&analysis, width());
-            print(&format!("{report}{}", table(&lines, most, width())))?;
+            let lines = match most {
+                0 => String::new(),
+                most => table(&lines, most, width()),
+            };
+            print(&format!("{}\n{lines}", report.trim_end()))?;
         }
     }
     if let Some(path) = &args.svg {

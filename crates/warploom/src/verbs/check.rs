@@ -1,7 +1,8 @@
 //! The verb `warploom check`.
 
+use crate::cuda_source::{compile, is_cuda, no_such_file};
 use crate::failure::Failure;
-use crate::output::{error_style, print, print_json};
+use crate::output::{error_style, print, print_json, width};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -17,6 +18,7 @@ const NOT_SUPPORTED: &str = "not-supported";
 const EXAMPLES: &str = "\
 Examples:
   warploom check kernel.ptx
+  warploom check kernel.cu      compiled by `nvcc` first
   warploom check kernel.ptx --json";
 
 /// Read a PTX file, report its errors, and list its kernels
@@ -26,7 +28,8 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Path of the PTX file
+    /// Path of the PTX file, `-` for standard input, or of CUDA source (*.cu), which `nvcc`
+    /// compiles
     file: PathBuf,
     /// Print the report as JSON
     #[arg(long)]
@@ -68,7 +71,7 @@ struct Refused {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let source = read(Path::new(&args.file))?;
+    let source = source(&args.file)?;
     let report = report(&source)?;
     if args.json {
         print_json(&report)?
@@ -84,6 +87,24 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             1 + u8::from(wrong)
         },
     ))
+}
+
+/// The PTX to check: a file, or what `nvcc` makes of CUDA source.
+fn source(file: &Path) -> Result<Source, Failure> {
+    let name = file.to_string_lossy();
+    if is_cuda(&name) {
+        return compile(&name);
+    }
+    if name.ends_with(".toml") {
+        return Err(Failure::Input(format!(
+            "{name} is a launch file, and `check` reads PTX\n  = help: `warploom run {name} \
+             --functional` checks it and its module"
+        )));
+    }
+    if name != "-" && !file.exists() {
+        return Err(Failure::Input(no_such_file(file)));
+    }
+    Ok(read(file)?)
 }
 
 /// Parses, checks and lowers a file.
@@ -148,7 +169,7 @@ fn text(report: &Report) -> String {
     let mut text = if rows.is_empty() {
         String::new()
     } else {
-        listing(&header, &rows, None)
+        listing(&header, &rows, width())
     };
     if !report.warnings.is_empty() {
         text.push_str(&format!("\n{}", report.warnings));

@@ -2,13 +2,15 @@
 
 use crate::allocate_args::AllocateArgs;
 use crate::energy_args::EnergyArgs;
-use crate::experiment::{Keeping, RunnerArgs, experiment, tell_failures, write_page};
+use crate::experiment::{Keeping, RunnerArgs, experiment, page_hint, tell_failures, write_page};
 use crate::failure::Failure;
 use crate::gpu::{GpuArgs, base, spec};
 use crate::interrupt::{INTERRUPTED, Interrupt};
 use crate::launch_args::LaunchArgs;
 use crate::names::{Names, workloads};
-use crate::output::{check_outputs, command_line, note, print, print_json, width, write_file};
+use crate::output::{
+    check_outputs, command_line, note, print, print_json, width, write_file, wrote,
+};
 use crate::target::{self, WorkloadArgs};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -34,8 +36,8 @@ With -o, runs are kept: stopped at any moment, the same command goes on where it
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Workload (`warploom list workloads`), launch file (*.toml) or PTX file (*.ptx); several run
-    /// at once, each with an address space of its own
+    /// Workload (`warploom list workloads`), launch file (*.toml), PTX file (*.ptx) or CUDA source
+    /// (*.cu); several run at once, each with an address space of its own
     #[arg(required = true, value_name = "TARGET", value_parser = Names(workloads), hide_possible_values = true)]
     targets: Vec<String>,
     /// Key and its values; if repeated, all combinations run
@@ -77,22 +79,24 @@ pub struct Args {
     launch: LaunchArgs,
 }
 
+/// Heading of the options for programs that run at once.
+const SEVERAL: &str = "Several programs";
+
 /// Options for programs that run at once.
 #[derive(clap::Args)]
-#[command(next_help_heading = "Several programs")]
 struct MixArgs {
     /// First run each program alone for this many core cycles on the machine of the first row; its
     /// instructions in them are its target in all rows
-    #[arg(long, value_name = "N", conflicts_with_all = ["instructions", "again"],
+    #[arg(long, value_name = "N", help_heading = SEVERAL, conflicts_with_all = ["instructions", "again"],
         value_parser = clap::value_parser!(u64).range(1..))]
     alone_cycles: Option<u64>,
     /// Thread instructions of each program, after which it is halted and its resources go to the
     /// others; programs that end earlier restart
-    #[arg(long = "targets", value_name = "N,M,...", value_delimiter = ',',
+    #[arg(long = "targets", value_name = "N,M,...", help_heading = SEVERAL, value_delimiter = ',',
         value_parser = clap::value_parser!(u64).range(1..))]
     instructions: Vec<u64>,
     /// Restart programs that end, until --max-cycles
-    #[arg(long, requires = "max_cycles", conflicts_with = "instructions")]
+    #[arg(long, help_heading = SEVERAL, requires = "max_cycles", conflicts_with = "instructions")]
     again: bool,
 }
 
@@ -136,7 +140,14 @@ fn inputs(args: &Args) -> Result<Vec<Input>, Failure> {
     let WorkloadArgs { size, seed } = args.workload;
     let input = |(nth, name): (usize, &String)| {
         let allocated = args.allocate.input(nth, name, &args.workload)?;
-        allocated.map_or_else(|| target::input(name, size, seed, &args.launch), Ok)
+        args.workload.tell_unused(name);
+        let made = allocated.map_or_else(|| target::input(name, size, seed, &args.launch), Ok);
+        made.map_err(|failure| match failure {
+            Failure::Input(told) if nth > 0 && told.starts_with("no workload") => Failure::Input(
+                told + "\n  = help: values of --vary are separated by commas, without spaces",
+            ),
+            other => other,
+        })
     };
     args.targets.iter().enumerate().map(input).collect()
 }
@@ -260,12 +271,17 @@ fn give(args: &Args, page: &Page) -> Result<(), Failure> {
     }
     if let Some(path) = &args.csv {
         write_file(path, &page.table.csv())?;
+        wrote(path);
     }
     if let Some(path) = &args.svg {
         write_file(path, &svg(&page.charts))?;
+        wrote(path);
     }
     if let Some(folder) = &args.output {
-        write_page(folder, page)?;
+        write_page(folder, page)?
+            .iter()
+            .for_each(|path| wrote(path));
+        note(&page_hint(folder));
     }
     Ok(())
 }
@@ -283,7 +299,7 @@ fn equal_runs(runs: &[RunLine], width: Option<u16>) -> String {
     let several = equal.into_iter().filter(|(_, names)| names.len() > 1);
     several
         .map(|((input, _), names)| {
-            let names = names.join(", ");
+            let names = names.join("; ");
             let told = format!("{input}: equal runs, in which what differs never acted: {names}");
             wrapped("", &told, width)
         })
@@ -311,7 +327,7 @@ mod tests {
             &[run("lrr", "a"), run("gto", "b"), run("two-level", "a")],
             None,
         );
-        let expected = "kmeans: equal runs, in which what differs never acted: lrr, two-level\n";
+        let expected = "kmeans: equal runs, in which what differs never acted: lrr; two-level\n";
         assert_eq!(told, expected);
         assert_eq!(equal_runs(&[run("lrr", "a"), run("gto", "b")], None), "");
     }

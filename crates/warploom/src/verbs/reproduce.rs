@@ -12,6 +12,7 @@ use crate::names::{Names, figures};
 use crate::output::{note, print, print_json, width};
 use crate::verbs::list::cost_cells;
 use crate::verbs::sweep::{EngineArgs, make_figures};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use warploom_diag::nearest;
@@ -63,7 +64,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     /// List the runs that would be made now, and what the figures cost at scale paper; nothing runs
-    #[arg(long, conflicts_with_all = ["json", "energy", "against"])]
+    #[arg(long, conflicts_with_all = ["json", "against"])]
     dry_run: bool,
     #[command(flatten)]
     runner: RunnerArgs,
@@ -88,6 +89,9 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     if args.dry_run {
         print(&dry_run(args, &infos, &wanted)?)?;
         return Ok(ExitCode::SUCCESS);
+    }
+    if let Some(folder) = &args.against {
+        against::check(folder, &infos, args.scale)?;
     }
     note(&replaced(&args.output, &infos, args.scale));
     let (mut pages, mut failed) = (Vec::new(), false);
@@ -115,7 +119,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             ))?;
         }
         if let Some(folder) = &args.against {
-            let (told, is_equal) = against::against(folder, page)?;
+            let (told, is_equal) = against::against(folder, page, width())?;
             print(&told)?;
             failed |= !is_equal;
         }
@@ -188,7 +192,7 @@ fn dry_run(
     text += &match missing.len() {
         0 => format!("all {} are stored\n", count(stored)),
         open => format!(
-            "{} to make now, {stored} stored; runs that depend on their results follow\n",
+            "{} to make now, {stored} stored; others may follow from their results\n",
             count(open)
         ),
     };
@@ -272,6 +276,20 @@ fn what_there_is() -> String {
     )
 }
 
+/// A figure's name as this program writes it: `fig3` for `Fig. 3`, or for `3` behind a paper.
+fn plainly(name: &str) -> String {
+    let name = name
+        .to_lowercase()
+        .replace([' ', '.'], "")
+        .replace("figure", "fig");
+    match name.rsplit_once('/') {
+        Some((paper, number)) if number.starts_with(|c: char| c.is_ascii_digit()) => {
+            format!("{paper}/fig{number}")
+        }
+        _ => name,
+    }
+}
+
 /// The figure that a name with a shortened paper most likely means, such as `coop/fig3`.
 fn of_shortened_paper<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
     let (start, figure) = name.split_once('/')?;
@@ -288,7 +306,7 @@ fn of_shortened_paper<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
 }
 
 fn refusal(unknown: &UnknownFigure) -> String {
-    let (name, known) = (&unknown.name, &unknown.known);
+    let (name, known) = (&plainly(&unknown.name), &unknown.known);
     // Suggestions for a figure without its paper, or for a misspelt name.
     let end = format!("/{name}");
     let of_papers = known.iter().filter(|full| full.ends_with(&end));
@@ -301,9 +319,17 @@ fn refusal(unknown: &UnknownFigure) -> String {
     let near = of_shortened_paper(name, known)
         .or_else(|| nearest(name, papers))
         .or(near);
-    let help = match (of_papers.as_slice(), near) {
+    let meant = known.iter().find(|full| *full == name);
+    let help = match (of_papers.as_slice(), meant.map(String::as_str).or(near)) {
         ([], Some(near)) => format!("did you mean `{near}`?"),
-        ([], None) => "`warploom list figures` lists all of them".to_owned(),
+        ([], None) => {
+            let papers = known
+                .iter()
+                .filter_map(|full| Some(full.split_once('/')?.0));
+            let papers: BTreeSet<&str> = papers.collect();
+            let papers = papers.into_iter().collect::<Vec<_>>().join(", ");
+            format!("`warploom list figures` lists all of them; papers and studies are {papers}")
+        }
         ([one], _) => format!("did you mean {one}?"),
         (several, _) => format!("name the paper, too: {}", several.join(", ")),
     };
@@ -365,6 +391,26 @@ mod tests {
             let help = format!("{meant}`?");
             assert!(
                 refused.contains("did you mean `") && refused.contains(&help),
+                "{refused}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_figure_that_is_written_as_in_the_paper_is_suggested() {
+        for (name, part) in [
+            ("cooperative/3", "did you mean `cooperative/fig3`?"),
+            ("Duet/Fig. 3b", "did you mean `duet/fig3b`?"),
+            ("Fig. 1", "name the paper, too: "),
+            (
+                "thuan/fig99",
+                "papers and studies are cooperative, crat, duet, ",
+            ),
+        ] {
+            let refused = refusal(&warploom_lab::find(name).expect_err("unknown"));
+            let first = format!("no figure is called `{name}`");
+            assert!(
+                refused.starts_with(&first) && refused.contains(part),
                 "{refused}"
             );
         }

@@ -11,7 +11,7 @@ use crate::gpu::GpuArgs;
 use crate::interrupt::{Interrupt, status};
 use crate::launch_args::LaunchArgs;
 use crate::names::{Names, workloads};
-use crate::output::{command_line, json, note, print, width};
+use crate::output::{command_line, json, note, print, width, wrote};
 use crate::simulate::simulate;
 use crate::stats_args::StatsArgs;
 use crate::target::{self, WorkloadArgs};
@@ -23,7 +23,7 @@ use warploom_config::GpuSpec;
 use warploom_report::{
     explanation_report, gpgpusim_report, listing, run_report, unchecked, wrapped,
 };
-use warploom_run::{Checks, Options};
+use warploom_run::{Checks, HostProgram, Options};
 use warploom_stats::result::RunReport;
 use warploom_workloads::all;
 
@@ -140,6 +140,16 @@ pub(crate) enum CheckKind {
 }
 
 impl CheckKind {
+    /// Name of the kind on the command line.
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::Uninitialised => "uninitialised",
+            Self::SharedRaces => "shared-races",
+            Self::Barriers => "barriers",
+            Self::Bounds => "bounds",
+        }
+    }
+
     /// The kind as a setting of a program under Warploom.
     pub(crate) fn of_program(&self) -> warploom_app::CheckKind {
         match self {
@@ -201,16 +211,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         args.stats.refuse_parts(option)?;
     }
     args.allocate.check(1)?;
-    let (mut program, guessed) = match args.allocate.input(0, target, &args.workload)? {
-        Some(input) => {
-            let program = input.program(&gpu).map_err(Failure::Input)?;
-            (program, LaunchArgs::default())
-        }
-        None => {
-            let WorkloadArgs { size, seed } = args.workload;
-            target::program(target, size, seed, &args.launch, &gpu)?
-        }
-    };
+    let (mut program, guessed) = program(args, target, &gpu)?;
     let options = Options {
         threads: args.threads,
         max_cycles: args.max_cycles,
@@ -238,21 +239,39 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     args.timed.check(&result)?;
     let lines = args.stats.gpgpusim_stats.then(|| gpgpusim_report(&result));
     let status = status(&result);
+    let dumped = target::dumps(target, &result);
     args.stats.hand_out(&gpu, result, |result| match lines {
         Some(lines) => lines,
         None if args.json => json(result),
         None => told(args, &gpu, result),
     })?;
+    dumped.iter().for_each(|path| wrote(path));
     if let Some(told) = guessed.too_few(&args.launch) {
         note(&told);
     }
     Ok(status)
 }
 
+/// The program of the target, and the options of its launch that were guessed.
+fn program(
+    args: &Args,
+    target: &str,
+    gpu: &GpuSpec,
+) -> Result<(Box<dyn HostProgram>, LaunchArgs), Failure> {
+    if let Some(input) = args.allocate.input(0, target, &args.workload)? {
+        let program = input.program(gpu).map_err(Failure::Input)?;
+        return Ok((program, LaunchArgs::default()));
+    }
+    let WorkloadArgs { size, seed } = args.workload;
+    args.workload.tell_unused(target);
+    target::program(target, size, seed, &args.launch, gpu)
+}
+
 /// Text of a result for a terminal.
 fn told(args: &Args, gpu: &GpuSpec, result: &RunReport) -> String {
-    let (report, unchecked) = (run_report(result, width()), unchecked(result, width()));
-    report + &unchecked + &explained(args, gpu, result)
+    let searched: Vec<&str> = args.check.iter().map(CheckKind::name).collect();
+    let report = run_report(result, width());
+    report + &unchecked(result, &searched, width()) + &explained(args, gpu, result)
 }
 
 /// The explanation of a run, if it was requested and the run has timed launches.

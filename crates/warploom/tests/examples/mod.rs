@@ -16,7 +16,7 @@ fn page(name: &str) -> String {
 /// Runs `warploom` in the repository's root and gives what it printed.
 fn run(args: &[&str]) -> String {
     let ran = warploom_in(&root(), args);
-    assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{}", ran.out);
+    assert_eq!((ran.status, ran.told().as_str()), (0, ""), "{}", ran.out);
     ran.out
 }
 

@@ -134,7 +134,8 @@ fn a_run_has_a_page_for_a_browser() {
     let text = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
     let energy = "run transpose --size test --energy --html run.html --stats r.json --json";
     let ran = warploom_in(folder.path(), &energy.split(' ').collect::<Vec<_>>());
-    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+    let wrote = "wrote r.json\nwrote run.html\n";
+    assert_eq!((ran.status, ran.err.as_str()), (0, wrote));
     assert!(json(&ran.out).get("series").is_none());
     let page = text("run.html");
     for part in [

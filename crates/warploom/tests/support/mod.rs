@@ -34,11 +34,19 @@ pub fn ran(mut command: Command) -> Ran {
     }
 }
 
-/// Standard output of a command that must succeed without other output.
+impl Ran {
+    /// Standard error without the lines on files that were written.
+    pub fn told(&self) -> String {
+        let lines = self.err.lines().filter(|line| !line.starts_with("wrote "));
+        lines.map(|line| format!("{line}\n")).collect()
+    }
+}
+
+/// Standard output of a command that must succeed without other output than on files.
 pub fn output(args: &[&str]) -> String {
-    let Ran { status, out, err } = warploom_in(Path::new("."), args);
-    assert_eq!((status, err.as_str()), (0, ""), "{args:?}");
-    out
+    let ran = warploom_in(Path::new("."), args);
+    assert_eq!((ran.status, ran.told().as_str()), (0, ""), "{args:?}");
+    ran.out
 }
 
 /// Standard error of a command that must fail with `status` and print no result.

@@ -4,28 +4,63 @@
 use crate::failure::Failure;
 use std::collections::BTreeSet;
 use std::fs::read_to_string;
-use std::path::Path;
-use warploom_report::grouped;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use warploom_lab::{FigureInfo, Scale};
 use warploom_report::page::{Page, RunLine};
+use warploom_report::{grouped, wrapped};
 
-/// Compares a figure with that of the same name in a folder of results. Returns the text of the
-/// comparison, and whether table and runs are equal.
-pub fn against(folder: &Path, page: &Page) -> Result<(String, bool), Failure> {
-    let path = folder
-        .join(&page.paper)
-        .join(format!("{}.json", page.figure));
+/// Refuses figures that the folder does not have, or has at another scale, before any run is made.
+pub fn check(folder: &Path, infos: &[&FigureInfo], scale: Scale) -> Result<(), Failure> {
+    for info in infos {
+        let (path, stored) = stored(folder, &info.full_name())?;
+        if stored.scale != scale.to_string() {
+            return Err(Failure::Input(format!(
+                "{} has scale {}, with which a figure of scale {scale} cannot be compared\n  \
+                 = help: add --scale {}",
+                path.display(),
+                stored.scale,
+                stored.scale
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The figure `PAPER/FIGURE` in a folder of results, and its file.
+fn stored(folder: &Path, name: &str) -> Result<(PathBuf, Page), Failure> {
+    let path = folder.join(format!("{name}.json"));
     let shown = path.display();
     let text = read_to_string(&path).map_err(|error| {
+        let reason = match error.kind() {
+            ErrorKind::NotFound => "there is no such file".to_owned(),
+            _ => error.to_string(),
+        };
         Failure::Input(format!(
-            "--against has no figure to compare with: {shown}: {error}; name a folder that holds \
-             PAPER/FIGURE.json"
+            "--against has no figure to compare with: {shown}: {reason}; name a folder that holds \
+             PAPER/FIGURE.json, such as docs/results of the repository"
         ))
     })?;
-    let stored: Page = serde_json::from_str(&text).map_err(|error| {
+    let page = serde_json::from_str(&text).map_err(|error| {
         Failure::Input(format!("{shown} is not a figure of `reproduce`: {error}"))
     })?;
+    Ok((path, page))
+}
+
+/// Compares a figure with that of the same name in a folder of results. Returns the text of the
+/// comparison, in lines of at most `width` characters, if it is given, and whether table and runs
+/// are equal.
+pub fn against(folder: &Path, page: &Page, width: Option<u16>) -> Result<(String, bool), Failure> {
+    let (path, stored) = stored(folder, &format!("{}/{}", page.paper, page.figure))?;
     let (told, is_equal) = compared(&stored, page);
-    Ok((format!("compared with {shown}:\n{told}"), is_equal))
+    let lines = told
+        .lines()
+        .map(|line| wrapped("  ", line.trim_start(), width));
+    let told: String = lines.collect();
+    Ok((
+        format!("compared with {}:\n{told}", path.display()),
+        is_equal,
+    ))
 }
 
 fn compared(stored: &Page, page: &Page) -> (String, bool) {
@@ -141,7 +176,9 @@ fn keys_beyond<'a>(page: &'a Page, other: &Page) -> BTreeSet<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    use super::compared;
+    use super::{check, compared};
+    use std::path::Path;
+    use warploom_lab::{Scale, find};
     use warploom_report::page::{Cell, Page};
 
     fn stored() -> Page {
@@ -165,6 +202,21 @@ mod tests {
              only this build has the keys sm.new\n"
         );
         assert_eq!((told, is_equal), (expected, true));
+    }
+
+    #[test]
+    fn a_figure_that_cannot_be_compared_is_refused_before_its_runs() {
+        let infos = find("duet/fig1").expect("a figure");
+        let results = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results");
+        assert!(check(&results, &infos, Scale::Paper).is_ok());
+        let told = |folder: &Path| check(folder, &infos, Scale::Test).map_err(|why| why.text());
+        let scale = told(&results).expect_err("another scale");
+        assert!(scale.contains("= help: add --scale paper"), "{scale}");
+        let none = told(Path::new("none")).expect_err("no folder");
+        assert!(
+            none.contains("none/duet/fig1.json: there is no such file"),
+            "{none}"
+        );
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::display::SweepDisplay;
 use super::runs::{Finder, check, resolve, rooted};
 use super::sources::Sources;
 use super::{Begin, Engine, absolute, collect, name, slurm};
+use crate::cuda_source::no_such_file;
 use crate::experiment::{copy_own, own_digest};
 use crate::failure::Failure;
 use crate::interrupt::KeptRuns;
@@ -19,6 +20,7 @@ use warploom_sweep::{
     Begun, Expanded, Folder, Known, NewFile, PlannedRun, Record, Spec, Stopped, Sweep, Times,
     WorkOptions, Worker, begin, expand, read, setting, work, write_whole,
 };
+use warploom_workloads::Target;
 
 /// Number of problems of runs that are shown.
 const SHOWN: usize = 5;
@@ -67,6 +69,9 @@ pub fn run(args: &Begin) -> Result<ExitCode, Failure> {
 
 /// Reads the file of a sweep.
 fn spec(path: &Path) -> Result<Spec, Failure> {
+    if !path.exists() && path.as_os_str() != "-" {
+        return Err(Failure::Input(no_spec(path)));
+    }
     let source = read_text(path)?;
     let keys = warploom_config::keys();
     let counters = warploom_gpu::MachineCounters::default().named();
@@ -79,6 +84,18 @@ fn spec(path: &Path) -> Result<Spec, Failure> {
             .collect::<Vec<_>>(),
     };
     read(&source, known).map_err(|errors| Failure::Input(errors.render(error_style())))
+}
+
+/// Message about a file of a sweep that does not exist. A workload is a target of one.
+fn no_spec(path: &Path) -> String {
+    let name = path.to_string_lossy();
+    match Target::resolve(&name) {
+        Ok(_) => format!(
+            "`{name}` is a workload, and a sweep is described by a file\n  = help: `warploom compare \
+             {name} --vary sm.warp_scheduler=lrr,gto` needs none\n  = help: docs/sweeps.md describes the file"
+        ),
+        Err(_) => no_such_file(path),
+    }
 }
 
 /// Tells that another build began the sweep, or goes on with that build if this was requested.
@@ -279,15 +296,16 @@ fn dry_run(folder: &Folder, expanded: &Expanded, runs: &[PlannedRun]) -> Result<
         rows.push(vec![run.name.clone(), time, run.command.clone()]);
     }
     let estimate = match open - unknown {
-        0 => "no finished run tells their time".to_owned(),
+        0 if open == 0 => String::new(),
+        0 => ": no finished run tells their time".to_owned(),
         known => format!(
-            "about {} of one core for the {} whose time finished runs tell",
+            ": about {} of one core for the {} whose time finished runs tell",
             seconds(sum),
             grouped(known as u64)
         ),
     };
     print(&format!(
-        "{}\n{} runs, {} excluded by filters, {} to be made: {estimate}\n",
+        "{}\n{} runs, {} excluded by filters, {} to be made{estimate}\n",
         listing(&["run", "time", "command"], &rows, width()),
         grouped(runs.len() as u64),
         grouped(expanded.skipped as u64),

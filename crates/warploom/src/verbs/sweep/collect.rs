@@ -1,14 +1,15 @@
 //! `warploom sweep collect`: the tables and the page of a sweep.
 
 use super::Place;
+use crate::experiment::page_hint;
 use crate::failure::Failure;
-use crate::output::{json, note, print};
+use crate::output::{json, note, print, width};
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use warploom_report::page::{Cell, Page, csv_line};
-use warploom_report::{ColumnType, ParquetEncoder, grouped, svg};
+use warploom_report::{ColumnType, ParquetEncoder, grouped, svg, wrapped};
 use warploom_sweep::{
     AxisValues, Collector, Folder, MEAN_OF, NewFile, PageBuilder, Row, SPEEDUP_OF, Sweep, Worker,
     typed, write_whole,
@@ -73,9 +74,12 @@ pub fn collect(folder: &Folder, sweep: &Sweep) -> Result<ExitCode, Failure> {
     let (summary, means, paths) = written?;
     tell(&summary)?;
     print(&means)?;
+    let here = std::env::current_dir().unwrap_or_default();
+    let shown = |path: &Path| path.strip_prefix(&here).unwrap_or(path).to_owned();
     for path in paths {
-        print(&format!("wrote {}\n", path.display()))?;
+        print(&format!("wrote {}\n", shown(&path).display()))?;
     }
+    note(&page_hint(&shown(folder.results())));
     Ok(ExitCode::from(u8::from(summary.failed > 0)))
 }
 
@@ -305,7 +309,8 @@ fn doubts(summary: &Summary) -> String {
         .collect();
     for same in equal.iter().take(SHOWN) {
         let names = same.join("; ");
-        text += &format!("equal runs, in which what differs never acted: {names}\n");
+        let told = format!("equal runs, in which what differs never acted: {names}");
+        text += &wrapped("", &told, width());
     }
     if equal.len() > SHOWN {
         text += &format!(
