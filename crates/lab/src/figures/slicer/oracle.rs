@@ -301,6 +301,7 @@ mod tests {
         assert_eq!(best_of([1.0, 3.0, 2.0, 3.0].into_iter()), 1);
         assert_eq!(best_of([2.0, 1.0].into_iter()), 0);
     }
+
     /// Ways and the number of those that exist, and the name of the best.
     fn ways(first_pass: Option<u64>) -> (Vec<String>, Cell, String) {
         let input = |name| Input::workload(name, Size::Test, 1).unwrap();
