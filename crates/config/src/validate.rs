@@ -385,7 +385,7 @@ fn device(rules: &mut Rules, spec: &GpuSpec) {
         spec.partition.far_cycles == 0 || (spec.gpu.gpcs > 1 && banks > 1),
         &["partition.far_cycles", "gpu.gpcs", "gpu.channels"],
         format!(
-            "L2 has two halves, but there are {} GPCs and {banks} L2 banks",
+            "L2 has two halves, but `gpu.gpcs` is {}, and L2 banks are {banks}",
             spec.gpu.gpcs
         ),
         "write `partition.far_cycles` 0, or at least two GPCs and two L2 banks",
