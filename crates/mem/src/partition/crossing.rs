@@ -23,8 +23,8 @@ pub(super) struct Crossing {
 }
 
 impl Crossing {
-    /// No packets yet, for the L2 bank `id`. SMs of the first half of the GPCs are near to the first
-    /// half of the L2 banks. All are near if L2 is one.
+    /// No packets yet, for the L2 bank `id`. SMs of the first half of the GPCs are near to the
+    /// first half of the L2 banks. All are near if L2 is one.
     pub(super) fn new(spec: &GpuSpec, id: SubPartitionId) -> Self {
         let gpu = &spec.gpu;
         let banks = gpu.channels * gpu.sub_partitions_per_channel;
