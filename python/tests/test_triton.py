@@ -210,6 +210,8 @@ def test_errors_have_remedies(plain, script, message):
 def test_control_c_ends_the_process_with_its_result(plain):
     script = """
 import os, signal, threading
+# Programs in the background of a shell ignore the signal.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 warploom.triton.use("rtx3070-ampere")
 
 @triton.jit
