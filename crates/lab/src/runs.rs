@@ -10,7 +10,7 @@
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
 use crate::runner::{Failed, Results, Runner};
-use crate::spec::RunSpec;
+use crate::spec::{RunKey, RunSpec};
 use crate::store::StoreError;
 use std::any::Any;
 use std::collections::BTreeSet;
@@ -27,6 +27,8 @@ pub struct Runs<'a> {
     wanted: Vec<RunSpec>,
     /// Runs in the order in which they were requested.
     used: Vec<UsedRun>,
+    /// Keys of these runs.
+    used_keys: BTreeSet<RunKey>,
     failed: Vec<Failed>,
 }
 
@@ -36,6 +38,7 @@ impl<'a> Runs<'a> {
             results,
             wanted: Vec::new(),
             used: Vec::new(),
+            used_keys: BTreeSet::new(),
             failed: Vec::new(),
         }
     }
@@ -44,7 +47,7 @@ impl<'a> Runs<'a> {
     pub fn get(&mut self, spec: &RunSpec) -> Option<Arc<RunReport>> {
         let key = spec.key();
         if let Some(report) = self.results.get(&key) {
-            if !self.used.iter().any(|(used, _)| used.key() == key) {
+            if self.used_keys.insert(key) {
                 self.used.push((spec.clone(), Arc::clone(report)));
             }
             return Some(Arc::clone(report));

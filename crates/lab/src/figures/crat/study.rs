@@ -196,14 +196,21 @@ impl Study {
         }
     }
 
-    /// A run of the kernel with this allocation and at most a point's blocks. Other kernels are
-    /// executed without timing.
-    fn run(&self, runs: &Runs<'_>, tlp: u32, how: &Allocate) -> RunSpec {
-        let input = runs.computed(&format!("{} {how:?}", self.key), || {
-            let input = Input::allocated(&self.target, self.size, SEED, how);
-            input.unwrap_or_else(|why| panic!("{}: {why}", self.target))
-        });
-        let registers = how.registers;
+    /// A run of the kernel with this allocation and at most a point's blocks.
+    fn run(&self, runs: &Runs<'_>, tlp: u32, how: &Allocate) -> Arc<RunSpec> {
+        let key = format!("{} {how:?}", self.key);
+        runs.computed(&format!("{key}, {tlp} blocks"), || {
+            let input = runs.computed(&key, || {
+                let input = Input::allocated(&self.target, self.size, SEED, how);
+                input.unwrap_or_else(|why| panic!("{}: {why}", self.target))
+            });
+            self.run_of(&input, tlp, how.registers)
+        })
+    }
+
+    /// A run of an allocated input with at most this many blocks. Other kernels are executed
+    /// without timing.
+    fn run_of(&self, input: &Input, tlp: u32, registers: u32) -> RunSpec {
         let gpu = self.gpu_of(Point { registers, tlp });
         let cap = format!("gpu.max_blocks_per_sm={tlp}");
         let own = self.machine.gpu;
@@ -217,7 +224,7 @@ impl Study {
         let machine = preset(&name, gpu, &sets);
         RunSpec {
             time_kernels: entries.filter(|_| self.subject.has_others).collect(),
-            ..RunSpec::new(&input, &machine)
+            ..RunSpec::new(input, &machine)
         }
     }
 
