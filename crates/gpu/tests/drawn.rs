@@ -19,10 +19,10 @@ use warploom_ir::Program;
 use warploom_mem::cache::REPLACEMENTS;
 
 /// Cases that run if the environment names no others.
-const CASES: Range<u64> = 0..16;
+const CASES: Range<u64> = 0..10;
 
 /// Cases that are saved and restored, if the environment names no others.
-const SAVED_CASES: Range<u64> = 0..24;
+const SAVED_CASES: Range<u64> = 0..12;
 
 /// Registers: `%rd1` is the first allocation, `%rd2` the generic address of the thread's own eight
 /// bytes of shared memory, `%r3` their address in that space, `%r4` the thread's number, `%r8` the

@@ -458,15 +458,16 @@ const POLICIES: [MultiprogramChoice; 5] = [
 fn windows_of_several_kernels_are_as_steps() {
     // Three blocks of the first leave room for some of the second.
     let kernels = [
-        (in_place(), (100, 448)),
-        (SELDOM.to_owned(), MANY),
-        (APART.to_owned(), WIDE),
+        (in_place(), (33, 448)),
+        (SELDOM.to_owned(), (50, 64)),
+        (APART.to_owned(), (25, 256)),
     ];
     let kernels = kernels.map(|(body, grid)| (program(&apart(&body)), grid));
     for gpu in GPUS {
         for policy in POLICIES {
             let mut spec = spec(gpu);
             spec.gpu.multiprogram = policy;
+            spec.gpu.sms = 5;
             let (expected, _) = run_together(&spec, &kernels, (1, false));
             for threads in [1, 2] {
                 let (seen, ahead) = run_together(&spec, &kernels, (threads, true));
@@ -483,9 +484,9 @@ fn windows_of_several_kernels_are_as_steps() {
 /// loaded again.
 #[test]
 fn windows_with_context_switching_are_as_steps() {
-    check_contexts(ELSEWHERE, (250, 256), 3);
+    check_contexts(ELSEWHERE, (100, 256), 3);
     // A warp that waits for an atomic stays.
-    check_contexts(ATOMIC, (60, 256), 2);
+    check_contexts(ATOMIC, (40, 256), 2);
 }
 
 /// Cycles that the kernel takes at least, by the system of context switching.

@@ -154,18 +154,19 @@ pub fn assemble(ptxas: &Path, name: &str) -> Result<usize> {
 mod tests {
     use super::{Counts, Subject, all};
 
-    /// Runs a sample of what `cargo xtask regalloc workloads` runs: the lowest, middle and highest
-    /// limits.
+    /// Runs a sample of what `cargo xtask regalloc workloads` runs: the lowest limit, and the middle
+    /// or the highest one.
     #[test]
     fn outputs_stay_bit_identical() {
         let mut counts = Counts::default();
-        for info in all() {
+        for (nth, info) in all().iter().enumerate() {
             let subject = Subject::new(info).unwrap();
             let (low, high) = subject.limits().into_inner();
-            for (limit, shared) in [(low, false), ((low + high) / 2, true), (high, false)] {
+            let other = [((low + high) / 2, true), (high, false)][nth % 2];
+            for (limit, shared) in [(low, false), other] {
                 subject.compare(limit, shared, &mut counts).unwrap();
             }
         }
-        assert_eq!(counts.runs, 3 * all().len());
+        assert_eq!(counts.runs, 2 * all().len());
     }
 }

@@ -55,21 +55,21 @@ fn the_bound_of_each_kernel_is_named() {
     let shared = "Shared memory bounds `conflicts`: it is busy in 9";
     bound(
         "conflicts",
-        "",
+        "--grid 120",
         shared,
         "Next: change the layout in shared memory",
     );
     let diverge = "Diverged warps bound `diverge`: an instruction takes effect in 7.7 of 32 lanes";
     bound(
         "diverge",
-        "",
+        "--grid 90",
         diverge,
         "Next: let the lanes of a warp branch alike",
     );
     let special = "Function units bound `special`: ";
     bound(
         "special",
-        "",
+        "--grid 180",
         special,
         "Next: use fewer of these instructions",
     );

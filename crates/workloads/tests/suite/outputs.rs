@@ -108,13 +108,14 @@ fn cut_after(instructions: u64, program: &mut dyn HostProgram) -> FirstBlocks {
     session.run_first_blocks(program, instructions).unwrap()
 }
 
-/// References match programs of several launches at every point where they are cut.
+/// References match programs of several launches at every point where they are cut. Each target is
+/// cut in two of four places.
 #[test]
 fn wherever_a_program_is_cut_nothing_differs() {
     let mut wrong = Vec::new();
-    for name in every_target() {
+    for (nth, name) in every_target().into_iter().enumerate() {
         let target = Target::resolve(&name).unwrap();
-        for instructions in [1, 2_000, 10_000, 40_000] {
+        for instructions in [[1, 10_000], [2_000, 40_000]][nth % 2] {
             let run = cut_after(instructions, target.program(Size::Test, 0).as_mut());
             assert_eq!(run.outcome, Outcome::Finished, "{name} {instructions}");
             let checks = run.checks.iter();
