@@ -1,6 +1,7 @@
 //! `cargo xtask sampling`: compares estimates of sampled runs with full runs, and counts how often
 //! the true value is in the interval. The table is in `docs/sampling.md`.
 
+mod blocks;
 mod launches;
 
 use std::fs;
@@ -36,18 +37,41 @@ pub struct Args {
     /// Draws of the launches that are checked: plans for each program
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     draws: u64,
+
+    /// Compare estimates within launches instead: of drawn kernels, and of the workloads
+    #[arg(long, conflicts_with = "only")]
+    blocks: bool,
+
+    /// Drawn kernels of --blocks
+    #[arg(long, value_name = "N", default_value_t = 120)]
+    cases: u64,
+
+    /// Number of the first of these kernels, by which it is drawn. Other kernels than the default
+    /// ones are printed only
+    #[arg(long, value_name = "N", default_value_t = FIRST_CASE)]
+    first: u64,
+
+    /// Bound of --until-stable in percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 10.0)]
+    stable: f64,
 }
+
+/// Number of the first kernel of the page. The constants of the estimates were chosen with earlier
+/// ones.
+const FIRST_CASE: u64 = 1000;
 
 /// Compares the workloads, and writes the table or prints it.
 pub fn run(args: &Args, root: &Path) -> Result<()> {
-    let table = launches::table(args)?;
-    put(args, root, "launches", &table)
+    match args.blocks {
+        true => put(args, root, "blocks", &blocks::table(args)?),
+        false => put(args, root, "launches", &launches::table(args)?),
+    }
 }
 
-/// Prints a table, and writes it into the page if it is of all workloads.
+/// Prints a table, and writes it into the page if it is of all workloads, or of the page's kernels.
 fn put(args: &Args, root: &Path, name: &str, table: &str) -> Result<()> {
     write!(io::stdout(), "{table}")?;
-    if !args.only.is_empty() {
+    if !args.only.is_empty() || args.first != FIRST_CASE {
         return Ok(());
     }
     let path = root.join(PAGE);

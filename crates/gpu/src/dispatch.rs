@@ -223,6 +223,13 @@ impl Dispatcher {
         self.open_all();
     }
 
+    /// Stops timing further blocks of a kernel, which has come to a gap.
+    pub fn time_no_more(&mut self, slot: KernelSlot) {
+        if let Some(kernel) = &mut self.kernels[slot.index()] {
+            kernel.time_no_more();
+        }
+    }
+
     /// True if the multiprogramming policy or the block limit is to be updated in this cycle.
     #[inline]
     pub fn is_update_due(&self, now: Cycle) -> bool {

@@ -215,7 +215,14 @@ impl Gpu {
         self.dispatcher.time_only(slot, stretches);
     }
 
-    /// Ranks of the blocks that come next in a kernel and are not timed.
+    /// Stops timing further blocks of a kernel that has come to a [`gap`](Self::gap): all of them
+    /// are the gap.
+    pub fn time_no_more(&mut self, slot: KernelSlot) {
+        self.dispatcher.time_no_more(slot);
+    }
+
+    /// Ranks of the blocks that come next in a kernel and are not timed; none of them where the
+    /// caller is only to look at the machine ([`Stretches::look`]).
     #[inline]
     pub fn gap(&self) -> Option<(KernelSlot, Range<u64>)> {
         self.dispatcher.gap()
@@ -381,6 +388,14 @@ impl Gpu {
     pub fn thread_instructions(&mut self, slot: KernelSlot) -> u64 {
         let mut sum = 0;
         let of = |sm: &Sm| sm.by_kernel[slot.index()].thread_instructions;
+        self.sms.for_each(|_, sm| sum += of(sm));
+        sum
+    }
+
+    /// Warp instructions so far of the kernels in a slot.
+    pub fn warp_instructions(&mut self, slot: KernelSlot) -> u64 {
+        let mut sum = 0;
+        let of = |sm: &Sm| sm.by_kernel[slot.index()].warp_instructions;
         self.sms.for_each(|_, sm| sum += of(sm));
         sum
     }

@@ -23,8 +23,9 @@ impl Gpu {
         !self.spec.gpu.flush_l1_at_kernel_end && self.spec.l1d.enabled
     }
 
-    /// Has the effects of an access of a process on caches without timing: on the data cache of
-    /// `sm`, if there is one, and on L2. `later` is the number of such accesses of one SM before.
+    /// Has the effects of an access of a process on caches without timing: on the data cache
+    /// or the texture cache of `sm`, if there is one, and on L2. `later` is the number of such
+    /// accesses of one of these caches before.
     pub fn replay(&mut self, asid: u8, access: &Replay, sm: Option<usize>, later: u64) {
         let segment = physical_base(asid) + access.segment;
         let access = Replay { segment, ..*access };

@@ -414,12 +414,7 @@ fn windows_with_copies_and_prints_are_as_steps() {
 fn windows_of_sampled_launches_are_as_steps() {
     let kernels = [(program(&apart(&in_place())), (600, 64))];
     let kind = Drawn {
-        stretches: Some(Stretches {
-            from: 0,
-            to: u64::MAX,
-            timed: 250,
-            period: 300,
-        }),
+        stretches: Some(Stretches::every(250, 300)),
         ..Drawn::default()
     };
     for gpu in GPUS {

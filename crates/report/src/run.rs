@@ -209,7 +209,7 @@ fn samples(text: &mut String, run: &RunReport) {
         if timed == blocks {
             let _ = writeln!(
                 text,
-                "{name}: all {blocks} blocks timed, too few for samples"
+                "{name}: all {blocks} blocks timed, too few for an estimate from a part"
             );
             continue;
         }

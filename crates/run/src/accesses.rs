@@ -5,9 +5,9 @@ mod code;
 mod footprint;
 
 use code::{Code, Fetches};
-pub(crate) use footprint::Footprint;
+pub(crate) use footprint::Footprints;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
-use warploom_config::GpuSpec;
+use warploom_config::{GpuSpec, ModelStyle};
 use warploom_exec::{Effect, LaunchContext, MemEffect, MemKind, Observer, StepOut};
 use warploom_gpu::{Gpu, Replay, ReplayKind, SEGMENT_BYTES};
 use warploom_ir::{CacheOp, GLOBAL_BASE, MemSpace};
@@ -20,7 +20,7 @@ const COMPARED: usize = 1024;
 /// Bytes of a sector.
 const SECTOR_BYTES: u32 = 32;
 
-/// An access, and the SM in whose data cache it is replayed first.
+/// An access, and the SM in whose data cache or texture cache it is replayed first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Entry {
     access: Replay,
@@ -35,14 +35,18 @@ pub(crate) struct Accesses {
     sms: Vec<u16>,
     /// True if data caches keep lines from one launch to the next.
     keeps_l1: bool,
-    /// Lines of a data cache.
-    l1_lines: usize,
+    /// True if fences empty data caches.
+    fences_flush_l1: bool,
+    /// Lines of a data cache and of a texture cache.
+    lines: [usize; 2],
     /// Bytes that a data cache fetches at once.
     fetched: u32,
-    /// Number of accesses of sectors by warps, and of those that L2 lacks.
+    /// Bytes that a texture cache fetches at once.
+    texture_line: u32,
+    /// Number of accesses of sectors by warps, and of those that L2 or texture caches lack.
     pub count: u64,
     pub lacking: u64,
-    footprint: Footprint,
+    footprint: Footprints,
     /// The last accesses. The oldest one is overwritten next once there is no more room.
     last: Vec<Entry>,
     next: usize,
@@ -107,25 +111,62 @@ fn sectors(bytes: u128) -> u8 {
     touched.fold(0, |all, nth| all | 1 << nth)
 }
 
+/// True if reads of global memory go through data caches.
+fn uses_l1(spec: &GpuSpec) -> bool {
+    spec.l1d.enabled && !spec.sm.global_skips_l1d
+}
+
+/// Number of lines of L2.
+fn l2_lines(spec: &GpuSpec) -> usize {
+    let l2 = &spec.partition.l2;
+    match l2.enabled {
+        true => l2.sets as usize * l2.ways as usize * spec.l2_banks() as usize,
+        false => 0,
+    }
+}
+
 impl Accesses {
     /// Accesses of a launch of `blocks` blocks. `footprint` is that of the launches before.
-    pub fn new(spec: &GpuSpec, gpu: &Gpu, blocks: u64, footprint: Footprint) -> Self {
-        let l2 = &spec.partition.l2;
-        let lines = match l2.enabled {
-            true => l2.sets as usize * l2.ways as usize * spec.l2_banks() as usize,
-            false => 0,
-        };
+    pub fn new(spec: &GpuSpec, gpu: &Gpu, blocks: u64, footprint: Footprints) -> Self {
         let sms = gpu.next_sms(blocks).into_iter();
-        let uses_l1 = spec.l1d.enabled && !spec.sm.global_skips_l1d;
+        let uses_l1 = uses_l1(spec);
         Self {
             keeps_l1: gpu.keeps_l1() && uses_l1,
             fetched: match uses_l1 && !spec.l1d.sectored {
                 true => spec.l1d.line_bytes.max(SECTOR_BYTES),
                 false => SECTOR_BYTES,
             },
-            l1_lines: spec.l1d.sets as usize * spec.l1d.ways as usize,
+            texture_line: spec
+                .l1t
+                .line_bytes
+                .clamp(SECTOR_BYTES, SEGMENT_BYTES as u32),
+            lines: [&spec.l1d, &spec.l1t].map(|cache| cache.sets as usize * cache.ways as usize),
             footprint,
-            ..Self::with_room(KEPT * lines, sms.map(|sm| sm as u16).collect())
+            ..Self::with_room(KEPT * l2_lines(spec), sms.map(|sm| sm as u16).collect())
+        }
+    }
+
+    /// Accesses of `blocks` blocks between timed ones of a launch, within which data caches keep
+    /// their lines.
+    pub fn of_gap(spec: &GpuSpec, gpu: &Gpu, blocks: u64) -> Self {
+        let all = Self::new(spec, gpu, blocks, Footprints::default());
+        let gpu = &spec.gpu;
+        Self {
+            keeps_l1: uses_l1(spec),
+            fences_flush_l1: gpu.style == ModelStyle::V4 && gpu.flush_l1_at_kernel_end,
+            ..all
+        }
+    }
+
+    /// Notes a fence, after which a data cache may have nothing of what was accessed before.
+    fn fence(&mut self) {
+        if self.keeps_l1 && self.fences_flush_l1 {
+            self.keeps_l1 = false;
+            let data = |entry: &&mut Entry| entry.access.kind != ReplayKind::Texture;
+            self.last
+                .iter_mut()
+                .filter(data)
+                .for_each(|entry| entry.sm = None);
         }
     }
 
@@ -134,11 +175,13 @@ impl Accesses {
             most,
             sms,
             keeps_l1: false,
-            l1_lines: 0,
+            fences_flush_l1: false,
+            lines: [0; 2],
             fetched: SECTOR_BYTES,
+            texture_line: SECTOR_BYTES,
             count: 0,
             lacking: 0,
-            footprint: Footprint::default(),
+            footprint: Footprints::default(),
             last: Vec::new(),
             next: 0,
             compared: Vec::new(),
@@ -154,15 +197,17 @@ impl Accesses {
         let bytes = match kind {
             ReplayKind::Read if through_l1 => whole(bytes, self.fetched),
             ReplayKind::Read => whole(bytes, SECTOR_BYTES),
+            ReplayKind::Texture => whole(bytes, self.texture_line),
             ReplayKind::Write | ReplayKind::Atomic => bytes,
         };
+        let keeps = kind == ReplayKind::Texture || through_l1 && self.keeps_l1;
         let entry = Entry {
             access: Replay {
                 segment,
                 bytes,
                 kind,
             },
-            sm: self.sm_of(block).filter(|_| through_l1 && self.keeps_l1),
+            sm: self.sm_of(block).filter(|_| keeps),
         };
         if self.compared.is_empty() {
             self.compared = vec![None; COMPARED];
@@ -170,7 +215,12 @@ impl Accesses {
         let like = &mut self.compared[(segment / SEGMENT_BYTES) as usize % COMPARED];
         if *like != Some(entry) {
             *like = Some(entry);
-            self.lacking += u64::from(self.footprint.access(segment, sectors(bytes)));
+            let texture = entry.sm.filter(|_| kind == ReplayKind::Texture);
+            let lacking = match texture {
+                Some(sm) => self.footprint.access_texture(sm, segment, bytes),
+                None => self.footprint.access(segment, bytes),
+            };
+            self.lacking += u64::from(lacking);
             self.keep(entry);
         }
     }
@@ -193,7 +243,7 @@ impl Accesses {
     }
 
     /// Takes out what the program accessed lately, for the next launch.
-    pub fn take_footprint(&mut self) -> Footprint {
+    pub fn take_footprint(&mut self) -> Footprints {
         std::mem::take(&mut self.footprint)
     }
 
@@ -211,45 +261,67 @@ impl Accesses {
             .for_each(|entry| self.keep(*entry));
     }
 
-    /// Replays the accesses of a process, and its fetches of code, in the caches.
+    /// Replays the accesses of a process, and its fetches of code, in the caches of an idle
+    /// machine.
     pub fn replay(&self, gpu: &mut Gpu, asid: u8) {
-        let (newer, older) = self.last.split_at(self.next);
-        let mut turns = Turns::new(older.iter().chain(newer), 2 * self.l1_lines);
-        for Entry { access, sm } in older.iter().chain(newer) {
-            let turn = sm.and_then(|sm| turns.next(sm));
-            let sm = turn.and(*sm).map(usize::from);
-            gpu.replay(asid, access, sm, turn.unwrap_or(0));
-        }
+        self.replay_data(gpu, asid, (2, 1));
         self.code.replay(gpu, asid);
         gpu.end_replay();
     }
+
+    /// Replays the accesses of a process in the caches for data and textures while blocks run.
+    /// Several accesses of one SM take a cycle, because the lines that blocks use meanwhile would
+    /// else be the oldest.
+    pub fn replay_beside_blocks(&self, gpu: &mut Gpu, asid: u8) {
+        self.replay_data(gpu, asid, (1, 4));
+    }
+
+    /// Replays the last accesses, `times` as many in a cache of an SM as it has lines, `a_cycle` of
+    /// them in a cycle.
+    fn replay_data(&self, gpu: &mut Gpu, asid: u8, (times, a_cycle): (usize, u64)) {
+        let (newer, older) = self.last.split_at(self.next);
+        let mut turns = Turns::new(
+            older.iter().chain(newer),
+            self.lines.map(|lines| times * lines),
+        );
+        for entry in older.iter().chain(newer) {
+            let turn = turns.next(entry);
+            let sm = turn.and(entry.sm).map(usize::from);
+            gpu.replay(asid, &entry.access, sm, turn.unwrap_or(0) / a_cycle);
+        }
+    }
 }
 
-/// Numbers of the last accesses of each SM, in the order in which its data cache sees them.
+/// Numbers of the last accesses of each SM, in the order in which its data cache or its texture
+/// cache sees them.
 struct Turns {
-    /// Accesses of an SM that are left out before the numbers begin, and number of the next one.
-    of_sm: Vec<(u64, u64)>,
+    /// By SM, for the data cache and the texture cache: accesses that are left out before the
+    /// numbers begin, and number of the next one.
+    of_sm: Vec<[(u64, u64); 2]>,
 }
 
 impl Turns {
-    /// Numbers of at most `most` accesses of each SM.
-    fn new<'a>(all: impl Iterator<Item = &'a Entry>, most: usize) -> Self {
-        let mut of_sm: Vec<(u64, u64)> = Vec::new();
-        for sm in all.filter_map(|entry| entry.sm).map(usize::from) {
+    /// Numbers of at most `most` accesses of each data cache and each texture cache.
+    fn new<'a>(all: impl Iterator<Item = &'a Entry>, most: [usize; 2]) -> Self {
+        let mut of_sm: Vec<[(u64, u64); 2]> = Vec::new();
+        for (sm, cache) in all.filter_map(Entry::cache) {
             if of_sm.len() <= sm {
-                of_sm.resize(sm + 1, (0, 0));
+                of_sm.resize(sm + 1, [(0, 0); 2]);
             }
-            of_sm[sm].0 += 1;
+            of_sm[sm][cache].0 += 1;
         }
-        for (left_out, _) in &mut of_sm {
-            *left_out = left_out.saturating_sub(most as u64);
+        for caches in &mut of_sm {
+            for ((left_out, _), most) in caches.iter_mut().zip(most) {
+                *left_out = left_out.saturating_sub(most as u64);
+            }
         }
         Self { of_sm }
     }
 
     /// Number of the next access of an SM, unless it is left out.
-    fn next(&mut self, sm: u16) -> Option<u64> {
-        let (left_out, next) = self.of_sm.get_mut(usize::from(sm))?;
+    fn next(&mut self, entry: &Entry) -> Option<u64> {
+        let (sm, cache) = entry.cache()?;
+        let (left_out, next) = &mut self.of_sm.get_mut(sm)?[cache];
         if *left_out > 0 {
             *left_out -= 1;
             return None;
@@ -259,9 +331,18 @@ impl Turns {
     }
 }
 
+impl Entry {
+    /// The SM, and 0 for its data cache or 1 for its texture cache.
+    fn cache(&self) -> Option<(usize, usize)> {
+        let is_texture = self.access.kind == ReplayKind::Texture;
+        Some((usize::from(self.sm?), usize::from(is_texture)))
+    }
+}
+
 const fn kind_of(effect: &MemEffect) -> ReplayKind {
     match effect.kind {
-        MemKind::Load | MemKind::Texture => ReplayKind::Read,
+        MemKind::Load => ReplayKind::Read,
+        MemKind::Texture => ReplayKind::Texture,
         MemKind::Store => ReplayKind::Write,
         MemKind::Atomic => ReplayKind::Atomic,
     }
@@ -274,6 +355,9 @@ impl Observer for Accesses {
 
     fn stepped(&mut self, block: u64, _: u32, out: &StepOut) {
         self.fetches.add(out.pc);
+        if let Effect::Membar(_) = out.effect {
+            self.fence();
+        }
         let Effect::Memory(effect) = out.effect else {
             return;
         };

@@ -7,10 +7,11 @@
 //! GPGPU-Sim's stream manager behaves in the same way.
 
 mod early;
+mod gaps;
 mod sampled;
 mod saved;
 
-use crate::accesses::{Accesses, Footprint};
+use crate::accesses::{Accesses, Footprints};
 use crate::checkpoint::HostEvent;
 use crate::device::Device;
 use crate::host::{Check, HostProgram, Stopped};
@@ -20,7 +21,7 @@ use crate::result::{Summary, kernel_report};
 use crate::sampler::{Chosen, Sampler};
 use crate::sampling::Untimed;
 use crate::session::{Prepared, RunError, Session, TimedBlocks};
-use early::{in_a_gap, interrupted};
+use early::interrupted;
 use sampled::Timing;
 use saved::Saving;
 use warploom_base::{Cycle, Digest, KernelSlot};
@@ -95,7 +96,7 @@ pub(crate) struct Mix<'s, 'p> {
     /// one.
     untimed: Option<Accesses>,
     /// Memory that a sampled program accessed lately.
-    footprint: Footprint,
+    footprint: Footprints,
     /// Count of instructions that were executed without timing.
     executed: Executed,
     progress: OnProgress<'s>,
@@ -136,7 +137,7 @@ impl<'s, 'p> Mix<'s, 'p> {
             concurrent,
             sampler: Sampler::of(session.options()),
             untimed: None,
-            footprint: Footprint::new(session.spec()),
+            footprint: Footprints::new(session.spec()),
             executed: Executed::default(),
             progress,
             saving: None,
@@ -381,50 +382,6 @@ impl<'s, 'p> Mix<'s, 'p> {
         Ok(Ok(()))
     }
 
-    /// Executes blocks that are not timed and whose turn has come. The error is the outcome that
-    /// ends the run.
-    fn pass_gaps(&mut self, summary: &mut Summary) -> Result<(), Outcome> {
-        while let Some((slot, gap)) = self.gpu.gap() {
-            let kernel = self.in_flight[slot.index()].as_mut();
-            let kernel = kernel.expect("it is in flight");
-            let untimed = kernel.untimed.as_mut().expect("it has gaps");
-            let extent = FunctionalOptions {
-                first_block: gap.start,
-                end_block: gap.end,
-                ..FunctionalOptions::default()
-            };
-            let at = kernel.process;
-            let place = (self.gpu.now(), summary.launches());
-            let launch = &untimed.prepared;
-            let device = &mut self.processes[at].device;
-            device.lend(&mut self.memory);
-            let stats = self.session.execute_prepared(
-                launch,
-                device,
-                None,
-                extent,
-                &mut self.executed.poll(launch, place, &mut *self.progress),
-            );
-            device.lend(&mut self.memory);
-            match stats {
-                Ok(stats) => {
-                    self.executed.add(&stats);
-                    summary.find(untimed.executed(stats));
-                }
-                Err((_, why @ Stopped::Interrupted)) => {
-                    self.stopped(why);
-                    return Err(interrupted(self.reached(summary)));
-                }
-                Err((outcome, why)) => {
-                    self.stopped(why);
-                    return Err(self.of_process(in_a_gap(outcome), at));
-                }
-            }
-            self.gpu.pass_gap(slot);
-        }
-        Ok(())
-    }
-
     /// True if the machine has a slot for another kernel. The kernels of a sampled program run one
     /// by one.
     fn may_launch(&self) -> bool {
@@ -445,9 +402,9 @@ impl<'s, 'p> Mix<'s, 'p> {
         let cluster = u64::from(launch.launch.context.cluster().blocks());
         let stretches = timed.stretches(blocks, resident);
         let stretches = stretches.map(|some| some.of_whole(cluster));
-        let sampled = matches!(timed, TimedBlocks::OneOf(_));
+        let sampled = matches!(timed, TimedBlocks::OneOf(_) | TimedBlocks::UntilStable(_));
         let part = sampled || stretches.is_some();
-        let untimed = part.then(|| Untimed::new(launch.clone()));
+        let untimed = part.then(|| Untimed::new(launch.clone(), timed));
         let slot = self.gpu.launch(launch.launch, &self.memory);
         if let Some(stretches) = stretches {
             self.gpu.time_only(slot, stretches);

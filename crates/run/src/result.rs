@@ -4,6 +4,7 @@ use crate::host::Check;
 use crate::process::Process;
 use crate::session::Prepared;
 use crate::told;
+use std::collections::BTreeMap;
 use warploom_base::Dim3;
 use warploom_config::{ContextPlan, GpuSpec, Setting};
 use warploom_exec::{DeviceMemory, FindingReport, FunctionalStats};
@@ -364,12 +365,24 @@ fn estimate(cycles: u64, kernels: &[KernelReport]) -> Option<Estimate> {
     {
         return None;
     }
-    let parts = kernels.iter().filter_map(|kernel| {
-        let estimate = kernel.sample?.estimate?;
-        Some((kernel.figures.cycles, estimate))
-    });
-    let (timed, parts): (Vec<u64>, Vec<Estimate>) = parts.unzip();
-    let others = cycles.saturating_sub(timed.iter().sum());
+    let mut timed = 0;
+    let mut by_kernel: BTreeMap<&str, Estimate> = BTreeMap::new();
+    for kernel in kernels {
+        let Some(estimate) = kernel.sample.and_then(|sample| sample.estimate) else {
+            continue;
+        };
+        timed += kernel.figures.cycles;
+        // What is wrong in one launch of a kernel is wrong in the others, too.
+        let own = by_kernel.entry(&kernel.name);
+        own.and_modify(|all| {
+            all.cycles += estimate.cycles;
+            all.margin += estimate.margin;
+            all.stretches += estimate.stretches;
+        })
+        .or_insert(estimate);
+    }
+    let parts: Vec<Estimate> = by_kernel.into_values().collect();
+    let others = cycles.saturating_sub(timed);
     (!parts.is_empty()).then(|| Estimate::sum(others, &parts))
 }
 

@@ -2,8 +2,11 @@
 //! the whole launch.
 
 use crate::session::{Prepared, TimedBlocks};
+use warploom_base::Cycle;
 use warploom_exec::{FindingReport, FunctionalStats};
-use warploom_gpu::{KernelEnd, Stretches, Timing};
+use warploom_gpu::{KernelEnd, Stretches};
+use warploom_sample::{Piece, estimate_blocks, estimate_rest};
+use warploom_state::Value;
 use warploom_stats::result::KernelReport;
 use warploom_stats::sample::{Estimate, SampleReport};
 
@@ -17,33 +20,123 @@ const FEWEST: u64 = 5;
 /// Longer samples have longer gaps, which disturb caches and queues more (`docs/long-runs.md`).
 const LENGTHS: [u64; 2] = [2, 8];
 
+/// How far a launch was when it came to a gap, or when the caller looked at it within a stretch.
+#[derive(Clone, Copy, Debug, Value)]
+pub(crate) struct Look {
+    pub cycle: Cycle,
+    /// Rank of the next block.
+    pub rank: u64,
+    /// Warp instructions of timed blocks.
+    pub warp_instructions: u64,
+    /// Number of blocks of the gap, and their warp instructions.
+    pub skipped: u64,
+    pub skipped_instructions: u64,
+}
+
+/// Number of looks from one check whether a launch is stable to the next. Two in a row have to say
+/// so, as one of many may by chance.
+const AGAIN: usize = 8;
+
 /// A running launch of which only a part is timed.
 pub(crate) struct Untimed {
     pub prepared: Box<Prepared>,
+    /// Bound of the relative error, if the launch is timed until it is stable.
+    bound: Option<f64>,
+    record: Record,
+}
+
+/// Record of what was seen of a launch.
+#[derive(Clone, Debug, Default, Value)]
+pub(crate) struct Record {
+    /// Thread instructions that were executed without timing.
     thread_instructions: u64,
+    looks: Vec<Look>,
+}
+
+impl Record {
+    /// The pieces from one gap to the next. That before the first gap, in which the machine fills,
+    /// and that after the last one, in which it empties, are omitted.
+    fn between_gaps(&self) -> Vec<Piece> {
+        pieces(self.looks.iter().filter(|look| look.skipped > 0))
+    }
+
+    /// Warp instructions of each gap.
+    fn gaps(&self) -> Vec<f64> {
+        let gaps = self.looks.iter().filter(|look| look.skipped > 0);
+        gaps.map(|look| look.skipped_instructions as f64).collect()
+    }
+}
+
+/// The pieces from each look to the next one.
+fn pieces<'a>(looks: impl Iterator<Item = &'a Look>) -> Vec<Piece> {
+    let looks: Vec<&Look> = looks.collect();
+    let between = looks.windows(2).map(|pair| Piece {
+        cycles: (pair[1].cycle - pair[0].cycle) as f64,
+        instructions: (pair[1].warp_instructions - pair[0].warp_instructions) as f64,
+    });
+    between.collect()
 }
 
 impl Untimed {
-    pub fn new(prepared: Box<Prepared>) -> Self {
-        Self::with_instructions(prepared, 0)
+    pub fn new(prepared: Box<Prepared>, blocks: &TimedBlocks) -> Self {
+        Self::with_record(prepared, blocks, Record::default())
     }
 
-    /// A launch of which blocks with this many thread instructions were executed without timing.
-    pub fn with_instructions(prepared: Box<Prepared>, thread_instructions: u64) -> Self {
+    /// A launch of which this was seen.
+    pub fn with_record(prepared: Box<Prepared>, blocks: &TimedBlocks, record: Record) -> Self {
+        let bound = match blocks {
+            TimedBlocks::UntilStable(bound) => Some(*bound),
+            TimedBlocks::All | TimedBlocks::Range(_) | TimedBlocks::OneOf(_) => None,
+        };
         Self {
             prepared,
-            thread_instructions,
+            bound,
+            record,
         }
     }
 
-    /// Number of thread instructions that were executed without timing.
-    pub const fn thread_instructions(&self) -> u64 {
-        self.thread_instructions
+    /// Record of the launch so far.
+    pub fn record(&self) -> Record {
+        self.record.clone()
+    }
+
+    /// Notes how far the launch is.
+    pub fn looked(&mut self, look: Look) {
+        self.record.looks.push(look);
+    }
+
+    /// True if the cycles of all blocks are known within the bound, now and at the look before the
+    /// last [`AGAIN`] ones.
+    pub fn is_stable(&self) -> bool {
+        let looks = &self.record.looks;
+        let Some(bound) = self.bound.filter(|_| looks.len().is_multiple_of(AGAIN)) else {
+            return false;
+        };
+        let meets = |looks: &[Look]| {
+            let estimate = self.whole(looks);
+            estimate.is_some_and(|estimate| estimate.relative_margin() <= bound)
+        };
+        meets(looks) && meets(&looks[..looks.len() - AGAIN])
+    }
+
+    /// The estimate for all blocks from looks so far, as if the rest had as many instructions in a
+    /// block.
+    fn whole(&self, looks: &[Look]) -> Option<Estimate> {
+        let (first, last) = (looks.first()?, looks.last()?);
+        let left = self.prepared.grid.count().saturating_sub(last.rank);
+        let issued = last.warp_instructions - first.warp_instructions;
+        let of_block = issued as f64 / last.rank.max(1) as f64;
+        let cycles = (last.cycle - first.cycle) as f64;
+        estimate_rest(cycles, &pieces(looks.iter()), left as f64 * of_block)
     }
 
     /// Notes blocks that were executed without timing, and returns their findings.
     pub fn executed(&mut self, stats: FunctionalStats) -> Vec<FindingReport> {
-        self.thread_instructions += stats.thread_instructions;
+        self.record.thread_instructions += stats.thread_instructions;
+        if let Some(look) = self.record.looks.last_mut() {
+            look.skipped = stats.blocks;
+            look.skipped_instructions = stats.warp_instructions;
+        }
         stats.findings
     }
 
@@ -53,32 +146,29 @@ impl Untimed {
         let started = end.own.blocks_started;
         let skipped = end.timing.as_ref().map_or(0, |timing| timing.skipped);
         let blocks = started + skipped;
+        let executed = report.figures.thread_instructions + self.record.thread_instructions;
         report.sample = Some(SampleReport {
             blocks_timed: started,
             blocks,
             grid_blocks,
-            thread_instructions: report.figures.thread_instructions + self.thread_instructions,
-            estimate: (blocks == grid_blocks).then(|| estimate(end)).flatten(),
+            thread_instructions: executed,
+            estimate: match blocks == grid_blocks && skipped > 0 && !end.shared {
+                true => self.estimate(end),
+                false => None,
+            },
         });
     }
-}
 
-/// Estimate of the launch's cycles with all blocks timed. `None` if another launch was in flight,
-/// because the blocks that were left out would have delayed that one.
-fn estimate(end: &KernelEnd) -> Option<Estimate> {
-    let timing = end.timing.as_ref().filter(|_| !end.shared)?;
-    let cycles = end.ended_at - end.launched_at;
-    Estimate::new(cycles, timing.skipped, &rates(timing))
-}
-
-/// Core cycles per block in each sample, from the start of its first block to that of the next
-/// sample's first block. The first sample, in which the machine fills, and the last, which may be
-/// shorter, are omitted.
-fn rates(timing: &Timing) -> Vec<f64> {
-    let begins = timing.begins.get(1..).unwrap_or_default();
-    let cycles = begins.windows(2).map(|pair| pair[1] - pair[0]);
-    let blocks = timing.stretches.timed as f64;
-    cycles.map(|cycles| cycles as f64 / blocks).collect()
+    /// Estimate of the launch's cycles with all blocks timed. It is none of a launch beside others,
+    /// which the blocks that were left out would have delayed.
+    fn estimate(&self, end: &KernelEnd) -> Option<Estimate> {
+        let cycles = (end.ended_at - end.launched_at) as f64;
+        let gaps = self.record.gaps();
+        match self.bound {
+            Some(_) => estimate_rest(cycles, &pieces(self.record.looks.iter()), gaps.iter().sum()),
+            None => estimate_blocks(cycles, &self.record.between_gaps(), &gaps),
+        }
+    }
 }
 
 impl TimedBlocks {
@@ -86,7 +176,7 @@ impl TimedBlocks {
     pub(crate) fn any_of(&self, blocks: u64) -> bool {
         match self {
             Self::Range(ranks) => ranks.start < blocks.min(ranks.end),
-            Self::All | Self::OneOf(_) => true,
+            Self::All | Self::OneOf(_) | Self::UntilStable(_) => true,
         }
     }
 
@@ -99,16 +189,18 @@ impl TimedBlocks {
                 let whole = ranks.start == 0 && ranks.end >= blocks;
                 (!whole).then(|| Stretches::range(ranks.clone()))
             }
+            Self::UntilStable(_) => Some(Stretches {
+                look: resident.max(1),
+                ..Stretches::every(u64::MAX, u64::MAX)
+            }),
             Self::OneOf(n) => {
                 let [least, most] = LENGTHS.map(|times| times * resident.max(1));
                 let timed = (blocks / n.saturating_mul(WANTED)).clamp(least, most);
                 let period = timed.saturating_mul(*n);
                 let enough = period.saturating_mul(FEWEST) <= blocks;
                 let stretches = Stretches {
-                    from: 0,
-                    to: u64::MAX,
-                    timed,
-                    period,
+                    seed: Some(blocks),
+                    ..Stretches::every(timed, period)
                 };
                 (*n > 1 && enough).then_some(stretches)
             }
@@ -118,29 +210,8 @@ impl TimedBlocks {
 
 #[cfg(test)]
 mod tests {
-    use super::{TimedBlocks, rates};
-    use warploom_gpu::{Stretches, Timing};
-
-    #[test]
-    fn the_first_and_the_last_stretch_are_not_looked_at() {
-        let timing = Timing {
-            stretches: Stretches {
-                from: 0,
-                to: u64::MAX,
-                timed: 10,
-                period: 40,
-            },
-            started: 35,
-            skipped: 100,
-            begins: vec![0, 50, 150, 270],
-        };
-        assert_eq!(rates(&timing), [10.0, 12.0]);
-        let one = Timing {
-            begins: vec![0],
-            ..timing
-        };
-        assert!(rates(&one).is_empty());
-    }
+    use super::TimedBlocks;
+    use warploom_gpu::Stretches;
 
     #[test]
     fn a_grid_too_small_for_stretches_is_timed_whole() {

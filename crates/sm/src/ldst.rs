@@ -36,7 +36,9 @@ use records::MEM_RECORDS;
 use std::collections::VecDeque;
 use warploom_base::{Cycle, FixedQueue, KernelSlot, SmId};
 use warploom_config::{CacheSpec, GpuSpec, Replacement};
-use warploom_mem::cache::{Accessor, AllocationPolicy, Cache, Level, Replay, TextureCache};
+use warploom_mem::cache::{
+    Accessor, AllocationPolicy, Cache, Level, Replay, ReplayKind, TextureCache,
+};
 use warploom_mem::coalesce::{Transaction, Transactions};
 use warploom_mem::hash::BankIndex;
 use warploom_mem::{AccessKind, Reply, Request};
@@ -195,8 +197,12 @@ impl Ldst {
         }
     }
 
-    /// Replays an access without timing in the data cache. Returns what it asks of L2.
+    /// Replays an access without timing in the data cache or the texture cache. Returns what it
+    /// asks of L2.
     pub(crate) fn replay(&mut self, now: Cycle, access: &Replay) -> Option<Replay> {
+        if access.kind == ReplayKind::Texture {
+            return self.l1t.replay(now, access);
+        }
         let caches = self.caches();
         match self.l1d.as_mut().filter(|_| caches) {
             Some(l1d) => {

@@ -364,7 +364,8 @@ impl Sm {
         self.front.replay(now, fetch);
     }
 
-    /// Replays an access without timing in the data cache. Returns what it asks of L2.
+    /// Replays an access without timing in the data cache or the texture cache. Returns what it
+    /// asks of L2.
     pub fn replay_access(&mut self, now: Cycle, access: &Replay) -> Option<Replay> {
         self.ldst.replay(now, access)
     }

@@ -1,8 +1,6 @@
 //! Sampled launches, of which not all blocks were timed, and the estimate of the cycles of all.
 //!
-//! Each stretch of timed blocks is one observation of the core cycles that a block adds to the
-//! launch. Stretches are taken as independent of each other, so that the confidence interval is
-//! Student's for a mean of few observations. The estimate knows nothing of blocks outside of them.
+//! The crate `sample` makes the estimates.
 
 use serde::{Deserialize, Serialize};
 use warploom_state::Value;
@@ -37,24 +35,6 @@ pub struct Estimate {
 }
 
 impl Estimate {
-    /// Estimates the cycles of a launch with `skipped` blocks beside those that took `cycles`.
-    /// `per_block` has the cycles that a block added in each stretch; `None` if there are fewer
-    /// than two stretches.
-    pub fn new(cycles: u64, skipped: u64, per_block: &[f64]) -> Option<Self> {
-        let n = per_block.len();
-        if n < 2 {
-            return None;
-        }
-        let mean = per_block.iter().sum::<f64>() / n as f64;
-        let squares = per_block.iter().map(|x| (x - mean).powi(2)).sum::<f64>();
-        let deviation = (squares / (n - 1) as f64 / n as f64).sqrt();
-        Some(Self {
-            cycles: cycles as f64 + skipped as f64 * mean,
-            margin: skipped as f64 * deviation * quantile(n - 1),
-            stretches: n as u64,
-        })
-    }
-
     /// Sum of `known` cycles and of the estimated cycles of launches, which run one after another.
     pub fn sum(known: u64, parts: &[Self]) -> Self {
         Self {
@@ -91,18 +71,6 @@ pub fn quantile(freedom: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::{Estimate, quantile};
-
-    #[test]
-    fn an_estimate_is_students_interval() {
-        // Mean 3, standard deviation 1 (squares 1 + 0 + 1 over 2), of three: 1 / sqrt 3.
-        let estimate = Estimate::new(1000, 100, &[2.0, 3.0, 4.0]).expect("three stretches");
-        assert_eq!(estimate.cycles, 1300.0);
-        assert!((estimate.margin - 100.0 * 4.303 / 3f64.sqrt()).abs() < 1e-9);
-        assert_eq!(estimate.stretches, 3);
-        let equal = Estimate::new(10, 5, &[2.0, 2.0]).expect("two stretches");
-        assert_eq!((equal.cycles, equal.margin), (20.0, 0.0));
-        assert_eq!(Estimate::new(10, 5, &[2.0]), None);
-    }
 
     #[test]
     fn margins_of_launches_add_as_squares() {

@@ -33,6 +33,16 @@ pub struct TimedArgs {
         conflicts_with = "functional"
     )]
     sample: Option<u64>,
+    /// Time the first blocks of each launch, until the cycles of all blocks can be estimated with
+    /// an error of at most this, such as 10%, at 95% confidence, and execute the others without
+    /// timing. Cycles and counters are for the timed blocks
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        value_parser = percentage,
+        conflicts_with_all = ["functional", "sample"]
+    )]
+    until_stable: Option<f64>,
     /// Time only as many launches as it takes to estimate the cycles of the whole program with an
     /// error of at most this, such as 2%, at 95% confidence, and execute the others without timing.
     /// Launches run one after the other. Cycles and counters are for the timed launches; estimates
@@ -41,7 +51,9 @@ pub struct TimedArgs {
         long,
         value_name = "PERCENT",
         value_parser = percentage,
-        conflicts_with_all = ["functional", "sample", "blocks", "skip_launches", "time_kernel"]
+        conflicts_with_all = [
+            "functional", "sample", "until_stable", "blocks", "skip_launches", "time_kernel"
+        ]
     )]
     sample_error: Option<f64>,
     /// Time the blocks of each launch from FIRST up to but excluding END, by their order in the
@@ -50,7 +62,7 @@ pub struct TimedArgs {
         long,
         value_name = "FIRST..END",
         value_parser = ranks,
-        conflicts_with_all = ["functional", "sample"]
+        conflicts_with_all = ["functional", "sample", "until_stable"]
     )]
     blocks: Option<Range<u64>>,
 }
@@ -66,10 +78,11 @@ impl TimedArgs {
     }
 
     fn blocks(&self) -> TimedBlocks {
-        match (self.sample, &self.blocks) {
-            (Some(n), _) => TimedBlocks::OneOf(n),
-            (None, Some(ranks)) => TimedBlocks::Range(ranks.clone()),
-            (None, None) => TimedBlocks::All,
+        match (self.sample, self.until_stable, &self.blocks) {
+            (Some(n), ..) => TimedBlocks::OneOf(n),
+            (None, Some(bound), _) => TimedBlocks::UntilStable(bound),
+            (None, None, Some(ranks)) => TimedBlocks::Range(ranks.clone()),
+            (None, None, None) => TimedBlocks::All,
         }
     }
 
@@ -90,6 +103,7 @@ impl TimedArgs {
             TimedBlocks::All => None,
             TimedBlocks::Range(_) => Some("--blocks"),
             TimedBlocks::OneOf(_) => Some("--sample"),
+            TimedBlocks::UntilStable(_) => Some("--until-stable"),
         }
     }
 

@@ -134,7 +134,7 @@ impl InFlight {
 
     pub(super) fn fill_window(&mut self, look_ahead: usize) {
         let open = match &self.timing {
-            Some(timing) => timing.stretches.open(self.next_rank, self.blocks).end,
+            Some(timing) => timing.open(self.next_rank, self.blocks).end,
             None => self.blocks,
         };
         while self.window.len() < look_ahead && self.next_rank < open {
@@ -149,17 +149,18 @@ impl InFlight {
     /// Number of timed blocks before the next gap that the block policy does not see yet.
     pub(super) fn before_gap(&self) -> u64 {
         let open = self.timing.as_ref().map(|timing| {
-            let open = timing.stretches.open(self.next_rank, self.blocks);
+            let open = timing.open(self.next_rank, self.blocks);
             open.end - open.start
         });
         open.unwrap_or(self.blocks - self.next_rank)
     }
 
-    /// Ranks that come next and are not timed, if there are any.
+    /// Ranks that come next and are not timed, if there are any. There is none of them where the
+    /// caller is only to look at the machine.
     #[inline]
     pub(super) fn gap(&self) -> Option<Range<u64>> {
         let timing = self.timing.as_ref().filter(|_| !self.halted)?;
-        timing.stretches.gap(self.next_rank, self.blocks)
+        timing.gap(self.next_rank, self.blocks)
     }
 
     /// Notes that the blocks of the gap have been executed.
@@ -167,11 +168,17 @@ impl InFlight {
         let Some(gap) = self.gap() else {
             return;
         };
-        let skipped = gap.end - gap.start;
         self.next_rank = gap.end;
-        self.finished += skipped;
+        self.finished += gap.end - gap.start;
         if let Some(timing) = &mut self.timing {
-            timing.skipped += skipped;
+            timing.pass(&gap);
+        }
+    }
+
+    /// Stops timing its blocks that the block policy does not see yet. They are a gap.
+    pub(super) fn time_no_more(&mut self) {
+        if let Some(timing) = &mut self.timing {
+            timing.stretches.to = self.next_rank;
         }
     }
 

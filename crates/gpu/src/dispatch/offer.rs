@@ -309,9 +309,6 @@ impl Dispatcher {
         };
         let (rank, footprint) = k.take(now, at, id);
         k.started_at = k.started_at.or(Some(now));
-        if let Some(timing) = &mut k.timing {
-            timing.note_start(now);
-        }
         let first_warp = sm.assign(now, KernelSlot::new(slot), rank, &k.needs, alone);
         k.switched |= sm.switches_contexts();
         if self.ranges {

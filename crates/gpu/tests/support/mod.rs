@@ -5,6 +5,8 @@
     reason = "every test binary uses its own part of this module"
 )]
 
+pub mod drawn_kernels;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

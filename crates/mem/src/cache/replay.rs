@@ -14,6 +14,8 @@ pub const SEGMENT_BYTES: u64 = 128;
 pub enum ReplayKind {
     /// The access reads memory of any kind.
     Read,
+    /// The access reads memory through the texture cache.
+    Texture,
     /// The access writes global memory.
     Write,
     /// The access reads and writes in one step.
@@ -40,7 +42,7 @@ impl Replay {
     }
 
     /// `count` bytes of the segment from `addr` on.
-    fn mask(&self, addr: u64, count: u32) -> u128 {
+    pub(super) fn mask(&self, addr: u64, count: u32) -> u128 {
         match count {
             0..128 => ((1 << count) - 1) << (addr - self.segment),
             _ => u128::MAX,
@@ -89,9 +91,9 @@ impl Cache {
             };
             let found = self.replay(now, addr, addr, &part);
             asked |= match access.kind {
-                ReplayKind::Read if found => 0,
+                ReplayKind::Read | ReplayKind::Texture if found => 0,
                 // The whole sector or line is fetched.
-                ReplayKind::Read => access.mask(addr, atom),
+                ReplayKind::Read | ReplayKind::Texture => access.mask(addr, atom),
                 ReplayKind::Write | ReplayKind::Atomic => part.bytes,
             };
         }

@@ -2,7 +2,8 @@
 //! FIFOs (Igehy, Eldridge, Proudfoot, "Prefetching in a texture cache architecture", 1998).
 
 use super::tags::{Probe, Tags};
-use super::{Access, AccessOutcome, CacheCounters, FailReason, Sent, sectors_from};
+use super::{Access, AccessOutcome, CacheCounters, FailReason, Replay, ReplayKind, SEGMENT_BYTES};
+use super::{Sent, sectors_from};
 use crate::Request;
 use std::collections::VecDeque;
 use warploom_base::{Cycle, FixedQueue};
@@ -80,7 +81,7 @@ impl TextureCache {
         if self.fragments.is_full() || self.requests.is_full() || reorder_full {
             return AccessOutcome::ReservationFail(FailReason::MissQueueFull);
         }
-        let is_miss = self.allocate(now, request);
+        let is_miss = self.allocate(now, request.addr);
         self.fragments.push(Fragment {
             request: *request,
             is_miss,
@@ -103,9 +104,9 @@ impl TextureCache {
     }
 
     /// Updates the tags as if the data were present already. Returns true for a miss.
-    fn allocate(&mut self, now: Cycle, request: &Request) -> bool {
-        let set = self.tags.set(request.addr);
-        let line = self.tags.line(request.addr);
+    fn allocate(&mut self, now: Cycle, addr: u64) -> bool {
+        let set = self.tags.set(addr);
+        let line = self.tags.line(addr);
         match self.tags.probe(set, line, 0, false) {
             Probe::Hit(at) | Probe::HitReserved(at) | Probe::SectorMiss(at) => {
                 self.tags.touch(at, now);
@@ -117,6 +118,25 @@ impl TextureCache {
                 true
             }
         }
+    }
+
+    /// Has the effect of a read without timing on the tags. Returns what it asks of the level
+    /// below.
+    pub fn replay(&mut self, now: Cycle, access: &Replay) -> Option<Replay> {
+        self.tags.furnish();
+        let line_bytes = u32::from(self.line_bytes);
+        let mut asked = 0;
+        let end = access.segment + SEGMENT_BYTES;
+        for addr in (access.segment..end).step_by(line_bytes as usize) {
+            if access.part(addr, line_bytes).is_some() && self.allocate(now, addr) {
+                asked |= access.mask(addr, line_bytes);
+            }
+        }
+        (asked != 0).then_some(Replay {
+            bytes: asked,
+            kind: ReplayKind::Read,
+            ..*access
+        })
     }
 
     /// Runs one cycle: the oldest access moves to the result FIFO if its data have come.
@@ -193,7 +213,7 @@ impl TextureCache {
 #[cfg(test)]
 mod tests {
     use super::TextureCache;
-    use crate::cache::{AccessOutcome, FailReason};
+    use crate::cache::{AccessOutcome, FailReason, Replay, ReplayKind};
     use crate::testing::{cache_spec, read};
     use warploom_config::{CacheSpec, MshrKind};
 
@@ -229,6 +249,24 @@ mod tests {
         let order = [cache.next_ready(), cache.next_ready()].map(|r| r.map(|r| r.addr));
         assert_eq!(order, [Some(0), Some(64)]);
         assert!(cache.is_idle());
+    }
+
+    /// A read without timing brings whole lines, which later accesses find.
+    #[test]
+    fn reads_without_timing_bring_lines() {
+        let mut cache = cache();
+        let read_at = |segment, bytes| Replay {
+            segment,
+            bytes,
+            kind: ReplayKind::Texture,
+        };
+        let asked = cache.replay(0, &read_at(128, 15)).expect("it is empty");
+        assert_eq!((asked.segment, asked.bytes), (128, u128::MAX));
+        assert_eq!(asked.kind, ReplayKind::Read);
+        assert_eq!(cache.replay(1, &read_at(128, 240)), None);
+        let found = cache.access(2, &read(160, 32)).outcome;
+        assert_eq!(found, AccessOutcome::HitReserved);
+        assert!(cache.miss_queue_front().is_none());
     }
 
     #[test]

@@ -1,14 +1,67 @@
-//! Memory that the program accessed lately, as much as L2 holds, whatever was timed of it: it tells
-//! how much of a launch's accesses L2 lacks.
+//! Memory that the program accessed lately, as much as caches hold, whatever was timed of it: it
+//! tells how much of a launch's accesses they lack.
 
+use super::sectors;
 use std::collections::HashMap;
-use warploom_config::GpuSpec;
+use warploom_config::{CacheSpec, GpuSpec};
 use warploom_gpu::SEGMENT_BYTES;
 
-/// Segments in the order of their last access, as two halves: a segment of the older half comes
-/// back into the younger one when it is accessed. Once that one is full, it becomes the older half.
+/// Memory that L2 and the texture caches of the SMs hold.
 #[derive(Default)]
-pub(crate) struct Footprint {
+pub(crate) struct Footprints {
+    l2: Footprint,
+    /// Segments of a texture cache.
+    in_texture_cache: usize,
+    /// By SM: its texture cache.
+    textures: Vec<Footprint>,
+}
+
+impl Footprints {
+    /// Empty caches of a machine.
+    pub fn new(spec: &GpuSpec) -> Self {
+        Self {
+            l2: Footprint::new(spec),
+            in_texture_cache: segments_of(&spec.l1t),
+            textures: Vec::new(),
+        }
+    }
+
+    /// Reads or writes bytes of a segment. Returns the number of sectors that L2 lacks.
+    pub fn access(&mut self, segment: u64, bytes: u128) -> u32 {
+        self.l2.access(segment, sectors(bytes))
+    }
+
+    /// Reads bytes of a segment through the texture cache of an SM. Returns the number of sectors
+    /// that this cache lacks, those that L2 lacks counted twice.
+    pub fn access_texture(&mut self, sm: u16, segment: u64, bytes: u128) -> u32 {
+        let (sm, most) = (usize::from(sm), self.in_texture_cache);
+        if self.textures.len() <= sm {
+            let empty = || Footprint::with_room(most, true);
+            self.textures.resize_with(sm + 1, empty);
+        }
+        match self.textures[sm].access(segment, sectors(bytes)) {
+            0 => 0,
+            lacking => lacking + self.access(segment, bytes),
+        }
+    }
+
+    /// Accesses the end of a copy between host and device, as much as L2 holds.
+    pub fn copied(&mut self, address: u64, bytes: u64) {
+        self.l2.copied(address, bytes);
+    }
+}
+
+/// Number of segments that a cache holds.
+fn segments_of(cache: &CacheSpec) -> usize {
+    let lines = u64::from(cache.sets) * u64::from(cache.ways);
+    (lines * u64::from(cache.line_bytes) / SEGMENT_BYTES) as usize
+}
+
+/// Contents of one cache: segments in the order of their last access, as two halves: a segment of
+/// the older half comes back into the younger one when it is accessed. Once that one is full, it
+/// becomes the older half.
+#[derive(Default)]
+struct Footprint {
     /// Most segments of a half.
     most: usize,
     /// True if a segment is fetched whole.
@@ -22,12 +75,11 @@ impl Footprint {
     /// Memory for the L2 of a machine, empty.
     pub fn new(spec: &GpuSpec) -> Self {
         let l2 = &spec.partition.l2;
-        let lines = u64::from(l2.sets) * u64::from(l2.ways) * u64::from(spec.l2_banks());
         let segments = match l2.enabled {
-            true => lines * u64::from(l2.line_bytes) / SEGMENT_BYTES,
+            true => segments_of(l2) * spec.l2_banks() as usize,
             false => 0,
         };
-        Self::with_room(segments as usize, !l2.sectored)
+        Self::with_room(segments, !l2.sectored)
     }
 
     fn with_room(segments: usize, whole: bool) -> Self {
@@ -69,7 +121,7 @@ impl Footprint {
 
 #[cfg(test)]
 mod tests {
-    use super::Footprint;
+    use super::{Footprint, Footprints};
 
     #[test]
     fn what_was_accessed_lately_is_not_lacking() {
@@ -87,6 +139,21 @@ mod tests {
         }
         assert_eq!(footprint.access(0, 0b1111), 0);
         assert_eq!(footprint.access(1, 1), 1);
+    }
+
+    /// A segment that one SM has read through its texture cache is missing in the cache of another
+    /// one, but not in L2.
+    #[test]
+    fn every_sm_has_a_texture_cache() {
+        let mut all = Footprints {
+            l2: Footprint::with_room(8, false),
+            in_texture_cache: 8,
+            textures: Vec::new(),
+        };
+        assert_eq!(all.access_texture(1, 0, 15), 4 + 1);
+        assert_eq!(all.access_texture(1, 0, 15), 0);
+        assert_eq!(all.access_texture(0, 0, 15), 4);
+        assert_eq!(all.access(0, 15), 0);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Which accesses are kept, and on which SM they are replayed.
 
-use super::{Accesses, COMPARED, Entry, KEPT, Segments, Turns, sectors, whole};
+use super::{Accesses, COMPARED, KEPT, Segments, Turns, sectors, whole};
 use warploom_base::WARP_SIZE;
 use warploom_gpu::{ReplayKind, SEGMENT_BYTES};
 
@@ -108,14 +108,49 @@ fn accesses_go_to_the_sm_of_their_block() {
     assert_eq!((add(true, 1, false), add(false, 1, true)), (None, None));
 }
 
+/// Where fences empty data caches, accesses around one go to L2 only.
+#[test]
+fn a_fence_empties_data_caches() {
+    let mut accesses = of(4, []);
+    (accesses.keeps_l1, accesses.fences_flush_l1) = (true, true);
+    accesses.add(0, ReplayKind::Read, true, (0, 1));
+    accesses.add(0, ReplayKind::Texture, true, (128, 1));
+    accesses.fence();
+    accesses.add(0, ReplayKind::Read, true, (256, 1));
+    let sms: Vec<Option<u16>> = accesses.last.iter().map(|entry| entry.sm).collect();
+    assert_eq!(sms, [None, Some(3), None]);
+}
+
+/// A texture cache keeps its lines, and reads whole ones.
+#[test]
+fn reads_of_textures_go_to_the_texture_cache_of_their_sm() {
+    let mut accesses = of(4, []);
+    accesses.texture_line = 128;
+    accesses.add(1, ReplayKind::Texture, false, (0, 15));
+    let entry = accesses.last[0];
+    assert_eq!((entry.sm, entry.access.bytes), (Some(5), u128::MAX));
+    assert_eq!(entry.cache(), Some((5, 1)));
+}
+
 #[test]
 fn only_the_last_accesses_of_an_sm_have_turns() {
-    let at = |sm| Entry {
-        sm,
-        ..of(1, [1]).last[0]
+    let at = |sm, kind| {
+        let mut entry = of(1, [1]).last[0];
+        (entry.sm, entry.access.kind) = (sm, kind);
+        entry
     };
-    let all = [at(Some(1)), at(None), at(Some(1)), at(Some(0)), at(Some(1))];
-    let mut turns = Turns::new(all.iter(), 2);
-    let numbers = [1, 1, 0, 1].map(|sm| turns.next(sm));
-    assert_eq!(numbers, [None, Some(0), Some(0), Some(1)]);
+    let [read, texture] = [ReplayKind::Read, ReplayKind::Texture];
+    let all = [
+        at(Some(1), read),
+        at(None, read),
+        at(Some(1), read),
+        at(Some(1), texture),
+        at(Some(0), read),
+        at(Some(1), read),
+        at(Some(1), texture),
+    ];
+    let mut turns = Turns::new(all.iter(), [2, 1]);
+    let numbers = all.each_ref().map(|entry| turns.next(entry));
+    let expected = [None, None, Some(0), None, Some(0), Some(1), Some(0)];
+    assert_eq!(numbers, expected);
 }

@@ -7,7 +7,7 @@ use super::{InFlight, Mix};
 use crate::checkpoint::{Checkpoint, CheckpointError, HostEvent, HostLog, Identity, Reads};
 use crate::process::{Process, Started};
 use crate::result::Summary;
-use crate::sampling::Untimed;
+use crate::sampling::{Record, Untimed};
 use crate::session::RunError;
 use std::collections::BTreeMap;
 use warploom_base::KernelSlot;
@@ -24,8 +24,8 @@ pub(super) struct Saving {
 struct Flying {
     order: u64,
     instructions_before: u64,
-    /// Thread instructions of its blocks that were executed without timing, if it has such.
-    untimed: Option<u64>,
+    /// Record of its looks, if not all of its blocks are timed.
+    untimed: Option<Record>,
 }
 
 /// Launches in flight that host programs have made again, with the numbers of their processes.
@@ -209,7 +209,7 @@ impl Mix<'_, '_> {
             let flying = Flying {
                 order: kernel.order,
                 instructions_before: kernel.instructions_before,
-                untimed: kernel.untimed.as_ref().map(Untimed::thread_instructions),
+                untimed: kernel.untimed.as_ref().map(Untimed::record),
             };
             Some((slot, flying))
         });
@@ -227,9 +227,10 @@ impl Mix<'_, '_> {
             let (process, mut started) =
                 made_again.remove(&slot).ok_or(CheckpointError::Program)?;
             let launch = started.launch.take().ok_or(CheckpointError::Program)?;
-            let untimed = kernel.untimed.map(|thread_instructions| {
-                Untimed::with_instructions(launch.clone(), thread_instructions)
-            });
+            let untimed = kernel.untimed;
+            let blocks = &self.session.options().timed.blocks;
+            let untimed =
+                untimed.map(|record| Untimed::with_record(launch.clone(), blocks, record));
             self.gpu.launch_again(slot, launch.launch, &self.memory);
             *own = Some(InFlight {
                 process,

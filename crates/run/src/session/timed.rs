@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// Selection of timed launches.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Timed {
     /// Range in the order of launches.
     pub launches: Range<u64>,
@@ -15,7 +15,7 @@ pub struct Timed {
 
 /// Selection of timed blocks. The others are executed without timing when their turn comes: memory
 /// is updated, and the machine stays full.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum TimedBlocks {
     /// All blocks are timed.
     #[default]
@@ -25,6 +25,9 @@ pub enum TimedBlocks {
     /// A share of the blocks is timed, one in this number, in samples over the whole grid. All
     /// blocks of a small grid are timed.
     OneOf(u64),
+    /// The first blocks are timed, until the cycles of the launch are known with a relative error
+    /// of at most this at 95 % confidence.
+    UntilStable(f64),
 }
 
 impl Default for Timed {

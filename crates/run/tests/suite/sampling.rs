@@ -150,13 +150,13 @@ fn a_third_of_the_blocks_tells_what_all_take() {
     let third = run(TimedBlocks::OneOf(3), 1, 1);
     assert_eq!(all.kernels[0].sample, None);
     let sample = third.kernels[0].sample.expect("not all were timed");
-    // Ten samples of 40 blocks, each followed by a gap of 80.
+    // Ten samples of 40 blocks, and as many gaps.
     assert_eq!((sample.blocks_timed, sample.blocks), (400, 1200));
     let whole = all.totals.figures.thread_instructions;
     assert_eq!(sample.thread_instructions, whole);
     assert_eq!(third.totals.figures.thread_instructions, whole / 3);
-    let estimate = sample.estimate.expect("ten stretches");
-    assert_eq!(estimate.stretches, 8);
+    let estimate = sample.estimate.expect("ten gaps");
+    assert_eq!(estimate.stretches, 9);
     let cycles = all.totals.figures.cycles as f64;
     let error = (estimate.cycles / cycles - 1.0).abs();
     assert!(error < 0.03, "{estimate:?}, all took {cycles}");
@@ -166,9 +166,35 @@ fn a_third_of_the_blocks_tells_what_all_take() {
 
 #[test]
 fn a_sample_is_the_same_for_any_number_of_threads() {
-    let [one, two] = [1, 2].map(|threads| run(TimedBlocks::OneOf(3), 1, threads));
-    assert_eq!(results(&one), results(&two));
-    assert_eq!(one.kernels[0].sample, two.kernels[0].sample);
+    for blocks in [TimedBlocks::OneOf(3), TimedBlocks::UntilStable(0.05)] {
+        let [one, two] = [1, 2].map(|threads| run(blocks.clone(), 1, threads));
+        assert_eq!(results(&one), results(&two));
+        assert_eq!(one.kernels[0].sample, two.kernels[0].sample);
+    }
+}
+
+/// Blocks that are all alike are known after a part of them. A bound that no interval can meet
+/// times all.
+#[test]
+fn a_launch_is_timed_until_it_is_stable() {
+    let cycles = run(TimedBlocks::All, 1, 1).totals.figures.cycles as f64;
+    let report = run(TimedBlocks::UntilStable(0.05), 1, 1);
+    let sample = report.kernels[0].sample.expect("not all were timed");
+    assert!(sample.blocks_timed < 600, "{sample:?}");
+    assert_eq!(sample.blocks, 1200);
+    let estimate = sample.estimate.expect("it is stable");
+    assert!(estimate.relative_margin() <= 0.05, "{estimate:?}");
+    let error = (estimate.cycles - cycles).abs();
+    assert!(error <= estimate.margin, "{estimate:?}, all took {cycles}");
+    let never = run(TimedBlocks::UntilStable(1e-6), 1, 1);
+    let sample = never.kernels[0].sample.expect("a part was asked for");
+    assert_eq!((sample.blocks_timed, sample.estimate), (1200, None));
+    // A block that waits for a look may start a cycle later.
+    let all = never.totals.figures.cycles as f64;
+    assert!(
+        (all / cycles - 1.0).abs() < 0.01,
+        "{all} instead of {cycles}"
+    );
 }
 
 #[test]
@@ -268,20 +294,21 @@ fn a_sample_that_was_cut_says_how_far_it_came() {
     assert!(timed == executed && timed < 400, "{timed} of {executed}");
 }
 
-/// Block 1000 is the first of a gap, and the first after the end of the buffer.
+/// Block 960 lies in the gap after the eighth stretch, and is the first after the end of the
+/// buffer.
 #[test]
 fn a_fault_in_a_gap_reports_what_was_timed() {
     let mut program = Draw {
-        blocks: 1000,
+        blocks: 960,
         ..draw(1)
     };
     let report = run_with(gpu(), options(TimedBlocks::OneOf(3)), &mut program);
     let Outcome::Fault { message } = &report.outcome else {
         panic!("{:?}", report.outcome)
     };
-    assert!(message.contains("block (1000, 0, 0)"), "{message}");
+    assert!(message.contains("block (960, 0, 0)"), "{message}");
     let sample = report.kernels[0].sample.expect("not all were timed");
-    assert_eq!((sample.blocks_timed, sample.blocks), (360, 1000));
+    assert_eq!((sample.blocks_timed, sample.blocks), (320, 944));
     assert!(report.totals.figures.cycles > 0);
 }
 
