@@ -7,9 +7,11 @@
 //! of its launches is simulated. `docs/long-runs.md` says what has to be the same in both runs.
 
 mod file;
+mod guard;
 mod host_log;
 mod identity;
 
+pub(crate) use guard::guarded;
 pub(crate) use host_log::{HostEvent, HostLog, Reads};
 pub(crate) use identity::{Changes, Identity};
 
@@ -171,6 +173,12 @@ pub enum CheckpointError {
     /// The run has something that checkpoints cannot save.
     #[error("{0} cannot be saved in checkpoints; leave it out")]
     Unsaved(&'static str),
+    /// The saved state contradicts itself, so that the run cannot go on.
+    #[error(
+        "the state in the checkpoint contradicts itself: {0}; take an earlier checkpoint, or \
+         report it if Warploom wrote this one"
+    )]
+    Contradicts(String),
     /// The saved state does not fit the machine.
     #[error("the checkpoint does not fit the machine: {0}; go on with the program that wrote it")]
     State(#[from] StateError),

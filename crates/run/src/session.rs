@@ -4,7 +4,7 @@ mod timed;
 
 pub use timed::{Timed, TimedBlocks};
 
-use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints};
+use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints, guarded};
 use crate::device::{Device, DeviceError, ModuleId};
 use crate::host::{Check, HostError, HostProgram, Launch, Stopped};
 use crate::mix::{Mix, Participant};
@@ -285,6 +285,19 @@ impl Session {
     }
 
     fn run_any(
+        &self,
+        programs: Vec<Participant<'_>>,
+        apart: bool,
+        records: Records<'_>,
+        progress: OnProgress<'_>,
+    ) -> Result<RunReport, RunError> {
+        match &self.options.resume {
+            Some(_) => guarded(|| self.run_unguarded(programs, apart, records, progress)),
+            None => self.run_unguarded(programs, apart, records, progress),
+        }
+    }
+
+    fn run_unguarded(
         &self,
         programs: Vec<Participant<'_>>,
         apart: bool,

@@ -99,5 +99,6 @@ fn read(path: &Path) -> Result<Checkpoint, Failure> {
         Failure::Input(format!("cannot read the checkpoint {shown}: {reason}"))
     })?;
     let checkpoint = Checkpoint::read(&bytes);
+    crate::panic::install_for_checkpoint();
     checkpoint.map_err(|error| Failure::Input(format!("cannot go on from {shown}: {error}")))
 }

@@ -12,6 +12,16 @@ pub fn install() {
     }));
 }
 
+/// Replaces the message of a panic where a run goes on from a checkpoint: what contradicts itself
+/// in its state is told as an error of the run, and only the place of the failure before it.
+pub fn install_for_checkpoint() {
+    std::panic::set_hook(Box::new(|info| {
+        let place = info.location().map_or(String::new(), ToString::to_string);
+        let text = format!("note: the run stopped at {place}\n");
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }));
+}
+
 fn message(info: &PanicHookInfo<'_>) -> String {
     let what = info.payload_as_str().unwrap_or("a panic without a message");
     let place = info

@@ -143,6 +143,10 @@ impl Mix<'_, '_> {
         }
         self.state(summary, &mut io, made_again)?;
         io.end()?;
+        let (own, saved) = (checkpoint.cycle(), self.gpu.now());
+        if own != saved {
+            return Err(StateError::Shape { own, saved }.into());
+        }
         if let Some(changes) = changes {
             self.gpu.begin_policies(changes.warp_scheduler);
             summary.forked(self.gpu.now(), changes.described);

@@ -3,6 +3,7 @@
 
 mod checkpoints;
 mod contexts;
+mod forged;
 mod pairs;
 mod processes;
 mod script;

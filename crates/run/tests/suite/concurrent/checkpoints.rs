@@ -14,7 +14,7 @@ use warploom_run::{
 };
 use warploom_stats::result::{Outcome, RunReport};
 
-fn gpu(sets: &[&str]) -> GpuSpec {
+pub(super) fn gpu(sets: &[&str]) -> GpuSpec {
     let sets = ["gpu.sms=3"].iter().chain(sets);
     let sets: Vec<_> = sets.map(|set| (*set).to_owned()).collect();
     resolve(&Base::Preset("gtx480".to_owned()), &sets).unwrap_or_else(|errors| panic!("{errors}"))
@@ -52,16 +52,20 @@ fn lasting(report: RunReport) -> RunReport {
     }
 }
 
-type Programs = fn() -> Vec<Participant<'static>>;
+pub(super) type Programs = fn() -> Vec<Participant<'static>>;
 
-fn run(spec: &GpuSpec, programs: Programs, options: Options) -> Result<RunReport, RunError> {
+pub(super) fn run(
+    spec: &GpuSpec,
+    programs: Programs,
+    options: Options,
+) -> Result<RunReport, RunError> {
     let session = Session::new(spec.clone(), options);
     let report = session.run_mix(programs(), &mut |_| ControlFlow::Continue(()));
     report.map(lasting)
 }
 
 /// Result of a run, and its checkpoints.
-fn saved(
+pub(super) fn saved(
     spec: &GpuSpec,
     programs: Programs,
     options: Options,
@@ -104,7 +108,7 @@ fn goes_on(spec: &GpuSpec, programs: Programs, options: Options, every: u64) -> 
     checkpoints.len()
 }
 
-fn streams() -> Vec<Participant<'static>> {
+pub(super) fn streams() -> Vec<Participant<'static>> {
     vec![participant("script", &script())]
 }
 
