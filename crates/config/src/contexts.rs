@@ -1,138 +1,29 @@
 //! Context switching on a machine: what the systems of `sm.context` may move, and how many blocks
 //! of a kernel an SM can hold if some of their contexts are out (GPUDuet, sections 6.4 and 6.6).
 
+mod rules;
+
+pub use rules::{ContextRules, ExtraBlocks};
+
 use crate::occupancy::{BlockNeeds, OccupancyLimit};
-use crate::policies::{
-    ContextChoice, ContextTransfers, ContextVictim, DuetSettings, L1dStore, VirtualThreadSettings,
-};
+use crate::policies::L1dStore;
 use crate::spec::GpuSpec;
 use warploom_state::Value;
 
 /// Size in bytes of a unit of storage: one register of a warp.
 pub const CONTEXT_UNIT_BYTES: u32 = 128;
 
-/// Number of blocks that an SM may have in excess of those that it holds at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExtraBlocks {
-    /// A fixed number, as far as there is storage.
-    Fixed(u32),
-    /// As many as there is storage for.
-    Most,
-    /// The monitor chooses between none and as many as there is storage for.
-    Monitor,
-}
-
-/// Rules of a system of `sm.context`, and the sizes of its tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ContextRules {
-    /// True if single warps are switched, unless shared memory is the limit; else whole blocks.
-    pub by_warp: bool,
-    /// True if registers may be moved out.
-    pub registers: bool,
-    /// True if shared memory may be moved out.
-    pub shared: bool,
-    /// True if warp slots may be stored in spare registers and L1D as well as in shared memory, but
-    /// not in the memory that limits the number of blocks.
-    pub slots_anywhere: bool,
-    /// Number of extra blocks.
-    pub extra: ExtraBlocks,
-    /// Bytes that a transfer moves in a cycle.
-    pub port_bytes: u32,
-    /// Condition under which a transfer waits for others.
-    pub transfers: ContextTransfers,
-    /// True if the two halves of a swap move at the same time.
-    pub duplex: bool,
-    /// The stalled warp, or block, that leaves first.
-    pub victim: ContextVictim,
-    /// Units of storage of a warp slot.
-    pub slot_units: u32,
-    /// Entries of the divergence stack that these units hold.
-    pub stack_entries: u32,
-    /// Largest number of warps of an SM.
-    pub warps: u32,
-    /// Largest number of blocks of an SM.
-    pub blocks: u32,
-    /// Number of entries of the queues of warps.
-    pub warp_queue: u32,
-    /// Number of entries of the queues of blocks.
-    pub block_queue: u32,
-    /// True if warps at barriers may be switched out.
-    pub barriers: bool,
-    /// True if only live registers are stored, compressed.
-    pub reduce: bool,
-    /// Condition under which L1D holds contexts.
-    pub l1d: L1dStore,
-}
-
-impl ContextChoice {
-    /// Rules of the system; `None` if contexts are not switched.
-    pub fn rules(&self) -> Option<ContextRules> {
-        match self {
-            Self::Resident => None,
-            Self::Duet(settings) => Some(duet(settings, true)),
-            Self::DuetTb(settings) => Some(duet(settings, false)),
-            Self::VirtualThread(settings) => Some(virtual_thread(settings)),
-        }
-    }
-}
-
-fn virtual_thread(settings: &VirtualThreadSettings) -> ContextRules {
-    ContextRules {
-        by_warp: false,
-        registers: false,
-        shared: false,
-        slots_anywhere: false,
-        extra: ExtraBlocks::Most,
-        port_bytes: settings.port_bytes,
-        transfers: settings.transfers,
-        duplex: settings.duplex,
-        victim: ContextVictim::Oldest,
-        slot_units: settings.slot_bytes.div_ceil(CONTEXT_UNIT_BYTES),
-        stack_entries: settings.stack_entries,
-        warps: settings.warps,
-        blocks: settings.blocks,
-        warp_queue: settings.warps,
-        block_queue: settings.blocks,
-        barriers: true,
-        reduce: false,
-        l1d: L1dStore::Never,
-    }
-}
-
-fn duet(settings: &DuetSettings, by_warp: bool) -> ContextRules {
-    ContextRules {
-        by_warp,
-        registers: true,
-        shared: true,
-        slots_anywhere: true,
-        extra: settings
-            .extra_blocks
-            .map_or(ExtraBlocks::Monitor, ExtraBlocks::Fixed),
-        port_bytes: settings.port_bytes,
-        transfers: settings.transfers,
-        duplex: settings.duplex,
-        victim: settings.victim,
-        slot_units: settings.slot_bytes.div_ceil(CONTEXT_UNIT_BYTES),
-        stack_entries: settings.stack_entries,
-        warps: settings.warp_contexts,
-        blocks: settings.block_contexts,
-        warp_queue: settings.warp_queue,
-        block_queue: settings.block_queue,
-        barriers: settings.barriers,
-        reduce: settings.reduce,
-        l1d: settings.l1d,
-    }
-}
-
 /// Units of memory of an SM that can store contexts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContextStorage {
-    /// Units of the register file.
+    /// Units of the register file for present warps.
     pub registers: u32,
     /// Units of shared memory.
     pub shared: u32,
     /// Units of L1D's memory.
     pub l1d: u32,
+    /// Units of the register file for absent warps, if the file is divided.
+    pub pending: u32,
 }
 
 impl ContextStorage {
@@ -143,16 +34,27 @@ impl ContextStorage {
             true => l1d.sets * l1d.ways * l1d.line_bytes,
             false => 0,
         };
+        let file = spec.sm.registers * 4 / CONTEXT_UNIT_BYTES;
+        let rules = spec.sm.context.rules();
+        let percent = rules.map_or(100, |rules| u64::from(rules.active_percent));
+        let registers = (u64::from(file) * percent / 100) as u32;
         Self {
-            registers: spec.sm.registers * 4 / CONTEXT_UNIT_BYTES,
+            registers,
             shared: spec.sm.shared_bytes / CONTEXT_UNIT_BYTES,
             l1d: l1d_bytes / CONTEXT_UNIT_BYTES,
+            pending: file - registers,
         }
     }
 
-    /// Number of all units: the bits of the allocation map.
+    /// Number of units with an address: the bits of the allocation map. Units for absent warps in a
+    /// divided register file are chained and have none.
     pub fn units(&self) -> u32 {
         self.registers + self.shared + self.l1d
+    }
+
+    /// True if a part of the register file stores the registers of absent warps.
+    pub fn divides_registers(&self) -> bool {
+        self.pending > 0
     }
 }
 
@@ -163,7 +65,8 @@ pub struct ContextNeeds {
     pub warps: u32,
     /// Units of the registers of a warp while it runs.
     pub registers: u32,
-    /// Units of the registers of a warp while it is out.
+    /// Units of the registers of a warp while it is out: the most at any of its switch points, or
+    /// the fewest where the register file is divided.
     pub kept: u32,
     /// Units of the shared memory of a block.
     pub shared: u32,
@@ -203,6 +106,8 @@ pub enum ContextRefusal {
     NoSwitchPoint,
     /// The settings of the system ask for no extra block.
     NoneAsked,
+    /// The divided register file would hold no more blocks than the whole one.
+    NoGain,
 }
 
 /// Number of blocks of a kernel on an SM if contexts are switched.
@@ -226,6 +131,7 @@ struct Left {
     registers: u32,
     shared: u32,
     l1d: u32,
+    pending: u32,
 }
 
 fn take(from: &mut u32, units: u32) -> bool {
@@ -235,13 +141,14 @@ fn take(from: &mut u32, units: u32) -> bool {
 }
 
 impl ContextPlan {
-    /// Plans a kernel of which an SM holds `native` blocks at once, limited by `limit`.
+    /// Plans a kernel of which an SM holds `whole` blocks at once, limited by `limit`.
     pub fn new(
         rules: &ContextRules,
         needs: &ContextNeeds,
-        (native, limit): (u32, OccupancyLimit),
+        (whole, limit): (u32, OccupancyLimit),
         spec: &GpuSpec,
     ) -> Self {
+        let native = whole.min(active_blocks(needs, spec));
         let by_warp = rules.by_warp && !moves(needs, native + 1, spec).1;
         let mut plan = Self {
             native,
@@ -253,6 +160,7 @@ impl ContextPlan {
         let refused = match limit {
             OccupancyLimit::Grid | OccupancyLimit::Cap => Err(ContextRefusal::NoMoreBlocks),
             _ if !needs.switches => Err(ContextRefusal::NoSwitchPoint),
+            _ if native == 0 => Err(ContextRefusal::NoRoom),
             _ => plan.try_extra(rules, needs, 1, plan.l1d, spec),
         };
         let most = |l1d: bool| {
@@ -271,6 +179,12 @@ impl ContextPlan {
             if extra == 0 {
                 plan.refusal = plan.refusal.or(Some(ContextRefusal::NoneAsked));
             }
+        }
+        if native < whole && (plan.bound == 0 || native + plan.bound <= whole) {
+            // The register file stays whole.
+            plan.native = whole;
+            plan.bound = 0;
+            plan.refusal = plan.refusal.or(Some(ContextRefusal::NoGain));
         }
         plan
     }
@@ -305,7 +219,7 @@ impl ContextPlan {
         use ContextRefusal as Why;
         let blocks = self.native + extra;
         let (registers, shared) = moves(needs, blocks, spec);
-        if registers && shared {
+        if registers && shared && !ContextStorage::of(spec).divides_registers() {
             return Err(Why::BothLimit);
         }
         if registers && !rules.registers || shared && (!rules.shared || self.by_warp) {
@@ -341,6 +255,7 @@ impl ContextPlan {
             registers: all.registers,
             shared: all.shared,
             l1d: if l1d { all.l1d } else { 0 },
+            pending: all.pending,
         };
         let (registers, shared) = moves(needs, self.native + extra, spec);
         let with_registers = self.native + if registers { 0 } else { extra };
@@ -364,8 +279,13 @@ impl ContextPlan {
                             return true;
                         }
                         let kept = !registers
-                            || take(&mut left.shared, needs.kept)
-                            || take(&mut left.l1d, needs.kept);
+                            || match all.divides_registers() {
+                                true => take(&mut left.pending, needs.kept),
+                                false => {
+                                    take(&mut left.shared, needs.kept)
+                                        || take(&mut left.l1d, needs.kept)
+                                }
+                            };
                         let slot = |left: &mut u32, may: bool| may && take(left, rules.slot_units);
                         let anywhere = rules.slots_anywhere;
                         kept && (slot(&mut left.shared, !shared)
@@ -376,11 +296,22 @@ impl ContextPlan {
     }
 }
 
-/// Returns whether `blocks` blocks need more registers than an SM has, and more shared memory.
+/// Number of blocks for whose registers the part of the register file for present warps has room.
+fn active_blocks(needs: &ContextNeeds, spec: &GpuSpec) -> u32 {
+    let all = ContextStorage::of(spec);
+    match all.divides_registers() {
+        true => all.registers.checked_div(needs.warps * needs.registers),
+        false => None,
+    }
+    .unwrap_or(u32::MAX)
+}
+
+/// Returns whether `blocks` blocks have to move registers, and shared memory: they need more than
+/// an SM has. In a divided register file, the registers of an absent block are always in its part.
 fn moves(needs: &ContextNeeds, blocks: u32, spec: &GpuSpec) -> (bool, bool) {
     let all = ContextStorage::of(spec);
     (
-        blocks * needs.warps * needs.registers > all.registers,
+        all.divides_registers() || blocks * needs.warps * needs.registers > all.registers,
         blocks * needs.shared > all.shared,
     )
 }
@@ -466,6 +397,48 @@ mod tests {
         assert_eq!(plan(VT, 8, 24, 8, 0).bound, 2);
         let limited = plan(VT, 6, 32, 16, 0);
         assert_eq!(limited.refusal, Some(ContextRefusal::Capacity));
+    }
+
+    const FINEREG: &[&str] = &["sm.context=finereg"];
+
+    /// Half of the 2048 units of registers are for blocks that run: four blocks of 8 warps with 32
+    /// registers, where the whole file holds eight. Each block that waits keeps at least 8 x 6 units
+    /// of the other half, which suffices for 21, and 16 units of shared memory. The table of 128
+    /// warps ends it at 16 blocks.
+    #[test]
+    fn blocks_that_wait_keep_live_registers_only() {
+        let plan = plan(FINEREG, 8, 32, 6, 0);
+        assert_eq!((plan.native, plan.bound, plan.refusal), (4, 12, None));
+        assert!(!plan.by_warp);
+        // A part of 2048 - 1433 units holds 12 blocks that wait, beside 5 that run.
+        let sets = ["sm.context=finereg", "finereg.active_percent=70"];
+        let plan = self::plan(&sets, 8, 32, 6, 0);
+        assert_eq!((plan.native, plan.bound), (5, 11));
+    }
+
+    /// With 30 live registers four blocks wait beside four that run: no more than the whole file
+    /// holds. It stays whole, also if not one block can wait, or if one alone does not fit in its
+    /// part.
+    #[test]
+    fn a_register_file_that_gains_nothing_stays_whole() {
+        use ContextRefusal::{NoGain, NoRoom};
+        let kept = |sets: &[&str], kept: u32| {
+            let plan = plan(sets, 8, 32, kept, 0);
+            (plan.native, plan.bound, plan.refusal)
+        };
+        assert_eq!(kept(FINEREG, 30), (8, 0, Some(NoGain)));
+        let small = |percent| ["sm.context=finereg", percent];
+        let (most, least) = ("finereg.active_percent=99", "finereg.active_percent=12");
+        assert_eq!(kept(&small(most), 6), (8, 0, Some(NoRoom)));
+        assert_eq!(kept(&small(least), 6), (8, 0, Some(NoRoom)));
+    }
+
+    /// Shared memory does not move: six blocks of 16 KB fill it.
+    #[test]
+    fn what_shared_memory_limits_is_left_alone() {
+        let plan = plan(FINEREG, 4, 16, 6, 16 * 1024);
+        assert_eq!(plan.refusal, Some(ContextRefusal::Capacity));
+        assert_eq!((plan.native, plan.bound), (6, 0));
     }
 
     /// Shared memory limits: 6 blocks of 16 KB. Registers: 6 x 4 x 16 = 384 of 2048 units; each

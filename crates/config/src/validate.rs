@@ -76,7 +76,7 @@ fn context(rules: &mut Rules, spec: &GpuSpec) {
             "the context table has {} entries for {slots} warp slots",
             tables.warps
         ),
-        "raise `duet.warp_contexts` or `virtual-thread.warps`",
+        "raise `duet.warp_contexts`, `virtual-thread.warps` or `finereg.warps`",
     );
     rules.require(
         tables.blocks >= spec.sm.max_blocks,
@@ -85,7 +85,7 @@ fn context(rules: &mut Rules, spec: &GpuSpec) {
             "the context table has {} entries for {} block slots",
             tables.blocks, spec.sm.max_blocks
         ),
-        "raise `duet.block_contexts` or `virtual-thread.blocks`",
+        "raise `duet.block_contexts`, `virtual-thread.blocks` or `finereg.blocks`",
     );
     rules.require(
         !spec.sm.adaptive_l1d,

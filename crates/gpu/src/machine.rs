@@ -250,7 +250,7 @@ impl Gpu {
         let plan = contexts.plan;
         if plan.bound > 0 {
             // Each block has local memory of its own.
-            image.blocks_per_sm += plan.bound;
+            image.blocks_per_sm = plan.native + plan.bound;
             image.contexts = Some(contexts);
             let slot = image.slot;
             if let Some(monitor) = self.monitors.get_mut(slot.index()) {

@@ -67,7 +67,7 @@ fn draw_gpu(rng: &mut Rng) -> (String, Vec<String>) {
         "titanx-pascal",
     ];
     const SCHEDULERS: [&str; 5] = ["lrr", "gto", "oldest", "two-level", "rrr"];
-    const SETS: [&str; 16] = [
+    const SETS: [&str; 17] = [
         "sm.global_skips_l1d=true",
         "sm.global_skips_l1d=false",
         "gpu.multiprogram=even",
@@ -83,6 +83,7 @@ fn draw_gpu(rng: &mut Rng) -> (String, Vec<String>) {
         "sm.ejection_fifo=4",
         "sm.context=duet",
         "sm.context=virtual-thread",
+        "sm.context=finereg",
         "sim.skip_idle=false",
     ];
     let mut sets = vec![

@@ -3,11 +3,13 @@
 //! of the SM applies them. [`ThroughputMonitor`] decides how many extra blocks an SM takes.
 
 mod duet;
+mod finereg;
 mod monitor;
 mod resident;
 mod virtual_thread;
 
 pub use duet::{Duet, DuetTb, Tables};
+pub use finereg::FineReg;
 pub use monitor::{ContextDecision, MonitorRefusal, ThroughputMonitor};
 pub use resident::Resident;
 pub use virtual_thread::VirtualThread;
@@ -25,6 +27,7 @@ pub const fn declined(refusal: ContextRefusal) -> ContextDecline {
         ContextRefusal::NoRoom => ContextDecline::NoRoom,
         ContextRefusal::NoSwitchPoint => ContextDecline::NoSwitchPoint,
         ContextRefusal::NoneAsked => ContextDecline::NoneAsked,
+        ContextRefusal::NoGain => ContextDecline::NoGain,
     }
 }
 

@@ -259,7 +259,9 @@ pub(crate) fn kernel_report(
         blocks_per_sm: end.blocks_per_sm,
         occupancy_limit: end.limit.name().to_owned(),
         context_registers: end.context_registers,
-        context: end.contexts.map(|plan| context_report(plan, end.declined)),
+        context: end
+            .contexts
+            .map(|plan| context_report(plan, end.blocks_per_sm, end.declined)),
         figures: if end.shared {
             of_a_shared_machine(figures)
         } else {
@@ -279,9 +281,13 @@ fn of_a_shared_machine(figures: Figures) -> Figures {
     }
 }
 
-fn context_report(plan: ContextPlan, refusal: Option<ContextDecline>) -> ContextReport {
+fn context_report(
+    plan: ContextPlan,
+    blocks_per_sm: u32,
+    refusal: Option<ContextDecline>,
+) -> ContextReport {
     ContextReport {
-        extra_blocks: plan.bound,
+        extra_blocks: plan.native + plan.bound - blocks_per_sm,
         level: plan.level().to_owned(),
         l1d: plan.l1d,
         refusal,

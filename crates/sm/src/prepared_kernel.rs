@@ -9,11 +9,11 @@ use std::sync::Arc;
 use timing::{pipe_of, timing_of};
 use warploom_base::{KernelSlot, Pc};
 use warploom_config::{
-    BlockNeeds, ContextNeeds, ContextPlan, ContextRules, GpuSpec, ModelStyle, OccupancyLimit,
-    SmSpec,
+    BlockNeeds, ContextNeeds, ContextPlan, ContextRules, ContextStorage, GpuSpec, ModelStyle,
+    OccupancyLimit, SmSpec,
 };
 use warploom_exec::{LaunchContext, Lookahead};
-use warploom_ir::{AsyncKind, InstClass, InstFacts, MemClass, Program, Unit};
+use warploom_ir::{AsyncKind, InstClass, InstFacts, MemClass, Program, SwitchPoint, Unit};
 use warploom_policy::{MemoryAccess, MemoryOp, MemorySpace};
 
 /// First address of code, as in GPGPU-Sim. Kernels follow each other there, as the launch says.
@@ -203,18 +203,25 @@ impl KernelContexts {
         rules: &ContextRules,
         spec: &GpuSpec,
     ) -> Self {
-        let kept = rules.reduce.then(|| program.context_units());
-        let switches = program.context_registers().is_some();
-        let needs = ContextNeeds::new(needs, kept, switches);
+        let live = |point: &SwitchPoint| match rules.compress {
+            true => point.units(),
+            false => point.registers,
+        };
+        let points = &program.switch_points;
+        // Where registers are divided, each context takes what it needs at its point.
+        let exact = ContextStorage::of(spec).divides_registers();
+        let kept = match (rules.reduce, exact) {
+            (false, _) => None,
+            (true, false) => points.iter().map(live).max(),
+            (true, true) => points.iter().map(live).min(),
+        };
+        let needs = ContextNeeds::new(needs, kept, !points.is_empty());
         let plan = ContextPlan::new(rules, &needs, fit, spec);
+        let most = if exact { needs.registers } else { needs.kept };
         let mut units = vec![None; program.insts.len()];
-        for point in &program.switch_points {
-            let live = if rules.reduce {
-                point.units()
-            } else {
-                needs.kept
-            };
-            units[point.pc.index()] = Some(live.min(needs.kept) as u16);
+        for point in points {
+            let units_there = if rules.reduce { live(point) } else { most };
+            units[point.pc.index()] = Some(units_there.min(most) as u16);
         }
         let moves = (0..=plan.bound).map(|extra| {
             let registers = plan.moves_registers(&needs, extra, spec);

@@ -186,6 +186,7 @@ impl Sm {
         };
         let mut moved = std::mem::take(&mut self.moved);
         context.step(now, &mut self.warps, &self.kernels, decoding, &mut moved);
+        self.gained_room |= std::mem::take(&mut context.gained_room);
         for change in moved.drain(..) {
             let (Moved::Out(slot) | Moved::In(slot)) = change;
             let scheduler = slot.index() % self.schedulers.len();

@@ -1,9 +1,11 @@
 //! Table of context systems (`sm.context`).
 
 mod duet;
+mod finereg;
 mod virtual_thread;
 
 pub use duet::*;
+pub use finereg::*;
 pub use virtual_thread::*;
 
 use crate::policies::choices;
@@ -22,6 +24,9 @@ macro_rules! contexts {
             VirtualThread(settings: VirtualThreadSettings) = "virtual-thread":
                 "warp slots of stalled blocks are lent to blocks that have only registers and \
                  shared memory";
+            FineReg(settings: FineRegSettings) = "finereg":
+                "stalled blocks keep their live registers in a part of the register file, others \
+                 run in the rest";
         }
     };
 }

@@ -97,8 +97,8 @@ impl InFlight {
         before: CountsBefore,
         touches: Option<Touches>,
     ) -> Self {
-        let bound = image.contexts.as_ref().map_or(0, |c| c.plan.bound);
-        let most = blocks_per_sm + bound;
+        let contexts = image.contexts.as_ref();
+        let most = contexts.map_or(blocks_per_sm, |c| c.plan.native + c.plan.bound);
         Self {
             lookahead: image.lookahead,
             cluster: image.launch.cluster().blocks(),

@@ -281,6 +281,10 @@ fn the_rivals_switch_blocks() {
             ["sm.context=virtual-thread", "virtual-thread.warps=96"],
             SLOTS_LIMIT,
         ),
+        (
+            ["sm.context=finereg", "finereg.active_percent=60"],
+            REGISTERS_LIMIT,
+        ),
     ] {
         let report = same_always(&sets, kernel);
         assert_eq!(count(&report, "context.warps_out"), 0, "{sets:?}");

@@ -131,6 +131,8 @@ pub(crate) struct Contexts {
     pub(super) held_slots: WarpMask,
     /// True if something has changed since the logic last found nothing to do.
     pub(super) changed: bool,
+    /// True if a block may have room that had none in the cycle before.
+    pub gained_room: bool,
     /// Slots whose warp or block is in the queue of stalled units.
     pub(super) queued: WarpMask,
     /// Entries of the last tried change, for warps that are switched in.
@@ -168,6 +170,7 @@ impl Contexts {
             spare_lists: Vec::with_capacity(queue as usize),
             held_slots: 0,
             changed: false,
+            gained_room: false,
             queued: 0,
             new_warps: Vec::with_capacity(warps),
             new_shared: Span::default(),
@@ -342,7 +345,16 @@ impl Contexts {
         self.new_warps.resize(warps as usize, WarpEntry::FREE);
         let new = &mut self.new_warps;
         self.places.try_block(&terms, run, block, new)?;
-        Some((first, terms))
+        block.fresh = block.slots == 0;
+        let waits = terms.divided && block.fresh && self.holds_fresh();
+        (!waits).then_some((first, terms))
+    }
+
+    /// True if a block has begun out and has not come in yet. In a divided register file no second
+    /// one may: a block is added when the registers of a stalled one have room, which is not known
+    /// before (FineReg).
+    fn holds_fresh(&self) -> bool {
+        self.blocks.iter().any(|block| block.fresh)
     }
 
     /// True if one more block of a kernel has room.
@@ -364,6 +376,7 @@ impl Contexts {
         let most = most
             .min(starts.filter(free).count() as u32)
             .min(allowed.saturating_sub(self.here));
+        let mut fresh = self.holds_fresh();
         let mut places = self.places.clone();
         let mut new = vec![WarpEntry::FREE; warps];
         (0..most)
@@ -372,7 +385,10 @@ impl Contexts {
                 let run = free_run(places.slots(), warps as u32, self.slots as u32);
                 let mut block = BlockEntry::FREE;
                 let fits = places.try_block(&terms, run, &mut block, &mut new);
-                fits.map(|()| places.commit()).is_some()
+                let out = fits.is_some() && block.slots == 0;
+                let waits = terms.divided && out && fresh;
+                fresh |= out;
+                !waits && fits.map(|()| places.commit()).is_some()
             })
             .count() as u32
     }

@@ -1,5 +1,7 @@
 //! The allocation map: a bit for each unit of 128 bytes. The register file, shared memory and L1D
-//! have one logical address space, in this order (GPUDuet, section 6.6).
+//! have one logical address space, in this order (GPUDuet, section 6.6). Units of a divided
+//! register file that store contexts follow them. A context is a chain of such units wherever they
+//! are free (FineReg), so that their number is all that has to be known.
 
 use warploom_config::ContextStorage;
 use warploom_state::Value;
@@ -25,6 +27,9 @@ pub(crate) struct Map {
     words: Vec<u64>,
     /// First units of the regions, then the end of the last region.
     bounds: [u32; 4],
+    /// Number of units that are chained, and of those that are free.
+    chained: u32,
+    chained_free: u32,
 }
 
 impl Map {
@@ -36,12 +41,24 @@ impl Map {
         Self {
             words: vec![0; end.div_ceil(64) as usize],
             bounds: [0, shared, l1d, end],
+            chained: storage.pending,
+            chained_free: storage.pending,
         }
     }
 
     /// Becomes a copy of another map of the same machine.
     pub fn copy(&mut self, other: &Self) {
         self.words.copy_from_slice(&other.words);
+        self.chained_free = other.chained_free;
+    }
+
+    /// Takes units that are chained.
+    pub fn take_chain(&mut self, units: u32) -> Option<Span> {
+        self.chained_free = self.chained_free.checked_sub(units)?;
+        Some(Span {
+            start: self.bounds[3],
+            units,
+        })
     }
 
     /// Takes units at the beginning of the first free run of a region that is long enough.
@@ -67,6 +84,11 @@ impl Map {
 
     /// Frees the units of a span.
     pub fn give(&mut self, span: Span) {
+        if span.start >= self.bounds[3] {
+            self.chained_free += span.units;
+            debug_assert!(self.chained_free <= self.chained, "{span:?} is free");
+            return;
+        }
         for unit in span.start..span.start + span.units {
             let (word, bit) = (unit as usize / 64, 1 << (unit % 64));
             debug_assert!(self.words[word] & bit != 0, "unit {unit:#x} is free");
@@ -76,7 +98,8 @@ impl Map {
 
     /// Number of units in use.
     pub fn taken(&self) -> u32 {
-        self.words.iter().map(|word| word.count_ones()).sum()
+        let marked: u32 = self.words.iter().map(|word| word.count_ones()).sum();
+        marked + self.chained - self.chained_free
     }
 
     fn mark(&mut self, start: u32, units: u32) -> Span {
@@ -144,6 +167,7 @@ mod tests {
             registers: 100,
             shared: 40,
             l1d: 20,
+            pending: 30,
         })
     }
 
@@ -161,6 +185,32 @@ mod tests {
         assert_eq!(map.take_low(Region::Shared, 40), span(100, 40));
         assert_eq!(map.take_high(Region::L1d, 20), span(140, 20));
         assert_eq!(map.taken(), 160);
+    }
+
+    /// Chained units need not follow each other, and lie behind all others.
+    #[test]
+    fn units_of_a_chain_may_be_anywhere() {
+        let mut map = map();
+        let chains: Vec<_> = (0..3).filter_map(|_| map.take_chain(9)).collect();
+        assert_eq!(
+            (chains.len(), chains[0]),
+            (
+                3,
+                Span {
+                    start: 160,
+                    units: 9
+                }
+            )
+        );
+        assert_eq!(map.take_chain(4), None, "three are left");
+        assert_eq!(map.taken(), 27);
+        map.give(chains[0]);
+        map.give(chains[2]);
+        assert_eq!(map.take_chain(21).map(|chain| chain.units), Some(21));
+        assert_eq!(map.take_chain(0).map(|chain| chain.units), Some(0));
+        let mut copy = self::map();
+        copy.copy(&map);
+        assert_eq!((copy.taken(), copy.take_chain(1)), (30, None));
     }
 
     /// A span needs consecutive units.

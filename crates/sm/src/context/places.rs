@@ -5,6 +5,9 @@
 //! the high end. Registers can be stored in shared memory or L1D, and shared memory in the register
 //! file or L1D (GPUDuet, section 6.6). The content of a warp slot can be stored in memory whose own
 //! contents do not move: shared memory, and also the register file and L1D if the rules allow that.
+//!
+//! A divided register file has its own part for the registers of absent warps (FineReg). There a
+//! context takes as many units as the warp has live registers when it leaves.
 
 use super::map::{Map, Region, Span};
 use super::tables::{BlockEntry, State, WarpEntry};
@@ -29,6 +32,8 @@ pub(super) struct Terms {
     pub registers: bool,
     /// True if shared memory is part of a context.
     pub shared: bool,
+    /// True if registers are stored in a part of the register file, as many units as are live.
+    pub divided: bool,
 }
 
 impl Terms {
@@ -41,6 +46,7 @@ impl Terms {
             by_warp: rules.by_warp,
             registers: false,
             shared: false,
+            divided: rules.active_percent < 100,
         }
     }
 }
@@ -136,8 +142,11 @@ impl Places {
         self.trial.take_low(Region::Shared, terms.needs.shared)
     }
 
-    /// Takes units for the live registers of an absent warp.
-    pub fn try_kept(&mut self, terms: &Terms) -> Option<Span> {
+    /// Takes units for the registers of an absent warp, `live` of which are live.
+    pub fn try_kept(&mut self, terms: &Terms, live: u32) -> Option<Span> {
+        if terms.divided {
+            return self.trial.take_chain(live);
+        }
         let regions = [Region::Shared, Region::L1d];
         let regions = &regions[..1 + usize::from(terms.l1d)];
         self.try_high(regions, terms.needs.kept)
@@ -247,7 +256,7 @@ impl Places {
         *warp = WarpEntry {
             state: State::Assigned,
             registers: match terms.registers {
-                true => self.try_kept(terms)?,
+                true => self.try_kept(terms, 0)?,
                 false => self.try_registers(terms)?,
             },
             kept: terms.registers,
@@ -281,6 +290,7 @@ mod tests {
         by_warp: true,
         registers: true,
         shared: false,
+        divided: false,
     };
 
     /// Storage with registers in units 0 to 39, shared memory in 40 to 59 and L1D in 60 to 69.
@@ -289,6 +299,7 @@ mod tests {
             registers: 40,
             shared: 20,
             l1d: 10,
+            pending: 0,
         });
         Places::new(map, slots)
     }
@@ -330,12 +341,12 @@ mod tests {
     fn contexts_lie_in_memory_of_another_kind() {
         let mut places = places(4);
         places.begin();
-        assert_eq!(places.try_kept(&TERMS), Some(span(54, 6)));
-        assert_eq!(places.try_kept(&TERMS), Some(span(48, 6)));
-        assert_eq!(places.try_kept(&TERMS), Some(span(42, 6)));
-        assert_eq!(places.try_kept(&TERMS), None, "two units are left");
+        assert_eq!(places.try_kept(&TERMS, 1), Some(span(54, 6)));
+        assert_eq!(places.try_kept(&TERMS, 1), Some(span(48, 6)));
+        assert_eq!(places.try_kept(&TERMS, 1), Some(span(42, 6)));
+        assert_eq!(places.try_kept(&TERMS, 1), None, "two units are left");
         let with_l1d = Terms { l1d: true, ..TERMS };
-        assert_eq!(places.try_kept(&with_l1d), Some(span(64, 6)));
+        assert_eq!(places.try_kept(&with_l1d, 1), Some(span(64, 6)));
         assert_eq!(places.try_shared_out(&TERMS), Some(span(36, 4)));
         // Registers move, so the content of a slot is stored in shared memory or L1D.
         assert_eq!(places.try_meta(&TERMS), Some(span(40, 2)));

@@ -46,7 +46,8 @@ pub(crate) struct WarpEntry {
     pub slot: u8,
     /// True if it waits at a barrier while it is out.
     pub at_barrier: bool,
-    /// Number of register units that move when it is switched in.
+    /// Number of register units that move when it is switched in. In a divided register file, also
+    /// that of a stalled warp if it left now.
     pub moves: u32,
 }
 
@@ -85,6 +86,8 @@ pub(crate) struct BlockEntry {
     pub moves: u32,
     /// Slots of its present warps.
     pub slots: WarpMask,
+    /// True if it has begun out and has not come in yet.
+    pub fresh: bool,
 }
 
 impl BlockEntry {
@@ -97,6 +100,7 @@ impl BlockEntry {
         shared_out: false,
         moves: 0,
         slots: 0,
+        fresh: false,
     };
 
     /// Numbers of its contexts.
@@ -148,6 +152,12 @@ impl Queue {
 
     pub fn remove(&mut self, at: usize) {
         self.entries.remove(at);
+    }
+
+    /// Removes a unit. Requires that it is queued.
+    pub fn remove_unit(&mut self, unit: u16) {
+        let at = self.entries.iter().position(|queued| *queued == unit);
+        self.remove(at.expect("the unit is queued"));
     }
 }
 

@@ -6,6 +6,7 @@
 //! them while the warp is out, and two for the content of its slot. The port moves one unit per
 //! cycle.
 
+mod divided;
 mod engine;
 mod queues;
 mod transfer;
@@ -45,6 +46,8 @@ const BY_WARP: ContextRules = ContextRules {
     block_queue: 2,
     barriers: false,
     reduce: true,
+    compress: true,
+    active_percent: 100,
     l1d: L1dStore::Never,
 };
 
@@ -135,13 +138,19 @@ impl Bench {
     /// An SM with numbers of `units` of registers, shared memory and L1D. `moves`: whether
     /// registers and shared memory of the kernel move.
     fn with(rules: ContextRules, moves: (bool, bool), units: [u32; 3]) -> Self {
-        let prepared = kernel(&rules, moves, 0);
         let [registers, shared, l1d] = units;
         let storage = ContextStorage {
             registers,
             shared,
             l1d,
+            pending: 0,
         };
+        Self::stored(rules, moves, storage)
+    }
+
+    /// An SM with this storage.
+    fn stored(rules: ContextRules, moves: (bool, bool), storage: ContextStorage) -> Self {
+        let prepared = kernel(&rules, moves, 0);
         let mut warps = Warps::new(SLOTS, rules.warps as usize, 8);
         warps.furnish();
         warps.reserve_scoreboard(prepared.score_words());

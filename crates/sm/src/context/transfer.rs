@@ -20,6 +20,9 @@ impl Contexts {
         terms: &Terms,
         moved: &mut Vec<Moved>,
     ) -> bool {
+        if terms.divided {
+            self.note_live(warps, contexts, terms);
+        }
         let Some((out, back)) = self.possible_change(terms) else {
             return false;
         };
@@ -27,10 +30,27 @@ impl Contexts {
         true
     }
 
+    /// Notes how many registers of the stalled units are live.
+    fn note_live(&mut self, warps: &Warps, contexts: &KernelContexts, terms: &Terms) {
+        for unit in (0..self.stalled.len()).filter_map(|at| self.stalled.get(at)) {
+            for context in self.members(unit, terms.by_warp) {
+                let entry = &mut self.warps[context];
+                if entry.is_present() {
+                    entry.moves = live_at(usize::from(entry.slot), warps, contexts);
+                }
+            }
+        }
+    }
+
     /// The first change that has room, if there is one: the unit to switch out, and the one to
-    /// switch in.
+    /// switch in. In a divided register file, a unit leaves only for another one, and one that
+    /// frees more registers may come in before one that has been ready for longer.
     fn possible_change(&mut self, terms: &Terms) -> Option<(Option<Unit>, Option<Unit>)> {
-        if let Some(back) = self.ready.front() {
+        let tried = if terms.divided { self.ready.len() } else { 1 };
+        for at in 0..tried {
+            let Some(back) = self.ready.get(at) else {
+                break;
+            };
             if self.try_change(None, Some(back), terms) {
                 return Some((None, Some(back)));
             }
@@ -41,7 +61,7 @@ impl Contexts {
                 }
             }
         }
-        let out = self.victim(0)?;
+        let out = self.victim(0).filter(|_| !terms.divided)?;
         self.try_change(Some(out), None, terms)
             .then_some((Some(out), None))
     }
@@ -153,7 +173,7 @@ impl Contexts {
             let mut warp = self.warps[context];
             if warp.is_present() {
                 if terms.registers {
-                    warp.registers = self.places.try_kept(terms)?;
+                    warp.registers = self.places.try_kept(terms, warp.moves)?;
                     warp.kept = true;
                 }
                 warp.meta = self.places.try_meta(terms)?;
@@ -216,9 +236,7 @@ impl Contexts {
         terms: &Terms,
         moved: &mut Vec<Moved>,
     ) -> u32 {
-        let at = (0..self.stalled.len()).find(|at| self.stalled.get(*at) == Some(unit));
-        self.stalled
-            .remove(at.expect("a unit that is switched out is stalled"));
+        self.stalled.remove_unit(unit);
         let slots = self.slots_of(unit, terms.by_warp);
         self.queued &= !slots;
         let barrier = slots & warps.at_barrier != 0;
@@ -229,8 +247,7 @@ impl Contexts {
                 continue;
             }
             let slot = usize::from(self.warps[context].slot);
-            let pc = warps.exec[slot].pc();
-            let kept = pc.and_then(|pc| contexts.units_at(pc)).unwrap_or(0);
+            let kept = live_at(slot, warps, contexts);
             let entry = WarpEntry {
                 state: State::Leaving,
                 at_barrier: warps.at_barrier.has(slot),
@@ -264,7 +281,7 @@ impl Contexts {
     /// Enters the new slots and storage of a unit that is switched in. Returns the number of memory
     /// units that move.
     pub(super) fn enter(&mut self, unit: Unit, terms: &Terms) -> u32 {
-        self.ready.remove(0);
+        self.ready.remove_unit(unit);
         let mut units = 0;
         for (i, context) in self.members(unit, terms.by_warp).enumerate() {
             let entry = &mut self.warps[context];
@@ -286,6 +303,7 @@ impl Contexts {
             return units;
         }
         let block = &mut self.blocks[usize::from(unit)];
+        self.gained_room |= std::mem::take(&mut block.fresh) && terms.divided;
         self.counters.blocks_in += 1;
         if block.shared_out {
             units += block.moves;
@@ -357,6 +375,7 @@ impl Contexts {
         }
         self.spare_lists.push(transfer.held);
         self.places.give_slots(transfer.held_slots);
+        self.gained_room |= terms.divided;
         self.changed = true;
     }
 
@@ -387,4 +406,10 @@ impl Contexts {
             moved.push(Moved::In(WarpSlot::new(slot)));
         }
     }
+}
+
+/// Units of registers that the warp in a slot keeps if it leaves now.
+fn live_at(slot: usize, warps: &Warps, contexts: &KernelContexts) -> u32 {
+    let pc = warps.exec[slot].pc();
+    pc.and_then(|pc| contexts.units_at(pc)).unwrap_or(0)
 }

@@ -42,6 +42,8 @@ pub enum ContextDecline {
     SharedSms,
     /// The settings of the context system ask for no extra block.
     NoneAsked,
+    /// The divided register file would hold no more blocks than the whole one (`finereg`).
+    NoGain,
 }
 
 impl ContextDecline {
@@ -58,6 +60,7 @@ impl ContextDecline {
             Self::L1dBusy => "contexts would need L1D, which its loads use",
             Self::TooShort => "it ended before the monitor had seen enough windows",
             Self::NoneAsked => "extra_blocks of the context system is 0",
+            Self::NoGain => "the divided register file would hold no more blocks",
             Self::SharedSms => "it shared its SMs with other kernels",
         }
     }

@@ -12,11 +12,12 @@ use warploom_stats::result::Outcome;
 use warploom_workloads::{Size, Target, WorkloadInfo, all};
 
 /// Systems of context switching, with the number of extra blocks.
-const SYSTEMS: [&[&str]; 4] = [
+const SYSTEMS: [&[&str]; 5] = [
     &["sm.context=duet", "duet.extra_blocks=1"],
     &["sm.context=duet", "duet.extra_blocks=30", "duet.l1d=always"],
     &["sm.context=duet-tb", "duet-tb.extra_blocks=2"],
     &["sm.context=virtual-thread"],
+    &["sm.context=finereg"],
 ];
 
 /// A machine of one SM with half of Maxwell's warp slots, so that small grids fill it.

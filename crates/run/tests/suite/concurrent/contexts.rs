@@ -7,7 +7,7 @@ use crate::results::results;
 use warploom_stats::result::{ContextDecline, KernelReport, RunReport};
 
 /// Systems with extra blocks that no monitor decides about. Four blocks of 64 threads fill an SM.
-const SYSTEMS: [&[&str]; 3] = [
+const SYSTEMS: [&[&str]; 4] = [
     &[
         "sm.max_threads=256",
         "sm.context=duet",
@@ -19,6 +19,7 @@ const SYSTEMS: [&[&str]; 3] = [
         "duet-tb.extra_blocks=2",
     ],
     &["sm.max_threads=256", "sm.context=virtual-thread"],
+    &["sm.max_threads=256", "sm.context=finereg"],
 ];
 
 fn two(policy: &str, sets: &[&str], threads: usize) -> RunReport {

@@ -153,6 +153,39 @@ fn the_port_is_shared() {
     assert!(ports[0] > ports[4], "{ports:?}");
 }
 
+/// FineReg: half of the register file holds one block of two warps with 20 registers. With this
+/// half alone, one block runs after the other. The other half has room for the live registers of
+/// three blocks, so that the waits of all four blocks of the grid overlap.
+///
+/// At the first wait three registers are live: the address, which has 64 bits, and what is loaded.
+/// At the second one the sum, too, and the next value: five.
+#[test]
+fn blocks_that_wait_leave_their_registers_to_others() {
+    let kernel = Kernel { grid: 4, ..FIG_8 };
+    let (half, expected) = finished(&one_block(&["sm.registers=1280"]), kernel);
+    let sets = ["sm.registers=2560", "sm.context=finereg"];
+    let (whole, output) = finished(&one_block(&sets), kernel);
+    assert!(output == expected, "other outputs");
+    let of = |name: &str| count(&whole, &format!("context.{name}"));
+    assert!(
+        cycles(&whole) < cycles(&half),
+        "{} {}",
+        cycles(&whole),
+        cycles(&half)
+    );
+    // One of the four begins present, and the others come in later, one by one. A block leaves for
+    // another one, and comes back.
+    assert_eq!((of("blocks_max"), of("blocks_started_out")), (4, 3));
+    let (out, back) = (of("blocks_out"), of("blocks_in"));
+    assert_eq!((of("swaps"), back), (out, out + 3));
+    // A block's two slots of two units move each time, and its live registers out and in.
+    let registers = of("bytes") / 128 - 4 * (out + back);
+    let at_second = (registers / 4 - 3 * out) / 2;
+    assert_eq!(registers, 4 * (3 * (out - at_second) + 5 * at_second));
+    assert_eq!(out - at_second, 4, "each block leaves at its first wait");
+    assert!(at_second <= 4);
+}
+
 /// The number of blocks that contexts have space for is started, and not one more, however many are
 /// requested. The 16 units of shared memory hold one warp's context of up to 6 + 2 units and a
 /// second warp's.
