@@ -9,9 +9,14 @@
 //!
 //! These are the paper's first two schemes: two-level scheduling by blocks, and priority of one
 //! group for the sake of L1D. With `owl.returns=false` only the first is there: a group goes on
-//! until all its warps wait for memory, whatever data come for groups before it. The third and
-//! fourth scheme, other front groups on neighbouring SMs and prefetches into L2, are not
-//! implemented. The page `docs/policies-compared.md` lists what was chosen.
+//! until all its warps wait for memory, whatever data come for groups before it.
+//!
+//! With `owl.spread=true` neighbouring SMs put different groups in front (the third scheme). Blocks
+//! that follow each other often use the same rows of DRAM, and SMs get them in turn. SMs that all
+//! prefer the groups that came first therefore use few banks of DRAM at once.
+//!
+//! The fourth scheme, prefetches into L2, is not implemented. The page
+//! `docs/policies-compared.md` lists what was chosen.
 
 use super::{
     GroupCounters, WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, next_after, only,
@@ -32,8 +37,10 @@ pub struct Owl {
     groups: Vec<(u64, WarpMask)>,
     /// Warps of the groups; `None` if a warp has started since.
     grouped: Option<WarpMask>,
-    /// Number of the block whose group, or the next one after it, is the front group.
+    /// Number of the block whose group, or the next one after it, has its turn.
     front: u64,
+    /// Number of groups from there to the front group.
+    ahead: usize,
     /// Cycles that the front group has been in front.
     passed: u64,
     last: WarpSlot,
@@ -44,7 +51,7 @@ impl PolicyFacts for Owl {
     const FACTS: Facts = Facts {
         about: "Warps of one group of blocks first, for a while, then those of the next; round \
                 robin within a group.",
-        source: "OWL (its first two schemes): Jog et al., ASPLOS 2013",
+        source: "OWL (its first three schemes): Jog et al., ASPLOS 2013",
         state: "schedulers x (log2(warps of one): the last warp + log2(block slots): the front \
                 + log2(interval): its time)",
         bits,
@@ -70,6 +77,7 @@ impl Owl {
             groups: Vec::with_capacity(WarpMask::BITS as usize),
             grouped: None,
             front: 0,
+            ahead: 0,
             passed: 0,
             last: WarpSlot(WarpMask::BITS as u16 - 1),
             counters: GroupCounters::default(),
@@ -97,16 +105,21 @@ impl Owl {
         self.grouped = Some(warps);
     }
 
-    /// Place of the front group: the first one that begins at the front block or after it, or else
-    /// the first of all.
-    fn front(&self) -> usize {
+    /// Place of the group whose turn it is: the first one that begins at the front block or after
+    /// it, or else the first of all.
+    fn turn(&self) -> usize {
         let front = |(first, _): &(u64, WarpMask)| *first >= self.front;
         self.groups.iter().position(front).unwrap_or(0)
     }
 
-    /// Makes the group after the front group the front group.
+    /// Place of the front group.
+    fn front(&self) -> usize {
+        (self.turn() + self.ahead) % self.groups.len().max(1)
+    }
+
+    /// Gives the next group its turn.
     fn advance(&mut self) {
-        let next = (self.front() + 1) % self.groups.len().max(1);
+        let next = (self.turn() + 1) % self.groups.len().max(1);
         let Some((first, _)) = self.groups.get(next) else {
             return;
         };
@@ -133,6 +146,9 @@ impl WarpScheduler for Owl {
         let warps = view.own & view.live;
         if self.grouped != Some(warps) {
             self.form_groups(view, warps);
+        }
+        if self.settings.spread {
+            self.ahead = usize::from(view.sm);
         }
         let blocked = view.waiting | view.long_wait;
         if self.settings.returns || warps & !blocked == 0 {

@@ -22,6 +22,8 @@ pub struct WarpTable {
     pub max_blocks: u32,
     /// Lines of the SM's data cache; 0 without one.
     pub l1d_lines: u32,
+    /// Number of the SM.
+    pub sm: u16,
     /// By slot or other place: memory that the warp accesses; empty unless the policy uses ranges.
     pub ranges: Vec<WarpRange>,
     /// Number of warp slots.
@@ -42,6 +44,7 @@ impl WarpTable {
             block_serial: vec![0; places],
             max_blocks,
             l1d_lines: 0,
+            sm: 0,
             ranges: Vec::new(),
             slots,
             starts: 0,

@@ -63,11 +63,12 @@ impl Sm {
         {
             carveout.apply(image, l1d);
         }
-        self.note_l1d_lines();
+        self.note_sm();
     }
 
-    /// Notes the size of the data cache for the schedulers' policies.
-    fn note_l1d_lines(&mut self) {
+    /// Notes the SM's number and the size of its data cache for the schedulers' policies.
+    fn note_sm(&mut self) {
+        self.warps.table.sm = self.id.0;
         self.warps.table.l1d_lines = self.ldst.l1d.as_ref().map_or(0, Cache::lines);
     }
 

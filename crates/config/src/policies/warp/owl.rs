@@ -14,5 +14,8 @@ settings! {
             "True if the front group goes first again when its data come; false if a group goes on \
              until all its warps wait.",
             "Jog et al., ASPLOS 2013: the second scheme, or the first alone";
+        spread: bool = false, Rule::Switch, "",
+            "SMs put different groups in front: SM n the nth one after the group whose turn it is.",
+            "Jog et al., ASPLOS 2013: the third scheme; the order: this program";
     }
 }

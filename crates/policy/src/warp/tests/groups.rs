@@ -10,7 +10,37 @@ fn owl(returns: bool) -> Owl {
         group_blocks: 1,
         interval_cycles: 4,
         returns,
+        spread: false,
     })
+}
+
+/// SM 1 puts the second group in front where SM 0 has the first one, and the first one in the next
+/// interval. SM 2 has the order of SM 0, because there are two groups.
+#[test]
+fn owl_puts_other_groups_in_front_on_other_sms() {
+    let on = |sm: u16, spread: bool| {
+        let mut table = table();
+        table.sm = sm;
+        let mut policy = Owl::new(OwlSettings {
+            group_blocks: 1,
+            interval_cycles: 4,
+            returns: true,
+            spread,
+        });
+        let picks = (0..6).map(|_| {
+            let view = view(&table, 0, 0);
+            policy.begin_cycle(&view);
+            let slot = policy.pick(&view, 0b1111).expect("all are ready");
+            policy.on_issue(slot);
+            policy.end_cycles(&view, 0, Some(slot), 1);
+            slot.0.to_string()
+        });
+        picks.collect::<String>()
+    };
+    assert_eq!(on(0, true), "333301");
+    assert_eq!(on(1, true), "012033");
+    assert_eq!(on(2, true), "333301");
+    assert_eq!(on(1, false), "333301");
 }
 
 /// Slot 3 is in front for four cycles, and goes first again after a cycle in which it could not.
