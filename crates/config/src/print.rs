@@ -78,6 +78,7 @@ const YOUNGER: &[(&str, &str)] = &[
     ("sm.bulk_issue_cycles", "0"),
     ("gpu.compute_capability", "0"),
     ("partition.far_cycles", "0"),
+    ("owl.spread", "false"),
 ];
 
 /// True for a younger key at its default.
@@ -85,6 +86,7 @@ fn is_young_default(entry: &Entry) -> bool {
     let has_default = |default: &str| match &entry.value {
         Value::Text(text) => text == default,
         Value::Int(number) => number.to_string() == default,
+        Value::Bool(on) => on.to_string() == default,
         _ => false,
     };
     let is_this = |(name, default): &(&str, &str)| entry.name == *name && has_default(default);
