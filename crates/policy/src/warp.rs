@@ -313,6 +313,17 @@ macro_rules! warp_policies {
 }
 warploom_config::warp_schedulers!(warp_policies);
 
+/// The warps of `ready` that a policy's gate admits: of any type that has the methods of a policy.
+macro_rules! admitted {
+    ($policy:ident, $view:expr, $ready:expr, $next:expr) => {{
+        let (ready, next): (ReadyWarps, _) = ($ready, $next);
+        let Screened { admitted, held } = $policy.screen($view, ready);
+        let others = warps_of(ready.all & !admitted & !held);
+        let others = others.filter(|slot| $policy.admits($view, &next(*slot)));
+        others.fold(ready.all & admitted, |mask, slot| mask | only(slot))
+    }};
+}
+
 impl WarpPolicy {
     /// The warps of `ready` that the policy's gate admits in this cycle. `next` returns the next
     /// instruction of a warp.
@@ -322,11 +333,34 @@ impl WarpPolicy {
         ready: ReadyWarps,
         next: impl Fn(WarpSlot) -> NextInst,
     ) -> WarpMask {
+        of_policy!(self, p => admitted!(p, view, ready, next))
+    }
+
+    /// All calls of a cycle from `begin_cycle` to `on_issue`, for a policy that is told of every
+    /// cycle. `sorted` returns the warps of `ready` by their next instructions, and `next` the next
+    /// instruction of a warp. Cheaper than single calls, each of which finds out which policy it
+    /// is for.
+    pub fn run_cycle(
+        &mut self,
+        view: &WarpView<'_>,
+        (ready, stalled): (WarpMask, WarpMask),
+        sorted: impl FnOnce() -> ReadyWarps,
+        next: impl Fn(WarpSlot) -> NextInst,
+    ) -> Option<WarpSlot> {
         of_policy!(self, p => {
-            let Screened { admitted, held } = p.screen(view, ready);
-            let others = warps_of(ready.all & !admitted & !held);
-            let others = others.filter(|slot| p.admits(view, &next(*slot)));
-            others.fold(ready.all & admitted, |mask, slot| mask | only(slot))
+            p.begin_cycle(view);
+            let admitted = if ready != 0 && p.has_gate() {
+                admitted!(p, view, sorted(), &next)
+            } else {
+                ready
+            };
+            let picked = if admitted == 0 { None } else { p.pick(view, admitted) };
+            let held = ready & !admitted;
+            p.end_cycles(&WarpView { held, ..*view }, stalled, picked, 1);
+            if let Some(slot) = picked {
+                p.on_issue(slot);
+            }
+            picked
         })
     }
 

@@ -141,7 +141,7 @@ impl Scheduler {
 
 /// The next instruction of a warp, as the gate of a policy sees it.
 #[inline]
-fn next_inst(warps: &Warps, kernels: &PreparedKernels, slot: WarpSlot) -> NextInst {
+pub(crate) fn next_inst(warps: &Warps, kernels: &PreparedKernels, slot: WarpSlot) -> NextInst {
     let WarpPipelineState {
         kernel, buffer_pc, ..
     } = warps.track[slot.index()];

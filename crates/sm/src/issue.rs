@@ -5,6 +5,7 @@
 use crate::counters::{KernelCounters, SlotCause, SmCounters};
 use crate::detail::{MAX_SCHEDULERS, MAX_SLOTS};
 use crate::flight::{Flight, FlightId, MemId};
+use crate::gate::next_inst;
 use crate::prepared_kernel::{EnergyFacts, Pipe, prepared_kernel};
 use crate::sm::{Scheduler, Sm};
 use crate::stage::{Issued, StageRegisters, bit_of, pipe_of_bit};
@@ -118,14 +119,6 @@ impl Sm {
         None
     }
 
-    /// As [`search`](Self::search), among paused warps, and those of kernels that have used up
-    /// their quotas, only if the policy picks no other.
-    fn search_in_order(&mut self, s: usize, ready: WarpMask, wrong: WarpMask) -> Option<WarpSlot> {
-        let last = self.pauses.warps | self.spent_warps();
-        self.search(s, ready & !last, wrong & !last)
-            .or_else(|| self.search(s, ready & last, wrong & last))
-    }
-
     /// The warp that the policy picks from a mask that is not empty, and that issues.
     #[inline(always)]
     fn pick_to_issue(&mut self, s: usize, among: WarpMask) -> Option<WarpSlot> {
@@ -137,6 +130,43 @@ impl Sm {
     /// issue last.
     #[inline(never)]
     fn pick_watched(&mut self, s: usize, ready: WarpMask, wrong: WarpMask) -> Option<WarpSlot> {
+        let last = self.pauses.warps | self.spent_warps();
+        if wrong | last != 0 {
+            return self.pick_in_order(s, ready, wrong, last);
+        }
+        let Self {
+            schedulers,
+            warps,
+            kernels,
+            ..
+        } = self;
+        let Scheduler {
+            own, policy, next, ..
+        } = &mut schedulers[s];
+        let view = warps.view(*own);
+        let stalled = *own & warps.buffered & !view.waiting & !ready;
+        let look_up = |slot| next_inst(warps, kernels, slot);
+        let sorted = || {
+            let memory = ready & warps.next_pipe[Pipe::Mem as usize];
+            next.sort(ready, memory, |slot| look_up(slot).access)
+        };
+        let picked = policy.run_cycle(&view, (ready, stalled), sorted, look_up);
+        if let Some(slot) = picked {
+            next.forget(slot);
+        }
+        picked
+    }
+
+    /// As [`pick_watched`](Self::pick_watched), where some warps issue `last` or have instructions
+    /// from the `wrong` path.
+    #[inline(never)]
+    fn pick_in_order(
+        &mut self,
+        s: usize,
+        ready: WarpMask,
+        wrong: WarpMask,
+        last: WarpMask,
+    ) -> Option<WarpSlot> {
         let own = self.schedulers[s].own;
         // Computed before the pick, which may empty buffers: those warps were stalled too.
         let stalled = own & self.warps.buffered & !self.warps.waiting() & !ready;
@@ -146,7 +176,9 @@ impl Sm {
         } else {
             ready
         };
-        let picked = self.search_in_order(s, admitted, wrong);
+        let picked = self
+            .search(s, admitted & !last, wrong & !last)
+            .or_else(|| self.search(s, admitted & last, wrong & last));
         let view = WarpView {
             held: ready & !admitted,
             ..self.warps.view(own)

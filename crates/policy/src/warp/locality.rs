@@ -20,7 +20,6 @@ use super::{
 use crate::facts::{schedulers, warps};
 use crate::range::shared_regions;
 use crate::{Facts, Part, PolicyFacts, bits_for};
-use std::cmp::Reverse;
 use warploom_base::WarpSlot;
 use warploom_config::{GpuSpec, WarpLocalitySettings};
 use warploom_state::{State, Value};
@@ -40,9 +39,6 @@ declare_stats! {
     }
 }
 
-/// Locality of a pair that has not been looked up.
-const UNKNOWN: u16 = u16::MAX;
-
 /// Warps whose blocks are old enough for priority, and what that was found from.
 #[derive(Clone, Copy, Default, Debug, Value)]
 struct Late {
@@ -58,8 +54,12 @@ pub struct Locality {
     settings: WarpLocalitySettings,
     active: WarpMask,
     last: WarpSlot,
-    /// The table of pairs, by slots of both warps: localities that have been looked up.
+    /// The table of pairs, by slots of both warps.
     pairs: Vec<u16>,
+    /// Warps whose pairs with each other are in the table.
+    known: WarpMask,
+    /// Running and blocked warps for which the group was filled; `None` if that has to be done.
+    filled_for: Option<(WarpMask, WarpMask)>,
     late: Late,
     groups: GroupCounters,
     counters: LocalityCounters,
@@ -96,25 +96,36 @@ impl Locality {
             active: 0,
             last: WarpSlot(63),
             pairs: Vec::new(),
+            known: 0,
+            filled_for: None,
             late: Late::default(),
             groups: GroupCounters::default(),
             counters: LocalityCounters::default(),
         }
     }
 
-    /// Locality of two warps of the SM, from their entry of the table of pairs.
-    fn locality(&mut self, view: &WarpView<'_>, a: WarpSlot, b: WarpSlot) -> u32 {
-        // The last warp may have exited, and its slot may have the range of the next one.
-        if !holds(view.live, a) || !holds(view.live, b) {
-            return self.look_up(view, a, b);
+    /// Enters the pairs of the scheduler's running warps that are not in the table.
+    #[inline]
+    fn know(&mut self, view: &WarpView<'_>) {
+        if view.own & view.live & !self.known != 0 {
+            self.learn(view);
         }
+    }
+
+    #[cold]
+    fn learn(&mut self, view: &WarpView<'_>) {
         let slots = view.slots() as usize;
-        self.pairs.resize(slots * slots, UNKNOWN);
-        let at = a.index() * slots + b.index();
-        if self.pairs[at] == UNKNOWN {
-            self.pairs[at] = self.look_up(view, a, b) as u16;
+        self.pairs.resize(slots * slots, 0);
+        let running = view.own & view.live;
+        for a in warps_of(running & !self.known) {
+            for b in warps_of(running) {
+                let locality = self.look_up(view, a, b) as u16;
+                self.pairs[a.index() * slots + b.index()] = locality;
+                self.pairs[b.index() * slots + a.index()] = locality;
+            }
         }
-        self.pairs[at].into()
+        // Pairs with a warp that has ended meanwhile are not entered.
+        self.known = running;
     }
 
     /// Locality of two warps from the ranges that they access: the contents of their entry.
@@ -130,25 +141,41 @@ impl Locality {
         }
     }
 
-    /// The warp of a mask with most locality with the warps of a group; ties go to the oldest.
+    /// The warp of a mask with most locality with the warps of a group; ties go to the oldest. All
+    /// of them run.
     fn closest(
         &mut self,
         view: &WarpView<'_>,
         mask: WarpMask,
         group: WarpMask,
     ) -> Option<WarpSlot> {
-        if mask.count_ones() <= 1 {
+        if mask & mask.wrapping_sub(1) == 0 {
             return warps_of(mask).next();
         }
-        let mut first = None;
-        for slot in warps_of(mask) {
-            let others = warps_of(group).map(|other| self.locality(view, slot, other));
-            let rank = (others.sum::<u32>(), Reverse(view.age[slot.index()]));
-            if first.is_none_or(|(most, _)| rank > most) {
-                first = Some((rank, slot));
-            }
+        self.know(view);
+        let slots = view.slots() as usize;
+        best(view, mask, |slot| {
+            let pairs = &self.pairs[slot.index() * slots..][..slots];
+            warps_of(group)
+                .map(|other| u32::from(pairs[other.index()]))
+                .sum()
+        })
+    }
+
+    /// The warp of a mask with most locality with the last warp, which may have exited; ties go to
+    /// the oldest.
+    fn next(&mut self, view: &WarpView<'_>, mask: WarpMask) -> Option<WarpSlot> {
+        if mask & mask.wrapping_sub(1) == 0 {
+            return warps_of(mask).next();
         }
-        first.map(|(_, slot)| slot)
+        if !holds(view.live, self.last) {
+            // Its slot may have the range of the next warp already.
+            return best(view, mask, |slot| self.look_up(view, slot, self.last));
+        }
+        self.know(view);
+        let slots = view.slots() as usize;
+        let pairs = &self.pairs[self.last.index() * slots..][..slots];
+        best(view, mask, |slot| pairs[slot.index()].into())
     }
 
     fn demote(&mut self, blocked: WarpMask) {
@@ -186,6 +213,22 @@ impl Locality {
     }
 }
 
+/// The warp of a mask with the largest value; ties go to the oldest.
+#[inline]
+fn best(view: &WarpView<'_>, mask: WarpMask, value: impl Fn(WarpSlot) -> u32) -> Option<WarpSlot> {
+    let (mut most, mut among) = (0, 0);
+    for slot in warps_of(mask) {
+        let value = value(slot);
+        if value > most {
+            (most, among) = (value, 0);
+        }
+        if value == most {
+            among |= only(slot);
+        }
+    }
+    view.oldest(among)
+}
+
 /// Warps of the SM whose block is old enough for priority.
 fn late(view: &WarpView<'_>) -> WarpMask {
     let newest = warps_of(view.live)
@@ -203,6 +246,10 @@ fn late(view: &WarpView<'_>) -> WarpMask {
 impl WarpScheduler for Locality {
     fn begin_cycle(&mut self, view: &WarpView<'_>) {
         let blocked = view.waiting | view.long_wait;
+        if self.filled_for == Some((view.live, blocked)) {
+            return;
+        }
+        self.filled_for = Some((view.live, blocked));
         self.demote(blocked);
         self.promote(view, blocked);
     }
@@ -229,7 +276,7 @@ impl WarpScheduler for Locality {
         } else {
             active
         };
-        self.closest(view, candidates, only(self.last))
+        self.next(view, candidates)
     }
 
     /// Group and starved warps change only with the view.
@@ -243,15 +290,13 @@ impl WarpScheduler for Locality {
 
     /// Another warp in the slot has pairs of its own.
     fn on_start(&mut self, slot: WarpSlot) {
-        let slots = self.pairs.len().isqrt();
-        for other in 0..slots {
-            self.pairs[slot.index() * slots + other] = UNKNOWN;
-            self.pairs[other * slots + slot.index()] = UNKNOWN;
-        }
+        self.known &= !only(slot);
+        self.filled_for = None;
     }
 
     fn on_exit(&mut self, slot: WarpSlot) {
         self.active &= !only(slot);
+        self.filled_for = None;
     }
 
     fn counters(&self) -> WarpPolicyCounters {

@@ -8,7 +8,9 @@
 //! GPGPU-Sim sorts before it looks at the warps. The sort takes the place of the baseline's and
 //! costs no cycles (the paper's "Hardware Overhead").
 
-use super::{OrderCounters, WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, warps_of};
+use super::{
+    OrderCounters, WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, holds, only, warps_of,
+};
 use crate::facts::warps;
 use crate::{Facts, Part, PolicyFacts};
 use std::cmp::Reverse;
@@ -30,11 +32,16 @@ declare_stats! {
 pub struct LongLatencyFirst {
     #[state(fixed)]
     settings: LongLatencyFirstSettings,
-    /// Stall counter of each warp, by slot.
+    /// Stall counter of each warp, by slot, without its limit. That of a warp in `stalled` lacks
+    /// `cycles`, modulo 2^64.
     stalls: [u64; WarpMask::BITS as usize],
-    /// Warps that stalled in the last cycles, and the number of these, which their counters lack.
-    /// Mostly the same warps stall for long, and are counted together.
-    uncounted: (WarpMask, u64),
+    /// Warps that stalled in the last cycle that counted. Mostly the same warps stall for long, so
+    /// that counters change only where a warp begins or ends to stall.
+    stalled: WarpMask,
+    /// Number of these warps.
+    stalling: u64,
+    /// Number of cycles that counted so far.
+    cycles: u64,
     /// True if the last choice was not the oldest warp.
     reorders: bool,
     order: OrderCounters,
@@ -63,31 +70,61 @@ impl LongLatencyFirst {
         Self {
             settings,
             stalls: [0; WarpMask::BITS as usize],
-            uncounted: (0, 0),
+            stalled: 0,
+            stalling: 0,
+            cycles: 0,
             reorders: false,
             order: OrderCounters::default(),
             counters: StallCounters::default(),
         }
     }
 
-    /// Brings the stall counters up to date.
-    fn count(&mut self) {
-        let (stalled, cycles) = std::mem::take(&mut self.uncounted);
-        let most = (1 << self.settings.counter_bits) - 1;
-        for slot in warps_of(stalled) {
-            let stalls = &mut self.stalls[slot.index()];
-            *stalls = stalls.saturating_add(cycles).min(most);
+    /// Counts cycles in which these warps stalled.
+    #[inline]
+    fn count(&mut self, stalled: WarpMask, cycles: u64) {
+        let changed = self.stalled ^ stalled;
+        if changed != 0 {
+            self.change(changed & stalled, changed & !stalled);
         }
+        self.cycles += cycles;
+        self.counters.stall_cycles += cycles * self.stalling;
     }
 
-    /// Rank of a warp: the smallest rank comes first. The counters must be up to date.
+    /// Notes that some warps begin to stall and others stall no longer.
+    fn change(&mut self, begin: WarpMask, end: WarpMask) {
+        for slot in warps_of(begin) {
+            let stalls = &mut self.stalls[slot.index()];
+            *stalls = stalls.wrapping_sub(self.cycles);
+        }
+        for slot in warps_of(end) {
+            let stalls = &mut self.stalls[slot.index()];
+            *stalls = stalls.wrapping_add(self.cycles);
+        }
+        self.stalled = self.stalled & !end | begin;
+        self.stalling = u64::from(self.stalled.count_ones());
+    }
+
+    /// Value of a warp's stall counter.
+    #[inline]
+    fn stalls(&self, slot: WarpSlot) -> u64 {
+        let so_far = if holds(self.stalled, slot) {
+            self.cycles
+        } else {
+            0
+        };
+        let stalls = self.stalls[slot.index()].wrapping_add(so_far);
+        stalls.min((1 << self.settings.counter_bits) - 1)
+    }
+
+    /// Rank of a warp: the smallest rank comes first.
+    #[inline]
     fn rank(&self, view: &WarpView<'_>, slot: WarpSlot) -> (u64, Reverse<u64>, u64) {
         let w = slot.index();
         let block = match self.settings.scope {
             SortScope::Block => view.block_age[w],
             SortScope::Sm => 0,
         };
-        (block, Reverse(self.stalls[w]), view.age[w])
+        (block, Reverse(self.stalls(slot)), view.age[w])
     }
 
     /// The part of `stalled` that the scheduler came to before it issued from `picked`.
@@ -108,7 +145,10 @@ impl LongLatencyFirst {
 
 impl WarpScheduler for LongLatencyFirst {
     fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
-        self.count();
+        if ready & ready.wrapping_sub(1) == 0 {
+            self.reorders = false;
+            return warps_of(ready).next();
+        }
         let first = warps_of(ready).min_by_key(|slot| self.rank(view, *slot));
         // Without counters either scope comes down to the oldest warp: a block's warps start
         // together.
@@ -130,16 +170,9 @@ impl WarpScheduler for LongLatencyFirst {
         let counted = match self.settings.count {
             StallCount::StallCycles if picked.is_some() => return,
             StallCount::StallCycles | StallCount::All => stalled,
-            StallCount::Examined => {
-                self.count();
-                self.examined(view, stalled, picked)
-            }
+            StallCount::Examined => self.examined(view, stalled, picked),
         };
-        self.counters.stall_cycles += cycles * u64::from(counted.count_ones());
-        if self.uncounted.0 != counted {
-            self.count();
-        }
-        self.uncounted = (counted, self.uncounted.1 + cycles);
+        self.count(counted, cycles);
     }
 
     fn on_issue(&mut self, _slot: WarpSlot) {
@@ -147,7 +180,7 @@ impl WarpScheduler for LongLatencyFirst {
     }
 
     fn on_start(&mut self, slot: WarpSlot) {
-        self.count();
+        self.change(0, self.stalled & only(slot));
         self.stalls[slot.index()] = 0;
     }
 
