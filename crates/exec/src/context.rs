@@ -5,10 +5,11 @@ use crate::host_isa::VectorIsa;
 use crate::launch::{KernelLaunch, LaunchError, LaunchSpec, check_program};
 use crate::lookahead::Lookahead;
 use crate::matrix_places::MatrixPlaces;
+use crate::texture_reads::can_be_kept;
 use std::ops::Deref;
 use std::sync::Arc;
 use warploom_base::Pc;
-use warploom_ir::Program;
+use warploom_ir::{Op, Program};
 
 /// A validated launch with its decoded instructions. Immutable while it runs, shared by all SMs.
 #[derive(Clone, Debug)]
@@ -16,6 +17,11 @@ pub struct LaunchContext {
     launch: KernelLaunch,
     /// The program's instructions, ready to execute.
     pub(crate) code: Arc<[Decoded]>,
+}
+
+/// True for an operation that reads texels.
+const fn fetches_texels(op: Op) -> bool {
+    matches!(op, Op::Tex { .. } | Op::Tld4 { .. })
 }
 
 impl Deref for LaunchContext {
@@ -80,6 +86,17 @@ impl LaunchContext {
     }
 
     fn lookahead_of(&self, decoded: &Decoded) -> Lookahead {
-        Lookahead::of(decoded.inst.op, self.checks)
+        let inst = &decoded.inst;
+        let extra = self.program.extras.get(inst.extra.0 as usize);
+        match fetches_texels(inst.op) && !can_be_kept(inst, extra) {
+            true => Lookahead::Settled,
+            false => Lookahead::of(inst.op, self.checks),
+        }
+    }
+
+    /// True if the kernel fetches texels.
+    pub fn fetches_texels(&self) -> bool {
+        let mut code = self.code.iter();
+        code.any(|decoded| fetches_texels(decoded.inst.op))
     }
 }

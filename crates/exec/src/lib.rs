@@ -39,6 +39,7 @@ mod peers;
 mod replay;
 mod state;
 mod step;
+mod texture_reads;
 
 pub use context::LaunchContext;
 pub use fault::{

@@ -11,8 +11,8 @@ pub enum Lookahead {
     /// Up to the cycle in which the instruction issues: it needs memory with all stores and atomics
     /// of earlier cycles, because what it reads cannot be read again later.
     Settled,
-    /// Past the instruction. A load from global memory can be repeated, and the result of an atomic
-    /// arrives later.
+    /// Past the instruction. A load from global memory and a texture fetch can be repeated, and the
+    /// result of an atomic arrives later.
     Repeated,
 }
 
@@ -21,8 +21,6 @@ impl Lookahead {
     pub(crate) fn of(op: Op, checks: Checks) -> Self {
         let shared = |space| space == MemSpace::Shared;
         match op {
-            // Texture requests skip the delay before L2 that lets the memory system run ahead.
-            Op::Tex { .. } | Op::Tld4 { .. } => Self::Never,
             Op::Surf { .. }
             | Op::CopyAsync { .. }
             | Op::Bulk { .. }

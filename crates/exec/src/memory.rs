@@ -3,6 +3,7 @@
 pub(crate) mod atomic;
 pub(crate) mod device;
 pub(crate) mod effect;
+pub(crate) mod few_reader;
 mod heap;
 pub(crate) mod mipmap;
 pub(crate) mod module;

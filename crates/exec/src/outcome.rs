@@ -8,6 +8,7 @@ use crate::peer_access::PeerAccesses;
 use crate::state::barrier::BarrierArrival;
 use crate::state::registers::{Lanes32, Lanes64};
 use crate::state::stack::Divergence;
+use crate::texture_reads::TextureReads;
 use warploom_base::{LaneMask, Pc, WARP_SIZE};
 use warploom_ir::Scope;
 use warploom_state::Value;
@@ -152,6 +153,8 @@ pub struct StepOut {
     /// Suspicious behaviour found by the optional checks of the launch.
     pub finding: Option<Finding>,
     pub(crate) staged: StagedSources,
+    /// Operands and pages of a texture fetch. Valid if the effect is one.
+    pub(crate) texture: TextureReads,
 }
 
 impl Default for StepOut {
@@ -168,6 +171,7 @@ impl Default for StepOut {
             peers: PeerAccesses::default(),
             finding: None,
             staged: StagedSources::default(),
+            texture: TextureReads::NOTHING,
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Loads from global memory that an SM executes before other SMs have run the cycles before. Once
+//! Loads from global memory, and texture fetches, that an SM executes before other SMs have run the cycles before. Once
 //! the stores of those cycles are visible, a load that read one of their lines is executed again
 //! ([`LoadRecord::repeat`]).
 
 use crate::context::LaunchContext;
 use crate::inst::InstExec;
 use crate::memory::device::DeviceMemory;
-use crate::memory::effect::MemEffect;
+use crate::memory::effect::MemKind;
 use crate::memory::span::HalfWarp;
 use crate::memory::state_space::is_global;
 use crate::memory::stored_lines::{Pages, StoredLines};
@@ -13,6 +13,7 @@ use crate::memory::write_log::{MemPort, WriteLog};
 use crate::outcome::{Effect, Env, StepOut};
 use crate::state::block::BlockState;
 use crate::state::warp::WarpState;
+use crate::texture_reads::TextureReads;
 use warploom_base::{LaneMask, Pc, WARP_SIZE, bits, lanes_of};
 
 /// Bytes of the words of half a warp that lie in a row.
@@ -30,6 +31,9 @@ pub struct LoadRecord {
     /// The layout of its words, if that is known.
     halves: Option<[HalfWarp; 2]>,
     addrs: [u64; WARP_SIZE],
+    /// True for a texture fetch, whose texels `texture` tells.
+    fetches: bool,
+    texture: TextureReads,
 }
 
 impl LoadRecord {
@@ -41,6 +45,8 @@ impl LoadRecord {
         logged: 0,
         halves: None,
         addrs: [0; WARP_SIZE],
+        fetches: false,
+        texture: TextureReads::NOTHING,
     };
 
     /// The load that was executed last, in cycle `at`, by an SM with this log.
@@ -57,8 +63,15 @@ impl LoadRecord {
         self.at = at;
         (self.pc, self.lanes, self.logged) = (out.pc, out.active, log.position());
         (self.halves, self.addrs) = (out.halves, out.addrs);
-        if let Effect::Memory(MemEffect { mixed: true, .. }) = out.effect {
+        let Effect::Memory(effect) = out.effect else {
+            return;
+        };
+        if effect.mixed {
             self.keep_global();
+        }
+        self.fetches = effect.kind == MemKind::Texture;
+        if self.fetches {
+            self.texture.copy(&out.texture);
         }
     }
 
@@ -95,11 +108,17 @@ impl LoadRecord {
 
     /// True if it may have read one of these lines.
     pub fn may_touch(&self, stored: &StoredLines) -> bool {
+        if self.fetches {
+            return stored.pages().meet(&self.texture.pages);
+        }
         self.any_address(|address| stored.may_hold(address))
     }
 
     /// Adds the pages that it read.
     pub fn mark_pages(&self, pages: &mut Pages) {
+        if self.fetches {
+            return pages.add(&self.texture.pages);
+        }
         self.any_address(|address| {
             pages.insert(address);
             false
@@ -138,7 +157,11 @@ impl LoadRecord {
             pc: self.pc,
             mask: self.lanes,
         };
-        let result = machine.load_again();
+        let result = if self.fetches {
+            machine.fetch_again(&self.texture)
+        } else {
+            machine.load_again()
+        };
         assert!(result.is_ok(), "a load that was allowed is not any more");
     }
 }

@@ -23,7 +23,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot, SmId};
 use warploom_config::{ContextPlan, GpuSpec, OccupancyLimit};
-use warploom_exec::{DeviceMemory, Fault, FindingReport};
+use warploom_exec::{DeviceMemory, Fault, FindingReport, Lookahead};
 use warploom_policy::{
     Check, ContextDecision, CustomPolicies, Decision, DeviceView, SmFilter, ThroughputMonitor,
 };
@@ -206,6 +206,9 @@ impl Gpu {
             image, needs, occupancy, self.now, ready, blocks, sms, before, touches,
         ));
         kernel.plan = plan;
+        if kernel.image.launch.fetches_texels() && self.memory.textures_skip_delay(&self.spec) {
+            kernel.lookahead = Lookahead::Never;
+        }
         self.dispatcher.put(slot.index(), kernel);
     }
 

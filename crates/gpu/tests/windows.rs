@@ -137,6 +137,38 @@ setp.lt.u32 %p1, %r6, 6;
 st.global.u32 [%rd3], %r5;
 ";
 
+/// Fetches texels that others store, as `APART` loads words: the registers of the coordinates get
+/// the texels.
+const FETCHED: &str = "\
+mov.u64 %rd6, 1;
+add.u32 %r8, %r4, 64;
+L:
+mov.u32 %r10, %r8;
+tex.1d.v4.u32.s32 {%r10, %r11, %r12, %r13}, [%rd6, {%r10}];
+add.u32 %r7, %r10, %r11;
+mad.lo.u32 %r5, %r5, 3, %r7;
+st.global.u32 [%rd3], %r5;
+add.u32 %r6, %r6, 1;
+setp.lt.u32 %p1, %r6, 60;
+@%p1 bra L;
+";
+
+/// Every thread fetches texels of lines of its own: SMs request more than the network takes.
+const FETCHED_APART: &str = "\
+mov.u64 %rd6, 1;
+L:
+mad.lo.u32 %r8, %r6, 4100, %r4;
+mul.lo.u32 %r8, %r8, 33;
+and.b32 %r8, %r8, 16383;
+tex.1d.v4.u32.s32 {%r10, %r11, %r12, %r13}, [%rd6, {%r8}];
+add.u32 %r7, %r10, %r11;
+mad.lo.u32 %r5, %r5, 3, %r7;
+st.global.u32 [%rd3], %r5;
+add.u32 %r6, %r6, 1;
+setp.lt.u32 %p1, %r6, 6;
+@%p1 bra L;
+";
+
 /// The first lane of each warp waits for a lock, which those of all blocks hold in turn, and
 /// changes a word that nothing else protects.
 const LOCKED: &str = "\
@@ -395,6 +427,41 @@ fn windows_with_atomics_are_as_steps() {
             "{}",
             seen.counters.device.atomics
         );
+    }
+}
+
+/// Texture fetches run in windows where their requests wait for the delay before L2, as they do
+/// before an L2 of sectors, and what others store is fetched in the cycle in which it should be.
+#[test]
+fn windows_with_textures_are_as_steps() {
+    let in_place = FETCHED.replace("%rd3", "%rd1");
+    let memory = [FETCHED, &in_place].map(|body| {
+        let program = program(&apart(body));
+        let [(seen, ahead), steps] = GPUS.map(|gpu| run(gpu, &program, WIDE, (1, true)));
+        assert!(2 * ahead.in_windows > seen.at, "{}", ahead.in_windows);
+        assert_eq!(steps.1.in_windows, 0, "without sectors");
+        for threads in [1, 2] {
+            let (other, _) = run(GPUS[0], &program, WIDE, (threads, threads == 2));
+            assert!(other == seen, "{threads} threads: {body}");
+        }
+        seen.memory
+    });
+    assert_ne!(memory[0], memory[1], "nobody fetches what others store");
+}
+
+/// SMs that lack credits for texture requests stop in their windows, as for others.
+#[test]
+fn windows_with_textures_without_credits_are_as_steps() {
+    let program = program(FETCHED_APART);
+    let mut spec = spec(GPUS[0]);
+    spec.noc.injection_buffer = 4;
+    let run = |how| run_together(&spec, &[(Arc::clone(&program), WIDE)], how);
+    let (expected, _) = run((1, false));
+    assert_eq!(expected.fault, None);
+    for threads in [1, 2] {
+        let (seen, ahead) = run((threads, true));
+        assert!(3 * ahead.in_windows > seen.at, "{}", ahead.in_windows);
+        assert!(seen == expected, "{threads} threads");
     }
 }
 

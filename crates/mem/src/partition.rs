@@ -130,6 +130,12 @@ impl SubPartition {
         self.rop_cycles
     }
 
+    /// True if requests for texture lines of `line_bytes` bytes skip the fixed delay.
+    pub fn textures_skip_delay(&self, line_bytes: u32) -> bool {
+        let line = Request::new(AccessKind::TextureRead, 0, line_bytes as u16);
+        !self.input.splits(&line)
+    }
+
     /// Takes a packet from the network in core cycle `now_core`. A texture packet skips the fixed
     /// delay unless it is split: in GPGPU-Sim (`memory_sub_partition::push`) its parts lose their
     /// texture type. A sectored L2 splits a packet into requests of 32 bytes (`bytes` / 32 of them,

@@ -32,7 +32,7 @@ impl Sm {
         }
         let (id, list) = self.take_record();
         let is_global = effect.space == MemSpace::Global || effect.mixed;
-        let loads = effect.kind == MemKind::Load && is_global;
+        let loads = matches!(effect.kind, MemKind::Load | MemKind::Texture) && is_global;
         let keeps = loads && self.replay.records(self.env.clock);
         if keeps {
             self.record_load(slot, self.env.clock);

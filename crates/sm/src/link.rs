@@ -175,14 +175,14 @@ impl Link {
 }
 
 /// Bytes of each of the packets that an SM sends in a cycle at most: a read of instructions, and
-/// for each port of the load/store unit a read of constants, an access past the data cache and one
-/// of the data cache. The longest comes last.
+/// for each port of the load/store unit a read of constants, one of textures, an access past the
+/// data cache and one of the data cache. The longest comes last.
 pub(crate) fn most_sent(spec: &GpuSpec) -> Vec<u32> {
     let read = Request::HEADER_BYTES;
     let data = read + spec.l1d.line_bytes.max(128);
     let ports = spec.sm.mem_unit_ports.max(1) as usize;
     let mut most = vec![read];
-    most.extend([read, data, data].repeat(ports));
+    most.extend([read, read, data, data].repeat(ports));
     most
 }
 

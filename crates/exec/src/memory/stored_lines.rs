@@ -19,6 +19,8 @@ pub struct Pages([u64; Self::WORDS]);
 
 impl Pages {
     const WORDS: usize = 8;
+    /// A filter that holds nothing.
+    pub(crate) const NONE: Self = Self([0; Self::WORDS]);
     /// Logarithm of the bytes of a page.
     const SHIFT: u32 = 12;
 
@@ -27,6 +29,12 @@ impl Pages {
     pub(crate) fn insert(&mut self, address: u64) {
         let (word, bit) = place::<{ Self::WORDS }>(address >> Self::SHIFT);
         self.0[word] |= bit;
+    }
+
+    /// Adds all pages of another filter.
+    pub(crate) fn add(&mut self, other: &Self) {
+        let pairs = self.0.iter_mut().zip(&other.0);
+        pairs.for_each(|(word, other)| *word |= other);
     }
 
     /// True if some page may be in both filters.

@@ -6,7 +6,7 @@
 //! host ran the SMs.
 
 use crate::memory::atomic::combine_bytes;
-use crate::memory::device::{DeviceMemory, PAGE_BYTES, block_of};
+use crate::memory::device::DeviceMemory;
 use crate::memory::stored_lines::{LINE_SHIFT, StoredLines};
 use rustc_hash::FxHashMap;
 use warploom_ir::{AtomOp, AtomTy};
@@ -394,21 +394,10 @@ impl MemPort<'_> {
         self.log.fill_lines();
     }
 
-    /// Creates a reader for small accesses that are usually close to each other.
-    pub(crate) fn reader(&self, asid: u8) -> FewReader<'_> {
-        FewReader {
-            port: self,
-            asid,
-            own: !self.log.is_empty(),
-            number: 0,
-            page: self.image.page_data(asid, 0),
-        }
-    }
-
     /// Reads `bytes` checked bytes, at most 16, as this SM sees them. The remaining bytes of the
     /// result are unspecified. All stores must be entered in lines.
     #[inline]
-    fn read_few(&self, asid: u8, address: u64, bytes: usize) -> [u8; 16] {
+    pub(crate) fn read_few(&self, asid: u8, address: u64, bytes: usize) -> [u8; 16] {
         let mut few = if (address % 16) as usize + bytes > 16 {
             let mut few = [0; 16];
             self.image.read_raw(asid, address, &mut few[..bytes]);
@@ -453,33 +442,6 @@ impl MemPort<'_> {
     pub(crate) fn is_written(&mut self, asid: u8, address: u64, bytes: usize) -> bool {
         (address..address + bytes as u64)
             .all(|at| self.image.is_written(asid, at, 1) || self.log.covers(asid, at, 1))
-    }
-}
-
-/// Reader for small accesses, most of which begin in the same page as the previous one.
-pub(crate) struct FewReader<'m> {
-    port: &'m MemPort<'m>,
-    asid: u8,
-    /// True if the SM has stores of its own.
-    own: bool,
-    /// Number of the last page. The field `page` holds its contents if it was touched.
-    number: u64,
-    page: Option<&'m [u8; PAGE_BYTES]>,
-}
-
-impl FewReader<'_> {
-    /// Reads bytes like [`MemPort::read_few`].
-    #[inline(always)]
-    pub(crate) fn read(&mut self, address: u64, bytes: usize) -> [u8; 16] {
-        if self.own || (address % 16) as usize + bytes > 16 {
-            return self.port.read_few(self.asid, address, bytes);
-        }
-        let number = address / PAGE_BYTES as u64;
-        if number != self.number {
-            self.number = number;
-            self.page = self.port.image.page_data(self.asid, address);
-        }
-        self.page.map_or([0; 16], |page| block_of(page, address))
     }
 }
 

@@ -5,12 +5,13 @@ use crate::fault::{FaultKind, RawFault};
 use crate::inst::{Exec, InstExec};
 use crate::memory::device::AccessCheck;
 use crate::memory::effect::{MemEffect, MemKind};
+use crate::memory::few_reader::FewReader;
 use crate::memory::texture::{ChannelKind, Texel, Texture, floor, weight};
-use crate::memory::write_log::FewReader;
 use crate::numeric::float::{narrow, widen};
 use crate::numeric::softfloat::Format;
 use crate::outcome::Effect;
 use crate::state::registers::map_lanes;
+use crate::texture_reads::{TextureReads, put_back};
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::{CacheOp, Dst, MemSpace, Round, Src, TexGeom, TexLod, TexQuery, TexTy};
 
@@ -391,6 +392,7 @@ impl<'a> InstExec<'a, '_> {
                     self.texel_or_border(fetch, &mut reader, base, at, lane)?,
                 );
             }
+            self.out.texture.pages.add(&reader.pages);
             return Ok(());
         }
         let around = neighbours(&scaled, c.dims);
@@ -403,16 +405,18 @@ impl<'a> InstExec<'a, '_> {
             };
             put(lane, texel?);
         }
+        self.out.texture.pages.add(&reader.pages);
         Ok(())
     }
 
     /// Executes the instruction `tex`.
     #[inline(always)]
     pub fn texture(&mut self, geom: TexGeom, lod: TexLod, texel: TexTy, coord: TexTy) -> Exec {
+        let extra = self.extra_operands()?;
+        self.out.texture.begin(self.inst, extra, &self.warp.regs);
         if self.ctx.textures.has_mipmaps() {
             return self.texture_with_levels(geom, lod, texel, coord);
         }
-        let extra = self.extra_operands()?;
         let c = self.coordinates(geom, coord, &extra.srcs);
         let mut d = [[0; WARP_SIZE]; 4];
         let (mut bytes, mut left) = (0, self.mask);
@@ -466,6 +470,7 @@ impl<'a> InstExec<'a, '_> {
     /// Executes the instruction `tld4`.
     pub fn texture_gather(&mut self, channel: u8, geom: TexGeom, texel: TexTy) -> Exec {
         let extra = self.extra_operands()?;
+        self.out.texture.begin(self.inst, extra, &self.warp.regs);
         let c = self.coordinates(geom, TexTy::F32, &extra.srcs);
         let mut d = [[0; WARP_SIZE]; 4];
         let (mut bytes, mut left) = (0, self.mask);
@@ -509,6 +514,7 @@ impl<'a> InstExec<'a, '_> {
                 put(lane, corner, texel);
             }
         }
+        self.out.texture.pages.add(&reader.pages);
         Ok(())
     }
 
@@ -524,5 +530,14 @@ impl<'a> InstExec<'a, '_> {
         }
         self.write_result(&d);
         Ok(())
+    }
+
+    /// Executes a texture fetch again with the operands that it had.
+    pub(crate) fn fetch_again(&mut self, reads: &TextureReads) -> Exec {
+        let extra = self.extra_operands()?;
+        let held = reads.put(self.inst, extra, &mut self.warp.regs);
+        let result = self.operate();
+        put_back((self.inst, extra), &held, self.mask, &mut self.warp.regs);
+        result
     }
 }

@@ -6,7 +6,7 @@
 //! the whole window, so that its cycles are only counted.
 //!
 //! Invariants: between two windows both parts have run the same cycles, unless a worker has the
-//! backend; no texture is in flight, because textures skip the delay. Atomics that the backend has
+//! backend; no texture request that skips the delay is in flight. Atomics that the backend has
 //! answered do not act in it: the scheduler lets them act in the cycle in which they were answered.
 
 use super::backend_task::BackendTask;
@@ -14,6 +14,7 @@ use super::backend_trace::Ticks;
 use crate::memory::MemorySystem;
 use crate::memory::backend::ReplySink;
 use warploom_base::Cycle;
+use warploom_config::GpuSpec;
 use warploom_mem::Reply;
 
 /// Facts about requests on their way.
@@ -42,6 +43,12 @@ impl MemorySystem {
             true => 0,
             false => delays.min().unwrap_or(0),
         }
+    }
+
+    /// True if requests for textures skip the delay: then the backend may not run ahead of any.
+    pub fn textures_skip_delay(&self, spec: &GpuSpec) -> bool {
+        let mut banks = self.backend().partitions.iter();
+        banks.any(|bank| bank.textures_skip_delay(spec.l1t.line_bytes))
     }
 
     /// Runs the backend from cycle `from` to `end`, or as far as there is room for replies although

@@ -147,7 +147,8 @@ impl Sm {
             None => u32::from(l1d.holds_dirty() && takes_reply()) * link.most_a_packet(),
         });
         let around = u32::from(ldst.bypasses_l1_next()) * link.most_a_packet();
-        data + around + first(&ldst.l1c).unwrap_or(0)
+        let texture = ldst.l1t.miss_queue_front().map_or(0, flits);
+        data + around + texture + first(&ldst.l1c).unwrap_or(0)
     }
 
     /// True if no fetch can miss: the instruction cache has all code, and the instructions after it
