@@ -79,13 +79,6 @@ impl ReplayBuffer {
         self.unsettled_until = self.unsettled_until.max(at);
     }
 
-    /// Requires settled memory before an instruction of cycle `now` that cannot be repeated.
-    pub fn require_before(&mut self, now: Cycle) {
-        if self.records(now) {
-            self.require(now);
-        }
-    }
-
     /// Returns whether the SM has to stall before issue in cycle `now`.
     #[inline]
     pub fn stalls_issue(&mut self, now: Cycle) -> bool {
@@ -105,7 +98,8 @@ impl ReplayBuffer {
         self.unsettled_until
     }
 
-    /// True if loads of cycle `now` have to be recorded.
+    /// True if memory is not settled up to cycle `now`: then loads of this cycle have to be
+    /// recorded.
     #[inline]
     pub fn records(&self, now: Cycle) -> bool {
         (self.settled < now) & (now < self.to)

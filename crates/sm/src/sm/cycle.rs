@@ -97,8 +97,8 @@ impl Sm {
                 self.read_operands(self.counters.active_cycles * steps, steps);
             }
         }
-        if self.needs_settled && self.is_next_settled() {
-            self.replay.require_before(now);
+        if self.needs_settled && self.replay.records(now) && self.is_next_settled() {
+            self.replay.require(now);
         }
         if self.replay.stalls_issue(now) {
             return;
