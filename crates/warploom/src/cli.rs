@@ -167,7 +167,8 @@ fn command() -> Command {
 
 /// The verb, with examples that keep to a width.
 fn with_examples_in(verb: Command, width: usize) -> Command {
-    let examples = verb.get_after_help().map(ToString::to_string);
+    // Examples have no styles. Looking for some to remove took a quarter of an empty run.
+    let examples = verb.get_after_help().map(|text| text.ansi().to_string());
     match examples {
         Some(text) => verb.after_help(narrowed(&text, width)),
         None => verb,
