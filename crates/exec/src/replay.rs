@@ -1,6 +1,6 @@
-//! Loads from global memory, and texture fetches, that an SM executes before other SMs have run the cycles before. Once
-//! the stores of those cycles are visible, a load that read one of their lines is executed again
-//! ([`LoadRecord::repeat`]).
+//! Loads from global memory, and texture fetches, that an SM executes before other SMs have run the
+//! cycles before. Once the stores of those cycles are visible, a load that read one of their lines
+//! is executed again ([`LoadRecord::repeat`]).
 
 use crate::context::LaunchContext;
 use crate::inst::InstExec;

@@ -8,7 +8,8 @@ use warploom_base::{Cycle, WarpSlot};
 use warploom_exec::{DeviceMemory, LoadRecord, Pages, StoredLines};
 
 impl Sm {
-    /// Records the load from global memory, or the texture fetch, that a warp has just issued in cycle `now`.
+    /// Records the load from global memory, or the texture fetch, that a warp has just issued in
+    /// cycle `now`.
     #[inline(never)]
     pub(crate) fn record_load(&mut self, warp: WarpSlot, now: Cycle) {
         let owner = self.owner(warp.index());
