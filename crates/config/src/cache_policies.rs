@@ -3,7 +3,7 @@
 //! from the same row, and has a struct of the variant's name.
 
 use crate::policies::{choices, settings};
-use crate::value::{int, names};
+use crate::value::{int, names, pow2};
 
 /// Hands the rows of `l1d.replacement`, `l2.replacement` and their like to a macro. Hits under the
 /// first row's policy, the usual one, cost no call.
@@ -41,12 +41,47 @@ macro_rules! l1d_allocations {
 
 l1d_allocations!(choices);
 
+/// Passes the rows of `sm.l1d_victims` to a macro. Under the policy of the first row, the usual
+/// one, no line is kept, and accesses do not consult a policy.
+#[macro_export]
+macro_rules! l1d_victims {
+    ($then:ident) => {
+        $then! {
+            L1dVictims of "sm.l1d_victims",
+                "Which lines that L1D replaces are kept in registers that no block holds.",
+                "this program", default "none";
+            Nothing = "none": "no lines";
+            Linebacker(settings: LinebackerSettings) = "linebacker":
+                "lines of loads that find their data again";
+        }
+    };
+}
+
+l1d_victims!(choices);
+
 settings! {
     /// Settings of the policy `warp-tokens`.
     WarpTokensSettings {
         warps: u32 = 16, int(0, 128), "warps per SM",
             "Warps that hold a token: those in the first slots of the SM.",
             "Li et al., HPCA 2015, search for the number; this program fixes it";
+    }
+}
+
+settings! {
+    /// Settings of the policy `linebacker`.
+    LinebackerSettings {
+        window_cycles: u32 = 4096, int(1, 10_000_000), "core cycles",
+            "Time for which loads are watched, on each SM, before some are chosen.",
+            "this program: as long as the epochs of `equalizer`";
+        hit_percent: u32 = 20, int(0, 100), "%",
+            "Share of its reads that a load must find in L1D or in kept lines to be chosen.",
+            "this program";
+        loads: u32 = 32, pow2(1, 256), "numbers",
+            "Numbers of loads, which are hashes of their places in the code.", "this program";
+        latency_cycles: u32 = 4, int(1, 1000), "core cycles",
+            "Time from the look-up of L1D until the data of a kept line have been read.",
+            "this program; Oh et al., ISCA 2019: a move from register to register";
     }
 }
 

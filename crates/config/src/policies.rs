@@ -46,6 +46,7 @@ pub(crate) fn check(spec: &GpuSpec, rules: &mut Rules) {
     spec.sm.context.check(spec, rules);
     spec.sm.block_limit.check(spec, rules);
     spec.sm.l1d_allocation.check(spec, rules);
+    spec.sm.l1d_victims.check(spec, rules);
     spec.gpu.block_scheduler.check(spec, rules);
     spec.gpu.sm_filter.check(spec, rules);
     spec.gpu.multiprogram.check(spec, rules);

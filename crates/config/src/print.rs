@@ -79,6 +79,7 @@ const YOUNGER: &[(&str, &str)] = &[
     ("gpu.compute_capability", "0"),
     ("partition.far_cycles", "0"),
     ("owl.spread", "false"),
+    ("sm.l1d_victims", "none"),
 ];
 
 /// True for a younger key at its default.

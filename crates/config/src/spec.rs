@@ -4,7 +4,7 @@ mod memory;
 
 pub use memory::*;
 
-use crate::cache_policies::{L1dAllocation, Replacement};
+use crate::cache_policies::{L1dAllocation, L1dVictims, Replacement};
 use crate::policies::{
     BlockLimitChoice, BlockSchedulerChoice, ContextChoice, MultiprogramChoice, SmFilterChoice,
     WarpSchedulerChoice,
@@ -162,6 +162,8 @@ pub struct SmSpec {
     pub block_limit: BlockLimitChoice,
     /// Policy for reads that miss L1D: whether they take a line of it.
     pub l1d_allocation: L1dAllocation,
+    /// Policy for lines that L1D replaces: which of them idle registers keep.
+    pub l1d_victims: L1dVictims,
     /// Instructions that one scheduler may issue from one warp in a cycle.
     pub max_issue_per_warp: u32,
     /// True if the second instruction of a dual issue must use another kind of unit.

@@ -2,7 +2,7 @@
 
 mod cache;
 
-use crate::cache_policies::L1dAllocation;
+use crate::cache_policies::{L1dAllocation, L1dVictims};
 use crate::policies::{self, BlockLimitChoice};
 use crate::section::Problem;
 use crate::spec::*;
@@ -15,6 +15,7 @@ pub(crate) fn validate(spec: &GpuSpec) -> Vec<Problem> {
     device(&mut rules, spec);
     adaptive(&mut rules, spec);
     allocation(&mut rules, spec);
+    victims(&mut rules, spec);
     context(&mut rules, spec);
     block_limit(&mut rules, spec);
     policies::check(spec, &mut rules);
@@ -433,6 +434,26 @@ fn allocation(rules: &mut Rules, spec: &GpuSpec) {
          other warps"
             .to_owned(),
         "write `sm.l1d_allocation = \"always\"`, or `sm.context = \"none\"`",
+    );
+}
+
+/// Rules of the policies that keep lines of L1D, which need an L1D and registers that nothing else
+/// is kept in.
+fn victims(rules: &mut Rules, spec: &GpuSpec) {
+    if spec.sm.l1d_victims == L1dVictims::Nothing {
+        return;
+    }
+    rules.require(
+        spec.l1d.enabled,
+        &["sm.l1d_victims", "l1d.enabled"],
+        "no lines leave an L1D that does not exist".to_owned(),
+        "write `sm.l1d_victims = \"none\"`, or turn `l1d.enabled` on",
+    );
+    rules.require(
+        spec.sm.context.rules().is_none(),
+        &["sm.l1d_victims", "sm.context"],
+        "registers that no block holds cannot keep both lines of L1D and contexts".to_owned(),
+        "write `sm.l1d_victims = \"none\"`, or `sm.context = \"none\"`",
     );
 }
 

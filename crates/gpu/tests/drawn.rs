@@ -98,6 +98,18 @@ fn draw_gpu(rng: &mut Rng) -> (String, Vec<String>) {
             format!("partition.far_cycles={far}"),
         ]);
     }
+    if rng.below(4) == 0 {
+        // An L1D whose lines are soon replaced, and registers that keep some.
+        let victims = [
+            "sm.l1d_victims=linebacker",
+            "linebacker.window_cycles=200",
+            "sm.global_skips_l1d=false",
+            "sm.adaptive_l1d=false",
+            "l1d.sets=2",
+            "l1d.ways=1",
+        ];
+        sets.extend(victims.map(str::to_owned));
+    }
     (one_of(rng, &GPUS).to_owned(), sets)
 }
 

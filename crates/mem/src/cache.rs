@@ -6,6 +6,7 @@
 
 mod allocation;
 mod counters;
+mod kept_lines;
 mod kernels;
 mod listing;
 mod misses;
@@ -20,9 +21,11 @@ mod table;
 mod tags;
 mod texture;
 mod upkeep;
+mod victims;
 
 pub use allocation::{ALLOCATIONS, AllocationInfo, AllocationPolicy, MissView};
 pub use counters::{CacheCounters, CacheGroup, FAIL_REASONS, OUTCOMES};
+pub use kept_lines::{KeptLines, Moved};
 pub use listing::{CachePolicyInfo, Facts, cache_policies};
 pub use outcome::{Access, AccessOutcome, FailReason, Sent};
 pub use refusal::Refusal;
@@ -32,6 +35,7 @@ pub use rules::Level;
 pub(crate) use rules::sectors_from;
 pub use tags::Placed;
 pub use texture::TextureCache;
+pub use victims::{VICTIMS, VictimsInfo};
 
 use crate::{AccessKind, Request};
 use core::hint::cold_path;
@@ -317,13 +321,6 @@ impl Cache {
         }
         self.count_hit(of);
         true
-    }
-
-    /// True if a read in the sector of `addr` would hit.
-    pub fn has(&self, addr: u64) -> bool {
-        let sector = (addr / u64::from(tags::SECTOR_BYTES)) as u8 & self.rules.sector_bits;
-        let found = self.tags.find(self.tags.set(addr), self.tags.line(addr));
-        found.is_some_and(|at| self.tags.is_readable(at, sector))
     }
 
     #[inline(always)]

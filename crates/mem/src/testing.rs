@@ -234,6 +234,7 @@ fn any_sm() -> SmSpec {
         context: ContextChoice::Resident,
         block_limit: BlockLimitChoice::Unlimited,
         l1d_allocation: L1dAllocation::Always,
+        l1d_victims: L1dVictims::Nothing,
         max_issue_per_warp: 1,
         dual_issue_different_units: false,
         fetch_per_cycle: 1,

@@ -97,6 +97,9 @@ impl Sm {
         let first_warp = self.free_warps(needs).expect("the caller asked for room");
         let slots = warp_run(first_warp, needs.threads / 32);
         self.places[slot.index()] = self.resources.take(needs);
+        if let Some(victims) = &mut self.ldst.victims {
+            victims.assign(slot, needs.registers);
+        }
         self.taken_warps |= slots;
         if let Some(context) = &mut self.context {
             context.identify(slots);

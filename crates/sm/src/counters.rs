@@ -242,10 +242,12 @@ declare_stats! {
         /// Cycles in which the load/store unit could not finish its instruction, by what it
         /// accesses and why (GPGPU-Sim's resource_stall is reservation and bank_conflict).
         pub ldst_stalls: [[u64; 5]; 7] = Cycles, as "gpgpu_stall_shd_mem", by [LDST_STAGES, LDST_STALLS];
-        /// Registers of warps read from the register file's banks.
+        /// Registers of warps read from the register file's banks, lines of L1D that registers keep
+        /// (`sm.l1d_victims`) included.
         pub register_reads: u64 = Events;
         /// Registers of warps written, those of a load again for each further reply that fills a
-        /// part of its lanes; loads of parameters and constants write none.
+        /// part of its lanes, and lines of L1D that registers keep; loads of parameters and
+        /// constants write none.
         pub register_writes: u64 = Events;
         /// Source operands of issued instructions that are no registers.
         pub other_operands: u64 = Events;

@@ -54,6 +54,14 @@ declare_stats! {
         /// Reads that missed the data cache and went past it, as the allocation policy decided
         /// (`sm.l1d_allocation`).
         pub l1d_bypasses: u64 = Accesses;
+        /// Reads that missed the data cache and found their data in a line that idle registers kept
+        /// (`sm.l1d_victims`); the data cache does not count them.
+        pub victim_hits: u64 = Accesses;
+        /// Lines that the data cache replaced and that idle registers took.
+        pub victim_lines_kept: u64 = Events;
+        /// Kept lines that were dropped later: for another line, for a block that took the
+        /// registers, or because the data were written.
+        pub victim_lines_dropped: u64 = Events;
         /// Loads that the data cache refused, or that were not to miss it, and that were parked to
         /// be executed again.
         pub parked_loads: u64 = WarpInstructions;

@@ -18,6 +18,7 @@ mod parked;
 mod paths;
 mod records;
 mod reexecution;
+mod victims;
 mod watch;
 mod write_back;
 
@@ -34,6 +35,7 @@ use bulk_unit::BulkUnit;
 use parked::ParkedLoads;
 use records::MEM_RECORDS;
 use std::collections::VecDeque;
+use victims::Victims;
 use warploom_base::{Cycle, FixedQueue, KernelSlot, SmId};
 use warploom_config::{CacheSpec, GpuSpec, Replacement};
 use warploom_mem::cache::{
@@ -109,6 +111,9 @@ pub struct Ldst {
     /// Events of the data cache, if a scheduler's policy is told of them.
     #[state(with = "watch::state")]
     watch: Option<Box<L1dWatch>>,
+    /// Lines that the data cache has replaced, if idle registers keep some.
+    #[state(each)]
+    pub(crate) victims: Option<Box<Victims>>,
     /// True if schedulers' policies decide which reads take lines of the data cache.
     #[state(fixed)]
     warps_allocate: bool,
@@ -151,7 +156,8 @@ impl Ldst {
         let watch = l1d.as_ref().filter(|_| interest.watches).map(L1dWatch::new);
         let allocation = AllocationPolicy::new(spec.sm.l1d_allocation);
         let names_accessors = spec.l1d.replacement == Replacement::Cacp;
-        let plain = allocation.always_allocates() && !names_accessors;
+        let victims = Victims::new(spec, l1d.as_ref());
+        let plain = allocation.always_allocates() && !names_accessors && victims.is_none();
         Self {
             dispatch: None,
             in_dispatch: None,
@@ -172,6 +178,7 @@ impl Ldst {
             names_accessors,
             warps_allocate: interest.decides,
             watch: watch.map(Box::new),
+            victims,
             allocation,
             perfect_constant: spec.sm.perfect_inst_const_cache,
             banks: vec![Bank::new(spec.sm.l1d_latency_cycles.max(1)); banks],
@@ -208,9 +215,22 @@ impl Ldst {
             Some(l1d) => {
                 l1d.furnish();
                 l1d.note_accessor(&Accessor::nobody(access.segment));
+                if let (ReplayKind::Write, Some(victims)) = (access.kind, &mut self.victims) {
+                    victims.forget(l1d, access.segment);
+                }
                 l1d.replay_all(now, access)
             }
             None => Some(*access),
+        }
+    }
+
+    /// Makes every line of the data cache invalid, and drops those that registers keep.
+    pub(crate) fn invalidate_l1d(&mut self) {
+        if let Some(l1d) = &mut self.l1d {
+            l1d.invalidate_all();
+        }
+        if let Some(victims) = &mut self.victims {
+            victims.clear();
         }
     }
 
@@ -429,7 +449,8 @@ impl Ldst {
         }
     }
 
-    /// Cycle in which a load from shared memory or a delayed cache access comes due.
+    /// Cycle in which a load from shared memory, a delayed cache access or a read of a kept line
+    /// comes due.
     pub fn next_event(&self) -> Option<Cycle> {
         let shared = self.shared.front().map(|(at, _)| *at);
         let peers = self.peers.front().map(|(at, _)| *at);
@@ -437,6 +458,7 @@ impl Ldst {
         open.filter_map(|bank| bank.delayed.front().map(|(at, _)| *at))
             .chain(shared)
             .chain(peers)
+            .chain(self.victims.as_ref().and_then(|v| v.next_event()))
             .chain(self.bulk.next_event())
             .min()
     }

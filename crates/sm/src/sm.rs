@@ -321,6 +321,11 @@ impl Sm {
         if self.needs_settled {
             self.find_settled_kernels();
         }
+        if let Some(victims) = &mut self.ldst.victims
+            && self.kernels.iter().all(Option::is_none)
+        {
+            victims.forget_loads();
+        }
         self.give_back_l1d();
     }
 
@@ -354,9 +359,7 @@ impl Sm {
 
     /// Invalidates the data cache (at a kernel's end and after fences, where the machine does so).
     pub fn flush_l1(&mut self) {
-        if let Some(l1d) = &mut self.ldst.l1d {
-            l1d.invalidate_all();
-        }
+        self.ldst.invalidate_l1d();
     }
 
     /// Replays a fetch of code without timing in the instruction cache.

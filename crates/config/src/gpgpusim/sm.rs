@@ -55,6 +55,7 @@ impl Draft {
         self.source("sm.context", Raw::Text("none".to_owned()), "");
         self.source("sm.block_limit", Raw::Text("none".to_owned()), "");
         self.source("sm.l1d_allocation", Raw::Text("always".to_owned()), "");
+        self.source("sm.l1d_victims", Raw::Text("none".to_owned()), "");
         for key in ["sm.warp_group_cycles", "sm.warp_group_latency_cycles"] {
             let why = "GPGPU-Sim has no such products";
             self.own(key, Raw::Int(Some(0)), OriginKind::Ours, why);

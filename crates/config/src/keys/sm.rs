@@ -178,6 +178,7 @@ section! {
         context: "context";
         block_limit: "block_limit";
         l1d_allocation: "l1d_allocation";
+        l1d_victims: "l1d_victims";
         units: "units";
         collectors: "collectors";
     }

@@ -1,6 +1,6 @@
 //! Policies of caches as lists and documentation print them.
 
-use super::{ALLOCATIONS, REPLACEMENTS};
+use super::{ALLOCATIONS, REPLACEMENTS, VICTIMS};
 use warploom_config::GpuSpec;
 
 /// Description of a policy of a cache, as lists and documentation print it. `S` is the part of the
@@ -16,7 +16,7 @@ pub struct Facts<S: 'static> {
     /// Bits of that state, for one cache.
     pub bits: fn(&S) -> u64,
     /// The same for an example, worked out by hand; a test compares them. The example of a
-    /// replacement policy is a cache of 64 sets of 8 ways, that of an allocation policy an SM of 48
+    /// replacement policy is a cache of 64 sets of 8 ways, that of the other policies an SM of 48
     /// warp slots.
     pub example_bits: u64,
 }
@@ -65,7 +65,16 @@ pub fn cache_policies(gpu: &GpuSpec) -> Vec<CachePolicyInfo> {
         let bits = (row.facts.bits)(gpu);
         info("sm.l1d_allocation", row.name, &row.facts, bits, "constant")
     });
-    replacement.chain(allocation).collect()
+    let victims = VICTIMS.iter().map(|row| {
+        let bits = (row.facts.bits)(gpu);
+        let complexity = if bits == 0 {
+            "constant"
+        } else {
+            "linear in ways"
+        };
+        info("sm.l1d_victims", row.name, &row.facts, bits, complexity)
+    });
+    replacement.chain(allocation).chain(victims).collect()
 }
 
 fn info<S>(

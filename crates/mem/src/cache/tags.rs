@@ -55,6 +55,8 @@ pub struct Placed {
     pub at: u32,
     /// Address of the first byte of the line that was there, if one was valid.
     pub replaced: Option<u64>,
+    /// Sectors of that line that a read would have found, one bit each.
+    pub readable: u8,
 }
 
 /// Lines of a set that cannot or should not be replaced.
@@ -90,9 +92,9 @@ pub(super) struct Tags {
     spared_below: u64,
     /// The line that was replaced last, if it was dirty.
     evicted: Box<Evicted>,
-    /// Place that a line took last, and number of the line that was there; [`NOT_PLACED`] once it
-    /// was told.
-    placed: (u32, u64),
+    /// Place that a line took last, and sectors that could be read and number of the line that was
+    /// there; [`NOT_PLACED`] once it was told.
+    placed: (u32, u8, u64),
     #[state(fixed)]
     ipoly: Ipoly,
     sectored: bool,
@@ -107,7 +109,7 @@ pub(super) struct Tags {
 const KEPT: usize = 16;
 
 /// Value of `placed` after it was taken.
-const NOT_PLACED: (u32, u64) = (u32::MAX, NO_LINE);
+const NOT_PLACED: (u32, u8, u64) = (u32::MAX, 0, NO_LINE);
 
 /// Ways in a word of marks.
 const WORD: usize = 8;
@@ -449,7 +451,7 @@ impl Tags {
             reserved: 1 << sector,
             ..State::default()
         };
-        self.placed = (at as u32, self.lines[at].number);
+        self.placed = (at as u32, before.readable, self.lines[at].number);
         self.lines[at].number = line;
         self.filled[set as usize / 64] |= 1 << (set % 64);
         let rank = self.policy.on_fill(set, now);
@@ -462,11 +464,12 @@ impl Tags {
 
     /// Takes the news of the line that came in last; `None` if it was taken before.
     pub(super) fn take_placed(&mut self) -> Option<Placed> {
-        let (at, before) = std::mem::replace(&mut self.placed, NOT_PLACED);
+        let (at, readable, before) = std::mem::replace(&mut self.placed, NOT_PLACED);
         let address = before << self.index.line_shift();
         (at != u32::MAX).then_some(Placed {
             at,
             replaced: (before != NO_LINE).then_some(address),
+            readable,
         })
     }
 

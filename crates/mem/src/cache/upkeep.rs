@@ -1,7 +1,7 @@
 //! Operations on a whole cache, between kernels, for policies or for the host: emptying it,
 //! changing its size and policy, warming it, telling its state.
 
-use super::tags::{Placed, Probe};
+use super::tags::{Placed, Probe, SECTOR_BYTES};
 use super::{Accessor, Cache};
 use crate::Request;
 use warploom_base::Cycle;
@@ -23,6 +23,27 @@ impl Cache {
     /// in.
     pub fn note_accessor(&mut self, accessor: &Accessor) {
         self.tags.note_accessor(accessor);
+    }
+
+    /// True if a read in the sector of `addr` would hit.
+    pub fn has(&self, addr: u64) -> bool {
+        let found = self.tags.find(self.tags.set(addr), self.tags.line(addr));
+        found.is_some_and(|at| self.tags.is_readable(at, self.sector_of(addr)))
+    }
+
+    /// Number of the sector of `addr` in its line.
+    fn sector_of(&self, addr: u64) -> u8 {
+        (addr / u64::from(SECTOR_BYTES)) as u8 & self.rules.sector_bits
+    }
+
+    /// The bit of the sector of `addr`, in masks of the sectors of a line.
+    pub(super) fn sector_bit(&self, addr: u64) -> u8 {
+        1 << self.sector_of(addr)
+    }
+
+    /// Set of an address.
+    pub(super) fn set_of(&self, addr: u64) -> u32 {
+        self.tags.set(addr)
     }
 
     /// True if a read of the sector of `addr` would neither hit nor merge with one on its way.

@@ -1,16 +1,20 @@
 //! Accesses of the data cache in which policies take part: one that may send reads past it, one
-//! that replaces lines by who uses them, or warp schedulers' policies that decide about reads or
-//! are told of the cache's events.
+//! that replaces lines by who uses them, one that has idle registers keep replaced lines, or warp
+//! schedulers' policies that decide about reads or are told of the cache's events.
 
+use super::victims::{Counts, Victims};
 use super::watch::{L1dWatch, inst_of, warp_of};
 use super::{MEM_RECORDS, MemInst, mem_of};
+use crate::counters::SmCounters;
 use crate::detail::SmDetail;
 use crate::flight::Pool;
 use crate::sm::Scheduler;
 use crate::warps::Warps;
 use warploom_base::{Cycle, Pc, WarpSlot};
-use warploom_mem::cache::{Access, Accessor, AllocationPolicy, Cache, MissView, Sent};
-use warploom_mem::{AccessKind, Request};
+use warploom_mem::cache::{
+    Access, AccessOutcome, Accessor, AllocationPolicy, Cache, MissView, Sent,
+};
+use warploom_mem::{AccessKind, Reply, Request};
 use warploom_policy::WarpScheduler;
 
 /// Parts of the SM that such an access reads or changes.
@@ -24,6 +28,8 @@ pub(super) struct Parts<'a> {
     /// True if the cache's replacement policy is told who makes each access.
     pub(super) names_accessors: bool,
     pub(super) watch: Option<&'a mut L1dWatch>,
+    pub(super) victims: Option<&'a mut Victims>,
+    pub(super) sm: &'a mut SmCounters,
     pub(super) insts: &'a mut Pool<MemInst, MEM_RECORDS>,
     pub(super) detail: &'a mut SmDetail,
     /// True if L2 answers by sectors.
@@ -42,11 +48,74 @@ pub(super) fn access(mut parts: Parts<'_>, now: Cycle, request: &Request) -> Acc
             request,
         );
     }
-    let access = access_by_policy(&mut parts, now, request);
-    if let Some(watch) = parts.watch {
-        watch.accessed(parts.l1d, parts.insts, request, access);
+    let kept = read_kept_line(&mut parts, now, request);
+    let access = kept.unwrap_or_else(|| access_by_policy(&mut parts, now, request));
+    if !matches!(access.outcome, AccessOutcome::ReservationFail(_)) {
+        note_access(parts, now, request, (access, kept.is_some()));
     }
     access
+}
+
+/// Reads a line that idle registers keep, if they have what the data cache lacks.
+fn read_kept_line(parts: &mut Parts<'_>, now: Cycle, request: &Request) -> Option<Access> {
+    let victims = parts.victims.as_deref_mut()?;
+    let mut counts = Counts {
+        sm: parts.sm,
+        detail: parts.detail,
+    };
+    victims.read(now, parts.l1d, request, &mut counts)
+}
+
+/// Notes an access that was taken: by the data cache or, if `found`, by a kept line.
+fn note_access(parts: Parts<'_>, now: Cycle, request: &Request, (access, found): (Access, bool)) {
+    let Parts { l1d, insts, .. } = parts;
+    if parts.watch.is_none() && parts.victims.is_none() {
+        return;
+    }
+    let placed = l1d.take_placed();
+    if let Some(victims) = parts.victims {
+        let mut counts = Counts {
+            sm: parts.sm,
+            detail: parts.detail,
+        };
+        let known = (&*l1d, &*insts);
+        victims.accessed(now, known, request, (access, found), placed, &mut counts);
+    }
+    if let Some(watch) = parts.watch {
+        watch.accessed(l1d, insts, request, access, placed);
+    }
+}
+
+/// Parts of the SM that a fill of the data cache reads or changes.
+pub(super) struct Filled<'a> {
+    pub(super) l1d: &'a mut Cache,
+    pub(super) insts: &'a Pool<MemInst, MEM_RECORDS>,
+    pub(super) watch: Option<&'a mut L1dWatch>,
+    pub(super) victims: Option<&'a mut Victims>,
+    pub(super) sm: &'a mut SmCounters,
+    pub(super) detail: &'a mut SmDetail,
+}
+
+/// Notes a reply that the data cache has taken. Without allocation on a miss, the line comes in
+/// now.
+#[cold]
+pub(super) fn note_fill(parts: Filled<'_>, now: Cycle, reply: &Reply) {
+    let Filled { l1d, insts, .. } = parts;
+    if parts.watch.is_none() && parts.victims.is_none() {
+        return;
+    }
+    let placed = l1d.take_placed();
+    let first = l1d.first_waiting(reply.entry);
+    if let Some(victims) = parts.victims {
+        let mut counts = Counts {
+            sm: parts.sm,
+            detail: parts.detail,
+        };
+        victims.filled(now, (&*l1d, insts), first, placed, &mut counts);
+    }
+    if let Some(watch) = parts.watch {
+        watch.filled(insts, first, placed);
+    }
 }
 
 /// Tells the data cache's replacement policy who makes a request.

@@ -1,6 +1,6 @@
 //! A cycle of the load/store unit, replies from the network, and misses for it.
 
-use super::allocation::name_accessor;
+use super::allocation::{Filled, name_accessor, note_fill};
 use super::blocked::Try;
 use super::caches::{fill, send_miss, texture_cycle};
 use super::{Path, mem_of};
@@ -14,6 +14,9 @@ impl Sm {
     #[inline(never)]
     pub(crate) fn ldst_cycle(&mut self, now: Cycle) {
         self.write_back(now);
+        if self.ldst.victims.is_some() {
+            self.take_found(now);
+        }
         self.take_response(now);
         self.send_misses(now);
         self.look_up_delayed(now);
@@ -34,6 +37,16 @@ impl Sm {
             }
             (Some(flight), _) => self.dispatch_memory(now, flight),
             (None, _) => {}
+        }
+    }
+
+    /// Takes data that have been read from a kept line to where replies of reads past the caches
+    /// wait for the registers.
+    #[cold]
+    fn take_found(&mut self, now: Cycle) {
+        let ldst = &mut self.ldst;
+        if let (None, Some(victims)) = (ldst.bypass, &mut ldst.victims) {
+            ldst.bypass = victims.take_found(now);
         }
     }
 
@@ -71,8 +84,16 @@ impl Sm {
                         name_accessor(l1d, &ldst.insts, &self.schedulers, &self.warps, &first);
                     }
                     let free = fill(l1d, now, reply);
-                    if let (true, Some(watch)) = (free, &mut ldst.watch) {
-                        watch.filled(l1d, &ldst.insts, reply);
+                    if free && !ldst.plain_l1d {
+                        let parts = Filled {
+                            l1d,
+                            insts: &ldst.insts,
+                            watch: ldst.watch.as_deref_mut(),
+                            victims: ldst.victims.as_deref_mut(),
+                            sm: &mut self.counters,
+                            detail: &mut self.detail,
+                        };
+                        note_fill(parts, now, reply);
                     }
                     ldst.parked.cache_has_changed();
                     free

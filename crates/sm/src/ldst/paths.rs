@@ -67,6 +67,8 @@ impl Sm {
             names_accessors: ldst.names_accessors,
             watch: ldst.watch.as_deref_mut(),
             insts: &mut ldst.insts,
+            victims: ldst.victims.as_deref_mut(),
+            sm: &mut self.counters,
             detail: &mut self.detail,
             sectored_l2: ldst.sectored_l2,
         };

@@ -3,8 +3,8 @@
 use super::records::{MEM_RECORDS, MemInst, mem_of};
 use crate::flight::Pool;
 use warploom_base::WarpSlot;
-use warploom_mem::cache::{Access, AccessOutcome, Cache};
-use warploom_mem::{AccessKind, Reply, Request};
+use warploom_mem::cache::{Access, AccessOutcome, Cache, Placed};
+use warploom_mem::{AccessKind, Request};
 use warploom_policy::{L1dEvent, L1dOutcome};
 use warploom_state::{Io, State, StateError};
 
@@ -58,10 +58,11 @@ impl L1dWatch {
     /// Notes an access that has been made.
     pub(super) fn accessed(
         &mut self,
-        l1d: &mut Cache,
+        l1d: &Cache,
         insts: &Insts,
         request: &Request,
         access: Access,
+        placed: Option<Placed>,
     ) {
         let outcome = match access.outcome {
             AccessOutcome::ReservationFail(_) => return,
@@ -70,7 +71,7 @@ impl L1dWatch {
             AccessOutcome::SectorMiss => L1dOutcome::SectorMiss,
             AccessOutcome::Miss => L1dOutcome::Miss,
         };
-        self.placed(l1d, warp_of(insts, request));
+        self.placed(placed, warp_of(insts, request));
         let line = l1d.line_address(request.addr);
         let warp = warp_of(insts, request);
         if request.kind == AccessKind::GlobalWrite {
@@ -86,15 +87,14 @@ impl L1dWatch {
         }
     }
 
-    /// Notes a reply that the cache has taken. Without allocation on a miss, the line comes in now.
-    pub(super) fn filled(&mut self, l1d: &mut Cache, insts: &Insts, reply: &Reply) {
-        let owner = warp_of(insts, l1d.first_waiting(reply.entry));
-        self.placed(l1d, owner);
+    /// Notes a fill on behalf of `first`, and the line that it brought in.
+    pub(super) fn filled(&mut self, insts: &Insts, first: &Request, placed: Option<Placed>) {
+        self.placed(placed, warp_of(insts, first));
     }
 
     /// Notes the line that has come in, if one has.
-    fn placed(&mut self, l1d: &mut Cache, owner: WarpSlot) {
-        let Some(placed) = l1d.take_placed() else {
+    fn placed(&mut self, placed: Option<Placed>, owner: WarpSlot) {
+        let Some(placed) = placed else {
             return;
         };
         let before = std::mem::replace(&mut self.owners[placed.at as usize], owner);

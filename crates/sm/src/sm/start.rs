@@ -52,7 +52,15 @@ impl Sm {
         self.warps_started += u64::from(image.block_warps);
         self.counters.blocks_started += 1;
         self.by_kernel[start.kernel.index()].blocks_started += 1;
+        self.note_block_registers(start.slot, true);
         self.note_resident_change();
+    }
+
+    /// Notes that the block in a slot has started, and holds its registers, or has ended.
+    fn note_block_registers(&mut self, slot: BlockId, starts: bool) {
+        if let Some(victims) = &mut self.ldst.victims {
+            self.detail.victim_lines_dropped += victims.change(slot, starts);
+        }
     }
 
     /// Divides the memory that L1D and shared memory share for a kernel, if no warp is resident.
@@ -93,13 +101,15 @@ impl Sm {
             let block = &self.blocks[self.warps.track[slot].block.index()];
             self.counters.blocks_finished += 1;
             self.by_kernel[block.kernel.index()].blocks_finished += 1;
+            let ended = self.warps.track[slot].block;
             self.finished.push(FinishedBlock {
                 at: now,
                 kernel: block.kernel,
                 rank: block.rank,
-                slot: self.warps.track[slot].block,
+                slot: ended,
                 instructions: issued - block.issued_before,
             });
+            self.note_block_registers(ended, false);
             self.note_resident_change();
         }
     }

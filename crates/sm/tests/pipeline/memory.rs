@@ -2,7 +2,9 @@
 //! their replies (docs/model/load-store.md, Cycle of the unit).
 
 use crate::dut::{Dut, fermi};
-use warploom_config::{MascarSettings, WarpSchedulerChoice, preset};
+use warploom_config::{
+    L1dVictims, LinebackerSettings, MascarSettings, WarpSchedulerChoice, preset,
+};
 use warploom_mem::AccessKind;
 use warploom_sm::{LdstStage, LdstStall};
 
@@ -120,6 +122,56 @@ fn accesses_go_by_a_parked_load() {
         assert_eq!(dut.sent[2].1.addr, dut.sent[1].1.addr - 128);
         dut.answer(&dut.sent[2].1.clone());
         dut.finish();
+    }
+}
+
+/// A warp reads X, then Y, then X again, and stores each value once it has come. Returns the cycles
+/// from the last read's issue to that of its store, the requests sent, and the reads that found a
+/// kept line.
+fn read_twice(ways: u32, latency_cycles: Option<u32>) -> (u64, usize, u64) {
+    let body = format!(
+        "{ADDRESS}ld.global.u32 %r1, [%rd1];\nst.shared.u32 [s], %r1;\n\
+         ld.global.u32 %r2, [%rd1+128];\nst.shared.u32 [s], %r2;\n\
+         ld.global.u32 %r3, [%rd1];\nst.shared.u32 [s], %r3;\n"
+    );
+    let mut spec = fermi();
+    (spec.l1d.sets, spec.l1d.ways) = (1, ways);
+    if let Some(latency_cycles) = latency_cycles {
+        spec.sm.l1d_victims = L1dVictims::Linebacker(LinebackerSettings {
+            latency_cycles,
+            ..LinebackerSettings::default()
+        });
+    }
+    let mut dut = Dut::new(&spec, &body, 32);
+    for n in 0..2 {
+        dut.run_until(|dut| dut.sent.len() > n);
+        dut.answer(&dut.sent[n].1.clone());
+    }
+    dut.issue(5);
+    dut.run_to(dut.now + 100);
+    if dut.sent.len() > 2 {
+        dut.answer(&dut.sent[2].1.clone());
+    }
+    let waited = dut.issue(6) - dut.issued[5];
+    dut.finish();
+    (waited, dut.sent.len(), dut.sm.detail.victim_hits)
+}
+
+/// The line of X, which Y replaced, is read from registers. A hit in the data cache frees the
+/// register in the cycle of its look-up. Here the data are read after the latency, the turn to
+/// write comes a cycle later, and the write another one.
+#[test]
+fn a_replaced_line_is_read_from_registers() {
+    let (hit, requests, found) = read_twice(2, None);
+    assert_eq!((requests, found), (2, 0));
+    assert_eq!(
+        read_twice(1, None).1,
+        3,
+        "without kept lines X is sent again"
+    );
+    for latency in [1, 4, 20] {
+        let expected = (hit + u64::from(latency) + 2, 2, 1);
+        assert_eq!(read_twice(1, Some(latency)), expected);
     }
 }
 

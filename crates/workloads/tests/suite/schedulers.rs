@@ -1,5 +1,6 @@
 //! Tests that outputs do not depend on the scheduler: every workload runs, timed, under four of
-//! them. `cargo xtask workloads --check` does the same with every variant at size `small`.
+//! them, under one of which idle registers keep lines of L1D. `cargo xtask workloads --check` does
+//! the same with every variant at size `small`, without such lines.
 
 use std::ops::ControlFlow;
 use std::thread;
@@ -12,21 +13,22 @@ use warploom_workloads::{Size, Target, all};
 #[test]
 fn outputs_are_right_under_four_schedulers() {
     thread::scope(|scope| {
-        for (warps, blocks) in [
-            ("lrr", "bcs"),
-            ("gto", "locality"),
-            ("two-level", "rr"),
-            ("locality", "locality"),
+        for (warps, blocks, victims) in [
+            ("lrr", "bcs", "none"),
+            ("gto", "locality", "linebacker"),
+            ("two-level", "rr", "none"),
+            ("locality", "locality", "none"),
         ] {
-            scope.spawn(move || demand_all(warps, blocks));
+            scope.spawn(move || demand_all(warps, blocks, victims));
         }
     });
 }
 
-fn demand_all(scheduler: &str, blocks: &str) {
+fn demand_all(scheduler: &str, blocks: &str, victims: &str) {
     let settings = [
         format!("sm.warp_scheduler={scheduler}"),
         format!("gpu.block_scheduler={blocks}"),
+        format!("sm.l1d_victims={victims}"),
     ];
     let gpu = resolve(&Base::Preset("gtx480".to_owned()), &settings);
     let gpu = gpu.unwrap_or_else(|errors| panic!("{errors}"));

@@ -6,13 +6,14 @@ use crate::concurrent::script::{mix, participant};
 use warploom_config::{Base, GpuSpec, Rule, keys, resolve};
 
 /// Keys that choose a policy.
-const KINDS: [&str; 8] = [
+const KINDS: [&str; 9] = [
     "sm.warp_scheduler",
     "gpu.block_scheduler",
     "gpu.sm_filter",
     "gpu.multiprogram",
     "sm.context",
     "sm.l1d_allocation",
+    "sm.l1d_victims",
     "l1d.replacement",
     "l2.replacement",
 ];

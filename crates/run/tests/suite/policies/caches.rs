@@ -98,19 +98,11 @@ fn lines_of_critical_warps_are_the_same_always() {
     }
 }
 
-/// Number of bypasses of all SMs.
-fn bypasses(report: &RunReport) -> u64 {
-    let parts = report
-        .totals
-        .figures
-        .parts
-        .as_ref()
-        .expect("parts are kept");
-    let of_sm = parts
-        .sms
-        .iter()
-        .filter_map(|sm| sm.get("sm_detail.l1d_bypasses"));
-    of_sm.sum()
+/// A counter of all SMs.
+fn of_sms(report: &RunReport, name: &str) -> u64 {
+    let parts = report.totals.figures.parts.as_ref();
+    let parts = parts.expect("parts are kept");
+    parts.sms.iter().filter_map(|sm| sm.get(name)).sum()
 }
 
 /// With a set of five ways all lines stay: of 1,600 reads 160 miss. Without tokens, no read
@@ -122,7 +114,7 @@ fn reads_of_warps_without_a_token_go_past_l1d() {
         let with = |sets: &[&str]| {
             let all = [&["l1d.ways=5", latency], sets].concat();
             let report = cycle(&spec(&all));
-            (l1d_hits(&report), bypasses(&report))
+            (l1d_hits(&report), of_sms(&report, "sm_detail.l1d_bypasses"))
         };
         assert_eq!(with(&[]), (1440, 0));
         let tokens = "sm.l1d_allocation=warp-tokens";
@@ -134,6 +126,48 @@ fn reads_of_warps_without_a_token_go_past_l1d() {
 #[test]
 fn warp_tokens_are_the_same_always() {
     same_always(&["sm.l1d_allocation=warp-tokens", "warp-tokens.warps=3"]);
+}
+
+/// L1D keeps four of the five lines of each of 32 sets, and the first one goes into registers when
+/// the fifth comes. It stays there, for a read that finds it does not bring it back: in each of
+/// nine further rounds one of five reads finds its line in registers, and four do in L1D. The tags
+/// are looked up at once or after a latency.
+#[test]
+fn idle_registers_keep_what_l1d_replaces() {
+    for latency in ["sm.l1d_latency_cycles=0", "sm.l1d_latency_cycles=20"] {
+        let report = cycle(&spec(&["sm.l1d_victims=linebacker", latency]));
+        assert_eq!(l1d_hits(&report), 9 * 4 * 32);
+        let counts = ["victim_hits", "victim_lines_kept", "victim_lines_dropped"];
+        let counts = counts.map(|name| of_sms(&report, &format!("sm_detail.{name}")));
+        assert_eq!(counts, [9 * 32, 32, 0]);
+        let without = cycle(&spec(&[latency]));
+        assert_eq!(l1d_hits(&without), 0);
+        assert!(report.totals.figures.cycles < without.totals.figures.cycles);
+    }
+}
+
+/// Results depend neither on threads nor on skipped cycles: with a latency of L1D, sectors, lines
+/// that come in with their data, and other policies that take part in accesses.
+#[test]
+fn kept_lines_are_the_same_always() {
+    for others in [
+        "sm.l1d_latency_cycles=0",
+        "sm.l1d_latency_cycles=20",
+        "l1d.sectored=true",
+        "l1d.allocate=on-fill",
+        "sm.l1d_allocation=warp-tokens",
+        "sm.warp_scheduler=ccws",
+        "sm.warp_scheduler=mascar",
+        "sm.block_limit=dyncta",
+    ] {
+        let report = same_always(&[
+            "sm.l1d_victims=linebacker",
+            "linebacker.window_cycles=500",
+            "l1d.ways=1",
+            others,
+        ]);
+        assert!(report.succeeded(), "{others}");
+    }
 }
 
 /// Combinations that cannot work are refused with the keys and a remedy.
@@ -150,6 +184,14 @@ fn impossible_combinations_are_refused() {
         (
             &["sm.l1d_allocation=warp-tokens", "l1d.enabled=false"],
             "does not exist",
+        ),
+        (
+            &["sm.l1d_victims=linebacker", "l1d.enabled=false"],
+            "does not exist",
+        ),
+        (
+            &["sm.l1d_victims=linebacker", "sm.context=finereg"],
+            "both lines of L1D and contexts",
         ),
         (&["l1d.replacement=plru"], "replacement"),
         (&["l1d.replacement=cacp"], "`cawa` alone finds"),
