@@ -40,6 +40,7 @@ fn names(key: &str) -> Vec<&'static str> {
 fn machine(pair: [(&str, &str); 2]) -> Result<GpuSpec, String> {
     let mut sets: Vec<String> = [
         "gpu.sms=1",
+        "gpu.channels=1",
         "sm.max_threads=1024",
         "sm.max_blocks=24",
         "duet.extra_blocks=2",

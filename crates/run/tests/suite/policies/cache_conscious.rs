@@ -140,10 +140,12 @@ fn schedulers_that_follow_l1d_are_the_same_always() {
 
 fn same_with(scheduler: &str) {
     for sets in [
-        &["sm.l1d_latency_cycles=0"][..],
-        &["sm.l1d_latency_cycles=20"],
-        &["l1d.allocate=streaming"],
-        &["sm.l1d_allocation=warp-tokens", "warp-tokens.warps=3"],
+        &["sm.l1d_latency_cycles=0", "l1d.allocate=streaming"][..],
+        &[
+            "sm.l1d_latency_cycles=20",
+            "sm.l1d_allocation=warp-tokens",
+            "warp-tokens.warps=3",
+        ],
     ] {
         let short = &["pcal.warps=2", "pcal.period_cycles=300"];
         let sets = [&[scheduler], &short[..], sets].concat();
