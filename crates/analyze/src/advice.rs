@@ -5,7 +5,7 @@
 use crate::analysis::KernelAnalysis;
 use crate::occupancy::{Occupancy, WARP};
 use crate::verdict::Bound;
-use warploom_config::{Coalescing, GpuSpec, OccupancyLimit};
+use warploom_config::{Coalescing, GpuSpec, OccupancyLimit, WritePolicy};
 use warploom_policy::load_class::{LoadClass, thresholds};
 use warploom_policy::utilisation::{Machine, Part, hits, sum};
 use warploom_stats::result::Figures;
@@ -56,6 +56,10 @@ pub(crate) struct Facts {
     pub l2_hit_rate: Option<f64>,
     /// Share of the packets towards L2 that carry data of writes.
     pub write_packets: Option<f64>,
+    /// Share of those packets that store to local memory.
+    pub local_writes: Option<f64>,
+    /// Share of local memory in the packets that ask for data.
+    pub local_reads: Option<f64>,
     /// Share of the requests to DRAM that find their row open.
     pub row_hit_rate: Option<f64>,
     /// Transactions of a global or local access.
@@ -102,6 +106,13 @@ impl Facts {
             "global_atomic",
         ];
         let writes = writes.map(|kind| get(&format!("sm.packets_sent.{kind}")));
+        // L1D may keep only what was stored to local memory until its line is evicted.
+        let written_back = match spec.l1d.write {
+            WritePolicy::LocalBackGlobalEvict => writes[2],
+            _ => 0.0,
+        };
+        let [local, global] =
+            ["local_read", "global_read"].map(|kind| get(&format!("sm.packets_sent.{kind}")));
         let rows = get("dram.row_hits") + get("dram.row_misses");
         let lanes = get("sm.memory_lanes.load") + get("sm.memory_lanes.store");
         let bytes_per_transaction = match spec.sm.coalescing {
@@ -115,6 +126,8 @@ impl Facts {
             l2_reads: reads("l2"),
             l2_hit_rate: hit_rate("l2"),
             write_packets: ratio(writes.iter().sum(), sum(counts, "sm.packets_sent.")),
+            local_writes: ratio(writes[1] + written_back, writes.iter().sum()),
+            local_reads: ratio(local, local + global),
             row_hit_rate: ratio(get("dram.row_hits"), rows),
             transactions: ratio(get("sm.memory_transactions"), get("sm.memory_instructions")),
             spread: ratio(

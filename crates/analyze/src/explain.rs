@@ -13,6 +13,8 @@ use warploom_names::shortened;
 use warploom_policy::utilisation::{Machine, Part, sum};
 use warploom_stats::result::Figures;
 
+/// Share of local memory in the packets of a direction from which it is named as their cause.
+const MOSTLY_LOCAL: f64 = 0.5;
 /// Share of the loads that hit in a cache from which data counts as read again.
 const AGAIN: f64 = 0.05;
 
@@ -481,6 +483,9 @@ impl Subject<'_> {
         }
         let l2 = self.facts.l2_hit_rate;
         let hits = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), percent);
+        if let Some(local) = self.less_local(part) {
+            return local;
+        }
         match part {
             Part::Dram => format!(
                 "move fewer bytes: smaller types, one pass instead of two, or tiles that L2 keeps \
@@ -493,6 +498,25 @@ impl Subject<'_> {
             Part::NocToSm => self.fewer_loads(),
             _ => "read near data less often, from registers".to_owned(),
         }
+    }
+
+    /// Step where local memory causes at least half of the packets in a direction of the network.
+    fn less_local(&self, part: Part) -> Option<String> {
+        let (share, packets) = match part {
+            Part::NocToL2 => (
+                self.facts.local_writes,
+                "of the packets with data of stores",
+            ),
+            Part::NocToSm => (self.facts.local_reads, "of the requests for data"),
+            _ => return None,
+        };
+        let share = share.filter(|&share| share >= MOSTLY_LOCAL)?;
+        Some(format!(
+            "use less local memory, which causes {} {packets}: the compiler puts an array of a \
+             thread there that a variable indexes, and spilled registers; unroll the loops that \
+             index it, or keep it in shared memory",
+            percent(share)
+        ))
     }
 
     fn scattered(&self) -> Option<f64> {

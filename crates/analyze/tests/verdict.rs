@@ -171,6 +171,33 @@ fn stores_that_wait_are_named_as_stores() {
     told(&found, Bound::LoadStore, verdict, next);
 }
 
+/// A list in each thread that a variable indexes lies in local memory, and its stores fill the
+/// network.
+#[test]
+fn local_memory_is_named_where_it_fills_the_network() {
+    let of = |local: u64| {
+        let mut counts = PADDED.to_vec();
+        counts.extend([
+            ("sm.active_cycles", 12_818_529),
+            ("sm.ldst_stalls.local_store.reservation", 8_989_323),
+            ("l1d.fails.local_write.miss_queue_full", 8_989_323),
+            ("sm.packets_sent.local_write", local / 4),
+            ("sm.packets_sent.l1_write_back", local / 4 * 3),
+            ("sm.packets_sent.global_write", 200_000),
+        ]);
+        analysed("gtx480", launched(855_309, &counts))
+    };
+    let verdict = "stores to local memory find the queue from L1D to the network full";
+    let next = "Next: use less local memory, which causes 80% of the packets with data of stores: ";
+    told(&of(800_000), Bound::LoadStore, verdict, next);
+    told(
+        &of(100_000),
+        Bound::LoadStore,
+        verdict,
+        "Next: store less: keep",
+    );
+}
+
 /// Counters of the padded transposition on `qv100-volta`, whose launches need 5,000 cycles before
 /// their first block.
 const VOLTA: [(&str, u64); 8] = [
