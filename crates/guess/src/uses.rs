@@ -192,6 +192,7 @@ impl<'a> Scan<'a> {
         for at in 0..self.instructions.len() {
             self.note_floats(self.instructions[at]);
         }
+        self.note_shared();
         loop {
             let before = (self.holds.clone(), self.floats.len(), self.certain);
             for at in 0..self.instructions.len() {
@@ -220,6 +221,40 @@ impl<'a> Scan<'a> {
             if let (Operand::Name(name), Some(ty)) = (&operand.node, float) {
                 self.floats.insert(name, *ty);
             }
+        }
+    }
+
+    /// Notes the registers that are stored to shared memory as numbers of the type that all loads
+    /// from there with their width have, if that is a floating-point type: compilers copy floats
+    /// as integers.
+    fn note_shared(&mut self) {
+        let is_shared = |i: &&Instruction| {
+            let mut spaces = i.modifiers.iter().filter_map(|m| m.node.space());
+            spaces.any(|space| space == Space::Shared)
+        };
+        let of = |opcode: Opcode| {
+            let all = self.instructions.iter().copied().filter(is_shared);
+            all.filter(move |i| i.opcode.node == opcode)
+        };
+        let mut stored = Vec::new();
+        for store in of(Opcode::St) {
+            let Some(width) = types(store).next().map(ScalarType::bits) else {
+                continue;
+            };
+            let same = of(Opcode::Ld).map(|load| self.buffer(load).element);
+            let mut same = same.filter(|ty| ty.bits() == width);
+            let Some(float) = same.next().filter(|ty| ty.is_float()) else {
+                continue;
+            };
+            if same.all(|ty| ty == float)
+                && let Some(value) = store.operands.get(1)
+            {
+                let names = operand_names(&value.node);
+                stored.extend(names.into_iter().map(|name| (name, float)));
+            }
+        }
+        for (name, float) in stored {
+            self.floats.entry(name).or_insert(float);
         }
     }
 
@@ -327,7 +362,7 @@ impl<'a> Scan<'a> {
         );
         Buffer {
             element: match float {
-                Some(float) if ty.is_bits() => *float,
+                Some(float) if !ty.is_float() => *float,
                 _ => ty,
             },
             is_read: !is_stored,

@@ -99,6 +99,27 @@ st.global.b32 [%rd7], %r22;",
     );
 }
 
+/// Compilers copy floats to shared memory as integers; the loads from there tell the type.
+#[test]
+fn copies_to_shared_memory_have_the_type_of_its_loads() {
+    let guessed = |shared: &str| {
+        let body = COPY.replace(
+            "ld.global.f32 %f1, [%rd6]; st.global.f32 [%rd7], %f1;",
+            &format!(
+                "ld.global.v2.u32 {{%r20, %r21}}, [%rd6];\n\
+                 st.shared.v2.u32 [tile], {{%r20, %r21}};\n{shared} st.global.f32 [%rd7], %f1;"
+            ),
+        );
+        let array = ".shared .align 8 .b8 tile[2048];\n";
+        first(&kernel(COPIED, "", &format!("{array}{body}")))
+    };
+    let floats = guessed("ld.shared.v2.f32 {%f1, %f2}, [tile];");
+    assert!(floats.contains(" f32["), "{floats}");
+    assert!(!floats.contains("iota"), "{floats}");
+    let mixed = guessed("ld.shared.f32 %f1, [tile]; ld.shared.u32 %r22, [tile];");
+    assert!(mixed.contains("=iota"), "{mixed}");
+}
+
 #[test]
 fn integers_that_are_read_are_indices_within_the_data() {
     let body = COPY.replace(
