@@ -53,7 +53,9 @@ fn cannot_start(nvcc: &Path, error: &std::io::Error) -> String {
             "the environment variable NVCC names this compiler; change it, or unset it to take \
                  the first `nvcc` in PATH"
         }
-        false => "it is the first `nvcc` in PATH; NVCC names another one",
+        false => {
+            "it is the first `nvcc` in PATH, CUDA_HOME and the virtual environment; NVCC names another one"
+        }
     };
     let reason = match error.kind() {
         std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
@@ -103,7 +105,8 @@ fn without_compiler(path: &str) -> String {
     format!(
         "{path} is source code, and there is no `nvcc` here to compile it to PTX\n  \
          = help: `pip install nvidia-cuda-nvcc nvidia-cuda-crt nvidia-nvvm nvidia-cuda-runtime \
-         nvidia-cuda-cccl` installs one without a GPU; the environment variable NVCC names it\n  \
+         nvidia-cuda-cccl` in an active virtual environment installs one without a GPU; another \
+         one is named by the environment variable NVCC\n  \
          = help: or compile it elsewhere: `nvcc -ptx -lineinfo -arch={ARCHITECTURE} {path} -o \
          {stem}.ptx`, then `warploom run {stem}.ptx`\n  \
          = help: a whole program: `nvcc -cudart shared {path} -o {stem}`, then `warploom app \
@@ -111,14 +114,37 @@ fn without_compiler(path: &str) -> String {
     )
 }
 
-/// The compiler that `NVCC` names, or the first one in `PATH` and in `CUDA_HOME`.
+/// Folders of compilers that Python packages put into the active virtual environment, newest CUDA
+/// first.
+fn of_packages() -> Vec<PathBuf> {
+    let Some(environment) = std::env::var_os("VIRTUAL_ENV") else {
+        return Vec::new();
+    };
+    let inside = |folder: &Path| {
+        let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.path()).collect::<Vec<_>>()
+    };
+    let pythons = inside(&Path::new(&environment).join("lib"));
+    let packages = pythons
+        .iter()
+        .flat_map(|python| inside(&python.join("site-packages/nvidia")));
+    let mut folders: Vec<_> = packages.map(|package| package.join("bin")).collect();
+    folders.sort_unstable();
+    folders.reverse();
+    folders
+}
+
+/// The compiler that `NVCC` names, or the first one in `PATH`, in `CUDA_HOME` and among the
+/// packages of the active virtual environment.
 fn nvcc() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("NVCC").filter(|name| !name.is_empty()) {
         return Some(PathBuf::from(named));
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
     let home = std::env::var_os("CUDA_HOME").map(|home| PathBuf::from(home).join("bin"));
-    let folders = std::env::split_paths(&path).chain(home);
+    let folders = std::env::split_paths(&path)
+        .chain(home)
+        .chain(of_packages());
     folders
         .map(|folder| folder.join("nvcc"))
         .find(|nvcc| nvcc.is_file())

@@ -214,6 +214,7 @@ fn without_a_compiler_source_code_is_refused_with_the_ways_to_compile_it() {
     command.args(["run", "k.cu"]).current_dir(folder.path());
     let command = command
         .env("PATH", "")
+        .env("VIRTUAL_ENV", folder.path())
         .env_remove("NVCC")
         .env_remove("CUDA_HOME");
     let ran = command.output().unwrap();
@@ -227,6 +228,17 @@ fn without_a_compiler_source_code_is_refused_with_the_ways_to_compile_it() {
     ] {
         assert!(told.contains(part), "{told}");
     }
+    // A compiler of a Python package is found in the active virtual environment.
+    let packages = "lib/python3.11/site-packages/nvidia/cu13/bin";
+    let packages = folder.path().join(packages);
+    std::fs::create_dir_all(&packages).unwrap();
+    std::fs::write(packages.join("nvcc"), "no program").unwrap();
+    let ran = command.output().unwrap();
+    let told = String::from_utf8_lossy(&ran.stderr);
+    assert!(
+        told.contains("cu13/bin/nvcc: it may not be executed"),
+        "{told}"
+    );
 }
 
 /// Source code is compiled by the compiler that NVCC names; its messages are shown.
