@@ -2,9 +2,9 @@
 
 use super::{
     Area, Drawn, GRID, MARGIN, Plane, SERIES, TEXT, WIDTH, X_LABELS, Y_LABELS, head, mark_colour,
-    mark_names, number, plane_above, text_width, top_of, words,
+    mark_names, number, plane_above, text_width, top_of, width_at, words,
 };
-use crate::figure::{BarChart, Mark};
+use crate::figure::{Axis, BarChart, Mark};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
@@ -14,6 +14,10 @@ pub(super) const GROUP: f64 = 0.72;
 const BAR: f64 = 0.94;
 /// Distance between names in pixels.
 const GAP: i32 = 6;
+/// Size of the values above bars.
+const VALUE: u32 = 13;
+/// Least distance between the values above bars in pixels.
+const VALUE_GAP: i32 = 2;
 /// Height of a line of names.
 const LINE: i32 = 16;
 
@@ -78,7 +82,47 @@ pub(super) fn draw(area: &Area<'_>, chart: &BarChart) -> Drawn {
     for mark in &chart.marks {
         draw_mark(&mut plane, mark, width, mark_colour(&marks, mark))?;
     }
+    if chart.marks.is_empty() {
+        values_above(area, &plane, chart, top)?;
+    }
     group_names(area, &plane, chart)
+}
+
+/// Draws the value of each bar above it, if all of them have room. Marks would cross them.
+fn values_above(area: &Area<'_>, plane: &Plane<'_>, chart: &BarChart, top: f64) -> Drawn {
+    let width = GROUP / chart.series.len().max(1) as f64;
+    let (left, upper) = area.get_base_pixel();
+    let place = |at: (f64, f64)| plane.plotting_area().map_coordinate(&at);
+    let mut values = Vec::new();
+    for (s, series) in chart.series.iter().enumerate() {
+        for (g, value) in series.values.iter().enumerate() {
+            if let Some(value) = value.filter(|value| value.is_finite()) {
+                let middle = left_of(g, s, width) + width * BAR / 2.0;
+                let (x, y) = place((middle, value.clamp(0.0, top)));
+                values.push((bar_value(&chart.axis, value), x - left, y - upper));
+            }
+        }
+    }
+    let room = place((width, 0.0)).0 - place((0.0, 0.0)).0;
+    let widest = values.iter().map(|(text, ..)| width_at(text, VALUE)).max();
+    if widest.is_none_or(|widest| widest + VALUE_GAP > room) {
+        return Ok(());
+    }
+    let above = words(VALUE).pos(Pos::new(HPos::Center, VPos::Bottom));
+    for (text, x, y) in values {
+        area.draw(&Text::new(text, (x, y - 2), above.clone()))?;
+    }
+    Ok(())
+}
+
+/// Text of a bar's value, with about three digits.
+fn bar_value(axis: &Axis, value: f64) -> String {
+    match axis.percent {
+        true => format!("{:.1}%", value * 100.0),
+        false if value.abs() < 10.0 => format!("{value:.2}"),
+        false if value.abs() < 100.0 => format!("{value:.1}"),
+        false => number(axis, value.round()),
+    }
 }
 
 /// A plane with one unit of width for each group and space for their names, and with the axis of
@@ -198,6 +242,20 @@ mod tests {
         let of = |count| Names::of(&chart(pairs(count)));
         assert_eq!((of(3), of(15)), (Names::Line, Names::TwoLines));
         assert!(matches!(of(30), Names::Turned(_)));
+    }
+
+    /// Speedups of 1.06 and 1.07 are told apart by their numbers; many bars have none.
+    #[test]
+    fn bars_have_their_values_above_them_where_all_have_room() {
+        let mut one = chart(pairs(5));
+        one.series[0].values[1] = Some(1.063);
+        let mut four = one.clone();
+        four.series = vec![one.series[0].clone(); 4];
+        for (chart, shown) in [(one, 1), (four, 4), (chart(pairs(40)), 0)] {
+            let picture = svg(&[Chart::Bars(chart)]);
+            assert_eq!(picture.matches("1.06\n").count(), shown, "{picture}");
+            assert_eq!(overlaps(&boxes(&picture)), [], "{picture}");
+        }
     }
 
     #[test]
