@@ -45,6 +45,14 @@ pub fn page_report(page: &Page, width: Option<u16>) -> String {
     text
 }
 
+/// Bars of a chart with their values, a line for each, after the title. Lines keep to `width`
+/// characters, if it is given.
+pub fn bar_lines(chart: &BarChart, width: Option<u16>) -> String {
+    let mut text = String::new();
+    bars(&mut text, chart, width);
+    text
+}
+
 /// Number of columns that name the rows: those before the first with a number, and at least one.
 fn labels(table: &Table) -> usize {
     let is_name = |cell: &Cell| matches!(cell, Cell::Text(_) | Cell::None);
@@ -79,7 +87,10 @@ fn bars(text: &mut String, chart: &BarChart, width: Option<u16>) {
     let group_width = longest(&mut chart.groups.iter());
     let series_width = longest(&mut chart.series.iter().map(|series| &series.name));
     let length = bar_width(13 + group_width + series_width, width);
-    let title = format!("{}: {}", chart.title, chart.axis.label);
+    let title = match chart.title.starts_with(&chart.axis.label) {
+        true => chart.title.clone(),
+        false => format!("{}: {}", chart.title, chart.axis.label),
+    };
     text.push_str(&wrapped("", &title, width));
     for (g, group) in chart.groups.iter().enumerate() {
         for (s, series) in chart.series.iter().enumerate() {

@@ -5,7 +5,8 @@ use crate::collect::{Collector, Row};
 use crate::folder::{Folder, FolderError};
 use crate::plan::{Plan, Sweep};
 use crate::spec::ChartKind;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::Path;
 use warploom_report::page::{Cell, Column, FailureLine, Page, Table};
 use warploom_report::{Axis, BarChart, BarSeries, Chart, ColumnType, HeatMap};
 
@@ -76,6 +77,17 @@ impl AxisValues {
         self.0.iter().map(kind).collect()
     }
 
+    /// The label of a value of an axis.
+    fn label(&self, sweep: &Sweep, axis: &str, value: &str) -> String {
+        let at = sweep.axes.iter().position(|name| name == axis);
+        let values = at.map_or(&[][..], |at| &self.0[at]);
+        let place = values.iter().position(|other| other == value);
+        place.map_or_else(
+            || value.to_owned(),
+            |place| labels(values).swap_remove(place),
+        )
+    }
+
     /// The two axes of a map: those that the sweep names, otherwise the first that vary, settings
     /// of the machine before inputs.
     fn chosen(&self, sweep: &Sweep) -> [Option<usize>; 2] {
@@ -122,6 +134,8 @@ pub struct PageBuilder<'a> {
     rows: Vec<Vec<Cell>>,
     failures: Vec<FailureLine>,
     counts: BTreeMap<&'static str, u64>,
+    /// Machines of the runs, as their commands name them.
+    machines: BTreeSet<String>,
 }
 
 impl<'a> PageBuilder<'a> {
@@ -146,12 +160,14 @@ impl<'a> PageBuilder<'a> {
             rows: Vec::new(),
             failures: Vec::new(),
             counts: BTreeMap::new(),
+            machines: BTreeSet::new(),
         }
     }
 
     /// Adds a run to the page.
     pub fn add(&mut self, row: &Row) {
         *self.counts.entry(row.status).or_default() += 1;
+        self.machines.insert(machine(&row.command).to_owned());
         if self.sweep.runs <= MOST_ROWS {
             let values = row.values.iter().zip(&self.types);
             let values = values.map(|(value, kind)| typed(value, *kind));
@@ -196,14 +212,7 @@ impl<'a> PageBuilder<'a> {
 
     /// The page of all runs that were added.
     pub fn finish(self) -> Page {
-        let name = |at: Option<usize>| at.map_or("", |at| self.sweep.axes[at].as_str());
-        let [rows, columns] = self.map.map(name);
-        let metric = metric(self.sweep);
-        let title = match (rows, columns) {
-            ("", _) => metric.to_owned(),
-            (rows, "") => format!("{metric} by {rows}"),
-            (rows, columns) => format!("{metric} by {rows} and {columns}"),
-        };
+        let title = self.title();
         let summary = self.counts.iter();
         let summary =
             summary.map(|(status, number)| (format!("runs.{status}"), Cell::Count(*number)));
@@ -230,10 +239,47 @@ impl<'a> PageBuilder<'a> {
         }
     }
 
+    /// Title of the map: the metric, the machine if all runs have the same, and the axes.
+    fn title(&self) -> String {
+        let name = |at: Option<usize>| at.map_or("", |at| self.sweep.axes[at].as_str());
+        let mut title = self.metric_label();
+        let mut machines = self.machines.iter().filter(|machine| !machine.is_empty());
+        if let (Some(machine), None) = (machines.next(), machines.next()) {
+            title += &format!(" on {machine}");
+        }
+        match self.map.map(name) {
+            ["", _] => title,
+            [rows, ""] => format!("{title} by {rows}"),
+            [rows, columns] => format!("{title} by {rows} and {columns}"),
+        }
+    }
+
+    /// The metric, of speedups with the values of the baseline.
+    fn metric_label(&self) -> String {
+        let value = |axis: &String| {
+            let value = self.sweep.report.baseline.get(axis)?;
+            let is_number = value.parse::<f64>().is_ok();
+            let word = axis.rsplit('.').next().unwrap_or(axis);
+            let label = self.axes.label(self.sweep, axis, value);
+            Some(match is_number {
+                true => format!("{word} {label}"),
+                false => label,
+            })
+        };
+        let base: Vec<_> = self.sweep.axes.iter().filter_map(value).collect();
+        match self.is_ratio() && !base.is_empty() {
+            true => format!("speedup over {}", base.join(", ")),
+            false => metric(self.sweep).to_owned(),
+        }
+    }
+
     fn map(&self, title: &str) -> HeatMap {
         let values =
             |at: Option<usize>| at.map_or(vec![String::new()], |at| self.axes.0[at].clone());
         let [rows, columns] = self.map.map(values);
+        let labels =
+            |at: Option<usize>| at.map_or(vec![String::new()], |at| labels(&self.axes.0[at]));
+        let [row_names, column_names] = self.map.map(labels);
         let name = |at: Option<usize>| at.map_or(String::new(), |at| self.sweep.axes[at].clone());
         let [row_axis, column_axis] = self.map.map(name);
         let cells = |row: &String| {
@@ -256,8 +302,8 @@ impl<'a> PageBuilder<'a> {
             } else {
                 rows.iter().map(cells).collect()
             },
-            rows,
-            columns,
+            rows: row_names,
+            columns: column_names,
         }
     }
 
@@ -283,10 +329,11 @@ impl<'a> PageBuilder<'a> {
         }
     }
 
-    /// The value of an axis that the baseline has, if the baseline chooses one.
-    fn baseline(&self, axis: Option<usize>) -> Option<&str> {
+    /// The label of the value of an axis that the baseline has, if the baseline chooses one.
+    fn baseline(&self, axis: Option<usize>) -> Option<String> {
         let axis = &self.sweep.axes[axis?];
-        self.sweep.report.baseline.get(axis).map(String::as_str)
+        let value = self.sweep.report.baseline.get(axis)?;
+        Some(self.axes.label(self.sweep, axis, value))
     }
 
     /// Axis of the groups of bars: that of programs where the sweep has one.
@@ -302,7 +349,7 @@ impl<'a> PageBuilder<'a> {
     /// one of the groups.
     fn figures(&self, chart: &Chart) -> Vec<(String, Cell)> {
         match (chart, self.baseline(self.groups())) {
-            (Chart::Bars(bars), Some(base)) if self.is_ratio() => speedups(bars, base),
+            (Chart::Bars(bars), Some(base)) if self.is_ratio() => speedups(bars, &base),
             _ => means(chart),
         }
     }
@@ -335,7 +382,7 @@ impl<'a> PageBuilder<'a> {
         BarChart {
             title: map.title,
             axis: Axis {
-                label: metric(self.sweep).to_owned(),
+                label: self.metric_label(),
                 ..Axis::default()
             },
             groups: map.rows.into_iter().chain(means).collect(),
@@ -344,7 +391,8 @@ impl<'a> PageBuilder<'a> {
         }
     }
 
-    /// The rows of a small sweep, or the cells of the map.
+    /// The rows of a small sweep, with the metric before all other measurements,
+    /// or the cells of the map.
     fn table(&self, map: &HeatMap) -> Table {
         if self.sweep.runs <= MOST_ROWS {
             let axes = self
@@ -357,10 +405,19 @@ impl<'a> PageBuilder<'a> {
                 .chain(axes);
             let about = "`finished`, `cut`, `missing`, or the kind of failure.";
             let columns = first.chain([Column::new("status", about)]);
-            return Table {
+            let mut table = Table {
                 columns: columns.chain(self.columns.iter().cloned()).collect(),
                 rows: self.rows.clone(),
             };
+            let measured = table.columns.len() - self.columns.len();
+            if let Some(metric) = self.metric {
+                let moved = measured..=measured + metric;
+                table.columns[moved.clone()].rotate_right(1);
+                for row in &mut table.rows {
+                    row[moved.clone()].rotate_right(1);
+                }
+            }
+            return table;
         }
         let mut columns = vec![Column::new(&map.row_axis, "Value of the axis.")];
         columns.extend(
@@ -417,6 +474,33 @@ fn speedups(bars: &BarChart, base: &str) -> Vec<(String, Cell)> {
     others.flat_map(of_group).collect()
 }
 
+/// Labels of an axis' values. Files are named without folder and ending where that tells them from
+/// all other values.
+fn labels(values: &[String]) -> Vec<String> {
+    let stem = |value: &String| {
+        let path = Path::new(value);
+        let is_file = path
+            .extension()
+            .is_some_and(|ending| ["toml", "ptx", "cu"].iter().any(|known| ending == *known));
+        let stem = path
+            .file_stem()
+            .filter(|_| is_file && !value.contains(" + "));
+        stem.map_or_else(|| value.clone(), |stem| stem.to_string_lossy().into_owned())
+    };
+    let stems: Vec<_> = values.iter().map(stem).collect();
+    let alone = |name: &String| stems.iter().filter(|other| *other == name).count() == 1;
+    let pairs = values.iter().zip(&stems);
+    let label = |(value, stem): (&String, &String)| if alone(stem) { stem } else { value }.clone();
+    pairs.map(label).collect()
+}
+
+/// The machine that the command of a run names, empty if it names none.
+fn machine(command: &str) -> &str {
+    let mut words = command.split_whitespace();
+    words.find(|word| *word == "--gpu");
+    words.next().unwrap_or_default()
+}
+
 /// A map with rows for columns.
 fn transposed(map: HeatMap) -> HeatMap {
     let column = |at: usize| map.values.iter().map(|row| row[at]).collect();
@@ -437,5 +521,30 @@ fn metric(sweep: &Sweep) -> &str {
         Some(metric) => metric,
         None if sweep.report.baseline.is_empty() => "ipc",
         None => "speedup",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{labels, machine};
+
+    #[test]
+    fn files_are_named_shortly_unless_two_would_have_one_name() {
+        let of = |values: &[&str]| {
+            let values: Vec<_> = values.iter().map(|value| (*value).to_owned()).collect();
+            labels(&values)
+        };
+        assert_eq!(of(&["spmv", "../mine/knn.toml"]), ["spmv", "knn"]);
+        assert_eq!(of(&["a/k.toml", "b/k.toml"]), ["a/k.toml", "b/k.toml"]);
+        assert_eq!(of(&["bfs", "bfs.ptx"]), ["bfs", "bfs.ptx"]);
+        assert_eq!(of(&["0.5", "slicer/IMG"]), ["0.5", "slicer/IMG"]);
+        assert_eq!(of(&["a.toml + b.toml"]), ["a.toml + b.toml"]);
+    }
+
+    #[test]
+    fn the_machine_is_that_of_the_command() {
+        let command = "warploom run bfs --size test --gpu qv100-volta --set gpu.sms=4";
+        assert_eq!(machine(command), "qv100-volta");
+        assert_eq!(machine("warploom app -- ./bfs"), "");
     }
 }

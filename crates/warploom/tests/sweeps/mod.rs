@@ -190,8 +190,11 @@ fn speedups_of_several_targets_are_bars_with_their_means() {
         std::fs::write(folder.path().join("study.toml"), text).unwrap();
         let ran = sweep(folder.path(), &["study.toml"]);
         assert_eq!(ran.status, 0);
-        let mean = "geometric mean of speedup by gpu.sms and target\n  2 1\n  4 ";
-        assert_eq!(ran.out.contains(mean), !text.contains("map"), "{}", ran.out);
+        let bars = "speedup over sms 2 on gtx480 by gpu.sms and target\n  \
+                    vectoradd      2    1.000 ";
+        assert_eq!(ran.out.contains(bars), !text.contains("map"), "{}", ran.out);
+        let mean = ran.out.contains("\n  geometric mean 2    1.000 ");
+        assert_eq!(mean, !text.contains("map"), "{}", ran.out);
         let page = std::fs::read_to_string(folder.path().join("results/sweep/study.json"));
         json(&page.unwrap())["charts"][0].clone()
     };
@@ -227,13 +230,15 @@ fn speedups_of_versions_are_over_the_first() {
         (ran.out, json(&page.unwrap())["charts"][0]["bars"].clone())
     };
     let (out, bars) = shown("");
-    assert!(out.contains("speedup by target\n  spmv 0."), "{out}");
+    assert!(
+        out.contains("speedup over vectoradd on gtx480 by target"),
+        "{out}"
+    );
+    assert!(out.contains("\n  spmv      speedup    0."), "{out}");
     assert_eq!(bars["groups"], serde_json::json!(["vectoradd", "spmv"]));
     assert_eq!(bars["series"][0]["name"], "speedup");
     let (out, _) = shown("\"gpu.sms\" = [2, 4]\n");
-    let lines: Vec<_> = out.lines().filter(|line| line.contains("spmv, ")).collect();
-    assert_eq!(lines.len(), 2, "{out}");
-    assert!(lines[0].starts_with("  spmv, 2 0."), "{out}");
+    assert!(out.contains("\n  spmv      2    0."), "{out}");
 }
 
 #[test]
@@ -430,7 +435,8 @@ fn the_example_is_what_its_page_shows_and_runs() {
     let ran = warploom_in(folder.path(), &["report", "results"]);
     assert_eq!(ran.status, 0, "{}", ran.err);
     let page = std::fs::read_to_string(folder.path().join("results/index.html")).unwrap();
-    let title = "speedup by sm.warp_scheduler and gpu.max_blocks_per_sm";
+    let title = "speedup over lrr, max_blocks_per_sm 1 on gtx480 by sm.warp_scheduler and \
+                 gpu.max_blocks_per_sm";
     assert!(page.contains(title) && page.contains("oldest"), "no map");
     let text = std::fs::read_to_string(folder.path().join("results/sweep/saxpy-sweep.json"));
     let map = &json(&text.unwrap())["charts"][0]["heat"];

@@ -9,7 +9,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use warploom_report::page::{Cell, Page, csv_line};
-use warploom_report::{ColumnType, ParquetEncoder, grouped, svg, wrapped};
+use warploom_report::{
+    BarChart, Chart, ColumnType, ParquetEncoder, bar_lines, grouped, svg, wrapped,
+};
 use warploom_sweep::{
     AxisValues, Collector, Folder, MEAN_OF, NewFile, PageBuilder, Row, SPEEDUP_OF, Sweep, Worker,
     typed, write_whole,
@@ -17,6 +19,9 @@ use warploom_sweep::{
 
 /// Number of failures that are told one by one.
 const SHOWN: usize = 5;
+
+/// Most bars that are printed.
+const MOST_BARS: usize = 48;
 
 /// Options of `warploom sweep collect`.
 #[derive(clap::Args)]
@@ -185,9 +190,15 @@ fn write(
     Ok((summary, figures(&page), paths))
 }
 
-/// Geometric means of a page's bars, or single speedups: a line for each, after one that names the
-/// metric.
+/// The bars of a page if there are few, otherwise their geometric means or single speedups: a line
+/// for each, after one that names the metric.
 fn figures(page: &Page) -> String {
+    let few = |chart: &BarChart| chart.groups.len() * chart.series.len() <= MOST_BARS;
+    if let [Chart::Bars(chart)] = page.charts.as_slice()
+        && few(chart)
+    {
+        return bar_lines(chart, width());
+    }
     let lines = |prefix: &str| -> String {
         let line = |(name, value): (&String, &Cell)| {
             let name = name.strip_prefix(prefix)?;

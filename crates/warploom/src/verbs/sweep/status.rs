@@ -101,7 +101,7 @@ fn shown(folder: &Folder, status: &Status) -> String {
     line(
         "lost",
         status.lost,
-        ": their workers died; the next worker makes them",
+        ": their workers were stopped or died; the next worker makes them",
     );
     line(
         "not asked for",
