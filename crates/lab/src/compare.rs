@@ -183,7 +183,7 @@ impl Comparison {
         };
         let rows = combinations.iter().enumerate().filter_map(row).collect();
         let best = speedups.iter().flatten().copied().fold(0.0, f64::max);
-        let mut charts = vec![self.chart(&speedups)];
+        let mut charts = vec![self.chart(specs, &shown, &speedups)];
         if self.energy.is_some() {
             let names = combinations.iter().map(|values| values.join(", "));
             let runs = names.zip(&energies);
@@ -247,15 +247,15 @@ impl Comparison {
 
     /// Values of the keys after the first, each with its key's last word.
     fn settings(&self, values: &[&str]) -> String {
-        let word = |key: &str| key.rsplit('.').next().unwrap_or(key).to_owned();
         let pairs = self.vary.iter().skip(1).zip(values);
-        let pairs = pairs.map(|(vary, value)| format!("{} {value}", word(&vary.key)));
+        let pairs = pairs.map(|(vary, value)| format!("{} {value}", last_word(&vary.key)));
         pairs.collect::<Vec<_>>().join(", ")
     }
 
     /// A chart with groups by the first key, and bars by the others.
-    fn chart(&self, speedups: &[Option<f64>]) -> Chart {
+    fn chart(&self, specs: &[RunSpec], shown: &[Option<Shown>], speedups: &[Option<f64>]) -> Chart {
         let groups = self.vary.first().map_or(&[][..], |vary| &vary.values);
+        let baseline = shown.iter().position(Option::is_some).unwrap_or(0);
         let bars = speedups.len() / groups.len().max(1);
         let combinations = self.combinations();
         let series = |bar: usize| BarSeries {
@@ -267,15 +267,51 @@ impl Comparison {
         };
         let keys: Vec<_> = self.vary.iter().map(|vary| vary.key.as_str()).collect();
         Chart::Bars(BarChart {
-            title: format!("{} by {}", self.inputs(), keys.join(" and ")),
+            title: format!(
+                "{} on {} by {}",
+                self.inputs(),
+                self.gpu,
+                keys.join(" and ")
+            ),
             axis: Axis {
-                label: "speedup over the first".to_owned(),
+                label: format!("speedup over {}", self.row_name(&combinations[baseline])),
                 ..Axis::default()
             },
-            groups: groups.to_vec(),
+            groups: match bars {
+                1 => self.found(specs, shown),
+                _ => groups.to_vec(),
+            },
             series: (0..bars).map(series).collect(),
             marks: Vec::new(),
         })
+    }
+
+    /// Name of the row with these values. Numbers have the last word of their key before them.
+    fn row_name(&self, values: &[&str]) -> String {
+        let name = |(vary, value): (&Vary, &&str)| match value.parse::<f64>() {
+            Ok(_) => format!("{} {value}", last_word(&vary.key)),
+            Err(_) => (*value).to_owned(),
+        };
+        let names: Vec<_> = self.vary.iter().zip(values).map(name).collect();
+        names.join(", ")
+    }
+
+    /// Values of the only varied key, each with the searched values with which it is fastest.
+    fn found(&self, specs: &[RunSpec], shown: &[Option<Shown>]) -> Vec<String> {
+        let label = |(value, shown): (&String, &Option<Shown>)| {
+            let cells = shown.as_ref().map(|shown| self.searched(specs, shown.run));
+            let pairs = self.best.iter().zip(cells.into_iter().flatten());
+            let found: Vec<_> = pairs
+                .filter(|(_, cell)| *cell != Cell::None)
+                .map(|(vary, cell)| format!("{} {}", last_word(&vary.key), cell.shown()))
+                .collect();
+            match found.as_slice() {
+                [] => value.clone(),
+                found => format!("{value} ({})", found.join(", ")),
+            }
+        };
+        let values = self.vary.iter().take(1).flat_map(|vary| &vary.values);
+        values.zip(shown).map(label).collect()
     }
 
     /// Names of all inputs.
@@ -287,7 +323,7 @@ impl Comparison {
 
     /// A name for files, made of the input's name and the last words of the keys.
     pub fn name(&self) -> String {
-        let last = |vary: &Vary| vary.key.rsplit('.').next().unwrap_or_default().to_owned();
+        let last = |vary: &Vary| last_word(&vary.key).to_owned();
         let inputs = self.inputs().replace(" + ", "+");
         let words = std::iter::once(inputs).chain(self.vary.iter().map(last));
         let plain = |c: char| {
@@ -323,6 +359,11 @@ impl Comparison {
             ..page
         }
     }
+}
+
+/// Last word of a key, which names it in charts and files.
+fn last_word(key: &str) -> &str {
+    key.rsplit('.').next().unwrap_or(key)
 }
 
 /// All combinations of the values of some keys; the first key varies slowest.

@@ -211,7 +211,7 @@ fn a_comparison_is_a_row_a_value_and_part_of_the_page() {
     let rows: Vec<_> = table.lines().skip(3).take(3).map(first).collect();
     assert_eq!(rows, ["1", "2", "4"], "{table}");
     assert!(
-        table.contains("speedup over the first\n  1 vectoradd    1.000 █"),
+        table.contains("speedup over max_blocks_per_sm 1\n  1 vectoradd    1.000 █"),
         "{table}"
     );
     let kept = ["-o", "out", "--csv", "c.csv", "--svg", "c.svg", "--json"];
