@@ -202,7 +202,9 @@ fn dry_run(
     };
     let costs: Vec<_> = infos.iter().filter_map(row).collect();
     if !costs.is_empty() {
-        text += "\nat scale paper, computed from stored runs (minutes of processor time):\n\n";
+        let about = "at scale paper, computed from stored runs (minutes of processor time on an idle \
+                     computer; launches that are only executed are not counted):";
+        text += &format!("\n{}\n", wrapped("", about, width()));
         text += &listing(&["figure", "runs", "minutes"], &costs, width());
     }
     Ok(text)

@@ -137,24 +137,24 @@ fn runs(stored: &[RunLine], made: &[RunLine]) -> (String, bool) {
     });
     let pairs: Vec<_> = pairs.collect();
     let mut differing = pairs.iter().filter(|(old, new)| old.digest != new.digest);
-    let of = format!("{} of {} runs", pairs.len(), made.len());
+    let of = match pairs.len() == made.len() {
+        true => format!("all {} runs are in both", made.len()),
+        false => format!("{} of {} runs are in both", pairs.len(), made.len()),
+    };
     match differing.next() {
         None if pairs.len() == made.len() => {
             let all = format!("all {} runs have the same cycles and digests", made.len());
             (all, true)
         }
-        None => (
-            format!("{of} are in both, and have the same cycles and digests"),
-            false,
-        ),
+        None => (format!("{of}, and have the same cycles and digests"), false),
         Some((old, new)) => (
             format!(
-                "{} of the {of} that are in both differ, first {} on {}: {} cycles instead of {}",
+                "{of}; cycles or digests of {} differ, first: {} cycles instead of {} of {} on {}",
                 1 + differing.count(),
+                grouped(new.cycles),
+                grouped(old.cycles),
                 new.input,
                 new.configuration,
-                grouped(new.cycles),
-                grouped(old.cycles)
             ),
             false,
         ),
