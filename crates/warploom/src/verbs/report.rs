@@ -151,7 +151,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
         };
         Failure::Input(format!(
             "cannot read the folder {shown}: {reason}\n  = help: give the folder that `warploom \
-             reproduce` or `warploom compare -o` wrote"
+             reproduce`, `warploom sweep` or `warploom compare -o` wrote"
         ))
     })?;
     paths.sort();
