@@ -52,11 +52,12 @@ pub fn analysis_report(analysis: &Analysis, width: Option<u16>) -> String {
 pub fn explanation_report(analysis: &Analysis) -> String {
     let (kernel, share) = analysis.longest();
     let mut text = "\n".to_owned();
+    let name = shortened(&kernel.kernel, WIDTH);
     let title = match analysis.kernels.len() {
         0 => "explanation".to_owned(),
+        1 => format!("explanation of {name}"),
         _ => format!(
-            "explanation of {}, which takes {} of the cycles",
-            shortened(&kernel.kernel, WIDTH),
+            "explanation of {name}, which takes {} of the cycles",
             percent(Some(share))
         ),
     };

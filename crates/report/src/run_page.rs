@@ -132,12 +132,15 @@ fn summary(run: &RunReport, analysis: Option<&Analysis>) -> BTreeMap<String, Cel
     }
     if let Some(analysis) = analysis {
         let (kernel, share) = analysis.longest();
-        let text = format!(
-            "{} takes {} of the cycles. {}",
-            shortened(&kernel.kernel, NAME),
-            percent(Some(share)),
-            kernel.explanation.join(" ")
-        );
+        let share = match analysis.kernels.len() {
+            ..2 => String::new(),
+            _ => format!(
+                "{} takes {} of the cycles. ",
+                shortened(&kernel.kernel, NAME),
+                percent(Some(share))
+            ),
+        };
+        let text = share + &kernel.explanation.join(" ");
         lines.push(("explanation".to_owned(), text));
     }
     if let Some(energy) = &totals.energy {

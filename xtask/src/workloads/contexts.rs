@@ -24,7 +24,7 @@ const SEED: u64 = 1;
 /// Hardware threads of the only SM: half of Maxwell's, so that small grids fill it.
 const THREADS: u64 = 1024;
 /// Settings of context switching without a fixed number of extra blocks.
-const ADAPTIVE: [&[&str]; 3] = [
+const ADAPTIVE: [&[&str]; 4] = [
     &["sm.context=duet", "duet.extra_blocks=30", "duet.l1d=always"],
     &[
         "sm.context=duet",
@@ -32,6 +32,7 @@ const ADAPTIVE: [&[&str]; 3] = [
         "duet.window_cycles=1000",
     ],
     &["sm.context=virtual-thread"],
+    &["sm.context=finereg"],
 ];
 /// Systems of context switching with a fixed number of extra blocks. Every number is tried.
 const FIXED: [&str; 2] = ["duet", "duet-tb"];
@@ -43,8 +44,8 @@ Written by `cargo xtask workloads --check --contexts`. Every variant of every wo
 SM of `maxwell-duet`, and its outputs are compared with its reference. The runs use GPUDuet and
 GPUDuet_TB with every number of extra blocks, from one to the number that storage permits and with
 one more; GPUDuet with L1D as storage for contexts; GPUDuet with its monitor in windows of 1,000
-cycles; and Virtual Thread. In each run, the latency of L2 is a random number from 50 to 849
-cycles. The SM has 1,024 threads. If size `test` has too few blocks for any to leave, it has as
+cycles; Virtual Thread; and FineReg. In each run, the latency of L2 is a random number from 50 to
+849 cycles. The SM has 1,024 threads. If size `test` has too few blocks for any to leave, it has as
 many threads as the largest block. If that is still too few, the runs use size `small` on that
 machine.
 

@@ -92,7 +92,14 @@ pub fn bind(
 pub(super) fn unknown_buffer(name: &str, place: Span, declared: &[&str]) -> Diagnostic {
     let help = match nearest(name, declared.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
-        None => format!("declare it: `[[buffer]]` with `name = \"{name}\"`"),
+        None => {
+            let known: Vec<_> = declared.iter().map(|name| format!("`{name}`")).collect();
+            let known = match known.as_slice() {
+                [] => String::new(),
+                known => format!("; there are {}", known.join(", ")),
+            };
+            format!("declare it: `[[buffer]]` with `name = \"{name}\"`{known}")
+        }
     };
     let message = format!("there is no buffer `{name}`");
     Diagnostic::error("unknown-buffer", place, message).help(help)

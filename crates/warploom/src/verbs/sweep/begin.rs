@@ -304,11 +304,14 @@ fn dry_run(folder: &Folder, expanded: &Expanded, runs: &[PlannedRun]) -> Result<
             grouped(known as u64)
         ),
     };
+    let excluded = match expanded.skipped {
+        0 => String::new(),
+        skipped => format!(", {} excluded by filters", grouped(skipped as u64)),
+    };
     print(&format!(
-        "{}\n{} runs, {} excluded by filters, {} to be made{estimate}\n",
+        "{}\n{} runs{excluded}, {} to be made{estimate}\n",
         listing(&["run", "time", "command"], &rows, width()),
         grouped(runs.len() as u64),
-        grouped(expanded.skipped as u64),
         grouped(open as u64),
     ))?;
     Ok(ExitCode::SUCCESS)
