@@ -11,7 +11,7 @@ use warploom_stats::result::RunReport;
 use warploom_workloads::{Size, Target, all};
 
 /// Core cycles between two checkpoints. One of them, drawn at random, is tried.
-const EVERY: u64 = 4000;
+const EVERY: u64 = 8000;
 
 fn run(gpu: &str, workload: &str, options: Options) -> RunReport {
     let target = Target::resolve(workload).unwrap();

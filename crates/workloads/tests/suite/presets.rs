@@ -34,8 +34,6 @@ const KEPT: &[&str] = &[
     "simplemultigpu",
     "spmv",
     "storegpu",
-    "transpose",
-    "vectoradd",
 ];
 
 #[test]
