@@ -11,6 +11,7 @@ mod always;
 mod warp_tokens;
 
 use super::Facts;
+use super::listing::made;
 use crate::Request;
 use always::Always;
 use warp_tokens::WarpTokens;
@@ -45,16 +46,6 @@ pub struct AllocationInfo {
     pub name: &'static str,
     /// Description of the policy.
     pub facts: Facts<GpuSpec>,
-}
-
-/// Makes a policy from its settings, or without.
-macro_rules! made {
-    ($Policy:ident) => {
-        $Policy
-    };
-    ($Policy:ident $settings:ident) => {
-        $Policy::new($settings)
-    };
 }
 
 /// Makes the policies' enum, which dispatches without a virtual call, and the table of their

@@ -98,6 +98,17 @@ fn info<S>(
     }
 }
 
+/// Makes a policy from its settings, or without.
+macro_rules! made {
+    ($Policy:ident) => {
+        $Policy
+    };
+    ($Policy:ident $settings:ident) => {
+        $Policy::new($settings)
+    };
+}
+pub(super) use made;
+
 #[cfg(test)]
 mod tests {
     use super::cache_policies;

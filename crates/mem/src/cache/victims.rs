@@ -7,6 +7,7 @@ mod linebacker;
 mod nothing;
 
 use super::Facts;
+use super::listing::made;
 use linebacker::Linebacker;
 use nothing::Nothing;
 use warploom_base::{Cycle, Pc};
@@ -61,16 +62,6 @@ pub struct VictimsInfo {
     pub name: &'static str,
     /// Description of the policy.
     pub facts: Facts<GpuSpec>,
-}
-
-/// Makes a policy from its settings, or without.
-macro_rules! made {
-    ($Policy:ident) => {
-        $Policy
-    };
-    ($Policy:ident $settings:ident) => {
-        $Policy::new($settings)
-    };
 }
 
 /// Makes the policies' enum, which dispatches without a virtual call, and the table of their
