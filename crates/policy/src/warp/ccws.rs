@@ -21,8 +21,8 @@
 
 use super::victim_tags::VictimTags;
 use super::{
-    Gto, L1dEvent, L1dOutcome, NextInst, ReadyWarps, Screened, WarpMask, WarpPolicyCounters,
-    WarpScheduler, WarpView, holds, only, warps_of,
+    Gto, L1dEvent, L1dOutcome, NextInst, Progress, ReadyWarps, Screened, WarpMask,
+    WarpPolicyCounters, WarpScheduler, WarpView, holds, only, warps_of,
 };
 use crate::facts::{schedulers, warps, warps_a_scheduler};
 use crate::{Facts, Part, PolicyFacts, bits_for};
@@ -337,8 +337,16 @@ impl WarpScheduler for Ccws {
 
     fn on_issue(&mut self, slot: WarpSlot) {
         self.order.on_issue(slot);
-        self.warps[slot.index()].issued += 1;
-        self.issued += 1;
+    }
+
+    /// Counts all instructions that the warp issued in the cycle. A warp that has exited with them
+    /// has taken its count away.
+    fn on_progress(&mut self, slot: WarpSlot, progress: &Progress) {
+        if holds(self.running, slot) {
+            let issued = u64::from(progress.issued);
+            self.warps[slot.index()].issued += issued;
+            self.issued += issued;
+        }
     }
 
     fn on_start(&mut self, slot: WarpSlot) {

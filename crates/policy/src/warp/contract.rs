@@ -2,17 +2,26 @@
 //! cycles with its default settings.
 
 use super::{
-    Choice, L1dEvent, L1dOutcome, MemoryAccess, MemoryOp, MemorySpace, MemoryUse, NextInst, TABLE,
-    WarpMask, WarpPolicy, WarpScheduler, WarpTable, WarpView, warps_of,
+    Choice, L1dEvent, L1dOutcome, MemoryAccess, MemoryOp, MemorySpace, MemoryUse, NextInst,
+    Progress, TABLE, WarpMask, WarpPolicy, WarpScheduler, WarpTable, WarpView, warps_of,
 };
 use crate::PolicyInfo;
-use warploom_base::{KernelSlot, Pc, Rng, WarpSlot};
+use warploom_base::{FULL_MASK, KernelSlot, Pc, Rng, WarpSlot};
 use warploom_config::{Base, resolve};
 
 /// Warp slots of the scheduler.
 const SLOTS: usize = 12;
 /// Drawn cycles of one run.
 const CYCLES: u32 = 2000;
+
+/// Progress of a warp that has issued one instruction.
+const ISSUED: Progress = Progress {
+    kernel: KernelSlot(0),
+    issued: 1,
+    next: Some(Pc(1)),
+    left: 1,
+    lanes: FULL_MASK,
+};
 
 /// The choice that the key of a row makes of the row's name.
 fn choice(row: &PolicyInfo) -> Choice {
@@ -157,6 +166,7 @@ fn run(
     }
     if let Some(slot) = picked {
         policy.on_issue(slot);
+        policy.on_progress(slot, &ISSUED);
     }
     picked
 }

@@ -25,9 +25,23 @@ fn warp_and_line(word: &str) -> (WarpSlot, u64) {
     (WarpSlot(warp.parse().expect("a warp")), line * 128)
 }
 
+/// Tells a policy that a warp has issued instructions in a cycle.
+fn issue(policy: &mut impl WarpScheduler, slot: WarpSlot, issued: u32) {
+    policy.on_issue(slot);
+    let progress = Progress {
+        kernel: KernelSlot(0),
+        issued,
+        next: Some(Pc(0)),
+        left: 1,
+        lanes: !0,
+    };
+    policy.on_progress(slot, &progress);
+}
+
 /// Tells a policy of what the words of a line name, in their order: `start=SLOTS`, `exit=SLOTS`,
-/// `issue=SLOTS` (an instruction of each), `miss=WARP:LINE`, `evict=OWNER:LINE`, `write=WARP:LINE`.
-/// Returns the number of cycles for which the line stands (`cycles=N`, else one).
+/// `issue=SLOTS` (an instruction of each), `issue2=SLOTS` (two of each), `miss=WARP:LINE`,
+/// `evict=OWNER:LINE`, `write=WARP:LINE`. Returns the number of cycles for which the line stands
+/// (`cycles=N`, else one).
 fn tell(policy: &mut impl WarpScheduler, line: &str) -> u64 {
     let mut cycles = 1;
     for word in line.split_whitespace() {
@@ -36,7 +50,8 @@ fn tell(policy: &mut impl WarpScheduler, line: &str) -> u64 {
         match name {
             "start" => slots(value).for_each(|slot| policy.on_start(slot)),
             "exit" => slots(value).for_each(|slot| policy.on_exit(slot)),
-            "issue" => slots(value).for_each(|slot| policy.on_issue(slot)),
+            "issue" => slots(value).for_each(|slot| issue(policy, slot, 1)),
+            "issue2" => slots(value).for_each(|slot| issue(policy, slot, 2)),
             "cycles" => cycles = value.parse().expect("a number"),
             _ => policy.on_l1d(&event(name, value)),
         }
@@ -134,6 +149,14 @@ fn ccws_says_how_long_it_holds_loads_back() {
     loaders(&mut policy, "\n");
     tell(&mut policy, "exit=0");
     assert_eq!(policy.holds_for(), 0);
+}
+
+/// Two instructions of a warp in a cycle count as two: 1 / 12 x 8 x 400 = 266 points, with which
+/// three warps are needed.
+#[test]
+fn ccws_counts_every_instruction_of_a_cycle() {
+    let lines = "issue2=0\nevict=1:7 miss=1:7";
+    assert_eq!(loaders(&mut ccws(), lines), "0123 012");
 }
 
 /// Warp 3 has 320 points and reaches the cutoff with warp 0. Then warp 2 loses a line, too: two
