@@ -4,6 +4,7 @@
 mod block_limit;
 mod cache_conscious;
 mod caches;
+mod ccws_author;
 mod ipaws;
 mod ipc_over_time;
 mod load_gate;
