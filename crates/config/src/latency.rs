@@ -8,6 +8,7 @@
 //! DRAM, L2, the network itself.
 
 use crate::spec::{CollectorSpec, GpuSpec, LatencyFrom, ModelStyle, NocKind, NocSpec, SmSpec};
+use warploom_base::WARP_SIZE;
 
 /// Size of a packet's header in bytes (GPGPU-Sim's control size).
 const HEADER_BYTES: u32 = 8;
@@ -249,6 +250,12 @@ impl GpuSpec {
     pub fn shared_atomic(&self) -> Vec<Stage> {
         let mut stages = self.shared_load(1);
         stages.pop();
+        let further = WARP_SIZE as u32 - 1;
+        stages.push(Stage::new(
+            "turns of the other lanes",
+            [Edge::Core(further * self.sm.shared_atomic_cycles)],
+            format!("{further} x sm.shared_atomic_cycles"),
+        ));
         stages
     }
 

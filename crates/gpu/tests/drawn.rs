@@ -67,7 +67,7 @@ fn draw_gpu(rng: &mut Rng) -> (String, Vec<String>) {
         "titanx-pascal",
     ];
     const SCHEDULERS: [&str; 5] = ["lrr", "gto", "oldest", "two-level", "rrr"];
-    const SETS: [&str; 17] = [
+    const SETS: [&str; 18] = [
         "sm.global_skips_l1d=true",
         "sm.global_skips_l1d=false",
         "gpu.multiprogram=even",
@@ -80,6 +80,7 @@ fn draw_gpu(rng: &mut Rng) -> (String, Vec<String>) {
         "sm.max_issue_per_warp=2",
         "sm.mem_unit_ports=2",
         "sm.shared_warp_parts=2",
+        "sm.shared_atomic_cycles=3",
         "sm.ejection_fifo=4",
         "sm.context=duet",
         "sm.context=virtual-thread",

@@ -249,6 +249,7 @@ fn any_sm() -> SmSpec {
         shared_latency_cycles: 26,
         wide_shared_conflicts: false,
         shared_one_broadcast: false,
+        shared_atomic_cycles: 0,
         latency_from: LatencyFrom::Unit,
         bulk_interval_cycles: 32,
         bulk_requests: 384,

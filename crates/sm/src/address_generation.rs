@@ -16,7 +16,8 @@ use warploom_ir::{CacheOp, MemSpace};
 use warploom_mem::AccessKind;
 use warploom_mem::coalesce::{
     HalfWords, LocalMap, SharedRule, coalesce, coalesce_atomic, coalesce_halves, coalesce_lines,
-    coalesce_local, halves_conflict_cycles, in_parts, shared_conflict_cycles,
+    coalesce_local, further_lanes_of_a_word, halves_conflict_cycles, in_parts,
+    shared_conflict_cycles,
 };
 
 /// First physical address of local memory, above everything that the device allocates.
@@ -170,8 +171,20 @@ impl Sm {
         }
     }
 
-    /// Cycles that an access of shared memory takes, bank conflicts included.
+    /// Cycles that an access of shared memory takes, bank conflicts included, and the turns of lanes
+    /// whose atomics are on the same word.
     fn shared_cycles(&self, effect: &MemEffect) -> u32 {
+        let turns = if effect.serial && self.shared_atomic_cycles > 0 {
+            further_lanes_of_a_word(&self.out.addrs, self.out.active) * self.shared_atomic_cycles
+        } else {
+            0
+        };
+        turns + self.bank_cycles(effect)
+    }
+
+    /// Cycles of an access of shared memory in which each bank serves a word to all lanes that want
+    /// it.
+    fn bank_cycles(&self, effect: &MemEffect) -> u32 {
         if self.shared_parts == 1
             && self.shared_rule != SharedRule::OneBroadcast
             && let Some(halves) = self.out.halves

@@ -163,6 +163,8 @@ pub struct Sm {
     pub(crate) coalescing: Coalescing,
     #[state(fixed)]
     pub(crate) shared_rule: SharedRule,
+    /// Cycles for each further lane of an atomic on the same word of shared memory.
+    pub(crate) shared_atomic_cycles: u32,
     #[state(fixed)]
     pub(crate) id: SmId,
     collector_steps: u32,
@@ -272,6 +274,7 @@ impl Sm {
             shared_banks: sm.shared_banks,
             shared_parts: sm.shared_warp_parts,
             shared_rule: SharedRule::of(sm),
+            shared_atomic_cycles: sm.shared_atomic_cycles,
             carveout: Carveout::new(spec),
             collector_steps: sm.collectors.steps_per_cycle.max(1),
             mem_unit_ports: sm.mem_unit_ports.max(1),

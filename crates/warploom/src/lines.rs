@@ -9,7 +9,7 @@ use warploom_exec::{Effect, LaunchContext, MemEffect, MemKind, Observer, StepOut
 use warploom_ir::{CacheOp, MemSpace, Program};
 use warploom_mem::coalesce::{
     LocalMap, SharedRule, Transactions, coalesce, coalesce_atomic, coalesce_lines, coalesce_local,
-    in_parts, shared_conflict_cycles,
+    further_lanes_of_a_word, in_parts, shared_conflict_cycles,
 };
 use warploom_names::shortened;
 use warploom_report::{figures, grouped, wrapped};
@@ -131,7 +131,12 @@ impl<'a> LineCounter<'a> {
                 let rule = SharedRule::of(sm);
                 let cycles =
                     shared_conflict_cycles(sm.shared_banks, parts, rule, bytes, addrs, mask);
-                conflict_cycles = u64::from(cycles - 1);
+                let turns = if effect.serial {
+                    further_lanes_of_a_word(addrs, mask) * sm.shared_atomic_cycles
+                } else {
+                    0
+                };
+                conflict_cycles = u64::from(cycles - 1 + turns);
             }
             (MemKind::Texture, _) => {
                 coalesce_lines(self.gpu.l1t.line_bytes, bytes, addrs, mask, list);

@@ -136,6 +136,12 @@ section! {
             "Shared memory broadcasts one word to all lanes that access it; others are served lane by \
              lane, as on GT200. Only the first word of each access is checked.",
             "GPGPU-Sim -gpgpu_shmem_limited_broadcast", false, "false";
+        shared_atomic_cycles: "shared_atomic_cycles", int(0, 1000), "core cycles",
+            "Cycles of shared memory for each further lane of an `atom` or `red` on the same word; \
+             GPGPU-Sim has none.",
+            "this program: NVIDIA's documentation states that such lanes are served one after the \
+             other",
+            0, "0";
         latency_from: "latency_from", LATENCY_FROM, "",
             "Event from which the latencies of `sm.units` count.",
             "this program: Huerta and others 2025 describe dependences of fixed latency that count \

@@ -33,4 +33,7 @@ pub struct MemEffect {
     /// True if lanes may access different state spaces. Addresses from
     /// [`GLOBAL_BASE`](warploom_ir::GLOBAL_BASE) on are then in global memory.
     pub mixed: bool,
+    /// True if lanes on the same bytes act one after the other: for `atom` and `red`, not for
+    /// operations on barrier objects.
+    pub serial: bool,
 }

@@ -84,6 +84,7 @@ impl InstExec<'_, '_> {
             cache_op,
             returns,
             mixed,
+            serial: false,
         }));
     }
 

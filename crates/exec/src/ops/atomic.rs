@@ -4,6 +4,7 @@ use crate::inst::{Exec, InstExec};
 use crate::memory::atomic::{AtomicAction, AtomicDst, AtomicMode, atom_bytes, combine};
 use crate::memory::effect::MemKind;
 use crate::ops::access::Access;
+use crate::outcome::Effect;
 use crate::peer_access::PeerAct;
 use crate::state::registers::map_lanes;
 use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
@@ -46,6 +47,9 @@ impl InstExec<'_, '_> {
         let (first, _) = groups.iter().copied().find(is_global).unwrap_or(groups[0]);
         let mixed = space == MemSpace::Generic;
         self.effect_of(access.within(first), CacheOp::Default, returns, mixed);
+        if let Effect::Memory(effect) = &mut self.out.effect {
+            effect.serial = true;
+        }
         for (space, lanes) in &mut groups {
             let access = access.within(*space);
             if *space == MemSpace::Shared && self.names_blocks(*lanes) {

@@ -464,6 +464,7 @@ impl<'a> InstExec<'a, '_> {
             cache_op: CacheOp::Default,
             returns: true,
             mixed: false,
+            serial: false,
         }));
     }
 

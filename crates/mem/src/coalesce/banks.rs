@@ -45,6 +45,17 @@ pub fn shared_conflict_cycles(
     cycles.sum::<u32>().max(1)
 }
 
+/// Lanes that access the same word of four bytes as a lane before them: the most of any word.
+pub fn further_lanes_of_a_word(addrs: &[u64; WARP_SIZE], mask: LaneMask) -> u32 {
+    let lanes_of_word = |word| {
+        lanes_of(mask)
+            .filter(|&lane| addrs[lane] / 4 == word)
+            .count()
+    };
+    let counts = lanes_of(mask).map(|lane| lanes_of_word(addrs[lane] / 4) as u32 - 1);
+    counts.max().unwrap_or(0)
+}
+
 /// Largest number of banks.
 const MOST_BANKS: usize = 64;
 

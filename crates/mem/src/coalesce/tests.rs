@@ -217,6 +217,25 @@ fn shared_memory_conflicts() {
     );
 }
 
+/// Atomics of lanes on the same word take turns; those on other words of a bank do not count.
+#[test]
+fn lanes_of_a_word_take_turns() {
+    let further = |addrs: [u64; 32], mask| further_lanes_of_a_word(&addrs, mask);
+    assert_eq!(further([64; 32], ALL), 31, "one word for all");
+    assert_eq!(further([64; 32], 0b1011), 2, "three active lanes");
+    assert_eq!(further([64; 32], 0), 0);
+    assert_eq!(further(strided(0, 4), ALL), 0, "a word each");
+    assert_eq!(further(strided(0, 128), ALL), 0, "one bank, a word each");
+    assert_eq!(further(strided(2, 1), ALL), 3, "bytes of a word");
+    let mut pairs = strided(0, 4);
+    (pairs[8], pairs[9], pairs[20]) = (0, 4, 4);
+    assert_eq!(
+        further(pairs, ALL),
+        2,
+        "word 0 by two lanes, word 1 by three"
+    );
+}
+
 /// Bytes that each lane touches, from the transactions.
 fn covered(out: &Transactions) -> BTreeMap<u64, u32> {
     let mut bytes = BTreeMap::new();

@@ -185,6 +185,32 @@ fn a_warp_waits_for_atomics_on_shared_memory() {
     assert_eq!(atomic, load - 1.0);
 }
 
+/// Lanes whose atomics are on one word of shared memory take turns where the machine says so, those
+/// on words of their own do not. Operations on barrier objects take no turns.
+#[test]
+fn atomics_on_one_word_of_shared_memory_take_turns() {
+    let gtx480 = gtx480();
+    let mut turns = gtx480.clone();
+    turns.sm.shared_atomic_cycles = 2;
+    let (same, own) = (
+        "mov.u32 %r1, s;\n",
+        "mov.u32 %r1, s; mov.u32 %r2, %tid.x; mad.lo.u32 %r1, %r2, 4, %r1;\n",
+    );
+    let further = |start, instruction: &str| {
+        cost(&turns, start, instruction, 64) - cost(&gtx480, start, instruction, 64)
+    };
+    let red = "red.shared.add.u32 [%r1], 1;\n";
+    assert_eq!(further(same, red), 31.0 * 2.0);
+    assert_eq!(further(own, red), 0.0);
+    let lanes = "@%p1 red.shared.add.u32 [%r1], 1;\n";
+    let few = "mov.u32 %r1, s; mov.u32 %r2, %tid.x; setp.lt.u32 %p1, %r2, 5;\n";
+    assert_eq!(further(few, lanes), 4.0 * 2.0);
+    assert_eq!(further(same, "ld.shared.u32 %r2, [%r1];\n"), 0.0);
+    let object = "mov.u32 %r1, s; mbarrier.init.shared.b64 [%r1], 1048575;\n";
+    let arrive = "mbarrier.arrive.shared.b64 _, [%r1];\n";
+    assert_eq!(further(object, arrive), 0.0);
+}
+
 /// Skipping of idle cycles and the number of threads do not change any bit of the result.
 #[test]
 fn skipping_and_threads_leave_every_bit_as_it_is() {
