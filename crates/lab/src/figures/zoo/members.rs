@@ -25,9 +25,11 @@ pub(super) const LARGE: Config = (
 
 /// Keys whose policies are members, the word for them in names, and their level. The names of warp
 /// schedulers have no word before them.
-const KINDS: [(&str, &str, Level); 5] = [
+const KINDS: [(&str, &str, Level); 7] = [
     ("sm.warp_scheduler", "", Level::Warps),
     ("sm.l1d_allocation", "allocation ", Level::Warps),
+    ("sm.l1d_victims", "victims ", Level::Warps),
+    ("sm.context", "context ", Level::Blocks),
     ("gpu.block_scheduler", "blocks ", Level::Blocks),
     ("gpu.sm_filter", "filter ", Level::Blocks),
     ("l1d.replacement", "L1D ", Level::Blocks),

@@ -12,14 +12,14 @@ use warploom_report::{Axis, BarChart, BarSeries, Chart};
 pub(super) const WARPS: FigureInfo = FigureInfo {
     paper: STUDY,
     name: "warps",
-    title: "Every warp scheduler and L1D allocation policy on every workload, over LRR and GTO",
+    title: "Every warp scheduler and policy of L1D's lines on every workload, over LRR and GTO",
     make: |request, runs| make(request, runs, Level::Warps),
 };
 
 pub(super) const BLOCKS: FigureInfo = FigureInfo {
     paper: STUDY,
     name: "blocks",
-    title: "Every block scheduler, SM filter and replacement of L1D under GTO on every workload",
+    title: "Every block scheduler, SM filter, context and L1D replacement on every workload",
     make: |request, runs| make(request, runs, Level::Blocks),
 };
 

@@ -26,6 +26,8 @@ fn every_row_of_the_tables_is_a_member() {
         ("gpu.sm_filter", "filter", "all"),
         ("l1d.replacement", "L1D", "lru"),
         ("sm.l1d_allocation", "allocation", "always"),
+        ("sm.l1d_victims", "victims", "none"),
+        ("sm.context", "context", "none"),
     ] {
         for row in rows(key) {
             let count = names
