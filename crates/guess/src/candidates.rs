@@ -189,68 +189,87 @@ fn contents(buffer: &Buffer, elements: u64, integers: &str) -> String {
 struct Shape {
     grid: [u32; 3],
     block: [u32; 3],
-    /// Number of elements of the data, if it is not that of the threads.
-    data: Option<u32>,
+    /// Elements of the data in each dimension.
+    data: [u64; 3],
 }
 
 impl Shape {
-    /// Number of elements of the data: one for each thread, if it is not known.
-    fn elements(&self) -> u64 {
-        if let Some(data) = self.data {
-            return data.into();
+    /// A grid whose blocks cover the data, where each block covers `tile` elements of it.
+    fn covering(data: [u32; 3], tile: [u32; 3], block: [u32; 3]) -> Self {
+        Self {
+            grid: [0, 1, 2].map(|axis| data[axis].div_ceil(tile[axis].max(1))),
+            block,
+            data: data.map(u64::from),
         }
-        let extents = self.grid.iter().chain(&self.block);
-        extents.map(|n| u64::from(*n)).product()
+    }
+
+    /// Number of elements of the data.
+    fn elements(&self) -> u64 {
+        self.data.iter().product()
     }
 
     /// Number of elements in the longest dimension.
     fn extent(&self) -> u64 {
-        if let Some(data) = self.data {
-            return data.into();
-        }
-        let along = self.grid.iter().zip(&self.block);
-        let along = along.map(|(blocks, threads)| u64::from(*blocks) * u64::from(*threads));
-        along.max().unwrap_or(1)
+        self.data.into_iter().max().unwrap_or(1)
     }
 }
 
 /// Grids to try for a block, the largest first.
 fn shapes(uses: &KernelUses, fixed: &Fixed, block: [u32; 3]) -> Vec<Shape> {
+    let tile = tile(uses, block);
     if let Some(grid) = fixed.grid {
-        let data = None;
+        let data = [0, 1, 2].map(|axis| u64::from(grid[axis]) * u64::from(tile[axis]));
         return vec![Shape { grid, block, data }];
     }
-    let axes = uses.axes.thread.max(uses.axes.block).clamp(1, 3);
-    let spans = |axis: usize| axis < usize::from(axes);
-    let shape = |extent: &u32| Shape {
-        grid: [0, 1, 2].map(|axis| match spans(axis) {
-            true => extent.div_ceil(block[axis].max(1)),
-            false => 1,
-        }),
-        block,
-        data: None,
-    };
-    let usual = EXTENTS[usize::from(axes) - 1].iter().map(shape);
-    let given = (axes == 1).then(|| given_elements(fixed)).flatten();
-    let given = given.map(|elements| Shape {
-        data: Some(elements),
-        ..shape(&elements)
+    let axes = usize::from(uses.axes.thread.max(uses.axes.block).clamp(1, 3));
+    let usual = EXTENTS[axes - 1].iter().map(|extent| {
+        // In a dimension without an index the grid has one block.
+        let data = [0, 1, 2].map(|axis| if axis < axes { *extent } else { 1 });
+        let covered = Shape::covering(data, tile, block);
+        let whole = [0, 1, 2].map(|axis| u64::from(covered.grid[axis]) * u64::from(tile[axis]));
+        Shape {
+            data: whole,
+            ..covered
+        }
     });
+    let given = given_data(fixed, axes);
+    let given = given.map(|data| Shape::covering(data, tile, block));
     given.into_iter().chain(usual).collect()
 }
 
-/// Elements of the smallest buffer among the fixed arguments. With one dimension, the data has as
-/// many.
-fn given_elements(fixed: &Fixed) -> Option<u32> {
-    let elements = |arg: &String| {
+/// Elements of the data that a block covers in each dimension: one for each thread, or those of a
+/// shared square of which the block is some rows, and takes the others later.
+fn tile(uses: &KernelUses, block: [u32; 3]) -> [u32; 3] {
+    let [width, rows, depth] = block;
+    let is_part = uses.axes.thread == 2 && depth == 1 && rows < width && width % rows.max(1) == 0;
+    match is_part && side(uses) == Some(width) {
+        true => [width, width, 1],
+        false => block,
+    }
+}
+
+/// Extents of the data by the smallest buffer among the fixed arguments: its number of elements
+/// where the kernel has one dimension; its two extents, or the sides of a square of as many
+/// elements, where it has two.
+fn given_data(fixed: &Fixed, axes: usize) -> Option<[u32; 3]> {
+    let extents = |arg: &String| {
         let (_, rest) = arg.split_once('[')?;
         let (shape, _) = rest.split_once(']')?;
-        let mut extents = shape.split(',').map(|n| n.parse::<u32>().ok());
-        extents.try_fold(1_u32, |all, n| all.checked_mul(n?))
+        let extents = shape.split(',').map(|n| n.parse::<u32>().ok());
+        let extents = extents.collect::<Option<Vec<_>>>()?;
+        let elements = extents.iter().try_fold(1_u32, |all, n| all.checked_mul(*n));
+        Some((elements.filter(|n| *n > 0)?, extents))
     };
     let is_plain = |arg: &&String| !arg.starts_with("struct:");
-    let buffers = fixed.args.iter().filter(is_plain).filter_map(elements);
-    buffers.min().filter(|n| *n > 0)
+    let buffers = fixed.args.iter().filter(is_plain).filter_map(extents);
+    let (elements, extents) = buffers.min_by_key(|(elements, _)| *elements)?;
+    let side = elements.isqrt();
+    match (axes, extents.as_slice()) {
+        (1, _) => Some([elements, 1, 1]),
+        (2, [rows, columns]) => Some([*columns, *rows, 1]),
+        (2, _) => (side * side == elements).then_some([side, side, 1]),
+        _ => None,
+    }
 }
 
 /// Blocks to try: the one that programs usually take for such a kernel, then smaller ones, for
@@ -287,16 +306,22 @@ fn lines(uses: &KernelUses, most: u32) -> Vec<[u32; 3]> {
 }
 
 /// Blocks in two dimensions: the sides of a shared tile, whose rows a block may also take several
-/// at a time, then smaller squares. A tile may have a column more, against bank conflicts.
+/// at a time, then smaller squares.
 fn tiles(uses: &KernelUses) -> Vec<[u32; 3]> {
-    let words = uses.shared_words.unwrap_or(0);
-    let array = |side: &u32| {
-        let side = u64::from(*side);
-        words == side * side || words == side * (side + 1)
-    };
-    let side = [8, 16, 32].into_iter().find(array).unwrap_or(16);
+    let side = side(uses).unwrap_or(16);
     let squares = [16, 8, 4].into_iter().filter(|smaller| *smaller < side);
     let whole = [[side, side, 1], [side, side / 4, 1]];
     let squares = squares.map(|side| [side, side, 1]);
     whole.into_iter().chain(squares).collect()
+}
+
+/// Side of the square that the largest shared array holds. It may have a column more, against bank
+/// conflicts.
+fn side(uses: &KernelUses) -> Option<u32> {
+    let words = uses.shared_words?;
+    let is_square = |side: &u32| {
+        let side = u64::from(*side);
+        words == side * side || words == side * (side + 1)
+    };
+    [8, 16, 32].into_iter().find(is_square)
 }

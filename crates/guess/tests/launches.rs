@@ -263,6 +263,45 @@ fn a_given_buffer_gives_the_size() {
     assert_eq!(shown(&list[0]), expected);
 }
 
+/// An image that the caller gives has two extents, or the sides of a square.
+#[test]
+fn a_given_image_gives_both_extents() {
+    let flat = kernel(COPIED, "", &format!("mov.u32 %r20, %tid.y;\n{COPY}"));
+    let guess = |buffer: &str| {
+        let fixed = Fixed {
+            args: vec![buffer.to_owned()],
+            ..Fixed::default()
+        };
+        shown(&list(&flat, &fixed).expect("a guess")[0])
+    };
+    let square = "16,16,1 16,16,1 0 f32[65536] f32[65536]=zeros 256";
+    assert_eq!(guess("f32[65536]"), square);
+    let wide = "40,13,1 16,16,1 0 f32[200,640] f32[128000]=zeros 640";
+    assert_eq!(guess("f32[200,640]"), wide);
+    // Other numbers of elements have no sides.
+    assert!(guess("f32[1000]").starts_with("32,32,1 "));
+}
+
+/// A block of 32 x 8 threads that copies a shared tile of 32 x 32 takes four elements in a thread:
+/// the grid has a block for each tile.
+#[test]
+fn a_block_covers_the_whole_of_its_tile() {
+    let array = ".shared .align 4 .b8 tile[4096];\nmov.u32 %r20, %tid.y;\n";
+    let text = kernel(COPIED, "", &(array.to_owned() + COPY));
+    let all = list(&text, &Fixed::default()).expect("guesses");
+    let rows = all.iter().find(|one| one.block == [32, 8, 1]);
+    let expected = "16,16,1 32,8,1 0 f32[262144]=uniform f32[262144]=zeros 512";
+    assert_eq!(rows.map(shown).as_deref(), Some(expected));
+    let fixed = Fixed {
+        grid: Some([4, 2, 1]),
+        block: Some([32, 8, 1]),
+        ..Fixed::default()
+    };
+    let given = &list(&text, &fixed).expect("guesses")[0];
+    let expected = "4,2,1 32,8,1 0 f32[8192]=uniform f32[8192]=zeros 128";
+    assert_eq!(shown(given), expected);
+}
+
 /// Sizes fall, and buffers of a size grow, before other contents are tried.
 #[test]
 fn later_candidates_are_smaller_then_different() {

@@ -146,7 +146,8 @@ impl Session {
     }
 
     /// Runs a host program without timing if that takes no more than `most`, and returns why it
-    /// ended; `None` if it takes more. Outputs are not checked.
+    /// ended; `None` if it takes more. Outputs are not checked. Where the session checks bounds,
+    /// buffers lie apart, so that an overrun of one is a fault.
     ///
     /// # Errors
     /// Fails as [`run_functional`](Self::run_functional) does.
@@ -156,6 +157,9 @@ impl Session {
         most: Work,
     ) -> Result<Option<Outcome>, RunError> {
         let mut device = Device::new(self.options().memory_bytes, 0);
+        if self.options().checks.bounds {
+            device.memory.place_apart();
+        }
         let budget = Budget {
             start: most.instructions,
             whole: most.instructions,

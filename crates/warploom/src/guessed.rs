@@ -7,6 +7,7 @@ use crate::launch_args::LaunchArgs;
 use crate::output::{continued, error_columns, note};
 use warploom_config::{GpuSpec, preset};
 use warploom_diag::Source;
+use warploom_exec::Checks;
 use warploom_guess::{Buffer, Ended, Fixed, KernelUses, Parameter, Search, candidates, uses};
 use warploom_ptx::ast::{Function, Item, Module};
 use warploom_report::{outcome_told, wrapped};
@@ -102,10 +103,18 @@ fn function<'a>(module: &'a Module, kernel: &str) -> Option<&'a Function> {
     functions(module).find(|function| function.name.node == kernel)
 }
 
-/// Executes a launch without timing.
+/// Executes a launch without timing. Buffers lie apart, so that a guess whose threads overrun one
+/// does not pass because the next buffer follows.
 fn trial(file: LaunchFile, gpu: &GpuSpec) -> Result<Trial, Failure> {
     let mut program = file.program(Limits::of(gpu))?;
-    let session = Session::new(gpu.clone(), Options::default());
+    let options = Options {
+        checks: Checks {
+            bounds: true,
+            ..Checks::default()
+        },
+        ..Options::default()
+    };
+    let session = Session::new(gpu.clone(), options);
     Ok(match session.run_at_most(&mut program, MOST) {
         Ok(Some(Outcome::Finished)) => Trial::Ran,
         Ok(Some(other)) => {

@@ -307,6 +307,28 @@ fn a_guess_is_bounded_by_transactions_too() {
     assert!(!ran.err.contains("give --grid alone"), "{}", ran.err);
 }
 
+/// Each thread writes every second word of `p` and a word of `q`: `p` needs twice the words, which
+/// it overruns into `q` otherwise.
+#[test]
+fn a_guess_overruns_no_buffer_into_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = ".version 7.0\n.target sm_75\n.address_size 64\n\
+        .visible .entry every(.param .u64 p, .param .u64 q) {\n.reg .b32 %r<8>; .reg .b64 %d<8>;\n\
+        ld.param.u64 %d1, [p]; ld.param.u64 %d2, [q];\n\
+        mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 256, %r1;\n\
+        mul.wide.u32 %d3, %r3, 4; add.u64 %d4, %d1, %d3; add.u64 %d4, %d4, %d3;\n\
+        add.u64 %d5, %d2, %d3; st.global.u32 [%d4], %r1; st.global.u32 [%d5], %r1;\nret;\n}\n";
+    std::fs::write(folder.path().join("every.ptx"), kernel).unwrap();
+    let ran = warploom_in(folder.path(), &["run", "every.ptx", "--check", "bounds"]);
+    assert_eq!(ran.status, 0, "{}{}", ran.err, ran.out);
+    let told = ran.err.replace("\n  ", " ");
+    assert!(
+        told.contains("--grid 1024 --block 256 --arg 'u32[524288]=zeros'"),
+        "{told}"
+    );
+    assert!(told.contains("after the end of `arg1`"), "{told}");
+}
+
 /// An array of 130 words holds the elements of 128 threads and a border: 256 threads, the usual
 /// number, access it out of bounds.
 #[test]
