@@ -10,6 +10,12 @@ use warploom_policy::load_class::{LoadClass, thresholds};
 use warploom_policy::utilisation::{Machine, Part, hits, sum};
 use warploom_stats::result::Figures;
 
+/// Remedy against bank conflicts.
+pub(crate) const LAYOUT: &str = "change the layout in shared memory, for example by a padding \
+                                 column, so that the lanes of a warp use different banks";
+/// Remedy against accesses that are split.
+pub(crate) const NEIGHBOURS: &str = "let neighbouring threads access neighbouring words";
+
 /// Returns sentences of advice on a kernel, whose explanation is there.
 pub(crate) fn advice(
     machine: &Machine<'_>,
@@ -23,7 +29,7 @@ pub(crate) fn advice(
     advice.push(more_tlp(analysis, &facts));
     advice.extend(occupancy(machine.spec, analysis));
     advice.extend(other_memories(analysis));
-    advice.extend(facts.remarks());
+    advice.extend(facts.remarks(&analysis.explanation));
     advice.extend(facts.idle().filter(|_| analysis.bound != Bound::IdleSms));
     advice
 }
@@ -64,8 +70,13 @@ pub(crate) struct Facts {
     pub row_hit_rate: Option<f64>,
     /// Transactions of a global or local access.
     pub transactions: Option<f64>,
-    /// Transactions over those of neighbouring words of four bytes, at least one an instruction.
+    /// Transactions of loads and stores over those of neighbouring words of four bytes, at least
+    /// one an instruction.
     pub spread: Option<f64>,
+    /// Share of atomics in the transactions.
+    pub atomics: Option<f64>,
+    /// Lanes of an atomic's transaction.
+    pub atomic_lanes: Option<f64>,
     /// Cycles that an access to shared memory waits for bank conflicts.
     pub conflict_cycles: Option<f64>,
     /// Lanes in which an instruction takes effect, over those that do in any: a branch that no lane
@@ -119,7 +130,14 @@ impl Facts {
             Coalescing::Sectors => 32.0,
             Coalescing::Segments | Coalescing::SegmentsAndSectors => 128.0,
         };
-        let words = lanes * 4.0 / bytes_per_transaction;
+        // Lanes of an atomic that update the same word make a transaction each. The number of its
+        // instructions is not counted; this is the least.
+        let (atomics, updates) = (get("sm.packets_sent.global_atomic"), get("gpu.atomics"));
+        let plain = (
+            get("sm.memory_transactions") - atomics,
+            get("sm.memory_instructions") - updates / f64::from(WARP),
+        );
+        let words = (lanes - updates) * 4.0 / bytes_per_transaction;
         Self {
             l1d_hit_rate: hit_rate("l1d"),
             l1d_reads: reads("l1d"),
@@ -130,10 +148,9 @@ impl Facts {
             local_reads: ratio(local, local + global),
             row_hit_rate: ratio(get("dram.row_hits"), rows),
             transactions: ratio(get("sm.memory_transactions"), get("sm.memory_instructions")),
-            spread: ratio(
-                get("sm.memory_transactions"),
-                words.max(get("sm.memory_instructions")),
-            ),
+            spread: ratio(plain.0, words.max(plain.1)),
+            atomics: ratio(atomics, get("sm.memory_transactions")),
+            atomic_lanes: ratio(updates, atomics),
             conflict_cycles: ratio(
                 get("sm.shared_conflict_cycles"),
                 get("sm.shared_instructions"),
@@ -149,20 +166,20 @@ impl Facts {
         }
     }
 
-    /// Sentences on ratios that are unusually high or low.
-    fn remarks(&self) -> impl Iterator<Item = String> {
-        let scattered = self.spread.is_some_and(|n| n >= SPREAD);
+    /// Sentences on ratios that are unusually high or low, apart from remedies that the explanation
+    /// has already.
+    fn remarks(&self, explanation: &[String]) -> impl Iterator<Item = String> {
+        let is_new = |remedy: &str| !explanation.iter().any(|told| told.contains(remedy));
+        let scattered = self.spread.is_some_and(|n| n >= SPREAD) && is_new(NEIGHBOURS);
         let transactions = self.transactions.filter(|_| scattered).map(|n| {
             format!(
                 "A memory instruction makes {n:.1} transactions: neighbouring threads touch \
-                 different lines; let them touch neighbouring words."
+                 different lines; {NEIGHBOURS}."
             )
         });
-        let conflicts = self.conflict_cycles.filter(|&n| n >= 1.0).map(|n| {
-            format!(
-                "A shared-memory access waits {n:.1} cycles for bank conflicts; pad the array or \
-                 change its layout."
-            )
+        let conflicts = self.conflict_cycles.filter(|&n| n >= 1.0 && is_new(LAYOUT));
+        let conflicts = conflicts.map(|n| {
+            format!("A shared-memory access waits {n:.1} cycles for bank conflicts; {LAYOUT}.")
         });
         let lanes = self.lanes.filter(|&n| n < FEW_LANES).map(|n| {
             format!("An instruction takes effect in {n:.1} of {WARP} lanes: branches diverge.")
@@ -221,7 +238,7 @@ fn detail(machine: &Machine<'_>, analysis: &KernelAnalysis, facts: &Facts) -> Op
 pub(crate) fn because(cause: &str) -> &str {
     match cause {
         "no_warp" => "because no warp is left that runs",
-        "barrier" => "at barriers and fences",
+        "barrier" => "at barriers, at fences or for atomics",
         "instruction_buffer" => "for instructions to be fetched",
         "memory_dependence" => "for loads",
         "execution_dependence" => "for results of arithmetic",

@@ -2,7 +2,8 @@
 //! on an SM, the memory system, and a next step. Every sentence states its figures.
 
 use crate::advice::{
-    FEW_LANES, Facts, SPREAD, because, counted, limit_in_words, nearest, percent, plural, remedy,
+    FEW_LANES, Facts, LAYOUT, NEIGHBOURS, SPREAD, because, counted, limit_in_words, nearest,
+    percent, plural, remedy,
 };
 use crate::analysis::KernelAnalysis;
 use crate::loadstore::{FullUnit, Stall};
@@ -17,10 +18,6 @@ use warploom_stats::result::Figures;
 const MOSTLY_LOCAL: f64 = 0.5;
 /// Share of the loads that hit in a cache from which data counts as read again.
 const AGAIN: f64 = 0.05;
-
-/// Remedy against bank conflicts.
-const LAYOUT: &str = "change the layout in shared memory, for example by a padding column, so that \
-                      the lanes of a warp use different banks";
 
 /// Five sentences on a kernel.
 pub(crate) fn explanation(
@@ -372,6 +369,7 @@ impl Subject<'_> {
             Bound::Units => {
                 "use fewer of these instructions, for example cheaper approximations".to_owned()
             }
+            Bound::Barriers if self.waits_for_atomics() => self.fewer_atomics(),
             Bound::Barriers => "use smaller blocks, so that another block runs while one \
                                 waits, or fewer barriers"
                 .to_owned(),
@@ -425,6 +423,9 @@ impl Subject<'_> {
         if self.conflicts_beside().is_some() {
             return LAYOUT.to_owned();
         }
+        if unit.is_atomic {
+            return self.fewer_atomics();
+        }
         let part = match unit.is_store() {
             true => Part::NocToL2,
             false => Part::NocToSm,
@@ -460,7 +461,11 @@ impl Subject<'_> {
         let (l1d, l2) = (self.facts.l1d_reads, self.facts.l2_reads);
         let again = |share: Option<f64>| share.is_some_and(|share| share >= AGAIN);
         let hits = |share: Option<f64>| share.map_or_else(|| "-".to_owned(), percent);
-        let found = format!("L1D hits {} of the loads, L2 {}", hits(l1d), hits(l2));
+        let found = format!(
+            "with lines that are on their way, L1D hits {} of the loads, L2 {}",
+            hits(l1d),
+            hits(l2)
+        );
         if again(l1d) {
             format!(
                 "load less: keep data that is read again in registers or shared memory ({found})"
@@ -477,7 +482,36 @@ impl Subject<'_> {
         }
     }
 
+    /// Step where atomics are too many.
+    fn fewer_atomics(&self) -> String {
+        let apart = self.facts.atomic_lanes.filter(|&lanes| lanes < 2.0);
+        let apart = apart.map_or_else(String::new, |lanes| {
+            format!(
+                ", of {lanes:.1} lanes each: lanes on the same word, or on different lines, take turns"
+            )
+        });
+        format!(
+            "let a warp or a block combine its values first, by shuffles or in shared memory, and \
+             update a word with one atomic (atomics are {} of the transactions{apart})",
+            percent(self.facts.atomics.unwrap_or(0.0))
+        )
+    }
+
+    /// True if most transactions are atomics.
+    fn mostly_atomics(&self) -> bool {
+        self.facts.atomics.is_some_and(|share| share > 0.5)
+    }
+
+    /// True if warps wait for atomics alone: the kernel has no barriers.
+    fn waits_for_atomics(&self) -> bool {
+        let barriers = self.figures.statistics.get("sm.barriers").copied();
+        self.mostly_atomics() && barriers.unwrap_or(0) == 0
+    }
+
     fn less_traffic(&self, part: Part) -> String {
+        if self.mostly_atomics() && part != Part::Dram {
+            return self.fewer_atomics();
+        }
         if self.scattered().is_some() {
             return self.fewer_transactions();
         }
@@ -528,8 +562,7 @@ impl Subject<'_> {
         let transactions = self.facts.transactions.unwrap_or(0.0);
         match self.scattered() {
             Some(_) => format!(
-                "let neighbouring threads access neighbouring words; an access then needs {:.1} \
-                 transactions instead of {transactions:.1}",
+                "{NEIGHBOURS}; an access then needs {:.1} transactions instead of {transactions:.1}",
                 transactions / self.facts.spread.unwrap_or(1.0)
             ),
             None => "access memory less often, with wider words".to_owned(),

@@ -37,6 +37,8 @@ pub(crate) struct FullUnit {
     pub stall: Stall,
     /// Memory that the accesses use, a label of `sm.ldst_stalls`.
     pub stage: &'static str,
+    /// True if most of these accesses are atomics on global memory, which share a stage with loads.
+    pub is_atomic: bool,
 }
 
 /// Labels of `sm.ldst_stalls` for what an instruction accesses.
@@ -86,7 +88,12 @@ impl FullUnit {
             ("coalesce", _) => Stall::Transactions,
             _ => Stall::DataPort,
         };
-        (stalled > 0).then_some(Self { stall, stage })
+        let is_atomic = stage == "global_load" && mostly_atomics(counts, stall);
+        (stalled > 0).then_some(Self {
+            stall,
+            stage,
+            is_atomic,
+        })
     }
 
     /// Cycles of stalls for the largest reason, over all kinds of accesses.
@@ -109,6 +116,7 @@ impl FullUnit {
             "shared" => "accesses to shared memory",
             "constant" => "reads of constants",
             "texture" => "reads of textures",
+            _ if self.is_atomic => "atomics",
             _ => "loads",
         }
     }
@@ -132,6 +140,18 @@ fn stalls(counts: &Counts, reason: &str) -> u64 {
 fn stalls_of(counts: &Counts, stage: &str, reason: &str) -> u64 {
     let name = format!("sm.ldst_stalls.{stage}.{reason}");
     counts.get(&name).copied().unwrap_or(0)
+}
+
+/// True if atomics outnumber loads among the accesses of global memory that wait: those that L1D
+/// refuses, or else those that are sent to L2.
+fn mostly_atomics(counts: &Counts, stall: Stall) -> bool {
+    let refused = |kind: &str| sum(counts, &format!("l1d.fails.{kind}."));
+    let sent = |kind: &str| sum(counts, &format!("sm.packets_sent.{kind}"));
+    let is_refused = REFUSALS.iter().any(|(_, refusal)| *refusal == stall);
+    match is_refused {
+        true => refused("global_atomic") > refused("global_read"),
+        false => sent("global_atomic") > sent("global_read"),
+    }
 }
 
 /// The most frequent reason for which L1D refuses accesses of a stage, if it refused more than
@@ -206,6 +226,29 @@ mod tests {
             assert_eq!(found(&[(name, 1)]).map(|(found, _)| found), Some(stall));
         }
         assert_eq!(found(&[]), None);
+    }
+
+    /// Counters of atomics on one word on `gtx480`: each lane is a packet of its own.
+    #[test]
+    fn atomics_that_wait_are_told_from_loads() {
+        let accesses = |counts: &[(&str, u64)]| {
+            let named = counts.iter().map(|(name, n)| ((*name).to_owned(), *n));
+            FullUnit::of(&named.collect()).map(FullUnit::accesses)
+        };
+        let mut counts = vec![
+            ("sm.ldst_stalls.global_load.network", 2_864_521),
+            ("sm.packets_sent.global_read", 512),
+            ("sm.packets_sent.global_atomic", 65_536),
+        ];
+        assert_eq!(accesses(&counts), Some("atomics"));
+        counts[1].1 = 70_000;
+        assert_eq!(accesses(&counts), Some("loads"));
+        // What L1D refuses decides where it refuses accesses.
+        counts[0].0 = "sm.ldst_stalls.global_load.reservation";
+        counts.push(("l1d.fails.global_atomic.miss_queue_full", 5));
+        assert_eq!(accesses(&counts), Some("atomics"));
+        counts[0].0 = "sm.ldst_stalls.global_store.reservation";
+        assert_eq!(accesses(&counts), Some("stores"));
     }
 
     #[test]

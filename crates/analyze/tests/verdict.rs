@@ -149,8 +149,8 @@ fn short_lines_of_a_set_are_told_from_other_resources_of_l1d() {
     let mut again = PADDED.to_vec();
     again.push(("l1d.accesses.hit.global_read", 32_768));
     let found = analysed("gtx480", launched(106_271, &again));
-    let next = "Next: load less: keep data that is read again in registers or shared memory (L1D \
-                hits 50% of the loads, L2 0%)";
+    let next = "Next: load less: keep data that is read again in registers or shared memory \
+                (with lines that are on their way, L1D hits 50% of the loads, L2 0%)";
     told(&found, Bound::LoadStore, verdict, next);
 }
 
@@ -169,6 +169,71 @@ fn stores_that_wait_are_named_as_stores() {
                    (l1d.miss_queue is 8)";
     let next = "Next: let neighbouring threads access neighbouring words";
     told(&found, Bound::LoadStore, verdict, next);
+}
+
+/// Atomics of all lanes on one word, on `gtx480`: `atomicAdd(&o[d[i]], 1)` where all `d[i]` are 0.
+#[test]
+fn atomics_on_one_word_are_named_as_atomics() {
+    let counts = [
+        ("gpu.atomics", 65_536),
+        ("sm.active_cycles", 2_900_000),
+        ("sm.memory_instructions", 4096),
+        ("sm.memory_transactions", 67_584),
+        ("sm.memory_lanes.load", 131_072),
+        ("sm.ldst_stalls.global_load.network", 2_864_521),
+        ("sm.ldst_stalls.global_load.coalesce", 63_488),
+        ("sm.packets_sent.global_atomic", 65_536),
+        ("sm.packets_sent.global_read", 512),
+        ("sm.slots.issued", 30_000),
+        ("sm.slots.memory_pipe", 4_969_129),
+    ];
+    let found = analysed("gtx480", launched(198_491, &counts));
+    let verdict = "mostly because the network does not take further atomics.";
+    let next = "Next: let a warp or a block combine its values first, by shuffles or in shared \
+                memory, and update a word with one atomic (atomics are 97% of the transactions, of \
+                1.0 lanes each: lanes on the same word, or on different lines, take turns).";
+    told(&found, Bound::LoadStore, verdict, next);
+    // The loads are coalesced.
+    assert!(!found.advice.join(" ").contains("neighbour"), "{found:#?}");
+    // Loads that are more than the atomics are advised as before.
+    let mut loads = counts.to_vec();
+    loads.extend([
+        ("sm.memory_instructions", 14_096),
+        ("sm.memory_transactions", 387_584),
+        ("sm.memory_lanes.load", 451_072),
+        ("sm.packets_sent.global_read", 320_000),
+    ]);
+    let found = analysed("gtx480", launched(198_491, &loads));
+    let verdict = "the network does not take further loads.";
+    let next = "Next: let neighbouring threads access neighbouring words";
+    told(&found, Bound::LoadStore, verdict, next);
+    let advice = found.advice.join(" ");
+    assert_eq!(advice.matches("neighbouring words").count(), 1, "{advice}");
+}
+
+/// Warps that wait for atomics alone are at no barrier.
+#[test]
+fn atomics_are_told_from_barriers() {
+    let mut counts = vec![
+        ("gpu.atomics", 65_536),
+        ("sm.active_cycles", 2_900_000),
+        ("sm.memory_instructions", 2048),
+        ("sm.memory_transactions", 65_536),
+        ("sm.packets_sent.global_atomic", 65_536),
+        ("sm.slots.issued", 30_000),
+        ("sm.slots.barrier", 4_969_129),
+    ];
+    let verdict = "all warps wait at barriers, at fences or for atomics.";
+    let found = analysed("gtx480", launched(198_491, &counts));
+    told(
+        &found,
+        Bound::Barriers,
+        verdict,
+        "Next: let a warp or a block combine",
+    );
+    counts.push(("sm.barriers", 64));
+    let found = analysed("gtx480", launched(198_491, &counts));
+    told(&found, Bound::Barriers, verdict, "Next: use smaller blocks");
 }
 
 /// A list in each thread that a variable indexes lies in local memory, and its stores fill the

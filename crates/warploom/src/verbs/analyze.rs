@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::interrupt::{Interrupt, status};
 use crate::lines::{LineCounter, LineCounts, table};
-use crate::output::{check_outputs, command_line, print, print_json, width, write_file};
+use crate::output::{check_outputs, command_line, print, print_json, width, write_file, wrote};
 use crate::simulate::simulate;
 use crate::target::TargetArgs;
 use serde::Serialize;
@@ -105,6 +105,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     }
     if let Some(path) = &args.svg {
         write_file(path, &svg(&analysis_chart(&analysis)))?;
+        wrote(path);
     }
     Ok(status(&result))
 }
