@@ -98,13 +98,14 @@ pub fn declaration(program: &Program) -> String {
     if program.params.is_empty() {
         return "nothing".to_owned();
     }
-    // The names that NVIDIA's compilers give say no more than the order.
+    // The names that NVIDIA's compilers give say no more than the order, which numbers say shorter.
     let is_numbered = |p: &Param| {
         let rest = p.name.strip_prefix(&*program.name);
         rest.is_some_and(|rest| rest.starts_with("_param_"))
     };
-    let each = program.params.iter().map(|p| match is_numbered(p) {
-        true => describe(p),
+    let each = program.params.iter().enumerate();
+    let each = each.map(|(n, p)| match is_numbered(p) {
+        true => format!("{}: {}", n + 1, describe(p)),
         false => format!("{} ({})", p.name, describe(p)),
     });
     each.collect::<Vec<_>>().join(", ")

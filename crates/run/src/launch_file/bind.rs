@@ -274,9 +274,8 @@ impl Binder<'_> {
             self.problem("wrong-arguments", launch.args_place, message, help);
             return Vec::new();
         }
-        let pairs = launch.args.iter().zip(&kernel.params).enumerate();
-        let bound =
-            pairs.map(|(i, ((arg, place), param))| self.arg(i, arg, *place, param, address_bits));
+        let args = launch.args.iter().enumerate();
+        let bound = args.map(|(i, (arg, place))| self.arg(i, arg, *place, kernel, address_bits));
         bound.collect::<Vec<_>>().into_iter().flatten().collect()
     }
 
@@ -287,9 +286,10 @@ impl Binder<'_> {
         i: usize,
         arg: &ArgPlan,
         place: Span,
-        param: &Param,
+        kernel: &Program,
         address_bits: u32,
     ) -> Option<BoundArg> {
+        let param = &kernel.params[i];
         let value = match arg {
             ArgPlan::Buffer(name) => {
                 let buffer = self.buffer(name, place)?;
@@ -317,7 +317,13 @@ impl Binder<'_> {
             let kind = kind(param, address);
             let given = given(arg, address_bits);
             let message = format!("argument {} is {kind}, not {given}", i + 1);
-            self.problem("wrong-argument", place, message, wanted(param, address));
+            let help = match (arg, places_of_buffers(kernel, address_bits)) {
+                (ArgPlan::Buffer(_), Some(places)) => {
+                    format!("{}; a buffer can be {places}", wanted(param, address))
+                }
+                _ => wanted(param, address),
+            };
+            self.problem("wrong-argument", place, message, help);
         }
         value.map(BoundArg::Value)
     }
@@ -333,6 +339,18 @@ impl Binder<'_> {
             address_bytes,
         })
     }
+}
+
+/// Arguments of a kernel that a buffer can be, in words: `argument 3 or 4`.
+fn places_of_buffers(kernel: &Program, address_bits: u32) -> Option<String> {
+    let params = kernel.params.iter().enumerate();
+    let addresses = params.filter(|(_, param)| holds_address(param, address_bits));
+    let numbers: Vec<String> = addresses.map(|(n, _)| (n + 1).to_string()).collect();
+    let (last, others) = numbers.split_last()?;
+    Some(match others {
+        [] => format!("argument {last}"),
+        others => format!("argument {} or {last}", others.join(", ")),
+    })
 }
 
 /// True if a parameter is wide enough for an address of the module.

@@ -320,6 +320,26 @@ fn constant(fields: &mut Fields<'_, '_>, key: &str, element: Option<Element>) ->
     Some(number)
 }
 
+/// The bound of whole numbers below it, which is itself no value of them: 256 for bytes.
+fn excluded(fields: &mut Fields<'_, '_>, element: Option<Element>) -> Option<Number> {
+    let number = fields.number("high")?;
+    let whole = element.filter(|element| !element.is_float());
+    let (Some(element), Number::Int(high)) = (whole, number) else {
+        return constant(fields, "high", element);
+    };
+    let largest = Number::Int(high.saturating_sub(1));
+    if element.put(largest, &mut Vec::new()).is_none() {
+        let message = format!(
+            "`high` is excluded, and the number below it, {largest}, is no value of type {}",
+            element.name()
+        );
+        let problem = Diagnostic::error("impossible-value", fields.place("high"), message);
+        fields.problem(problem.help("lower `high`, or change the type"));
+        return None;
+    }
+    Some(number)
+}
+
 fn uniform(fields: &mut Fields<'_, '_>, element: Option<Element>, seed: u64) -> Option<Init> {
     let float = element.is_none_or(Element::is_float);
     if !float && fields.get("high").is_none() {
@@ -338,7 +358,7 @@ fn uniform(fields: &mut Fields<'_, '_>, element: Option<Element>, seed: u64) -> 
         None => zero,
     };
     let high = match fields.get("high") {
-        Some(_) => constant(fields, "high", element)?,
+        Some(_) => excluded(fields, element)?,
         None => one,
     };
     let (from, to) = (low.as_f64(), high.as_f64());

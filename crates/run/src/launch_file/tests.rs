@@ -133,6 +133,8 @@ fn impossible_contents_are_located() {
             "type = \"i32\"\nshape = 4\ninit = \"constant\"",
             "type = \"u32\"\nshape = 4\ninit = \"uniform\"",
             "type = \"f32\"\nshape = 4\ninit = \"uniform\"\nlow = 1.0\nhigh = 1.0",
+            "type = \"u8\"\nshape = 4\ninit = \"uniform\"\nhigh = 257",
+            "type = \"i8\"\nshape = 4\ninit = \"uniform\"\nlow = -129\nhigh = 0",
             "type = \"f32\"\nshape = 4\ninit = \"normal\"\ndeviation = -1\nseed = -1",
             "type = \"f32\"\nshape = 4\ninit = \"iota\"\nseed = 1",
             "type = \"f32\"\nshape = [65536, 65536, 2]",
@@ -303,6 +305,37 @@ fn contents_have_the_stated_distribution() {
     assert!((mean(&normal) - 5.0).abs() < 0.1 && (mean(&squares).sqrt() - 2.0).abs() < 0.1);
     let same = contents("type = \"f64\"\ninit = \"normal\"\nmean = 5\ndeviation = 2\nseed = 3");
     assert_eq!(normal, same);
+}
+
+/// The bound above whole numbers is excluded, so it may be one more than the type holds.
+#[test]
+fn whole_numbers_are_drawn_from_all_of_their_type() {
+    let program = |ty: &str, low: i128, high: i128| {
+        bound(&format!(
+            "module = \"saxpy.ptx\"\n[[buffer]]\nname = \"x\"\nshape = 4000\ntype = \"{ty}\"\n\
+             init = \"uniform\"\nlow = {low}\nhigh = {high}\n\
+             [[launch]]\nkernel = \"saxpy\"\ngrid = 1\nblock = 1\nargs = [\"x\", 1, 1]\n"
+        ))
+    };
+    for bits in [8, 16, 32, 64] {
+        let (whole, half) = (1_i128 << bits, 1_i128 << (bits - 1));
+        for (ty, low, high) in [("u", 0, whole), ("i", -half, half)] {
+            let ty = format!("{ty}{bits}");
+            assert!(program(&ty, low, high).is_ok(), "{ty}");
+            assert!(program(&ty, low, high + 1).is_err(), "{ty}");
+            assert!(program(&ty, low - 1, high).is_err(), "{ty}");
+        }
+    }
+    let mut program = program("u8", 0, 256).unwrap();
+    let mut device = Device::new(1 << 30, 0);
+    let Ok(HostAction::Launch(launch)) = program.next(&mut device) else {
+        panic!("no launch")
+    };
+    let crate::Arg::Pointer(x) = launch.args[0] else {
+        panic!("no address")
+    };
+    let bytes: Vec<u8> = device.read_vec(x, 4000).unwrap();
+    assert!((0..=255).all(|byte| bytes.contains(&byte)));
 }
 
 #[test]
