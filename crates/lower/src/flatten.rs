@@ -73,7 +73,8 @@ pub(crate) fn flatten(
     let mut program = empty_program(kernel, &pools);
     program.reg_slots = reg_slots as u16;
     program.preds = preds as u16;
-    program.registers_per_thread = registers_per_thread(&bases, &analysed);
+    let estimate = registers_per_thread(&bases, &analysed);
+    program.registers_per_thread = estimate.min(most_registers(kernel));
     enter(kernel, &functions, &analysed, &bases, &mut pools);
     for (nth, code) in functions.iter().enumerate() {
         let name = kernel.functions[nth].function.name.node.clone();
@@ -211,6 +212,16 @@ fn registers_per_thread(bases: &[Base], analysed: &[Analysed]) -> u32 {
         .zip(analysed)
         .map(|(b, a)| b.pressure + a.pressure);
     pressure::registers_per_thread(totals.max().unwrap_or(0))
+}
+
+/// The kernel's own limit of registers per thread (`.maxnreg`), which `ptxas` keeps by spilling.
+fn most_registers(kernel: &Kernel) -> u32 {
+    let directives = kernel.functions[0].function.directives.iter();
+    let stated = directives.filter_map(|directive| match directive {
+        FunctionDirective::MaxRegisters(count) => Some(*count),
+        _ => None,
+    });
+    stated.min().unwrap_or(u32::MAX)
 }
 
 fn empty_program(kernel: &Kernel, pools: &Pools) -> Program {

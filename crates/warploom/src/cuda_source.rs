@@ -3,8 +3,9 @@
 use crate::failure::Failure;
 use crate::output::note;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 use warploom_diag::{Source, nearest};
+use warploom_run::launch_file::read;
 
 /// Architecture for which kernels are compiled. CUDA 10 to 13 know it.
 const ARCHITECTURE: &str = "compute_75";
@@ -16,17 +17,29 @@ pub fn is_cuda(path: &str) -> bool {
         .is_some_and(|ending| ending.eq_ignore_ascii_case("cu"))
 }
 
-/// Compiles a file of CUDA source code to PTX, and says so on standard error.
+/// The PTX of a file: its text, or what the compiler makes of CUDA source.
+pub fn ptx_of(path: &Path) -> Result<Source, Failure> {
+    let text = path.to_string_lossy();
+    match is_cuda(&text) {
+        true => compile(&text),
+        false => Ok(read(path)?),
+    }
+}
+
+/// Compiles a file of CUDA source code to PTX, and says so on standard error. The compiler writes
+/// into a temporary folder of this process: some versions delete the file that `-o` names, which
+/// must then be no file of the system.
 pub fn compile(path: &str) -> Result<Source, Failure> {
     if !Path::new(path).is_file() {
         return Err(Failure::Input(no_such_file(Path::new(path))));
     }
     let nvcc = nvcc().ok_or_else(|| Failure::Input(without_compiler(path)))?;
+    let folder = tempfile::tempdir().map_err(|error| Failure::Input(no_folder(path, &error)))?;
+    let output = folder.path().join("kernel.ptx");
     let mut command = Command::new(&nvcc);
     let arch = format!("-arch={ARCHITECTURE}");
-    command
-        .args(["-ptx", &arch, "-lineinfo", "-o", "/dev/stdout"])
-        .arg(path);
+    command.args(["-ptx", &arch, "-lineinfo", "-o"]);
+    command.arg(&output).arg(path);
     let ran = command
         .output()
         .map_err(|error| Failure::Input(cannot_start(&nvcc, &error)))?;
@@ -38,11 +51,49 @@ pub fn compile(path: &str) -> Result<Source, Failure> {
             told.trim_end()
         )));
     }
+    let text = std::fs::read(&output).unwrap_or_default();
+    if text.is_empty() {
+        return Err(Failure::Input(wrote_nothing(&nvcc, path, &ran)));
+    }
     note(&format!(
         "note: compiled {path} by `nvcc -ptx {arch} -lineinfo`\n"
     ));
-    let text = String::from_utf8_lossy(&ran.stdout).into_owned();
+    let text = String::from_utf8_lossy(&text).into_owned();
     Ok(Source::new(format!("{path} as PTX"), text))
+}
+
+/// Message about a compiler that ended with success and without PTX.
+fn wrote_nothing(nvcc: &Path, path: &str, ran: &Output) -> String {
+    let remedy = match ran.stdout.is_empty() {
+        true => format!(
+            "check that NVCC or PATH names the CUDA compiler, and that the folder for temporary \
+             files ({}) has room",
+            std::env::temp_dir().display()
+        ),
+        false => {
+            "it wrote to standard output; write to the file that its option `-o` names".to_owned()
+        }
+    };
+    let told = String::from_utf8_lossy(&ran.stderr);
+    let text = format!(
+        "{} compiled {path} without an error, but wrote no PTX\n  = help: {remedy}\n{told}",
+        nvcc.display()
+    );
+    text.trim_end().to_owned()
+}
+
+/// Message about a temporary folder that cannot be made.
+fn no_folder(path: &str, error: &std::io::Error) -> String {
+    format!(
+        "cannot compile {path}: no temporary folder can be made in {} ({})\n  = help: make this \
+         folder, or name another one by the environment variable TMPDIR",
+        std::env::temp_dir().display(),
+        match error.kind() {
+            std::io::ErrorKind::NotFound => "there is no such folder".to_owned(),
+            std::io::ErrorKind::PermissionDenied => "it may not be written".to_owned(),
+            _ => error.to_string(),
+        }
+    )
 }
 
 /// Message about a compiler that does not start.

@@ -263,7 +263,7 @@ fn load(path: &Path) -> Result<LaunchFile, Failure> {
 fn refusal(target: &str, unknown: &UnknownTarget) -> Failure {
     Failure::Input(match file_refusal(target) {
         Some(refusal) => refusal,
-        None => format!("{}{}", unknown_name(target, unknown), hint(unknown)),
+        None => format!("{}{}", unknown_name(target, unknown), hint(target, unknown)),
     })
 }
 
@@ -349,9 +349,13 @@ fn use_of(path: &Path, target: &str) -> String {
     }
 }
 
-/// Suggestions for a name that is not a target: the names that resemble it.
-fn hint(unknown: &UnknownTarget) -> String {
-    let near = similar(&unknown.name, &unknown.known);
+/// Suggestions for a name that is not a target: files without their endings, and the names that
+/// resemble it.
+fn hint(target: &str, unknown: &UnknownTarget) -> String {
+    let files = ["cu", "ptx", "toml"].map(|ending| format!("{target}.{ending}"));
+    let files = files.into_iter().filter(|file| Path::new(file).is_file());
+    let mut near: Vec<_> = files.map(|file| format!("`{file}`")).collect();
+    near.extend(similar(&unknown.name, &unknown.known));
     let meant = match near.as_slice() {
         [] => String::new(),
         names => format!("\n  = help: did you mean {}?", names.join(" or ")),

@@ -4,22 +4,22 @@ mod explore;
 mod text;
 
 use crate::allocate_args::Allocator;
+use crate::cuda_source::ptx_of;
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
 use crate::output::{error_style, print, print_json, write_file};
 use explore::{Choice, choose};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::str::FromStr;
 use warploom_crat::{Candidate, Kernel, Refusal};
 use warploom_diag::{Diagnostics, Source, Style};
-use warploom_ptx::ast::Module;
+use warploom_ptx::ast::{FunctionDirective, Item, Module};
 use warploom_regalloc::checker::{Claim, check};
 use warploom_regalloc::{
     Allocation, Demand, Options, Report, Typing, allocate_kernel, demand, kernels,
 };
-use warploom_run::launch_file::read;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -38,7 +38,7 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Path of the PTX file
+    /// Path of the PTX file, or of CUDA source (*.cu), which is compiled
     file: PathBuf,
     /// File for the allocated PTX
     #[arg(short, long, value_name = "OUT.ptx")]
@@ -201,7 +201,9 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         verify(&subject, &allocation, &choice.options)?;
     }
     if let Some(path) = &args.output {
-        write_file(path, &warploom_ptx::print(&allocation.module))?;
+        let registers = allocation.report.registers;
+        let limited = limited(allocation.module, &subject.kernel, registers);
+        write_file(path, &warploom_ptx::print(&limited))?;
     }
     let output = output(args, &subject, choice, &allocation.report);
     if args.json {
@@ -212,8 +214,25 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The module with `.maxnreg` for the kernel, so that a run gives its threads the registers that
+/// were allocated, and not an estimate.
+fn limited(mut module: Module, kernel: &str, registers: u32) -> Module {
+    for item in &mut module.items {
+        if let Item::Function(function) = item
+            && function.name.node == kernel
+        {
+            let is_other =
+                |of: &FunctionDirective| !matches!(of, FunctionDirective::MaxRegisters(_));
+            function.directives.retain(is_other);
+            let limit = FunctionDirective::MaxRegisters(registers.max(1));
+            function.directives.push(limit);
+        }
+    }
+    module
+}
+
 fn subject(args: &Args) -> Result<Subject, Failure> {
-    let source = read(Path::new(&args.file))?;
+    let source = ptx_of(&args.file)?;
     let (module, _warnings) = warploom_ptx::load(&source)
         .map_err(|why| Failure::Ptx(why.render(&source, error_style())))?;
     let names = kernels(&module);
@@ -242,7 +261,6 @@ fn subject(args: &Args) -> Result<Subject, Failure> {
 
 /// The block's shape, from the options or from the kernel's requirement.
 fn block(args: &Args, module: &Module, kernel: &str) -> Result<Option<[u32; 3]>, Failure> {
-    use warploom_ptx::ast::{FunctionDirective, Item};
     if args.block.is_empty() {
         let mut functions = module.items.iter().filter_map(|item| match item {
             Item::Function(f) if f.name.node == kernel && f.body.is_some() => Some(f),

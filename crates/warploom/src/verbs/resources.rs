@@ -2,10 +2,11 @@
 
 mod switch_points;
 
+use crate::cuda_source::ptx_of;
 use crate::failure::Failure;
 use crate::output::{error_style, print, print_json, width};
 use serde::Serialize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use switch_points::Context;
 use warploom_diag::{Diagnostics, Source};
@@ -13,7 +14,6 @@ use warploom_ir::{ModuleIr, Program};
 use warploom_ptx::ast::Module;
 use warploom_regalloc::{Demand, Options, allocate_kernel, demand};
 use warploom_report::{figures, grouped};
-use warploom_run::launch_file::read;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,12 +24,12 @@ Examples:
 
 /// Resources that each kernel of a PTX file needs: registers, memory, spills
 ///
-/// As `ptxas -v` reports them: registers per thread are an estimate of ptxas's number. If the limit
-/// is lower, spills are those of this program's own register allocator.
+/// As `ptxas -v` reports them: registers per thread are an estimate of ptxas's number, and at most
+/// the kernel's `.maxnreg`. If the limit is lower, spills are those of this program's own register allocator.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {
-    /// Path of the PTX file
+    /// Path of the PTX file, or of CUDA source (*.cu), which is compiled
     file: PathBuf,
     /// Largest number of registers per thread, as --maxrregcount of ptxas; Fermi and GK104 have 63
     #[arg(long, value_name = "N", default_value_t = 255)]
@@ -77,7 +77,7 @@ struct Row {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let source = read(Path::new(&args.file))?;
+    let source = ptx_of(&args.file)?;
     let report = report(&source, args)?;
     if args.json {
         print_json(&report)?;

@@ -241,6 +241,48 @@ fn without_a_compiler_source_code_is_refused_with_the_ways_to_compile_it() {
     );
 }
 
+#[test]
+fn a_file_without_its_ending_is_suggested() {
+    let folder = folder();
+    let told = refusal(folder.path(), 2, &["run", "bounds"]);
+    assert!(told.contains("did you mean `bounds.ptx`?"), "{told}");
+    let told = refusal(folder.path(), 2, &["run", "no/bounds"]);
+    assert!(!told.contains("bounds.ptx"), "{told}");
+}
+
+/// `crat` states the registers that it allocated in the PTX, and runs give each thread as many. The
+/// kernel would otherwise get an estimate, which spill code makes larger.
+#[test]
+fn a_run_of_allocated_ptx_has_the_registers_that_were_allocated() {
+    let folder = folder();
+    let args = "crat bounds.ptx --kernel compute --registers 5 --verify -o small.ptx";
+    let args: Vec<_> = args.split(' ').collect();
+    let made = warploom_in(folder.path(), &args);
+    assert_eq!(made.status, 0, "{}", made.err);
+    let limit = |out: &str| -> Option<u64> {
+        let (_, rest) = out.split_once("written to small.ptx; its `.maxnreg ")?;
+        rest.split_once('`')?.0.parse().ok()
+    };
+    let limit = limit(&made.out).expect("the limit");
+    let args = ["run", "small.ptx", "--kernel", "compute", "--functional"];
+    assert_eq!(warploom_in(folder.path(), &args).status, 0);
+    let needs = warploom_in(folder.path(), &["resources", "small.ptx", "--json"]).out;
+    let kernels = json(&needs)["kernels"].clone();
+    let of = |name: &str| {
+        let kernels = kernels.as_array().expect("kernels");
+        let kernel = kernels.iter().find(|kernel| kernel["kernel"] == name);
+        kernel.expect("the kernel")["registers_per_thread"].as_u64()
+    };
+    assert_eq!(of("compute"), Some(limit));
+    // The other kernels have their estimates.
+    let needs = warploom_in(folder.path(), &["resources", "bounds.ptx", "--json"]).out;
+    let before = json(&needs)["kernels"].clone();
+    let same =
+        |(a, b): (&serde_json::Value, &serde_json::Value)| a == b || a["kernel"] == "compute";
+    let pairs = before.as_array().expect("kernels").iter();
+    assert!(pairs.zip(kernels.as_array().expect("kernels")).all(same));
+}
+
 /// Source code is compiled by the compiler that NVCC names; its messages are shown.
 #[test]
 #[cfg(unix)]
@@ -263,7 +305,8 @@ fn cuda_source_is_compiled_by_the_named_compiler() {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         (ran.status.code(), text(&ran.stdout), text(&ran.stderr))
     };
-    let (status, out, told) = run("cat bounds.ptx");
+    // The compiler's arguments end with `-o FILE k.cu`.
+    let (status, out, told) = run("cat bounds.ptx >\"$5\"");
     assert_eq!(status, Some(0), "{told}");
     assert!(out.contains("\nbandwidth "), "{out}");
     assert!(
@@ -280,10 +323,48 @@ fn cuda_source_is_compiled_by_the_named_compiler() {
     let told = String::from_utf8_lossy(&ran.stderr);
     assert_eq!(ran.status.code(), Some(0), "{told}");
     assert!(told.contains("note: compiled k.cu by"), "{told}");
+    // So do the verbs that read PTX alone.
+    for verb in ["resources", "crat"] {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_warploom"));
+        command
+            .args([verb, "k.cu", "--registers", "8"])
+            .env("NVCC", &compiler);
+        let ran = command.current_dir(folder.path()).output().unwrap();
+        let told = String::from_utf8_lossy(&ran.stderr);
+        assert!(told.contains("note: compiled k.cu by"), "{told}");
+        assert!(!told.contains("error["), "{told}");
+    }
     let (status, _, told) = run("echo 'k.cu(1): error: expected a declaration' >&2; exit 1");
     assert_eq!(status, Some(2));
     assert!(
         told.contains("cannot compile k.cu\nk.cu(1): error: expected"),
+        "{told}"
+    );
+    // The output is a file in a temporary folder, which no script of ours may take away.
+    let (status, _, told) = run("echo \"$5\" >&2; exit 1");
+    assert_eq!(status, Some(2));
+    assert!(
+        told.contains("/kernel.ptx") && !told.contains("/dev/stdout"),
+        "{told}"
+    );
+    for (script, remedy) in [
+        (
+            "cat bounds.ptx",
+            "it wrote to standard output; write to the file that its option `-o`",
+        ),
+        ("true", "check that NVCC or PATH names the CUDA compiler"),
+    ] {
+        let (status, _, told) = run(script);
+        assert_eq!(status, Some(2));
+        let nothing = "compiler compiled k.cu without an error, but wrote no PTX";
+        assert!(told.contains(nothing) && told.contains(remedy), "{told}");
+    }
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_warploom"));
+    command.args(["run", "k.cu"]).env("NVCC", &compiler);
+    let ran = command.env("TMPDIR", "nowhere").current_dir(folder.path());
+    let told = String::from_utf8_lossy(&ran.output().unwrap().stderr).into_owned();
+    assert!(
+        told.contains("no temporary folder can be made in nowhere (there is no such folder)"),
         "{told}"
     );
 }

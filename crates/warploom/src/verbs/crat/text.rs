@@ -78,7 +78,12 @@ pub fn render(output: &Output, path: Option<&Path>) -> String {
         text.push_str("\nthe checker accepts the result\n");
     }
     if let Some(path) = path {
-        let _ = writeln!(text, "\nwritten to {}", path.display());
+        let told = format!(
+            "written to {}; its `.maxnreg {}` has `warploom run` give each thread as many registers",
+            path.display(),
+            made.registers.max(1)
+        );
+        let _ = write!(text, "\n{}", wrapped("", &told, width()));
     }
     text
 }
