@@ -9,10 +9,10 @@ pub use programs::Programs;
 use crate::energy::add_energy;
 use crate::figure::Figure;
 use crate::runs::{Runs, UsedRun};
-use crate::spec::{Input, MachineVariant, RunSpec};
+use crate::spec::{Input, MachineVariant, RunSpec, machine_name};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use warploom_config::{Base, ConfigErrors};
+use warploom_config::{Base, ConfigErrors, resolve};
 use warploom_energy::{EnergyPreset, energy_of};
 use warploom_report::page::{Cell, Column, Page, Table};
 use warploom_report::{Axis, BarChart, BarSeries, Chart, energy_chart};
@@ -125,6 +125,22 @@ impl Comparison {
         self.best.iter().enumerate().map(value).collect()
     }
 
+    /// Name of the base machine, for titles.
+    fn machine(&self) -> String {
+        let base = resolve(&self.base, &[]);
+        base.map_or_else(
+            |_| self.gpu.clone(),
+            |spec| machine_name(&self.gpu, &spec.name),
+        )
+    }
+
+    /// Title of the chart and of the page.
+    fn title(&self) -> String {
+        let keys: Vec<_> = self.vary.iter().map(|vary| vary.key.as_str()).collect();
+        let (inputs, machine) = (self.inputs(), self.machine());
+        format!("{inputs} on {machine} by {}", keys.join(" and "))
+    }
+
     /// The comparison, or `None` while runs are missing.
     pub fn make(&self, specs: &[RunSpec], runs: &mut Runs<'_>) -> Option<Figure> {
         let specs = self.with_targets(specs, runs)?;
@@ -195,7 +211,7 @@ impl Comparison {
         let columns = self.columns();
         Figure {
             table: Table { columns, rows },
-            summary: BTreeMap::from([("speedup.best".to_owned(), Cell::Number(best))]),
+            summary: BTreeMap::from([("highest_speedup".to_owned(), Cell::Number(best))]),
             charts,
         }
     }
@@ -265,21 +281,15 @@ impl Comparison {
             },
             values: speedups.iter().skip(bar).step_by(bars).copied().collect(),
         };
-        let keys: Vec<_> = self.vary.iter().map(|vary| vary.key.as_str()).collect();
         Chart::Bars(BarChart {
-            title: format!(
-                "{} on {} by {}",
-                self.inputs(),
-                self.gpu,
-                keys.join(" and ")
-            ),
+            title: self.title(),
             axis: Axis {
                 label: format!("speedup over {}", self.row_name(&combinations[baseline])),
                 ..Axis::default()
             },
-            groups: match bars {
-                1 => self.found(specs, shown),
-                _ => groups.to_vec(),
+            groups: match (bars, self.vary.first()) {
+                (2.., Some(vary)) => groups.iter().map(|value| named(vary, value)).collect(),
+                _ => self.found(specs, shown),
             },
             series: (0..bars).map(series).collect(),
             marks: Vec::new(),
@@ -288,11 +298,8 @@ impl Comparison {
 
     /// Name of the row with these values. Numbers have the last word of their key before them.
     fn row_name(&self, values: &[&str]) -> String {
-        let name = |(vary, value): (&Vary, &&str)| match value.parse::<f64>() {
-            Ok(_) => format!("{} {value}", last_word(&vary.key)),
-            Err(_) => (*value).to_owned(),
-        };
-        let names: Vec<_> = self.vary.iter().zip(values).map(name).collect();
+        let pairs = self.vary.iter().zip(values);
+        let names: Vec<_> = pairs.map(|(vary, value)| named(vary, value)).collect();
         names.join(", ")
     }
 
@@ -341,7 +348,6 @@ impl Comparison {
 
     /// The page of a comparison.
     pub fn page(&self, figure: Figure, used: &[UsedRun], command: &str) -> Page {
-        let keys: Vec<_> = self.vary.iter().map(|vary| vary.key.as_str()).collect();
         let mut page = figure.into_page(used);
         if let Some(preset) = &self.energy {
             add_energy(&mut page, used, &|_| Some(preset.clone()));
@@ -349,12 +355,7 @@ impl Comparison {
         Page {
             paper: "compare".to_owned(),
             figure: self.name(),
-            title: format!(
-                "{} on {} by {}",
-                self.inputs(),
-                self.gpu,
-                keys.join(" and ")
-            ),
+            title: self.title(),
             command: command.to_owned(),
             ..page
         }
@@ -364,6 +365,14 @@ impl Comparison {
 /// Last word of a key, which names it in charts and files.
 fn last_word(key: &str) -> &str {
     key.rsplit('.').next().unwrap_or(key)
+}
+
+/// A value, after the last word of its key if it is a number.
+fn named(vary: &Vary, value: &str) -> String {
+    match value.parse::<f64>() {
+        Ok(_) => format!("{} {value}", last_word(&vary.key)),
+        Err(_) => value.to_owned(),
+    }
 }
 
 /// All combinations of the values of some keys; the first key varies slowest.

@@ -4,7 +4,7 @@ use crate::allocated::Allocate;
 use std::fmt;
 use std::sync::Arc;
 use warploom_base::Digest;
-use warploom_config::{Base, ConfigErrors, GpuSpec, resolve};
+use warploom_config::{Base, ConfigErrors, GpuSpec, find, resolve};
 use warploom_regalloc::Method;
 use warploom_run::HostProgram;
 use warploom_workloads::{Size, Target, Times, UnknownTarget, architecture};
@@ -217,6 +217,21 @@ impl MachineVariant {
             base: Arc::new(resolve(base, &[])?),
             sets,
         })
+    }
+
+    /// Name of the machine without the changes, for titles.
+    pub fn title(&self) -> String {
+        machine_name(&self.gpu, &self.base.name)
+    }
+}
+
+/// Name of a machine for people: its own, or that of the file `gpu` without folder and ending where
+/// the file leaves it the name of a preset.
+pub(crate) fn machine_name(gpu: &str, own: &str) -> String {
+    let stem = std::path::Path::new(gpu).file_stem();
+    match (find(own), find(gpu), stem) {
+        (Some(_), None, Some(stem)) => stem.to_string_lossy().into_owned(),
+        _ => own.to_owned(),
     }
 }
 

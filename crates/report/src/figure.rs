@@ -88,6 +88,22 @@ pub struct HeatMap {
     pub values: Vec<Vec<Option<f64>>>,
 }
 
+impl HeatMap {
+    /// Text of a cell: all cells have two decimals, unless all values are whole.
+    pub fn shown(&self, value: Option<f64>) -> String {
+        let Some(value) = value else {
+            return "-".to_owned();
+        };
+        let is_whole = |value: &f64| (value - value.round()).abs() < 1e-6;
+        let all_whole = self.values.iter().flatten().flatten().all(is_whole);
+        match (self.axis.percent, all_whole) {
+            (true, _) => format!("{:.0}%", value * 100.0),
+            (false, true) => crate::grouped(value.round().max(0.0) as u64),
+            (false, false) => format!("{value:.2}"),
+        }
+    }
+}
+
 /// A chart of lines through points.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LineChart {

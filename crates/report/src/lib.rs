@@ -37,7 +37,7 @@ pub use figure::{
 pub use format::{grouped, percent, rate, seconds};
 pub use gpgpusim::gpgpusim_report;
 pub use html::{Imprint, html};
-pub use page_text::{bar_lines, page_report};
+pub use page_text::{bar_lines, map_table, page_report};
 pub use parquet::{ColumnType, ParquetEncoder};
 pub use perfetto::perfetto;
 pub use run::{outcome_told, run_report};

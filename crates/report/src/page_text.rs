@@ -1,8 +1,8 @@
 //! Text of a page for a terminal.
 
 use crate::chart::bar;
-use crate::figure::{BarChart, BarSeries, Chart};
-use crate::page::{Cell, Judgement, Page, Statement, Table, Verdict};
+use crate::figure::{BarChart, BarSeries, Chart, HeatMap};
+use crate::page::{Cell, Column, Judgement, Page, Statement, Table, Verdict};
 use crate::table::{figures, labelled};
 use crate::wrap::wrapped;
 use std::fmt::Write;
@@ -18,7 +18,11 @@ const LINE: u16 = 96;
 /// Text of a page's table, bars, summary and claims. Lines keep to `width` characters, if it is
 /// given.
 pub fn page_report(page: &Page, width: Option<u16>) -> String {
-    let mut title = format!("{}: {}", page.full_name(), page.title);
+    // The name of a comparison is that of its files, which may not be kept.
+    let mut title = match page.paper.as_str() {
+        "compare" => page.title.clone(),
+        _ => format!("{}: {}", page.full_name(), page.title),
+    };
     if !page.scale.is_empty() {
         let _ = write!(title, " (scale {})", page.scale);
     }
@@ -28,11 +32,18 @@ pub fn page_report(page: &Page, width: Option<u16>) -> String {
     let rows: Vec<Vec<_>> = page.table.rows.iter().map(row).collect();
     let table = labelled(&header, &rows, labels(&page.table), width);
     let _ = write!(text, "\n{table}\n");
+    let before = text.len();
     for chart in &page.charts {
         match chart {
             Chart::Bars(chart) => bars(&mut text, chart, width),
             Chart::Stacks(chart) => stacks(&mut text, chart, width),
             Chart::Lines(_) | Chart::Effects(_) | Chart::Heat(_) => {}
+        }
+    }
+    // Without bars that show what they stand for, the columns are explained.
+    if text.len() == before {
+        for Column { name, about } in &page.table.columns {
+            text.push_str(&wrapped("  ", &format!("{name}: {about}"), width));
         }
     }
     for (name, value) in page.summary_lines() {
@@ -51,6 +62,20 @@ pub fn bar_lines(chart: &BarChart, width: Option<u16>) -> String {
     let mut text = String::new();
     bars(&mut text, chart, width);
     text
+}
+
+/// A map as a table with a row and a column for each value of its axes, after the title.
+pub fn map_table(map: &HeatMap, width: Option<u16>) -> String {
+    let names = std::iter::once(map.row_axis.as_str());
+    let header: Vec<_> = names
+        .chain(map.columns.iter().map(String::as_str))
+        .collect();
+    let row = |(name, values): (&String, &Vec<Option<f64>>)| {
+        let cells = values.iter().map(|value| map.shown(*value));
+        std::iter::once(name.clone()).chain(cells).collect()
+    };
+    let rows: Vec<Vec<_>> = map.rows.iter().zip(&map.values).map(row).collect();
+    wrapped("", &map.title, width) + &figures(&header, &rows, width)
 }
 
 /// Number of columns that name the rows: those before the first with a number, and at least one.
@@ -198,9 +223,29 @@ fn sentence(text: &mut String, lead: &str, words: &str, line: Option<u16>) {
 
 #[cfg(test)]
 mod tests {
-    use super::{page_report, stacks};
-    use crate::figure::{BarChart, BarSeries};
+    use super::{map_table, page_report, stacks};
+    use crate::figure::{BarChart, BarSeries, HeatMap};
     use crate::html::tests::page;
+
+    #[test]
+    fn a_map_is_a_table() {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let map = HeatMap {
+            title: "speedup over lrr by target and gpu".to_owned(),
+            row_axis: "target".to_owned(),
+            rows: names(&["bfs", "spmv"]),
+            columns: names(&["gtx480", "big"]),
+            values: vec![vec![Some(1.0), Some(1.0024)], vec![None, Some(2.5)]],
+            ..HeatMap::default()
+        };
+        assert_eq!(
+            map_table(&map, None),
+            "speedup over lrr by target and gpu\n\
+             target  gtx480   big\n\
+             bfs       1.00  1.00\n\
+             spmv         -  2.50\n"
+        );
+    }
 
     #[test]
     fn stacked_bars_have_a_character_for_each_series() {

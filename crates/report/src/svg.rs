@@ -337,7 +337,10 @@ fn number(axis: &Axis, at: f64) -> String {
     match (value - whole).abs() < 1e-6 {
         true => crate::grouped(whole.max(0.0) as u64),
         false if axis.doubling => String::new(),
-        false => format!("{value:.2}").trim_end_matches('0').to_owned(),
+        false => {
+            let text = format!("{value:.2}");
+            text.trim_end_matches('0').trim_end_matches('.').to_owned()
+        }
     }
 }
 

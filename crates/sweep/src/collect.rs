@@ -27,6 +27,8 @@ pub struct Row {
     pub cost: Option<Cost>,
     /// Command that makes the run alone.
     pub command: String,
+    /// Name of the machine for titles.
+    pub machine: String,
     /// Digest of a finished run.
     pub digest: Option<String>,
     /// True if the run finished and nothing compared its outputs.
@@ -198,6 +200,7 @@ impl<'a> Collector<'a> {
             key: run.key.clone(),
             cost,
             command: run.command.clone(),
+            machine: run.machine.clone(),
             digest: None,
             is_unchecked: false,
         };

@@ -36,7 +36,11 @@ pub const SPEEDUP_OF: &str = "speedup.";
 
 /// Values of the axes of a sweep in the order of its plan.
 #[derive(Clone, Debug, Default)]
-pub struct AxisValues(Vec<Vec<String>>);
+pub struct AxisValues {
+    values: Vec<Vec<String>>,
+    /// Labels of the values of each axis in charts.
+    labels: Vec<Vec<String>>,
+}
 
 impl AxisValues {
     /// Reads the values of all axes.
@@ -45,15 +49,23 @@ impl AxisValues {
     /// If the plan cannot be read.
     pub fn read(folder: &Folder, sweep: &Sweep) -> Result<Self, FolderError> {
         let mut values = vec![Vec::new(); sweep.axes.len()];
+        let mut names = values.clone();
         let mut seen = vec![HashSet::new(); sweep.axes.len()];
         for run in Plan::open(folder)? {
-            for (at, value) in run?.values.into_iter().enumerate() {
+            let run = run?;
+            for (at, value) in run.values.into_iter().enumerate() {
                 if seen[at].insert(value.clone()) {
+                    names[at].push(match sweep.axes[at].as_str() {
+                        "gpu" if !run.machine.is_empty() => run.machine.clone(),
+                        _ => value.clone(),
+                    });
                     values[at].push(value);
                 }
             }
         }
-        Ok(Self(values))
+        let pairs = names.iter().zip(&values);
+        let labels = pairs.map(|(names, values)| labels(names, values)).collect();
+        Ok(Self { values, labels })
     }
 
     /// Type of the column of each axis: numbers where all values are numbers.
@@ -74,18 +86,17 @@ impl AxisValues {
                 ColumnType::Text
             }
         };
-        self.0.iter().map(kind).collect()
+        self.values.iter().map(kind).collect()
     }
 
     /// The label of a value of an axis.
     fn label(&self, sweep: &Sweep, axis: &str, value: &str) -> String {
-        let at = sweep.axes.iter().position(|name| name == axis);
-        let values = at.map_or(&[][..], |at| &self.0[at]);
-        let place = values.iter().position(|other| other == value);
-        place.map_or_else(
-            || value.to_owned(),
-            |place| labels(values).swap_remove(place),
-        )
+        let label = || {
+            let at = sweep.axes.iter().position(|name| name == axis)?;
+            let place = self.values[at].iter().position(|other| other == value)?;
+            Some(self.labels[at][place].clone())
+        };
+        label().unwrap_or_else(|| value.to_owned())
     }
 
     /// The two axes of a map: those that the sweep names, otherwise the first that vary, settings
@@ -96,8 +107,8 @@ impl AxisValues {
             sweep.axes.iter().position(|axis| axis == name)
         };
         let is_input = |at: &usize| matches!(sweep.axes[*at].as_str(), "target" | "size" | "seed");
-        let varies = |at: &usize| (2..=MOST_VALUES).contains(&self.0[*at].len());
-        let mut varying: Vec<usize> = (0..self.0.len()).filter(varies).collect();
+        let varies = |at: &usize| (2..=MOST_VALUES).contains(&self.values[*at].len());
+        let mut varying: Vec<usize> = (0..self.values.len()).filter(varies).collect();
         varying.sort_by_key(is_input);
         let mut chosen = [&sweep.report.rows, &sweep.report.columns].map(named);
         for place in 0..2 {
@@ -134,7 +145,7 @@ pub struct PageBuilder<'a> {
     rows: Vec<Vec<Cell>>,
     failures: Vec<FailureLine>,
     counts: BTreeMap<&'static str, u64>,
-    /// Machines of the runs, as their commands name them.
+    /// Names of the runs' machines.
     machines: BTreeSet<String>,
 }
 
@@ -167,7 +178,7 @@ impl<'a> PageBuilder<'a> {
     /// Adds a run to the page.
     pub fn add(&mut self, row: &Row) {
         *self.counts.entry(row.status).or_default() += 1;
-        self.machines.insert(machine(&row.command).to_owned());
+        self.machines.insert(row.machine.clone());
         if self.sweep.runs <= MOST_ROWS {
             let values = row.values.iter().zip(&self.types);
             let values = values.map(|(value, kind)| typed(value, *kind));
@@ -275,10 +286,10 @@ impl<'a> PageBuilder<'a> {
 
     fn map(&self, title: &str) -> HeatMap {
         let values =
-            |at: Option<usize>| at.map_or(vec![String::new()], |at| self.axes.0[at].clone());
+            |at: Option<usize>| at.map_or(vec![String::new()], |at| self.axes.values[at].clone());
         let [rows, columns] = self.map.map(values);
         let labels =
-            |at: Option<usize>| at.map_or(vec![String::new()], |at| labels(&self.axes.0[at]));
+            |at: Option<usize>| at.map_or(vec![String::new()], |at| self.axes.labels[at].clone());
         let [row_names, column_names] = self.map.map(labels);
         let name = |at: Option<usize>| at.map_or(String::new(), |at| self.sweep.axes[at].clone());
         let [row_axis, column_axis] = self.map.map(name);
@@ -287,8 +298,8 @@ impl<'a> PageBuilder<'a> {
             cells.collect::<Vec<_>>()
         };
         let how = if self.is_ratio() { MEAN } else { "mean" };
-        let others = (0..self.axes.0.len()).filter(|at| !self.map.contains(&Some(*at)));
-        let title = match others.map(|at| self.axes.0[at].len()).max() {
+        let others = (0..self.axes.values.len()).filter(|at| !self.map.contains(&Some(*at)));
+        let title = match others.map(|at| self.axes.values[at].len()).max() {
             Some(2..) => format!("{title}: {how} over the other axes"),
             _ => title.to_owned(),
         };
@@ -474,9 +485,9 @@ fn speedups(bars: &BarChart, base: &str) -> Vec<(String, Cell)> {
     others.flat_map(of_group).collect()
 }
 
-/// Labels of an axis' values. Files are named without folder and ending where that tells them from
-/// all other values.
-fn labels(values: &[String]) -> Vec<String> {
+/// Labels of an axis' values by their names. Files are named without folder and ending. A value
+/// whose label another one has, too, is its own label.
+fn labels(names: &[String], values: &[String]) -> Vec<String> {
     let stem = |value: &String| {
         let path = Path::new(value);
         let is_file = path
@@ -487,18 +498,11 @@ fn labels(values: &[String]) -> Vec<String> {
             .filter(|_| is_file && !value.contains(" + "));
         stem.map_or_else(|| value.clone(), |stem| stem.to_string_lossy().into_owned())
     };
-    let stems: Vec<_> = values.iter().map(stem).collect();
+    let stems: Vec<_> = names.iter().map(stem).collect();
     let alone = |name: &String| stems.iter().filter(|other| *other == name).count() == 1;
     let pairs = values.iter().zip(&stems);
     let label = |(value, stem): (&String, &String)| if alone(stem) { stem } else { value }.clone();
     pairs.map(label).collect()
-}
-
-/// The machine that the command of a run names, empty if it names none.
-fn machine(command: &str) -> &str {
-    let mut words = command.split_whitespace();
-    words.find(|word| *word == "--gpu");
-    words.next().unwrap_or_default()
 }
 
 /// A map with rows for columns.
@@ -526,13 +530,13 @@ fn metric(sweep: &Sweep) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{labels, machine};
+    use super::labels;
 
     #[test]
     fn files_are_named_shortly_unless_two_would_have_one_name() {
         let of = |values: &[&str]| {
             let values: Vec<_> = values.iter().map(|value| (*value).to_owned()).collect();
-            labels(&values)
+            labels(&values, &values)
         };
         assert_eq!(of(&["spmv", "../mine/knn.toml"]), ["spmv", "knn"]);
         assert_eq!(of(&["a/k.toml", "b/k.toml"]), ["a/k.toml", "b/k.toml"]);
@@ -542,9 +546,12 @@ mod tests {
     }
 
     #[test]
-    fn the_machine_is_that_of_the_command() {
-        let command = "warploom run bfs --size test --gpu qv100-volta --set gpu.sms=4";
-        assert_eq!(machine(command), "qv100-volta");
-        assert_eq!(machine("warploom app -- ./bfs"), "");
+    fn machines_have_names_of_their_own_unless_two_have_the_same() {
+        let of = |names: [&str; 2]| {
+            let values = ["a/big.toml", "gtx480"].map(str::to_owned);
+            labels(&names.map(str::to_owned), &values)
+        };
+        assert_eq!(of(["big-l1", "gtx480"]), ["big-l1", "gtx480"]);
+        assert_eq!(of(["gtx480", "gtx480"]), ["a/big.toml", "gtx480"]);
     }
 }

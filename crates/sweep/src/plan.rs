@@ -57,6 +57,9 @@ pub struct PlannedRun {
     pub command: String,
     /// Amount of work relative to other runs; long runs start first.
     pub weight: u64,
+    /// Name of the machine for titles; empty in plans of earlier versions.
+    #[serde(default)]
+    pub machine: String,
 }
 
 /// Facts about a run that its settings determine.
@@ -70,6 +73,8 @@ pub struct Resolved {
     pub command: String,
     /// Amount of work relative to other runs.
     pub weight: u64,
+    /// Name of the machine for titles.
+    pub machine: String,
 }
 
 /// A sweep whose plan cannot be read.
@@ -166,6 +171,7 @@ impl Sweep {
             subject: resolved.subject,
             command: resolved.command,
             weight: resolved.weight,
+            machine: resolved.machine,
         }
     }
 

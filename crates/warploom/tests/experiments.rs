@@ -228,6 +228,28 @@ fn a_comparison_is_a_row_a_value_and_part_of_the_page() {
     assert!(html.contains("vectoradd-max_blocks_per_sm"));
 }
 
+/// Titles have the machine's own name, and no name of a file that is not written. Of several keys,
+/// each value is named.
+#[test]
+fn a_comparison_names_its_machine_and_its_values() {
+    let folder = tempfile::tempdir().unwrap();
+    let machine = "base = \"gtx480\"\nname = \"few-sms\"\n[gpu]\nsms = 2\n";
+    std::fs::write(folder.path().join("own.toml"), machine).unwrap();
+    let args = "compare vectoradd --size test --gpu own.toml --vary l1d.ways=2,4 --vary \
+                sm.warp_scheduler=lrr,gto";
+    let args: Vec<_> = args.split_whitespace().collect();
+    let out = warploom_in(folder.path(), &args).out;
+    let title = "vectoradd on few-sms by l1d.ways and sm.warp_scheduler";
+    assert!(out.starts_with(&format!("{title}\n")), "{out}");
+    let chart =
+        format!("\n{title}: speedup over ways 2, lrr\n  ways 2 warp_scheduler lrr    1.000");
+    assert!(
+        out.contains(&chart) && out.contains("\n  ways 4 warp"),
+        "{out}"
+    );
+    assert!(out.contains("\nhighest_speedup 1"), "{out}");
+}
+
 /// Several programs share the GPU. Somebody who expects a row for each is told so.
 #[test]
 fn programs_that_share_the_gpu_are_announced_unless_sharing_is_compared() {
@@ -300,6 +322,24 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
             ],
         ),
         refusal(at, 2, &["compare", "vectorad", "--vary", "gpu.sms=1,2"]),
+        refusal(
+            at,
+            2,
+            &["compare", "bfs", "--vary", "gpu=gtx480,qv100-volta"],
+        ),
+        refusal(
+            at,
+            2,
+            &[
+                "compare",
+                "bfs",
+                "spmv",
+                "--gpu",
+                "gtx480,own.toml",
+                "--vary",
+                "gpu.sms=1,2",
+            ],
+        ),
     ];
     insta::assert_snapshot!(refusals.join("\n"));
     assert_eq!(

@@ -1,9 +1,7 @@
 //! Maps of a value over two axes: a cell for each pair of values, darker for a greater value, with
 //! its number.
 
-use super::{
-    Area, Drawn, GRID, MARGIN, SERIES, Shape, TEXT, head, head_height, number, text_width, words,
-};
+use super::{Area, Drawn, GRID, MARGIN, SERIES, Shape, TEXT, head, head_height, text_width, words};
 use crate::figure::HeatMap;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
@@ -113,7 +111,7 @@ fn draw_cell(
         area.draw(&Rectangle::new(corners, colour.filled()))?;
     }
     area.draw(&Rectangle::new(corners, GRID.0.stroke_width(1)))?;
-    let text = value.map_or("-".to_owned(), |value| number(&map.axis, value));
+    let text = map.shown(value);
     if text_width(&text) > cells.width as i32 {
         return Ok(());
     }
@@ -153,11 +151,24 @@ mod tests {
     #[test]
     fn every_cell_has_its_number_and_greater_ones_are_stronger() {
         let picture = svg(&[Chart::Heat(map())]);
-        for text in ["lrr", "gto", "warp_scheduler", "sms", "1.5", "-"] {
+        for text in ["lrr", "gto", "warp_scheduler", "sms", "1.00", "1.50", "-"] {
             assert!(picture.contains(&format!("{text}\n")), "{text}: {picture}");
         }
         let [low, middle, high] = [1.0, 1.5, 2.0].map(|value| strength(&map(), value));
         assert!(low < middle && middle < high && high <= 0.61);
+    }
+
+    /// The values have the same number of decimals, so that 1.0024 is not `1.` among 1.1 and 1.01.
+    #[test]
+    fn cells_have_equal_decimals() {
+        let shown = |values: &[f64]| {
+            let values = vec![values.iter().copied().map(Some).collect()];
+            let map = HeatMap { values, ..map() };
+            let cells = map.values[0].iter().map(|value| map.shown(*value));
+            cells.collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(shown(&[1.0024, 1.0, 1.1, 12.346]), "1.00 1.00 1.10 12.35");
+        assert_eq!(shown(&[1.0, 20_000.0]), "1 20,000");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::output::{
 };
 use crate::target::{self, WorkloadArgs};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use warploom_lab::{Comparison, FigureJob, FigureOutcome, Input, Programs, Vary};
 use warploom_report::page::{Page, RunLine};
@@ -177,6 +177,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             "`{key}` is named twice; write all its values after one --vary or one --best"
         )));
     }
+    refuse_machines(args)?;
     let outputs = [
         ("--csv", args.csv.as_deref()),
         ("--svg", args.svg.as_deref()),
@@ -244,6 +245,32 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     };
     let page = page.filter(|page| !page.table.rows.is_empty());
     interrupted(args, page, comparison.rows())
+}
+
+/// Refuses several machines, which are values of an axis of a sweep.
+fn refuse_machines(args: &Args) -> Result<(), Failure> {
+    let varied = args.vary.iter().chain(&args.best);
+    let varied = varied.filter(|vary| vary.key == "gpu");
+    let listed = args.gpu.gpu.iter().filter(|gpu| !Path::new(gpu).exists());
+    let listed = listed.filter_map(|gpu| gpu.contains(',').then(|| gpu.split(',')));
+    let machines = varied.flat_map(|vary| vary.values.iter().map(String::as_str));
+    let machines: Vec<_> = machines.chain(listed.flatten()).collect();
+    if machines.is_empty() {
+        return Ok(());
+    }
+    let quoted = |words: &[&str]| {
+        let words = words.iter().map(|word| format!("{word:?}"));
+        words.collect::<Vec<_>>().join(", ")
+    };
+    let targets: Vec<_> = args.targets.iter().map(String::as_str).collect();
+    Err(Failure::Input(format!(
+        "a comparison varies keys of one machine, and these are machines: {}\n  \
+         = help: `warploom sweep FILE.toml` compares machines, with this in the file (docs/sweeps.md):\n    \
+         [axes]\n    target = [{}]\n    gpu = [{}]",
+        machines.join(", "),
+        quoted(&targets),
+        quoted(&machines)
+    )))
 }
 
 /// Gives the rows of a comparison whose runs had ended when a signal came.

@@ -110,6 +110,7 @@ fn a_dry_run_lists_runs_and_takes_times_from_finished_ones() {
         dry.contains("8 to be made: no finished run tells their time"),
         "{dry}"
     );
+    assert!(!dry.contains("unknown"), "{dry}");
     assert!(
         dry.contains("warploom run spmv --size test --gpu gtx480"),
         "{dry}"
@@ -212,6 +213,39 @@ fn speedups_of_several_targets_are_bars_with_their_means() {
         "{values}"
     );
     assert!(chart(&format!("{text}chart = \"map\"\n"))["heat"].is_object());
+}
+
+/// The file of a machine is named by the name in it, or else by its own. A map is printed, too.
+#[test]
+fn machines_of_files_have_names_and_maps_are_printed() {
+    let text = "[axes]\ntarget = \"vectoradd\"\nsize = \"test\"\n\"gpu.sms\" = [2, 4]\n\
+                gpu = [\"own.toml\", \"small.toml\"]\n[report]\nbaseline = { sms = 2 }\n";
+    let folder = folder_of(text);
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    write(
+        "own.toml",
+        "base = \"gtx480\"\nname = \"big-l1\"\n[l1d]\nsets = 64\n",
+    );
+    write("small.toml", "base = \"gtx480\"\n[l1d]\nsets = 16\n");
+    let out = sweep(folder.path(), &["study.toml"]).out;
+    let map = "speedup over sms 2 by gpu.sms and gpu\n\
+               gpu.sms  big-l1  small\n\
+               2          1.00   1.00\n\
+               4          ";
+    assert!(out.contains(map), "{out}");
+    write("study.toml", &text.replace(", \"small.toml\"", ""));
+    let out = sweep(folder.path(), &["study.toml"]).out;
+    assert!(
+        out.contains("speedup over sms 2 on big-l1 by gpu.sms\n"),
+        "{out}"
+    );
+    write("study.toml", &text.replace("\"own.toml\", ", ""));
+    let out = sweep(folder.path(), &["study.toml"]).out;
+    assert!(
+        out.contains("speedup over sms 2 on small by gpu.sms\n"),
+        "{out}"
+    );
+    assert!(!out.contains(&*folder.path().to_string_lossy()), "{out}");
 }
 
 /// Versions of a kernel: each one's speedup over the first, and no mean that the first takes part

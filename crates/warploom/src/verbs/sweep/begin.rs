@@ -308,9 +308,14 @@ fn dry_run(folder: &Folder, expanded: &Expanded, runs: &[PlannedRun]) -> Result<
         0 => String::new(),
         skipped => format!(", {} excluded by filters", grouped(skipped as u64)),
     };
+    let mut header = vec!["run", "time", "command"];
+    if unknown == runs.len() {
+        header.remove(1);
+        rows.iter_mut().for_each(|row| drop(row.remove(1)));
+    }
     print(&format!(
         "{}\n{} runs{excluded}, {} to be made{estimate}\n",
-        listing(&["run", "time", "command"], &rows, width()),
+        listing(&header, &rows, width()),
         grouped(runs.len() as u64),
         grouped(open as u64),
     ))?;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use warploom_report::page::{Cell, Page, csv_line};
 use warploom_report::{
-    BarChart, Chart, ColumnType, ParquetEncoder, bar_lines, grouped, svg, wrapped,
+    BarChart, Chart, ColumnType, ParquetEncoder, bar_lines, grouped, map_table, svg, wrapped,
 };
 use warploom_sweep::{
     AxisValues, Collector, Folder, MEAN_OF, NewFile, PageBuilder, Row, SPEEDUP_OF, Sweep, Worker,
@@ -22,6 +22,9 @@ const SHOWN: usize = 5;
 
 /// Most bars that are printed.
 const MOST_BARS: usize = 48;
+
+/// Most cells of a map that are printed.
+const MOST_CELLS: usize = 480;
 
 /// Options of `warploom sweep collect`.
 #[derive(clap::Args)]
@@ -190,9 +193,14 @@ fn write(
     Ok((summary, figures(&page), paths))
 }
 
-/// The bars of a page if there are few, otherwise their geometric means or single speedups: a line
-/// for each, after one that names the metric.
+/// The picture of a page as text: the cells of its map, or its bars if there are few, otherwise
+/// their geometric means or single speedups, a line for each after one that names the metric.
 fn figures(page: &Page) -> String {
+    if let [Chart::Heat(map)] = page.charts.as_slice()
+        && map.rows.len() * map.columns.len() <= MOST_CELLS
+    {
+        return map_table(map, width());
+    }
     let few = |chart: &BarChart| chart.groups.len() * chart.series.len() <= MOST_BARS;
     if let [Chart::Bars(chart)] = page.charts.as_slice()
         && few(chart)

@@ -4,7 +4,13 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
 use warploom_sweep::WorkProgress;
 
+/// Template until a run has ended, from which the time that is left follows.
+const START: &str = "{bar:30} {prefix}  {wide_msg}";
 const TEMPLATE: &str = "{bar:30} {prefix}  {eta} left  {wide_msg}";
+
+fn style(template: &'static str) -> ProgressStyle {
+    ProgressStyle::with_template(template).expect("the template is constant")
+}
 
 /// A progress bar of the runs of this worker.
 pub struct SweepDisplay {
@@ -17,8 +23,7 @@ impl SweepDisplay {
     pub fn new(runs: usize) -> Self {
         let bar = || {
             let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-            let style = ProgressStyle::with_template(TEMPLATE);
-            bar.set_style(style.expect("the template is constant"));
+            bar.set_style(style(START));
             bar
         };
         Self {
@@ -33,6 +38,9 @@ impl SweepDisplay {
         let ended = progress.finished + progress.failed;
         let all = ended + progress.waiting + progress.running.len();
         bar.set_length(all.min(self.runs) as u64);
+        if ended > 0 && bar.position() == 0 {
+            bar.set_style(style(TEMPLATE));
+        }
         bar.set_position(ended as u64);
         let failed = match progress.failed {
             0 => String::new(),

@@ -322,11 +322,16 @@ pub fn resolve(finder: &mut Finder, settings: &Settings) -> Result<Resolved, Str
         Found::Simulation(spec) => (spec.command(), spec.weight()),
         Found::Program(program) => (program.command.clone(), 0),
     };
+    let machine = match &found {
+        Found::Simulation(spec) => spec.machine.title(),
+        Found::Program(_) => finder.machine(&[], settings)?.title(),
+    };
     Ok(Resolved {
         identity: found.identity(),
         subject: format!("{target} {size}"),
         command,
         weight,
+        machine,
     })
 }
 
