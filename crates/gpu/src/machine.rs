@@ -446,6 +446,13 @@ impl Gpu {
         (sum(|k| k.finished), sum(|k| k.blocks))
     }
 
+    /// Places of all unfinished warps, and what they wait for: a line for each.
+    pub fn describe_waits(&mut self) -> Vec<String> {
+        let mut waits = Vec::new();
+        self.sms.for_each(|_, sm| sm.describe_waits(&mut waits));
+        waits
+    }
+
     /// Stops a run that can never end.
     pub(crate) fn check_progress(&mut self) -> Result<(), Stop> {
         if !self.watch.is_due(self.now) {
@@ -457,8 +464,7 @@ impl Gpu {
             return Ok(());
         };
         let at = self.now;
-        let mut waits = Vec::new();
-        self.sms.for_each(|_, sm| sm.describe_waits(&mut waits));
+        let waits = self.describe_waits();
         Err(match stuck {
             Stuck::Deadlock => {
                 let waiting = self.dispatcher.in_flight().map(InFlight::waiting).sum();

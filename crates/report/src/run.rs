@@ -20,6 +20,8 @@ use warploom_stats::sample::Estimate;
 pub(crate) const LAUNCHES_SHOWN: usize = 16;
 /// Largest number of lines of an outcome's message.
 const LINES_SHOWN: usize = 24;
+/// Number of warps of an interrupted run whose places are shown.
+const PLACES_SHOWN: usize = 8;
 const BAR_WIDTH: usize = 40;
 
 /// Text report of a run: launches, scheduler cycles, checks, speed. Tables keep to `width`
@@ -334,7 +336,8 @@ pub fn outcome_told(outcome: &Outcome) -> Option<String> {
             kernel,
             blocks_ended,
             blocks,
-        } => interrupted(kernel, *blocks_ended, *blocks),
+            waits,
+        } => interrupted(kernel, *blocks_ended, *blocks) + &places(waits),
         Outcome::Fault { message } => format!("FAULT: {}", first_lines(message)),
         Outcome::Assertion(failed) => format!("ASSERTION: {}", first_lines(&failed.message)),
         Outcome::Deadlock { message } => format!("DEADLOCK: {}", first_lines(message)),
@@ -360,6 +363,16 @@ fn interrupted(kernel: &str, ended: u64, blocks: u64) -> String {
         ),
     };
     format!("INTERRUPTED {place}; outputs were not checked")
+}
+
+/// Lines with the places of the first warps of an interrupted run.
+fn places(waits: &[String]) -> String {
+    let shown = waits.iter().take(PLACES_SHOWN);
+    let shown: String = shown.map(|place| format!("\n  {place}")).collect();
+    match waits.len().saturating_sub(PLACES_SHOWN) {
+        0 => shown,
+        hidden => format!("{shown}\n({hidden} further warps in --json and --stats)"),
+    }
 }
 
 /// The first lines of a message, and the number of further ones.
@@ -586,12 +599,17 @@ pub(crate) mod tests {
                 kernel,
                 blocks_ended,
                 blocks,
+                waits: (0..9).map(|warp| format!("warp {warp}: line 7")).collect(),
             })
         };
         let text = stopped("vectorAdd");
-        let told =
-            "\nINTERRUPTED in vectorAdd, after 1,200 of 4,096 blocks; outputs were not checked\n";
+        let told = "\nINTERRUPTED in vectorAdd, after 1,200 of 4,096 blocks; outputs were not checked\n  \
+             warp 0: line 7\n  warp 1: line 7\n";
         assert!(text.contains(told), "{text}");
+        assert!(
+            text.contains("warp 7: line 7\n(1 further warps in"),
+            "{text}"
+        );
         assert!(stopped("").contains("\nINTERRUPTED between launches; outputs"));
     }
 }

@@ -370,6 +370,7 @@ mod tests {
             kernel: "<b>".to_owned(),
             blocks_ended: 3,
             blocks: 8,
+            waits: Vec::new(),
         };
         let text = html("warploom run", &imprint(), &[run_page(&stopped, None)]);
         assert!(!text.contains("Figures and claims"));

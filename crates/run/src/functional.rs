@@ -20,6 +20,7 @@ const BETWEEN_LAUNCHES: Outcome = Outcome::Interrupted {
     kernel: String::new(),
     blocks_ended: 0,
     blocks: 0,
+    waits: Vec::new(),
 };
 
 /// Numbers of warp instructions after which a program is cut.
@@ -371,6 +372,7 @@ fn outcome_of(error: warploom_exec::RunError, prepared: &Prepared) -> Outcome {
             kernel: prepared.launch.program.name.clone(),
             blocks_ended: blocks,
             blocks: prepared.grid.count(),
+            waits: Vec::new(),
         },
         other => Outcome::Deadlock {
             message: told::plain(&other.to_string()),

@@ -194,9 +194,10 @@ impl<'s, 'p> Mix<'s, 'p> {
                 let reached = self.reached(summary);
                 if (self.progress)(&reached).is_break() {
                     self.checkpoint(summary)?;
+                    let places = self.gpu.describe_waits();
                     self.cut_short(summary);
                     self.stopped(Stopped::Interrupted);
-                    return Ok(interrupted(reached));
+                    return Ok(interrupted(reached, places));
                 }
             }
         }
@@ -304,7 +305,7 @@ impl<'s, 'p> Mix<'s, 'p> {
                 if self.processes[at].is_interrupted() {
                     let reached = self.reached(summary);
                     self.stopped(Stopped::Interrupted);
-                    return Ok(Some(interrupted(reached)));
+                    return Ok(Some(interrupted(reached, Vec::new())));
                 }
                 if acted {
                     continue;

@@ -171,6 +171,9 @@ pub enum Outcome {
         blocks_ended: u64,
         /// Number of all blocks of these launches.
         blocks: u64,
+        /// Places of the first unfinished warps, a line for each; none without timing.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        waits: Vec<String>,
     },
     /// A kernel did something that no GPU allows.
     Fault {

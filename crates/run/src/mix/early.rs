@@ -5,6 +5,7 @@ use crate::host::Stopped;
 use crate::progress::Progress;
 use crate::result::Summary;
 use crate::session::{outcome_of, stopped_by};
+use crate::told;
 use warploom_base::Cycle;
 use warploom_gpu::{KernelEnd, Stop};
 use warploom_stats::result::Outcome;
@@ -79,13 +80,18 @@ impl Mix<'_, '_> {
     }
 }
 
-/// Outcome of a run that the caller stopped.
-pub(super) fn interrupted(reached: Progress) -> Outcome {
+/// Most warps whose places the outcome of an interrupted run states.
+const MOST_PLACES: usize = 64;
+
+/// Outcome of a run that the caller stopped, with the places of unfinished warps.
+pub(super) fn interrupted(reached: Progress, mut places: Vec<String>) -> Outcome {
     let (blocks_ended, blocks) = reached.blocks;
+    places.truncate(MOST_PLACES);
     Outcome::Interrupted {
         kernel: reached.kernel,
         blocks_ended,
         blocks,
+        waits: places.iter().map(|place| told::plain(place)).collect(),
     }
 }
 

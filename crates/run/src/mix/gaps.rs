@@ -101,7 +101,7 @@ impl Mix<'_, '_> {
             let reached = self.reached(summary);
             self.stopped(why);
             match why {
-                Stopped::Interrupted => interrupted(reached),
+                Stopped::Interrupted => interrupted(reached, Vec::new()),
                 _ => self.of_process(in_a_gap(outcome), at),
             }
         })

@@ -83,6 +83,7 @@ fn blocks_ended(report: &RunReport) -> u64 {
             kernel,
             blocks_ended,
             blocks,
+            ..
         } => {
             assert_eq!((kernel.as_str(), *blocks), ("long", u64::from(BLOCKS)));
             *blocks_ended
@@ -97,6 +98,11 @@ fn a_timed_run_reports_what_it_has() {
     let ended = blocks_ended(&report);
     assert!((200..1000).contains(&ended), "{ended}");
     assert!(!report.succeeded() && report.checks.is_empty());
+    let Outcome::Interrupted { waits, .. } = &report.outcome else {
+        panic!("{:?}", report.outcome);
+    };
+    let is_place = |line: &String| line.contains("of `long`, warp ") && line.contains(" line ");
+    assert!(!waits.is_empty() && waits.iter().all(is_place), "{waits:?}");
     let [short, long] = report.kernels.as_slice() else {
         panic!("{} launches", report.kernels.len());
     };

@@ -142,11 +142,13 @@ fn a_failed_check_or_a_deadlock_is_no_success() {
         kernel: "vectorAdd".to_owned(),
         blocks_ended: 3,
         blocks: 8,
+        waits: Vec::new(),
     };
     assert!(!stopped.succeeded(), "nobody asked for this part alone");
     let json = serde_json::to_value(&stopped).unwrap();
     assert_eq!(json.pointer("/outcome/kind").unwrap(), "interrupted");
     assert_eq!(json.pointer("/outcome/blocks_ended").unwrap(), 3);
+    assert_eq!(json.pointer("/outcome/waits"), None);
 }
 
 #[test]

@@ -116,6 +116,12 @@ fn control_c_keeps_what_a_run_has_so_far() {
         "{}",
         shown.out
     );
+    // The places of warps tell which loop does not end.
+    assert!(
+        shown.out.contains("of `forever<2>`, warp 0: lanes 0"),
+        "{}",
+        shown.out
+    );
 }
 
 #[test]
