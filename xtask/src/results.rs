@@ -29,7 +29,7 @@ const PAPERS: [(&str, &str); 5] = [
     ("duet", "GPUDuet (Lin, Mantor, Zhou, TACO 2018)"),
     (
         "cooperative",
-        "Cooperative warp and block scheduling (Thuan et al., KIPS 2017)",
+        "Cooperative warp and block scheduling (Do et al., KIPS 2017)",
     ),
     ("crat", "CRAT (Xie et al., MICRO 2015)"),
     ("slicer", "Warped-Slicer (Xu et al., ISCA 2016)"),

@@ -62,9 +62,12 @@ fn home() -> Result<PathBuf, Failure> {
 /// Writes a page for the program and for each verb, and returns their number.
 fn manual(folder: &Path) -> Result<usize, Failure> {
     make_folder(folder)?;
-    let mut command = Cli::command().disable_help_subcommand(true);
+    // Only the command of the Python package has the verb `python`.
+    let mut command = Cli::command()
+        .disable_help_subcommand(true)
+        .mut_subcommand("python", |verb| verb.hide(true));
     command.build();
-    let verbs = command.get_subcommands();
+    let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
     let commands: Vec<_> = std::iter::once(&command).chain(verbs).collect();
     for command in &commands {
         let page = clap_mangen::Man::new((*command).clone());
@@ -72,9 +75,25 @@ fn manual(folder: &Path) -> Result<usize, Failure> {
         page.render(&mut text)
             .map_err(|error| Failure::Output(format!("cannot make a manual page: {error}")))?;
         let path = folder.join(page.get_filename());
-        write_file(&path, &String::from_utf8_lossy(&text))?;
+        let usage = (*command).clone().render_usage().to_string();
+        write_file(&path, &with_usage(&String::from_utf8_lossy(&text), &usage))?;
     }
     Ok(commands.len())
+}
+
+/// A manual page whose synopsis is the usage that `--help` prints. That of `clap_mangen` has options
+/// without their values.
+fn with_usage(page: &str, usage: &str) -> String {
+    let usage = usage.trim().trim_start_matches("Usage: ");
+    let usage = usage.replace('\\', "\\e").replace('-', "\\-");
+    let heading = ".SH SYNOPSIS\n";
+    match page.split_once(heading) {
+        Some((before, rest)) => {
+            let next = rest.find(".SH ").unwrap_or(rest.len());
+            format!("{before}{heading}{usage}\n{}", &rest[next..])
+        }
+        None => page.to_owned(),
+    }
 }
 
 fn make_folder(folder: &Path) -> Result<(), Failure> {

@@ -25,11 +25,12 @@ pub struct Args {
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let words = args.script.iter();
-    let words: Vec<_> = words.map(|word| quoted(&word.to_string_lossy())).collect();
+    let words: String = words
+        .map(|word| format!(" {}", quoted(&word.to_string_lossy())))
+        .collect();
     Err(Failure::Input(format!(
         "`warploom python` is a verb of the Python package, and this command was not installed with \
-         it\n  = help: install the package (docs/python.md says how), and run `warploom python {}` \
-         by the command that it brings; a CUDA program needs no Python: `warploom app -- ./program`",
-        words.join(" ")
+         it\n  = help: install the package (docs/python.md says how), and run `warploom python{words}` \
+         by the command that it brings; a CUDA program needs no Python: `warploom app -- ./program`"
     )))
 }

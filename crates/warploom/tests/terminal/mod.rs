@@ -29,6 +29,19 @@ fn manual_pages_and_completions_are_installed_by_one_command() {
     };
     assert!(text("man/man1/warploom.1").contains("warploom\\-run(1)"));
     assert!(text("man/man1/warploom-run.1").contains("\\-\\-explain"));
+    // The synopsis is the usage, in which options have their values.
+    let synopsis =
+        ".SH SYNOPSIS\nwarploom compare [OPTIONS] \\-\\-vary <KEY=V1,V2,...> <TARGET>...\n.SH";
+    let page = text("man/man1/warploom-compare.1");
+    assert!(page.contains(synopsis), "{page}");
+    // The verb of the Python package is not one of this command.
+    assert!(!text("man/man1/warploom.1").contains("python"));
+    assert!(
+        !folder
+            .path()
+            .join("here/share/man/man1/warploom-python.1")
+            .exists()
+    );
     for place in [
         "bash-completion/completions/warploom",
         "zsh/site-functions/_warploom",
