@@ -1,4 +1,7 @@
-//! Formats numbers for people.
+//! Formats numbers and places for people.
+
+/// Number of warps of an interrupted run whose places are shown.
+const PLACES_SHOWN: usize = 8;
 
 /// A count with separated thousands: `1,234,567`.
 pub fn grouped(value: u64) -> String {
@@ -46,6 +49,16 @@ pub fn seconds(seconds: f64) -> String {
     } else {
         let whole = seconds.round() as u64;
         format!("{} min {:02} s", whole / 60, whole % 60)
+    }
+}
+
+/// Lines with the places of the first warps of an interrupted run.
+pub fn places(waits: &[String]) -> String {
+    let shown = waits.iter().take(PLACES_SHOWN);
+    let shown: String = shown.map(|place| format!("\n  {place}")).collect();
+    match waits.len().saturating_sub(PLACES_SHOWN) {
+        0 => shown,
+        hidden => format!("{shown}\n({hidden} further warps in --json and --stats)"),
     }
 }
 

@@ -45,6 +45,9 @@ pub fn page_report(page: &Page, width: Option<u16>) -> String {
         for Column { name, about } in &page.table.columns {
             text.push_str(&wrapped("  ", &format!("{name}: {about}"), width));
         }
+        if !page.summary.is_empty() {
+            text.push('\n');
+        }
     }
     for (name, value) in page.summary_lines() {
         text.push_str(&wrapped("", &format!("{name} {value}"), width));

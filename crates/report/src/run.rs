@@ -3,7 +3,7 @@
 use crate::chart::bar;
 use crate::context::contexts;
 use crate::energy::energy;
-use crate::format::{grouped, percent, rate, seconds};
+use crate::format::{grouped, percent, places, rate, seconds};
 use crate::sampling::sampling;
 use crate::table::kernel_figures;
 use crate::wrap::{lines_wrapped, wrapped};
@@ -20,8 +20,6 @@ use warploom_stats::sample::Estimate;
 pub(crate) const LAUNCHES_SHOWN: usize = 16;
 /// Largest number of lines of an outcome's message.
 const LINES_SHOWN: usize = 24;
-/// Number of warps of an interrupted run whose places are shown.
-const PLACES_SHOWN: usize = 8;
 const BAR_WIDTH: usize = 40;
 
 /// Text report of a run: launches, scheduler cycles, checks, speed. Tables keep to `width`
@@ -365,16 +363,6 @@ fn interrupted(kernel: &str, ended: u64, blocks: u64) -> String {
     format!("INTERRUPTED {place}; outputs were not checked")
 }
 
-/// Lines with the places of the first warps of an interrupted run.
-fn places(waits: &[String]) -> String {
-    let shown = waits.iter().take(PLACES_SHOWN);
-    let shown: String = shown.map(|place| format!("\n  {place}")).collect();
-    match waits.len().saturating_sub(PLACES_SHOWN) {
-        0 => shown,
-        hidden => format!("{shown}\n({hidden} further warps in --json and --stats)"),
-    }
-}
-
 /// The first lines of a message, and the number of further ones.
 fn first_lines(message: &str) -> String {
     let lines: Vec<&str> = message.lines().collect();
@@ -606,10 +594,7 @@ pub(crate) mod tests {
         let told = "\nINTERRUPTED in vectorAdd, after 1,200 of 4,096 blocks; outputs were not checked\n  \
              warp 0: line 7\n  warp 1: line 7\n";
         assert!(text.contains(told), "{text}");
-        assert!(
-            text.contains("warp 7: line 7\n(1 further warps in"),
-            "{text}"
-        );
+        assert!(text.contains("warp 7: line 7\n(1 further warps in"));
         assert!(stopped("").contains("\nINTERRUPTED between launches; outputs"));
     }
 }

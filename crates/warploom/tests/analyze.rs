@@ -162,7 +162,8 @@ fn the_report_names_the_bottleneck() {
     ];
     let options = ["--window", "500", "--svg", "v.svg"];
     let ran = warploom_in(folder.path(), &[&target[..], &options].concat());
-    assert_eq!((ran.status, ran.err.as_str()), (0, ""), "{}", ran.out);
+    let wrote = "wrote v.svg\n";
+    assert_eq!((ran.status, ran.err.as_str()), (0, wrote), "{}", ran.out);
     for line in [
         "bound by   ",
         "TLP class  ",
