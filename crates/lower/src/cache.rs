@@ -61,7 +61,14 @@ fn is_hint(modifier: Modifier) -> bool {
     )
 }
 
+/// Lowers prefetches. That of a tensor map does nothing, because nothing models the cache of maps.
 pub(crate) fn prefetch(b: &mut Builder, form: &mut Form) -> Res<()> {
+    if form.has(Modifier::Tensormap) {
+        form.space();
+        form.finish(1)?;
+        b.emit(Op::Nop, &[], &[]);
+        return Ok(());
+    }
     form.ignore(|m| matches!(m, Modifier::L1 | Modifier::L2) || is_hint(m));
     let space = form.space();
     form.finish(1)?;
