@@ -26,7 +26,9 @@ pub struct Case {
     pub gpu: String,
     /// Name of the kernel with its size.
     pub kernel: String,
-    /// Core cycles of the real GPU.
+    /// Figure as its source has it.
+    pub published: String,
+    /// Core cycles of the real GPU, computed from the figure.
     pub hardware: f64,
     /// Core cycles on the preset.
     pub simulated: f64,
@@ -91,7 +93,8 @@ pub fn cases(text: &str) -> Result<Vec<Case>> {
         Ok(Case {
             gpu: gpu.to_owned(),
             kernel: kernel.to_owned(),
-            hardware: number(hardware)?,
+            published: hardware.to_owned(),
+            hardware: cycles(hardware)?,
             simulated: number(simulated)?,
             settings: text(settings),
             mechanism: text(mechanism),
@@ -113,6 +116,20 @@ pub fn recorded(text: &str) -> Result<Vec<Recorded>> {
 
 fn known(name: &str) -> Result<&'static Probe> {
     find(name).with_context(|| format!("no probe `{name}`"))
+}
+
+/// Core cycles that a published figure stands for: `N` cycles, `N us M MHz`, or
+/// `N TFLOP/s W GFLOP M MHz` for a kernel with that much work.
+fn cycles(figure: &str) -> Result<f64> {
+    match figure.split_whitespace().collect::<Vec<_>>()[..] {
+        [cycles] => number(cycles),
+        [us, "us", mhz, "MHz"] => Ok(number(us)? * number(mhz)?),
+        [rate, "TFLOP/s", work, "GFLOP", mhz, "MHz"] => {
+            // GFLOP over TFLOP/s are milliseconds.
+            Ok(number(work)? / number(rate)? * 1000.0 * number(mhz)?)
+        }
+        _ => bail!("`{figure}` is neither cycles, nor a time or a rate with a clock"),
+    }
 }
 
 fn number(text: &str) -> Result<f64> {
@@ -154,5 +171,14 @@ mod tests {
         let read = cases("h100-hopper\tk\t200\t150\t-\t-\tF").expect("a case");
         assert_eq!(read[0].error(), -25.0);
         assert!(read[0].settings.is_empty() && read[0].mechanism.is_empty());
+    }
+
+    #[test]
+    fn times_and_rates_become_cycles() {
+        let cycles = |figure: &str| super::cycles(figure).expect("a figure");
+        assert_eq!(cycles("29642.5"), 29642.5);
+        assert_eq!(cycles("120 us 1500 MHz"), 180_000.0);
+        assert_eq!(cycles("500 TFLOP/s 50 GFLOP 1830 MHz"), 183_000.0);
+        assert!(super::cycles("120 us").is_err() && super::cycles("500 TFLOP/s 50").is_err());
     }
 }
