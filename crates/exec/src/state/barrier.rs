@@ -79,7 +79,9 @@ pub(crate) struct ReductionTarget {
 struct Barrier {
     arrived: u64,
     waiting: u64,
-    /// Number of warps that must arrive. 0 stands for all unexited warps.
+    /// Number of arrivals. A warp that does not wait may arrive more than once.
+    arrivals: u32,
+    /// Number of arrivals of warps that complete it. 0 stands for one of each unexited warp.
     expected: u32,
     count: u32,
     all: bool,
@@ -90,6 +92,7 @@ impl Barrier {
     const IDLE: Self = Self {
         arrived: 0,
         waiting: 0,
+        arrivals: 0,
         expected: 0,
         count: 0,
         all: true,
@@ -148,6 +151,7 @@ impl BarrierTable {
         }
         let barrier = &mut self.barriers[arrival.id as usize];
         barrier.arrived |= 1 << warp;
+        barrier.arrivals += 1;
         barrier.waiting |= u64::from(blocks) << warp;
         barrier.expected = arrival.threads.map_or(0, |t| t.div_ceil(32));
         barrier.count += arrival.votes.count_ones();
@@ -167,11 +171,10 @@ impl BarrierTable {
     fn test(&mut self, id: u8) -> Option<BarrierRelease> {
         let barrier = &self.barriers[id as usize];
         let all_live = barrier.arrived & self.live == self.live;
-        let counted = barrier.expected > 0 && barrier.arrived.count_ones() >= barrier.expected;
         let complete = if barrier.expected == 0 {
             all_live && (id != CLUSTER || self.peers.have_arrived())
         } else {
-            counted
+            barrier.arrivals >= barrier.expected
         };
         complete.then(|| self.complete(id))
     }
@@ -287,9 +290,7 @@ impl BarrierTable {
                 .flat_map(|(half, &mask)| lanes_of(mask).map(move |w| (w + 32 * half).to_string()));
             numbers.collect::<Vec<_>>().join(", ")
         };
-        let more = barrier
-            .expected
-            .saturating_sub(barrier.arrived.count_ones());
+        let more = barrier.expected.saturating_sub(barrier.arrivals);
         match (barrier.expected, missing) {
             (0, 0) if id == CLUSTER => {
                 "the cluster's barrier waits for other blocks of the cluster".to_owned()

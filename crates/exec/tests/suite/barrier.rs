@@ -42,6 +42,25 @@ fn counted_barriers_pair_producers_and_consumers() {
 }
 
 #[test]
+fn a_warp_that_does_not_wait_may_arrive_again() {
+    // A warp gives itself the first turn at a barrier that it shares with another warp.
+    let mut table = BarrierTable::default();
+    table.reset(2, ClusterPlace::ALONE);
+    let sync = arrival(BarrierKind::Sync, 5, Some(64));
+    let arrive = arrival(BarrierKind::Arrive, 5, Some(64));
+    assert_eq!(table.arrive(1, &arrive), BarrierOutcome::Continue);
+    match table.arrive(1, &sync) {
+        BarrierOutcome::Release(release) => assert_eq!(release.warps, 0b10),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(table.arrive(1, &sync), BarrierOutcome::Wait);
+    assert_eq!(
+        table.describe(5),
+        "barrier 5 waits for 1 more warps; warps 0 have not arrived"
+    );
+}
+
+#[test]
 fn reductions_count_and_combine_predicates() {
     let mut table = BarrierTable::default();
     table.reset(2, ClusterPlace::ALONE);
