@@ -154,8 +154,8 @@ would be worse. The cases were chosen before the first was simulated, and all ar
   other waves count as the second. On FlashAttention-2 with 128 tokens, four waves computed so are
   6 % longer than when simulated (77,374 and 73,004 cycles).
 - FlashAttention-3, for which F has 24 times at 1,500 MHz, was also chosen: four times, with 16
-  sequences of 512 tokens. It has no row, because its kernels have not run to the end: they waited
-  for ever at a barrier at which a warp arrives twice and was counted once.
+  sequences of 512 tokens. It has no row: its kernels waited for ever at a barrier at which a
+  warp arrives twice and was counted once. They were not run again after that was mended.
 ";
 
 const KERNEL_COLUMNS: &str = "
