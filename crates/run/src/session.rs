@@ -539,9 +539,9 @@ pub(crate) fn outcome_of(stop: Stop) -> Outcome {
 }
 
 /// Description of a livelock and its remedy.
-pub(crate) const LIVELOCK: &str = "warps spin on values that no running warp can change: they wait for warps \
-    that wait for them at a barrier, for blocks that have not started, or (where `sm.divergence` is \
-    `stack`) for lanes of their own warp, which they keep from running";
+pub(crate) const LIVELOCK: &str = "warps spin on values that no running warp can change: they wait \
+    for warps that wait for them at a barrier, for blocks that have not started, or (where \
+    `sm.divergence` is `stack`) for lanes of their own warp, which they keep from running";
 
 fn waits_message(what: &str, at: Cycle, waits: &[String]) -> String {
     told::plain(&format!(

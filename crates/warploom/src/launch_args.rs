@@ -31,9 +31,9 @@ pub struct LaunchArgs {
     pub block: Option<String>,
     /// Next argument of the kernel: a number (`7`, `2.5`), a typed number (`f32:1`), a buffer:
     /// `TYPE[SHAPE]=INIT` with INIT one of zeros, iota, uniform, `uniform(LOW,HIGH)` (without HIGH:
-    /// `u8[64]=uniform(0,256)` draws any byte), normal, `normal(MEAN,DEVIATION)`, a number or a .npy
-    /// file that numpy's `save` wrote, whose type and number of elements are those of the buffer,
-    /// or a structure: `struct:` with these as members, separated by commas
+    /// `u8[64]=uniform(0,256)` draws any byte), normal, `normal(MEAN,DEVIATION)`, a number or a
+    /// .npy file that numpy's `save` wrote, whose type and number of elements are those of the
+    /// buffer, or a structure: `struct:` with these as members, separated by commas
     #[arg(
         long = "arg",
         value_name = "ARG",

@@ -265,8 +265,8 @@ fn refuse_machines(args: &Args) -> Result<(), Failure> {
     let targets: Vec<_> = args.targets.iter().map(String::as_str).collect();
     Err(Failure::Input(format!(
         "a comparison varies keys of one machine, and these are machines: {}\n  \
-         = help: `warploom sweep FILE.toml` compares machines, with this in the file (docs/sweeps.md):\n    \
-         [axes]\n    target = [{}]\n    gpu = [{}]",
+         = help: `warploom sweep FILE.toml` compares machines, with this in the file \
+         (docs/sweeps.md):\n    [axes]\n    target = [{}]\n    gpu = [{}]",
         machines.join(", "),
         quoted(&targets),
         quoted(&machines)

@@ -81,8 +81,8 @@ fn manual(folder: &Path) -> Result<usize, Failure> {
     Ok(commands.len())
 }
 
-/// A manual page whose synopsis is the usage that `--help` prints. That of `clap_mangen` has options
-/// without their values.
+/// A manual page whose synopsis is the usage that `--help` prints. That of `clap_mangen` has
+/// options without their values.
 fn with_usage(page: &str, usage: &str) -> String {
     let usage = usage.trim().trim_start_matches("Usage: ");
     let usage = usage.replace('\\', "\\e").replace('-', "\\-");

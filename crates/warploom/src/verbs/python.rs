@@ -30,7 +30,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         .collect();
     Err(Failure::Input(format!(
         "`warploom python` is a verb of the Python package, and this command was not installed with \
-         it\n  = help: install the package (docs/python.md says how), and run `warploom python{words}` \
-         by the command that it brings; a CUDA program needs no Python: `warploom app -- ./program`"
+         it\n  = help: install the package (docs/python.md says how), and run `warploom \
+         python{words}` by the command that it brings; a CUDA program needs no Python: `warploom app -- ./program`"
     )))
 }

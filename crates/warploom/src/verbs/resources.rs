@@ -25,7 +25,8 @@ Examples:
 /// Resources that each kernel of a PTX file needs: registers, memory, spills
 ///
 /// As `ptxas -v` reports them: registers per thread are an estimate of ptxas's number, and at most
-/// the kernel's `.maxnreg`. If the limit is lower, spills are those of this program's own register allocator.
+/// the kernel's `.maxnreg`. If the limit is lower, spills are those of this program's own register
+/// allocator.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Args {

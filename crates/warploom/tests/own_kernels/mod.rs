@@ -283,28 +283,33 @@ fn a_run_of_allocated_ptx_has_the_registers_that_were_allocated() {
     assert!(pairs.zip(kernels.as_array().expect("kernels")).all(same));
 }
 
+/// Status, standard output and standard error of a run of CUDA source whose compiler is a script.
+#[cfg(unix)]
+fn compiled_by(folder: &Path, script: &str) -> (Option<i32>, String, String) {
+    use std::os::unix::fs::PermissionsExt;
+    let compiler = folder.join("compiler");
+    std::fs::write(&compiler, format!("#!/bin/sh\n{script}\n")).unwrap();
+    let may = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(&compiler, may).unwrap();
+    std::fs::write(folder.join("k.cu"), "// not read by this compiler\n").unwrap();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_warploom"));
+    command.args(["run", "k.cu", "--kernel", "bandwidth", "--grid", "4"]);
+    let ran = command
+        .env("NVCC", &compiler)
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (ran.status.code(), text(&ran.stdout), text(&ran.stderr))
+}
+
 /// Source code is compiled by the compiler that NVCC names; its messages are shown.
 #[test]
 #[cfg(unix)]
 fn cuda_source_is_compiled_by_the_named_compiler() {
-    use std::os::unix::fs::PermissionsExt;
     let folder = folder();
     let compiler = folder.path().join("compiler");
-    let run = |script: &str| {
-        std::fs::write(&compiler, format!("#!/bin/sh\n{script}\n")).unwrap();
-        let may = std::fs::Permissions::from_mode(0o755);
-        std::fs::set_permissions(&compiler, may).unwrap();
-        std::fs::write(folder.path().join("k.cu"), "// not read by this compiler\n").unwrap();
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_warploom"));
-        command.args(["run", "k.cu", "--kernel", "bandwidth", "--grid", "4"]);
-        let ran = command
-            .env("NVCC", &compiler)
-            .current_dir(folder.path())
-            .output()
-            .unwrap();
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        (ran.status.code(), text(&ran.stdout), text(&ran.stderr))
-    };
+    let run = |script: &str| compiled_by(folder.path(), script);
     // The compiler's arguments end with `-o FILE k.cu`.
     let (status, out, told) = run("cat bounds.ptx >\"$5\"");
     assert_eq!(status, Some(0), "{told}");
@@ -340,7 +345,14 @@ fn cuda_source_is_compiled_by_the_named_compiler() {
         told.contains("cannot compile k.cu\nk.cu(1): error: expected"),
         "{told}"
     );
-    // The output is a file in a temporary folder, which no script of ours may take away.
+}
+
+/// The output is a file in a temporary folder. A compiler may write elsewhere, or nothing.
+#[test]
+#[cfg(unix)]
+fn a_compiler_without_output_is_told() {
+    let folder = folder();
+    let run = |script: &str| compiled_by(folder.path(), script);
     let (status, _, told) = run("echo \"$5\" >&2; exit 1");
     assert_eq!(status, Some(2));
     assert!(
@@ -360,7 +372,9 @@ fn cuda_source_is_compiled_by_the_named_compiler() {
         assert!(told.contains(nothing) && told.contains(remedy), "{told}");
     }
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_warploom"));
-    command.args(["run", "k.cu"]).env("NVCC", &compiler);
+    command
+        .args(["run", "k.cu"])
+        .env("NVCC", folder.path().join("compiler"));
     let ran = command.env("TMPDIR", "nowhere").current_dir(folder.path());
     let told = String::from_utf8_lossy(&ran.output().unwrap().stderr).into_owned();
     assert!(
