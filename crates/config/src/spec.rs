@@ -191,8 +191,8 @@ pub struct SmSpec {
     pub wide_shared_conflicts: bool,
     /// True if only one word of shared memory is broadcast at a time (GT200).
     pub shared_one_broadcast: bool,
-    /// Cycles of shared memory for each further lane of an `atom` or `red` on the same word. With 0,
-    /// as in GPGPU-Sim, lanes on the same word conflict as little as those of a load.
+    /// Cycles of shared memory for each further lane of an `atom` or `red` on the same word. With
+    /// 0, as in GPGPU-Sim, lanes on the same word conflict as little as those of a load.
     pub shared_atomic_cycles: u32,
     /// Event from which the latencies of units count.
     pub latency_from: LatencyFrom,

@@ -171,7 +171,7 @@ impl Sm {
         }
     }
 
-    /// Cycles that an access of shared memory takes, bank conflicts included, and the turns of lanes
+    /// Cycles that an access of shared memory takes, with bank conflicts and the turns of lanes
     /// whose atomics are on the same word.
     fn shared_cycles(&self, effect: &MemEffect) -> u32 {
         let turns = if effect.serial && self.shared_atomic_cycles > 0 {

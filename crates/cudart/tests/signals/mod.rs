@@ -105,6 +105,11 @@ fn quiet() -> Settings {
 }
 
 const IN_THE_KERNEL: &str = "INTERRUPTED in forever, after 0 of 2 blocks";
+/// Where the warps of the kernel are: it is one branch to itself.
+const PLACES: [&str; 2] = [
+    "sm0, block (0, 0, 0) of `forever`, warp 0: lanes 0-31 are at line 8",
+    "sm1, block (1, 0, 0) of `forever`, warp 0: lanes 0-31 are at line 8",
+];
 
 #[test]
 fn control_c_keeps_what_a_program_has_so_far() {
@@ -116,14 +121,15 @@ fn control_c_keeps_what_a_program_has_so_far() {
     let ended = Started::new("kernel", settings).send(&["INT"]);
     assert_eq!(ended.status, Some(130), "{}", ended.err);
     assert_eq!(ended.out, "more text");
-    assert_eq!(ended.err, format!("warploom: {IN_THE_KERNEL}\n"));
+    let told = format!("{IN_THE_KERNEL}\n  {}\n", PLACES.join("\n  "));
+    assert_eq!(ended.err, format!("warploom: {told}"));
     let report = ended.text("report.txt").expect("a report");
-    assert!(report.contains(&format!("\n{IN_THE_KERNEL}\n")), "{report}");
+    assert!(report.contains(&format!("\n{told}")), "{report}");
     let trace = ended.text("trace.json").expect("a timeline");
     serde_json::from_str::<serde_json::Value>(&trace).expect("whole");
     let result = ended.result();
     let outcome = serde_json::json!({
-        "kind": "interrupted", "kernel": "forever", "blocks_ended": 0, "blocks": 2
+        "kind": "interrupted", "kernel": "forever", "blocks_ended": 0, "blocks": 2, "waits": PLACES
     });
     assert_eq!(result["outcome"], outcome);
     assert!(result["totals"]["cycles"].as_u64() >= Some(4096));
