@@ -251,10 +251,11 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
 fn refuse_machines(args: &Args) -> Result<(), Failure> {
     let varied = args.vary.iter().chain(&args.best);
     let varied = varied.filter(|vary| vary.key == "gpu");
-    let listed = args.gpu.gpu.iter().filter(|gpu| !Path::new(gpu).exists());
-    let listed = listed.filter_map(|gpu| gpu.contains(',').then(|| gpu.split(',')));
+    let is_list = |gpu: &&String| gpu.contains(',') && !Path::new(gpu).exists();
+    let listed = args.gpu.gpu.iter().filter(is_list);
+    let listed = listed.flat_map(|gpu| gpu.split(','));
     let machines = varied.flat_map(|vary| vary.values.iter().map(String::as_str));
-    let machines: Vec<_> = machines.chain(listed.flatten()).collect();
+    let machines: Vec<_> = machines.chain(listed).collect();
     if machines.is_empty() {
         return Ok(());
     }
