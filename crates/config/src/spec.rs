@@ -237,6 +237,19 @@ pub struct SmSpec {
     pub divergence: Divergence,
     /// Pipe that multiplications issue to.
     pub products: Products,
+    /// True to fold instructions that NVIDIA's assembler removes.
+    pub folds_instructions: bool,
+    /// Order in which the instructions of a basic block issue.
+    pub instruction_order: InstructionOrder,
+}
+
+/// Order of the instructions of a basic block (docs/model/sm.md, Instructions of the assembler).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InstructionOrder {
+    /// The order of the PTX text, as in GPGPU-Sim.
+    Text,
+    /// The order of a list scheduler, as in the machine code of an assembler.
+    Assembler,
 }
 
 /// Event from which the latencies of [`UnitSpecs`] count.

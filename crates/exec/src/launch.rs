@@ -326,6 +326,10 @@ fn resolve(value: ConstValue, spec: &LaunchSpec) -> Result<u64, LaunchError> {
             let handle = spec.texture_refs.get(index as usize);
             handle.copied().ok_or(unresolved("texture", index))
         }
+        ConstValue::Param(param) => {
+            let value = param.of(&spec.params);
+            value.ok_or(unresolved("parameter", param.offset))
+        }
     }
 }
 

@@ -7,8 +7,35 @@ use crate::asynchronous::MbarrierOp;
 use crate::inst::Inst;
 use crate::op::{FloatBin, FloatPair, FloatTy, FloatUn, IntBin, MemSpace, Op, SystemCall};
 use crate::operands::{Code, Var, var_of_src};
-use crate::program::{InstClass, MemClass};
+use crate::program::{InstClass, InstFacts, MemClass, SourcePos};
 use crate::surface::SurfAct;
+use crate::unit::{other_operands, unit};
+use warploom_base::Pc;
+
+/// Facts about a final instruction of a program with `reg_slots` slots. `banks` are its reads and
+/// writes of register banks ([`banks`](fn@banks)).
+pub fn of(
+    code: &Code,
+    inst: &Inst,
+    reg_slots: u16,
+    banks: (Vec<u16>, Vec<u16>),
+    reconverge: Option<Pc>,
+    pos: SourcePos,
+) -> InstFacts {
+    let (reads, writes) = scoreboard(code, inst, reg_slots);
+    let (bank_reads, bank_writes) = banks;
+    InstFacts {
+        class: class(inst.op),
+        unit: unit(inst.op),
+        other_operands: other_operands(code, inst),
+        reads,
+        writes,
+        bank_reads,
+        bank_writes,
+        reconverge,
+        pos,
+    }
+}
 
 /// Class of an operation, from which the model derives unit and latency.
 pub fn class(op: Op) -> InstClass {
@@ -101,7 +128,7 @@ fn is_asynchronous(inst: &Inst) -> bool {
 }
 
 /// Scoreboard entries that a final instruction reads and writes, each once, in operand order.
-pub fn scoreboard(code: &Code, inst: &Inst, reg_slots: u16) -> (Vec<u16>, Vec<u16>) {
+fn scoreboard(code: &Code, inst: &Inst, reg_slots: u16) -> (Vec<u16>, Vec<u16>) {
     let entry = |var: Var| match var {
         Var::Reg(reg) => reg.0,
         Var::Pred(pred) => reg_slots + pred.0,

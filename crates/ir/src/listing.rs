@@ -2,8 +2,8 @@
 //! instruction.
 //!
 //! `r4` is slot 4 (a 64-bit value takes r4 and r5), `p1` a predicate, `#0x10` a literal, `&g0+4`
-//! the address of variable 0 plus 4, `&t0` texture 0. `-> 7` is the target of a branch, `meet 9`
-//! its reconvergence point.
+//! the address of variable 0 plus 4, `&t0` texture 0, `param[8]` the parameter at byte 8. `-> 7` is
+//! the target of a branch, `meet 9` its reconvergence point.
 
 use crate::inst::{Dst, Inst, Src};
 use crate::op::{FloatMods, MemTy, Op};
@@ -158,6 +158,7 @@ impl Display for Shown<'_> {
                 ConstValue::Global(global, 0) => write!(f, "&g{global}"),
                 ConstValue::Global(global, offset) => write!(f, "&g{global}{offset:+}"),
                 ConstValue::Texture(texture) => write!(f, "&t{texture}"),
+                ConstValue::Param(param) => write!(f, "param[{}]", param.offset),
             },
         }
     }

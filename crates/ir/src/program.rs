@@ -101,6 +101,42 @@ pub enum ConstValue {
     Global(u32, i64),
     /// Handle of `textures[.0]`, known when the module is loaded.
     Texture(u32),
+    /// Value of a kernel's parameter or of a part of it, known when the kernel is launched.
+    Param(ParamValue),
+}
+
+/// Part of the parameters that a constant operand has as its value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ParamValue {
+    /// Byte offset in the parameter buffer.
+    pub offset: u32,
+    /// Number of bytes: 1, 2, 4 or 8.
+    pub bytes: u8,
+    /// True if the sign is extended.
+    pub signed: bool,
+    /// True if the value has 64 bits, false for 32.
+    pub wide: bool,
+}
+
+impl ParamValue {
+    /// Bits of the value in a launch's parameters, or `None` beyond their end.
+    pub fn of(self, params: &[u8]) -> Option<u64> {
+        let start = self.offset as usize;
+        let bytes = usize::from(self.bytes);
+        let mut raw = [0; 8];
+        raw.get_mut(..bytes)?
+            .copy_from_slice(params.get(start..start + bytes)?);
+        let unused = 64 - 8 * bytes as u32;
+        let bits = u64::from_le_bytes(raw);
+        let extended = match self.signed && bytes > 0 {
+            true => ((bits << unused) as i64 >> unused) as u64,
+            false => bits,
+        };
+        Some(match self.wide {
+            true => extended,
+            false => u64::from(extended as u32),
+        })
+    }
 }
 
 /// Operands of one instruction that do not fit into it.
@@ -349,6 +385,8 @@ pub struct Program {
     /// Number of 32-bit slots of a warp's register file that the code uses. Registers share slots
     /// by liveness.
     pub reg_slots: u16,
+    /// Number of these that hold registers of 64 bits, which come first.
+    pub wide_slots: u16,
     /// Number of predicate registers.
     pub preds: u16,
     /// Number of registers per thread that a compiler such as `ptxas` would need, estimated from

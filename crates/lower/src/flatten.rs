@@ -13,8 +13,8 @@ use warploom_ir::liveness::{Liveness, Universe};
 use warploom_ir::pressure;
 use warploom_ir::slots::{self, Assignment};
 use warploom_ir::{
-    ClusterDirectives, Code, Dst, Extra, ExtraOperands, Frame, Inst, InstFacts, Op, Param,
-    ParamKind, Pred, Program, Reg, STACK_BYTES, SourcePos, Src, Var, Written, other_operands, unit,
+    ClusterDirectives, Code, Dst, Extra, ExtraOperands, Frame, Inst, Op, Param, ParamKind, Pred,
+    Program, Reg, STACK_BYTES, SourcePos, Src, Var, Written,
 };
 use warploom_ptx::ast::FunctionDirective;
 use warploom_ptx::tokens::ScalarType;
@@ -72,6 +72,7 @@ pub(crate) fn flatten(
     }
     let mut program = empty_program(kernel, &pools);
     program.reg_slots = reg_slots as u16;
+    program.wide_slots = wide as u16;
     program.preds = preds as u16;
     let estimate = registers_per_thread(&bases, &analysed);
     program.registers_per_thread = estimate.min(most_registers(kernel));
@@ -235,6 +236,7 @@ fn empty_program(kernel: &Kernel, pools: &Pools) -> Program {
         consts: pools.consts.clone(),
         extras: Vec::new(),
         reg_slots: 0,
+        wide_slots: 0,
         preds: 0,
         registers_per_thread: 0,
         params: kernel.functions[0].params.iter().map(param).collect(),
@@ -383,7 +385,7 @@ fn append(
             extras: &pools.extras,
             start: Pc(0),
         };
-        let (bank_reads, bank_writes) = facts::banks(&virtual_code, inst, banks);
+        let banks_of = facts::banks(&virtual_code, inst, banks);
         let mut renamed = renaming.inst(inst);
         if inst.extra != Extra::NONE {
             let extra = &mut pools.extras[inst.extra.0 as usize];
@@ -398,22 +400,21 @@ fn append(
             extras: &pools.extras,
             start: Pc(0),
         };
-        let (reads, writes) = facts::scoreboard(&view, &renamed, program.reg_slots);
         let position = source.position(code.spans[at].start);
-        program.facts.push(InstFacts {
-            class: facts::class(renamed.op),
-            unit: unit(renamed.op),
-            other_operands: other_operands(&view, &renamed),
-            reads,
-            writes,
-            bank_reads,
-            bank_writes,
-            reconverge: analysed.reconverge[at].map(|pc| Pc::new(pc.index() + bases[nth].pc)),
-            pos: SourcePos {
-                line: position.line,
-                column: position.column,
-            },
-        });
+        let pos = SourcePos {
+            line: position.line,
+            column: position.column,
+        };
+        let reconverge = analysed.reconverge[at].map(|pc| Pc::new(pc.index() + bases[nth].pc));
+        let facts = facts::of(
+            &view,
+            &renamed,
+            program.reg_slots,
+            banks_of,
+            reconverge,
+            pos,
+        );
+        program.facts.push(facts);
         program.insts.push(renamed);
     }
 }

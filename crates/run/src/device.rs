@@ -1,5 +1,6 @@
 //! The device as a process sees it: its memory and its modules.
 
+use crate::assembled::Assembled;
 use crate::checkpoint::Reads;
 use crate::output::Output;
 use crate::written::{Bytes, Written};
@@ -141,6 +142,8 @@ pub struct Device {
     substitutes: Vec<(String, String)>,
     /// Set if the run was cut.
     cut: Option<Cut>,
+    /// Kernels that were assembled for a machine.
+    pub(crate) assembled: Vec<Assembled>,
     /// Record of what the process reads, if the run makes checkpoints.
     pub(crate) reads: Option<Reads>,
 }
@@ -158,6 +161,7 @@ impl Device {
             copies: Vec::new(),
             substitutes: Vec::new(),
             cut: None,
+            assembled: Vec::new(),
             reads: None,
         }
     }

@@ -5,6 +5,7 @@
 //! between actions it copies data to and from [`Device`] memory; and finally it checks its outputs.
 
 mod accesses;
+mod assembled;
 mod checkpoint;
 mod compile;
 mod device;

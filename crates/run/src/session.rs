@@ -4,6 +4,7 @@ mod timed;
 
 pub use timed::{Timed, TimedBlocks};
 
+use crate::assembled::assembled;
 use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints, guarded};
 use crate::device::{Device, DeviceError, ModuleId};
 use crate::host::{Check, HostError, HostProgram, Launch, Stopped};
@@ -386,17 +387,18 @@ impl Session {
         launch: &Launch,
         grid_id: u64,
     ) -> Result<Prepared, RunError> {
-        let program = Arc::clone(device.kernel(launch.module, &launch.kernel)?);
+        let text = Arc::clone(device.kernel(launch.module, &launch.kernel)?);
+        let registers = launch
+            .registers_per_thread
+            .unwrap_or(text.registers_per_thread)
+            .clamp(1, self.spec.sm.max_registers_per_thread);
+        let program = assembled(device, &text, registers, &self.spec);
         let params = lay_out(&program, &launch.args)?;
         device.note_input(&format!("{launch:?}"));
         if program.uses_heap() {
             device.open_heap()?;
         }
         let context = self.context(device, launch.module, &program, launch, params, grid_id)?;
-        let registers = launch
-            .registers_per_thread
-            .unwrap_or(program.registers_per_thread)
-            .clamp(1, self.spec.sm.max_registers_per_thread);
         let launched = KernelLaunch {
             context,
             program,

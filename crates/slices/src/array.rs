@@ -70,11 +70,13 @@ impl Roots<'_> {
                     }
                 }
             }
-            Src::Const(index) => {
-                if let ConstValue::Global(variable, _) = self.consts[index as usize] {
-                    found.pointer(Base::Global(variable));
+            Src::Const(index) => match self.consts[index as usize] {
+                ConstValue::Global(variable, _) => found.pointer(Base::Global(variable)),
+                ConstValue::Param(param) if param.bytes == 8 => {
+                    found.number(Base::Param(param.offset));
                 }
-            }
+                _ => {}
+            },
             _ => {}
         }
     }

@@ -6,6 +6,7 @@ mod timing;
 pub use crate::pipe::Pipe;
 use crate::warps::CopyRole;
 use std::sync::Arc;
+pub use timing::{ClassTiming, class_timing};
 use timing::{pipe_of, timing_of};
 use warploom_base::{KernelSlot, Pc};
 use warploom_config::{

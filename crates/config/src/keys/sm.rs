@@ -2,7 +2,9 @@
 
 use super::cache::SET_INDEX;
 use crate::section::section;
-use crate::spec::{BranchOrder, Coalescing, Divergence, LatencyFrom, Products, SetIndex};
+use crate::spec::{
+    BranchOrder, Coalescing, Divergence, InstructionOrder, LatencyFrom, Products, SetIndex,
+};
 use crate::value::{Rule, int, names, pow2};
 
 names! {
@@ -17,6 +19,11 @@ names! {
              barrier or an operation of the warp (before Volta); one that spins runs for ever",
         Independent = "independent":
             "the same, but where a part spins the others run in turn with it (Volta and later)",
+    }
+    InstructionOrder: INSTRUCTION_ORDER {
+        Text = "text": "the order of the PTX text (GPGPU-Sim)",
+        Assembler = "assembler":
+            "an order by dependences and latencies, within the registers of the launch",
     }
     Products: PRODUCTS {
         ByType = "by-type": "the pipe of the operands' type (GPGPU-Sim 4.x)",
@@ -132,6 +139,17 @@ section! {
             "Pipe that mul and mad of integers and mul of floats issue to.",
             "instruction classes of GPGPU-Sim 3.2.2 and 4.2",
             Products::ByType, "by-type";
+        folds_instructions: "folds_instructions", Rule::Switch, "",
+            "Instructions that NVIDIA's assembler removes do not issue: register moves, loads of \
+             kernel parameters, literals in registers, `cvta` of global addresses, results that \
+             nothing uses; a product and its sum are one instruction.",
+            "this program: CUDA Binary Utilities lists machine instructions whose operands are \
+             constants, and IMAD",
+            false, "false";
+        instruction_order: "instruction_order", INSTRUCTION_ORDER, "",
+            "Order in which the instructions of a basic block issue.",
+            "this program: Huerta and others 2025 describe dependences that the compiler manages",
+            InstructionOrder::Text, "text";
         shared_one_broadcast: "shared_one_broadcast", Rule::Switch, "",
             "Shared memory broadcasts one word to all lanes that access it; others are served lane by \
              lane, as on GT200. Only the first word of each access is checked.",

@@ -72,6 +72,7 @@ impl Builder {
                 consts: Vec::new(),
                 extras: Vec::new(),
                 reg_slots: 32,
+                wide_slots: 0,
                 preds: 8,
                 registers_per_thread: 32,
                 params: Vec::new(),

@@ -64,7 +64,7 @@ impl Widths<'_> {
         match src {
             Src::Const(at) => match self.consts[usize::from(at)] {
                 ConstValue::Bits(bits) => Some(bits),
-                ConstValue::Global(..) | ConstValue::Texture(_) => None,
+                ConstValue::Global(..) | ConstValue::Texture(_) | ConstValue::Param(_) => None,
             },
             _ => None,
         }

@@ -29,6 +29,7 @@ fn saxpy() -> ModuleIr {
         consts: Vec::new(),
         extras: Vec::new(),
         reg_slots: 4,
+        wide_slots: 0,
         preds: 1,
         registers_per_thread: 8,
         params: vec![

@@ -48,8 +48,8 @@ fn cases() -> Range<u64> {
 /// Numbers of cases by their result.
 type Counts = BTreeMap<String, u64>;
 
-/// Ways to run a case: without timing, on both kinds of machine, and sometimes on the third
-/// machine.
+/// Ways to run a case: without timing and on both kinds of machine, as text and assembled, and
+/// sometimes on the third machine.
 fn ways_of(seed: u64, ways: &[Named]) -> Vec<&Named> {
     let is_meant = |named: &&Named| named.name != "rtx3070-ampere" || seed.is_multiple_of(4);
     ways.iter().filter(is_meant).collect()

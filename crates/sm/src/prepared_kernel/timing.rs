@@ -2,8 +2,8 @@
 
 use crate::pipe::Pipe;
 use crate::units::HORIZON;
-use warploom_config::{ModelStyle, OpTiming, Products, SmSpec, TypeTiming};
-use warploom_ir::InstClass;
+use warploom_config::{GpuSpec, Latencies, ModelStyle, OpTiming, Products, SmSpec, TypeTiming};
+use warploom_ir::{InstClass, MemClass};
 
 /// Issue's choice of a pipe (docs/model/sm.md, Instruction classes).
 pub(super) fn pipe_of(class: InstClass, spec: &SmSpec, style: ModelStyle) -> Pipe {
@@ -27,6 +27,45 @@ pub(super) fn pipe_of(class: InstClass, spec: &SmSpec, style: ModelStyle) -> Pip
         C::Tensor(_) | C::WarpGroup(_) => Pipe::Tensor,
         _ if units.int.count > 0 => Pipe::Int,
         _ => Pipe::Sp,
+    }
+}
+
+/// Time of a class of instructions as an assembler sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClassTiming {
+    /// Pipe to which the class issues.
+    pub pipe: Pipe,
+    /// Cycles from its issue to that of an instruction that needs the result: of loads, if they hit
+    /// L2.
+    pub latency_cycles: u32,
+    /// Cycles until the pipe takes another instruction of the same scheduler.
+    pub interval_cycles: u32,
+}
+
+/// Time of a class of instructions on a GPU whose loads have the latencies `loads`.
+pub fn class_timing(class: InstClass, spec: &GpuSpec, loads: &Latencies) -> ClassTiming {
+    let sm = &spec.sm;
+    let pipe = match pipe_of(class, sm, spec.gpu.style) {
+        Pipe::SpOrSfu => Pipe::Sp,
+        pipe => pipe,
+    };
+    let timing = timing_of(class, sm);
+    let latency_cycles = match class {
+        InstClass::Load(MemClass::Shared) | InstClass::Atomic(MemClass::Shared) => loads.shared,
+        InstClass::Load(MemClass::Const | MemClass::Param) => loads.constant,
+        InstClass::Load(_) | InstClass::Atomic(_) => loads.l2,
+        InstClass::WarpGroup(_) => timing.latency_cycles,
+        _ => timing.latency_cycles + sm.cycles_around_units(),
+    };
+    // All schedulers of an SM share its load/store unit.
+    let interval_cycles = match pipe {
+        Pipe::Mem => sm.schedulers,
+        _ => timing.interval_cycles,
+    };
+    ClassTiming {
+        pipe,
+        latency_cycles,
+        interval_cycles,
     }
 }
 

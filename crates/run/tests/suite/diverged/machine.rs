@@ -30,7 +30,14 @@ pub struct Named {
     pub progresses: bool,
 }
 
-/// Runs without timing, and on a machine of each kind with few SMs.
+/// Settings under which a kernel runs as an assembler makes it.
+const ASSEMBLED: [&str; 2] = [
+    "sm.folds_instructions=true",
+    "sm.instruction_order=assembler",
+];
+
+/// Runs without timing, and on a machine of each kind with few SMs, both of the kernel's text and of
+/// what an assembler makes of it.
 pub fn ways() -> Vec<Named> {
     let named = |name, way| Named {
         name,
@@ -42,14 +49,24 @@ pub fn ways() -> Vec<Named> {
             "functional",
             Way::Functional(preset("gtx480").expect("a preset")),
         ),
-        named("gtx480", Way::Timed(small("gtx480"))),
-        named("qv100-volta", Way::Timed(small("qv100-volta"))),
-        named("rtx3070-ampere", Way::Timed(small("rtx3070-ampere"))),
+        named(
+            "functional, assembled",
+            Way::Functional(small("gtx480", &ASSEMBLED)),
+        ),
+        named("gtx480", Way::Timed(small("gtx480", &[]))),
+        named("qv100-volta", Way::Timed(small("qv100-volta", &[]))),
+        named("assembled", Way::Timed(small("qv100-volta", &ASSEMBLED))),
+        named("rtx3070-ampere", Way::Timed(small("rtx3070-ampere", &[]))),
     ]
 }
 
-fn small(gpu: &str) -> GpuSpec {
-    let sets = ["gpu.sms=1".to_owned(), "gpu.sms_per_cluster=1".to_owned()];
+fn small(gpu: &str, sets: &[&str]) -> GpuSpec {
+    let few = ["gpu.sms=1", "gpu.sms_per_cluster=1"];
+    let sets: Vec<String> = few
+        .iter()
+        .chain(sets)
+        .map(|set| (*set).to_owned())
+        .collect();
     resolve(&Base::Preset(gpu.to_owned()), &sets).unwrap_or_else(|errors| panic!("{errors}"))
 }
 

@@ -1,0 +1,134 @@
+//! Dependences between the instructions of a basic block.
+
+use crate::Timing;
+use crate::effects::{Effect, effect};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+use warploom_ir::{Code, InstClass, MemSpace, Var, class};
+
+/// Successor of an instruction, with the cycles after which it may issue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edge {
+    /// Position in the block.
+    pub to: usize,
+    pub cycles: u32,
+}
+
+/// Dependences of a block; instructions are numbered from its start.
+pub(crate) struct Dependences {
+    /// Instructions that each one must precede.
+    pub after: Vec<Vec<Edge>>,
+    /// Number of instructions that precede each one.
+    pub before: Vec<u32>,
+    /// Cycles from the issue of each instruction to the end of the longest chain that it begins.
+    pub height: Vec<u32>,
+}
+
+impl Dependences {
+    /// Finds the dependences of a block.
+    pub fn new(code: &Code, block: Range<usize>, timing: &impl Fn(InstClass) -> Timing) -> Self {
+        let insts = &code.insts[block];
+        let mut found = Self {
+            after: vec![Vec::new(); insts.len()],
+            before: vec![0; insts.len()],
+            height: vec![0; insts.len()],
+        };
+        let latency: Vec<u32> = (insts.iter())
+            .map(|inst| timing(class(inst.op)).latency)
+            .collect();
+        let mut written: FxHashMap<Var, usize> = FxHashMap::default();
+        let mut read: FxHashMap<Var, Vec<usize>> = FxHashMap::default();
+        let mut effects = Effects::default();
+        for (at, inst) in insts.iter().enumerate() {
+            for var in code.reads(inst) {
+                if let Some(&def) = written.get(&var) {
+                    found.add(def, at, latency[def]);
+                }
+            }
+            for var in code.writes(inst) {
+                if let Some(&def) = written.get(&var) {
+                    found.add(def, at, latency[def]);
+                }
+                for reader in read.remove(&var).unwrap_or_default() {
+                    found.add(reader, at, 1);
+                }
+                written.insert(var, at);
+            }
+            for var in code.reads(inst) {
+                if written.get(&var) != Some(&at) {
+                    read.entry(var).or_default().push(at);
+                }
+            }
+            effects.enter(at, effect(code, inst), &mut found);
+        }
+        for at in (0..insts.len()).rev() {
+            let later = found.after[at].iter();
+            let longest = later.map(|edge| edge.cycles + found.height[edge.to]).max();
+            found.height[at] = longest.unwrap_or(latency[at]);
+        }
+        found
+    }
+
+    fn add(&mut self, from: usize, to: usize, cycles: u32) {
+        if from != to {
+            self.after[from].push(Edge { to, cycles });
+            self.before[to] += 1;
+        }
+    }
+}
+
+/// Instructions with effects that later ones may have to follow.
+#[derive(Default)]
+struct Effects {
+    /// Last instruction that nothing passes.
+    fence: Option<usize>,
+    /// Instructions with effects since then.
+    since: Vec<(usize, Effect)>,
+    /// Position after the last fence.
+    start: usize,
+}
+
+impl Effects {
+    fn enter(&mut self, at: usize, effect: Effect, found: &mut Dependences) {
+        if let Some(fence) = self.fence {
+            found.add(fence, at, 1);
+        }
+        if effect == Effect::Fence {
+            (self.start..at).for_each(|earlier| found.add(earlier, at, 1));
+            (self.fence, self.start) = (Some(at), at + 1);
+            self.since.clear();
+            return;
+        }
+        for &(earlier, other) in &self.since {
+            if conflict(other, effect) {
+                found.add(earlier, at, 1);
+            }
+        }
+        if !matches!(effect, Effect::None | Effect::Constant) {
+            self.since.push((at, effect));
+        }
+    }
+}
+
+/// True if two instructions must keep their order for their effects.
+fn conflict(a: Effect, b: Effect) -> bool {
+    use Effect::{Carry, Constant, Copy, Exchange, Fence, Load, None as Nothing, Ordered, Store};
+    match (a, b) {
+        (Fence, _) | (_, Fence) => true,
+        (Nothing | Constant, _) | (_, Nothing | Constant) => false,
+        (Carry, Carry) | (Exchange, Exchange) | (Copy, Copy) => true,
+        (Carry, _) | (_, Carry) => false,
+        (Ordered, _) | (_, Ordered) => true,
+        (Exchange, _) | (_, Exchange) | (Load(_), Load(_)) => false,
+        (Copy, Load(space)) | (Load(space), Copy) => meet(space, Some(MemSpace::Shared)),
+        (Copy, Store(space)) | (Store(space), Copy) => {
+            meet(space, Some(MemSpace::Shared)) || meet(space, Some(MemSpace::Global))
+        }
+        (Load(a) | Store(a), Load(b) | Store(b)) => meet(a, b),
+    }
+}
+
+/// True if two spaces may have a place in common; `None` is any space.
+fn meet(a: Option<MemSpace>, b: Option<MemSpace>) -> bool {
+    a.is_none() || b.is_none() || a == b
+}

@@ -1,0 +1,75 @@
+//! Instructions that an assembler folds away: copies, parameters and literals in registers,
+//! conversions between equal addresses, and what nothing uses any more.
+
+use crate::body::Body;
+use crate::effects::is_pure;
+use crate::{coalesce, constants, products};
+use fixedbitset::FixedBitSet;
+use warploom_ir::{MemSpace, Op, Width};
+
+/// Folds as far as it goes.
+pub(crate) fn fold(body: &mut Body) {
+    equal_addresses(body);
+    constants::fold(body);
+    remove_unused(body);
+    coalesce::coalesce(body);
+    products::join(body);
+    remove_unused(body);
+}
+
+/// Turns conversions of addresses that change nothing into copies: generic addresses of global and
+/// constant memory are those of the space.
+fn equal_addresses(body: &mut Body) {
+    for inst in &mut body.insts {
+        if matches!(
+            inst.op,
+            Op::Cvta(MemSpace::Global | MemSpace::Const, _, Width::B64)
+        ) {
+            inst.op = Op::Mov(Width::B64);
+        }
+    }
+}
+
+/// Removes computations whose results nothing reads.
+fn remove_unused(body: &mut Body) {
+    loop {
+        let mut kept = FixedBitSet::with_capacity(body.insts.len());
+        kept.insert_range(..);
+        let (cfg, live) = body.flow();
+        let (code, universe) = (body.code(), body.universe());
+        live.for_each(&code, &cfg, |at, after| {
+            let inst = &code.insts[at];
+            let mut writes = code.writes(inst);
+            let used = writes.any(|var| after.contains(universe.index(var)));
+            kept.set(at, used || !is_pure(&code, inst));
+        });
+        if kept.count_zeroes(..) == 0 {
+            return;
+        }
+        body.keep(&kept);
+    }
+}
+
+/// Number of definitions and of uses of each value.
+pub(crate) struct Counts {
+    pub defs: Vec<u32>,
+    pub uses: Vec<u32>,
+}
+
+impl Counts {
+    /// Counts in the whole code.
+    pub fn of(body: &Body) -> Self {
+        let (code, universe) = (body.code(), body.universe());
+        let mut counts = Self {
+            defs: vec![0; universe.len()],
+            uses: vec![0; universe.len()],
+        };
+        for inst in &body.insts {
+            code.reads(inst)
+                .for_each(|var| counts.uses[universe.index(var)] += 1);
+            code.writes(inst)
+                .for_each(|var| counts.defs[universe.index(var)] += 1);
+        }
+        counts
+    }
+}

@@ -1,0 +1,68 @@
+//! What an assembler makes of a lowered kernel, from program to program.
+//!
+//! PTX is the input of NVIDIA's assembler, and a GPU runs the assembler's output. The passes here
+//! approximate those of its transformations that change how many instructions issue, and when:
+//! - `fold`: parameters and literals become operands, copies and conversions between equal
+//!   addresses disappear, a product and the sum that uses it become one instruction.
+//! - `order`: the instructions of a basic block are reordered by their dependences and latencies
+//!   (list scheduling), within a limit of registers.
+//!
+//! Values, memory and the places of instructions in the source stay what they were. A program of
+//! several functions stays as it is. The crate knows no machine: latencies are an argument.
+
+mod body;
+mod coalesce;
+mod constants;
+mod dependences;
+mod effects;
+mod fold;
+mod lives;
+mod order;
+mod products;
+mod schedule;
+mod values;
+
+use body::Body;
+use warploom_ir::{InstClass, Program};
+
+/// Time of an instruction's class on the machine for which a program is assembled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timing {
+    /// Unit that takes the instruction; equal numbers share a unit.
+    pub unit: u8,
+    /// Cycles from its issue to that of an instruction that needs the result.
+    pub latency: u32,
+    /// Cycles for which it occupies the unit.
+    pub interval: u32,
+}
+
+/// Transformations that are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Passes {
+    /// True to fold instructions that an assembler removes.
+    pub fold: bool,
+    /// True to reorder the instructions of each basic block.
+    pub order: bool,
+}
+
+/// The assembled form of a program. `registers` are those that a thread of the launch has: the
+/// order needs no more at a time, unless the text does. `None` if the program stays as it is:
+/// without passes, or with several functions.
+pub fn assemble(
+    program: &Program,
+    passes: Passes,
+    registers: u32,
+    timing: &impl Fn(InstClass) -> Timing,
+) -> Option<Program> {
+    if !passes.fold && !passes.order || program.functions.len() != 1 {
+        return None;
+    }
+    let mut body = Body::of(program)?;
+    if passes.fold {
+        fold::fold(&mut body);
+    }
+    if passes.order {
+        order::order(&mut body, registers, timing);
+    }
+    body.into_program(program)
+}

@@ -1,0 +1,111 @@
+//! List scheduling of a basic block (Gibbons and Muchnick, 1986): in every cycle the instruction
+//! that begins the longest chain of dependences issues, of those whose operands are there and whose
+//! unit is free, and which need no more registers than the limit allows.
+
+use crate::Timing;
+use crate::dependences::Dependences;
+use crate::lives::{InUse, Lives};
+
+/// Order of a block's instructions, numbered from its start, that needs at most `limit` registers
+/// as far as the choices allow. `timings` are those of the instructions.
+pub(crate) fn schedule(
+    dependences: &Dependences,
+    lives: &Lives,
+    timings: &[Timing],
+    limit: u32,
+) -> Vec<usize> {
+    let mut list = List::new(dependences, lives, timings, limit);
+    while let Some(place) = list.choose() {
+        list.issue(place);
+    }
+    list.order
+}
+
+/// A schedule under construction.
+struct List<'a> {
+    dependences: &'a Dependences,
+    timings: &'a [Timing],
+    limit: u32,
+    in_use: InUse<'a>,
+    now: u32,
+    /// Instructions whose predecessors have issued.
+    ready: Vec<usize>,
+    /// Predecessors that have not issued, by instruction.
+    waiting: Vec<u32>,
+    /// Cycle in which the operands of each instruction are there.
+    operands: Vec<u32>,
+    /// Cycle in which each unit is free.
+    units: Vec<u32>,
+    order: Vec<usize>,
+}
+
+impl<'a> List<'a> {
+    fn new(
+        dependences: &'a Dependences,
+        lives: &'a Lives,
+        timings: &'a [Timing],
+        limit: u32,
+    ) -> Self {
+        let count = timings.len();
+        let units = timings.iter().map(|timing| usize::from(timing.unit) + 1);
+        Self {
+            dependences,
+            timings,
+            limit,
+            in_use: InUse::new(lives),
+            now: 0,
+            ready: (0..count)
+                .filter(|at| dependences.before[*at] == 0)
+                .collect(),
+            waiting: dependences.before.clone(),
+            operands: vec![0; count],
+            units: vec![0; units.max().unwrap_or(0)],
+            order: Vec::with_capacity(count),
+        }
+    }
+
+    /// First cycle from now on in which an instruction could issue.
+    fn earliest(&self, at: usize) -> u32 {
+        let unit = self.units[usize::from(self.timings[at].unit)];
+        self.now.max(self.operands[at]).max(unit)
+    }
+
+    /// True if an instruction keeps to the limit, or frees as many registers as it takes.
+    fn fits(&self, at: usize) -> bool {
+        let with = self.in_use.with(at);
+        with <= self.limit || with <= self.in_use.registers
+    }
+
+    /// Place in `ready` of the next instruction; time advances to its issue.
+    fn choose(&mut self) -> Option<usize> {
+        let places = || 0..self.ready.len();
+        let fitting = places().filter(|place| self.fits(self.ready[*place]));
+        // The earliest one; of several, the one with the longest chain; then the first of the text.
+        let key = |place: &usize| {
+            let at = self.ready[*place];
+            let height = self.dependences.height[at];
+            (self.earliest(at), std::cmp::Reverse(height), at)
+        };
+        let pressing = |place: &usize| (self.in_use.with(self.ready[*place]), self.ready[*place]);
+        let chosen = fitting.min_by_key(key);
+        let chosen = chosen.or_else(|| places().min_by_key(pressing))?;
+        self.now = self.earliest(self.ready[chosen]);
+        Some(chosen)
+    }
+
+    fn issue(&mut self, place: usize) {
+        let at = self.ready.swap_remove(place);
+        self.order.push(at);
+        self.in_use.issue(at);
+        let timing = self.timings[at];
+        self.units[usize::from(timing.unit)] = self.now + timing.interval;
+        for edge in &self.dependences.after[at] {
+            self.operands[edge.to] = self.operands[edge.to].max(self.now + edge.cycles);
+            self.waiting[edge.to] -= 1;
+            if self.waiting[edge.to] == 0 {
+                self.ready.push(edge.to);
+            }
+        }
+        self.now += 1;
+    }
+}

@@ -1,0 +1,5 @@
+//! Tests of the passes, from PTX to listings.
+
+mod folding;
+mod ordering;
+mod support;

@@ -1,0 +1,116 @@
+//! Orders of basic blocks.
+
+use crate::support::{ORDER, kernel, lines};
+
+const REGS: &str = ".reg .b32 %r<40>; .reg .b64 %rd<9>; .reg .f32 %f<40>; .reg .pred %p<3>;";
+
+/// Checks the order of a kernel's instructions, by their lines from the first on.
+fn check(registers: u32, body: &str, expected: &[u32]) {
+    let program = kernel("", &format!("{REGS}\n{body}"));
+    assert_eq!(lines(&program, ORDER, registers), expected);
+}
+
+#[test]
+fn a_load_is_hoisted() {
+    check(
+        32,
+        "add.s32 %r1, %r2, %r3;
+         add.s32 %r4, %r1, %r3;
+         ld.global.u32 %r5, [%rd1];
+         add.s32 %r6, %r5, %r4;
+         st.global.u32 [%rd2], %r6;",
+        &[2, 0, 1, 3, 4, 5],
+    );
+}
+
+#[test]
+fn a_store_that_may_alias_holds_a_load_back() {
+    check(
+        32,
+        "add.s32 %r1, %r2, %r3;
+         st.global.u32 [%rd2], %r1;
+         ld.global.u32 %r5, [%rd1];
+         add.s32 %r6, %r5, %r5;
+         st.global.u32 [%rd2], %r6;",
+        &[0, 1, 2, 3, 4, 5],
+    );
+    // Another space cannot alias.
+    check(
+        32,
+        "add.s32 %r1, %r2, %r3;
+         st.shared.u32 [%rd2], %r1;
+         ld.global.u32 %r5, [%rd1];
+         add.s32 %r6, %r5, %r5;
+         st.global.u32 [%rd2], %r6;",
+        &[2, 0, 1, 3, 4, 5],
+    );
+}
+
+#[test]
+fn loads_of_matrices_go_between_products() {
+    // The second load does not wait for the first product, which waits for the first load.
+    check(
+        64,
+        "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1, %r2, %r3, %r4}, [%r30];
+         mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4},
+             {%r1, %r2, %r3, %r4}, {%r5, %r6}, {%f1, %f2, %f3, %f4};
+         mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f5, %f6, %f7, %f8},
+             {%r1, %r2, %r3, %r4}, {%r7, %r8}, {%f5, %f6, %f7, %f8};
+         ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r11, %r12, %r13, %r14}, [%r31];
+         mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4},
+             {%r11, %r12, %r13, %r14}, {%r5, %r6}, {%f1, %f2, %f3, %f4};
+         st.global.v4.f32 [%rd1], {%f1, %f2, %f3, %f4};
+         st.global.v4.f32 [%rd2], {%f5, %f6, %f7, %f8};",
+        &[0, 5, 1, 3, 6, 8, 9, 10],
+    );
+}
+
+#[test]
+fn registers_of_the_launch_bound_how_many_loads_come_first() {
+    let body = "ld.global.u32 %r1, [%rd1];
+         add.s32 %r9, %r9, %r1;
+         ld.global.u32 %r2, [%rd1+4];
+         add.s32 %r9, %r9, %r2;
+         ld.global.u32 %r3, [%rd1+8];
+         add.s32 %r9, %r9, %r3;
+         st.global.u32 [%rd2], %r9;";
+    // Two addresses and the sum take five registers, each load in flight one more.
+    check(8, body, &[0, 2, 4, 1, 3, 5, 6, 7]);
+    check(7, body, &[0, 2, 1, 4, 3, 5, 6, 7]);
+    check(1, body, &[0, 1, 2, 3, 4, 5, 6, 7]);
+}
+
+#[test]
+fn barriers_fences_and_clocks_keep_their_places() {
+    // A barrier orders accesses to memory, and arithmetic may pass it.
+    check(
+        32,
+        "st.shared.u32 [%r1], %r2;
+         bar.sync 0;
+         ld.shared.u32 %r3, [%r4];
+         mul.lo.s32 %r5, %r6, %r7;
+         st.global.u32 [%rd1], %r5;
+         st.global.u32 [%rd1+4], %r3;",
+        &[0, 1, 2, 3, 4, 5, 6],
+    );
+    // Nothing passes a clock.
+    check(
+        32,
+        "mov.u32 %r1, %clock;
+         add.s32 %r2, %r3, %r3;
+         mov.u32 %r4, %clock;
+         ld.global.u32 %r5, [%rd1];
+         mov.u32 %r6, %clock;",
+        &[0, 1, 2, 3, 4, 5],
+    );
+    // Volatile accesses stay in order.
+    check(
+        32,
+        "add.s32 %r1, %r2, %r3;
+         st.volatile.global.u32 [%rd1], %r1;
+         ld.volatile.shared.u32 %r4, [%r5];
+         add.s32 %r6, %r4, %r4;
+         st.volatile.global.u32 [%rd1], %r6;",
+        &[0, 1, 2, 3, 4, 5],
+    );
+}

@@ -1,0 +1,67 @@
+//! Kernels from PTX, and their assembled forms as text.
+
+use warploom_assemble::{Passes, Timing, assemble};
+use warploom_diag::Source;
+use warploom_ir::{InstClass, Program};
+
+/// Passes that fold only.
+pub const FOLD: Passes = Passes {
+    fold: true,
+    order: false,
+};
+/// Passes that reorder only.
+pub const ORDER: Passes = Passes {
+    fold: false,
+    order: true,
+};
+
+/// A machine on which loads take 30 cycles, products of matrices 20 and occupy their unit for 4, and
+/// everything else takes 4.
+pub fn timing(class: InstClass) -> Timing {
+    let (unit, latency, interval) = match class {
+        InstClass::Load(_) | InstClass::Store(_) | InstClass::Atomic(_) => (1, 30, 1),
+        InstClass::Tensor(_) => (2, 20, 4),
+        _ => (0, 4, 1),
+    };
+    Timing {
+        unit,
+        latency,
+        interval,
+    }
+}
+
+/// The kernel `k` with these parameters and this body.
+pub fn kernel(params: &str, body: &str) -> Program {
+    let text = format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n\
+         .visible .entry k({params}) {{\n{body}\nret;\n}}\n"
+    );
+    let source = Source::new("k.ptx", text);
+    let (ir, _) = warploom_lower::compile(&source).expect("the file is PTX");
+    assert!(ir.refused.is_empty(), "{:?}", ir.refused);
+    ir.kernels.into_iter().next().expect("it has a kernel")
+}
+
+/// The instructions of a program, one a line, without numbers.
+pub fn listing(program: &Program) -> String {
+    let text = program.to_string();
+    let lines = text.lines().filter_map(|line| {
+        let (number, inst) = line.trim_start().split_once(": ")?;
+        number.parse::<u32>().ok()?;
+        Some(inst.to_owned())
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// The text's lines of the assembled form, in its order, of a thread with `registers`.
+pub fn lines(program: &Program, passes: Passes, registers: u32) -> Vec<u32> {
+    let assembled = assemble(program, passes, registers, &timing).expect("one function");
+    let first = program.facts.first().map_or(0, |facts| facts.pos.line);
+    let lines = assembled.facts.iter().map(|facts| facts.pos.line - first);
+    lines.collect()
+}
+
+/// The listing of the folded form.
+pub fn folded(program: &Program) -> String {
+    listing(&assemble(program, FOLD, 32, &timing).expect("one function"))
+}
