@@ -25,7 +25,7 @@ pub(crate) struct Body {
     pub param_bytes: u32,
     /// True for each register of 64 bits.
     pub wide: Vec<bool>,
-    /// Number of predicates.
+    /// Number of predicate values.
     pub preds: usize,
     /// Register banks of registers and then predicates, as far as they have one.
     banks: Vec<Option<u16>>,

@@ -4,7 +4,7 @@
 
 use crate::body::Body;
 use fixedbitset::FixedBitSet;
-use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use warploom_ir::liveness::Universe;
 use warploom_ir::{Dst, Inst, Op, Src, Var, Width};
 
@@ -52,7 +52,7 @@ fn copy(inst: &Inst, body: &Body, universe: Universe) -> Option<(u32, u32)> {
 struct Joined {
     parents: Vec<u32>,
     /// Values that are needed at the same time, of those that take part in copies.
-    apart: FxHashMap<u32, FxHashSet<u32>>,
+    apart: BTreeMap<u32, BTreeSet<u32>>,
 }
 
 impl Joined {
@@ -65,7 +65,7 @@ impl Joined {
         }
         let mut joined = Self {
             parents: (0..universe.len() as u32).collect(),
-            apart: FxHashMap::default(),
+            apart: BTreeMap::new(),
         };
         let (cfg, live) = body.flow();
         let code = body.code();
@@ -112,7 +112,7 @@ impl Joined {
     /// Joins two values unless they are needed at the same time.
     fn join(&mut self, a: u32, b: u32) {
         let (a, b) = (self.find(a), self.find(b));
-        let kept_apart = |others: &FxHashSet<u32>| others.contains(&b);
+        let kept_apart = |others: &BTreeSet<u32>| others.contains(&b);
         if a == b || self.apart.get(&a).is_some_and(kept_apart) {
             return;
         }

@@ -112,7 +112,9 @@ impl Effects {
 
 /// True if two instructions must keep their order for their effects.
 fn conflict(a: Effect, b: Effect) -> bool {
-    use Effect::{Carry, Constant, Copy, Exchange, Fence, Load, None as Nothing, Ordered, Store};
+    use Effect::{
+        Carry, Constant, Copy, Exchange, Fence, Load, None as Nothing, Ordered, ReadOnly, Store,
+    };
     match (a, b) {
         (Fence, _) | (_, Fence) => true,
         (Nothing | Constant, _) | (_, Nothing | Constant) => false,
@@ -120,11 +122,14 @@ fn conflict(a: Effect, b: Effect) -> bool {
         (Carry, _) | (_, Carry) => false,
         (Ordered, _) | (_, Ordered) => true,
         (Exchange, _) | (_, Exchange) | (Load(_), Load(_)) => false,
+        // A store through the same address shows that the memory is not only read.
+        (ReadOnly(a), Store(_, b)) | (Store(_, b), ReadOnly(a)) => a == b,
+        (ReadOnly(_), _) | (_, ReadOnly(_)) => false,
         (Copy, Load(space)) | (Load(space), Copy) => meet(space, Some(MemSpace::Shared)),
-        (Copy, Store(space)) | (Store(space), Copy) => {
+        (Copy, Store(space, _)) | (Store(space, _), Copy) => {
             meet(space, Some(MemSpace::Shared)) || meet(space, Some(MemSpace::Global))
         }
-        (Load(a) | Store(a), Load(b) | Store(b)) => meet(a, b),
+        (Load(a) | Store(a, _), Load(b) | Store(b, _)) => meet(a, b),
     }
 }
 

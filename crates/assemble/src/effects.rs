@@ -1,4 +1,4 @@
-//! What an instruction does besides writing registers, as far as its order matters.
+//! Effects of an instruction besides writing registers, as far as its order matters.
 
 use warploom_ir::{CacheOp, Code, Inst, MemSpace, Op, SpecialReg, Src};
 
@@ -9,10 +9,12 @@ pub(crate) enum Effect {
     None,
     /// A read of memory that the kernel does not write: only registers, as far as order matters.
     Constant,
+    /// A read of global memory that no thread of the kernel writes (`.nc`), through this address.
+    ReadOnly(Src),
     /// A plain read of a space; `None` is any space.
     Load(Option<MemSpace>),
-    /// A plain write to a space; `None` is any space.
-    Store(Option<MemSpace>),
+    /// A plain write to a space through this address; `None` is any space.
+    Store(Option<MemSpace>, Src),
     /// A carry, which the next instruction of the chain reads.
     Carry,
     /// An exchange among the lanes of a warp. They keep their order among themselves, because lanes
@@ -33,11 +35,11 @@ pub(crate) fn effect(code: &Code, inst: &Inst) -> Effect {
     }
     match inst.op {
         Op::Ld(MemSpace::Param | MemSpace::Const, ..) => Effect::Constant,
-        Op::Ld(_, _, CacheOp::NonCoherent) => Effect::Constant,
+        Op::Ld(_, _, CacheOp::NonCoherent) => Effect::ReadOnly(inst.src[0]),
         Op::Ld(space, _, cache) if is_plain(cache) => Effect::Load(of_space(space)),
-        Op::St(space, _, cache) if is_plain(cache) => Effect::Store(of_space(space)),
+        Op::St(space, _, cache) if is_plain(cache) => Effect::Store(of_space(space), inst.src[0]),
         Op::LdMatrix(space, _) => Effect::Load(of_space(space)),
-        Op::StMatrix(space, _) => Effect::Store(of_space(space)),
+        Op::StMatrix(space, _) => Effect::Store(of_space(space), inst.src[0]),
         Op::Ld(..) | Op::St(..) | Op::Atom(..) | Op::Mbarrier(..) => Effect::Ordered,
         Op::Membar(_) | Op::Barrier(_) | Op::BarWarp | Op::CopyWait(_) => Effect::Ordered,
         Op::CopyAsync { .. } | Op::CopyCommit => Effect::Copy,

@@ -1,4 +1,4 @@
-//! What an assembler makes of a lowered kernel, from program to program.
+//! Assembled form of a lowered kernel: passes from program to program.
 //!
 //! PTX is the input of NVIDIA's assembler, and a GPU runs the assembler's output. The passes here
 //! approximate those of its transformations that change how many instructions issue, and when:

@@ -90,7 +90,7 @@ impl Lives {
 pub(crate) struct InUse<'a> {
     of: &'a Lives,
     left: Vec<u32>,
-    /// Number of registers.
+    /// Number of 32-bit registers now.
     pub registers: u32,
 }
 

@@ -5,6 +5,7 @@
 use crate::Timing;
 use crate::dependences::Dependences;
 use crate::lives::{InUse, Lives};
+use std::cmp::Reverse;
 
 /// Order of a block's instructions, numbered from its start, that needs at most `limit` registers
 /// as far as the choices allow. `timings` are those of the instructions.
@@ -28,7 +29,8 @@ struct List<'a> {
     limit: u32,
     in_use: InUse<'a>,
     now: u32,
-    /// Instructions whose predecessors have issued.
+    /// Instructions whose predecessors have issued, those with the longest chains first, then in the
+    /// order of the text.
     ready: Vec<usize>,
     /// Predecessors that have not issued, by instruction.
     waiting: Vec<u32>,
@@ -48,20 +50,27 @@ impl<'a> List<'a> {
     ) -> Self {
         let count = timings.len();
         let units = timings.iter().map(|timing| usize::from(timing.unit) + 1);
-        Self {
+        let mut list = Self {
             dependences,
             timings,
             limit,
             in_use: InUse::new(lives),
             now: 0,
-            ready: (0..count)
-                .filter(|at| dependences.before[*at] == 0)
-                .collect(),
+            ready: Vec::new(),
             waiting: dependences.before.clone(),
             operands: vec![0; count],
             units: vec![0; units.max().unwrap_or(0)],
             order: Vec::with_capacity(count),
-        }
+        };
+        let first = (0..count).filter(|at| dependences.before[*at] == 0);
+        first.for_each(|at| list.make_ready(at));
+        list
+    }
+
+    fn make_ready(&mut self, at: usize) {
+        let key = |at: usize| (Reverse(self.dependences.height[at]), at);
+        let place = self.ready.partition_point(|other| key(*other) < key(at));
+        self.ready.insert(place, at);
     }
 
     /// First cycle from now on in which an instruction could issue.
@@ -76,25 +85,30 @@ impl<'a> List<'a> {
         with <= self.limit || with <= self.in_use.registers
     }
 
-    /// Place in `ready` of the next instruction; time advances to its issue.
+    /// Place in `ready` of the next instruction; time advances to its issue. It is the first that
+    /// can issue earliest within the limit; where none keeps to that, one that needs fewest
+    /// registers.
     fn choose(&mut self) -> Option<usize> {
-        let places = || 0..self.ready.len();
-        let fitting = places().filter(|place| self.fits(self.ready[*place]));
-        // The earliest one; of several, the one with the longest chain; then the first of the text.
-        let key = |place: &usize| {
-            let at = self.ready[*place];
-            let height = self.dependences.height[at];
-            (self.earliest(at), std::cmp::Reverse(height), at)
-        };
+        let mut earliest: Option<(u32, usize)> = None;
+        for (place, &at) in self.ready.iter().enumerate() {
+            let when = self.earliest(at);
+            let sooner = earliest.is_none_or(|(best, _)| when < best);
+            if sooner && self.fits(at) {
+                earliest = Some((when, place));
+                if when == self.now {
+                    break;
+                }
+            }
+        }
         let pressing = |place: &usize| (self.in_use.with(self.ready[*place]), self.ready[*place]);
-        let chosen = fitting.min_by_key(key);
-        let chosen = chosen.or_else(|| places().min_by_key(pressing))?;
+        let chosen = earliest.map(|(_, place)| place);
+        let chosen = chosen.or_else(|| (0..self.ready.len()).min_by_key(pressing))?;
         self.now = self.earliest(self.ready[chosen]);
         Some(chosen)
     }
 
     fn issue(&mut self, place: usize) {
-        let at = self.ready.swap_remove(place);
+        let at = self.ready.remove(place);
         self.order.push(at);
         self.in_use.issue(at);
         let timing = self.timings[at];
@@ -103,7 +117,7 @@ impl<'a> List<'a> {
             self.operands[edge.to] = self.operands[edge.to].max(self.now + edge.cycles);
             self.waiting[edge.to] -= 1;
             if self.waiting[edge.to] == 0 {
-                self.ready.push(edge.to);
+                self.make_ready(edge.to);
             }
         }
         self.now += 1;

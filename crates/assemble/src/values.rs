@@ -15,7 +15,7 @@ pub(crate) struct Values {
     pub extras: Vec<ExtraOperands>,
     /// True for each register of 64 bits.
     pub wide: Vec<bool>,
-    /// Number of predicates.
+    /// Number of predicate values.
     pub preds: usize,
     /// Registers and then predicates that may be read before they are written.
     pub unwritten: FixedBitSet,

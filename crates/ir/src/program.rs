@@ -475,3 +475,29 @@ impl Program {
         reg.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::ParamValue;
+
+    #[test]
+    fn a_parameter_has_the_sign_and_width_of_its_load() {
+        let params = [0xFE, 0xFF, 0x01, 0x02, 0x03, 0x04, 0x05, 0x86];
+        let value = |offset, bytes, signed, wide| {
+            let param = ParamValue {
+                offset,
+                bytes,
+                signed,
+                wide,
+            };
+            param.of(&params)
+        };
+        assert_eq!(value(0, 2, false, false), Some(0xFFFE));
+        assert_eq!(value(0, 2, true, false), Some(0xFFFF_FFFE));
+        assert_eq!(value(0, 1, true, true), Some(0xFFFF_FFFF_FFFF_FFFE));
+        assert_eq!(value(2, 4, true, false), Some(0x0403_0201));
+        assert_eq!(value(0, 8, false, true), Some(0x8605_0403_0201_FFFE));
+        // Beyond the end there is none.
+        assert_eq!(value(5, 4, false, false), None);
+    }
+}

@@ -4,7 +4,7 @@ use crate::Trouble;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use warploom_base::Dim3;
-use warploom_config::GpuSpec;
+use warploom_config::{GpuSpec, InstructionOrder};
 use warploom_run::{
     AddressMode, Arg, ChannelKind, Check, Device, DevicePtr, HostAction, HostError, HostProgram,
     Launch, Options, Session, Texture,
@@ -79,6 +79,9 @@ impl Kernel {
         // The kernels themselves decide what L2 holds.
         let mut gpu = gpu.clone();
         gpu.gpu.copies_warm_l2 = false;
+        // They are the instructions of the machine, and not what an assembler leaves of them.
+        gpu.sm.folds_instructions = false;
+        gpu.sm.instruction_order = InstructionOrder::Text;
         let session = Session::new(gpu, Options::default());
         let report = session.run(&mut host, &mut |_| ControlFlow::Continue(()))?;
         match report.outcome {

@@ -2,7 +2,7 @@
 //! executed without timing, and each access is coalesced as an SM of the machine does it.
 
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::sync::Arc;
 use warploom_base::Pc;
 use warploom_config::GpuSpec;
 use warploom_exec::{Effect, LaunchContext, MemEffect, MemKind, Observer, StepOut};
@@ -63,8 +63,9 @@ struct Count {
 /// Observer that counts what each instruction of each kernel does on a machine.
 pub struct LineCounter<'a> {
     gpu: &'a GpuSpec,
-    /// Counts of each kernel's instructions, with the line of each.
-    kernels: BTreeMap<String, Vec<(String, Count)>>,
+    /// Counts of each program's instructions, with the line of each. A kernel has several programs
+    /// if it was assembled for several numbers of registers.
+    programs: Vec<(Arc<Program>, Vec<(String, Count)>)>,
     /// Counts of the running launch.
     running: Vec<Count>,
     local: LocalMap,
@@ -76,7 +77,7 @@ impl<'a> LineCounter<'a> {
     pub fn new(gpu: &'a GpuSpec) -> Self {
         Self {
             gpu,
-            kernels: BTreeMap::new(),
+            programs: Vec::new(),
             running: Vec::new(),
             local: LocalMap {
                 base: 0,
@@ -91,7 +92,10 @@ impl<'a> LineCounter<'a> {
     /// The counts by kernel, line and access, those with most work first.
     pub fn lines(&self) -> Vec<LineCounts> {
         let mut lines: Vec<LineCounts> = Vec::new();
-        for (kernel, counts) in &self.kernels {
+        let mut programs: Vec<_> = self.programs.iter().collect();
+        programs.sort_by_key(|(program, _)| &program.name);
+        for (program, counts) in programs {
+            let kernel = &program.name;
             for (line, count) in counts.iter().filter(|(_, count)| count.issued > 0) {
                 let same = |of: &&mut LineCounts| {
                     of.kernel == *kernel && of.line == *line && of.access == count.access
@@ -183,12 +187,15 @@ impl Observer for LineCounter<'_> {
 
     fn end(&mut self, launch: &LaunchContext) {
         let program = launch.program();
-        let kernel = self.kernels.entry(program.name.clone());
-        let known = kernel.or_insert_with(|| {
+        let mut known = self.programs.iter();
+        let at = known.position(|(known, _)| Arc::ptr_eq(known, program));
+        let at = at.unwrap_or_else(|| {
             let lines = (0..program.insts.len()).map(|pc| line(program, Pc::new(pc)));
-            lines.map(|line| (line, Count::default())).collect()
+            let counts = lines.map(|line| (line, Count::default())).collect();
+            self.programs.push((Arc::clone(program), counts));
+            self.programs.len() - 1
         });
-        for ((_, sum), count) in known.iter_mut().zip(&self.running) {
+        for ((_, sum), count) in self.programs[at].1.iter_mut().zip(&self.running) {
             sum.issued += count.issued;
             sum.lanes += count.lanes;
             sum.transactions += count.transactions;

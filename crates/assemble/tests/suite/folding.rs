@@ -132,7 +132,7 @@ fn a_parameter_under_a_guard_stays_a_load() {
          st.global.u32 [%rd1], %r1;",
         "Mov(B32) r0 <- %TidX
          Setp(Eq, None, Int(S32), false) p0 <- r0, #0x0
-         @p0 Ld(Param, u32, Default) r0 <- _ [+8]
+         @p0 Ld(Param, u32, Default) r0 [+8]
          St(Global, u32, Default) <- param[0], r0 [+0]
          Exit",
     );

@@ -49,6 +49,8 @@ impl Draft {
             ModelStyle::V4 => "by-type",
         };
         self.source("sm.products", Raw::Text(products.to_owned()), "");
+        self.source("sm.folds_instructions", Raw::Bool(false), "");
+        self.source("sm.instruction_order", Raw::Text("text".to_owned()), "");
         self.divergence();
         self.source("sm.register_granularity", Raw::Int(Some(4)), "");
         self.source("sm.wide_shared_conflicts", Raw::Bool(false), "");

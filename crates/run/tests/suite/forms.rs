@@ -15,6 +15,7 @@ mod value;
 use job::Job;
 use std::collections::BTreeSet;
 use std::path::Path;
+use warploom_config::InstructionOrder;
 
 /// Smallest number of different forms that the files must cover. They cover many more.
 const LEAST_FORMS: usize = 300;
@@ -56,12 +57,17 @@ fn check(name: &str) {
     expect_none(name, jobs.iter().flat_map(Job::run).collect());
 }
 
-/// Runs a file on the timed machine.
+/// Runs a file on the timed machine, as text and as an assembler makes it.
 fn check_timed(name: &str) {
-    let spec = warploom_config::preset("gtx480").expect("the preset is sound");
+    let text = warploom_config::preset("gtx480").expect("the preset is sound");
+    let mut assembled = text.clone();
+    assembled.sm.folds_instructions = true;
+    assembled.sm.instruction_order = InstructionOrder::Assembler;
     let jobs = read_file(name);
-    let wrong = jobs.iter().flat_map(|job| machine::run(job, &spec));
-    expect_none(name, wrong.collect());
+    for spec in [text, assembled] {
+        let wrong = jobs.iter().flat_map(|job| machine::run(job, &spec));
+        expect_none(name, wrong.collect());
+    }
 }
 
 fn expect_none(name: &str, wrong: Vec<String>) {

@@ -11,7 +11,7 @@ mod wmma;
 
 use std::ops::ControlFlow;
 use warploom_base::{Dim3, Rng};
-use warploom_config::preset;
+use warploom_config::{InstructionOrder, preset};
 use warploom_run::{
     Arg, Check, Device, DevicePtr, HostAction, HostError, HostProgram, Launch, Options, Session,
 };
@@ -64,15 +64,19 @@ fn kernel(body: &str) -> String {
     )
 }
 
-/// Output of a warp, executed and timed; both must agree.
+/// Output of a warp, executed, timed and timed as an assembler makes it; all must agree.
 fn run(body: &str, input: &[u32], output: usize) -> Vec<u32> {
     run_block(&kernel(body), 32, input, output)
 }
 
-/// Output of a block of a kernel, executed and timed; both must agree.
+/// Output of a block of a kernel, executed, timed and timed as an assembler makes it; all must
+/// agree.
 fn run_block(ptx: &str, threads: u32, input: &[u32], output: usize) -> Vec<u32> {
     let spec = preset("qv100-volta").expect("a built-in preset");
-    let session = Session::new(spec, Options::default());
+    let mut assembled = spec.clone();
+    assembled.sm.folds_instructions = true;
+    assembled.sm.instruction_order = InstructionOrder::Assembler;
+    let [session, other] = [spec, assembled].map(|spec| Session::new(spec, Options::default()));
     let program = || Warp {
         ptx,
         threads,
@@ -84,10 +88,12 @@ fn run_block(ptx: &str, threads: u32, input: &[u32], output: usize) -> Vec<u32> 
     let mut executed = program();
     let report = session.run_functional(&mut executed).expect(ptx);
     assert_eq!(report.outcome, Outcome::Finished, "{ptx}");
-    let mut timed = program();
-    let report = session.run(&mut timed, &mut |_| ControlFlow::Continue(()));
-    assert_eq!(report.expect(ptx).outcome, Outcome::Finished, "{ptx}");
-    assert_eq!(executed.result, timed.result, "{ptx}");
+    for session in [session, other] {
+        let mut timed = program();
+        let report = session.run(&mut timed, &mut |_| ControlFlow::Continue(()));
+        assert_eq!(report.expect(ptx).outcome, Outcome::Finished, "{ptx}");
+        assert_eq!(executed.result, timed.result, "{ptx}");
+    }
     executed.result
 }
 
