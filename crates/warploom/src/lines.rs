@@ -60,12 +60,15 @@ struct Count {
     conflict_cycles: u64,
 }
 
+/// The line of each instruction of a program, with its counts.
+type CountedLines = Vec<(String, Count)>;
+
 /// Observer that counts what each instruction of each kernel does on a machine.
 pub struct LineCounter<'a> {
     gpu: &'a GpuSpec,
     /// Counts of each program's instructions, with the line of each. A kernel has several programs
     /// if it was assembled for several numbers of registers.
-    programs: Vec<(Arc<Program>, Vec<(String, Count)>)>,
+    programs: Vec<(Arc<Program>, CountedLines)>,
     /// Counts of the running launch.
     running: Vec<Count>,
     local: LocalMap,
