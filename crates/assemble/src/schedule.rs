@@ -29,8 +29,8 @@ struct List<'a> {
     limit: u32,
     in_use: InUse<'a>,
     now: u32,
-    /// Instructions whose predecessors have issued, those with the longest chains first, then in the
-    /// order of the text.
+    /// Instructions whose predecessors have issued, those with the longest chains first, then in
+    /// the order of the text.
     ready: Vec<usize>,
     /// Predecessors that have not issued, by instruction.
     waiting: Vec<u32>,

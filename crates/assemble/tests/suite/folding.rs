@@ -1,4 +1,4 @@
-//! Instructions that disappear.
+//! Instructions that disappear when a kernel is folded.
 
 use crate::support::{folded, kernel, timing};
 use warploom_assemble::{Passes, assemble};

@@ -15,8 +15,8 @@ pub const ORDER: Passes = Passes {
     order: true,
 };
 
-/// A machine on which loads take 30 cycles, products of matrices 20 and occupy their unit for 4, and
-/// everything else takes 4.
+/// A machine on which loads take 30 cycles, products of matrices 20 and occupy their unit for 4,
+/// and everything else takes 4.
 pub fn timing(class: InstClass) -> Timing {
     let (unit, latency, interval) = match class {
         InstClass::Load(_) | InstClass::Store(_) | InstClass::Atomic(_) => (1, 30, 1),

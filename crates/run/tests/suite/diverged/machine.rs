@@ -36,8 +36,8 @@ const ASSEMBLED: [&str; 2] = [
     "sm.instruction_order=assembler",
 ];
 
-/// Runs without timing, and on a machine of each kind with few SMs, both of the kernel's text and of
-/// what an assembler makes of it.
+/// Runs without timing, and on a machine of each kind with few SMs, both of the kernel's text and
+/// of what an assembler makes of it.
 pub fn ways() -> Vec<Named> {
     let named = |name, way| Named {
         name,
