@@ -23,6 +23,13 @@ def test_a_kernel_on_arrays():
     assert any(line.startswith("saxpy") for line in lines(EXAMPLES / "python/saxpy.py"))
 
 
+def test_kernels_in_cuda():
+    pytest.importorskip("nvidia.cuda_nvrtc")
+    printed = lines(EXAMPLES / "kernels/check.py")
+    assert [line.split(":")[0] for line in printed] == ["gemm_mma", "sgemm", "transpose"]
+    assert all(line.endswith("are right") for line in printed)
+
+
 def test_a_scheduler_beside_others():
     pytest.importorskip("pandas")
     rows = [line.split() for line in lines(EXAMPLES / "python/scheduler.py")]
