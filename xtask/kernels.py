@@ -61,6 +61,8 @@ class Kernel:
     tolerance: float
     #: Of a kernel in CUDA C++: threads of a block. One of Triton has it from its warps.
     block: tuple = ()
+    #: Of a kernel in CUDA C++: dynamic shared memory in bytes.
+    shared: int = 0
     constants: dict = field(default_factory=dict)
     options: dict = field(default_factory=dict)
 
@@ -188,6 +190,27 @@ def gemm_mma():
         grid=(n // 128, m // 128),
         arguments=["a", "b", "c", n, k],
         block=(256,),
+    )
+
+
+def gemm_tma():
+    m, n, k = 12 * 128, 22 * 128, 512
+    buffers = {
+        "a": normal("f16", (m, k), 1),
+        "b": normal("f16", (n, k), 2),
+        "c": Buffer("f32", (m, n)),
+        "maps": Buffer("u8", (m // 128 * (n // 128) * 256,)),
+    }
+    return Kernel(
+        "kernels/gemm_tma.cu",
+        "gemm_tma",
+        (n // 128, m // 128),
+        ["a", "b", "c", "maps", m, n, k],
+        buffers,
+        lambda given: {"c": given["a"].astype("f4") @ given["b"].astype("f4").T},
+        1e-3,
+        block=(288,),
+        shared=132_416,
     )
 
 
@@ -365,6 +388,7 @@ KERNELS = {
     "layer-norm": layer_norm,
     "sgemm": sgemm,
     "gemm-mma": gemm_mma,
+    "gemm-tma": gemm_tma,
     "matmul-pointers": matmul_pointers,
     "matmul-descriptors": matmul_descriptors,
     "matmul-persistent": matmul_persistent,
@@ -417,7 +441,7 @@ def registers(ptx):
 
 def launch_file(name, kernel, ptx, metadata):
     """Text of the launch file: buffers, and the launch with what the compilers state."""
-    buffers, arguments, shared = dict(kernel.buffers), list(kernel.arguments), 0
+    buffers, arguments, shared = dict(kernel.buffers), list(kernel.arguments), kernel.shared
     block = kernel.block
     if metadata is not None:
         block, shared = (32 * metadata.num_warps,), metadata.shared

@@ -11,34 +11,40 @@ import warploom
 
 FOLDER = Path(__file__).parent
 GPU = warploom.Gpu("h100-hopper")
+RANDOM = numpy.random.default_rng(11)
 
 
-def kernel(name):
-    """The kernel of the file of its name."""
+def matrix(rows, columns, kind):
+    return RANDOM.normal(size=(rows, columns)).astype(kind)
+
+
+def check(name, size, arrays, expected, *numbers):
+    """Launches the kernel of a file, whose output follows its first matrices."""
     path = FOLDER / f"{name}.cu"
-    return warploom.Module.from_cuda(path, GPU, architecture="compute_90").kernel(name)
+    kernel = warploom.Module.from_cuda(path, GPU, architecture="compute_90a").kernel(name)
+    out = numpy.zeros(expected.shape, "f4")
+    result = kernel[size](*arrays[:2], out, *arrays[2:], *numbers)
+    numpy.testing.assert_allclose(out, expected, atol=1e-3)
+    print(f"{name}: {result.cycles} cycles, {out.shape[0]} x {out.shape[1]} values are right")
 
 
 def main():
-    rng = numpy.random.default_rng(11)
-    m, n, k = 128, 256, 96
-    a, b = rng.normal(size=(m, k)), rng.normal(size=(k, n))
+    m, n, k = 128, 256, 320
+    a, b = matrix(m, k, "f2"), matrix(k, n, "f2")
+    product = a.astype("f8") @ b.astype("f8")
+    tiles = n // 128, m // 128
+    check("gemm_mma", (tiles, 256), [a, b], product, n, k)
 
-    half_a, half_b, c = a.astype("f2"), b.astype("f2"), numpy.zeros((m, n), "f4")
-    result = kernel("gemm_mma")[(n // 128, m // 128), 256](half_a, half_b, c, n, k)
-    numpy.testing.assert_allclose(c, half_a.astype("f8") @ half_b.astype("f8"), atol=1e-4)
-    print(f"gemm_mma: {result.cycles} cycles, {m} x {n} sums of {k} products are right")
+    # Memory for two tensor maps of each block. The right matrix is stored by columns.
+    maps = numpy.zeros((n // 128 * m // 128, 256), "u1")
+    by_columns = numpy.ascontiguousarray(b.T)
+    check("gemm_tma", (tiles, 288, None, 132_416), [a, by_columns, maps], product, m, n, k)
 
-    c = numpy.zeros((m, n), "f4")
-    single_a, single_b = a.astype("f4"), b.astype("f4")
-    result = kernel("sgemm")[(n // 64, m // 64), 128](single_a, single_b, c, n, k)
-    numpy.testing.assert_allclose(c, a @ b, atol=1e-4)
-    print(f"sgemm: {result.cycles} cycles, {m} x {n} sums of {k} products are right")
+    a, b = matrix(m, k, "f4"), matrix(k, n, "f4")
+    product = a.astype("f8") @ b.astype("f8")
+    check("sgemm", ((n // 64, m // 64), 128), [a, b], product, n, k)
 
-    turned = numpy.zeros((k, m), "f4")
-    result = kernel("transpose")[(k // 32, m // 32), (32, 8)](single_a, turned, m, k)
-    numpy.testing.assert_array_equal(turned, single_a.T)
-    print(f"transpose: {result.cycles} cycles, {m} x {k} elements are right")
+    check("transpose", ((k // 32, m // 32), (32, 8)), [a], a.T, m, k)
 
 
 if __name__ == "__main__":

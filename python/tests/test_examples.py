@@ -26,7 +26,8 @@ def test_a_kernel_on_arrays():
 def test_kernels_in_cuda():
     pytest.importorskip("nvidia.cuda_nvrtc")
     printed = lines(EXAMPLES / "kernels/check.py")
-    assert [line.split(":")[0] for line in printed] == ["gemm_mma", "sgemm", "transpose"]
+    names = [line.split(":")[0] for line in printed]
+    assert names == ["gemm_mma", "gemm_tma", "sgemm", "transpose"]
     assert all(line.endswith("are right") for line in printed)
 
 
