@@ -20,3 +20,4 @@ mod sampling;
 mod statistics;
 mod textures;
 mod timing;
+mod today;
