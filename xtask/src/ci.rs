@@ -60,20 +60,6 @@ const STEPS: &[Step] = &[
         ],
     },
     Step {
-        name: "cuda-programs",
-        env: &[],
-        args: &[
-            "run",
-            "--quiet",
-            "--locked",
-            "--package",
-            "xtask",
-            "--",
-            "cuda-programs",
-            "--check",
-        ],
-    },
-    Step {
         name: "workloads",
         env: &[],
         args: &[

@@ -55,7 +55,7 @@ enum Verb {
     /// Tabulate what the stored figures cost, from the times of their runs in stores
     Costs(costs::Args),
     /// Build the test programs of cudart with NVIDIA's nvcc
-    CudaPrograms(cuda_programs::Args),
+    CudaPrograms,
     /// Write docs/generated from the program's own tables
     Docs,
     /// Compare the power of kernels with GPGPU-Sim's and with a real GPU's, into docs/energy.md
@@ -89,7 +89,7 @@ fn main() -> Result<()> {
         Verb::Ci(args) => ci::run(&args, &root()),
         Verb::Correlate(args) => correlate::run(&args, &root()),
         Verb::Costs(args) => costs::run(&args, &root()),
-        Verb::CudaPrograms(args) => cuda_programs::run(&args, &root()),
+        Verb::CudaPrograms => cuda_programs::run(&root()),
         Verb::Docs => docs::run(&root()),
         Verb::Energy(args) => energy::run(&args, &root()),
         Verb::Fidelity(args) => fidelity::run(&args, &root()),

@@ -69,17 +69,10 @@ impl Ran {
     }
 }
 
-/// Folder with the programs of a release: the committed ones, or for CUDA 13 those that `cargo
-/// xtask cuda-programs --check` has just built.
+/// Folder with the programs of a release of CUDA.
 fn built(release: u32) -> PathBuf {
-    let now = std::env::var_os("WARPLOOM_PROGRAMS").filter(|_| release == 13);
-    now.map_or_else(
-        || {
-            let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
-            own.join(release.to_string())
-        },
-        PathBuf::from,
-    )
+    let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+    programs.join(release.to_string())
 }
 
 fn run(release: u32, program: &str, arguments: &[&str], settings: &str) -> Ran {
