@@ -257,22 +257,47 @@ mod tests {
         assert!(first.contains("libmimalloc-sys"), "the allocator is slow");
     }
 
+    /// Packages that CI builds apart: programs of its steps, and the module of `.ci/python`.
+    fn built_apart() -> Vec<&'static str> {
+        let runs = STEPS.iter().filter(|step| step.args[0] == "run");
+        let programs = runs.map(|step| {
+            let name = step.args.iter().position(|arg| *arg == "--package");
+            step.args[name.unwrap() + 1]
+        });
+        programs.chain(["warploom-python"]).collect()
+    }
+
     /// Cargo enables for a dependency all features that any of the selected packages needs. Where a
     /// selection enables other features than the tests do, all crates that depend on it are built
     /// again.
     #[test]
-    fn programs_have_the_features_of_tests() {
+    fn programs_and_the_module_have_the_features_of_tests() {
         let tested = packages(&["--workspace"]);
-        let runs = STEPS.iter().filter(|step| step.args[0] == "run");
         let mut seen = 0;
-        for step in runs {
-            let name = step.args.iter().position(|arg| *arg == "--package");
-            let name = step.args[name.unwrap() + 1];
+        for name in built_apart() {
             let own = packages(&["--package", name, "--edges", "normal,build"]);
             let apart: Vec<_> = own.difference(&tested).collect();
             assert!(apart.is_empty(), "{name} needs {apart:?}");
             seen += own.len();
         }
-        assert!(seen > 100, "only {seen}");
+        assert!(seen > 200, "only {seen}");
+    }
+
+    /// Cargo gives rustc other options for dependencies of macros than for those of programs,
+    /// unless both use them. Where tests use more dependencies of macros than a program does, all
+    /// crates with these macros are built again, unless macros have a profile of their own.
+    #[test]
+    fn macros_have_a_profile_of_their_own() {
+        let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
+        let manifest = fs::read_to_string(manifest).unwrap();
+        let table = |header: &str| {
+            let table = manifest.split(&format!("\n{header}\n")).nth(1).unwrap();
+            table.split("\n\n").next().unwrap().to_owned()
+        };
+        let of_programs = table("[profile.dev]");
+        let of_macros = table("[profile.dev.build-override]");
+        assert!(of_programs.contains("lto = \"off\""), "the reason");
+        assert_eq!(of_macros, "codegen-units = 16");
+        assert!(!of_programs.contains("codegen-units"));
     }
 }
