@@ -176,8 +176,28 @@ pub struct PreparedKernel {
     /// How far SMs may run ahead of each other in the kernel.
     pub lookahead: Lookahead,
     /// By program counter: whether the instructions that issue together from there on need settled
-    /// memory.
+    /// memory, or those of warps that they release from a barrier.
     settled: Vec<bool>,
+}
+
+/// The table of [`PreparedKernel::needs_settled`] for warps that issue up to `most_issued`
+/// instructions in a cycle. A warp that is released from a barrier may issue in the same cycle, so
+/// that barriers and exits count as the instructions behind the kernel's barriers.
+fn settled_table(program: &Program, launch: &LaunchContext, most_issued: u32) -> Vec<bool> {
+    let count = program.insts.len() as u32;
+    let needs = |first: u32| {
+        let mut issued = (first..first + most_issued).map(Pc);
+        issued.any(|pc| launch.needs_settled(pc))
+    };
+    let is = |pc: u32, class: InstClass| program.facts[pc as usize].class == class;
+    let behind_barrier = (0..count).any(|pc| is(pc, InstClass::Barrier) && needs(pc + 1));
+    let releases = |pc| is(pc, InstClass::Barrier) || is(pc, InstClass::Exit);
+    (0..count)
+        .map(|first| {
+            let mut issued = first..count.min(first + most_issued);
+            needs(first) || behind_barrier && issued.any(releases)
+        })
+        .collect()
 }
 
 /// Facts about a kernel's contexts, known before it runs.
@@ -307,12 +327,9 @@ impl PreparedKernel {
         let code = physical_base(asid) + CODE_BASE + launch.code_offset();
         let fewest_to_end = program.fewest_to_end();
         let most_issued = spec.max_issue_per_warp.max(1);
-        let settled = (0..program.insts.len() as u32).map(|first| {
-            let mut issued = (first..first + most_issued).map(Pc);
-            issued.any(|pc| launch.needs_settled(pc))
-        });
+        let settled = settled_table(&program, &launch, most_issued);
         Self {
-            settled: settled.collect(),
+            settled,
             lookahead: launch.lookahead(),
             fewest_to_end,
             launch,
