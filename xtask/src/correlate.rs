@@ -5,22 +5,29 @@
 //! `docs/hardware-timing.md` ([`page`]) shows both beside what the presets measure.
 
 mod data;
+mod kernels;
+mod launches;
 mod page;
 mod probe;
+mod replay;
 mod simulated;
+mod subject;
+mod workloads;
 
 use std::fs;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use warploom_config::{GpuSpec, preset};
+use warploom_config::{Base, GpuSpec, preset, resolve};
 
 use crate::hardware::driver::Gpu;
 use data::{Case, Published, Recorded, cases, published, recorded};
-use page::{Compared, markdown};
+use page::{Compared, OnGpu, markdown};
 pub(crate) use probe::Job;
-use probe::PROBES;
+use subject::Subject;
 
 const PAGE: &str = "docs/hardware-timing.md";
 /// File with figures that others published.
@@ -29,6 +36,12 @@ const PUBLISHED: &str = "xtask/data/published-timing.tsv";
 const CASES: &str = "xtask/data/published-cases.tsv";
 /// File with figures of GPUs that `--record` measured.
 const MEASURED: &str = "xtask/data/measured-timing.tsv";
+/// File with the counters of workloads' launches that `--record` measured.
+const KERNELS: &str = "xtask/data/measured-kernels.tsv";
+/// File with the same launches on the presets.
+const SIMULATED: &str = "xtask/data/simulated-kernels.tsv";
+/// Folder for the files of the profiler.
+const SCRATCH: &str = "target/correlate";
 /// Part of a GPU's name, and the preset that stands for the GPU.
 const NAMES: [(&str, &str); 4] = [
     ("A100", "a100-ampere"),
@@ -40,22 +53,66 @@ const NAMES: [(&str, &str); 4] = [
 /// Settings of `cargo xtask correlate`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Measure the probes on the GPU of this machine first, and keep the figures
+    /// Measure probes and workloads on the GPU of this machine first, and keep the figures
     #[arg(long)]
     record: bool,
+
+    /// Only launch the workloads on the GPU, and list the launches for a profiler in this file
+    #[arg(long, value_name = "FILE", conflicts_with = "record")]
+    launch_only: Option<PathBuf>,
+
+    /// Simulate the launches that were measured on GPUs, and keep the figures
+    #[arg(long, conflicts_with_all = ["record", "launch_only"])]
+    simulate: bool,
+
+    /// Print what this probe measures on the GPU
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["record", "launch_only", "simulate"])]
+    probe: Option<String>,
+
+    /// Only this workload or launch file, of both sizes or of one; with --simulate, print the
+    /// figures. May be repeated
+    #[arg(long, value_name = "NAME[:SIZE]")]
+    workload: Vec<String>,
+
+    /// Change a key of the preset, for a test of it; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", requires = "workload")]
+    set: Vec<String>,
+
+    /// Seconds after which no further workload starts
+    #[arg(long, value_name = "SECONDS", default_value_t = 240)]
+    time_limit: u64,
 }
 
 /// All figures of the page.
 struct Figures {
     compared: Vec<Compared>,
     cases: Vec<Case>,
-    recorded: Vec<Recorded>,
+    recorded: Vec<OnGpu>,
+    /// Part of the page on launches that GPUs measured.
+    launches: String,
 }
 
 /// Writes the page below the workspace at `root`.
 pub fn run(args: &Args, root: &Path) -> Result<()> {
+    let limit = Duration::from_secs(args.time_limit);
+    if let Some(name) = &args.probe {
+        return print_probe(name);
+    }
+    if let Some(list) = &args.launch_only {
+        let subjects = Subject::all(root, &args.workload)?;
+        return kernels::launch_all(&subjects, list, limit, |gpu| machine(known(gpu)?));
+    }
     if args.record {
-        record(root)?;
+        record(args, root, limit)?;
+        return Ok(());
+    }
+    if args.simulate {
+        let text = simulate(args, root)?;
+        if !args.workload.is_empty() {
+            io::stdout().write_all(text.as_bytes())?;
+            return Ok(());
+        }
+        write(&root.join(SIMULATED), &text)?;
     }
     let path = root.join(PAGE);
     fs::write(&path, figures(root)?.page())
@@ -66,7 +123,7 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
 
 impl Figures {
     fn page(&self) -> String {
-        markdown(&self.compared, &self.cases, &self.recorded)
+        markdown(&self.compared, &self.cases, &self.recorded, &self.launches)
     }
 }
 
@@ -77,9 +134,24 @@ fn figures(root: &Path) -> Result<Figures> {
     Ok(Figures {
         compared: published.into_iter().map(compare).collect::<Result<_>>()?,
         cases: cases(&text(CASES)?).context(CASES)?,
-        // There is no file before the first recording.
-        recorded: recorded(&text(MEASURED).unwrap_or_default()).context(MEASURED)?,
+        // There are no files before the first recording.
+        recorded: recorded(&text(MEASURED).unwrap_or_default())
+            .context(MEASURED)?
+            .into_iter()
+            .map(on_gpu)
+            .collect::<Result<_>>()?,
+        launches: launches::section(
+            &kernels::measured(&text(KERNELS).unwrap_or_default()).context(KERNELS)?,
+            &workloads::simulated(&text(SIMULATED).unwrap_or_default()).context(SIMULATED)?,
+        ),
     })
+}
+
+/// Measures the probe of a GPU's figure on the GPU's preset.
+fn on_gpu(recorded: Recorded) -> Result<OnGpu> {
+    let preset = simulated::measure(recorded.probe, &machine(&recorded.gpu)?)?;
+    let preset = preset.with_context(|| format!("`{}` measured nothing", recorded.probe.name))?;
+    Ok(OnGpu { recorded, preset })
 }
 
 /// Measures the probe of a published figure on the figure's preset.
@@ -91,26 +163,61 @@ fn compare(published: Published) -> Result<Compared> {
     Ok(Compared::new(published, measured, &gpu))
 }
 
+/// Simulates the measured launches.
+fn simulate(args: &Args, root: &Path) -> Result<String> {
+    let path = root.join(KERNELS);
+    let text = fs::read_to_string(&path).with_context(|| {
+        format!(
+            "cannot read {}: `--record` writes it on a machine with a GPU",
+            path.display()
+        )
+    })?;
+    let measured = kernels::measured(&text).context(KERNELS)?;
+    let first = measured.first().context("nothing was measured")?;
+    let gpu = resolve(&Base::Preset(first.gpu.clone()), &args.set)?;
+    workloads::simulate(&gpu, &measured, &Subject::all(root, &args.workload)?)
+}
+
 fn machine(name: &str) -> Result<GpuSpec> {
     preset(name).map_err(|errors| anyhow::anyhow!("{errors}"))
 }
 
-/// Runs the probes on this machine's GPU and replaces the figures of its preset.
-fn record(root: &Path) -> Result<()> {
-    let gpu = Gpu::open()?;
-    let known = NAMES
-        .iter()
-        .find(|(part, _)| gpu.description.contains(part));
+/// Preset that stands for a GPU.
+fn known(gpu: &Gpu) -> Result<&'static str> {
+    let stands = |(part, name): &&(&str, &str)| {
+        [part, name]
+            .iter()
+            .any(|word| gpu.description.contains(**word))
+    };
     let names = NAMES.map(|(part, _)| part).join(", ");
-    let (_, name) = known.with_context(|| {
+    let found = NAMES.iter().find(stands);
+    let (_, name) = found.with_context(|| {
         format!(
             "no preset stands for {}: only {names} have one",
             gpu.description
         )
     })?;
-    let sms = machine(name)?.gpu.sms;
-    let path = root.join(MEASURED);
-    let old = fs::read_to_string(&path).unwrap_or_default();
+    Ok(name)
+}
+
+/// Runs probes and programs on this machine's GPU and replaces the figures of its preset. If only
+/// some programs are wanted, the probes keep their figures.
+fn record(args: &Args, root: &Path, limit: Duration) -> Result<()> {
+    let gpu = Gpu::open()?;
+    let name = known(&gpu)?;
+    let read = |name: &str| fs::read_to_string(root.join(name)).unwrap_or_default();
+    if args.workload.is_empty() {
+        write(&root.join(MEASURED), &probes(&gpu, name, &read(MEASURED))?)?;
+    }
+    drop(gpu);
+    let folder = root.join(SCRATCH);
+    fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    let new = kernels::record(name, &folder, limit, &args.workload)?;
+    write(&root.join(KERNELS), &kernels::merged(&read(KERNELS), &new))
+}
+
+/// The figures of all GPUs, with new ones for a preset's.
+fn probes(gpu: &Gpu, name: &str, old: &str) -> Result<String> {
     let others = |line: &&str| !line.starts_with(&format!("{name}\t")) && !line.contains(name);
     let mut text: String = old
         .lines()
@@ -118,23 +225,42 @@ fn record(root: &Path) -> Result<()> {
         .map(|l| format!("{l}\n"))
         .collect();
     text += &format!("# {name}: {}\n", gpu.description);
-    let mut machine = gpu.machine()?;
-    for probe in PROBES {
-        let job = probe.job(sms);
-        match machine.probe(&job) {
-            Ok(results) => {
-                let figure = job.figure(probe.unit, &results);
-                let figure = figure.with_context(|| format!("`{}` took no time", probe.name))?;
-                text += &format!("{name}\t{}\t{figure:.2}\n", probe.name);
-            }
-            Err(error) => writeln!(io::stderr(), "{}: {error:#}", probe.name)?,
+    for probe in probe::all() {
+        // A process of its own: a probe that the driver cannot take may end it.
+        let mut command = Command::new(std::env::current_exe()?);
+        let output = command
+            .args(["correlate", "--probe", probe.name])
+            .output()?;
+        let figure = String::from_utf8_lossy(&output.stdout);
+        if output.status.success() {
+            text += &format!("{name}\t{}\t{}\n", probe.name, figure.trim());
+        } else {
+            let why = String::from_utf8_lossy(&output.stderr);
+            let why = why.lines().next().unwrap_or("the driver ended the process");
+            writeln!(io::stderr(), "{}: {why}", probe.name)?;
         }
     }
     ensure!(
         recorded(&text).is_ok(),
         "the new figures cannot be read back"
     );
-    fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+    Ok(text)
+}
+
+/// Measures a probe on this machine's GPU.
+fn print_probe(name: &str) -> Result<()> {
+    let probe = probe::find(name).with_context(|| format!("no probe `{name}`"))?;
+    let gpu = Gpu::open()?;
+    let job = probe.job(machine(known(&gpu)?)?.gpu.sms);
+    let results = gpu.machine()?.probe(&job)?;
+    let figure = job.figure(probe.unit, &results);
+    let figure = figure.with_context(|| format!("`{name}` took no time"))?;
+    writeln!(io::stdout(), "{figure:.2}")?;
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ mod case;
 mod compare;
 pub(crate) mod driver;
 mod format;
-mod machine;
+pub(crate) mod machine;
 mod matrix;
 mod operands;
 mod page;

@@ -9,7 +9,7 @@ use warploom_base::Digest;
 use warploom_exec::{
     DeviceMemory, MemoryError, MipmapSettings, Texture, TextureTable, load_module,
 };
-use warploom_ir::{GlobalVar, ModuleIr, Program};
+use warploom_ir::{GLOBAL_BASE, GlobalVar, ModuleIr, Program};
 use warploom_sm::INST_BYTES;
 
 /// An address in device memory.
@@ -191,6 +191,13 @@ impl Device {
     /// Allocates `bytes`, aligned to 256, after all earlier allocations.
     pub fn alloc(&mut self, bytes: u64) -> Result<DevicePtr, DeviceError> {
         Ok(DevicePtr(self.memory.alloc(self.asid, bytes)?))
+    }
+
+    /// Buffers in global memory that are not freed, with their sizes in bytes, by address.
+    pub fn buffers(&self) -> impl Iterator<Item = (DevicePtr, u64)> + '_ {
+        let all = self.memory.allocations(self.asid).iter();
+        let global = all.filter(|buffer| buffer.live && buffer.base >= GLOBAL_BASE);
+        global.map(|buffer| (DevicePtr(buffer.base), buffer.bytes))
     }
 
     /// Gives a buffer the name that messages of faults use.

@@ -138,7 +138,7 @@ fn number(text: &str) -> Result<f64> {
 }
 
 /// Rows of `N` columns; lines that begin with `#` are comments.
-fn rows<const N: usize, T>(text: &str, row: impl Fn([&str; N]) -> Result<T>) -> Result<Vec<T>> {
+pub fn rows<const N: usize, T>(text: &str, row: impl Fn([&str; N]) -> Result<T>) -> Result<Vec<T>> {
     let lines = text.lines().enumerate();
     let lines = lines.filter(|(_, line)| !line.starts_with('#') && !line.is_empty());
     let read = |(at, line): (usize, &str)| {

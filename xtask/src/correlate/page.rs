@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use warploom_config::GpuSpec;
 
 use super::data::{Case, Published, Recorded};
-use super::probe::{PROBES, Unit};
+use super::probe::{self, Unit};
 
 /// Published figure with what the preset measures.
 pub struct Compared {
@@ -53,13 +53,13 @@ impl Compared {
 }
 
 /// Mean of absolute values.
-fn mean(values: impl Iterator<Item = f64> + Clone) -> f64 {
+pub(super) fn mean(values: impl Iterator<Item = f64> + Clone) -> f64 {
     let count = values.clone().count().max(1);
     values.map(f64::abs).sum::<f64>() / count as f64
 }
 
 /// Correlation coefficient of Pearson of the logarithms of pairs.
-pub fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
+pub(super) fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     let count = pairs.len() as f64;
     let logs: Vec<(f64, f64)> = pairs.iter().map(|(a, b)| (a.ln(), b.ln())).collect();
     let mean = |of: fn(&(f64, f64)) -> f64| logs.iter().map(of).sum::<f64>() / count;
@@ -113,6 +113,16 @@ const NONE_MEASURED: &str = "\
 keeps the figures in `xtask/data/measured-timing.tsv`. None has been measured yet.
 ";
 
+const ON_GPUS: &str = "\
+Probes that `cargo xtask correlate --record` measured, and what the preset measures. A probe of
+instructions runs two stretches of them and takes the difference, so that readings of the clock
+cancel. Probes of bandwidth read a timer of a resolution of about a microsecond, for 9 to 40
+microseconds. Presets have some of these figures as values (`docs/machines.md`).
+
+| machine | probe | hardware | preset | unit | error, % |
+|---|---|--:|--:|---|--:|
+";
+
 const KERNELS: &str = "
 ## Kernels
 
@@ -163,10 +173,21 @@ const KERNEL_COLUMNS: &str = "
 |---|---|--:|--:|--:|---|---|
 ";
 
-/// Writes the page in Markdown.
-pub fn markdown(compared: &[Compared], cases: &[Case], recorded: &[Recorded]) -> String {
+/// Figure that a real GPU measured, and its preset's.
+pub struct OnGpu {
+    pub recorded: Recorded,
+    pub preset: f64,
+}
+
+/// Writes the page in Markdown. `launches` is the part on launches that real GPUs measured.
+pub fn markdown(
+    compared: &[Compared],
+    cases: &[Case],
+    recorded: &[OnGpu],
+    launches: &str,
+) -> String {
     let mut text = INTRODUCTION.to_owned();
-    for probe in PROBES {
+    for probe in probe::all() {
         let _ = writeln!(text, "| `{}` | {} |", probe.name, probe.about);
     }
     text += COMPARISON;
@@ -196,6 +217,7 @@ pub fn markdown(compared: &[Compared], cases: &[Case], recorded: &[Recorded]) ->
     );
     kernels(&mut text, cases);
     of_gpus(&mut text, recorded);
+    text += launches;
     let _ = write!(text, "\n## Sources\n\n{SOURCES}");
     text
 }
@@ -256,24 +278,33 @@ fn agreement(cases: &[&Case]) -> String {
     text + "."
 }
 
-fn of_gpus(text: &mut String, recorded: &[Recorded]) {
+fn of_gpus(text: &mut String, recorded: &[OnGpu]) {
     *text += "\n## Real GPUs\n\n";
     if recorded.is_empty() {
         *text += NONE_MEASURED;
         return;
     }
-    *text += "Measured by `cargo xtask correlate --record`:\n\n\
-              | machine | probe | measured | unit |\n|---|---|--:|---|\n";
-    for row in recorded {
+    *text += ON_GPUS;
+    for OnGpu { recorded, preset } in recorded {
         let _ = writeln!(
             text,
-            "| `{}` | `{}` | {:.1} | {} |",
-            row.gpu,
-            row.probe.name,
-            row.figure,
-            row.probe.unit.name()
+            "| `{}` | `{}` | {:.1} | {preset:.1} | {} | {:+.1} |",
+            recorded.gpu,
+            recorded.probe.name,
+            recorded.figure,
+            recorded.probe.unit.name(),
+            100.0 * (preset / recorded.figure - 1.0)
         );
     }
+    let errors = recorded
+        .iter()
+        .map(|row| 100.0 * (row.preset / row.recorded.figure - 1.0));
+    let _ = writeln!(
+        text,
+        "\nMean of the absolute errors: {:.1} % over {} figures.",
+        mean(errors),
+        recorded.len()
+    );
 }
 
 #[cfg(test)]

@@ -25,6 +25,12 @@ const LOG_BYTES: usize = 1 << 16;
 const LOG_OPTIONS: [c_uint; 2] = [5, 6];
 /// Values of CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR.
 const CAPABILITY: [c_int; 2] = [75, 76];
+/// Value of CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES.
+const DYNAMIC_SHARED: c_int = 8;
+/// Dynamic shared memory in bytes that every kernel may have.
+const SHARED_BYTES: u32 = 48 << 10;
+/// Value of CUDA_ERROR_NOT_FOUND.
+const NOT_FOUND: c_int = 500;
 /// Size of a buffer that is larger than any L2.
 const FLUSHED_BYTES: usize = 1 << 28;
 /// Largest number of operands and of results of a form.
@@ -82,6 +88,24 @@ functions! {
         Handle, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, c_uint, Handle, *mut *mut c_void,
         *mut *mut c_void
     );
+    set_function = "cuFuncSetAttribute"(Handle, c_int, c_int);
+    variable = "cuModuleGetGlobal_v2"(*mut u64, *mut usize, Handle, *const c_char);
+    profiler_start = "cuProfilerStart"();
+    profiler_stop = "cuProfilerStop"();
+}
+
+/// Launch of a kernel of the loaded module.
+pub struct GpuLaunch<'a> {
+    /// Name of the kernel's entry.
+    pub kernel: &'a str,
+    /// Number of blocks in x, y and z.
+    pub grid: [u32; 3],
+    /// Number of threads of a block in x, y and z.
+    pub block: [u32; 3],
+    /// Dynamic shared memory in bytes.
+    pub dynamic_shared_bytes: u32,
+    /// Bytes of each parameter, as many as the kernel declares.
+    pub arguments: Vec<Vec<u8>>,
 }
 
 /// The first GPU, with a context that every thread can make current.
@@ -236,7 +260,7 @@ impl GpuMachine<'_> {
             }
             // The fill takes the place of all other lines in L2.
             self.check("cuMemsetD32", (f.fill)(flushed, 0, FLUSHED_BYTES / 4))?;
-            self.launch("k", (job.blocks, job.threads), [out, data])?;
+            self.launch_pair("k", (job.blocks, job.threads), [out, data])?;
             let status = (f.from_device)(results.as_mut_ptr().cast(), out, sizes[0]);
             self.check("cuMemcpyDtoH", status)?;
             for buffer in buffers {
@@ -254,32 +278,33 @@ impl GpuMachine<'_> {
         }
     }
 
-    /// Launches a kernel with two parameters, both addresses.
-    fn launch(
-        &self,
-        name: &str,
-        (grid, block): (c_uint, c_uint),
-        mut addresses: [u64; 2],
-    ) -> Result<()> {
-        let name = CString::new(name)?;
+    /// Launches a kernel and waits for its end.
+    pub fn launch(&self, launch: &GpuLaunch<'_>) -> Result<()> {
+        let f = self.functions;
+        let name = CString::new(launch.kernel)?;
+        let [grid, block] = [launch.grid, launch.block];
+        let shared = launch.dynamic_shared_bytes;
+        let mut values = launch.arguments.clone();
+        let mut arguments: Vec<Handle> = values.iter_mut().map(|v| v.as_mut_ptr().cast()).collect();
         let mut function = null_mut();
-        let [first, second] = &mut addresses;
-        let mut arguments: [*mut c_void; 2] = [(&raw mut *first).cast(), (&raw mut *second).cast()];
-        // SAFETY: module and name exist; the kernel has two parameters of 64 bits, and the
-        // arguments are pointers to two such values. It writes nothing but these buffers.
+        // SAFETY: name and module exist. The arguments are pointers to values of this function, as
+        // many and as long as the kernel declares, which the caller ensures.
         unsafe {
-            let f = self.functions;
             let status = (f.function)(&mut function, self.module, name.as_ptr());
             self.check("cuModuleGetFunction", status)?;
+            if shared > SHARED_BYTES {
+                let status = (f.set_function)(function, DYNAMIC_SHARED, shared as c_int);
+                self.check("cuFuncSetAttribute", status)?;
+            }
             let status = (f.launch)(
                 function,
-                grid,
-                1,
-                1,
-                block,
-                1,
-                1,
-                0,
+                grid[0],
+                grid[1],
+                grid[2],
+                block[0],
+                block[1],
+                block[2],
+                shared,
                 null_mut(),
                 arguments.as_mut_ptr(),
                 null_mut(),
@@ -287,6 +312,77 @@ impl GpuMachine<'_> {
             self.check("cuLaunchKernel", status)?;
             self.check("cuCtxSynchronize", (f.synchronize)())
         }
+    }
+
+    /// Launches a kernel with two parameters, both addresses.
+    fn launch_pair(&self, kernel: &str, shape: (u32, u32), addresses: [u64; 2]) -> Result<()> {
+        let (grid, block) = shape;
+        self.launch(&GpuLaunch {
+            kernel,
+            grid: [grid, 1, 1],
+            block: [block, 1, 1],
+            dynamic_shared_bytes: 0,
+            arguments: addresses.map(|a| a.to_le_bytes().to_vec()).to_vec(),
+        })
+    }
+
+    /// Allocates memory and returns its address.
+    pub fn allocate(&self, bytes: u64) -> Result<u64> {
+        let mut address = 0;
+        // SAFETY: the pointer is to a variable of this function.
+        let status = unsafe { (self.functions.allocate)(&mut address, bytes.max(1) as usize) };
+        self.check("cuMemAlloc", status)?;
+        Ok(address)
+    }
+
+    /// Frees memory that [`Self::allocate`] returned.
+    pub fn release(&self, address: u64) -> Result<()> {
+        // SAFETY: nothing runs between two calls of this machine.
+        self.check("cuMemFree", unsafe { (self.functions.free)(address) })
+    }
+
+    /// Copies bytes to the GPU.
+    pub fn write(&self, to: u64, bytes: &[u8]) -> Result<()> {
+        let (from, count) = (bytes.as_ptr().cast(), bytes.len());
+        // SAFETY: the length is the slice's; the driver refuses addresses that are not allocated.
+        let status = unsafe { (self.functions.to_device)(to, from, count) };
+        self.check("cuMemcpyHtoD", status)
+    }
+
+    /// Copies bytes from the GPU.
+    pub fn read(&self, from: u64, bytes: &mut [u8]) -> Result<()> {
+        let (to, count) = (bytes.as_mut_ptr().cast(), bytes.len());
+        // SAFETY: the length is the slice's; the driver refuses addresses that are not allocated.
+        let status = unsafe { (self.functions.from_device)(to, from, count) };
+        self.check("cuMemcpyDtoH", status)
+    }
+
+    /// Address of a variable of the loaded module, if the assembler kept it.
+    pub fn variable(&self, name: &str) -> Result<Option<u64>> {
+        let name = CString::new(name)?;
+        let (mut address, mut bytes) = (0, 0);
+        let f = self.functions;
+        // SAFETY: the pointers are to variables of this function; the module is loaded.
+        let status = unsafe { (f.variable)(&mut address, &mut bytes, self.module, name.as_ptr()) };
+        if status == NOT_FOUND {
+            return Ok(None);
+        }
+        self.check("cuModuleGetGlobal", status)?;
+        Ok(Some(address))
+    }
+
+    /// Starts or stops a profiler that observes this process. Without one nothing happens.
+    pub fn profile(&self, on: bool) -> Result<()> {
+        let f = self.functions;
+        // SAFETY: both functions take nothing.
+        let status = unsafe {
+            if on {
+                (f.profiler_start)()
+            } else {
+                (f.profiler_stop)()
+            }
+        };
+        self.check("cuProfilerStart", status)
     }
 }
 
@@ -325,8 +421,8 @@ impl Machine for GpuMachine<'_> {
             self.check("cuMemcpyHtoD", status)?;
             self.check("cuMemsetD32", (f.fill)(to, 0, output.len() / 4))?;
         }
-        let shape = ((TUPLES / BLOCK) as c_uint, BLOCK as c_uint);
-        self.launch(&format!("k{number}"), shape, self.buffers)?;
+        let shape = ((TUPLES / BLOCK) as u32, BLOCK as u32);
+        self.launch_pair(&format!("k{number}"), shape, self.buffers)?;
         // SAFETY: as for the copy to the device.
         let status = unsafe { (f.from_device)(output.as_mut_ptr().cast(), to, output.len()) };
         self.check("cuMemcpyDtoH", status)?;

@@ -1,0 +1,177 @@
+//! The part of the page on launches that real GPUs measured.
+
+use std::fmt::Write as _;
+
+use super::kernels::Measured;
+use super::page::{correlation, mean};
+use super::workloads::Simulated;
+
+const INTRODUCTION: &str = "
+### Whole kernels
+
+`cargo xtask correlate --record` ran the workloads of this project at sizes `small` and `paper`, and
+the kernels of today of `xtask/data/kernels`, on the GPU. Nsight Compute read the counters of the
+first three launches of each kernel, with empty caches before each and with the clocks of the GPU.
+`cargo xtask correlate --simulate` runs the same launches on the preset: with the registers that the
+driver's assembler gave them, empty caches, and the outputs of earlier launches as inputs. Launches
+of more than 10,000,000 warp instructions or 500,000 cycles are left out. Workloads with textures
+were not run on the GPU.
+
+Cycles are `sm__cycles_elapsed.max`, means over the launches of a kernel. Instructions are those
+that the preset issued over those that the GPU executed. Outputs of the GPU were right but for five
+workloads that compare bit by bit, whose additions and multiplications the driver's assembler
+fused: `cutcp`, `dxtc`, `lbm`, `sift` and `stencil`.
+";
+
+const COLUMNS: &str = "
+| kernel | size | launches | hardware | simulated | error, % | instructions |
+|---|---|--:|--:|--:|--:|--:|
+";
+
+/// Launches of one kernel in one program.
+struct Kernel<'a> {
+    name: &'a str,
+    size: &'a str,
+    entry: &'a str,
+    launches: u64,
+    hardware: u64,
+    simulated: u64,
+    hardware_instructions: u64,
+    simulated_instructions: u64,
+}
+
+impl Kernel<'_> {
+    fn error(&self) -> f64 {
+        100.0 * (self.simulated as f64 / self.hardware as f64 - 1.0)
+    }
+
+    fn row(&self) -> String {
+        let instructions = self.simulated_instructions as f64 / self.hardware_instructions as f64;
+        format!(
+            "| `{}`, `{}` | {} | {} | {} | {} | {:+.1} | {instructions:.2} |",
+            self.name,
+            self.entry,
+            self.size,
+            self.launches,
+            self.hardware / self.launches,
+            self.simulated / self.launches,
+            self.error()
+        )
+    }
+}
+
+/// The section for all launches that were simulated; nothing if there are none.
+pub fn section(measured: &[Measured], simulated: &[Simulated]) -> String {
+    let kernels = kernels(measured, simulated);
+    if kernels.is_empty() {
+        return String::new();
+    }
+    let mut text = INTRODUCTION.to_owned() + "\n";
+    let mut sizes: Vec<&str> = kernels.iter().map(|kernel| kernel.size).collect();
+    sizes.sort_unstable();
+    sizes.dedup();
+    for size in sizes {
+        let of_size: Vec<&Kernel<'_>> = kernels.iter().filter(|k| k.size == size).collect();
+        let _ = writeln!(text, "- Size `{size}`: {}", agreement(&of_size));
+    }
+    let all: Vec<&Kernel<'_>> = kernels.iter().collect();
+    let _ = writeln!(text, "- All: {}", agreement(&all));
+    text += COLUMNS;
+    for kernel in &kernels {
+        let _ = writeln!(text, "{}", kernel.row());
+    }
+    text
+}
+
+/// Sums of the launches that were measured and simulated, by kernel.
+fn kernels<'a>(measured: &'a [Measured], simulated: &'a [Simulated]) -> Vec<Kernel<'a>> {
+    let mut kernels: Vec<Kernel<'a>> = Vec::new();
+    for one in simulated {
+        let same = |launch: &&Measured| {
+            launch.gpu == one.gpu
+                && launch.workload == one.workload
+                && launch.size == one.size
+                && launch.launch == one.launch
+        };
+        let Some(launch) = measured.iter().find(same) else {
+            continue;
+        };
+        let known = |kernel: &Kernel<'a>| {
+            kernel.name == one.workload && kernel.size == one.size && kernel.entry == launch.entry
+        };
+        let at = match kernels.iter().position(known) {
+            Some(at) => at,
+            None => {
+                kernels.push(Kernel {
+                    name: &one.workload,
+                    size: &one.size,
+                    entry: &launch.entry,
+                    launches: 0,
+                    hardware: 0,
+                    simulated: 0,
+                    hardware_instructions: 0,
+                    simulated_instructions: 0,
+                });
+                kernels.len() - 1
+            }
+        };
+        let kernel = &mut kernels[at];
+        kernel.launches += 1;
+        kernel.hardware += launch.cycles;
+        kernel.simulated += one.cycles;
+        kernel.hardware_instructions += launch.warp_instructions;
+        kernel.simulated_instructions += one.warp_instructions;
+    }
+    kernels
+}
+
+/// Sentence on how near kernels are to the hardware.
+fn agreement(kernels: &[&Kernel<'_>]) -> String {
+    let pairs: Vec<_> = kernels
+        .iter()
+        .map(|kernel| {
+            let launches = kernel.launches as f64;
+            (
+                kernel.hardware as f64 / launches,
+                kernel.simulated as f64 / launches,
+            )
+        })
+        .collect();
+    let mut errors: Vec<f64> = kernels.iter().map(|kernel| kernel.error().abs()).collect();
+    errors.sort_by(f64::total_cmp);
+    let mut text = format!(
+        "mean of the absolute errors {:.1} %, median {:.1} %, over {} kernels",
+        mean(errors.iter().copied()),
+        errors[errors.len() / 2],
+        kernels.len()
+    );
+    if let Some(found) = correlation(&pairs) {
+        let _ = write!(text, "; correlation of the logarithms {found:.4}");
+    }
+    text + "."
+}
+
+#[cfg(test)]
+mod tests {
+    use super::section;
+    use crate::correlate::kernels::measured;
+    use crate::correlate::workloads::simulated;
+
+    #[test]
+    fn launches_of_a_kernel_are_one_row() {
+        let counters = "8\t100\t90\t50\t10\t0\t0\t0\t0\t0\t0";
+        let row = |launch: u32| format!("g\ta\tsmall\t{launch}\tk\t{counters}\n");
+        let measured = measured(&(row(0) + &row(2))).expect("data");
+        let simulated = simulated("g\ta\tsmall\t0\t120\t11\ng\ta\tsmall\t2\t100\t9\n");
+        let text = section(&measured, &simulated.expect("data"));
+        assert!(
+            text.contains("| `a`, `k` | small | 2 | 100 | 110 | +10.0 | 1.00 |"),
+            "{text}"
+        );
+        assert!(
+            text.contains("All: mean of the absolute errors 10.0 %"),
+            "{text}"
+        );
+        assert_eq!(section(&measured, &[]), "");
+    }
+}
