@@ -115,10 +115,6 @@ impl Body {
                 .iter_mut()
                 .for_each(|d| rename_dst(d, &reg, &pred));
         }
-        let unwritten: Vec<usize> = self.unwritten.ones().collect();
-        unwritten
-            .into_iter()
-            .for_each(|value| self.unwritten.insert(of[value] as usize));
     }
 
     /// Keeps only the instructions of a set, in their order.

@@ -98,7 +98,9 @@ fn parameter(body: &Body, inst: &Inst, ty: MemTy, nth: usize, wide: bool) -> Opt
     let first = u32::try_from(inst.imm).ok()?;
     let offset = first + nth as u32 * u32::from(ty.bytes);
     let inside = offset + u32::from(ty.bytes) <= body.param_bytes;
-    (inside && ty.bytes <= 8 && ty.wide_reg == wide).then_some(ParamValue {
+    // A load at another address is a fault.
+    let aligned = first.is_multiple_of(u32::from(ty.bytes) * u32::from(ty.count));
+    (inside && aligned && ty.bytes <= 8 && ty.wide_reg == wide).then_some(ParamValue {
         offset,
         bytes: ty.bytes,
         signed: ty.signed,

@@ -4,7 +4,7 @@ use crate::Timing;
 use crate::effects::{Effect, effect};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
-use warploom_ir::{Code, InstClass, MemSpace, Var, class};
+use warploom_ir::{Code, InstClass, MemSpace, Src, Var, class};
 
 /// Successor of an instruction, with the cycles after which it may issue.
 #[derive(Clone, Copy, Debug)]
@@ -82,8 +82,10 @@ impl Dependences {
 struct Effects {
     /// Last instruction that nothing passes.
     fence: Option<usize>,
-    /// Instructions with effects since then.
+    /// Instructions with effects since then, but for those for which a later one stands.
     since: Vec<(usize, Effect)>,
+    /// Stores with their addresses since the last action that all accesses follow.
+    stores: Vec<(usize, Src)>,
     /// Position after the last fence.
     start: usize,
 }
@@ -97,6 +99,10 @@ impl Effects {
             (self.start..at).for_each(|earlier| found.add(earlier, at, 1));
             (self.fence, self.start) = (Some(at), at + 1);
             self.since.clear();
+            self.stores.clear();
+            return;
+        }
+        if matches!(effect, Effect::None | Effect::Constant) {
             return;
         }
         for &(earlier, other) in &self.since {
@@ -104,9 +110,31 @@ impl Effects {
                 found.add(earlier, at, 1);
             }
         }
-        if !matches!(effect, Effect::None | Effect::Constant) {
-            self.since.push((at, effect));
+        match effect {
+            Effect::ReadOnly(address) => {
+                let same = self.stores.iter().filter(|(_, stored)| *stored == address);
+                same.for_each(|(earlier, _)| found.add(*earlier, at, 1));
+            }
+            Effect::Store(_, address) => self.stores.push((at, address)),
+            Effect::Ordered => self.stores.clear(),
+            _ => {}
         }
+        self.since.retain(|(_, old)| !stands_for(effect, *old));
+        self.since.push((at, effect));
+    }
+}
+
+/// True if an instruction that conflicts with an old one also conflicts with a new one, which
+/// follows the old one: it then follows both. Without this, blocks with many effects would have as
+/// many dependences as pairs of instructions.
+fn stands_for(new: Effect, old: Effect) -> bool {
+    use Effect::{Carry, Copy, Exchange, Load, Ordered, ReadOnly, Store};
+    match (new, old) {
+        (Carry, Carry) | (Exchange, Exchange) | (Copy, Copy) => true,
+        (Ordered, old) => old != Carry,
+        (Store(a, _), Load(b) | Store(b, _)) => a == b || a.is_none(),
+        (ReadOnly(a), ReadOnly(b)) => a == b,
+        _ => false,
     }
 }
 
@@ -116,14 +144,14 @@ fn conflict(a: Effect, b: Effect) -> bool {
         Carry, Constant, Copy, Exchange, Fence, Load, None as Nothing, Ordered, ReadOnly, Store,
     };
     match (a, b) {
-        (Fence, _) | (_, Fence) => true,
         (Nothing | Constant, _) | (_, Nothing | Constant) => false,
         (Carry, Carry) | (Exchange, Exchange) | (Copy, Copy) => true,
         (Carry, _) | (_, Carry) => false,
-        (Ordered, _) | (_, Ordered) => true,
+        (Ordered | Fence, _) | (_, Ordered | Fence) => true,
         (Exchange, _) | (_, Exchange) | (Load(_), Load(_)) => false,
-        // A store through the same address shows that the memory is not only read.
-        (ReadOnly(a), Store(_, b)) | (Store(_, b), ReadOnly(a)) => a == b,
+        // A store through the same address shows that the memory is not only read. Loads behind
+        // such stores are found by the stores' addresses.
+        (ReadOnly(a), Store(_, b)) => a == b,
         (ReadOnly(_), _) | (_, ReadOnly(_)) => false,
         (Copy, Load(space)) | (Load(space), Copy) => meet(space, Some(MemSpace::Shared)),
         (Copy, Store(space, _)) | (Store(space, _), Copy) => {

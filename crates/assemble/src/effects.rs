@@ -44,13 +44,17 @@ pub(crate) fn effect(code: &Code, inst: &Inst) -> Effect {
         Op::Membar(_) | Op::Barrier(_) | Op::BarWarp | Op::CopyWait(_) => Effect::Ordered,
         Op::CopyAsync { .. } | Op::CopyCommit => Effect::Copy,
         Op::AddC { .. } | Op::SubC { .. } | Op::MadC { .. } => Effect::Carry,
+        // Without a mask of members the result tells which lanes are together, and products of
+        // matrices bring lanes together.
+        Op::Activemask => Effect::Fence,
+        Op::Vote(_) if inst.src[1] == Src::None => Effect::Fence,
+        Op::Shfl(_) if code.sources(inst).count() < 4 => Effect::Fence,
         Op::Shfl(_)
         | Op::Vote(_)
         | Op::Match(..)
         | Op::Redux(..)
         | Op::ReduxFloat(_)
-        | Op::Elect
-        | Op::Activemask => Effect::Exchange,
+        | Op::Elect => Effect::Exchange,
         Op::Tex { .. } | Op::Tld4 { .. } => Effect::Load(Some(MemSpace::Global)),
         _ if computes(inst.op) => Effect::None,
         _ => Effect::Fence,

@@ -5,6 +5,7 @@ use crate::body::Body;
 use crate::effects::is_pure;
 use crate::{coalesce, constants, products};
 use fixedbitset::FixedBitSet;
+use warploom_ir::liveness::step_back;
 use warploom_ir::{MemSpace, Op, Width};
 
 /// Folds as far as it goes.
@@ -30,19 +31,27 @@ fn equal_addresses(body: &mut Body) {
     }
 }
 
-/// Removes computations whose results nothing reads.
+/// Removes computations whose results nothing reads, and those whose results only such
+/// computations read. Each round finds them within blocks.
 fn remove_unused(body: &mut Body) {
     loop {
         let mut kept = FixedBitSet::with_capacity(body.insts.len());
         kept.insert_range(..);
         let (cfg, live) = body.flow();
         let (code, universe) = (body.code(), body.universe());
-        live.for_each(&code, &cfg, |at, after| {
-            let inst = &code.insts[at];
-            let mut writes = code.writes(inst);
-            let used = writes.any(|var| after.contains(universe.index(var)));
-            kept.set(at, used || !is_pure(&code, inst));
-        });
+        for (nth, block) in cfg.blocks.iter().enumerate() {
+            let mut after = live.live_out(nth).clone();
+            for at in (block.start..block.end).rev() {
+                let inst = &code.insts[at];
+                let mut writes = code.writes(inst);
+                let used = writes.any(|var| after.contains(universe.index(var)));
+                if used || !is_pure(&code, inst) {
+                    step_back(&code, universe, at, &mut after);
+                } else {
+                    kept.set(at, false);
+                }
+            }
+        }
         if kept.count_zeroes(..) == 0 {
             return;
         }

@@ -7,6 +7,10 @@ use crate::dependences::Dependences;
 use crate::lives::{InUse, Lives};
 use std::cmp::Reverse;
 
+/// Ready instructions that are looked at for the next place, so that the time for a block of many
+/// independent instructions does not grow with their square.
+const WINDOW: usize = 1024;
+
 /// Order of a block's instructions, numbered from its start, that needs at most `limit` registers
 /// as far as the choices allow. `timings` are those of the instructions.
 pub(crate) fn schedule(
@@ -87,10 +91,10 @@ impl<'a> List<'a> {
 
     /// Place in `ready` of the next instruction; time advances to its issue. It is the first that
     /// can issue earliest within the limit; where none keeps to that, one that needs fewest
-    /// registers.
+    /// registers. Only the first [`WINDOW`] are candidates.
     fn choose(&mut self) -> Option<usize> {
         let mut earliest: Option<(u32, usize)> = None;
-        for (place, &at) in self.ready.iter().enumerate() {
+        for (place, &at) in self.ready.iter().enumerate().take(WINDOW) {
             let when = self.earliest(at);
             let sooner = earliest.is_none_or(|(best, _)| when < best);
             if sooner && self.fits(at) {
@@ -102,7 +106,7 @@ impl<'a> List<'a> {
         }
         let pressing = |place: &usize| (self.in_use.with(self.ready[*place]), self.ready[*place]);
         let chosen = earliest.map(|(_, place)| place);
-        let chosen = chosen.or_else(|| (0..self.ready.len()).min_by_key(pressing))?;
+        let chosen = chosen.or_else(|| (0..self.ready.len().min(WINDOW)).min_by_key(pressing))?;
         self.now = self.earliest(self.ready[chosen]);
         Some(chosen)
     }

@@ -122,7 +122,7 @@ impl Liveness {
 }
 
 /// Changes the set live after an instruction into the set live before it.
-fn step_back(code: &Code, universe: Universe, at: usize, live: &mut FixedBitSet) {
+pub fn step_back(code: &Code, universe: Universe, at: usize, live: &mut FixedBitSet) {
     let inst = &code.insts[at];
     if inst.guard.is_none() {
         for var in code.writes(inst) {

@@ -87,12 +87,13 @@ const SOURCES: &str = "\
 ";
 
 const INTRODUCTION: &str = "\
-# Timing beside published hardware
+# Timing beside hardware
 
 `cargo xtask correlate` writes this page: it runs small kernels on the presets of today's machines
-and compares them with figures that others published for real GPUs. Sources are at the end. Some
-published figures were used to choose the presets' values (`docs/machines.md`), so that their rows
-show that the parts add up, not that the model predicts.
+and compares them with figures that others published for real GPUs, and with what a real GPU
+measured (Real GPUs, below). Sources are at the end. Some of these figures were used to choose the
+presets' values (`docs/machines.md`), so that their rows show that the parts add up, not that the
+model predicts.
 
 ## Micro-benchmarks
 

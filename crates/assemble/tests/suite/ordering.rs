@@ -135,3 +135,39 @@ fn barriers_fences_and_clocks_keep_their_places() {
         &[0, 1, 2, 3, 4, 5],
     );
 }
+
+#[test]
+fn carries_and_exchanges_keep_their_order() {
+    // The second sum takes the carry of the first, although its operands are there before.
+    check(
+        32,
+        "ld.global.u32 %r1, [%rd1];
+         add.cc.u32 %r2, %r1, %r3;
+         addc.u32 %r4, %r5, %r6;
+         st.global.u32 [%rd2], %r2;
+         st.global.u32 [%rd2+4], %r4;",
+        &[0, 1, 2, 3, 4, 5],
+    );
+    // A load passes a vote of named lanes, and none that tells which lanes are together.
+    let body = |vote: &str| {
+        format!("{vote}\nld.global.u32 %r2, [%rd1];\nst.global.v2.u32 [%rd2], {{%r1, %r2}};")
+    };
+    let named = body("vote.sync.ballot.b32 %r1, %p1, -1;");
+    check(32, &named, &[1, 0, 2, 3]);
+    check(32, &body("vote.ballot.b32 %r1, %p1;"), &[0, 1, 2, 3]);
+    check(32, &body("activemask.b32 %r1;"), &[0, 1, 2, 3]);
+}
+
+#[test]
+fn a_store_stands_for_those_before_it() {
+    // The last store follows the first through the second; a load of the same space follows both.
+    check(
+        32,
+        "st.shared.u32 [%r1], %r2;
+         st.shared.u32 [%r3], %r2;
+         st.global.u32 [%rd1], %r2;
+         ld.shared.u32 %r4, [%r5];
+         st.global.u32 [%rd2], %r4;",
+        &[0, 1, 3, 2, 4, 5],
+    );
+}
