@@ -14,6 +14,7 @@ mod simulated;
 mod subject;
 mod workloads;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -38,7 +39,8 @@ const CASES: &str = "xtask/data/published-cases.tsv";
 const MEASURED: &str = "xtask/data/measured-timing.tsv";
 /// File with the counters of workloads' launches that `--record` measured.
 const KERNELS: &str = "xtask/data/measured-kernels.tsv";
-/// File with the same launches on the presets.
+/// Files with the same figures and launches on the presets.
+const SIMULATED_TIMING: &str = "xtask/data/simulated-timing.tsv";
 const SIMULATED: &str = "xtask/data/simulated-kernels.tsv";
 /// Folder for the files of the profiler.
 const SCRATCH: &str = "target/correlate";
@@ -61,7 +63,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with = "record")]
     launch_only: Option<PathBuf>,
 
-    /// Simulate the launches that were measured on GPUs, and keep the figures
+    /// Simulate the probes and launches that were measured on GPUs, and keep the figures
     #[arg(long, conflicts_with_all = ["record", "launch_only"])]
     simulate: bool,
 
@@ -106,13 +108,13 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
         record(args, root, limit)?;
         return Ok(());
     }
+    if args.simulate && !args.workload.is_empty() {
+        io::stdout().write_all(simulate(args, root)?.as_bytes())?;
+        return Ok(());
+    }
     if args.simulate {
-        let text = simulate(args, root)?;
-        if !args.workload.is_empty() {
-            io::stdout().write_all(text.as_bytes())?;
-            return Ok(());
-        }
-        write(&root.join(SIMULATED), &text)?;
+        write(&root.join(SIMULATED_TIMING), &simulate_probes(root)?)?;
+        write(&root.join(SIMULATED), &simulate(args, root)?)?;
     }
     let path = root.join(PAGE);
     fs::write(&path, figures(root)?.page())
@@ -135,11 +137,10 @@ fn figures(root: &Path) -> Result<Figures> {
         compared: published.into_iter().map(compare).collect::<Result<_>>()?,
         cases: cases(&text(CASES)?).context(CASES)?,
         // There are no files before the first recording.
-        recorded: recorded(&text(MEASURED).unwrap_or_default())
-            .context(MEASURED)?
-            .into_iter()
-            .map(on_gpu)
-            .collect::<Result<_>>()?,
+        recorded: on_gpus(
+            recorded(&text(MEASURED).unwrap_or_default()).context(MEASURED)?,
+            &recorded(&text(SIMULATED_TIMING).unwrap_or_default()).context(SIMULATED_TIMING)?,
+        )?,
         launches: launches::section(
             &kernels::measured(&text(KERNELS).unwrap_or_default()).context(KERNELS)?,
             &workloads::simulated(&text(SIMULATED).unwrap_or_default()).context(SIMULATED)?,
@@ -147,11 +148,31 @@ fn figures(root: &Path) -> Result<Figures> {
     })
 }
 
-/// Measures the probe of a GPU's figure on the GPU's preset.
-fn on_gpu(recorded: Recorded) -> Result<OnGpu> {
-    let preset = simulated::measure(recorded.probe, &machine(&recorded.gpu)?)?;
-    let preset = preset.with_context(|| format!("`{}` measured nothing", recorded.probe.name))?;
-    Ok(OnGpu { recorded, preset })
+/// Figures of GPUs beside those of their presets.
+fn on_gpus(measured: Vec<Recorded>, simulated: &[Recorded]) -> Result<Vec<OnGpu>> {
+    let beside = |recorded: Recorded| {
+        let same =
+            |row: &&Recorded| row.gpu == recorded.gpu && row.probe.name == recorded.probe.name;
+        let preset = simulated.iter().find(same).map(|row| row.figure);
+        let preset = preset.with_context(|| {
+            let name = recorded.probe.name;
+            format!("{SIMULATED_TIMING} has no `{name}`: run `cargo xtask correlate --simulate`")
+        })?;
+        Ok(OnGpu { recorded, preset })
+    };
+    measured.into_iter().map(beside).collect()
+}
+
+/// Measures the probes of GPUs' figures on the GPUs' presets.
+fn simulate_probes(root: &Path) -> Result<String> {
+    let text = fs::read_to_string(root.join(MEASURED)).context(MEASURED)?;
+    let mut simulated = String::new();
+    for Recorded { gpu, probe, .. } in recorded(&text).context(MEASURED)? {
+        let figure = simulated::measure(probe, &machine(&gpu)?)?;
+        let figure = figure.with_context(|| format!("`{}` measured nothing", probe.name))?;
+        simulated += &format!("{gpu}\t{}\t{figure:.2}\n", probe.name);
+    }
+    Ok(simulated)
 }
 
 /// Measures the probe of a published figure on the figure's preset.
@@ -163,7 +184,7 @@ fn compare(published: Published) -> Result<Compared> {
     Ok(Compared::new(published, measured, &gpu))
 }
 
-/// Simulates the measured launches.
+/// Simulates the measured launches on the presets of their GPUs.
 fn simulate(args: &Args, root: &Path) -> Result<String> {
     let path = root.join(KERNELS);
     let text = fs::read_to_string(&path).with_context(|| {
@@ -173,9 +194,15 @@ fn simulate(args: &Args, root: &Path) -> Result<String> {
         )
     })?;
     let measured = kernels::measured(&text).context(KERNELS)?;
-    let first = measured.first().context("nothing was measured")?;
-    let gpu = resolve(&Base::Preset(first.gpu.clone()), &args.set)?;
-    workloads::simulate(&gpu, &measured, &Subject::all(root, &args.workload)?)
+    let subjects = Subject::all(root, &args.workload)?;
+    let gpus: BTreeSet<&str> = measured.iter().map(|launch| launch.gpu.as_str()).collect();
+    let mut text = workloads::COLUMNS.to_owned();
+    for name in gpus {
+        let gpu = resolve(&Base::Preset(name.to_owned()), &args.set)?;
+        let of_gpu: Vec<_> = measured.iter().filter(|l| l.gpu == name).collect();
+        text += &workloads::simulate(&gpu, &of_gpu, &subjects)?;
+    }
+    Ok(text)
 }
 
 fn machine(name: &str) -> Result<GpuSpec> {

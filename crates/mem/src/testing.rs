@@ -218,6 +218,8 @@ fn fermi_dram() -> DramSpec {
 
 fn any_sm() -> SmSpec {
     SmSpec {
+        folds_instructions: false,
+        instruction_order: InstructionOrder::Text,
         max_threads: 1536,
         max_blocks: 8,
         registers: 32768,

@@ -58,7 +58,7 @@ pub struct Measured {
     pub warp_instructions: u64,
 }
 
-/// Reads the data.
+/// Reads the lines of all GPUs.
 pub fn measured(text: &str) -> Result<Vec<Measured>> {
     rows(text, |cells: [&str; 16]| {
         let [gpu, workload, size, launch, entry, counters @ ..] = cells;

@@ -20,7 +20,28 @@ were not run on the GPU.
 Cycles are `sm__cycles_elapsed.max`, means over the launches of a kernel. Instructions are those
 that the preset issued over those that the GPU executed. Outputs of the GPU were right but for five
 workloads that compare bit by bit, whose additions and multiplications the driver's assembler
-fused: `cutcp`, `dxtc`, `lbm`, `sift` and `stencil`.
+fused: `cutcp`, `dxtc`, `lbm`, `sift` and `stencil`. Those of the kernels of today were not compared
+there.
+";
+
+const AGREEMENT: &str = "
+Absolute errors, and the correlation of the logarithms of cycles:
+
+| size | kernels | mean, % | median, % | correlation |
+|---|--:|--:|--:|--:|
+";
+
+const CAUSES: &str = "
+What is known of larger errors:
+
+- The machine code that the assembler of CUDA 13.0 makes of `energy` of `gabor` has no branches
+  where PTX has a branch around each load: the loads are predicated, and seven of them are in
+  flight. The simulator keeps branches, and a load behind one waits for the load before it.
+- PTX has one instruction for a division or a square root, and machine code about ten. Where the
+  column of instructions is far below 1, as in `cfd` and `blackscholes`, these are missing in the
+  simulator's issue, and it is too fast.
+- Where it is far above 1, as in `neuralnet` and the products by tensor descriptors, the assembler
+  removes more than the simulator's approximation of it.
 ";
 
 const COLUMNS: &str = "
@@ -66,16 +87,17 @@ pub fn section(measured: &[Measured], simulated: &[Simulated]) -> String {
     if kernels.is_empty() {
         return String::new();
     }
-    let mut text = INTRODUCTION.to_owned() + "\n";
+    let mut text = INTRODUCTION.to_owned() + AGREEMENT;
     let mut sizes: Vec<&str> = kernels.iter().map(|kernel| kernel.size).collect();
     sizes.sort_unstable();
     sizes.dedup();
     for size in sizes {
         let of_size: Vec<&Kernel<'_>> = kernels.iter().filter(|k| k.size == size).collect();
-        let _ = writeln!(text, "- Size `{size}`: {}", agreement(&of_size));
+        let _ = writeln!(text, "| `{size}` {}", agreement(&of_size));
     }
     let all: Vec<&Kernel<'_>> = kernels.iter().collect();
-    let _ = writeln!(text, "- All: {}", agreement(&all));
+    let _ = writeln!(text, "| all {}", agreement(&all));
+    text += CAUSES;
     text += COLUMNS;
     for kernel in &kernels {
         let _ = writeln!(text, "{}", kernel.row());
@@ -125,7 +147,7 @@ fn kernels<'a>(measured: &'a [Measured], simulated: &'a [Simulated]) -> Vec<Kern
     kernels
 }
 
-/// Sentence on how near kernels are to the hardware.
+/// Cells on how near kernels are to the hardware.
 fn agreement(kernels: &[&Kernel<'_>]) -> String {
     let pairs: Vec<_> = kernels
         .iter()
@@ -140,15 +162,18 @@ fn agreement(kernels: &[&Kernel<'_>]) -> String {
     let mut errors: Vec<f64> = kernels.iter().map(|kernel| kernel.error().abs()).collect();
     errors.sort_by(f64::total_cmp);
     let mut text = format!(
-        "mean of the absolute errors {:.1} %, median {:.1} %, over {} kernels",
+        "| {} | {:.1} | {:.1} |",
+        kernels.len(),
         mean(errors.iter().copied()),
         errors[errors.len() / 2],
-        kernels.len()
     );
-    if let Some(found) = correlation(&pairs) {
-        let _ = write!(text, "; correlation of the logarithms {found:.4}");
+    match correlation(&pairs) {
+        Some(found) => {
+            let _ = write!(text, " {found:.4} |");
+        }
+        None => text += " |",
     }
-    text + "."
+    text
 }
 
 #[cfg(test)]
@@ -168,10 +193,7 @@ mod tests {
             text.contains("| `a`, `k` | small | 2 | 100 | 110 | +10.0 | 1.00 |"),
             "{text}"
         );
-        assert!(
-            text.contains("All: mean of the absolute errors 10.0 %"),
-            "{text}"
-        );
+        assert!(text.contains("| all | 1 | 10.0 | 10.0 | |"), "{text}");
         assert_eq!(section(&measured, &[]), "");
     }
 }

@@ -142,7 +142,8 @@ const MACHINES: [(&str, &str); 2] = [
 The hardware's cycles are `sm__cycles_elapsed` of reports of Nsight Compute, which empties the
 caches: `gpu.copies_warm_l2 = false`. Triton 3.5.0 for `sm_120a` and nvcc compiled the kernels. The
 vector addition and the products led to two settings of the preset, the channels of GDDR7 and
-`sm.bulk_issue_cycles`, whose values are published ones.
+`sm.bulk_issue_cycles`, whose values are published ones. PTX ran in the order of its text; these
+kernels were not run again since the preset orders it as an assembler does.
 ",
     ),
     ("h100-hopper", H100),
@@ -156,14 +157,14 @@ would be worse. The cases were chosen before the first was simulated, and all ar
 
 - FlashAttention-2 is its public source of June 2026 (commit d80a7710) with the CUTLASS that belongs
   to it, compiled by nvcc 13.5 to PTX for `sm_90a`; version 2.5.8, which the paper measured, has the
-  same tiles. All runs have `gpu.copies_warm_l2 = false`. At 1,500 MHz L2 and the network have the
-  core's clock, and the latencies of L2 and DRAM remain the same times.
+  same tiles. All runs have `gpu.copies_warm_l2 = false`. At 1,500 MHz L2 and the network have 2,250
+  MHz, and the latencies of L2 and DRAM remain the same times.
 - Triton's kernel is that of its tutorial on fused attention, compiled by Triton 3.0.0 for `sm_90`
-  with four warps, three stages, and the fastest on the preset of the tutorial's tiles that were
-  tried: 128 x 32 for 128 columns, 128 x 64 for 64.
+  with four warps, three stages, and the fastest of the tutorial's tiles that were tried when the
+  preset issued PTX in the order of its text: 128 x 32 for 128 columns, 128 x 64 for 64.
 - The paper's sizes have eight to sixteen waves of blocks. Simulated were one wave and two, and the
-  other waves count as the second. On FlashAttention-2 with 128 tokens, four waves computed so are
-  6 % longer than when simulated (77,374 and 73,004 cycles).
+  other waves count as the second. On FlashAttention-2 with 128 tokens, in the order of the text,
+  four waves computed so are 6 % longer than when simulated (77,374 and 73,004 cycles).
 - FlashAttention-3, for which F has 24 times at 1,500 MHz, was also chosen: four times, with 16
   sequences of 512 tokens. It has no row: its kernels waited for ever at a barrier at which a
   warp arrives twice and was counted once. They were not run again after that was mended.

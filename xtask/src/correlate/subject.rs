@@ -26,7 +26,7 @@ pub struct Subject {
 
 enum Source {
     Workload(Size, &'static str),
-    File(LaunchFile),
+    File(Box<LaunchFile>),
 }
 
 impl Subject {
@@ -49,7 +49,7 @@ impl Subject {
             subjects.push(Self {
                 name: stem.to_string_lossy().into_owned(),
                 size: ONLY.to_owned(),
-                source: Source::File(file),
+                source: Source::File(Box::new(file)),
             });
         }
         let wanted = |subject: &Self| {
@@ -73,7 +73,7 @@ impl Subject {
         Ok(match &self.source {
             Source::Workload(size, _) => Target::resolve(&self.name)?.program(*size, 1),
             Source::File(file) => {
-                let program = file.clone().program(Limits::of(gpu));
+                let program = (**file).clone().program(Limits::of(gpu));
                 Box::new(program.map_err(|errors| anyhow::anyhow!("{errors}"))?)
             }
         })

@@ -19,7 +19,7 @@ use super::subject::Subject;
 const MOST_INSTRUCTIONS: u64 = 10_000_000;
 const MOST_CYCLES: u64 = 500_000;
 /// First line of the data.
-const COLUMNS: &str = "# gpu\tworkload\tsize\tlaunch\tcycles\twarp instructions\n";
+pub const COLUMNS: &str = "# gpu\tworkload\tsize\tlaunch\tcycles\twarp instructions\n";
 
 /// A launch of a workload on a preset.
 pub struct Simulated {
@@ -32,7 +32,7 @@ pub struct Simulated {
     pub warp_instructions: u64,
 }
 
-/// Reads the data.
+/// Reads the lines of all presets.
 pub fn simulated(text: &str) -> Result<Vec<Simulated>> {
     rows(
         text,
@@ -49,15 +49,16 @@ pub fn simulated(text: &str) -> Result<Vec<Simulated>> {
     )
 }
 
-/// Simulates the measured launches of programs on a preset and returns the lines of the data.
-pub fn simulate(gpu: &GpuSpec, measured: &[Measured], subjects: &[Subject]) -> Result<String> {
+/// Simulates the measured launches of programs on a preset and returns their lines of the data.
+pub fn simulate(gpu: &GpuSpec, measured: &[&Measured], subjects: &[Subject]) -> Result<String> {
     let mut gpu = gpu.clone();
     // The profiler empties the caches before each launch.
     gpu.gpu.copies_warm_l2 = false;
-    let mut text = COLUMNS.to_owned();
+    let mut text = String::new();
     for subject in subjects {
         let launches: Vec<&Measured> = measured
             .iter()
+            .copied()
             .filter(|launch| launch.workload == subject.name && launch.size == subject.size)
             .filter(|launch| launch.warp_instructions <= MOST_INSTRUCTIONS)
             .filter(|launch| launch.cycles <= MOST_CYCLES)

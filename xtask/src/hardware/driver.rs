@@ -25,11 +25,11 @@ const LOG_BYTES: usize = 1 << 16;
 const LOG_OPTIONS: [c_uint; 2] = [5, 6];
 /// Values of CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR and _MINOR.
 const CAPABILITY: [c_int; 2] = [75, 76];
-/// Value of CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES.
+/// Value of the attribute CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES.
 const DYNAMIC_SHARED: c_int = 8;
 /// Dynamic shared memory in bytes that every kernel may have.
 const SHARED_BYTES: u32 = 48 << 10;
-/// Value of CUDA_ERROR_NOT_FOUND.
+/// Value of the error CUDA_ERROR_NOT_FOUND.
 const NOT_FOUND: c_int = 500;
 /// Size of a buffer that is larger than any L2.
 const FLUSHED_BYTES: usize = 1 << 28;

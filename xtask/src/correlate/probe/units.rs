@@ -233,7 +233,8 @@ pub(super) const PROBES: &[Probe] = &[
     chain(
         "div-latency",
         "dependent div.rn.f32",
-        "mov.u32 %r10, %laneid;\ncvt.rn.f32.u32 %f2, %r10;\nfma.rn.f32 %f2, %f2, 0f38000000, 0f3F800000;\n\
+        "mov.u32 %r10, %laneid;\ncvt.rn.f32.u32 %f2, %r10;\n\
+         fma.rn.f32 %f2, %f2, 0f38000000, 0f3F800000;\n\
          mov.f32 %f1, %f2;\n",
         [TIE_FLOAT, "div.rn.f32 %f1, %f1, %f2;\n", USE_FLOAT],
     ),
