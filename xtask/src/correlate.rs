@@ -276,7 +276,8 @@ fn probes(gpu: &Gpu, name: &str, old: &str) -> Result<String> {
 
 /// Measures a probe on this machine's GPU.
 fn print_probe(name: &str) -> Result<()> {
-    let probe = probe::find(name).with_context(|| format!("no probe `{name}`"))?;
+    let probe = probe::find(name)
+        .with_context(|| format!("no probe `{name}`: {PAGE} has a table of all"))?;
     let gpu = Gpu::open()?;
     let job = probe.job(machine(known(&gpu)?)?.gpu.sms);
     let results = gpu.machine()?.probe(&job)?;

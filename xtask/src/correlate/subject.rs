@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use warploom_config::GpuSpec;
 use warploom_run::HostProgram;
 use warploom_run::launch_file::{LaunchFile, Limits};
@@ -52,11 +52,17 @@ impl Subject {
                 source: Source::File(Box::new(file)),
             });
         }
-        let wanted = |subject: &Self| {
-            let exact = format!("{}:{}", subject.name, subject.size);
-            only.is_empty() || only.contains(&subject.name) || only.contains(&exact)
+        let named = |subject: &Self, name: &String| {
+            *name == subject.name || *name == format!("{}:{}", subject.name, subject.size)
         };
-        subjects.retain(wanted);
+        for name in only {
+            ensure!(
+                subjects.iter().any(|subject| named(subject, name)),
+                "there is neither a workload nor a launch file `{name}`: names are like spmv, \
+                 spmv:paper or decode:file"
+            );
+        }
+        subjects.retain(|subject| only.is_empty() || only.iter().any(|name| named(subject, name)));
         Ok(subjects)
     }
 
@@ -89,4 +95,23 @@ fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     files.retain(|path| path.extension().is_some_and(|ending| ending == "toml"));
     files.sort();
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Subject;
+    use crate::root;
+
+    #[test]
+    fn a_name_selects_both_sizes_or_one() {
+        let sizes = |name: &str| {
+            let subjects = Subject::all(&root(), &[name.to_owned()]);
+            subjects.map(|all| all.into_iter().map(|one| one.size).collect::<Vec<_>>())
+        };
+        assert_eq!(sizes("spmv").expect("a workload"), ["small", "paper"]);
+        assert_eq!(sizes("spmv:paper").expect("a workload"), ["paper"]);
+        assert_eq!(sizes("decode").expect("a launch file"), ["file"]);
+        assert!(sizes("spvm").is_err());
+        assert!(sizes("decode:paper").is_err());
+    }
 }
