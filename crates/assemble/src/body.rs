@@ -102,19 +102,7 @@ impl Body {
         let regs = self.wide.len();
         let reg = |reg: Reg| Reg(of[usize::from(reg.0)] as u16);
         let pred = |pred: Pred| Pred((of[regs + usize::from(pred.0)] as usize - regs) as u16);
-        for inst in &mut self.insts {
-            rename_inst(inst, &reg, &pred);
-        }
-        for extra in &mut self.extras {
-            extra
-                .srcs
-                .iter_mut()
-                .for_each(|s| rename_src(s, &reg, &pred));
-            extra
-                .dsts
-                .iter_mut()
-                .for_each(|d| rename_dst(d, &reg, &pred));
-        }
+        rename_all(&mut self.insts, &mut self.extras, &reg, &pred);
     }
 
     /// Keeps only the instructions of a set, in their order.
@@ -163,21 +151,8 @@ impl Body {
         let contexts = Contexts::new(&code, &cfg, &live, &self.wide, &self.consts);
         let reg = |reg: Reg| assignment.regs[usize::from(reg.0)];
         let pred = |pred: Pred| assignment.preds[usize::from(pred.0)];
-        let mut insts = self.insts.clone();
-        insts
-            .iter_mut()
-            .for_each(|inst| rename_inst(inst, &reg, &pred));
-        let mut extras = self.extras.clone();
-        for extra in &mut extras {
-            extra
-                .srcs
-                .iter_mut()
-                .for_each(|s| rename_src(s, &reg, &pred));
-            extra
-                .dsts
-                .iter_mut()
-                .for_each(|d| rename_dst(d, &reg, &pred));
-        }
+        let (mut insts, mut extras) = (self.insts.clone(), self.extras.clone());
+        rename_all(&mut insts, &mut extras, &reg, &pred);
         let placed = Code {
             insts: &insts,
             extras: &extras,
@@ -219,12 +194,25 @@ impl Body {
     }
 }
 
-/// Renames the operands of an instruction except those of its extra.
-pub(crate) fn rename_inst(
-    inst: &mut Inst,
+/// Renames the operands of all instructions.
+fn rename_all(
+    insts: &mut [Inst],
+    extras: &mut [ExtraOperands],
     reg: &impl Fn(Reg) -> Reg,
     pred: &impl Fn(Pred) -> Pred,
 ) {
+    for inst in insts {
+        rename_inst(inst, reg, pred);
+    }
+    for extra in extras {
+        let (srcs, dsts) = (extra.srcs.iter_mut(), extra.dsts.iter_mut());
+        srcs.for_each(|src| rename_src(src, reg, pred));
+        dsts.for_each(|dst| rename_dst(dst, reg, pred));
+    }
+}
+
+/// Renames the operands of an instruction except those of its extra.
+fn rename_inst(inst: &mut Inst, reg: &impl Fn(Reg) -> Reg, pred: &impl Fn(Pred) -> Pred) {
     inst.src
         .iter_mut()
         .for_each(|src| rename_src(src, reg, pred));
@@ -236,7 +224,7 @@ pub(crate) fn rename_inst(
     }
 }
 
-pub(crate) fn rename_src(src: &mut Src, reg: &impl Fn(Reg) -> Reg, pred: &impl Fn(Pred) -> Pred) {
+fn rename_src(src: &mut Src, reg: &impl Fn(Reg) -> Reg, pred: &impl Fn(Pred) -> Pred) {
     match src {
         Src::Reg(named) => *named = reg(*named),
         Src::Pred(named, _) => *named = pred(*named),
@@ -244,7 +232,7 @@ pub(crate) fn rename_src(src: &mut Src, reg: &impl Fn(Reg) -> Reg, pred: &impl F
     }
 }
 
-pub(crate) fn rename_dst(dst: &mut Dst, reg: &impl Fn(Reg) -> Reg, pred: &impl Fn(Pred) -> Pred) {
+fn rename_dst(dst: &mut Dst, reg: &impl Fn(Reg) -> Reg, pred: &impl Fn(Pred) -> Pred) {
     match dst {
         Dst::Reg(named) => *named = reg(*named),
         Dst::Pred(named) => *named = pred(*named),

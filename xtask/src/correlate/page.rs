@@ -117,8 +117,9 @@ keeps the figures in `xtask/data/measured-timing.tsv`. None has been measured ye
 const ON_GPUS: &str = "\
 Probes that `cargo xtask correlate --record` measured, and what the preset measures. A probe of
 instructions runs two stretches of them and takes the difference, so that readings of the clock
-cancel. Probes of bandwidth read a timer of a resolution of about a microsecond, for 9 to 40
-microseconds. Presets have some of these figures as values (`docs/machines.md`).
+cancel. Probes of bandwidth take 6 to 25 microseconds on the GPU, start and end included, by a timer
+that advances in steps of 32 ns; why the preset's DRAM and its stores are so much faster in so short
+a time is not known. Presets have some of these figures as values (`docs/machines.md`).
 
 | machine | probe | hardware | preset | unit | error, % |
 |---|---|--:|--:|---|--:|

@@ -4,7 +4,7 @@ use super::{
     Job, Kernel, Probe, TIE_FLOAT, TIE_INTEGER, USE_FLOAT, USE_INTEGER, Unit, by_warps, timed,
 };
 
-/// Links of a chain: as many as [`timed`] repeats.
+/// Warps of the block that measures a rate.
 const WARPS: u32 = 16;
 /// Instructions of a warp that measures a rate.
 const COUNT: u32 = 256;
