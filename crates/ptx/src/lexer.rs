@@ -2,137 +2,91 @@
 //!
 //! The lexer delimits literals; the parser interprets them and reports errors in them. White space,
 //! comments and preprocessor lines (`# 1 "file"`) are skipped. The lexer never fails: text that
-//! fits no token becomes an `Unknown` token with a reason.
+//! fits no token becomes an `Unknown` token with a reason. Where several tokens fit, the longest is
+//! taken. The lexer is written by hand, because a generator of lexers and what it needs would take
+//! more time to build than all of this crate.
 
-use logos::{FilterResult, Lexer, Logos, Skip};
 use warploom_diag::Span;
 
 /// Kind of a token.
-#[derive(Logos, Clone, Copy, Debug, PartialEq, Eq)]
-#[logos(skip r"[ \t\r\n\f\v]+", error = Unknown)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Identifier, mnemonic or register: `add`, `%r1`, `$L_1`, `WARP_SZ`.
-    #[regex(r"[a-zA-Z][a-zA-Z0-9_$]*|[_$%][a-zA-Z0-9_$]+")]
     Word,
     /// Directive or modifier with its dot: `.reg`, `.L2::128B`.
-    #[regex(r"\.[a-zA-Z0-9_$]+(::[a-zA-Z0-9_$]+)*", priority = 3)]
     Dotted,
     /// Number other than a decimal float: `12`, `0x1FU`, `0f3F800000`.
-    #[regex(r"[0-9][a-zA-Z0-9_$]*", priority = 3)]
     Number,
     /// Floating-point literal in decimal notation.
-    #[regex(
-        r"[0-9]+\.[0-9]*([eE][+-]?[0-9]+)?|\.[0-9]+([eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+",
-        priority = 8
-    )]
     Float,
     /// String with its quotes.
-    #[regex(r#""([^"\\\n]|\\[^\n])*""#)]
     Text,
     /// Underscore that is no part of a name.
-    #[token("_")]
     Underscore,
     /// Punctuation or operator `,`.
-    #[token(",")]
     Comma,
     /// Punctuation or operator `;`.
-    #[token(";")]
     Semicolon,
     /// Punctuation or operator `:`.
-    #[token(":")]
     Colon,
     /// Punctuation or operator `{`.
-    #[token("{")]
     OpenBrace,
     /// Punctuation or operator `}`.
-    #[token("}")]
     CloseBrace,
     /// Punctuation or operator `[`.
-    #[token("[")]
     OpenBracket,
     /// Punctuation or operator `]`.
-    #[token("]")]
     CloseBracket,
     /// Punctuation or operator `(`.
-    #[token("(")]
     OpenParen,
     /// Punctuation or operator `)`.
-    #[token(")")]
     CloseParen,
     /// Punctuation or operator `@`.
-    #[token("@")]
     At,
     /// Punctuation or operator `=`.
-    #[token("=")]
     Assign,
     /// Punctuation or operator `?`.
-    #[token("?")]
     Question,
     /// Punctuation or operator `!`.
-    #[token("!")]
     Bang,
     /// Punctuation or operator `~`.
-    #[token("~")]
     Tilde,
     /// Punctuation or operator `+`.
-    #[token("+")]
     Plus,
     /// Punctuation or operator `-`.
-    #[token("-")]
     Minus,
     /// Punctuation or operator `*`.
-    #[token("*")]
     Star,
     /// Punctuation or operator `/`.
-    #[token("/")]
     Slash,
     /// `%` that does not start a register.
-    #[token("%")]
     Percent,
     /// Punctuation or operator `<`.
-    #[token("<")]
     Less,
     /// Punctuation or operator `>`.
-    #[token(">")]
     Greater,
     /// Punctuation or operator `<=`.
-    #[token("<=")]
     LessEqual,
     /// Punctuation or operator `>=`.
-    #[token(">=")]
     GreaterEqual,
     /// Punctuation or operator `==`.
-    #[token("==")]
     Equal,
     /// Punctuation or operator `!=`.
-    #[token("!=")]
     NotEqual,
     /// Punctuation or operator `<<`.
-    #[token("<<")]
     ShiftLeft,
     /// Punctuation or operator `>>`.
-    #[token(">>")]
     ShiftRight,
     /// Punctuation or operator `&`.
-    #[token("&")]
     Ampersand,
     /// Punctuation or operator `|`.
-    #[token("|")]
     Pipe,
     /// Punctuation or operator `^`.
-    #[token("^")]
     Caret,
     /// Punctuation or operator `&&`.
-    #[token("&&")]
     AndAnd,
     /// Punctuation or operator `||`.
-    #[token("||")]
     OrOr,
-    /// Skipped text; these patterns never produce a token.
-    #[token("//", line_comment)]
-    #[token("/*", block_comment)]
-    #[token("#", preprocessor_line)]
-    Skipped,
     /// Text that fits no token, with the reason.
     Unknown(Unknown),
     /// End of the text, returned any number of times.
@@ -147,50 +101,214 @@ impl Kind {
 }
 
 /// Reason why text fits no token.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unknown {
     /// Character that no token has here.
-    #[default]
     Character,
     /// Comment that is not closed: `/*` without `*/`.
     OpenComment,
 }
 
-fn line_comment(lexer: &mut Lexer<Kind>) -> Skip {
-    let length = lexer
-        .remainder()
-        .find('\n')
-        .unwrap_or(lexer.remainder().len());
-    lexer.bump(length);
-    Skip
+/// Sets of bytes to which a byte can belong.
+const SPACE: u8 = 1;
+const DIGIT: u8 = 2;
+/// Bytes of names after the first: letters, digits, `_` and `$`.
+const NAME: u8 = 4;
+
+/// Sets of every byte.
+const SETS: [u8; 256] = {
+    let mut sets = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let is = byte as u8;
+        if matches!(is, b' ' | b'\t' | b'\r' | b'\n' | b'\x0b' | b'\x0c') {
+            sets[byte] |= SPACE;
+        }
+        if is.is_ascii_digit() {
+            sets[byte] |= DIGIT;
+        }
+        if is.is_ascii_alphanumeric() || is == b'_' || is == b'$' {
+            sets[byte] |= NAME;
+        }
+        byte += 1;
+    }
+    sets
+};
+
+/// End of the bytes of a set that begin at `at`.
+fn run(bytes: &[u8], mut at: usize, set: u8) -> usize {
+    while at < bytes.len() && SETS[usize::from(bytes[at])] & set != 0 {
+        at += 1;
+    }
+    at
 }
 
-fn block_comment(lexer: &mut Lexer<Kind>) -> FilterResult<(), Unknown> {
-    if let Some(length) = lexer.remainder().find("*/") {
-        lexer.bump(length + 2);
-        return FilterResult::Skip;
-    }
-    lexer.bump(lexer.remainder().len());
-    FilterResult::Error(Unknown::OpenComment)
+/// Byte at a position, zero behind the end.
+fn peek(bytes: &[u8], at: usize) -> u8 {
+    bytes.get(at).copied().unwrap_or(0)
 }
 
-/// Skips the line of a `#` that is the first character on it; any other `#` is a stray character.
-fn preprocessor_line(lexer: &mut Lexer<Kind>) -> FilterResult<(), Unknown> {
-    let before = &lexer.source()[..lexer.span().start];
-    let is_first = before
-        .bytes()
-        .rev()
-        .take_while(|b| *b != b'\n')
-        .all(|b| b.is_ascii_whitespace());
-    if !is_first {
-        return FilterResult::Error(Unknown::Character);
-    }
-    let length = lexer
-        .remainder()
+/// End of the line that contains a position.
+fn line_end(text: &str, at: usize) -> usize {
+    text[at..]
         .find('\n')
-        .unwrap_or(lexer.remainder().len());
-    lexer.bump(length);
-    FilterResult::Skip
+        .map_or(text.len(), |length| at + length)
+}
+
+/// Reads what begins at `start`: its kind, or `None` if it is skipped, and its end.
+fn read(text: &str, start: usize) -> (Option<Kind>, usize) {
+    let bytes = text.as_bytes();
+    let (kind, end) = match bytes[start] {
+        b' ' | b'\t' | b'\r' | b'\n' | b'\x0b' | b'\x0c' => {
+            return (None, run(bytes, start + 1, SPACE));
+        }
+        b'a'..=b'z' | b'A'..=b'Z' => (Kind::Word, run(bytes, start + 1, NAME)),
+        first @ (b'_' | b'$' | b'%') => match (run(bytes, start + 1, NAME), first) {
+            (end, _) if end > start + 1 => (Kind::Word, end),
+            (end, b'_') => (Kind::Underscore, end),
+            (end, b'%') => (Kind::Percent, end),
+            (end, _) => (Kind::Unknown(Unknown::Character), end),
+        },
+        b'.' => dotted(bytes, start),
+        b'0'..=b'9' => number(bytes, start),
+        b'"' => quoted(bytes, start),
+        b'/' => match peek(bytes, start + 1) {
+            b'/' => return (None, line_end(text, start)),
+            b'*' => return block_comment(text, start),
+            _ => (Kind::Slash, start + 1),
+        },
+        b'#' if is_first_of_line(bytes, start) => return (None, line_end(text, start)),
+        _ => operator(text, start),
+    };
+    (Some(kind), end)
+}
+
+/// True if only white space is before a position on its line.
+fn is_first_of_line(bytes: &[u8], at: usize) -> bool {
+    let before = bytes[..at].iter().rev();
+    before
+        .take_while(|byte| **byte != b'\n')
+        .all(u8::is_ascii_whitespace)
+}
+
+fn block_comment(text: &str, start: usize) -> (Option<Kind>, usize) {
+    match text[start + 2..].find("*/") {
+        Some(length) => (None, start + 2 + length + 2),
+        None => (Some(Kind::Unknown(Unknown::OpenComment)), text.len()),
+    }
+}
+
+/// Reads a directive or modifier, `(.NAME)(::NAME)*`, or a float that begins with its point.
+fn dotted(bytes: &[u8], start: usize) -> (Kind, usize) {
+    let mut end = run(bytes, start + 1, NAME);
+    if end == start + 1 {
+        return (Kind::Unknown(Unknown::Character), end);
+    }
+    while bytes[end..].starts_with(b"::") {
+        let next = run(bytes, end + 2, NAME);
+        if next == end + 2 {
+            break;
+        }
+        end = next;
+    }
+    match float(bytes, start) {
+        Some(float) if float >= end => (Kind::Float, float),
+        _ => (Kind::Dotted, end),
+    }
+}
+
+/// Reads a number. A decimal float is taken if it is not shorter than another number.
+fn number(bytes: &[u8], start: usize) -> (Kind, usize) {
+    let end = run(bytes, start + 1, NAME);
+    match float(bytes, start) {
+        Some(float) if float >= end => (Kind::Float, float),
+        _ => (Kind::Number, end),
+    }
+}
+
+/// End of the decimal float at a position: digits with a point, an exponent or both.
+fn float(bytes: &[u8], start: usize) -> Option<usize> {
+    let whole = run(bytes, start, DIGIT);
+    if peek(bytes, whole) != b'.' {
+        return exponent(bytes, whole);
+    }
+    let fraction = run(bytes, whole + 1, DIGIT);
+    let has_digits = fraction > start + 1;
+    has_digits.then(|| exponent(bytes, fraction).unwrap_or(fraction))
+}
+
+/// End of the exponent at a position.
+fn exponent(bytes: &[u8], at: usize) -> Option<usize> {
+    if !matches!(peek(bytes, at), b'e' | b'E') {
+        return None;
+    }
+    let sign = usize::from(matches!(peek(bytes, at + 1), b'+' | b'-'));
+    let end = run(bytes, at + 1 + sign, DIGIT);
+    (end > at + 1 + sign).then_some(end)
+}
+
+/// Reads a string. One that its line does not close is stray text.
+fn quoted(bytes: &[u8], start: usize) -> (Kind, usize) {
+    let mut at = start + 1;
+    loop {
+        match peek(bytes, at) {
+            b'"' => return (Kind::Text, at + 1),
+            _ if at >= bytes.len() => break,
+            b'\n' => break,
+            b'\\' if !matches!(peek(bytes, at + 1), b'\n') && at + 1 < bytes.len() => at += 2,
+            _ => at += 1,
+        }
+    }
+    (Kind::Unknown(Unknown::Character), at)
+}
+
+/// Reads punctuation or an operator, or else a stray character.
+fn operator(text: &str, start: usize) -> (Kind, usize) {
+    let bytes = text.as_bytes();
+    let pair = match (bytes[start], peek(bytes, start + 1)) {
+        (b'<', b'=') => Some(Kind::LessEqual),
+        (b'<', b'<') => Some(Kind::ShiftLeft),
+        (b'>', b'=') => Some(Kind::GreaterEqual),
+        (b'>', b'>') => Some(Kind::ShiftRight),
+        (b'=', b'=') => Some(Kind::Equal),
+        (b'!', b'=') => Some(Kind::NotEqual),
+        (b'&', b'&') => Some(Kind::AndAnd),
+        (b'|', b'|') => Some(Kind::OrOr),
+        _ => None,
+    };
+    if let Some(kind) = pair {
+        return (kind, start + 2);
+    }
+    let kind = match bytes[start] {
+        b',' => Kind::Comma,
+        b';' => Kind::Semicolon,
+        b':' => Kind::Colon,
+        b'{' => Kind::OpenBrace,
+        b'}' => Kind::CloseBrace,
+        b'[' => Kind::OpenBracket,
+        b']' => Kind::CloseBracket,
+        b'(' => Kind::OpenParen,
+        b')' => Kind::CloseParen,
+        b'@' => Kind::At,
+        b'=' => Kind::Assign,
+        b'?' => Kind::Question,
+        b'!' => Kind::Bang,
+        b'~' => Kind::Tilde,
+        b'+' => Kind::Plus,
+        b'-' => Kind::Minus,
+        b'*' => Kind::Star,
+        b'<' => Kind::Less,
+        b'>' => Kind::Greater,
+        b'&' => Kind::Ampersand,
+        b'|' => Kind::Pipe,
+        b'^' => Kind::Caret,
+        _ => {
+            let character = text[start..].chars().next();
+            let length = character.map_or(1, char::len_utf8);
+            return (Kind::Unknown(Unknown::Character), start + length);
+        }
+    };
+    (kind, start + 1)
 }
 
 /// Token with its span.
@@ -204,9 +322,14 @@ pub(crate) struct Token {
 /// token.
 pub(crate) fn tokenize(text: &str) -> Vec<Token> {
     let mut tokens: Vec<Token> = Vec::with_capacity(text.len() / 4 + 1);
-    for (kind, range) in Logos::lexer(text).spanned() {
-        let kind = kind.unwrap_or_else(Kind::Unknown);
-        let span = Span::new(range.start as u32, range.end as u32);
+    let mut at = 0;
+    while at < text.len() {
+        let (kind, end) = read(text, at);
+        let span = Span::new(at as u32, end as u32);
+        at = end;
+        let Some(kind) = kind else {
+            continue;
+        };
         match tokens.last_mut() {
             Some(last)
                 if kind == Kind::Unknown(Unknown::Character)

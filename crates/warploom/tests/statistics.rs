@@ -1,7 +1,7 @@
 //! Tests of statistics from a script's view: files, and GPGPU-Sim's lines, read with the
 //! expressions of Accel-Sim's get_stats.py.
 
-use regex_automata::meta::Regex;
+use regex_lite::Regex;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -28,14 +28,11 @@ fn json(text: &str) -> Value {
 /// The last match of the expression, as get_stats.py takes it for the last kernel.
 fn scrape(text: &str, expression: &str) -> String {
     let regex = Regex::new(expression).unwrap();
-    let mut captures = regex.create_captures();
-    for line in text.lines().rev() {
-        regex.captures(line.trim_end(), &mut captures);
-        if let Some(group) = captures.get_group(1) {
-            return line.trim_end()[group.range()].trim().to_owned();
-        }
-    }
-    panic!("{expression} matches no line");
+    let found = text.lines().rev().find_map(|line| {
+        let captures = regex.captures(line.trim_end())?;
+        Some(captures.get(1)?.as_str().trim().to_owned())
+    });
+    found.unwrap_or_else(|| panic!("{expression} matches no line"))
 }
 
 /// Cumulative figures of a result, each with the expression that finds it.
