@@ -41,8 +41,8 @@ use crate::inst::{Exec, InstExec};
 use crate::ops::convert::Cvt;
 use crate::outcome::Effect;
 use warploom_ir::{
-    CacheOp, Cmp, Combine, FloatBin, FloatMinMax, FloatMods, FloatTy, FloatUn, IntTy, IntUn,
-    MemSpace, MemTy, Op, SetDst, TexGeom, TexLod, TexTy, Ty, Width,
+    CacheOp, Combine, FloatBin, FloatMinMax, FloatMods, FloatTy, FloatUn, IntTy, IntUn, MemSpace,
+    MemTy, Op, TexGeom, TexLod, TexTy, Width,
 };
 
 impl InstExec<'_, '_> {
@@ -144,12 +144,8 @@ impl InstExec<'_, '_> {
             }
             Op::Copysign(ty) => self.copysign(ty),
             Op::Testp(kind, ty) => self.testp(kind, ty),
-            Op::Setp(cmp, how, ty, ftz) => {
-                vectorized!(self.setp(cmp: Cmp, how: Combine, ty: Ty, ftz: bool))
-            }
-            Op::Set(cmp, how, ty, ftz, dst) => {
-                vectorized!(self.set(cmp: Cmp, how: Combine, ty: Ty, ftz: bool, dst: SetDst))
-            }
+            Op::Setp(cmp, how, ty, ftz) => self.setp(cmp, how, ty, ftz),
+            Op::Set(cmp, how, ty, ftz, dst) => self.set(cmp, how, ty, ftz, dst),
             Op::Selp(width) => vectorized!(self.selp(width: Width)),
             Op::Slct { width, float, ftz } => self.slct(width, float, ftz),
             Op::Cvt {

@@ -204,38 +204,38 @@ impl InstExec<'_, '_> {
             return Err(self.illegal());
         };
         let most = [mma.a(), mma.b()].map(|fragment| fragment.rows * fragment.cols);
-        match mma.products() * most[0].max(most[1]) <= USUAL {
-            true => self.product::<USUAL>((mma, places), extra, fused),
-            false => self.product::<MOST>((mma, places), extra, fused),
+        let is_usual = mma.products() * most[0].max(most[1]) <= USUAL;
+        let of = (mma, places);
+        match mma.acc[0] {
+            AccTy::F16 | AccTy::F32 if is_usual => self.float_product::<USUAL>(of, extra, fused),
+            AccTy::F16 | AccTy::F32 => self.float_product::<MOST>(of, extra, fused),
+            AccTy::F64 if is_usual => self.double_product(of, extra),
+            AccTy::F64 => Err(self.illegal()),
+            AccTy::S32 => self.integer_product(of, extra),
         }
     }
 
+    /// Executes a product of f64, whose multiplicands have at most the usual number of elements.
     #[inline(always)]
-    fn product<const N: usize>(
-        &mut self,
-        of: (&Mma, &MmaPlaces),
-        extra: &ExtraOperands,
-        fused: bool,
-    ) -> Exec {
+    fn double_product(&mut self, of: (&Mma, &MmaPlaces), extra: &ExtraOperands) -> Exec {
+        let read = |_, bits| f64::from_bits(bits);
+        let acc = |_, bits| f64::from_bits(bits);
+        let mut all = Operands::<f64, USUAL>::new();
+        self.operands(of, &extra.srcs, &mut all, read, acc)?;
+        multiply(of.0, &mut all, |a, b, c| nan64(a.mul_add(b, c), &[a, b, c]));
+        self.put_result(of, &extra.dsts, &all.c, f64::to_bits)
+    }
+
+    /// Executes a product of integers. Those of 8 bits and less have many elements, so that all
+    /// share the code for the largest multiplicands.
+    #[inline(always)]
+    fn integer_product(&mut self, of: (&Mma, &MmaPlaces), extra: &ExtraOperands) -> Exec {
         let (mma, _) = of;
-        match mma.acc[0] {
-            AccTy::F16 | AccTy::F32 => self.float_product::<N>(of, extra, fused),
-            AccTy::F64 => {
-                let read = |_, bits| f64::from_bits(bits);
-                let acc = |_, bits| f64::from_bits(bits);
-                let mut all = Operands::<f64, N>::new();
-                self.operands(of, &extra.srcs, &mut all, read, acc)?;
-                multiply(mma, &mut all, |a, b, c| nan64(a.mul_add(b, c), &[a, b, c]));
-                self.put_result(of, &extra.dsts, &all.c, f64::to_bits)
-            }
-            AccTy::S32 => {
-                let read = |_, bits: u64| i64::from(bits as i32);
-                let mut all = Operands::<i64, N>::new();
-                self.operands(of, &extra.srcs, &mut all, decode_int, read)?;
-                self.multiply(of, extra, &mut all, |a, b, c| c + bits_of(mma.rule, a, b));
-                self.put_result(of, &extra.dsts, &all.c, |value| integer(mma, value))
-            }
-        }
+        let read = |_, bits: u64| i64::from(bits as i32);
+        let mut all = Operands::<i64, MOST>::new();
+        self.operands(of, &extra.srcs, &mut all, decode_int, read)?;
+        self.multiply(of, extra, &mut all, |a, b, c| c + bits_of(mma.rule, a, b));
+        self.put_result(of, &extra.dsts, &all.c, |value| integer(mma, value))
     }
 
     /// Executes a product that is accumulated in f32. Multiplicands of f16 and results of f32 have

@@ -108,13 +108,7 @@ impl InstExec<'_, '_> {
                 };
                 self.in_parts(mma, extra, &read, |a, b, c| fma32(a, b, c, fused))
             }
-            AccTy::S32 if mma.rule == MatRule::And => {
-                let read = Reading {
-                    decode: |_, bits| bits as u32 as i32,
-                    negate: |x| x,
-                };
-                self.in_parts(mma, extra, &read, |a, b, c| c + (a & b).count_ones() as i32)
-            }
+            AccTy::S32 if mma.rule == MatRule::And => self.group_product_of_bits(mma, extra),
             AccTy::S32 => {
                 let read = Reading {
                     decode: |ty, bits| decode_int(ty, bits) as i32,
@@ -124,6 +118,16 @@ impl InstExec<'_, '_> {
             }
             AccTy::F64 => Err(self.illegal()),
         }
+    }
+
+    /// Executes a product of single bits. It is rare and has one version for all hosts.
+    #[inline(never)]
+    fn group_product_of_bits(&mut self, mma: &WarpGroupMma, extra: &ExtraOperands) -> Exec {
+        let read = Reading {
+            decode: |_, bits| bits as u32 as i32,
+            negate: |x| x,
+        };
+        self.in_parts(mma, extra, &read, |a, b, c| c + (a & b).count_ones() as i32)
     }
 
     /// Computes the result in parts of as many columns as possible.
