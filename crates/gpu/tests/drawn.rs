@@ -28,7 +28,9 @@ fn draw_kernel(rng: &mut Rng) -> (String, Grid) {
     let rounds = 2 + rng.below(8);
     let text = drawn_kernel(rng, &rounds.to_string());
     let warps = 1 << rng.below(4);
-    (text, (1 + rng.below(320 / warps), 32 * warps))
+    // Few warps fill the machines of few SMs, and cost less.
+    let most = [40, 80, 320][rng.below(3) as usize];
+    (text, (1 + rng.below(most / warps), 32 * warps))
 }
 
 /// Draws which blocks are timed; in most cases all are.

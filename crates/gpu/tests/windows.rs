@@ -313,11 +313,10 @@ fn check(body: &str, grid: Grid) -> [Seen; 2] {
     let program = program(body);
     GPUS.map(|gpu| {
         let (expected, _) = run(gpu, &program, grid, (1, false));
-        for threads in [1, 2, 3, 15] {
-            for _ in 0..2 {
-                let (seen, _) = run(gpu, &program, grid, (threads, true));
-                assert!(seen == expected, "{gpu}, {threads} threads: {body}");
-            }
+        // One thread does the same each time.
+        for threads in [1, 2, 3, 15, 15] {
+            let (seen, _) = run(gpu, &program, grid, (threads, true));
+            assert!(seen == expected, "{gpu}, {threads} threads: {body}");
         }
         expected
     })
@@ -548,9 +547,9 @@ fn windows_of_several_kernels_are_as_steps() {
 /// loaded again.
 #[test]
 fn windows_with_context_switching_are_as_steps() {
-    check_contexts(ELSEWHERE, (100, 256), 3);
+    check_contexts(ELSEWHERE, (52, 256), 3);
     // A warp that waits for an atomic stays.
-    check_contexts(ATOMIC, (40, 256), 2);
+    check_contexts(ATOMIC, (32, 256), 2);
 }
 
 /// Cycles that the kernel takes at least, by the system of context switching.

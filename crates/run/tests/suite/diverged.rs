@@ -30,7 +30,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Default range of cases.
-const CASES: Range<u64> = 0..200;
+const CASES: Range<u64> = 0..100;
 /// Number of threads that run cases.
 const THREADS: usize = 2;
 

@@ -126,12 +126,11 @@ fn count(report: &RunReport, name: &str) -> u64 {
     counts.get(name).copied().unwrap_or(0)
 }
 
-/// Runs a configuration, and again on three threads and without skipping. Returns the result on
-/// which all agree.
+/// Runs a configuration on three threads, and on one without skipping. Returns the result on which
+/// both agree.
 fn same_always(sets: &[&str]) -> RunReport {
     let mut spec = spec(sets);
-    let report = scatter(&spec, 1);
-    assert_eq!(results(&scatter(&spec, 3)), results(&report), "{sets:?}");
+    let report = scatter(&spec, 3);
     spec.sim.skip_idle = false;
     let awake = scatter(&spec, 1);
     assert_eq!(awake.sm_filter_checks, report.sm_filter_checks, "{sets:?}");

@@ -61,8 +61,8 @@ fn machine(pair: [(&str, &str); 2]) -> Result<GpuSpec, String> {
 /// Runs two programs. Their outputs are checked, and the machine looks for leaks.
 fn run(spec: &GpuSpec) {
     let programs = vec![
-        participant("adder", &adder(20, 4)),
-        participant("loader", &loader(20, 2)),
+        participant("adder", &adder(20, 2)),
+        participant("loader", &loader(20, 1)),
     ];
     sound(&mix(spec, programs, 1));
 }

@@ -151,10 +151,9 @@ fn same_with(scheduler: &str) {
         let sets = [&[scheduler], &short[..], sets].concat();
         same_always(&sets);
         let mut spec = spec(&sets);
-        let once = own_lines(&spec, 1);
-        assert_eq!(results(&own_lines(&spec, 3)), results(&once), "{sets:?}");
+        let threads = own_lines(&spec, 3);
         spec.sim.skip_idle = false;
-        assert_eq!(results(&own_lines(&spec, 1)), results(&once), "{sets:?}");
+        assert_eq!(results(&own_lines(&spec, 1)), results(&threads), "{sets:?}");
     }
 }
 
