@@ -50,8 +50,22 @@ impl InstExec<'_, '_> {
             self.write_lane(MemSpace::Shared, lane, targets[lane], &data[lane][..bytes]);
         }
         self.out.addrs = sources;
-        self.memory_effect(whole, cache, true);
+        if self.leave_out(sizes.map(|size| size == 0)) {
+            self.memory_effect(whole, cache, true);
+        }
         Ok(())
+    }
+
+    /// Gives lanes that read nothing the address of one that does, so that they cause no access.
+    /// False if no lane reads.
+    fn leave_out(&mut self, empty: [bool; WARP_SIZE]) -> bool {
+        let Some(reader) = lanes_of(self.mask).find(|lane| !empty[*lane]) else {
+            return false;
+        };
+        for lane in lanes_of(self.mask).filter(|lane| empty[*lane]) {
+            self.out.addrs[lane] = self.out.addrs[reader];
+        }
+        true
     }
 
     /// Executes an operation on barrier objects, one lane after the other.

@@ -359,6 +359,48 @@ fn generic_addresses_reach_every_space() {
     assert_eq!(shared[128..132], 0x5555_5555u32.to_le_bytes());
 }
 
+/// Effect and addresses of an asynchronous copy of 4 bytes of every lane, of which the lanes from
+/// `from` on copy nothing.
+fn copies_of_lanes_below(from: u64) -> (Effect, [u64; 32]) {
+    let mut b = Builder::new();
+    b.program.shared_bytes = 256;
+    let lane = Src::Special(SpecialReg::LaneId);
+    let (four, zero, limit) = (b.c(4), b.c(0), b.c(from));
+    let lt = Op::Setp(Cmp::Lt, Combine::None, Ty::Int(IntTy::U32), false);
+    b.push(inst(lt, &[dp(0)], &[lane, limit]));
+    b.push(inst(Op::Selp(Width::B32), &[d(4)], &[four, zero, p(0)]));
+    let wide = Op::Mul(Half::Wide, IntTy::U32);
+    b.push(inst(wide, &[d(0)], &[lane, four]));
+    let base = b.c(GLOBAL_BASE);
+    let mad = Op::Mad(Half::Wide, IntTy::U32, false);
+    b.push(inst(mad, &[d(2)], &[lane, four, base]));
+    let copy = Op::CopyAsync {
+        bytes: 4,
+        wide: true,
+        cache: CacheOp::Ca,
+    };
+    let mut copy = inst(copy, &[], &[r(2), r(0), r(4)]);
+    copy.wide_addr = true;
+    b.push(copy);
+    b.push(inst(Op::Exit, &[], &[]));
+    let mut bench = Bench::new(b.launch(1, 32));
+    bench.memory.alloc(0, 256).unwrap();
+    (0..5).for_each(|_| bench.step().unwrap());
+    (bench.out.effect, bench.out.addrs)
+}
+
+#[test]
+fn copies_of_no_bytes_access_nothing() {
+    let (effect, addrs) = copies_of_lanes_below(32);
+    assert!(matches!(effect, Effect::Memory(_)));
+    assert_eq!(addrs[31], GLOBAL_BASE + 124);
+    let (effect, addrs) = copies_of_lanes_below(3);
+    assert!(matches!(effect, Effect::Memory(_)));
+    assert_eq!(addrs[2..4], [GLOBAL_BASE + 8, GLOBAL_BASE]);
+    let (effect, _) = copies_of_lanes_below(0);
+    assert_eq!(effect, Effect::None);
+}
+
 /// Fault of a kernel with one instruction in which lane `lane` accesses `address`.
 fn fault_of(space: MemSpace, address: u64, store: bool) -> Fault {
     let mut b = Builder::new();

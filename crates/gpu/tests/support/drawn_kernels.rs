@@ -132,6 +132,7 @@ const SPECIALS: [&[&str]; 6] = [
         "cp.async.ca.shared.global [%r3], [%rd3], 4;\ncp.async.commit_group;\n\
          cp.async.wait_group 0;\nld.shared.u32 %r7, [%r3];",
         "cp.async.wait_all;",
+        "selp.b32 %r9, 4, 0, %p2;\ncp.async.ca.shared.global [%r3], [%rd3], 4, %r9;",
         "@%p2 cp.async.ca.shared.global [own+128], [%rd3], 4;\nld.shared.u32 %r7, [own+128];",
         "ld.shared.u32 %r7, [%r3];",
     ],
