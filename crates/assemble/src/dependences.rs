@@ -40,6 +40,10 @@ impl Dependences {
         let mut read: FxHashMap<Var, Vec<usize>> = FxHashMap::default();
         let mut effects = Effects::default();
         for (at, inst) in insts.iter().enumerate() {
+            let address = match inst.src[0] {
+                Src::Reg(reg) => written.get(&Var::Reg(reg)).copied(),
+                _ => None,
+            };
             for var in code.reads(inst) {
                 if let Some(&def) = written.get(&var) {
                     found.add(def, at, latency[def]);
@@ -59,7 +63,8 @@ impl Dependences {
                     read.entry(var).or_default().push(at);
                 }
             }
-            effects.enter(at, effect(code, inst), &mut found);
+            let effect = effect(code, inst, address);
+            effects.enter(at, effect, &mut found);
         }
         for at in (0..insts.len()).rev() {
             let later = found.after[at].iter();
@@ -76,6 +81,10 @@ impl Dependences {
         }
     }
 }
+
+/// Effects that are kept apart. Beyond that an access counts as one anywhere in its space, which
+/// stands for the earlier ones, so that the time for a block does not grow with their square.
+const MOST_EFFECTS: usize = 256;
 
 /// Instructions with effects that later ones may have to follow.
 #[derive(Default)]
@@ -105,6 +114,10 @@ impl Effects {
         if matches!(effect, Effect::None | Effect::Constant) {
             return;
         }
+        let effect = match self.since.len() < MOST_EFFECTS {
+            true => effect,
+            false => effect.anywhere(),
+        };
         for &(earlier, other) in &self.since {
             if conflict(other, effect) {
                 found.add(earlier, at, 1);
@@ -115,7 +128,7 @@ impl Effects {
                 let same = self.stores.iter().filter(|(_, stored)| *stored == address);
                 same.for_each(|(earlier, _)| found.add(*earlier, at, 1));
             }
-            Effect::Store(_, address) => self.stores.push((at, address)),
+            Effect::Store(_, _, address) => self.stores.push((at, address)),
             Effect::Ordered => self.stores.clear(),
             _ => {}
         }
@@ -132,7 +145,9 @@ fn stands_for(new: Effect, old: Effect) -> bool {
     match (new, old) {
         (Carry, Carry) | (Exchange, Exchange) | (Copy, Copy) => true,
         (Ordered, old) => old != Carry,
-        (Store(a, _), Load(b) | Store(b, _)) => a == b || a.is_none(),
+        (Store(a, at, _), Load(b, other) | Store(b, other, _)) => {
+            (a == b || a.is_none()) && at.covers(other)
+        }
         (ReadOnly(a), ReadOnly(b)) => a == b,
         _ => false,
     }
@@ -148,16 +163,18 @@ fn conflict(a: Effect, b: Effect) -> bool {
         (Carry, Carry) | (Exchange, Exchange) | (Copy, Copy) => true,
         (Carry, _) | (_, Carry) => false,
         (Ordered | Fence, _) | (_, Ordered | Fence) => true,
-        (Exchange, _) | (_, Exchange) | (Load(_), Load(_)) => false,
+        (Exchange, _) | (_, Exchange) | (Load(..), Load(..)) => false,
         // A store through the same address shows that the memory is not only read. Loads behind
         // such stores are found by the stores' addresses.
-        (ReadOnly(a), Store(_, b)) => a == b,
+        (ReadOnly(a), Store(_, _, b)) => a == b,
         (ReadOnly(_), _) | (_, ReadOnly(_)) => false,
-        (Copy, Load(space)) | (Load(space), Copy) => meet(space, Some(MemSpace::Shared)),
-        (Copy, Store(space, _)) | (Store(space, _), Copy) => {
+        (Copy, Load(space, _)) | (Load(space, _), Copy) => meet(space, Some(MemSpace::Shared)),
+        (Copy, Store(space, ..)) | (Store(space, ..), Copy) => {
             meet(space, Some(MemSpace::Shared)) || meet(space, Some(MemSpace::Global))
         }
-        (Load(a) | Store(a, _), Load(b) | Store(b, _)) => meet(a, b),
+        (Load(a, at) | Store(a, at, _), Load(b, other) | Store(b, other, _)) => {
+            meet(a, b) && at.meets(other)
+        }
     }
 }
 
