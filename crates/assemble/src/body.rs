@@ -2,6 +2,7 @@
 
 use crate::values::Values;
 use fixedbitset::FixedBitSet;
+use rustc_hash::FxHashMap;
 use warploom_base::Pc;
 use warploom_ir::cfg::Cfg;
 use warploom_ir::contexts::{Contexts, Held};
@@ -107,15 +108,22 @@ impl Body {
 
     /// Keeps only the instructions of a set, in their order.
     pub fn keep(&mut self, kept: &FixedBitSet) {
-        let order: Vec<usize> = kept.ones().collect();
-        let mut place = Vec::with_capacity(self.insts.len());
+        let order: Vec<usize> = (0..self.insts.len()).collect();
+        self.lay_out(&order, kept);
+    }
+
+    /// Puts all instructions into an order, by their positions, and keeps only those of a set.
+    /// Branches to one that goes lead to the next one that stays.
+    pub fn lay_out(&mut self, order: &[usize], kept: &FixedBitSet) {
+        let mut place = vec![0; self.insts.len()];
         let mut before = 0;
-        for at in 0..self.insts.len() {
-            place.push(before);
+        for &at in order {
+            place[at] = before;
             before += usize::from(kept.contains(at));
         }
         self.lead(|target| place[target]);
-        self.arrange(&order);
+        let stay = order.iter().copied().filter(|at| kept.contains(*at));
+        self.arrange(&stay.collect::<Vec<_>>());
     }
 
     /// Leads every branch to where `place` puts its target.
@@ -133,6 +141,53 @@ impl Body {
     pub fn arrange(&mut self, order: &[usize]) {
         self.insts = order.iter().map(|at| self.insts[*at]).collect();
         self.origin = order.iter().map(|at| self.origin[*at]).collect();
+    }
+
+    /// Begins code that takes the place of this one.
+    pub fn grow(&self) -> Grown {
+        let consts = self.consts.iter().enumerate();
+        Grown {
+            insts: Vec::new(),
+            origin: Vec::new(),
+            extras: self.extras.clone(),
+            places: consts.map(|(at, value)| (*value, at as u16)).collect(),
+            consts: self.consts.clone(),
+            old: self.universe(),
+            regs: Vec::new(),
+            preds: Vec::new(),
+        }
+    }
+
+    /// Takes the code that grew out of this one.
+    pub fn replace(&mut self, grown: Grown) {
+        let (regs, preds) = (self.wide.len(), self.preds);
+        let like = |reg: &Option<Reg>| reg.map(|reg| usize::from(reg.0));
+        let new_regs: Vec<Option<usize>> = grown.regs.iter().map(like).collect();
+        let banks = new_regs
+            .iter()
+            .map(|old| old.and_then(|old| self.banks[old]));
+        let pred_banks = grown.preds.iter().map(|old| {
+            let old = old.map(|pred| regs + usize::from(pred.0));
+            old.and_then(|old| self.banks[old])
+        });
+        let (reg_banks, old_banks) = self.banks.split_at(regs);
+        let all = reg_banks.iter().copied().chain(banks);
+        self.banks = all
+            .chain(old_banks.iter().copied())
+            .chain(pred_banks)
+            .collect();
+        let unwritten = self.unwritten.ones();
+        let more = new_regs.len();
+        let shift = |var: usize| if var < regs { var } else { var + more };
+        let unwritten: Vec<usize> = unwritten.map(shift).collect();
+        for old in new_regs {
+            self.wide.push(old.is_some_and(|old| self.wide[old]));
+        }
+        self.preds = preds + grown.preds.len();
+        self.unwritten = FixedBitSet::with_capacity(self.wide.len() + self.preds);
+        self.unwritten.extend(unwritten);
+        (self.insts, self.origin) = (grown.insts, grown.origin);
+        (self.extras, self.consts) = (grown.extras, grown.consts);
     }
 
     /// Assigns slots and adds the facts. `None` if there are too many registers.
@@ -194,6 +249,52 @@ impl Body {
     }
 }
 
+/// Code that grows out of that of a body.
+pub(crate) struct Grown {
+    pub insts: Vec<Inst>,
+    pub origin: Vec<usize>,
+    pub extras: Vec<ExtraOperands>,
+    consts: Vec<ConstValue>,
+    places: FxHashMap<ConstValue, u16>,
+    /// Numbers of the registers and predicates of the body.
+    old: Universe,
+    /// New registers and predicates: the old ones whose width and bank they have.
+    regs: Vec<Option<Reg>>,
+    preds: Vec<Option<Pred>>,
+}
+
+impl Grown {
+    /// True if there are numbers for so many more registers, predicates and constants.
+    pub fn has_room(&self, more: usize) -> bool {
+        let most = usize::from(u16::MAX);
+        let regs = self.old.regs + self.regs.len();
+        let preds = self.old.preds + self.preds.len();
+        regs.max(preds).max(self.consts.len()) + more <= most
+    }
+
+    /// A new register like an old one, or one of 32 bits.
+    pub fn new_reg(&mut self, like: Option<Reg>) -> Reg {
+        self.regs.push(like);
+        Reg((self.old.regs + self.regs.len() - 1) as u16)
+    }
+
+    /// A new predicate like an old one, or another one.
+    pub fn new_pred(&mut self, like: Option<Pred>) -> Pred {
+        self.preds.push(like);
+        Pred((self.old.preds + self.preds.len() - 1) as u16)
+    }
+
+    /// Operand of a constant.
+    pub fn constant(&mut self, value: ConstValue) -> Src {
+        let consts = &mut self.consts;
+        let place = *self.places.entry(value).or_insert_with(|| {
+            consts.push(value);
+            consts.len() as u16 - 1
+        });
+        Src::Const(place)
+    }
+}
+
 /// Renames the operands of all instructions.
 fn rename_all(
     insts: &mut [Inst],
@@ -205,14 +306,27 @@ fn rename_all(
         rename_inst(inst, reg, pred);
     }
     for extra in extras {
-        let (srcs, dsts) = (extra.srcs.iter_mut(), extra.dsts.iter_mut());
-        srcs.for_each(|src| rename_src(src, reg, pred));
-        dsts.for_each(|dst| rename_dst(dst, reg, pred));
+        rename_extra(extra, reg, pred);
     }
 }
 
+/// Renames the operands of a long list.
+pub(crate) fn rename_extra(
+    extra: &mut ExtraOperands,
+    reg: &impl Fn(Reg) -> Reg,
+    pred: &impl Fn(Pred) -> Pred,
+) {
+    let (srcs, dsts) = (extra.srcs.iter_mut(), extra.dsts.iter_mut());
+    srcs.for_each(|src| rename_src(src, reg, pred));
+    dsts.for_each(|dst| rename_dst(dst, reg, pred));
+}
+
 /// Renames the operands of an instruction except those of its extra.
-fn rename_inst(inst: &mut Inst, reg: &impl Fn(Reg) -> Reg, pred: &impl Fn(Pred) -> Pred) {
+pub(crate) fn rename_inst(
+    inst: &mut Inst,
+    reg: &impl Fn(Reg) -> Reg,
+    pred: &impl Fn(Pred) -> Pred,
+) {
     inst.src
         .iter_mut()
         .for_each(|src| rename_src(src, reg, pred));

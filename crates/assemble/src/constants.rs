@@ -1,12 +1,13 @@
-//! Constants as operands: a register that only ever holds a literal, an address, a kernel parameter
-//! or a size of the launch is replaced by that where an instruction reads it. Machine code reads
+//! Constants as operands: a register that only ever holds a literal, a result of integer arithmetic
+//! on literals, an address, a kernel parameter or a size of the launch is replaced by that where an instruction reads it. Machine code reads
 //! parameters and sizes of the launch from its constant bank.
 
 use crate::body::Body;
 use crate::fold::Counts;
 use rustc_hash::FxHashMap;
 use warploom_ir::{
-    ConstValue, Dst, Inst, MemSpace, MemTy, Op, ParamValue, Reg, SpecialReg, Src, Width,
+    ConstValue, Dst, Half, Inst, IntBin, IntTy, Logic, MemSpace, MemTy, Op, ParamValue, Reg,
+    SpecialReg, Src, Ty, Width,
 };
 
 /// Replaces registers by constants wherever the operation takes them.
@@ -90,6 +91,57 @@ fn constant(body: &Body, inst: &Inst, nth: usize, reg: Reg, pool: &mut Pool) -> 
             Src::Special(special) if is_launch_size(special) && !wide => Some(inst.src[0]),
             _ => None,
         },
+        _ => {
+            let bits = |src: Src| match src {
+                Src::Const(at) => match pool.values[usize::from(at)] {
+                    ConstValue::Bits(bits) => Some(bits),
+                    _ => None,
+                },
+                _ => None,
+            };
+            let value = value(inst.op, inst.src.map(bits))?;
+            let value = if wide {
+                value
+            } else {
+                value & u64::from(u32::MAX)
+            };
+            pool.operand(ConstValue::Bits(value))
+        }
+    }
+}
+
+/// Result of integer arithmetic on literals.
+fn value(op: Op, [a, b, c, _]: [Option<u64>; 4]) -> Option<u64> {
+    let a = a?;
+    let low = |bits: u64| u64::from(bits as u32);
+    let signed = |bits: u64| i64::from(bits as u32 as i32) as u64;
+    let whole = |ty: IntTy, bits: u64| match ty {
+        IntTy::S32 | IntTy::U32 => Some(low(bits)),
+        IntTy::S64 | IntTy::U64 => Some(bits),
+        _ => None,
+    };
+    let wide = |ty: IntTy, bits: u64| match ty {
+        IntTy::S32 => Some(signed(bits)),
+        IntTy::U32 => Some(low(bits)),
+        _ => None,
+    };
+    match op {
+        Op::Int(IntBin::Add, ty) => whole(ty, a.wrapping_add(b?)),
+        Op::Int(IntBin::Sub, ty) => whole(ty, a.wrapping_sub(b?)),
+        Op::Mul(Half::Lo, ty) => whole(ty, a.wrapping_mul(b?)),
+        Op::Mul(Half::Wide, ty) => Some(wide(ty, a)?.wrapping_mul(wide(ty, b?)?)),
+        Op::Mad(Half::Lo, ty, false) => whole(ty, a.wrapping_mul(b?).wrapping_add(c?)),
+        Op::Logic(Logic::And, _) => Some(a & b?),
+        Op::Logic(Logic::Or, _) => Some(a | b?),
+        Op::Logic(Logic::Xor, _) => Some(a ^ b?),
+        Op::Shl(Width::B32) => Some(low(low(a).checked_shl(b? as u32).unwrap_or(0))),
+        Op::Shl(Width::B64) => Some(a.checked_shl(b? as u32).unwrap_or(0)),
+        Op::Cvt {
+            to: Ty::Int(IntTy::S64 | IntTy::U64),
+            from: Ty::Int(ty),
+            sat: false,
+            ..
+        } => wide(ty, a),
         _ => None,
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::body::Body;
 use crate::effects::is_pure;
-use crate::{coalesce, constants, products};
+use crate::{coalesce, constants, predicate, products, unroll};
 use fixedbitset::FixedBitSet;
 use warploom_ir::liveness::step_back;
 use warploom_ir::{MemSpace, Op, Width};
@@ -15,6 +15,10 @@ pub(crate) fn fold(body: &mut Body) {
     remove_unused(body);
     coalesce::coalesce(body);
     products::join(body);
+    remove_unused(body);
+    predicate::predicate(body);
+    unroll::unroll(body);
+    constants::fold(body);
     remove_unused(body);
 }
 

@@ -3,7 +3,8 @@
 //! PTX is the input of NVIDIA's assembler, and a GPU runs the assembler's output. The passes here
 //! approximate those of its transformations that change how many instructions issue, and when:
 //! - `fold`: parameters and literals become operands, copies and conversions between equal
-//!   addresses disappear, a product and the sum that uses it become one instruction.
+//!   addresses disappear, a product and the sum that uses it become one instruction, short
+//!   branches become guards, and counted loops are unrolled.
 //! - `order`: the instructions of a basic block are reordered by their dependences and latencies
 //!   (list scheduling), within a limit of registers.
 //!
@@ -18,8 +19,10 @@ mod effects;
 mod fold;
 mod lives;
 mod order;
+mod predicate;
 mod products;
 mod schedule;
+mod unroll;
 mod values;
 
 use body::Body;

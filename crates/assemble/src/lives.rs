@@ -1,15 +1,63 @@
-//! Registers in use in the course of a basic block, for any order that keeps its dependences.
+//! Registers and predicates in use in the course of a basic block, for any order that keeps its dependences.
 
 use crate::body::Body;
 use fixedbitset::FixedBitSet;
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
+/// Numbers of 32-bit registers and of predicates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Room {
+    pub registers: u32,
+    pub predicates: u32,
+}
+
+impl Room {
+    /// What a value occupies, by its number in the universe.
+    fn of(body: &Body, var: usize) -> Self {
+        let wide = body.wide.get(var);
+        Self {
+            registers: wide.map_or(0, |wide| 1 + u32::from(*wide)),
+            predicates: u32::from(wide.is_none()),
+        }
+    }
+
+    /// The larger number of each kind.
+    pub fn max(self, other: Self) -> Self {
+        Self {
+            registers: self.registers.max(other.registers),
+            predicates: self.predicates.max(other.predicates),
+        }
+    }
+
+    /// True if both numbers are at most those of `limit`.
+    pub fn fits(self, limit: Self) -> bool {
+        self.registers <= limit.registers && self.predicates <= limit.predicates
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            registers: self.registers + other.registers,
+            predicates: self.predicates + other.predicates,
+        }
+    }
+
+    fn minus(self, other: Self) -> Self {
+        Self {
+            registers: self.registers - other.registers,
+            predicates: self.predicates - other.predicates,
+        }
+    }
+
+    fn sum(all: impl Iterator<Item = Self>) -> Self {
+        all.fold(Self::default(), Self::plus)
+    }
+}
+
 /// A value between a write and its last read: writes of one register make several.
 #[derive(Clone, Copy, Debug)]
 struct Life {
-    /// Number of 32-bit registers.
-    size: u32,
+    size: Room,
     /// Number of instructions that read it.
     uses: u32,
     /// True if it is needed after the block.
@@ -22,20 +70,20 @@ pub(crate) struct Lives {
     lives: Vec<Life>,
     begins: Vec<Vec<usize>>,
     reads: Vec<Vec<usize>>,
-    /// Registers in use at the start.
-    at_start: u32,
+    /// In use at the start.
+    at_start: Room,
 }
 
 impl Lives {
     /// Finds the lives of a block from the sets live at its start and end.
     pub fn new(body: &Body, block: Range<usize>, [start, end]: [&FixedBitSet; 2]) -> Self {
         let (code, universe) = (body.code(), body.universe());
-        let size = |var: usize| body.wide.get(var).map_or(0, |wide| 1 + u32::from(*wide));
+        let size = |var: usize| Room::of(body, var);
         let mut found = Self {
             lives: Vec::new(),
             begins: Vec::new(),
             reads: Vec::new(),
-            at_start: start.ones().map(size).sum(),
+            at_start: Room::sum(start.ones().map(size)),
         };
         let mut current: FxHashMap<usize, usize> = FxHashMap::default();
         for var in start.ones() {
@@ -43,7 +91,8 @@ impl Lives {
         }
         for inst in &code.insts[block] {
             let writes: Vec<usize> = code.writes(inst).map(|var| universe.index(var)).collect();
-            let kept = writes.iter().filter(|_| inst.guard.is_some()).copied();
+            let keeps = inst.guard.is_some_and(|guard| !guard.overwrites);
+            let kept = writes.iter().filter(|_| keeps).copied();
             let read = code.reads(inst).map(|var| universe.index(var)).chain(kept);
             let mut reads: Vec<usize> = read.filter_map(|var| current.get(&var).copied()).collect();
             reads.sort_unstable();
@@ -66,7 +115,7 @@ impl Lives {
         found
     }
 
-    fn begin(&mut self, size: u32) -> usize {
+    fn begin(&mut self, size: Room) -> usize {
         self.lives.push(Life {
             size,
             uses: 0,
@@ -75,10 +124,10 @@ impl Lives {
         self.lives.len() - 1
     }
 
-    /// Largest number of registers in use in an order of the block.
-    pub fn peak(&self, order: impl Iterator<Item = usize>) -> u32 {
+    /// Most registers and most predicates in use in an order of the block.
+    pub fn peak(&self, order: impl Iterator<Item = usize>) -> Room {
         let mut now = InUse::new(self);
-        let mut peak = now.registers;
+        let mut peak = now.room;
         for at in order {
             peak = peak.max(now.issue(at));
         }
@@ -86,12 +135,12 @@ impl Lives {
     }
 }
 
-/// Registers in use at a point of an order.
+/// What is in use at a point of an order.
 pub(crate) struct InUse<'a> {
     of: &'a Lives,
     left: Vec<u32>,
-    /// Number of 32-bit registers now.
-    pub registers: u32,
+    /// In use now.
+    pub room: Room,
 }
 
 impl<'a> InUse<'a> {
@@ -100,30 +149,30 @@ impl<'a> InUse<'a> {
         Self {
             of,
             left: of.lives.iter().map(|life| life.uses).collect(),
-            registers: of.at_start,
+            room: of.at_start,
         }
     }
 
-    /// Registers that an instruction would free and those that it would begin to use.
-    fn change(&self, at: usize) -> (u32, u32) {
+    /// What an instruction would free and what it would begin to use.
+    fn change(&self, at: usize) -> (Room, Room) {
         let lives = &self.of.lives;
         let last = |life: &&usize| self.left[**life] == 1 && !lives[**life].stays;
         let freed = self.of.reads[at].iter().filter(last);
         let begun = self.of.begins[at].iter();
         (
-            freed.map(|life| lives[*life].size).sum(),
-            begun.map(|life| lives[*life].size).sum(),
+            Room::sum(freed.map(|life| lives[*life].size)),
+            Room::sum(begun.map(|life| lives[*life].size)),
         )
     }
 
-    /// Registers in use during and after an instruction, if that came next.
-    pub fn with(&self, at: usize) -> u32 {
+    /// In use during and after an instruction, if that came next.
+    pub fn with(&self, at: usize) -> Room {
         let (freed, begun) = self.change(at);
-        self.registers - freed + begun
+        self.room.minus(freed).plus(begun)
     }
 
-    /// Passes an instruction; returns the registers in use there.
-    pub fn issue(&mut self, at: usize) -> u32 {
+    /// Passes an instruction; returns what is in use there.
+    pub fn issue(&mut self, at: usize) -> Room {
         let during = self.with(at);
         for life in &self.of.reads[at] {
             self.left[*life] -= 1;
@@ -131,7 +180,7 @@ impl<'a> InUse<'a> {
         let lives = &self.of.lives;
         let unused = |life: &&usize| lives[**life].uses == 0 && !lives[**life].stays;
         let unused = self.of.begins[at].iter().filter(unused);
-        self.registers = during - unused.map(|life| lives[*life].size).sum::<u32>();
+        self.room = during.minus(Room::sum(unused.map(|life| lives[*life].size)));
         during
     }
 }

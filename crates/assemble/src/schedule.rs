@@ -1,23 +1,23 @@
 //! List scheduling of a basic block (Gibbons and Muchnick, 1986): in every cycle the instruction
 //! that begins the longest chain of dependences issues, of those whose operands are there and whose
-//! unit is free, and which need no more registers than the limit allows.
+//! unit is free, and which need no more registers and predicates than the limit allows.
 
 use crate::Timing;
 use crate::dependences::Dependences;
-use crate::lives::{InUse, Lives};
+use crate::lives::{InUse, Lives, Room};
 use std::cmp::Reverse;
 
 /// Ready instructions that are looked at for the next place, so that the time for a block of many
 /// independent instructions does not grow with their square.
 const WINDOW: usize = 1024;
 
-/// Order of a block's instructions, numbered from its start, that needs at most `limit` registers
-/// as far as the choices allow. `timings` are those of the instructions.
+/// Order of a block's instructions, numbered from its start, that needs at most the registers and
+/// predicates of `limit` as far as the choices allow. `timings` are those of the instructions.
 pub(crate) fn schedule(
     dependences: &Dependences,
     lives: &Lives,
     timings: &[Timing],
-    limit: u32,
+    limit: Room,
 ) -> Vec<usize> {
     let mut list = List::new(dependences, lives, timings, limit);
     while let Some(place) = list.choose() {
@@ -30,7 +30,7 @@ pub(crate) fn schedule(
 struct List<'a> {
     dependences: &'a Dependences,
     timings: &'a [Timing],
-    limit: u32,
+    limit: Room,
     in_use: InUse<'a>,
     now: u32,
     /// Instructions whose predecessors have issued, those with the longest chains first, then in
@@ -50,7 +50,7 @@ impl<'a> List<'a> {
         dependences: &'a Dependences,
         lives: &'a Lives,
         timings: &'a [Timing],
-        limit: u32,
+        limit: Room,
     ) -> Self {
         let count = timings.len();
         let units = timings.iter().map(|timing| usize::from(timing.unit) + 1);
@@ -83,10 +83,9 @@ impl<'a> List<'a> {
         self.now.max(self.operands[at]).max(unit)
     }
 
-    /// True if an instruction keeps to the limit, or frees as many registers as it takes.
+    /// True if an instruction keeps to the limit, or takes nothing of what is beyond it.
     fn fits(&self, at: usize) -> bool {
-        let with = self.in_use.with(at);
-        with <= self.limit || with <= self.in_use.registers
+        self.in_use.with(at).fits(self.limit.max(self.in_use.room))
     }
 
     /// Place in `ready` of the next instruction; time advances to its issue. It is the first that

@@ -47,6 +47,9 @@ pub struct Guard {
     pub pred: Pred,
     /// True for `@!p`, a negated guard.
     pub negated: bool,
+    /// True if no lane that the guard leaves out needs the old values of the destinations, so that
+    /// the write ends their lives, as one without a guard does.
+    pub overwrites: bool,
 }
 
 /// Index into [`Program::extras`](crate::Program::extras), or [`Extra::NONE`].

@@ -2,7 +2,8 @@
 //!
 //! Liveness is per thread, not per warp: a lane's value matters only on the paths that the lane
 //! itself may take, because operations under a lane mask do not change the other lanes. A guarded
-//! write does not end the life of a value: the old value remains where the guard is false.
+//! write does not end the life of a value: the old value remains where the guard is false. Only a
+//! guard that says that no such lane needs it ends it.
 
 use crate::cfg::{Block, Cfg};
 use crate::dataflow::{Direction, fixed_point};
@@ -124,7 +125,7 @@ impl Liveness {
 /// Changes the set live after an instruction into the set live before it.
 pub fn step_back(code: &Code, universe: Universe, at: usize, live: &mut FixedBitSet) {
     let inst = &code.insts[at];
-    if inst.guard.is_none() {
+    if inst.guard.is_none_or(|guard| guard.overwrites) {
         for var in code.writes(inst) {
             live.remove(universe.index(var));
         }
@@ -149,6 +150,7 @@ mod tests {
             guard: guard.map(|p| Guard {
                 pred: Pred(p),
                 negated: false,
+                overwrites: false,
             }),
             dst: [Dst::Reg(Reg(dst)), Dst::None],
             src: [Src::Reg(Reg(src)), Src::None, Src::None, Src::None],

@@ -83,6 +83,7 @@ mod tests {
             guard: Some(Guard {
                 pred: Pred(pred),
                 negated: false,
+                overwrites: false,
             }),
             dst: [Dst::None; 2],
             src: [Src::None; 4],

@@ -196,6 +196,7 @@ impl<'a, 'k> Builder<'a, 'k> {
         Ok(Guard {
             pred,
             negated: guard.negated,
+            overwrites: false,
         })
     }
 

@@ -88,6 +88,7 @@ impl Synthetic {
             shown.guard = Some(ir::Guard {
                 pred: ir::Pred(0),
                 negated: false,
+                overwrites: false,
             });
         }
         if extra != ir::ExtraOperands::default() {

@@ -1,16 +1,12 @@
 //! Instructions that disappear when a kernel is folded.
 
-use crate::support::{folded, kernel, timing};
+use crate::support::{PREAMBLE, check_folded, timing};
 use warploom_assemble::{Passes, assemble};
 use warploom_diag::Source;
 
-const REGS: &str = ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<3>;";
-
 /// Checks the listing of a kernel's folded form.
 fn check(body: &str, expected: &str) {
-    let program = kernel(".param .u64 out, .param .u32 n", &format!("{REGS}\n{body}"));
-    let expected: Vec<&str> = expected.lines().map(str::trim).collect();
-    assert_eq!(folded(&program), expected.join("\n"));
+    check_folded(&format!("{PREAMBLE}\n{body}"), expected);
 }
 
 #[test]
@@ -74,14 +70,14 @@ fn copies_at_the_end_of_a_loop_disappear() {
          sub.s32 %r4, %r2, 1;
          mov.u32 %r1, %r3;
          mov.u32 %r2, %r4;
-         setp.ne.s32 %p1, %r4, 0;
+         setp.eq.s32 %p1, %r4, 0;
          @%p1 bra loop;
          st.global.u32 [%rd1], %r1;",
         "Mov(B32) r0 <- %TidX
          Mov(B32) r1 <- %TidY
          Int(Add, S32) r0 <- r0, r1
          Int(Sub, S32) r1 <- r1, #0x1
-         Setp(Ne, None, Int(S32), false) p0 <- r1, #0x0
+         Setp(Eq, None, Int(S32), false) p0 <- r1, #0x0
          @p0 Bra(false) -> 2 meet 6
          St(Global, u32, Default) <- param[0], r0 [+0]
          Exit",
@@ -96,13 +92,13 @@ fn a_copy_of_a_value_that_changes_stays() {
          loop:
          mov.u32 %r2, %r1;
          add.s32 %r1, %r1, 1;
-         setp.ne.s32 %p1, %r1, 9;
+         setp.eq.s32 %p1, %r1, 9;
          @%p1 bra loop;
          st.global.u32 [%rd1], %r2;",
         "Mov(B32) r0 <- %TidX
          Mov(B32) r1 <- r0
          Int(Add, S32) r0 <- r0, #0x1
-         Setp(Ne, None, Int(S32), false) p0 <- r0, #0x9
+         Setp(Eq, None, Int(S32), false) p0 <- r0, #0x9
          @p0 Bra(false) -> 1 meet 5
          St(Global, u32, Default) <- param[0], r1 [+0]
          Exit",

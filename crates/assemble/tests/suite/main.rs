@@ -1,5 +1,7 @@
 //! Tests of the passes, from PTX to listings.
 
 mod folding;
+mod guards;
+mod loops;
 mod ordering;
 mod support;

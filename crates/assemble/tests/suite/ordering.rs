@@ -66,6 +66,44 @@ fn a_store_that_may_alias_holds_a_load_back() {
 }
 
 #[test]
+fn accesses_through_one_register_meet_where_their_bytes_do() {
+    let body = |offset: u32| {
+        format!(
+            "ld.global.u32 %r1, [%rd2];
+             st.shared.u32 [%rd1+8], %r1;
+             ld.shared.v2.u32 {{%r2, %r3}}, [%rd1+{offset}];
+             add.s32 %r4, %r2, %r3;
+             st.global.u32 [%rd2], %r4;"
+        )
+    };
+    let held = &[0, 1, 2, 3, 4, 5];
+    check(32, &body(0), &[2, 0, 3, 1, 4, 5]);
+    check(32, &body(1), held);
+    check(32, &body(8), held);
+    check(32, &body(11), held);
+    check(32, &body(12), &[2, 0, 3, 1, 4, 5]);
+    // With another value the register is another address.
+    let moved = body(12).replace("ld.shared", "add.s64 %rd1, %rd1, -8;\nld.shared");
+    check(32, &moved, &[0, 2, 1, 3, 4, 5, 6]);
+}
+
+#[test]
+fn predicates_are_as_few_as_a_thread_has() {
+    // Nine loads, each under a predicate of its own: seven of them issue before the first sum.
+    let one = |nth: u32| {
+        let load = format!("@%q{nth} ld.global.u32 %r{nth}, [%rd1+{}];", 4 * nth);
+        let sum = format!("@%q{nth} add.s32 %r30, %r30, %r{nth};");
+        format!("setp.gt.s32 %q{nth}, %r29, {nth};\n{load}\n{sum}\n")
+    };
+    let text: String = (0..9).map(one).collect();
+    let body = format!("{REGS} .reg .pred %q<9>;\n{text}st.global.u32 [%rd2], %r30;");
+    let order = lines(&kernel("", &body), ORDER, 64);
+    let first_sum = order.iter().position(|line| *line < 27 && line % 3 == 2);
+    let loads = order[..first_sum.expect("there are sums")].iter();
+    assert_eq!(loads.filter(|line| *line % 3 == 1).count(), 7);
+}
+
+#[test]
 fn loads_of_matrices_go_between_products() {
     // The second load does not wait for the first product, which waits for the first load.
     check(

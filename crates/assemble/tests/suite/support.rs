@@ -65,3 +65,17 @@ pub fn lines(program: &Program, passes: Passes, registers: u32) -> Vec<u32> {
 pub fn folded(program: &Program) -> String {
     listing(&assemble(program, FOLD, 32, &timing).expect("one function"))
 }
+
+/// Declarations of registers.
+pub const PREAMBLE: &str = ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<3>;";
+
+/// The folded form of a kernel with the parameters `out` and `n`.
+pub fn folded_body(body: &str) -> String {
+    folded(&kernel(".param .u64 out, .param .u32 n", body))
+}
+
+/// Checks the folded form of a kernel with this body.
+pub fn check_folded(body: &str, expected: &str) {
+    let expected: Vec<&str> = expected.lines().map(str::trim).collect();
+    assert_eq!(folded_body(body), expected.join("\n"));
+}

@@ -46,6 +46,7 @@ pub fn guarded(mut inst: Inst, pred: u16, negated: bool) -> Inst {
     inst.guard = Some(Guard {
         pred: Pred(pred),
         negated,
+        overwrites: false,
     });
     inst
 }

@@ -14,6 +14,7 @@ fn inst(op: Op, imm: i32, guarded: bool) -> Inst {
         guard: guarded.then_some(Guard {
             pred: Pred(0),
             negated: false,
+            overwrites: false,
         }),
         dst: [Dst::None; 2],
         src: [Src::None; 4],

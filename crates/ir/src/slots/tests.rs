@@ -101,6 +101,7 @@ fn make(choice: u8, a: u16, b: u16, c: u16, guard: u8, len: usize, sample: &mut 
         made.guard = Some(Guard {
             pred: pred(u16::from(guard)),
             negated: false,
+            overwrites: false,
         });
     }
     made

@@ -103,8 +103,8 @@ impl Checker<'_> {
             for (part, slot) in self.slots(var).enumerate() {
                 let new = Cell::Holds(self.universe.index(var) as u32, part as u8);
                 cells[slot] = match inst.guard {
-                    None => new,
-                    Some(_) => cells[slot].join(new),
+                    Some(guard) if !guard.overwrites => cells[slot].join(new),
+                    _ => new,
                 };
             }
         }

@@ -1,5 +1,6 @@
 //! Tests of whole runs: sessions with kernels from PTX text, timed and functional.
 
+mod assembled_loops;
 mod clusters;
 mod concurrent;
 mod contexts;
