@@ -239,6 +239,10 @@ pub struct SmSpec {
     pub products: Products,
     /// True to fold instructions that NVIDIA's assembler removes.
     pub folds_instructions: bool,
+    /// True if an instruction of PTX takes an issue slot for each of its machine instructions.
+    pub machine_instructions: bool,
+    /// Latency of exactly rounded roots where machine instructions count; 0: as other functions.
+    pub root_latency_cycles: u32,
     /// Order in which the instructions of a basic block issue.
     pub instruction_order: InstructionOrder,
 }

@@ -60,7 +60,7 @@ pub fn class(op: Op) -> InstClass {
         },
         Op::FloatMinMax(_, ty) => pick(ty, C::F32MinMax, C::F64MinMax),
         Op::FloatUn(FloatUn::Abs | FloatUn::Neg, ..) => C::Simple,
-        Op::FloatUn(..) => C::Sfu,
+        Op::FloatUn(op, ty, mods) => function_class(op, ty, mods.ftz),
         Op::Shfl(_) | Op::TurnMatrix => C::Shuffle,
         Op::Mma(work) => C::Tensor(work),
         Op::WarpGroupMma(work) => C::WarpGroup(work),
@@ -105,7 +105,21 @@ fn float_class(op: FloatBin, ty: FloatTy) -> InstClass {
     match op {
         FloatBin::Add | FloatBin::Sub => pick(ty, C::F32Add, C::F64Add),
         FloatBin::Mul => pick(ty, C::F32Mul, C::F64Mul),
-        FloatBin::Div | FloatBin::DivFull | FloatBin::DivApprox => pick(ty, C::F32Div, C::F64Div),
+        FloatBin::Div => pick(ty, C::F32Div, C::F64Div),
+        FloatBin::DivFull | FloatBin::DivApprox => C::F32DivFast,
+    }
+}
+
+fn function_class(op: FloatUn, ty: FloatTy, ftz: bool) -> InstClass {
+    use FloatUn as F;
+    use InstClass as C;
+    match (op, ty) {
+        (F::RcpApproxF64 | F::RsqrtApproxF64, _) => C::Sfu,
+        (_, FloatTy::F64) => C::SfuF64,
+        (F::Rcp | F::Sqrt, FloatTy::F32) => C::SfuRounded,
+        (F::SinApprox | F::CosApprox | F::TanhApprox, _) => C::Sfu,
+        (_, FloatTy::F32) if !ftz => C::SfuScaled,
+        _ => C::Sfu,
     }
 }
 

@@ -253,6 +253,8 @@ pub enum InstClass {
     F32Mul,
     F32Mad,
     F32Div,
+    /// Approximate division: `div.approx`, `div.full`.
+    F32DivFast,
     F64Add,
     F64MinMax,
     F64Mul,
@@ -260,6 +262,13 @@ pub enum InstClass {
     F64Div,
     /// Special functions: sqrt, rsqrt, rcp, sin, cos, ex2, lg2, tanh.
     Sfu,
+    /// Approximate functions of f32 that scale subnormal operands: those without `.ftz`, but for
+    /// sin, cos and tanh.
+    SfuScaled,
+    /// Square roots and reciprocals of f32 that are rounded exactly.
+    SfuRounded,
+    /// Square roots and reciprocals of f64, but for rough approximations.
+    SfuF64,
     Shuffle,
     /// Moves, conversions, logic, shifts and comparisons, which take one cycle on SP.
     Simple,

@@ -219,6 +219,8 @@ fn fermi_dram() -> DramSpec {
 fn any_sm() -> SmSpec {
     SmSpec {
         folds_instructions: false,
+        machine_instructions: false,
+        root_latency_cycles: 0,
         instruction_order: InstructionOrder::Text,
         max_threads: 1536,
         max_blocks: 8,

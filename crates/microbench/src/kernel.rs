@@ -81,6 +81,7 @@ impl Kernel {
         gpu.gpu.copies_warm_l2 = false;
         // They are the instructions of the machine, and not what an assembler leaves of them.
         gpu.sm.folds_instructions = false;
+        gpu.sm.machine_instructions = false;
         gpu.sm.instruction_order = InstructionOrder::Text;
         let session = Session::new(gpu, Options::default());
         let report = session.run(&mut host, &mut |_| ControlFlow::Continue(()))?;

@@ -2,7 +2,8 @@
 //! which a policy lets no warp issue although some could.
 
 use crate::prepared_kernel::{Pipe, PreparedKernels, prepared_kernel};
-use crate::sm::{Scheduler, Sm};
+use crate::scheduler::Scheduler;
+use crate::sm::Sm;
 use crate::warps::{WarpPipelineState, Warps};
 use warploom_base::{Cycle, WarpSlot};
 use warploom_policy::{NextInst, WarpMask, WarpScheduler, WarpView, warps_of};
@@ -121,21 +122,6 @@ impl Sm {
                 self.at_rest = false;
             }
         }
-    }
-}
-
-impl Scheduler {
-    /// Notes that a warp came into a slot.
-    pub(crate) fn starts(&mut self, slot: WarpSlot) {
-        self.held = 0;
-        self.next.forget(slot);
-        self.policy.on_start(slot);
-    }
-
-    /// Notes that the warp in a slot has exited, or that its context was switched out.
-    pub(crate) fn exits(&mut self, slot: WarpSlot) {
-        self.held = 0;
-        self.policy.on_exit(slot);
     }
 }
 

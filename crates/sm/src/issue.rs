@@ -7,7 +7,8 @@ use crate::detail::{MAX_SCHEDULERS, MAX_SLOTS};
 use crate::flight::{Flight, FlightId, MemId};
 use crate::gate::next_inst;
 use crate::prepared_kernel::{EnergyFacts, Pipe, prepared_kernel};
-use crate::sm::{Scheduler, Sm};
+use crate::scheduler::Scheduler;
+use crate::sm::Sm;
 use crate::stage::{Issued, StageRegisters, bit_of, pipe_of_bit};
 use crate::warps::{CopyRole, WarpPipelineState};
 use warploom_base::{BlockId, Cycle, KernelSlot, LaneMask, WarpSlot};
@@ -129,7 +130,12 @@ impl Sm {
     /// As [`pick`](Self::pick), for a policy that is told of every cycle, and where some warps
     /// issue last.
     #[inline(never)]
-    fn pick_watched(&mut self, s: usize, ready: WarpMask, wrong: WarpMask) -> Option<WarpSlot> {
+    pub(crate) fn pick_watched(
+        &mut self,
+        s: usize,
+        ready: WarpMask,
+        wrong: WarpMask,
+    ) -> Option<WarpSlot> {
         let last = self.pauses.warps | self.spent_warps();
         if wrong | last != 0 {
             return self.pick_in_order(s, ready, wrong, last);
@@ -235,6 +241,9 @@ impl Sm {
         now: Cycle,
         memory: &DeviceMemory,
     ) -> Result<SlotCause, Fault> {
+        if let Some(cause) = self.pass_taken_slot(s, now) {
+            return Ok(cause);
+        }
         let Scheduler {
             own: mut all,
             wants_cycles,
@@ -409,6 +418,8 @@ impl Sm {
         own.pipe_cycles[pipe as usize] += u64::from(inst.interval);
         let energy = prepared.energy[pc.index()];
         count_issue(own, &mut self.counters, inst.bank_writes.len, energy, out);
+        let slots = &mut self.schedulers[issuer.scheduler].slots;
+        slots.take(now, prepared.further_slots(pc), inst.latency);
         self.warps.issued((slot, pc), inst, prepared, goes_on);
         let id = self
             .flights

@@ -4,7 +4,8 @@
 use crate::blocks::{BlockSlot, warp_run};
 use crate::issue_quotas::IssueQuotas;
 use crate::prepared_kernel::Pipe;
-use crate::sm::{Scheduler, Sm};
+use crate::scheduler::Scheduler;
+use crate::sm::Sm;
 use warploom_policy::{NO_LIMIT, WarpCounts, WarpMask, WarpScheduler};
 
 /// Quotas of the kernels on an SM.

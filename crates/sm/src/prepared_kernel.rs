@@ -14,7 +14,9 @@ use warploom_config::{
     OccupancyLimit, SmSpec,
 };
 use warploom_exec::{LaunchContext, Lookahead};
-use warploom_ir::{AsyncKind, InstClass, InstFacts, MemClass, Program, SwitchPoint, Unit};
+use warploom_ir::{
+    AsyncKind, InstClass, InstFacts, MemClass, Program, SwitchPoint, Unit, machine_instructions,
+};
 use warploom_policy::{MemoryAccess, MemoryOp, MemorySpace};
 
 /// First address of code, as in GPGPU-Sim. Kernels follow each other there, as the launch says.
@@ -163,6 +165,9 @@ pub struct PreparedKernel {
     pub blocks_per_sm: u32,
     /// Facts for the pipeline, by program counter.
     pub timed: Vec<TimedInst>,
+    /// By program counter: issue slots that an instruction takes after its first. Empty where
+    /// every instruction takes one.
+    further_slots: Vec<u8>,
     /// Facts about contexts, if they are switched.
     pub contexts: Option<KernelContexts>,
     /// By program counter: see [`Program::fewest_to_end`].
@@ -323,6 +328,11 @@ impl PreparedKernel {
             }
         });
         let timed = timed.collect();
+        let further = |inst| machine_instructions(inst) - 1;
+        let further_slots = match spec.machine_instructions {
+            true => program.insts.iter().map(further).collect(),
+            false => Vec::new(),
+        };
         let energy = program.facts.iter().map(EnergyFacts::of).collect();
         let code = physical_base(asid) + CODE_BASE + launch.code_offset();
         let fewest_to_end = program.fewest_to_end();
@@ -344,6 +354,7 @@ impl PreparedKernel {
             blocks_per_sm,
             timed,
             energy,
+            further_slots,
             contexts: None,
             lists,
             more_scores,
@@ -386,6 +397,12 @@ impl PreparedKernel {
     fn long_list(&self, list: &RegisterList) -> &[u16] {
         let start = usize::from(list.few[0]) | usize::from(list.few[1]) << u16::BITS;
         &self.lists[start..][..usize::from(list.len)]
+    }
+
+    /// Issue slots that the instruction at `pc` takes after its first.
+    #[inline]
+    pub fn further_slots(&self, pc: Pc) -> u8 {
+        self.further_slots.get(pc.index()).copied().unwrap_or(0)
     }
 
     /// The pipeline's view of an instruction.

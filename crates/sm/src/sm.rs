@@ -15,7 +15,7 @@ use crate::blocks::{BlockSlot, Place, Resources};
 use crate::carveout::Carveout;
 use crate::collector::Collectors;
 use crate::context::{Contexts, Moved};
-use crate::counters::{KernelCounters, SlotCause, SmCounters};
+use crate::counters::{KernelCounters, SmCounters};
 use crate::detail::{SmDetail, packet_size};
 use crate::flight::{Flight, FlightPool, Pool};
 use crate::frontend::Frontend;
@@ -23,10 +23,10 @@ use crate::host::ReplayBuffer;
 use crate::issue_quotas::IssueQuotas;
 use crate::ldst::{L1dInterest, Ldst};
 use crate::link::{Link, Outgoing, most_sent};
-use crate::next_accesses::NextAccesses;
 use crate::pauses::Pauses;
 use crate::peer_post::PeerPost;
 use crate::prepared_kernel::{Pipe, PreparedKernel, PreparedKernels};
+use crate::scheduler::{Scheduler, schedulers};
 use crate::tracing::Tracer;
 use crate::units::Units;
 use crate::warps::Warps;
@@ -46,28 +46,6 @@ use warploom_policy::{
 };
 use warploom_state::{State, Value};
 use warploom_stats::Counters;
-
-/// A warp scheduler of an SM. Small fields come first, because a policy takes the room of the
-/// largest one.
-#[derive(State)]
-#[repr(C, align(64))]
-pub(crate) struct Scheduler {
-    /// Slots that the scheduler serves.
-    pub own: WarpMask,
-    /// True if the policy must see every cycle, or some warps issue after all others.
-    pub wants_cycles: bool,
-    /// Cause for which it issues nothing while the SM is at rest.
-    pub resting: SlotCause,
-    /// Warps that could issue and that the policy let not issue in cycle `held_at`. While the SM is
-    /// at rest or sleeps, the policy goes on holding them back.
-    pub held: WarpMask,
-    /// Cycle in which `held` was noted.
-    pub held_at: Cycle,
-    /// Next instructions, for the policy's gate.
-    pub next: NextAccesses,
-    /// Policy that picks the warp.
-    pub policy: WarpPolicy,
-}
 
 /// A block that has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -575,23 +553,4 @@ fn interests(schedulers: &[Scheduler]) -> (L1dInterest, bool) {
             .unwrap_or(0),
     };
     (interest, asks(WarpScheduler::wants_memory_use))
-}
-
-/// Warp schedulers; warp slot w belongs to scheduler w mod their number.
-fn schedulers(spec: &GpuSpec, slots: usize, policies: &CustomPolicies) -> Vec<Scheduler> {
-    let n = spec.sm.schedulers.max(1) as usize;
-    let own = |s: usize| (s..slots).step_by(n).fold(0, |mask, slot| mask | 1 << slot);
-    let scheduler = |s| {
-        let policy = policies.warp_policy(spec);
-        Scheduler {
-            own: own(s),
-            wants_cycles: policy.wants_cycles(),
-            resting: SlotCause::NoWarp,
-            held: 0,
-            held_at: 0,
-            next: NextAccesses::default(),
-            policy,
-        }
-    };
-    (0..n).map(scheduler).collect()
 }

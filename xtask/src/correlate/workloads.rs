@@ -113,10 +113,13 @@ fn run(
         ..
     } = launch;
     let figures = &kernel.figures;
+    // Hardware counts machine instructions: each takes an issue slot.
+    let slots = figures.statistics.get("sm.slots.issued");
+    let issued = slots.copied().unwrap_or(figures.warp_instructions);
     let _ = writeln!(
         text,
         "{gpu}\t{workload}\t{size}\t{number}\t{}\t{}",
-        figures.cycles, figures.warp_instructions
+        figures.cycles, issued
     );
     Ok(())
 }

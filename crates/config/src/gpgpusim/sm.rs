@@ -50,6 +50,8 @@ impl Draft {
         };
         self.source("sm.products", Raw::Text(products.to_owned()), "");
         self.source("sm.folds_instructions", Raw::Bool(false), "");
+        self.source("sm.machine_instructions", Raw::Bool(false), "");
+        self.source("sm.root_latency_cycles", Raw::Int(Some(0)), "");
         self.source("sm.instruction_order", Raw::Text("text".to_owned()), "");
         self.divergence();
         self.source("sm.register_granularity", Raw::Int(Some(4)), "");

@@ -147,6 +147,15 @@ section! {
             "this program: CUDA Binary Utilities lists machine instructions whose operands are \
              constants, and IMAD",
             false, "false";
+        machine_instructions: "machine_instructions", Rule::Switch, "",
+            "An instruction of PTX that is several machine instructions takes as many issue slots of \
+             its scheduler, and approximate divisions and exact roots have latencies of their own.",
+            "this program: counted in the machine code that CUDA 13.0 makes for `sm_90`",
+            false, "false";
+        root_latency_cycles: "root_latency_cycles", int(0, 500), "core cycles",
+            "With `sm.machine_instructions`, cycles to the result of an exactly rounded square root \
+             or reciprocal of f32; 0: the latency of `sm.units.sfu_timing`.",
+            "this program", 0, "0";
         instruction_order: "instruction_order", INSTRUCTION_ORDER, "",
             "Order in which the instructions of a basic block issue.",
             "this program: Huerta and others 2025 describe dependences that the compiler manages",

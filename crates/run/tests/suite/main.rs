@@ -10,6 +10,7 @@ mod forms;
 mod functional;
 mod heap;
 mod interrupts;
+mod machine_instructions;
 mod matrices;
 mod own_policy;
 mod places;

@@ -49,7 +49,7 @@ fn kernel(body: &str) -> String {
     )
 }
 
-fn run_on(spec: &GpuSpec, body: &str, grid: u32, block: u32, threads: usize) -> RunReport {
+pub fn run_on(spec: &GpuSpec, body: &str, grid: u32, block: u32, threads: usize) -> RunReport {
     let mut program = OneKernel {
         ptx: kernel(body),
         grid: Dim3::linear(grid),
@@ -69,14 +69,14 @@ fn run_on(spec: &GpuSpec, body: &str, grid: u32, block: u32, threads: usize) -> 
         .expect("the kernel is sound")
 }
 
-fn cycles(spec: &GpuSpec, body: &str, block: u32) -> u64 {
+pub fn cycles(spec: &GpuSpec, body: &str, block: u32) -> u64 {
     let report = run_on(spec, body, 1, block, 1);
     assert_eq!(report.outcome, Outcome::Finished);
     report.totals.figures.cycles
 }
 
 /// Number of cycles that one more copy of an instruction adds, measured with `count` copies.
-fn cost(spec: &GpuSpec, start: &str, instruction: &str, count: u64) -> f64 {
+pub fn cost(spec: &GpuSpec, start: &str, instruction: &str, count: u64) -> f64 {
     let few = format!("{start}{}", instruction.repeat(64));
     let many = format!("{start}{}", instruction.repeat(64 + count as usize));
     (cycles(spec, &many, 32) - cycles(spec, &few, 32)) as f64 / count as f64

@@ -6,7 +6,8 @@
 
 use crate::counters::SlotCause;
 use crate::ldst::L1dUse;
-use crate::sm::{Scheduler, Sm};
+use crate::scheduler::Scheduler;
+use crate::sm::Sm;
 use crate::warps::Slots;
 use warploom_base::Cycle;
 use warploom_policy::{WarpMask, WarpScheduler, WarpView};
@@ -80,7 +81,7 @@ impl Sm {
         let nobody_issues = |s: usize| {
             let Scheduler { own, held, .. } = self.schedulers[s];
             let own = clear & own & !held;
-            own == 0 || self.with_free_pipe(s, own) == 0
+            (own == 0 || self.with_free_pipe(s, own) == 0) && !self.has_taken_slots(s)
         };
         self.collectors.is_stalled(!self.ldst.can_accept())
             && w.astray() == 0

@@ -8,7 +8,7 @@ use super::{MEM_RECORDS, MemInst, mem_of};
 use crate::counters::SmCounters;
 use crate::detail::SmDetail;
 use crate::flight::Pool;
-use crate::sm::Scheduler;
+use crate::scheduler::Scheduler;
 use crate::warps::Warps;
 use warploom_base::{Cycle, Pc, WarpSlot};
 use warploom_mem::cache::{

@@ -3,7 +3,8 @@
 use super::Path;
 use super::blocked::Try;
 use crate::flight::{FlightId, MemId};
-use crate::sm::{Scheduler, Sm};
+use crate::scheduler::Scheduler;
+use crate::sm::Sm;
 use warploom_base::Cycle;
 use warploom_mem::AccessKind;
 use warploom_policy::{WarpMask, WarpScheduler};

@@ -13,7 +13,8 @@ pub(super) fn pipe_of(class: InstClass, spec: &SmSpec, style: ModelStyle) -> Pip
     match class {
         C::Load(_) | C::Store(_) | C::Atomic(_) | C::CopyAsync | C::Bulk | C::Membar => Pipe::Mem,
         // 4.2 calls every division an SFU operation, with double-precision units too.
-        C::Sfu | C::IntDiv | C::F32Div | C::F64Div => Pipe::Sfu,
+        C::Sfu | C::SfuScaled | C::SfuRounded | C::SfuF64 => Pipe::Sfu,
+        C::IntDiv | C::F32Div | C::F32DivFast | C::F64Div => Pipe::Sfu,
         C::F64Add | C::F64MinMax | C::F64Mul | C::F64Mad if style == ModelStyle::V4 => {
             if units.dp.count > 0 {
                 Pipe::Dp
@@ -141,10 +142,34 @@ fn given_timing(class: InstClass, spec: &SmSpec) -> OpTiming {
         C::F64Add | C::F64MinMax | C::F64Mul | C::F64Mad | C::F64Div => {
             of(&units.f64_timing, class)
         }
+        C::F32DivFast | C::SfuScaled | C::SfuRounded | C::SfuF64 => function_timing(class, spec),
         C::Sfu => units.sfu_timing,
         C::Tensor(work) => in_proportion(units.tensor_timing, work),
         C::WarpGroup(work) => of_warp_group(spec, work),
         C::Shuffle => units.shuffle_timing,
         _ => SIMPLE,
+    }
+}
+
+/// Timing of the functions that are several machine instructions, one of them in the SFU.
+fn function_timing(class: InstClass, spec: &SmSpec) -> OpTiming {
+    use InstClass as C;
+    let (sfu, f32) = (spec.units.sfu_timing, spec.units.f32_timing);
+    let after = |products: u32| OpTiming {
+        latency_cycles: sfu.latency_cycles + products * f32.mul.latency_cycles,
+        ..sfu
+    };
+    match class {
+        C::F32DivFast if !spec.machine_instructions => f32.div,
+        _ if !spec.machine_instructions => sfu,
+        C::F32DivFast => after(1),
+        // A comparison, a product before and one after.
+        C::SfuScaled => after(3),
+        C::SfuF64 => spec.units.f64_timing.div,
+        _ if spec.root_latency_cycles == 0 => sfu,
+        _ => OpTiming {
+            latency_cycles: spec.root_latency_cycles,
+            ..sfu
+        },
     }
 }
