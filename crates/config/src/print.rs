@@ -80,6 +80,8 @@ const YOUNGER: &[(&str, &str)] = &[
     ("partition.far_cycles", "0"),
     ("owl.spread", "false"),
     ("sm.l1d_victims", "none"),
+    ("partition.write_cycles", "1"),
+    ("partition.partial_write_cycles", "1"),
     ("sm.machine_instructions", "false"),
     ("sm.root_latency_cycles", "0"),
 ];

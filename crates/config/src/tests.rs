@@ -150,6 +150,8 @@ fn younger_keys_at_their_defaults_are_in_no_digest() {
         "gpu.compute_capability",
         "partition.far_cycles",
         "sm.l1d_victims",
+        "partition.write_cycles",
+        "partition.partial_write_cycles",
         "sm.machine_instructions",
         "sm.root_latency_cycles",
     ];

@@ -57,6 +57,8 @@ pub struct SubPartition {
     /// L2 cycles so far, plus one for each sector that copies brought, so that these have an order
     /// of use.
     now: Cycle,
+    /// L2 cycle from which a write lets L2 be accessed again.
+    written_at: Cycle,
     /// Number of sectors that copies brought.
     copied: u64,
     /// Number of free entries that the input queue needs for a packet to be taken.
@@ -76,6 +78,8 @@ pub struct SubPartition {
     ideal: bool,
     /// True if writes that miss are acknowledged at once.
     acknowledges_misses: bool,
+    /// L2 cycles that a write takes: of a part of a sector, and of whole sectors.
+    write_cycles: [Cycle; 2],
 }
 
 impl SubPartition {
@@ -110,7 +114,9 @@ impl SubPartition {
             crossing: Crossing::new(spec, id),
             from_dram: FixedQueue::new(partition.dram_to_l2 as usize),
             to_noc: FixedQueue::new(partition.l2_to_noc as usize),
+            write_cycles: [partition.partial_write_cycles, partition.write_cycles].map(Cycle::from),
             now: 0,
+            written_at: 0,
             copied: 0,
             counters: PartitionCounters::default(),
         }
@@ -238,6 +244,7 @@ impl SubPartition {
             & !l2.outlet_full()
             & !self.to_noc.is_full()
             & l2.data_port_free(self.now)
+            & (self.now >= self.written_at)
             & self.has_l2
     }
 
@@ -285,6 +292,10 @@ impl SubPartition {
                 }
             }
         };
+        if request.kind.is_write() {
+            let cycles = self.write_cycles[usize::from(fills_sectors(request))];
+            self.written_at = self.now + cycles;
+        }
         let replies = answers_now & wants_reply(request.kind);
         self.to_noc.keep_newest_if(replies);
         self.input.take();
@@ -527,6 +538,14 @@ fn answer(l2: &mut Cache, to_noc: &mut FixedQueue<InLine>) {
     {
         to_noc.push(InLine(*request));
     }
+}
+
+/// True if a write has all bytes of the sectors that it touches.
+fn fills_sectors(write: &Request) -> bool {
+    write
+        .byte_mask
+        .count_ones()
+        .is_multiple_of(u32::from(SECTOR_BYTES))
 }
 
 /// True if a reply to a request of this kind goes to an SM.

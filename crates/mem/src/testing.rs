@@ -141,6 +141,8 @@ fn any_spec() -> GpuSpec {
             l2_to_noc: 64,
             rop_cycles: 120,
             far_cycles: 0,
+            write_cycles: 1,
+            partial_write_cycles: 1,
             dram_latency_cycles: 100,
             // ..RRRR.RRRRRRRR.BBBCCCCB.CCSSSSSS
             address_map: AddressMap {

@@ -71,6 +71,9 @@ impl Draft {
             OriginKind::Ours,
             "L2 is one in GPGPU-Sim",
         );
+        for key in ["partition.write_cycles", "partition.partial_write_cycles"] {
+            self.source(key, Raw::Int(Some(1)), "");
+        }
         self.channel_index();
         self.address_map();
     }

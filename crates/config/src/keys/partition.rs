@@ -45,6 +45,12 @@ section! {
              the L2 banks; 0: L2 is one.",
             "public configuration of FlashGPU-Sim for the H100, -gpgpu_l2_partition_extra_latency",
             0, "0";
+        write_cycles: "write_cycles", int(1, 1000), "L2 cycles",
+            "Cycles from a write of a whole sector to the next access of an L2 bank.",
+            "this program; GPGPU-Sim: 1", 1, "1";
+        partial_write_cycles: "partial_write_cycles", int(1, 1000), "L2 cycles",
+            "Cycles from a write of a part of a sector to the next access of an L2 bank.",
+            "this program; GPGPU-Sim: 1", 1, "1";
     }
     within {
         address_map: "address_map";

@@ -5,7 +5,7 @@ mod halves;
 use super::*;
 use crate::address::AddressDecoder;
 use crate::dram::DramChannel;
-use crate::testing::{fermi_spec, read, volta_spec};
+use crate::testing::{fermi_spec, read, volta_spec, write};
 use proptest::prelude::*;
 use warploom_base::{ChannelId, Rng};
 
@@ -57,6 +57,34 @@ fn texture_skips_the_delay() {
     let mut sub = sub();
     sub.push(100, &Request::new(AccessKind::TextureRead, 0, 32));
     assert_eq!(reply_at(&mut sub, 100, 200).map(|r| r.0), Some(103));
+}
+
+/// L2 cycles from the acknowledgement of a write of `bytes` bytes to the answer of a read that
+/// waits behind it.
+fn read_behind_write(spec: &GpuSpec, bytes: u16) -> Cycle {
+    let mut sub = SubPartition::new(spec, SubPartitionId(0), ROP);
+    sub.push(0, &read(0, 32));
+    assert!(
+        reply_at(&mut sub, 0, 100).is_some(),
+        "the sector comes from DRAM"
+    );
+    sub.push(100, &write(0, bytes));
+    sub.push(100, &read(0, 32));
+    let (written, _) = reply_at(&mut sub, 100, 300).expect("an acknowledgement");
+    let (read, _) = reply_at(&mut sub, written + 1, 300).expect("a value");
+    read - written
+}
+
+/// Writes keep a bank busy as long as stated, those of a part of a sector for longer.
+#[test]
+fn a_write_keeps_the_bank_busy() {
+    let mut spec = fermi_spec();
+    assert_eq!(read_behind_write(&spec, 32), 1);
+    assert_eq!(read_behind_write(&spec, 4), 1);
+    spec.partition.write_cycles = 4;
+    spec.partition.partial_write_cycles = 9;
+    assert_eq!(read_behind_write(&spec, 32), 4);
+    assert_eq!(read_behind_write(&spec, 4), 9);
 }
 
 /// GPGPU-Sim 4.2 knows a texture request by its instruction, which the parts of a line that a
