@@ -84,6 +84,10 @@ const YOUNGER: &[(&str, &str)] = &[
     ("partition.partial_write_cycles", "1"),
     ("sm.machine_instructions", "false"),
     ("sm.root_latency_cycles", "0"),
+    ("sm.instruction_bytes", "8"),
+    ("sm.prefetched_code_lines", "0"),
+    ("sm.code_latency_cycles", "0"),
+    ("sm.perfect_const_cache", "false"),
 ];
 
 /// True for a younger key at its default.

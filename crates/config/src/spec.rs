@@ -170,6 +170,15 @@ pub struct SmSpec {
     pub dual_issue_different_units: bool,
     /// Number of fetch and decode steps in a cycle.
     pub fetch_per_cycle: u32,
+    /// Number of bytes of an instruction in memory and in the instruction cache.
+    pub instruction_bytes: u32,
+    /// Number of lines of code that the stream buffer requests ahead; 0 without one.
+    pub prefetched_code_lines: u32,
+    /// Core cycles from a miss of the instruction cache to its line, from a cache with all code.
+    /// With 0, lines come from L2 through the network.
+    pub code_latency_cycles: u32,
+    /// True if the constant cache always hits, whatever `perfect_inst_const_cache` is.
+    pub perfect_const_cache: bool,
     /// True if each scheduler owns banks, collectors and units.
     pub sub_cores: bool,
     /// True if instruction and constant caches always hit.

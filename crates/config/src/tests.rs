@@ -154,6 +154,10 @@ fn younger_keys_at_their_defaults_are_in_no_digest() {
         "partition.partial_write_cycles",
         "sm.machine_instructions",
         "sm.root_latency_cycles",
+        "sm.instruction_bytes",
+        "sm.prefetched_code_lines",
+        "sm.code_latency_cycles",
+        "sm.perfect_const_cache",
     ];
     let older = |name: &str| name != "name" && !younger.contains(&name);
     let entries = crate::print::entries(&spec);

@@ -45,8 +45,8 @@ pub struct LaunchSpec {
     pub textures: Arc<TextureTable>,
     /// Number of the launch (`%gridid`).
     pub grid_id: u64,
-    /// Bytes of code that precede the kernel's in the code memory of the program.
-    pub code_offset: u64,
+    /// Number of instructions that precede the kernel's in the code memory of the program.
+    pub instructions_before: u64,
     /// Address of the workspace that grid barriers of a cooperative launch use, or 0.
     pub workspace: u64,
     /// Identifier of the process's address space.
@@ -149,7 +149,7 @@ pub struct KernelLaunch {
     pub(crate) dynamic_shared_bytes: u32,
     pub(crate) textures: Arc<TextureTable>,
     pub(crate) grid_id: u64,
-    pub(crate) code_offset: u64,
+    pub(crate) instructions_before: u64,
     pub(crate) workspace: u64,
     pub(crate) asid: u8,
     pub(crate) checks: Checks,
@@ -203,7 +203,7 @@ impl KernelLaunch {
             dynamic_shared_bytes: spec.dynamic_shared_bytes,
             textures: spec.textures,
             grid_id: spec.grid_id,
-            code_offset: spec.code_offset,
+            instructions_before: spec.instructions_before,
             workspace: spec.workspace,
             asid: spec.asid,
             checks: spec.checks,
@@ -233,9 +233,9 @@ impl KernelLaunch {
         })
     }
 
-    /// Bytes of code that precede the kernel's in the code memory of the program.
-    pub fn code_offset(&self) -> u64 {
-        self.code_offset
+    /// Number of instructions that precede the kernel's in the code memory of the program.
+    pub fn instructions_before(&self) -> u64 {
+        self.instructions_before
     }
 
     /// Lowered program of the kernel.

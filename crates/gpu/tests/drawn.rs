@@ -113,6 +113,17 @@ fn draw_gpu(rng: &mut Rng) -> (String, Vec<String>) {
         ];
         sets.extend(victims.map(str::to_owned));
     }
+    if rng.below(4) == 0 {
+        // A stream buffer before a small instruction cache, whose misses go either way.
+        sets.extend([
+            "sm.perfect_inst_const_cache=false".to_owned(),
+            "sm.instruction_bytes=16".to_owned(),
+            format!("sm.prefetched_code_lines={}", 1 + rng.below(8)),
+            format!("sm.code_latency_cycles={}", 60 * rng.below(3)),
+            format!("l1i.sets={}", 1 << rng.below(4)),
+            format!("l1i.mshr_entries={}", 2 + rng.below(6)),
+        ]);
+    }
     (one_of(rng, &GPUS).to_owned(), sets)
 }
 

@@ -106,7 +106,7 @@ impl Bench {
             grid_id: 0,
             workspace: 0,
             asid: 0,
-            code_offset: 0,
+            instructions_before: 0,
             checks: Checks::default(),
             branch_order: BranchOrder::HighestLaneLast,
         };

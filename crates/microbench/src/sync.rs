@@ -143,7 +143,10 @@ fn l1i_miss(gpu: &GpuSpec) -> Result<Answer, Trouble> {
     if gpu.sm.perfect_inst_const_cache || !cache.enabled {
         return Ok(Answer::Absent("every instruction fetch hits"));
     }
-    let group = cache.line_bytes as usize / 8;
+    if gpu.sm.prefetched_code_lines > 0 || gpu.sm.code_latency_cycles > 0 {
+        return Ok(Answer::Absent("code is read ahead"));
+    }
+    let group = (cache.line_bytes / gpu.sm.instruction_bytes) as usize;
     let lines = 2 * (cache.sets * cache.ways) as usize;
     let mut code = Code::default();
     code.push("ld.param.u64 %rd0, [out]");

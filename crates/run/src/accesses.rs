@@ -52,6 +52,8 @@ pub(crate) struct Accesses {
     next: usize,
     /// Accesses with which new ones are compared, each in a place that its segment gives.
     compared: Vec<Option<Entry>>,
+    /// Bytes of an instruction.
+    inst_bytes: u64,
     fetches: Fetches,
     code: Code,
 }
@@ -142,6 +144,7 @@ impl Accesses {
                 .clamp(SECTOR_BYTES, SEGMENT_BYTES as u32),
             lines: [&spec.l1d, &spec.l1t].map(|cache| cache.sets as usize * cache.ways as usize),
             footprint,
+            inst_bytes: u64::from(spec.sm.instruction_bytes),
             ..Self::with_room(KEPT * l2_lines(spec), sms.map(|sm| sm as u16).collect())
         }
     }
@@ -185,6 +188,7 @@ impl Accesses {
             last: Vec::new(),
             next: 0,
             compared: Vec::new(),
+            inst_bytes: 8,
             fetches: Fetches::default(),
             code: Code::default(),
         }
@@ -350,7 +354,7 @@ const fn kind_of(effect: &MemEffect) -> ReplayKind {
 
 impl Observer for Accesses {
     fn begin(&mut self, launch: &LaunchContext) {
-        self.fetches = Fetches::new(launch);
+        self.fetches = Fetches::new(launch, self.inst_bytes);
     }
 
     fn stepped(&mut self, block: u64, _: u32, out: &StepOut) {

@@ -10,7 +10,6 @@ use warploom_exec::{
     DeviceMemory, MemoryError, MipmapSettings, Texture, TextureTable, load_module,
 };
 use warploom_ir::{GLOBAL_BASE, GlobalVar, ModuleIr, Program};
-use warploom_sm::INST_BYTES;
 
 /// An address in device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -102,10 +101,9 @@ pub struct LoadedModule {
     pub name: String,
     /// Kernels, ready to launch.
     pub kernels: Vec<Arc<Program>>,
-    /// Offset of each kernel's code, in bytes from the first kernel that the process loaded.
-    /// Kernels are placed one after the other in the order in which they are loaded, as in
-    /// GPGPU-Sim.
-    pub code_offsets: Vec<u64>,
+    /// Number of instructions of the kernels that the process loaded before each kernel. Kernels
+    /// are placed one after the other in the order in which they are loaded, as in GPGPU-Sim.
+    pub instructions_before: Vec<u64>,
     /// Kernels that use unsupported features, with the reason.
     pub refused: Vec<(String, String)>,
     /// Variables of the module.
@@ -131,8 +129,8 @@ pub struct Device {
     /// Identifier of the process's address space.
     pub(crate) asid: u8,
     modules: Vec<LoadedModule>,
-    /// Bytes of the code of all kernels loaded so far.
-    code_bytes: u64,
+    /// Number of instructions of all kernels loaded so far.
+    instructions_loaded: u64,
     textures: Arc<TextureTable>,
     /// Digest of everything that came from the host so far.
     input: Digest,
@@ -155,7 +153,7 @@ impl Device {
             memory: DeviceMemory::new(capacity),
             asid,
             modules: Vec::new(),
-            code_bytes: 0,
+            instructions_loaded: 0,
             textures: Arc::default(),
             input: Digest::new(),
             copies: Vec::new(),
@@ -372,11 +370,11 @@ impl Device {
         for (global, address) in ir.globals.iter().zip(&image.globals) {
             self.memory.name(self.asid, *address, &global.name);
         }
-        let offsets = ir.kernels.iter().map(|kernel| self.place_code(kernel));
-        let code_offsets = offsets.collect();
+        let before = ir.kernels.iter().map(|kernel| self.place_code(kernel));
+        let instructions_before = before.collect();
         self.modules.push(LoadedModule {
             name: name.to_owned(),
-            code_offsets,
+            instructions_before,
             kernels: ir.kernels.into_iter().map(Arc::new).collect(),
             refused,
             globals: ir.globals,
@@ -389,9 +387,9 @@ impl Device {
 
     /// Places a kernel's code after all code that was loaded before.
     fn place_code(&mut self, kernel: &Program) -> u64 {
-        let offset = self.code_bytes;
-        self.code_bytes += kernel.insts.len() as u64 * INST_BYTES;
-        offset
+        let before = self.instructions_loaded;
+        self.instructions_loaded += kernel.insts.len() as u64;
+        before
     }
 
     /// Creates a texture object for a kernel's argument and returns its handle for `tex`
@@ -466,11 +464,11 @@ impl Device {
         })
     }
 
-    /// Offset of a kernel's code, in bytes from the first kernel's.
-    pub(crate) fn code_offset(&self, id: ModuleId, name: &str) -> u64 {
+    /// Number of instructions that lie before a kernel's.
+    pub(crate) fn instructions_before(&self, id: ModuleId, name: &str) -> u64 {
         let module = self.module(id);
         let at = module.kernels.iter().position(|k| k.name == name);
-        at.map_or(0, |at| module.code_offsets[at])
+        at.map_or(0, |at| module.instructions_before[at])
     }
 
     /// Address of a module's variable (`cudaGetSymbolAddress`).

@@ -462,7 +462,7 @@ impl Session {
             texture_refs: device.module(module).texture_refs.clone(),
             textures: Arc::clone(device.textures()),
             grid_id,
-            code_offset: device.code_offset(launch.module, &launch.kernel),
+            instructions_before: device.instructions_before(launch.module, &launch.kernel),
             workspace: launch.workspace.map_or(0, |workspace| workspace.0),
             asid: device.asid,
             checks: self.options.checks,

@@ -65,6 +65,9 @@ declare_stats! {
         /// Loads that the data cache refused, or that were not to miss it, and that were parked to
         /// be executed again.
         pub parked_loads: u64 = WarpInstructions;
+        /// Lines of code that the stream buffer requested (`sm.prefetched_code_lines`); the
+        /// instruction cache does not count them as accesses.
+        pub prefetched_code_lines: u64 = Requests;
         /// Core cycles from a reply's way into the network to the load/store unit, summed over
         /// replies.
         pub return_cycles: u64 = Cycles, as "avg_icnt2sh_latency x replies";

@@ -180,7 +180,7 @@ impl Ldst {
             watch: watch.map(Box::new),
             victims,
             allocation,
-            perfect_constant: spec.sm.perfect_inst_const_cache,
+            perfect_constant: spec.sm.perfect_inst_const_cache || spec.sm.perfect_const_cache,
             banks: vec![Bank::new(spec.sm.l1d_latency_cycles.max(1)); banks],
             l1_latency: spec.sm.l1d_latency_cycles,
             bank_of: BankIndex::new(&spec.sm),

@@ -67,8 +67,8 @@ pub use host::{Outcome, Reason, SettledUpTo, SmEvents};
 pub use link::{Link, Outgoing};
 pub use peer_post::{PeerInst, PeerPost, PeerRequest};
 pub use prepared_kernel::{
-    CODE_BASE, ClassTiming, INST_BYTES, KernelContexts, Pipe, PreparedKernel, TimedInst,
-    class_timing, physical_base,
+    CODE_BASE, ClassTiming, KernelContexts, Pipe, PreparedKernel, TimedInst, class_timing,
+    physical_base,
 };
 pub use sm::{FinishedBlock, Sm};
 pub use warploom_config::{BlockNeeds, OccupancyLimit};

@@ -32,9 +32,6 @@ pub const fn physical_base(asid: u8) -> u64 {
     asid as u64 * PROCESS_STRIDE
 }
 
-/// Bytes that a PTX instruction takes in the instruction cache.
-pub const INST_BYTES: u64 = 8;
-
 /// The kernels of an SM, by number: more than `gpu.max_concurrent_kernels` allows, because a number
 /// of eight bits then needs no check.
 pub(crate) type PreparedKernels = [Option<Arc<PreparedKernel>>; 1 << u8::BITS];
@@ -334,7 +331,8 @@ impl PreparedKernel {
             false => Vec::new(),
         };
         let energy = program.facts.iter().map(EnergyFacts::of).collect();
-        let code = physical_base(asid) + CODE_BASE + launch.code_offset();
+        let offset = launch.instructions_before() * u64::from(spec.instruction_bytes);
+        let code = physical_base(asid) + CODE_BASE + offset;
         let fewest_to_end = program.fewest_to_end();
         let most_issued = spec.max_issue_per_warp.max(1);
         let settled = settled_table(&program, &launch, most_issued);

@@ -80,6 +80,7 @@ impl Draft {
             OriginKind::Ours,
             why,
         );
+        self.code();
         self.source("sm.latency_from", Raw::Text("unit".to_owned()), "");
         for (key, value) in [
             ("gpu.gpcs", 1),
@@ -91,6 +92,22 @@ impl Draft {
         }
         let speed = "changes the speed only";
         self.own("sim.skip_idle", Raw::Bool(true), OriginKind::Ours, speed);
+    }
+
+    /// Keys of fetch that GPGPU-Sim has no options for.
+    fn code(&mut self) {
+        self.source("sm.instruction_bytes", Raw::Int(Some(8)), "");
+        for key in ["sm.prefetched_code_lines", "sm.code_latency_cycles"] {
+            let why = "GPGPU-Sim reads no code ahead";
+            self.own(key, Raw::Int(Some(0)), OriginKind::Ours, why);
+        }
+        let why = "GPGPU-Sim has one switch for both";
+        self.own(
+            "sm.perfect_const_cache",
+            Raw::Bool(false),
+            OriginKind::Ours,
+            why,
+        );
     }
 
     fn threads(&mut self) {

@@ -160,6 +160,23 @@ section! {
             "Order in which the instructions of a basic block issue.",
             "this program: Huerta and others 2025 describe dependences that the compiler manages",
             InstructionOrder::Text, "text";
+        instruction_bytes: "instruction_bytes", pow2(8, 16), "bytes",
+            "Bytes of an instruction in memory and in the instruction cache.",
+            "GPGPU-Sim: 8; Jia and others 2018: 16 on Volta",
+            8, "8";
+        prefetched_code_lines: "prefetched_code_lines", int(0, 64), "lines",
+            "Lines that a stream buffer requests after one that misses the instruction cache, and \
+             keeps ahead of the warps; 0: no stream buffer.",
+            "Jouppi 1990; Huerta and others 2025 find one likely on NVIDIA's GPUs",
+            0, "0";
+        code_latency_cycles: "code_latency_cycles", int(0, 5000), "core cycles",
+            "Cycles from a miss of the instruction cache to its line, which comes from a cache with \
+             all code between SMs and L2; 0: it comes from L2 through the network.",
+            "this program: NVIDIA's launch descriptors (QMD) have the code read ahead at a launch",
+            0, "0";
+        perfect_const_cache: "perfect_const_cache", Rule::Switch, "",
+            "The constant cache always hits, whatever `sm.perfect_inst_const_cache` is.",
+            "this program", false, "false";
         shared_one_broadcast: "shared_one_broadcast", Rule::Switch, "",
             "Shared memory broadcasts one word to all lanes that access it; others are served lane by \
              lane, as on GT200. Only the first word of each access is checked.",

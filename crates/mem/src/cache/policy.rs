@@ -81,11 +81,34 @@ impl Cache {
         if probe == Probe::Full {
             return Err(FailReason::LineAllocFail);
         }
-        // The replaced line may have to be written back.
-        self.queue_has(if self.rules.read_only { 1 } else { 2 })?;
+        self.queue_has(self.sent_by_read_miss())?;
         let evicts = self.fetch(place, probe, request, request.kind)?;
         self.write_back_if(evicts, place, request, true);
         Ok(Done::default())
+    }
+
+    /// Most requests that a read miss sends: the replaced line may have to be written back.
+    #[inline]
+    const fn sent_by_read_miss(&self) -> usize {
+        if self.rules.read_only { 1 } else { 2 }
+    }
+
+    /// True if there is room for a read ahead of need, and an MSHR stays free for others.
+    pub fn can_prefetch(&self) -> bool {
+        self.mshrs.free() > 1 && self.misses.room() >= self.sent_by_read_miss()
+    }
+
+    /// Fetches the line of a read, which must be missing, ahead of need. The read is not counted as
+    /// an access; its answer comes out of [`next_ready`](Self::next_ready). Returns false, and
+    /// changes nothing, if no line of the set can be replaced. Requires `can_prefetch`.
+    pub fn prefetch(&mut self, now: Cycle, request: &Request) -> bool {
+        debug_assert!(self.can_prefetch() && self.is_missing(request.addr));
+        let place = self.place(now, request, self.tags.set(request.addr));
+        let found = self.tags.find(place.set, place.line);
+        let probe = self.tags.probe_found(found, place.set, place.sector, false);
+        let done = self.read_miss(place, probe, request).is_ok();
+        self.refuses &= !done;
+        done
     }
 
     /// True if the request is a write that takes no line when it misses, and the miss queue has

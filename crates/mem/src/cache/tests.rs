@@ -1,6 +1,7 @@
 //! Write and allocation policies, limits of MSHRs, reasons of failure, ports and sectors.
 
 mod bypass;
+mod prefetch;
 mod random;
 mod replay;
 

@@ -3,7 +3,7 @@
 use warploom_base::Pc;
 use warploom_exec::LaunchContext;
 use warploom_gpu::{Gpu, Replay, ReplayKind, SEGMENT_BYTES};
-use warploom_sm::{CODE_BASE, INST_BYTES};
+use warploom_sm::CODE_BASE;
 
 /// Number of launches whose code is kept.
 const KEPT: usize = 64;
@@ -14,6 +14,7 @@ pub(super) struct Fetches {
     /// Address of the first instruction, and of the first segment.
     address: u64,
     first: u64,
+    inst_bytes: u64,
     /// Number of the last change of the segment that comes to each segment; 0 if there was none.
     last: Vec<u64>,
     changes: u64,
@@ -21,15 +22,17 @@ pub(super) struct Fetches {
 }
 
 impl Fetches {
-    pub fn new(launch: &LaunchContext) -> Self {
-        let address = CODE_BASE + launch.code_offset();
-        let bytes = launch.program().insts.len() as u64 * INST_BYTES;
-        Self::at(address, bytes)
+    /// Room for the fetches of a launch whose instructions have `inst_bytes` bytes each.
+    pub fn new(launch: &LaunchContext, inst_bytes: u64) -> Self {
+        let address = CODE_BASE + launch.instructions_before() * inst_bytes;
+        Self::at(address, launch.program().insts.len() as u64, inst_bytes)
     }
 
-    fn at(address: u64, bytes: u64) -> Self {
+    fn at(address: u64, count: u64, inst_bytes: u64) -> Self {
         let first = address & !(SEGMENT_BYTES - 1);
+        let bytes = count * inst_bytes;
         Self {
+            inst_bytes,
             address,
             first,
             last: vec![0; (address + bytes - first).div_ceil(SEGMENT_BYTES) as usize],
@@ -41,7 +44,7 @@ impl Fetches {
     /// Adds the fetch of an instruction.
     #[inline]
     pub fn add(&mut self, pc: Pc) {
-        let address = self.address + u64::from(pc.0) * INST_BYTES;
+        let address = self.address + u64::from(pc.0) * self.inst_bytes;
         let segment = ((address - self.first) / SEGMENT_BYTES) as usize;
         if segment != self.running {
             self.running = segment;
@@ -118,7 +121,7 @@ mod tests {
     #[test]
     fn segments_are_in_the_order_of_their_last_fetch() {
         let fetched = |pcs: &[u32]| -> Vec<u64> {
-            let mut fetches = Fetches::at(64, 32 * 8);
+            let mut fetches = Fetches::at(64, 32, 8);
             pcs.iter().for_each(|pc| fetches.add(Pc(*pc)));
             let order = fetches.in_order();
             order.iter().map(|fetch| fetch.segment).collect()
@@ -132,7 +135,7 @@ mod tests {
     #[test]
     fn the_same_code_on_the_same_sms_counts_once() {
         let of = |pc: u32, sms: &[u16]| {
-            let mut fetches = Fetches::at(0, 32 * 8);
+            let mut fetches = Fetches::at(0, 32, 8);
             fetches.add(Pc(pc));
             Code::new(fetches.in_order(), sms.to_vec())
         };

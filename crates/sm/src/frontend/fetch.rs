@@ -1,7 +1,9 @@
 //! Decode and fetch in a cycle, and the end of warps, which fetch finds.
 
+use super::Frontend;
+use super::request::{NOBODY, code_request};
 use crate::ldst::send_miss;
-use crate::prepared_kernel::{INST_BYTES, prepared_kernel};
+use crate::prepared_kernel::prepared_kernel;
 use crate::sm::Sm;
 use crate::warps::{IBUFFER, Slots, WarpPipelineState};
 use warploom_base::{Cycle, WarpSlot};
@@ -25,13 +27,36 @@ impl Sm {
             self.fetch(now);
             left -= 1;
         }
+        if self.front.stream_moves() {
+            self.prefetch_code(now);
+        }
         self.send_fetch(now);
     }
 
     /// Sends the instruction cache's next miss, if there is room in the network.
     #[inline]
     pub(crate) fn send_fetch(&mut self, now: Cycle) {
-        send_miss(&mut self.front.l1i, &mut self.link, now);
+        let sent = match self.front.code_latency {
+            0 => send_miss(&mut self.front.l1i, &mut self.link, now),
+            _ => self.front.send_to_code_cache(now),
+        };
+        if sent && self.front.stream.is_pending() {
+            // There is room for the stream buffer's next request.
+            self.at_rest = false;
+        }
+    }
+
+    /// Requests the stream buffer's next line, unless it is present or on its way.
+    #[cold]
+    fn prefetch_code(&mut self, now: Cycle) {
+        let Frontend { stream, l1i, .. } = &mut self.front;
+        let request = stream.request(now, self.id);
+        if !l1i.is_missing(request.addr) {
+            stream.pass();
+        } else if l1i.prefetch(now, &request) {
+            stream.pass();
+            self.detail.prefetched_code_lines += 1;
+        }
     }
 
     /// Puts the fetched instructions into the buffer of their warp.
@@ -58,7 +83,10 @@ impl Sm {
 
     /// Fetches for one warp. Follows `decode`, which has emptied the fetch buffer.
     fn fetch(&mut self, now: Cycle) {
-        if let Some(reply) = self.front.l1i.next_ready() {
+        while let Some(reply) = self.front.l1i.next_ready() {
+            if reply.token == NOBODY {
+                continue;
+            }
             let slot = reply.token as usize;
             self.warps.fetching.remove(slot);
             self.warps.touched.insert(slot);
@@ -94,40 +122,39 @@ impl Sm {
             return;
         }
         let prepared = prepared_kernel(&self.kernels, kernel);
-        let addr = prepared.code + u64::from(pc.0) * INST_BYTES;
+        let inst_bytes = self.front.inst_bytes;
+        let addr = prepared.code + u64::from(pc.0) * inst_bytes;
         let offset = addr & (self.front.line_bytes - 1);
-        let bytes = (2 * INST_BYTES).min(self.front.line_bytes - offset) as u32;
+        let bytes = (2 * inst_bytes).min(self.front.line_bytes - offset) as u32;
         let of = (AccessKind::InstRead, kernel);
         // In most cases the cache has the code, and no request is needed.
         if self.front.l1i.finds(now, addr, bytes, of) {
             self.front.buffer = Some((WarpSlot::new(slot), pc));
+            if self.front.stream.moves_at(addr) {
+                self.front.stream.move_to(addr);
+            }
         } else {
-            let request = Request {
-                addr,
-                byte_mask: u128::from((1_u64 << bytes) - 1) << (addr % 128),
-                issued_at: now as u32,
-                entry: Request::NO_ENTRY,
-                returned_at: 0,
-                token: slot as u32,
-                bytes: bytes as u16,
-                sm: self.id,
-                kind: AccessKind::InstRead,
-                sectors: 1 << (addr % 128 / 32),
-                kernel,
-                asid: prepared.asid,
-            };
-            self.request_code(now, slot, &request);
+            let of = (slot as u32, self.id, kernel, prepared.asid);
+            let code_end = prepared.code + prepared.timed.len() as u64 * inst_bytes;
+            let request = code_request(now, addr, bytes, of);
+            self.request_code(now, &request, code_end);
         }
     }
 
-    /// Offers the instruction cache a fetch that misses.
+    /// Offers the instruction cache a fetch that misses, of a warp whose kernel's code ends before
+    /// `code_end`.
     #[cold]
-    fn request_code(&mut self, now: Cycle, slot: usize, request: &Request) {
-        match self.front.l1i.access(now, request).outcome {
+    fn request_code(&mut self, now: Cycle, request: &Request, code_end: u64) {
+        let Frontend { stream, l1i, .. } = &mut self.front;
+        let is_missing = l1i.is_missing(request.addr);
+        match l1i.access(now, request).outcome {
             AccessOutcome::Hit => unreachable!("the code was not there"),
-            AccessOutcome::ReservationFail(_) => {}
-            _ => self.warps.fetching.insert(slot),
+            AccessOutcome::ReservationFail(_) => return,
+            _ if is_missing => stream.restart(request, code_end),
+            _ if stream.moves_at(request.addr) => stream.move_to(request.addr),
+            _ => {}
         }
+        self.warps.fetching.insert(request.token as usize);
     }
 
     /// Frees the slots among `seen` of warps that exited and have nothing outstanding.

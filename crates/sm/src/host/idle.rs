@@ -34,6 +34,7 @@ impl Sm {
         let or_never = |event: Option<Cycle>| event.unwrap_or(Cycle::MAX);
         let mut next = or_never(self.link.next_arrival());
         next = next.min(or_never(self.ldst.next_event()));
+        next = next.min(self.front.next_line());
         next = next.min(or_never(self.starts.front().map(|s| s.at)));
         next = next.min(or_never(self.units.next_write_back(now)));
         next = next.min(self.held_until);

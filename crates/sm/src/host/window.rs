@@ -1,7 +1,7 @@
 //! A run of several cycles before other SMs have run them.
 
 use super::{Outcome, Reason, SettledUpTo};
-use crate::prepared_kernel::{INST_BYTES, PreparedKernel, prepared_kernel};
+use crate::prepared_kernel::{PreparedKernel, prepared_kernel};
 use crate::sm::{Done, Sm};
 use std::sync::Arc;
 use warploom_base::{Cycle, KernelSlot, WarpSlot};
@@ -154,11 +154,7 @@ impl Sm {
     /// True if no fetch can miss: the instruction cache has all code, and the instructions after it
     /// that fetch reads before it learns of a branch.
     fn has_all_code(&self) -> bool {
-        let has = |image: &Arc<PreparedKernel>| {
-            let end = image.code + image.timed.len() as u64 * INST_BYTES;
-            let mut sectors = (image.code & !31..end + 2 * INST_BYTES).step_by(32);
-            sectors.all(|addr| self.front.l1i.has(addr))
-        };
+        let has = |image: &Arc<PreparedKernel>| self.front.has_all(image.code, image.timed.len());
         let kernels = &self.kernels[..self.by_kernel.len()];
         kernels.iter().flatten().all(has)
     }

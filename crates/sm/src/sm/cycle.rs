@@ -129,6 +129,9 @@ impl Sm {
     #[inline(always)]
     fn take_arrivals(&mut self, now: Cycle) {
         self.start_blocks(now);
+        if self.front.take_line(now) {
+            self.at_rest = false;
+        }
         self.take_replies(now);
     }
 

@@ -222,7 +222,7 @@ fn launch(spec: &GpuSpec, threads: u32, buffer: u64) -> LaunchSpec {
         grid_id: 0,
         workspace: 0,
         asid: 0,
-        code_offset: 0,
+        instructions_before: 0,
         checks: Checks::default(),
         branch_order: BranchOrder::HighestLaneLast,
     }

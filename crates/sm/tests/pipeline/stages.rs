@@ -5,7 +5,7 @@ use crate::dut::{Dut, fermi};
 use warploom_base::Cycle;
 use warploom_config::Products;
 use warploom_mem::AccessKind;
-use warploom_sm::Pipe;
+use warploom_sm::{CODE_BASE, Pipe};
 use warploom_stats::trace::Activity;
 
 /// `count` moves to registers of their own, and a store of each result behind them.
@@ -42,6 +42,89 @@ fn a_fetch_that_misses_waits_for_its_line() {
     dut.answer(&request);
     assert_eq!(dut.issue(0), 52);
     dut.finish();
+}
+
+/// Code of six lines of 128 bytes, for an SM whose instruction cache has `mshrs` MSHRs and a stream
+/// buffer of two lines.
+fn streaming(mshrs: u32) -> Dut {
+    let mut spec = fermi();
+    spec.sm.perfect_inst_const_cache = false;
+    spec.sm.instruction_bytes = 16;
+    spec.sm.prefetched_code_lines = 2;
+    spec.l1i.mshr_entries = mshrs;
+    // 20 moves, 20 stores and the return: 41 instructions, eight in a line.
+    Dut::new(&spec, &moves(20), 32)
+}
+
+/// Requests for code so far: the cycle in which each left, and the number of its line.
+fn lines_sent(dut: &Dut) -> Vec<(Cycle, u64)> {
+    let sent = dut.sent.iter();
+    let code = sent.filter(|(_, request)| request.kind == AccessKind::InstRead);
+    code.map(|(at, request)| (*at, (request.addr - CODE_BASE) / 128))
+        .collect()
+}
+
+/// Behind a line that misses in cycle 0, the stream buffer requests the next two, one a cycle. The
+/// line comes in cycle 50: its eight instructions issue from 52 on, two of three cycles, so that
+/// the last issues in 62, in which fetch comes to the next line. That moves the stream on by one.
+/// A line that came in that cycle costs nothing, a later one costs the cycles of its delay.
+#[test]
+fn a_stream_buffer_requests_the_next_lines() {
+    for (second, ninth) in [(55, 64), (62, 64), (63, 65), (80, 82)] {
+        let mut dut = streaming(8);
+        dut.run_to(50);
+        assert_eq!(lines_sent(&dut), [(0, 0), (1, 1), (2, 2)]);
+        let requests: Vec<_> = dut.sent.iter().map(|(_, request)| *request).collect();
+        dut.answer(&requests[0]);
+        dut.run_to(second);
+        dut.answer(&requests[1]);
+        assert_eq!(dut.issue(8), ninth, "line 1 comes in {second}");
+        assert_eq!(dut.issued[..2], [52, 53]);
+        assert_eq!(dut.issued[7], 62);
+        assert_eq!(lines_sent(&dut)[3..], [(62, 3)]);
+        let l1i = dut.sm.front.l1i.counters();
+        assert_eq!(
+            l1i.misses(),
+            1 + u64::from(second > 62),
+            "fetches alone count"
+        );
+        assert_eq!(dut.sm.detail.prefetched_code_lines, 3);
+    }
+}
+
+/// Answers to all requests, 20 cycles after each: sooner than a warp alone comes to the line, which
+/// issues eight instructions in 12 cycles. The last line is the sixth.
+#[test]
+fn a_stream_buffer_stops_at_the_end_of_the_code() {
+    let mut dut = streaming(8);
+    while dut.ended.is_empty() {
+        let due = dut.now.wrapping_sub(20);
+        let sent = dut.sent.iter().filter(|(at, _)| *at == due);
+        let sent: Vec<_> = sent.map(|(_, request)| *request).collect();
+        sent.iter().for_each(|request| dut.answer(request));
+        dut.cycle();
+    }
+    let lines: Vec<u64> = lines_sent(&dut).iter().map(|(_, line)| *line).collect();
+    assert_eq!(lines, [0, 1, 2, 3, 4, 5]);
+    assert_eq!(dut.sm.front.l1i.counters().misses(), 1);
+    assert!(dut.sm.front.l1i.is_idle());
+}
+
+/// With two MSHRs the stream buffer waits for the fetch's own line, and leaves the other free while
+/// one of its lines is on its way. With three it has one line on its way beside the fetch's.
+#[test]
+fn a_stream_buffer_leaves_an_mshr_to_fetches() {
+    for (mshrs, before, after) in [
+        (2, &[(0, 0)][..], (50, 1)),
+        (3, &[(0, 0), (1, 1)][..], (50, 2)),
+    ] {
+        let mut dut = streaming(mshrs);
+        dut.run_to(50);
+        assert_eq!(lines_sent(&dut), before);
+        dut.answer(&dut.sent[0].1.clone());
+        dut.run_to(60);
+        assert_eq!(lines_sent(&dut)[before.len()..], [after]);
+    }
 }
 
 /// Warps take turns at fetching, one a cycle: their first instructions issue one after the other.
@@ -330,4 +413,35 @@ fn a_timeline_notes_what_changes() {
     ];
     assert_eq!(seen, expected);
     assert!(dut.sm.take_trace().is_empty(), "they are taken once");
+}
+
+/// A miss leaves in the cycle of the fetch, and its line comes `sm.code_latency_cycles` later, with
+/// no packet. Lines of the stream follow, each when the fill port, of 32 bytes a cycle, is free.
+/// Cycle 100: line 0, whose first two instructions issue in 102 and 103, as in a fetch that misses;
+/// line 1, requested in cycle 0 and sent in 1, comes when line 0 is filled, in 104.
+#[test]
+fn code_may_come_from_a_cache_that_has_all() {
+    let run = |latency: u32| {
+        let mut spec = fermi();
+        spec.sm.perfect_inst_const_cache = false;
+        spec.sm.instruction_bytes = 16;
+        spec.sm.prefetched_code_lines = 8;
+        spec.sm.code_latency_cycles = latency;
+        (spec.l1i.mshr_entries, spec.l1i.port_bytes) = (16, 32);
+        let mut dut = Dut::new(&spec, &moves(20), 32);
+        dut.finish();
+        assert!(dut.sent.is_empty(), "no packet");
+        assert_eq!(dut.sm.detail.prefetched_code_lines, 5);
+        (dut.issued, dut.sm.front.l1i.counters().fill_port_busy)
+    };
+    let (issued, filled) = run(100);
+    assert_eq!(issued[..4], [102, 103, 105, 106]);
+    assert_eq!(filled, 6 * 4);
+    // Lines that came ahead cost nothing: the rest runs as with a cache that always hits.
+    let mut perfect = Dut::new(&fermi(), &moves(20), 32);
+    perfect.finish();
+    let later: Vec<Cycle> = perfect.issued.iter().map(|at| at + 100).collect();
+    assert_eq!(issued, later);
+    let (sooner, _) = run(99);
+    assert_eq!(sooner, issued.iter().map(|at| at - 1).collect::<Vec<_>>());
 }
