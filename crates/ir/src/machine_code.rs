@@ -80,7 +80,7 @@ fn int_unary(op: IntUn, ty: IntTy) -> u8 {
     }
 }
 
-/// Of two counts for bit fields the first if place and length are literals.
+/// Count of a bit field: the first of two if place and length are literals.
 fn bit_field(inst: &Inst, counts: (u8, u8)) -> u8 {
     let is_last = |src: &&Src| **src != Src::None;
     let last: Vec<&Src> = inst.src.iter().filter(is_last).collect();

@@ -4,8 +4,8 @@
 
 use crate::access_class::{AccessClass, access_class};
 use crate::counters::LaneSpace;
+use crate::counters::count_lanes;
 use crate::flight::MemId;
-use crate::issue::count_lanes;
 use crate::ldst::{MemInst, Path};
 use crate::prepared_kernel::{PreparedKernels, prepared_kernel};
 use crate::sm::Sm;

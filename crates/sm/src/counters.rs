@@ -1,5 +1,6 @@
 //! Counters of an SM.
 
+use warploom_base::LaneMask;
 use warploom_ir::Unit;
 use warploom_mem::{ACCESS_KINDS, AccessKind};
 use warploom_state::Value;
@@ -278,6 +279,17 @@ declare_stats! {
         pub fetches_by_cycles: [u64; 16] = Packets, as "mf_lat_table", by [LOG2_BINS];
         /// Barrier instructions issued by warps.
         pub barriers: u64 = WarpInstructions;
+    }
+}
+
+/// Number of lanes in a mask. Full masks are the common case, and not every host has an
+/// instruction that counts bits.
+#[inline]
+pub(crate) fn count_lanes(mask: LaneMask) -> usize {
+    if mask == LaneMask::MAX {
+        LaneMask::BITS as usize
+    } else {
+        mask.count_ones() as usize
     }
 }
 

@@ -2,7 +2,7 @@
 //! next instruction is decoded, passes the scoreboard and finds its pipe free. The instruction
 //! executes functionally in this stage; all later stages model time only.
 
-use crate::counters::{KernelCounters, SlotCause, SmCounters};
+use crate::counters::{KernelCounters, SlotCause, SmCounters, count_lanes};
 use crate::detail::{MAX_SCHEDULERS, MAX_SLOTS};
 use crate::flight::{Flight, FlightId, MemId};
 use crate::gate::next_inst;
@@ -11,7 +11,7 @@ use crate::scheduler::Scheduler;
 use crate::sm::Sm;
 use crate::stage::{Issued, StageRegisters, bit_of, pipe_of_bit};
 use crate::warps::{CopyRole, WarpPipelineState};
-use warploom_base::{BlockId, Cycle, KernelSlot, LaneMask, WarpSlot};
+use warploom_base::{BlockId, Cycle, KernelSlot, WarpSlot};
 use warploom_config::ModelStyle;
 use warploom_exec::{DeviceMemory, Effect, Fault, MemPort, StepOut, report_finding, step};
 use warploom_policy::{Progress, WarpMask, WarpScheduler, WarpView};
@@ -482,7 +482,6 @@ impl Sm {
                 self.flights[flight.0].mem = Some(self.memory_record(slot, effect));
                 return;
             }
-            Effect::None => {}
             Effect::Peers(effect) => {
                 self.flights[flight.0].mem = Some(self.peers_record(slot, effect));
                 return;
@@ -591,15 +590,4 @@ fn count_issue(
         count_lanes(out.stack_active)
     };
     all.issued_by_lanes[on_stack - 1] += 1;
-}
-
-/// Number of lanes in a mask. Full masks are the common case, and not every host has an
-/// instruction that counts bits.
-#[inline]
-pub(crate) fn count_lanes(mask: LaneMask) -> usize {
-    if mask == LaneMask::MAX {
-        LaneMask::BITS as usize
-    } else {
-        mask.count_ones() as usize
-    }
 }
