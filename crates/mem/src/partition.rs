@@ -59,6 +59,8 @@ pub struct SubPartition {
     now: Cycle,
     /// L2 cycle from which a write lets L2 be accessed again.
     written_at: Cycle,
+    /// Number of the sector that the last write began with.
+    written: u64,
     /// Number of sectors that copies brought.
     copied: u64,
     /// Number of free entries that the input queue needs for a packet to be taken.
@@ -117,6 +119,7 @@ impl SubPartition {
             write_cycles: [partition.partial_write_cycles, partition.write_cycles].map(Cycle::from),
             now: 0,
             written_at: 0,
+            written: u64::MAX,
             copied: 0,
             counters: PartitionCounters::default(),
         }
@@ -293,8 +296,11 @@ impl SubPartition {
             }
         };
         if request.kind.is_write() {
+            let sector = request.addr / u64::from(SECTOR_BYTES);
+            let again = self.written == sector;
             let cycles = self.write_cycles[usize::from(fills_sectors(request))];
-            self.written_at = self.now + cycles;
+            self.written_at = self.now + if again { 1 } else { cycles };
+            self.written = sector;
         }
         let replies = answers_now & wants_reply(request.kind);
         self.to_noc.keep_newest_if(replies);

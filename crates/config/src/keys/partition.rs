@@ -49,7 +49,7 @@ section! {
             "Cycles from a write of a whole sector to the next access of an L2 bank.",
             "this program; GPGPU-Sim: 1", 1, "1";
         partial_write_cycles: "partial_write_cycles", int(1, 1000), "L2 cycles",
-            "Cycles from a write of a part of a sector to the next access of an L2 bank.",
+            "Cycles from a write of a part of a sector to the next access of an L2 bank; 1 for the sector of the write before.",
             "this program; GPGPU-Sim: 1", 1, "1";
     }
     within {

@@ -87,6 +87,28 @@ fn a_write_keeps_the_bank_busy() {
     assert_eq!(read_behind_write(&spec, 4), 9);
 }
 
+/// Writes to the sector of the write before them are merged with it.
+#[test]
+fn writes_to_one_sector_follow_each_other() {
+    let mut spec = fermi_spec();
+    spec.partition.partial_write_cycles = 9;
+    let apart = |second: u64| {
+        let mut sub = SubPartition::new(&spec, SubPartitionId(0), ROP);
+        sub.push(0, &read(0, 64));
+        assert!(
+            reply_at(&mut sub, 0, 100).is_some(),
+            "the line comes from DRAM"
+        );
+        sub.push(100, &write(0, 4));
+        sub.push(100, &write(second, 4));
+        let (first, _) = reply_at(&mut sub, 100, 300).expect("an acknowledgement");
+        let (second, _) = reply_at(&mut sub, first + 1, 300).expect("another");
+        second - first
+    };
+    assert_eq!(apart(8), 1);
+    assert_eq!(apart(32), 9);
+}
+
 /// GPGPU-Sim 4.2 knows a texture request by its instruction, which the parts of a line that a
 /// sectored L2 splits do not have.
 #[test]
