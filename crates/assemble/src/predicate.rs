@@ -9,7 +9,7 @@ use std::ops::Range;
 use warploom_ir::cfg::{Block, Cfg};
 use warploom_ir::liveness::Liveness;
 use warploom_ir::{
-    Code, FloatBin, FloatUn, Guard, Half, Inst, IntBin, IntTy, MemSpace, Op, Src, Var,
+    Code, FloatBin, FloatUn, Guard, Inst, IntBin, MemSpace, Op, Src, Var, machine_instructions,
 };
 
 /// Most machine instructions that a branch may skip: the limit of NVIDIA's assembler of CUDA 13.0,
@@ -110,7 +110,10 @@ fn is_short(body: &Body, cfg: &Cfg, choice: &Choice) -> bool {
     let most = if loads { MOST_WITH_LOADS } else { MOST };
     // With two paths one of them ends with a jump, which counts too.
     let jump = usize::from(choice.next.is_some() && choice.taken.is_some());
-    let size = |nth: usize| insts(nth).iter().map(size).sum::<usize>();
+    let size = |nth: usize| -> usize {
+        let counts = insts(nth).iter().map(machine_instructions);
+        counts.map(usize::from).sum()
+    };
     arms(choice).all(|nth| size(nth) + jump <= most)
 }
 
@@ -142,20 +145,6 @@ fn has_rare_cases(inst: &Inst) -> bool {
         Op::Int(IntBin::Div | IntBin::Rem, _) => !matches!(inst.src[1], Src::Const(_)),
         _ => false,
     }
-}
-
-/// Number of machine instructions. Arithmetic of 64 bits takes several.
-fn size(inst: &Inst) -> usize {
-    match inst.op {
-        Op::Int(IntBin::Add | IntBin::Sub, ty) if is_wide(ty) => 2,
-        Op::Int(IntBin::Div | IntBin::Rem, _) => 4,
-        Op::Mul(Half::Lo | Half::Hi, ty) | Op::Mad(Half::Lo | Half::Hi, ty, _) if is_wide(ty) => 4,
-        _ => 1,
-    }
-}
-
-const fn is_wide(ty: IntTy) -> bool {
-    matches!(ty, IntTy::S64 | IntTy::U64)
 }
 
 /// True if no path writes the predicate of the branch.

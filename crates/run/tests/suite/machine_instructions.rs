@@ -50,7 +50,7 @@ fn division_of_each(spec: &GpuSpec, warps: u32) -> f64 {
 fn machine_instructions_take_the_slots_of_their_scheduler() {
     let mut spec = h200();
     let independent: String = (1..16)
-        .map(|r| format!("add.s64 %rd{r}, %rd0, 5;\n"))
+        .map(|r| format!("xor.b64 %rd{r}, %rd0, 5;\n"))
         .collect();
     let start = "mov.u64 %rd0, 1;\n";
     assert_eq!(cost(&spec, start, &independent, 8), 30.0);
@@ -70,7 +70,7 @@ fn machine_instructions_take_the_slots_of_their_scheduler() {
 fn taken_slots_count_the_same_without_skipped_cycles() {
     let mut spec = h200();
     let body = "mov.f32 %f1, 0f3F800000;\n".to_owned()
-        + &"div.rn.f32 %f1, %f1, 0f3F800000;\nadd.s64 %rd1, %rd1, 5;\n".repeat(40);
+        + &"div.rn.f32 %f1, %f1, 0f3F800000;\nxor.b64 %rd1, %rd1, 5;\n".repeat(40);
     let skipping = run_on(&spec, &body, 3, 96, 1);
     spec.sim.skip_idle = false;
     let running = run_on(&spec, &body, 3, 96, 1);
