@@ -105,6 +105,12 @@ impl SmSpec {
         self.collectors.cycles() + TO_UNIT + WRITE_BACK
     }
 
+    /// Most cycles from the end of an access of shared memory to its result: those of an atomic of
+    /// all lanes on one word.
+    pub fn longest_shared_latency(&self) -> u32 {
+        self.shared_latency_cycles + 31 * self.shared_atomic_cycles.saturating_sub(1)
+    }
+
     /// Cycles that an instruction spends in a unit, of which the latency is `latency`.
     pub fn cycles_in_unit(&self, latency: u32) -> u32 {
         match self.latency_from {

@@ -44,10 +44,11 @@ impl Sm {
         self.fill_list(slot, list, path, &effect);
         let transactions = self.ldst.lists[list].len();
         let w = slot.index();
-        let shared_cycles = if path == Path::Shared {
-            self.shared_cycles(&effect)
+        let (turns, shared_cycles) = if path == Path::Shared {
+            let turns = self.turns(&effect);
+            (turns, turns + self.bank_cycles(&effect))
         } else {
-            0
+            (0, 0)
         };
         let AccessClass { kind, lanes } = access_class(&effect);
         let pending = if path == Path::Shared {
@@ -66,6 +67,7 @@ impl Sm {
             kind,
             pending: if replies { pending } else { 0 },
             shared_cycles,
+            late_cycles: turns * self.shared_atomic_cycles.saturating_sub(1),
             list,
             settles_at,
             ..MemInst::BLANK
@@ -171,15 +173,13 @@ impl Sm {
         }
     }
 
-    /// Cycles that an access of shared memory takes, with bank conflicts and the turns of lanes
-    /// whose atomics are on the same word.
-    fn shared_cycles(&self, effect: &MemEffect) -> u32 {
-        let turns = if effect.serial && self.shared_atomic_cycles > 0 {
-            further_lanes_of_a_word(&self.out.addrs, self.out.active) * self.shared_atomic_cycles
+    /// Turns of shared memory for lanes whose atomics are on a word of another lane.
+    fn turns(&self, effect: &MemEffect) -> u32 {
+        if effect.serial && self.shared_atomic_cycles > 0 {
+            further_lanes_of_a_word(&self.out.addrs, self.out.active)
         } else {
             0
-        };
-        turns + self.bank_cycles(effect)
+        }
     }
 
     /// Cycles of an access of shared memory in which each bank serves a word to all lanes that want

@@ -166,7 +166,7 @@ impl Ldst {
             lists: Pool::new(Transactions::new()),
             atomics: Vec::new(),
             warps,
-            shared: FixedQueue::new(spec.sm.shared_latency_cycles.max(1) as usize),
+            shared: FixedQueue::new(spec.sm.longest_shared_latency().max(1) as usize),
             shared_latency: spec.sm.shared_latency_cycles,
             peers: VecDeque::new(),
             peer_latency: spec.sm.cluster_latency_cycles,

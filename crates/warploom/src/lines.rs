@@ -138,8 +138,8 @@ impl<'a> LineCounter<'a> {
                 let rule = SharedRule::of(sm);
                 let cycles =
                     shared_conflict_cycles(sm.shared_banks, parts, rule, bytes, addrs, mask);
-                let turns = if effect.serial {
-                    further_lanes_of_a_word(addrs, mask) * sm.shared_atomic_cycles
+                let turns = if effect.serial && sm.shared_atomic_cycles > 0 {
+                    further_lanes_of_a_word(addrs, mask)
                 } else {
                     0
                 };

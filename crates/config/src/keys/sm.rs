@@ -182,8 +182,8 @@ section! {
              lane, as on GT200. Only the first word of each access is checked.",
             "GPGPU-Sim -gpgpu_shmem_limited_broadcast", false, "false";
         shared_atomic_cycles: "shared_atomic_cycles", int(0, 1000), "core cycles",
-            "Cycles of shared memory for each further lane of an `atom` or `red` on the same word; \
-             GPGPU-Sim has none.",
+            "Cycles for each further lane of an `atom` or `red` on the same word of shared memory, which \
+             is busy in the first of them; GPGPU-Sim has none.",
             "this program: NVIDIA's documentation states that such lanes are served one after the \
              other",
             0, "0";

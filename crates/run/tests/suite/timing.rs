@@ -211,6 +211,26 @@ fn atomics_on_one_word_of_shared_memory_take_turns() {
     assert_eq!(further(object, arrive), 0.0);
 }
 
+/// Warps whose lanes take turns on words of shared memory wait for their own turns, in which those of
+/// others go on.
+#[test]
+fn turns_on_shared_memory_overlap_between_warps() {
+    let mut spec = gtx480();
+    spec.sm.shared_atomic_cycles = 8;
+    let round = |warps: u32| {
+        let start = "mov.u32 %r1, s;\n".to_owned();
+        let body = |count| start.clone() + &"red.shared.add.u32 [%r1], 1;\n".repeat(count);
+        let cycles = |count| cycles(&spec, &body(count), 32 * warps) as f64;
+        (cycles(64) - cycles(32)) / 32.0
+    };
+    let alone = round(1);
+    assert!((31.0 * 8.0..31.0 * 8.0 + 60.0).contains(&alone), "{alone}");
+    // Shared memory is busy for 32 cycles with each warp.
+    assert!(round(4) < alone + 2.0 * 32.0, "{}", round(4));
+    let full = round(16);
+    assert!((16.0 * 32.0..16.0 * 42.0).contains(&full), "{full}");
+}
+
 /// Skipping of idle cycles and the number of threads do not change any bit of the result.
 #[test]
 fn skipping_and_threads_leave_every_bit_as_it_is() {
@@ -520,7 +540,7 @@ fn dependent_instructions_are_the_latency_from_issue_apart() {
     let start = "mov.f32 %f1, 0f3F800000;\nmov.u32 %r1, 1;\n";
     let apart = |link| cost(&spec, start, link, 64);
     assert_eq!(apart("add.f32 %f1, %f1, 0f40000000;\n"), 4.0);
-    assert_eq!(apart("sqrt.approx.f32 %f1, %f1;\n"), 23.0);
+    assert_eq!(apart("sqrt.approx.ftz.f32 %f1, %f1;\n"), 23.0);
     assert_eq!(apart("xor.b32 %r1, %r1, 5;\n"), 4.0);
 }
 

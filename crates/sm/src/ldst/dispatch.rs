@@ -101,7 +101,7 @@ impl Sm {
             if self.ldst.shared.is_full() {
                 return;
             }
-            let at = now + Cycle::from(self.ldst.shared_latency);
+            let at = now + Cycle::from(self.ldst.shared_latency + inst.late_cycles);
             self.ldst.shared.push((at, id));
         }
         if inst.path == Path::Peers && inst.replies {

@@ -58,6 +58,8 @@ pub struct MemInst {
     pub pending: u32,
     /// Cycles that shared memory needs.
     pub shared_cycles: u32,
+    /// Cycles by which the result of shared memory comes later than others.
+    pub late_cycles: u32,
     /// Index of the list of transactions.
     pub list: u16,
     /// Group of an asynchronous copy. On path [`Path::Bulk`] a group of bulk copies.
@@ -81,6 +83,7 @@ impl MemInst {
         kind: AccessKind::GlobalRead,
         pending: 0,
         shared_cycles: 0,
+        late_cycles: 0,
         list: 0,
         copy: None,
         settles_at: 0,
