@@ -1,6 +1,7 @@
 //! Constants as operands: a register that only ever holds a literal, a result of integer arithmetic
-//! on literals, an address, a kernel parameter or a size of the launch is replaced by that where an instruction reads it. Machine code reads
-//! parameters and sizes of the launch from its constant bank.
+//! on literals, an address, a kernel parameter or a size of the launch is replaced by that where an
+//! instruction reads it. Machine code reads parameters and sizes of the launch from its constant
+//! bank.
 
 use crate::body::Body;
 use crate::fold::Counts;

@@ -1,4 +1,5 @@
-//! Registers and predicates in use in the course of a basic block, for any order that keeps its dependences.
+//! Registers and predicates in use in the course of a basic block, for any order that keeps its
+//! dependences.
 
 use crate::body::Body;
 use fixedbitset::FixedBitSet;
