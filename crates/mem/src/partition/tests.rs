@@ -87,26 +87,28 @@ fn a_write_keeps_the_bank_busy() {
     assert_eq!(read_behind_write(&spec, 4), 9);
 }
 
-/// Writes to the sector of the write before them are merged with it.
+/// A write to the sector of the write before it keeps the bank busy for one cycle.
 #[test]
-fn writes_to_one_sector_follow_each_other() {
+fn a_further_write_of_a_sector_takes_a_cycle() {
     let mut spec = fermi_spec();
     spec.partition.partial_write_cycles = 9;
-    let apart = |second: u64| {
+    let busy_with = |second: u64| {
         let mut sub = SubPartition::new(&spec, SubPartitionId(0), ROP);
-        sub.push(0, &read(0, 64));
-        assert!(
-            reply_at(&mut sub, 0, 100).is_some(),
-            "the line comes from DRAM"
-        );
-        sub.push(100, &write(0, 4));
-        sub.push(100, &write(second, 4));
-        let (first, _) = reply_at(&mut sub, 100, 300).expect("an acknowledgement");
-        let (second, _) = reply_at(&mut sub, first + 1, 300).expect("another");
-        second - first
+        for sector in [0, 32] {
+            sub.push(sector, &read(sector, 32));
+            let reply = reply_at(&mut sub, sector, 100);
+            assert!(reply.is_some(), "the sector comes from DRAM");
+        }
+        let requests = [write(0, 4), write(second, 4), read(0, 32)];
+        requests.iter().for_each(|request| sub.push(200, request));
+        let mut reply = |after| reply_at(&mut sub, after, 400).expect("a reply").0;
+        let first = reply(200);
+        let second = reply(first + 1);
+        assert_eq!(second - first, 9);
+        reply(second + 1) - second
     };
-    assert_eq!(apart(8), 1);
-    assert_eq!(apart(32), 9);
+    assert_eq!(busy_with(8), 1);
+    assert_eq!(busy_with(32), 9);
 }
 
 /// GPGPU-Sim 4.2 knows a texture request by its instruction, which the parts of a line that a
