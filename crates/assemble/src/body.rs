@@ -264,7 +264,7 @@ pub(crate) struct Grown {
 }
 
 impl Grown {
-    /// True if there are numbers for so many more registers, predicates and constants.
+    /// True if there are numbers for `more` further registers, predicates and constants.
     pub fn has_room(&self, more: usize) -> bool {
         let most = usize::from(u16::MAX);
         let regs = self.old.regs + self.regs.len();

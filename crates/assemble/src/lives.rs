@@ -14,7 +14,7 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// What a value occupies, by its number in the universe.
+    /// Room that a value takes, by its number in the universe.
     fn of(body: &Body, var: usize) -> Self {
         let wide = body.wide.get(var);
         Self {
@@ -71,7 +71,7 @@ pub(crate) struct Lives {
     lives: Vec<Life>,
     begins: Vec<Vec<usize>>,
     reads: Vec<Vec<usize>>,
-    /// In use at the start.
+    /// Room in use at the start.
     at_start: Room,
 }
 
@@ -136,11 +136,11 @@ impl Lives {
     }
 }
 
-/// What is in use at a point of an order.
+/// Room in use at a point of an order.
 pub(crate) struct InUse<'a> {
     of: &'a Lives,
     left: Vec<u32>,
-    /// In use now.
+    /// Room in use now, at this point.
     pub room: Room,
 }
 
@@ -154,7 +154,7 @@ impl<'a> InUse<'a> {
         }
     }
 
-    /// What an instruction would free and what it would begin to use.
+    /// Room that an instruction would free, and room that it would begin to use.
     fn change(&self, at: usize) -> (Room, Room) {
         let lives = &self.of.lives;
         let last = |life: &&usize| self.left[**life] == 1 && !lives[**life].stays;
@@ -166,13 +166,13 @@ impl<'a> InUse<'a> {
         )
     }
 
-    /// In use during and after an instruction, if that came next.
+    /// Room in use during and after an instruction, if that came next.
     pub fn with(&self, at: usize) -> Room {
         let (freed, begun) = self.change(at);
         self.room.minus(freed).plus(begun)
     }
 
-    /// Passes an instruction; returns what is in use there.
+    /// Passes an instruction; returns the room in use there.
     pub fn issue(&mut self, at: usize) -> Room {
         let during = self.with(at);
         for life in &self.of.reads[at] {

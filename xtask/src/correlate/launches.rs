@@ -34,14 +34,14 @@ Absolute errors, and the correlation of the logarithms of cycles:
 const CAUSES: &str = "
 What is known of larger errors:
 
-- `option_per_block` of `montecarlo`: all blocks read the same lines at the same time. L1D of the GPU
-  missed 131,072 sectors, and its L2 was asked for 35,120: between them, Nsight Compute's L2 request
-  coalescer joins requests of several SMs. The simulator has none, and each line's bank serves all
-  SMs one after the other. With the network and L2 at 3,366 instead of 2,970 MHz the kernel takes
-  21,692 cycles.
-- `init_rng` of `estimatepi` took 199,168 cycles before the simulator unrolled its loops, and 363,549
-  after, with nothing else changed. The assembler unrolls them too, and the order of its instructions
-  is alike. Why the GPU is faster with it is not known.
+- `option_per_block` of `montecarlo`: all blocks read the same lines at the same time. L1D of the
+  GPU missed 131,072 sectors, and its L2 was asked for 35,120: between them, Nsight Compute's L2
+  request coalescer joins requests of several SMs. The simulator has none, and each line's bank
+  serves all SMs one after the other. With the network and L2 at 3,366 instead of 2,970 MHz the
+  kernel takes 21,692 cycles.
+- `init_rng` of `estimatepi` took 199,168 cycles before the simulator unrolled its loops, and
+  363,549 after, with nothing else changed. The assembler unrolls them too, and the order of its
+  instructions is alike. Why the GPU is faster with it is not known.
 - The columns of instructions of `neuralnet`'s first two layers, of `sgemm_nt` and of products by
   tensor descriptors are far above 1: the assembler removes more than the simulator's approximation
   of it.

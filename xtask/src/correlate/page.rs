@@ -119,8 +119,8 @@ Probes that `cargo xtask correlate --record` measured, and what the preset measu
 instructions runs two stretches of them and takes the difference, so that readings of the clock
 cancel. Probes of bandwidth take 6 to 25 microseconds on the GPU, start and end included, by a timer
 that advances in steps of 32 ns; why the preset's DRAM and its stores are so much faster in so short
-a time is not known. The preset begins with cold code, so that its longer stretches include reads of
-code. Presets have some of these figures as values (`docs/machines.md`).
+a time is not known. The code of probes is warm on presets, as that of published loops. Presets
+have some of these figures as values (`docs/machines.md`).
 
 | machine | probe | hardware | preset | unit | error, % |
 |---|---|--:|--:|---|--:|
@@ -145,8 +145,8 @@ The hardware's cycles are `sm__cycles_elapsed` of reports of Nsight Compute, whi
 caches: `gpu.copies_warm_l2 = false`. Triton 3.5.0 for `sm_120a` and nvcc compiled the kernels. The
 vector addition and the products led to two settings of the preset, the channels of GDDR7 and
 `sm.bulk_issue_cycles`, whose values are published ones. PTX ran in the order of its text; these
-kernels were not run again since the preset orders it as an assembler does, begins with cold code and
-counts machine instructions.
+kernels were not run again since the preset orders it as an assembler does, begins with cold code
+and counts machine instructions.
 ",
     ),
     ("h100-hopper", H100),

@@ -37,7 +37,7 @@ pub(super) struct Unrolled<'a> {
 
 /// Registers and predicates for the test of a loop.
 struct Tested {
-    /// What is left to count.
+    /// Distance of the counter from its bound.
     rest: Reg,
     /// True if a whole group of iterations follows.
     again: Pred,
@@ -101,7 +101,7 @@ impl<'a> Unrolled<'a> {
         self.push(found.compare, set);
     }
 
-    /// Gives the counter the value after so many iterations, under a name of its own.
+    /// Gives the counter the value after `done` iterations, under a name of its own.
     fn count(&mut self, found: &Loop, done: u64, names: &mut FxHashMap<Var, Var>) {
         let name = self.grown.new_reg(None);
         names.insert(Var::Reg(found.counter), Var::Reg(name));
@@ -109,7 +109,7 @@ impl<'a> Unrolled<'a> {
         self.push(found.compare, set);
     }
 
-    /// Sets a register to the counter's value after so many iterations.
+    /// Sets a register to the counter's value after `done` iterations.
     fn set(&mut self, found: &Loop, reg: Reg, done: u64) -> Inst {
         let value = self.value(found, done);
         Inst {
@@ -120,7 +120,7 @@ impl<'a> Unrolled<'a> {
         }
     }
 
-    /// Value of the counter after so many iterations.
+    /// Value of the counter after `done` iterations.
     fn value(&mut self, found: &Loop, done: u64) -> Src {
         let first = i64::from(found.first.unwrap_or(0));
         let value = first + done as i64 * i64::from(found.step);
@@ -209,14 +209,14 @@ impl<'a> Unrolled<'a> {
         }
     }
 
-    /// The body so many times.
+    /// Repeats the body `count` times.
     fn copies(&mut self, found: &Loop, count: u64) {
         for copy in 0..count {
             self.iteration(found, [copy, count], &mut FxHashMap::default());
         }
     }
 
-    /// One copy of the body of several. Sums are made once, in the last copy. Values of one
+    /// Copies the body, as copy number `copy` of `count`. Sums are made once, in the last copy. Values of one
     /// iteration get names of their own, beside those that `names` has.
     fn iteration(
         &mut self,

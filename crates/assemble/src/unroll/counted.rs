@@ -23,9 +23,9 @@ pub(super) struct Loop {
     pub pred: Pred,
     /// Position of the addition to the counter.
     pub update: usize,
-    /// Register that counts.
+    /// Register that counts iterations.
     pub counter: Reg,
-    /// What an iteration adds to it.
+    /// Number that an iteration adds to it.
     pub step: i32,
     /// How it is compared with the bound for a further iteration.
     pub test: Test,

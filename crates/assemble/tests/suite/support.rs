@@ -66,7 +66,7 @@ pub fn folded(program: &Program) -> String {
     listing(&assemble(program, FOLD, 32, &timing).expect("one function"))
 }
 
-/// Declarations of registers.
+/// Declarations of the registers of a kernel.
 pub const PREAMBLE: &str = ".reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<3>;";
 
 /// The folded form of a kernel with the parameters `out` and `n`.

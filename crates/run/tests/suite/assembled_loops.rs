@@ -20,7 +20,7 @@ struct Case {
     first: u32,
     step: i32,
     bound: u32,
-    /// What each thread adds to the bound of the thread before it; `None` for a literal bound.
+    /// Distance between the bounds of neighbouring threads; `None` for a literal bound.
     spread: Option<u32>,
 }
 
@@ -41,7 +41,7 @@ impl Case {
         }
     }
 
-    /// What thread `tid` writes.
+    /// Word that thread `tid` writes.
     fn expected(&self, tid: u32) -> u32 {
         let bound = tid
             .wrapping_mul(self.spread.unwrap_or(0))
@@ -127,7 +127,7 @@ impl HostProgram for Host {
     }
 }
 
-/// What the threads write on a machine, functionally or timed.
+/// Words that the threads write on a machine, functionally or timed.
 fn run(case: Case, spec: &GpuSpec, timed: bool) -> Vec<u32> {
     let mut host = Host {
         case,

@@ -211,8 +211,8 @@ fn atomics_on_one_word_of_shared_memory_take_turns() {
     assert_eq!(further(object, arrive), 0.0);
 }
 
-/// Warps whose lanes take turns on words of shared memory wait for their own turns, in which those of
-/// others go on.
+/// Warps whose lanes take turns on words of shared memory wait for their own turns, in which those
+/// of others go on.
 #[test]
 fn turns_on_shared_memory_overlap_between_warps() {
     let mut spec = gtx480();
