@@ -49,6 +49,7 @@ mod scheduler;
 mod sm;
 mod stage;
 mod switching;
+mod taken_slots;
 mod tracing;
 mod units;
 mod warps;

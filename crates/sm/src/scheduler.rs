@@ -4,7 +4,6 @@
 use crate::counters::SlotCause;
 use crate::issue_slots::IssueSlots;
 use crate::next_accesses::NextAccesses;
-use crate::sm::Sm;
 use warploom_base::{Cycle, WarpSlot};
 use warploom_config::GpuSpec;
 use warploom_policy::{CustomPolicies, WarpMask, WarpPolicy, WarpScheduler};
@@ -71,37 +70,4 @@ pub(crate) fn schedulers(
         }
     };
     (0..n).map(scheduler).collect()
-}
-
-impl Sm {
-    /// True if slots of a scheduler are taken after this cycle by instructions of warps that run.
-    #[inline]
-    pub(crate) fn has_taken_slots(&self, s: usize) -> bool {
-        let scheduler = &self.schedulers[s];
-        scheduler.slots.any_ahead() && scheduler.own & self.warps.running() != 0
-    }
-
-    /// The cause to which a cycle of a scheduler is attributed if its slot is taken, so that no
-    /// warp can issue in it.
-    #[inline]
-    pub(crate) fn pass_taken_slot(&mut self, s: usize, now: Cycle) -> Option<SlotCause> {
-        if self.schedulers[s].slots.is_taken(now) {
-            self.pass_slot(s)
-        } else {
-            None
-        }
-    }
-
-    /// Slots of warps that have ended are free.
-    #[cold]
-    fn pass_slot(&mut self, s: usize) -> Option<SlotCause> {
-        let scheduler = &self.schedulers[s];
-        if scheduler.own & self.warps.running() == 0 {
-            return None;
-        }
-        if scheduler.wants_cycles {
-            self.pick_watched(s, 0, 0);
-        }
-        Some(SlotCause::Issued)
-    }
 }

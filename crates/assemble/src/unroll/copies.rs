@@ -216,8 +216,8 @@ impl<'a> Unrolled<'a> {
         }
     }
 
-    /// Copies the body, as copy number `copy` of `count`. Sums are made once, in the last copy. Values of one
-    /// iteration get names of their own, beside those that `names` has.
+    /// Copies the body, as copy number `copy` of `count`. Sums are made once, in the last copy.
+    /// Values of one iteration get names of their own, beside those that `names` has.
     fn iteration(
         &mut self,
         found: &Loop,
