@@ -313,7 +313,7 @@ fn check(body: &str, grid: Grid) -> [Seen; 2] {
     let program = program(body);
     GPUS.map(|gpu| {
         let (expected, _) = run(gpu, &program, grid, (1, false));
-        // One thread does the same each time.
+        // A run on one thread gives the same result each time.
         for threads in [1, 2, 3, 15, 15] {
             let (seen, _) = run(gpu, &program, grid, (threads, true));
             assert!(seen == expected, "{gpu}, {threads} threads: {body}");
