@@ -312,21 +312,14 @@ impl<'a> Unrolled<'a> {
         self.grown.origin.push(self.body.origin[at]);
     }
 
+    /// Adds the branch at `at` with another guard and target.
     fn branch(&mut self, at: usize, guard: Option<Guard>, target: Target) {
         self.branches.push((self.grown.insts.len(), target));
-        let template = self.body.insts[at];
-        let op = match template.op {
-            Op::Bra(_) => template.op,
-            _ => Op::Bra(false),
+        let inst = Inst {
+            guard,
+            ..self.body.insts[at]
         };
-        self.push(
-            at,
-            Inst {
-                op,
-                guard,
-                ..template
-            },
-        );
+        self.push(at, inst);
     }
 
     /// The code with the targets of its branches.
