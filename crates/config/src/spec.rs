@@ -246,12 +246,22 @@ pub struct SmSpec {
     pub divergence: Divergence,
     /// Pipe that multiplications issue to.
     pub products: Products,
+    /// True if wide accesses of shared memory are served by halves or quarters of the warp.
+    pub shared_phases: bool,
     /// True to fold instructions that NVIDIA's assembler removes.
     pub folds_instructions: bool,
     /// True if an instruction of PTX takes an issue slot for each of its machine instructions.
     pub machine_instructions: bool,
     /// Latency of exactly rounded roots where machine instructions count; 0: as other functions.
     pub root_latency_cycles: u32,
+    /// Least cycles from the issue of a writer of a predicate to that of what it guards; 0: as to
+    /// any reader.
+    pub guard_latency_cycles: u32,
+    /// Least cycles between memory instructions of a scheduler; 0 and 1: none.
+    pub memory_issue_cycles: u32,
+    /// Least cycles from the issue of a branch or barrier to that of the warp's next instruction;
+    /// 0: one.
+    pub branch_cycles: u32,
     /// Order in which the instructions of a basic block issue.
     pub instruction_order: InstructionOrder,
 }

@@ -39,7 +39,7 @@ pub use contexts::UNIT_BYTES;
 pub use convert::{CvtRound, Float8, IntTyNarrow};
 pub use facts::class;
 pub use inst::{Dst, Extra, Guard, Inst, Pred, Reg, SpecialReg, Src};
-pub use machine_code::machine_instructions;
+pub use machine_code::{contains_branch, machine_instructions};
 pub use op::*;
 pub use operands::{Code, Var, var_of_dst, var_of_src};
 pub use program::*;

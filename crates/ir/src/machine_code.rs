@@ -30,6 +30,18 @@ pub fn machine_instructions(inst: &Inst) -> u8 {
     }
 }
 
+/// True if the machine code of an instruction contains a branch, to code for rare operands or to a
+/// function. An assembler moves nothing across it.
+pub fn contains_branch(op: Op) -> bool {
+    match op {
+        Op::Int(IntBin::Div | IntBin::Rem, ty) => !matches!(ty, IntTy::U32 | IntTy::S32),
+        Op::Float(FloatBin::Div, ..) => true,
+        Op::FloatUn(FloatUn::Sqrt | FloatUn::Rcp, ..) => true,
+        Op::FloatUn(FloatUn::RsqrtApprox, FloatTy::F64, _) => true,
+        _ => false,
+    }
+}
+
 fn is_64(ty: IntTy) -> bool {
     matches!(ty, IntTy::U64 | IntTy::S64)
 }

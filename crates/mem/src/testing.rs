@@ -220,9 +220,13 @@ fn fermi_dram() -> DramSpec {
 
 fn any_sm() -> SmSpec {
     SmSpec {
+        shared_phases: false,
         folds_instructions: false,
         machine_instructions: false,
         root_latency_cycles: 0,
+        guard_latency_cycles: 0,
+        memory_issue_cycles: 0,
+        branch_cycles: 0,
         instruction_order: InstructionOrder::Text,
         max_threads: 1536,
         max_blocks: 8,

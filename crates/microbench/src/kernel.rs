@@ -83,6 +83,10 @@ impl Kernel {
         gpu.sm.folds_instructions = false;
         gpu.sm.machine_instructions = false;
         gpu.sm.instruction_order = InstructionOrder::Text;
+        // Distances that an assembler keeps are no latencies of results.
+        gpu.sm.guard_latency_cycles = 0;
+        gpu.sm.branch_cycles = 0;
+        gpu.sm.memory_issue_cycles = 0;
         let session = Session::new(gpu, Options::default());
         let report = session.run(&mut host, &mut |_| ControlFlow::Continue(()))?;
         match report.outcome {

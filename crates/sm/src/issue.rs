@@ -247,6 +247,7 @@ impl Sm {
         let Scheduler {
             own: mut all,
             wants_cycles,
+            memory_from,
             ..
         } = self.schedulers[s];
         if FEW {
@@ -255,7 +256,10 @@ impl Sm {
         let own = all & !self.warps.waiting();
         let wrong = own & self.warps.flush;
         let clear = own & self.warps.clear & !self.warps.flush;
-        let ready = self.with_free_pipe(s, clear);
+        let mut ready = self.with_free_pipe(s, clear);
+        if now < memory_from {
+            ready &= !self.warps.next_pipe[Pipe::Mem as usize];
+        }
         let picked = if wants_cycles {
             self.pick_watched(s, ready, wrong)
         } else {
@@ -347,6 +351,9 @@ impl Sm {
             if !open || self.closed_pipes(issuer.scheduler) & bit_of(pipe as usize) != 0 {
                 break;
             }
+            if pipe == Pipe::Mem && now < self.schedulers[issuer.scheduler].memory_from {
+                break;
+            }
             if self.dual_issue_different && pipe == last {
                 break;
             }
@@ -418,8 +425,12 @@ impl Sm {
         own.pipe_cycles[pipe as usize] += u64::from(inst.interval);
         let energy = prepared.energy[pc.index()];
         count_issue(own, &mut self.counters, inst.bank_writes.len, energy, out);
-        let slots = &mut self.schedulers[issuer.scheduler].slots;
-        slots.take(now, prepared.further_slots(pc), inst.latency);
+        let scheduler = &mut self.schedulers[issuer.scheduler];
+        let further = prepared.further_slots(pc);
+        scheduler.slots.take(now, further, inst.latency);
+        if pipe == Pipe::Mem {
+            scheduler.memory_from = now + self.memory_issue_cycles;
+        }
         self.warps.issued((slot, pc), inst, prepared, goes_on);
         let id = self
             .flights

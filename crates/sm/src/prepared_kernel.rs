@@ -1,10 +1,12 @@
 //! A kernel prepared for one GPU: every instruction's pipe, latency and register lists as small
 //! integers, looked up by program counter. Made once per launch, shared by all SMs.
 
+mod control;
 mod timing;
 
 pub use crate::pipe::Pipe;
 use crate::warps::CopyRole;
+use control::Control;
 use std::sync::Arc;
 pub use timing::{ClassTiming, class_timing};
 use timing::{pipe_of, timing_of};
@@ -304,14 +306,16 @@ impl PreparedKernel {
         style: ModelStyle,
     ) -> Self {
         let mut lists = Vec::new();
-        let score_words = program.score_len().div_ceil(64).max(1);
+        let control = Control::new(&program, spec);
+        let score_words = control.entries.div_ceil(64).max(1);
         let mut more_scores = Vec::new();
-        let timed = program.facts.iter().map(|facts| {
+        let timed = program.facts.iter().enumerate().map(|(pc, facts)| {
             let more = more_scores.len() as u32;
-            let needs = bits(facts.reads.iter().chain(&facts.writes), score_words);
-            let writes = bits(&facts.writes, score_words);
+            let scores = control.scores(&program.insts[pc], facts);
+            let [needs, writes] = scores.map(|entries| bits(&entries, score_words));
             more_scores.extend(needs[1..].iter().chain(&writes[1..]));
-            let inst = time(facts, spec, style, &mut lists);
+            let mut inst = time(facts, spec, style, &mut lists);
+            inst.latency = control.latency(pc, inst.latency);
             let asks_copies = !matches!(
                 inst.copies,
                 CopyRole::None | CopyRole::Start | CopyRole::StartProduct

@@ -27,6 +27,8 @@ pub(crate) struct Scheduler {
     pub held_at: Cycle,
     /// Cycles to come that belong to instructions which have issued.
     pub slots: IssueSlots,
+    /// Cycle from which it issues the next memory instruction.
+    pub memory_from: Cycle,
     /// Next instructions, for the policy's gate.
     pub next: NextAccesses,
     /// Policy that picks the warp.
@@ -65,6 +67,7 @@ pub(crate) fn schedulers(
             held: 0,
             held_at: 0,
             slots: IssueSlots::default(),
+            memory_from: 0,
             next: NextAccesses::default(),
             policy,
         }

@@ -51,11 +51,17 @@ impl Draft {
         self.source("sm.products", Raw::Text(products.to_owned()), "");
         self.source("sm.folds_instructions", Raw::Bool(false), "");
         self.source("sm.machine_instructions", Raw::Bool(false), "");
-        self.source("sm.root_latency_cycles", Raw::Int(Some(0)), "");
+        for key in ["root", "guard"] {
+            self.source(&format!("sm.{key}_latency_cycles"), Raw::Int(Some(0)), "");
+        }
+        for key in ["branch", "memory_issue"] {
+            self.source(&format!("sm.{key}_cycles"), Raw::Int(Some(0)), "");
+        }
         self.source("sm.instruction_order", Raw::Text("text".to_owned()), "");
         self.divergence();
         self.source("sm.register_granularity", Raw::Int(Some(4)), "");
         self.source("sm.wide_shared_conflicts", Raw::Bool(false), "");
+        self.source("sm.shared_phases", Raw::Bool(false), "");
         self.source("sm.shared_atomic_cycles", Raw::Int(Some(0)), "");
         self.source("sm.context", Raw::Text("none".to_owned()), "");
         self.source("sm.block_limit", Raw::Text("none".to_owned()), "");

@@ -139,6 +139,12 @@ section! {
             "Pipe that mul and mad of integers and mul of floats issue to.",
             "instruction classes of GPGPU-Sim 3.2.2 and 4.2",
             Products::ByType, "by-type";
+        shared_phases: "shared_phases", Rule::Switch, "",
+            "A shared-memory access of 8 bytes a lane takes a phase for each half of the warp, one of \
+             16 bytes for each quarter, with conflicts within a phase; two phases are one where lanes \
+             want the same words in pairs. Takes the place of `sm.wide_shared_conflicts`.",
+            "NVIDIA's developer forum 2019, for compute capability 7.0 and 7.5; GTC 2019, S9593",
+            false, "false";
         folds_instructions: "folds_instructions", Rule::Switch, "",
             "Instructions that NVIDIA's assembler removes do not issue: register moves, loads of \
              kernel parameters, literals in registers, `cvta` of global addresses, results that \
@@ -156,6 +162,21 @@ section! {
             "With `sm.machine_instructions`, cycles to the result of an exactly rounded square root \
              or reciprocal of f32; 0: the latency of `sm.units.sfu_timing`.",
             "this program", 0, "0";
+        guard_latency_cycles: "guard_latency_cycles", int(0, 100), "core cycles",
+            "Least cycles from the issue of an instruction that writes a predicate to the issue of one \
+             that the predicate guards, branches included; 0: as to any reader.",
+            "this program: read from the control codes of CUDA 13.0's assembler", 0, "0";
+        branch_cycles: "branch_cycles", int(0, 100), "core cycles",
+            "Least cycles from the issue of a branch or barrier to that of the warp's next \
+             instruction; above 0, instructions that contain a branch, such as exact divisions, hold their warp \
+             until their result; 0: neither.",
+            "this program: read from the control codes of CUDA 13.0's assembler", 0, "0";
+        memory_issue_cycles: "memory_issue_cycles", int(0, 100), "core cycles",
+            "Least cycles from the issue of a memory instruction to that of the same scheduler's next \
+             one; 0 and 1: none between them.",
+            "Huerta and others 2025: a sub-core computes the addresses of an instruction in four \
+             cycles",
+            0, "0";
         instruction_order: "instruction_order", INSTRUCTION_ORDER, "",
             "Order in which the instructions of a basic block issue.",
             "this program: Huerta and others 2025 describe dependences that the compiler manages",

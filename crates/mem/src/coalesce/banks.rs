@@ -14,6 +14,11 @@ pub enum SharedRule {
     /// All accesses conflict, whatever their word, except those of one word that is broadcast
     /// (GT200); only the first word of each lane's access counts.
     OneBroadcast,
+    /// An access of 8 bytes a lane takes a phase for each half of the warp, one of 16 bytes for
+    /// each quarter, and accesses of different words conflict within a phase. Two phases are one
+    /// where lanes want the same words in pairs: each lane and its neighbour, or each lane and the
+    /// one after the next.
+    Phases,
 }
 
 impl SharedRule {
@@ -21,6 +26,7 @@ impl SharedRule {
     pub const fn of(sm: &SmSpec) -> Self {
         match (sm.shared_one_broadcast, sm.wide_shared_conflicts) {
             (true, _) => Self::OneBroadcast,
+            _ if sm.shared_phases => Self::Phases,
             (false, true) => Self::EveryWord,
             (false, false) => Self::FirstWord,
         }
@@ -41,6 +47,7 @@ pub fn shared_conflict_cycles(
         SharedRule::FirstWord => most_words(banks, 1, addrs, mask & lanes),
         SharedRule::EveryWord => most_words(banks, bytes_per_lane.div_ceil(4), addrs, mask & lanes),
         SharedRule::OneBroadcast => most_accesses(banks, addrs, mask & lanes),
+        SharedRule::Phases => in_phases(banks, bytes_per_lane.div_ceil(4), addrs, mask & lanes),
     });
     cycles.sum::<u32>().max(1)
 }
@@ -54,6 +61,27 @@ pub fn further_lanes_of_a_word(addrs: &[u64; WARP_SIZE], mask: LaneMask) -> u32 
     };
     let counts = lanes_of(mask).map(|lane| lanes_of_word(addrs[lane] / 4) as u32 - 1);
     counts.max().unwrap_or(0)
+}
+
+/// Cycles of an access of `words` words a lane in phases, each of which has as many words as the
+/// warp has lanes, or twice as many where pairs of lanes want the same.
+fn in_phases(banks: u32, words: u32, addrs: &[u64; WARP_SIZE], mask: LaneMask) -> u32 {
+    if words <= 1 {
+        return most_words(banks, words, addrs, mask);
+    }
+    let agree = |apart: usize| {
+        lanes_of(mask).all(|lane| {
+            let other = lane ^ apart;
+            mask >> other & 1 == 0 || addrs[lane] == addrs[other]
+        })
+    };
+    let joined = u32::from(agree(1) || agree(2));
+    let lanes = (WARP_SIZE as u32 / words) << joined;
+    let phase = LaneMask::MAX >> (WARP_SIZE as u32 - lanes);
+    let firsts = (0..WARP_SIZE as u32).step_by(lanes as usize);
+    firsts
+        .map(|first| most_words(banks, words, addrs, mask & phase << first))
+        .sum()
 }
 
 /// Largest number of banks.

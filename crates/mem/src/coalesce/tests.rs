@@ -2,7 +2,7 @@
 
 use super::*;
 use Coalescing::{Sectors, Segments, SegmentsAndSectors};
-use SharedRule::{EveryWord, FirstWord, OneBroadcast};
+use SharedRule::{EveryWord, FirstWord, OneBroadcast, Phases};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
@@ -187,6 +187,37 @@ fn one_word_may_be_broadcast() {
         shared_conflict_cycles(16, 2, rule, 4, &addrs, 0xffff)
     });
     assert_eq!(both, [2, 2], "later every word can be");
+}
+
+/// Halves of a warp take turns for 8 bytes a lane and quarters for 16, and pairs of lanes with the
+/// same words halve the turns.
+#[test]
+fn wide_accesses_take_a_phase_for_each_part_of_a_warp() {
+    let cycles = |bytes, mask, address: fn(u64) -> u64| {
+        let addrs = std::array::from_fn(|lane| address(lane as u64));
+        shared_conflict_cycles(32, 1, Phases, bytes, &addrs, mask)
+    };
+    for (name, bytes, address, expected) in [
+        ("a row of words", 4, (|lane| 4 * lane) as fn(u64) -> u64, 1),
+        ("a row of 8 bytes", 8, |lane| 8 * lane, 2),
+        ("a row of 16 bytes", 16, |lane| 16 * lane, 4),
+        ("one address for all, 8 bytes", 8, |_| 64, 1),
+        ("one address for all, 16 bytes", 16, |_| 64, 2),
+        ("neighbours share", 16, |lane| lane / 2 * 16, 2),
+        (
+            "lanes two apart share",
+            16,
+            |lane| (lane & 1 | lane >> 2 << 1) * 16,
+            2,
+        ),
+        ("four addresses by turns", 16, |lane| lane % 4 * 16, 4),
+        ("halves share", 16, |lane| lane % 16 * 16, 4),
+        ("a conflict within a quarter", 16, |lane| lane * 32, 8),
+    ] {
+        assert_eq!(cycles(bytes, ALL, address), expected, "{name}");
+    }
+    assert_eq!(cycles(16, 0xff, |lane| 16 * lane), 1, "one quarter");
+    assert_eq!(cycles(16, 0, |lane| 16 * lane), 1, "nobody");
 }
 
 #[test]

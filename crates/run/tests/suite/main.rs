@@ -4,6 +4,7 @@ mod assembled_loops;
 mod clusters;
 mod concurrent;
 mod contexts;
+mod control_flow;
 mod dialects;
 mod diverged;
 mod forms;

@@ -98,9 +98,18 @@ fn of_warp_group(spec: &SmSpec, eighths: u8) -> OpTiming {
     }
 }
 
+/// True for instructions that decide where, or when, a warp goes on.
+pub(super) fn is_control(class: InstClass) -> bool {
+    use InstClass::{Barrier, Branch, Call, Return};
+    matches!(class, Branch | Call | Return | Barrier)
+}
+
 /// Latency and interval by class (docs/model/sm.md, Instruction classes).
 pub(super) fn timing_of(class: InstClass, spec: &SmSpec) -> OpTiming {
-    let timing = given_timing(class, spec);
+    let mut timing = given_timing(class, spec);
+    if is_control(class) {
+        timing.latency_cycles = timing.latency_cycles.max(spec.branch_cycles);
+    }
     match class {
         // The result of a product of a warp group passes neither collectors nor write-back.
         InstClass::WarpGroup(_) => timing,
@@ -159,12 +168,17 @@ fn function_timing(class: InstClass, spec: &SmSpec) -> OpTiming {
         latency_cycles: sfu.latency_cycles + products * f32.mul.latency_cycles,
         ..sfu
     };
+    let comparison = f32.minmax.latency_cycles.max(spec.guard_latency_cycles);
     match class {
         C::F32DivFast if !spec.machine_instructions => f32.div,
         _ if !spec.machine_instructions => sfu,
         C::F32DivFast => after(1),
-        // A comparison, a product before and one after.
-        C::SfuScaled => after(3),
+        // A comparison that guards a product before and one after.
+        C::SfuScaled => {
+            let mut timing = after(2);
+            timing.latency_cycles += comparison;
+            timing
+        }
         C::SfuF64 => spec.units.f64_timing.div,
         _ if spec.root_latency_cycles == 0 => sfu,
         _ => OpTiming {
