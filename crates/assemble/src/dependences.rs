@@ -1,10 +1,10 @@
 //! Dependences between the instructions of a basic block.
 
-use crate::Timing;
+use crate::Machine;
 use crate::effects::{Effect, effect};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
-use warploom_ir::{Code, InstClass, MemSpace, Src, Var, class};
+use warploom_ir::{Code, Inst, MemSpace, Src, Var, class, contains_branch};
 
 /// Successor of an instruction, with the cycles after which it may issue.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ pub(crate) struct Dependences {
 
 impl Dependences {
     /// Finds the dependences of a block.
-    pub fn new(code: &Code, block: Range<usize>, timing: &impl Fn(InstClass) -> Timing) -> Self {
+    pub fn new(code: &Code, block: Range<usize>, machine: &Machine) -> Self {
         let insts = &code.insts[block];
         let mut found = Self {
             after: vec![Vec::new(); insts.len()],
@@ -34,7 +34,7 @@ impl Dependences {
             height: vec![0; insts.len()],
         };
         let latency: Vec<u32> = (insts.iter())
-            .map(|inst| timing(class(inst.op)).latency)
+            .map(|inst| (machine.timing)(class(inst.op)).latency)
             .collect();
         let mut written: FxHashMap<Var, usize> = FxHashMap::default();
         let mut read: FxHashMap<Var, Vec<usize>> = FxHashMap::default();
@@ -46,7 +46,12 @@ impl Dependences {
             };
             for var in code.reads(inst) {
                 if let Some(&def) = written.get(&var) {
-                    found.add(def, at, latency[def]);
+                    let guard = if guards(var, inst) {
+                        machine.guard_latency
+                    } else {
+                        0
+                    };
+                    found.add(def, at, latency[def].max(guard));
                 }
             }
             for var in code.writes(inst) {
@@ -63,7 +68,10 @@ impl Dependences {
                     read.entry(var).or_default().push(at);
                 }
             }
-            let effect = effect(code, inst, address);
+            let effect = match contains_branch(inst.op) {
+                true => Effect::Fence,
+                false => effect(code, inst, address),
+            };
             effects.enter(at, effect, &mut found);
         }
         for at in (0..insts.len()).rev() {
@@ -80,6 +88,11 @@ impl Dependences {
             self.before[to] += 1;
         }
     }
+}
+
+/// True if a variable is the guard of an instruction.
+fn guards(var: Var, inst: &Inst) -> bool {
+    inst.guard.is_some_and(|guard| var == Var::Pred(guard.pred))
 }
 
 /// Effects that are kept apart. Beyond that an access counts as one anywhere in its space, which

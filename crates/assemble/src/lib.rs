@@ -6,7 +6,8 @@
 //!   addresses disappear, a product and the sum that uses it become one instruction, short
 //!   branches become guards, and counted loops are unrolled.
 //! - `order`: the instructions of a basic block are reordered by their dependences and latencies
-//!   (list scheduling), within a limit of registers.
+//!   (list scheduling), within a limit of registers. Nothing passes an instruction whose machine code
+//!   contains a branch.
 //!
 //! Values, memory and the places of instructions in the source stay what they were. A program of
 //! several functions stays as it is. The crate knows no machine: latencies are an argument.
@@ -39,6 +40,15 @@ pub struct Timing {
     pub interval: u32,
 }
 
+/// The machine for which a program is assembled.
+pub struct Machine<'a> {
+    /// Time of each class of instructions.
+    pub timing: &'a dyn Fn(InstClass) -> Timing,
+    /// Least cycles from the issue of an instruction that writes a predicate to that of one that
+    /// the predicate guards.
+    pub guard_latency: u32,
+}
+
 /// Transformations that are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Passes {
@@ -55,7 +65,7 @@ pub fn assemble(
     program: &Program,
     passes: Passes,
     registers: u32,
-    timing: &impl Fn(InstClass) -> Timing,
+    machine: &Machine,
 ) -> Option<Program> {
     if !passes.fold && !passes.order || program.functions.len() != 1 {
         return None;
@@ -65,7 +75,7 @@ pub fn assemble(
         fold::fold(&mut body);
     }
     if passes.order {
-        order::order(&mut body, registers, timing);
+        order::order(&mut body, registers, machine);
     }
     body.into_program(program)
 }

@@ -31,6 +31,14 @@ impl Room {
         }
     }
 
+    /// The room with `spare` registers less.
+    pub fn less(self, spare: u32) -> Self {
+        Self {
+            registers: self.registers.saturating_sub(spare),
+            ..self
+        }
+    }
+
     /// True if both numbers are at most those of `limit`.
     pub fn fits(self, limit: Self) -> bool {
         self.registers <= limit.registers && self.predicates <= limit.predicates

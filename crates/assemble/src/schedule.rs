@@ -1,6 +1,6 @@
 //! List scheduling of a basic block (Gibbons and Muchnick, 1986): in every cycle the instruction
 //! that begins the longest chain of dependences issues, of those whose operands are there and whose
-//! unit is free, and which need no more registers and predicates than the limit allows.
+//! unit is free, and which keep to the bounds.
 
 use crate::Timing;
 use crate::dependences::Dependences;
@@ -11,28 +11,51 @@ use std::cmp::Reverse;
 /// independent instructions does not grow with their square.
 const WINDOW: usize = 1024;
 
-/// Order of a block's instructions, numbered from its start, that needs at most the registers and
-/// predicates of `limit` as far as the choices allow. `timings` are those of the instructions.
+/// Bounds of a schedule.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// Most registers and predicates in use, as far as the choices allow.
+    pub room: Room,
+    /// Most instructions by which one may come before the first in the text that has not issued.
+    pub ahead: usize,
+}
+
+/// Order of a block's instructions, with its length.
+pub(crate) struct Schedule {
+    /// Cycles from the first issue to the last.
+    pub cycles: u32,
+    /// The instructions, numbered from the block's start.
+    pub order: Vec<usize>,
+}
+
+/// Orders a block's instructions within `bounds`. `timings` are those of the instructions.
 pub(crate) fn schedule(
     dependences: &Dependences,
     lives: &Lives,
     timings: &[Timing],
-    limit: Room,
-) -> Vec<usize> {
-    let mut list = List::new(dependences, lives, timings, limit);
+    bounds: Bounds,
+) -> Schedule {
+    let mut list = List::new(dependences, lives, timings, bounds);
     while let Some(place) = list.choose() {
         list.issue(place);
     }
-    list.order
+    Schedule {
+        cycles: list.now,
+        order: list.order,
+    }
 }
 
 /// A schedule under construction.
 struct List<'a> {
     dependences: &'a Dependences,
     timings: &'a [Timing],
-    limit: Room,
+    bounds: Bounds,
     in_use: InUse<'a>,
     now: u32,
+    /// By instruction: whether it has issued.
+    issued: Vec<bool>,
+    /// First instruction of the text that has not issued.
+    first: usize,
     /// Instructions whose predecessors have issued, those with the longest chains first, then in
     /// the order of the text.
     ready: Vec<usize>,
@@ -50,16 +73,18 @@ impl<'a> List<'a> {
         dependences: &'a Dependences,
         lives: &'a Lives,
         timings: &'a [Timing],
-        limit: Room,
+        bounds: Bounds,
     ) -> Self {
         let count = timings.len();
         let units = timings.iter().map(|timing| usize::from(timing.unit) + 1);
         let mut list = Self {
             dependences,
             timings,
-            limit,
+            bounds,
             in_use: InUse::new(lives),
             now: 0,
+            issued: vec![false; count],
+            first: 0,
             ready: Vec::new(),
             waiting: dependences.before.clone(),
             operands: vec![0; count],
@@ -83,13 +108,14 @@ impl<'a> List<'a> {
         self.now.max(self.operands[at]).max(unit)
     }
 
-    /// True if an instruction keeps to the limit, or takes nothing of what is beyond it.
+    /// True if an instruction keeps to the bounds, or takes no room of what is beyond them.
     fn fits(&self, at: usize) -> bool {
-        self.in_use.with(at).fits(self.limit.max(self.in_use.room))
+        let room = self.bounds.room.max(self.in_use.room);
+        at - self.first <= self.bounds.ahead && self.in_use.with(at).fits(room)
     }
 
     /// Place in `ready` of the next instruction; time advances to its issue. It is the first that
-    /// can issue earliest within the limit; where none keeps to that, one that needs fewest
+    /// can issue earliest within the bounds; where none keeps to them, one that needs fewest
     /// registers. Only the first [`WINDOW`] are candidates.
     fn choose(&mut self) -> Option<usize> {
         let mut earliest: Option<(u32, usize)> = None;
@@ -113,6 +139,10 @@ impl<'a> List<'a> {
     fn issue(&mut self, place: usize) {
         let at = self.ready.remove(place);
         self.order.push(at);
+        self.issued[at] = true;
+        while self.issued.get(self.first) == Some(&true) {
+            self.first += 1;
+        }
         self.in_use.issue(at);
         let timing = self.timings[at];
         self.units[usize::from(timing.unit)] = self.now + timing.interval;

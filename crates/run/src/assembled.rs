@@ -2,7 +2,7 @@
 
 use crate::device::Device;
 use std::sync::Arc;
-use warploom_assemble::{Passes, Timing, assemble};
+use warploom_assemble::{Machine, Passes, Timing, assemble};
 use warploom_config::{GpuSpec, InstructionOrder};
 use warploom_ir::Program;
 use warploom_sm::class_timing;
@@ -46,7 +46,11 @@ pub(crate) fn assembled(
             interval: timing.interval_cycles,
         }
     };
-    let program = match assemble(text, passes, registers, &timing) {
+    let machine = Machine {
+        timing: &timing,
+        guard_latency: spec.sm.guard_latency_cycles,
+    };
+    let program = match assemble(text, passes, registers, &machine) {
         Some(program) => Arc::new(program),
         None => Arc::clone(text),
     };

@@ -1,6 +1,6 @@
 //! Instructions that disappear when a kernel is folded.
 
-use crate::support::{PREAMBLE, check_folded, timing};
+use crate::support::{MACHINE, PREAMBLE, check_folded};
 use warploom_assemble::{Passes, assemble};
 use warploom_diag::Source;
 
@@ -147,5 +147,5 @@ fn a_kernel_that_calls_a_function_stays_as_it_is() {
         fold: true,
         order: true,
     };
-    assert!(assemble(&ir.kernels[0], passes, 32, &timing).is_none());
+    assert!(assemble(&ir.kernels[0], passes, 32, &MACHINE).is_none());
 }

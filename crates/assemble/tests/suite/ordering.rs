@@ -1,6 +1,6 @@
 //! Orders of basic blocks.
 
-use crate::support::{ORDER, kernel, lines};
+use crate::support::{ALL, FAR_MEMORY, ORDER, kernel, lines, lines_on};
 
 const REGS: &str = ".reg .b32 %r<40>; .reg .b64 %rd<9>; .reg .f32 %f<40>; .reg .pred %p<3>;";
 
@@ -208,4 +208,61 @@ fn a_store_stands_for_those_before_it() {
          st.global.u32 [%rd2], %r4;",
         &[0, 1, 3, 2, 4, 5],
     );
+}
+
+/// Nothing passes an exact division, whose machine code has a branch for rare operands.
+#[test]
+fn a_load_is_not_hoisted_over_an_exact_division() {
+    let body = |division: &str| {
+        format!(
+            "{division}.f32 %f1, %f2, %f3;
+             st.shared.f32 [%rd3], %f1;
+             ld.global.u32 %r5, [%rd1];
+             add.s32 %r6, %r5, %r4;
+             st.global.u32 [%rd2], %r6;"
+        )
+    };
+    check(32, &body("div.rn"), &[0, 2, 1, 3, 4, 5]);
+    check(32, &body("div.full"), &[2, 0, 1, 3, 4, 5]);
+}
+
+/// A predicate that guards is written early enough for its latency, one that is an operand is not.
+#[test]
+fn a_guard_is_written_early() {
+    let body = |last: &str| {
+        format!(
+            "add.s32 %r1, %r2, %r3;
+             add.s32 %r5, %r1, %r3;
+             setp.ne.s32 %p1, %r2, 0;
+             {last}
+             st.global.u32 [%rd2], %r6;"
+        )
+    };
+    let guarded = body("mov.u32 %r6, %r5;\n@%p1 add.s32 %r6, %r5, 1;");
+    check(32, &guarded, &[2, 0, 1, 3, 4, 5, 6]);
+    check(
+        32,
+        &body("selp.b32 %r6, %r5, %r2, %p1;"),
+        &[0, 2, 1, 3, 4, 5],
+    );
+}
+
+/// Cheap instructions whose results have to wait do not take the registers of loads, so that the
+/// loads of as many turns as there are predicates are in flight at once.
+#[test]
+fn addresses_of_later_turns_leave_registers_to_loads() {
+    let turns = 24;
+    let turn = |nth: u32| {
+        format!(
+            "add.s32 %r1, %r2, {nth};\nsetp.lt.s32 %p1, %r1, %r3;\n@!%p1 bra ON{nth};\n\
+             ld.global.f32 %f1, [%rd1+{}];\nfma.rn.f32 %f2, %f1, %f1, %f2;\nON{nth}:\n",
+            4 * nth
+        )
+    };
+    let body: String = (0..turns).map(turn).collect();
+    let program = kernel("", &format!("{REGS}\n{body}st.global.f32 [%rd2], %f2;"));
+    let order = lines_on(&FAR_MEMORY, &program, ALL, 16);
+    let place = |line: u32| order.iter().position(|other| *other == line);
+    let loads = (0..turns).filter(|nth| place(6 * nth + 3) < place(4));
+    assert_eq!(loads.count(), 7, "loads before the first use in {order:?}");
 }

@@ -1,6 +1,6 @@
 //! Kernels from PTX, and their assembled forms as text.
 
-use warploom_assemble::{Passes, Timing, assemble};
+use warploom_assemble::{Machine, Passes, Timing, assemble};
 use warploom_diag::Source;
 use warploom_ir::{InstClass, Program};
 
@@ -15,9 +15,15 @@ pub const ORDER: Passes = Passes {
     order: true,
 };
 
+/// All passes.
+pub const ALL: Passes = Passes {
+    fold: true,
+    order: true,
+};
+
 /// A machine on which loads take 30 cycles, products of matrices 20 and occupy their unit for 4,
 /// and everything else takes 4.
-pub fn timing(class: InstClass) -> Timing {
+fn timing(class: InstClass) -> Timing {
     let (unit, latency, interval) = match class {
         InstClass::Load(_) | InstClass::Store(_) | InstClass::Atomic(_) => (1, 30, 1),
         InstClass::Tensor(_) => (2, 20, 4),
@@ -29,6 +35,24 @@ pub fn timing(class: InstClass) -> Timing {
         interval,
     }
 }
+
+/// That machine. What a predicate guards waits 13 cycles.
+pub const MACHINE: Machine = Machine {
+    timing: &timing,
+    guard_latency: 13,
+};
+
+/// As [`MACHINE`], with loads that take 300 cycles.
+pub const FAR_MEMORY: Machine = Machine {
+    timing: &|class| match class {
+        InstClass::Load(_) => Timing {
+            latency: 300,
+            ..timing(class)
+        },
+        _ => timing(class),
+    },
+    guard_latency: 13,
+};
 
 /// The kernel `k` with these parameters and this body.
 pub fn kernel(params: &str, body: &str) -> Program {
@@ -55,7 +79,12 @@ pub fn listing(program: &Program) -> String {
 
 /// The text's lines of the assembled form, in its order, of a thread with `registers`.
 pub fn lines(program: &Program, passes: Passes, registers: u32) -> Vec<u32> {
-    let assembled = assemble(program, passes, registers, &timing).expect("one function");
+    lines_on(&MACHINE, program, passes, registers)
+}
+
+/// As [`lines`], on a machine.
+pub fn lines_on(machine: &Machine, program: &Program, passes: Passes, registers: u32) -> Vec<u32> {
+    let assembled = assemble(program, passes, registers, machine).expect("one function");
     let first = program.facts.first().map_or(0, |facts| facts.pos.line);
     let lines = assembled.facts.iter().map(|facts| facts.pos.line - first);
     lines.collect()
@@ -63,7 +92,7 @@ pub fn lines(program: &Program, passes: Passes, registers: u32) -> Vec<u32> {
 
 /// The listing of the folded form.
 pub fn folded(program: &Program) -> String {
-    listing(&assemble(program, FOLD, 32, &timing).expect("one function"))
+    listing(&assemble(program, FOLD, 32, &MACHINE).expect("one function"))
 }
 
 /// Declarations of the registers of a kernel.
