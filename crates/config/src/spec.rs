@@ -246,6 +246,8 @@ pub struct SmSpec {
     pub divergence: Divergence,
     /// Pipe that multiplications issue to.
     pub products: Products,
+    /// True if the accesses that enter L1D in a cycle are of one line.
+    pub l1d_one_line: bool,
     /// True if wide accesses of shared memory are served by halves or quarters of the warp.
     pub shared_phases: bool,
     /// True to fold instructions that NVIDIA's assembler removes.

@@ -80,6 +80,8 @@ pub struct SubPartition {
     ideal: bool,
     /// True if writes that miss are acknowledged at once.
     acknowledges_misses: bool,
+    /// Bytes that L2 reads from DRAM for a sector that misses.
+    fetch_bytes: u64,
     /// L2 cycles that a write takes: of a part of a sector, and of whole sectors.
     write_cycles: [Cycle; 2],
 }
@@ -116,6 +118,7 @@ impl SubPartition {
             crossing: Crossing::new(spec, id),
             from_dram: FixedQueue::new(partition.dram_to_l2 as usize),
             to_noc: FixedQueue::new(partition.l2_to_noc as usize),
+            fetch_bytes: partition.fetch_bytes.into(),
             write_cycles: [partition.partial_write_cycles, partition.write_cycles].map(Cycle::from),
             now: 0,
             written_at: 0,
@@ -274,6 +277,7 @@ impl SubPartition {
     #[inline(always)]
     fn access(&mut self) {
         let l2 = &mut self.l2;
+        let mut beside = None;
         // Built in the reply queue, where it stays if it is answered now.
         let packet = self.input.next();
         let InLine(request) = self.to_noc.push(InLine(*packet.whole()));
@@ -288,6 +292,12 @@ impl SubPartition {
                 AccessOutcome::ReservationFail(_) => return self.to_noc.keep_newest_if(false),
                 // A hit that is not sent down, or a write that L2 keeps.
                 AccessOutcome::Hit => !access.sent.has_write(),
+                AccessOutcome::Miss | AccessOutcome::SectorMiss
+                    if self.fetch_bytes > u64::from(SECTOR_BYTES) && !request.kind.is_write() =>
+                {
+                    beside = Some(sector_read(request));
+                    false
+                }
                 _ => {
                     request.kind.is_write()
                         && self.acknowledges_misses
@@ -305,6 +315,29 @@ impl SubPartition {
         let replies = answers_now & wants_reply(request.kind);
         self.to_noc.keep_newest_if(replies);
         self.input.take();
+        if let Some(read) = beside {
+            self.fetch_beside(read);
+        }
+    }
+
+    /// Reads the sectors from DRAM that come with the one of a read that missed, as far as they are
+    /// missing and L2 has room for them.
+    #[cold]
+    fn fetch_beside(&mut self, read: Request) {
+        let first = read.addr & !(self.fetch_bytes - 1);
+        for addr in (first..first + self.fetch_bytes).step_by(SECTOR_BYTES.into()) {
+            let index_addr = self.decoder.partition_addr(addr);
+            if self.l2.can_prefetch() && self.l2.is_missing_at(addr, index_addr) {
+                let sector = Request::new(read.kind, addr, SECTOR_BYTES);
+                let (kernel, asid) = (read.kernel, read.asid);
+                let sector = Request {
+                    kernel,
+                    asid,
+                    ..sector
+                };
+                self.l2.prefetch(self.now, &sector, index_addr);
+            }
+        }
     }
 
     /// Runs a cycle where there is no L2.
@@ -543,6 +576,14 @@ fn answer(l2: &mut Cache, to_noc: &mut FixedQueue<InLine>) {
         && wants_reply(request.kind)
     {
         to_noc.push(InLine(*request));
+    }
+}
+
+/// A read that L2 makes for itself, at the address of `request`.
+fn sector_read(request: &Request) -> Request {
+    Request {
+        kind: AccessKind::L2WriteAllocate,
+        ..*request
     }
 }
 

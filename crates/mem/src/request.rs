@@ -28,7 +28,7 @@ pub enum AccessKind {
     L1WriteBack,
     /// Dirty line leaving L2.
     L2WriteBack,
-    /// L2 reads a line because of a write miss.
+    /// L2 reads a line because of a write miss, or the sector beside one that it reads.
     L2WriteAllocate,
     /// L1 reads a line because of a write miss.
     L1WriteAllocate,

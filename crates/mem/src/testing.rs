@@ -141,6 +141,7 @@ fn any_spec() -> GpuSpec {
             l2_to_noc: 64,
             rop_cycles: 120,
             far_cycles: 0,
+            fetch_bytes: 32,
             write_cycles: 1,
             partial_write_cycles: 1,
             dram_latency_cycles: 100,
@@ -220,6 +221,7 @@ fn fermi_dram() -> DramSpec {
 
 fn any_sm() -> SmSpec {
     SmSpec {
+        l1d_one_line: false,
         shared_phases: false,
         folds_instructions: false,
         machine_instructions: false,

@@ -87,6 +87,8 @@ impl Kernel {
         gpu.sm.guard_latency_cycles = 0;
         gpu.sm.branch_cycles = 0;
         gpu.sm.memory_issue_cycles = 0;
+        // A sector beside one that was read would hit.
+        gpu.partition.fetch_bytes = 32;
         let session = Session::new(gpu, Options::default());
         let report = session.run(&mut host, &mut |_| ControlFlow::Continue(()))?;
         match report.outcome {

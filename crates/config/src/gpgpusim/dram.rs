@@ -71,6 +71,7 @@ impl Draft {
             OriginKind::Ours,
             "L2 is one in GPGPU-Sim",
         );
+        self.source("partition.fetch_bytes", Raw::Int(Some(32)), "");
         for key in ["partition.write_cycles", "partition.partial_write_cycles"] {
             self.source(key, Raw::Int(Some(1)), "");
         }

@@ -61,6 +61,7 @@ impl Draft {
         self.divergence();
         self.source("sm.register_granularity", Raw::Int(Some(4)), "");
         self.source("sm.wide_shared_conflicts", Raw::Bool(false), "");
+        self.source("sm.l1d_one_line", Raw::Bool(false), "");
         self.source("sm.shared_phases", Raw::Bool(false), "");
         self.source("sm.shared_atomic_cycles", Raw::Int(Some(0)), "");
         self.source("sm.context", Raw::Text("none".to_owned()), "");

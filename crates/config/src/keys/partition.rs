@@ -3,7 +3,7 @@
 use crate::address_map::{self, Masks};
 use crate::section::{Info, Reader, Section, Writer, section};
 use crate::spec::{AddressMap, ChannelIndex};
-use crate::value::{Rule, int, names};
+use crate::value::{Rule, int, names, pow2};
 
 names! {
     ChannelIndex: CHANNEL_INDEX {
@@ -45,6 +45,10 @@ section! {
              the L2 banks; 0: L2 is one.",
             "public configuration of FlashGPU-Sim for the H100, -gpgpu_l2_partition_extra_latency",
             0, "0";
+        fetch_bytes: "fetch_bytes", pow2(32, 128), "bytes",
+            "Bytes that a sectored L2 reads from DRAM for a sector that misses: the sectors of an \
+             aligned block that are missing, as far as there is room for them.",
+            "this program; CUDA's cudaLimitMaxL2FetchGranularity; GPGPU-Sim: 32", 32, "32";
         write_cycles: "write_cycles", int(1, 1000), "L2 cycles",
             "Cycles from a write of a whole sector to the next access of an L2 bank.",
             "this program; GPGPU-Sim: 1", 1, "1";

@@ -139,6 +139,10 @@ section! {
             "Pipe that mul and mad of integers and mul of floats issue to.",
             "instruction classes of GPGPU-Sim 3.2.2 and 4.2",
             Products::ByType, "by-type";
+        l1d_one_line: "l1d_one_line", Rule::Switch, "",
+            "Accesses that enter the banks of L1D in a cycle are of one line; off, of as many as there \
+             are banks.",
+            "this program; GPGPU-Sim: off", false, "false";
         shared_phases: "shared_phases", Rule::Switch, "",
             "A shared-memory access of 8 bytes a lane takes a phase for each half of the warp, one of \
              16 bytes for each quarter, with conflicts within a phase; two phases are one where lanes \

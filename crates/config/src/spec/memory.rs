@@ -73,6 +73,8 @@ pub struct PartitionSpec {
     /// Additional delay in core cycles of a request to the half of L2 that its SM is not attached
     /// to; 0 if L2 is one.
     pub far_cycles: u32,
+    /// Bytes that a sectored L2 reads from DRAM for a sector that misses.
+    pub fetch_bytes: u32,
     /// L2 cycles from a write of a whole sector to the next access of a bank.
     pub write_cycles: u32,
     /// L2 cycles from a write of a part of a sector to the next access of a bank.

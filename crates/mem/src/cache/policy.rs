@@ -98,12 +98,12 @@ impl Cache {
         self.mshrs.free() > 1 && self.misses.room() >= self.sent_by_read_miss()
     }
 
-    /// Fetches the line of a read, which must be missing, ahead of need. The read is not counted as
-    /// an access; its answer comes out of [`next_ready`](Self::next_ready). Returns false, and
+    /// Fetches the line of a read, which must be missing, ahead of need; `index_addr` gives its
+    /// set. The read is not counted as an access; its answer comes out of [`next_ready`](Self::next_ready). Returns false, and
     /// changes nothing, if no line of the set can be replaced. Requires `can_prefetch`.
-    pub fn prefetch(&mut self, now: Cycle, request: &Request) -> bool {
-        debug_assert!(self.can_prefetch() && self.is_missing(request.addr));
-        let place = self.place(now, request, self.tags.set(request.addr));
+    pub fn prefetch(&mut self, now: Cycle, request: &Request, index_addr: u64) -> bool {
+        debug_assert!(self.can_prefetch() && self.is_missing_at(request.addr, index_addr));
+        let place = self.place(now, request, self.tags.set(index_addr));
         let found = self.tags.find(place.set, place.line);
         let probe = self.tags.probe_found(found, place.set, place.sector, false);
         let done = self.read_miss(place, probe, request).is_ok();

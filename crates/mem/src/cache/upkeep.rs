@@ -27,7 +27,12 @@ impl Cache {
 
     /// True if a read in the sector of `addr` would hit.
     pub fn has(&self, addr: u64) -> bool {
-        let found = self.tags.find(self.tags.set(addr), self.tags.line(addr));
+        self.has_in(self.tags.set(addr), addr)
+    }
+
+    /// True if a read in the sector of `addr` would hit in a set.
+    fn has_in(&self, set: u32, addr: u64) -> bool {
+        let found = self.tags.find(set, self.tags.line(addr));
         found.is_some_and(|at| self.tags.is_readable(at, self.sector_of(addr)))
     }
 
@@ -48,7 +53,13 @@ impl Cache {
 
     /// True if a read of the sector of `addr` would neither hit nor merge with one on its way.
     pub fn is_missing(&self, addr: u64) -> bool {
-        !self.has(addr) && !self.mshrs.is_coming(self.atom(addr))
+        self.is_missing_at(addr, addr)
+    }
+
+    /// As [`is_missing`](Self::is_missing), where `index_addr` gives the set.
+    pub fn is_missing_at(&self, addr: u64, index_addr: u64) -> bool {
+        let set = self.tags.set(index_addr);
+        !self.has_in(set, addr) && !self.mshrs.is_coming(self.atom(addr))
     }
 
     /// Number of lines or sectors, beyond those on their way, that can be fetched (free entries of

@@ -59,6 +59,58 @@ fn texture_skips_the_delay() {
     assert_eq!(reply_at(&mut sub, 100, 200).map(|r| r.0), Some(103));
 }
 
+/// A sector that misses brings its neighbour of the same 64 bytes from DRAM: a read of that merges
+/// while it is on its way, hits later, and nobody answers the read that L2 made.
+#[test]
+fn a_sector_comes_with_its_neighbour() {
+    let mut spec = volta_spec();
+    let sectors_from_dram = |spec: &GpuSpec, addr: u64| {
+        let mut sub = SubPartition::new(spec, SubPartitionId(0), ROP);
+        sub.push(0, &read(addr, 32));
+        let mut sent = Vec::new();
+        for now in 0..50 {
+            sub.cycle(now);
+            sent.extend(pop_dram(&mut sub));
+        }
+        sub.push(50, &read(addr ^ 32, 32));
+        for now in 50..100 {
+            sub.cycle(now);
+            sent.extend(pop_dram(&mut sub));
+        }
+        let addrs: Vec<u64> = sent.iter().map(|read| read.addr).collect();
+        let mut replies = Vec::new();
+        for now in 100..200 {
+            sub.cycle(now);
+            if let Some(read) = sent.pop() {
+                sub.push_from_dram(&read);
+            }
+            replies.extend(sub.pop_reply().map(|reply| (reply.kind, reply.addr)));
+        }
+        replies.sort_unstable_by_key(|reply| reply.1);
+        let both = [addr & !32, addr | 32].map(|addr| (AccessKind::GlobalRead, addr));
+        assert_eq!(replies, both);
+        assert!(sub.is_idle());
+        sub.push(200, &read(addr ^ 32, 32));
+        assert!(
+            reply_at(&mut sub, 200, 200 + u64::from(ROP) + 2).is_some(),
+            "a hit"
+        );
+        addrs
+    };
+    assert_eq!(sectors_from_dram(&spec, 96), [96, 64]);
+    spec.partition.fetch_bytes = 64;
+    assert_eq!(sectors_from_dram(&spec, 96), [96, 64]);
+    let mut sub = SubPartition::new(&spec, SubPartitionId(0), ROP);
+    sub.push(0, &read(32, 32));
+    let sent: Vec<u64> = (0..50)
+        .filter_map(|now| {
+            sub.cycle(now);
+            pop_dram(&mut sub).map(|read| read.addr)
+        })
+        .collect();
+    assert_eq!(sent, [32, 0], "without a second read");
+}
+
 /// L2 cycles from the acknowledgement of a write of `bytes` bytes to the answer of a read that
 /// waits behind it.
 fn read_behind_write(spec: &GpuSpec, bytes: u16) -> Cycle {

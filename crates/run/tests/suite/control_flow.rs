@@ -1,5 +1,5 @@
 //! Distances between instructions that the control codes of machine code keep (docs/model/sm.md,
-//! Control flow).
+//! Control flow), and between the lines of a load (docs/model/load-store.md, Access rate of L1D).
 
 use crate::timing::{cost, run_on};
 use warploom_config::{GpuSpec, preset};
@@ -80,6 +80,34 @@ fn memory_instructions_of_a_scheduler_keep_apart() {
     assert_eq!(apart(&spec), 6.0);
     spec.sm.memory_issue_cycles = 0;
     assert!(apart(&spec) < 4.0);
+}
+
+/// L1D takes the lines of a load one by one: the 32nd comes 31 cycles after the first, where four
+/// banks have it after 7.
+#[test]
+fn lines_of_a_load_enter_l1d_one_by_one() {
+    let mut spec = h200();
+    let chain = |stride: u32| {
+        let start = format!(
+            "ld.param.u64 %rd1, [buf];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd2, %r1, {stride};\n\
+             add.u64 %rd1, %rd1, %rd2;\nmov.u64 %rd3, 0;\n"
+        );
+        (
+            start,
+            "ld.global.ca.u64 %rd3, [%rd1];\nadd.u64 %rd1, %rd1, %rd3;\n",
+        )
+    };
+    let further = |spec: &GpuSpec| {
+        // Neighbouring lanes are in different lines and in different banks.
+        let [apart, together] = [160, 0].map(|stride| {
+            let (start, link) = chain(stride);
+            cost(spec, &start, link, 64)
+        });
+        apart - together
+    };
+    assert_eq!(further(&spec), 31.0);
+    spec.sm.l1d_one_line = false;
+    assert_eq!(further(&spec), 7.0);
 }
 
 /// Statistics are the same where cycles without an instruction are not skipped.

@@ -53,7 +53,7 @@ impl Sm {
         let request = stream.request(now, self.id);
         if !l1i.is_missing(request.addr) {
             stream.pass();
-        } else if l1i.prefetch(now, &request) {
+        } else if l1i.prefetch(now, &request, request.addr) {
             stream.pass();
             self.detail.prefetched_code_lines += 1;
         }

@@ -156,9 +156,12 @@ impl Sm {
         if full && first {
             return self.block(id, Cause::FullBank(number));
         }
-        if full || ldst.banks[number].entered == now {
+        let line = next.addr / ldst.l1_entry_bytes;
+        let other_line = !first && line != ldst.line;
+        if full || other_line || ldst.banks[number].entered == now {
             return Try::BankConflict;
         }
+        ldst.line = line;
         let left = list.len() - 1;
         let mut request = ldst.request(now, id, left + 1, next, asid);
         let is_write = request.kind.is_write();

@@ -8,7 +8,7 @@ use super::*;
 fn a_prefetch_brings_a_line_and_is_no_access() {
     let mut cache = cache(|spec| spec.mshr_entries = 2);
     assert!(cache.can_prefetch());
-    assert!(cache.prefetch(0, &read(0, 128)));
+    assert!(cache.prefetch(0, &read(0, 128), 0));
     assert!(!cache.has(0) && !cache.is_missing(64), "it is on its way");
     assert!(!cache.can_prefetch(), "one MSHR is left");
     assert_eq!(cache.access(1, &read(64, 32)).outcome, HitReserved);
@@ -27,16 +27,20 @@ fn a_prefetch_brings_a_line_and_is_no_access() {
 #[test]
 fn a_prefetch_waits_for_room() {
     let mut cache = cache(|spec| spec.miss_queue = 4);
-    assert!(cache.prefetch(0, &read(0, 128)) && cache.prefetch(1, &read(SET, 128)));
-    assert!(!cache.prefetch(2, &read(2 * SET, 128)), "two ways");
+    assert!(cache.prefetch(0, &read(0, 128), 0) && cache.prefetch(1, &read(SET, 128), SET));
+    assert!(!cache.prefetch(2, &read(2 * SET, 128), 2 * SET), "two ways");
     assert!(cache.is_missing(2 * SET));
     settle(&mut cache, 3);
-    assert!(cache.prefetch(4, &read(2 * SET, 128)));
+    assert!(cache.prefetch(4, &read(2 * SET, 128), 2 * SET));
     let mut lines = (1..)
         .filter(|line| line % 4 != 0)
         .map(|line: u64| read(line * 128, 128));
     while cache.can_prefetch() {
-        assert!(lines.next().is_some_and(|line| cache.prefetch(5, &line)));
+        assert!(
+            lines
+                .next()
+                .is_some_and(|line| cache.prefetch(5, &line, line.addr))
+        );
     }
     assert_eq!(cache.pop_miss().map(|down| down.addr), Some(2 * SET));
     assert!(cache.can_prefetch());
