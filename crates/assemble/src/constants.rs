@@ -3,12 +3,12 @@
 //! instruction reads it. Machine code reads parameters and sizes of the launch from its constant
 //! bank.
 
+use crate::arithmetic::value;
 use crate::body::Body;
 use crate::fold::Counts;
 use rustc_hash::FxHashMap;
 use warploom_ir::{
-    ConstValue, Dst, Half, Inst, IntBin, IntTy, Logic, MemSpace, MemTy, Op, ParamValue, Reg,
-    SpecialReg, Src, Ty, Width,
+    ConstValue, Dst, Inst, MemSpace, MemTy, Op, ParamValue, Reg, SpecialReg, Src, Width,
 };
 
 /// Replaces registers by constants wherever the operation takes them.
@@ -47,13 +47,14 @@ pub(crate) fn fold(body: &mut Body) {
 }
 
 /// Constants of a program, which grow while operands are folded.
-struct Pool {
+pub(crate) struct Pool {
     values: Vec<ConstValue>,
     places: FxHashMap<ConstValue, u16>,
 }
 
 impl Pool {
-    fn new(values: &[ConstValue]) -> Self {
+    /// The constants that a program has.
+    pub fn new(values: &[ConstValue]) -> Self {
         let places = values.iter().enumerate();
         Self {
             places: places.map(|(at, value)| (*value, at as u16)).collect(),
@@ -62,7 +63,7 @@ impl Pool {
     }
 
     /// Operand of a constant, as long as there is room.
-    fn operand(&mut self, value: ConstValue) -> Option<Src> {
+    pub fn operand(&mut self, value: ConstValue) -> Option<Src> {
         if let Some(place) = self.places.get(&value) {
             return Some(Src::Const(*place));
         }
@@ -71,10 +72,37 @@ impl Pool {
         self.places.insert(value, place);
         Some(Src::Const(place))
     }
+
+    /// Bits of an operand that is a literal.
+    pub fn literal(&self, src: Src) -> Option<u64> {
+        match src {
+            Src::Const(at) => match self.values[usize::from(at)] {
+                ConstValue::Bits(bits) => Some(bits),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Operand of a literal, as long as there is room.
+    pub fn bits(&mut self, bits: u64) -> Option<Src> {
+        self.operand(ConstValue::Bits(bits))
+    }
+
+    /// All constants.
+    pub fn into_values(self) -> Vec<ConstValue> {
+        self.values
+    }
 }
 
 /// Constant that an instruction without a guard leaves in its destination `nth`, which is `reg`.
-fn constant(body: &Body, inst: &Inst, nth: usize, reg: Reg, pool: &mut Pool) -> Option<Src> {
+pub(crate) fn constant(
+    body: &Body,
+    inst: &Inst,
+    nth: usize,
+    reg: Reg,
+    pool: &mut Pool,
+) -> Option<Src> {
     let wide = body.wide[usize::from(reg.0)];
     match inst.op {
         Op::Ld(MemSpace::Param, ty, _) if inst.src[0] == Src::None => {
@@ -93,57 +121,14 @@ fn constant(body: &Body, inst: &Inst, nth: usize, reg: Reg, pool: &mut Pool) -> 
             _ => None,
         },
         _ => {
-            let bits = |src: Src| match src {
-                Src::Const(at) => match pool.values[usize::from(at)] {
-                    ConstValue::Bits(bits) => Some(bits),
-                    _ => None,
-                },
-                _ => None,
-            };
-            let value = value(inst.op, inst.src.map(bits))?;
+            let value = value(inst.op, inst.src.map(|src| pool.literal(src)))?;
             let value = if wide {
                 value
             } else {
                 value & u64::from(u32::MAX)
             };
-            pool.operand(ConstValue::Bits(value))
+            pool.bits(value)
         }
-    }
-}
-
-/// Result of integer arithmetic on literals.
-fn value(op: Op, [a, b, c, _]: [Option<u64>; 4]) -> Option<u64> {
-    let a = a?;
-    let low = |bits: u64| u64::from(bits as u32);
-    let signed = |bits: u64| i64::from(bits as u32 as i32) as u64;
-    let whole = |ty: IntTy, bits: u64| match ty {
-        IntTy::S32 | IntTy::U32 => Some(low(bits)),
-        IntTy::S64 | IntTy::U64 => Some(bits),
-        _ => None,
-    };
-    let wide = |ty: IntTy, bits: u64| match ty {
-        IntTy::S32 => Some(signed(bits)),
-        IntTy::U32 => Some(low(bits)),
-        _ => None,
-    };
-    match op {
-        Op::Int(IntBin::Add, ty) => whole(ty, a.wrapping_add(b?)),
-        Op::Int(IntBin::Sub, ty) => whole(ty, a.wrapping_sub(b?)),
-        Op::Mul(Half::Lo, ty) => whole(ty, a.wrapping_mul(b?)),
-        Op::Mul(Half::Wide, ty) => Some(wide(ty, a)?.wrapping_mul(wide(ty, b?)?)),
-        Op::Mad(Half::Lo, ty, false) => whole(ty, a.wrapping_mul(b?).wrapping_add(c?)),
-        Op::Logic(Logic::And, _) => Some(a & b?),
-        Op::Logic(Logic::Or, _) => Some(a | b?),
-        Op::Logic(Logic::Xor, _) => Some(a ^ b?),
-        Op::Shl(Width::B32) => Some(low(low(a).checked_shl(b? as u32).unwrap_or(0))),
-        Op::Shl(Width::B64) => Some(a.checked_shl(b? as u32).unwrap_or(0)),
-        Op::Cvt {
-            to: Ty::Int(IntTy::S64 | IntTy::U64),
-            from: Ty::Int(ty),
-            sat: false,
-            ..
-        } => wide(ty, a),
-        _ => None,
     }
 }
 
@@ -171,7 +156,7 @@ const fn is_launch_size(special: SpecialReg) -> bool {
 }
 
 /// Replaces the sources of an instruction that may be constants.
-fn replace(inst: &mut Inst, known: &FxHashMap<u16, Src>, pool: &Pool) {
+pub(crate) fn replace(inst: &mut Inst, known: &FxHashMap<u16, Src>, pool: &Pool) {
     if !takes_constants(inst.op) {
         return;
     }

@@ -3,7 +3,7 @@
 
 use crate::body::Body;
 use crate::effects::is_pure;
-use crate::{coalesce, constants, predicate, products, unroll};
+use crate::{coalesce, constants, local, predicate, products, unroll};
 use fixedbitset::FixedBitSet;
 use warploom_ir::liveness::step_back;
 use warploom_ir::{MemSpace, Op, Width};
@@ -12,6 +12,7 @@ use warploom_ir::{MemSpace, Op, Width};
 pub(crate) fn fold(body: &mut Body) {
     equal_addresses(body);
     constants::fold(body);
+    local::fold(body);
     remove_unused(body);
     coalesce::coalesce(body);
     products::join(body);
@@ -19,6 +20,7 @@ pub(crate) fn fold(body: &mut Body) {
     predicate::predicate(body);
     unroll::unroll(body);
     constants::fold(body);
+    local::fold(body);
     remove_unused(body);
 }
 

@@ -3,8 +3,8 @@
 //! PTX is the input of NVIDIA's assembler, and a GPU runs the assembler's output. The passes here
 //! approximate those of its transformations that change how many instructions issue, and when:
 //! - `fold`: parameters and literals become operands, copies and conversions between equal
-//!   addresses disappear, a product and the sum that uses it become one instruction, short
-//!   branches become guards, and counted loops are unrolled.
+//!   addresses disappear, sums become offsets of addresses, a product and the sum that uses it
+//!   become one instruction, short branches become guards, and counted loops are unrolled.
 //! - `order`: the instructions of a basic block are reordered by their dependences and latencies
 //!   (list scheduling), within a limit of registers. Nothing passes an instruction whose machine code
 //!   contains a branch.
@@ -12,6 +12,7 @@
 //! Values, memory and the places of instructions in the source stay what they were. A program of
 //! several functions stays as it is. The crate knows no machine: latencies are an argument.
 
+mod arithmetic;
 mod body;
 mod coalesce;
 mod constants;
@@ -19,6 +20,7 @@ mod dependences;
 mod effects;
 mod fold;
 mod lives;
+mod local;
 mod order;
 mod predicate;
 mod products;

@@ -76,7 +76,7 @@ fn copies_at_the_end_of_a_loop_disappear() {
         "Mov(B32) r0 <- %TidX
          Mov(B32) r1 <- %TidY
          Int(Add, S32) r0 <- r0, r1
-         Int(Sub, S32) r1 <- r1, #0x1
+         Int(Add, S32) r1 <- r1, #0xffffffff
          Setp(Eq, None, Int(S32), false) p0 <- r1, #0x0
          @p0 Bra(false) -> 2 meet 6
          St(Global, u32, Default) <- param[0], r0 [+0]

@@ -25,16 +25,14 @@ fn a_short_loop_disappears() {
     let body = body("0", "add.s32 %r1, %r1, 1; setp.lt.s32 %p1, %r1, 3;");
     check_folded(
         &body,
-        "Ld(Param, u64, Default) r0 [+0]
-         Mov(B32) r2 <- %TidX
-         Ld(Global, u32, Default) r3 <- r0 [+0]
-         Int(Add, S32) r2 <- r2, r3
-         Ld(Global, u32, Default) r3 <- r0 [+4]
-         Int(Add, S32) r2 <- r2, r3
-         Ld(Global, u32, Default) r3 <- r0 [+8]
-         Int(Add, S32) r2 <- r2, r3
-         Int(Add, S64) r0 <- r0, #0xc
-         St(Global, u32, Default) <- r0, r2 [+0]
+        "Mov(B32) r0 <- %TidX
+         Ld(Global, u32, Default) r1 <- param[0] [+0]
+         Int(Add, S32) r0 <- r0, r1
+         Ld(Global, u32, Default) r1 <- param[0] [+4]
+         Int(Add, S32) r0 <- r0, r1
+         Ld(Global, u32, Default) r1 <- param[0] [+8]
+         Int(Add, S32) r0 <- r0, r1
+         St(Global, u32, Default) <- param[0], r0 [+12]
          Exit",
     );
 }
@@ -47,10 +45,9 @@ fn a_loop_of_unknown_length_runs_in_groups_of_four() {
         "Ld(Param, u64, Default) r0 [+0]
          Mov(B32) r2 <- %TidX
          Mov(B32) r3 <- #0x0
-         Int(Sub, U32) r4 <- param[8], r3
-         Setp(Lt, None, Int(S32), false) p0 <- r3, param[8]
-         Setp(Gt, And, Int(U32), false) p1 <- r4, #0x3, p0
-         @!p1 Bra(false) -> 22 meet 28
+         Setp(Lt, None, Int(S32), false) p0 <- #0x0, param[8]
+         Setp(Gt, And, Int(U32), false) p1 <- param[8], #0x3, p0
+         @!p1 Bra(false) -> 21 meet 27
          Ld(Global, u32, Default) r4 <- r0 [+0]
          Int(Add, S32) r2 <- r2, r4
          Ld(Global, u32, Default) r4 <- r0 [+4]
@@ -64,14 +61,14 @@ fn a_loop_of_unknown_length_runs_in_groups_of_four() {
          Int(Sub, U32) r4 <- param[8], r3
          Setp(Lt, None, Int(S32), false) p0 <- r3, param[8]
          Setp(Gt, And, Int(U32), false) p1 <- r4, #0x3, p0
-         @p1 Bra(false) -> 7 meet 21
-         @!p0 Bra(false) -> 28 meet 28
+         @p1 Bra(false) -> 6 meet 20
+         @!p0 Bra(false) -> 27 meet 27
          Ld(Global, u32, Default) r4 <- r0 [+0]
          Int(Add, S32) r2 <- r2, r4
          Int(Add, S64) r0 <- r0, #0x4
          Int(Add, S32) r3 <- r3, #0x1
          Setp(Lt, None, Int(S32), false) p0 <- r3, param[8]
-         @p0 Bra(false) -> 22 meet 28
+         @p0 Bra(false) -> 21 meet 27
          St(Global, u32, Default) <- r0, r2 [+0]
          Exit",
     );

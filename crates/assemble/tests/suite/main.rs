@@ -2,6 +2,7 @@
 
 mod folding;
 mod guards;
+mod local;
 mod loops;
 mod ordering;
 mod support;
