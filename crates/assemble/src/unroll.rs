@@ -4,6 +4,7 @@
 
 mod copies;
 mod counted;
+mod rotate;
 
 use crate::body::Body;
 use crate::fold::Counts;
@@ -37,6 +38,7 @@ enum Way {
 /// Unrolls loops, from the innermost on: a loop whose inner loops are unrolled wholly may be one
 /// of a single block then.
 pub(crate) fn unroll(body: &mut Body) {
+    rotate::rotate(body);
     // Branches of loops that are as they stay, by their place in the text.
     let mut done = FxHashSet::default();
     loop {

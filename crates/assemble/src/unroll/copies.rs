@@ -1,11 +1,13 @@
 //! Repeated bodies of loops.
 
 use super::counted::{Loop, Test};
+use super::rotate::Rotation;
 use super::{GROUP, Way};
 use crate::body::{Body, Grown, rename_extra, rename_inst};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 use warploom_base::Pc;
+use warploom_ir::cfg::Cfg;
 use warploom_ir::liveness::Liveness;
 use warploom_ir::{
     Cmp, Combine, ConstValue, Dst, Extra, Guard, Inst, IntBin, IntTy, Op, Pred, Reg, Src, Ty, Var,
@@ -99,6 +101,41 @@ impl<'a> Unrolled<'a> {
         }
         let set = self.set(found, found.counter, trips);
         self.push(found.compare, set);
+    }
+
+    /// A rotated loop: the part before the test is copied behind the entry, in place of its jump,
+    /// and the test leads back to the loop's start. `goes_on` is the comparison for which it does, by
+    /// the position of the text's.
+    pub fn rotated(&mut self, cfg: &Cfg, rotation: &Rotation, goes_on: (usize, Op)) {
+        let [entry, work, test, jump] =
+            [rotation.entry, rotation.work, rotation.test, rotation.jump]
+                .map(|nth| &cfg.blocks[nth]);
+        self.keep(entry.start..entry.end - 1);
+        self.place[entry.end - 1] = self.grown.insts.len();
+        let (branch, mut names) = (test.end - 1, FxHashMap::default());
+        for at in test.start..branch {
+            let inst = self.renamed(rotation.test, self.body.insts[at], &mut names);
+            self.push(at, inst);
+        }
+        let leaves = self.body.insts[branch].guard;
+        let renamed = leaves.map(|guard| Guard {
+            pred: match names.get(&Var::Pred(guard.pred)) {
+                Some(Var::Pred(name)) => *name,
+                _ => guard.pred,
+            },
+            ..guard
+        });
+        let exit = Target::Old(self.body.insts[branch].imm as usize);
+        self.branch(branch, renamed, exit);
+        let start = self.grown.insts.len();
+        self.keep(work.start..work.end);
+        self.keep(test.start..branch);
+        let (compare, op) = goes_on;
+        self.grown.insts[self.place[compare]].op = op;
+        self.branch(branch, leaves, Target::New(start));
+        if self.body.insts[branch].imm as usize != jump.end {
+            self.branch(jump.start, None, exit);
+        }
     }
 
     /// Gives the counter the value after `done` iterations, under a name of its own.
@@ -238,7 +275,7 @@ impl<'a> Unrolled<'a> {
                 Some(sum) => self.sum(at, sum.step * count as i64),
                 None => self.copy(found, at, [copy, count]),
             };
-            let inst = self.renamed(found, inst, names);
+            let inst = self.renamed(found.block, inst, names);
             self.push(at, inst);
         }
     }
@@ -276,9 +313,9 @@ impl<'a> Unrolled<'a> {
         inst
     }
 
-    /// An instruction whose values of one iteration have names of their own.
-    fn renamed(&mut self, found: &Loop, mut inst: Inst, names: &mut FxHashMap<Var, Var>) -> Inst {
-        let (universe, after) = (self.body.universe(), self.live.live_out(found.block));
+    /// An instruction of a block, whose values that nothing needs after it have names of their own.
+    fn renamed(&mut self, block: usize, mut inst: Inst, names: &mut FxHashMap<Var, Var>) -> Inst {
+        let (universe, after) = (self.body.universe(), self.live.live_out(block));
         let code = self.body.code();
         for var in code.writes(&inst) {
             if !after.contains(universe.index(var)) && !names.contains_key(&var) {

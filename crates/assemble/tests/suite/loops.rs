@@ -74,6 +74,39 @@ fn a_loop_of_unknown_length_runs_in_groups_of_four() {
     );
 }
 
+#[test]
+fn a_loop_with_its_test_in_the_middle_disappears() {
+    check_folded(
+        &format!(
+            "{PREAMBLE}
+             ld.param.u64 %rd1, [out];
+             mov.u32 %r2, %tid.x;
+             mov.u32 %r1, 5;
+             bra.uni test;
+             work:
+             add.s64 %rd1, %rd1, 4;
+             add.s32 %r1, %r1, 2;
+             test:
+             ld.global.u32 %r3, [%rd1];
+             mad.lo.s32 %r2, %r2, %r3, %r1;
+             setp.gt.s32 %p1, %r1, 8;
+             @%p1 bra exit;
+             bra.uni work;
+             exit:
+             st.global.u32 [%rd1], %r2;"
+        ),
+        "Mov(B32) r0 <- %TidX
+         Ld(Global, u32, Default) r1 <- param[0] [+0]
+         Mad(Lo, S32, false) r0 <- r0, r1, #0x5
+         Ld(Global, u32, Default) r1 <- param[0] [+4]
+         Mad(Lo, S32, false) r0 <- r0, r1, #0x7
+         Ld(Global, u32, Default) r1 <- param[0] [+8]
+         Mad(Lo, S32, false) r0 <- r0, r1, #0x9
+         St(Global, u32, Default) <- param[0], r0 [+8]
+         Exit",
+    );
+}
+
 /// Numbers of loads and of branches of the unrolled form.
 fn loads_and_branches(first: &str, end: &str) -> [usize; 2] {
     let listing = folded_body(&body(first, end));

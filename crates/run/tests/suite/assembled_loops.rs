@@ -22,6 +22,8 @@ struct Case {
     bound: u32,
     /// Distance between the bounds of neighbouring threads; `None` for a literal bound.
     spread: Option<u32>,
+    /// True for a loop whose test stands in the middle.
+    in_middle: bool,
 }
 
 impl Case {
@@ -65,6 +67,10 @@ impl Case {
             Some(spread) => format!("mad.lo.u32 %r2, %r3, {spread}, %r2;"),
             None => format!("mov.u32 %r2, {};", self.bound),
         };
+        let iterations = match self.in_middle {
+            true => self.with_test_in_middle(),
+            false => self.with_test_at_end(),
+        };
         format!(
             ".version 8.0\n.target sm_90\n.address_size 64\n\
              .visible .entry k(.param .u64 out, .param .u64 in, .param .u32 bound) {{\n\
@@ -72,18 +78,51 @@ impl Case {
              ld.param.u64 %rd1, [out]; ld.param.u64 %rd2, [in]; ld.param.u32 %r2, [bound];\n\
              mov.u32 %r3, %tid.x; mul.wide.u32 %rd3, %r3, 4; add.s64 %rd1, %rd1, %rd3;\n\
              {bound}\nmov.u32 %r4, %r3; mov.u32 %r1, {first};\n\
-             loop:\n\
+             {iterations}\
+             mad.lo.u32 %r4, %r4, 5, %r1;\n\
+             st.global.u32 [%rd1], %r4;\nret;\n}}\n",
+            first = self.first,
+        )
+    }
+
+    fn with_test_at_end(&self) -> String {
+        format!(
+            "loop:\n\
              mad.lo.u32 %r4, %r4, 3, %r1;\n\
              setp.gt.u32 %p2, %r4, 0x80000000; @%p2 bra skip;\n\
              ld.global.u32 %r5, [%rd2]; add.u32 %r4, %r4, %r5;\n\
              skip:\n\
              add.s64 %rd2, %rd2, 4; add.s32 %r1, %r1, {step};\n\
-             setp.{cmp} %p1, %r1, %r2; @%p1 bra loop;\n\
-             mad.lo.u32 %r4, %r4, 5, %r1;\n\
-             st.global.u32 [%rd1], %r4;\nret;\n}}\n",
-            first = self.first,
+             setp.{cmp} %p1, %r1, %r2; @%p1 bra loop;\n",
             step = self.step,
             cmp = self.cmp,
+        )
+    }
+
+    fn with_test_in_middle(&self) -> String {
+        let (cmp, ty) = self.cmp.split_once('.').expect("it has a type");
+        let ends = match cmp {
+            "ne" => "eq",
+            "lt" => "ge",
+            "le" => "gt",
+            "gt" => "le",
+            "ge" => "lt",
+            "ls" => "hi",
+            "hi" => "ls",
+            "hs" => "lo",
+            other => panic!("{other}"),
+        };
+        format!(
+            "mov.u32 %r6, %r1; add.s32 %r1, %r1, {step}; bra.uni test;\n\
+             work:\n\
+             add.s64 %rd2, %rd2, 4; mov.u32 %r6, %r1; add.s32 %r1, %r1, {step};\n\
+             test:\n\
+             mad.lo.u32 %r4, %r4, 3, %r6;\n\
+             setp.gt.u32 %p2, %r4, 0x80000000;\n\
+             @!%p2 ld.global.u32 %r5, [%rd2]; @!%p2 add.u32 %r4, %r4, %r5;\n\
+             setp.{ends}.{ty} %p1, %r1, %r2; @%p1 bra exit; bra.uni work;\n\
+             exit:\n",
+            step = self.step,
         )
     }
 }
@@ -174,12 +213,16 @@ fn cases() -> impl Iterator<Item = Case> {
     counted
         .into_iter()
         .flat_map(|(cmp, first, step, bound, spread)| {
-            [None, Some(0), Some(spread)].map(|spread| Case {
-                cmp,
-                first,
-                step,
-                bound,
-                spread,
+            let spreads = [None, Some(0), Some(spread)].into_iter();
+            spreads.flat_map(move |spread| {
+                [false, true].map(|in_middle| Case {
+                    cmp,
+                    first,
+                    step,
+                    bound,
+                    spread,
+                    in_middle,
+                })
             })
         })
 }
