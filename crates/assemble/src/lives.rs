@@ -84,10 +84,19 @@ pub(crate) struct Lives {
 }
 
 impl Lives {
-    /// Finds the lives of a block from the sets live at its start and end.
-    pub fn new(body: &Body, block: Range<usize>, [start, end]: [&FixedBitSet; 2]) -> Self {
+    /// Finds the lives of a block from the sets live at its start and end. Values that lie `apart`
+    /// take no room.
+    pub fn new(
+        body: &Body,
+        apart: &FixedBitSet,
+        block: Range<usize>,
+        [start, end]: [&FixedBitSet; 2],
+    ) -> Self {
         let (code, universe) = (body.code(), body.universe());
-        let size = |var: usize| Room::of(body, var);
+        let size = |var: usize| match apart.contains(var) {
+            true => Room::default(),
+            false => Room::of(body, var),
+        };
         let mut found = Self {
             lives: Vec::new(),
             begins: Vec::new(),

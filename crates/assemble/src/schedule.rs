@@ -57,8 +57,11 @@ struct List<'a> {
     /// First instruction of the text that has not issued.
     first: usize,
     /// Instructions whose predecessors have issued, those with the longest chains first, then in
-    /// the order of the text.
+    /// the order of what needs them, so that the operands of one instruction come together, then in
+    /// that of the text.
     ready: Vec<usize>,
+    /// First instruction of the text that needs each one to come before it.
+    first_use: Vec<Option<usize>>,
     /// Predecessors that have not issued, by instruction.
     waiting: Vec<u32>,
     /// Cycle in which the operands of each instruction are there.
@@ -86,6 +89,9 @@ impl<'a> List<'a> {
             issued: vec![false; count],
             first: 0,
             ready: Vec::new(),
+            first_use: (dependences.after.iter())
+                .map(|after| after.iter().map(|edge| edge.to).min())
+                .collect(),
             waiting: dependences.before.clone(),
             operands: vec![0; count],
             units: vec![0; units.max().unwrap_or(0)],
@@ -97,7 +103,10 @@ impl<'a> List<'a> {
     }
 
     fn make_ready(&mut self, at: usize) {
-        let key = |at: usize| (Reverse(self.dependences.height[at]), at);
+        let key = |at: usize| {
+            let height = Reverse(self.dependences.height[at]);
+            (height, self.first_use[at], at)
+        };
         let place = self.ready.partition_point(|other| key(*other) < key(at));
         self.ready.insert(place, at);
     }
@@ -115,8 +124,8 @@ impl<'a> List<'a> {
     }
 
     /// Place in `ready` of the next instruction; time advances to its issue. It is the first that
-    /// can issue earliest within the bounds; where none keeps to them, one that needs fewest
-    /// registers. Only the first [`WINDOW`] are candidates.
+    /// can issue earliest within the bounds; where none keeps to them, the first of the text. Only
+    /// the first [`WINDOW`] are candidates.
     fn choose(&mut self) -> Option<usize> {
         let mut earliest: Option<(u32, usize)> = None;
         for (place, &at) in self.ready.iter().enumerate().take(WINDOW) {
@@ -129,7 +138,7 @@ impl<'a> List<'a> {
                 }
             }
         }
-        let pressing = |place: &usize| (self.in_use.with(self.ready[*place]), self.ready[*place]);
+        let pressing = |place: &usize| self.ready[*place];
         let chosen = earliest.map(|(_, place)| place);
         let chosen = chosen.or_else(|| (0..self.ready.len().min(WINDOW)).min_by_key(pressing))?;
         self.now = self.earliest(self.ready[chosen]);

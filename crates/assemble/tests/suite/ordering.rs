@@ -140,6 +140,54 @@ fn registers_of_the_launch_bound_how_many_loads_come_first() {
 }
 
 #[test]
+fn where_nothing_fits_the_text_comes_next() {
+    // Sums that begin late, each with a load under the predicate of each of twelve bits: choosing
+    // what takes fewest registers would need more than seven predicates.
+    let sums = 5;
+    let begin: String = (0..sums)
+        .map(|sum| format!("mov.u32 %r3{sum}, 0;\n"))
+        .collect();
+    let bits = (0..12).map(|bit| {
+        let loads = (0..sums).map(|sum| {
+            let at = 4 * (bit * sums + sum);
+            format!(
+                "@%q{bit} ld.global.u32 %r1{sum}, [%rd1+{at}];\n\
+                 @%q{bit} xor.b32 %r3{sum}, %r3{sum}, %r1{sum};\n"
+            )
+        });
+        let test = format!(
+            "and.b32 %r20, %r9, {};\nsetp.ne.s32 %q{bit}, %r20, 0;\n",
+            1 << bit
+        );
+        test + &loads.collect::<String>()
+    });
+    let bits: String = bits.collect();
+    let ends = (0..sums).map(|sum| format!("st.global.u32 [%rd2+{}], %r3{sum};\n", 4 * sum));
+    let ends: String = ends.collect();
+    let program = kernel(
+        "",
+        &format!("{REGS} .reg .pred %q<12>;\n{begin}{bits}{ends}"),
+    );
+    let lines = lines(&program, ORDER, 24);
+    let text: Vec<u32> = (0..lines.len() as u32).collect();
+    assert_ne!(lines, text, "no order kept to the predicates");
+}
+
+#[test]
+fn values_in_uniform_registers_take_no_room() {
+    let body = "ld.param.u64 %rd1, [p];
+         ld.global.u32 %r1, [%rd1];
+         add.s32 %r9, %r9, %r1;
+         ld.global.u32 %r2, [%rd1+4];
+         add.s32 %r9, %r9, %r2;
+         st.global.u32 [%rd2], %r9;";
+    let program = kernel(".param .u64 p", &format!("{REGS}\n{body}"));
+    // The sum and an address take three registers, and each load one.
+    assert_eq!(lines(&program, ORDER, 5), [0, 1, 3, 2, 4, 5, 6]);
+    assert_eq!(lines(&program, ORDER, 4), [0, 1, 2, 3, 4, 5, 6]);
+}
+
+#[test]
 fn barriers_fences_and_clocks_keep_their_places() {
     // A barrier orders accesses to memory, and arithmetic may pass it.
     check(
