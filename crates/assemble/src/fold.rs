@@ -3,7 +3,7 @@
 
 use crate::body::Body;
 use crate::effects::is_pure;
-use crate::{coalesce, constants, local, predicate, products, unroll};
+use crate::{coalesce, constants, local, logic, predicate, products, unroll};
 use fixedbitset::FixedBitSet;
 use warploom_ir::liveness::step_back;
 use warploom_ir::{MemSpace, Op, Width};
@@ -22,6 +22,8 @@ pub(crate) fn fold(body: &mut Body) {
     constants::fold(body);
     local::fold(body);
     remove_unused(body);
+    products::join(body);
+    logic::join(body);
 }
 
 /// Turns conversions of addresses that change nothing into copies: generic addresses of global and

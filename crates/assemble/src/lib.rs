@@ -4,7 +4,8 @@
 //! approximate those of its transformations that change how many instructions issue, and when:
 //! - `fold`: parameters and literals become operands, copies and conversions between equal
 //!   addresses disappear, sums become offsets of addresses, a product and the sum that uses it
-//!   become one instruction, short branches become guards, and counted loops are unrolled.
+//!   become one instruction, as two bitwise operations do, short branches become guards, and
+//!   counted loops are unrolled.
 //! - `order`: the instructions of a basic block are reordered by their dependences and latencies
 //!   (list scheduling), within a limit of registers. Nothing passes an instruction whose machine code
 //!   contains a branch.
@@ -21,12 +22,14 @@ mod effects;
 mod fold;
 mod lives;
 mod local;
+mod logic;
 mod order;
 mod predicate;
 mod products;
 mod schedule;
 mod unroll;
 mod values;
+mod written;
 
 use body::Body;
 use warploom_ir::{InstClass, Program};

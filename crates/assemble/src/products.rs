@@ -1,38 +1,62 @@
-//! A product and the sum that alone uses it become one instruction, as `IMAD` in machine code.
+//! A product or a shift and the sums that alone use it become one instruction each, as `IMAD` and
+//! `LEA` in machine code.
 
 use crate::body::Body;
+use crate::constants::Pool;
 use crate::fold::Counts;
+use crate::written::Written;
 use fixedbitset::FixedBitSet;
-use warploom_ir::{Dst, Half, Inst, IntBin, IntTy, Op, Reg, Src, Var};
+use rustc_hash::FxHashMap;
+use warploom_ir::{Half, Inst, IntBin, IntTy, Op, Src, Width};
+
+/// A sum with the product that it takes over.
+struct Join {
+    sum: usize,
+    product: usize,
+    /// Register of the product, by its number in the universe.
+    value: usize,
+    inst: Inst,
+}
 
 /// Joins products and sums of integers within basic blocks.
 pub(crate) fn join(body: &mut Body) {
     let counts = Counts::of(body);
     let (cfg, _) = body.flow();
-    let mut kept = FixedBitSet::with_capacity(body.insts.len());
-    kept.insert_range(..);
+    let mut pool = Pool::new(&body.consts);
+    let mut joins = Vec::new();
+    let mut taken: FxHashMap<usize, u32> = FxHashMap::default();
     for block in &cfg.blocks {
-        for sum in block.start..block.end {
-            let Some((product, addend)) = find(body, &counts, block.start, sum) else {
-                continue;
-            };
-            let Op::Mul(half, ty) = body.insts[product].op else {
-                continue;
-            };
-            let [a, b, ..] = body.insts[product].src;
-            let inst = &mut body.insts[sum];
-            inst.op = Op::Mad(half, ty, false);
-            inst.src = [a, b, addend, Src::None];
-            kept.set(product, false);
+        let mut written = Written::default();
+        for at in block.start..block.end {
+            if let Some(join) = find(body, &counts, &written, at, &mut pool) {
+                *taken.entry(join.value).or_default() += 1;
+                joins.push(join);
+            }
+            written.pass(body, at);
         }
     }
+    let mut kept = FixedBitSet::with_capacity(body.insts.len());
+    kept.insert_range(..);
+    for join in joins {
+        if taken[&join.value] == counts.uses[join.value] {
+            body.insts[join.sum] = join.inst;
+            kept.set(join.product, false);
+        }
+    }
+    body.consts = pool.into_values();
     body.keep(&kept);
 }
 
-/// Product that a sum at `at` uses, and the other addend, if the sum can take its place.
-fn find(body: &Body, counts: &Counts, start: usize, at: usize) -> Option<(usize, Src)> {
+/// The sum at a position with a product that it uses.
+fn find(
+    body: &Body,
+    counts: &Counts,
+    written: &Written,
+    at: usize,
+    pool: &mut Pool,
+) -> Option<Join> {
     let sum = &body.insts[at];
-    let Op::Int(IntBin::Add, sum_ty) = sum.op else {
+    let Op::Int(IntBin::Add, ty) = sum.op else {
         return None;
     };
     if sum.guard.is_some() {
@@ -40,43 +64,48 @@ fn find(body: &Body, counts: &Counts, start: usize, at: usize) -> Option<(usize,
     }
     let [a, b, ..] = sum.src;
     [(a, b), (b, a)].into_iter().find_map(|(used, addend)| {
-        let Src::Reg(reg) = used else { return None };
+        let (product, reg, inst) = written.source(body, used)?;
         let value = usize::from(reg.0);
-        if counts.defs[value] != 1 || counts.uses[value] != 1 {
+        let (half, of, factors) = factors(inst, pool)?;
+        let often = half == Half::Wide || matches!(inst.op, Op::Shl(_));
+        let alone = counts.defs[value] == 1 && (often || counts.uses[value] == 1);
+        if used == addend || !alone || !takes(ty, half, of) {
             return None;
         }
-        let product = (start..at)
-            .rev()
-            .find(|at| body.insts[*at].dst[0] == Dst::Reg(reg))?;
-        let fits = joins(&body.insts[product], sum_ty) && keeps_sources(body, product, at);
-        fits.then_some((product, addend))
+        let [x, y] = factors;
+        let inst = Inst {
+            op: Op::Mad(half, of, false),
+            src: [x, y, addend, Src::None],
+            ..*sum
+        };
+        Some(Join {
+            sum: at,
+            product,
+            value,
+            inst,
+        })
     })
 }
 
-/// True for a product whose bits a sum of this type takes as they are.
-fn joins(product: &Inst, sum: IntTy) -> bool {
-    let Op::Mul(half, ty) = product.op else {
-        return false;
-    };
+/// A product or a shift to the left by a literal as a product.
+fn factors(inst: &Inst, pool: &mut Pool) -> Option<(Half, IntTy, [Src; 2])> {
+    let [a, b, ..] = inst.src;
+    match inst.op {
+        Op::Mul(half, ty) => Some((half, ty, [a, b])),
+        Op::Shl(Width::B32) => {
+            let by = pool.literal(b).filter(|by| *by < 32)?;
+            Some((Half::Lo, IntTy::U32, [a, pool.bits(1 << by)?]))
+        }
+        _ => None,
+    }
+}
+
+/// True if a sum of a type takes the bits of a product as they are.
+fn takes(sum: IntTy, half: Half, ty: IntTy) -> bool {
     use IntTy::{S32, S64, U32, U64};
-    let same = match (half, ty) {
+    match (half, ty) {
         (Half::Lo, U32 | S32) => matches!(sum, U32 | S32),
         (Half::Wide, U32 | S32) => matches!(sum, U64 | S64),
         _ => false,
-    };
-    same && product.guard.is_none()
-}
-
-/// True if no instruction between a product and a sum writes a factor.
-fn keeps_sources(body: &Body, product: usize, sum: usize) -> bool {
-    let code = body.code();
-    let factors: Vec<Reg> = (code.reads(&body.insts[product]))
-        .filter_map(|var| match var {
-            Var::Reg(reg) => Some(reg),
-            Var::Pred(_) => None,
-        })
-        .collect();
-    let between = &body.insts[product + 1..sum];
-    let mut written = between.iter().flat_map(|inst| code.writes(inst));
-    !written.any(|var| matches!(var, Var::Reg(reg) if factors.contains(&reg)))
+    }
 }

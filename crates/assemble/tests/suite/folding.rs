@@ -44,6 +44,30 @@ fn a_product_and_its_sum_are_one_instruction() {
 }
 
 #[test]
+fn sums_that_share_a_product_take_it_over() {
+    check(
+        "ld.param.u64 %rd1, [out];
+         mov.u32 %r3, %tid.x;
+         mul.wide.u32 %rd3, %r3, 4;
+         add.s64 %rd4, %rd1, %rd3;
+         add.s64 %rd5, %rd3, %rd4;
+         shl.b32 %r4, %r3, 3;
+         add.s32 %r5, %r4, 1;
+         add.s32 %r6, %r3, %r4;
+         st.global.u32 [%rd4], %r5;
+         st.global.u32 [%rd5], %r6;",
+        "Mov(B32) r4 <- %TidX
+         Mad(Wide, U32, false) r0 <- r4, #0x4, param[0]
+         Mad(Wide, U32, false) r2 <- r4, #0x4, r0
+         Mad(Lo, U32, false) r5 <- r4, #0x8, #0x1
+         Mad(Lo, U32, false) r4 <- r4, #0x8, r4
+         St(Global, u32, Default) <- r0, r5 [+0]
+         St(Global, u32, Default) <- r2, r4 [+0]
+         Exit",
+    );
+}
+
+#[test]
 fn a_product_that_is_used_again_stays() {
     check(
         "ld.param.u64 %rd1, [out];

@@ -3,6 +3,7 @@
 mod folding;
 mod guards;
 mod local;
+mod logic;
 mod loops;
 mod ordering;
 mod support;
