@@ -49,6 +49,8 @@ fn pass(body: &mut Body) {
 struct Sum {
     base: Src,
     by: u64,
+    /// Number of writes of the base before.
+    writes: u32,
 }
 
 /// Values of registers at a point of a block.
@@ -57,6 +59,8 @@ struct Known {
     literals: FxHashMap<u16, Src>,
     sums: FxHashMap<u16, Sum>,
     tests: FxHashMap<u16, bool>,
+    /// Number of writes of each register so far.
+    writes: FxHashMap<u16, u32>,
 }
 
 impl Known {
@@ -76,9 +80,10 @@ impl Known {
                 && let Some(Sum {
                     base: base @ Src::Reg(_),
                     by: 0,
-                }) = self.sums.get(&read.0)
+                    ..
+                }) = self.sum(*read)
             {
-                *src = *base;
+                *src = base;
             }
         }
         replace(&mut inst, &self.literals, pool);
@@ -102,15 +107,27 @@ impl Known {
     fn forget(&mut self, reg: Reg) {
         self.literals.remove(&reg.0);
         self.sums.remove(&reg.0);
-        self.sums.retain(|_, sum| sum.base != Src::Reg(reg));
+        *self.writes.entry(reg.0).or_default() += 1;
+    }
+
+    /// Number of writes so far of the register that an operand is.
+    fn writes_of(&self, src: Src) -> u32 {
+        match src {
+            Src::Reg(reg) => self.writes.get(&reg.0).copied().unwrap_or(0),
+            _ => 0,
+        }
+    }
+
+    /// The sum that a register holds, if its base is still what it was.
+    fn sum(&self, reg: Reg) -> Option<Sum> {
+        let sum = self.sums.get(&reg.0)?;
+        (sum.writes == self.writes_of(sum.base)).then_some(*sum)
     }
 
     /// Replaces sums that an instruction reads by their parts.
     fn join(&self, inst: &mut Inst, body: &Body, pool: &mut Pool) {
         let Src::Reg(read) = inst.src[0] else { return };
-        let Some(sum) = self.sums.get(&read.0) else {
-            return;
-        };
+        let Some(sum) = self.sum(read) else { return };
         match inst.op {
             Op::Ld(..) | Op::St(..) | Op::Atom(..) | Op::LdMatrix(..) | Op::StMatrix(..) => {
                 let wide = body.wide[usize::from(read.0)];
@@ -175,7 +192,8 @@ impl Known {
         };
         let own = base == Src::Reg(reg) || pool.literal(base).is_some();
         if let (Some(by), false) = (by, own) {
-            self.sums.insert(reg.0, Sum { base, by });
+            let writes = self.writes_of(base);
+            self.sums.insert(reg.0, Sum { base, by, writes });
         }
     }
 }
