@@ -27,6 +27,7 @@ mod order;
 mod predicate;
 mod products;
 mod schedule;
+mod sizes;
 mod unroll;
 mod values;
 mod written;

@@ -14,15 +14,6 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// Room that a value takes, by its number in the universe.
-    fn of(body: &Body, var: usize) -> Self {
-        let wide = body.wide.get(var);
-        Self {
-            registers: wide.map_or(0, |wide| 1 + u32::from(*wide)),
-            predicates: u32::from(wide.is_none()),
-        }
-    }
-
     /// The larger number of each kind.
     pub fn max(self, other: Self) -> Self {
         Self {
@@ -84,19 +75,16 @@ pub(crate) struct Lives {
 }
 
 impl Lives {
-    /// Finds the lives of a block from the sets live at its start and end. Values that lie `apart`
-    /// take no room.
+    /// Finds the lives of a block from the sets live at its start and end, and the room of each
+    /// value.
     pub fn new(
         body: &Body,
-        apart: &FixedBitSet,
+        sizes: &[Room],
         block: Range<usize>,
         [start, end]: [&FixedBitSet; 2],
     ) -> Self {
         let (code, universe) = (body.code(), body.universe());
-        let size = |var: usize| match apart.contains(var) {
-            true => Room::default(),
-            false => Room::of(body, var),
-        };
+        let size = |var: usize| sizes[var];
         let mut found = Self {
             lives: Vec::new(),
             begins: Vec::new(),

@@ -188,6 +188,22 @@ fn values_in_uniform_registers_take_no_room() {
 }
 
 #[test]
+fn addresses_in_shared_memory_take_one_register() {
+    let body = |space: &str| {
+        format!(
+            "ld.{space}.u32 %r1, [%rd1];
+             add.s32 %r9, %r9, %r1;
+             ld.{space}.u32 %r2, [%rd1+4];
+             add.s32 %r9, %r9, %r2;
+             st.{space}.u32 [%rd1], %r9;"
+        )
+    };
+    // The sum, the address and two loads in flight.
+    check(4, &body("shared"), &[0, 2, 1, 3, 4, 5]);
+    check(4, &body("global"), &[0, 1, 2, 3, 4, 5]);
+}
+
+#[test]
 fn barriers_fences_and_clocks_keep_their_places() {
     // A barrier orders accesses to memory, and arithmetic may pass it.
     check(
