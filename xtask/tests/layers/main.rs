@@ -101,8 +101,13 @@ fn metadata() -> Metadata {
     serde_json::from_slice(&output.stdout).expect("what cargo documents")
 }
 
+/// Ending of the name of a package that has only the tests of a crate.
+const TESTS: &str = "-tests";
+
+/// The crate that a package is or tests, without the prefix of all names.
 fn short(name: &str) -> String {
-    name.strip_prefix("warploom-").unwrap_or(name).to_owned()
+    let name = name.strip_prefix("warploom-").unwrap_or(name);
+    name.strip_suffix(TESTS).unwrap_or(name).to_owned()
 }
 
 fn edges(metadata: &Metadata) -> Vec<Edge> {
@@ -116,6 +121,7 @@ fn edges(metadata: &Metadata) -> Vec<Edge> {
                 only_in_tests: dependency.kind.as_deref() == Some("dev"),
             })
         })
+        .filter(|edge| edge.from != edge.to)
         .collect()
 }
 
@@ -159,6 +165,60 @@ fn no_crate_uses_what_its_row_does_not_name() {
     let found = edges.iter().filter(forbidden);
     let found: Vec<_> = found.map(|e| format!("{} -> {}", e.from, e.to)).collect();
     assert_eq!(found, Vec::<String>::new());
+}
+
+/// Tests of what is optimised take several times as long to compile where they are optimised, too.
+#[test]
+fn packages_of_tests_have_all_tests_of_their_crates_and_nothing_else() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
+    let mut seen = 0;
+    for package in metadata().packages {
+        if !package.name.ends_with(TESTS) {
+            continue;
+        }
+        seen += 1;
+        let kinds = package.dependencies.iter().map(|d| d.kind.as_deref());
+        assert!(
+            kinds.into_iter().all(|kind| kind == Some("dev")),
+            "{}",
+            package.name
+        );
+        let folder = root.join(short(&package.name));
+        let manifest = |path: &str| fs::read_to_string(folder.join(path)).expect("a manifest");
+        let crate_itself = manifest("Cargo.toml");
+        assert!(
+            crate_itself.contains("[lib]\ntest = false\n"),
+            "{}",
+            package.name
+        );
+        assert!(
+            !crate_itself.contains("[dev-dependencies]"),
+            "{}",
+            package.name
+        );
+        let tests = manifest("tests/Cargo.toml");
+        for entry in fs::read_dir(folder.join("tests")).expect("a folder of tests") {
+            let path = entry.expect("an entry").path();
+            let name = path
+                .file_name()
+                .and_then(|name| name.to_str())
+                .expect("a name");
+            let root = if path.join("main.rs").exists() {
+                format!("path = \"{name}/main.rs\"\n")
+            } else if name.ends_with(".rs") {
+                format!("path = \"{name}\"\n")
+            } else {
+                continue;
+            };
+            assert!(tests.contains(&root), "{} lacks {root}", package.name);
+        }
+        assert!(
+            tests.contains("path = \"../src/lib.rs\"\n"),
+            "{}",
+            package.name
+        );
+    }
+    assert!(seen >= 7, "only {seen}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ const LEAST_FORMS: usize = 300;
 const OPCODES: &str = include_str!("forms/opcodes.list");
 
 fn folder() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/suite/forms"))
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/suite/forms"))
 }
 
 /// Parses a file of forms and kernels. Unindented lines start a test, and indented lines belong to

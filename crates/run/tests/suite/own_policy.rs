@@ -8,7 +8,7 @@ use std::path::Path;
 
 #[test]
 fn the_example_of_a_policy_runs_and_its_policy_acts() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
     let runs = example::compare(&root.join("examples/saxpy/saxpy.toml"));
     let [gto, own] = runs.unwrap_or_else(|why| panic!("{why}"));
     assert!(gto.succeeded() && own.succeeded());
@@ -18,7 +18,7 @@ fn the_example_of_a_policy_runs_and_its_policy_acts() {
 /// The manifest of the example names crates that exist, so that it builds outside of the workspace.
 #[test]
 fn the_example_names_crates_that_exist() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/policy");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../examples/policy");
     let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
     let manifest: toml::Table = manifest.parse().expect("TOML");
     let dependencies = manifest["dependencies"].as_table().expect("dependencies");

@@ -7,7 +7,7 @@ use warploom_config::preset;
 use warploom_run::launch_file::{LaunchFile, Limits};
 
 fn launch_files() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../xtask/data/kernels");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../xtask/data/kernels");
     let entries = std::fs::read_dir(folder).expect("a folder");
     let paths = entries.map(|entry| entry.expect("an entry").path());
     paths

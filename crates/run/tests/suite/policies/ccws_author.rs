@@ -27,7 +27,7 @@ fn machine(folder: &Path, scheduler: &str) -> GpuSpec {
 
 /// Runs a launch file of the comparison under `lrr`, `gto` and `ccws`.
 fn costs(name: &str) -> [Cost; 3] {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/ccws");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../examples/ccws");
     let file = folder.join(name).with_extension("toml");
     ["lrr", "gto", "ccws"].map(|scheduler| {
         let machine = machine(&folder, scheduler);
