@@ -345,7 +345,10 @@ fn hostile_texts_are_refused_without_a_panic() {
 /// The generated documentation is up to date; `WARPLOOM_BLESS=1` renews it.
 #[test]
 fn documentation_of_the_keys_is_current() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/generated/keys.md");
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../../docs/generated/keys.md"
+    );
     if std::env::var_os("WARPLOOM_BLESS").is_some() {
         std::fs::write(path, keys_markdown()).unwrap();
     }
@@ -353,7 +356,7 @@ fn documentation_of_the_keys_is_current() {
     assert!(
         current == keys_markdown(),
         "docs/generated/keys.md is not current: run \
-         `WARPLOOM_BLESS=1 cargo test -p warploom-config --lib`"
+         `WARPLOOM_BLESS=1 cargo test -p warploom-config-tests`"
     );
 }
 

@@ -418,7 +418,7 @@ fn no_text_panics() {
 fn documentation_of_the_options_is_current() {
     let path = concat!(
         env!("CARGO_MANIFEST_DIR"),
-        "/../../docs/generated/gpgpusim-options.md"
+        "/../../../docs/generated/gpgpusim-options.md"
     );
     if std::env::var_os("WARPLOOM_BLESS").is_some() {
         std::fs::write(path, options_markdown()).unwrap();
@@ -426,7 +426,7 @@ fn documentation_of_the_options_is_current() {
     let current = std::fs::read_to_string(path).unwrap_or_default();
     assert!(
         current == options_markdown(),
-        "run `WARPLOOM_BLESS=1 cargo test -p warploom-config`"
+        "run `WARPLOOM_BLESS=1 cargo test -p warploom-config-tests`"
     );
 }
 

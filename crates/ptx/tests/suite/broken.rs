@@ -23,7 +23,7 @@ fn told(source: &Source) -> String {
 
 #[test]
 fn every_broken_file_gets_located_and_useful_messages() {
-    let files = ptx_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/broken"));
+    let files = ptx_files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("broken"));
     assert!(files.len() >= 40, "only {} broken files", files.len());
     insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
         for path in files {

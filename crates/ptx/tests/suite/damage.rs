@@ -179,7 +179,7 @@ proptest! {
 
 #[test]
 fn every_prefix_of_a_file_is_survived() {
-    let text = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus/hand/syntax.ptx"));
+    let text = read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/hand/syntax.ptx"));
     let text = text.text();
     (0..=text.len())
         .filter(|at| text.is_char_boundary(*at))
@@ -188,7 +188,7 @@ fn every_prefix_of_a_file_is_survived() {
 
 #[test]
 fn inputs_that_fuzzing_found_are_survived() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let files = [
         ptx_files(&root.join("fuzzed")),
         ptx_files(&root.join("broken")),

@@ -5,7 +5,7 @@ use warploom_diag::Source;
 
 /// Every PTX file of the corpus, in order of their paths.
 pub fn corpus() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let mut files: Vec<PathBuf> = std::fs::read_dir(root)
         .expect("the corpus is checked in")
         .map(|entry| entry.expect("readable").path())
