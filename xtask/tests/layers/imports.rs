@@ -27,7 +27,7 @@ struct Use {
 }
 
 fn files(name: &str) -> Files {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../crates/{name}/src"));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../crates/{name}/src"));
     let mut files = Files::new();
     add_files(&root, &[], &mut files);
     assert!(files.len() > 10, "{name} has {} files", files.len());

@@ -91,7 +91,7 @@ struct Dependency {
 }
 
 fn metadata() -> Metadata {
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.toml");
     let mut command = Command::new(env!("CARGO"));
     command.args(["metadata", "--format-version", "1", "--no-deps"]);
     let output = command.arg("--manifest-path").arg(manifest).output();
@@ -126,7 +126,7 @@ fn edges(metadata: &Metadata) -> Vec<Edge> {
 }
 
 fn table() -> Layers {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ARCHITECTURE.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ARCHITECTURE.md");
     layers(&fs::read_to_string(path).expect("ARCHITECTURE.md"))
 }
 
@@ -170,12 +170,13 @@ fn no_crate_uses_what_its_row_does_not_name() {
 /// Tests of what is optimised take several times as long to compile where they are optimised, too.
 #[test]
 fn packages_of_tests_have_all_tests_of_their_crates_and_nothing_else() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../crates");
     let mut seen = 0;
     for package in metadata().packages {
-        if !package.name.ends_with(TESTS) {
+        let name = package.name.strip_prefix("warploom-");
+        let Some(name) = name.and_then(|name| name.strip_suffix(TESTS)) else {
             continue;
-        }
+        };
         seen += 1;
         let kinds = package.dependencies.iter().map(|d| d.kind.as_deref());
         assert!(
@@ -183,7 +184,7 @@ fn packages_of_tests_have_all_tests_of_their_crates_and_nothing_else() {
             "{}",
             package.name
         );
-        let folder = root.join(short(&package.name));
+        let folder = root.join(name);
         let manifest = |path: &str| fs::read_to_string(folder.join(path)).expect("a manifest");
         let crate_itself = manifest("Cargo.toml");
         assert!(
