@@ -124,6 +124,17 @@ fn draw_gpu(rng: &mut Rng) -> (String, Vec<String>) {
             format!("l1i.mshr_entries={}", 2 + rng.below(6)),
         ]);
     }
+    if rng.below(4) == 0 {
+        // Distances of control codes, wide accesses in phases, and sectors with their neighbours.
+        sets.extend([
+            format!("sm.guard_latency_cycles={}", 13 * rng.below(2)),
+            format!("sm.branch_cycles={}", 5 * rng.below(2)),
+            format!("sm.memory_issue_cycles={}", 4 * rng.below(2)),
+            format!("sm.shared_phases={}", rng.below(2) == 0),
+            format!("sm.l1d_one_line={}", rng.below(2) == 0),
+            format!("partition.fetch_bytes={}", 32 << rng.below(3)),
+        ]);
+    }
     (one_of(rng, &GPUS).to_owned(), sets)
 }
 

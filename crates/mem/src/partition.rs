@@ -295,7 +295,7 @@ impl SubPartition {
                 AccessOutcome::Miss | AccessOutcome::SectorMiss
                     if self.fetch_bytes > u64::from(SECTOR_BYTES) && !request.kind.is_write() =>
                 {
-                    beside = Some(sector_read(request));
+                    beside = Some((request.addr, request.kernel, request.asid));
                     false
                 }
                 _ => {
@@ -315,21 +315,20 @@ impl SubPartition {
         let replies = answers_now & wants_reply(request.kind);
         self.to_noc.keep_newest_if(replies);
         self.input.take();
-        if let Some(read) = beside {
-            self.fetch_beside(read);
+        if let Some(missed) = beside {
+            self.fetch_beside(missed);
         }
     }
 
-    /// Reads the sectors from DRAM that come with the one of a read that missed, as far as they are
-    /// missing and L2 has room for them.
+    /// Reads the sectors from DRAM that come with the one at `addr`, which a read missed, as far as
+    /// they are missing and L2 has room for them.
     #[cold]
-    fn fetch_beside(&mut self, read: Request) {
-        let first = read.addr & !(self.fetch_bytes - 1);
+    fn fetch_beside(&mut self, (addr, kernel, asid): (u64, KernelSlot, u8)) {
+        let first = addr & !(self.fetch_bytes - 1);
         for addr in (first..first + self.fetch_bytes).step_by(SECTOR_BYTES.into()) {
             let index_addr = self.decoder.partition_addr(addr);
             if self.l2.can_prefetch() && self.l2.is_missing_at(addr, index_addr) {
-                let sector = Request::new(read.kind, addr, SECTOR_BYTES);
-                let (kernel, asid) = (read.kernel, read.asid);
+                let sector = Request::new(AccessKind::L2WriteAllocate, addr, SECTOR_BYTES);
                 let sector = Request {
                     kernel,
                     asid,
@@ -576,14 +575,6 @@ fn answer(l2: &mut Cache, to_noc: &mut FixedQueue<InLine>) {
         && wants_reply(request.kind)
     {
         to_noc.push(InLine(*request));
-    }
-}
-
-/// A read that L2 makes for itself, at the address of `request`.
-fn sector_read(request: &Request) -> Request {
-    Request {
-        kind: AccessKind::L2WriteAllocate,
-        ..*request
     }
 }
 

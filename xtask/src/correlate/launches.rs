@@ -37,17 +37,20 @@ What is known of larger errors:
 - `option_per_block` of `montecarlo`: all blocks read the same lines at the same time. L1D of the
   GPU missed 131,072 sectors, and its L2 was asked for 35,120: between them, Nsight Compute's L2
   request coalescer joins requests of several SMs. The simulator has none, and each line's bank
-  serves all SMs one after the other. With the network and L2 at 3,366 instead of 2,970 MHz the
-  kernel takes 21,692 cycles.
-- `init_rng` of `estimatepi` took 199,168 cycles before the simulator unrolled its loops, and
-  363,549 after, with nothing else changed. The assembler unrolls them too, and the order of its
-  instructions is alike. Why the GPU is faster with it is not known.
-- The columns of instructions of `neuralnet`'s first two layers, of `sgemm_nt` and of products by
-  tensor descriptors are far above 1: the assembler removes more than the simulator's approximation
-  of it.
-- `cfd`, `blackscholes`, `stencil`, `sgemm` of `xtask/data/kernels` and `cutcp` are too fast with as
-  many instructions as the GPU's. The cause is not known; nor is that of the products by `cp.async`
-  and `wgmma`, which are too slow.
+  serves all SMs one after the other.
+- Products by `cp.async`, `wgmma` and tensor descriptors are too slow. An SM sends one sector a
+  cycle past L1D and takes one reply a cycle, where a GPU has requests for a line: with perfect
+  memory `matmul_fp8` took 0.87 times the cycles, and 0.68 times if the load/store unit also took
+  four steps a cycle (before the assembler's last changes). By descriptors, the columns of
+  instructions are also far above 1.
+- `gabor` at size `paper` takes 31,740 cycles, 33 % more than the GPU, without `sm.l1d_one_line`,
+  which makes `mvt_kernel1`, `atax_kernel1` and `sift` nearer; so a line a cycle is not the whole
+  rule.
+- `init_rng` of `estimatepi` waits for sectors of DRAM one after the other. With 64 bytes for each
+  (`partition.fetch_bytes`) it is too fast; why is not known, nor for `dwt2d` and `nw`.
+- `streamcluster` at size `paper` reads 2.4 TB/s from DRAM on the GPU and 3.4 here.
+- The add of `vector-add` was 5 % too slow before sums became offsets of addresses, and is 26 % too
+  slow with them; the order of its loads alone (`sm.instruction_order=text`) is not the cause.
 - The 8 cycles for which an L2 bank is busy with a part of a sector come from `naive_32x8` of
   `transpose` (`docs/model/partition.md`), which is thus no evidence for the preset.
 ";

@@ -152,8 +152,9 @@ section! {
         folds_instructions: "folds_instructions", Rule::Switch, "",
             "Instructions that NVIDIA's assembler removes do not issue: register moves, loads of \
              kernel parameters, literals in registers, `cvta` of global addresses, results that \
-             nothing uses; a product and its sum are one instruction, short branches become \
-             guards, and short or known loops are unrolled.",
+             nothing uses; a product and its sum are one instruction, as are a shift and its sum and \
+             two bitwise operations, short branches become guards, and short or known loops are \
+             unrolled.",
             "this program: CUDA Binary Utilities lists machine instructions whose operands are \
              constants, and IMAD",
             false, "false";

@@ -99,8 +99,9 @@ impl Cache {
     }
 
     /// Fetches the line of a read, which must be missing, ahead of need; `index_addr` gives its
-    /// set. The read is not counted as an access; its answer comes out of [`next_ready`](Self::next_ready). Returns false, and
-    /// changes nothing, if no line of the set can be replaced. Requires `can_prefetch`.
+    /// set. The read is not counted as an access; its answer comes out of
+    /// [`next_ready`](Self::next_ready). Returns false, and changes nothing, if no line of the set
+    /// can be replaced. Requires `can_prefetch`.
     pub fn prefetch(&mut self, now: Cycle, request: &Request, index_addr: u64) -> bool {
         debug_assert!(self.can_prefetch() && self.is_missing_at(request.addr, index_addr));
         let place = self.place(now, request, self.tags.set(index_addr));
