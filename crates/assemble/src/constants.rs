@@ -89,7 +89,7 @@ impl Pool {
         self.operand(ConstValue::Bits(bits))
     }
 
-    /// All constants.
+    /// The constants of the pool, by their numbers.
     pub fn into_values(self) -> Vec<ConstValue> {
         self.values
     }

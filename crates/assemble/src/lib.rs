@@ -7,8 +7,8 @@
 //!   become one instruction, as two bitwise operations do, short branches become guards, and
 //!   counted loops are unrolled.
 //! - `order`: the instructions of a basic block are reordered by their dependences and latencies
-//!   (list scheduling), within a limit of registers. Nothing passes an instruction whose machine code
-//!   contains a branch.
+//!   (list scheduling), within a limit of registers. Nothing passes an instruction whose machine
+//!   code contains a branch.
 //!
 //! Values, memory and the places of instructions in the source stay what they were. A program of
 //! several functions stays as it is. The crate knows no machine: latencies are an argument.

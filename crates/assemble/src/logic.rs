@@ -1,6 +1,6 @@
 //! Two bitwise operations of which the second alone uses the first become one of three inputs, and
-//! an operation whose result is only compared with zero sets the predicate itself: `LOP3` in machine
-//! code does both.
+//! an operation whose result is only compared with zero sets the predicate itself: `LOP3` in
+//! machine code does both.
 
 use crate::body::Body;
 use crate::constants::Pool;

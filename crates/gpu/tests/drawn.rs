@@ -113,6 +113,12 @@ fn draw_gpu(rng: &mut Rng) -> (String, Vec<String>) {
         ];
         sets.extend(victims.map(str::to_owned));
     }
+    draw_parts_of_today(rng, &mut sets);
+    (one_of(rng, &GPUS).to_owned(), sets)
+}
+
+/// Draws parts that machines of today have.
+fn draw_parts_of_today(rng: &mut Rng, sets: &mut Vec<String>) {
     if rng.below(4) == 0 {
         // A stream buffer before a small instruction cache, whose misses go either way.
         sets.extend([
@@ -135,7 +141,6 @@ fn draw_gpu(rng: &mut Rng) -> (String, Vec<String>) {
             format!("partition.fetch_bytes={}", 32 << rng.below(3)),
         ]);
     }
-    (one_of(rng, &GPUS).to_owned(), sets)
 }
 
 /// Draws a machine that is valid.

@@ -425,12 +425,8 @@ impl Sm {
         own.pipe_cycles[pipe as usize] += u64::from(inst.interval);
         let energy = prepared.energy[pc.index()];
         count_issue(own, &mut self.counters, inst.bank_writes.len, energy, out);
-        let scheduler = &mut self.schedulers[issuer.scheduler];
-        let further = prepared.further_slots(pc);
-        scheduler.slots.take(now, further, inst.latency);
-        if pipe == Pipe::Mem {
-            scheduler.memory_from = now + self.memory_issue_cycles;
-        }
+        let slots = (prepared.further_slots(pc), inst.latency);
+        self.schedulers[issuer.scheduler].issues(now, pipe, slots);
         self.warps.issued((slot, pc), inst, prepared, goes_on);
         let id = self
             .flights

@@ -4,6 +4,7 @@
 use crate::counters::SlotCause;
 use crate::issue_slots::IssueSlots;
 use crate::next_accesses::NextAccesses;
+use crate::pipe::Pipe;
 use warploom_base::{Cycle, WarpSlot};
 use warploom_config::GpuSpec;
 use warploom_policy::{CustomPolicies, WarpMask, WarpPolicy, WarpScheduler};
@@ -29,6 +30,8 @@ pub(crate) struct Scheduler {
     pub slots: IssueSlots,
     /// Cycle from which it issues the next memory instruction.
     pub memory_from: Cycle,
+    /// Cycles from a memory instruction to the next one.
+    memory_cycles: Cycle,
     /// Next instructions, for the policy's gate.
     pub next: NextAccesses,
     /// Policy that picks the warp.
@@ -41,6 +44,16 @@ impl Scheduler {
         self.held = 0;
         self.next.forget(slot);
         self.policy.on_start(slot);
+    }
+
+    /// Notes that an instruction of `latency` cycles issues to a pipe, which takes `further` issue
+    /// slots after this one.
+    #[inline]
+    pub(crate) fn issues(&mut self, now: Cycle, pipe: Pipe, (further, latency): (u8, u16)) {
+        self.slots.take(now, further, latency);
+        if pipe == Pipe::Mem {
+            self.memory_from = now + self.memory_cycles;
+        }
     }
 
     /// Notes that the warp in a slot has exited, or that its context was switched out.
@@ -68,6 +81,7 @@ pub(crate) fn schedulers(
             held_at: 0,
             slots: IssueSlots::default(),
             memory_from: 0,
+            memory_cycles: spec.sm.memory_issue_cycles.into(),
             next: NextAccesses::default(),
             policy,
         }

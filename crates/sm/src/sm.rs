@@ -148,8 +148,6 @@ pub struct Sm {
     collector_steps: u32,
     pub(crate) mem_unit_ports: u32,
     pub(crate) max_issue_per_warp: u32,
-    /// Cycles from a scheduler's memory instruction to its next one.
-    pub(crate) memory_issue_cycles: Cycle,
     /// Fault of the simulated program, with its cycle.
     #[state(scratch)]
     pub fault: Option<(Cycle, Fault)>,
@@ -246,7 +244,6 @@ impl Sm {
             sub_cores: sm.sub_cores,
             fences_flush_l1: spec.gpu.style == ModelStyle::V4 && spec.gpu.flush_l1_at_kernel_end,
             max_issue_per_warp: sm.max_issue_per_warp.max(1),
-            memory_issue_cycles: Cycle::from(sm.memory_issue_cycles),
             dual_issue_different: sm.dual_issue_different_units,
             global_skips_l1d: sm.global_skips_l1d,
             coalescing: sm.coalescing,

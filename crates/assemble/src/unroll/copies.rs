@@ -104,8 +104,8 @@ impl<'a> Unrolled<'a> {
     }
 
     /// A rotated loop: the part before the test is copied behind the entry, in place of its jump,
-    /// and the test leads back to the loop's start. `goes_on` is the comparison for which it does, by
-    /// the position of the text's.
+    /// and the test leads back to the loop's start. `goes_on` is the comparison for which it does,
+    /// by the position of the text's.
     pub fn rotated(&mut self, cfg: &Cfg, rotation: &Rotation, goes_on: (usize, Op)) {
         let [entry, work, test, jump] =
             [rotation.entry, rotation.work, rotation.test, rotation.jump]

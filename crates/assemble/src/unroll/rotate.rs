@@ -1,7 +1,8 @@
 //! Loops whose test stands in the middle become loops with the test at the end: the part before the
 //! test is copied in front of the loop (loop rotation), so that the loop is one basic block.
 //!
-//! Front ends lay out such a loop as `bra test; body: ...; test: ...; @p bra exit; bra body; exit:`.
+//! Front ends lay out such a loop as
+//! `bra test; body: ...; test: ...; @p bra exit; bra body; exit:`.
 
 use super::copies::Unrolled;
 use crate::body::Body;

@@ -15,7 +15,7 @@ pub const ORDER: Passes = Passes {
     order: true,
 };
 
-/// All passes.
+/// Both passes, as machines of today have them.
 pub const ALL: Passes = Passes {
     fold: true,
     order: true,
@@ -36,7 +36,7 @@ fn timing(class: InstClass) -> Timing {
     }
 }
 
-/// That machine. What a predicate guards waits 13 cycles.
+/// The machine of [`timing`], on which what a predicate guards waits 13 cycles.
 pub const MACHINE: Machine = Machine {
     timing: &timing,
     guard_latency: 13,

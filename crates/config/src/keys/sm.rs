@@ -145,16 +145,16 @@ section! {
             "this program; GPGPU-Sim: off", false, "false";
         shared_phases: "shared_phases", Rule::Switch, "",
             "A shared-memory access of 8 bytes a lane takes a phase for each half of the warp, one of \
-             16 bytes for each quarter, with conflicts within a phase; two phases are one where lanes \
-             want the same words in pairs. Takes the place of `sm.wide_shared_conflicts`.",
+             16 bytes for each quarter, with conflicts within a phase; two phases are one where \
+             lanes want the same words in pairs. Takes the place of `sm.wide_shared_conflicts`.",
             "NVIDIA's developer forum 2019, for compute capability 7.0 and 7.5; GTC 2019, S9593",
             false, "false";
         folds_instructions: "folds_instructions", Rule::Switch, "",
             "Instructions that NVIDIA's assembler removes do not issue: register moves, loads of \
              kernel parameters, literals in registers, `cvta` of global addresses, results that \
-             nothing uses; a product and its sum are one instruction, as are a shift and its sum and \
-             two bitwise operations, short branches become guards, and short or known loops are \
-             unrolled.",
+             nothing uses; a product and its sum are one instruction, as are a shift and its sum \
+             and two bitwise operations, short branches become guards, and short or known loops \
+             are unrolled.",
             "this program: CUDA Binary Utilities lists machine instructions whose operands are \
              constants, and IMAD",
             false, "false";
@@ -173,8 +173,8 @@ section! {
             "this program: read from the control codes of CUDA 13.0's assembler", 0, "0";
         branch_cycles: "branch_cycles", int(0, 100), "core cycles",
             "Least cycles from the issue of a branch or barrier to that of the warp's next \
-             instruction; above 0, instructions that contain a branch, such as exact divisions, hold their warp \
-             until their result; 0: neither.",
+             instruction; above 0, instructions that contain a branch, such as exact divisions, \
+             hold their warp until their result; 0: neither.",
             "this program: read from the control codes of CUDA 13.0's assembler", 0, "0";
         memory_issue_cycles: "memory_issue_cycles", int(0, 100), "core cycles",
             "Least cycles from the issue of a memory instruction to that of the same scheduler's next \
