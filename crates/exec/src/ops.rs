@@ -29,6 +29,7 @@ mod surface;
 mod swizzle;
 mod system;
 mod texture;
+mod tile;
 mod video;
 mod warp;
 mod warp_group;

@@ -7,17 +7,18 @@
 //! Multiplicands of 64 bits are accumulated in f64. Nothing is flushed. Registers of inactive lanes
 //! are read as they are.
 
-use crate::fault::FaultKind;
+mod moves;
+mod tiles;
+
 use crate::inst::{Exec, InstExec};
 use crate::launch::KernelLaunch;
 use crate::matrix_places::MmaPlaces;
-use crate::memory::effect::MemKind;
 use crate::numeric::float::{canonical, fma32, nan64, narrow};
 use crate::numeric::softfloat::Format;
-use crate::ops::access::Access;
-use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
+use tiles::is_tile;
+use warploom_base::WARP_SIZE;
 use warploom_ir::matrix::{AccTy, Fragment, MatRule, MatTy, MetadataPlace, Mma};
-use warploom_ir::{CacheOp, Dst, ExtraOperands, MemSpace, Round, Src};
+use warploom_ir::{Dst, ExtraOperands, Round, Src};
 
 // The numbers are powers of two, so that a place modulo a number needs no check.
 /// Number of elements of the largest multiplicand: `mma.m16n8k64`.
@@ -26,8 +27,6 @@ const MOST: usize = 16 * 64;
 const USUAL: usize = 16 * 16;
 /// Number of elements of the largest result: `wmma.m16n16k16`, or four results of `mma.m8n8k4`.
 const RESULT: usize = 16 * 16;
-/// Number of rows and columns of an `ldmatrix` matrix.
-const EIGHT: usize = 8;
 
 /// Low bits of a tf32, which are ignored.
 const TF32_UNUSED: u32 = (1 << 13) - 1;
@@ -199,6 +198,9 @@ impl InstExec<'_, '_> {
         let Some(mma) = &extra.matrix else {
             return Err(self.illegal());
         };
+        if matches!(mma.acc[0], AccTy::F16 | AccTy::F32) && is_tile(mma) {
+            return self.tile_product(mma, extra, fused);
+        }
         let launch: &KernelLaunch = self.ctx;
         let Some(places) = launch.matrices.of(self.inst.extra.0 as usize) else {
             return Err(self.illegal());
@@ -401,121 +403,6 @@ impl InstExec<'_, '_> {
         }
         Ok(())
     }
-
-    /// Computes and checks the addresses of the rows of `count` matrices. Lanes without a row are
-    /// given the address of another lane, so that they cause no memory traffic.
-    fn rows(&mut self, space: MemSpace, kind: MemKind, count: usize) -> Exec<Access> {
-        let rows = count * EIGHT;
-        if !(1..=WARP_SIZE).contains(&rows) {
-            return Err(self.illegal());
-        }
-        self.addresses();
-        let access = Access {
-            space,
-            kind,
-            bytes: 2 * EIGHT,
-            align: 2 * EIGHT as u64,
-        };
-        for lane in rows..WARP_SIZE {
-            self.out.addrs[lane] = self.out.addrs[lane % rows];
-        }
-        if space == MemSpace::Generic {
-            self.only_shared(access)?;
-        }
-        let access = access.within(MemSpace::Shared);
-        for lane in lanes_of(self.mask & LaneMask::MAX >> (WARP_SIZE - rows)) {
-            self.check(access, lane)?;
-            self.look_for_uninitialised_if_load(access, lane);
-        }
-        self.look_for_races(access, self.mask & LaneMask::MAX >> (WARP_SIZE - rows));
-        self.memory_effect(access, CacheOp::Default, kind == MemKind::Load);
-        Ok(access)
-    }
-
-    /// Records a finding if a lane loads uninitialised bytes.
-    fn look_for_uninitialised_if_load(&mut self, access: Access, lane: usize) {
-        if access.kind == MemKind::Load {
-            self.look_for_uninitialised(access, lane);
-        }
-    }
-
-    /// Converts generic addresses to addresses of shared memory. Other addresses are faults.
-    pub(crate) fn only_shared(&mut self, access: Access) -> Exec {
-        let groups = self.split_spaces(access)?;
-        let mut strays = groups
-            .iter()
-            .filter(|(space, _)| *space != MemSpace::Shared);
-        match strays.find(|(_, lanes)| *lanes != 0) {
-            None => Ok(()),
-            Some((_, lanes)) => {
-                let lane = lanes.trailing_zeros() as usize;
-                Err(self.memory_fault(FaultKind::NoStateSpace, access, lane))
-            }
-        }
-    }
-
-    /// Executes the instruction `ldmatrix`.
-    pub fn load_matrix(&mut self, space: MemSpace, turned: bool) -> Exec {
-        let dsts = &self.extra_operands()?.dsts;
-        self.rows(space, MemKind::Load, dsts.len())?;
-        let mut rows = [[0; 2 * EIGHT]; WARP_SIZE];
-        for lane in lanes_of(self.mask & LaneMask::MAX >> (WARP_SIZE - dsts.len() * EIGHT)) {
-            let address = self.out.addrs[lane];
-            self.read_lane(MemSpace::Shared, lane, address, &mut rows[lane]);
-        }
-        for (nth, &dst) in dsts.iter().enumerate() {
-            let matrix = &rows[nth * EIGHT..][..EIGHT];
-            let value: [u32; WARP_SIZE] = std::array::from_fn(|lane| {
-                let half = |k: usize| {
-                    let (row, col) = eighth(lane, k, turned);
-                    u16::from_le_bytes([matrix[row][2 * col], matrix[row][2 * col + 1]])
-                };
-                u32::from(half(1)) << 16 | u32::from(half(0))
-            });
-            self.write_reg(dst, &value);
-        }
-        Ok(())
-    }
-
-    /// Executes the instruction `stmatrix`.
-    pub fn store_matrix(&mut self, space: MemSpace, turned: bool) -> Exec {
-        let srcs = &self.extra_operands()?.srcs;
-        self.rows(space, MemKind::Store, srcs.len())?;
-        let mut rows = [[0; 2 * EIGHT]; WARP_SIZE];
-        for (nth, &src) in srcs.iter().enumerate() {
-            let value: [u32; WARP_SIZE] = self.gather(src, false);
-            for (lane, bits) in value.into_iter().enumerate() {
-                for (k, half) in [bits as u16, (bits >> 16) as u16].into_iter().enumerate() {
-                    let (row, col) = eighth(lane, k, turned);
-                    rows[nth * EIGHT + row][2 * col..][..2].copy_from_slice(&half.to_le_bytes());
-                }
-            }
-        }
-        for lane in lanes_of(self.mask & LaneMask::MAX >> (WARP_SIZE - srcs.len() * EIGHT)) {
-            self.write_lane(MemSpace::Shared, lane, self.out.addrs[lane], &rows[lane]);
-        }
-        Ok(())
-    }
-
-    /// Executes `movmatrix`: transposes a matrix of 8 by 8.
-    pub fn turn_matrix(&mut self) -> Exec {
-        let from = *self.src::<u32>(0);
-        let value: [u32; WARP_SIZE] = std::array::from_fn(|lane| {
-            let half = |k: usize| {
-                let (row, col) = eighth(lane, k, true);
-                from[row * 4 + col / 2] >> (col % 2 * 16) & 0xffff
-            };
-            half(1) << 16 | half(0)
-        });
-        self.write_result(&value);
-        Ok(())
-    }
-}
-
-/// Row and column of a lane's `k`-th element of a matrix of 8 by 8, transposed if `turned`.
-fn eighth(lane: usize, k: usize, turned: bool) -> (usize, usize) {
-    let (group, pair) = (lane / 4, lane % 4 * 2 + k);
-    if turned { (pair, group) } else { (group, pair) }
 }
 
 /// Bits of an s32 result, saturated if the instruction asks for it.
