@@ -26,7 +26,7 @@ use warploom_base::Dim3;
 use warploom_config::GpuSpec;
 use warploom_energy::attach;
 use warploom_report::outcome_told;
-use warploom_run::{DevicePtr, HostAction, Options, Printer};
+use warploom_run::{Checkpoint, DevicePtr, HostAction, Options, Printer};
 use warploom_stats::result::Outcome;
 
 /// Identifier of a thread of the process.
@@ -82,6 +82,10 @@ pub struct Context {
     pub(crate) host: Box<dyn HostMemory>,
     show: fn(&str),
     engine: Option<Engine>,
+    /// Checkpoint from which the simulation goes on.
+    resumes: Option<Checkpoint>,
+    /// True if the program could not go on from its checkpoint.
+    refused: bool,
     failed: Option<CudaError>,
     pub(crate) threads: HashMap<ThreadKey, Thread>,
     /// Caller of the last call.
@@ -141,6 +145,8 @@ impl Context {
             host,
             show,
             engine: None,
+            resumes: None,
+            refused: false,
             failed: None,
             threads: HashMap::new(),
             caller: None,
@@ -173,6 +179,22 @@ impl Context {
             handles: 0,
             stream_numbers: 0,
         }
+    }
+
+    /// The same context, whose simulation goes on from a checkpoint, if there is one.
+    #[must_use]
+    pub fn resuming(self, resumes: Option<Checkpoint>) -> Self {
+        Self { resumes, ..self }
+    }
+
+    /// The simulation, if it has started.
+    pub(crate) fn simulation(&self) -> Option<&Engine> {
+        self.engine.as_ref()
+    }
+
+    /// True if the program could not go on from its checkpoint, or could not be saved.
+    pub fn is_refused(&self) -> bool {
+        self.refused
     }
 
     /// Shows a message to the user on a line of its own.
@@ -281,7 +303,7 @@ impl Context {
             let options = Options {
                 // The receiver may have ended with its process.
                 printer: Printer::new(move |text| drop(printed.send(text.to_vec()))),
-                ..self.settings.options()
+                ..self.settings.checkpoints(self.resumes.take(), self.show)
             };
             let traced = self.settings.trace.is_some();
             let interrupted = self.host.interrupted();
@@ -387,8 +409,11 @@ impl Context {
                 }
                 run.succeeded()
             }
-            Some(Err(message)) => {
-                self.show(&message);
+            Some(Err(why)) => {
+                let refusal = why.refusal();
+                self.refused = refusal.is_some();
+                let refusal = refusal.map(|reason| self.refused(&reason));
+                self.show(&refusal.unwrap_or_else(|| why.to_string()));
                 false
             }
             None => true,

@@ -1,6 +1,7 @@
 //! Thread that runs the simulation, and the requests of the process to it.
 
 use crate::error::CudaError;
+use std::fmt;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Receiver;
@@ -22,6 +23,35 @@ pub(crate) struct Engine {
     /// Flag that a request to end the process sets.
     interrupted: &'static AtomicBool,
     thread: Option<JoinHandle<Result<RunResult, RunError>>>,
+    /// Result of the thread after its end, until it is taken.
+    ended: Option<Result<RunResult, EarlyEnd>>,
+}
+
+/// Reason why a run has no result.
+pub(crate) enum EarlyEnd {
+    /// The run could not be made.
+    Refused(RunError),
+    /// A bug of the simulator.
+    Bug,
+}
+
+impl fmt::Display for EarlyEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused(error) => error.fmt(f),
+            Self::Bug => f.write_str("the simulation ended by a bug of Warploom; please report it"),
+        }
+    }
+}
+
+impl EarlyEnd {
+    /// Reason why a run cannot go on from its checkpoint, or make one.
+    pub fn refusal(&self) -> Option<String> {
+        match self {
+            Self::Refused(RunError::Checkpoint(error)) => Some(error.to_string()),
+            _ => None,
+        }
+    }
 }
 
 impl Engine {
@@ -52,18 +82,38 @@ impl Engine {
             requester,
             interrupted,
             thread: Some(thread.spawn(run)?),
+            ended: None,
         })
     }
 
     /// Error of the process for a request that the simulation does not take or answer. Its reason
-    /// can be read only once, and the context keeps it.
-    fn failure(&self) -> CudaError {
-        let why = self.requester.stopped();
-        why.map_or(CudaError::UNKNOWN, CudaError::of)
+    /// can be read only once, and the context keeps it. Without a reason, the run could not be
+    /// made, and its thread has ended.
+    fn failure(&mut self) -> CudaError {
+        if let Some(why) = self.requester.stopped() {
+            return CudaError::of(why);
+        }
+        self.join();
+        CudaError::UNKNOWN
+    }
+
+    /// Waits for the end of the thread.
+    fn join(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            self.ended = Some(match thread.join() {
+                Ok(result) => result.map_err(EarlyEnd::Refused),
+                Err(_) => Err(EarlyEnd::Bug),
+            });
+        }
+    }
+
+    /// Reason why the run cannot go on from its checkpoint, or make one, if it has ended by it.
+    pub fn refusal(&self) -> Option<String> {
+        self.ended.as_ref()?.as_ref().err()?.refusal()
     }
 
     /// Waits for the answer to a request.
-    fn answer<R>(&self, request: Result<Receiver<R>, NoMoreRequests>) -> Result<R, CudaError> {
+    fn answer<R>(&mut self, request: Result<Receiver<R>, NoMoreRequests>) -> Result<R, CudaError> {
         let answer = request.ok().and_then(|answered| answered.recv().ok());
         answer.ok_or_else(|| self.failure())
     }
@@ -71,20 +121,23 @@ impl Engine {
     /// Executes a function with the device as soon as the default stream is idle, and returns its
     /// result.
     pub fn with<R: Send + 'static>(
-        &self,
+        &mut self,
         action: impl FnOnce(&mut Device) -> R + Send + 'static,
     ) -> Result<R, CudaError> {
-        self.answer(self.requester.now(action))
+        let request = self.requester.now(action);
+        self.answer(request)
     }
 
     /// Requests an action without waiting.
-    pub fn act(&self, action: HostAction) -> Result<(), CudaError> {
-        self.requester.act(action).map_err(|_| self.failure())
+    pub fn act(&mut self, action: HostAction) -> Result<(), CudaError> {
+        let sent = self.requester.act(action);
+        sent.map_err(|_| self.failure())
     }
 
     /// Requests an action and waits until the host program continues after it.
-    pub fn wait(&self, action: HostAction) -> Result<(), CudaError> {
-        self.answer(self.requester.act_and_tell(action))
+    pub fn wait(&mut self, action: HostAction) -> Result<(), CudaError> {
+        let request = self.requester.act_and_tell(action);
+        self.answer(request)
     }
 
     /// Requests the execution of a function in the order of a stream. Returns the number of its
@@ -96,14 +149,12 @@ impl Engine {
 
     /// Ends the simulation and returns its result, after an interruption the result so far. Returns
     /// `None` if the result was already taken.
-    pub fn finish(&mut self) -> Option<Result<RunResult, String>> {
+    pub fn finish(&mut self) -> Option<Result<RunResult, EarlyEnd>> {
         match self.interrupted.load(Ordering::Relaxed) {
             true => self.requester.interrupt(),
             false => self.requester.end(),
         }
-        Some(match self.thread.take()?.join() {
-            Ok(result) => result.map_err(|error| error.to_string()),
-            Err(_) => Err("the simulation ended by a bug of Warploom; please report it".to_owned()),
-        })
+        self.join();
+        self.ended.take()
     }
 }

@@ -18,6 +18,7 @@ mod array;
 mod attributes;
 mod capability;
 mod capture;
+mod checkpoint;
 mod context;
 mod copy;
 mod copy3;

@@ -81,6 +81,14 @@ pub struct Settings {
     pub energy: Option<String>,
     /// Command line, which is stored in the result.
     pub command: String,
+    /// File for checkpoints of the run, each of which replaces the last one.
+    pub checkpoint: Option<PathBuf>,
+    /// Core cycles from one checkpoint to the next, beside that at an early end.
+    pub checkpoint_every: Option<u64>,
+    /// Checkpoint from which the program goes on.
+    pub resume: Option<PathBuf>,
+    /// True if the program goes on with other policies than those of the checkpoint.
+    pub fork: bool,
     /// Process with whose end this one ends, too, if it is the one that started it.
     pub ends_with: Option<u32>,
 }
@@ -109,6 +117,10 @@ impl Default for Settings {
             window_cycles: None,
             energy: None,
             command: String::new(),
+            checkpoint: None,
+            checkpoint_every: None,
+            resume: None,
+            fork: false,
             ends_with: None,
         }
     }
@@ -133,6 +145,14 @@ pub enum SettingsError {
     /// The description of the GPU is invalid. The text lists all problems.
     #[error("{0}")]
     Gpu(String),
+    /// The program cannot go on from the file.
+    #[error("cannot go on from {path}: {reason}")]
+    Checkpoint {
+        /// Path of the file.
+        path: String,
+        /// Reason why it is not usable.
+        reason: String,
+    },
     /// The energy preset does not exist or is invalid. The text lists all problems.
     #[error("{0}")]
     Energy(String),

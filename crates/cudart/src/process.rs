@@ -40,8 +40,10 @@ fn begin() -> Process {
         }
         let energy = settings.energy_preset(&spec);
         energy.map_err(|error| error.to_string())?;
+        let resumed = settings.resumed().map_err(|error| error.to_string())?;
         let host = Box::new(Memory::default());
-        Ok(Mutex::new(Context::new(settings, spec, host, show)))
+        let context = Context::new(settings, spec, host, show);
+        Ok(Mutex::new(context.resuming(resumed)))
     });
     if let Err(message) = &context {
         show(&format!("warploom: {message}\n"));
@@ -133,7 +135,7 @@ unsafe extern "C" {
 
 /// Exit status after a simulation that ended early, if the program itself would report success.
 const FAULT: c_int = 1;
-/// Exit status if the settings are invalid.
+/// Exit status if the settings are invalid, or the program cannot go on from its checkpoint.
 const INPUT: c_int = 2;
 
 /// Called at the regular end of the process. The child of a fork does nothing, since its parent
@@ -164,10 +166,11 @@ fn finish(context: &Mutex<Context>, user: &AtomicUsize) -> c_int {
         let mut used = InUse::by_us(context, user);
         let succeeded = used.context.finish();
         leave_if_interrupted(&mut used.context);
-        succeeded
+        (succeeded, used.context.is_refused())
     };
     match catch_unwind(AssertUnwindSafe(finish)) {
-        Ok(true) => 0,
+        Ok((true, _)) => 0,
+        Ok((_, true)) => INPUT,
         _ => FAULT,
     }
 }
@@ -179,6 +182,15 @@ fn leave_if_interrupted(context: &mut Context) {
         // The process ends in any case.
         let _ = catch_unwind(AssertUnwindSafe(|| context.finish()));
         leave(signals::STATUS);
+    }
+}
+
+/// Ends the process if its simulation cannot go on from a checkpoint, because results of its
+/// kernels are missing.
+fn leave_if_refused(context: &mut Context) {
+    if let Some(message) = context.refusal() {
+        show(&format!("warploom: {message}\n"));
+        leave(INPUT);
     }
 }
 
@@ -215,6 +227,7 @@ pub fn with<R>(action: impl FnOnce(&mut Context) -> R) -> Cuda<R> {
         leave_if_interrupted(&mut used.context);
         let result = action(&mut used.context);
         leave_if_interrupted(&mut used.context);
+        leave_if_refused(&mut used.context);
         result
     };
     // A panic is an error of the simulator and must not unwind through frames of the program.

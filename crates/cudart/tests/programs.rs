@@ -1,6 +1,7 @@
 //! Tests with CUDA programs that use the library. They are built by compilers of CUDA 11, 12 and 13
 //! (`cargo xtask cuda-programs`). Each program checks itself and reports errors.
 
+mod checkpoints;
 mod driver;
 mod example;
 mod signals;

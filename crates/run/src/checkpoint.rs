@@ -1,18 +1,22 @@
 //! Checkpoints of a timed run: the whole state in one cycle, from which another run goes on with
 //! the same results.
 //!
-//! A checkpoint holds the state of the machine, device memory, the results so far, and a record of
-//! what the host program did ([`HostLog`]). The program itself is not saved: when a run goes on, it
-//! runs again up to the checkpoint. What it reads from the device comes from the record, and none
-//! of its launches is simulated. `docs/long-runs.md` says what has to be the same in both runs.
+//! A checkpoint holds the state of the machine, device memory, the results so far, and records of
+//! what the host program did ([`HostLog`]) and asked for ([`Calls`]). The program itself is not
+//! saved: when a run goes on, it runs again up to the checkpoint, and has to make the recorded
+//! calls. What it reads from the device comes from the record, and none of its launches is
+//! simulated. `docs/long-runs.md` says what has to be the same in both runs.
 
+mod calls;
 mod file;
 mod guard;
 mod host_log;
 mod identity;
 
+pub(crate) use calls::Calls;
+pub use calls::{CallKind, OtherCall};
 pub(crate) use guard::guarded;
-pub(crate) use host_log::{HostEvent, HostLog, Reads};
+pub(crate) use host_log::{HostEvent, HostLog};
 pub(crate) use identity::{Changes, Identity};
 
 use std::fmt;
@@ -164,12 +168,24 @@ pub enum CheckpointError {
         .0.join("; ")
     )]
     Unforkable(Vec<String>),
+    /// The host program made another call than in the run that was saved.
+    #[error(
+        "the program or its input differs from that of the checkpoint: {0}; give the same target \
+         or program, size, seed, arguments and files"
+    )]
+    OtherCall(OtherCall),
     /// The host program did something else than in the run that was saved.
     #[error(
-        "the program or its input differs from that of the checkpoint; give the same \
-         target, size, seed and files"
+        "the program or its input differs from that of the checkpoint; give the same target or \
+         program, size, seed, arguments and files"
     )]
     Program,
+    /// The host program was ended while it ran again.
+    #[error(
+        "the program was ended before it had come to the checkpoint, which is still there; go on \
+         from it again"
+    )]
+    Ended,
     /// The run has something that checkpoints cannot save.
     #[error("{0} cannot be saved in checkpoints; leave it out")]
     Unsaved(&'static str),

@@ -1,5 +1,6 @@
 //! Compilation of PTX text to a lowered module.
 
+use crate::checkpoint::CallKind;
 use crate::device::{Device, DeviceError, ModuleId};
 use warploom_diag::{Diagnostics, Source, Style};
 use warploom_ir::ModuleIr;
@@ -41,7 +42,7 @@ impl Device {
     pub fn load_ptx(&mut self, name: &str, text: &str) -> Result<ModuleId, DeviceError> {
         let replaced = self.substitute_for(text);
         let text = replaced.as_deref().unwrap_or(text);
-        self.note_input(text);
+        self.note_input(CallKind::Module, text);
         let compiled = CompiledPtx::new(Source::new(name, text))?;
         self.load(name, compiled.ir, compiled.refused)
     }
@@ -49,7 +50,7 @@ impl Device {
     /// Loads a file that was compiled before. The device is then as after `load_ptx` with the same
     /// name and text, except that the text is not replaced.
     pub fn load_compiled(&mut self, file: &CompiledPtx) -> Result<ModuleId, DeviceError> {
-        self.note_input(file.source.text());
+        self.note_input(CallKind::Module, file.source.text());
         self.load(file.source.name(), file.ir.clone(), file.refused.clone())
     }
 }

@@ -1,7 +1,7 @@
 //! The device as a process sees it: its memory and its modules.
 
 use crate::assembled::Assembled;
-use crate::checkpoint::Reads;
+use crate::checkpoint::{CallKind, Calls};
 use crate::output::Output;
 use crate::written::{Bytes, Written};
 use std::sync::Arc;
@@ -142,8 +142,8 @@ pub struct Device {
     cut: Option<Cut>,
     /// Kernels that were assembled for a machine.
     pub(crate) assembled: Vec<Assembled>,
-    /// Record of what the process reads, if the run makes checkpoints.
-    pub(crate) reads: Option<Reads>,
+    /// Record of the calls of the process, if the run makes checkpoints or goes on from one.
+    pub(crate) calls: Option<Calls>,
 }
 
 impl Device {
@@ -160,7 +160,7 @@ impl Device {
             substitutes: Vec::new(),
             cut: None,
             assembled: Vec::new(),
-            reads: None,
+            calls: None,
         }
     }
 
@@ -168,7 +168,7 @@ impl Device {
     pub(crate) fn anew(&mut self) -> Self {
         Self {
             input: self.input.clone(),
-            reads: self.reads.take(),
+            calls: self.calls.take(),
             ..Self::new(0, self.asid)
         }
     }
@@ -188,6 +188,9 @@ impl Device {
 
     /// Allocates `bytes`, aligned to 256, after all earlier allocations.
     pub fn alloc(&mut self, bytes: u64) -> Result<DevicePtr, DeviceError> {
+        self.note_call(CallKind::Allocate, |digest| {
+            digest.u64(bytes);
+        });
         Ok(DevicePtr(self.memory.alloc(self.asid, bytes)?))
     }
 
@@ -212,6 +215,9 @@ impl Device {
 
     /// Frees a buffer on the device.
     pub fn free(&mut self, ptr: DevicePtr) -> Result<(), DeviceError> {
+        self.note_call(CallKind::Free, |digest| {
+            digest.u64(ptr.0);
+        });
         Ok(self.memory.free(self.asid, ptr.0)?)
     }
 
@@ -223,7 +229,11 @@ impl Device {
 
     /// Copies bytes to the device and leaves L2 as it is, as GPGPU-Sim's copies to variables do.
     pub fn write_past_l2(&mut self, ptr: DevicePtr, bytes: &[u8]) -> Result<(), DeviceError> {
-        self.input.u64(ptr.0).u64(bytes.len() as u64).bytes(bytes);
+        let add = |digest: &mut Digest| {
+            digest.u64(ptr.0).u64(bytes.len() as u64).bytes(bytes);
+        };
+        add(&mut self.input);
+        self.note_call(CallKind::Write, add);
         Ok(self.memory.write(self.asid, ptr.0, bytes)?)
     }
 
@@ -247,14 +257,18 @@ impl Device {
 
     /// Fills memory with one byte (`cudaMemset`).
     pub fn fill(&mut self, ptr: DevicePtr, byte: u8, bytes: u64) -> Result<(), DeviceError> {
-        self.input.u64(ptr.0).u64(bytes).u64(byte.into());
+        let add = |digest: &mut Digest| {
+            digest.u64(ptr.0).u64(bytes).u64(byte.into());
+        };
+        add(&mut self.input);
+        self.note_call(CallKind::Fill, add);
         Ok(self.memory.fill(self.asid, ptr.0, byte, bytes)?)
     }
 
     /// Limits the buffer for the output of kernels (`cudaLimitPrintfFifoSize`). Of the output
     /// before a kernel's end, the last `bytes` are kept.
     pub fn limit_printed(&mut self, bytes: u64) {
-        self.note_input(&format!("printed {bytes}"));
+        self.note_input(CallKind::Limit, &format!("printed {bytes}"));
         self.memory.limit_printed(self.asid, bytes);
     }
 
@@ -263,7 +277,7 @@ impl Device {
     /// # Errors
     /// If the heap exists already: the first launch of a kernel that uses it creates it.
     pub fn limit_heap(&mut self, bytes: u64) -> Result<(), DeviceError> {
-        self.note_input(&format!("heap {bytes}"));
+        self.note_input(CallKind::Limit, &format!("heap {bytes}"));
         Ok(self.memory.limit_heap(self.asid, bytes)?)
     }
 
@@ -281,10 +295,12 @@ impl Device {
 
     /// Copies bytes from the device.
     pub fn read(&self, ptr: DevicePtr, out: &mut [u8]) -> Result<(), DeviceError> {
-        let read = |out: &mut [u8]| self.memory.read(self.asid, ptr.0, out);
-        match &self.reads {
-            Some(reads) => reads.answer(out, read)?,
-            None => read(out)?,
+        self.note_call(CallKind::Read, |digest| {
+            digest.u64(ptr.0).u64(out.len() as u64);
+        });
+        self.memory.read(self.asid, ptr.0, out)?;
+        if let Some(calls) = &self.calls {
+            calls.answer(out);
         }
         Ok(())
     }
@@ -354,9 +370,20 @@ impl Device {
         self.input.hex()
     }
 
-    /// Adds a text to the digest of the input.
-    pub(crate) fn note_input(&mut self, text: &str) {
+    /// Adds a text to the digest of the input, for a call.
+    pub(crate) fn note_input(&mut self, kind: CallKind, text: &str) {
         self.input.str(text);
+        self.note_call(kind, |digest| {
+            digest.str(text);
+        });
+    }
+
+    /// Notes a call of the process, if its calls are recorded. `add` adds its arguments and data to
+    /// their digest.
+    pub(crate) fn note_call(&self, kind: CallKind, add: impl FnOnce(&mut Digest)) {
+        if let Some(calls) = &self.calls {
+            calls.note(kind, add);
+        }
     }
 
     /// Loads a lowered module: allocates its variables and writes their values.
@@ -395,20 +422,20 @@ impl Device {
     /// Creates a texture object for a kernel's argument and returns its handle for `tex`
     /// instructions.
     pub fn texture_object(&mut self, texture: Texture) -> u64 {
-        self.note_input(&format!("{texture:?}"));
+        self.note_input(CallKind::Texture, &format!("{texture:?}"));
         Arc::make_mut(&mut self.textures).bind(texture)
     }
 
     /// Creates a texture object with several levels, the largest first.
     pub fn mipmap_object(&mut self, levels: Vec<Texture>, detail: MipmapSettings) -> u64 {
-        self.note_input(&format!("{levels:?} {detail:?}"));
+        self.note_input(CallKind::Texture, &format!("{levels:?} {detail:?}"));
         Arc::make_mut(&mut self.textures).bind_mipmap(levels, detail)
     }
 
     /// Sets the border colour of a texture object: bits of floats, or integers if its texels are
     /// read as integers.
     pub fn colour_border(&mut self, handle: u64, colour: [u32; 4]) {
-        self.note_input(&format!("border {colour:?}"));
+        self.note_input(CallKind::Texture, &format!("border {colour:?}"));
         Arc::make_mut(&mut self.textures).set_border_colour(handle, colour);
     }
 

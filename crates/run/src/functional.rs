@@ -275,6 +275,7 @@ impl Session {
                 // Every operation is complete when it is requested.
                 HostAction::WaitFor { .. }
                 | HostAction::Synchronize
+                | HostAction::Nothing
                 | HostAction::SynchronizeStream(_) => continue,
             };
             if executed.instructions >= budget.start {

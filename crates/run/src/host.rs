@@ -139,6 +139,8 @@ pub enum HostAction {
         /// Number of the mark.
         mark: u64,
     },
+    /// Goes on at once, after the program has used the device.
+    Nothing,
     /// Waits for everything on every stream.
     Synchronize,
     /// Waits for everything on one stream.

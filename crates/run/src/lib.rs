@@ -30,7 +30,7 @@ mod told;
 mod transactions;
 mod written;
 
-pub use checkpoint::{Checkpoint, CheckpointError, Checkpoints};
+pub use checkpoint::{CallKind, Checkpoint, CheckpointError, Checkpoints, OtherCall};
 pub use compile::{CompiledPtx, compile};
 pub use device::{Device, DeviceError, DevicePtr, ModuleId, Scalar};
 pub use files::{io_reason, is_same_file, probe_output, write_whole};

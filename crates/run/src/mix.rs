@@ -299,15 +299,14 @@ impl<'s, 'p> Mix<'s, 'p> {
                 process.device.lend(&mut self.memory);
                 self.note_copies(at, &copies);
                 let acted = acted?;
-                if acted {
-                    self.note(at, HostEvent::Acted);
-                }
                 if self.processes[at].is_interrupted() {
+                    self.checkpoint(summary)?;
                     let reached = self.reached(summary);
                     self.stopped(Stopped::Interrupted);
                     return Ok(Some(interrupted(reached, Vec::new())));
                 }
                 if acted {
+                    self.note(at, HostEvent::Acted);
                     continue;
                 }
                 if !self.processes[at].is_done() {
@@ -352,7 +351,7 @@ impl<'s, 'p> Mix<'s, 'p> {
                 let place = (self.gpu.now(), summary.launches());
                 let device = &mut self.processes[at].device;
                 device.lend(&mut self.memory);
-                let stats = session.execute_prepared(
+                let stats = session.execute_quietly(
                     &launch,
                     device,
                     None,
@@ -360,6 +359,7 @@ impl<'s, 'p> Mix<'s, 'p> {
                     &mut self.executed.poll(&launch, place, &mut *self.progress),
                 );
                 device.lend(&mut self.memory);
+                self.print(at);
                 match stats {
                     Ok(stats) => {
                         self.executed.add(&stats);
@@ -451,8 +451,17 @@ impl<'s, 'p> Mix<'s, 'p> {
         let kernel = self.in_flight[slot].take().expect("it was in flight");
         self.processes[kernel.process].kernel_ended(end);
         self.note(kernel.process, HostEvent::Ended(end.slot));
-        self.session.print(&mut self.memory, kernel.process as u8);
+        self.print(kernel.process);
         self.report(&kernel, end, summary);
+    }
+
+    /// Passes on the output of a process's kernels so far.
+    fn print(&mut self, at: usize) {
+        let text = self.memory.take_printed(at as u8);
+        self.session.options().printer.print(&text);
+        if let Some(saving) = &mut self.saving {
+            saving.printed(text);
+        }
     }
 
     fn report(&mut self, kernel: &InFlight, end: &KernelEnd, summary: &mut Summary) {

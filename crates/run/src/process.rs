@@ -2,6 +2,7 @@
 
 mod saved;
 
+use crate::checkpoint::CallKind;
 use crate::device::{Device, DevicePtr};
 use crate::host::{Check, HostAction, HostProgram, Launch};
 use crate::mix::{Again, Participant};
@@ -161,7 +162,10 @@ impl<'p> Process<'p> {
             return Ok(false);
         }
         self.host = Host::Runs;
-        match self.program.next(&mut self.device)? {
+        let action = self.program.next(&mut self.device)?;
+        self.note_action(&action);
+        match action {
+            HostAction::Nothing => {}
             HostAction::Done => self.host = Host::Done,
             HostAction::Interrupt => self.host = Host::Interrupted,
             HostAction::Synchronize => self.host = Host::WaitsForAll,
@@ -180,6 +184,45 @@ impl<'p> Process<'p> {
             HostAction::WaitFor { stream, mark } => self.push(stream, Operation::WaitFor(mark)),
         }
         Ok(true)
+    }
+
+    /// Notes an action that is a call of the program. Launches are noted when they are prepared.
+    fn note_action(&self, action: &HostAction) {
+        let note = |kind, values: &[u64], bytes: &[u8]| {
+            self.device.note_call(kind, |digest| {
+                for value in values {
+                    digest.u64(*value);
+                }
+                digest.bytes(bytes);
+            });
+        };
+        match action {
+            HostAction::Launch(_) | HostAction::Nothing | HostAction::Interrupt => {}
+            HostAction::Write { stream, to, bytes } => {
+                note(CallKind::Write, &[(*stream).into(), to.0], bytes);
+            }
+            HostAction::Copy {
+                stream,
+                from,
+                to,
+                bytes,
+            } => note(
+                CallKind::Copy,
+                &[(*stream).into(), from.0, to.0, *bytes],
+                &[],
+            ),
+            HostAction::Mark { stream, mark } => {
+                note(CallKind::Mark, &[(*stream).into(), *mark], &[]);
+            }
+            HostAction::WaitFor { stream, mark } => {
+                note(CallKind::WaitFor, &[(*stream).into(), *mark], &[]);
+            }
+            HostAction::Synchronize => note(CallKind::Synchronize, &[], &[]),
+            HostAction::SynchronizeStream(stream) => {
+                note(CallKind::Synchronize, &[(*stream).into()], &[]);
+            }
+            HostAction::Done => note(CallKind::End, &[], &[]),
+        }
     }
 
     fn push_launch(&mut self, session: &Session, launch: Launch) -> Result<(), RunError> {
@@ -310,9 +353,9 @@ impl<'p> Process<'p> {
 
     pub fn check_outputs(&mut self) -> Result<(), RunError> {
         // What is read after the program's end does not decide what it does.
-        let reads = self.device.reads.take();
+        let calls = self.device.calls.take();
         let checks = self.program.checks(&self.device);
-        self.device.reads = reads;
+        self.device.calls = calls;
         let checks = checks?;
         self.runs += 1;
         if self.checks.iter().all(|check| check.passed) {

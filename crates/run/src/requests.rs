@@ -134,20 +134,22 @@ impl HostProgram for RequestedHost {
             // The receiver may have given up.
             let _ = waiting.send(());
         }
-        loop {
-            match self.requests.recv() {
-                Err(_) => return Ok(HostAction::Done),
-                Ok(Request::Now(action)) => action(device),
-                Ok(Request::Act(action, waiting)) => {
-                    self.waiting = waiting;
-                    return Ok(action);
-                }
-                Ok(Request::Mark(stream, mark, action)) => {
-                    self.marks.insert(mark, action);
-                    return Ok(HostAction::Mark { stream, mark });
-                }
+        // Each request is an action, so that a checkpoint lies between two requests.
+        Ok(match self.requests.recv() {
+            Err(_) => HostAction::Done,
+            Ok(Request::Now(action)) => {
+                action(device);
+                HostAction::Nothing
             }
-        }
+            Ok(Request::Act(action, waiting)) => {
+                self.waiting = waiting;
+                action
+            }
+            Ok(Request::Mark(stream, mark, action)) => {
+                self.marks.insert(mark, action);
+                HostAction::Mark { stream, mark }
+            }
+        })
     }
 
     fn reached(&mut self, mark: u64, device: &mut Device, at: Cycle) -> Result<(), HostError> {
@@ -194,6 +196,7 @@ mod tests {
         requester.end();
 
         assert!(first.try_recv().is_err(), "nobody has asked yet");
+        assert_eq!(host.next(&mut device).ok(), Some(HostAction::Nothing));
         assert_eq!(host.next(&mut device).ok(), Some(HostAction::Synchronize));
         assert!(first.try_recv().expect("it has run").is_ok());
         assert!(told.try_recv().is_err(), "the action goes on");

@@ -5,7 +5,7 @@ mod timed;
 pub use timed::{Timed, TimedBlocks};
 
 use crate::assembled::assembled;
-use crate::checkpoint::{Checkpoint, CheckpointError, Checkpoints, guarded};
+use crate::checkpoint::{CallKind, Checkpoint, CheckpointError, Checkpoints, guarded};
 use crate::device::{Device, DeviceError, ModuleId};
 use crate::host::{Check, HostError, HostProgram, Launch, Stopped};
 use crate::mix::{Mix, Participant};
@@ -81,6 +81,9 @@ pub struct Options {
     pub resume: Option<Checkpoint>,
     /// The run goes on with other policies than the one that was saved.
     pub fork: bool,
+    /// A run that goes on prints again what kernels printed before, for a host program whose own
+    /// text appears again, too.
+    pub prints_again: bool,
 }
 
 impl Default for Options {
@@ -107,6 +110,7 @@ impl Default for Options {
             checkpoints: None,
             resume: None,
             fork: false,
+            prints_again: false,
         }
     }
 }
@@ -394,7 +398,7 @@ impl Session {
             .clamp(1, self.spec.sm.max_registers_per_thread);
         let program = assembled(device, &text, registers, &self.spec);
         let params = lay_out(&program, &launch.args)?;
-        device.note_input(&format!("{launch:?}"));
+        device.note_input(CallKind::Launch, &format!("{launch:?}"));
         if program.uses_heap() {
             device.open_heap()?;
         }

@@ -1,4 +1,4 @@
-//! Options of `run` for checkpoints.
+//! Options of `run` and `app` for checkpoints.
 
 use crate::failure::Failure;
 use crate::output::note;
@@ -25,7 +25,7 @@ pub struct CheckpointArgs {
         value_parser = clap::value_parser!(u64).range(1..)
     )]
     checkpoint_every: Option<u64>,
-    /// Go on from the checkpoint FILE of a run with the same target, GPU and options
+    /// Go on from the checkpoint FILE of a run with the same target or program, GPU and options
     #[arg(
         long,
         value_name = "FILE",
@@ -70,16 +70,40 @@ impl CheckpointArgs {
         })
     }
 
+    /// The files to which checkpoints go, and from which the run goes on. The first can be written,
+    /// and the second is a checkpoint.
+    pub fn files(&self) -> Result<[Option<PathBuf>; 2], Failure> {
+        let resume = self.resume.as_ref().or(self.fork.as_ref());
+        self.checkpoint.as_deref().map(probe).transpose()?;
+        resume.map(|path| read(path)).transpose()?;
+        Ok([self.checkpoint.clone(), resume.cloned()])
+    }
+
+    /// Core cycles from one checkpoint to the next.
+    pub const fn every(&self) -> Option<u64> {
+        self.checkpoint_every
+    }
+
+    /// True if the run goes on with other policies.
+    pub const fn forks(&self) -> bool {
+        self.fork.is_some()
+    }
+
     fn to(&self, path: &Path) -> Result<Checkpoints, Failure> {
-        probe_output(path).map_err(|error| {
-            let (shown, reason) = (path.display(), io_reason(&error));
-            Failure::Input(format!("cannot write the checkpoint {shown}: {reason}"))
-        })?;
+        probe(path)?;
         let path = path.to_owned();
         Ok(Checkpoints::new(self.checkpoint_every, move |bytes| {
             write(&path, bytes);
         }))
     }
+}
+
+/// Checks that a checkpoint can be written.
+fn probe(path: &Path) -> Result<(), Failure> {
+    probe_output(path).map_err(|error| {
+        let (shown, reason) = (path.display(), io_reason(&error));
+        Failure::Input(format!("cannot write the checkpoint {shown}: {reason}"))
+    })
 }
 
 /// Writes a checkpoint. The run goes on if that fails, because its result is worth more.

@@ -89,6 +89,7 @@ impl Replay<'_, '_> {
                     program.reached(mark, &mut self.device, time)?;
                 }
                 HostAction::WaitFor { .. }
+                | HostAction::Nothing
                 | HostAction::Synchronize
                 | HostAction::SynchronizeStream(_) => {}
                 HostAction::Interrupt => bail!("the program was ended"),

@@ -6,7 +6,7 @@ use std::process::Command;
 
 /// Builds a source of the examples; `None` if there is no `nvcc`.
 #[allow(clippy::print_stderr, reason = "the tests' log says what is skipped")]
-fn built(source: &str, program: &Path) -> Option<()> {
+pub fn built(source: &str, program: &Path) -> Option<()> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../examples")
         .join(source);

@@ -20,7 +20,7 @@ use warploom_base::Digest;
 const MAGIC: [u8; 8] = *b"wrplmck\n";
 
 /// Number of the format, which every change of the format raises.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 
 /// Bytes of a block before compression.
 const BLOCK: usize = 1 << 20;

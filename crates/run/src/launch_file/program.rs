@@ -8,6 +8,7 @@ use super::mentioned::with_unknown_names;
 use super::npy::{self, Array};
 use super::parse::{parse, product, read};
 use super::plan::*;
+use crate::checkpoint::CallKind;
 use crate::compile::compile;
 use crate::device::{Device, DevicePtr, ModuleId};
 use crate::files::{is_same_file, probe_output};
@@ -326,7 +327,7 @@ impl LaunchProgram {
             return Ok(());
         };
         self.probe_dumps()?;
-        device.note_input(self.file.module.text());
+        device.note_input(CallKind::Module, self.file.module.text());
         self.module = device.load(self.file.module.name(), ir, refused)?;
         for (plan, buffer) in self.file.plan.buffers.iter().zip(&mut self.file.buffers) {
             let address = device.alloc(buffer.bytes())?;

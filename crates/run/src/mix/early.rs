@@ -14,7 +14,7 @@ impl Mix<'_, '_> {
     /// Tells all programs that the run ends early, after the output of their kernels so far.
     pub(super) fn stopped(&mut self, why: Stopped) {
         for at in 0..self.processes.len() {
-            self.session.print(&mut self.memory, at as u8);
+            self.print(at);
         }
         let programs = self.processes.iter_mut();
         programs.for_each(|process| process.program.stopped(why));

@@ -63,7 +63,7 @@ impl Mix<'_, '_> {
         self.memory.keep();
         self.gpu.pass_blocks(blocks);
         self.executed.add(&executed);
-        self.session.print(&mut self.memory, at as u8);
+        self.print(at);
         match &mut self.untimed {
             Some(untimed) => untimed.append(accesses),
             none => *none = Some(accesses),

@@ -4,8 +4,8 @@
 mod settings;
 
 use super::{InFlight, Mix};
-use crate::checkpoint::{Checkpoint, CheckpointError, HostEvent, HostLog, Identity, Reads};
-use crate::process::{Process, Started};
+use crate::checkpoint::{Calls, Checkpoint, CheckpointError, HostEvent, HostLog, Identity};
+use crate::process::Started;
 use crate::result::Summary;
 use crate::sampling::{Record, Untimed};
 use crate::session::RunError;
@@ -17,6 +17,13 @@ use warploom_state::{Io, State, StateError, Value};
 pub(super) struct Saving {
     identity: Identity,
     log: HostLog,
+}
+
+impl Saving {
+    /// Notes what kernels printed.
+    pub fn printed(&mut self, text: Vec<u8>) {
+        self.log.printed(text);
+    }
 }
 
 /// A kernel in flight, without what follows from its launch.
@@ -61,7 +68,7 @@ impl Mix<'_, '_> {
             log: HostLog::default(),
         });
         for process in &mut self.processes {
-            process.device.reads = Some(Reads::new());
+            process.device.calls = Some(Calls::new());
         }
         Ok(())
     }
@@ -91,8 +98,7 @@ impl Mix<'_, '_> {
         let identity = identity.at(self.gpu.now());
         log.state(&mut io)?;
         for process in &mut self.processes {
-            let reads = process.device.reads.as_mut().expect(RECORDS);
-            reads.bytes().state(&mut io)?;
+            process.calls().state(&mut io)?;
         }
         self.input_digest().state(&mut io)?;
         self.state(summary, &mut io, MadeAgain::new())?;
@@ -123,22 +129,18 @@ impl Mix<'_, '_> {
         };
         log.state(&mut io)?;
         for process in &mut self.processes {
-            let mut reads = Vec::new();
-            reads.state(&mut io)?;
-            process.device.reads = Some(Reads::again(reads));
+            let calls = process.calls();
+            calls.state(&mut io)?;
+            calls.begin_again();
         }
         let made_again = self.run_again()?;
         let mut input = String::new();
         input.state(&mut io)?;
-        let read = |process: &mut Process<'_>| {
-            let reads = process.device.reads.as_mut();
-            reads.is_some_and(Reads::end_again)
-        };
-        let mut all_read = true;
-        self.processes
-            .iter_mut()
-            .for_each(|process| all_read &= read(process));
-        if !all_read || input != self.input_digest() {
+        let mut all_called = true;
+        for process in &mut self.processes {
+            all_called &= process.calls().end_again();
+        }
+        if !all_called || input != self.input_digest() {
             return Err(CheckpointError::Program);
         }
         self.state(summary, &mut io, made_again)?;
@@ -157,17 +159,32 @@ impl Mix<'_, '_> {
     /// Runs all host programs again, as the record says, without their launches. Returns those that
     /// are in flight.
     fn run_again(&mut self) -> Result<MadeAgain, CheckpointError> {
-        let log = self.saving.as_ref().expect(RECORDS).log.clone();
+        let HostLog { events, printed } = self.saving.as_ref().expect(RECORDS).log.clone();
+        let mut printed = printed.into_iter().peekable();
+        let options = self.session.options();
+        let printer = options.prints_again.then_some(&options.printer);
         let mut started: Vec<Option<Started>> = self.processes.iter().map(|_| None).collect();
         let mut flying = MadeAgain::new();
-        for (at, event) in log.events {
+        for (number, (at, event)) in events.into_iter().enumerate() {
             let at = usize::from(at);
             let process = self.processes.get_mut(at).ok_or(CheckpointError::Program)?;
             process.device.lend(&mut self.memory);
             let next = process.repeat(event, self.session);
             process.device.lend(&mut self.memory);
+            if let Some(other) = process.calls().other() {
+                return Err(CheckpointError::OtherCall(other));
+            }
             // What failed now did not fail before.
-            let next = next.map_err(|_| CheckpointError::Program)?;
+            let next = next.map_err(|error| match error {
+                RunError::Checkpoint(error) => error,
+                _ => CheckpointError::Program,
+            })?;
+            while let Some((_, text)) = printed.next_if(|(before, _)| *before <= number as u64 + 1)
+            {
+                if let Some(printer) = printer {
+                    printer.print(&text);
+                }
+            }
             match event {
                 HostEvent::Started(_) => started[at] = next,
                 HostEvent::Launched { slot, .. } => {

@@ -1,7 +1,7 @@
 //! Processes in checkpoints: counts are saved, and the program runs again.
 
 use super::{Process, Started};
-use crate::checkpoint::{CheckpointError, HostEvent};
+use crate::checkpoint::{Calls, CheckpointError, HostEvent};
 use crate::session::{RunError, Session};
 use warploom_exec::DeviceMemory;
 use warploom_state::{Io, State, StateError};
@@ -16,6 +16,11 @@ impl Process<'_> {
         format!("{} from cycle {}{target}", self.name, self.arrives_at)
     }
 
+    /// Record of its calls, which a run with checkpoints makes.
+    pub fn calls(&mut self) -> &mut Calls {
+        self.device.calls.get_or_insert_with(Calls::new)
+    }
+
     /// Does again what happened before a checkpoint. The process has device memory. Returns the
     /// launch that starts, if one does.
     pub fn repeat(
@@ -27,6 +32,9 @@ impl Process<'_> {
             HostEvent::Acted => {
                 if !self.act(session)? {
                     return Err(CheckpointError::Program.into());
+                }
+                if self.is_interrupted() {
+                    return Err(CheckpointError::Ended.into());
                 }
                 self.device.take_copies();
             }

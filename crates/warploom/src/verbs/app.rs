@@ -6,6 +6,7 @@
 mod registers;
 
 use super::run::CheckKind;
+use crate::checkpoint_args::CheckpointArgs;
 use crate::energy_args::EnergyArgs;
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
@@ -28,6 +29,8 @@ Examples:
   warploom app --kernel spmv -- ./program      time kernels whose name has `spmv` in it
   warploom app --kernel 'reduce<256>' -- ./program            one instance of a template
   warploom app --sample-error 2% -- ./program  time some launches, estimate the cycles of all
+  warploom app --checkpoint c.ckpt --checkpoint-every 100000000 -- ./program
+  warploom app --resume c.ckpt -- ./program    go on from the last checkpoint
   warploom app --energy -- ./program           energy and power by component
   warploom app --stats r.json -- ./program; warploom analyze r.json   what bounds its kernels
   LD_LIBRARY_PATH=$(warploom app --library-path) ./program
@@ -121,6 +124,8 @@ pub struct Args {
     library_path: bool,
     #[command(flatten)]
     energy: EnergyArgs,
+    #[command(flatten)]
+    checkpoint: CheckpointArgs,
 }
 
 /// Parses a range such as `3..7`, `3..` or `..7`.
@@ -179,11 +184,11 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             path.display()
         ));
     }
-    let (names, library) = library_path()?;
     let settings = Settings {
         registers: registers::counts(&args.registers, &file, capability_of(args)?)?,
         ..settings(args)?
     };
+    let (names, library) = library_path()?;
     let settings = serde_json::to_string(&settings).expect("plain data");
     let mut search = vec![names, library];
     let old = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
@@ -222,6 +227,7 @@ fn settings(args: &Args) -> Result<Settings, Failure> {
     // The program may change its folder, so files are read now.
     let gpu = args.gpu.spec(&[])?;
     let energy = args.energy.preset(&gpu)?;
+    let [checkpoint, resume] = args.checkpoint.files()?;
     Ok(Settings {
         gpu: gpu.to_toml(),
         energy: energy.map(|preset| preset.to_toml()),
@@ -243,6 +249,10 @@ fn settings(args: &Args) -> Result<Settings, Failure> {
         width: error_width(),
         window_cycles: args.window,
         command: command_line(),
+        checkpoint: absolute(&checkpoint)?,
+        checkpoint_every: args.checkpoint.every(),
+        resume: absolute(&resume)?,
+        fork: args.checkpoint.forks(),
         ends_with: args.ends_with,
         ..Settings::default()
     })

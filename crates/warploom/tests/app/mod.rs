@@ -92,6 +92,29 @@ fn a_program_without_the_runtime_is_told_of() {
 }
 
 #[test]
+fn checkpoints_are_checked_before_the_program_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    std::fs::write(folder.join("text.ckpt"), "no checkpoint").unwrap();
+    for (options, reason) in [
+        (["--resume", "text.ckpt"], "the file is no checkpoint"),
+        (["--fork", "none.ckpt"], "there is no such file"),
+        (
+            ["--checkpoint", "none/a.ckpt"],
+            "cannot write the checkpoint",
+        ),
+    ] {
+        let args = [&["app", "--quiet"], &options[..], &["--", "true"]].concat();
+        let message = refusal(folder, 2, &args);
+        assert!(message.contains(reason), "{message}");
+        assert!(message.contains(options[1]), "{message}");
+    }
+    let args = ["app", "--functional", "--resume", "text.ckpt", "--", "true"];
+    let message = refusal(folder, 2, &args);
+    assert!(message.contains("--functional"), "{message}");
+}
+
+#[test]
 fn a_program_that_is_not_there_is_told() {
     let message = refusal(Path::new("."), 2, &["app", "--", "./no-such-program"]);
     assert!(

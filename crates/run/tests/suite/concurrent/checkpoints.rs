@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 use warploom_base::Rng;
 use warploom_config::{Base, GpuSpec, resolve};
 use warploom_run::{
-    Checkpoint, CheckpointError, Checkpoints, Checks, Options, Participant, RunError, Session,
-    Timed, TimedBlocks,
+    CallKind, Checkpoint, CheckpointError, Checkpoints, Checks, Options, Participant, RunError,
+    Session, Timed, TimedBlocks,
 };
 use warploom_stats::result::{Outcome, RunReport};
 
@@ -223,15 +223,13 @@ fn another_run_is_refused_by_name() {
         script.steps[2] = Write(1, OWN + 5, 41);
         vec![participant("script", &script)]
     };
-    assert_eq!(
-        refused(&spec, another, options.clone()),
-        CheckpointError::Program
-    );
+    let CheckpointError::OtherCall(other) = refused(&spec, another, options.clone()) else {
+        panic!("a call differs");
+    };
+    assert_eq!((other.is, other.was), (CallKind::Write, CallKind::Write));
     let shorter = || vec![participant("script", &adder(2, 60))];
-    assert_eq!(
-        refused(&spec, shorter, options.clone()),
-        CheckpointError::Program
-    );
+    let error = refused(&spec, shorter, options.clone());
+    assert!(matches!(error, CheckpointError::OtherCall(_)), "{error}");
     let sampled = Options {
         sample_error: Some(0.02),
         ..options
