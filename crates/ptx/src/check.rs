@@ -29,7 +29,7 @@ mod variables;
 use crate::ast::{Body, Function, FunctionKind, Item, Module, Statement};
 use crate::forms::Forms;
 use crate::problems::Problems;
-use crate::tokens::NEWEST;
+use crate::tokens::{NEWEST, Opcode};
 use names::{Scopes, Symbol};
 use warploom_diag::{Diagnostic, Diagnostics};
 
@@ -42,7 +42,8 @@ pub fn check(module: &Module) -> Diagnostics {
 
 /// Checks a module and adds to its problems. Functions that have problems already are skipped.
 pub(crate) fn check_apart(module: &Module, problems: &mut Problems) {
-    let forms = Forms::new();
+    let used = used_opcodes(module);
+    let forms = Forms::of_opcodes(|opcode| used[opcode as usize]);
     let mut checker = Checker {
         forms: &forms,
         address_bits: module.address_bits,
@@ -56,6 +57,27 @@ pub(crate) fn check_apart(module: &Module, problems: &mut Problems) {
     checker.module(module, problems);
     checker.diagnostics.sort();
     problems.file.append(checker.diagnostics);
+}
+
+/// For each opcode, whether some instruction of the module has it.
+fn used_opcodes(module: &Module) -> Vec<bool> {
+    let functions = module.items.iter().filter_map(|item| match item {
+        Item::Function(function) => function.body.as_ref(),
+        _ => None,
+    });
+    let mut used = vec![false; Opcode::ALL.len()];
+    functions.for_each(|body| note_opcodes(body, &mut used));
+    used
+}
+
+fn note_opcodes(body: &Body, used: &mut [bool]) {
+    for statement in &body.statements {
+        match statement {
+            Statement::Instruction(instruction) => used[instruction.opcode.node as usize] = true,
+            Statement::Block(block) => note_opcodes(block, used),
+            _ => {}
+        }
+    }
 }
 
 struct Checker<'m> {

@@ -348,6 +348,11 @@ impl Default for Forms {
 impl Forms {
     /// Parses the table of forms.
     pub fn new() -> Self {
+        Self::of_opcodes(|_| true)
+    }
+
+    /// Parses the forms of the opcodes for which `wanted` returns true. Others have no form.
+    pub(crate) fn of_opcodes(wanted: impl Fn(Opcode) -> bool) -> Self {
         let mut forms = Self {
             by_opcode: vec![Vec::new(); Opcode::ALL.len()],
         };
@@ -363,16 +368,26 @@ impl Forms {
                     let choices = read_choices(choices, &sets);
                     sets.push((name, choices));
                 }
-                None => forms.add_line(line, &sets),
+                None => forms.add_line(line, &sets, &wanted),
             }
         }
         forms
     }
 
-    fn add_line(&mut self, line: &str, sets: &[(&str, Vec<Modifier>)]) {
+    fn add_line(
+        &mut self,
+        line: &str,
+        sets: &[(&str, Vec<Modifier>)],
+        wanted: impl Fn(Opcode) -> bool,
+    ) {
         let (left, right) = line.split_once(" :").expect("modifiers : operands");
         let mut left = left.split_ascii_whitespace();
-        let opcodes = left.next().expect("an opcode");
+        let opcodes = left.next().expect("an opcode").split('|');
+        let opcodes = opcodes.map(|opcode| Opcode::from_text(opcode).expect("an opcode"));
+        let mut opcodes = opcodes.filter(|opcode| wanted(*opcode)).peekable();
+        if opcodes.peek().is_none() {
+            return;
+        }
         let mut form = Form {
             opcode: Opcode::Add,
             slots: Vec::new(),
@@ -404,8 +419,8 @@ impl Forms {
                 None => form.shapes.push(read_shape(word)),
             }
         }
-        for opcode in opcodes.split('|') {
-            form.opcode = Opcode::from_text(opcode).expect("an opcode");
+        for opcode in opcodes {
+            form.opcode = opcode;
             self.by_opcode[form.opcode as usize].push(form.clone());
         }
     }
@@ -502,6 +517,18 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn forms_of_some_opcodes_are_those_of_the_whole_table() {
+        let (all, some) = (
+            Forms::new(),
+            Forms::of_opcodes(|opcode| opcode == Opcode::Shl),
+        );
+        let shown = |forms: &Forms, opcode| format!("{:?}", forms.of(opcode));
+        assert_eq!(shown(&some, Opcode::Shl), shown(&all, Opcode::Shl));
+        assert!(some.of(Opcode::Shr).is_empty(), "`shr` is not wanted");
+        assert!(!all.of(Opcode::Shr).is_empty(), "`shr` has forms");
     }
 
     #[test]
