@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use warploom_app::program::{self, Facts};
 use warploom_app::{SETTINGS_VARIABLE, Settings, stub};
+use warploom_config::GpuSpec;
 use warploom_run::io_reason;
 
 const EXAMPLES: &str = "\
@@ -184,9 +185,10 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
             path.display()
         ));
     }
+    let gpu = args.gpu.spec(&[])?;
     let settings = Settings {
-        registers: registers::counts(&args.registers, &file, capability_of(args)?)?,
-        ..settings(args)?
+        registers: registers::counts(&args.registers, &file, capability_of(args, &gpu))?,
+        ..settings(args, &gpu)?
     };
     let (names, library) = library_path()?;
     let settings = serde_json::to_string(&settings).expect("plain data");
@@ -219,14 +221,13 @@ fn become_it(_: Command, _: &Path) -> Result<ExitCode, Failure> {
     ))
 }
 
-fn settings(args: &Args) -> Result<Settings, Failure> {
+fn settings(args: &Args, gpu: &GpuSpec) -> Result<Settings, Failure> {
     let absolute = |path: &Option<PathBuf>| -> Result<Option<PathBuf>, Failure> {
         let path = path.as_ref().map(std::path::absolute).transpose();
         path.map_err(|error| Failure::Input(format!("there is no current folder: {error}")))
     };
     // The program may change its folder, so files are read now.
-    let gpu = args.gpu.spec(&[])?;
-    let energy = args.energy.preset(&gpu)?;
+    let energy = args.energy.preset(gpu)?;
     let [checkpoint, resume] = args.checkpoint.files()?;
     Ok(Settings {
         gpu: gpu.to_toml(),
@@ -284,11 +285,9 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 }
 
 /// Compute capability that the program will see.
-fn capability_of(args: &Args) -> Result<u32, Failure> {
-    match args.capability {
-        Some(told) => Ok(told),
-        None => Ok(warploom_app::capability(&args.gpu.spec(&[])?)),
-    }
+fn capability_of(args: &Args, gpu: &GpuSpec) -> u32 {
+    let told = args.capability;
+    told.unwrap_or_else(|| warploom_app::capability(gpu))
 }
 
 fn check(path: &Path, file: &[u8]) -> Result<Facts, Failure> {
