@@ -45,3 +45,10 @@ mod texture;
 mod types;
 mod unsupported;
 mod user_object;
+
+use mimalloc::MiMalloc;
+
+/// An allocator that uses large pages where the system supports them. It serves the simulation, not
+/// the program, whose `malloc` stays its own.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
