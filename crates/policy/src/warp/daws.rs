@@ -3,19 +3,19 @@
 //!
 //! Where `ccws` waits until locality is lost, this predicts which lines a warp needs in a loop. The
 //! first warps that run through a loop tell which of its loads find lines again that they read
-//! before, in L1D or among the lines that the warp lost, and which loads are divergent, so that
-//! each lane reads a line of its own. A warp in the loop then needs a line for each coalesced one
-//! of these loads, and a line for each lane that is active for each divergent one. The oldest warps
-//! in loops may load as long as the sum of their lines fits a part of L1D. A warp in a loop for
-//! which there is no room issues everything but loads through L1D. Warps outside of loops, and in
-//! loops without reuse, may issue everything. Among the warps that can issue, the order is greedy,
-//! then oldest.
+//! before, in L1D or among the lines that the warp lost, which of these lose their lines, and which
+//! are divergent, so that lanes read lines of their own. A warp in the loop then needs a line for
+//! each coalesced one of these loads, and for each divergent one as many lines a lane that is
+//! active as the load has read. The oldest warps in loops may load as long as the sum of their
+//! lines fits a part of L1D. A warp in a loop for which there is no room issues everything but
+//! loads through L1D. Warps outside of loops, and in loops that lose nothing, may issue everything.
+//! Among the warps that can issue, the order is greedy, then oldest.
 //!
 //! A loop is found when a warp goes back in its kernel with lanes that were active before. The page
 //! `docs/policies-compared.md` lists what was chosen. Each scheduler has a table of its own, and an
 //! equal part of L1D.
 
-use super::loop_table::{Limits, LoopTable, Place};
+use super::loop_table::{Found, Limits, LoopTable, Place};
 use super::victim_tags::VictimTags;
 use super::{
     Gto, L1dEvent, L1dOutcome, NextInst, Progress, ReadyWarps, Screened, VictimTagCounters,
@@ -81,14 +81,14 @@ impl PolicyFacts for Daws {
         source: "DAWS: Rogers et al., MICRO 2013",
         state: "warps x (victim tags of 40-bit addresses + 32: next instruction + 32: lanes \
                 + log2(loads x 32 + 1): lines) + L1D lines x log2(warps): who brought it in \
-                + schedulers x (loops x 2 x 32: ends + loads x (32: address + 3 x 16: counts) \
-                + 16: cycles + the last warp)",
+                + schedulers x (loops x 2 x 32: ends + loads x (32: address + 6 x 16: counts + 1: \
+                loses lines + warps of the scheduler: counted) + 16: cycles + the last warp)",
         bits,
         // A set of 8 tags of 40 - 7 - 1 = 32 bits, valid bits, a pointer of 3; up to 512 lines in
         // 10 bits; 32 x 4 lines; 4 loops, 16 loads; the order of gto.
         bits_on_gtx480: 48 * (2 * (8 * 33 + 3) + 64 + 10)
             + 128 * 6
-            + 2 * (4 * 64 + 16 * 80 + 16 + 5 + 1),
+            + 2 * (4 * 64 + 16 * (32 + 6 * 16 + 1 + 24) + 16 + 5 + 1),
         part: Part::Sm,
         complexity: "warps when one of them goes back, leaves a loop, loses lanes or waits",
     };
@@ -100,9 +100,10 @@ fn bits(spec: &GpuSpec) -> u64 {
     let tags = VictimTags::bits(spec, settings.victim_sets, settings.victim_ways);
     let lines = u64::from(spec.l1d.sets) * u64::from(spec.l1d.ways);
     let last = bits_for(warps_a_scheduler(spec)) + 1;
+    let load = 32 + 6 * 16 + 1 + warps_a_scheduler(spec);
     warps(spec) * (tags + 64 + bits_for(loads * 32 + 1))
         + lines * bits_for(warps(spec))
-        + schedulers(spec) * (loops * 64 + loads * 80 + bits_for(OPEN_EVERY) + last)
+        + schedulers(spec) * (loops * 64 + loads * load + bits_for(OPEN_EVERY) + last)
 }
 
 impl Daws {
@@ -113,6 +114,8 @@ impl Daws {
             loads: settings.loads as usize,
             coalesced: settings.coalesced_accesses.into(),
             reuse_percent: settings.reuse_percent.into(),
+            lost_percent: settings.lost_percent.into(),
+            measured: settings.measured_lines,
         };
         Self {
             order: Gto::default(),
@@ -182,10 +185,10 @@ impl Daws {
     /// Notes the instructions that a warp has issued, from `first` on. Returns true if the last of
     /// them went back: another iteration of a loop begins. Where paths diverge, the lanes of
     /// another path may go on further back, which is no loop.
-    fn issued(&mut self, first: (Place, LaneMask), progress: &Progress) -> bool {
+    fn issued(&mut self, slot: WarpSlot, first: (Place, LaneMask), progress: &Progress) -> bool {
         let ((kernel, Pc(pc)), active) = first;
         for nth in 0..progress.issued {
-            self.table.executed((kernel, Pc(pc + nth)));
+            self.table.executed((kernel, Pc(pc + nth)), slot, active);
         }
         let tail = Pc(pc + progress.issued.saturating_sub(1));
         let back = progress.next.filter(|next| *next <= tail);
@@ -199,16 +202,20 @@ impl Daws {
         }
     }
 
-    /// Notes that a read of a warp found its line again, or did not.
+    /// Notes a read of a warp.
     fn read(&mut self, slot: WarpSlot, pc: Pc, line: u64, outcome: L1dOutcome) {
         let warp = &self.warps[slot.index()];
-        let Some(((kernel, _), _)) = warp.at else {
+        let Some(((kernel, _), lanes)) = warp.at else {
             return;
         };
-        let lost = outcome == L1dOutcome::Miss && warp.tags.has(line);
-        self.victim_tags.victim_tag_hits += u64::from(lost);
-        let reuses = lost || outcome == L1dOutcome::Hit;
-        self.table.accessed((kernel, pc), reuses);
+        let found = match outcome {
+            L1dOutcome::Hit => Found::Present,
+            L1dOutcome::Miss if warp.tags.has(line) => Found::Lost,
+            L1dOutcome::Miss => Found::Absent,
+            L1dOutcome::Merged | L1dOutcome::SectorMiss => Found::Coming,
+        };
+        self.victim_tags.victim_tag_hits += u64::from(found == Found::Lost);
+        self.table.accessed((kernel, pc), (slot, lanes), found);
     }
 
     /// Makes room for the warp of a slot.
@@ -312,7 +319,7 @@ impl WarpScheduler for Daws {
 
     fn on_progress(&mut self, slot: WarpSlot, progress: &Progress) {
         let first = self.warps[slot.index()].at;
-        let begins = first.is_some_and(|first| self.issued(first, progress));
+        let begins = first.is_some_and(|first| self.issued(slot, first, progress));
         let next = progress.next.map(|pc| (progress.kernel, pc));
         self.place(slot, next.map(|place| (place, progress.lanes)), begins);
     }

@@ -1,7 +1,8 @@
 //! Loops that warps run through, with what their loads bring into the data cache: the predictor of
 //! footprints of `daws`.
 
-use warploom_base::{KernelSlot, LaneMask, Pc};
+use super::{WarpMask, holds, only};
+use warploom_base::{KernelSlot, LaneMask, Pc, WarpSlot};
 use warploom_state::Value;
 
 /// Limits of a table.
@@ -15,6 +16,11 @@ pub(super) struct Limits {
     pub(super) coalesced: u64,
     /// Part of a load's accesses, in percent, from which on they reuse lines.
     pub(super) reuse_percent: u64,
+    /// Part of a load's misses, in percent, that find lines which their warp has lost, from which
+    /// on the data cache does not hold what the load reuses.
+    pub(super) lost_percent: u64,
+    /// True if a divergent load needs as many lines a lane as it has read; false for one a lane.
+    pub(super) measured: bool,
 }
 
 /// Loops of the kernels that run, in the order in which they were found.
@@ -40,12 +46,80 @@ struct Loop {
 #[derive(Clone, Copy, Debug, Value)]
 struct Load {
     pc: Pc,
-    /// Warps that have executed it.
+    /// Number of its executions.
     executions: u64,
+    /// Lanes that were active in them, in sum.
+    lanes: u64,
+    /// Warps of which it has counted the execution whose accesses come next.
+    counted: WarpMask,
     /// Lines that it has read.
     accesses: u64,
     /// Accesses to lines that were in the data cache, or that the same warp had lost.
     reuses: u64,
+    /// Accesses to lines that were absent, and those of them that the same warp had lost.
+    misses: u64,
+    lost: u64,
+    /// True once so many of the misses were on lost lines that the load needs room.
+    needs_room: bool,
+}
+
+/// Outcome of an access of a load.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Found {
+    /// The line was in the data cache.
+    Present,
+    /// The line was absent, and the same warp had lost it.
+    Lost,
+    /// The line was absent.
+    Absent,
+    /// Anything else: the line was on its way.
+    Coming,
+}
+
+impl Load {
+    fn new(pc: Pc) -> Self {
+        Self {
+            pc,
+            executions: 0,
+            lanes: 0,
+            counted: 0,
+            accesses: 0,
+            reuses: 0,
+            misses: 0,
+            lost: 0,
+            needs_room: false,
+        }
+    }
+
+    fn execute(&mut self, warp: WarpSlot, lanes: LaneMask) {
+        self.executions += 1;
+        self.lanes += u64::from(lanes.count_ones());
+        self.counted |= only(warp);
+    }
+
+    fn access(&mut self, found: Found, limits: &Limits) {
+        self.accesses += 1;
+        self.reuses += u64::from(matches!(found, Found::Present | Found::Lost));
+        self.misses += u64::from(matches!(found, Found::Absent | Found::Lost));
+        self.lost += u64::from(found == Found::Lost);
+        let loses = self.lost * 100 >= self.misses * limits.lost_percent;
+        self.needs_room |= self.misses > 0 && loses;
+    }
+
+    /// Lines that a warp with these lanes needs for the load.
+    fn lines(&self, lanes: LaneMask, limits: &Limits) -> u32 {
+        let reuses = self.reuses * 100 >= self.accesses * limits.reuse_percent;
+        let active = u64::from(lanes.count_ones());
+        if !reuses || !self.needs_room {
+            0
+        } else if self.accesses <= limits.coalesced * self.executions {
+            1
+        } else if limits.measured {
+            (self.accesses * active).div_ceil(self.lanes).min(active) as u32
+        } else {
+            active as u32
+        }
+    }
 }
 
 impl Loop {
@@ -95,16 +169,21 @@ impl LoopTable {
         has_room
     }
 
-    /// Notes that a warp has executed an instruction, if it is a load of a loop.
-    pub(super) fn executed(&mut self, place: Place) {
+    /// Notes that a warp has executed an instruction with these lanes, if it is a load of a loop.
+    pub(super) fn executed(&mut self, place: Place, warp: WarpSlot, lanes: LaneMask) {
         if let Some(load) = self.load(place) {
-            load.executions += 1;
+            load.execute(warp, lanes);
         }
     }
 
-    /// Notes an access of a load, and whether it reused a line. The first access of a load is part
-    /// of its first execution that counts.
-    pub(super) fn accessed(&mut self, place: Place, reuses: bool) {
+    /// Notes an access of a load. An execution from before the load was known counts with its first
+    /// access, with the lanes that the warp has now.
+    pub(super) fn accessed(
+        &mut self,
+        place: Place,
+        (warp, lanes): (WarpSlot, LaneMask),
+        found: Found,
+    ) {
         let Some(nth) = self.around(place) else {
             return;
         };
@@ -113,16 +192,14 @@ impl LoopTable {
             if loads >= self.limits.loads {
                 return;
             }
-            self.loops[nth].loads.push(Load {
-                pc: place.1,
-                executions: 1,
-                accesses: 0,
-                reuses: 0,
-            });
+            self.loops[nth].loads.push(Load::new(place.1));
         }
+        let limits = self.limits;
         if let Some(load) = self.load(place) {
-            load.accesses += 1;
-            load.reuses += u64::from(reuses);
+            if !holds(load.counted, warp) {
+                load.execute(warp, lanes);
+            }
+            load.access(found, &limits);
         }
     }
 
@@ -132,18 +209,10 @@ impl LoopTable {
         loads.find(|load| load.pc == place.1)
     }
 
-    /// Lines that a warp with these lanes needs in a loop: for each load that reuses lines, one, or
-    /// one a lane if it is divergent.
+    /// Lines that a warp with these lanes needs in a loop, for the loads that reuse lines and lose
+    /// them: one if a load is coalesced, and otherwise as many a lane as it has read, or one a lane.
     pub(super) fn footprint(&self, nth: usize, lanes: LaneMask) -> u32 {
-        let lines = |load: &Load| {
-            let reuses = load.reuses * 100 >= load.accesses * self.limits.reuse_percent;
-            let coalesced = load.accesses <= self.limits.coalesced * load.executions;
-            match (reuses, coalesced) {
-                (false, _) => 0,
-                (true, true) => 1,
-                (true, false) => lanes.count_ones(),
-            }
-        };
+        let lines = |load: &Load| load.lines(lanes, &self.limits);
         self.loops[nth].loads.iter().map(lines).sum()
     }
 }
@@ -154,40 +223,98 @@ mod tests {
 
     const KERNEL: KernelSlot = KernelSlot(0);
 
-    fn table() -> LoopTable {
+    fn table(measured: bool) -> LoopTable {
         LoopTable::new(Limits {
             loops: 2,
             loads: 3,
             coalesced: 2,
             reuse_percent: 25,
+            lost_percent: 25,
+            measured,
         })
     }
 
-    /// Two executions of each load. That at 3 reads 32 lines each time, and finds those of the
-    /// first time again; that at 4 reads one line twice; that at 5 finds nothing again. A fourth
-    /// load has no room.
+    /// A warp executes a load with all lanes, whose accesses have these outcomes.
+    fn execute(table: &mut LoopTable, warp: u16, pc: u32, found: &[Found]) {
+        let place = (KERNEL, Pc(pc));
+        table.executed(place, WarpSlot(warp), !0);
+        for found in found {
+            table.accessed(place, (WarpSlot(warp), !0), *found);
+        }
+    }
+
+    /// Two executions of each load. That at 3 reads 32 lines each time, and the second time finds
+    /// that it has lost those of the first; that at 4 reads one line twice; that at 5 finds nothing
+    /// again. A fourth load has no room.
     #[test]
     fn footprints_are_lines_that_are_used_again() {
-        let mut table = table();
-        assert!(table.goes_back(KERNEL, Pc(2), Pc(7)));
-        let place = |pc| (KERNEL, Pc(pc));
-        for again in [false, true] {
-            for (pc, accesses) in [(3, 32), (4, 1), (5, 32), (6, 32)] {
-                if again {
-                    table.executed(place(pc));
+        for measured in [false, true] {
+            let mut table = table(measured);
+            assert!(table.goes_back(KERNEL, Pc(2), Pc(7)));
+            for again in [Found::Absent, Found::Lost] {
+                for (pc, accesses) in [(3, 32), (4, 1), (5, 32), (6, 32)] {
+                    let found = if pc == 5 { Found::Absent } else { again };
+                    execute(&mut table, 0, pc, &vec![found; accesses]);
                 }
-                (0..accesses).for_each(|_| table.accessed(place(pc), again && pc != 5));
             }
+            assert_eq!(table.footprint(0, !0), 32 + 1);
+            assert_eq!(table.footprint(0, 0b111), 3 + 1);
         }
-        assert_eq!(table.footprint(0, !0), 32 + 1);
-        assert_eq!(table.footprint(0, 0b111), 3 + 1);
+    }
+
+    /// A load that reads four lines for 32 lanes is divergent. It needs four lines, or two for the
+    /// lanes of half a warp; counted by lanes, it needs 32 and 16.
+    #[test]
+    fn divergent_loads_need_the_lines_that_they_read() {
+        for (measured, whole, half) in [(true, 4, 2), (false, 32, 16)] {
+            let mut table = table(measured);
+            table.goes_back(KERNEL, Pc(2), Pc(7));
+            execute(&mut table, 0, 3, &[Found::Absent; 4]);
+            execute(&mut table, 0, 3, &[Found::Lost; 4]);
+            assert_eq!(table.footprint(0, !0), whole);
+            assert_eq!(table.footprint(0, 0xffff), half);
+        }
+    }
+
+    /// While the data cache holds what a load reuses, the load needs no room. Once a quarter of its
+    /// misses were on lines that their warp had lost it does, also when it then finds all lines.
+    #[test]
+    fn loads_need_room_once_lines_are_lost() {
+        let mut table = table(true);
+        table.goes_back(KERNEL, Pc(2), Pc(7));
+        execute(&mut table, 0, 3, &[Found::Absent, Found::Present]);
+        execute(&mut table, 0, 3, &[Found::Present, Found::Coming]);
+        assert_eq!(table.footprint(0, !0), 0);
+        execute(&mut table, 0, 3, &[Found::Absent, Found::Absent]);
+        assert_eq!(table.footprint(0, !0), 0);
+        execute(&mut table, 0, 3, &[Found::Lost, Found::Present]);
+        assert_eq!(table.footprint(0, !0), 1);
+        execute(&mut table, 0, 3, &[Found::Absent, Found::Present]);
+        assert_eq!(table.footprint(0, !0), 1);
+    }
+
+    /// Four warps have executed a load before it is known, with two lines each. Their executions
+    /// count with their accesses, so that the load is coalesced.
+    #[test]
+    fn executions_before_a_load_is_known_count() {
+        let mut table = table(true);
+        table.goes_back(KERNEL, Pc(2), Pc(7));
+        let lost = |table: &mut LoopTable, warp| {
+            table.accessed((KERNEL, Pc(3)), (WarpSlot(warp), !0), Found::Lost);
+        };
+        for warp in [0, 1, 0, 2, 1, 3, 2, 3] {
+            lost(&mut table, warp);
+        }
+        assert_eq!(table.footprint(0, !0), 1);
+        execute(&mut table, 1, 3, &[Found::Lost; 3]);
+        assert_eq!(table.footprint(0, !0), 3, "11 lines of 5 executions");
     }
 
     /// The smallest of two loops around an instruction counts. A loop is known by its head, and
     /// grows with branches back from further on. There is no room for a third loop.
     #[test]
     fn loops_lie_in_each_other() {
-        let mut table = table();
+        let mut table = table(true);
         assert!(table.goes_back(KERNEL, Pc(10), Pc(30)));
         assert!(table.goes_back(KERNEL, Pc(15), Pc(20)));
         assert!(!table.goes_back(KERNEL, Pc(40), Pc(50)));

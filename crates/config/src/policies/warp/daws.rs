@@ -4,7 +4,7 @@ use super::follows_l1d;
 use crate::policies::settings;
 use crate::spec::GpuSpec;
 use crate::validate::Rules;
-use crate::value::int;
+use crate::value::{Rule, int};
 
 settings! {
     /// Settings of the policy `daws`.
@@ -19,6 +19,12 @@ settings! {
             "Lines of an execution, on average, up to which a load is coalesced.", "this program";
         reuse_percent: u32 = 25, int(1, 100), "percent",
             "Part of a load's accesses from which on it reuses lines.", "this program";
+        lost_percent: u32 = 25, int(0, 100), "percent",
+            "Part of a load's misses on lines that their warp has lost, from which on the load \
+             needs room in L1D.", "this program";
+        measured_lines: bool = true, Rule::Switch, "",
+            "A divergent load needs as many lines a lane as it has read, instead of one.",
+            "this program: one a lane is the paper's";
         victim_sets: u32 = 2, int(1, 64), "sets",
             "Sets of a warp's victim tag array.", "this program: that of ccws";
         victim_ways: u32 = 8, int(1, 64), "tags",

@@ -65,12 +65,25 @@ fn loaders(policy: &mut Daws, waiting: WarpMask) -> String {
     warps_of(admitted).map(|slot| slot.0.to_string()).collect()
 }
 
-/// A policy whose four warps are in the loop. Warp 3 has gone through it three times: the second
-/// time it misses on its lines, the third time it finds them again, half of all accesses.
+/// Warp 3 loses the last 16 of the 32 lines of the loop, as many as its victim tags keep.
+fn lose_lines(policy: &mut Daws) {
+    for line in 16..32 {
+        policy.on_l1d(&L1dEvent::Evict {
+            owner: WarpSlot(3),
+            line: 128 * line,
+        });
+    }
+}
+
+/// A policy whose four warps are in the loop. Warp 3 has gone through it four times. The second
+/// time, the first of the known loop, it misses on its lines, the third time it has lost half of
+/// them, a quarter of all misses, and the fourth time it finds them again.
 fn in_the_loop() -> Daws {
     let mut policy = daws();
     goes_to(&mut policy, 3, 2, !0);
     iterate(&mut policy, 3, L1dOutcome::Miss);
+    iterate(&mut policy, 3, L1dOutcome::Miss);
+    lose_lines(&mut policy);
     iterate(&mut policy, 3, L1dOutcome::Miss);
     iterate(&mut policy, 3, L1dOutcome::Hit);
     [0, 1, 2]
@@ -111,13 +124,8 @@ fn daws_counts_lines_that_are_used_again() {
         .into_iter()
         .for_each(|slot| goes_to(&mut policy, slot, 2, !0));
     assert_eq!(loaders(&mut policy, 0), "0123");
-    // The victim tags keep 16 lines: 16 of 64 accesses find a lost line, a quarter.
-    for line in 16..32 {
-        policy.on_l1d(&L1dEvent::Evict {
-            owner: WarpSlot(3),
-            line: 128 * line,
-        });
-    }
+    // 16 of 64 accesses find a lost line, a quarter.
+    lose_lines(&mut policy);
     iterate(&mut policy, 3, L1dOutcome::Miss);
     assert_eq!(policy.counters().victim_tags.victim_tag_hits, 16);
     [0, 1, 2]
