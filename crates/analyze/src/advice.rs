@@ -84,6 +84,8 @@ pub(crate) struct Facts {
     pub lanes: Option<f64>,
     /// Share of the SMs' cycles in which they hold a block.
     pub active: Option<f64>,
+    /// Share of the scheduler cycles in which warps wait for room in the load/store units.
+    pub queued: f64,
 }
 
 /// Value of [`Facts::spread`] from which accesses count as uncoalesced. Vectors of four words in
@@ -163,7 +165,13 @@ impl Facts {
                 get("sm.active_cycles"),
                 get("gpu.cycles") * f64::from(spec.gpu.sms),
             ),
+            queued: Bound::LoadStore.waits(figures),
         }
+    }
+
+    /// Transactions of an access if neighbouring threads accessed neighbouring words of four bytes.
+    pub(crate) fn ideal(&self) -> Option<f64> {
+        Some(self.transactions? / self.spread?)
     }
 
     /// Sentences on ratios that are unusually high or low, apart from remedies that the explanation
@@ -285,7 +293,7 @@ pub(crate) fn nearest(analysis: &KernelAnalysis) -> Nearest {
 
 /// Sentence on the effect of more TLP.
 fn more_tlp(analysis: &KernelAnalysis, facts: &Facts) -> String {
-    let queued = analysis.stalls.get("memory_pipe").copied().unwrap_or(0.0);
+    let queued = facts.queued;
     match analysis.bound {
         Bound::IdleSms => format!(
             "More warps on an SM would hardly help: SMs hold no block at all in {} of their cycles.",
@@ -296,9 +304,10 @@ fn more_tlp(analysis: &KernelAnalysis, facts: &Facts) -> String {
              of the cycles.",
             percent(analysis.utilisation.shared)
         ),
-        Bound::Units => {
-            "More warps would not help: they would queue at the function units.".to_owned()
-        }
+        Bound::Units | Bound::Operands => format!(
+            "More warps would not help: they would queue at the {}.",
+            analysis.bound.name()
+        ),
         bound
             if bound == Bound::LoadStore
                 || analysis.class != LoadClass::Saturated && queued > QUEUED =>

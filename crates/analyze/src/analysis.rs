@@ -1,11 +1,12 @@
 //! Analysis of a run: of each kernel, of all kernels together, and of windows of cycles.
 
-use crate::advice::advice;
+use crate::advice::{Facts, advice};
 use crate::classes::Category;
 use crate::context::DuetAnalysis;
 use crate::explain::explanation;
 use crate::occupancy::Occupancy;
-use crate::verdict::{Bound, bound};
+use crate::pipes::UnitUse;
+use crate::verdict::{Bound, Evidence};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use warploom_policy::load_class::LoadClass;
@@ -57,6 +58,8 @@ pub struct KernelAnalysis {
     pub utilisation: Utilisation,
     /// Utilisation of each part as a bandwidth.
     pub throughput: Throughputs,
+    /// Use of the function units and of the load/store units.
+    pub units: UnitUse,
     /// Verdict: what bounds the kernel, over all parts and causes that are counted.
     pub bound: Bound,
     /// Category of GPUDuet: the part of its six that bounds the kernel (section 4.2).
@@ -159,6 +162,8 @@ impl Launches<'_> {
         let utilisation = machine.utilisation(cycles, counts);
         let class = LoadClass::of(&utilisation);
         let occupancy = Occupancy::new(machine.spec, longest, figures);
+        let facts = Facts::new(machine.spec, figures);
+        let evidence = Evidence::new(&utilisation, figures, &facts, occupancy.block_threads);
         let mut analysis = KernelAnalysis {
             kernel: longest.name.clone(),
             launches: *count,
@@ -166,7 +171,8 @@ impl Launches<'_> {
             ipc: figures.ipc,
             utilisation,
             throughput: machine.throughputs(&utilisation),
-            bound: bound(machine, &utilisation, figures, occupancy.block_threads),
+            units: UnitUse::new(machine.spec, figures, cycles),
+            bound: evidence.bound(),
             category: Category::of(&utilisation),
             class,
             duet: DuetAnalysis::new(machine.spec, longest, &utilisation, class),

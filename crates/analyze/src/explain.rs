@@ -1,23 +1,20 @@
 //! Explanation of a kernel's time in five sentences: the verdict, the schedulers' cycles, the warps
 //! on an SM, the memory system, and a next step. Every sentence states its figures.
 
-use crate::advice::{
-    FEW_LANES, Facts, LAYOUT, NEIGHBOURS, SPREAD, because, counted, limit_in_words, nearest,
-    percent, plural, remedy,
-};
+use crate::advice::{Facts, because, counted, limit_in_words, nearest, percent, plural};
 use crate::analysis::KernelAnalysis;
 use crate::loadstore::{FullUnit, Stall};
 use crate::occupancy::WARP;
-use crate::verdict::{Bound, Idle, conflicts_beside};
-use warploom_config::OccupancyLimit;
+use crate::pipes::{FullPipes, computes};
+use crate::verdict::{Bound, Evidence, IdleCycles, conflicts_beside};
 use warploom_names::shortened;
-use warploom_policy::utilisation::{Machine, Part, sum};
+use warploom_policy::utilisation::{Machine, Part};
 use warploom_stats::result::Figures;
 
-/// Share of local memory in the packets of a direction from which it is named as their cause.
-const MOSTLY_LOCAL: f64 = 0.5;
-/// Share of the loads that hit in a cache from which data counts as read again.
-const AGAIN: f64 = 0.05;
+/// Share of the scheduler cycles from which it is named that accesses hold operand collectors.
+const HELD: f64 = 0.05;
+/// Share of the SMs' cycles from which a reason for no block is named.
+const WORTH_NAMING: f64 = 0.01;
 
 /// Five sentences on a kernel.
 pub(crate) fn explanation(
@@ -43,16 +40,30 @@ pub(crate) fn explanation(
 }
 
 /// A kernel with everything that is known about it.
-struct Subject<'a> {
-    machine: &'a Machine<'a>,
-    analysis: &'a KernelAnalysis,
-    figures: &'a Figures,
-    facts: Facts,
+pub(crate) struct Subject<'a> {
+    pub machine: &'a Machine<'a>,
+    pub analysis: &'a KernelAnalysis,
+    pub figures: &'a Figures,
+    pub facts: Facts,
     /// Reason for which load/store units are full, if they are at all.
-    unit: Option<FullUnit>,
+    pub unit: Option<FullUnit>,
 }
 
 impl Subject<'_> {
+    /// Cycles that an access to shared memory waits for bank conflicts, if they are worth a remedy.
+    pub(crate) fn conflicts(&self) -> Option<f64> {
+        self.facts.conflict_cycles.filter(|&cycles| cycles >= 1.0)
+    }
+
+    /// The bound on the SMs that hold a block.
+    pub(crate) fn within_sms(&self) -> Bound {
+        let (used, threads) = (
+            &self.analysis.utilisation,
+            self.analysis.occupancy.block_threads,
+        );
+        Evidence::new(used, self.figures, &self.facts, threads).bound_within_sms()
+    }
+
     /// Share of the scheduler cycles with a cause.
     fn share(&self, cause: &str) -> f64 {
         self.analysis.stalls.get(cause).copied().unwrap_or(0.0)
@@ -71,9 +82,9 @@ impl Subject<'_> {
 
     /// Cycles that an access to shared memory waits for bank conflicts, if shared memory is the
     /// part nearest to its saturation.
-    fn slow_shared(&self) -> Option<f64> {
-        let cycles = self.facts.conflict_cycles.filter(|&cycles| cycles >= 1.0);
-        cycles.filter(|_| nearest(self.analysis).is_shared)
+    pub(crate) fn slow_shared(&self) -> Option<f64> {
+        self.conflicts()
+            .filter(|_| nearest(self.analysis).is_shared)
     }
 
     /// Clause on bank conflicts that make loads slow.
@@ -88,7 +99,7 @@ impl Subject<'_> {
         shortened(&self.analysis.kernel, warploom_names::WIDTH)
     }
 
-    fn conflicts_beside(&self) -> Option<f64> {
+    pub(crate) fn conflicts_beside(&self) -> Option<f64> {
         conflicts_beside(&self.facts, &self.figures.statistics, self.unit?)
     }
 
@@ -97,15 +108,20 @@ impl Subject<'_> {
         match bound {
             Bound::Part(part) => self.part_in_words(part),
             Bound::Shared => format!(
-                "Shared memory bounds `{kernel}`: it is busy in {} of the cycles, and an access \
-                 waits {:.1} cycles for bank conflicts.",
+                "Shared memory bounds `{kernel}`: it is busy in {} of the cycles, {}.",
                 percent(self.analysis.utilisation.shared),
-                self.facts.conflict_cycles.unwrap_or(0.0)
+                match self.conflicts() {
+                    Some(cycles) =>
+                        format!("and an access waits {cycles:.1} cycles for bank conflicts"),
+                    None => "with many accesses and hardly a bank conflict".to_owned(),
+                }
             ),
             Bound::IdleSms => format!(
-                "Idle SMs bound `{kernel}`: they hold a block in {} of their cycles, because {}.",
-                percent(self.facts.active.unwrap_or(0.0)),
-                self.idle_in_words()
+                "Idle SMs bound `{kernel}`: they hold no block in {} of their cycles{}. Where they \
+                 hold one, the bound is: {}.",
+                percent(1.0 - self.facts.active.unwrap_or(0.0)),
+                self.idle_in_words(),
+                self.within_sms().name()
             ),
             Bound::Divergence => format!(
                 "Diverged warps bound `{kernel}`: an instruction takes effect in {:.1} of {WARP} \
@@ -150,7 +166,7 @@ impl Subject<'_> {
     /// Sentence on a bound that is a cause in `sm.slots`.
     fn cause_in_words(&self, bound: Bound) -> String {
         let kernel = self.name();
-        let share = percent(bound.cause().map_or(0.0, |cause| self.share(cause)));
+        let share = percent(bound.waits(self.figures));
         let part = nearest(self.analysis);
         let idle = format!(
             "no part of the machine is above {} ({})",
@@ -172,6 +188,12 @@ impl Subject<'_> {
                  cycles{}.",
                 self.unit_in_words()
             ),
+            Bound::Operands => format!(
+                "The operand collectors bound `{kernel}`: in {share} of the scheduler cycles \
+                 instructions wait there for registers, whose banks serve {} of the reads that \
+                 they can.",
+                percent(self.analysis.utilisation.registers)
+            ),
             Bound::Barriers => format!(
                 "Barriers bound `{kernel}`: in {share} of the scheduler cycles all warps wait at \
                  barriers, at fences or for atomics."
@@ -186,10 +208,11 @@ impl Subject<'_> {
             ),
             _ => format!(
                 "The load/store units bound `{kernel}`: they are full in {share} of the scheduler \
-                 cycles{}{}.",
+                 cycles{}{}{}.",
                 self.unit
                     .map_or_else(String::new, |unit| self.reason_in_words(unit)),
-                self.conflicts_in_words()
+                self.conflicts_in_words(),
+                self.held_in_words()
             ),
         }
     }
@@ -240,28 +263,37 @@ impl Subject<'_> {
         format!(", mostly because {reason}")
     }
 
-    /// Clause on the most used unit other than the adders, whose pipes are the widest.
-    fn unit_in_words(&self) -> String {
-        let counts = &self.figures.statistics;
-        let prefix = "sm.unit_warps.";
-        let units = counts.range(prefix.to_owned()..);
-        let units = units.filter_map(|(name, count)| Some((name.strip_prefix(prefix)?, *count)));
-        let units = units.filter(|(name, _)| !name.ends_with("_add"));
-        let most = units
-            .max_by_key(|(_, count)| *count)
-            .filter(|(_, count)| *count > 0);
-        match most {
-            Some((name, count)) => format!(
-                ", most of all `{name}`, which executes {} of the instructions",
-                percent(count as f64 / sum(counts, "sm.warp_instructions").max(1.0)),
+    /// Clause on cycles in which instructions that wait for the load/store units keep others out.
+    fn held_in_words(&self) -> String {
+        let held = FullPipes::of(self.figures).load_store;
+        match held >= HELD {
+            true => format!(
+                "; in {} of these cycles accesses that wait hold the operand collectors, which keeps \
+                 arithmetic out",
+                percent(held / self.facts.queued.max(1e-9))
             ),
-            None => String::new(),
+            false => String::new(),
         }
     }
 
-    fn idle(&self) -> Idle {
+    /// Clause on the pipe whose units are used most.
+    fn unit_in_words(&self) -> String {
+        let units = &self.analysis.units;
+        let used = units.function_units / self.facts.active.unwrap_or(1.0).max(1e-9);
+        if used == 0.0 {
+            return String::new();
+        }
+        format!(
+            ", and those of the pipe `{}` ({}) are in use in {} of the cycles",
+            units.pipe,
+            computes(units.pipe, self.machine.spec),
+            percent(used.min(1.0))
+        )
+    }
+
+    pub(crate) fn idle(&self) -> IdleCycles {
         let active = self.facts.active.unwrap_or(1.0);
-        Idle::of(
+        IdleCycles::of(
             self.machine,
             self.analysis,
             active,
@@ -269,22 +301,40 @@ impl Subject<'_> {
         )
     }
 
-    /// Clause on the reason why SMs hold no block.
+    /// Clause on the reasons why SMs hold no block, each with its share if there are two.
     fn idle_in_words(&self) -> String {
-        let (gpu, held) = (&self.machine.spec.gpu, &self.analysis.occupancy);
-        let (blocks, sms) = (held.grid_blocks, gpu.sms);
-        match self.idle() {
-            Idle::Launch(cycles) => format!(
-                "{cycles} of {} cycles pass before the first block of a launch starts \
-                 (gpu.kernel_launch_cycles is {})",
-                self.analysis.cycles, gpu.kernel_launch_cycles
+        let (gpu, idle) = (&self.machine.spec.gpu, self.idle());
+        let launch = || {
+            format!(
+                "before the first block of a launch starts ({} of {} cycles; \
+                 gpu.kernel_launch_cycles is {})",
+                idle.before, self.analysis.cycles, gpu.kernel_launch_cycles
+            )
+        };
+        match (idle.launch >= WORTH_NAMING, idle.rest >= WORTH_NAMING) {
+            (true, true) => format!(
+                ": {} {}, and {} {}",
+                percent(idle.launch),
+                launch(),
+                percent(idle.rest),
+                self.tail_in_words()
             ),
-            Idle::Grid => format!("its grid has {} for {sms} SMs", counted(blocks)),
-            Idle::Tail => format!(
-                "the last blocks of its grid ({}, {:.1} times what the SMs hold at once) and the \
-                 time between launches leave SMs without one",
+            (true, false) => format!(", {}", launch()),
+            (false, _) => format!(", {}", self.tail_in_words()),
+        }
+    }
+
+    /// Clause on SMs without a block after the start of a launch.
+    fn tail_in_words(&self) -> String {
+        let (sms, held) = (self.machine.spec.gpu.sms, &self.analysis.occupancy);
+        let (blocks, places) = (held.grid_blocks, sms * held.blocks_per_sm);
+        match blocks < u64::from(sms) {
+            true => format!("because the grid has {} for {sms} SMs", counted(blocks)),
+            false => format!(
+                "while other SMs run the last blocks of the grid, which has {} for {places} places \
+                 ({:.1} rounds), and between launches",
                 counted(blocks),
-                blocks as f64 / f64::from((sms * held.blocks_per_sm).max(1))
+                blocks as f64 / f64::from(places.max(1))
             ),
         }
     }
@@ -309,9 +359,21 @@ impl Subject<'_> {
             Some((cause, share)) if *share > 0.0 => format!(
                 "Schedulers issue in {issued} {of}, and wait most often, in {}, {} (`{cause}`).",
                 percent(*share / with_work),
-                because(cause)
+                self.because(cause)
             ),
             _ => format!("Schedulers issue in {issued} {of}."),
+        }
+    }
+
+    /// A cause of `sm.slots` in words, those that fill the pipes of function units named.
+    fn because<'c>(&self, cause: &'c str) -> &'c str {
+        let full = FullPipes::of(self.figures);
+        match cause {
+            "execution_pipe" if full.load_store > full.units.max(full.operands) => {
+                "for function units behind accesses that hold the operand collectors"
+            }
+            "execution_pipe" if full.operands > full.units => "for the operand collectors",
+            cause => because(cause),
         }
     }
 
@@ -342,251 +404,14 @@ impl Subject<'_> {
         match facts.transactions {
             Some(transactions) => format!(
                 "{moved}; L1D hits {} of its accesses, L2 {}; an access to global or local memory \
-                 takes {transactions:.1} transactions.",
+                 takes {transactions:.1} transactions{}.",
                 rate(facts.l1d_hit_rate),
                 rate(facts.l2_hit_rate),
+                facts.ideal().map_or_else(String::new, |ideal| format!(
+                    " ({ideal:.1} with neighbouring words of 4 bytes)"
+                )),
             ),
             None => format!("{moved}; the kernel accesses neither global nor local memory."),
-        }
-    }
-
-    fn next_step(&self, bound: Bound) -> String {
-        let step = match bound {
-            Bound::IdleSms => self.more_blocks(),
-            Bound::Divergence => format!(
-                "let the lanes of a warp branch alike, for example by sorting the work; full warps \
-                 would issue {} of the instructions",
-                percent(self.facts.lanes.unwrap_or(0.0) / f64::from(WARP))
-            ),
-            Bound::Part(Part::Scheduler) => self.fewer_instructions(),
-            Bound::Part(part) => self.less_traffic(part),
-            Bound::Shared => LAYOUT.to_owned(),
-            Bound::LoadStore => self.free_unit(),
-            Bound::Loads if self.slow_shared().is_some() => {
-                format!("{LAYOUT}; then {}", self.more_warps())
-            }
-            Bound::Loads | Bound::Arithmetic => self.more_warps(),
-            Bound::Units => {
-                "use fewer of these instructions, for example cheaper approximations".to_owned()
-            }
-            Bound::Barriers if self.waits_for_atomics() => self.fewer_atomics(),
-            Bound::Barriers => "use smaller blocks, so that another block runs while one \
-                                waits, or fewer barriers"
-                .to_owned(),
-            Bound::Fetch => {
-                "make the code smaller or straighter: unroll less, branch less".to_owned()
-            }
-            Bound::Policy => "compare schedulers with `warploom compare --vary \
-                              sm.warp_scheduler=lrr,gto`"
-                .to_owned(),
-        };
-        format!("Next: {step}.")
-    }
-
-    /// Step where instructions are too many. Lanes without effect and bank conflicts come first,
-    /// because they cost issue slots and time without any work.
-    fn fewer_instructions(&self) -> String {
-        let lanes = self.facts.lanes.filter(|&lanes| lanes < FEW_LANES);
-        let lanes = lanes.map(|lanes| {
-            format!(
-                "let neighbouring threads branch alike (an instruction takes effect in {lanes:.1} of \
-                 {WARP} lanes)"
-            )
-        });
-        let conflicts = self.facts.conflict_cycles.filter(|&cycles| cycles >= 1.0);
-        let conflicts = conflicts.map(|cycles| {
-            format!("{LAYOUT} (an access waits {cycles:.1} cycles for bank conflicts)")
-        });
-        let fewer = "execute fewer instructions: hoist index arithmetic out of loops, unroll, use \
-                     wider loads or fused operations";
-        let steps = [lanes, conflicts, Some(fewer.to_owned())];
-        steps.into_iter().flatten().collect::<Vec<_>>().join("; ")
-    }
-
-    fn more_blocks(&self) -> String {
-        match self.idle() {
-            Idle::Launch(_) => "give a launch more work: a larger problem, or one launch instead \
-                                of several"
-                .to_owned(),
-            Idle::Grid => "launch more blocks, or a larger problem".to_owned(),
-            Idle::Tail => "launch a larger problem, or smaller blocks of equal length, so that \
-                           the last ones end together"
-                .to_owned(),
-        }
-    }
-
-    /// Step that leaves the load/store units more room.
-    fn free_unit(&self) -> String {
-        let Some(unit) = self.unit else {
-            return self.fewer_transactions();
-        };
-        if self.conflicts_beside().is_some() {
-            return LAYOUT.to_owned();
-        }
-        if unit.is_atomic {
-            return self.fewer_atomics();
-        }
-        let part = match unit.is_store() {
-            true => Part::NocToL2,
-            false => Part::NocToSm,
-        };
-        match unit.stall {
-            Stall::Conflicts => LAYOUT.to_owned(),
-            _ if self.scattered().is_some() => self.fewer_transactions(),
-            Stall::Lines => self.more_lines(unit),
-            Stall::MshrRequests => "let one warp load what several need, and hand it on in shared \
-                                    memory"
-                .to_owned(),
-            Stall::Banks | Stall::Transactions => self.fewer_transactions(),
-            Stall::DataPort => "access memory less often, from registers".to_owned(),
-            _ => self.less_traffic(part),
-        }
-    }
-
-    /// Step where the lines of a set of L1D are short.
-    fn more_lines(&self, unit: FullUnit) -> String {
-        let keys = "compare machines by l1d.ways, l1d.sets and l1d.index";
-        match (unit.is_store(), self.facts.l1d_reads) {
-            (false, Some(share)) if share < AGAIN => format!(
-                "load past L1D (`__ldcg`, `ld.global.cg`), since it hits {} of the loads; or {keys}",
-                percent(share)
-            ),
-            (false, _) => format!("{}; or {keys}", self.less_traffic(Part::NocToSm)),
-            (true, _) => format!("{}; or {keys}", self.less_traffic(Part::NocToL2)),
-        }
-    }
-
-    /// Step where bytes of loads are too many.
-    fn fewer_loads(&self) -> String {
-        let (l1d, l2) = (self.facts.l1d_reads, self.facts.l2_reads);
-        let again = |share: Option<f64>| share.is_some_and(|share| share >= AGAIN);
-        let hits = |share: Option<f64>| share.map_or_else(|| "-".to_owned(), percent);
-        let found = format!(
-            "with lines that are on their way, L1D hits {} of the loads, L2 {}",
-            hits(l1d),
-            hits(l2)
-        );
-        if again(l1d) {
-            format!(
-                "load less: keep data that is read again in registers or shared memory ({found})"
-            )
-        } else if again(l2) {
-            format!(
-                "load less: if data is read again, keep it in registers or shared memory; else use \
-                 smaller types ({found})"
-            )
-        } else {
-            format!(
-                "load fewer bytes, for example smaller types; hardly a line is read again ({found})"
-            )
-        }
-    }
-
-    /// Step where atomics are too many.
-    fn fewer_atomics(&self) -> String {
-        let apart = self.facts.atomic_lanes.filter(|&lanes| lanes < 2.0);
-        let apart = apart.map_or_else(String::new, |lanes| {
-            format!(
-                ", of {lanes:.1} lanes each: lanes on the same word, or on different lines, take turns"
-            )
-        });
-        format!(
-            "let a warp or a block combine its values first, by shuffles or in shared memory, and \
-             update a word with one atomic (atomics are {} of the transactions{apart})",
-            percent(self.facts.atomics.unwrap_or(0.0))
-        )
-    }
-
-    /// True if most transactions are atomics.
-    fn mostly_atomics(&self) -> bool {
-        self.facts.atomics.is_some_and(|share| share > 0.5)
-    }
-
-    /// True if warps wait for atomics alone: the kernel has no barriers.
-    fn waits_for_atomics(&self) -> bool {
-        let barriers = self.figures.statistics.get("sm.barriers").copied();
-        self.mostly_atomics() && barriers.unwrap_or(0) == 0
-    }
-
-    fn less_traffic(&self, part: Part) -> String {
-        if self.mostly_atomics() && part != Part::Dram {
-            return self.fewer_atomics();
-        }
-        if self.scattered().is_some() {
-            return self.fewer_transactions();
-        }
-        let l2 = self.facts.l2_hit_rate;
-        let hits = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), percent);
-        if let Some(local) = self.less_local(part) {
-            return local;
-        }
-        match part {
-            Part::Dram => format!(
-                "move fewer bytes: smaller types, one pass instead of two, or tiles that L2 keeps \
-                 (it hits {})",
-                hits(l2)
-            ),
-            Part::NocToL2 => {
-                "store less: keep intermediate results in registers or shared memory".to_owned()
-            }
-            Part::NocToSm => self.fewer_loads(),
-            _ => "read near data less often, from registers".to_owned(),
-        }
-    }
-
-    /// Step where local memory causes at least half of the packets in a direction of the network.
-    fn less_local(&self, part: Part) -> Option<String> {
-        let (share, packets) = match part {
-            Part::NocToL2 => (
-                self.facts.local_writes,
-                "of the packets with data of stores",
-            ),
-            Part::NocToSm => (self.facts.local_reads, "of the requests for data"),
-            _ => return None,
-        };
-        let share = share.filter(|&share| share >= MOSTLY_LOCAL)?;
-        Some(format!(
-            "use less local memory, which causes {} {packets}: the compiler puts an array of a \
-             thread there that a variable indexes, and spilled registers; unroll the loops that \
-             index it, or keep it in shared memory",
-            percent(share)
-        ))
-    }
-
-    fn scattered(&self) -> Option<f64> {
-        let scattered = self.facts.spread.is_some_and(|spread| spread >= SPREAD);
-        self.facts.transactions.filter(|_| scattered)
-    }
-
-    fn fewer_transactions(&self) -> String {
-        let transactions = self.facts.transactions.unwrap_or(0.0);
-        match self.scattered() {
-            Some(_) => format!(
-                "{NEIGHBOURS}; an access then needs {:.1} transactions instead of {transactions:.1}",
-                transactions / self.facts.spread.unwrap_or(1.0)
-            ),
-            None => "access memory less often, with wider words".to_owned(),
-        }
-    }
-
-    fn more_warps(&self) -> String {
-        let held = &self.analysis.occupancy;
-        let full = held.is_full();
-        let is_grid = self.analysis.occupancy_limit == OccupancyLimit::Grid.name();
-        match remedy(self.machine.spec, self.analysis) {
-            Some(_) if !full && is_grid => format!(
-                "add warps: the grid has {} for {} SMs; launch more blocks, larger ones, or a \
-                 larger problem",
-                counted(held.grid_blocks),
-                self.machine.spec.gpu.sms
-            ),
-            Some(remedy) if !full => format!(
-                "add warps ({:.1} of {} slots are in use): {remedy}",
-                held.resident_warps, held.warp_slots
-            ),
-            _ => "issue independent instructions earlier: load ahead of use, unroll so that \
-                  several loads or chains of arithmetic are in flight"
-                .to_owned(),
         }
     }
 }

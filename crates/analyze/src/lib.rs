@@ -15,12 +15,15 @@ mod context;
 mod explain;
 mod loadstore;
 mod occupancy;
+mod pipes;
+mod steps;
 mod verdict;
 
 pub use analysis::{Analysis, KernelAnalysis, WindowSeries, analyze};
 pub use classes::Category;
 pub use context::DuetAnalysis;
 pub use occupancy::{Occupancy, Room};
+pub use pipes::UnitUse;
 pub use verdict::{Bound, SHARED_BUSY};
 pub use warploom_policy::load_class::{LoadClass, Thresholds, thresholds};
 pub use warploom_policy::utilisation::{Machine, Part, Throughput, Throughputs, Utilisation};

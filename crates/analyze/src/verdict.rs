@@ -8,7 +8,9 @@
 //!    cause for which schedulers do not issue;
 //! 3. on the SMs that hold a block: schedulers or shared memory above such a threshold;
 //! 4. the largest cause for which schedulers do not issue. A full load/store unit is named after
-//!    the largest cause of its own stalls.
+//!    the largest cause of its own stalls. Cycles in which the pipe of a function unit is full count
+//!    for what fills it: the units, the load/store unit whose instructions hold the operand
+//!    collectors, or the operand collectors themselves.
 //!
 //! Where instructions are the bound and take effect in less than half of the lanes, diverged warps
 //! are named instead.
@@ -18,6 +20,7 @@ use crate::analysis::KernelAnalysis;
 use crate::classes::Category;
 use crate::loadstore::{FullUnit, Stall};
 use crate::occupancy::WARP;
+use crate::pipes::FullPipes;
 use serde::{Serialize, Serializer};
 use warploom_policy::load_class::thresholds;
 use warploom_policy::utilisation::{Machine, Part, Utilisation};
@@ -49,6 +52,8 @@ pub enum Bound {
     Arithmetic,
     /// Function units that are full.
     Units,
+    /// Operand collectors whose instructions wait for registers.
+    Operands,
     /// Barriers, fences and atomics.
     Barriers,
     /// Fetch of instructions by the SM.
@@ -69,6 +74,7 @@ impl Bound {
             Self::Loads => "load-latency",
             Self::Arithmetic => "arithmetic-latency",
             Self::Units => "function-units",
+            Self::Operands => "operand-collectors",
             Self::Barriers => "barriers",
             Self::Fetch => "fetch",
             Self::Policy => "policy",
@@ -86,23 +92,27 @@ impl Bound {
             Self::Loads => "latency of loads",
             Self::Arithmetic => "latency of arithmetic",
             Self::Units => "function units",
+            Self::Operands => "operand collectors",
             Self::Barriers => "barriers, fences and atomics",
             Self::Fetch => "fetch of instructions",
             Self::Policy => "scheduling policy",
         }
     }
 
-    /// Cause in `sm.slots` of the stalls that this bound stands for, if it is one of them.
-    pub(crate) const fn cause(self) -> Option<&'static str> {
+    /// Share of the scheduler cycles in which warps wait for what this bound stands for; 0 for
+    /// bounds that are no cause in `sm.slots`.
+    pub(crate) fn waits(self, figures: &Figures) -> f64 {
+        let share = |cause: &str| figures.stalls.get(cause).copied().unwrap_or(0.0);
         match self {
-            Self::LoadStore => Some("memory_pipe"),
-            Self::Loads => Some("memory_dependence"),
-            Self::Arithmetic => Some("execution_dependence"),
-            Self::Units => Some("execution_pipe"),
-            Self::Barriers => Some("barrier"),
-            Self::Fetch => Some("instruction_buffer"),
-            Self::Policy => Some("policy"),
-            _ => None,
+            Self::LoadStore => share("memory_pipe") + FullPipes::of(figures).load_store,
+            Self::Units => FullPipes::of(figures).units,
+            Self::Operands => FullPipes::of(figures).operands,
+            Self::Loads => share("memory_dependence"),
+            Self::Arithmetic => share("execution_dependence"),
+            Self::Barriers => share("barrier"),
+            Self::Fetch => share("instruction_buffer"),
+            Self::Policy => share("policy"),
+            Self::Part(_) | Self::Shared | Self::IdleSms | Self::Divergence => 0.0,
         }
     }
 }
@@ -114,9 +124,10 @@ impl Serialize for Bound {
 }
 
 /// Bounds that are causes in `sm.slots`. `no_warp` and `issued` name none.
-const CAUSES: [Bound; 7] = [
+const CAUSES: [Bound; 8] = [
     Bound::LoadStore,
     Bound::Units,
+    Bound::Operands,
     Bound::Loads,
     Bound::Arithmetic,
     Bound::Barriers,
@@ -125,40 +136,62 @@ const CAUSES: [Bound; 7] = [
 ];
 
 /// Figures from which the verdict on a kernel follows.
-struct Evidence<'a> {
+pub(crate) struct Evidence<'a> {
     used: &'a Utilisation,
-    stalls: &'a std::collections::BTreeMap<String, f64>,
-    /// Share of the SMs' cycles with a block, above 0.
-    active: f64,
-}
-
-/// The bound of a kernel with these utilisations and figures, whose blocks have `block_threads`.
-pub(crate) fn bound(
-    machine: &Machine<'_>,
-    used: &Utilisation,
-    figures: &Figures,
+    figures: &'a Figures,
+    facts: &'a Facts,
+    /// Threads of a block.
     block_threads: u32,
-) -> Bound {
-    let facts = Facts::new(machine.spec, figures);
-    let evidence = Evidence {
-        used,
-        stalls: &figures.stalls,
-        active: facts.active.unwrap_or(1.0).max(1e-9),
-    };
-    let bound = evidence.first_bound();
-    let of_instructions = matches!(
-        bound,
-        Bound::Part(Part::Scheduler) | Bound::Units | Bound::Arithmetic | Bound::Fetch
-    );
-    match facts.lanes {
-        Some(lanes) if of_instructions && lanes < HALF && block_threads >= WARP => {
-            Bound::Divergence
-        }
-        _ => bound,
-    }
 }
 
-impl Evidence<'_> {
+impl<'a> Evidence<'a> {
+    /// Figures of a kernel whose blocks have `block_threads`.
+    pub(crate) const fn new(
+        used: &'a Utilisation,
+        figures: &'a Figures,
+        facts: &'a Facts,
+        block_threads: u32,
+    ) -> Self {
+        Self {
+            used,
+            figures,
+            facts,
+            block_threads,
+        }
+    }
+
+    /// The bound of the kernel.
+    pub(crate) fn bound(&self) -> Bound {
+        self.unless_diverged(self.first_bound())
+    }
+
+    /// The bound of the kernel on the SMs that hold a block.
+    pub(crate) fn bound_within_sms(&self) -> Bound {
+        self.unless_diverged(self.within_sms())
+    }
+
+    fn unless_diverged(&self, bound: Bound) -> Bound {
+        let of_instructions = matches!(
+            bound,
+            Bound::Part(Part::Scheduler)
+                | Bound::Units
+                | Bound::Operands
+                | Bound::Arithmetic
+                | Bound::Fetch
+        );
+        match self.facts.lanes {
+            Some(lanes) if of_instructions && lanes < HALF && self.block_threads >= WARP => {
+                Bound::Divergence
+            }
+            _ => bound,
+        }
+    }
+
+    /// Share of the SMs' cycles with a block, above 0.
+    fn active(&self) -> f64 {
+        self.facts.active.unwrap_or(1.0).max(1e-9)
+    }
+
     fn first_bound(&self) -> Bound {
         if let Some(part) = Category::of(self.used).part() {
             let shared = self.used.shared;
@@ -167,7 +200,7 @@ impl Evidence<'_> {
                 false => Bound::Part(part),
             };
         }
-        if self.active < ACTIVE || self.idle_is_largest() {
+        if self.active() < ACTIVE || self.idle_is_largest() {
             return Bound::IdleSms;
         }
         self.within_sms()
@@ -175,44 +208,51 @@ impl Evidence<'_> {
 
     /// True if schedulers most often have no warp, and mostly because their SM has no block.
     fn idle_is_largest(&self) -> bool {
-        let none = self.share("no_warp");
-        let of_causes = CAUSES.into_iter().filter_map(Bound::cause);
-        let largest = of_causes.map(|cause| self.share(cause)).fold(0.0, f64::max);
-        none > largest && 1.0 - self.active > none / 2.0
+        let none = self.figures.stalls.get("no_warp").copied().unwrap_or(0.0);
+        let waits = CAUSES.map(|bound| bound.waits(self.figures));
+        let largest = waits.into_iter().fold(0.0, f64::max);
+        none > largest && 1.0 - self.active() > none / 2.0
     }
 
-    /// The bound on the SMs that hold a block.
     fn within_sms(&self) -> Bound {
-        if self.used.shared / self.active > SHARED_BUSY {
+        if self.used.shared / self.active() > SHARED_BUSY {
             return Bound::Shared;
         }
-        if self.used.scheduler / self.active > thresholds(Part::Scheduler).high {
+        if self.used.scheduler / self.active() > thresholds(Part::Scheduler).high {
             return Bound::Part(Part::Scheduler);
         }
-        let share = |bound: &Bound| bound.cause().map_or(0.0, |cause| self.share(cause));
-        let larger = |a: &Bound, b: &Bound| share(a).total_cmp(&share(b));
+        let waits = |bound: &Bound| bound.waits(self.figures);
+        let larger = |a: &Bound, b: &Bound| waits(a).total_cmp(&waits(b));
         CAUSES.into_iter().max_by(larger).unwrap_or(Bound::IdleSms)
-    }
-
-    /// Share of the scheduler cycles with a cause.
-    fn share(&self, cause: &str) -> f64 {
-        self.stalls.get(cause).copied().unwrap_or(0.0)
     }
 }
 
-/// Reason why SMs hold no block.
+/// Largest reason why SMs hold no block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Idle {
-    /// Core cycles that pass before the first blocks of launches, `gpu.kernel_launch_cycles`.
-    Launch(u64),
+    /// The time before the first blocks of launches.
+    Launch,
     /// The grid has fewer blocks than the machine has SMs.
     Grid,
     /// The last blocks of a grid, and the time between launches.
     Tail,
 }
 
-impl Idle {
-    /// The reason for most of the cycles without a block.
+/// Cycles in which SMs hold no block.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct IdleCycles {
+    pub reason: Idle,
+    /// Core cycles that pass before the first blocks of launches, `gpu.kernel_launch_cycles`, and
+    /// before blocks start.
+    pub before: u64,
+    /// Share of the SMs' cycles that pass so.
+    pub launch: f64,
+    /// Share of the SMs' cycles without a block at other times.
+    pub rest: f64,
+}
+
+impl IdleCycles {
+    /// The cycles without a block of a kernel whose SMs hold one in a share `active` of theirs.
     pub(crate) fn of(
         machine: &Machine<'_>,
         analysis: &KernelAnalysis,
@@ -223,13 +263,20 @@ impl Idle {
         let blocks = counts.get("sm.blocks_started").copied().unwrap_or(0);
         let launches = analysis.launches * u64::from(gpu.kernel_launch_cycles);
         let before = launches + blocks * u64::from(gpu.block_launch_cycles);
-        let idle = (1.0 - active) * analysis.cycles as f64;
-        if before as f64 > idle / 2.0 {
-            Self::Launch(before)
+        let idle = 1.0 - active;
+        let launch = (before as f64 / analysis.cycles.max(1) as f64).min(idle);
+        let reason = if launch > idle / 2.0 {
+            Idle::Launch
         } else if analysis.occupancy.grid_blocks < u64::from(gpu.sms) {
-            Self::Grid
+            Idle::Grid
         } else {
-            Self::Tail
+            Idle::Tail
+        };
+        Self {
+            reason,
+            before,
+            launch,
+            rest: idle - launch,
         }
     }
 }

@@ -281,21 +281,21 @@ fn sms_without_blocks_come_before_the_latency_of_loads() {
     let mut of_slots = launched(13_049, &VOLTA);
     (of_slots.blocks_per_sm, of_slots.occupancy_limit) = (8, "threads".to_owned());
     let found = analysed("qv100-volta", of_slots.clone());
-    let verdict = "Idle SMs bound `k`: they hold a block in 58% of their cycles, because 5000 of 13049 \
-                   cycles pass before the first block of a launch starts";
-    told(
-        &found,
-        Bound::IdleSms,
-        verdict,
-        "Next: give a launch more work",
-    );
+    let verdict = "Idle SMs bound `k`: they hold no block in 42% of their cycles: 38% before the \
+                   first block of a launch starts (5000 of 13049 cycles; gpu.kernel_launch_cycles \
+                   is 5000), and 4% while other SMs run the last blocks of the grid, which has 1000 \
+                   blocks for 640 places (1.6 rounds), and between launches. Where they hold one, \
+                   the bound is: latency of loads.";
+    let next = "Next: give a launch more work: a larger problem, or one launch instead of several; \
+                for the time with blocks: issue independent instructions earlier";
+    told(&found, Bound::IdleSms, verdict, next);
     let advice = found.advice.join("\n");
     assert!(
         advice.contains("SMs hold no block at all in 42% of their cycles"),
         "{advice}"
     );
     assert!(
-        !advice.contains("GPUDuet") && !advice.contains("unroll"),
+        !advice.contains("GPUDuet") && !advice.contains("More warps would help"),
         "{advice}"
     );
 
@@ -307,8 +307,9 @@ fn sms_without_blocks_come_before_the_latency_of_loads() {
     }
     of_slots.figures.cycles *= 10;
     let found = analysed("qv100-volta", of_slots);
-    let verdict = "because the last blocks of its grid (1000 blocks, 1.6 times what the SMs hold at \
-                   once) and the time between launches";
+    let verdict = "4% before the first block of a launch starts (5000 of 130490 cycles; \
+                   gpu.kernel_launch_cycles is 5000), and 38% while other SMs run the last blocks \
+                   of the grid";
     told(
         &found,
         Bound::IdleSms,
@@ -428,5 +429,134 @@ fn conflicts_that_make_loads_slow_come_before_more_warps() {
         found.advice.iter().any(|line| line.contains(room)),
         "{:#?}",
         found.advice
+    );
+}
+
+/// Counters of a convolution whose threads read a row apart: 16.7 transactions an access, all of a
+/// warp's in the same bank of L1D. Two of its accesses fill the two collectors of a sub-core, so that
+/// arithmetic finds its pipe full (`rtx3070-ampere`).
+const COLUMNS: [(&str, u64); 17] = [
+    ("sm.active_cycles", 1_784_827),
+    ("sm.warp_instructions", 515_376),
+    ("sm.thread_instructions", 16_286_882),
+    ("sm.memory_instructions", 103_968),
+    ("sm.memory_transactions", 1_739_572),
+    ("sm.memory_lanes.load", 3_246_152),
+    ("sm.memory_lanes.store", 65_536),
+    ("sm.ldst_stalls.global_load.bank_conflict", 1_572_116),
+    ("sm.ldst_stalls.global_store.bank_conflict", 63_488),
+    ("sm.pipe_cycles.int", 294_912),
+    ("sm.pipe_cycles.sp", 50_960),
+    ("sm.slots.issued", 515_376),
+    ("sm.slots.execution_pipe", 4_954_513),
+    ("sm.slots.memory_pipe", 1_510_361),
+    ("sm.slots.memory_dependence", 37_148),
+    ("sm.slots.no_warp", 1_625_830),
+    ("l1d.accesses.hit.global_read", 1_630_830),
+];
+
+/// The same counters with what fills the pipes of function units.
+fn columns(blockers: &[(&str, u64)]) -> KernelAnalysis {
+    analysed(
+        "rtx3070-ampere",
+        launched(47_019, &[&COLUMNS, blockers].concat()),
+    )
+}
+
+#[test]
+fn accesses_that_hold_the_collectors_are_not_full_function_units() {
+    let blockers = [
+        ("sm.execution_pipe_slots.load_store", 4_900_000),
+        ("sm.execution_pipe_slots.units", 40_000),
+        ("sm.execution_pipe_slots.operands", 14_513),
+    ];
+    let found = columns(&blockers);
+    let verdict = "The load/store units bound `k`: they are full in 74% of the scheduler cycles, \
+                   mostly because L1D takes 16.7 transactions of an access one after the other; in \
+                   76% of these cycles accesses that wait hold the operand collectors, which keeps \
+                   arithmetic out.";
+    let next = "Next: let neighbouring threads access neighbouring words; an access then needs 4.0 \
+                transactions instead of 16.7 (vectors of four words: 15.9)";
+    told(&found, Bound::LoadStore, verdict, next);
+    let waits = "for function units behind accesses that hold the operand collectors \
+                 (`execution_pipe`)";
+    assert!(found.explanation[1].contains(waits), "{found:#?}");
+    let ideal = "takes 16.7 transactions (4.0 with neighbouring words of 4 bytes).";
+    assert!(found.explanation[3].ends_with(ideal), "{found:#?}");
+    let advice = found.advice.join(" ");
+    assert!(
+        advice.contains("the load/store units are full in 74%"),
+        "{advice}"
+    );
+    // 1,739,572 of 46 x 47,019 cycles, and one transaction in each of them.
+    assert!((found.units.load_store - 0.804).abs() < 1e-3);
+    assert!((found.units.transactions_per_cycle - 1.0).abs() < 1e-3);
+}
+
+#[test]
+fn full_function_units_are_named_with_the_use_of_their_pipe() {
+    let counts = [
+        ("sm.active_cycles", 15 * 10_000),
+        ("sm.pipe_cycles.sp", 15 * 8_000),
+        ("sm.pipe_cycles.sfu", 15 * 9_300),
+        ("sm.execution_pipe_slots.units", 190_000),
+        ("sm.execution_pipe_slots.operands", 10_000),
+        ("sm.slots.issued", 50_000),
+        ("sm.slots.execution_pipe", 200_000),
+        ("sm.slots.memory_dependence", 50_000),
+    ];
+    let found = analysed("gtx480", launched(10_000, &counts));
+    let verdict = "Function units bound `k`: they are full in 63% of the scheduler cycles, and those \
+                   of the pipe `sfu` (special functions and divisions) are in use in 93% of the \
+                   cycles.";
+    let next = "Next: execute fewer instructions of the pipe `sfu`: use cheaper approximations";
+    told(&found, Bound::Units, verdict, next);
+    // A result without the counters of what fills the pipes.
+    let found = analysed(
+        "gtx480",
+        launched(10_000, &[counts[0], counts[5], counts[6]]),
+    );
+    let verdict = "Function units bound `k`: they are full in 80% of the scheduler cycles.";
+    told(&found, Bound::Units, verdict, "Next: execute fewer");
+}
+
+#[test]
+fn operands_that_wait_for_banks_are_not_full_function_units() {
+    let counts = [
+        ("sm.active_cycles", 15 * 10_000),
+        ("sm.execution_pipe_slots.operands", 150_000),
+        ("sm.execution_pipe_slots.units", 50_000),
+        ("sm.slots.issued", 50_000),
+        ("sm.slots.execution_pipe", 200_000),
+        ("sm.slots.memory_dependence", 50_000),
+    ];
+    let found = analysed("gtx480", launched(10_000, &counts));
+    let verdict = "The operand collectors bound `k`: in 50% of the scheduler cycles";
+    told(
+        &found,
+        Bound::Operands,
+        verdict,
+        "Next: use instructions with fewer registers",
+    );
+    assert!(found.explanation[1].contains("for the operand collectors (`execution_pipe`)"));
+}
+
+/// The tiled convolution reads a word of shared memory for each product, without conflicts.
+#[test]
+fn shared_memory_without_conflicts_is_not_told_to_change_its_layout() {
+    let counts = [
+        ("sm.active_cycles", 15 * 10_000),
+        ("sm.shared_instructions", 15 * 5_300),
+        ("sm.slots.issued", 100_000),
+        ("sm.slots.memory_pipe", 200_000),
+    ];
+    let found = analysed("gtx480", launched(10_000, &counts));
+    let verdict = "Shared memory bounds `k`: it is busy in 53% of the cycles, with many accesses and \
+                   hardly a bank conflict.";
+    told(
+        &found,
+        Bound::Shared,
+        verdict,
+        "Next: access shared memory less often",
     );
 }

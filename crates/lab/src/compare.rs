@@ -261,10 +261,26 @@ impl Comparison {
         Some(energy_of(preset, machine, figures).unwrap_or_default())
     }
 
-    /// Values of the keys after the first, each with its key's last word.
+    /// Name of a key in charts and files: its last word, or more of them if another key has the
+    /// same one.
+    fn word<'k>(&self, key: &'k str) -> &'k str {
+        let keys = self.vary.iter().chain(&self.best);
+        let keys: Vec<&str> = keys.map(|vary| vary.key.as_str()).collect();
+        last_words(key, &keys)
+    }
+
+    /// A value, after the name of its key if it is a number.
+    fn named(&self, vary: &Vary, value: &str) -> String {
+        match value.parse::<f64>() {
+            Ok(_) => format!("{} {value}", self.word(&vary.key)),
+            Err(_) => value.to_owned(),
+        }
+    }
+
+    /// Values of the keys after the first, each with its key's name.
     fn settings(&self, values: &[&str]) -> String {
         let pairs = self.vary.iter().skip(1).zip(values);
-        let pairs = pairs.map(|(vary, value)| format!("{} {value}", last_word(&vary.key)));
+        let pairs = pairs.map(|(vary, value)| format!("{} {value}", self.word(&vary.key)));
         pairs.collect::<Vec<_>>().join(", ")
     }
 
@@ -288,7 +304,7 @@ impl Comparison {
                 ..Axis::default()
             },
             groups: match (bars, self.vary.first()) {
-                (2.., Some(vary)) => groups.iter().map(|value| named(vary, value)).collect(),
+                (2.., Some(vary)) => groups.iter().map(|value| self.named(vary, value)).collect(),
                 _ => self.found(specs, shown),
             },
             series: (0..bars).map(series).collect(),
@@ -296,10 +312,10 @@ impl Comparison {
         })
     }
 
-    /// Name of the row with these values. Numbers have the last word of their key before them.
+    /// Name of the row with these values. Numbers have the name of their key before them.
     fn row_name(&self, values: &[&str]) -> String {
         let pairs = self.vary.iter().zip(values);
-        let names: Vec<_> = pairs.map(|(vary, value)| named(vary, value)).collect();
+        let names: Vec<_> = pairs.map(|(vary, value)| self.named(vary, value)).collect();
         names.join(", ")
     }
 
@@ -310,7 +326,7 @@ impl Comparison {
             let pairs = self.best.iter().zip(cells.into_iter().flatten());
             let found: Vec<_> = pairs
                 .filter(|(_, cell)| *cell != Cell::None)
-                .map(|(vary, cell)| format!("{} {}", last_word(&vary.key), cell.shown()))
+                .map(|(vary, cell)| format!("{} {}", self.word(&vary.key), cell.shown()))
                 .collect();
             match found.as_slice() {
                 [] => value.clone(),
@@ -330,7 +346,7 @@ impl Comparison {
 
     /// A name for files, made of the input's name and the last words of the keys.
     pub fn name(&self) -> String {
-        let last = |vary: &Vary| last_word(&vary.key).to_owned();
+        let last = |vary: &Vary| self.word(&vary.key).to_owned();
         let inputs = self.inputs().replace(" + ", "+");
         let words = std::iter::once(inputs).chain(self.vary.iter().map(last));
         let plain = |c: char| {
@@ -362,17 +378,16 @@ impl Comparison {
     }
 }
 
-/// Last word of a key, which names it in charts and files.
-fn last_word(key: &str) -> &str {
-    key.rsplit('.').next().unwrap_or(key)
-}
-
-/// A value, after the last word of its key if it is a number.
-fn named(vary: &Vary, value: &str) -> String {
-    match value.parse::<f64>() {
-        Ok(_) => format!("{} {value}", last_word(&vary.key)),
-        Err(_) => value.to_owned(),
-    }
+/// The last words of a key, as few as tell it from the others.
+fn last_words<'k>(key: &'k str, others: &[&str]) -> &'k str {
+    let starts = key.rmatch_indices('.').map(|(at, _)| at + 1);
+    let mut words = starts.map(|at| &key[at..]);
+    let ends_so = |other: &&str, words: &str| {
+        let before = other.strip_suffix(words);
+        *other != key && before.is_some_and(|before| before.is_empty() || before.ends_with('.'))
+    };
+    let tell = words.find(|words| !others.iter().any(|other| ends_so(other, words)));
+    tell.unwrap_or(key)
 }
 
 /// All combinations of the values of some keys; the first key varies slowest.

@@ -37,12 +37,12 @@ pub fn analysis_report(analysis: &Analysis, width: Option<u16>) -> String {
     let _ = writeln!(text, "{}", crate::wrap::wrapped("", &title, width));
     utilisation(&mut text, whole, width);
     let _ = writeln!(text, "bound by   {}\n", whole.bound.name());
-    gpu_duet(&mut text, whole);
     over_time(&mut text, analysis.windows.as_ref(), width);
     occupancy(&mut text, whole);
     stalls(&mut text, &whole.stalls);
     kernels(&mut text, &analysis.kernels, width);
     sentences(&mut text, &whole.advice);
+    gpu_duet(&mut text, whole);
     outcome(&mut text, &analysis.outcome, width);
     checks(&mut text, &analysis.checks);
     text
@@ -72,18 +72,14 @@ pub fn explanation_report(analysis: &Analysis) -> String {
 fn gpu_duet(text: &mut String, kernel: &KernelAnalysis) {
     let _ = writeln!(
         text,
-        "GPUDuet (Lin et al., TACO 2018)\n  category   {}\n  TLP class  {} ({})",
+        "for research on GPUDuet, which keeps more blocks than fit (Lin et al., TACO 2018)\n  \
+         category   {}\n  TLP class  {} ({})",
         kernel.category.name(),
         kernel.class.name(),
         meaning(kernel.class),
     );
     let prediction = kernel.duet.prediction();
     sentences(text, &[format!("GPUDuet (sm.context=duet) {prediction}.")]);
-}
-
-/// Share of the scheduler cycles in which the load/store units are full.
-fn full_units(kernel: &KernelAnalysis) -> f64 {
-    kernel.stalls.get("memory_pipe").copied().unwrap_or(0.0)
 }
 
 const fn meaning(class: LoadClass) -> &'static str {
@@ -118,18 +114,27 @@ fn utilisation(text: &mut String, kernel: &KernelAnalysis, width: Option<u16>) {
     let Utilisation {
         registers, shared, ..
     } = kernel.utilisation;
-    let others: [(_, _, &[f64]); 3] = [
-        ("shared memory", shared, &[SHARED_BUSY]),
-        ("load/store units", full_units(kernel), &[]),
-        ("register file", registers, &[]),
+    let units = &kernel.units;
+    let transactions = match units.transactions_per_cycle > 0.0 {
+        true => format!("{:.2} transactions a cycle", units.transactions_per_cycle),
+        false => String::new(),
+    };
+    let pipe = format!("pipe `{}`", units.pipe);
+    let others: [(_, _, &[f64], _); 4] = [
+        ("shared memory", shared, &[SHARED_BUSY], String::new()),
+        ("load/store units", units.load_store, &[], transactions),
+        ("function units", units.function_units, &[], pipe),
+        ("register file", registers, &[], String::new()),
     ];
-    for (name, used, marks) in others {
+    for (name, used, marks, beside) in others {
         let bar = bar_with_marks(used, marks, bars);
-        let line = format!("  {name:<18}{:>6}  {bar}", percent(Some(used)));
+        let line = format!("  {name:<18}{:>6}  {bar}  {beside}", percent(Some(used)));
         let _ = writeln!(text, "{}", line.trim_end());
     }
     text.push_str("  (marks: heavily used above the first, saturated above the second;\n");
-    text.push_str("  load/store units: scheduler cycles in which they are full)\n\n");
+    text.push_str("  load/store units: cycles with an access that they have not finished;\n");
+    text.push_str("  function units: cycles in which those of the most used pipe take no other\n");
+    text.push_str("  instruction)\n\n");
 }
 
 const fn label(part: Part) -> &'static str {
@@ -264,9 +269,6 @@ fn wrapped(text: &mut String, prefix: &str, sentence: &str) {
     let _ = writeln!(text, "{line}");
 }
 
-/// Labels of the bars beside those of the parts.
-const OTHERS: [&str; 2] = ["shared memory", "load/store units full"];
-
 /// Charts of utilisations with their thresholds and, if there are windows, over time.
 pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
     let whole = &analysis.whole;
@@ -277,10 +279,18 @@ pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
         ..Axis::default()
     };
     let of_parts = Part::ALL.map(|part| whole.utilisation.of(part));
-    let others = [whole.utilisation.shared, full_units(whole)];
-    let used = of_parts.into_iter().chain(others).map(Some);
-    let labels = Part::ALL.into_iter().map(label).chain(OTHERS);
-    let mark = |name: &str, of: fn(Part) -> f64, others: [Option<f64>; 2]| Mark {
+    let units = &whole.units;
+    let others = [
+        ("shared memory".to_owned(), whole.utilisation.shared),
+        ("load/store units".to_owned(), units.load_store),
+        (
+            format!("function units ({})", units.pipe),
+            units.function_units,
+        ),
+    ];
+    let labels = Part::ALL.map(|part| label(part).to_owned());
+    let (labels, used): (Vec<_>, Vec<_>) = labels.into_iter().zip(of_parts).chain(others).unzip();
+    let mark = |name: &str, of: fn(Part) -> f64, others: [Option<f64>; 3]| Mark {
         name: name.to_owned(),
         values: Part::ALL
             .map(|part| Some(of(part)))
@@ -297,18 +307,18 @@ pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
             whole.bound.name()
         ),
         axis: axis(),
-        groups: labels.map(str::to_owned).collect(),
+        groups: labels,
         series: vec![BarSeries {
             name: "utilisation".to_owned(),
-            values: used.collect(),
+            values: used.into_iter().map(Some).collect(),
         }],
         marks: vec![
             mark(
                 "heavily used",
                 |part| thresholds(part).high,
-                [Some(SHARED_BUSY), None],
+                [Some(SHARED_BUSY), None, None],
             ),
-            mark("saturated", |part| thresholds(part).saturated, [None; 2]),
+            mark("saturated", |part| thresholds(part).saturated, [None; 3]),
         ],
     };
     let mut charts = vec![Chart::Bars(bars)];

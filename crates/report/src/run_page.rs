@@ -195,10 +195,7 @@ fn stalls(shares: &BTreeMap<String, f64>) -> Option<Chart> {
             percent: true,
             ..Axis::default()
         },
-        groups: shares
-            .iter()
-            .map(|(cause, _)| cause.replace('_', " "))
-            .collect(),
+        groups: shares.iter().map(|(cause, _)| in_words(cause)).collect(),
         series: vec![BarSeries {
             name: "share".to_owned(),
             values: shares.iter().map(|(_, share)| Some(**share)).collect(),
@@ -206,6 +203,16 @@ fn stalls(shares: &BTreeMap<String, f64>) -> Option<Chart> {
         marks: Vec::new(),
     };
     (!shares.is_empty()).then_some(Chart::Bars(chart))
+}
+
+/// A cause of `sm.slots` as the label of a bar, with the units whose pipe is full.
+fn in_words(cause: &str) -> String {
+    let units = match cause {
+        "memory_pipe" => " (load/store units)",
+        "execution_pipe" => " (function units)",
+        _ => "",
+    };
+    format!("{}{units}", cause.replace('_', " "))
 }
 
 /// Points of a line that has the value of each window from its start to its end. A last window that

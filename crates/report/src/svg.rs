@@ -31,6 +31,8 @@ const X_LABELS: u32 = 48;
 const Y_LABELS: u32 = 70;
 const FONT: &str = "sans-serif";
 const TEXT: u32 = 15;
+/// Smallest font of a title.
+const LEAST_TITLE: u32 = 11;
 
 /// Height of a line over the size of its font, by which the library divides sizes.
 const LINE_HEIGHT: f64 = 1.24;
@@ -238,7 +240,8 @@ fn x_labels(width: u32, widest: i32) -> usize {
 /// Draws title and legend: squares for series, lines for marks. Returns the lower edge.
 fn head(area: &Area<'_>, title: &str, series: &[&str], marks: &[&str]) -> Drawn<i32> {
     let width = area.dim_in_pixel().0;
-    area.draw(&Text::new(title, (MARGIN, 12), words(TEXT + 3)))?;
+    let size = title_size(title, width as i32 - 2 * MARGIN);
+    area.draw(&Text::new(title, (MARGIN, 12), words(size)))?;
     let places = legend(series, marks, width);
     for (s, (name, &(x, y))) in series.iter().zip(&places).enumerate() {
         let colour = SERIES[s % SERIES.len()].0;
@@ -252,6 +255,14 @@ fn head(area: &Area<'_>, title: &str, series: &[&str], marks: &[&str]) -> Drawn<
         area.draw(&Text::new(*name, (x + 20, y - 1), words(TEXT)))?;
     }
     Ok(head_height(series, marks, width))
+}
+
+/// Size of a title's font: the usual one, or the largest that is legible and with which the title is
+/// at most `room` pixels wide.
+fn title_size(title: &str, room: i32) -> u32 {
+    let sizes = (LEAST_TITLE..=TEXT + 3).rev();
+    let mut fitting = sizes.filter(|size| width_at(title, *size) <= room);
+    fitting.next().unwrap_or(LEAST_TITLE)
 }
 
 /// Lower edge of title and legend.
@@ -511,5 +522,16 @@ mod tests {
         ];
         assert!(svg(&empty).contains("</svg>"));
         assert!(svg(&[]).contains("</svg>"));
+    }
+
+    #[test]
+    fn a_long_title_gets_a_smaller_font() {
+        use super::{LEAST_TITLE, TEXT, title_size, width_at};
+        assert_eq!(title_size("bfs", 392), TEXT + 3);
+        let title = "conv5x5 on rtx3070-ampere: bound by load/store units";
+        let size = title_size(title, 392);
+        assert!(size < TEXT + 3 && width_at(title, size) <= 392);
+        assert!(width_at(title, size + 1) > 392);
+        assert_eq!(title_size(&"m".repeat(200), 392), LEAST_TITLE);
     }
 }

@@ -10,7 +10,7 @@ use warploom_config::{ContextPlan, GpuSpec, Setting};
 use warploom_exec::{DeviceMemory, FindingReport, FunctionalStats};
 use warploom_gpu::{KernelEnd, MachineCounters, PartCounters, Recording};
 use warploom_policy::{Decision, Verdict};
-use warploom_sm::{Pipe, SLOT_CAUSES};
+use warploom_sm::{PIPES, SLOT_CAUSES};
 use warploom_state::{Io, State, StateError};
 use warploom_stats::result::{
     CacheFigures, Concurrent, ConfigValue, ContentionFigures, ContextDecline, ContextReport,
@@ -397,7 +397,7 @@ fn process_report(process: &Process<'_>, now: u64) -> ProcessReport {
     let ended_at = process.ended_at.unwrap_or(now);
     let cycles = ended_at.saturating_sub(process.arrives_at);
     let instructions = process.reached.unwrap_or(counted.thread_instructions);
-    let pipes = PIPE_NAMES.iter().zip(counted.pipe_cycles);
+    let pipes = PIPES.iter().zip(counted.pipe_cycles);
     ProcessReport {
         name: process.name.clone(),
         arrived_at: process.arrives_at,
@@ -421,9 +421,6 @@ fn process_report(process: &Process<'_>, now: u64) -> ProcessReport {
         joined_blocks: process.held.joined_blocks,
     }
 }
-
-/// Names of the pipes in results, in the order of [`Pipe::ALL`].
-const PIPE_NAMES: [&str; Pipe::COUNT] = ["sp", "dp", "int", "sfu", "tensor", "mem"];
 
 fn decision_report(decision: &Decision) -> DecisionReport {
     DecisionReport {

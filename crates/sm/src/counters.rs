@@ -42,6 +42,23 @@ pub enum SlotCause {
     Policy,
 }
 
+/// Labels of the variants of [`PipeBlocker`].
+pub const PIPE_BLOCKERS: &[&str] = &["units", "load_store", "other_units", "operands"];
+
+/// What fills the pipe of a function unit in a scheduler cycle with the cause
+/// [`SlotCause::ExecutionPipe`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PipeBlocker {
+    /// The unit: an instruction with its operands waits for it.
+    Units,
+    /// Instructions that wait in collectors for the load/store unit.
+    LoadStore,
+    /// Instructions that wait in collectors for units of another pipe.
+    OtherUnits,
+    /// Reads of operands: no instruction with its operands waits.
+    Operands,
+}
+
 /// Scheduler cycles by cause, as [`SmCounters::slots`] counts them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SlotSums {
@@ -160,6 +177,9 @@ pub enum LdstStall {
     DataPort,
 }
 
+/// Labels of the pipes, in the order of [`crate::Pipe::ALL`].
+pub const PIPES: &[&str] = &["sp", "dp", "int", "sfu", "tensor", "mem"];
+
 /// Labels of the spaces in [`SmCounters::memory_lanes`].
 pub const LANE_SPACES: &[&str] = &["load", "store", "shared", "texture", "constant", "param"];
 
@@ -212,6 +232,12 @@ declare_stats! {
         pub thread_instructions: u64 = ThreadInstructions, as "gpgpu_sim_insn";
         /// Scheduler cycles by what happened: exactly one cause each.
         pub slots: [u64; 9] = Slots, by [SLOT_CAUSES];
+        /// Scheduler cycles with the cause execution_pipe by what fills the pipe: its units, or
+        /// collectors whose instructions wait for the load/store unit, for units of another pipe,
+        /// or for operands.
+        pub execution_pipe_slots: [u64; 4] = Slots, by [PIPE_BLOCKERS];
+        /// Cycles for which the instructions issued keep a unit of their pipe from taking another.
+        pub pipe_cycles: [u64; crate::Pipe::COUNT] = Cycles, by [PIPES];
         /// Instructions issued by number of lanes of the warp's running split, whatever the guard,
         /// from 1.
         pub issued_by_lanes: [u64; 32] = WarpInstructions, as "W1..W32", by [LANE_COUNTS];
@@ -343,6 +369,10 @@ mod tests {
             C::Policy,
         ];
         check(SLOT_CAUSES, &causes, |cause| *cause as usize);
+        use PipeBlocker as P;
+        let blockers = [P::Units, P::LoadStore, P::OtherUnits, P::Operands];
+        check(PIPE_BLOCKERS, &blockers, |blocker| *blocker as usize);
+        check(PIPES, &crate::Pipe::ALL, |pipe| *pipe as usize);
         use LdstStage as S;
         let stages = [
             S::Constant,

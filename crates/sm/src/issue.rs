@@ -200,7 +200,7 @@ impl Sm {
 
     /// Sub-core of a scheduler; 0 where the SM is not split.
     #[inline]
-    fn sub_core(&self, scheduler: usize) -> u8 {
+    pub(crate) fn sub_core(&self, scheduler: usize) -> u8 {
         if self.sub_cores { scheduler as u8 } else { 0 }
     }
 
@@ -268,7 +268,11 @@ impl Sm {
         let Some(slot) = picked else {
             let valid = own & self.warps.buffered & !self.warps.flush;
             if ready == 0 {
-                return Ok(self.why_not(all, valid, clear));
+                let cause = self.why_not(all, valid, clear);
+                if cause == SlotCause::ExecutionPipe {
+                    self.count_full_pipe(s, clear, 1);
+                }
+                return Ok(cause);
             }
             self.note_held(s, ready, now);
             return Ok(SlotCause::Policy);
@@ -369,32 +373,6 @@ impl Sm {
         Ok(issued)
     }
 
-    /// The cause of a cycle in which no warp was ready. `own` holds all warps of the scheduler,
-    /// `valid` those with a decoded instruction, `clear` those of them that pass the scoreboard.
-    #[inline]
-    pub(crate) fn why_not(&self, own: WarpMask, valid: WarpMask, clear: WarpMask) -> SlotCause {
-        let w = &self.warps;
-        if clear != 0 {
-            if clear & w.next_pipe[Pipe::Mem as usize] != 0 {
-                SlotCause::MemoryPipe
-            } else {
-                SlotCause::ExecutionPipe
-            }
-        } else if valid != 0 {
-            if valid & w.long_wait != 0 {
-                SlotCause::MemoryDependence
-            } else {
-                SlotCause::ExecutionDependence
-            }
-        } else if own & w.running() == 0 {
-            SlotCause::NoWarp
-        } else if own & w.running() & !w.waiting() == 0 {
-            SlotCause::Barrier
-        } else {
-            SlotCause::InstructionBuffer
-        }
-    }
-
     /// Executes the next instruction of a warp and puts it into its pipe's input register.
     #[inline(always)]
     fn issue_one(
@@ -423,6 +401,7 @@ impl Sm {
         let pipe = open_pipe(&self.collectors.input, issuer.sub_core, inst.pipe);
         let own = &mut self.by_kernel[kernel.index()];
         own.pipe_cycles[pipe as usize] += u64::from(inst.interval);
+        self.counters.pipe_cycles[pipe as usize] += u64::from(inst.interval);
         let energy = prepared.energy[pc.index()];
         count_issue(own, &mut self.counters, inst.bank_writes.len, energy, out);
         let slots = (prepared.further_slots(pc), inst.latency);
@@ -559,7 +538,7 @@ fn open_pipe(inputs: &StageRegisters, sub_core: u8, pipe: Pipe) -> Pipe {
 
 /// Some closed pipes, with the choice of SP and SFU if both are among them.
 #[inline]
-const fn with_choice(closed: u64) -> u64 {
+pub(crate) const fn with_choice(closed: u64) -> u64 {
     const BOTH: u64 = bit_of(Pipe::Sp as usize) | bit_of(Pipe::Sfu as usize);
     if closed & BOTH == BOTH {
         closed | bit_of(Pipe::SpOrSfu as usize)

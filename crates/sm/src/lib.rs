@@ -48,6 +48,7 @@ mod prepared_kernel;
 mod scheduler;
 mod sm;
 mod stage;
+mod stall_causes;
 mod switching;
 mod taken_slots;
 mod tracing;
@@ -57,7 +58,7 @@ mod warps;
 pub use blocks::Resources;
 pub use context::ContextCounters;
 pub use counters::{
-    KernelCounters, LANE_SPACES, LDST_STAGES, LDST_STALLS, LaneSpace, LdstStage, LdstStall,
+    KernelCounters, LANE_SPACES, LDST_STAGES, LDST_STALLS, LaneSpace, LdstStage, LdstStall, PIPES,
     SLOT_CAUSES, SlotCause, SlotSums, SmCounters,
 };
 pub use detail::{

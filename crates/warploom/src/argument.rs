@@ -88,6 +88,9 @@ fn member(text: &str) -> Result<Argument, String> {
     }
     match text.split_once('[') {
         Some((ty, rest)) => buffer(ty, rest).map(Argument::Buffer),
+        None if text.ends_with(".npy") => Err(format!(
+            "a file needs the type and the number of its elements before it: 'f32[1024]={text}'"
+        )),
         None => Err(
             "write a number (7), a typed number (f32:1), a buffer (f32[1024]=iota) or a structure \
              (struct:7,0.5)"
@@ -207,6 +210,12 @@ mod tests {
             argument("u8[1]"),
             buffer("type = \"u8\"\nshape = [1]\ninit = \"zeros\"")
         );
+    }
+
+    #[test]
+    fn a_file_alone_is_told_the_whole_form() {
+        let told = argument("in.npy").unwrap_err();
+        assert!(told.ends_with("before it: 'f32[1024]=in.npy'"), "{told}");
     }
 
     #[test]

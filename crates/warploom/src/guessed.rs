@@ -169,23 +169,62 @@ pub fn other_sizes(args: &[Typed], module: &Source, kernel: &str) -> String {
     };
     let uses = uses(&tree, function);
     let told = |(at, (arg, parameter)): (usize, (&Typed, &Parameter))| {
-        let Parameter::Buffer(buffer) = parameter else {
-            return None;
-        };
-        let (given, used) = (arg.text.split_once('[')?.0, buffer.element.text());
-        let size = |name: &str| Element::find(name).map(Element::bytes);
-        (size(given)? != size(used)?).then(|| {
-            let told = format!(
-                "--arg number {} has elements of type {given}, and `{}` accesses {used} there, \
-                 which has another size",
-                at + 1,
-                warploom_names::shortened(kernel, warploom_names::WIDTH)
-            );
-            wrapped("note: ", &told, error_columns())
-        })
+        let given = Element::find(arg.text.split_once('[')?.0)?;
+        other_size(
+            &format!("--arg number {}", at + 1),
+            given,
+            parameter,
+            kernel,
+        )
     };
     let pairs = args.iter().zip(&uses.parameters).enumerate();
     pairs.filter_map(told).collect()
+}
+
+/// The same notes about the buffers of a launch file, each once.
+pub fn other_sizes_in(file: &LaunchFile) -> String {
+    let (tree, _) = warploom_ptx::read(file.module());
+    let names: Vec<&str> = functions(&tree).map(|f| f.name.node.as_str()).collect();
+    let mut notes: Vec<String> = Vec::new();
+    for (kernel, buffers) in file.buffer_args() {
+        let known = warploom_names::find(kernel, &names);
+        let Some(function) = known.and_then(|name| function(&tree, name)) else {
+            continue;
+        };
+        let parameters = uses(&tree, function).parameters;
+        for (at, name, element) in buffers {
+            let parameter = parameters.get(at);
+            let told = parameter.and_then(|parameter| {
+                other_size(&format!("buffer `{name}`"), element, parameter, kernel)
+            });
+            notes.extend(told.filter(|told| !notes.contains(told)));
+        }
+    }
+    notes.concat()
+}
+
+/// The note about a buffer with elements of type `given` for a parameter, if their sizes differ.
+fn other_size(
+    subject: &str,
+    given: Element,
+    parameter: &Parameter,
+    kernel: &str,
+) -> Option<String> {
+    let Parameter::Buffer(buffer) = parameter else {
+        return None;
+    };
+    let used = Element::find(buffer.element.text())?;
+    (given.bytes() != used.bytes()).then(|| {
+        let told = format!(
+            "{subject} has elements of type {}, and `{}` accesses {} there, which has another size; \
+             NumPy's `.astype(\"{}\")` converts an array",
+            given.name(),
+            warploom_names::shortened(kernel, warploom_names::WIDTH),
+            buffer.element.text(),
+            used.numpy()
+        );
+        wrapped("note: ", &told, error_columns())
+    })
 }
 
 /// The note about a guess. `fault` is what ended the first guess that failed, if one did.
@@ -239,17 +278,44 @@ fn refusal(kernel: &str, last: Option<&(String, String)>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::other_sizes;
+    use super::{other_sizes, other_sizes_in};
     use crate::argument::typed;
+    use std::path::PathBuf;
     use warploom_diag::Source;
+    use warploom_run::launch_file::{LaunchFile, parse};
+
+    const KERNEL: &str = ".version 7.0\n.target sm_70\n.address_size 64\n\
+        .visible .entry k(.param .u64 p, .param .u32 n) {\n.reg .b64 %d<2>;\n\
+        .reg .f32 %f;\nld.param.u64 %d0, [p];\ncvta.to.global.u64 %d1, %d0;\n\
+        ld.global.f32 %f, [%d1];\nst.global.f32 [%d1], %f;\nret;\n}\n";
+
+    #[test]
+    fn buffers_of_a_launch_file_are_told_once() {
+        let told = |element: &str| {
+            let launch = "[[launch]]\nkernel = \"k\"\ngrid = 1\nblock = 32\nargs = [\"x\", 4]\n";
+            let text = format!(
+                "module = \"k.ptx\"\n[[buffer]]\nname = \"x\"\ntype = \"{element}\"\n\
+                 shape = [4]\n{launch}{launch}"
+            );
+            let source = Source::new("run.toml", text);
+            let plan = parse(&source).expect("a launch file");
+            let module = Source::new("k.ptx", KERNEL);
+            let file = LaunchFile::new(source, plan, PathBuf::new(), module);
+            other_sizes_in(&file.expect("a launch file"))
+        };
+        assert_eq!(told("f32"), "");
+        let other = told("f64").replace("\n ", "");
+        assert_eq!(other.matches("note: ").count(), 1, "{other}");
+        assert!(
+            other.contains("buffer `x` has elements of type f64, and `k` accesses f32"),
+            "{other}"
+        );
+        assert!(other.contains(".astype(\"float32\")"), "{other}");
+    }
 
     #[test]
     fn elements_of_another_size_than_the_kernel_accesses_are_told() {
-        let text = ".version 7.0\n.target sm_70\n.address_size 64\n\
-                    .visible .entry k(.param .u64 p, .param .u32 n) {\n.reg .b64 %d<2>;\n\
-                    .reg .f32 %f;\nld.param.u64 %d0, [p];\ncvta.to.global.u64 %d1, %d0;\n\
-                    ld.global.f32 %f, [%d1];\nst.global.f32 [%d1], %f;\nret;\n}\n";
-        let module = Source::new("k.ptx", text);
+        let module = Source::new("k.ptx", KERNEL);
         let told = |arg: &str| other_sizes(&[typed(arg).expect("an argument")], &module, "k");
         assert_eq!(told("f32[4]=iota"), "");
         assert_eq!(told("u32[4]=iota"), "");

@@ -3,6 +3,7 @@
 use crate::cuda_source::{compile, is_cuda, no_such_file, similar_file};
 use crate::failure::Failure;
 use crate::gpu::GpuArgs;
+use crate::guessed::other_sizes_in;
 use crate::kept;
 use crate::launch_args::{Described, LaunchArgs};
 use crate::names::{Names, workloads};
@@ -233,8 +234,10 @@ fn launch_file(target: &str, launch: &LaunchArgs) -> Result<Option<Described>, F
         }));
     }
     if target.ends_with(".toml") {
+        let file = load(Path::new(target))?;
+        note(&other_sizes_in(&file));
         Ok(Some(Described {
-            file: load(Path::new(target))?,
+            file,
             command: target.to_owned(),
             guessed: LaunchArgs::default(),
         }))
@@ -256,7 +259,10 @@ fn load(path: &Path) -> Result<LaunchFile, Failure> {
             Ok(LaunchFile::new(source, plan, folder.to_owned(), module)?)
         }
         // Loading the file reports its problems.
-        _ => Ok(LaunchFile::load(path)?),
+        _ => Ok(LaunchFile::load_compiling(path, |module| {
+            let name = module.to_string_lossy();
+            is_cuda(&name).then(|| compile(&name).ok())?
+        })?),
     }
 }
 

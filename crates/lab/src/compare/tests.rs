@@ -277,3 +277,13 @@ fn every_combination_is_a_row_and_speedups_are_over_the_first() {
     assert_eq!(chart.series[2].values, [Some(speedup(2)), Some(speedup(5))]);
     assert_eq!(page.configurations.len(), 6);
 }
+
+#[test]
+fn keys_with_the_same_last_word_are_told_apart() {
+    use super::last_words;
+    let keys = ["sm.units.sp.count", "sm.units.int.count", "gpu.sms"];
+    let names = keys.map(|key| last_words(key, &keys));
+    assert_eq!(names, ["sp.count", "int.count", "sms"]);
+    assert_eq!(last_words("gpu.sms", &["gpu.sms", "gpu.sms"]), "sms");
+    assert_eq!(last_words("count", &["count", "sp.count"]), "count");
+}

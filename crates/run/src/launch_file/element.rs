@@ -98,6 +98,17 @@ impl Element {
         }
     }
 
+    /// Name of the type in NumPy.
+    pub fn numpy(self) -> String {
+        let name = self.name();
+        let word = match &name[..1] {
+            "u" => "uint",
+            "i" => "int",
+            _ => "float",
+        };
+        format!("{word}{}", &name[1..])
+    }
+
     /// Remedy for a name that is not a type: the type that the name has in C or in NumPy, or one
     /// with a similar name.
     pub fn hint(name: &str) -> String {
@@ -145,6 +156,13 @@ mod tests {
     fn bytes(element: Element, number: Number) -> Option<Vec<u8>> {
         let mut out = Vec::new();
         element.put(number, &mut out).map(|()| out)
+    }
+
+    #[test]
+    fn numpy_has_names_of_its_own() {
+        let names = ["u8", "i32", "f16", "f64"].map(|name| Element::find(name).map(Element::numpy));
+        let expected = ["uint8", "int32", "float16", "float64"];
+        assert_eq!(names, expected.map(|name| Some(name.to_owned())));
     }
 
     #[test]

@@ -3,12 +3,10 @@
 
 use super::bind::{unknown_buffer, unknown_kernel};
 use super::error::InputErrors;
-use super::program::{is_source_code, read_module};
 use crate::compile::compile;
-use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-use warploom_diag::{Diagnostics, Span};
+use warploom_diag::{Diagnostic, Diagnostics, Source, Span};
 use warploom_fields::{entries, span};
 
 /// A name with its place.
@@ -24,15 +22,19 @@ struct Mentioned {
     buffers: Vec<Placed>,
 }
 
-/// Adds the names that do not exist to the problems of a launch file in `folder`.
-pub(super) fn with_unknown_names(errors: InputErrors, folder: &Path) -> InputErrors {
+/// Adds the names that do not exist to the problems of a launch file. `module` reads the module of
+/// a name at a place; `None` leaves its kernels open.
+pub(super) fn with_unknown_names(
+    errors: InputErrors,
+    module: impl FnOnce(&str, Span) -> Option<Result<Source, Box<Diagnostic>>>,
+) -> InputErrors {
     let InputErrors::Located(source, mut diagnostics) = errors else {
         return errors;
     };
     if let Ok(document) = DeTable::parse(source.text()) {
         let mentioned = Mentioned::of(document.get_ref());
         mentioned.check_buffers(&mut diagnostics);
-        mentioned.check_kernels(folder, &mut diagnostics);
+        mentioned.check_kernels(module, &mut diagnostics);
         diagnostics.sort();
     }
     InputErrors::Located(source, diagnostics)
@@ -68,22 +70,23 @@ impl Mentioned {
 
     /// Reports a module that cannot be read, and kernels that it does not have. Problems of its PTX
     /// belong to another file.
-    fn check_kernels(&self, folder: &Path, diagnostics: &mut Diagnostics) {
-        let Some((module, place)) = &self.module else {
+    fn check_kernels(
+        &self,
+        module: impl FnOnce(&str, Span) -> Option<Result<Source, Box<Diagnostic>>>,
+        diagnostics: &mut Diagnostics,
+    ) {
+        let Some((name, place)) = &self.module else {
             return;
         };
-        // The caller may compile source code, once the file has no other errors.
-        if is_source_code(module) && folder.join(module).is_file() {
-            return;
-        }
-        let module = match read_module(folder, module, *place) {
-            Ok(module) => module,
-            Err(problem) => {
+        let module = match module(name, *place) {
+            Some(Ok(module)) => module,
+            Some(Err(problem)) => {
                 if !diagnostics.iter().any(|told| told.code == problem.code) {
                     diagnostics.push(*problem);
                 }
                 return;
             }
+            None => return,
         };
         let Ok(ir) = compile(&module) else { return };
         let refused = ir.refused.iter().map(|(kernel, _)| kernel.as_str());

@@ -88,15 +88,36 @@ impl LaunchFile {
     /// # Errors
     /// All problems of the file, or of files that cannot be read.
     pub fn load(path: &Path) -> Result<Self, InputErrors> {
+        Self::load_compiling(path, |_| None)
+    }
+
+    /// The same. If the file has problems and its module is source code, `compile` makes PTX of the
+    /// module, so that kernels that it does not have are among the problems.
+    ///
+    /// # Errors
+    /// All problems of the file, or of files that cannot be read.
+    pub fn load_compiling(
+        path: &Path,
+        compile: impl Fn(&Path) -> Option<Source>,
+    ) -> Result<Self, InputErrors> {
         let source = read(path)?;
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-        let made = parse(&source).and_then(|plan| {
-            let (name, place) = &plan.module;
-            let module = read_module(&folder, name, *place);
-            let module = module.map_err(|problem| InputErrors::one(&source, *problem))?;
-            Self::new(source, plan, folder.clone(), module)
-        });
-        made.map_err(|errors| with_unknown_names(errors, &folder))
+        let plan = parse(&source).map_err(|errors| {
+            with_unknown_names(errors, |name, place| {
+                let module = folder.join(name);
+                match is_source_code(name) && module.is_file() {
+                    true => compile(&module).map(Ok),
+                    false => Some(read_module(&folder, name, place)),
+                }
+            })
+        })?;
+        let (name, place) = &plan.module;
+        let module = read_module(&folder, name, *place);
+        let module = module.map_err(|problem| {
+            let errors = InputErrors::one(&source, *problem);
+            with_unknown_names(errors, |_, _| None)
+        })?;
+        Self::new(source, plan, folder, module)
     }
 
     /// Digest of the file, its module and its data files. Equal digests give equal runs.
@@ -118,7 +139,7 @@ impl LaunchFile {
     /// are relative to `folder`.
     ///
     /// # Errors
-    /// If data files cannot be read or do not fit.
+    /// If data files cannot be read or do not fit. Names that do not exist are reported with them.
     pub fn new(
         source: Source,
         plan: Plan,
@@ -135,7 +156,8 @@ impl LaunchFile {
             .map(|expect| expected(expect, &folder, &mut diagnostics))
             .collect();
         check_dumps(&source, &plan, &folder, &mut diagnostics);
-        InputErrors::check(&source, diagnostics)?;
+        InputErrors::check(&source, diagnostics)
+            .map_err(|errors| with_unknown_names(errors, |_, _| Some(Ok(module.clone()))))?;
         Ok(Self {
             source,
             plan,
@@ -149,6 +171,22 @@ impl LaunchFile {
     /// Text of the module.
     pub fn module(&self) -> &Source {
         &self.module
+    }
+
+    /// Launches by the name of their kernel, each with its arguments that are buffers: the number
+    /// among the arguments, from 0, the buffer's name, and the type of its elements.
+    pub fn buffer_args(&self) -> impl Iterator<Item = (&str, Vec<(usize, &str, Element)>)> {
+        self.plan.launches.iter().map(|launch| {
+            let buffer = |(at, (arg, _)): (usize, &(ArgPlan, Span))| match arg {
+                ArgPlan::Buffer(name) => {
+                    let (index, buffer) = self.buffer(name)?;
+                    Some((at, self.plan.buffers[index].name.as_str(), buffer.element))
+                }
+                _ => None,
+            };
+            let buffers = launch.args.iter().enumerate().filter_map(buffer);
+            (launch.kernel.0.as_str(), buffers.collect())
+        })
     }
 
     /// Compiles the module and binds the launches to its kernels and to the GPU.
@@ -288,7 +326,16 @@ fn fill(plan: &BufferPlan, folder: &Path, diagnostics: &mut Diagnostics) -> Opti
             array.shape
         );
         let problem = Diagnostic::error("wrong-size", plan.init_place, message);
-        diagnostics.push(problem.help("leave `type` and `shape` out, or write the file's own"));
+        let remedy = match (plan.element, element_fits) {
+            (Some(element), false) => format!(
+                "save {} with NumPy's `.astype(\"{}\")`; or leave `type` out, if the kernel reads {}",
+                element.name(),
+                element.numpy(),
+                array.element.name()
+            ),
+            _ => "leave `shape` out, or write the file's own".to_owned(),
+        };
+        diagnostics.push(problem.help(remedy));
         return None;
     }
     Some(Buffer {

@@ -492,3 +492,31 @@ fn a_device_without_an_end_is_refused() {
         "error: cannot read /dev/zero: it has more than 1 GiB; give a file of text"
     );
 }
+
+/// Source code that the caller compiles is asked for the kernels of a file with other problems.
+#[test]
+fn kernels_of_source_code_are_among_the_problems() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("saxpy.cu"), "").unwrap();
+    let launch = "[[launch]]\nkernel = \"saxpi\"\ngrid = 1\nblocks = 32\nargs = []\n";
+    let text = format!("{HEAD}{launch}").replace("saxpy.ptx", "saxpy.cu");
+    std::fs::write(path("run.toml"), text).unwrap();
+    let told = |ptx: Option<&str>| {
+        let compile = |_: &Path| ptx.map(|text| Source::new("saxpy.cu as PTX", text));
+        let error = LaunchFile::load_compiling(&path("run.toml"), compile).unwrap_err();
+        error.to_string()
+    };
+    let ptx = ".version 7.0\n.target sm_50\n.address_size 64\n\
+               .visible .entry saxpy(.param .u64 x) { ret; }\n";
+    let wrong = told(Some(ptx));
+    assert!(
+        wrong.contains("did you mean `saxpy`?") && wrong.contains("has no key `blocks`"),
+        "{wrong}"
+    );
+    let wrong = told(None);
+    assert!(
+        !wrong.contains("saxpi`") && wrong.contains("has no key `blocks`"),
+        "{wrong}"
+    );
+}

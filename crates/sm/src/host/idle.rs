@@ -4,7 +4,7 @@
 //!
 //! Invariant: counters are as if every cycle had been run in full.
 
-use crate::counters::SlotCause;
+use crate::counters::{PipeBlocker, SlotCause};
 use crate::ldst::L1dUse;
 use crate::scheduler::Scheduler;
 use crate::sm::Sm;
@@ -98,7 +98,12 @@ impl Sm {
         if self.can_rest() {
             self.at_rest = true;
             for s in 0..self.schedulers.len() {
-                self.schedulers[s].resting = self.idle_cause(s);
+                let cause = self.idle_cause(s);
+                self.schedulers[s].resting = cause;
+                debug_assert!(
+                    cause != SlotCause::ExecutionPipe
+                        || self.pipe_blocker(s, self.clear_warps(s)) == PipeBlocker::LoadStore
+                );
             }
         }
     }
@@ -146,6 +151,10 @@ impl Sm {
     pub(crate) fn count_rest(&mut self, cycles: u64) {
         for scheduler in &self.schedulers {
             self.counters.slots[scheduler.resting as usize] += cycles;
+            // At rest no register behind the collectors is full but that of the load/store unit.
+            if scheduler.resting == SlotCause::ExecutionPipe {
+                self.counters.execution_pipe_slots[PipeBlocker::LoadStore as usize] += cycles;
+            }
         }
     }
 
@@ -154,6 +163,12 @@ impl Sm {
     pub(crate) fn rests(&self) -> bool {
         let same = |s: usize| self.schedulers[s].resting == self.idle_cause(s);
         self.can_rest() && (0..self.schedulers.len()).all(same)
+    }
+
+    /// Warps of a scheduler whose next instruction has its operands.
+    fn clear_warps(&self, s: usize) -> WarpMask {
+        let own = self.schedulers[s].own & !self.warps.waiting();
+        own & self.warps.buffered & self.warps.clear
     }
 
     /// The reason why a scheduler does not issue whose ready warps, if there are any, are held
@@ -179,6 +194,9 @@ impl Sm {
         for s in 0..self.schedulers.len() {
             let cause = self.idle_cause(s);
             self.counters.slots[cause as usize] += cycles;
+            if cause == SlotCause::ExecutionPipe {
+                self.count_full_pipe(s, self.clear_warps(s), cycles);
+            }
         }
         self.tell_idle(cycles);
     }

@@ -71,7 +71,7 @@ fn the_bound_of_each_kernel_is_named() {
         "special",
         "--grid 180",
         special,
-        "Next: use fewer of these instructions",
+        "Next: execute fewer instructions of the pipe `sfu`",
     );
     bound(
         "barriers",
@@ -128,8 +128,8 @@ fn too_few_warps_are_named_with_what_they_wait_for() {
         "The latency of loads bounds `chase`: ",
         "Next: add warps",
     );
-    let idle = "Idle SMs bound `chain`: they hold a block in 7% of their cycles, because its grid \
-                has 1 block for 15 SMs.";
+    let idle = "Idle SMs bound `chain`: they hold no block in 93% of their cycles, because the grid \
+                has 1 block for 15 SMs. Where they hold one, the bound is: latency of arithmetic.";
     bound(
         "chain",
         "--grid 1 --block 32",

@@ -1,0 +1,117 @@
+//! Function units and load/store units: how much they are used, and what fills the pipes for which
+//! warps wait.
+
+use serde::Serialize;
+use warploom_config::{GpuSpec, UnitSpecs};
+use warploom_policy::utilisation::sum;
+use warploom_stats::result::Figures;
+
+/// Shares of the scheduler cycles with the cause `execution_pipe`, by what fills the pipe.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FullPipes {
+    /// Function units take no further instruction.
+    pub units: f64,
+    /// Instructions that wait for the load/store unit hold the operand collectors.
+    pub load_store: f64,
+    /// Instructions in the operand collectors wait for their operands.
+    pub operands: f64,
+}
+
+impl FullPipes {
+    pub(crate) fn of(figures: &Figures) -> Self {
+        let all = figures.stalls.get("execution_pipe").copied();
+        let all = all.unwrap_or(0.0);
+        let prefix = "sm.execution_pipe_slots.";
+        let counted = sum(&figures.statistics, prefix);
+        // Results of earlier versions do not have these counters.
+        if counted == 0.0 {
+            return Self {
+                units: all,
+                ..Self::default()
+            };
+        }
+        let of = |blocker: &str| {
+            let count = figures.statistics.get(&format!("{prefix}{blocker}"));
+            all * count.copied().unwrap_or(0) as f64 / counted
+        };
+        Self {
+            units: of("units") + of("other_units"),
+            load_store: of("load_store"),
+            operands: of("operands"),
+        }
+    }
+}
+
+/// Use of the function units and of the load/store units, over all cycles of all SMs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct UnitUse {
+    /// Pipe whose units are used most, a label of `sm.pipe_cycles`.
+    pub pipe: &'static str,
+    /// Share of the time in which a unit of that pipe takes no other instruction.
+    pub function_units: f64,
+    /// Share of the time in which a load/store unit has an access that it has not finished.
+    pub load_store: f64,
+    /// Transactions of global and local memory in a cycle of that time.
+    pub transactions_per_cycle: f64,
+}
+
+impl UnitUse {
+    /// The use over `cycles` core cycles.
+    pub(crate) fn new(spec: &GpuSpec, figures: &Figures, cycles: u64) -> Self {
+        let counts = &figures.statistics;
+        let get = |name: &str| counts.get(name).copied().unwrap_or(0) as f64;
+        let ratio = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        let sms = cycles as f64 * f64::from(spec.gpu.sms);
+        let used = units(&spec.sm.units).map(|(pipe, count)| {
+            let taken = get(&format!("sm.pipe_cycles.{pipe}"));
+            (pipe, ratio(taken, sms * f64::from(count)).min(1.0))
+        });
+        let (pipe, function_units) = used
+            .into_iter()
+            .max_by(|a, b| a.1.total_cmp(&b.1))
+            .unwrap_or(("sp", 0.0));
+        let busy = sum(counts, "sm.ldst_stalls.")
+            + get("sm.memory_instructions")
+            + get("sm.shared_instructions");
+        Self {
+            pipe,
+            function_units,
+            load_store: ratio(busy, sms * f64::from(spec.sm.mem_unit_ports)).min(1.0),
+            transactions_per_cycle: ratio(get("sm.memory_transactions"), busy),
+        }
+    }
+}
+
+/// Pipes of function units, with the units of an SM. The first of equally used ones comes last.
+const fn units(of: &UnitSpecs) -> [(&'static str, u32); 5] {
+    [
+        ("tensor", of.tensor.count),
+        ("dp", of.dp.count),
+        ("sfu", of.sfu.count),
+        ("int", of.int.count),
+        ("sp", of.sp.count),
+    ]
+}
+
+/// What the units of a pipe compute, in words.
+pub(crate) fn computes(pipe: &str, spec: &GpuSpec) -> &'static str {
+    match pipe {
+        "sp" if spec.sm.units.int.count == 0 => "single precision and integers",
+        "sp" => "single precision",
+        "dp" => "double precision",
+        "int" => "integers",
+        "sfu" => "special functions and divisions",
+        _ => "products of matrices",
+    }
+}
+
+/// Step that leaves the units of a pipe more room.
+pub(crate) fn relieve(pipe: &str) -> &'static str {
+    match pipe {
+        "sp" => "use fused multiply-adds, and packed or smaller types",
+        "dp" => "use single precision where its accuracy is enough",
+        "int" => "hoist index arithmetic out of loops, and use indices of 32 bits",
+        "sfu" => "use cheaper approximations, such as `__fdividef` or a product with a reciprocal",
+        _ => "use smaller types of matrix elements",
+    }
+}

@@ -1,0 +1,286 @@
+//! The last sentence of an explanation: the next step by what bounds the kernel.
+
+use crate::advice::{FEW_LANES, LAYOUT, NEIGHBOURS, SPREAD, counted, percent, remedy};
+use crate::explain::Subject;
+use crate::loadstore::{FullUnit, Stall};
+use crate::occupancy::WARP;
+use crate::pipes::relieve;
+use crate::verdict::{Bound, Idle};
+use warploom_config::OccupancyLimit;
+use warploom_policy::utilisation::Part;
+
+/// Share of local memory in the packets of a direction from which it is named as their cause.
+const MOSTLY_LOCAL: f64 = 0.5;
+/// Share of the loads that hit in a cache from which data counts as read again.
+const AGAIN: f64 = 0.05;
+
+/// Remedy against many accesses to shared memory without conflicts.
+const FEWER_SHARED: &str = "access shared memory less often: wider accesses (`float4`), values \
+                            kept in registers, and several outputs a thread, so that a value that \
+                            is read serves all of them";
+/// Value of `Facts::spread` from which accesses whose transactions take turns may be uncoalesced.
+const WIDE: f64 = 2.0;
+
+impl Subject<'_> {
+    /// Sentence on the next step.
+    pub(crate) fn next_step(&self, bound: Bound) -> String {
+        match bound {
+            Bound::IdleSms => format!(
+                "Next: {}; for the time with blocks: {}.",
+                self.more_blocks(),
+                self.step(self.within_sms())
+            ),
+            bound => format!("Next: {}.", self.step(bound)),
+        }
+    }
+
+    fn step(&self, bound: Bound) -> String {
+        match bound {
+            Bound::IdleSms => self.more_blocks(),
+            Bound::Divergence => format!(
+                "let the lanes of a warp branch alike, for example by sorting the work; full warps \
+                 would issue {} of the instructions",
+                percent(self.facts.lanes.unwrap_or(0.0) / f64::from(WARP))
+            ),
+            Bound::Part(Part::Scheduler) => self.fewer_instructions(),
+            Bound::Part(part) => self.less_traffic(part),
+            Bound::Shared if self.conflicts().is_some() => LAYOUT.to_owned(),
+            Bound::Shared => FEWER_SHARED.to_owned(),
+            Bound::LoadStore => self.free_unit(),
+            Bound::Loads if self.slow_shared().is_some() => {
+                format!("{LAYOUT}; then {}", self.more_warps())
+            }
+            Bound::Loads | Bound::Arithmetic => self.more_warps(),
+            Bound::Units => format!(
+                "execute fewer instructions of the pipe `{pipe}`: {}",
+                relieve(pipe),
+                pipe = self.analysis.units.pipe
+            ),
+            Bound::Operands => "use instructions with fewer registers as operands, such as \
+                                immediates; or compare machines by sm.collectors"
+                .to_owned(),
+            Bound::Barriers if self.waits_for_atomics() => self.fewer_atomics(),
+            Bound::Barriers => "use smaller blocks, so that another block runs while one \
+                                waits, or fewer barriers"
+                .to_owned(),
+            Bound::Fetch => {
+                "make the code smaller or straighter: unroll less, branch less".to_owned()
+            }
+            Bound::Policy => "compare schedulers with `warploom compare --vary \
+                              sm.warp_scheduler=lrr,gto`"
+                .to_owned(),
+        }
+    }
+
+    /// Step where instructions are too many. Lanes without effect and bank conflicts come first,
+    /// because they cost issue slots and time without any work.
+    fn fewer_instructions(&self) -> String {
+        let lanes = self.facts.lanes.filter(|&lanes| lanes < FEW_LANES);
+        let lanes = lanes.map(|lanes| {
+            format!(
+                "let neighbouring threads branch alike (an instruction takes effect in {lanes:.1} of \
+                 {WARP} lanes)"
+            )
+        });
+        let conflicts = self.conflicts().map(|cycles| {
+            format!("{LAYOUT} (an access waits {cycles:.1} cycles for bank conflicts)")
+        });
+        let fewer = "execute fewer instructions: hoist index arithmetic out of loops, unroll, use \
+                     wider loads or fused operations";
+        let steps = [lanes, conflicts, Some(fewer.to_owned())];
+        steps.into_iter().flatten().collect::<Vec<_>>().join("; ")
+    }
+
+    fn more_blocks(&self) -> String {
+        match self.idle().reason {
+            Idle::Launch => "give a launch more work: a larger problem, or one launch instead \
+                                of several"
+                .to_owned(),
+            Idle::Grid => "launch more blocks, or a larger problem".to_owned(),
+            Idle::Tail => "launch a larger problem, or smaller blocks of equal length, so that \
+                           the last ones end together"
+                .to_owned(),
+        }
+    }
+
+    /// Step that leaves the load/store units more room.
+    fn free_unit(&self) -> String {
+        let Some(unit) = self.unit else {
+            return self.fewer_transactions();
+        };
+        if self.conflicts_beside().is_some() {
+            return LAYOUT.to_owned();
+        }
+        if unit.is_atomic {
+            return self.fewer_atomics();
+        }
+        let part = match unit.is_store() {
+            true => Part::NocToL2,
+            false => Part::NocToSm,
+        };
+        match unit.stall {
+            Stall::Conflicts => LAYOUT.to_owned(),
+            _ if self.scattered().is_some() => self.fewer_transactions(),
+            Stall::Lines => self.more_lines(unit),
+            Stall::MshrRequests => "let one warp load what several need, and hand it on in shared \
+                                    memory"
+                .to_owned(),
+            Stall::Banks | Stall::Transactions => self.fewer_transactions(),
+            Stall::DataPort => "access memory less often, from registers".to_owned(),
+            _ => self.less_traffic(part),
+        }
+    }
+
+    /// Step where the lines of a set of L1D are short.
+    fn more_lines(&self, unit: FullUnit) -> String {
+        let keys = "compare machines by l1d.ways, l1d.sets and l1d.index";
+        match (unit.is_store(), self.facts.l1d_reads) {
+            (false, Some(share)) if share < AGAIN => format!(
+                "load past L1D (`__ldcg`, `ld.global.cg`), since it hits {} of the loads; or {keys}",
+                percent(share)
+            ),
+            (false, _) => format!("{}; or {keys}", self.less_traffic(Part::NocToSm)),
+            (true, _) => format!("{}; or {keys}", self.less_traffic(Part::NocToL2)),
+        }
+    }
+
+    /// Step where bytes of loads are too many.
+    fn fewer_loads(&self) -> String {
+        let (l1d, l2) = (self.facts.l1d_reads, self.facts.l2_reads);
+        let again = |share: Option<f64>| share.is_some_and(|share| share >= AGAIN);
+        let hits = |share: Option<f64>| share.map_or_else(|| "-".to_owned(), percent);
+        let found = format!(
+            "with lines that are on their way, L1D hits {} of the loads, L2 {}",
+            hits(l1d),
+            hits(l2)
+        );
+        if again(l1d) {
+            format!(
+                "load less: keep data that is read again in registers or shared memory ({found})"
+            )
+        } else if again(l2) {
+            format!(
+                "load less: if data is read again, keep it in registers or shared memory; else use \
+                 smaller types ({found})"
+            )
+        } else {
+            format!(
+                "load fewer bytes, for example smaller types; hardly a line is read again ({found})"
+            )
+        }
+    }
+
+    /// Step where atomics are too many.
+    fn fewer_atomics(&self) -> String {
+        let apart = self.facts.atomic_lanes.filter(|&lanes| lanes < 2.0);
+        let apart = apart.map_or_else(String::new, |lanes| {
+            format!(
+                ", of {lanes:.1} lanes each: lanes on the same word, or on different lines, take turns"
+            )
+        });
+        format!(
+            "let a warp or a block combine its values first, by shuffles or in shared memory, and \
+             update a word with one atomic (atomics are {} of the transactions{apart})",
+            percent(self.facts.atomics.unwrap_or(0.0))
+        )
+    }
+
+    /// True if most transactions are atomics.
+    fn mostly_atomics(&self) -> bool {
+        self.facts.atomics.is_some_and(|share| share > 0.5)
+    }
+
+    /// True if warps wait for atomics alone: the kernel has no barriers.
+    fn waits_for_atomics(&self) -> bool {
+        let barriers = self.figures.statistics.get("sm.barriers").copied();
+        self.mostly_atomics() && barriers.unwrap_or(0) == 0
+    }
+
+    fn less_traffic(&self, part: Part) -> String {
+        if self.mostly_atomics() && part != Part::Dram {
+            return self.fewer_atomics();
+        }
+        if self.scattered().is_some() {
+            return self.fewer_transactions();
+        }
+        let l2 = self.facts.l2_hit_rate;
+        let hits = |rate: Option<f64>| rate.map_or_else(|| "-".to_owned(), percent);
+        if let Some(local) = self.less_local(part) {
+            return local;
+        }
+        match part {
+            Part::Dram => format!(
+                "move fewer bytes: smaller types, one pass instead of two, or tiles that L2 keeps \
+                 (it hits {})",
+                hits(l2)
+            ),
+            Part::NocToL2 => {
+                "store less: keep intermediate results in registers or shared memory".to_owned()
+            }
+            Part::NocToSm => self.fewer_loads(),
+            _ => "read near data less often, from registers".to_owned(),
+        }
+    }
+
+    /// Step where local memory causes at least half of the packets in a direction of the network.
+    fn less_local(&self, part: Part) -> Option<String> {
+        let (share, packets) = match part {
+            Part::NocToL2 => (
+                self.facts.local_writes,
+                "of the packets with data of stores",
+            ),
+            Part::NocToSm => (self.facts.local_reads, "of the requests for data"),
+            _ => return None,
+        };
+        let share = share.filter(|&share| share >= MOSTLY_LOCAL)?;
+        Some(format!(
+            "use less local memory, which causes {} {packets}: the compiler puts an array of a \
+             thread there that a variable indexes, and spilled registers; unroll the loops that \
+             index it, or keep it in shared memory",
+            percent(share)
+        ))
+    }
+
+    pub(crate) fn scattered(&self) -> Option<f64> {
+        let scattered = self.facts.spread.is_some_and(|spread| spread >= SPREAD);
+        self.facts.transactions.filter(|_| scattered)
+    }
+
+    fn fewer_transactions(&self) -> String {
+        let transactions = self.facts.transactions.unwrap_or(0.0);
+        let ideal = self.facts.ideal().unwrap_or(transactions);
+        let instead =
+            format!("{NEIGHBOURS}; an access then needs {ideal:.1} transactions instead of");
+        match self.facts.spread {
+            Some(spread) if spread >= SPREAD => format!("{instead} {transactions:.1}"),
+            Some(spread) if spread >= WIDE => {
+                format!(
+                    "{instead} {transactions:.1} (vectors of four words: {:.1})",
+                    ideal * 4.0
+                )
+            }
+            _ => "access memory less often, with wider words".to_owned(),
+        }
+    }
+
+    fn more_warps(&self) -> String {
+        let held = &self.analysis.occupancy;
+        let full = held.is_full();
+        let is_grid = self.analysis.occupancy_limit == OccupancyLimit::Grid.name();
+        match remedy(self.machine.spec, self.analysis) {
+            Some(_) if !full && is_grid => format!(
+                "add warps: the grid has {} for {} SMs; launch more blocks, larger ones, or a \
+                 larger problem",
+                counted(held.grid_blocks),
+                self.machine.spec.gpu.sms
+            ),
+            Some(remedy) if !full => format!(
+                "add warps ({:.1} of {} slots are in use): {remedy}",
+                held.resident_warps, held.warp_slots
+            ),
+            _ => "issue independent instructions earlier: load ahead of use, unroll so that \
+                  several loads or chains of arithmetic are in flight"
+                .to_owned(),
+        }
+    }
+}
