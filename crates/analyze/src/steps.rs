@@ -51,11 +51,11 @@ impl Subject<'_> {
                 format!("{LAYOUT}; then {}", self.more_warps())
             }
             Bound::Loads | Bound::Arithmetic => self.more_warps(),
-            Bound::Units => format!(
-                "execute fewer instructions of the pipe `{pipe}`: {}",
-                relieve(pipe),
-                pipe = self.analysis.units.pipe
-            ),
+            Bound::Units => {
+                let pipe = self.analysis.units.pipe;
+                let relief = relieve(pipe);
+                format!("execute fewer instructions of the pipe `{pipe}`: {relief}")
+            }
             Bound::Operands => "use instructions with fewer registers as operands, such as \
                                 immediates; or compare machines by sm.collectors"
                 .to_owned(),

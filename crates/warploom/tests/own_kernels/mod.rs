@@ -96,6 +96,32 @@ fn uncoalesced_accesses_are_named_with_the_transactions_they_could_save() {
     );
 }
 
+/// On machines whose collectors serve all pipes, accesses that wait for L1D fill them, and arithmetic
+/// finds no place: the scheduler cycles say `execution_pipe`, although few instructions use any unit.
+#[test]
+fn accesses_that_hold_operand_collectors_are_not_function_units() {
+    let launch = "--grid 24 --block 256 --arg f32[2048] --arg f32[6144] --arg 16 --set gpu.sms=2";
+    let next = |ideal: &str| {
+        format!(
+            "Next: let neighbouring threads access neighbouring words; an access then needs {ideal} \
+             transactions instead of 30."
+        )
+    };
+    let sectored = format!("{launch} --gpu rtx3070-ampere --set gpu.kernel_launch_cycles=0");
+    let units = "The load/store units bound `columns`: ";
+    bound("columns", &sectored, units, &next("3.9"));
+    let told = explained("columns", &sectored);
+    assert!(
+        told[0].contains("L1D takes 30.4 transactions of an access one after the other")
+            && told[0].contains("accesses that wait hold the operand collectors"),
+        "{told:#?}"
+    );
+    assert!(told[1].contains("(`execution_pipe`)"), "{told:#?}");
+    // Each pipe has collectors of its own.
+    let port = "The L1 data cache port bounds `columns`: ";
+    bound("columns", launch, port, &next("1.0"));
+}
+
 /// A padding column makes this kernel 1.27 times faster, although stalls for misses are a little
 /// more frequent than conflicts.
 #[test]
