@@ -72,7 +72,7 @@ pub fn explanation_report(analysis: &Analysis) -> String {
 fn gpu_duet(text: &mut String, kernel: &KernelAnalysis) {
     let _ = writeln!(
         text,
-        "for research on GPUDuet, which keeps more blocks than fit (Lin et al., TACO 2018)\n  \
+        "GPUDuet, a proposal that runs more blocks than fit (Lin et al., TACO 2018)\n  \
          category   {}\n  TLP class  {} ({})",
         kernel.category.name(),
         kernel.class.name(),

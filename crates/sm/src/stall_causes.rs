@@ -54,6 +54,9 @@ impl Sm {
             }
             wanted &= wanted - 1;
         }
+        // Sub-cores share the ports through which instructions enter collectors.
+        let sub_cores = (0..self.schedulers.len()).map(|s| self.sub_core(s));
+        let full = sub_cores.fold(0, |all, sub| all | self.collectors.output.full(sub));
         if full & bit_of(Pipe::Mem as usize) != 0 {
             PipeBlocker::LoadStore
         } else if full != 0 {

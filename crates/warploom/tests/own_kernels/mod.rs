@@ -109,7 +109,7 @@ fn accesses_that_hold_operand_collectors_are_not_function_units() {
     };
     let sectored = format!("{launch} --gpu rtx3070-ampere --set gpu.kernel_launch_cycles=0");
     let units = "The load/store units bound `columns`: ";
-    bound("columns", &sectored, units, &next("3.9"));
+    bound("columns", &sectored, units, &next("4.0"));
     let told = explained("columns", &sectored);
     assert!(
         told[0].contains("L1D takes 30.4 transactions of an access one after the other")
