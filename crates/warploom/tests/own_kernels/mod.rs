@@ -217,7 +217,7 @@ fn a_guess_is_told_as_a_command_that_makes_the_same_run() {
 fn what_cannot_be_guessed_is_told_with_a_remedy() {
     let folder = folder();
     let refused = refusal(folder.path(), 2, &["run", "bounds.ptx"]);
-    let choice = "bounds.ptx has 10 kernels; choose one with --kernel: bandwidth, compute, chain";
+    let choice = "bounds.ptx has 11 kernels; choose one with --kernel: bandwidth, compute, chain";
     assert!(refused.contains(choice), "{refused}");
 
     let lost = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry lost(.param .u64 p) \
