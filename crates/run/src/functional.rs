@@ -2,7 +2,7 @@
 
 use crate::device::Device;
 use crate::host::{Check, HostAction, HostProgram, Stopped};
-use crate::progress::{Executed, OnProgress, Progress};
+use crate::progress::{Before, Executed, OnProgress, Progress};
 use crate::result::{Summary, functional_report};
 use crate::session::{LIVELOCK, Prepared, RunError, Session, fault_outcome};
 use crate::sharing::BlockSharing;
@@ -293,13 +293,13 @@ impl Session {
                 device,
                 watched,
                 extent,
-                &mut executed.poll(&prepared, (0, number), &mut *progress),
+                &mut executed.poll(&prepared, Before::default(), &mut *progress),
             );
             number += 1;
             match ended {
                 Ok(stats) => {
                     let cut = stats.blocks < prepared.grid.count();
-                    executed.add(&stats);
+                    executed.add_launch(&stats);
                     done(&prepared, stats);
                     if cut {
                         return Ok(Ended::CUT);

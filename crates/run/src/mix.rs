@@ -16,7 +16,7 @@ use crate::checkpoint::HostEvent;
 use crate::device::Device;
 use crate::host::{Check, HostProgram, Stopped};
 use crate::process::{Process, Started};
-use crate::progress::{Executed, OnProgress, Progress};
+use crate::progress::{Before, Executed, OnProgress, Progress};
 use crate::result::{Summary, kernel_report};
 use crate::sampler::{Chosen, Sampler};
 use crate::sampling::Untimed;
@@ -348,7 +348,7 @@ impl<'s, 'p> Mix<'s, 'p> {
             let any = timed.blocks.any_of(started.grid.count());
             if !any || !timed.has(started.number, &started.kernel) {
                 let extent = FunctionalOptions::default();
-                let place = (self.gpu.now(), summary.launches());
+                let before = self.before(summary);
                 let device = &mut self.processes[at].device;
                 device.lend(&mut self.memory);
                 let stats = session.execute_quietly(
@@ -356,13 +356,13 @@ impl<'s, 'p> Mix<'s, 'p> {
                     device,
                     None,
                     extent,
-                    &mut self.executed.poll(&launch, place, &mut *self.progress),
+                    &mut self.executed.poll(&launch, before, &mut *self.progress),
                 );
                 device.lend(&mut self.memory);
                 self.print(at);
                 match stats {
                     Ok(stats) => {
-                        self.executed.add(&stats);
+                        self.executed.add_launch(&stats);
                         summary.find(stats.findings);
                     }
                     Err((outcome, why)) => {
@@ -405,7 +405,7 @@ impl<'s, 'p> Mix<'s, 'p> {
         let stretches = stretches.map(|some| some.of_whole(cluster));
         let sampled = matches!(timed, TimedBlocks::OneOf(_) | TimedBlocks::UntilStable(_));
         let part = sampled || stretches.is_some();
-        let untimed = part.then(|| Untimed::new(launch.clone(), timed));
+        let untimed = part.then(|| Untimed::new(launch.clone(), timed, resident));
         let slot = self.gpu.launch(launch.launch, &self.memory);
         if let Some(stretches) = stretches {
             self.gpu.time_only(slot, stretches);
@@ -537,15 +537,27 @@ impl<'s, 'p> Mix<'s, 'p> {
         slots.map(|(slot, _)| KernelSlot::new(slot)).collect()
     }
 
+    /// How far the run is before a launch.
+    fn before(&self, summary: &Summary) -> Before {
+        Before {
+            cycles: self.gpu.now(),
+            launches: summary.launches(),
+            blocks: 0,
+        }
+    }
+
     fn reached(&self, summary: &Summary) -> Progress {
-        let names = self.in_flight.iter().flatten();
-        let names: Vec<&str> = names.map(|k| k.started.kernel.as_str()).collect();
+        let running = || self.in_flight.iter().flatten();
+        let names: Vec<&str> = running().map(|k| k.started.kernel.as_str()).collect();
+        let whole = running().filter_map(|k| k.untimed.as_ref());
         Progress {
             cycles: self.gpu.now(),
             executed: self.executed.instructions,
-            launches: summary.launches(),
+            launches: summary.launches() + self.executed.launches,
+            timed: true,
             kernel: names.join(" + "),
             blocks: self.gpu.blocks_done(),
+            fewest_sampled: whole.filter_map(Untimed::fewest_sampled).next(),
         }
     }
 }

@@ -42,6 +42,8 @@ pub(crate) struct Untimed {
     pub prepared: Box<Prepared>,
     /// Bound of the relative error, if the launch is timed until it is stable.
     bound: Option<f64>,
+    /// Fewest blocks of which a part would be timed, if the launch has fewer.
+    fewest: Option<u64>,
     record: Record,
 }
 
@@ -78,21 +80,35 @@ fn pieces<'a>(looks: impl Iterator<Item = &'a Look>) -> Vec<Piece> {
 }
 
 impl Untimed {
-    pub fn new(prepared: Box<Prepared>, blocks: &TimedBlocks) -> Self {
-        Self::with_record(prepared, blocks, Record::default())
+    /// A launch of which the machine holds `resident` blocks at once.
+    pub fn new(prepared: Box<Prepared>, blocks: &TimedBlocks, resident: u64) -> Self {
+        Self::with_record(prepared, blocks, resident, Record::default())
     }
 
     /// A launch of which this was seen.
-    pub fn with_record(prepared: Box<Prepared>, blocks: &TimedBlocks, record: Record) -> Self {
+    pub fn with_record(
+        prepared: Box<Prepared>,
+        blocks: &TimedBlocks,
+        resident: u64,
+        record: Record,
+    ) -> Self {
         let bound = match blocks {
             TimedBlocks::UntilStable(bound) => Some(*bound),
             TimedBlocks::All | TimedBlocks::Range(_) | TimedBlocks::OneOf(_) => None,
         };
+        let fewest = blocks.fewest(resident);
+        let fewest = fewest.filter(|fewest| prepared.grid.count() < *fewest);
         Self {
             prepared,
             bound,
+            fewest,
             record,
         }
+    }
+
+    /// Fewest blocks of which a part would be timed, if the launch has fewer and is timed whole.
+    pub fn fewest_sampled(&self) -> Option<u64> {
+        self.fewest
     }
 
     /// Record of the launch so far.
@@ -180,6 +196,16 @@ impl TimedBlocks {
         }
     }
 
+    /// Fewest blocks of a launch of which a share is timed, where the machine holds `resident`
+    /// blocks at once. `None` if no share is timed.
+    fn fewest(&self, resident: u64) -> Option<u64> {
+        let Self::OneOf(n) = self else {
+            return None;
+        };
+        let shortest = LENGTHS[0] * resident.max(1);
+        Some(shortest.saturating_mul(*n).saturating_mul(FEWEST))
+    }
+
     /// The samples of a launch of `blocks`, of which the machine holds `resident` at once. `None`
     /// if all blocks are timed.
     pub(crate) fn stretches(&self, blocks: u64, resident: u64) -> Option<Stretches> {
@@ -222,6 +248,8 @@ mod tests {
         // Five samples of two times 100 blocks fit, one in four.
         assert_eq!(one_of(4, 3_999, 100), None);
         assert_eq!(one_of(4, 4_000, 100), Some((200, 800)));
+        assert_eq!(TimedBlocks::OneOf(4).fewest(100), Some(4_000));
+        assert_eq!(TimedBlocks::UntilStable(0.1).fewest(100), None);
         // Ten samples, as long as they are not longer than eight times 100.
         assert_eq!(one_of(4, 20_000, 100), Some((500, 2_000)));
         assert_eq!(one_of(4, 1_000_000, 100), Some((800, 3_200)));

@@ -3,7 +3,7 @@
 
 use crate::output::note;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -56,8 +56,29 @@ fn clock(elapsed: Duration) -> String {
 pub struct Display {
     clock: Option<Clock>,
     started: Instant,
+    times: Times,
     /// The bar, and the launch to which it belongs.
     bar: Option<(ProgressBar, u64)>,
+    /// Kernels of which a note has said that all their blocks are timed.
+    told: BTreeSet<String>,
+}
+
+/// Times that a run has spent with and without timing.
+#[derive(Default)]
+struct Times {
+    timed: Duration,
+    untimed: Duration,
+}
+
+impl Times {
+    /// Counts the time since the last look, until `elapsed`, for what runs now.
+    fn add(&mut self, now: &Progress, elapsed: Duration) {
+        let since = elapsed.saturating_sub(self.timed + self.untimed);
+        match now.timed {
+            true => self.timed += since,
+            false => self.untimed += since,
+        }
+    }
 }
 
 impl Display {
@@ -66,16 +87,20 @@ impl Display {
         Self {
             clock: lines(watch, std::io::stderr().is_terminal()),
             started: Instant::now(),
+            times: Times::default(),
             bar: None,
+            told: BTreeSet::new(),
         }
     }
 
     /// Shows the progress of the run.
     pub fn update(&mut self, now: &Progress) {
         let elapsed = self.started.elapsed();
+        self.times.add(now, elapsed);
+        self.tell_whole(now);
         if let Some(clock) = &mut self.clock {
             if clock.is_due(elapsed) {
-                note(&line(now, elapsed));
+                note(&line(now, &self.times));
             }
             return;
         }
@@ -89,12 +114,25 @@ impl Display {
             self.bar = Some((bar(now), launch));
         }
         if let Some((bar, _)) = &self.bar {
+            bar.set_prefix(prefix(now));
             bar.set_position(now.blocks.0);
             let left = match now.blocks.0 {
                 0 => String::new(),
                 _ => format!(", {} left", clock(bar.eta())),
             };
-            bar.set_message(format!("{}{left}", speed(now, elapsed)));
+            bar.set_message(format!("{}{left}", speed(now, &self.times)));
+        }
+    }
+
+    /// Notes that all blocks of a kernel are timed although a share was requested, once for each
+    /// kernel.
+    fn tell_whole(&mut self, now: &Progress) {
+        let Some(fewest) = now.fewest_sampled else {
+            return;
+        };
+        if !now.kernel.is_empty() && self.told.insert(now.kernel.clone()) {
+            self.finish();
+            note(&timed_whole(now, fewest));
         }
     }
 
@@ -106,36 +144,68 @@ impl Display {
     }
 }
 
-/// Core cycles so far, or warp instructions if there are no cycles, and their rate.
-fn speed(now: &Progress, elapsed: Duration) -> String {
-    let (count, what) = match now.cycles {
-        0 => (now.executed, "warp instructions"),
-        cycles => (cycles, "cycles"),
+/// Note that `--sample` has no effect on the running kernel, whose grid has fewer than `fewest`
+/// blocks.
+fn timed_whole(now: &Progress, fewest: u64) -> String {
+    format!(
+        "note: all {} blocks of {} are timed: on this machine, with this N, --sample leaves blocks \
+         out of grids of at least {}\n  = help: write a smaller N, --until-stable 10%, or \
+         --sample-error 2% to time a part of the launches (docs/long-runs.md)\n",
+        grouped(now.blocks.1),
+        shortened(&now.kernel, WIDTH),
+        grouped(fewest)
+    )
+}
+
+/// Core cycles so far with their rate in the time in which the run was timed; or, while a launch is
+/// executed without timing, warp instructions with theirs.
+fn speed(now: &Progress, times: &Times) -> String {
+    let of = |count: u64, time: Duration, what: &str| {
+        let speed = count as f64 / time.as_secs_f64().max(1e-9);
+        format!("{} {what}, {} {what}/s", grouped(count), rate(speed))
     };
-    let speed = count as f64 / elapsed.as_secs_f64().max(1e-9);
-    format!("{} {what}, {} {what}/s", grouped(count), rate(speed))
+    match (now.timed, now.cycles) {
+        (true, cycles) => of(cycles, times.timed, "cycles"),
+        (false, 0) => of(now.executed, times.untimed, "warp instructions"),
+        (false, cycles) => {
+            let executed = of(now.executed, times.untimed, "warp instructions");
+            format!("{executed}; {} cycles timed before", grouped(cycles))
+        }
+    }
 }
 
 /// Line of progress of one run.
-fn line(now: &Progress, elapsed: Duration) -> String {
+fn line(now: &Progress, times: &Times) -> String {
     let (done, all) = now.blocks;
+    let how = match now.timed {
+        true => "",
+        false => ", executing without timing",
+    };
     format!(
-        "{} launch {} ({}): {} of {} blocks, {}\n",
-        clock(elapsed),
+        "{} launch {} ({}){how}: {} of {} blocks, {}\n",
+        clock(times.timed + times.untimed),
         now.launches + 1,
         shortened(&now.kernel, WIDTH),
         grouped(done),
         grouped(all),
-        speed(now, elapsed)
+        speed(now, times)
     )
 }
 
 fn bar(now: &Progress) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(now.blocks.1), ProgressDrawTarget::stderr());
     bar.set_style(ProgressStyle::with_template(TEMPLATE).expect("the template is constant"));
-    let kernel = shortened(&now.kernel, 20);
-    bar.set_prefix(format!("{kernel}, launch {}", now.launches + 1));
     bar
+}
+
+/// Name of the running launch before its bar.
+fn prefix(now: &Progress) -> String {
+    let kernel = shortened(&now.kernel, 20);
+    let how = match now.timed {
+        true => "",
+        false => ", not timed",
+    };
+    format!("{kernel}, launch {}{how}", now.launches + 1)
 }
 
 /// Resolution of a run's progress.
@@ -272,7 +342,7 @@ impl RunsState {
 
 #[cfg(test)]
 mod tests {
-    use super::{Clock, RunsState, line, lines};
+    use super::{Clock, RunsState, Times, line, lines, timed_whole};
     use indicatif::{ProgressBar, ProgressDrawTarget};
     use std::collections::BTreeMap;
     use std::time::Duration;
@@ -292,6 +362,25 @@ mod tests {
         assert_eq!(state.bar.prefix(), "1 of 3 runs, 3 from earlier");
         assert_eq!(state.bar.message(), "bfs on gto");
     }
+    #[test]
+    fn time_is_counted_for_what_runs() {
+        let mut times = Times::default();
+        let now = |timed| Progress {
+            cycles: 1,
+            executed: 1,
+            launches: 0,
+            timed,
+            kernel: "k".to_owned(),
+            blocks: (0, 1),
+            fewest_sampled: None,
+        };
+        for (timed, at) in [(true, 5), (false, 45), (false, 60), (true, 61)] {
+            times.add(&now(timed), Duration::from_secs(at));
+        }
+        let seconds = [times.timed, times.untimed].map(|time| time.as_secs());
+        assert_eq!(seconds, [6, 55]);
+    }
+
     #[test]
     fn lines_are_due_an_interval_apart() {
         let mut clock = Clock::new(Duration::from_secs(10));
@@ -319,20 +408,43 @@ mod tests {
             cycles: 7_200_000,
             executed: 0,
             launches: 2,
+            timed: true,
             kernel: "bfs".to_owned(),
             blocks: (1200, 4096),
+            fewest_sampled: None,
+        };
+        let times = |timed: u64, untimed: u64| Times {
+            timed: Duration::from_secs(timed),
+            untimed: Duration::from_secs(untimed),
         };
         let expected = "1:00:00 launch 3 (bfs): 1,200 of 4,096 blocks, 7,200,000 cycles, 2.00 k \
                         cycles/s\n";
-        assert_eq!(line(&now, Duration::from_secs(3600)), expected);
+        assert_eq!(line(&now, &times(3600, 0)), expected);
+        let untimed = Progress {
+            executed: 1 << 20,
+            launches: 30,
+            timed: false,
+            ..now.clone()
+        };
+        assert_eq!(
+            line(&untimed, &times(3600, 1)),
+            "1:00:01 launch 31 (bfs), executing without timing: 1,200 of 4,096 blocks, 1,048,576 \
+             warp instructions, 1.05 M warp instructions/s; 7,200,000 cycles timed before\n"
+        );
+        let again = line(&now, &times(3600, 1800));
+        assert!(again.starts_with("1:30:00 launch 3"), "{again}");
+        assert!(again.ends_with("2.00 k cycles/s\n"), "{again}");
         let functional = Progress {
             cycles: 0,
-            executed: 1 << 20,
-            ..now
+            ..untimed
         };
-        let told = line(&functional, Duration::from_secs(1));
+        let told = line(&functional, &times(0, 1));
         let end = "1,048,576 warp instructions, 1.05 M warp instructions/s\n";
         assert!(told.ends_with(end), "{told}");
+        let whole = timed_whole(&now, 24_000);
+        let expected = "note: all 4,096 blocks of bfs are timed: on this machine, with this N, \
+                        --sample leaves blocks out of grids of at least 24,000\n";
+        assert!(whole.starts_with(expected), "{whole}");
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         let mut state = RunsState::new(bar, None);
         (state.planned, state.ended) = (2, 1);

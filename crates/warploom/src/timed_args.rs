@@ -20,7 +20,8 @@ pub struct TimedArgs {
     )]
     skip_launches: u64,
     /// Time only kernels with this in their names, mangled or plain, and execute the others without
-    /// timing, which leaves caches unchanged. May be repeated
+    /// timing, which leaves caches unchanged. May be repeated. The program runs to its end; Ctrl-C
+    /// ends it with the result so far
     #[arg(long, value_name = "NAME", conflicts_with = "functional")]
     time_kernel: Vec<String>,
     /// Time one of N blocks of each launch, in samples over the whole grid, execute the others

@@ -4,6 +4,7 @@ use super::Mix;
 use super::early::{in_a_gap, interrupted};
 use crate::accesses::Accesses;
 use crate::host::Stopped;
+use crate::progress::Before;
 use crate::result::Summary;
 use crate::sampling::{Look, Untimed};
 use std::ops::Range;
@@ -59,11 +60,14 @@ impl Mix<'_, '_> {
             end_block: gap.end,
             ..FunctionalOptions::default()
         };
+        let before = Before {
+            blocks: gap.start,
+            ..self.before(summary)
+        };
         let kernel = self.in_flight[slot.index()].as_mut();
         let kernel = kernel.expect("it is in flight");
         let untimed = kernel.untimed.as_mut().expect("it has gaps");
         let at = kernel.process;
-        let place = (self.gpu.now(), summary.launches());
         let launch = &untimed.prepared;
         let device = &mut self.processes[at].device;
         let mut accesses = Accesses::of_gap(self.session.spec(), &self.gpu, gap.end - gap.start);
@@ -78,7 +82,7 @@ impl Mix<'_, '_> {
             device,
             observer,
             extent,
-            &mut self.executed.poll(launch, place, &mut *self.progress),
+            &mut self.executed.poll(launch, before, &mut *self.progress),
         );
         device.lend(&mut self.memory);
         let stats = self.ended_gap(stats, at, summary)?;

@@ -33,18 +33,18 @@ impl Mix<'_, '_> {
         let (spec, blocks) = (self.session.spec(), launch.grid.count());
         let footprint = std::mem::take(&mut self.footprint);
         let mut accesses = Accesses::new(spec, &self.gpu, blocks, footprint);
+        let before = self.before(summary);
         let device = &mut self.processes[at].device;
         self.memory.begin_undo();
         device.lend(&mut self.memory);
         let extent = FunctionalOptions::default();
         let observer = Some(&mut accesses as _);
-        let place = (self.gpu.now(), summary.launches());
         let executed = self.session.execute_quietly(
             launch,
             device,
             observer,
             extent,
-            &mut self.executed.poll(launch, place, &mut *self.progress),
+            &mut self.executed.poll(launch, before, &mut *self.progress),
         );
         device.lend(&mut self.memory);
         let executed = executed.map_err(|(outcome, why)| {
@@ -62,7 +62,7 @@ impl Mix<'_, '_> {
         }
         self.memory.keep();
         self.gpu.pass_blocks(blocks);
-        self.executed.add(&executed);
+        self.executed.add_launch(&executed);
         self.print(at);
         match &mut self.untimed {
             Some(untimed) => untimed.append(accesses),

@@ -250,8 +250,9 @@ impl Mix<'_, '_> {
             let launch = started.launch.take().ok_or(CheckpointError::Program)?;
             let untimed = kernel.untimed;
             let blocks = &self.session.options().timed.blocks;
-            let untimed =
-                untimed.map(|record| Untimed::with_record(launch.clone(), blocks, record));
+            let resident = self.session.resident_blocks(&launch) as u64;
+            let untimed = untimed
+                .map(|record| Untimed::with_record(launch.clone(), blocks, resident, record));
             self.gpu.launch_again(slot, launch.launch, &self.memory);
             *own = Some(InFlight {
                 process,

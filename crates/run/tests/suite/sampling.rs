@@ -206,6 +206,32 @@ fn a_grid_too_small_for_stretches_is_timed_whole_and_says_so() {
     assert_eq!(results(&sampled), results(&all));
 }
 
+/// Progress has the number of a launch in the program, whether it is timed, and the fewest blocks of
+/// which a part would be.
+#[test]
+fn progress_tells_what_is_timed() {
+    let mut seen = Vec::new();
+    let timed = Timed {
+        launches: 1..2,
+        blocks: TimedBlocks::OneOf(30),
+        ..Timed::default()
+    };
+    let options = Options {
+        timed,
+        ..options(TimedBlocks::All)
+    };
+    Session::new(gpu(), options)
+        .run(&mut draw(3), &mut |now| {
+            seen.push((now.launches, now.timed, now.fewest_sampled));
+            ControlFlow::Continue(())
+        })
+        .unwrap_or_else(|error| panic!("{error}"));
+    seen.dedup();
+    // Five samples of 32 blocks, one in thirty. Too little is executed before the timed launch for
+    // progress there.
+    assert_eq!(seen, [(1, true, Some(4800)), (2, false, None)]);
+}
+
 #[test]
 fn estimates_of_launches_add() {
     let report = run(TimedBlocks::OneOf(3), 2, 1);

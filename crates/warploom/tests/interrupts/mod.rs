@@ -56,11 +56,12 @@ fn forever(folder: &Path, options: &[&str]) -> Child {
         "--arg",
         "u32[4]=0",
     ];
-    started(
-        folder,
-        &[&kernel, options].concat(),
-        "launch 1 (forever<2>): 0 of 2 blocks, ",
-    )
+    let how = match options.contains(&"--functional") {
+        true => ", executing without timing",
+        false => "",
+    };
+    let place = format!("launch 1 (forever<2>){how}: 0 of 2 blocks, ");
+    started(folder, &[&kernel, options].concat(), &place)
 }
 
 /// Sends signals to a process, such as `INT`, in this order.
