@@ -1,5 +1,6 @@
 //! Comparisons: one input, or several at once, on machines that differ in some keys.
 
+mod notes;
 mod programs;
 #[cfg(test)]
 mod tests;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use warploom_config::{Base, ConfigErrors, resolve};
 use warploom_energy::{EnergyPreset, energy_of};
 use warploom_report::page::{Cell, Column, Page, Table};
-use warploom_report::{Axis, BarChart, BarSeries, Chart, energy_chart};
+use warploom_report::{Axis, BarChart, BarSeries, Chart, energy_chart, grouped};
 use warploom_stats::energy::EnergyReport;
 use warploom_stats::result::{Outcome, RunReport};
 
@@ -134,11 +135,14 @@ impl Comparison {
         )
     }
 
-    /// Title of the chart and of the page.
-    fn title(&self) -> String {
+    /// Title of the chart and of the page. It states where runs were cut.
+    fn title(&self, any_cut: bool) -> String {
         let keys: Vec<_> = self.vary.iter().map(|vary| vary.key.as_str()).collect();
         let (inputs, machine) = (self.inputs(), self.machine());
-        format!("{inputs} on {machine} by {}", keys.join(" and "))
+        let cut = self.max_cycles.filter(|_| any_cut);
+        let cut = cut.map(|cycles| format!(", first {} cycles", grouped(cycles)));
+        let by = keys.join(" and ");
+        format!("{inputs} on {machine} by {by}{}", cut.unwrap_or_default())
     }
 
     /// The comparison, or `None` while runs are missing.
@@ -186,7 +190,8 @@ impl Comparison {
             let names = values.chain(self.searched(specs, *run));
             let mix = self.programs.as_ref();
             let mix = mix.map_or_else(Vec::new, |programs| programs.cells(report));
-            let cells = names.chain(measured(report, speedups[at])).chain(mix);
+            let measured = measured(report, speedups[at]).into_iter();
+            let cells = names.chain(measured).chain(state(report)).chain(mix);
             let energy = energies[at].as_ref().map(|energy| {
                 let over = first.zip(energies.iter().flatten().next());
                 let over = over.map(|(first, energy)| (energy, &*first.report));
@@ -241,6 +246,14 @@ impl Comparison {
                 "blocks_per_sm",
                 "Number of the first launch's blocks that fit an SM.",
             ),
+            (
+                "limit",
+                "What limits this number: `grid` if an SM gets no more blocks of it.",
+            ),
+            (
+                "status",
+                "`finished`, or `cut` for a run that was stopped at --max-cycles.",
+            ),
         ] {
             columns.push(Column::new(name, about));
         }
@@ -290,6 +303,8 @@ impl Comparison {
         let baseline = shown.iter().position(Option::is_some).unwrap_or(0);
         let bars = speedups.len() / groups.len().max(1);
         let combinations = self.combinations();
+        let any_cut = shown.iter().flatten().any(|shown| is_cut(&shown.report));
+        let ratio = if any_cut { " (ratio of IPC)" } else { "" };
         let series = |bar: usize| BarSeries {
             name: match combinations[bar].get(1..) {
                 None | Some([]) => self.inputs(),
@@ -298,9 +313,12 @@ impl Comparison {
             values: speedups.iter().skip(bar).step_by(bars).copied().collect(),
         };
         Chart::Bars(BarChart {
-            title: self.title(),
+            title: self.title(any_cut),
             axis: Axis {
-                label: format!("speedup over {}", self.row_name(&combinations[baseline])),
+                label: format!(
+                    "speedup over {}{ratio}",
+                    self.row_name(&combinations[baseline])
+                ),
                 ..Axis::default()
             },
             groups: match (bars, self.vary.first()) {
@@ -368,10 +386,12 @@ impl Comparison {
         if let Some(preset) = &self.energy {
             add_energy(&mut page, used, &|_| Some(preset.clone()));
         }
+        let any_cut = used.iter().any(|(_, report)| is_cut(report));
         Page {
             paper: "compare".to_owned(),
             figure: self.name(),
-            title: self.title(),
+            title: self.title(any_cut),
+            notes: self.notes(used),
             command: command.to_owned(),
             ..page
         }
@@ -447,6 +467,19 @@ pub(crate) fn energy_ratio(
     };
     let of = |(energy, report): (&EnergyReport, &RunReport)| energy.joules / work(report);
     of(run) / of(over)
+}
+
+/// True if a run was stopped at a limit of cycles.
+fn is_cut(run: &RunReport) -> bool {
+    matches!(run.outcome, Outcome::CycleLimit { .. })
+}
+
+/// What limits the blocks of a run's first launch, and whether the run was cut.
+fn state(report: &RunReport) -> [Cell; 2] {
+    let limit = report.kernels.first();
+    let limit = limit.map(|kernel| Cell::from(kernel.occupancy_limit.as_str()));
+    let status = if is_cut(report) { "cut" } else { "finished" };
+    [limit.unwrap_or(Cell::None), Cell::from(status)]
 }
 
 /// Speed of a run relative to another of the same input: the ratio of cycles if both finished, of

@@ -237,6 +237,7 @@ pub(crate) mod tests {
                 ],
             },
             summary: BTreeMap::from([("gto.mean".to_owned(), Cell::Number(1.02))]),
+            notes: vec!["2 of 3 runs were cut at `--max-cycles`.".to_owned()],
             verdicts: vec![verdict()],
             charts: vec![
                 Chart::Bars(BarChart {

@@ -37,6 +37,9 @@ pub struct Page {
     pub table: Table,
     /// Summary values by name.
     pub summary: BTreeMap<String, Cell>,
+    /// Sentences without which the data would be misread, such as that runs were cut.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Verdicts on the paper's claims. They follow from the data above and can be made again from
     /// them.
     #[serde(default)]

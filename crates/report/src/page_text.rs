@@ -52,6 +52,9 @@ pub fn page_report(page: &Page, width: Option<u16>) -> String {
     for (name, value) in page.summary_lines() {
         text.push_str(&wrapped("", &format!("{name} {value}"), width));
     }
+    for note in &page.notes {
+        text.push_str(&wrapped("", &format!("note: {note}"), width));
+    }
     if let Some(caveat) = page.caveat() {
         let _ = write!(text, "\n{}", wrapped("", &caveat, width));
     }

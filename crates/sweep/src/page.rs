@@ -1,6 +1,8 @@
 //! The page of a sweep: a map of two axes, the rows of a small sweep, and the runs without a
 //! result.
 
+mod title;
+
 use crate::collect::{Collector, Row};
 use crate::folder::{Folder, FolderError};
 use crate::plan::{Plan, Sweep};
@@ -24,6 +26,9 @@ const MOST_BARS: usize = 7;
 
 /// Most groups of bars where the sweep does not choose.
 const MOST_GROUPS: usize = 40;
+
+/// State of a run that was stopped at a limit of cycles.
+const CUT: &str = "cut";
 
 /// Name of the group of means.
 const MEAN: &str = "geometric mean";
@@ -147,6 +152,8 @@ pub struct PageBuilder<'a> {
     counts: BTreeMap<&'static str, u64>,
     /// Names of the runs' machines.
     machines: BTreeSet<String>,
+    /// Cycles at which runs were cut.
+    limits: BTreeSet<u64>,
 }
 
 impl<'a> PageBuilder<'a> {
@@ -172,6 +179,7 @@ impl<'a> PageBuilder<'a> {
             failures: Vec::new(),
             counts: BTreeMap::new(),
             machines: BTreeSet::new(),
+            limits: BTreeSet::new(),
         }
     }
 
@@ -179,6 +187,11 @@ impl<'a> PageBuilder<'a> {
     pub fn add(&mut self, row: &Row) {
         *self.counts.entry(row.status).or_default() += 1;
         self.machines.insert(row.machine.clone());
+        if row.status == CUT {
+            let at = self.sweep.axes.iter().position(|axis| axis == "max_cycles");
+            let limit = at.and_then(|at| row.values[at].parse::<u64>().ok());
+            self.limits.extend(limit);
+        }
         if self.sweep.runs <= MOST_ROWS {
             let values = row.values.iter().zip(&self.types);
             let values = values.map(|(value, kind)| typed(value, *kind));
@@ -246,41 +259,8 @@ impl<'a> PageBuilder<'a> {
             configurations: Vec::new(),
             presets: BTreeMap::new(),
             runs: Vec::new(),
+            notes: self.cut_runs().into_iter().collect(),
             failures: self.failures,
-        }
-    }
-
-    /// Title of the map: the metric, the machine if all runs have the same, and the axes.
-    fn title(&self) -> String {
-        let name = |at: Option<usize>| at.map_or("", |at| self.sweep.axes[at].as_str());
-        let mut title = self.metric_label();
-        let mut machines = self.machines.iter().filter(|machine| !machine.is_empty());
-        if let (Some(machine), None) = (machines.next(), machines.next()) {
-            title += &format!(" on {machine}");
-        }
-        match self.map.map(name) {
-            ["", _] => title,
-            [rows, ""] => format!("{title} by {rows}"),
-            [rows, columns] => format!("{title} by {rows} and {columns}"),
-        }
-    }
-
-    /// The metric, of speedups with the values of the baseline.
-    fn metric_label(&self) -> String {
-        let value = |axis: &String| {
-            let value = self.sweep.report.baseline.get(axis)?;
-            let is_number = value.parse::<f64>().is_ok();
-            let word = axis.rsplit('.').next().unwrap_or(axis);
-            let label = self.axes.label(self.sweep, axis, value);
-            Some(match is_number {
-                true => format!("{word} {label}"),
-                false => label,
-            })
-        };
-        let base: Vec<_> = self.sweep.axes.iter().filter_map(value).collect();
-        match self.is_ratio() && !base.is_empty() {
-            true => format!("speedup over {}", base.join(", ")),
-            false => metric(self.sweep).to_owned(),
         }
     }
 
@@ -298,9 +278,10 @@ impl<'a> PageBuilder<'a> {
             cells.collect::<Vec<_>>()
         };
         let how = if self.is_ratio() { MEAN } else { "mean" };
-        let others = (0..self.axes.values.len()).filter(|at| !self.map.contains(&Some(*at)));
-        let title = match others.map(|at| self.axes.values[at].len()).max() {
-            Some(2..) => format!("{title}: {how} over the other axes"),
+        let title = match self.others() {
+            Some(others) if self.sweep.report.title.is_none() => {
+                format!("{title}: {how} over {others}")
+            }
             _ => title.to_owned(),
         };
         HeatMap {
@@ -393,7 +374,10 @@ impl<'a> PageBuilder<'a> {
         BarChart {
             title: map.title,
             axis: Axis {
-                label: self.metric_label(),
+                label: match self.counts.contains_key(CUT) && self.is_ratio() {
+                    true => self.metric_label() + " (ratio of IPC)",
+                    false => self.metric_label(),
+                },
                 ..Axis::default()
             },
             groups: map.rows.into_iter().chain(means).collect(),

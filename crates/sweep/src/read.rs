@@ -292,7 +292,7 @@ fn report(
     let Some(table) = top.table("report") else {
         return ReportSpec::default();
     };
-    let keys = ["rows", "columns", "metric", "chart", "baseline"];
+    let keys = ["title", "rows", "columns", "metric", "chart", "baseline"];
     let mut inner = Fields::new(table, "[report]", &keys, top.diagnostics());
     let mut of = |key: &str| named_axis(&mut inner, key, names);
     let (rows, columns) = (of("rows"), of("columns"));
@@ -302,6 +302,7 @@ fn report(
         rows,
         columns,
         metric: metric(&mut inner, has_baseline, statistics, products),
+        title: inner.optional_text("title"),
         chart: chart(&mut inner),
         baseline,
     }

@@ -160,6 +160,9 @@ pub struct ReportSpec {
     pub columns: Option<String>,
     /// Column of the table that the map shows.
     pub metric: Option<String>,
+    /// Title of the picture and of the page, if the file gives one.
+    #[serde(default)]
+    pub title: Option<String>,
     /// Form of the picture, if the file chooses one.
     #[serde(default)]
     pub chart: Option<ChartKind>,

@@ -81,7 +81,8 @@ impl Programs {
                 ("cycles", "Core cycles from the program's start to its end."),
                 (
                     "ipc",
-                    "Thread instructions of the program per core cycle of it.",
+                    "Thread instructions of the program per core cycle of it; none if it issued \
+                     none.",
                 ),
             ] {
                 columns.push(Column::new(format!("{name}.{what}"), about));
@@ -104,7 +105,11 @@ impl Programs {
 
     /// Cells of a run, in the order of the columns.
     pub(super) fn cells(&self, report: &RunReport) -> Vec<Cell> {
-        let of = |process: &ProcessReport| [Cell::Count(process.cycles), Cell::Number(process.ipc)];
+        let ipc = |process: &ProcessReport| match process.thread_instructions {
+            0 => Cell::None,
+            _ => Cell::Number(process.ipc),
+        };
+        let of = |process: &ProcessReport| [Cell::Count(process.cycles), ipc(process)];
         let mut cells: Vec<Cell> = report.processes.iter().flat_map(of).collect();
         if let Some(alone) = self.alone_cycles {
             let turnaround = |process: &ProcessReport| Turnaround {

@@ -201,6 +201,76 @@ fn a_search_names_no_value_of_a_key_that_changes_nothing() {
     assert!(gto[2] != Cell::None && limited[2] != Cell::None);
 }
 
+/// Runs that were cut say so in titles, axis, rows and a note; so does a grid that leaves SMs idle.
+#[test]
+fn runs_that_were_cut_and_idle_sms_are_named() {
+    let cut = Comparison {
+        input: Input::workload("mvt", Size::Test, 1).unwrap(),
+        max_cycles: Some(1500),
+        sets: Vec::new(),
+        vary: comparison().vary[..1].to_vec(),
+        ..comparison()
+    };
+    let page = page_of(&cut);
+    let title = "mvt on gtx480 by sm.warp_scheduler, first 1,500 cycles";
+    assert_eq!(page.title, title);
+    let Chart::Bars(chart) = &page.charts[0] else {
+        panic!("no bars")
+    };
+    assert_eq!(chart.title, title);
+    assert_eq!(chart.axis.label, "speedup over lrr (ratio of IPC)");
+    let column = |name: &str| {
+        let at = page.table.columns.iter().position(|c| c.name == name);
+        let at = at.unwrap_or_else(|| panic!("no column {name}"));
+        let cells = page.table.rows.iter().map(|row| row[at].to_string());
+        cells.collect::<Vec<_>>()
+    };
+    assert_eq!(column("status"), ["cut", "cut"]);
+    assert_eq!(column("limit"), ["grid", "grid"]);
+    let [cut_note, idle] = page.notes.as_slice() else {
+        panic!("{:?}", page.notes)
+    };
+    assert!(
+        cut_note
+            .starts_with("2 of 2 runs were cut at --max-cycles 1,500: their speedups are ratios"),
+        "{cut_note}"
+    );
+    let expected = "mvt has 1 block for 15 SMs in its largest launch: 14 SMs are idle";
+    assert!(idle.starts_with(expected), "{idle}");
+    let whole = page_of(&comparison());
+    assert_eq!(whole.notes, Vec::<String>::new());
+    assert!(!whole.title.contains("cycles"), "{}", whole.title);
+}
+
+/// A program that gets no SM before its run is cut has no IPC.
+#[test]
+fn programs_that_never_started_are_named() {
+    let programs = Programs {
+        others: vec![Input::workload("transpose", Size::Test, 1).unwrap()],
+        ..Programs::default()
+    };
+    let cut = Comparison {
+        programs: Some(programs),
+        max_cycles: Some(1500),
+        vary: vec![Vary {
+            key: "gpu.multiprogram".to_owned(),
+            values: ["sequential", "even"].map(str::to_owned).to_vec(),
+        }],
+        ..comparison()
+    };
+    let page = page_of(&cut);
+    let ipc = page
+        .table
+        .columns
+        .iter()
+        .position(|c| c.name == "transpose.ipc");
+    let ipc = ipc.unwrap();
+    assert_eq!(page.table.rows[0][ipc], Cell::None);
+    assert!(page.table.rows[1][ipc].number() > Some(0.0));
+    let expected = "no block of transpose had started in at least one row when its run was cut";
+    assert!(page.notes[1].starts_with(expected), "{:?}", page.notes);
+}
+
 /// Two programs under two policies: their targets are the instructions of the first machine
 /// alone, the same in every row, and STP is the sum of the speeds over those alone.
 #[test]

@@ -2,7 +2,9 @@
 
 use crate::allocate_args::AllocateArgs;
 use crate::energy_args::EnergyArgs;
-use crate::experiment::{Keeping, RunnerArgs, experiment, page_hint, tell_failures, write_page};
+use crate::experiment::{
+    EQUAL, Keeping, RunnerArgs, experiment, page_hint, tell_failures, write_page,
+};
 use crate::failure::Failure;
 use crate::gpu::{GpuArgs, base, spec};
 use crate::interrupt::{INTERRUPTED, Interrupt};
@@ -328,7 +330,7 @@ fn equal_runs(runs: &[RunLine], width: Option<u16>) -> String {
     several
         .map(|((input, _), names)| {
             let names = names.join("; ");
-            let told = format!("{input}: equal runs, in which what differs never acted: {names}");
+            let told = format!("{input}: {EQUAL}: {names}");
             wrapped("", &told, width)
         })
         .collect()
@@ -355,7 +357,8 @@ mod tests {
             &[run("lrr", "a"), run("gto", "b"), run("two-level", "a")],
             None,
         );
-        let expected = "kmeans: equal runs, in which what differs never acted: lrr; two-level\n";
+        let expected = "kmeans: these runs are the same in every cycle, so what differs in their \
+                        settings changed nothing: lrr; two-level\n";
         assert_eq!(told, expected);
         assert_eq!(equal_runs(&[run("lrr", "a"), run("gto", "b")], None), "");
     }

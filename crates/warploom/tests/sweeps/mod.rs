@@ -478,3 +478,37 @@ fn the_example_is_what_its_page_shows_and_runs() {
     assert_eq!(map["columns"].as_array().unwrap().len(), 4);
     assert_eq!(map["values"][0][0], 1.0);
 }
+
+/// Cut runs are named where results are read, and a title says over what a cell is a mean.
+#[test]
+fn a_sweep_says_what_was_cut_and_over_what_cells_are_means() {
+    let axes = "[axes]\ntarget = [\"vectoradd\", \"spmv\"]\nsize = \"test\"\n\
+                sm.warp_scheduler = [\"lrr\", \"gto\"]\ngpu.sms = [2, 4]\n";
+    let report = "[report]\nrows = \"warp_scheduler\"\ncolumns = \"target\"\n\
+                  baseline = { warp_scheduler = \"lrr\" }\n";
+    let folder = folder_of(&format!("{axes}max_cycles = 1000\n{report}"));
+    let ran = sweep(folder.path(), &["study.toml"]);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let title = "speedup over lrr by sm.warp_scheduler and target, first 1,000 cycles: geometric \
+                 mean over gpu.sms (2, 4)";
+    let title = title.replace("lrr by", "lrr on gtx480 by");
+    let note = "note: 8 of 8 runs were cut at max_cycles 1,000: their speedups are ratios of IPC in \
+                that time";
+    for told in [title.as_str(), note, "speedup over lrr (ratio of IPC)"] {
+        assert!(ran.out.contains(told), "{}", ran.out);
+    }
+    // A whole sweep has no note, and its file may give the title.
+    let titled = format!("{axes}{report}title = \"Schedulers for the talk\"\n");
+    let folder = folder_of(&titled);
+    let ran = sweep(folder.path(), &["study.toml"]);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    assert!(ran.out.contains("Schedulers for the talk"), "{}", ran.out);
+    assert!(!ran.out.contains("cut"), "{}", ran.out);
+    let page = std::fs::read_to_string(folder.path().join("results/sweep/study.json")).unwrap();
+    let page = json(&page);
+    assert_eq!(page["title"], "Schedulers for the talk");
+    assert_eq!(
+        page["charts"][0]["bars"]["title"],
+        "Schedulers for the talk"
+    );
+}

@@ -1,7 +1,7 @@
 //! `warploom sweep collect`: the tables and the page of a sweep.
 
 use super::Place;
-use crate::experiment::page_hint;
+use crate::experiment::{EQUAL, page_hint};
 use crate::failure::Failure;
 use crate::output::{json, note, print, width};
 use std::collections::BTreeMap;
@@ -47,6 +47,8 @@ struct Summary {
     failed: usize,
     /// Rows of the first failures.
     failures: Vec<Row>,
+    /// Lines of the page's notes.
+    notes: String,
     /// Number of runs whose outputs nothing compared.
     unchecked: usize,
     /// Runs by their digests, by the values of the axes.
@@ -82,6 +84,7 @@ pub fn collect(folder: &Folder, sweep: &Sweep) -> Result<ExitCode, Failure> {
     let (summary, means, paths) = written?;
     tell(&summary)?;
     print(&means)?;
+    print(&summary.notes)?;
     let here = std::env::current_dir().unwrap_or_default();
     let shown = |path: &Path| path.strip_prefix(&here).unwrap_or(path).to_owned();
     for path in paths {
@@ -179,6 +182,8 @@ fn write(
     }
     let mut paths = tables.finish()?;
     let page = page.finish();
+    let note = |note: &String| wrapped("", &format!("note: {note}"), width());
+    summary.notes = page.notes.iter().map(note).collect();
     let mut texts = vec![(".json", json(&page))];
     if !page.charts.is_empty() {
         texts.push((".svg", svg(&page.charts)));
@@ -328,7 +333,7 @@ fn doubts(summary: &Summary) -> String {
         .collect();
     for same in equal.iter().take(SHOWN) {
         let names = same.join("; ");
-        let told = format!("equal runs, in which what differs never acted: {names}");
+        let told = format!("{EQUAL}: {names}");
         text += &wrapped("", &told, width());
     }
     if equal.len() > SHOWN {
@@ -358,7 +363,8 @@ mod tests {
         assert_eq!(
             doubts(&summary),
             "outputs of 2 runs were not checked: a launch file with `[[expect]]` compares them\n\
-             equal runs, in which what differs never acted: kmeans lrr; kmeans two-level\n"
+             these runs are the same in every cycle, so what differs in their settings changed \
+             nothing: kmeans lrr; kmeans two-level\n"
         );
     }
 }
