@@ -85,6 +85,16 @@ fn all_workloads_run_at_once() {
 fn a_gpus_keys_are_a_file_that_gives_the_same_gpu() {
     let folder = tempfile::tempdir().unwrap();
     let shown = output(&["show", "gpu", "gtx480", "--keys"]);
+    // Settings of a policy that is not in force are named without values.
+    let setting = "two-level.active_warps";
+    let named = |line: &str| line.starts_with("# ") && line.contains(setting);
+    assert!(shown.lines().any(named), "{shown}");
+    let set = ["--keys", "--set", "sm.warp_scheduler=two-level"];
+    let chosen = output(&[&["show", "gpu", "gtx480"][..], &set].concat());
+    assert!(
+        !chosen.contains(setting) && chosen.contains("\nactive_warps = "),
+        "{chosen}"
+    );
     std::fs::write(folder.path().join("my.toml"), shown).unwrap();
     let show = |args: &[&str]| warploom_in(folder.path(), &[&["show", "gpu"], args].concat()).out;
     let settings = |name: &str| show(&[name, "--keys", "--json"]);

@@ -5,9 +5,10 @@ use crate::output::{print, print_json, width};
 use clap::ValueEnum;
 use serde_json::{Map, Value};
 use std::process::ExitCode;
+use warploom_names::{WIDTH, shortened};
 use warploom_report::{grouped, listing, wrapped};
 use warploom_stats::{METRICS, rows};
-use warploom_workloads::{Character, Target, characters};
+use warploom_workloads::{Character, KernelInfo, Target, characters};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -128,7 +129,12 @@ fn workloads() -> Columns {
         vec![
             workload.name.to_owned(),
             workload.suite.to_string(),
-            names(workload.kernels.iter().map(|kernel| kernel.name).collect()),
+            workload
+                .kernels
+                .iter()
+                .map(kernel)
+                .collect::<Vec<_>>()
+                .join(", "),
             names(
                 workload
                     .variants
@@ -156,6 +162,18 @@ fn workloads() -> Columns {
             "source",
         ],
         rows: warploom_workloads::all().iter().map(row).collect(),
+    }
+}
+
+/// Name of a kernel, with that of its entry, which results have, where the two differ.
+fn kernel(of: &KernelInfo) -> String {
+    let entries = || of.entries.iter().map(|entry| shortened(entry, WIDTH));
+    match (
+        entries().any(|entry| entry.contains(of.name)),
+        entries().next(),
+    ) {
+        (false, Some(entry)) => format!("{} ({entry})", of.name),
+        _ => of.name.to_owned(),
     }
 }
 

@@ -9,12 +9,15 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use warploom_config::{GpuSpec, Preset, Setting, Sheet, find};
+use warploom_report::wrapped;
 
 const EXAMPLES: &str = "\
 Examples:
   warploom show gpu gtx480                        its data sheet: peaks, latencies, occupancy
   warploom show gpu maxwell-duet --set noc.flit_bytes=16
   warploom show gpu gtx480 --keys                 every key with value, unit and meaning, as TOML
+  warploom show gpu gtx480 --keys --set sm.warp_scheduler=two-level
+                                                  with the settings of another policy
   warploom show gpu gtx480 --keys > my-gpu.toml   a start for a GPU of your own
   warploom show gpu my-gpu.toml --json";
 
@@ -77,7 +80,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let about = find(&args.name).map(Preset::about);
     match (args.keys, args.json) {
         (true, true) => print_json(&settings(&gpu))?,
-        (true, false) => print(&gpu.to_toml())?,
+        (true, false) => print(&(gpu.to_toml() + &unused(&gpu)))?,
         (false, true) => print_json(&SheetJson {
             about,
             sheet: Sheet::new(&gpu),
@@ -116,6 +119,28 @@ fn policies(gpu: &GpuSpec) -> Vec<(String, String)> {
     keys.into_iter()
         .map(|key| (key.to_owned(), value(key)))
         .collect()
+}
+
+/// Comment that names the settings of policies that are not in force, which the machine has no
+/// values of.
+fn unused(gpu: &GpuSpec) -> String {
+    let shown = gpu.settings();
+    let keys = warploom_config::keys().into_iter().map(|key| key.name);
+    let keys: Vec<_> = keys.filter(|key| !shown.contains_key(key)).collect();
+    let names = keys.join(", ");
+    let lines = [
+        wrapped(
+            "",
+            "Not shown: settings of policies that are not in force. With `--set KEY=POLICY`, such as \
+             `--set sm.warp_scheduler=two-level`, those of the policy are shown with their values. \
+             `warploom list keys` and docs/generated/keys.md describe them:",
+            Some(96),
+        ),
+        wrapped("  ", &names, Some(96)),
+    ];
+    let lines = lines.concat();
+    let comment: String = lines.lines().map(|line| format!("# {line}\n")).collect();
+    format!("\n{comment}")
 }
 
 fn settings(gpu: &GpuSpec) -> BTreeMap<String, Value> {
