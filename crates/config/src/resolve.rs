@@ -188,6 +188,12 @@ fn help_for_unknown_key(name: &str, keys: &[&str]) -> String {
     }
     if in_table.clone().next().is_some() {
         let words: Vec<_> = in_table.map(last_word).collect();
+        let factors = ["sets", "ways", "line_bytes"];
+        if last_word(name) == "size" && factors.iter().all(|factor| words.contains(factor)) {
+            let table = table_of(name);
+            let factors = factors.map(|factor| format!("`{table}.{factor}`"));
+            return format!("the size of a cache is {}, in bytes", factors.join(" x "));
+        }
         return format!("`{}` has the keys {}", table_of(name), words.join(", "));
     }
     if let Some(several) = keys_of_word(name, keys) {

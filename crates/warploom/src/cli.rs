@@ -134,6 +134,16 @@ fn elsewhere(verb: &str, argument: &str) -> Option<String> {
             "{folder}, and `warploom report DIR` makes a page of it"
         ));
     }
+    if verb == "reproduce" && ["set", "gpu"].contains(&long) {
+        return Some(
+            "a figure is one of its paper's machine; docs/reproducing.md, \"A figure on another \
+             machine\", tells how to make its runs on yours"
+                .to_owned(),
+        );
+    }
+    if verb == "reproduce" && long == "figure" {
+        return Some("paper and figure are one word, such as cooperative/fig3".to_owned());
+    }
     let command = Cli::command();
     let verbs = command.get_subcommands().filter(|verb| !verb.is_hide_set());
     let has = |verb: &&Command| verb.get_arguments().any(|arg| arg.get_long() == Some(long));
@@ -309,7 +319,10 @@ mod tests {
         let told = |verb, argument| elsewhere(verb, argument).unwrap_or_default();
         assert_eq!(told("analyze", "--html"), "'--html' is an option of `run`");
         assert!(told("compare", "--html").contains("`warploom report DIR`"));
-        assert!(told("reproduce", "--gpu").contains("`run`, "));
+        for changed in ["--gpu", "--set"] {
+            assert!(told("reproduce", changed).contains("A figure on another machine"));
+        }
+        assert!(told("reproduce", "--figure").ends_with("such as cooperative/fig3"));
         assert!(told("reproduce", "fig3").ends_with("such as cooperative/fig3"));
         assert_eq!(elsewhere("run", "--nonsense"), None);
         assert_eq!(elsewhere("check", "fig3"), None);

@@ -78,9 +78,16 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         print_json(&rows.iter().map(object).collect::<Vec<_>>())?;
     } else {
         print(&shown(header, &rows, width()))?;
+        if let (Kind::Figures, Some(_)) = (args.what, width()) {
+            print(&format!("\n{}", wrapped("", COSTS, width())))?;
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
+
+/// Explanation of the costs of figures on a terminal.
+const COSTS: &str = "Runs and minutes are those of --scale paper; minutes are processor time of an \
+                     idle computer, together on all cores. Figures of a paper share runs.";
 
 /// Columns that a terminal shows: names, sentences, and costs of figures. A pipe and `--json` give
 /// all.

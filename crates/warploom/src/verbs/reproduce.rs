@@ -203,7 +203,8 @@ fn dry_run(
     let costs: Vec<_> = infos.iter().filter_map(row).collect();
     if !costs.is_empty() {
         let about = "at scale paper, computed from stored runs (minutes of processor time on an idle \
-                     computer; launches that are only executed are not counted):";
+                     computer, by the speed of the paper's runs together; a figure of few programs \
+                     may take a multiple):";
         text += &format!("\n{}\n", wrapped("", about, width()));
         text += &listing(&["figure", "runs", "minutes"], &costs, width());
     }
@@ -307,6 +308,21 @@ fn of_shortened_paper<'a>(name: &str, known: &'a [String]) -> Option<&'a str> {
     full.next().map(String::as_str)
 }
 
+/// Names of the figures of a paper, for a name that differs from all of them by more than a slip:
+/// `crat/fig4` where there is no such figure.
+fn figures_of_paper(name: &str, known: &[String]) -> Option<String> {
+    let (paper, figure) = name.split_once('/')?;
+    let of_paper = known.iter().filter_map(|full| full.split_once('/'));
+    let figures = of_paper.filter(|(of, _)| *of == paper);
+    let figures: Vec<&str> = figures.map(|(_, figure)| figure).collect();
+    let word = |name: &str| {
+        name.trim_end_matches(|c: char| !c.is_alphabetic())
+            .to_owned()
+    };
+    let is_number = figures.iter().any(|of| word(of) == word(figure));
+    is_number.then(|| format!("{paper} has the figures {}", figures.join(", ")))
+}
+
 fn refusal(unknown: &UnknownFigure) -> String {
     let (name, known) = (&plainly(&unknown.name), &unknown.known);
     // Suggestions for a figure without its paper, or for a misspelt name.
@@ -322,6 +338,9 @@ fn refusal(unknown: &UnknownFigure) -> String {
         .or_else(|| nearest(name, papers))
         .or(near);
     let meant = known.iter().find(|full| *full == name);
+    if let Some(figures) = figures_of_paper(name, known).filter(|_| meant.is_none()) {
+        return format!("{unknown}\n  = help: {figures}");
+    }
     let help = match (of_papers.as_slice(), meant.map(String::as_str).or(near)) {
         ([], Some(near)) => format!("did you mean `{near}`?"),
         ([], None) => {
@@ -402,6 +421,7 @@ mod tests {
     fn a_figure_that_is_written_as_in_the_paper_is_suggested() {
         for (name, part) in [
             ("cooperative/3", "did you mean `cooperative/fig3`?"),
+            ("duet/fig2", "duet has the figures fig1, fig3b, fig4, "),
             ("Duet/Fig. 3b", "did you mean `duet/fig3b`?"),
             ("Fig. 1", "name the paper, too: "),
             (

@@ -117,16 +117,13 @@ fn solutions(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
         ("OptTLP+Reg", &more),
         ("CRAT", &solved.crat),
     ];
-    let measured = |of: &Solution| {
-        [
-            of.point.registers.into(),
-            of.point.tlp.into(),
-            of.over(max),
-            hit_rate(of).unwrap_or(0.0),
-            solved.register_share(of),
-        ]
-    };
-    let rows = all.iter().map(|(name, of)| row(name, measured(of)));
+    let rows = all.iter().map(|(name, of)| {
+        let numbers = [of.point.registers.into(), of.point.tlp.into(), of.over(max)];
+        let mut cells = row(name, numbers);
+        cells.push(hit_rate(of).map_or(Cell::None, Cell::Number));
+        cells.push(Cell::Number(solved.register_share(of)));
+        cells
+    });
     Some(Figure {
         table: Table {
             columns: columns(&[
@@ -134,7 +131,10 @@ fn solutions(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
                 ("registers", "Registers of a thread."),
                 ("tlp", "Blocks on an SM."),
                 ("speedup", "Over MaxTLP."),
-                ("l1d_hits", "Share of L1D's accesses that hit."),
+                (
+                    "l1d_hits",
+                    "Share of L1D's accesses that hit; empty without accesses.",
+                ),
                 (
                     "register_share",
                     "Share of an SM's registers that its blocks hold.",

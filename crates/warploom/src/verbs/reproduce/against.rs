@@ -6,9 +6,11 @@ use std::collections::BTreeSet;
 use std::fs::read_to_string;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use warploom_config::keys;
 use warploom_lab::{FigureInfo, Scale};
 use warploom_report::page::{Page, RunLine};
 use warploom_report::{grouped, wrapped};
+use warploom_stats::result::ConfigValue;
 
 /// Refuses figures that the folder does not have, or has at another scale, before any run is made.
 pub fn check(folder: &Path, infos: &[&FigureInfo], scale: Scale) -> Result<(), Failure> {
@@ -70,23 +72,28 @@ fn compared(stored: &Page, page: &Page) -> (String, bool) {
             format!("  it is of scale {old} and this figure of scale {new}: not comparable\n");
         return (text, false);
     }
-    let (table, runs) = (table(stored, page), runs(&stored.runs, &page.runs));
-    let is_equal = table.is_none() && runs.1;
-    let table = table.unwrap_or_else(|| "the table is the same".to_owned());
-    let mut text = format!("  {table}\n  {}\n", runs.0);
-    for (what, keys) in [
-        ("only this build has the keys", keys_beyond(page, stored)),
+    let table = table(stored, page);
+    let runs = Matched::new(&stored.runs, &page.runs);
+    let reasons = [
+        ("cells of the table", table.is_some()),
         (
-            "only the stored figure has the keys",
-            keys_beyond(stored, page),
+            "cycles or digests of runs",
+            runs.differing().next().is_some(),
         ),
-    ] {
-        if !keys.is_empty() {
-            let keys: Vec<_> = keys.into_iter().collect();
-            text += &format!("  {what} {}\n", keys.join(", "));
-        }
-    }
-    (text, is_equal)
+        ("the runs that they have", runs.has_others()),
+    ];
+    let differs = reasons.into_iter().filter(|(_, differs)| *differs);
+    let differs: Vec<_> = differs.map(|(what, _)| what).collect();
+    let mut lines = vec![table.unwrap_or_else(|| "the table is the same".to_owned())];
+    lines.extend(runs.lines());
+    lines.extend(keys_only("this build", page, stored));
+    lines.extend(keys_only("the stored figure", stored, page));
+    lines.push(match differs.is_empty() {
+        true => "the figures are the same".to_owned(),
+        false => format!("the figures differ in {}", differs.join(" and in ")),
+    });
+    let lines = lines.iter().map(|line| format!("  {line}\n"));
+    (lines.collect(), differs.is_empty())
 }
 
 /// Clause on the difference of two tables, if there is one.
@@ -126,53 +133,125 @@ fn table(stored: &Page, page: &Page) -> Option<String> {
     ))
 }
 
-/// Clause on the runs that both figures have, and whether all of them are equal.
-fn runs(stored: &[RunLine], made: &[RunLine]) -> (String, bool) {
-    let same_place = |a: &RunLine, b: &RunLine| {
-        (&a.input, &a.configuration, &a.ended) == (&b.input, &b.configuration, &b.ended)
-    };
-    let pairs = made.iter().filter_map(|new| {
-        // Runs that differ in registers alone are shown alike.
-        let mut alike = stored.iter().filter(|old| same_place(old, new));
-        let first = alike.clone().next()?;
-        let old = alike.find(|old| old.command == new.command);
-        Some((old.unwrap_or(first), new))
-    });
-    let pairs: Vec<_> = pairs.collect();
-    let mut differing = pairs.iter().filter(|(old, new)| old.digest != new.digest);
-    let of = match pairs.len() == made.len() {
-        true => format!("all {} runs are in both", made.len()),
-        false => format!("{} of {} runs are in both", pairs.len(), made.len()),
-    };
-    match differing.next() {
-        None if pairs.len() == made.len() => {
-            let all = format!("all {} runs have the same cycles and digests", made.len());
-            (all, true)
+/// Most runs of one figure alone that are named.
+const NAMED_RUNS: usize = 5;
+
+/// Runs of two figures: those that belong together, the stored one first, and those of one alone.
+struct Matched<'a> {
+    pairs: Vec<(&'a RunLine, &'a RunLine)>,
+    only_stored: Vec<&'a RunLine>,
+    only_made: Vec<&'a RunLine>,
+}
+
+impl<'a> Matched<'a> {
+    /// Runs belong together if their commands are equal, and otherwise if they are shown alike.
+    fn new(stored: &'a [RunLine], made: &'a [RunLine]) -> Self {
+        let mut matched = Self {
+            pairs: Vec::new(),
+            only_stored: stored.iter().collect(),
+            only_made: made.iter().collect(),
+        };
+        let alike = |a: &RunLine, b: &RunLine| {
+            (&a.input, &a.configuration, &a.ended) == (&b.input, &b.configuration, &b.ended)
+        };
+        matched.pair(&|old, new| alike(old, new) && old.command == new.command);
+        matched.pair(&alike);
+        matched
+    }
+
+    fn pair(&mut self, belong: &dyn Fn(&RunLine, &RunLine) -> bool) {
+        for new in std::mem::take(&mut self.only_made) {
+            match self.only_stored.iter().position(|old| belong(old, new)) {
+                Some(at) => self.pairs.push((self.only_stored.remove(at), new)),
+                None => self.only_made.push(new),
+            }
         }
-        None => (format!("{of}, and have the same cycles and digests"), false),
-        Some((old, new)) => (
-            format!(
-                "{of}; cycles or digests of {} differ, first: {} cycles instead of {} of {} on {}",
-                1 + differing.count(),
+    }
+
+    fn differing(&self) -> impl Iterator<Item = &(&'a RunLine, &'a RunLine)> {
+        let pairs = self.pairs.iter();
+        pairs.filter(|(old, new)| old.digest != new.digest)
+    }
+
+    fn has_others(&self) -> bool {
+        !self.only_stored.is_empty() || !self.only_made.is_empty()
+    }
+
+    /// Clauses on all runs.
+    fn lines(&self) -> Vec<String> {
+        let count = self.pairs.len();
+        let mut lines = vec![match (self.differing().next(), self.has_others()) {
+            (None, false) => format!("all {count} runs have the same cycles and digests"),
+            (None, true) => format!("{count} runs are in both, with the same cycles and digests"),
+            (Some((old, new)), _) => format!(
+                "{count} runs are in both; cycles or digests of {} differ, first: {} cycles \
+                 instead of {} of {} on {}",
+                self.differing().count(),
                 grouped(new.cycles),
                 grouped(old.cycles),
                 new.input,
                 new.configuration,
             ),
-            false,
-        ),
+        }];
+        for (owner, runs) in [
+            ("this build", &self.only_made),
+            ("the stored figure", &self.only_stored),
+        ] {
+            let named = runs.iter().take(NAMED_RUNS);
+            lines.extend(named.map(|run| format!("only {owner} has the run {}", run.command)));
+            if let more @ 1.. = runs.len().saturating_sub(NAMED_RUNS) {
+                lines.push(format!("only {owner} has {more} runs more"));
+            }
+        }
+        lines
     }
 }
 
-/// Keys of presets that only the first page has.
-fn keys_beyond<'a>(page: &'a Page, other: &Page) -> BTreeSet<&'a str> {
+/// Clause on the keys of presets that only the first page has, if there are some. Keys at their
+/// defaults are counted, because they change nothing.
+fn keys_only(owner: &str, page: &Page, other: &Page) -> Option<String> {
+    let beyond = keys_beyond(page, other);
+    let all: BTreeSet<&str> = beyond.iter().map(|(key, _)| *key).collect();
+    let defaults = keys();
+    let is_default = |key: &str, value: &ConfigValue| {
+        let known = defaults.iter().find(|known| known.name == key);
+        known.and_then(|known| known.default) == Some(written(value).as_str())
+    };
+    let set = beyond.iter().filter(|(key, value)| !is_default(key, value));
+    let set: BTreeSet<&str> = set.map(|(key, _)| *key).collect();
+    let named = set.iter().copied().collect::<Vec<_>>().join(", ");
+    match (all.len(), set.len()) {
+        (0, _) => None,
+        (1, 0) => Some(format!("only {owner} has 1 key more, at its default")),
+        (count, 0) => Some(format!(
+            "only {owner} has {count} keys more, all at their defaults"
+        )),
+        (count, some) if count == some => Some(format!("only {owner} has the keys {named}")),
+        (count, _) => Some(format!(
+            "only {owner} has {count} keys more, of which these are not at their defaults: {named}"
+        )),
+    }
+}
+
+/// A value as it is written in the list of keys.
+fn written(value: &ConfigValue) -> String {
+    match value {
+        ConfigValue::Bool(on) => on.to_string(),
+        ConfigValue::Integer(number) => number.to_string(),
+        ConfigValue::Float(number) => number.to_string(),
+        ConfigValue::Text(text) => text.clone(),
+    }
+}
+
+/// Keys of presets that only the first page has, with their values.
+fn keys_beyond<'a>(page: &'a Page, other: &'a Page) -> Vec<(&'a str, &'a ConfigValue)> {
     let presets = page.presets.iter();
     let keys = presets.flat_map(|(preset, keys)| {
         let known = other.presets.get(preset);
         let beyond = keys
-            .keys()
-            .filter(move |key| known.is_some_and(|of| !of.contains_key(*key)));
-        beyond.map(String::as_str)
+            .iter()
+            .filter(move |(key, _)| known.is_some_and(|of| !of.contains_key(*key)));
+        beyond.map(|(key, value)| (key.as_str(), value))
     });
     keys.collect()
 }
@@ -202,9 +281,50 @@ mod tests {
         let runs = old.runs.len();
         let expected = format!(
             "  the table is the same\n  all {runs} runs have the same cycles and digests\n  \
-             only this build has the keys sm.new\n"
+             only this build has the keys sm.new\n  the figures are the same\n"
         );
         assert_eq!((told, is_equal), (expected, true));
+    }
+
+    #[test]
+    fn keys_at_their_defaults_are_counted() {
+        let (mut old, new) = (stored(), stored());
+        let lines = |old: &Page| compared(old, &new).0.lines().nth(2).map(str::to_owned);
+        for keys in old.presets.values_mut() {
+            keys.remove("sm.context");
+        }
+        let one = "  only this build has 1 key more, at its default";
+        assert_eq!(lines(&old).as_deref(), Some(one));
+        for keys in old.presets.values_mut() {
+            keys.remove("gpu.sms_per_cluster");
+            keys.remove("gpu.sms");
+        }
+        let three = "  only this build has 3 keys more, of which these are not at their defaults: \
+                     gpu.sms";
+        assert_eq!(lines(&old).as_deref(), Some(three));
+    }
+
+    #[test]
+    fn runs_of_one_figure_alone_are_named() {
+        let (mut old, mut new) = (stored(), stored());
+        let gone = old.runs.remove(0).command;
+        let (told, is_equal) = compared(&old, &new);
+        let common = old.runs.len();
+        let expected = format!(
+            "  the table is the same\n  {common} runs are in both, with the same cycles and \
+             digests\n  only this build has the run {gone}\n  \
+             the figures differ in the runs that they have\n"
+        );
+        assert_eq!((told, is_equal), (expected, false));
+        new.runs.remove(0);
+        let (told, is_equal) = compared(&stored(), &new);
+        let line = format!("only the stored figure has the run {gone}\n");
+        assert!(told.contains(&line) && !is_equal, "{told}");
+        old.runs.clear();
+        let told = compared(&old, &stored()).0;
+        let rest = stored().runs.len() - super::NAMED_RUNS;
+        let line = format!("only this build has {rest} runs more\n");
+        assert!(told.contains(&line), "{told}");
     }
 
     #[test]
@@ -242,6 +362,8 @@ mod tests {
         let cell = format!(" cells differ, first `{column}` of row 1: other instead of ");
         assert!(!is_equal && told.contains(&cell), "{told}");
         assert!(told.contains(": 1,234 cycles instead of "), "{told}");
+        let last = "  the figures differ in cells of the table and in cycles or digests of runs\n";
+        assert!(told.ends_with(last), "{told}");
         let smaller = Page {
             scale: "test".to_owned(),
             ..stored()
