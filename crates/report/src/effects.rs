@@ -1,9 +1,10 @@
 //! Chart of a paper's effects with ours, from verdicts.
 
 use crate::figure::{EffectChart, EffectDot};
-use crate::page::{Origin, Verdict};
+use crate::page::{Judgement, Origin, Verdict};
 
-/// The effects of measured claims. With one group, dots that represent claims have names.
+/// The effects of measured claims. With one group, dots that represent claims have names; with
+/// several, those of them whose effect is not reproduced.
 pub fn effect_chart(title: &str, groups: &[(&str, Vec<&Verdict>)]) -> EffectChart {
     let mut dots = Vec::new();
     for (group, (_, verdicts)) in groups.iter().enumerate() {
@@ -29,8 +30,9 @@ fn dots_of(verdict: &Verdict, group: usize, named: bool) -> Vec<EffectDot> {
             continue;
         };
         let is_claim = headline.is_some_and(|headline| std::ptr::eq(headline, statement));
+        let is_named = named || statement.judgement != Some(Judgement::Reproduced);
         dots.push(EffectDot {
-            name: (is_claim && named).then(|| verdict.id.clone()),
+            name: (is_claim && is_named).then(|| verdict.id.clone()),
             group,
             paper,
             ours,
@@ -92,10 +94,12 @@ mod tests {
         assert_eq!(dots, [(1.1, false), (0.95, true)]);
         assert_eq!(chart.dots[1].name.as_deref(), Some("a.b"));
         assert!((chart.dots[0].paper - 1.2).abs() < 1e-12);
-        // In a chart of several papers dots have no names.
-        let both = [("p", vec![&measured]), ("q", vec![&measured])];
-        let chart = effect_chart("t", &both);
+        // In a chart of several papers only claims have names whose effects are not reproduced.
+        let mut same = measured.clone();
+        same.statements[1].judgement = Some(Judgement::Reproduced);
+        let chart = effect_chart("t", &[("p", vec![&measured]), ("q", vec![&same])]);
         assert_eq!((chart.dots.len(), chart.dots[3].group), (4, 1));
-        assert!(chart.dots.iter().all(|dot| dot.name.is_none()));
+        let named: Vec<bool> = chart.dots.iter().map(|dot| dot.name.is_some()).collect();
+        assert_eq!(named, [false, true, false, false]);
     }
 }

@@ -133,32 +133,29 @@ fn band(area: &Area<'_>, square: &Square) -> Drawn {
     ))
 }
 
-/// Draws lines and labels of both axes.
+/// Draws lines and labels of both axes. A line without space for its label is left out.
 fn grid(area: &Area<'_>, square: &Square) -> Drawn {
     let (left, top, side) = (square.left, square.top, square.side);
     let (right, bottom) = (left + side, top + side);
-    let labelled = [
-        labelled(square, LABEL_WIDTH),
-        labelled(square, LABEL_HEIGHT),
-    ];
-    for ratio in TICKS.into_iter().filter(|ratio| square.has(*ratio)) {
-        let (x, y) = square.place(ratio, ratio);
-        let style = match ratio == 1.0 {
-            true => WORDS.0.stroke_width(1),
-            false => GRID.0.stroke_width(1),
-        };
-        area.draw(&PathElement::new(vec![(x, top), (x, bottom)], style))?;
-        area.draw(&PathElement::new(vec![(left, y), (right, y)], style))?;
-        let label = format!("{:+.0}%", (ratio - 1.0) * 100.0);
-        let label = if ratio == 1.0 { "0%" } else { label.as_str() };
-        if labelled[0].contains(&ratio) {
-            let below = words(LIST).pos(Pos::new(HPos::Center, VPos::Top));
-            area.draw(&Text::new(label, (x, bottom + 6), below))?;
-        }
-        if labelled[1].contains(&ratio) {
-            let beside = words(LIST).pos(Pos::new(HPos::Right, VPos::Center));
-            area.draw(&Text::new(label, (left - 6, y), beside))?;
-        }
+    let style = |ratio: f64| match ratio == 1.0 {
+        true => WORDS.0.stroke_width(1),
+        false => GRID.0.stroke_width(1),
+    };
+    let label = |ratio: f64| match ratio == 1.0 {
+        true => "0%".to_owned(),
+        false => format!("{:+.0}%", (ratio - 1.0) * 100.0),
+    };
+    for ratio in labelled(square, LABEL_WIDTH) {
+        let (x, _) = square.place(ratio, ratio);
+        area.draw(&PathElement::new(vec![(x, top), (x, bottom)], style(ratio)))?;
+        let below = words(LIST).pos(Pos::new(HPos::Center, VPos::Top));
+        area.draw(&Text::new(label(ratio), (x, bottom + 6), below))?;
+    }
+    for ratio in labelled(square, LABEL_HEIGHT) {
+        let (_, y) = square.place(ratio, ratio);
+        area.draw(&PathElement::new(vec![(left, y), (right, y)], style(ratio)))?;
+        let beside = words(LIST).pos(Pos::new(HPos::Right, VPos::Center));
+        area.draw(&Text::new(label(ratio), (left - 6, y), beside))?;
     }
     let below = words(TEXT).pos(Pos::new(HPos::Center, VPos::Top));
     area.draw(&Text::new(
