@@ -13,6 +13,7 @@ mod cluster;
 pub(crate) mod compare;
 mod control;
 mod convert;
+mod elements;
 pub(crate) mod float;
 mod float8;
 mod ftz;

@@ -13,12 +13,12 @@ mod tiles;
 use crate::inst::{Exec, InstExec};
 use crate::launch::KernelLaunch;
 use crate::matrix_places::MmaPlaces;
-use crate::numeric::float::{canonical, fma32, nan64, narrow};
-use crate::numeric::softfloat::Format;
+use crate::numeric::float::{canonical, fma32, nan64};
+use crate::ops::elements::{acc_bits, acc_f32, decode_f32, decode_int};
 use tiles::is_tile;
 use warploom_base::WARP_SIZE;
 use warploom_ir::matrix::{AccTy, Fragment, MatRule, MatTy, MetadataPlace, Mma};
-use warploom_ir::{Dst, ExtraOperands, Round, Src};
+use warploom_ir::{Dst, ExtraOperands, Src};
 
 // The numbers are powers of two, so that a place modulo a number needs no check.
 /// Number of elements of the largest multiplicand: `mma.m16n8k64`.
@@ -27,74 +27,6 @@ const MOST: usize = 16 * 64;
 const USUAL: usize = 16 * 16;
 /// Number of elements of the largest result: `wmma.m16n16k16`, or four results of `mma.m8n8k4`.
 const RESULT: usize = 16 * 16;
-
-/// Low bits of a tf32, which are ignored.
-const TF32_UNUSED: u32 = (1 << 13) - 1;
-
-/// Value of an f16, computed without branches: the exponent's bias changes by a product with a
-/// power of two, which is exact.
-#[inline(always)]
-fn half(bits: u16) -> f32 {
-    const BIAS: f32 = (1_u128 << (127 - 15)) as f32;
-    let magnitude = u32::from(bits & 0x7fff);
-    let finite = f32::from_bits(magnitude << 13) * BIAS;
-    let is_finite = magnitude < 0x7c00;
-    // All bits of the exponent are set for infinities and NaNs.
-    let other = magnitude << 13 | 0xff << 23;
-    let value = if is_finite { finite.to_bits() } else { other };
-    f32::from_bits(value | u32::from(bits >> 15) << 31)
-}
-
-/// Value of an e4m3, computed as that of an f16 is. The format has no infinities and one NaN.
-#[inline(always)]
-fn e4m3(bits: u8) -> f32 {
-    const BIAS: f32 = (1_u128 << (127 - 7)) as f32;
-    let magnitude = u32::from(bits & 0x7f);
-    let number = f32::from_bits(magnitude << 20) * BIAS;
-    let value = if magnitude == 0x7f { f32::NAN } else { number };
-    f32::from_bits(value.to_bits() | u32::from(bits >> 7) << 31)
-}
-
-/// Value of a floating-point multiplicand.
-#[inline(always)]
-pub(super) fn decode_f32(ty: MatTy, bits: u64) -> f32 {
-    match ty {
-        MatTy::F16 => half(bits as u16),
-        MatTy::Bf16 => f32::from_bits((bits as u32) << 16),
-        MatTy::E4m3 => e4m3(bits as u8),
-        // The upper half of an f16.
-        MatTy::E5m2 => half((bits as u16) << 8),
-        _ => f32::from_bits(bits as u32 & !TF32_UNUSED),
-    }
-}
-
-/// Value of an integer multiplicand.
-#[inline(always)]
-pub(super) fn decode_int(ty: MatTy, bits: u64) -> i64 {
-    match ty {
-        MatTy::S8 => i64::from(bits as i8),
-        MatTy::S4 => (bits << 60) as i64 >> 60,
-        _ => bits as i64,
-    }
-}
-
-/// Value of a floating-point accumulator.
-#[inline(always)]
-pub(super) fn acc_f32(ty: AccTy, bits: u64) -> f32 {
-    match ty {
-        AccTy::F16 => half(bits as u16),
-        _ => f32::from_bits(bits as u32),
-    }
-}
-
-/// Bits of a floating-point result.
-#[inline(always)]
-pub(super) fn acc_bits(ty: AccTy, value: f32) -> u64 {
-    match ty {
-        AccTy::F16 => narrow(f64::from(value), Format::F16, Round::Near).into(),
-        _ => canonical(value).to_bits().into(),
-    }
-}
 
 /// Product of two integer elements under the instruction's rule.
 #[inline(always)]
@@ -252,7 +184,7 @@ impl InstExec<'_, '_> {
         let (mma, _) = of;
         let mut all = Operands::<f32, N>::new();
         if mma.from == [MatTy::F16; 2] {
-            let read = |_, bits| half(bits as u16);
+            let read = |_, bits| acc_f32(AccTy::F16, bits);
             self.operands(of, &extra.srcs, &mut all, read, acc_f32)?;
         } else {
             self.operands(of, &extra.srcs, &mut all, decode_f32, acc_f32)?;
@@ -412,40 +344,5 @@ fn integer(mma: &Mma, value: i64) -> u64 {
         value.clamp(i32::MIN.into(), i32::MAX.into()) as u64 & u64::from(u32::MAX)
     } else {
         value as u64 & u64::from(u32::MAX)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{e4m3, half};
-    use crate::numeric::float::widen;
-    use crate::numeric::softfloat::Format;
-
-    #[test]
-    fn numbers_of_8_bits_have_their_exact_values() {
-        for bits in 0..=u8::MAX {
-            let (exponent, mantissa) = (i32::from(bits >> 3 & 15), f64::from(bits & 7));
-            let magnitude = match exponent {
-                0 => mantissa / 8.0 * 2_f64.powi(-6),
-                _ => (1.0 + mantissa / 8.0) * 2_f64.powi(exponent - 7),
-            };
-            let value = e4m3(bits);
-            match bits & 0x7f {
-                0x7f => assert!(value.is_nan(), "{bits:#x}"),
-                _ => assert_eq!(f64::from(value.abs()), magnitude, "{bits:#x}"),
-            }
-            assert_eq!(value.is_sign_negative(), bits >= 0x80, "{bits:#x}");
-        }
-    }
-
-    #[test]
-    fn halves_have_their_exact_values() {
-        for bits in 0..=u16::MAX {
-            let (got, want) = (half(bits), widen(bits, Format::F16));
-            match want.is_nan() {
-                true => assert!(got.is_nan(), "{bits:#x}"),
-                false => assert_eq!(f64::from(got).to_bits(), want.to_bits(), "{bits:#x}"),
-            }
-        }
     }
 }

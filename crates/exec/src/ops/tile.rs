@@ -7,7 +7,7 @@
 //! arithmetic; only the multiplicands, which have fewer elements, are spread over the lanes.
 
 use crate::inst::InstExec;
-use crate::ops::matrix::{acc_bits, acc_f32, decode_f32, decode_int};
+use crate::ops::elements::{acc_bits, acc_f32, decode_f32, decode_int};
 use warploom_base::WARP_SIZE;
 use warploom_ir::matrix::{AccTy, MatTy};
 use warploom_ir::{Dst, Src};
@@ -40,10 +40,10 @@ pub(super) trait Element: Copy + Default {
     /// Values of the bits of accumulators.
     fn of_accumulators(ty: AccTy, bits: &Lanes<u32>) -> Lanes<Self>;
 
-    /// Changes the sign.
+    /// Changes the sign of the value.
     fn negate(&mut self);
 
-    /// Bits of accumulators.
+    /// Bits that registers hold for values of accumulators.
     fn to_accumulators(ty: AccTy, values: &Lanes<Self>) -> Lanes<u32>;
 }
 
