@@ -5,6 +5,7 @@
 //! the address of variable 0 plus 4, `&t0` texture 0, `param[8]` the parameter at byte 8. `-> 7` is
 //! the target of a branch, `meet 9` its reconvergence point.
 
+use crate::convert::CvtRound;
 use crate::inst::{Dst, Inst, Src};
 use crate::op::{FloatMods, MemTy, Op};
 use crate::program::{Callee, ConstValue, ExtraOperands, Frame, InstFacts, Program};
@@ -70,7 +71,7 @@ impl Program {
             let not = if guard.negated { "!" } else { "" };
             write!(f, "@{not}p{} ", guard.pred.0)?;
         }
-        write!(f, "{:?}", inst.op)?;
+        write_op(f, inst.op)?;
         let extra = (self.extras.get(inst.extra.0 as usize)).cloned();
         let extra = extra.unwrap_or_default();
         write_list(f, " ", inst.dst.iter().copied().filter(|d| *d != Dst::None))?;
@@ -82,6 +83,30 @@ impl Program {
         write_list(f, " .. ", extra.srcs.iter().map(shown))?;
         write_place(f, inst, &extra)
     }
+}
+
+/// Writes an operation. Of a conversion, which has most settings, only those in use are named.
+fn write_op(f: &mut Formatter<'_>, op: Op) -> fmt::Result {
+    let Op::Cvt {
+        to,
+        from,
+        round,
+        ftz,
+        sat,
+    } = op
+    else {
+        return write!(f, "{op:?}");
+    };
+    write!(f, "Cvt({to:?}, {from:?}")?;
+    if round != CvtRound::None {
+        write!(f, ", {round:?}")?;
+    }
+    for (holds, name) in [(ftz, "ftz"), (sat, "sat")] {
+        if holds {
+            write!(f, ", {name}")?;
+        }
+    }
+    write!(f, ")")
 }
 
 /// Writes branch target, address offset and copies.
