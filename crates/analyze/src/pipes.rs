@@ -93,7 +93,7 @@ const fn units(of: &UnitSpecs) -> [(&'static str, u32); 5] {
     ]
 }
 
-/// What the units of a pipe compute, in words.
+/// Names of the operations that the units of a pipe compute.
 pub(crate) fn computes(pipe: &str, spec: &GpuSpec) -> &'static str {
     match pipe {
         "sp" if spec.sm.units.int.count == 0 => "single precision and integers",

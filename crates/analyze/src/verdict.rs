@@ -8,8 +8,8 @@
 //!    cause for which schedulers do not issue;
 //! 3. on the SMs that hold a block: schedulers or shared memory above such a threshold;
 //! 4. the largest cause for which schedulers do not issue. A full load/store unit is named after
-//!    the largest cause of its own stalls. Cycles in which the pipe of a function unit is full count
-//!    for what fills it: the units, the load/store unit whose instructions hold the operand
+//!    the largest cause of its own stalls. Cycles in which the pipe of a function unit is full
+//!    count for what fills it: the units, the load/store unit whose instructions hold the operand
 //!    collectors, or the operand collectors themselves.
 //!
 //! Where instructions are the bound and take effect in less than half of the lanes, diverged warps

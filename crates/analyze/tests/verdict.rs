@@ -283,9 +283,9 @@ fn sms_without_blocks_come_before_the_latency_of_loads() {
     let found = analysed("qv100-volta", of_slots.clone());
     let verdict = "Idle SMs bound `k`: they hold no block in 42% of their cycles: 38% before the \
                    first block of a launch starts (5000 of 13049 cycles; gpu.kernel_launch_cycles \
-                   is 5000), and 4% while other SMs run the last blocks of the grid, which has 1000 \
-                   blocks for 640 places (1.6 rounds), and between launches. Where they hold one, \
-                   the bound is: latency of loads.";
+                   is 5000), and 4% while other SMs run the last blocks of the grid, which has \
+                   1000 blocks for 640 places (1.6 rounds), and between launches. Where they hold \
+                   one, the bound is: latency of loads.";
     let next = "Next: give a launch more work: a larger problem, or one launch instead of several; \
                 for the time with blocks: issue independent instructions earlier";
     told(&found, Bound::IdleSms, verdict, next);
@@ -433,8 +433,8 @@ fn conflicts_that_make_loads_slow_come_before_more_warps() {
 }
 
 /// Counters of a convolution whose threads read a row apart: 16.7 transactions an access, all of a
-/// warp's in the same bank of L1D. Two of its accesses fill the two collectors of a sub-core, so that
-/// arithmetic finds its pipe full (`rtx3070-ampere`).
+/// warp's in the same bank of L1D. Two of its accesses fill the two collectors of a sub-core, so
+/// that arithmetic finds its pipe full (`rtx3070-ampere`).
 const COLUMNS: [(&str, u64); 17] = [
     ("sm.active_cycles", 1_784_827),
     ("sm.warp_instructions", 515_376),

@@ -474,7 +474,7 @@ fn is_cut(run: &RunReport) -> bool {
     matches!(run.outcome, Outcome::CycleLimit { .. })
 }
 
-/// What limits the blocks of a run's first launch, and whether the run was cut.
+/// Resource that limits the blocks of a run's first launch, and whether the run was cut.
 fn state(report: &RunReport) -> [Cell; 2] {
     let limit = report.kernels.first();
     let limit = limit.map(|kernel| Cell::from(kernel.occupancy_limit.as_str()));

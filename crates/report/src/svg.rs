@@ -257,8 +257,8 @@ fn head(area: &Area<'_>, title: &str, series: &[&str], marks: &[&str]) -> Drawn<
     Ok(head_height(series, marks, width))
 }
 
-/// Size of a title's font: the usual one, or the largest that is legible and with which the title is
-/// at most `room` pixels wide.
+/// Size of a title's font: the usual one, or the largest that is legible and with which the title
+/// is at most `room` pixels wide.
 fn title_size(title: &str, room: i32) -> u32 {
     let sizes = (LEAST_TITLE..=TEXT + 3).rev();
     let mut fitting = sizes.filter(|size| width_at(title, *size) <= room);

@@ -35,7 +35,7 @@ pub(crate) type OnProgress<'a> = &'a mut dyn FnMut(&Progress) -> ControlFlow<()>
 /// How far a run was before something that is executed without timing.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Before {
-    /// Core cycles.
+    /// Core cycles that were simulated.
     pub cycles: Cycle,
     /// Number of timed launches that have ended.
     pub launches: u64,

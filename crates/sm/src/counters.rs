@@ -45,7 +45,7 @@ pub enum SlotCause {
 /// Labels of the variants of [`PipeBlocker`].
 pub const PIPE_BLOCKERS: &[&str] = &["units", "load_store", "other_units", "operands"];
 
-/// What fills the pipe of a function unit in a scheduler cycle with the cause
+/// Part of an SM that fills the pipe of a function unit in a scheduler cycle with the cause
 /// [`SlotCause::ExecutionPipe`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PipeBlocker {

@@ -42,9 +42,9 @@ impl Sm {
         self.counters.execution_pipe_slots[blocker as usize] += cycles;
     }
 
-    /// What fills the pipes for which the warps of `clear` wait. An instruction leaves its collector
-    /// as soon as its unit's register has room. Where the warps' own units have room, instructions
-    /// of others occupy the collectors that the warps need.
+    /// Part of the SM that fills the pipes for which the warps of `clear` wait. An instruction
+    /// leaves its collector as soon as its unit's register has room. Where the warps' own units
+    /// have room, instructions of others occupy the collectors that the warps need.
     pub(crate) fn pipe_blocker(&self, s: usize, clear: WarpMask) -> PipeBlocker {
         let full = with_choice(self.collectors.output.full(self.sub_core(s)));
         let mut wanted = full;

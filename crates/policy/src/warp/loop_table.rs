@@ -59,7 +59,7 @@ struct Load {
     /// Accesses to lines that were absent, and those of them that the same warp had lost.
     misses: u64,
     lost: u64,
-    /// True once so many of the misses were on lost lines that the load needs room.
+    /// True once the share of the misses that were on lost lines says that the load needs room.
     needs_room: bool,
 }
 
@@ -210,7 +210,8 @@ impl LoopTable {
     }
 
     /// Lines that a warp with these lanes needs in a loop, for the loads that reuse lines and lose
-    /// them: one if a load is coalesced, and otherwise as many a lane as it has read, or one a lane.
+    /// them: one if a load is coalesced, and otherwise as many a lane as it has read, or one a
+    /// lane.
     pub(super) fn footprint(&self, nth: usize, lanes: LaneMask) -> u32 {
         let lines = |load: &Load| load.lines(lanes, &self.limits);
         self.loops[nth].loads.iter().map(lines).sum()

@@ -206,8 +206,8 @@ fn a_grid_too_small_for_stretches_is_timed_whole_and_says_so() {
     assert_eq!(results(&sampled), results(&all));
 }
 
-/// Progress has the number of a launch in the program, whether it is timed, and the fewest blocks of
-/// which a part would be.
+/// Progress has the number of a launch in the program, whether it is timed, and the fewest blocks
+/// of a grid of which a part would be timed.
 #[test]
 fn progress_tells_what_is_timed() {
     let mut seen = Vec::new();

@@ -96,8 +96,9 @@ fn uncoalesced_accesses_are_named_with_the_transactions_they_could_save() {
     );
 }
 
-/// On machines whose collectors serve all pipes, accesses that wait for L1D fill them, and arithmetic
-/// finds no place: the scheduler cycles say `execution_pipe`, although few instructions use any unit.
+/// On machines whose collectors serve all pipes, accesses that wait for L1D fill them, and
+/// arithmetic finds no place: the scheduler cycles say `execution_pipe`, although few instructions
+/// use any unit.
 #[test]
 fn accesses_that_hold_operand_collectors_are_not_function_units() {
     let launch = "--grid 24 --block 256 --arg f32[2048] --arg f32[6144] --arg 16 --set gpu.sms=2";
