@@ -43,7 +43,7 @@ pub struct Args {
     blocks: bool,
 
     /// Drawn kernels of --blocks
-    #[arg(long, value_name = "N", default_value_t = 120)]
+    #[arg(long, value_name = "N", default_value_t = 220)]
     cases: u64,
 
     /// Number of the first of these kernels, by which it is drawn. Other kernels than the default
