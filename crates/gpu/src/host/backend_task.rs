@@ -42,7 +42,7 @@ impl BackendTask {
         if self.is_done() {
             return false;
         }
-        let has_room = self.backend.replies_have_room(&Deferred) || self.finds_room();
+        let has_room = self.backend.knows_reply_room(self.at, &Deferred) || self.finds_room();
         if has_room {
             self.backend.run_cycle(self.at, &mut Deferred);
             self.at += 1;
@@ -57,7 +57,7 @@ impl BackendTask {
             return false;
         };
         self.backend.note_untaken(|sm| counts.of(sm, *began));
-        self.backend.replies_have_room(&Deferred)
+        self.backend.knows_reply_room(self.at, &Deferred)
     }
 
     /// Collects the replies that came out of the network, before the backend goes back.

@@ -51,9 +51,9 @@ impl MemorySystem {
         banks.any(|bank| bank.textures_skip_delay(spec.l1t.line_bytes))
     }
 
-    /// Runs the backend from cycle `from` to `end`, or as far as there is room for replies although
-    /// no SM takes any from cycle `known` on. Returns how far. The request network has to run as
-    /// far.
+    /// Runs the backend from cycle `from` to `end`, or as far as it is known which replies have
+    /// room: all SMs have come to cycle `known`, and take replies from then on that are not known.
+    /// Returns how far. The request network has to run as far.
     pub fn run_backend(
         &mut self,
         (from, end): (Cycle, Cycle),
@@ -70,12 +70,17 @@ impl MemorySystem {
         }
         let backend = self.backend_mut();
         for now in from..end {
-            if now > known && !backend.replies_have_room(sink) {
+            if now > known && !backend.knows_reply_room(now, sink) {
                 return now;
             }
             backend.run_cycle(now, sink);
         }
         end
+    }
+
+    /// Calls `f` on the SMs that have to come to cycle `now` before the backend can run it.
+    pub fn each_awaited(&self, now: Cycle, sink: &impl ReplySink, f: impl FnMut(usize)) {
+        self.backend().each_awaited(now, sink, f);
     }
 
     /// The request network begins with the cycles that the backend has run.

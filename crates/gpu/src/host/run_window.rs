@@ -12,6 +12,7 @@
 //! other code accesses the backend while a worker runs it, or before pending input has been
 //! applied.
 
+use super::exchange::Turn;
 use super::sink::DirectSink;
 use crate::machine::{Gpu, Stop};
 use crate::memory::backend::Deferred;
@@ -30,14 +31,14 @@ impl Gpu {
         device: &mut DeviceMemory,
     ) -> Result<(), Stop> {
         let from = self.now;
+        self.window.begin(from, &mut self.sms);
         self.probe.enter(Part::Memory);
-        self.run_backend(end);
+        self.run_backend(end, device);
         if !self.lend_backend(lend_until) {
             self.memory.apply_pending();
         }
         // SMs and the request network have to run as far.
         let to = self.window.backend;
-        self.window.begin(from, &mut self.sms);
         if self.memory.all_are_backed_up() {
             self.run_requests(to);
         }
@@ -45,7 +46,7 @@ impl Gpu {
             if self.window.next < to {
                 self.probe.enter(Part::Sms);
                 self.give_blocks(self.window.next);
-                self.run_sms((from, to), device);
+                self.run_sms(to, device);
                 if self.window.can_settle(&self.sms) {
                     self.window.stalls += 1;
                     self.settle_window(from, device);
@@ -72,8 +73,29 @@ impl Gpu {
         result
     }
 
-    /// Runs the backend up to cycle `end`, or as far as replies have room.
-    fn run_backend(&mut self, end: Cycle) {
+    /// Runs the backend up to cycle `end`, or as far as it is known which replies have room. A
+    /// single thread lets SMs that take replies slowly run before all others.
+    fn run_backend(&mut self, end: Cycle, device: &DeviceMemory) {
+        let first = self.window.backend.max(self.now);
+        self.window.backend = first;
+        self.window.view = self.device_view();
+        loop {
+            self.run_backend_alone(end);
+            if self.window.backend >= end || !self.run_awaited(device) {
+                break;
+            }
+        }
+        let Self { memory, window, .. } = self;
+        memory.begin_requests();
+        window.atomics.extend(memory.atomics().drain(..));
+        if first < end {
+            self.hand_over_replies();
+        }
+        self.window.view = self.device_view();
+    }
+
+    /// Runs the backend up to cycle `end`, or as far as it can before SMs run.
+    fn run_backend_alone(&mut self, end: Cycle) {
         let Self {
             sms,
             memory,
@@ -82,18 +104,44 @@ impl Gpu {
             now,
             ..
         } = self;
-        let span = (window.backend.max(*now), end);
+        let span = (window.backend, end);
         window.backend = if sms.is_single_threaded() {
             memory.run_backend(span, *now, &mut DirectSink { sms, ledger })
         } else {
             memory.run_backend(span, *now, &mut Deferred)
         };
-        memory.begin_requests();
-        window.atomics.extend(memory.atomics().drain(..));
-        if span.0 < span.1 {
-            self.hand_over_replies();
+    }
+
+    /// Runs the SMs for which the backend waits up to its cycle, where there is one thread. Returns
+    /// whether all have come there.
+    fn run_awaited(&mut self, device: &DeviceMemory) -> bool {
+        if !self.sms.is_single_threaded() {
+            return false;
         }
-        self.window.view = self.device_view();
+        let (from, to) = (self.now, self.window.backend);
+        self.give_blocks(from);
+        let mut awaited = std::mem::take(&mut self.window.awaited);
+        let Self {
+            sms,
+            memory,
+            ledger,
+            ..
+        } = self;
+        let sink = DirectSink { sms, ledger };
+        memory.each_awaited(to, &sink, |sm| awaited.push(sm));
+        let mut turns = std::mem::take(&mut self.window.turns);
+        let offered = self.dispatcher.offered();
+        for &sm in &awaited {
+            let outcome = self.sms.outcome_mut(sm);
+            turns.extend(self.window.turn_ahead(sm, outcome, offered, to));
+        }
+        self.run_turns(&turns, device);
+        turns.clear();
+        self.window.turns = turns;
+        let all = awaited.iter().all(|sm| self.sms.outcome(*sm).at >= to);
+        awaited.clear();
+        self.window.awaited = awaited;
+        all
     }
 
     /// Gives SMs the replies that wait for the exchange, where there are several threads.
@@ -165,24 +213,37 @@ impl Gpu {
     }
 
     /// Runs a round: the SMs that wait for nothing, as far as they can run.
-    fn run_sms(&mut self, (from, to): (Cycle, Cycle), device: &DeviceMemory) {
+    fn run_sms(&mut self, to: Cycle, device: &DeviceMemory) {
         let Self {
             sms,
-            memory,
             window,
             dispatcher,
-            ledger,
             ..
         } = self;
         let offered = dispatcher.offered();
-        let settled = window.settled_up_to(from);
         let mut turns = std::mem::take(&mut window.turns);
         each_member!(window.running, sm => {
             turns.extend(window.turn(sm, sms.outcome_mut(sm), offered, to));
         });
+        self.run_turns(&turns, device);
+        turns.clear();
+        self.window.turns = turns;
+        self.window.end_round(to, &self.sms);
+    }
+
+    /// Runs SMs in the window that has begun.
+    fn run_turns(&mut self, turns: &[Turn], device: &DeviceMemory) {
+        let Self {
+            sms,
+            memory,
+            window,
+            ledger,
+            now,
+            ..
+        } = self;
         sms.run_round(
-            settled,
-            &turns,
+            window.settled_up_to(*now),
+            turns,
             device,
             |sm, run| window.note_run(sm, run),
             |sm, sent| {
@@ -190,9 +251,6 @@ impl Gpu {
                 memory.take(sm, sent);
             },
         );
-        turns.clear();
-        window.turns = turns;
-        window.end_round(to, sms);
     }
 
     /// Runs the request network as far as it can up to cycle `to`.

@@ -24,4 +24,9 @@ impl ReplySink for DirectSink<'_> {
     fn untaken(&self, sm: usize) -> Option<u32> {
         Some(self.sms.outcome(sm).untaken)
     }
+
+    #[inline]
+    fn has_come(&self, sm: usize, now: Cycle) -> bool {
+        self.sms.outcome(sm).at >= now
+    }
 }

@@ -60,6 +60,8 @@ pub(crate) struct Window {
     pub with_block_slot: BitSet,
     /// Room for the turns of a round.
     pub turns: Vec<Turn>,
+    /// Room for the SMs for which the backend waits.
+    pub awaited: Vec<usize>,
     /// Events of all SMs in the window.
     pub events: SmEvents,
     /// True if `stored` is in use, because an SM has stored or an atomic acts.
@@ -97,6 +99,7 @@ impl Window {
             running: BitSet::new(sms),
             with_block_slot: BitSet::new(sms),
             turns: Vec::with_capacity(sms),
+            awaited: Vec::with_capacity(sms),
             events: SmEvents::default(),
             stored: StoredLines::default(),
             atomics: VecDeque::new(),
@@ -166,12 +169,28 @@ impl Window {
         offered: Option<&BitSet>,
         to: Cycle,
     ) -> Option<Turn> {
+        match outcome.at > self.requests {
+            true => None,
+            false => self.turn_ahead(sm, outcome, offered, to),
+        }
+    }
+
+    /// As [`turn`](Self::turn), without waiting for the request network. The SM stops where it may
+    /// lack credits.
+    #[inline]
+    pub fn turn_ahead(
+        &self,
+        sm: usize,
+        outcome: &mut Outcome,
+        offered: Option<&BitSet>,
+        to: Cycle,
+    ) -> Option<Turn> {
         let at = outcome.at;
         let is_offered = offered.is_some_and(|open| open.contains(sm));
         let in_order = is_offered || self.with_block_slot.contains(sm);
         let is_unsettled =
             matches!(outcome.reason, Reason::Unsettled(until) if until > self.settled);
-        if at > self.requests || at > self.next && in_order || is_unsettled {
+        if at > self.next && in_order || is_unsettled {
             return None;
         }
         // An SM that may have room for a block is offered one in the next cycle.

@@ -39,6 +39,9 @@ pub(crate) trait ReplySink {
 
     /// Number of replies that an SM has not taken, if the sink takes replies.
     fn untaken(&self, sm: usize) -> Option<u32>;
+
+    /// True if it is known how many replies an SM has not taken before cycle `now`.
+    fn has_come(&self, sm: usize, now: Cycle) -> bool;
 }
 
 /// A sink that leaves all replies to the exchange.
@@ -53,6 +56,11 @@ impl ReplySink for Deferred {
     #[inline]
     fn untaken(&self, _sm: usize) -> Option<u32> {
         None
+    }
+
+    #[inline]
+    fn has_come(&self, _sm: usize, _now: Cycle) -> bool {
+        false
     }
 }
 
@@ -346,14 +354,25 @@ impl Backend {
         }
     }
 
-    /// True if all replies that have come out of the network find room.
+    /// Calls `f` on the SMs that have to come to cycle `now` before it is known whether the replies
+    /// that have come out of the network find room in that cycle.
     #[inline]
-    pub(crate) fn replies_have_room(&self, sink: &impl ReplySink) -> bool {
-        let mut room = true;
+    pub(crate) fn each_awaited(&self, now: Cycle, sink: &impl ReplySink, mut f: impl FnMut(usize)) {
         each_member!(self.replies.arrived(), cluster => {
-            room &= self.has_reply_room(cluster * self.cluster, sink);
+            let first = cluster * self.cluster;
+            if !self.has_reply_room(first, sink) {
+                let sms = first..first + self.cluster;
+                sms.filter(|sm| !sink.has_come(*sm, now)).for_each(&mut f);
+            }
         });
-        room
+    }
+
+    /// True if it is known whether they do.
+    #[inline]
+    pub(crate) fn knows_reply_room(&self, now: Cycle, sink: &impl ReplySink) -> bool {
+        let mut known = true;
+        self.each_awaited(now, sink, |_| known = false);
+        known
     }
 
     /// Runs core cycles of an empty backend, before the request network runs them.
