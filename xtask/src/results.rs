@@ -3,6 +3,7 @@
 //! picture of effects, and the tables and pictures in `README.md`, on the papers' pages and on
 //! those of the studies. Nothing is simulated.
 
+mod headlines;
 mod pages;
 mod studies;
 

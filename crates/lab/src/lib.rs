@@ -43,4 +43,4 @@ pub use runs::{FigureJob, FigureOutcome, MakeRuns, Runs, UsedRun, make, make_by}
 pub use samples::{Measured, Samples, rank_correlation};
 pub use spec::{Input, MachineVariant, Mix, RunKey, RunSpec, SEED};
 pub use store::{Store, StoreError};
-pub use verdict::Judged;
+pub use verdict::{Judged, judge as judge_value};

@@ -1,5 +1,6 @@
 //! The generated part of a study's page: its figures with their means.
 
+use super::headlines;
 use std::fmt::Write as _;
 use warploom_report::page::Page;
 
@@ -51,6 +52,10 @@ pub(super) fn head(pages: &[Page], study: &str) -> String {
             let _ = writeln!(text, "![{title}]({study}/{figure}.svg)\n");
         }
         text += &means(page, columns);
+    }
+    if study == "zoo" && !text.is_empty() {
+        text += "## Headlines: what the papers claim first, and the same here\n\n";
+        text += &headlines::table(pages);
     }
     match text.is_empty() {
         true => "No figure of the study is stored here.\n".to_owned(),
