@@ -102,7 +102,7 @@ fn a_float_literal_becomes_an_integer() {
          st.global.u32 [%rd1], %r2;
          st.global.u32 [%rd1+4], %r3;
          st.global.u32 [%rd1+8], %r5;",
-        "Cvt { to: Int(S32), from: Float(F32), round: Integral(Near), ftz: false, sat: false } r0 \
+        "Cvt(Int(S32), Float(F32), Integral(Near)) r0 \
          <- #0x4f000000
          St(Global, u32, Default) <- param[0], #0x2 [+0]
          St(Global, u32, Default) <- param[0], #0xfffffffe [+4]
