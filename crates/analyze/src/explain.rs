@@ -194,6 +194,10 @@ impl Subject<'_> {
                  they can.",
                 percent(self.analysis.utilisation.registers)
             ),
+            Bound::Barriers if self.has_no_barriers() => format!(
+                "Atomics and fences bound `{kernel}`: in {share} of the scheduler cycles all warps \
+                 wait for them."
+            ),
             Bound::Barriers => format!(
                 "Barriers bound `{kernel}`: in {share} of the scheduler cycles all warps wait at \
                  barriers, at fences or for atomics."

@@ -59,7 +59,7 @@ impl Subject<'_> {
             Bound::Operands => "use instructions with fewer registers as operands, such as \
                                 immediates; or compare machines by sm.collectors"
                 .to_owned(),
-            Bound::Barriers if self.waits_for_atomics() => self.fewer_atomics(),
+            Bound::Barriers if self.has_no_barriers() => self.fewer_atomics(),
             Bound::Barriers => "use smaller blocks, so that another block runs while one \
                                 waits, or fewer barriers"
                 .to_owned(),
@@ -190,10 +190,10 @@ impl Subject<'_> {
         self.facts.atomics.is_some_and(|share| share > 0.5)
     }
 
-    /// True if warps wait for atomics alone: the kernel has no barriers.
-    fn waits_for_atomics(&self) -> bool {
+    /// True if warps wait for atomics and fences alone: no warp has come to a barrier.
+    pub(crate) fn has_no_barriers(&self) -> bool {
         let barriers = self.figures.statistics.get("sm.barriers").copied();
-        self.mostly_atomics() && barriers.unwrap_or(0) == 0
+        barriers.unwrap_or(0) == 0
     }
 
     fn less_traffic(&self, part: Part) -> String {

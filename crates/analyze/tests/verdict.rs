@@ -223,15 +223,12 @@ fn atomics_are_told_from_barriers() {
         ("sm.slots.issued", 30_000),
         ("sm.slots.barrier", 4_969_129),
     ];
-    let verdict = "all warps wait at barriers, at fences or for atomics.";
+    let verdict = "Atomics and fences bound `k`: in 99% of the scheduler cycles all warps wait";
+    let next = "Next: let a warp or a block combine";
     let found = analysed("gtx480", launched(198_491, &counts));
-    told(
-        &found,
-        Bound::Barriers,
-        verdict,
-        "Next: let a warp or a block combine",
-    );
+    told(&found, Bound::Barriers, verdict, next);
     counts.push(("sm.barriers", 64));
+    let verdict = "all warps wait at barriers, at fences or for atomics.";
     let found = analysed("gtx480", launched(198_491, &counts));
     told(&found, Bound::Barriers, verdict, "Next: use smaller blocks");
 }

@@ -241,7 +241,8 @@ fn told(
     };
     let width = error_columns();
     let title = format!(
-        "guessed the {what} of `{}`; this command makes the same run, and may be changed",
+        "guessed the {what} of `{}`; this command, with `--gpu` and your other options, makes the same \
+         run, and may be changed",
         warploom_names::shortened(kernel, warploom_names::WIDTH)
     );
     let mut text = wrapped("note: ", &title, width);
