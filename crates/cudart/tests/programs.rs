@@ -2,6 +2,7 @@
 //! (`cargo xtask cuda-programs`). Each program checks itself and reports errors.
 
 mod checkpoints;
+mod compiled;
 mod driver;
 mod example;
 mod signals;

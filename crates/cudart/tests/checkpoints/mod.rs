@@ -1,11 +1,11 @@
 //! Programs that go on from a checkpoint: they print what they print without an interruption, with
 //! the same result, and a program that makes other calls is refused.
 
-use super::{SETTINGS_VARIABLE, built, example, folder};
+use super::compiled::{compiled, started};
+use super::{built, example, folder};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use warploom_app::Settings;
 
 /// Machines on which programs are saved.
@@ -47,16 +47,7 @@ impl Program {
     /// The program of this folder.
     fn own(gpu: &'static str) -> Self {
         let folder = folder();
-        let path = folder.path().join("program");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/checkpoints/program.c");
-        let mut compiler = Command::new("cc");
-        compiler
-            .args(["-std=gnu17", "-o"])
-            .args([&path, &source])
-            .arg("-ldl");
-        let built = compiler.output().expect("the compiler starts");
-        let errors = String::from_utf8_lossy(&built.stderr).into_owned();
-        assert!(built.status.success(), "{errors}");
+        let path = compiled(folder.path(), "checkpoints/program.c");
         Self { folder, path, gpu }
     }
 
@@ -72,18 +63,7 @@ impl Program {
             ..settings
         };
         let _ = std::fs::remove_file(self.file("result.json"));
-        Command::new(&self.path)
-            .args(arguments)
-            .current_dir(self.folder.path())
-            .env("LD_LIBRARY_PATH", self.folder.path())
-            .env(
-                SETTINGS_VARIABLE,
-                serde_json::to_string(&settings).expect("plain data"),
-            )
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts")
+        started(self.folder.path(), &self.path, arguments, &settings)
     }
 
     fn run(&self, arguments: &[&str], settings: Settings) -> Ended {
@@ -137,6 +117,18 @@ fn resumed() -> Settings {
         resume: Some("program.ckpt".into()),
         ..Settings::default()
     }
+}
+
+/// The program of this folder, with a checkpoint of its middle, and how it ends without one.
+fn saved_half_way() -> (Program, Ended) {
+    let program = Program::own("gtx480");
+    let straight = program.run(&[], Settings::default());
+    let cut = Settings {
+        max_cycles: Some(cycles(&straight) / 2),
+        ..saves()
+    };
+    program.run(&[], cut);
+    (program, straight)
 }
 
 fn cycles(ended: &Ended) -> u64 {
@@ -241,13 +233,7 @@ fn a_program_that_a_signal_ends_between_launches_goes_on() {
 /// A program that makes other calls than before is refused, with the first of them.
 #[test]
 fn other_programs_are_refused() {
-    let program = Program::own("gtx480");
-    let straight = program.run(&[], Settings::default());
-    let cut = Settings {
-        max_cycles: Some(cycles(&straight) / 2),
-        ..saves()
-    };
-    program.run(&[], cut);
+    let (program, _) = saved_half_way();
     for (what, told) in [
         ("data", "a copy to the device, has other arguments or data"),
         ("launch", "a launch, has other arguments or data"),
@@ -316,13 +302,7 @@ fn other_files_and_what_cannot_be_saved_are_refused() {
 /// A fork goes on with another policy, and the program has the results that it has to have.
 #[test]
 fn a_program_is_forked() {
-    let program = Program::own("gtx480");
-    let straight = program.run(&[], Settings::default());
-    let cut = Settings {
-        max_cycles: Some(cycles(&straight) / 2),
-        ..saves()
-    };
-    program.run(&[], cut);
+    let (program, straight) = saved_half_way();
     let fork = Settings {
         set: vec!["sm.warp_scheduler=rrr".to_owned()],
         fork: true,

@@ -1,10 +1,10 @@
 //! Ctrl-C and SIGTERM during a program: the result so far is written whole, and the program does
 //! not go on. The program is built by the compiler that links these tests.
 
-use super::{SETTINGS_VARIABLE, folder};
+use super::compiled::{compiled, started};
+use super::folder;
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output};
 use warploom_app::Settings;
 
 /// A program that runs and is ready for signals.
@@ -29,32 +29,12 @@ impl Started {
     /// Starts the program in its folder and waits until it is ready.
     fn new(what: &str, settings: Settings) -> Self {
         let folder = folder();
-        let program = folder.path().join("program");
-        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/signals/program.c");
-        let mut compiler = Command::new("cc");
-        compiler
-            .args(["-std=gnu17", "-o"])
-            .args([&program, &source])
-            .arg("-ldl");
-        let built = compiler.output().expect("the compiler starts");
-        let errors = String::from_utf8_lossy(&built.stderr).into_owned();
-        assert!(built.status.success(), "{errors}");
+        let program = compiled(folder.path(), "signals/program.c");
         let settings = Settings {
             stats: Some("result.json".into()),
             ..settings
         };
-        let mut child = Command::new(&program)
-            .arg(what)
-            .current_dir(folder.path())
-            .env("LD_LIBRARY_PATH", folder.path())
-            .env(
-                SETTINGS_VARIABLE,
-                serde_json::to_string(&settings).expect("plain data"),
-            )
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts");
+        let mut child = started(folder.path(), &program, &[what], &settings);
         let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
         let mut line = String::new();
         out.read_line(&mut line).expect("a line");
