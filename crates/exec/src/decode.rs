@@ -12,6 +12,7 @@ use crate::ops::float::{float_bin, fma};
 use crate::ops::integer::{int_bin, mad, mul};
 use crate::ops::load::load;
 use crate::ops::moves::mov;
+use crate::ops::special_register::mov_special;
 use crate::ops::store::store;
 use warploom_ir::{CacheOp, Dst, Inst, Op, Program, Src};
 
@@ -45,13 +46,17 @@ pub(crate) fn decode(program: &Program, isa: VectorIsa) -> Vec<Decoded> {
             before
         })
         .collect();
-    let decoded = |(at, &inst): (usize, &Inst)| Decoded {
-        handler: control_handler(inst.op).unwrap_or_else(|| handler_of(inst.op, isa)),
-        reads_special: inst.src.iter().any(|src| matches!(src, Src::Special(_))),
-        sets_pc: control_handler(inst.op).is_some(),
-        polls: loop_start(program, &inst)
-            .is_some_and(|start| start <= at && before[start] < before[at]),
-        inst,
+    let decoded = |(at, &inst): (usize, &Inst)| {
+        let (control, special) = (control_handler(inst.op), mov_special(&inst, isa));
+        let reads_special = inst.src.iter().any(|src| matches!(src, Src::Special(_)));
+        Decoded {
+            handler: (control.or(special)).unwrap_or_else(|| handler_of(inst.op, isa)),
+            reads_special: reads_special && special.is_none(),
+            sets_pc: control.is_some(),
+            polls: loop_start(program, &inst)
+                .is_some_and(|start| start <= at && before[start] < before[at]),
+            inst,
+        }
     };
     program.insts.iter().enumerate().map(decoded).collect()
 }

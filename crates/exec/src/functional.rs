@@ -19,7 +19,7 @@ use crate::step::{report_finding, step};
 use std::collections::VecDeque;
 use std::fmt;
 use std::ops::ControlFlow;
-use warploom_base::{Dim3, lanes_of};
+use warploom_base::{Dim3, LaneMask, WARP_SIZE, lanes_of};
 
 /// Options of a functional run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -182,6 +182,8 @@ struct Resident {
     rank: u64,
     block: BlockState,
     warps: Vec<WarpState>,
+    /// Number of warps that have begun. The others have states of warps that have ended.
+    begun: usize,
     watches: Vec<Watch>,
     /// Number of warps that have not finished.
     left: usize,
@@ -195,6 +197,20 @@ impl Resident {
             && pairs.all(|(warp, watch)| warp.is_done() || warp.is_pending() || watch.repeats)
     }
 
+    /// Begins the next warp. It takes over the memory of the registers of the warp before, if that
+    /// one has ended: the host's nearest cache has it.
+    fn begin_warp(&mut self, ctx: &LaunchContext) {
+        let index = self.begun;
+        self.begun += 1;
+        let warps = &mut self.warps[..=index];
+        if let Some([before, warp]) = warps.last_chunk_mut::<2>()
+            && before.is_done()
+        {
+            std::mem::swap(&mut before.regs, &mut warp.regs);
+        }
+        self.warps[index].reset(ctx, &self.block, index as u32);
+    }
+
     /// Restarts the detection of repeating states after an event that other warps may have waited
     /// for.
     fn wake(&mut self) {
@@ -203,11 +219,11 @@ impl Resident {
 }
 
 /// State of a functional run.
-struct Driver<'a> {
+struct Driver<'a, O: ?Sized> {
     ctx: &'a LaunchContext,
     memory: &'a mut DeviceMemory,
     options: FunctionalOptions,
-    observer: Option<&'a mut dyn Observer>,
+    observer: Option<&'a mut O>,
     poll: Poll<'a>,
     log: WriteLog,
     out: StepOut,
@@ -224,21 +240,22 @@ pub fn run_grid(
     memory: &mut DeviceMemory,
     options: FunctionalOptions,
 ) -> Result<FunctionalStats, RunError> {
-    run_grid_polled(ctx, memory, options, None, &mut |_| {
+    let none: Option<&mut dyn Observer> = None;
+    run_grid_polled(ctx, memory, options, none, &mut |_| {
         ControlFlow::Continue(())
     })
 }
 
 /// Runs a grid like [`run_grid`], calls an observer after each step, if there is one, and `poll`
-/// from time to time.
+/// from time to time. An observer whose type is known takes less time than a `dyn Observer`.
 ///
 /// # Errors
 /// Returns the errors of [`run_grid`], and [`RunError::Interrupted`] if `poll` ends the run.
-pub fn run_grid_polled<'a>(
+pub fn run_grid_polled<'a, O: Observer + ?Sized>(
     ctx: &'a LaunchContext,
     memory: &'a mut DeviceMemory,
     options: FunctionalOptions,
-    mut observer: Option<&'a mut dyn Observer>,
+    mut observer: Option<&'a mut O>,
     poll: Poll<'a>,
 ) -> Result<FunctionalStats, RunError> {
     if let Some(observer) = &mut observer {
@@ -262,7 +279,7 @@ pub fn run_grid_polled<'a>(
     Ok(driver.stats)
 }
 
-impl Driver<'_> {
+impl<O: Observer + ?Sized> Driver<'_, O> {
     fn run(&mut self) -> Result<(), RunError> {
         let total = self.ctx.grid().count().min(self.options.end_block);
         let (mut next, mut idle) = (self.options.first_block, Vec::new());
@@ -330,14 +347,13 @@ impl Driver<'_> {
             rank,
             block: BlockState::new(),
             warps: vec![WarpState::new(); count as usize],
+            begun: 0,
             watches: Vec::new(),
             left: 0,
         });
         resident.rank = rank;
         resident.block.reset(self.ctx, self.ctx.block_at(rank));
-        for (warp, index) in resident.warps.iter_mut().zip(0..) {
-            warp.reset(self.ctx, &resident.block, index);
-        }
+        resident.begun = 0;
         resident.watches.clear();
         resident.watches.resize(count as usize, Watch::default());
         resident.left = count as usize;
@@ -347,12 +363,12 @@ impl Driver<'_> {
     /// Lets every warp of block `nth` execute one turn.
     fn turn(&mut self, all: &mut VecDeque<Resident>, nth: usize) -> Result<(), RunError> {
         for index in 0..all[nth].warps.len() {
-            for _ in 0..self.options.quantum {
-                let warp = &all[nth].warps[index];
-                if warp.is_done() || warp.is_pending() {
-                    break;
-                }
-                self.step(&mut all[nth], index)?;
+            if index == all[nth].begun {
+                all[nth].begin_warp(self.ctx);
+            }
+            let mut left = self.options.quantum;
+            while left > 0 && all[nth].warps[index].can_step() {
+                self.steps(&mut all[nth], index, &mut left)?;
                 if !self.out.peers.is_empty() {
                     self.reach_peers(all, nth, index)?;
                 }
@@ -422,33 +438,62 @@ impl Driver<'_> {
         }
     }
 
-    /// Executes one instruction of a warp and handles its effect.
-    fn step(&mut self, resident: &mut Resident, index: usize) -> Result<(), RunError> {
-        let now = self.stats.warp_instructions;
-        let env = Env {
+    /// Executes at most `left` instructions of a warp, up to one that may concern other warps.
+    fn steps(
+        &mut self,
+        resident: &mut Resident,
+        index: usize,
+        left: &mut u32,
+    ) -> Result<(), RunError> {
+        let mut env = Env {
             n_sm: 1,
             n_warps: resident.warps.len() as u16,
             warp_slot: index as u16,
-            clock: now,
+            clock: 0,
             clock_khz: 0,
             atomics: AtomicMode::Immediate,
             divergence: Divergence::Independent,
             sm: 0,
         };
         let Resident {
-            rank,
-            block,
-            warps,
-            left,
-            ..
+            rank, block, warps, ..
         } = resident;
         let warp = &mut warps[index];
+        while *left > 0 && warp.can_step() {
+            *left -= 1;
+            env.clock = self.stats.warp_instructions;
+            self.step(block, warp, &env)?;
+            if let Some(observer) = &mut self.observer {
+                observer.stepped(*rank, index as u32, &self.out);
+            }
+            if self.out.finding.is_some() {
+                self.keep_finding(block, warp);
+            }
+            if let Effect::Barrier(_) | Effect::Exit = self.out.effect {
+                self.tell_warps(resident, index);
+                return Ok(());
+            }
+            if !self.out.peers.is_empty() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Executes one instruction of a warp.
+    #[inline(always)]
+    fn step(
+        &mut self,
+        block: &mut BlockState,
+        warp: &mut WarpState,
+        env: &Env,
+    ) -> Result<(), RunError> {
         let mut port = MemPort {
             image: self.memory,
             log: &mut self.log,
-            now,
+            now: env.clock,
         };
-        let result = step(self.ctx, block, warp, &mut port, &env, &mut self.out);
+        let result = step(self.ctx, block, warp, &mut port, env, &mut self.out);
         if let Err(fault) = result {
             self.log.commit(self.memory);
             return Err(fault.into());
@@ -462,11 +507,18 @@ impl Driver<'_> {
             }
         }
         self.stats.warp_instructions += 1;
-        self.stats.thread_instructions += u64::from(self.out.active.count_ones());
-        if let Some(observer) = &mut self.observer {
-            observer.stepped(*rank, index as u32, &self.out);
-        }
-        self.keep_finding(block, &warps[index]);
+        self.stats.thread_instructions += match self.out.active {
+            LaneMask::MAX => WARP_SIZE as u64,
+            some => u64::from(some.count_ones()),
+        };
+        Ok(())
+    }
+
+    /// Handles an arrival at a barrier or an exit, which other warps of the block may wait for.
+    fn tell_warps(&mut self, resident: &mut Resident, index: usize) {
+        let Resident {
+            block, warps, left, ..
+        } = resident;
         match self.out.effect {
             Effect::Barrier(arrival) => {
                 if let BarrierOutcome::Release(release) =
@@ -481,10 +533,9 @@ impl Driver<'_> {
                     .barriers
                     .warp_exited(index as u32, |release| release_warps(warps, &release));
             }
-            _ => return Ok(()),
+            _ => return,
         }
         resident.wake();
-        Ok(())
     }
 
     /// Keeps the finding of the last step unless it was reported before.

@@ -24,7 +24,7 @@ mod mipmap;
 pub(crate) mod moves;
 mod printf;
 mod scalar_video;
-mod special_register;
+pub(crate) mod special_register;
 pub(crate) mod store;
 mod surface;
 mod swizzle;

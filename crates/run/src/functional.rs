@@ -316,11 +316,11 @@ impl Session {
 
     /// Executes a launch without timing, up to the given `extent`, unless `poll` stops it. The
     /// error is the outcome that ends the run.
-    pub(crate) fn execute_prepared(
+    pub(crate) fn execute_prepared<O: Observer + ?Sized>(
         &self,
         prepared: &Prepared,
         device: &mut Device,
-        observer: Option<&mut dyn Observer>,
+        observer: Option<&mut O>,
         extent: FunctionalOptions,
         poll: Poll<'_>,
     ) -> Result<FunctionalStats, (Outcome, Stopped)> {
@@ -330,11 +330,11 @@ impl Session {
     }
 
     /// Executes a launch as `execute_prepared` does, but does not pass on its printed text.
-    pub(crate) fn execute_quietly(
+    pub(crate) fn execute_quietly<O: Observer + ?Sized>(
         &self,
         prepared: &Prepared,
         device: &mut Device,
-        observer: Option<&mut dyn Observer>,
+        observer: Option<&mut O>,
         extent: FunctionalOptions,
         poll: Poll<'_>,
     ) -> Result<FunctionalStats, (Outcome, Stopped)> {
@@ -343,7 +343,6 @@ impl Session {
             ..extent
         };
         let context = &prepared.launch.context;
-        let observer = observer.map(|observer| observer as _);
         let ended = run_grid_polled(context, &mut device.memory, options, observer, poll);
         ended.map_err(|error| {
             let why = match &error {

@@ -25,7 +25,7 @@ use early::interrupted;
 use sampled::Timing;
 use saved::Saving;
 use warploom_base::{Cycle, Digest, KernelSlot};
-use warploom_exec::{DeviceMemory, FunctionalOptions};
+use warploom_exec::{DeviceMemory, FunctionalOptions, Observer};
 use warploom_gpu::{Gpu, KernelEnd};
 use warploom_stats::result::{Concurrent, Outcome};
 
@@ -354,7 +354,7 @@ impl<'s, 'p> Mix<'s, 'p> {
                 let stats = session.execute_quietly(
                     &launch,
                     device,
-                    None,
+                    None::<&mut dyn Observer>,
                     extent,
                     &mut self.executed.poll(&launch, before, &mut *self.progress),
                 );

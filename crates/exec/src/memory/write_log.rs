@@ -315,8 +315,11 @@ impl WriteLog {
     }
 
     /// Makes all stores visible to all SMs, oldest first, and empties the log.
+    #[inline]
     pub fn commit(&mut self, memory: &mut DeviceMemory) {
-        self.commit_until(u64::MAX, memory);
+        if !self.is_empty() {
+            self.commit_until(u64::MAX, memory);
+        }
     }
 
     /// Makes the stores of cycles up to `cycle` visible to all SMs, and empties the log once all

@@ -8,7 +8,7 @@ use crate::memory::effect::{MemEffect, MemKind};
 use crate::memory::span::Span;
 use crate::outcome::Effect;
 use crate::state::registers::map_lanes;
-use warploom_base::{LaneMask, lanes_of};
+use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
 use warploom_ir::{CONST_BASE, CONST_BYTES, CacheOp, MemSpace, MemTy, Src};
 
 /// Maximum number of bytes that one lane moves: the size of PTX's longest vectors.
@@ -49,6 +49,10 @@ impl InstExec<'_, '_> {
     #[inline(always)]
     pub(crate) fn addresses(&mut self) {
         let offset = self.inst.imm;
+        if self.inst.src[0] == Src::None {
+            self.out.addrs = [i64::from(offset) as u64; WARP_SIZE];
+            return;
+        }
         self.out.addrs = if self.inst.wide_addr || !matches!(self.inst.src[0], Src::Reg(_)) {
             let offset = i64::from(offset);
             map_lanes(self.src::<u64>(0), |base| base.wrapping_add_signed(offset))
@@ -113,14 +117,18 @@ impl InstExec<'_, '_> {
     pub(crate) fn one_allocation(&self, span: &Span, access: Access, live: bool) -> bool {
         span.bits & (access.align - 1) == 0
             && !self.ctx.checks.uninitialised
-            && (live || self.inside_allocation(access.bytes as u64))
+            && (live || self.inside_allocation(span, access.bytes as u64))
     }
 
     /// Checks the exact range of all lanes, for accesses to several pages or to a page in which an
     /// allocation ends.
     #[inline(never)]
-    fn inside_allocation(&self, bytes: u64) -> bool {
-        let span = Span::exact(&self.out.addrs, self.mask, bytes);
+    fn inside_allocation(&self, span: &Span, bytes: u64) -> bool {
+        let span = match span.halves {
+            // The range of a regular layout is exact.
+            Some(_) => *span,
+            None => Span::exact(&self.out.addrs, self.mask, bytes),
+        };
         let range = self.port.image.live_range(self.ctx.asid, span.low);
         range.is_some_and(|(start, end)| start <= span.low && span.high <= end)
     }

@@ -28,6 +28,21 @@ pub(crate) fn extend(raw: u64, ty: MemTy) -> u64 {
     }
 }
 
+/// Up to eight bytes as a number.
+#[inline(always)]
+fn number_of(bytes: &[u8]) -> u64 {
+    // The usual sizes become single loads.
+    if let Ok(double) = bytes.try_into() {
+        return u64::from_le_bytes(double);
+    }
+    if let Ok(word) = bytes.try_into() {
+        return u32::from_le_bytes(word).into();
+    }
+    let mut raw = [0; 8];
+    raw[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(raw)
+}
+
 /// Bytes of a page at an offset that is a multiple of `N`, as a number.
 #[inline(always)]
 fn page_word<const N: usize>(page: &[u8; PAGE_BYTES], address: u64) -> u64 {
@@ -306,11 +321,9 @@ impl InstExec<'_, '_> {
     }
 
     /// Writes the same element in all lanes.
-    #[inline(never)]
+    #[inline(always)]
     fn put_number(&mut self, dst: Dst, bytes: &[u8], ty: MemTy) {
-        let mut raw = [0; 8];
-        raw[..bytes.len()].copy_from_slice(bytes);
-        let value = extend(u64::from_le_bytes(raw), ty);
+        let value = extend(number_of(bytes), ty);
         if ty.wide_reg {
             self.write_reg(dst, &[value; WARP_SIZE]);
         } else {

@@ -1,11 +1,66 @@
 //! Values of special registers.
 
-use crate::inst::InstExec;
+use crate::handler::{Handler, handler};
+use crate::host_isa::VectorIsa;
+use crate::inst::{Exec, InstExec};
 use crate::state::registers::map_lanes;
+use std::hint::black_box;
 use warploom_base::WARP_SIZE;
-use warploom_ir::{SpecialReg, Src};
+use warploom_ir::{Inst, Op, SpecialReg, Src, Width};
+
+/// Handler of a move of 32 bits from a special register, whose value is not staged. `None` for
+/// other instructions, and for registers that are read seldom and differ between lanes.
+pub(crate) fn mov_special(inst: &Inst, isa: VectorIsa) -> Option<Handler> {
+    use SpecialReg as S;
+    let (Op::Mov(Width::B32), Src::Special(special)) = (inst.op, inst.src[0]) else {
+        return None;
+    };
+    match special {
+        S::TidX => Some(handler!(isa, |m| m.mov_thread(0))),
+        S::TidY => Some(handler!(isa, |m| m.mov_thread(1))),
+        S::TidZ => Some(handler!(isa, |m| m.mov_thread(2))),
+        special if differs_by_lane(special) => None,
+        _ => Some(handler!(isa, |m| m.mov_uniform())),
+    }
+}
+
+/// True if a special register may have different values in the lanes of a warp.
+const fn differs_by_lane(special: SpecialReg) -> bool {
+    use SpecialReg as S;
+    matches!(
+        special,
+        S::TidX
+            | S::TidY
+            | S::TidZ
+            | S::FrameBase
+            | S::LaneId
+            | S::LanemaskEq
+            | S::LanemaskLe
+            | S::LanemaskLt
+            | S::LanemaskGe
+            | S::LanemaskGt
+    )
+}
 
 impl InstExec<'_, '_> {
+    /// Copies a coordinate of the threads.
+    #[inline(always)]
+    fn mov_thread(&mut self, axis: usize) -> Exec {
+        let value = self.warp.tid[axis].0;
+        self.write_result(black_box(&value));
+        Ok(())
+    }
+
+    /// Copies a special register that is the same in all lanes.
+    #[inline(always)]
+    fn mov_uniform(&mut self) -> Exec {
+        if let Src::Special(special) = self.inst.src[0] {
+            let value = self.special(special, 0) as u32;
+            self.write_result(&[value; WARP_SIZE]);
+        }
+        Ok(())
+    }
+
     /// Computes the source operands that are special registers, for [`InstExec::src`].
     #[inline(never)]
     pub fn stage_sources(&mut self) {
@@ -28,12 +83,9 @@ impl InstExec<'_, '_> {
             S::TidY => map_lanes(&self.warp.tid[1].0, u64::from),
             S::TidZ => map_lanes(&self.warp.tid[2].0, u64::from),
             S::FrameBase => map_lanes(&self.warp.stacks.base.0, u64::from),
-            S::LaneId
-            | S::LanemaskEq
-            | S::LanemaskLe
-            | S::LanemaskLt
-            | S::LanemaskGe
-            | S::LanemaskGt => std::array::from_fn(|lane| self.special(special, lane)),
+            other if differs_by_lane(other) => {
+                std::array::from_fn(|lane| self.special(other, lane))
+            }
             uniform => [self.special(uniform, 0); WARP_SIZE],
         }
     }

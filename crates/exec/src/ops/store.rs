@@ -208,9 +208,11 @@ impl InstExec<'_, '_> {
         }
         self.out.halves = span.halves;
         let value = map_lanes(self.src::<u32>(1), u32::to_le);
-        if span.is_row() {
-            let range = span.low as usize..span.high as usize;
-            self.block.shared[range].copy_from_slice(bytemuck::bytes_of(&value));
+        if span.is_row()
+            && let Some(row) = self.block.shared.get_mut(span.low as usize..)
+            && let Some(row) = row.first_chunk_mut::<{ 4 * WARP_SIZE }>()
+        {
+            *row = bytemuck::cast(value);
             return true;
         }
         for lane in lanes_of(self.mask) {

@@ -172,6 +172,12 @@ impl WarpState {
         self.stack.top().is_none()
     }
 
+    /// True if the warp has not finished and waits for nothing.
+    #[inline(always)]
+    pub fn can_step(&self) -> bool {
+        !self.is_done() && !self.is_pending()
+    }
+
     /// Lanes that have a thread which has not exited.
     pub fn unexited(&self) -> LaneMask {
         self.present & !self.exited
@@ -209,6 +215,7 @@ impl WarpState {
     }
 
     /// True if the warp cannot execute anything now although it has not finished.
+    #[inline(always)]
     pub fn is_pending(&self) -> bool {
         self.pending.is_some()
     }

@@ -271,7 +271,8 @@ fn the_caller_ends_a_run() {
         _ => ControlFlow::Continue(()),
     };
     let options = FunctionalOptions::default();
-    let ended = run_grid_polled(&ctx, &mut memory, options, None, &mut poll);
+    let observer: Option<&mut dyn Observer> = None;
+    let ended = run_grid_polled(&ctx, &mut memory, options, observer, &mut poll);
     assert_eq!(ended, Err(RunError::Interrupted { blocks: 2 }));
 }
 

@@ -9,7 +9,7 @@ use crate::result::Summary;
 use crate::sampling::{Look, Untimed};
 use std::ops::Range;
 use warploom_base::KernelSlot;
-use warploom_exec::{FunctionalOptions, FunctionalStats, Observer};
+use warploom_exec::{FunctionalOptions, FunctionalStats};
 use warploom_stats::result::Outcome;
 
 impl Mix<'_, '_> {
@@ -72,10 +72,7 @@ impl Mix<'_, '_> {
         let device = &mut self.processes[at].device;
         let mut accesses = Accesses::of_gap(self.session.spec(), &self.gpu, gap.end - gap.start);
         let warms = self.session.options().warms_caches;
-        let observer: Option<&mut dyn Observer> = match warms {
-            true => Some(&mut accesses),
-            false => None,
-        };
+        let observer = warms.then_some(&mut accesses);
         device.lend(&mut self.memory);
         let stats = self.session.execute_prepared(
             launch,

@@ -38,7 +38,7 @@ impl Mix<'_, '_> {
         self.memory.begin_undo();
         device.lend(&mut self.memory);
         let extent = FunctionalOptions::default();
-        let observer = Some(&mut accesses as _);
+        let observer = Some(&mut accesses);
         let executed = self.session.execute_quietly(
             launch,
             device,
