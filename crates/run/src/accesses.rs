@@ -3,10 +3,11 @@
 
 mod code;
 mod footprint;
+mod segments;
 
 use code::{Code, Fetches};
 pub(crate) use footprint::Footprints;
-use warploom_base::{LaneMask, WARP_SIZE, lanes_of};
+use segments::{SECTOR_BYTES, Segments, sectors, whole};
 use warploom_config::{GpuSpec, ModelStyle};
 use warploom_exec::{Effect, LaunchContext, MemEffect, MemKind, Observer, StepOut};
 use warploom_gpu::{Gpu, Replay, ReplayKind, SEGMENT_BYTES};
@@ -17,9 +18,6 @@ const KEPT: usize = 4;
 /// Number of accesses beside which a further one is compared. One that repeats an access is not
 /// kept: it finds what it needs in a data cache, or in L2.
 const COMPARED: usize = 1024;
-/// Bytes of a sector.
-const SECTOR_BYTES: u32 = 32;
-
 /// An access, and the SM in whose data cache or texture cache it is replayed first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Entry {
@@ -56,61 +54,8 @@ pub(crate) struct Accesses {
     inst_bytes: u64,
     fetches: Fetches,
     code: Code,
-}
-
-/// Bytes that a warp accesses in segments of memory, in the order of its lanes.
-struct Segments {
-    found: [(u64, u128); WARP_SIZE],
-    count: usize,
-}
-
-impl Segments {
-    /// The segments that lanes access in global memory, `bytes` bytes each.
-    fn new(addrs: &[u64; WARP_SIZE], active: LaneMask, bytes: u32, lowest: u64) -> Self {
-        let mut all = Self {
-            found: [(0, 0); WARP_SIZE],
-            count: 0,
-        };
-        let of_lane = 1u128.checked_shl(bytes).map_or(u128::MAX, |end| end - 1);
-        for addr in lanes_of(active).map(|lane| addrs[lane]) {
-            if addr >= lowest {
-                let segment = addr & !(SEGMENT_BYTES - 1);
-                all.add(segment, of_lane << (addr - segment));
-            }
-        }
-        all
-    }
-
-    fn add(&mut self, segment: u64, bytes: u128) {
-        let known = &mut self.found[..self.count];
-        // Neighbouring lanes often access one segment.
-        if let Some((_, mask)) = known.iter_mut().rev().find(|(other, _)| *other == segment) {
-            *mask |= bytes;
-            return;
-        }
-        self.found[self.count] = (segment, bytes);
-        self.count += 1;
-    }
-
-    fn all(&self) -> &[(u64, u128)] {
-        &self.found[..self.count]
-    }
-}
-
-/// The pieces of `size` bytes of a segment of which bytes are accessed, whole.
-fn whole(bytes: u128, size: u32) -> u128 {
-    let piece = 1u128.checked_shl(size).map_or(u128::MAX, |end| end - 1);
-    let each = (0..SEGMENT_BYTES as u32)
-        .step_by(size as usize)
-        .map(|first| piece << first);
-    let touched = each.filter(|piece| bytes & piece != 0);
-    touched.fold(0, |all, piece| all | piece)
-}
-
-/// The sectors of a segment of which bytes are accessed, bit i for sector i.
-fn sectors(bytes: u128) -> u8 {
-    let touched = (0..4).filter(|nth| bytes >> (SECTOR_BYTES * nth) & u128::from(u32::MAX) != 0);
-    touched.fold(0, |all, nth| all | 1 << nth)
+    /// Accesses of the instruction that was executed last.
+    segments: Segments,
 }
 
 /// True if reads of global memory go through data caches.
@@ -191,6 +136,7 @@ impl Accesses {
             inst_bytes: 8,
             fetches: Fetches::default(),
             code: Code::default(),
+            segments: Segments::default(),
         }
     }
 
@@ -205,13 +151,14 @@ impl Accesses {
             ReplayKind::Write | ReplayKind::Atomic => bytes,
         };
         let keeps = kind == ReplayKind::Texture || through_l1 && self.keeps_l1;
+        let sm = if keeps { self.sm_of(block) } else { None };
         let entry = Entry {
             access: Replay {
                 segment,
                 bytes,
                 kind,
             },
-            sm: self.sm_of(block).filter(|_| keeps),
+            sm,
         };
         if self.compared.is_empty() {
             self.compared = vec![None; COMPARED];
@@ -372,10 +319,15 @@ impl Observer for Accesses {
         let through_l1 = kind != ReplayKind::Atomic && effect.cache_op != CacheOp::Cg;
         let lowest = if effect.mixed { GLOBAL_BASE } else { 0 };
         let bytes = u32::from(effect.bytes);
-        let segments = Segments::new(&out.addrs, out.active, bytes, lowest);
+        let mut segments = std::mem::take(&mut self.segments);
+        match out.halves {
+            Some(halves) => segments.gather_halves(halves),
+            None => segments.gather(&out.addrs, out.active, bytes, lowest),
+        }
         for place in segments.all() {
             self.add(block, kind, through_l1, *place);
         }
+        self.segments = segments;
     }
 
     fn block_ended(&mut self, _: &LaunchContext, _: u64) {}

@@ -2,7 +2,7 @@
 //! tells how much of a launch's accesses they lack.
 
 use super::sectors;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use warploom_config::{CacheSpec, GpuSpec};
 use warploom_gpu::SEGMENT_BYTES;
 
@@ -67,8 +67,8 @@ struct Footprint {
     /// True if a segment is fetched whole.
     whole: bool,
     /// Sectors of each segment that were accessed, bit i for sector i.
-    young: HashMap<u64, u8>,
-    old: HashMap<u64, u8>,
+    young: FxHashMap<u64, u8>,
+    old: FxHashMap<u64, u8>,
 }
 
 impl Footprint {
@@ -101,7 +101,9 @@ impl Footprint {
         }
         let known = self.old.remove(&segment).unwrap_or(0);
         if self.young.len() >= self.most {
-            self.old = std::mem::take(&mut self.young);
+            // The memory of the older half is used again.
+            std::mem::swap(&mut self.old, &mut self.young);
+            self.young.clear();
         }
         if self.most > 0 {
             self.young.insert(segment, known | sectors);

@@ -1,7 +1,6 @@
 //! Which accesses are kept, and on which SM they are replayed.
 
-use super::{Accesses, COMPARED, KEPT, Segments, Turns, sectors, whole};
-use warploom_base::WARP_SIZE;
+use super::{Accesses, COMPARED, KEPT, Turns, sectors, whole};
 use warploom_gpu::{ReplayKind, SEGMENT_BYTES};
 
 /// Accesses of a machine with room for `lines` lines, one for each of the numbers of segments.
@@ -79,18 +78,6 @@ fn later_launches_add_to_earlier_ones() {
     assert_eq!(segments(&both), (12..20).collect::<Vec<u64>>());
     both.append(of(2, [1]));
     assert_eq!(segments(&both)[..2], [13, 14]);
-}
-
-/// Lanes 0 to 15 access 64 bytes from the last 32 of a segment on; lane 16 comes back.
-#[test]
-fn lanes_are_gathered_by_segment() {
-    let mut addrs: [u64; WARP_SIZE] = std::array::from_fn(|lane| 96 + 4 * lane as u64);
-    addrs[16] = 0;
-    let found = Segments::new(&addrs, 0x1_ffff, 4, 0);
-    let last = u128::from(u32::MAX) << 96;
-    assert_eq!(found.all(), [(0, last | 15), (128, u128::from(u32::MAX))]);
-    // Lanes of other state spaces lie below the lowest address.
-    assert_eq!(Segments::new(&addrs, 0x1_ffff, 4, 128).all().len(), 1);
 }
 
 /// Accesses go to data caches of SMs only where those keep their lines, and blocks take turns.
