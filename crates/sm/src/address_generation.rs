@@ -80,7 +80,7 @@ impl Sm {
             self.warps.atomic.insert(w);
         }
         self.counters.store_instructions += u64::from(effect.kind == MemKind::Store);
-        self.count_memory(path, lanes, transactions, shared_cycles);
+        self.count_memory(path, &effect, lanes, transactions, shared_cycles);
         MemId(id)
     }
 
@@ -214,10 +214,11 @@ impl Sm {
         }
     }
 
-    /// Counts a memory instruction by its path and its lanes by their space.
+    /// Counts a memory instruction by its path and kind, and its lanes by their space.
     fn count_memory(
         &mut self,
         path: Path,
+        effect: &MemEffect,
         space: LaneSpace,
         transactions: usize,
         shared_cycles: u32,
@@ -228,12 +229,21 @@ impl Sm {
         match path {
             Path::Shared => {
                 c.shared_instructions += 1;
-                c.shared_conflict_cycles += u64::from(shared_cycles.saturating_sub(1));
+                let conflicts = u64::from(shared_cycles.saturating_sub(1));
+                c.shared_conflict_cycles += conflicts;
+                if effect.kind == MemKind::Atomic {
+                    c.shared_atomics += 1;
+                    c.shared_atomic_cycles += conflicts;
+                }
             }
             Path::Constant => {}
             _ => {
                 c.memory_instructions += 1;
                 c.memory_transactions += transactions as u64;
+                let kind = effect.kind as usize;
+                c.memory_accesses[kind] += 1;
+                c.access_bytes[kind] += lanes * u64::from(effect.bytes);
+                c.access_transactions[kind] += transactions as u64;
             }
         }
     }

@@ -200,6 +200,9 @@ pub enum LaneSpace {
     Param,
 }
 
+/// Labels of what an instruction does to memory, in the order of [`warploom_exec::MemKind`].
+pub const MEMORY_KINDS: &[&str] = &["load", "store", "atomic", "texture"];
+
 /// Labels of execution units by their energy, in the order of [`Unit`].
 pub const ENERGY_UNITS: &[&str] = &[
     "int_add",
@@ -259,6 +262,13 @@ declare_stats! {
         pub store_instructions: u64 = WarpInstructions;
         /// Transactions that global and local accesses were coalesced into.
         pub memory_transactions: u64 = Requests;
+        /// Instructions of memory_instructions by what they do; bulk copies are left out, as in the
+        /// next two.
+        pub memory_accesses: [u64; 4] = WarpInstructions, by [MEMORY_KINDS];
+        /// Bytes that those instructions access, in all lanes in which they take effect.
+        pub access_bytes: [u64; 4] = Bytes, by [MEMORY_KINDS];
+        /// Transactions that those instructions were coalesced into.
+        pub access_transactions: [u64; 4] = Requests, by [MEMORY_KINDS];
         /// Lanes of memory instructions in which they take effect, by space.
         pub memory_lanes: [u64; 6] = ThreadInstructions, as "gpgpu_n_load_insn, _store_, _shmem_, _tex_, _const_mem_, _param_mem_", by [LANE_SPACES];
         /// Instructions on shared memory.
@@ -266,6 +276,11 @@ declare_stats! {
         /// Extra cycles of shared-memory accesses from bank conflicts (GPGPU-Sim's
         /// gpgpu_n_shmem_bkconflict counts the first cycle too).
         pub shared_conflict_cycles: u64 = Cycles;
+        /// Atomic instructions on shared memory.
+        pub shared_atomics: u64 = WarpInstructions;
+        /// The part of shared_conflict_cycles that atomics cause: lanes on the same word, or on
+        /// words of the same bank, take turns.
+        pub shared_atomic_cycles: u64 = Cycles;
         /// Cycles in which the load/store unit could not finish its instruction, by what it
         /// accesses and why (GPGPU-Sim's resource_stall is reservation and bank_conflict).
         pub ldst_stalls: [[u64; 5]; 7] = Cycles, as "gpgpu_stall_shd_mem", by [LDST_STAGES, LDST_STALLS];
@@ -305,6 +320,8 @@ declare_stats! {
         pub fetches_by_cycles: [u64; 16] = Packets, as "mf_lat_table", by [LOG2_BINS];
         /// Barrier instructions issued by warps.
         pub barriers: u64 = WarpInstructions;
+        /// Warps that wait at a barrier of their block, summed over active cycles.
+        pub barrier_warp_cycles: u64 = Cycles;
     }
 }
 
@@ -393,6 +410,9 @@ mod tests {
             W::DataPort,
         ];
         check(LDST_STALLS, &stalls, |stall| *stall as usize);
+        use warploom_exec::MemKind as M;
+        let kinds = [M::Load, M::Store, M::Atomic, M::Texture];
+        check(MEMORY_KINDS, &kinds, |kind| *kind as usize);
         use LaneSpace as L;
         let spaces = [
             L::Load,

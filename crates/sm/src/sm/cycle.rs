@@ -139,6 +139,11 @@ impl Sm {
         if self.holds_warps() {
             self.counters.active_cycles += cycles;
             self.counters.resident_warp_cycles += cycles * u64::from(self.warps.resident);
+            let waiting = self.warps.at_barrier;
+            if !waiting.is_empty() {
+                let warps = waiting.mask().count_ones();
+                self.counters.barrier_warp_cycles += cycles * u64::from(warps);
+            }
         } else {
             self.counters.inactive_slots += cycles * self.schedulers.len() as u64;
         }
