@@ -70,6 +70,8 @@ pub struct Cache {
     near: Near,
     tags: Tags,
     counters: CacheCounters,
+    /// Number of reads and atomics that were the first to find a sector that a copy brought.
+    copied_hits: u64,
     /// Number of kernel slots whose accesses are counted.
     followed: usize,
     /// Accesses by kernel slot, up to the last slot with an access.
@@ -110,6 +112,7 @@ impl Cache {
             misses: Misses::new(spec.miss_queue, 0),
             mshrs: Mshrs::new(spec.mshr_entries, spec.mshr_merge, atom_bytes(spec) as u16),
             tags: Tags::new(spec, max_ways),
+            copied_hits: 0,
             counters: CacheCounters::default(),
             followed: 0,
             by_kernel: Vec::new(),

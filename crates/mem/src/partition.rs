@@ -41,6 +41,9 @@ declare_stats! {
         pub requests: u64 = Requests;
         /// Replies handed to the network.
         pub replies: u64 = Packets, as "partiton_replys_in_parallel";
+        /// Reads and atomics that found in L2 what a copy between host and device had left there:
+        /// the first of each sector.
+        pub copied_hits: u64 = Requests;
         /// L2 cycles in which a waiting packet would not have been taken.
         pub input_full: u64 = Cycles, as "gpu_stall_dramfull";
         /// Network cycles in which a reply could not enter the network.
@@ -526,6 +529,7 @@ impl SubPartition {
     pub fn counters(&self) -> PartitionCounters {
         PartitionCounters {
             cycles: self.now - self.copied,
+            copied_hits: self.l2.copied_hits(),
             ..self.counters.clone()
         }
     }

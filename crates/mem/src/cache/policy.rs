@@ -54,6 +54,10 @@ impl Cache {
     #[inline(always)]
     pub(super) fn read_hit(&mut self, place: Place, at: u32, request: &Request) -> Access {
         self.tags.touch(at, place.now);
+        if self.tags.take_copied(at, place.sector) {
+            cold_path();
+            self.copied_hits += 1;
+        }
         if request.kind == AccessKind::GlobalAtomic {
             cold_path();
             self.refuses = false;

@@ -14,6 +14,12 @@ impl Cache {
         self.tags.clear(|_| true);
     }
 
+    /// Number of reads and atomics that were the first to find a sector that [`warm`](Self::warm)
+    /// brought.
+    pub fn copied_hits(&self) -> u64 {
+        self.copied_hits
+    }
+
     /// Takes the news of the line that came in with the last access or fill; `None` if none did.
     pub fn take_placed(&mut self) -> Option<Placed> {
         self.tags.take_placed()
@@ -156,6 +162,7 @@ impl Cache {
                 }
             };
             self.tags.fill(set, at, line, sector, || 0);
+            self.tags.note_copied(at, sector);
             found = Some(at);
         }
     }

@@ -273,6 +273,13 @@ fn copies_warm_l2() {
     sub.warm(64, 96);
     sub.push(0, &read(64, 32));
     assert_eq!(reply_at(&mut sub, 0, 100).map(|r| r.0), Some(21), "a hit");
+    assert_eq!(sub.counters().copied_hits, 1);
+    // Another sector misses, and the first is there without the copy's help now.
+    for (addr, hits) in [(96, 1), (64, 1)] {
+        sub.push(100, &read(addr, 32));
+        reply_at(&mut sub, 100, 200);
+        assert_eq!(sub.counters().copied_hits, hits);
+    }
 }
 
 #[test]

@@ -37,7 +37,7 @@ pub(super) struct State {
     pub(super) modified_on_fill: u8,
     /// Sectors that become readable when their fill comes.
     pub(super) readable_on_fill: u8,
-    /// Flags [`BYTES`] and [`BYTES_ON_FILL`].
+    /// Flags [`BYTES`] and [`BYTES_ON_FILL`], and from [`COPIED`] on one of each sector.
     pub(super) flags: u8,
     /// Sectors that a read finds; follows from the other fields.
     pub(super) readable: u8,
@@ -48,6 +48,9 @@ pub(super) struct State {
 pub(super) const BYTES: u8 = 1;
 /// Flag of a line that counts written bytes as dirty when its fill comes.
 pub(super) const BYTES_ON_FILL: u8 = 2;
+/// Flag of sector 0 that a copy brought it and that no access has found it since; those of the other
+/// sectors follow.
+pub(super) const COPIED: u8 = 1 << 4;
 
 impl State {
     /// State of a line that is invalid.

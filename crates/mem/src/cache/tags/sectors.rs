@@ -1,6 +1,6 @@
 //! Sectors of lines that are there: reserving, writing, filling and invalidating them.
 
-use super::line::{BYTES, BYTES_ON_FILL, Line, RESERVED, State};
+use super::line::{BYTES, BYTES_ON_FILL, COPIED, Line, RESERVED, State};
 use super::{SECTOR_BYTES, Tags};
 use warploom_base::Cycle;
 
@@ -31,7 +31,7 @@ impl Tags {
             state.reserved &= !bit;
             state.valid &= !bit;
             state.modified |= bit;
-            state.flags |= BYTES;
+            state.flags = state.flags & !(COPIED << sector) | BYTES;
         });
     }
 
@@ -94,6 +94,22 @@ impl Tags {
         if readable {
             state.readable_on_fill |= 1 << sector;
         }
+    }
+
+    /// Notes that a copy has brought a sector that is present.
+    pub(in crate::cache) fn note_copied(&mut self, at: u32, sector: u8) {
+        self.lines[at as usize].state.flags |= COPIED << sector;
+    }
+
+    /// True if a copy has brought a sector, and this was not asked since.
+    #[inline]
+    pub(in crate::cache) fn take_copied(&mut self, at: u32, sector: u8) -> bool {
+        let (flags, bit) = (&mut self.lines[at as usize].state.flags, COPIED << sector);
+        let is_copied = *flags & bit != 0;
+        if is_copied {
+            *flags &= !bit;
+        }
+        is_copied
     }
 
     /// Makes a sector invalid.
