@@ -18,6 +18,7 @@ mod dispatch;
 mod domain;
 mod footprints;
 mod host;
+mod loads;
 mod machine;
 mod memory;
 mod observer;

@@ -14,8 +14,8 @@ use warploom_sm::{PIPES, SLOT_CAUSES};
 use warploom_state::{Io, State, StateError};
 use warploom_stats::result::{
     CacheFigures, Concurrent, ConfigValue, ContentionFigures, ContextDecline, ContextReport,
-    Counts, DecisionReport, DramFigures, Figures, ForkReport, Gpu, KernelReport, Outcome, Parts,
-    ProcessReport, Program, RunReport, Series, Sharing, SmFilterCheck, Totals, shares,
+    Counts, DecisionReport, DramFigures, Figures, ForkReport, Gpu, HotBanks, KernelReport, Outcome,
+    Parts, ProcessReport, Program, RunReport, Series, Sharing, SmFilterCheck, Totals, shares,
 };
 use warploom_stats::sample::{Estimate, SampleReport};
 use warploom_stats::sampling::SamplingReport;
@@ -187,6 +187,8 @@ impl Summary {
         let kernels: Vec<KernelReport> = kernels.collect();
         let digest = run_digest(|d| memory.digest(d), &outcome, &kernels, &figures);
         figures.parts = self.parts;
+        let hot = kernels.iter().filter_map(|kernel| kernel.figures.hot_banks);
+        figures.hot_banks = hot.reduce(HotBanks::and);
         let per_second = |n: u64| {
             if wall_seconds > 0.0 {
                 n as f64 / wall_seconds
@@ -248,6 +250,7 @@ pub(crate) fn kernel_report(
 ) -> KernelReport {
     let figures = Figures {
         parts: end.parts.as_deref().map(parts_of),
+        hot_banks: end.hot_banks,
         ..figures(end.ended_at - end.launched_at, &end.counters)
     };
     KernelReport {
@@ -341,6 +344,7 @@ pub(crate) fn figures(cycles: u64, counters: &MachineCounters) -> Figures {
         ),
         stalls: shares(causes),
         statistics: counters.counted().into_iter().collect(),
+        hot_banks: None,
         energy: None,
         parts: None,
     }

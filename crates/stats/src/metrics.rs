@@ -83,6 +83,15 @@ pub const METRICS: StatTable = StatTable {
             &["gpu_stall_icnt2sh / gpu_sim_cycle"],
         ),
         metric(
+            "hot_banks.wait_cycles",
+            Unit::Cycles,
+            "Core cycles that requests wait for the L2 banks with the longest waits, on their way \
+             and in the scheduler of DRAM. `hot_banks` also has the number of these banks and of \
+             their channels, and their packets and look-ups by kind. Missing for a kernel that \
+             shared the machine.",
+            &[],
+        ),
+        metric(
             "stalls",
             Unit::Fraction,
             "Scheduler cycles by what kept them from issuing, issue included; they sum to 1. Empty \

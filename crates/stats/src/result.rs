@@ -328,6 +328,55 @@ impl ContentionFigures {
     }
 }
 
+/// L2 banks for which requests wait longest: in all, at least half as long as for the bank for which
+/// they wait longest of all. Waits are those of packets until they come to the bank, and of requests
+/// in the scheduler of its DRAM channel.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Value)]
+pub struct HotBanks {
+    /// L2 banks of the machine.
+    pub of_banks: u32,
+    /// Number of these banks; of several launches, in the one with the longest waits.
+    pub banks: u32,
+    /// DRAM channels of the machine.
+    pub of_channels: u32,
+    /// Number of channels to which these banks belong.
+    pub channels: u32,
+    /// Core cycles of these waits, summed over requests.
+    pub wait_cycles: u64,
+    /// Longest of the sums of a launch, which `banks` and `channels` are of.
+    pub longest_wait_cycles: u64,
+    /// Packets that came to these banks.
+    pub packets: u64,
+    /// Loads that these banks looked up.
+    pub loads: u64,
+    /// Stores that they looked up.
+    pub stores: u64,
+    /// Atomics that they looked up.
+    pub atomics: u64,
+    /// Look-ups that missed.
+    pub misses: u64,
+}
+
+impl HotBanks {
+    /// Figures of two launches together.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        let (longer, shorter) = match self.longest_wait_cycles >= other.longest_wait_cycles {
+            true => (self, other),
+            false => (other, self),
+        };
+        Self {
+            wait_cycles: longer.wait_cycles + shorter.wait_cycles,
+            packets: longer.packets + shorter.packets,
+            loads: longer.loads + shorter.loads,
+            stores: longer.stores + shorter.stores,
+            atomics: longer.atomics + shorter.atomics,
+            misses: longer.misses + shorter.misses,
+            ..longer
+        }
+    }
+}
+
 /// Observation of the machine by the SM filter, and its choice.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SmFilterCheck {
@@ -377,6 +426,10 @@ pub struct Figures {
     /// Stalls at the memory system; `None` for a kernel that shared the machine.
     #[serde(default)]
     pub contention: ContentionFigures,
+    /// L2 banks for which requests wait longest; `None` without requests, and for a kernel that
+    /// shared the machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hot_banks: Option<HotBanks>,
     /// Fractions of the scheduler cycles by cause, including issue; their sum is 1. Empty for a
     /// kernel that shared the machine.
     pub stalls: BTreeMap<String, f64>,

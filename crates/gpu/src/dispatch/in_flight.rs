@@ -4,6 +4,7 @@ use super::Held;
 use super::gpcs::ClusterHomes;
 use crate::counters::{MachineCounters, PartCounters};
 use crate::footprints::Touches;
+use crate::loads::Loads;
 use crate::stretches::Timing;
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -24,6 +25,8 @@ pub(crate) struct CountsBefore {
     pub parts: Option<PartCounters>,
     /// Counters of the kernel's slot, of all SMs.
     pub own: KernelCounters,
+    /// Load of the L2 banks.
+    pub loads: Loads,
 }
 
 /// A kernel in flight.

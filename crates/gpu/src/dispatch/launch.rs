@@ -5,7 +5,7 @@ use warploom_base::{Cycle, KernelSlot};
 use warploom_config::ContextPlan;
 use warploom_ir::Program;
 use warploom_sm::{KernelCounters, OccupancyLimit};
-use warploom_stats::result::ContextDecline;
+use warploom_stats::result::{ContextDecline, HotBanks};
 
 use crate::counters::{MachineCounters, PartCounters};
 use crate::stretches::Timing;
@@ -52,6 +52,8 @@ pub struct KernelEnd {
     pub counters: MachineCounters,
     /// The same by part, if it was requested ([`Gpu::count_parts`](crate::Gpu::count_parts)).
     pub parts: Option<Box<PartCounters>>,
+    /// L2 banks for which requests waited longest meanwhile; `None` if other kernels were in flight.
+    pub hot_banks: Option<HotBanks>,
     /// True if other kernels were in flight meanwhile.
     pub shared: bool,
     /// Counters by kernel, of all SMs.

@@ -3,6 +3,7 @@
 use super::Gpu;
 use crate::counters::{BankPart, DeviceCounters, MachineCounters, PartCounters, SmPart};
 use crate::dispatch::{CountsBefore, InFlight, KernelEnd};
+use crate::loads::Loads;
 use warploom_base::{Cycle, KernelSlot};
 use warploom_mem::cache::{Cache, CacheCounters};
 use warploom_mem::dram::DramChannel;
@@ -37,7 +38,13 @@ impl Gpu {
             machine: self.counters_at_launch(),
             parts: self.counts_parts.then(|| self.part_counters()),
             own: self.own_counters(slot),
+            loads: self.loads(),
         }
+    }
+
+    /// Load of the L2 banks so far.
+    fn loads(&self) -> Loads {
+        Loads::of(self.memory.partitions(), self.memory.channels())
     }
 
     /// Counters of the machine at a launch: those at the end of the kernel before, if no cycle has
@@ -125,6 +132,10 @@ impl Gpu {
             declined: self.declined(slot, kernel),
             counters,
             parts: parts.map(Box::new),
+            hot_banks: match kernel.shared {
+                true => None,
+                false => self.loads().since(&kernel.before.loads).hottest(),
+            },
             shared: kernel.shared,
             own,
             held: kernel.held(ended_at),

@@ -24,3 +24,4 @@ mod statistics;
 mod textures;
 mod timing;
 mod today;
+mod waits;

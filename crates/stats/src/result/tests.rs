@@ -12,6 +12,11 @@ fn report() -> RunReport {
         l2: CacheFigures::new(0, 0),
         dram: DramFigures::new(1, 2),
         contention: ContentionFigures::new(30, 150, 100),
+        hot_banks: Some(HotBanks {
+            of_banks: 64,
+            banks: 4,
+            ..HotBanks::default()
+        }),
         stalls: shares([("issued", 1), ("scoreboard", 3)]),
         statistics: [("sm.cycles".to_owned(), 100)].into(),
         energy: None,
@@ -100,6 +105,8 @@ fn keys_that_stay_are_where_they_are_documented() {
         "/kernels/0/dram/utilisation",
         "/kernels/0/contention/dram_full",
         "/kernels/0/contention/noc_to_sm",
+        "/kernels/0/hot_banks/of_banks",
+        "/kernels/0/hot_banks/wait_cycles",
         "/sm_filter_checks/0/sms",
         "/kernels/0/stalls/scoreboard",
         "/totals/ipc",
@@ -160,6 +167,22 @@ fn counts_add_up_and_peaks_do_not() {
         sum,
         [("a.b".to_owned(), 3), ("a.c_max".to_owned(), 7)].into()
     );
+}
+
+/// Of two launches the banks of the one with longer waits are told.
+#[test]
+fn hot_banks_of_launches_add_up() {
+    let launch = |banks, wait_cycles| HotBanks {
+        of_banks: 64,
+        banks,
+        wait_cycles,
+        longest_wait_cycles: wait_cycles,
+        packets: 10,
+        ..HotBanks::default()
+    };
+    let all = launch(4, 90).and(launch(7, 20)).and(launch(9, 50));
+    assert_eq!((all.of_banks, all.banks), (64, 4));
+    assert_eq!((all.wait_cycles, all.packets), (160, 30));
 }
 
 #[test]
