@@ -2,17 +2,16 @@
 //! details of the part that bounds it, the effect of more TLP, the resource to free, and other
 //! findings.
 
+use crate::accesses::{Accesses, SPREAD, SharedWait};
 use crate::analysis::KernelAnalysis;
+use crate::hot_banks::queueing;
 use crate::occupancy::{Occupancy, WARP};
 use crate::verdict::Bound;
-use warploom_config::{Coalescing, GpuSpec, OccupancyLimit, WritePolicy};
+use warploom_config::{GpuSpec, OccupancyLimit, WritePolicy};
 use warploom_policy::load_class::{LoadClass, thresholds};
 use warploom_policy::utilisation::{Machine, Part, hits, sum};
 use warploom_stats::result::Figures;
 
-/// Remedy against bank conflicts.
-pub(crate) const LAYOUT: &str = "change the layout in shared memory, for example by a padding \
-                                 column, so that the lanes of a warp use different banks";
 /// Remedy against accesses that are split.
 pub(crate) const NEIGHBOURS: &str = "let neighbouring threads access neighbouring words";
 
@@ -68,17 +67,20 @@ pub(crate) struct Facts {
     pub local_reads: Option<f64>,
     /// Share of the requests to DRAM that find their row open.
     pub row_hit_rate: Option<f64>,
-    /// Transactions of a global or local access.
+    /// Transactions of a global or local access, whatever its kind.
     pub transactions: Option<f64>,
-    /// Transactions of loads and stores over those of neighbouring words of four bytes, at least
-    /// one an instruction.
-    pub spread: Option<f64>,
+    /// Global and local accesses by kind.
+    pub accesses: Vec<Accesses>,
+    /// Share of the look-ups of L2 that found what copies of the host had left there.
+    pub copied: Option<f64>,
+    /// Share of the time of accesses that they wait in queues of the memory system.
+    pub queueing: f64,
     /// Share of atomics in the transactions.
     pub atomics: Option<f64>,
     /// Lanes of an atomic's transaction.
     pub atomic_lanes: Option<f64>,
-    /// Cycles that an access to shared memory waits for bank conflicts.
-    pub conflict_cycles: Option<f64>,
+    /// Cycles that accesses to shared memory wait for each other's lanes.
+    pub shared_wait: Option<SharedWait>,
     /// Lanes in which an instruction takes effect, over those that do in any: a branch that no lane
     /// takes masks no lane.
     pub lanes: Option<f64>,
@@ -88,9 +90,6 @@ pub(crate) struct Facts {
     pub queued: f64,
 }
 
-/// Value of [`Facts::spread`] from which accesses count as uncoalesced. Vectors of four words in
-/// each lane reach 4.
-pub(crate) const SPREAD: f64 = 5.0;
 /// Lanes of an instruction below which branches count as divergent.
 pub(crate) const FEW_LANES: f64 = 24.0;
 
@@ -99,11 +98,11 @@ impl Facts {
         let counts = &figures.statistics;
         let get = |name: &str| counts.get(name).copied().unwrap_or(0) as f64;
         let ratio = |part: f64, whole: f64| (whole > 0.0).then(|| part / whole);
-        let hit_rate = |cache: &str| {
+        let looked_up = |cache: &str| {
             let of = |outcome: &str| sum(counts, &format!("{cache}.accesses.{outcome}."));
-            let all = hits(counts, cache) + of("hit_reserved") + of("miss") + of("sector_miss");
-            ratio(hits(counts, cache), all)
+            hits(counts, cache) + of("hit_reserved") + of("miss") + of("sector_miss")
         };
+        let hit_rate = |cache: &str| ratio(hits(counts, cache), looked_up(cache));
         let reads = |cache: &str| {
             let of = |outcome: &str| {
                 let of_kind = |kind| get(&format!("{cache}.accesses.{outcome}.{kind}"));
@@ -127,19 +126,8 @@ impl Facts {
         let [local, global] =
             ["local_read", "global_read"].map(|kind| get(&format!("sm.packets_sent.{kind}")));
         let rows = get("dram.row_hits") + get("dram.row_misses");
-        let lanes = get("sm.memory_lanes.load") + get("sm.memory_lanes.store");
-        let bytes_per_transaction = match spec.sm.coalescing {
-            Coalescing::Sectors => 32.0,
-            Coalescing::Segments | Coalescing::SegmentsAndSectors => 128.0,
-        };
-        // Lanes of an atomic that update the same word make a transaction each. The number of its
-        // instructions is not counted; this is the least.
+        // Lanes of an atomic that update the same word make a transaction each.
         let (atomics, updates) = (get("sm.packets_sent.global_atomic"), get("gpu.atomics"));
-        let plain = (
-            get("sm.memory_transactions") - atomics,
-            get("sm.memory_instructions") - updates / f64::from(WARP),
-        );
-        let words = (lanes - updates) * 4.0 / bytes_per_transaction;
         Self {
             l1d_hit_rate: hit_rate("l1d"),
             l1d_reads: reads("l1d"),
@@ -150,13 +138,12 @@ impl Facts {
             local_reads: ratio(local, local + global),
             row_hit_rate: ratio(get("dram.row_hits"), rows),
             transactions: ratio(get("sm.memory_transactions"), get("sm.memory_instructions")),
-            spread: ratio(plain.0, words.max(plain.1)),
+            accesses: Accesses::of(spec, counts),
+            copied: ratio(get("partition.copied_hits"), looked_up("l2")),
+            queueing: queueing(spec, figures, hit_rate("l2")),
             atomics: ratio(atomics, get("sm.memory_transactions")),
             atomic_lanes: ratio(updates, atomics),
-            conflict_cycles: ratio(
-                get("sm.shared_conflict_cycles"),
-                get("sm.shared_instructions"),
-            ),
+            shared_wait: SharedWait::of(counts),
             lanes: ratio(
                 get("sm.thread_instructions"),
                 get("sm.warp_instructions") - get("sm.issued_without_lanes"),
@@ -169,26 +156,27 @@ impl Facts {
         }
     }
 
-    /// Transactions of an access if neighbouring threads accessed neighbouring words of four bytes.
-    pub(crate) fn ideal(&self) -> Option<f64> {
-        Some(self.transactions? / self.spread?)
+    /// The loads or stores whose lanes touch different lines, whichever have more transactions to
+    /// save.
+    pub(crate) fn scattered(&self) -> Option<Accesses> {
+        Accesses::worst(&self.accesses).filter(|kind| kind.spread() >= SPREAD)
     }
 
     /// Sentences on ratios that are unusually high or low, apart from remedies that the explanation
     /// has already.
     fn remarks(&self, explanation: &[String]) -> impl Iterator<Item = String> {
         let is_new = |remedy: &str| !explanation.iter().any(|told| told.contains(remedy));
-        let scattered = self.spread.is_some_and(|n| n >= SPREAD) && is_new(NEIGHBOURS);
-        let transactions = self.transactions.filter(|_| scattered).map(|n| {
+        let scattered = self.scattered().filter(|_| is_new(NEIGHBOURS));
+        let transactions = scattered.map(|kind| {
             format!(
-                "A memory instruction makes {n:.1} transactions: neighbouring threads touch \
-                 different lines; {NEIGHBOURS}."
+                "On average {} makes {:.1} transactions: neighbouring threads touch different lines; \
+                 {NEIGHBOURS}.",
+                kind.one, kind.transactions
             )
         });
-        let conflicts = self.conflict_cycles.filter(|&n| n >= 1.0 && is_new(LAYOUT));
-        let conflicts = conflicts.map(|n| {
-            format!("A shared-memory access waits {n:.1} cycles for bank conflicts; {LAYOUT}.")
-        });
+        let conflicts = self.shared_wait.filter(|wait| is_new(wait.remedy()));
+        let conflicts =
+            conflicts.map(|wait| format!("On average {}; {}.", wait.in_words(), wait.remedy()));
         let lanes = self.lanes.filter(|&n| n < FEW_LANES).map(|n| {
             format!("An instruction takes effect in {n:.1} of {WARP} lanes: branches diverge.")
         });
@@ -304,6 +292,16 @@ fn more_tlp(analysis: &KernelAnalysis, facts: &Facts) -> String {
              of the cycles.",
             percent(analysis.utilisation.shared)
         ),
+        Bound::HotBanks => {
+            "More warps would not help: their requests would queue for the same few \
+                            banks."
+                .to_owned()
+        }
+        Bound::Loads if facts.queueing > HALF => format!(
+            "More warps would hardly help: accesses spend {} of their time in queues of the memory \
+             system already.",
+            percent(facts.queueing)
+        ),
         Bound::Units | Bound::Operands => format!(
             "More warps would not help: they would queue at the {}.",
             analysis.bound.name()
@@ -355,6 +353,8 @@ fn by_load(analysis: &KernelAnalysis) -> String {
     }
 }
 
+/// Share of the time of accesses in queues above which the memory system counts as full.
+pub(crate) const HALF: f64 = 0.5;
 /// Share of scheduler cycles with a full load/store unit above which further requests only wait.
 const QUEUED: f64 = 0.5;
 

@@ -227,6 +227,10 @@ fn together(a: &Figures, b: &Figures) -> Figures {
         warp_instructions: a.warp_instructions + b.warp_instructions,
         thread_instructions: instructions,
         ipc: instructions as f64 / cycles.max(1) as f64,
+        hot_banks: match (a.hot_banks, b.hot_banks) {
+            (Some(a), Some(b)) => Some(a.and(b)),
+            (a, b) => a.or(b),
+        },
         stalls: warploom_stats::result::shares(causes),
         statistics,
         ..Figures::default()

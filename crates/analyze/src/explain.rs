@@ -1,18 +1,22 @@
 //! Explanation of a kernel's time in five sentences: the verdict, the schedulers' cycles, the warps
 //! on an SM, the memory system, and a next step. Every sentence states its figures.
 
-use crate::advice::{Facts, because, counted, limit_in_words, nearest, percent, plural};
+use crate::accesses::{Accesses, SharedWait};
+use crate::advice::{Facts, HALF, because, counted, limit_in_words, nearest, percent, plural};
 use crate::analysis::KernelAnalysis;
+use crate::hot_banks::Hot;
 use crate::loadstore::{FullUnit, Stall};
 use crate::occupancy::WARP;
 use crate::pipes::{FullPipes, computes};
-use crate::verdict::{Bound, Evidence, IdleCycles, conflicts_beside};
+use crate::verdict::{Bound, Evidence, IdleCycles, at_barriers, conflicts_beside, issuing};
 use warploom_names::shortened;
 use warploom_policy::utilisation::{Machine, Part};
 use warploom_stats::result::Figures;
 
 /// Share of the scheduler cycles from which it is named that accesses hold operand collectors.
 const HELD: f64 = 0.05;
+/// Share of the look-ups of L2 that find what copies left from which it is named.
+const FROM_COPIES: f64 = 0.1;
 /// Share of the SMs' cycles from which a reason for no block is named.
 const WORTH_NAMING: f64 = 0.01;
 
@@ -50,11 +54,6 @@ pub(crate) struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// Cycles that an access to shared memory waits for bank conflicts, if they are worth a remedy.
-    pub(crate) fn conflicts(&self) -> Option<f64> {
-        self.facts.conflict_cycles.filter(|&cycles| cycles >= 1.0)
-    }
-
     /// The bound on the SMs that hold a block.
     pub(crate) fn within_sms(&self) -> Bound {
         let (used, threads) = (
@@ -69,29 +68,24 @@ impl Subject<'_> {
         self.analysis.stalls.get(cause).copied().unwrap_or(0.0)
     }
 
-    /// Clause on bank conflicts beside a larger reason for full load/store units.
+    /// Clause on shared memory beside a larger reason for full load/store units.
     fn conflicts_in_words(&self) -> String {
         match self.conflicts_beside() {
-            Some(cycles) => format!(
-                ", and because an access to shared memory waits {cycles:.1} cycles for bank \
-                 conflicts"
-            ),
+            Some(wait) => format!(", and because {}", wait.in_words()),
             None => String::new(),
         }
     }
 
-    /// Cycles that an access to shared memory waits for bank conflicts, if shared memory is the
-    /// part nearest to its saturation.
-    pub(crate) fn slow_shared(&self) -> Option<f64> {
-        self.conflicts()
-            .filter(|_| nearest(self.analysis).is_shared)
+    /// Wait of accesses to shared memory, if shared memory is the part nearest to its saturation.
+    pub(crate) fn slow_shared(&self) -> Option<SharedWait> {
+        let wait = self.facts.shared_wait;
+        wait.filter(|_| nearest(self.analysis).is_shared)
     }
 
-    /// Clause on bank conflicts that make loads slow.
+    /// Clause on shared memory that makes loads slow.
     fn slow_shared_in_words(&self) -> String {
-        self.slow_shared().map_or_else(String::new, |cycles| {
-            format!("; loads of shared memory wait {cycles:.1} cycles for bank conflicts")
-        })
+        self.slow_shared()
+            .map_or_else(String::new, |wait| format!("; {}", wait.in_words()))
     }
 
     /// Name of the kernel in a sentence.
@@ -99,7 +93,7 @@ impl Subject<'_> {
         shortened(&self.analysis.kernel, warploom_names::WIDTH)
     }
 
-    pub(crate) fn conflicts_beside(&self) -> Option<f64> {
+    pub(crate) fn conflicts_beside(&self) -> Option<SharedWait> {
         conflicts_beside(&self.facts, &self.figures.statistics, self.unit?)
     }
 
@@ -110,9 +104,8 @@ impl Subject<'_> {
             Bound::Shared => format!(
                 "Shared memory bounds `{kernel}`: it is busy in {} of the cycles, {}.",
                 percent(self.analysis.utilisation.shared),
-                match self.conflicts() {
-                    Some(cycles) =>
-                        format!("and an access waits {cycles:.1} cycles for bank conflicts"),
+                match self.facts.shared_wait {
+                    Some(wait) => format!("and {}", wait.in_words()),
                     None => "with many accesses and hardly a bank conflict".to_owned(),
                 }
             ),
@@ -133,8 +126,11 @@ impl Subject<'_> {
     }
 
     fn part_in_words(&self, part: Part) -> String {
-        let (kernel, used) = (self.name(), self.analysis.utilisation.of(part));
-        let used = percent(used);
+        let (kernel, used) = (self.name(), &self.analysis.utilisation);
+        let used = percent(match part {
+            Part::Scheduler => issuing(used, self.figures),
+            part => used.of(part),
+        });
         match (part, self.analysis.throughput.of(part)) {
             (Part::Scheduler, _) | (_, None) => format!(
                 "Instruction issue bounds `{kernel}`: the schedulers issue {used} of what they can."
@@ -155,10 +151,11 @@ impl Subject<'_> {
 
     /// Clause on accesses that are not coalesced.
     fn scattered_in_words(&self) -> String {
-        match self.scattered() {
-            Some(transactions) => {
-                format!(", because an access is split into {transactions:.1} transactions")
-            }
+        match self.facts.scattered() {
+            Some(kind) => format!(
+                ", because {} is split into {:.1} transactions",
+                kind.one, kind.transactions
+            ),
             None => String::new(),
         }
     }
@@ -176,8 +173,9 @@ impl Subject<'_> {
         match bound {
             Bound::Loads => format!(
                 "The latency of loads bounds `{kernel}`: in {share} of the scheduler cycles its \
-                 warps wait for one, and {idle}{}.",
-                self.slow_shared_in_words()
+                 warps wait for one, and {idle}{}{}.",
+                self.slow_shared_in_words(),
+                self.queues_in_words()
             ),
             Bound::Arithmetic => format!(
                 "The latency of arithmetic bounds `{kernel}`: in {share} of the scheduler cycles \
@@ -194,13 +192,18 @@ impl Subject<'_> {
                  they can.",
                 percent(self.analysis.utilisation.registers)
             ),
+            Bound::HotBanks => {
+                let hot = Hot::of(self.figures);
+                hot.map_or_else(String::new, |hot| hot.in_words(&kernel))
+            }
             Bound::Barriers if self.has_no_barriers() => format!(
                 "Atomics and fences bound `{kernel}`: in {share} of the scheduler cycles all warps \
                  wait for them."
             ),
             Bound::Barriers => format!(
                 "Barriers bound `{kernel}`: in {share} of the scheduler cycles all warps wait at \
-                 barriers, at fences or for atomics."
+                 barriers, at fences or for atomics{}.",
+                self.warps_at_barriers_in_words()
             ),
             Bound::Fetch => format!(
                 "The fetch of instructions bounds `{kernel}`: in {share} of the scheduler cycles \
@@ -221,10 +224,33 @@ impl Subject<'_> {
         }
     }
 
+    /// Clause on the share of warps that wait at barriers, if it is worth naming.
+    fn warps_at_barriers_in_words(&self) -> String {
+        let waiting = at_barriers(&self.figures.statistics);
+        match waiting > WORTH_NAMING {
+            true => format!(
+                ", and on average {} of the warps on an SM wait at one",
+                percent(waiting)
+            ),
+            false => String::new(),
+        }
+    }
+
+    /// Clause on loads that wait in queues, if they do for most of their time.
+    fn queues_in_words(&self) -> String {
+        match self.facts.queueing > HALF {
+            true => format!(
+                "; accesses spend {} of their time in queues of the memory system",
+                percent(self.facts.queueing)
+            ),
+            false => String::new(),
+        }
+    }
+
     /// Clause on the reason for which load/store units are full.
     fn reason_in_words(&self, unit: FullUnit) -> String {
         let (l1d, accesses, cache) = (&self.machine.spec.l1d, unit.accesses(), unit.cache());
-        let transactions = self.facts.transactions.unwrap_or(0.0);
+        let kind = self.split();
         let reason = match unit.stall {
             Stall::Lines => format!(
                 "{accesses} find all lines of their set in {cache} reserved for misses on their \
@@ -251,17 +277,19 @@ impl Subject<'_> {
             Stall::Cache => {
                 format!("{cache} has no room for another miss, and {accesses} wait for it")
             }
-            Stall::Conflicts => format!(
-                "an access to shared memory waits {:.1} cycles for bank conflicts",
-                self.facts.conflict_cycles.unwrap_or(0.0)
+            Stall::Conflicts => self.facts.shared_wait.map_or_else(
+                || "accesses to shared memory wait for each other".to_owned(),
+                SharedWait::in_words,
             ),
             Stall::Banks => format!(
-                "{cache} takes {transactions:.1} transactions of an access one after the other"
+                "{cache} takes {:.1} transactions of {} one after the other",
+                kind.transactions, kind.one
             ),
             Stall::Network => format!("the network does not take further {accesses}"),
-            Stall::Transactions => {
-                format!("an access is split into {transactions:.1} transactions")
-            }
+            Stall::Transactions => format!(
+                "{} is split into {:.1} transactions",
+                kind.one, kind.transactions
+            ),
             Stall::DataPort => format!("the data port of {cache} is busy"),
         };
         format!(", mostly because {reason}")
@@ -406,16 +434,30 @@ impl Subject<'_> {
             percent(self.analysis.utilisation.dram)
         );
         match facts.transactions {
-            Some(transactions) => format!(
-                "{moved}; L1D hits {} of its accesses, L2 {}; an access to global or local memory \
-                 takes {transactions:.1} transactions{}.",
+            Some(mean) => format!(
+                "{moved}; L1D hits {} of its accesses, L2 {}{}; {}.",
                 rate(facts.l1d_hit_rate),
                 rate(facts.l2_hit_rate),
-                facts.ideal().map_or_else(String::new, |ideal| format!(
-                    " ({ideal:.1} with neighbouring words of 4 bytes)"
-                )),
+                self.copies_in_words(),
+                match facts.accesses.as_slice() {
+                    // Results of earlier versions do not count kinds of accesses.
+                    [] => format!("an access takes {mean:.1} transactions"),
+                    kinds => Accesses::in_words(kinds),
+                }
             ),
             None => format!("{moved}; the kernel accesses neither global nor local memory."),
         }
+    }
+
+    /// Clause on data that copies of the host have left in L2, if much is found there.
+    fn copies_in_words(&self) -> String {
+        let copied = self.facts.copied.filter(|share| *share >= FROM_COPIES);
+        copied.map_or_else(String::new, |share| {
+            format!(
+                " ({} only because the host's copies left the data there; \
+                 `--set gpu.copies_warm_l2=false` begins without them)",
+                percent(share)
+            )
+        })
     }
 }

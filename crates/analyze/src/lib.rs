@@ -8,11 +8,13 @@
 //! Invariants: a pure function of a result and its machine; every utilisation is between 0 and 1;
 //! peaks come from `GpuSpec::peaks` and the specification alone.
 
+mod accesses;
 mod advice;
 mod analysis;
 mod classes;
 mod context;
 mod explain;
+mod hot_banks;
 mod loadstore;
 mod occupancy;
 mod pipes;

@@ -1,7 +1,9 @@
 //! The last sentence of an explanation: the next step by what bounds the kernel.
 
-use crate::advice::{FEW_LANES, LAYOUT, NEIGHBOURS, SPREAD, counted, percent, remedy};
+use crate::accesses::{Accesses, LAYOUT, SPREAD, SharedWait};
+use crate::advice::{FEW_LANES, HALF, NEIGHBOURS, counted, percent, remedy};
 use crate::explain::Subject;
+use crate::hot_banks::Hot;
 use crate::loadstore::{FullUnit, Stall};
 use crate::occupancy::WARP;
 use crate::pipes::relieve;
@@ -18,8 +20,6 @@ const AGAIN: f64 = 0.05;
 const FEWER_SHARED: &str = "access shared memory less often: wider accesses (`float4`), values \
                             kept in registers, and several outputs a thread, so that a value that \
                             is read serves all of them";
-/// Value of `Facts::spread` from which accesses whose transactions take turns may be uncoalesced.
-const WIDE: f64 = 2.0;
 
 impl Subject<'_> {
     /// Sentence on the next step.
@@ -44,13 +44,17 @@ impl Subject<'_> {
             ),
             Bound::Part(Part::Scheduler) => self.fewer_instructions(),
             Bound::Part(part) => self.less_traffic(part),
-            Bound::Shared if self.conflicts().is_some() => LAYOUT.to_owned(),
-            Bound::Shared => FEWER_SHARED.to_owned(),
-            Bound::LoadStore => self.free_unit(),
-            Bound::Loads if self.slow_shared().is_some() => {
-                format!("{LAYOUT}; then {}", self.more_warps())
+            Bound::Shared => {
+                let wait = self.facts.shared_wait;
+                wait.map_or(FEWER_SHARED, SharedWait::remedy).to_owned()
             }
-            Bound::Loads | Bound::Arithmetic => self.more_warps(),
+            Bound::LoadStore => self.free_unit(),
+            Bound::HotBanks => {
+                let hot = Hot::of(self.figures);
+                hot.map_or_else(|| self.more_warps(), |hot| hot.step())
+            }
+            Bound::Loads => self.faster_loads(),
+            Bound::Arithmetic => self.more_warps(),
             Bound::Units => {
                 let pipe = self.analysis.units.pipe;
                 let relief = relieve(pipe);
@@ -60,9 +64,12 @@ impl Subject<'_> {
                                 immediates; or compare machines by sm.collectors"
                 .to_owned(),
             Bound::Barriers if self.has_no_barriers() => self.fewer_atomics(),
-            Bound::Barriers => "use smaller blocks, so that another block runs while one \
-                                waits, or fewer barriers"
-                .to_owned(),
+            Bound::Barriers => {
+                "use smaller blocks, so that another block runs while one waits, or \
+                                fewer barriers; and give all warps of a block the same work \
+                                between two barriers"
+                    .to_owned()
+            }
             Bound::Fetch => {
                 "make the code smaller or straighter: unroll less, branch less".to_owned()
             }
@@ -82,9 +89,8 @@ impl Subject<'_> {
                  {WARP} lanes)"
             )
         });
-        let conflicts = self.conflicts().map(|cycles| {
-            format!("{LAYOUT} (an access waits {cycles:.1} cycles for bank conflicts)")
-        });
+        let conflicts = self.facts.shared_wait;
+        let conflicts = conflicts.map(|wait| format!("{} ({})", wait.remedy(), wait.in_words()));
         let fewer = "execute fewer instructions: hoist index arithmetic out of loops, unroll, use \
                      wider loads or fused operations";
         let steps = [lanes, conflicts, Some(fewer.to_owned())];
@@ -108,8 +114,8 @@ impl Subject<'_> {
         let Some(unit) = self.unit else {
             return self.fewer_transactions();
         };
-        if self.conflicts_beside().is_some() {
-            return LAYOUT.to_owned();
+        if let Some(wait) = self.conflicts_beside() {
+            return wait.remedy().to_owned();
         }
         if unit.is_atomic {
             return self.fewer_atomics();
@@ -119,8 +125,11 @@ impl Subject<'_> {
             false => Part::NocToSm,
         };
         match unit.stall {
-            Stall::Conflicts => LAYOUT.to_owned(),
-            _ if self.scattered().is_some() => self.fewer_transactions(),
+            Stall::Conflicts => {
+                let wait = self.facts.shared_wait;
+                wait.map_or(LAYOUT, SharedWait::remedy).to_owned()
+            }
+            _ if self.facts.scattered().is_some() => self.fewer_transactions(),
             Stall::Lines => self.more_lines(unit),
             Stall::MshrRequests => "let one warp load what several need, and hand it on in shared \
                                     memory"
@@ -172,6 +181,17 @@ impl Subject<'_> {
 
     /// Step where atomics are too many.
     fn fewer_atomics(&self) -> String {
+        let atomic = self.facts.accesses.iter().find(|kind| kind.is_atomic());
+        let copied = self.facts.copied.unwrap_or(0.0);
+        let reused = self.facts.l2_hit_rate.map(|rate| rate - copied);
+        let missed = reused.is_some_and(|share| share < HALF);
+        if let Some(kind) = atomic.filter(|kind| missed && kind.spread() >= SPREAD) {
+            return format!(
+                "let neighbouring threads update neighbouring words, for example by sorting the \
+                 updates by address; an atomic then needs {:.1} transactions instead of {:.1}",
+                kind.ideal, kind.transactions
+            );
+        }
         let apart = self.facts.atomic_lanes.filter(|&lanes| lanes < 2.0);
         let apart = apart.map_or_else(String::new, |lanes| {
             format!(
@@ -197,10 +217,10 @@ impl Subject<'_> {
     }
 
     fn less_traffic(&self, part: Part) -> String {
-        if self.mostly_atomics() && part != Part::Dram {
+        if self.mostly_atomics() {
             return self.fewer_atomics();
         }
-        if self.scattered().is_some() {
+        if self.facts.scattered().is_some() {
             return self.fewer_transactions();
         }
         let l2 = self.facts.l2_hit_rate;
@@ -241,25 +261,34 @@ impl Subject<'_> {
         ))
     }
 
-    pub(crate) fn scattered(&self) -> Option<f64> {
-        let scattered = self.facts.spread.is_some_and(|spread| spread >= SPREAD);
-        self.facts.transactions.filter(|_| scattered)
+    /// The kind of access whose transactions take turns: the one with most to save, if any has.
+    pub(crate) fn split(&self) -> Accesses {
+        let mean = self.facts.transactions.unwrap_or(0.0);
+        let worst = Accesses::worst(&self.facts.accesses);
+        worst.unwrap_or_else(|| Accesses::of_any_kind(mean))
     }
 
     fn fewer_transactions(&self) -> String {
-        let transactions = self.facts.transactions.unwrap_or(0.0);
-        let ideal = self.facts.ideal().unwrap_or(transactions);
-        let instead =
-            format!("{NEIGHBOURS}; an access then needs {ideal:.1} transactions instead of");
-        match self.facts.spread {
-            Some(spread) if spread >= SPREAD => format!("{instead} {transactions:.1}"),
-            Some(spread) if spread >= WIDE => {
-                format!(
-                    "{instead} {transactions:.1} (vectors of four words: {:.1})",
-                    ideal * 4.0
-                )
-            }
-            _ => "access memory less often, with wider words".to_owned(),
+        let kind = self.split();
+        match kind.spread() >= SPREAD {
+            true => format!(
+                "{NEIGHBOURS}; {} then needs {:.1} transactions instead of {:.1}",
+                kind.one, kind.ideal, kind.transactions
+            ),
+            false => "access memory less often, with wider words".to_owned(),
+        }
+    }
+
+    /// Step where loads take long: against what makes them slow, or else more of them at a time.
+    fn faster_loads(&self) -> String {
+        let used = &self.analysis.utilisation;
+        let memory = [Part::Dram, Part::NocToSm];
+        let nearer = |a: &Part, b: &Part| used.of(*a).total_cmp(&used.of(*b));
+        let nearest = memory.into_iter().max_by(nearer);
+        match (self.slow_shared(), nearest) {
+            (Some(wait), _) => format!("{}; then {}", wait.remedy(), self.more_warps()),
+            (None, Some(part)) if self.facts.queueing > HALF => self.less_traffic(part),
+            _ => self.more_warps(),
         }
     }
 

@@ -12,12 +12,18 @@
 //!    count for what fills it: the units, the load/store unit whose instructions hold the operand
 //!    collectors, or the operand collectors themselves.
 //!
+//! Where requests wait for a few L2 banks, these are named instead of load/store units, loads, or
+//! atomics that all warps wait for. Where most warps on an SM wait at a barrier on average, barriers
+//! are named instead of latencies.
+//!
 //! Where instructions are the bound and take effect in less than half of the lanes, diverged warps
 //! are named instead.
 
+use crate::accesses::SharedWait;
 use crate::advice::Facts;
 use crate::analysis::KernelAnalysis;
 use crate::classes::Category;
+use crate::hot_banks::Hot;
 use crate::loadstore::{FullUnit, Stall};
 use crate::occupancy::WARP;
 use crate::pipes::FullPipes;
@@ -30,6 +36,8 @@ use warploom_stats::result::{Counts, Figures};
 pub const SHARED_BUSY: f64 = 0.5;
 /// Share of the SMs' cycles with a block below which idle SMs are the bound whatever the causes.
 const ACTIVE: f64 = 0.5;
+/// Share of the warps on an SM above which their waits at barriers are the bound.
+const MOST: f64 = 0.5;
 /// Lanes of an instruction below which diverged warps count as the bound.
 const HALF: f64 = 16.0;
 
@@ -54,6 +62,8 @@ pub enum Bound {
     Units,
     /// Operand collectors whose instructions wait for registers.
     Operands,
+    /// A few L2 banks, or DRAM channels, that most requests go to.
+    HotBanks,
     /// Barriers, fences and atomics.
     Barriers,
     /// Fetch of instructions by the SM.
@@ -75,6 +85,7 @@ impl Bound {
             Self::Arithmetic => "arithmetic-latency",
             Self::Units => "function-units",
             Self::Operands => "operand-collectors",
+            Self::HotBanks => "hot-banks",
             Self::Barriers => "barriers",
             Self::Fetch => "fetch",
             Self::Policy => "policy",
@@ -93,6 +104,7 @@ impl Bound {
             Self::Arithmetic => "latency of arithmetic",
             Self::Units => "function units",
             Self::Operands => "operand collectors",
+            Self::HotBanks => "a few L2 banks",
             Self::Barriers => "barriers, fences and atomics",
             Self::Fetch => "fetch of instructions",
             Self::Policy => "scheduling policy",
@@ -112,7 +124,7 @@ impl Bound {
             Self::Barriers => share("barrier"),
             Self::Fetch => share("instruction_buffer"),
             Self::Policy => share("policy"),
-            Self::Part(_) | Self::Shared | Self::IdleSms | Self::Divergence => 0.0,
+            Self::Part(_) | Self::Shared | Self::IdleSms | Self::Divergence | Self::HotBanks => 0.0,
         }
     }
 }
@@ -200,6 +212,9 @@ impl<'a> Evidence<'a> {
                 false => Bound::Part(part),
             };
         }
+        if issuing(self.used, self.figures) > thresholds(Part::Scheduler).high {
+            return Bound::Part(Part::Scheduler);
+        }
         if self.active() < ACTIVE || self.idle_is_largest() {
             return Bound::IdleSms;
         }
@@ -218,13 +233,50 @@ impl<'a> Evidence<'a> {
         if self.used.shared / self.active() > SHARED_BUSY {
             return Bound::Shared;
         }
-        if self.used.scheduler / self.active() > thresholds(Part::Scheduler).high {
+        let issuing = issuing(self.used, self.figures) / self.active();
+        if issuing > thresholds(Part::Scheduler).high {
             return Bound::Part(Part::Scheduler);
         }
+        self.behind(self.largest_cause())
+    }
+
+    /// What makes warps wait as long as for a cause, if it is not the cause itself.
+    fn behind(&self, cause: Bound) -> Bound {
+        let of_memory = matches!(cause, Bound::Loads | Bound::LoadStore)
+            || cause == Bound::Barriers && self.barriers() == 0;
+        let of_latency = matches!(cause, Bound::Loads | Bound::Arithmetic | Bound::Fetch);
+        if of_memory && Hot::of(self.figures).is_some() {
+            Bound::HotBanks
+        } else if of_latency && at_barriers(&self.figures.statistics) > MOST {
+            Bound::Barriers
+        } else {
+            cause
+        }
+    }
+
+    fn barriers(&self) -> u64 {
+        let barriers = self.figures.statistics.get("sm.barriers").copied();
+        barriers.unwrap_or(0)
+    }
+
+    fn largest_cause(&self) -> Bound {
         let waits = |bound: &Bound| bound.waits(self.figures);
         let larger = |a: &Bound, b: &Bound| waits(a).total_cmp(&waits(b));
         CAUSES.into_iter().max_by(larger).unwrap_or(Bound::IdleSms)
     }
+}
+
+/// Share of the scheduler cycles in which schedulers issue. It is above the rate of instructions
+/// where one takes several cycles of its scheduler.
+pub(crate) fn issuing(used: &Utilisation, figures: &Figures) -> f64 {
+    let issued = figures.stalls.get("issued").copied().unwrap_or(0.0);
+    used.scheduler.max(issued)
+}
+
+/// Share of the warps on an SM that wait at a barrier, on average.
+pub(crate) fn at_barriers(counts: &Counts) -> f64 {
+    let get = |name: &str| counts.get(name).copied().unwrap_or(0) as f64;
+    get("sm.barrier_warp_cycles") / get("sm.resident_warp_cycles").max(1.0)
 }
 
 /// Largest reason why SMs hold no block.
@@ -281,11 +333,15 @@ impl IdleCycles {
     }
 }
 
-/// Cycles that an access to shared memory waits for bank conflicts, if load/store units are full
-/// for another reason and conflicts take at least half as many of their cycles.
-pub(crate) fn conflicts_beside(facts: &Facts, counts: &Counts, unit: FullUnit) -> Option<f64> {
+/// Cycles that accesses to shared memory wait for each other's lanes, if load/store units are full
+/// for another reason and these waits take at least half as many of their cycles.
+pub(crate) fn conflicts_beside(
+    facts: &Facts,
+    counts: &Counts,
+    unit: FullUnit,
+) -> Option<SharedWait> {
     let conflicts = counts.get("sm.shared_conflict_cycles").copied();
     let many = 2 * conflicts.unwrap_or(0) >= FullUnit::largest(counts);
-    let cycles = facts.conflict_cycles.filter(|n| *n >= 1.0);
-    cycles.filter(|_| many && unit.stall != Stall::Conflicts)
+    let wait = facts.shared_wait;
+    wait.filter(|_| many && unit.stall != Stall::Conflicts)
 }

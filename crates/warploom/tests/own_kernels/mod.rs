@@ -5,18 +5,24 @@ use crate::support::{json, refusal, warploom_in};
 use std::path::Path;
 
 const KERNELS: &str = include_str!("../bounds.ptx");
+const WAITS: &str = include_str!("waits.ptx");
 
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("bounds.ptx"), KERNELS).unwrap();
+    std::fs::write(folder.path().join("waits.ptx"), WAITS).unwrap();
     folder
 }
 
-/// The five sentences on a kernel of `bounds.cu`, each on one line. `analyze` gives the same
-/// verdict and the same next step.
+/// The five sentences on a kernel of `bounds.cu` or `waits.cu`, each on one line. `analyze` gives
+/// the same verdict and the same next step.
 fn explained(kernel: &str, options: &str) -> Vec<String> {
     let folder = folder();
-    let command = format!("run bounds.ptx --explain --stats r.json --kernel {kernel} {options}");
+    let file = match WAITS.contains(&format!(".entry {kernel}(")) {
+        true => "waits.ptx",
+        false => "bounds.ptx",
+    };
+    let command = format!("run {file} --explain --stats r.json --kernel {kernel} {options}");
     let args: Vec<_> = command.split_whitespace().collect();
     let ran = warploom_in(folder.path(), &args);
     assert_eq!(ran.status, 0, "{}{}", ran.err, ran.out);
@@ -82,16 +88,16 @@ fn the_bound_of_each_kernel_is_named() {
 }
 
 /// At a stride of 64 words each lane of a load needs a line of its own, and those of a store share
-/// one: 16.5 transactions on average.
+/// one.
 #[test]
 fn uncoalesced_accesses_are_named_with_the_transactions_they_could_save() {
     let network = "The network from L2 to the SMs bounds `strided`: ";
-    let next = "Next: let neighbouring threads access neighbouring words; an access then needs 1.0 \
-                transactions instead of ";
+    let next = "Next: let neighbouring threads access neighbouring words; a load then needs 1.0 \
+                transactions instead of 32.0";
     bound("strided", "", network, next);
     let told = explained("strided", "");
     assert!(
-        told[0].contains("because an access is split into 16.5 transactions"),
+        told[0].contains("because a load is split into 32.0 transactions"),
         "{told:#?}"
     );
 }
@@ -104,8 +110,8 @@ fn accesses_that_hold_operand_collectors_are_not_function_units() {
     let launch = "--grid 24 --block 256 --arg f32[2048] --arg f32[6144] --arg 16 --set gpu.sms=2";
     let next = |ideal: &str| {
         format!(
-            "Next: let neighbouring threads access neighbouring words; an access then needs {ideal} \
-             transactions instead of 30."
+            "Next: let neighbouring threads access neighbouring words; a load then needs {ideal} \
+             transactions instead of 32.0"
         )
     };
     let sectored = format!("{launch} --gpu rtx3070-ampere --set gpu.kernel_launch_cycles=0");
@@ -113,7 +119,7 @@ fn accesses_that_hold_operand_collectors_are_not_function_units() {
     bound("columns", &sectored, units, &next("4.0"));
     let told = explained("columns", &sectored);
     assert!(
-        told[0].contains("L1D takes 30.4 transactions of an access one after the other")
+        told[0].contains("L1D takes 32.0 transactions of a load one after the other")
             && told[0].contains("accesses that wait hold the operand collectors"),
         "{told:#?}"
     );
@@ -137,6 +143,68 @@ fn bank_conflicts_are_named_beside_a_larger_reason() {
     let told = explained("transpose", "");
     let conflicts = "and because an access to shared memory waits 15.5 cycles for bank conflicts.";
     assert!(told[0].ends_with(conflicts), "{told:#?}");
+}
+
+/// A histogram of bytes in global memory has eight lines of 128 bytes, in four L2 banks.
+#[test]
+fn banks_of_few_lines_are_named_with_what_fills_them() {
+    let launch = "--grid 160 --block 256 --arg u8[163840]=uniform(0,256) --arg u32[256] \
+                  --arg 163840 --gpu qv100-volta --set gpu.kernel_launch_cycles=0";
+    let banks = "4 of 64 L2 banks bound `histogram`: 9";
+    let next = "Next: let each block update a copy of its own in shared memory (privatisation)";
+    bound("histogram", launch, banks, next);
+    let told = explained("histogram", launch);
+    assert!(told[0].contains("mostly atomics, go to them"), "{told:#?}");
+    assert!(
+        told[3].contains("a load takes 1.0 transactions and an atomic 2"),
+        "{told:#?}"
+    );
+
+    let launch = "--grid 60 --block 256 --arg f32[128] --arg f32[15360] --arg 16";
+    let next = "Next: load lines that all blocks read once for a block";
+    bound(
+        "few_lines",
+        launch,
+        "2 of 12 L2 banks bound `few_lines`: 9",
+        next,
+    );
+}
+
+#[test]
+fn turns_of_atomics_and_uneven_work_are_named() {
+    let launch = "--grid 264 --block 256 --arg u32[2112] --arg 32 --gpu h200-hopper \
+                  --set gpu.kernel_launch_cycles=0 --set gpu.sms=33";
+    let shared = "Shared memory bounds `tally`: it is busy in ";
+    let next = "Next: let fewer lanes update the same word of shared memory";
+    bound("tally", launch, shared, next);
+    let told = explained("tally", launch);
+    assert!(
+        told[0].contains("an atomic of shared memory waits 31.0 cycles"),
+        "{told:#?}"
+    );
+
+    let launch = "--grid 60 --block 256 --arg f32[15360] --arg 16";
+    let next = "Next: use smaller blocks";
+    bound("uneven", launch, "Barriers bound `uneven`: ", next);
+}
+
+/// The copies of inputs leave them in L2 on machines of GPGPU-Sim's version 4.
+#[test]
+fn hits_of_copied_inputs_are_named_with_their_option() {
+    let sentence = |options: &str| {
+        let launch = "--grid 64 --block 256 --arg f32[16384]=iota --arg f32[16384]=iota";
+        let options = format!("{launch} --arg f32[16384] --arg 16384 {options}");
+        explained("bandwidth", &options)[3].clone()
+    };
+    let option = "--set gpu.copies_warm_l2=false";
+    let warm = sentence("--gpu qv100-volta");
+    assert!(
+        warm.contains("only because the host's copies left the data there"),
+        "{warm}"
+    );
+    assert!(warm.contains(option), "{warm}");
+    let cold = sentence(&format!("--gpu qv100-volta {option}"));
+    assert!(!cold.contains("copies"), "{cold}");
 }
 
 #[test]

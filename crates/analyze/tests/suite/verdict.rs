@@ -1,50 +1,7 @@
 //! Verdicts on results made by hand. Where a comment says so, the counters are those of a run.
 
-mod support;
-
-use support::{launch, run};
-use warploom_analyze::{Bound, Category, KernelAnalysis, LoadClass, Machine, Part, analyze};
-use warploom_config::{GpuSpec, preset};
-use warploom_stats::result::{Counts, Figures, KernelReport, shares};
-
-/// A launch of `cycles` core cycles with these counters.
-fn launched(cycles: u64, counts: &[(&str, u64)]) -> KernelReport {
-    let named = counts.iter().map(|(name, n)| ((*name).to_owned(), *n));
-    let mut statistics: Counts = named.collect();
-    statistics.insert("gpu.cycles".to_owned(), cycles);
-    let causes = statistics
-        .iter()
-        .filter_map(|(name, n)| Some((name.strip_prefix("sm.slots.")?, *n)));
-    let figures = Figures {
-        cycles,
-        thread_instructions: 1000,
-        ipc: 1000.0 / cycles as f64,
-        stalls: shares(causes),
-        statistics: statistics.clone(),
-        ..Figures::default()
-    };
-    launch("k", figures)
-}
-
-fn analysed(gpu: &str, launch: KernelReport) -> KernelAnalysis {
-    let gpu: GpuSpec = preset(gpu).unwrap_or_else(|errors| panic!("{errors}"));
-    let figures = launch.figures.clone();
-    let result = run(vec![launch], figures, None);
-    analyze(&Machine::new(&gpu, 0.7), &result)
-        .expect("it was timed")
-        .whole
-}
-
-/// The verdict is the first sentence of both verbs, and ends the explanation with the same step.
-#[track_caller]
-fn told(found: &KernelAnalysis, bound: Bound, verdict: &str, next: &str) {
-    let (explanation, advice) = (&found.explanation, &found.advice);
-    assert_eq!(found.bound, bound, "{explanation:#?}");
-    assert_eq!(explanation[0], advice[0]);
-    assert!(advice.contains(&explanation[4]), "{advice:#?}");
-    assert!(explanation[0].contains(verdict), "{explanation:#?}");
-    assert!(explanation[4].starts_with(next), "{explanation:#?}");
-}
+use crate::support::{analysed, launched, told};
+use warploom_analyze::{Bound, Category, KernelAnalysis, LoadClass, Part};
 
 /// Counters of a transposition in shared memory without padding on `gtx480`.
 const TILED: [(&str, u64); 14] = [
@@ -67,8 +24,8 @@ const TILED: [(&str, u64); 14] = [
 #[test]
 fn shared_memory_with_bank_conflicts_is_the_bound_whatever_the_class() {
     let found = analysed("gtx480", launched(118_194, &TILED));
-    let verdict = "Shared memory bounds `k`: it is busy in 61% of the cycles, and an access waits \
-                   15.5 cycles for bank conflicts.";
+    let verdict = "Shared memory bounds `k`: it is busy in 61% of the cycles, and an access to \
+                   shared memory waits 15.5 cycles for bank conflicts.";
     told(
         &found,
         Bound::Shared,
@@ -118,12 +75,16 @@ fn the_busier_of_a_part_and_shared_memory_is_the_bound() {
 }
 
 /// Counters of the same transposition with a padding column: each element is read once.
-const PADDED: [(&str, u64); 14] = [
+const PADDED: [(&str, u64); 18] = [
     ("sm.active_cycles", 1_578_357),
     ("sm.memory_instructions", 65_536),
     ("sm.memory_transactions", 65_536),
-    ("sm.memory_lanes.load", 1_048_576),
-    ("sm.memory_lanes.store", 1_048_576),
+    ("sm.memory_accesses.load", 32_768),
+    ("sm.memory_accesses.store", 32_768),
+    ("sm.access_bytes.load", 4_194_304),
+    ("sm.access_bytes.store", 4_194_304),
+    ("sm.access_transactions.load", 32_768),
+    ("sm.access_transactions.store", 32_768),
     ("sm.ldst_stalls.global_load.reservation", 1_009_818),
     ("sm.ldst_stalls.global_store.reservation", 297_150),
     ("l1d.accesses.miss.global_read", 32_768),
@@ -154,21 +115,25 @@ fn short_lines_of_a_set_are_told_from_other_resources_of_l1d() {
     told(&found, Bound::LoadStore, verdict, next);
 }
 
-/// Nine transactions of an access, most of them of stores, which reserve no line on `gtx480`.
+/// Seventeen transactions of a store, which reserves no line on `gtx480`, and one of a load.
 #[test]
 fn stores_that_wait_are_named_as_stores() {
     let mut scattered = PADDED.to_vec();
     scattered.extend([
         ("sm.active_cycles", 12_818_529),
         ("sm.memory_transactions", 589_824),
+        ("sm.access_transactions.store", 557_056),
         ("sm.ldst_stalls.global_store.reservation", 8_989_323),
         ("l1d.fails.global_write.miss_queue_full", 8_989_323),
     ]);
     let found = analysed("gtx480", launched(855_309, &scattered));
     let verdict = "mostly because stores find the queue from L1D to the network full \
                    (l1d.miss_queue is 8)";
-    let next = "Next: let neighbouring threads access neighbouring words";
+    let next = "Next: let neighbouring threads access neighbouring words; a store then needs 1.0 \
+                transactions instead of 17.0";
     told(&found, Bound::LoadStore, verdict, next);
+    let kinds = "; a load takes 1.0 transactions and a store 17.0 (1.0 with neighbouring words).";
+    assert!(found.explanation[3].ends_with(kinds), "{found:#?}");
 }
 
 /// Atomics of all lanes on one word, on `gtx480`: `atomicAdd(&o[d[i]], 1)` where all `d[i]` are 0.
@@ -179,7 +144,12 @@ fn atomics_on_one_word_are_named_as_atomics() {
         ("sm.active_cycles", 2_900_000),
         ("sm.memory_instructions", 4096),
         ("sm.memory_transactions", 67_584),
-        ("sm.memory_lanes.load", 131_072),
+        ("sm.memory_accesses.load", 2048),
+        ("sm.memory_accesses.atomic", 2048),
+        ("sm.access_bytes.load", 262_144),
+        ("sm.access_bytes.atomic", 262_144),
+        ("sm.access_transactions.load", 2048),
+        ("sm.access_transactions.atomic", 65_536),
         ("sm.ldst_stalls.global_load.network", 2_864_521),
         ("sm.ldst_stalls.global_load.coalesce", 63_488),
         ("sm.packets_sent.global_atomic", 65_536),
@@ -193,6 +163,8 @@ fn atomics_on_one_word_are_named_as_atomics() {
                 memory, and update a word with one atomic (atomics are 97% of the transactions, of \
                 1.0 lanes each: lanes on the same word, or on different lines, take turns).";
     told(&found, Bound::LoadStore, verdict, next);
+    let kinds = "; a load takes 1.0 transactions and an atomic 32.0 (1.0 with neighbouring words).";
+    assert!(found.explanation[3].ends_with(kinds), "{found:#?}");
     // The loads are coalesced.
     assert!(!found.advice.join(" ").contains("neighbour"), "{found:#?}");
     // Loads that are more than the atomics are advised as before.
@@ -200,7 +172,9 @@ fn atomics_on_one_word_are_named_as_atomics() {
     loads.extend([
         ("sm.memory_instructions", 14_096),
         ("sm.memory_transactions", 387_584),
-        ("sm.memory_lanes.load", 451_072),
+        ("sm.memory_accesses.load", 12_048),
+        ("sm.access_bytes.load", 1_542_144),
+        ("sm.access_transactions.load", 322_048),
         ("sm.packets_sent.global_read", 320_000),
     ]);
     let found = analysed("gtx480", launched(198_491, &loads));
@@ -378,7 +352,8 @@ fn idle_lanes_and_conflicts_come_before_fewer_instructions() {
     let next = "Next: let neighbouring threads branch alike (an instruction takes effect in 21.0 \
                 of 32 lanes); change the layout in shared memory";
     told(&found, scheduler, "Instruction issue bounds `k`", next);
-    let last = "(an access waits 2.3 cycles for bank conflicts); execute fewer instructions";
+    let last = "(an access to shared memory waits 2.3 cycles for bank conflicts); execute fewer \
+                instructions";
     assert!(
         found.explanation[4].contains(last),
         "{}",
@@ -413,8 +388,8 @@ fn conflicts_that_make_loads_slow_come_before_more_warps() {
     let found = analysed("gtx480", launched(10_000, &counts));
     let busy = (12_600.0 + 44_100.0) / 150_000.0;
     assert!((found.utilisation.shared - busy).abs() < 1e-9);
-    let verdict = "no part of the machine is above 38% (shared memory); loads of shared memory \
-                   wait 3.5 cycles for bank conflicts";
+    let verdict = "no part of the machine is above 38% (shared memory); an access to shared \
+                   memory waits 3.5 cycles for bank conflicts";
     told(
         &found,
         Bound::Loads,
@@ -429,17 +404,21 @@ fn conflicts_that_make_loads_slow_come_before_more_warps() {
     );
 }
 
-/// Counters of a convolution whose threads read a row apart: 16.7 transactions an access, all of a
+/// Counters of a convolution whose threads read a row apart: 16.4 transactions of a load, all of a
 /// warp's in the same bank of L1D. Two of its accesses fill the two collectors of a sub-core, so
 /// that arithmetic finds its pipe full (`rtx3070-ampere`).
-const COLUMNS: [(&str, u64); 17] = [
+const COLUMNS: [(&str, u64); 21] = [
     ("sm.active_cycles", 1_784_827),
     ("sm.warp_instructions", 515_376),
     ("sm.thread_instructions", 16_286_882),
     ("sm.memory_instructions", 103_968),
     ("sm.memory_transactions", 1_739_572),
-    ("sm.memory_lanes.load", 3_246_152),
-    ("sm.memory_lanes.store", 65_536),
+    ("sm.memory_accesses.load", 101_920),
+    ("sm.memory_accesses.store", 2048),
+    ("sm.access_bytes.load", 12_984_608),
+    ("sm.access_bytes.store", 262_144),
+    ("sm.access_transactions.load", 1_674_036),
+    ("sm.access_transactions.store", 65_536),
     ("sm.ldst_stalls.global_load.bank_conflict", 1_572_116),
     ("sm.ldst_stalls.global_store.bank_conflict", 63_488),
     ("sm.pipe_cycles.int", 294_912),
@@ -469,16 +448,17 @@ fn accesses_that_hold_the_collectors_are_not_full_function_units() {
     ];
     let found = columns(&blockers);
     let verdict = "The load/store units bound `k`: they are full in 74% of the scheduler cycles, \
-                   mostly because L1D takes 16.7 transactions of an access one after the other; in \
+                   mostly because L1D takes 16.4 transactions of a load one after the other; in \
                    76% of these cycles accesses that wait hold the operand collectors, which keeps \
                    arithmetic out.";
-    let next = "Next: let neighbouring threads access neighbouring words; an access then needs 4.0 \
-                transactions instead of 16.7 (vectors of four words: 15.9)";
+    let next = "Next: let neighbouring threads access neighbouring words; a load then needs 4.0 \
+                transactions instead of 16.4";
     told(&found, Bound::LoadStore, verdict, next);
     let waits = "for function units behind accesses that hold the operand collectors \
                  (`execution_pipe`)";
     assert!(found.explanation[1].contains(waits), "{found:#?}");
-    let ideal = "takes 16.7 transactions (4.0 with neighbouring words of 4 bytes).";
+    let ideal = "; a load takes 16.4 transactions (4.0 with neighbouring words) and a \
+                 store 32.0 (4.0).";
     assert!(found.explanation[3].ends_with(ideal), "{found:#?}");
     let advice = found.advice.join(" ");
     assert!(

@@ -1,9 +1,7 @@
 //! Results made by hand, whose utilisations follow from the paper's definitions by arithmetic.
 
-mod support;
-
+use crate::support::{launch, run};
 use std::collections::BTreeMap;
-use support::{launch, run};
 use warploom_analyze::{Analysis, Category, LoadClass, Machine, Part, analyze};
 use warploom_config::{GpuSpec, preset};
 use warploom_stats::result::*;

@@ -1,0 +1,168 @@
+//! Accesses to memory by kind: the transactions of global and local memory that each kind needs,
+//! and the cycles that accesses to shared memory wait for each other.
+
+use warploom_config::{Coalescing, GpuSpec};
+use warploom_stats::result::Counts;
+
+/// Ratio of transactions to those of neighbouring words from which accesses count as uncoalesced.
+pub(crate) const SPREAD: f64 = 2.0;
+
+/// Share by which accesses pass the transactions of neighbouring words before these are named.
+const WORTH_NAMING: f64 = 1.05;
+
+/// Accesses of one kind to global and local memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Accesses {
+    /// One of them, with its article.
+    pub one: &'static str,
+    /// Number of these accesses.
+    count: f64,
+    /// Transactions of an access.
+    pub transactions: f64,
+    /// Transactions of an access whose lanes use neighbouring words, of as many bytes.
+    pub ideal: f64,
+}
+
+/// Kinds of accesses, with a label of `sm.memory_accesses` each.
+const KINDS: [(&str, &str); 3] = [
+    ("load", "a load"),
+    ("store", "a store"),
+    ("atomic", "an atomic"),
+];
+
+impl Accesses {
+    /// The kinds of accesses that a kernel makes.
+    pub(crate) fn of(spec: &GpuSpec, counts: &Counts) -> Vec<Self> {
+        let bytes = match spec.sm.coalescing {
+            Coalescing::Sectors => 32.0,
+            Coalescing::Segments | Coalescing::SegmentsAndSectors => 128.0,
+        };
+        let of_kind = |(label, one): (&str, &'static str)| {
+            let get = |group: &str| {
+                let count = counts.get(&format!("sm.{group}.{label}")).copied();
+                count.unwrap_or(0) as f64
+            };
+            let count = get("memory_accesses");
+            (count > 0.0).then(|| Self {
+                one,
+                count,
+                transactions: get("access_transactions") / count,
+                ideal: (get("access_bytes") / bytes / count).max(1.0),
+            })
+        };
+        KINDS.into_iter().filter_map(of_kind).collect()
+    }
+
+    /// Accesses of which only the mean number of transactions is known.
+    pub(crate) const fn of_any_kind(transactions: f64) -> Self {
+        Self {
+            one: "an access",
+            count: 1.0,
+            transactions,
+            ideal: transactions,
+        }
+    }
+
+    /// Transactions over those of neighbouring words.
+    pub(crate) fn spread(&self) -> f64 {
+        self.transactions / self.ideal
+    }
+
+    /// Transactions that neighbouring words would save.
+    fn excess(&self) -> f64 {
+        (self.transactions - self.ideal) * self.count
+    }
+
+    pub(crate) fn is_atomic(&self) -> bool {
+        self.one == KINDS[2].1
+    }
+
+    /// The loads or stores, whichever have more transactions to save.
+    pub(crate) fn worst(of: &[Self]) -> Option<Self> {
+        let plain = of.iter().filter(|kind| !kind.is_atomic()).copied();
+        plain.max_by(|a, b| a.excess().total_cmp(&b.excess()))
+    }
+
+    /// The transactions of each kind in a clause.
+    pub(crate) fn in_words(of: &[Self]) -> String {
+        let mut verb = "takes ";
+        let mut unit = " transactions";
+        let mut ideal_of = " with neighbouring words";
+        let mut told = Vec::new();
+        for kind in of {
+            let mut words = format!("{} {verb}{:.1}{unit}", kind.one, kind.transactions);
+            (verb, unit) = ("", "");
+            if kind.spread() > WORTH_NAMING {
+                words += &format!(" ({:.1}{ideal_of})", kind.ideal);
+                ideal_of = "";
+            }
+            told.push(words);
+        }
+        match told.split_last() {
+            Some((last, [])) => last.clone(),
+            Some((last, others)) => format!("{} and {last}", others.join(", ")),
+            None => String::new(),
+        }
+    }
+}
+
+/// Cycles that accesses to shared memory wait for each other's lanes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SharedWait {
+    /// Cycles that an access of the kind with most of them waits.
+    pub cycles: f64,
+    /// True if this kind is atomics, whose lanes on one word take turns; else lanes use the same
+    /// bank.
+    pub is_atomic: bool,
+}
+
+/// Remedy against bank conflicts of loads and stores.
+pub(crate) const LAYOUT: &str = "change the layout in shared memory, for example by a padding \
+                                 column, so that the lanes of a warp use different banks";
+/// Remedy against atomics of shared memory whose lanes take turns.
+pub(crate) const PRIVATE: &str = "let fewer lanes update the same word of shared memory: combine \
+                                  the values of a warp first (shuffles, `__match_any_sync`), or \
+                                  give each warp a copy of the array and add the copies at the end";
+
+impl SharedWait {
+    /// The wait of the kind of access with most of these cycles, if it is a cycle or longer.
+    pub(crate) fn of(counts: &Counts) -> Option<Self> {
+        let get = |name: &str| counts.get(name).copied().unwrap_or(0);
+        let [all, atomics] =
+            ["shared_instructions", "shared_atomics"].map(|n| get(&format!("sm.{n}")));
+        let (cycles, turns) = (
+            get("sm.shared_conflict_cycles"),
+            get("sm.shared_atomic_cycles"),
+        );
+        let is_atomic = 2 * turns > cycles;
+        let (part, of) = match is_atomic {
+            true => (turns, atomics),
+            false => (cycles - turns, all - atomics),
+        };
+        let cycles = part as f64 / of.max(1) as f64;
+        (cycles >= 1.0).then_some(Self { cycles, is_atomic })
+    }
+
+    /// A clause on this wait.
+    pub(crate) fn in_words(self) -> String {
+        match self.is_atomic {
+            true => format!(
+                "an atomic of shared memory waits {:.1} cycles, because its lanes update the same \
+                 word, or words of the same bank, one after the other",
+                self.cycles
+            ),
+            false => format!(
+                "an access to shared memory waits {:.1} cycles for bank conflicts",
+                self.cycles
+            ),
+        }
+    }
+
+    /// The remedy against it.
+    pub(crate) const fn remedy(self) -> &'static str {
+        match self.is_atomic {
+            true => PRIVATE,
+            false => LAYOUT,
+        }
+    }
+}

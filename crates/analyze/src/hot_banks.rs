@@ -1,0 +1,128 @@
+//! L2 banks or DRAM channels to which a kernel sends most of its requests while others idle. Means
+//! over all banks show nothing of them.
+
+use crate::advice::percent;
+use warploom_config::GpuSpec;
+use warploom_stats::result::{Figures, HotBanks};
+
+/// Share of the time of accesses that requests wait for a few banks from which these are the bound.
+const LONG: f64 = 1.0 / 3.0;
+
+/// A few L2 banks for which requests wait long.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Hot {
+    banks: HotBanks,
+    /// Share of the packets that go to these banks.
+    packets: f64,
+    /// Share of the time of accesses that requests wait for these banks.
+    waits: f64,
+}
+
+impl Hot {
+    /// The banks for which requests wait longest, if these are at most half of all, and the waits a
+    /// large part of the time of accesses.
+    pub(crate) fn of(figures: &Figures) -> Option<Self> {
+        let banks = figures.hot_banks?;
+        let get = |name: &str| figures.statistics.get(name).copied().unwrap_or(0) as f64;
+        let hot = Self {
+            banks,
+            packets: banks.packets as f64 / get("partition.packets").max(1.0),
+            waits: banks.wait_cycles as f64 / get("sm.fetch_cycles").max(1.0),
+        };
+        (2 * banks.banks <= banks.of_banks && hot.waits > LONG).then_some(hot)
+    }
+
+    /// True if the DRAM behind the banks is what they wait for: most requests miss in L2.
+    fn is_dram(&self) -> bool {
+        let HotBanks {
+            loads,
+            stores,
+            atomics,
+            misses,
+            ..
+        } = self.banks;
+        2 * misses > loads + stores + atomics
+    }
+
+    /// True if most requests to these banks are atomics.
+    pub(crate) fn are_atomics(&self) -> bool {
+        let HotBanks {
+            loads,
+            stores,
+            atomics,
+            ..
+        } = self.banks;
+        atomics > loads + stores
+    }
+
+    fn requests(&self) -> &'static str {
+        let HotBanks { loads, stores, .. } = self.banks;
+        match self.are_atomics() {
+            true => "atomics",
+            false if loads >= stores => "loads",
+            false => "stores",
+        }
+    }
+
+    /// Sentence on these banks as the bound of a kernel.
+    pub(crate) fn in_words(&self, kernel: &str) -> String {
+        let HotBanks {
+            of_banks,
+            banks,
+            of_channels,
+            channels,
+            ..
+        } = self.banks;
+        let (few, all, parts) = match self.is_dram() {
+            true => (channels, of_channels, "DRAM channels"),
+            false => (banks, of_banks, "L2 banks"),
+        };
+        let bound = match few {
+            1 => format!("One of {all} {parts} bounds `{kernel}`"),
+            _ => format!("{few} of {all} {parts} bound `{kernel}`"),
+        };
+        let it = if few == 1 { "it" } else { "them" };
+        format!(
+            "{bound}: {} of the requests, mostly {}, go to {it}, and wait {:.0} cycles for {it} on \
+             average, {} of the time that accesses take.",
+            percent(self.packets),
+            self.requests(),
+            self.banks.wait_cycles as f64 / self.banks.packets.max(1) as f64,
+            percent(self.waits.min(1.0))
+        )
+    }
+
+    /// Step that spreads the requests.
+    pub(crate) fn step(&self) -> String {
+        let apart = "pad the rows of arrays, or let blocks begin at different rows, so that the \
+                     distance of addresses that are used at a time does not lead to the same few \
+                     again (partition camping)";
+        if self.are_atomics() && !self.is_dram() {
+            return "let each block update a copy of its own in shared memory (privatisation), or \
+                    each warp combine its values by shuffles, and update global memory once for \
+                    them; several copies in global memory, added at the end, spread the rest over \
+                    more banks"
+                .to_owned();
+        }
+        match (self.is_dram(), self.requests()) {
+            (false, "loads") => format!(
+                "load lines that all blocks read once for a block, and keep them in shared memory \
+                 or registers, or let L1D keep them (no `__ldcg` or `volatile`); if the lines \
+                 differ, {apart}"
+            ),
+            _ => apart.to_owned(),
+        }
+    }
+}
+
+/// Share of the time of accesses that they would not take on an idle machine: they wait in queues.
+pub(crate) fn queueing(spec: &GpuSpec, figures: &Figures, l2_hits: Option<f64>) -> f64 {
+    let get = |name: &str| figures.statistics.get(name).copied().unwrap_or(0) as f64;
+    let idle = spec.latencies();
+    let hits = l2_hits.unwrap_or(0.0);
+    let idle = hits * f64::from(idle.l2) + (1.0 - hits) * f64::from(idle.dram);
+    match get("sm.fetch_cycles") / get("sm.fetches").max(1.0) {
+        cycles if cycles > idle => 1.0 - idle / cycles,
+        _ => 0.0,
+    }
+}

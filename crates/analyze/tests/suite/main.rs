@@ -1,0 +1,6 @@
+//! Tests of analyses of results.
+
+mod known;
+mod support;
+mod verdict;
+mod waits;

@@ -1,0 +1,231 @@
+//! Verdicts on requests that wait: for a few L2 banks, in queues, for atomics of shared memory, at
+//! barriers. Results are made by hand.
+
+use crate::support::{analysed, launched, told};
+use warploom_analyze::{Bound, Part};
+use warploom_config::preset;
+use warploom_stats::result::{HotBanks, KernelReport};
+
+/// 1,000 packets, of which 960 go to four of 192 L2 banks and wait 300 cycles each, of 320,000
+/// cycles that accesses take in all.
+fn histogram(hot: HotBanks) -> KernelReport {
+    let counts = [
+        ("sm.active_cycles", 132 * 10_000),
+        ("sm.fetch_cycles", 320_000),
+        ("partition.packets", 1000),
+        ("partition.arrival_cycles", 290_000),
+        ("sm.slots.issued", 1),
+        ("sm.slots.memory_dependence", 9),
+    ];
+    let mut launch = launched(10_000, &counts);
+    launch.figures.hot_banks = Some(HotBanks {
+        of_banks: 192,
+        banks: 4,
+        of_channels: 192,
+        channels: 4,
+        wait_cycles: 288_000,
+        longest_wait_cycles: 288_000,
+        packets: 960,
+        ..hot
+    });
+    launch
+}
+
+/// Atomics on few lines of global memory: means over the banks show no busy part.
+#[test]
+fn banks_that_atomics_wait_for_are_named() {
+    let atomics = HotBanks {
+        atomics: 950,
+        loads: 10,
+        misses: 20,
+        ..HotBanks::default()
+    };
+    let found = analysed("h200-hopper", histogram(atomics));
+    let verdict = "4 of 192 L2 banks bound `k`: 96% of the requests, mostly atomics, go to them, \
+                   and wait 300 cycles for them on average, 90% of the time that accesses take.";
+    let next = "Next: let each block update a copy of its own in shared memory (privatisation)";
+    told(&found, Bound::HotBanks, verdict, next);
+    let advice = found.advice.join("\n");
+    let more = "More warps would not help: their requests would queue for the same few banks.";
+    assert!(advice.contains(more), "{advice}");
+}
+
+#[test]
+fn loads_of_few_lines_and_stores_are_advised_otherwise() {
+    let loads = HotBanks {
+        loads: 950,
+        stores: 10,
+        ..HotBanks::default()
+    };
+    let found = analysed("h200-hopper", histogram(loads));
+    let verdict = "96% of the requests, mostly loads, go to them";
+    let next = "Next: load lines that all blocks read once for a block";
+    told(&found, Bound::HotBanks, verdict, next);
+    let stores = HotBanks {
+        stores: 960,
+        ..HotBanks::default()
+    };
+    let mut one = histogram(stores);
+    if let Some(hot) = &mut one.figures.hot_banks {
+        hot.banks = 1;
+    }
+    let verdict = "One of 192 L2 banks bounds `k`: 96% of the requests, mostly stores, go to it";
+    let next = "Next: pad the rows of arrays";
+    told(
+        &analysed("h200-hopper", one),
+        Bound::HotBanks,
+        verdict,
+        next,
+    );
+}
+
+/// Requests that miss in L2 wait for the DRAM behind the banks.
+#[test]
+fn channels_that_misses_wait_for_are_named() {
+    let misses = HotBanks {
+        loads: 960,
+        misses: 900,
+        ..HotBanks::default()
+    };
+    let found = analysed("h200-hopper", histogram(misses));
+    let verdict = "4 of 192 DRAM channels bound `k`: 96% of the requests";
+    let next = "Next: pad the rows of arrays, or let blocks begin at different rows";
+    told(&found, Bound::HotBanks, verdict, next);
+}
+
+/// With 97 of 192 banks the requests are spread, and with a third of the time the waits are short.
+#[test]
+fn waits_for_many_banks_and_short_waits_are_no_hot_banks() {
+    let mut spread = histogram(HotBanks::default());
+    if let Some(hot) = &mut spread.figures.hot_banks {
+        hot.banks = 97;
+    }
+    spread
+        .figures
+        .statistics
+        .insert("dram.cycles".to_owned(), 100);
+    let idle = preset("h200-hopper").map(|gpu| gpu.latencies().dram.into());
+    let idle: u64 = idle.unwrap_or_else(|errors| panic!("{errors}"));
+    let taken = [
+        ("dram.data_cycles", 40),
+        ("sm.fetches", 1000),
+        ("sm.fetch_cycles", 10_000 * idle),
+    ];
+    let taken = taken.map(|(name, n)| (name.to_owned(), n));
+    spread.figures.statistics.extend(taken);
+    let next = "Next: move fewer bytes: smaller types";
+    let verdict = "no part of the machine is above 40% (DRAM); accesses spend 90% of their time in queues of the memory system.";
+    let found = analysed("h200-hopper", spread);
+    told(&found, Bound::Loads, verdict, next);
+    let advice = found.advice.join("\n");
+    let queues = "More warps would hardly help: accesses spend 90% of their time in queues";
+    assert!(advice.contains(queues), "{advice}");
+
+    let mut short = histogram(HotBanks::default());
+    let counts = &mut short.figures.statistics;
+    counts.insert("sm.fetch_cycles".to_owned(), 3 * 288_000);
+    counts.insert("sm.fetches".to_owned(), 3000);
+    let verdict = "The latency of loads bounds `k`";
+    let found = analysed("h200-hopper", short);
+    told(&found, Bound::Loads, verdict, "Next: ");
+    assert!(!found.explanation[0].contains("queues"), "{found:#?}");
+}
+
+/// Where copies of the host have left inputs in L2, hits do not come from reuse.
+#[test]
+fn hits_that_copies_of_the_host_made_are_named() {
+    let of = |copied: u64| {
+        let counts = [
+            ("sm.active_cycles", 80 * 10_000),
+            ("sm.memory_instructions", 1),
+            ("sm.memory_transactions", 1),
+            ("l2.accesses.hit.global_read", 900),
+            ("l2.accesses.miss.global_read", 100),
+            ("partition.copied_hits", copied),
+            ("sm.slots.issued", 1),
+            ("sm.slots.memory_dependence", 9),
+        ];
+        analysed("qv100-volta", launched(10_000, &counts)).explanation[3].clone()
+    };
+    let told = "L2 90% (60% only because the host's copies left the data there; \
+                `--set gpu.copies_warm_l2=false` begins without them)";
+    assert!(of(600).contains(told), "{}", of(600));
+    assert!(of(99).contains("L2 90%; an access takes"), "{}", of(99));
+}
+
+/// 100 atomics of shared memory whose lanes take turns for 3,100 cycles, beside 100 loads without
+/// conflicts; and loads with conflicts beside few such atomics.
+#[test]
+fn serialised_atomics_are_told_from_bank_conflicts() {
+    let of = |of_atomics: u64| {
+        let counts = [
+            ("sm.active_cycles", 15 * 400),
+            ("sm.shared_instructions", 200),
+            ("sm.shared_atomics", 100),
+            ("sm.shared_conflict_cycles", 3100),
+            ("sm.shared_atomic_cycles", of_atomics),
+            ("sm.slots.issued", 1),
+            ("sm.slots.memory_pipe", 9),
+        ];
+        analysed("gtx480", launched(400, &counts))
+    };
+    let verdict = "Shared memory bounds `k`: it is busy in 55% of the cycles, and an atomic of \
+                   shared memory waits 31.0 cycles, because its lanes update the same word, or \
+                   words of the same bank, one after the other.";
+    let next = "Next: let fewer lanes update the same word of shared memory: combine the values";
+    told(&of(3100), Bound::Shared, verdict, next);
+    let found = of(100);
+    assert!(
+        !found.advice.join(" ").contains("__match_any_sync"),
+        "{found:#?}"
+    );
+    let verdict = "and an access to shared memory waits 30.0 cycles for bank conflicts.";
+    let next = "Next: change the layout in shared memory";
+    told(&found, Bound::Shared, verdict, next);
+}
+
+/// One warp of eight works while the others wait at a barrier: their scheduler waits for arithmetic.
+#[test]
+fn barriers_are_named_where_most_warps_wait_at_them() {
+    let of = |waiting: u64| {
+        let counts = [
+            ("sm.active_cycles", 15 * 1000),
+            ("sm.resident_warp_cycles", 8 * 15 * 1000),
+            ("sm.barrier_warp_cycles", waiting * 15 * 1000),
+            ("sm.barriers", 100),
+            ("sm.slots.issued", 30),
+            ("sm.slots.barrier", 20),
+            ("sm.slots.execution_dependence", 50),
+        ];
+        analysed("gtx480", launched(1000, &counts))
+    };
+    let verdict = "Barriers bound `k`: in 20% of the scheduler cycles all warps wait at barriers, at \
+                   fences or for atomics, and on average 75% of the warps on an SM wait at one.";
+    let next = "Next: use smaller blocks, so that another block runs while one waits, or fewer \
+                barriers; and give all warps of a block the same work";
+    told(&of(6), Bound::Barriers, verdict, next);
+    let verdict = "The latency of arithmetic bounds `k`";
+    told(&of(4), Bound::Arithmetic, verdict, "Next: ");
+}
+
+/// An instruction such as a remainder keeps its scheduler for several cycles.
+#[test]
+fn schedulers_that_issue_long_instructions_are_busy() {
+    let counts = [
+        ("sm.active_cycles", 15 * 1000),
+        ("sm.warp_instructions", 2 * 15 * 1000 / 10),
+        ("sm.thread_instructions", 32 * 2 * 15 * 1000 / 10),
+        ("sm.slots.issued", 70),
+        ("sm.slots.no_warp", 25),
+        ("sm.slots.execution_pipe", 5),
+    ];
+    let found = analysed("gtx480", launched(1000, &counts));
+    let scheduler = Bound::Part(Part::Scheduler);
+    let verdict = "Instruction issue bounds `k`: the schedulers issue 70% of what they can.";
+    told(
+        &found,
+        scheduler,
+        verdict,
+        "Next: execute fewer instructions",
+    );
+}
