@@ -17,6 +17,7 @@ mod address_map;
 mod cache_policies;
 mod contexts;
 mod error;
+mod generation;
 pub mod gpgpusim;
 mod keys;
 mod latency;

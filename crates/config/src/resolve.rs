@@ -1,6 +1,7 @@
 //! Resolution of a preset or a file, with overrides, to a validated [`GpuSpec`].
 
 use crate::error::ConfigErrors;
+use crate::generation::{Relatives, relatives};
 use crate::preset::{PRESETS, find};
 use crate::read::Layers;
 use crate::section::{Key, Located, Problem, Reader, Section};
@@ -58,25 +59,48 @@ fn add_preset_argument(layers: &mut Layers, name: &str) {
 }
 
 fn unknown_preset(name: &str, place: Span) -> Diagnostic {
+    let message = format!("there is no preset `{name}`");
+    let problem = Diagnostic::error("unknown-preset", place, message);
+    let near = near_preset(name).map(|near| format!("did you mean `{near}`?"));
+    let near = near.or_else(|| relatives_told(name));
+    problem
+        .maybe_help(near)
+        .help("`warploom list gpus` lists the presets; a file's name ends in .toml")
+}
+
+/// The preset that a name most likely means.
+fn near_preset(name: &str) -> Option<&'static str> {
     // Vendors write `RTX 3070`.
     let folded = name.to_lowercase().replace([' ', '_'], "");
-    let contains = |preset: &&str| !folded.is_empty() && preset.contains(&folded);
     let names = || PRESETS.iter().map(|preset| preset.name);
-    let first = |preset: &str| {
-        preset
-            .split('-')
-            .next()
-            .is_some_and(|model| nearest(&folded, [model]).is_some())
-    };
+    let contains = |preset: &&str| !folded.is_empty() && preset.contains(&folded);
     let near = nearest(&folded, names()).or_else(|| names().find(contains));
-    let near = near.or_else(|| names().find(|preset| first(preset)));
-    Diagnostic::error(
-        "unknown-preset",
-        place,
-        format!("there is no preset `{name}`"),
-    )
-    .maybe_help(near.map(|near| format!("did you mean `{near}`?")))
-    .help("`warploom list gpus` lists the presets; a file's name ends in .toml")
+    // Another model of a known generation is no typing error.
+    let is_model = relatives(name).is_some();
+    let first = |preset: &&str| {
+        let model = preset.split('-').next();
+        model.is_some_and(|model| nearest(&folded, [model]).is_some())
+    };
+    near.or_else(|| names().find(first).filter(|_| !is_model))
+}
+
+/// Sentence on the presets that are nearest to a GPU without one, and how to describe it.
+fn relatives_told(name: &str) -> Option<String> {
+    let Relatives {
+        generation,
+        is_own,
+        presets,
+    } = relatives(name)?;
+    let first = presets.first()?.name;
+    let names: Vec<String> = presets.iter().map(|p| format!("`{}`", p.name)).collect();
+    let (names, generation) = (names.join(" and "), generation.name());
+    let told = match is_own {
+        true => format!("of its generation, {generation}, there is {names}"),
+        false => format!("there is none of its generation, {generation}; the nearest are {names}"),
+    };
+    Some(format!(
+        "{told}; a file with `base = \"{first}\"` and the values that differ describes another GPU"
+    ))
 }
 
 /// Adds a text after the preset on which it is based.

@@ -398,6 +398,24 @@ fn machines_are_suggested_as_vendors_write_them() {
 }
 
 #[test]
+fn gpus_without_a_preset_are_answered_with_their_relatives() {
+    for (name, meant) in [
+        (
+            "rtx3080",
+            "of its generation, Ampere, there is `rtx3070-ampere` and `a100-ampere`",
+        ),
+        (
+            "RTX 4090",
+            "none of its generation, Ada; the nearest are `rtx3070-ampere` and `rtx5090-blackwell`",
+        ),
+    ] {
+        let told = preset(name).unwrap_err().to_string();
+        let base = "a file with `base = \"rtx3070-ampere\"`";
+        assert!(told.contains(meant) && told.contains(base), "{told}");
+    }
+}
+
+#[test]
 fn a_word_of_several_keys_suggests_all_of_them() {
     let told = with(&["scheduler=lrr"]).unwrap_err().to_string();
     let help = "did you mean `gpu.block_scheduler` or `sm.warp_scheduler` or `dram.scheduler`?";
