@@ -6,6 +6,7 @@ mod bars;
 mod boxes;
 mod effects;
 mod heat;
+mod labels;
 mod narrow;
 mod stacks;
 mod touches;
@@ -31,8 +32,10 @@ const X_LABELS: u32 = 48;
 const Y_LABELS: u32 = 70;
 const FONT: &str = "sans-serif";
 const TEXT: u32 = 15;
-/// Smallest font of a title.
+/// Smallest font of a title in one line.
 const LEAST_TITLE: u32 = 11;
+/// Height of a line of a title in several.
+const TITLE_LINE: i32 = 16;
 
 /// Height of a line over the size of its font, by which the library divides sizes.
 const LINE_HEIGHT: f64 = 1.24;
@@ -90,7 +93,7 @@ impl Shape {
             }
             (_, Chart::Effects(chart)) => effects::height(chart, self),
             (_, Chart::Heat(map)) => heat::height(map, self),
-            (_, Chart::Lines(_)) => HEIGHT,
+            (_, Chart::Lines(chart)) => HEIGHT + more_title(&chart.title, self.width()) as u32,
         }
     }
 }
@@ -240,9 +243,13 @@ fn x_labels(width: u32, widest: i32) -> usize {
 /// Draws title and legend: squares for series, lines for marks. Returns the lower edge.
 fn head(area: &Area<'_>, title: &str, series: &[&str], marks: &[&str]) -> Drawn<i32> {
     let width = area.dim_in_pixel().0;
-    let size = title_size(title, width as i32 - 2 * MARGIN);
-    area.draw(&Text::new(title, (MARGIN, 12), words(size)))?;
+    let (size, lines) = title_lines(title, width);
+    for (line, y) in lines.into_iter().zip((12..).step_by(TITLE_LINE as usize)) {
+        area.draw(&Text::new(line, (MARGIN, y), words(size)))?;
+    }
+    let below = more_title(title, width);
     let places = legend(series, marks, width);
+    let places: Vec<_> = places.iter().map(|(x, y)| (*x, y + below)).collect();
     for (s, (name, &(x, y))) in series.iter().zip(&places).enumerate() {
         let colour = SERIES[s % SERIES.len()].0;
         area.draw(&Rectangle::new([(x, y), (x + 11, y + 11)], colour.filled()))?;
@@ -254,7 +261,23 @@ fn head(area: &Area<'_>, title: &str, series: &[&str], marks: &[&str]) -> Drawn<
         area.draw(&PathElement::new(line, colour))?;
         area.draw(&Text::new(*name, (x + 20, y - 1), words(TEXT)))?;
     }
-    Ok(head_height(series, marks, width))
+    Ok(head_height(title, series, marks, width))
+}
+
+/// Size of a title's font, and its lines: more than one if it has no room in the smallest font.
+fn title_lines(title: &str, width: u32) -> (u32, Vec<String>) {
+    let room = width as i32 - 2 * MARGIN;
+    let size = title_size(title, room);
+    if width_at(title, size) <= room {
+        return (size, vec![title.to_owned()]);
+    }
+    let lines = labels::in_lines(title, room, |text| width_at(text, LEAST_TITLE + 1));
+    (LEAST_TITLE + 1, lines)
+}
+
+/// Height of the lines of a title after the first.
+fn more_title(title: &str, width: u32) -> i32 {
+    (title_lines(title, width).1.len() as i32 - 1) * TITLE_LINE
 }
 
 /// Size of a title's font: the usual one, or the largest that is legible and with which the title
@@ -266,11 +289,11 @@ fn title_size(title: &str, room: i32) -> u32 {
 }
 
 /// Lower edge of title and legend.
-fn head_height(series: &[&str], marks: &[&str], width: u32) -> i32 {
+fn head_height(title: &str, series: &[&str], marks: &[&str], width: u32) -> i32 {
     let last = legend(series, marks, width)
         .last()
         .map_or(39, |place| place.1);
-    HEAD + last - 39
+    HEAD + last - 39 + more_title(title, width)
 }
 
 /// Corners of the legend's entries, in the number of lines that the width requires.

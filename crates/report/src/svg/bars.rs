@@ -1,8 +1,9 @@
 //! Bar charts for pages of normal width. Bars are vertical; long names of many groups are turned.
 
+use super::labels::{LINE, in_lines, most_lines};
 use super::{
     Area, Drawn, GRID, MARGIN, Plane, SERIES, TEXT, WIDTH, X_LABELS, Y_LABELS, head, mark_colour,
-    mark_names, number, plane_above, text_width, top_of, width_at, words,
+    mark_names, more_title, number, plane_above, text_width, top_of, width_at, words,
 };
 use crate::figure::{Axis, BarChart, Mark};
 use plotters::prelude::*;
@@ -18,8 +19,12 @@ const GAP: i32 = 6;
 const VALUE: u32 = 13;
 /// Least distance between the values above bars in pixels.
 const VALUE_GAP: i32 = 2;
-/// Height of a line of names.
-const LINE: i32 = 16;
+/// Width of a group from which names that are too long are divided into lines.
+const WIDE: i32 = 100;
+/// Most lines of a name.
+const MOST_LINES: i32 = 5;
+/// Length of the axis of values for whose label there is room in a chart of the usual height.
+const LABEL: i32 = 220;
 
 /// Arrangement of the names below the groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,19 +33,24 @@ enum Names {
     Line,
     /// Names alternate between two lines.
     TwoLines,
+    /// Each name has this many lines of its own at most, of the width of its group.
+    Broken(i32),
     /// Names are turned and read upwards; the longest has this length.
     Turned(i32),
 }
 
 impl Names {
     fn of(chart: &BarChart) -> Self {
-        let room = (WIDTH - Y_LABELS - 3 * MARGIN as u32) as i32 / chart.groups.len().max(1) as i32;
+        let room = room(chart);
         let widths = chart.groups.iter().map(|name| text_width(name));
         let longest = widths.max().unwrap_or(0);
         match longest + GAP {
             needed if needed <= room => Self::Line,
             needed if needed <= 2 * room => Self::TwoLines,
-            _ => Self::Turned(longest),
+            _ => match most_lines(&chart.groups, room - GAP) {
+                lines if lines <= MOST_LINES && room >= WIDE => Self::Broken(lines),
+                _ => Self::Turned(longest),
+            },
         }
     }
 
@@ -48,14 +58,22 @@ impl Names {
     fn height(self) -> u32 {
         match self {
             Self::Line | Self::TwoLines => X_LABELS,
+            Self::Broken(lines) => X_LABELS.max((lines * LINE + 2 * GAP) as u32),
             Self::Turned(longest) => X_LABELS.max((longest + 2 * GAP) as u32),
         }
     }
 }
 
-/// Height of a chart beyond the usual one, for its names.
+/// Width of a group in pixels.
+fn room(chart: &BarChart) -> i32 {
+    (WIDTH - Y_LABELS - 3 * MARGIN as u32) as i32 / chart.groups.len().max(1) as i32
+}
+
+/// Height of a chart beyond the usual one, for its title, its names and the label of its axis.
 pub(super) fn more_height(chart: &BarChart) -> u32 {
-    Names::of(chart).height() - X_LABELS
+    let title = more_title(&chart.title, WIDTH);
+    let label = (text_width(&chart.axis.label) - LABEL).max(0);
+    Names::of(chart).height() - X_LABELS + (title + label) as u32
 }
 
 /// Draws a bar chart.
@@ -178,9 +196,17 @@ pub(super) fn group_names(area: &Area<'_>, plane: &Plane<'_>, chart: &BarChart) 
     for (g, name) in chart.groups.iter().enumerate() {
         let (x, y) = plane.plotting_area().map_coordinate(&(g as f64 + 0.5, 0.0));
         let (x, y) = (x - left, y - top + 8);
+        if let Names::Broken(_) = names {
+            let lines = in_lines(name, room(chart) - GAP, text_width).into_iter();
+            let below = words(TEXT).pos(Pos::new(HPos::Center, VPos::Top));
+            for (line, y) in lines.zip((y..).step_by(LINE as usize)) {
+                area.draw(&Text::new(line, (x, y), below.clone()))?;
+            }
+            continue;
+        }
         let below = Pos::new(HPos::Center, VPos::Top);
         let (at, style) = match names {
-            Names::Line => ((x, y), words(TEXT).pos(below)),
+            Names::Line | Names::Broken(_) => ((x, y), words(TEXT).pos(below)),
             Names::TwoLines => ((x, y + LINE * (g % 2) as i32), words(TEXT).pos(below)),
             Names::Turned(_) => {
                 let turned = words(TEXT).transform(FontTransform::Rotate270);
@@ -234,6 +260,30 @@ mod tests {
                     "{text}: {left} {top} {right} {bottom} of 920 x {height}"
                 );
             }
+        }
+    }
+
+    /// The names of long files stand whole below their groups, and the label of the axis has room.
+    #[test]
+    fn long_names_of_few_groups_have_lines_of_their_own() {
+        let names = [
+            "spmv",
+            "a-project/kernels/matrix_multiplication_with_shared_memory_tiles",
+        ];
+        let mut chart = chart(names.map(|name| format!("{name}-{name}")).to_vec());
+        chart.axis.label =
+            "speedup over long-latency-first, max_blocks_per_sm 1 (ratio of IPC)".into();
+        chart.title = "speedup by a key and another one ".repeat(8);
+        assert!(matches!(Names::of(&chart), Names::Broken(_)));
+        let picture = svg(&[Chart::Bars(chart.clone())]);
+        let boxes = boxes(&picture);
+        assert_eq!(overlaps(&boxes), [], "{picture}");
+        let whole: String = boxes.iter().map(|(text, _)| text.as_str()).collect();
+        assert!(whole.contains(&chart.groups[1]), "{whole}");
+        let height = attribute(&picture, "height").unwrap();
+        for (text, [left, top, right, bottom]) in &boxes {
+            let inside = *left >= 0.0 && *top >= 0.0 && *right <= 920.0 && *bottom <= height;
+            assert!(inside, "{text}: {left} {top} {right} {bottom}");
         }
     }
 

@@ -90,7 +90,7 @@ fn listed(chart: &EffectChart) -> impl Iterator<Item = (&EffectDot, &str)> {
 
 /// Height of a chart, with the list of names below the square on a narrow screen.
 pub(super) fn height(chart: &EffectChart, shape: Shape) -> u32 {
-    let top = head_height(&names(chart), &[], shape.width());
+    let top = head_height(&chart.title, &names(chart), &[], shape.width());
     let list = listed(chart).count() as i32 * ROW;
     let square = side(shape) + BELOW;
     let below = match shape {

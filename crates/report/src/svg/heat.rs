@@ -1,15 +1,21 @@
 //! Maps of a value over two axes: a cell for each pair of values, darker for a greater value, with
 //! its number.
 
+use super::labels::{LINE, in_lines, most_lines};
 use super::{Area, Drawn, GRID, MARGIN, SERIES, Shape, TEXT, head, head_height, text_width, words};
 use crate::figure::HeatMap;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-/// Height of a row of cells.
+/// Least height of a row of cells.
 const ROW: i32 = 30;
-/// Space for the names of columns and their axis.
+/// Space for the names of columns in one line and their axis.
 const NAMES: i32 = 46;
+/// Distance between names in pixels.
+const GAP: i32 = 6;
+/// Width of a column from which names that are too long are divided into lines. In narrower ones
+/// they are turned.
+const WIDE: i32 = 56;
 /// Largest share of the width that the names of rows take.
 const SHARE: f64 = 0.35;
 /// Strength of the colour of the smallest and of the greatest value. Numbers stay readable.
@@ -17,8 +23,18 @@ const STRENGTH: (f64, f64) = (0.06, 0.6);
 
 /// Height of a map.
 pub(super) fn height(map: &HeatMap, shape: Shape) -> u32 {
-    let rows = map.rows.len() as i32 * ROW;
-    (head_height(&[], &[], shape.width()) + NAMES + rows + MARGIN) as u32
+    let cells = Cells::of(map, shape);
+    let rows = map.rows.len() as i32 * cells.row;
+    (cells.top + rows + MARGIN) as u32
+}
+
+/// How the names of columns stand above them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Above {
+    /// In lines of this width.
+    Lines(i32),
+    /// Turned, and read upwards.
+    Turned,
 }
 
 /// Edges of the cells.
@@ -26,39 +42,62 @@ struct Cells {
     left: i32,
     top: i32,
     width: f64,
+    /// Height of a row.
+    row: i32,
+    /// Width of the names of rows.
+    names: i32,
+    above: Above,
 }
 
 impl Cells {
+    fn of(map: &HeatMap, shape: Shape) -> Self {
+        let width = shape.width() as i32;
+        let widths = map.rows.iter().chain([&map.row_axis]);
+        let longest = widths.map(|name| text_width(name)).max().unwrap_or(0);
+        let names = longest.min((f64::from(width) * SHARE) as i32);
+        let left = MARGIN + names + 10;
+        let column = f64::from(width - left - MARGIN) / map.columns.len().max(1) as f64;
+        let longest = map.columns.iter().map(|name| text_width(name)).max();
+        let longest = longest.unwrap_or(0);
+        let room = column as i32 - GAP;
+        let (above, more) = match (longest <= room, room >= WIDE) {
+            (true, _) => (Above::Lines(room), 0),
+            (_, true) => {
+                let lines = most_lines(&map.columns, room);
+                (Above::Lines(room), (lines - 1) * LINE)
+            }
+            _ => (Above::Turned, longest - LINE),
+        };
+        Self {
+            left,
+            top: head_height(&map.title, &[], &[], shape.width()) + NAMES + more.max(0),
+            width: column,
+            row: ROW.max(most_lines(&map.rows, names) * LINE + GAP),
+            names,
+            above,
+        }
+    }
+
     /// Left and upper corner of a cell.
     fn corner(&self, row: usize, column: usize) -> (i32, i32) {
         let x = self.left + (self.width * column as f64) as i32;
-        (x, self.top + ROW * row as i32)
+        (x, self.top + self.row * row as i32)
     }
 
     fn middle(&self, row: usize, column: usize) -> (i32, i32) {
         let (x, y) = self.corner(row, column);
-        (x + (self.width / 2.0) as i32, y + ROW / 2)
+        (x + (self.width / 2.0) as i32, y + self.row / 2)
     }
 }
 
 /// Draws a map of values.
 pub(super) fn draw(area: &Area<'_>, map: &HeatMap, shape: Shape) -> Drawn {
-    let top = head(area, &map.title, &[], &[])? + NAMES;
-    let width = shape.width() as i32;
-    let longest = map
-        .rows
-        .iter()
-        .map(|name| text_width(name))
-        .max()
-        .unwrap_or(0);
-    let longest = longest.max(text_width(&map.row_axis));
-    let names = longest.min((f64::from(width) * SHARE) as i32);
-    let left = MARGIN + names + 10;
-    let cells = Cells {
-        left,
-        top,
-        width: f64::from(width - left - MARGIN) / map.columns.len().max(1) as f64,
-    };
+    let below = head(area, &map.title, &[], &[])?;
+    let cells = Cells::of(map, shape);
+    let all = (cells.width * map.columns.len() as f64) as i32;
+    let middle = words(TEXT).pos(Pos::new(HPos::Center, VPos::Top));
+    let axis = (cells.left + all / 2, below);
+    area.draw(&Text::new(map.column_axis.as_str(), axis, middle))?;
     draw_names(area, map, &cells)?;
     for (row, values) in map.values.iter().enumerate() {
         for (column, value) in values.iter().enumerate() {
@@ -70,32 +109,32 @@ pub(super) fn draw(area: &Area<'_>, map: &HeatMap, shape: Shape) -> Drawn {
 
 fn draw_names(area: &Area<'_>, map: &HeatMap, cells: &Cells) -> Drawn {
     let right = words(TEXT).pos(Pos::new(HPos::Right, VPos::Center));
-    let above = words(TEXT).pos(Pos::new(HPos::Center, VPos::Bottom));
     for (row, name) in map.rows.iter().enumerate() {
-        let (x, y) = cells.corner(row, 0);
-        area.draw(&Text::new(
-            name.as_str(),
-            (x - 8, y + ROW / 2),
-            right.clone(),
-        ))?;
+        let (x, middle) = (cells.left - 8, cells.middle(row, 0).1);
+        let lines = in_lines(name, cells.names, text_width);
+        let first = middle - (lines.len() as i32 - 1) * LINE / 2;
+        for (line, y) in lines.into_iter().zip((first..).step_by(LINE as usize)) {
+            area.draw(&Text::new(line, (x, y), right.clone()))?;
+        }
     }
+    let above = words(TEXT).pos(Pos::new(HPos::Center, VPos::Bottom));
     for (column, name) in map.columns.iter().enumerate() {
         let (x, y) = (cells.middle(0, column).0, cells.top - 6);
-        area.draw(&Text::new(name.as_str(), (x, y), above.clone()))?;
+        let Above::Lines(room) = cells.above else {
+            let turned = words(TEXT).transform(FontTransform::Rotate270);
+            let turned = turned.pos(Pos::new(HPos::Left, VPos::Center));
+            area.draw(&Text::new(name.as_str(), (x, y), turned))?;
+            continue;
+        };
+        let lines = in_lines(name, room, text_width);
+        let first = y - (lines.len() as i32 - 1) * LINE;
+        for (line, y) in lines.into_iter().zip((first..).step_by(LINE as usize)) {
+            area.draw(&Text::new(line, (x, y), above.clone()))?;
+        }
     }
-    let title = cells.top - 28;
     let row_axis = right.pos(Pos::new(HPos::Right, VPos::Bottom));
-    area.draw(&Text::new(
-        map.row_axis.as_str(),
-        (cells.left - 8, cells.top - 6),
-        row_axis,
-    ))?;
-    let all = (cells.width * map.columns.len() as f64) as i32;
-    area.draw(&Text::new(
-        map.column_axis.as_str(),
-        (cells.left + all / 2, title),
-        above,
-    ))
+    let corner = (cells.left - 8, cells.top - 6);
+    area.draw(&Text::new(map.row_axis.as_str(), corner, row_axis))
 }
 
 fn draw_cell(
@@ -134,7 +173,8 @@ fn strength(map: &HeatMap, value: f64) -> f64 {
 mod tests {
     use super::strength;
     use crate::figure::{Chart, HeatMap};
-    use crate::svg;
+    use crate::svg::boxes::{attribute, boxes, overlaps};
+    use crate::svg::{Shape, svg, svg_shaped};
 
     fn map() -> HeatMap {
         HeatMap {
@@ -179,5 +219,41 @@ mod tests {
             ..map()
         };
         assert!((strength(&equal, 1.0) - 0.33).abs() < 0.01);
+    }
+
+    /// Long names stand whole in the picture, beside each other, on wide and narrow pages.
+    #[test]
+    fn long_names_are_neither_cut_off_nor_overlap() {
+        let rows = [
+            "spmv",
+            "folder-of-a-project/kernels/matrix_multiplication_with_tiles",
+        ];
+        for (count, shape) in [(2, Shape::Wide), (5, Shape::Wide), (30, Shape::Wide)]
+            .into_iter()
+            .chain([(2, Shape::Narrow), (9, Shape::Narrow)])
+        {
+            let columns = (0..count)
+                .map(|n| format!("long-latency-first-{n}"))
+                .collect();
+            let map = HeatMap {
+                rows: rows.map(str::to_owned).to_vec(),
+                columns,
+                values: vec![vec![Some(1.0); count]; 2],
+                ..map()
+            };
+            let picture = svg_shaped(&[Chart::Heat(map)], shape);
+            let boxes = boxes(&picture);
+            assert_eq!(overlaps(&boxes), [], "{count} columns, {shape:?}");
+            let whole: String = boxes.iter().map(|(text, _)| text.as_str()).collect();
+            assert!(whole.contains(rows[1]), "{whole}");
+            let (width, height) = (f64::from(shape.width()), attribute(&picture, "height"));
+            for (text, [left, top, right, bottom]) in &boxes {
+                let inside = *left >= 0.0 && *top >= 0.0 && *right <= width;
+                assert!(
+                    inside && Some(*bottom) <= height,
+                    "{text}: {left} {top} {right}"
+                );
+            }
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Charts for narrow screens: bars are horizontal, each with its value, below the name of their
 //! group.
 
+use super::labels::{draw_narrow, more_narrow};
 use super::{
     Area, Drawn, MARGIN, NARROW_WIDTH, SERIES, TEXT, head, head_height, mark_colour, mark_names,
     text_width, top_of, words,
@@ -22,8 +23,15 @@ const BELOW: i32 = 22;
 pub(super) fn height(chart: &BarChart) -> u32 {
     let rows = chart.series.len().max(1) as i32;
     let group = GROUP_NAME + rows * ROW + BETWEEN_GROUPS;
-    let groups = chart.groups.len() as i32 * group;
-    (head_height(&names(chart), &mark_names(chart), NARROW_WIDTH) + groups + BELOW) as u32
+    let names_of_groups = chart.groups.iter().map(|name| group + more_narrow(name));
+    let groups = names_of_groups.sum::<i32>() + more_narrow(&chart.axis.label);
+    let head = head_height(
+        &chart.title,
+        &names(chart),
+        &mark_names(chart),
+        NARROW_WIDTH,
+    );
+    (head + groups + BELOW) as u32
 }
 
 fn names(chart: &BarChart) -> Vec<&str> {
@@ -60,8 +68,7 @@ pub(super) fn bars(area: &Area<'_>, chart: &BarChart) -> Drawn {
     let room = f64::from(NARROW_WIDTH as i32 - 2 * MARGIN - VALUE);
     let at = |value: f64| MARGIN + (value.clamp(0.0, top) / top * room).round() as i32;
     for (g, group) in chart.groups.iter().enumerate() {
-        area.draw(&Text::new(group.as_str(), (MARGIN, y), words(TEXT)))?;
-        y += GROUP_NAME;
+        y += GROUP_NAME + draw_narrow(area, group, y, TEXT)?;
         let first = y;
         for (s, series) in chart.series.iter().enumerate() {
             let value = series.values.get(g).copied().flatten();
@@ -92,8 +99,7 @@ pub(super) fn bars(area: &Area<'_>, chart: &BarChart) -> Drawn {
         }
         y += BETWEEN_GROUPS;
     }
-    let label = chart.axis.label.as_str();
-    area.draw(&Text::new(label, (MARGIN, y), words(TEXT - 1)))
+    draw_narrow(area, &chart.axis.label, y, TEXT - 1).map(drop)
 }
 
 #[cfg(test)]

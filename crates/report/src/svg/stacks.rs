@@ -2,6 +2,7 @@
 //! their sums on a narrow one.
 
 use super::bars::{GROUP, group_names, group_plane};
+use super::labels::{draw_narrow, more_narrow};
 use super::{Area, Drawn, MARGIN, NARROW_WIDTH, SERIES, TEXT, head, head_height, top_of, words};
 use crate::figure::BarChart;
 use plotters::prelude::*;
@@ -57,8 +58,11 @@ pub(super) fn wide(area: &Area<'_>, chart: &BarChart) -> Drawn {
 
 /// Height of the chart on a narrow screen.
 pub(super) fn narrow_height(chart: &BarChart) -> u32 {
-    let groups = chart.groups.len() as i32 * (GROUP_NAME + BAR + BETWEEN_GROUPS);
-    (head_height(&names(chart), &[], NARROW_WIDTH) + groups + BELOW) as u32
+    let group = GROUP_NAME + BAR + BETWEEN_GROUPS;
+    let groups = chart.groups.iter().map(|name| group + more_narrow(name));
+    let below = BELOW + more_narrow(&chart.axis.label);
+    let head = head_height(&chart.title, &names(chart), &[], NARROW_WIDTH);
+    (head + groups.sum::<i32>() + below) as u32
 }
 
 /// Draws the chart on a narrow screen.
@@ -68,8 +72,7 @@ pub(super) fn narrow(area: &Area<'_>, chart: &BarChart) -> Drawn {
     let room = f64::from(NARROW_WIDTH as i32 - 2 * MARGIN - VALUE);
     let at = |value: f64| MARGIN + (value.clamp(0.0, top) / top * room).round() as i32;
     for (g, group) in chart.groups.iter().enumerate() {
-        area.draw(&Text::new(group.as_str(), (MARGIN, y), words(TEXT)))?;
-        y += GROUP_NAME;
+        y += GROUP_NAME + draw_narrow(area, group, y, TEXT)?;
         for (s, start, end) in parts(chart, g) {
             let corners = [(at(start), y), (at(end), y + BAR)];
             let colour = SERIES[s % SERIES.len()].0.filled();
@@ -83,6 +86,5 @@ pub(super) fn narrow(area: &Area<'_>, chart: &BarChart) -> Drawn {
         area.draw(&Text::new(shown, (at(total) + 6, y + 1), words(TEXT - 1)))?;
         y += BAR + BETWEEN_GROUPS;
     }
-    let label = chart.axis.label.as_str();
-    area.draw(&Text::new(label, (MARGIN, y), words(TEXT - 1)))
+    draw_narrow(area, &chart.axis.label, y, TEXT - 1).map(drop)
 }
