@@ -44,6 +44,6 @@ pub use run::{outcome_told, run_report};
 pub use run_page::run_page;
 pub use scorecard::Scorecard;
 pub use svg::{TouchMap, svg, touch_maps};
-pub use table::{figures, listing};
+pub use table::{figures, list, listing};
 pub use unchecked::unchecked;
 pub use wrap::wrapped;

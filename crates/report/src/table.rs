@@ -13,6 +13,19 @@ pub fn listing(header: &[&str], rows: &[Vec<String>], width: Option<u16>) -> Str
     finish(&table)
 }
 
+/// A list for a terminal of `width` columns, or else for another program: a line for each row, with
+/// tabs between the cells and without blanks for alignment.
+pub fn list(header: &[&str], rows: &[Vec<String>], width: Option<u16>) -> String {
+    if width.is_some() {
+        return listing(header, rows, width);
+    }
+    let line = |cells: Vec<&str>| cells.join("\t").replace('\n', " ") + "\n";
+    let rows = rows
+        .iter()
+        .map(|row| line(row.iter().map(String::as_str).collect()));
+    std::iter::once(line(header.to_vec())).chain(rows).collect()
+}
+
 /// A table of numbers. The first column is left-aligned, and the others are right-aligned. If it is
 /// wider than `width`, the columns after the first are divided into several tables, each with it.
 pub fn figures(header: &[&str], rows: &[Vec<String>], width: Option<u16>) -> String {
@@ -162,7 +175,7 @@ fn finish(table: &Table) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{kernel_figures, labelled, listing};
+    use super::{kernel_figures, labelled, list, listing};
 
     /// Columns that do not fit go into further tables with the labels.
     #[test]
@@ -193,6 +206,19 @@ mod tests {
             ],
         ];
         insta::assert_snapshot!(listing(&["name", "about"], &rows, Some(30)));
+    }
+
+    #[test]
+    fn lists_have_tabs_where_no_terminal_shows_them() {
+        let rows = [["a", "a short\nsentence"], ["bb", ""]];
+        let rows = rows.map(|row| row.map(str::to_owned).to_vec());
+        let header = ["name", "about"];
+        let piped = "name\tabout\na\ta short sentence\nbb\t\n";
+        assert_eq!(list(&header, &rows, None), piped);
+        assert_eq!(
+            list(&header, &rows, Some(30)),
+            listing(&header, &rows, Some(30))
+        );
     }
 
     /// A table that is too wide becomes two, with names in the room that is left.

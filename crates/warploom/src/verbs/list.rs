@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use serde_json::{Map, Value};
 use std::process::ExitCode;
 use warploom_names::{WIDTH, shortened};
-use warploom_report::{grouped, listing, wrapped};
+use warploom_report::{grouped, list, wrapped};
 use warploom_stats::{METRICS, rows};
 use warploom_workloads::{Character, KernelInfo, Target, characters};
 
@@ -17,6 +17,7 @@ Examples:
   warploom list policies
   warploom list keys
   warploom list figures
+  warploom list policies | cut -f 2      in a pipe: a line for each, with tabs between the columns
   warploom list stats --json";
 
 /// List everything of a kind, with descriptions and sources
@@ -93,7 +94,8 @@ const COSTS: &str = "Runs and minutes are those of --scale paper; minutes are pr
 /// all.
 const BRIEF: [&str; 5] = ["key", "name", "runs", "minutes", "about"];
 
-/// Text of a table. On a terminal of `width` columns it has the names and the sentences.
+/// Text of a table. On a terminal of `width` columns it has the names and the sentences, in a pipe
+/// everything, with tabs between the cells.
 fn shown(header: &[&str], rows: &[Vec<String>], width: Option<u16>) -> String {
     let brief: Vec<usize> = (0..header.len())
         .filter(|column| width.is_none() || BRIEF.contains(&header[*column]))
@@ -101,7 +103,7 @@ fn shown(header: &[&str], rows: &[Vec<String>], width: Option<u16>) -> String {
     let names: Vec<_> = brief.iter().map(|column| header[*column]).collect();
     let row = |row: &Vec<String>| brief.iter().map(|column| row[*column].clone()).collect();
     let rows: Vec<Vec<String>> = rows.iter().map(row).collect();
-    let mut text = listing(&names, &rows, width);
+    let mut text = list(&names, &rows, width);
     let hidden = header.iter().filter(|name| !names.contains(name));
     let hidden: Vec<_> = hidden.copied().collect();
     if !hidden.is_empty() {

@@ -21,7 +21,7 @@ use std::process::ExitCode;
 use warploom_analyze::{Machine, analyze};
 use warploom_config::GpuSpec;
 use warploom_report::{
-    explanation_report, gpgpusim_report, listing, run_report, unchecked, wrapped,
+    explanation_report, gpgpusim_report, list, run_report, unchecked, wrapped,
 };
 use warploom_run::{Checks, HostProgram, Options};
 use warploom_stats::result::RunReport;
@@ -288,7 +288,7 @@ fn what_can_be_run() -> String {
         vec![workload.name.to_owned(), workload.sentence.to_owned()]
     };
     let rows: Vec<_> = all().iter().map(row).collect();
-    let table = listing(&["workload", "what it computes"], &rows, width());
+    let table = list(&["workload", "what it computes"], &rows, width());
     let told = wrapped(
         "",
         "warploom run WORKLOAD runs one; a launch file (*.toml), a PTX file (*.ptx) or CUDA source \

@@ -1,7 +1,7 @@
 //! Tests of what a terminal offers around the verbs: the first screen, manual pages, completions,
 //! and lines of progress.
 
-use crate::support::{output, ran, refusal, warploom_in};
+use crate::support::{json, output, ran, refusal, warploom_in};
 use std::path::Path;
 
 /// The commands of the first screen are valid, and the screen fits a small terminal.
@@ -16,6 +16,37 @@ fn the_name_alone_says_what_to_do_first() {
     for verb in ["run", "app", "compare", "reproduce", "list", "install-docs"] {
         assert!(screen.contains(&format!("\n  warploom {verb} ")), "{verb}");
     }
+}
+
+/// In a pipe, every entry of a list is a line with as many tabs as the header and no padding.
+#[test]
+fn lists_in_a_pipe_are_lines_with_tabs() {
+    for what in [
+        "gpus",
+        "energy",
+        "workloads",
+        "keys",
+        "policies",
+        "stats",
+        "figures",
+        "microbenchmarks",
+    ] {
+        let list = output(&["list", what]);
+        let rows = json(&output(&["list", what, "--json"]));
+        assert_eq!(
+            list.lines().count(),
+            1 + rows.as_array().unwrap().len(),
+            "{what}"
+        );
+        let tabs = |line: &str| line.matches('\t').count();
+        for line in list.lines() {
+            assert_eq!(tabs(line), tabs(list.lines().next().unwrap()), "{line}");
+            let cells = line.split('\t');
+            assert!(cells.clone().all(|cell| cell.trim() == cell), "{line}");
+            assert!(!line.contains("   "), "{line}");
+        }
+    }
+    assert!(output(&["list", "policies"]).contains("\nsm.warp_scheduler\tgto\t"));
 }
 
 #[test]
