@@ -4,6 +4,10 @@
 //! thread instruction. Both are fitted to the runs of a paper in stores (`runs.redb`), so that a
 //! tenth of them were faster: most recorded times are of a computer that had other work, too.
 //! Papers without a store get the times that are fitted to all runs.
+//!
+//! For figures of one program that costs more for a cycle than the others of its paper, this does
+//! not hold. `cargo xtask costs --measure FIGURE` makes the runs of a figure in one thread, and
+//! replaces its row alone by the processor time of this process.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,8 +15,8 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
-use warploom_lab::Store;
+use anyhow::{Context, Result, bail, ensure};
+use warploom_lab::{FigureJob, FigureOutcome, Request, Runner, Scale, Store, find, make};
 use warploom_report::page::{Page, RunLine};
 
 use crate::results::stored;
@@ -31,12 +35,21 @@ const FEWEST_CYCLES: u64 = 20_000;
 #[derive(clap::Args)]
 pub struct Args {
     /// Stores of runs (`runs.redb`) that figures of scale `paper` are made of
-    #[arg(required = true)]
+    #[arg(required_unless_present = "measure")]
     stores: Vec<PathBuf>,
+    /// Make the runs of this figure, such as crat/fig3, and replace its row alone (in a release
+    /// build)
+    #[arg(long, value_name = "PAPER/FIGURE", conflicts_with = "stores")]
+    measure: Option<String>,
 }
 
 /// Writes the table of costs of the workspace at `root`.
 pub fn run(args: &Args, root: &Path) -> Result<()> {
+    if let Some(figure) = &args.measure {
+        let old = fs::read_to_string(root.join(TABLE))?;
+        fs::write(root.join(TABLE), with_row(&old, figure, &measured(figure)?))?;
+        return Ok(writeln!(io::stdout(), "{TABLE}")?);
+    }
     let mut times = BTreeMap::new();
     for path in &args.stores {
         ensure!(path.is_file(), "there is no store {}", path.display());
@@ -106,16 +119,66 @@ fn table(pages: &[Page], times: &Times) -> String {
         });
         if let Some(speed) = speed {
             let all: f64 = page.runs.iter().map(|run| seconds(*speed, work(run))).sum();
-            let (name, runs) = (page.full_name(), page.runs.len());
-            let _ = writeln!(text, "{name},{runs},{:.1}", all / 60.0);
+            let _ = writeln!(text, "{}", row(&page.full_name(), page.runs.len(), all));
         }
     }
     text
 }
 
+/// Row of a figure at scale `paper` whose runs are made now.
+fn measured(figure: &str) -> Result<String> {
+    let found = find(figure)?;
+    let [info] = found.as_slice() else {
+        bail!("{figure} is not one figure");
+    };
+    let request = Request {
+        scale: Scale::Paper,
+    };
+    let runner = Runner {
+        store: None,
+        threads: 1,
+        observer: &|_| (),
+        interrupted: &|| false,
+    };
+    let before = processor_seconds()?;
+    let made = make(&[FigureJob::figure(info, &request)], &runner)?;
+    let seconds = processor_seconds()? - before;
+    let [FigureOutcome::Page(page)] = made.as_slice() else {
+        bail!("{figure} was not made: {made:?}");
+    };
+    Ok(row(figure, page.runs.len(), seconds))
+}
+
+/// Processor time of this process in seconds, without that of the system.
+fn processor_seconds() -> Result<f64> {
+    // Linux counts in hundredths of a second, whatever its own clock is (proc_pid_stat(5)).
+    const TICKS: f64 = 100.0;
+    let stat = fs::read_to_string("/proc/self/stat")?;
+    let after_name = stat.rsplit(')').next().unwrap_or_default();
+    let user = after_name.split_whitespace().nth(11);
+    let ticks: f64 = user.context("/proc/self/stat has no user time")?.parse()?;
+    Ok(ticks / TICKS)
+}
+
+/// The table with the row of a figure replaced, or added.
+fn with_row(old: &str, figure: &str, row: &str) -> String {
+    let start = format!("{figure},");
+    let kept = |line: &str| if line.starts_with(&start) { row } else { line }.to_owned();
+    let mut lines: Vec<String> = old.lines().map(kept).collect();
+    if !old.lines().any(|line| line.starts_with(&start)) {
+        lines.push(row.to_owned());
+    }
+    lines.join("\n") + "\n"
+}
+
+/// Row of a figure whose runs take some seconds together.
+fn row(name: &str, runs: usize, seconds: f64) -> String {
+    format!("{name},{runs},{:.1}", seconds / 60.0)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Times, fit, seconds, table};
+    use super::{Times, fit, processor_seconds, row, seconds, table, with_row};
     use warploom_report::page::{Page, RunLine};
 
     /// Two microseconds for a cycle and ten nanoseconds for an instruction.
@@ -172,5 +235,11 @@ mod tests {
         let expected = "figure,runs,minutes\np/a,2,3.0\nq/b,1,1.0\n";
         assert_eq!(table(&pages, &times), expected);
         assert_eq!(table(&pages, &Times::new()), "figure,runs,minutes\n");
+        // A figure that is measured alone leaves the others as they were.
+        let measured = with_row(expected, "p/a", &row("p/a", 2, 240.0));
+        assert_eq!(measured, "figure,runs,minutes\np/a,2,4.0\nq/b,1,1.0\n");
+        let added = with_row(expected, "p/z", &row("p/z", 1, 6.0));
+        assert_eq!(added, format!("{expected}p/z,1,0.1\n"));
+        assert!(processor_seconds().unwrap() >= 0.0);
     }
 }
