@@ -1,5 +1,5 @@
-//! Generations of NVIDIA's GPUs, by the names of products, chips and compute capabilities, so that a
-//! GPU without a preset is answered with the presets that are nearest to it.
+//! Generations of NVIDIA's GPUs, by the names of products, chips and compute capabilities, so that
+//! a GPU without a preset is answered with the presets that are nearest to it.
 //!
 //! Source: NVIDIA, "CUDA GPU Compute Capability", and the CUDA C++ Programming Guide's table of
 //! compute capabilities.

@@ -1,5 +1,6 @@
 //! Comparisons: one input, or several at once, on machines that differ in some keys.
 
+mod columns;
 mod notes;
 mod programs;
 #[cfg(test)]
@@ -11,12 +12,13 @@ use crate::energy::add_energy;
 use crate::figure::Figure;
 use crate::runs::{Runs, UsedRun};
 use crate::spec::{Input, MachineVariant, RunSpec, machine_name};
+use columns::energy_cells;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use warploom_config::{Base, ConfigErrors, resolve};
 use warploom_energy::{EnergyPreset, energy_of};
-use warploom_report::page::{Cell, Column, Page, Table};
-use warploom_report::{Axis, BarChart, BarSeries, Chart, energy_chart, grouped};
+use warploom_report::page::{Cell, Page, Table};
+use warploom_report::{Axis, BarChart, BarSeries, Chart, causes_chart, energy_chart, grouped};
 use warploom_stats::energy::EnergyReport;
 use warploom_stats::result::{Outcome, RunReport};
 
@@ -48,6 +50,8 @@ pub struct Comparison {
     pub best: Vec<Vary>,
     /// Core cycle at which runs are cut.
     pub max_cycles: Option<u64>,
+    /// Number of launches after which runs stop.
+    pub max_launches: Option<u64>,
     /// Energy preset of all machines, if energy is compared.
     pub energy: Option<EnergyPreset>,
 }
@@ -79,6 +83,7 @@ impl Comparison {
             let machine = MachineVariant::new(&values.join(", "), &self.gpu, &self.base, sets)?;
             Ok(RunSpec {
                 max_cycles: self.max_cycles,
+                max_launches: self.max_launches,
                 mix: self.programs.as_ref().map(Programs::mix),
                 ..RunSpec::new(&self.input, &machine)
             })
@@ -135,14 +140,25 @@ impl Comparison {
         )
     }
 
-    /// Title of the chart and of the page. It states where runs were cut.
-    fn title(&self, any_cut: bool) -> String {
+    /// Title of the chart and of the page. It states where runs were cut or stopped.
+    fn title<'r>(&self, runs: impl Iterator<Item = &'r RunReport> + Clone) -> String {
         let keys: Vec<_> = self.vary.iter().map(|vary| vary.key.as_str()).collect();
         let (inputs, machine) = (self.inputs(), self.machine());
-        let cut = self.max_cycles.filter(|_| any_cut);
-        let cut = cut.map(|cycles| format!(", first {} cycles", grouped(cycles)));
         let by = keys.join(" and ");
-        format!("{inputs} on {machine} by {by}{}", cut.unwrap_or_default())
+        let mut title = format!("{inputs} on {machine} by {by}");
+        if let Some(launches) = self.max_launches.filter(|_| runs.clone().any(is_stopped)) {
+            title += &match launches {
+                1 => ", first launch".to_owned(),
+                launches => format!(", first {} launches", grouped(launches)),
+            };
+        }
+        if let Some(cycles) = self.max_cycles.filter(|_| runs.clone().any(is_cut)) {
+            title += &format!(", first {} cycles", grouped(cycles));
+            if runs.clone().all(|run| !has_begun(run)) {
+                title += ": nothing had begun";
+            }
+        }
+        title
     }
 
     /// The comparison, or `None` while runs are missing.
@@ -190,8 +206,9 @@ impl Comparison {
             let names = values.chain(self.searched(specs, *run));
             let mix = self.programs.as_ref();
             let mix = mix.map_or_else(Vec::new, |programs| programs.cells(report));
-            let measured = measured(report, speedups[at]).into_iter();
-            let cells = names.chain(measured).chain(state(report)).chain(mix);
+            let machine = &specs[*run].machine.spec;
+            let measured = self.measured(report, machine, speedups[at]);
+            let cells = names.chain(measured).chain(mix);
             let energy = energies[at].as_ref().map(|energy| {
                 let over = first.zip(energies.iter().flatten().next());
                 let over = over.map(|(first, energy)| (energy, &*first.report));
@@ -219,51 +236,6 @@ impl Comparison {
             summary: BTreeMap::from([("highest_speedup".to_owned(), Cell::Number(best))]),
             charts,
         }
-    }
-
-    fn columns(&self) -> Vec<Column> {
-        let key = |vary: &Vary| Column::new(&vary.key, "The value of the varied key.");
-        let found = |vary: &Vary| {
-            let about = "The value of the searched key with which the run is fastest; none where \
-                         the key changes nothing.";
-            Column::new(&vary.key, about)
-        };
-        let varied = self.vary.iter().map(key);
-        let mut columns: Vec<_> = varied.chain(self.best.iter().map(found)).collect();
-        let first = "Speed over that of the first row: cycles of runs that finish, IPC of runs that \
-                     are cut.";
-        for (name, about) in [
-            ("cycles", "Core cycles."),
-            ("ipc", "Thread instructions per core cycle."),
-            ("speedup", first),
-            ("l1d.hit_rate", "Hits over accesses of the L1 data caches."),
-            ("l2.hit_rate", "Hits over accesses of L2."),
-            (
-                "dram.utilisation",
-                "Share of DRAM's cycles in which data moved.",
-            ),
-            (
-                "blocks_per_sm",
-                "Number of the first launch's blocks that fit an SM.",
-            ),
-            (
-                "limit",
-                "What limits this number: `grid` if an SM gets no more blocks of it.",
-            ),
-            (
-                "status",
-                "`finished`, or `cut` for a run that was stopped at --max-cycles.",
-            ),
-        ] {
-            columns.push(Column::new(name, about));
-        }
-        if let Some(programs) = &self.programs {
-            columns.extend(programs.columns(&self.input));
-        }
-        if self.energy.is_some() {
-            columns.extend(ENERGY.map(|(name, about)| Column::new(name, about)));
-        }
-        columns
     }
 
     /// Energy of the run that a row shows; `None` if energy is not compared.
@@ -303,7 +275,8 @@ impl Comparison {
         let baseline = shown.iter().position(Option::is_some).unwrap_or(0);
         let bars = speedups.len() / groups.len().max(1);
         let combinations = self.combinations();
-        let any_cut = shown.iter().flatten().any(|shown| is_cut(&shown.report));
+        let reports = shown.iter().flatten().map(|shown| &*shown.report);
+        let any_cut = reports.clone().any(is_cut);
         let ratio = if any_cut { " (ratio of IPC)" } else { "" };
         let series = |bar: usize| BarSeries {
             name: match combinations[bar].get(1..) {
@@ -313,7 +286,7 @@ impl Comparison {
             values: speedups.iter().skip(bar).step_by(bars).copied().collect(),
         };
         Chart::Bars(BarChart {
-            title: self.title(any_cut),
+            title: self.title(reports),
             axis: Axis {
                 label: format!(
                     "speedup over {}{ratio}",
@@ -386,12 +359,13 @@ impl Comparison {
         if let Some(preset) = &self.energy {
             add_energy(&mut page, used, &|_| Some(preset.clone()));
         }
-        let any_cut = used.iter().any(|(_, report)| is_cut(report));
+        let reports = compared(used).map(|(_, report)| &**report);
         Page {
             paper: "compare".to_owned(),
             figure: self.name(),
-            title: self.title(any_cut),
+            title: self.title(reports),
             notes: self.notes(used),
+            further_charts: causes(used),
             command: command.to_owned(),
             ..page
         }
@@ -424,44 +398,14 @@ fn combinations(keys: &[Vary]) -> Vec<Vec<&str>> {
     rows
 }
 
-/// Columns of energy with what they mean.
-const ENERGY: [(&str, &str); 4] = [
-    ("power.w", "Mean power in watts."),
-    ("energy.mj", "Energy in millijoules."),
-    (
-        "energy_delay.uj_s",
-        "Energy times time, in microjoule seconds.",
-    ),
-    (
-        "energy.ratio",
-        "Energy over that of the first row: of runs that finish, otherwise energy for each thread \
-         instruction.",
-    ),
-];
-
-fn energy_cells(energy: &EnergyReport, ratio: f64) -> [Cell; ENERGY.len()] {
-    let number = |value: f64| match value.is_finite() {
-        true => Cell::Number(value),
-        false => Cell::None,
-    };
-    [
-        number(energy.watts),
-        number(1e3 * energy.joules),
-        number(1e6 * energy.energy_delay),
-        number(ratio),
-    ]
-}
-
-/// Energy of a run relative to another of the same input: for the whole work if both finished, for
-/// each thread instruction if one was cut.
+/// Energy of a run relative to another of the same input: for the whole work if both did the same,
+/// for each thread instruction if one was cut.
 pub(crate) fn energy_ratio(
     run: (&EnergyReport, &RunReport),
     over: (&EnergyReport, &RunReport),
 ) -> f64 {
-    let finished = [run.1, over.1]
-        .iter()
-        .all(|run| run.outcome == Outcome::Finished);
-    let work = |run: &RunReport| match finished {
+    let same = same_work(run.1, over.1);
+    let work = |run: &RunReport| match same {
         true => 1.0,
         false => run.totals.figures.thread_instructions as f64,
     };
@@ -469,42 +413,45 @@ pub(crate) fn energy_ratio(
     of(run) / of(over)
 }
 
+/// The runs that are compared. Runs alone, from which targets follow, are not.
+fn compared(used: &[UsedRun]) -> impl Iterator<Item = &UsedRun> + Clone {
+    used.iter().filter(|(spec, _)| spec.machine.name != "alone")
+}
+
+/// Chart of the schedulers' cycles of the runs by cause, if they are few.
+fn causes(used: &[UsedRun]) -> Vec<Chart> {
+    let runs = compared(used);
+    let of = runs.map(|(spec, report)| (spec.machine.name.clone(), &report.totals.figures.stalls));
+    causes_chart(&of.collect::<Vec<_>>()).into_iter().collect()
+}
+
 /// True if a run was stopped at a limit of cycles.
 fn is_cut(run: &RunReport) -> bool {
     matches!(run.outcome, Outcome::CycleLimit { .. })
 }
 
-/// Resource that limits the blocks of a run's first launch, and whether the run was cut.
-fn state(report: &RunReport) -> [Cell; 2] {
-    let limit = report.kernels.first();
-    let limit = limit.map(|kernel| Cell::from(kernel.occupancy_limit.as_str()));
-    let status = if is_cut(report) { "cut" } else { "finished" };
-    [limit.unwrap_or(Cell::None), Cell::from(status)]
+/// True if a run was stopped after a number of launches.
+fn is_stopped(run: &RunReport) -> bool {
+    matches!(run.outcome, Outcome::LaunchLimit { .. })
 }
 
-/// Speed of a run relative to another of the same input: the ratio of cycles if both finished, of
-/// IPC if one was cut.
+/// True if a run has issued an instruction.
+fn has_begun(run: &RunReport) -> bool {
+    run.totals.figures.thread_instructions > 0
+}
+
+/// True if two runs of the same input did the same work: both to their end, or the same launches.
+fn same_work(run: &RunReport, other: &RunReport) -> bool {
+    run.outcome == other.outcome && !is_cut(run)
+}
+
+/// Speed of a run relative to another of the same input: the ratio of cycles if both did the same
+/// work, of IPC if one was cut.
 pub fn speedup(run: &RunReport, over: &RunReport) -> f64 {
-    let finished = |run: &RunReport| run.outcome == Outcome::Finished;
     let (a, b) = (&run.totals.figures, &over.totals.figures);
-    if finished(run) && finished(over) {
+    if same_work(run, over) {
         b.cycles as f64 / a.cycles as f64
     } else {
         a.ipc / b.ipc
     }
-}
-
-fn measured(report: &RunReport, speedup: Option<f64>) -> [Cell; 7] {
-    let figures = &report.totals.figures;
-    let rate = |rate: Option<f64>| rate.map_or(Cell::None, Cell::Number);
-    let blocks = report.kernels.first().map(|kernel| kernel.blocks_per_sm);
-    [
-        Cell::Count(figures.cycles),
-        Cell::Number(figures.ipc),
-        rate(speedup.filter(|speedup| speedup.is_finite())),
-        rate(figures.l1d.hit_rate),
-        rate(figures.l2.hit_rate),
-        rate(figures.dram.utilisation),
-        blocks.map_or(Cell::None, |blocks| Cell::Count(blocks.into())),
-    ]
 }

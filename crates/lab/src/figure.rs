@@ -108,6 +108,7 @@ impl Figure {
             notes: Vec::new(),
             verdicts: Vec::new(),
             charts: self.charts,
+            further_charts: Vec::new(),
             configurations: configurations(used),
             presets: presets(used),
             runs: used.iter().map(run_line).collect(),
@@ -180,6 +181,7 @@ fn run_line((spec, report): &UsedRun) -> RunLine {
         ipc: report.totals.figures.ipc,
         ended: match report.outcome {
             Outcome::CycleLimit { .. } => "cut".to_owned(),
+            Outcome::LaunchLimit { .. } => "stopped".to_owned(),
             _ => "finished".to_owned(),
         },
         input_digest: report.input_digest.clone(),

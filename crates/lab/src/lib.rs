@@ -11,6 +11,7 @@
 //! The only file that is read or written here is the store's. Nothing prints, and no clock is read.
 
 mod allocated;
+mod bound;
 mod claims;
 mod compare;
 mod costs;
@@ -28,6 +29,7 @@ mod store;
 mod verdict;
 
 pub use allocated::{Allocate, Subject};
+pub use bound::bound;
 pub use claims::{Claim, claim, claims, claims_on};
 pub use compare::{Comparison, Programs, Vary, speedup};
 pub use costs::{Cost, cost};

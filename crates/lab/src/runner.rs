@@ -266,6 +266,7 @@ impl RunSpec {
         let program = self.input.program(gpu)?;
         let options = Options {
             max_cycles: self.max_cycles,
+            max_launches: self.max_launches,
             window_cycles: self.window_cycles,
             timed: Timed {
                 kernels: self.time_kernels.clone(),

@@ -260,6 +260,8 @@ pub struct RunSpec {
     pub machine: MachineVariant,
     /// Core cycle after which it stops, where the paper does so.
     pub max_cycles: Option<u64>,
+    /// Number of launches after which it stops, if there is a limit.
+    pub max_launches: Option<u64>,
     /// Number of core cycles in a window, if windows are recorded.
     pub window_cycles: Option<u64>,
     /// True if it begins with the first launch that analyses consider; earlier ones are executed
@@ -280,6 +282,7 @@ impl RunSpec {
             input: input.clone(),
             machine: machine.clone(),
             max_cycles: None,
+            max_launches: None,
             window_cycles: None,
             from_analysis_start: false,
             time_kernels: Vec::new(),
@@ -306,8 +309,12 @@ impl RunSpec {
             [] => String::new(),
             names => format!("/{}", names.join("+")),
         };
+        let launches = match self.max_launches {
+            None => String::new(),
+            Some(launches) => format!("/{launches} launches"),
+        };
         RunKey(format!(
-            "{}/{}/{}/{}{}{start}{kernels}{mix}",
+            "{}/{}/{}/{}{}{start}{launches}{kernels}{mix}",
             self.input.digest,
             self.machine.spec.digest(),
             number(self.max_cycles),
@@ -333,6 +340,7 @@ impl RunSpec {
         let targets = mix.map_or(Vec::new(), |mix| mix.targets.clone());
         let optional = [
             ("max_cycles", text(self.max_cycles)),
+            ("max_launches", text(self.max_launches)),
             ("window_cycles", text(self.window_cycles)),
             ("from_analysis_start", flag(self.from_analysis_start)),
             ("time_kernel", words(self.time_kernels.clone())),
@@ -379,6 +387,9 @@ impl RunSpec {
         }
         if let Some(cycles) = self.max_cycles {
             command += &format!(" --max-cycles {cycles}");
+        }
+        if let Some(launches) = self.max_launches {
+            command += &format!(" --max-launches {launches}");
         }
         if let Some(cycles) = self.window_cycles {
             command += &format!(" --window {cycles}");
@@ -469,6 +480,10 @@ mod tests {
                 ..run("vectoradd", Size::Test, &[])
             },
             RunSpec {
+                max_launches: Some(100),
+                ..run("vectoradd", Size::Test, &[])
+            },
+            RunSpec {
                 window_cycles: Some(100),
                 ..run("vectoradd", Size::Test, &[])
             },
@@ -485,11 +500,13 @@ mod tests {
     fn a_run_says_how_to_make_it() {
         let run = RunSpec {
             max_cycles: Some(500),
+            max_launches: Some(2),
             ..run("bfs", Size::Test, &["gpu.sms=2"])
         };
         assert_eq!(
             run.command(),
-            "warploom run bfs --size test --gpu gtx480 --set gpu.sms=2 --max-cycles 500"
+            "warploom run bfs --size test --gpu gtx480 --set gpu.sms=2 --max-cycles 500 \
+             --max-launches 2"
         );
     }
 }

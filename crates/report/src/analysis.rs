@@ -3,7 +3,8 @@
 use crate::chart::{bar_with_marks, sparkline};
 use crate::figure::{Axis, BarChart, BarSeries, Chart, LineChart, LineSeries, Mark};
 use crate::format::{grouped, percent};
-use crate::run::{checks, outcome, stalls};
+use crate::outcome::outcome;
+use crate::run::{checks, stalls};
 use crate::run_page::steps;
 use crate::table::{figures, kernel_figures};
 use std::fmt::Write;
@@ -43,7 +44,7 @@ pub fn analysis_report(analysis: &Analysis, width: Option<u16>) -> String {
     kernels(&mut text, &analysis.kernels, width);
     sentences(&mut text, &whole.advice);
     gpu_duet(&mut text, whole);
-    outcome(&mut text, &analysis.outcome, width);
+    outcome(&mut text, &analysis.outcome, None, width);
     checks(&mut text, &analysis.checks);
     text
 }

@@ -1,8 +1,9 @@
 //! Energy of a run as text, and of several runs as a chart.
 
 use crate::chart::bar;
-use crate::figure::{Axis, BarChart, BarSeries, Chart};
+use crate::figure::{Axis, BarChart, Chart};
 use crate::format::percent;
+use crate::stacked::stacked;
 use std::fmt::Write;
 use warploom_stats::energy::EnergyReport;
 
@@ -38,34 +39,10 @@ pub(crate) fn energy(text: &mut String, energy: &EnergyReport) {
     text.push('\n');
 }
 
-/// Components with a colour of their own in a chart; all others are summed.
-const SHOWN: usize = 6;
-
 /// Energy of runs in millijoules as stacked bars: the components with the largest sums, and all
 /// others together.
 pub fn energy_chart(title: &str, runs: &[(String, &EnergyReport)]) -> Chart {
-    let joules = |(_, run): &(String, &EnergyReport), part: &str| {
-        run.components.get(part).copied().unwrap_or(0.0)
-    };
-    let mut parts: Vec<(&str, f64)> = Vec::new();
-    for part in runs.iter().flat_map(|(_, run)| run.components.keys()) {
-        if !parts.iter().any(|(known, _)| known == part) {
-            parts.push((part, runs.iter().map(|run| joules(run, part)).sum()));
-        }
-    }
-    parts.sort_by(|(a, x), (b, y)| y.total_cmp(x).then(a.cmp(b)));
-    let (own, others) = parts.split_at(parts.len().min(SHOWN));
-    let series = |name: &str, parts: &[(&str, f64)]| BarSeries {
-        name: name.to_owned(),
-        values: runs
-            .iter()
-            .map(|run| Some(1e3 * parts.iter().map(|(part, _)| joules(run, part)).sum::<f64>()))
-            .collect(),
-    };
-    let mut all: Vec<BarSeries> = own.iter().map(|p| series(p.0, &[*p])).collect();
-    if !others.is_empty() {
-        all.push(series("others", others));
-    }
+    let joules: Vec<_> = runs.iter().map(|(_, run)| &run.components).collect();
     Chart::Stacks(BarChart {
         title: title.to_owned(),
         axis: Axis {
@@ -73,7 +50,7 @@ pub fn energy_chart(title: &str, runs: &[(String, &EnergyReport)]) -> Chart {
             ..Axis::default()
         },
         groups: runs.iter().map(|(name, _)| name.clone()).collect(),
-        series: all,
+        series: stacked(&joules, 1e3, None),
         marks: Vec::new(),
     })
 }

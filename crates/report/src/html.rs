@@ -95,8 +95,12 @@ fn shown(page: &Page, machines: &[Machine<'_>]) -> Value {
         rules => rules(page),
         caveat => page.caveat(),
         summary => page.summary_lines(),
-        wide => drawn(page, Shape::Wide),
-        narrow => drawn(page, Shape::Narrow),
+        wide => drawn(&page.charts, Shape::Wide),
+        narrow => drawn(&page.charts, Shape::Narrow),
+        further => context! {
+            wide => drawn(&page.further_charts, Shape::Wide),
+            narrow => drawn(&page.further_charts, Shape::Narrow),
+        },
     }
 }
 
@@ -167,10 +171,10 @@ fn rules(page: &Page) -> Vec<&'static str> {
     rules.into_iter().chain([claims]).collect()
 }
 
-/// The charts as one picture, if there are any.
-fn drawn(page: &Page, shape: Shape) -> Option<Value> {
-    let picture = || Value::from_safe_string(svg_shaped(&page.charts, shape));
-    (!page.charts.is_empty()).then(picture)
+/// Charts as one picture, if there are any.
+fn drawn(charts: &[Chart], shape: Shape) -> Option<Value> {
+    let picture = || Value::from_safe_string(svg_shaped(charts, shape));
+    (!charts.is_empty()).then(picture)
 }
 
 #[cfg(test)]
@@ -255,6 +259,7 @@ pub(crate) mod tests {
                 }),
                 Chart::Lines(LineChart::default()),
             ],
+            further_charts: Vec::new(),
             configurations: vec![Configuration {
                 name: "gto".to_owned(),
                 gpu: "gtx480".to_owned(),

@@ -46,6 +46,9 @@ pub struct Page {
     pub verdicts: Vec<Verdict>,
     /// Charts of the picture, one below the other.
     pub charts: Vec<Chart>,
+    /// Charts that only the HTML page shows, below the data.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub further_charts: Vec<Chart>,
     /// Simulated machines in the order of their first run.
     #[serde(default)]
     pub configurations: Vec<Configuration>,
@@ -130,7 +133,8 @@ pub struct RunLine {
     pub cycles: u64,
     /// Thread instructions per core cycle.
     pub ipc: f64,
-    /// End of the run: `finished`, or `cut` at the cycle that the figure specifies.
+    /// End of the run: `finished`, `cut` at the cycle that the figure specifies, or `stopped` after
+    /// a number of launches.
     pub ended: String,
     /// Digest of the run's input.
     pub input_digest: String,

@@ -3,23 +3,22 @@
 use crate::chart::bar;
 use crate::context::contexts;
 use crate::energy::energy;
-use crate::format::{grouped, percent, places, rate, seconds};
+use crate::format::{grouped, percent, rate, seconds};
+use crate::outcome::{LINES_SHOWN, cut_told, outcome};
 use crate::sampling::sampling;
 use crate::table::kernel_figures;
-use crate::wrap::{lines_wrapped, wrapped};
+use crate::wrap::wrapped;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use warploom_names::{WIDTH, shortened};
 use warploom_stats::mix::MixFigures;
 use warploom_stats::result::{
-    CheckReport, Figures, ForkReport, KernelReport, Outcome, ProcessReport, RunReport, ratio,
+    CheckReport, Figures, ForkReport, KernelReport, ProcessReport, RunReport, ratio,
 };
 use warploom_stats::sample::Estimate;
 
 /// Largest number of launches and decisions in the report.
 pub(crate) const LAUNCHES_SHOWN: usize = 16;
-/// Largest number of lines of an outcome's message.
-const LINES_SHOWN: usize = 24;
 const BAR_WIDTH: usize = 40;
 
 /// Text report of a run: launches, scheduler cycles, checks, speed. Tables keep to `width`
@@ -49,7 +48,7 @@ pub fn run_report(run: &RunReport, width: Option<u16>) -> String {
         energy(&mut text, report);
     }
     sharing(&mut text, run);
-    outcome(&mut text, &run.outcome, width);
+    outcome(&mut text, &run.outcome, cut_told(run), width);
     checks(&mut text, &run.checks);
     findings(&mut text, run);
     let (done, speed) = match cycles {
@@ -314,66 +313,6 @@ fn sharing(text: &mut String, run: &RunReport) {
         let _ = writeln!(text, "  {share:>6} {what}");
     }
     text.push('\n');
-}
-
-pub(crate) fn outcome(text: &mut String, outcome: &Outcome, width: Option<u16>) {
-    if let Some(told) = outcome_told(outcome) {
-        let _ = writeln!(text, "{}", lines_wrapped(&told, width));
-    }
-}
-
-/// Text of a run's outcome, such as `FAULT: ...`. `None` if the run finished.
-pub fn outcome_told(outcome: &Outcome) -> Option<String> {
-    Some(match outcome {
-        Outcome::Finished => return None,
-        Outcome::CycleLimit { cycles } => {
-            let limit = grouped(*cycles);
-            format!("stopped at --max-cycles {limit}; outputs were not checked")
-        }
-        Outcome::Interrupted {
-            kernel,
-            blocks_ended,
-            blocks,
-            waits,
-        } => interrupted(kernel, *blocks_ended, *blocks) + &places(waits),
-        Outcome::Fault { message } => format!("FAULT: {}", first_lines(message)),
-        Outcome::Assertion(failed) => format!("ASSERTION: {}", first_lines(&failed.message)),
-        Outcome::Deadlock { message } => format!("DEADLOCK: {}", first_lines(message)),
-        Outcome::Livelock { message } => format!("LIVELOCK: {}", first_lines(message)),
-    })
-}
-
-/// Names of kernels that ran at once, as people read them.
-fn shown(kernels: &str) -> String {
-    let names = kernels.split(" + ").map(|name| shortened(name, WIDTH));
-    names.collect::<Vec<_>>().join(" + ")
-}
-
-/// How far an interrupted run came.
-fn interrupted(kernel: &str, ended: u64, blocks: u64) -> String {
-    let place = match kernel {
-        "" => "between launches".to_owned(),
-        kernels => format!(
-            "in {}, after {} of {} blocks",
-            shown(kernels),
-            grouped(ended),
-            grouped(blocks)
-        ),
-    };
-    format!("INTERRUPTED {place}; outputs were not checked")
-}
-
-/// The first lines of a message, and the number of further ones.
-fn first_lines(message: &str) -> String {
-    let lines: Vec<&str> = message.lines().collect();
-    if lines.len() <= LINES_SHOWN {
-        return message.to_owned();
-    }
-    let hidden = lines.len() - LINES_SHOWN;
-    format!(
-        "{}\n({hidden} further lines in --json and --stats)",
-        lines[..LINES_SHOWN].join("\n")
-    )
 }
 
 pub(crate) fn checks(text: &mut String, checks: &[CheckReport]) {

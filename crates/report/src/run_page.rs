@@ -5,8 +5,8 @@ use crate::analysis::analysis_chart;
 use crate::energy::{energy_chart, scaled};
 use crate::figure::{Axis, BarChart, BarSeries, Chart, LineChart, LineSeries};
 use crate::format::{grouped, percent, rate, seconds};
+use crate::outcome::outcome_told;
 use crate::page::{Cell, Column, Configuration, Page, Table};
-use crate::run::outcome_told;
 use std::collections::BTreeMap;
 use warploom_analyze::Analysis;
 use warploom_names::shortened;
@@ -66,6 +66,7 @@ pub fn run_page(run: &RunReport, analysis: Option<&Analysis>) -> Page {
         notes: Vec::new(),
         verdicts: Vec::new(),
         charts: charts(run, analysis),
+        further_charts: Vec::new(),
         configurations: vec![configuration],
         presets: BTreeMap::from([(machine.clone(), run.gpu.config.clone())]),
         runs: Vec::new(),

@@ -7,6 +7,7 @@ mod boxes;
 mod effects;
 mod heat;
 mod labels;
+mod legend;
 mod narrow;
 mod stacks;
 mod touches;
@@ -14,6 +15,7 @@ mod touches;
 pub use touches::{TouchMap, touch_maps};
 
 use crate::figure::{Axis, BarChart, Chart, LineChart, Mark};
+use legend::{LEGEND_LINE, legend};
 use plotters::coord::Shift;
 use plotters::coord::types::RangedCoordf64;
 use plotters::prelude::*;
@@ -25,7 +27,6 @@ const NARROW_WIDTH: u32 = 420;
 const HEIGHT: u32 = 360;
 /// Height of the title and a legend of one line.
 const HEAD: i32 = 68;
-const LEGEND_LINE: i32 = 20;
 const MARGIN: i32 = 14;
 /// Space for the numbers and the label of an axis.
 const X_LABELS: u32 = 48;
@@ -248,18 +249,20 @@ fn head(area: &Area<'_>, title: &str, series: &[&str], marks: &[&str]) -> Drawn<
         area.draw(&Text::new(line, (MARGIN, y), words(size)))?;
     }
     let below = more_title(title, width);
-    let places = legend(series, marks, width);
-    let places: Vec<_> = places.iter().map(|(x, y)| (*x, y + below)).collect();
-    for (s, (name, &(x, y))) in series.iter().zip(&places).enumerate() {
-        let colour = SERIES[s % SERIES.len()].0;
-        area.draw(&Rectangle::new([(x, y), (x + 11, y + 11)], colour.filled()))?;
-        area.draw(&Text::new(*name, (x + 17, y - 1), words(TEXT)))?;
-    }
-    for (m, (name, &(x, y))) in marks.iter().zip(&places[series.len()..]).enumerate() {
-        let colour = name_colour(marks, m).stroke_width(2);
-        let line = vec![(x, y + 6), (x + 14, y + 6)];
-        area.draw(&PathElement::new(line, colour))?;
-        area.draw(&Text::new(*name, (x + 20, y - 1), words(TEXT)))?;
+    for (at, entry) in legend(series, marks, width).into_iter().enumerate() {
+        let (x, y) = (entry.place.0, entry.place.1 + below);
+        if at < series.len() {
+            let colour = SERIES[at % SERIES.len()].0;
+            area.draw(&Rectangle::new([(x, y), (x + 11, y + 11)], colour.filled()))?;
+        } else {
+            let colour = name_colour(marks, at - series.len()).stroke_width(2);
+            let line = vec![(x, y + 6), (x + 14, y + 6)];
+            area.draw(&PathElement::new(line, colour))?;
+        }
+        let lines = entry.lines.into_iter();
+        for (line, y) in lines.zip((y - 1..).step_by(LEGEND_LINE as usize)) {
+            area.draw(&Text::new(line, (x + entry.symbol, y), words(TEXT)))?;
+        }
     }
     Ok(head_height(title, series, marks, width))
 }
@@ -290,29 +293,10 @@ fn title_size(title: &str, room: i32) -> u32 {
 
 /// Lower edge of title and legend.
 fn head_height(title: &str, series: &[&str], marks: &[&str], width: u32) -> i32 {
-    let last = legend(series, marks, width)
-        .last()
-        .map_or(39, |place| place.1);
+    let last = legend(series, marks, width).last().map_or(39, |entry| {
+        entry.place.1 + (entry.lines.len() as i32 - 1) * LEGEND_LINE
+    });
     HEAD + last - 39 + more_title(title, width)
-}
-
-/// Corners of the legend's entries, in the number of lines that the width requires.
-fn legend(series: &[&str], marks: &[&str], width: u32) -> Vec<(i32, i32)> {
-    let (mut x, mut y) = (MARGIN, 39);
-    let of = |names: &[&str], symbol: i32| -> Vec<i32> {
-        let width = |name: &&str| symbol + text_width(name) + 18;
-        names.iter().map(width).collect()
-    };
-    let widths = [of(series, 17), of(marks, 20)].concat();
-    let place = |entry: i32| {
-        if x > MARGIN && x + entry > width as i32 {
-            (x, y) = (MARGIN, y + LEGEND_LINE);
-        }
-        let place = (x, y);
-        x += entry;
-        place
-    };
-    widths.into_iter().map(place).collect()
 }
 
 /// Approximate width of a text of the usual size in pixels.
@@ -535,6 +519,31 @@ mod tests {
             let apart = (pair[1].0 - pair[0].0).abs();
             assert!(apart > (pair[0].1 + pair[1].1) / 2, "{labels:?}");
         }
+    }
+
+    /// A name that is longer than a narrow page has several lines, which the next entry is below.
+    #[test]
+    fn long_names_of_a_legend_stand_whole() {
+        use super::boxes::{boxes, overlaps};
+        let long = "folder-of-a-project/kernels/matrix_multiplication_with_tiles.toml";
+        let series = ["lrr", long, "gto"].map(|name| BarSeries {
+            name: name.into(),
+            values: vec![Some(1.0)],
+        });
+        let chart = Chart::Bars(BarChart {
+            groups: vec!["spmv".into()],
+            series: series.to_vec(),
+            ..BarChart::default()
+        });
+        let picture = super::svg_shaped(&[chart], super::Shape::Narrow);
+        let boxes = boxes(&picture);
+        assert_eq!(overlaps(&boxes), []);
+        let whole: String = boxes.iter().map(|(text, _)| text.as_str()).collect();
+        assert!(whole.contains(long), "{whole}");
+        assert!(
+            boxes.iter().all(|(_, place)| place[2] <= 420.0),
+            "{boxes:?}"
+        );
     }
 
     #[test]

@@ -160,7 +160,8 @@ pub enum Stopped {
     /// Deadlock or livelock: no block can continue, or warps spin on values that no running block
     /// can change.
     Stuck,
-    /// The limit of cycles was reached, or that of instructions in a run without timing.
+    /// The limit of cycles or of launches was reached, or that of instructions in a run without
+    /// timing.
     CycleLimit,
     /// The caller stopped the run, or the program was ended ([`HostAction::Interrupt`]).
     Interrupted,

@@ -237,10 +237,8 @@ impl<'s, 'p> Mix<'s, 'p> {
     pub fn checks(&mut self, outcome: &Outcome) -> Vec<Check> {
         let several = self.processes.len() > 1;
         let mut all = Vec::new();
-        if matches!(
-            outcome,
-            Outcome::Finished | Outcome::CycleLimit { .. } | Outcome::Interrupted { .. }
-        ) {
+        let ended = *outcome == Outcome::Finished || outcome.is_limit();
+        if ended || matches!(outcome, Outcome::Interrupted { .. }) {
             for process in &mut self.processes {
                 for mut check in process.checks.drain(..) {
                     if several {
@@ -380,13 +378,24 @@ impl<'s, 'p> Mix<'s, 'p> {
             };
             self.launch(at, stream, launch, started, chosen);
         }
+        if self.has_launched_enough() && self.gpu.is_idle() && self.processes[at].launches_next() {
+            return Ok(Err(self.at_launch_limit()));
+        }
         Ok(Ok(()))
     }
 
     /// True if the machine has a slot for another kernel. The kernels of a sampled program run one
     /// by one.
     fn may_launch(&self) -> bool {
-        self.gpu.has_free_slot() && (self.sampler.is_none() || self.gpu.is_idle())
+        let one_by_one = self.sampler.is_some();
+        let has_room = self.gpu.has_free_slot() && (!one_by_one || self.gpu.is_idle());
+        has_room && !self.has_launched_enough()
+    }
+
+    /// True if the run has made all launches that it may.
+    fn has_launched_enough(&self) -> bool {
+        let most = self.session.options().max_launches;
+        most.is_some_and(|most| self.launched >= most)
     }
 
     fn launch(

@@ -36,6 +36,8 @@ pub struct Options {
     pub threads: usize,
     /// Number of core cycles after which the run stops.
     pub max_cycles: Option<Cycle>,
+    /// Number of timed launches after which the run stops instead of making another launch.
+    pub max_launches: Option<u64>,
     /// Execute without timing: results have no cycles.
     pub functional: bool,
     /// In a run without timing, count the cache lines that blocks share.
@@ -91,6 +93,7 @@ impl Default for Options {
         Self {
             threads: 1,
             max_cycles: None,
+            max_launches: None,
             functional: false,
             sharing: false,
             timed: Timed::default(),

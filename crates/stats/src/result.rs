@@ -9,9 +9,13 @@
 
 mod context;
 mod fork;
+mod outcome;
+mod reached;
 
 pub use context::{ContextDecline, ContextReport};
 pub use fork::ForkReport;
+pub use outcome::{FailedAssertion, Outcome};
+pub use reached::Reached;
 
 use crate::PEAK_SUFFIX;
 use crate::energy::EnergyReport;
@@ -112,10 +116,10 @@ impl RunReport {
         });
     }
 
-    /// True if the run ended normally or at the requested limit, all checks passed, and the
-    /// optional checks found nothing.
+    /// True if the run ended normally or at a requested limit, all checks passed, and the optional
+    /// checks found nothing.
     pub fn succeeded(&self) -> bool {
-        let ended = matches!(self.outcome, Outcome::Finished | Outcome::CycleLimit { .. });
+        let ended = self.outcome == Outcome::Finished || self.outcome.is_limit();
         ended && self.findings.is_empty() && self.checks.iter().all(|check| check.passed)
     }
 }
@@ -152,112 +156,16 @@ pub enum ConfigValue {
     Text(String),
 }
 
-/// Way in which a run ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Outcome {
-    /// The program ran to its end.
-    Finished,
-    /// `--max-cycles` was reached; outputs were not checked.
-    CycleLimit {
-        /// Limit in core cycles.
-        cycles: u64,
-    },
-    /// The user ended the run (Ctrl-C); outputs were not checked.
-    Interrupted {
-        /// Name of the kernel that ran, or names separated by ` + `; empty between launches.
-        kernel: String,
-        /// Number of blocks of these launches that had ended.
-        blocks_ended: u64,
-        /// Number of all blocks of these launches.
-        blocks: u64,
-        /// Places of the first unfinished warps, a line for each; none without timing.
-        #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        waits: Vec<String>,
-    },
-    /// A kernel did something that no GPU allows.
-    Fault {
-        /// Description with place and remedy.
-        message: String,
-    },
-    /// An assertion of a kernel failed.
-    Assertion(Box<FailedAssertion>),
-    /// No part of the machine can make progress.
-    Deadlock {
-        /// Description of what each part waits for.
-        message: String,
-    },
-    /// Warps spin on values that no running warp can change.
-    Livelock {
-        /// Description of what each part waits for.
-        message: String,
-    },
-}
-
-/// Assertion of a kernel that failed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FailedAssertion {
-    /// Description with the place.
-    pub message: String,
-    /// Expression as the program wrote it.
-    pub expression: String,
-    /// Source file of the assertion.
-    pub file: String,
-    /// Line of the assertion.
-    pub line: u32,
-    /// Function of the assertion.
-    pub function: String,
-    /// Name of the kernel.
-    pub kernel: String,
-    /// Coordinates of the block.
-    pub block: Size,
-    /// Coordinates of the thread in its block: the lowest one of its warp.
-    pub thread: Size,
-}
-
-impl Outcome {
-    /// Name of the kind of outcome, as it stands in a result.
-    pub const fn kind(&self) -> &'static str {
-        match self {
-            Self::Finished => "finished",
-            Self::CycleLimit { .. } => "cycle-limit",
-            Self::Interrupted { .. } => "interrupted",
-            Self::Fault { .. } => "fault",
-            Self::Assertion(_) => "assertion",
-            Self::Deadlock { .. } => "deadlock",
-            Self::Livelock { .. } => "livelock",
-        }
-    }
-
-    /// Prefixes the message with the name of the program.
-    #[must_use]
-    pub fn of_program(mut self, name: &str) -> Self {
-        let message = match &mut self {
-            Self::Finished | Self::CycleLimit { .. } | Self::Interrupted { .. } => return self,
-            Self::Fault { message } | Self::Deadlock { message } | Self::Livelock { message } => {
-                message
-            }
-            Self::Assertion(assertion) => &mut assertion.message,
-        };
-        *message = format!("program `{name}`: {message}");
-        self
-    }
-
-    /// Description of what went wrong in the simulated program, if anything did.
-    pub fn message(&self) -> Option<&str> {
-        match self {
-            Self::Finished | Self::CycleLimit { .. } | Self::Interrupted { .. } => None,
-            Self::Assertion(failed) => Some(&failed.message),
-            Self::Fault { message } | Self::Deadlock { message } | Self::Livelock { message } => {
-                Some(message)
-            }
-        }
-    }
-}
-
 /// Size in three dimensions, as `[x, y, z]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, Value)]
 pub struct Size(pub [u32; 3]);
+
+impl Size {
+    /// Product of the three dimensions, such as the number of blocks of a grid.
+    pub fn count(&self) -> u64 {
+        self.0.map(u64::from).iter().product()
+    }
+}
 
 impl From<Dim3> for Size {
     fn from(dim: Dim3) -> Self {

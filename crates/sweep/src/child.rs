@@ -20,6 +20,11 @@ pub trait Simulator {
     /// If the input is refused, with place and remedy.
     fn simulate(&mut self, run: &PlannedRun) -> Result<RunReport, String>;
 
+    /// Bound of a run that was made, in a few words, if that is known.
+    fn bound(&mut self, _run: &PlannedRun, _report: &RunReport) -> Option<String> {
+        None
+    }
+
     /// Largest resident memory in bytes of the processes that the last run has started.
     fn memory_of_others(&self) -> u64 {
         0
@@ -104,7 +109,8 @@ fn make(
             None => report,
         },
     };
-    let summary = Summary::new(&run.identity, &run.subject, &report, cost);
+    let bound = simulator.bound(run, &report);
+    let summary = Summary::new(&run.identity, &run.subject, &report, bound, cost);
     match store(folder, temporary, &run.key, &summary, &report) {
         Ok(()) => Reply::Finished,
         Err(_) if !temporary.is_dir() => Reply::Lost,

@@ -3,10 +3,11 @@
 use crate::expand::Settings;
 use crate::folder::{Folder, FolderError};
 use crate::plan::{Plan, PlannedRun, Sweep};
-use crate::record::{Cost, Record, Summary, failure};
+use crate::record::{Cost, Facts, Record, Summary, failure};
 use std::collections::HashMap;
 use warploom_report::ColumnType;
 use warploom_report::page::{Cell, Column};
+use warploom_stats::result::Reached;
 
 /// A run of the table.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,7 +16,7 @@ pub struct Row {
     pub name: String,
     /// Values of the axes.
     pub values: Vec<String>,
-    /// State of the run: `finished`, `cut`, `missing`, or the kind of its failure.
+    /// State of the run: `finished`, `cut`, `stopped`, `missing`, or the kind of its failure.
     pub status: &'static str,
     /// Measured values in the order of [`Collector::columns`]; [`Cell::None`] without a result.
     pub cells: Vec<Cell>,
@@ -33,17 +34,19 @@ pub struct Row {
     pub digest: Option<String>,
     /// True if the run finished and nothing compared its outputs.
     pub is_unchecked: bool,
+    /// Bound and progress of the run, if it has a result.
+    pub facts: Option<Facts>,
 }
 
 impl Row {
     /// True if the run ended without a result.
     pub fn is_failure(&self) -> bool {
-        !matches!(self.status, "finished" | "cut" | "missing")
+        !matches!(self.status, "finished" | "cut" | "stopped" | "missing")
     }
 }
 
 /// Columns of every finished run, with what they are.
-pub const MEASURED: [(&str, &str); 9] = [
+pub const MEASURED: [(&str, &str); 11] = [
     ("cycles", "Core cycles."),
     ("ipc", "Thread instructions per core cycle."),
     (
@@ -64,13 +67,38 @@ pub const MEASURED: [(&str, &str); 9] = [
         "blocks_per_sm",
         "Number of the first launch's blocks that fit an SM.",
     ),
+    (
+        "limit",
+        "What limits this number: `grid` if an SM gets no more blocks of it.",
+    ),
+    (
+        "bound",
+        "What bound the kernel that took the most cycles, as `run --explain` names it.",
+    ),
     ("launches", "Number of timed launches."),
+];
+
+/// Columns of [`MEASURED`] that are no numbers.
+pub const TEXTS: [&str; 2] = ["limit", "bound"];
+
+/// Columns of sweeps whose runs may be cut, with what they are.
+const REACHED: [(&str, &str); 3] = [
+    (
+        "blocks_ended",
+        "Blocks of the last launch that had ended when the run did.",
+    ),
+    ("blocks", "Blocks in the grid of this launch."),
+    (
+        "waves",
+        "Waves of blocks that had ended in all launches: a wave is as many blocks as the machine \
+         holds at once.",
+    ),
 ];
 
 const SPEEDUP: (&str, &str) = (
     "speedup",
     "Speed over that of the baseline with the same values of all other axes: ratio of cycles of runs \
-     that finish, of IPC where one is cut.",
+     that did the same work, of IPC where one is cut.",
 );
 
 /// Collects the runs of a sweep.
@@ -82,11 +110,12 @@ pub struct Collector<'a> {
 }
 
 /// Speed of a run as far as others compare with it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Speed {
     cycles: u64,
     ipc: f64,
-    finished: bool,
+    outcome: String,
+    launches: u64,
 }
 
 impl Speed {
@@ -94,12 +123,14 @@ impl Speed {
         Self {
             cycles: summary.cycles,
             ipc: summary.ipc,
-            finished: summary.outcome == "finished",
+            outcome: summary.outcome.clone(),
+            launches: summary.launches,
         }
     }
 
     fn over(&self, base: &Self) -> f64 {
-        match self.finished && base.finished {
+        let same = self.outcome == base.outcome && self.launches == base.launches;
+        match same && self.outcome != "cycle-limit" {
             true => base.cycles as f64 / self.cycles as f64,
             false => self.ipc / base.ipc,
         }
@@ -132,6 +163,11 @@ impl<'a> Collector<'a> {
         Ok(collector)
     }
 
+    /// True if runs may be cut at a number of cycles.
+    fn may_cut(&self) -> bool {
+        self.sweep.axes.iter().any(|axis| axis == "max_cycles")
+    }
+
     fn has_baseline(&self) -> bool {
         !self.sweep.report.baseline.is_empty()
     }
@@ -155,8 +191,10 @@ impl<'a> Collector<'a> {
     pub fn columns(&self) -> Vec<Column> {
         let speedup = self.has_baseline().then_some(SPEEDUP);
         let about = "Digest of outputs, cycles and statistics.";
+        let reached = REACHED.into_iter().filter(|_| self.may_cut());
         let headline = MEASURED
             .into_iter()
+            .chain(reached)
             .chain(speedup)
             .chain([("digest", about)]);
         let headline = headline.map(|(name, about)| Column::new(name, about));
@@ -173,8 +211,8 @@ impl<'a> Collector<'a> {
     /// Types of the columns of measured values.
     pub fn types(&self) -> Vec<ColumnType> {
         let kind = |column: &Column| match column.name.as_str() {
-            "digest" => ColumnType::Text,
-            "ipc" | "l1d.hit_rate" | "l2.hit_rate" | "dram.utilisation" | "speedup" => {
+            "digest" | "limit" | "bound" => ColumnType::Text,
+            "waves" | "ipc" | "l1d.hit_rate" | "l2.hit_rate" | "dram.utilisation" | "speedup" => {
                 ColumnType::Number
             }
             _ => ColumnType::Count,
@@ -203,19 +241,23 @@ impl<'a> Collector<'a> {
             machine: run.machine.clone(),
             digest: None,
             is_unchecked: false,
+            facts: None,
         };
         let none = || vec![Cell::None; self.columns().len()];
         if let Some(record) = Record::open(self.folder, &run.key)? {
             let status = match record.summary.outcome.as_str() {
                 "finished" => "finished",
+                "launch-limit" => "stopped",
                 _ => "cut",
             };
             let summary = &record.summary;
             let cost = Some(summary.cost.clone());
             let digest = Some(summary.digest.clone());
             let is_unchecked = status == "finished" && summary.checks == Some(0);
+            let facts = Some(summary.facts.clone());
             let cells = self.cells(&run, record);
             return Ok(Row {
+                facts,
                 digest,
                 is_unchecked,
                 ..row(status, cells, String::new(), cost)
@@ -244,8 +286,13 @@ impl<'a> Collector<'a> {
             summary
                 .blocks_per_sm
                 .map_or(Cell::None, |blocks| Cell::Count(blocks.into())),
+            text(summary.facts.limit.as_deref()),
+            text(summary.facts.bound.as_deref()),
             Cell::Count(summary.launches),
         ];
+        if self.may_cut() {
+            cells.extend(reached(summary.facts.reached));
+        }
         if self.has_baseline() {
             let (_, others) = self.baseline(&run.values);
             let base = self.baselines.get(&others);
@@ -271,6 +318,21 @@ impl<'a> Collector<'a> {
         }
         cells
     }
+}
+
+fn text(text: Option<&str>) -> Cell {
+    text.map_or(Cell::None, Cell::from)
+}
+
+fn reached(reached: Option<Reached>) -> [Cell; REACHED.len()] {
+    reached.map_or([const { Cell::None }; REACHED.len()], |reached| {
+        let waves = (reached.waves * 100.0).round() / 100.0;
+        [
+            Cell::Count(reached.blocks_ended),
+            Cell::Count(reached.blocks),
+            number(waves),
+        ]
+    })
 }
 
 fn number(value: f64) -> Cell {

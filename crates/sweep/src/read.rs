@@ -2,7 +2,7 @@
 
 mod axes;
 
-use crate::collect::MEASURED;
+use crate::collect::{MEASURED, TEXTS};
 use crate::pattern::{Pattern, is_called};
 use crate::spec::{
     Axis, ChartKind, Cluster, Limits, Product, ReportSpec, SlurmSpec, Spec, SpecErrors,
@@ -292,15 +292,19 @@ fn report(
     let Some(table) = top.table("report") else {
         return ReportSpec::default();
     };
-    let keys = ["title", "rows", "columns", "metric", "chart", "baseline"];
+    let keys = [
+        "title", "rows", "columns", "panels", "metric", "chart", "baseline",
+    ];
     let mut inner = Fields::new(table, "[report]", &keys, top.diagnostics());
     let mut of = |key: &str| named_axis(&mut inner, key, names);
     let (rows, columns) = (of("rows"), of("columns"));
+    let panels = panels(&mut inner, names, [&rows, &columns]);
     let baseline = baseline(&mut inner, products, names);
     let has_baseline = inner.get("baseline").is_some();
     ReportSpec {
         rows,
         columns,
+        panels,
         metric: metric(&mut inner, has_baseline, statistics, products),
         title: inner.optional_text("title"),
         chart: chart(&mut inner),
@@ -330,6 +334,7 @@ fn metric(
 ) -> Option<String> {
     let metric = inner.optional_text("metric")?;
     let headline = MEASURED.iter().map(|(name, _)| *name);
+    let headline = headline.filter(|name| !TEXTS.contains(name));
     let speedup = has_baseline.then_some("speedup");
     let own = statistics.iter().map(String::as_str);
     let known: Vec<&str> = headline.chain(speedup).chain(own).collect();
@@ -366,6 +371,29 @@ fn named_axis(inner: &mut Fields<'_, '_>, key: &str, names: &[String]) -> Option
         inner.problem(no_axis(names, &short, place));
     }
     found
+}
+
+/// Axes with a picture for each of their values, if the file has the key.
+fn panels(
+    inner: &mut Fields<'_, '_>,
+    names: &[String],
+    of_map: [&Option<String>; 2],
+) -> Option<Vec<String>> {
+    inner.get("panels")?;
+    let mut panels = Vec::new();
+    for (short, place) in inner.texts("panels") {
+        match axis(names, &short) {
+            None if names.is_empty() => {}
+            None => inner.problem(no_axis(names, &short, place)),
+            Some(name) if of_map.contains(&&Some(name.clone())) => {
+                let message = format!("`{short}` is an axis of each picture already");
+                let problem = Diagnostic::error("twice", place, message);
+                inner.problem(problem.help("name it under `rows`, `columns` or `panels`"));
+            }
+            Some(name) => panels.push(name.clone()),
+        }
+    }
+    Some(panels)
 }
 
 fn baseline(

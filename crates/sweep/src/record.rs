@@ -5,10 +5,11 @@
 
 use crate::folder::{Folder, FolderError, remove, write_whole};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use warploom_stats::result::RunReport;
+use warploom_stats::result::{ConfigValue, Reached, RunReport};
 
 /// Summary of a finished run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,7 +18,7 @@ pub struct Summary {
     pub identity: String,
     /// Target and size, by which runs of similar length are found.
     pub subject: String,
-    /// Way in which the run ended: `finished`, or `cycle-limit` where it was cut.
+    /// Way in which the run ended: `finished`, `cycle-limit` where it was cut, or `launch-limit`.
     pub outcome: String,
     /// Digest of outputs, cycles and statistics.
     pub digest: String,
@@ -42,8 +43,53 @@ pub struct Summary {
     /// Number of outputs that were compared; `None` in records of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checks: Option<u64>,
+    /// Facts that tables and notes state beside the figures; empty in records of earlier versions.
+    #[serde(default)]
+    pub facts: Facts,
     /// Time and place of the run.
     pub cost: Cost,
+}
+
+/// Bound and progress of a run, for tables and notes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// Resource that limits the first launch's blocks on an SM.
+    pub limit: Option<String>,
+    /// Bound of the kernel that took the most cycles, as `run --explain` names it.
+    pub bound: Option<String>,
+    /// Number of blocks of the launch with the most.
+    pub largest_grid: Option<u64>,
+    /// True if the run issued an instruction.
+    pub has_begun: bool,
+    /// Number of SMs of the machine.
+    pub sms: u64,
+    /// Core cycles from a launch to its first block.
+    pub launch_cycles: u64,
+    /// Blocks and waves that had ended when the run did.
+    pub reached: Option<Reached>,
+    /// Shares of the schedulers' cycles by cause.
+    pub causes: BTreeMap<String, f64>,
+}
+
+impl Facts {
+    fn new(report: &RunReport, bound: Option<String>) -> Self {
+        let key = |name: &str| match report.gpu.config.get(name) {
+            Some(ConfigValue::Integer(value)) => u64::try_from(*value).unwrap_or(0),
+            _ => 0,
+        };
+        let first = report.kernels.first();
+        let grids = report.kernels.iter().map(|kernel| kernel.grid.count());
+        Self {
+            limit: first.map(|kernel| kernel.occupancy_limit.clone()),
+            bound,
+            largest_grid: grids.max().filter(|_| report.processes.is_empty()),
+            has_begun: report.totals.figures.thread_instructions > 0,
+            sms: key("gpu.sms"),
+            launch_cycles: key("gpu.kernel_launch_cycles"),
+            reached: report.reached(),
+            causes: report.totals.figures.stalls.clone(),
+        }
+    }
 }
 
 /// Time and place of a run, which differ between equal runs.
@@ -96,8 +142,14 @@ impl FailureKind {
 }
 
 impl Summary {
-    /// Summary of a result.
-    pub fn new(identity: &str, subject: &str, report: &RunReport, cost: Cost) -> Self {
+    /// Summary of a result. `bound` is what bound the run, if that is known.
+    pub fn new(
+        identity: &str,
+        subject: &str,
+        report: &RunReport,
+        bound: Option<String>,
+        cost: Cost,
+    ) -> Self {
         let figures = &report.totals.figures;
         Self {
             identity: identity.to_owned(),
@@ -114,6 +166,7 @@ impl Summary {
             blocks_per_sm: report.kernels.first().map(|kernel| kernel.blocks_per_sm),
             launches: report.kernels.len() as u64,
             checks: Some(report.checks.len() as u64),
+            facts: Facts::new(report, bound),
             cost,
         }
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use warploom_diag::{Diagnostics, Source, Span, Style};
 
 /// Names of axes that are not keys of a machine, each with what its values are.
-pub const NAMED_AXES: [(&str, &str); 20] = [
+pub const NAMED_AXES: [(&str, &str); 21] = [
     (
         "target",
         "workload, launch file, PTX or CUDA file, or several workloads joined by ` + `",
@@ -17,6 +17,7 @@ pub const NAMED_AXES: [(&str, &str); 20] = [
     ("seed", "seed of a workload's inputs"),
     ("gpu", "preset or file of a machine"),
     ("max_cycles", "core cycle at which a run is cut"),
+    ("max_launches", "launches after which a run stops"),
     (
         "instructions",
         "thread instructions at which each of several programs is halted, separated by spaces",
@@ -158,6 +159,9 @@ pub struct ReportSpec {
     pub rows: Option<String>,
     /// Axis of the map's columns.
     pub columns: Option<String>,
+    /// Axes with a picture of their own for each of their values, if the file names them.
+    #[serde(default)]
+    pub panels: Option<Vec<String>>,
     /// Column of the table that the map shows.
     pub metric: Option<String>,
     /// Title of the picture and of the page, if the file gives one.

@@ -19,6 +19,15 @@ pub struct TimedArgs {
         conflicts_with = "functional"
     )]
     skip_launches: u64,
+    /// Stop after N timed launches, without checking the outputs. A program that has no more of
+    /// them runs to its end
+    #[arg(
+        long,
+        value_name = "N",
+        value_parser = clap::value_parser!(u64).range(1..),
+        conflicts_with = "functional"
+    )]
+    max_launches: Option<u64>,
     /// Time only kernels with this in their names, mangled or plain, and execute the others without
     /// timing, which leaves caches unchanged. May be repeated. The program runs to its end; Ctrl-C
     /// ends it with the result so far
@@ -53,7 +62,8 @@ pub struct TimedArgs {
         value_name = "PERCENT",
         value_parser = percentage,
         conflicts_with_all = [
-            "functional", "sample", "until_stable", "blocks", "skip_launches", "time_kernel"
+            "functional", "sample", "until_stable", "blocks", "skip_launches", "time_kernel",
+            "max_launches"
         ]
     )]
     sample_error: Option<f64>,
@@ -76,6 +86,11 @@ impl TimedArgs {
             blocks: self.blocks(),
             ..Timed::from(self.skip_launches)
         }
+    }
+
+    /// Number of timed launches after which the run stops.
+    pub fn max_launches(&self) -> Option<u64> {
+        self.max_launches
     }
 
     fn blocks(&self) -> TimedBlocks {
@@ -147,7 +162,8 @@ impl TimedArgs {
     pub fn given(&self) -> Option<&'static str> {
         let launches = (self.skip_launches > 0).then_some("--skip-launches");
         let kernels = (!self.time_kernel.is_empty()).then_some("--time-kernel");
-        launches.or(kernels).or(self.by_parts())
+        let most = self.max_launches.map(|_| "--max-launches");
+        launches.or(kernels).or(most).or(self.by_parts())
     }
 }
 

@@ -327,6 +327,7 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
             2,
             &["compare", "bfs", "--vary", "gpu=gtx480,qv100-volta"],
         ),
+        refusal(at, 2, &["compare", "bfs", "--vary", "gpu=gtx480,rtx3080"]),
         refusal(
             at,
             2,

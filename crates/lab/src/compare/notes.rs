@@ -1,25 +1,25 @@
 //! Sentences without which a comparison would be misread.
 
-use super::{Comparison, is_cut};
+use super::{Comparison, compared, has_begun, is_cut, is_stopped};
 use crate::runs::UsedRun;
-use warploom_report::grouped;
-use warploom_stats::result::{KernelReport, RunReport};
+use warploom_report::{grouped, idle_sms_told, short_runs_told, unbegun_told};
+use warploom_stats::result::RunReport;
 
 impl Comparison {
-    /// Sentences on runs that were cut, on grids without a block for each SM, and on programs that
-    /// never issued an instruction.
+    /// Sentences on runs that were cut, and how far they came, on grids without a block for each
+    /// SM, and on programs that never issued an instruction.
     pub(super) fn notes(&self, used: &[UsedRun]) -> Vec<String> {
-        // Runs alone, from which targets follow, are cut by their purpose.
-        let compared = |(spec, _): &&UsedRun| spec.machine.name != "alone";
-        let runs: Vec<&UsedRun> = used.iter().filter(compared).collect();
+        let runs: Vec<&UsedRun> = compared(used).collect();
         let reports: Vec<&RunReport> = runs.iter().map(|(_, report)| &**report).collect();
-        let cut = self.cut(&reports);
-        let idle = match &self.programs {
-            None => self.idle(&runs),
-            Some(_) => None,
-        };
-        let silent = silent(&reports);
-        cut.into_iter().chain(idle).chain(silent).collect()
+        let mut notes: Vec<String> = self.cut(&reports).into_iter().collect();
+        notes.extend(self.stopped(&reports));
+        if self.programs.is_none() {
+            notes.extend(unbegun(&runs));
+            notes.extend(short(&runs));
+            notes.extend(self.idle(&runs));
+        }
+        notes.extend(silent(&reports));
+        notes
     }
 
     /// How many of the runs were cut, if any were.
@@ -36,25 +36,55 @@ impl Comparison {
         })
     }
 
+    /// How many of the runs were stopped after some launches, if any were.
+    fn stopped(&self, runs: &[&RunReport]) -> Option<String> {
+        let launches = self.max_launches?;
+        let stopped = runs.iter().filter(|run| is_stopped(run)).count();
+        (stopped > 0).then(|| {
+            format!(
+                "{stopped} of {} runs were stopped after --max-launches {}: cycles and speedups are \
+                 for these launches, and outputs were not checked",
+                runs.len(),
+                grouped(launches)
+            )
+        })
+    }
+
     /// The grid that leaves most SMs without a block: the largest of its run.
     fn idle(&self, runs: &[&UsedRun]) -> Option<String> {
-        let blocks = |kernel: &KernelReport| kernel.grid.0.map(u64::from).iter().product::<u64>();
         let largest = |(spec, report): &&UsedRun| {
-            let most = report.kernels.iter().map(blocks).max()?;
+            let most = report
+                .kernels
+                .iter()
+                .map(|kernel| kernel.grid.count())
+                .max()?;
             let sms = u64::from(spec.machine.spec.gpu.sms);
-            (most < sms).then(|| (sms - most, most, sms))
+            Some((sms.saturating_sub(most), most, sms))
         };
-        let (idle, most, sms) = runs.iter().copied().filter_map(|run| largest(&run)).max()?;
-        let blocks = if most == 1 { "block" } else { "blocks" };
-        Some(format!(
-            "{} has {} {blocks} for {} SMs in its largest launch: {} SMs are idle, and a larger input \
-             may give another picture",
-            self.input.name(),
-            grouped(most),
-            grouped(sms),
-            grouped(idle)
-        ))
+        let (_, most, sms) = runs.iter().copied().filter_map(|run| largest(&run)).max()?;
+        idle_sms_told(self.input.name(), most, sms)
     }
+}
+
+/// Runs that were cut before their first instruction.
+fn unbegun(runs: &[&UsedRun]) -> Option<String> {
+    let unbegun = || {
+        runs.iter()
+            .filter(|(_, run)| is_cut(run) && !has_begun(run))
+    };
+    let names: Vec<&str> = unbegun()
+        .map(|(spec, _)| spec.machine.name.as_str())
+        .collect();
+    let cycles = unbegun().map(|(spec, _)| spec.machine.spec.gpu.kernel_launch_cycles);
+    unbegun_told(&names, cycles.max().unwrap_or(0).into(), "--max-cycles")
+}
+
+/// Cut runs in which few blocks ended.
+fn short(runs: &[&UsedRun]) -> Option<String> {
+    let cut = runs.iter().filter(|(_, run)| is_cut(run) && has_begun(run));
+    let reached = cut.filter_map(|(spec, run)| Some((spec.machine.name.as_str(), run.reached()?)));
+    let reached: Vec<_> = reached.collect();
+    short_runs_told(&reached)
 }
 
 /// The programs of cut runs that never issued an instruction.

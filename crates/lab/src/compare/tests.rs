@@ -27,6 +27,7 @@ fn comparison() -> Comparison {
         ],
         best: Vec::new(),
         max_cycles: None,
+        max_launches: None,
         energy: None,
     }
 }
@@ -227,7 +228,9 @@ fn runs_that_were_cut_and_idle_sms_are_named() {
     };
     assert_eq!(column("status"), ["cut", "cut"]);
     assert_eq!(column("limit"), ["grid", "grid"]);
-    let [cut_note, idle] = page.notes.as_slice() else {
+    assert_eq!(column("blocks_ended"), ["0", "0"]);
+    assert_eq!((&*column("blocks")[0], &*column("waves")[0]), ("1", "0"));
+    let [cut_note, short, idle] = page.notes.as_slice() else {
         panic!("{:?}", page.notes)
     };
     assert!(
@@ -235,11 +238,101 @@ fn runs_that_were_cut_and_idle_sms_are_named() {
             .starts_with("2 of 2 runs were cut at --max-cycles 1,500: their speedups are ratios"),
         "{cut_note}"
     );
+    assert!(
+        short.starts_with("fewer than two waves of blocks ended in 2 of the cut runs")
+            && short.ends_with("gto 0 of 1 blocks (0.0 waves; 15 blocks fill the machine)"),
+        "{short}"
+    );
     let expected = "mvt has 1 block for 15 SMs in its largest launch: 14 SMs are idle";
     assert!(idle.starts_with(expected), "{idle}");
     let whole = page_of(&comparison());
     assert_eq!(whole.notes, Vec::<String>::new());
     assert!(!whole.title.contains("cycles"), "{}", whole.title);
+}
+
+/// Runs that are cut before the first block of their launch have no speedup, and a note says why.
+#[test]
+fn runs_that_are_cut_before_their_first_block_say_so() {
+    let cut = Comparison {
+        max_cycles: Some(100),
+        sets: vec!["gpu.kernel_launch_cycles=5000".to_owned()],
+        vary: comparison().vary[..1].to_vec(),
+        ..comparison()
+    };
+    let page = page_of(&cut);
+    assert!(
+        page.title.ends_with("first 100 cycles: nothing had begun"),
+        "{}",
+        page.title
+    );
+    let expected = "no block had started by then in lrr, gto: the first block of a launch starts \
+                    5,000 cycles after it (gpu.kernel_launch_cycles); write a larger --max-cycles";
+    assert_eq!(page.notes[1], expected);
+    assert_eq!(page.further_charts.len(), 1);
+}
+
+/// Runs that stop after some launches did the same work: their speedups are ratios of cycles, which
+/// are those of the first launches of a whole run.
+#[test]
+fn runs_stop_after_a_number_of_launches() {
+    let whole = Comparison {
+        input: Input::workload("bfs", Size::Test, 1).unwrap(),
+        vary: comparison().vary[..1].to_vec(),
+        ..comparison()
+    };
+    let stopped = Comparison {
+        max_launches: Some(2),
+        ..whole.clone()
+    };
+    let specs = stopped.runs().unwrap();
+    let run = |spec: &crate::RunSpec| {
+        let go_on = &mut |_: &_| std::ops::ControlFlow::Continue(());
+        spec.simulate(go_on).unwrap()
+    };
+    let (part, all) = (run(&specs[0]), run(&whole.runs().unwrap()[0]));
+    assert!(all.kernels.len() > 2, "{} launches", all.kernels.len());
+    assert_eq!(part.kernels, all.kernels[..2]);
+    assert_eq!(part.checks, []);
+    let page = page_of(&stopped);
+    assert!(page.title.ends_with(", first 2 launches"), "{}", page.title);
+    let told = "2 of 2 runs were stopped after --max-launches 2: cycles and speedups are for these";
+    assert!(page.notes[0].starts_with(told), "{:?}", page.notes);
+    let column = |name: &str| {
+        let at = page
+            .table
+            .columns
+            .iter()
+            .position(|c| c.name == name)
+            .unwrap();
+        [0, 1].map(|row: usize| page.table.rows[row][at].clone())
+    };
+    assert_eq!(column("status"), ["stopped", "stopped"].map(Cell::from));
+    let [lrr, gto] = column("cycles").map(|cycles| cycles.number().unwrap());
+    assert_eq!(column("speedup")[1], Cell::Number(lrr / gto));
+    // As many launches as the program makes are all of it.
+    let mut enough = specs[0].clone();
+    enough.max_launches = Some(all.kernels.len() as u64);
+    assert_eq!(run(&enough).digest, all.digest);
+}
+
+/// A row names what bound its run as `run --explain` does, and the page shows the causes.
+#[test]
+fn rows_name_what_bound_their_runs() {
+    let spec = &comparison().runs().unwrap()[0];
+    let go_on = &mut |_: &_| std::ops::ControlFlow::Continue(());
+    let report = spec.simulate(go_on).unwrap();
+    let gpu = &spec.machine.spec;
+    let machine = warploom_analyze::Machine::new(gpu, warploom_noc::sustainable(gpu));
+    let explained = warploom_analyze::analyze(&machine, &report).unwrap();
+    let page = page_of(&comparison());
+    let at = page.table.columns.iter().position(|c| c.name == "bound");
+    let cell = page.table.rows[0][at.unwrap()].clone();
+    assert_eq!(cell, Cell::from(explained.longest().0.bound.name()));
+    let [Chart::Stacks(causes)] = page.further_charts.as_slice() else {
+        panic!("{:?}", page.further_charts)
+    };
+    assert_eq!(causes.groups[..2], ["lrr, 1", "lrr, 2"]);
+    assert_eq!(causes.series[0].name, "issued");
 }
 
 /// A program that gets no SM before its run is cut has no IPC.

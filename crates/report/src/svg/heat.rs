@@ -158,12 +158,17 @@ fn draw_cell(
     area.draw(&Text::new(text, cells.middle(row, column), centred))
 }
 
+/// Least difference between the values of the weakest and the strongest colour, relative to the
+/// greatest value. Smaller differences have colours that hardly differ.
+const LEAST_SPREAD: f64 = 0.05;
+
 /// Strength of the colour of a value between the smallest and the greatest of the map.
 fn strength(map: &HeatMap, value: f64) -> f64 {
     let all = map.values.iter().flatten().flatten();
     let (low, high) = all.fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(*v), b.max(*v)));
-    let share = match high > low {
-        true => (value - low) / (high - low),
+    let spread = (high - low).max(LEAST_SPREAD * high.abs());
+    let share = match spread > 0.0 {
+        true => 0.5 + (value - f64::midpoint(low, high)) / spread,
         false => 0.5,
     };
     STRENGTH.0 + share * (STRENGTH.1 - STRENGTH.0)
@@ -219,6 +224,12 @@ mod tests {
             ..map()
         };
         assert!((strength(&equal, 1.0) - 0.33).abs() < 0.01);
+        // A thousandth is no difference that a colour should show.
+        let near = HeatMap {
+            values: vec![vec![Some(1.0), Some(1.001)]],
+            ..map()
+        };
+        assert!(strength(&near, 1.001) - strength(&near, 1.0) < 0.02);
     }
 
     /// Long names stand whole in the picture, beside each other, on wide and narrow pages.

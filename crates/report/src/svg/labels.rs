@@ -35,8 +35,8 @@ pub(super) fn in_lines(name: &str, room: i32, width: fn(&str) -> i32) -> Vec<Str
         .collect()
 }
 
-/// Draws a name in as many lines as it needs on a narrow screen, from `y` down. Returns the height of
-/// the lines after the first.
+/// Draws a name in as many lines as it needs on a narrow screen, from `y` down. Returns the height
+/// of the lines after the first.
 pub(super) fn draw_narrow(area: &Area<'_>, name: &str, y: i32, size: u32) -> Drawn<i32> {
     for (line, y) in narrow_lines(name)
         .into_iter()

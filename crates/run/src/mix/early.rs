@@ -38,6 +38,14 @@ impl Mix<'_, '_> {
         Outcome::CycleLimit { cycles }
     }
 
+    /// Ends the run before a launch beyond its limit. No kernel is in flight.
+    pub(super) fn at_launch_limit(&mut self) -> Outcome {
+        self.stopped(Stopped::CycleLimit);
+        Outcome::LaunchLimit {
+            launches: self.launched,
+        }
+    }
+
     /// Outcome of a run that the machine ended.
     fn outcome(&self, stop: Stop) -> Outcome {
         let culprit = match &stop {

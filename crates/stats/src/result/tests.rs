@@ -144,6 +144,8 @@ fn a_failed_check_or_a_deadlock_is_no_success() {
     let mut cut = report();
     cut.outcome = Outcome::CycleLimit { cycles: 100 };
     assert!(cut.succeeded(), "the user asked for the limit");
+    cut.outcome = Outcome::LaunchLimit { launches: 1 };
+    assert!(cut.succeeded() && cut.outcome.is_limit());
     let mut stopped = report();
     stopped.outcome = Outcome::Interrupted {
         kernel: "vectorAdd".to_owned(),
@@ -190,4 +192,36 @@ fn shares_sum_to_one() {
     let sum: f64 = shares([("a", 1), ("b", 1), ("c", 1)]).values().sum();
     assert!((sum - 1.0).abs() < 1e-12);
     assert!(shares([("a", 0)]).is_empty());
+}
+
+/// 90 blocks of six on each of 15 SMs are a wave.
+#[test]
+fn a_run_tells_how_many_blocks_and_waves_have_ended() {
+    let launch = |grid: u32, ended: u64| {
+        let mut kernel = report().kernels.remove(0);
+        kernel.grid = Dim3::linear(grid).into();
+        let counts = &mut kernel.figures.statistics;
+        counts.insert("sm.blocks_finished".to_owned(), ended);
+        kernel
+    };
+    let mut run = report();
+    run.kernels = vec![launch(45, 45), launch(900, 270)];
+    let expected = Reached {
+        launches: 2,
+        blocks_ended: 270,
+        blocks: 900,
+        wave: 90,
+        waves: 3.5,
+    };
+    assert_eq!(run.reached(), Some(expected));
+    run.kernels[0].concurrent = Some(Concurrent {
+        process: 0,
+        stream: 1,
+        launched_at: 0,
+        started_at: 0,
+        halted: false,
+    });
+    assert_eq!(run.reached(), None);
+    run.kernels.clear();
+    assert_eq!(run.reached(), None);
 }

@@ -1,29 +1,15 @@
-//! Titles of a sweep's page, and what they say of runs that were cut.
+//! Titles of a sweep's page and of its pictures.
 
-use super::{CUT, PageBuilder, metric};
+use super::charts::MEAN;
+use super::{CUT, PageBuilder, STOPPED, metric};
 use warploom_report::grouped;
 
 /// Most values of an axis that a title names.
 const MOST_NAMED: usize = 6;
 
 impl PageBuilder<'_> {
-    /// A sentence on runs that were cut, if any were.
-    pub(super) fn cut_runs(&self) -> Option<String> {
-        let cut = *self.counts.get(CUT)?;
-        let all = cut + self.counts.get("finished").copied().unwrap_or(0);
-        let speedups = match self.sweep.report.baseline.is_empty() {
-            true => "",
-            false => "their speedups are ratios of IPC in that time, and ",
-        };
-        Some(format!(
-            "{cut} of {all} runs were cut at max_cycles{}: {speedups}whole runs may differ \
-             (docs/comparing.md, Cut runs)",
-            self.limit().map_or(String::new(), |at| format!(" {at}"))
-        ))
-    }
-
     /// The cycles at which runs were cut, if it is one number.
-    fn limit(&self) -> Option<String> {
+    pub(super) fn limit(&self) -> Option<String> {
         let mut limits = self.limits.iter();
         let (one, None) = (limits.next()?, limits.next()) else {
             return None;
@@ -38,10 +24,29 @@ impl PageBuilder<'_> {
             Some(title) => title.clone(),
             None => self.described(),
         };
+        let title = match self.stopped_after() {
+            Some(launches) => format!("{title}, first {launches}"),
+            None => title,
+        };
         match (self.counts.get(CUT), self.limit()) {
             (None, _) => title,
             (Some(_), Some(at)) => format!("{title}, first {at} cycles"),
             (Some(_), None) => format!("{title}, runs cut"),
+        }
+    }
+
+    /// Launches after which runs were stopped, if it is one number.
+    fn stopped_after(&self) -> Option<String> {
+        self.counts.get(STOPPED)?;
+        let at = self
+            .sweep
+            .axes
+            .iter()
+            .position(|axis| axis == "max_launches")?;
+        match self.axes.values[at].as_slice() {
+            [one] if one == "1" => Some("launch".to_owned()),
+            [number] => Some(format!("{number} launches")),
+            _ => None,
         }
     }
 
@@ -64,13 +69,8 @@ impl PageBuilder<'_> {
     pub(super) fn metric_label(&self) -> String {
         let value = |axis: &String| {
             let value = self.sweep.report.baseline.get(axis)?;
-            let is_number = value.parse::<f64>().is_ok();
-            let word = axis.rsplit('.').next().unwrap_or(axis);
-            let label = self.axes.label(self.sweep, axis, value);
-            Some(match is_number {
-                true => format!("{word} {label}"),
-                false => label,
-            })
+            let at = self.sweep.axes.iter().position(|name| name == axis)?;
+            Some(self.named(at, value))
         };
         let base: Vec<_> = self.sweep.axes.iter().filter_map(value).collect();
         match self.is_ratio() && !base.is_empty() {
@@ -79,18 +79,45 @@ impl PageBuilder<'_> {
         }
     }
 
-    /// The axes over which a cell is a mean, each with its values if they are few.
-    pub(super) fn others(&self) -> Option<String> {
-        let axes = (0..self.axes.values.len()).filter(|at| !self.map.contains(&Some(*at)));
-        let axes = axes.filter(|at| self.axes.values[*at].len() > 1);
-        let named = |at: usize| {
-            let (name, labels) = (&self.sweep.axes[at], &self.axes.labels[at]);
+    /// Title of a picture: that of the page with the values of the panel, and the axes over which
+    /// its cells are means.
+    pub(super) fn title_of(&self, title: &str, panel: Option<&[String]>) -> String {
+        let mut title = title.to_owned();
+        if let Some(values) = panel {
+            let named = self.panels.iter().zip(values);
+            let named: Vec<_> = named.map(|(at, value)| self.named(*at, value)).collect();
+            title += &format!(": {}", named.join(", "));
+        }
+        let own = |at: &usize| panel.is_none() || !self.panels.contains(at);
+        let others: Vec<usize> = self.axes.others(self.map).filter(own).collect();
+        let chosen = self.sweep.report.title.is_some() && self.panels.is_empty();
+        if others.is_empty() || chosen {
+            return title;
+        }
+        let how = if self.is_ratio() { MEAN } else { "mean" };
+        let mark = if panel.is_some() { ";" } else { ":" };
+        format!("{title}{mark} {how} over {}", self.with_values(&others))
+    }
+
+    /// A value of an axis, after the last word of the axis' name if it is a number.
+    fn named(&self, at: usize, value: &str) -> String {
+        let axis = &self.sweep.axes[at];
+        let label = self.axes.label(self.sweep, axis, value);
+        match value.parse::<f64>() {
+            Ok(_) => format!("{} {label}", axis.rsplit('.').next().unwrap_or(axis)),
+            Err(_) => label,
+        }
+    }
+
+    /// Axes, each with its values if they are few.
+    pub(super) fn with_values(&self, axes: &[usize]) -> String {
+        let named = |at: &usize| {
+            let (name, labels) = (&self.sweep.axes[*at], &self.axes.labels[*at]);
             match labels.len() <= MOST_NAMED {
                 true => format!("{name} ({})", labels.join(", ")),
                 false => format!("{} values of {name}", labels.len()),
             }
         };
-        let named: Vec<_> = axes.map(named).collect();
-        (!named.is_empty()).then(|| named.join(" and "))
+        axes.iter().map(named).collect::<Vec<_>>().join(" and ")
     }
 }

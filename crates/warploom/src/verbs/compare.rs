@@ -61,6 +61,9 @@ pub struct Args {
     /// ratios of IPC
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     max_cycles: Option<u64>,
+    /// Stop each run after this many launches of the program, without checking the outputs
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    max_launches: Option<u64>,
     /// Folder for data, picture and stored runs, as for `reproduce`; `report` makes a page of it
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -129,6 +132,16 @@ impl MixArgs {
 }
 
 impl Args {
+    /// Refuses a limit of launches for several programs.
+    fn refuse_launches_of_several(&self) -> Result<(), Failure> {
+        if self.max_launches.is_some() && (self.targets.len() > 1 || self.mix.given()) {
+            return Err(Failure::Input(
+                "--max-launches is for one program; --max-cycles cuts several".to_owned(),
+            ));
+        }
+        Ok(())
+    }
+
     /// True if several programs share the machine although nothing that is compared is about that.
     fn share_by_accident(&self, others: usize) -> bool {
         let mut keys = self.vary.iter().chain(&self.best).map(|vary| &vary.key);
@@ -172,13 +185,7 @@ fn vary(text: &str) -> Result<Vary, String> {
 }
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
-    let varied = || args.vary.iter().chain(&args.best);
-    let keys = || varied().map(|vary| vary.key.as_str());
-    if let Some(key) = keys().find(|key| keys().filter(|other| other == key).count() > 1) {
-        return Err(Failure::Input(format!(
-            "`{key}` is named twice; write all its values after one --vary or one --best"
-        )));
-    }
+    refuse_twice(args)?;
     refuse_machines(args)?;
     let outputs = [
         ("--csv", args.csv.as_deref()),
@@ -186,6 +193,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     ];
     let gpu = args.gpu.name(&args.targets);
     check_outputs(&outputs, &target::files(&args.targets, Some(&gpu)))?;
+    args.refuse_launches_of_several()?;
     let mut inputs = inputs(args)?;
     let others = inputs.split_off(1);
     if args.share_by_accident(others.len()) {
@@ -206,6 +214,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         vary: args.vary.clone(),
         best: args.best.clone(),
         max_cycles: args.max_cycles,
+        max_launches: args.max_launches,
         energy: match args.energy.choice()? {
             Some(choice) => Some(choice.of(&spec(&gpu, &[])?)?),
             None => None,
@@ -249,6 +258,18 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     interrupted(args, page, comparison.rows())
 }
 
+/// Refuses a key that is named twice.
+fn refuse_twice(args: &Args) -> Result<(), Failure> {
+    let varied = || args.vary.iter().chain(&args.best);
+    let keys = || varied().map(|vary| vary.key.as_str());
+    if let Some(key) = keys().find(|key| keys().filter(|other| other == key).count() > 1) {
+        return Err(Failure::Input(format!(
+            "`{key}` is named twice; write all its values after one --vary or one --best"
+        )));
+    }
+    Ok(())
+}
+
 /// Refuses several machines, which are values of an axis of a sweep.
 fn refuse_machines(args: &Args) -> Result<(), Failure> {
     let varied = args.vary.iter().chain(&args.best);
@@ -260,6 +281,11 @@ fn refuse_machines(args: &Args) -> Result<(), Failure> {
     let machines: Vec<_> = machines.chain(listed).collect();
     if machines.is_empty() {
         return Ok(());
+    }
+    // A preset that does not exist would not do in a sweep, either.
+    let is_file = |gpu: &str| [".toml", ".config"].iter().any(|end| gpu.ends_with(end));
+    for machine in machines.iter().filter(|gpu| !is_file(gpu)) {
+        spec(machine, &[])?;
     }
     let quoted = |words: &[&str]| {
         let words = words.iter().map(|word| format!("{word:?}"));

@@ -20,9 +20,7 @@ use crate::watch_args::WatchArgs;
 use std::process::ExitCode;
 use warploom_analyze::{Machine, analyze};
 use warploom_config::GpuSpec;
-use warploom_report::{
-    explanation_report, gpgpusim_report, list, run_report, unchecked, wrapped,
-};
+use warploom_report::{explanation_report, gpgpusim_report, list, run_report, unchecked, wrapped};
 use warploom_run::{Checks, HostProgram, Options};
 use warploom_stats::result::RunReport;
 use warploom_workloads::all;
@@ -40,6 +38,7 @@ Examples:
   warploom run bfs --size paper --functional       outputs only, without timing
   warploom run hotspot --functional --sharing      cache lines that blocks share
   warploom run bfs --skip-launches 4               begin timing with the fifth launch
+  warploom run bfs --max-launches 2                stop after the first two launches
   warploom run gaussian --time-kernel Fan2         launches of Fan2 timed, the others executed
   warploom run duet/CONV --size paper --sample 10  one of ten blocks timed, cycles of all estimated
   warploom run lud --sample-error 2%               time some launches, estimate all
@@ -215,6 +214,7 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let options = Options {
         threads: args.threads,
         max_cycles: args.max_cycles,
+        max_launches: args.timed.max_launches(),
         functional: args.functional,
         sharing: args.sharing,
         timed: args.timed.timed(),

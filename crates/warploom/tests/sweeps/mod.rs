@@ -4,6 +4,7 @@ mod axes;
 mod disk;
 mod figures;
 mod kills;
+mod pictures;
 
 use crate::support::{Ran, json, output, refusal, warploom_in};
 use std::collections::BTreeMap;

@@ -63,7 +63,7 @@ impl Summary {
             same.push(row.values.join(" "));
         }
         match row.status {
-            "finished" | "cut" => self.finished += 1,
+            "finished" | "cut" | "stopped" => self.finished += 1,
             "missing" => self.missing += 1,
             _ => {
                 self.failed += 1;
@@ -198,19 +198,25 @@ fn write(
     Ok((summary, figures(&page), paths))
 }
 
-/// The picture of a page as text: the cells of its map, or its bars if there are few, otherwise
-/// their geometric means or single speedups, a line for each after one that names the metric.
+/// The pictures of a page as text: the cells of maps, or bars if there are few, otherwise their
+/// geometric means or single speedups, a line for each after one that names the metric.
 fn figures(page: &Page) -> String {
-    if let [Chart::Heat(map)] = page.charts.as_slice()
-        && map.rows.len() * map.columns.len() <= MOST_CELLS
-    {
-        return map_table(map, width());
+    let bars_of = |chart: &BarChart| chart.groups.len() * chart.series.len();
+    let (mut cells, mut bars) = (0, 0);
+    for chart in &page.charts {
+        match chart {
+            Chart::Heat(map) => cells += map.rows.len() * map.columns.len(),
+            Chart::Bars(chart) => bars += bars_of(chart),
+            Chart::Stacks(_) | Chart::Lines(_) | Chart::Effects(_) => {}
+        }
     }
-    let few = |chart: &BarChart| chart.groups.len() * chart.series.len() <= MOST_BARS;
-    if let [Chart::Bars(chart)] = page.charts.as_slice()
-        && few(chart)
-    {
-        return bar_lines(chart, width());
+    if !page.charts.is_empty() && cells <= MOST_CELLS && bars <= MOST_BARS {
+        let texts = page.charts.iter().map(|chart| match chart {
+            Chart::Heat(map) => map_table(map, width()),
+            Chart::Bars(chart) => bar_lines(chart, width()),
+            Chart::Stacks(_) | Chart::Lines(_) | Chart::Effects(_) => String::new(),
+        });
+        return texts.collect::<Vec<_>>().join("\n");
     }
     let lines = |prefix: &str| -> String {
         let line = |(name, value): (&String, &Cell)| {

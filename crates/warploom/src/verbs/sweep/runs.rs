@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use warploom_config::{Key, preset};
-use warploom_lab::{Allocate, Input, MachineVariant, Mix, RunSpec};
+use warploom_lab::{Allocate, Input, MachineVariant, Mix, RunSpec, bound};
 use warploom_regalloc::Method;
 use warploom_stats::result::RunReport;
 use warploom_sweep::{PlannedRun, Refused, Resolved, Settings, Simulator, setting};
@@ -25,6 +25,8 @@ pub struct Finder {
     machines: HashMap<String, MachineVariant>,
     inputs: HashMap<String, Input>,
     digests: FileDigests,
+    /// Shares of the networks' peaks that machines sustain, by the machines' digests.
+    sustainable: HashMap<String, f64>,
     /// Folder for files of programs.
     temporary: PathBuf,
     running: RunningProgram,
@@ -63,6 +65,11 @@ impl Finder {
                 "the run has both `app` and `target`\n  = help: write each in a [[product]] of its own"
                     .to_owned(),
             ),
+            (Some(_), None) if setting(settings, "max_launches").is_some() => Err(
+                "a CUDA program does not stop after `max_launches`\n  = help: write the axis \
+                 `launches = \"..4\"` to time its first four, and the others are executed"
+                    .to_owned(),
+            ),
             (Some(app), None) => {
                 let machine = self.machine(&[], settings)?;
                 let program = ProgramRun::find(app, settings, &machine, &mut self.digests);
@@ -84,8 +91,15 @@ impl Finder {
         let machine = self.machine(&targets, settings)?;
         let first = inputs.remove(0);
         let kernels = setting(settings, "time_kernel").unwrap_or_default();
+        let max_launches = number(settings, "max_launches")?;
+        if max_launches.is_some() && !inputs.is_empty() {
+            return Err(
+                "`max_launches` is for one program\n  = help: `max_cycles` cuts several".to_owned(),
+            );
+        }
         Ok(RunSpec {
             max_cycles: number(settings, "max_cycles")?,
+            max_launches,
             window_cycles: number(settings, "window_cycles")?,
             from_analysis_start: is_on(settings, "from_analysis_start")?,
             time_kernels: kernels.split_whitespace().map(str::to_owned).collect(),
@@ -274,7 +288,11 @@ pub fn check(keys: &[Key], name: &str, value: &str) -> Result<(), Refused> {
     }
     let settings = vec![(name.to_owned(), value.to_owned())];
     let checked = match name {
-        "seed" | "max_cycles" => number(&settings, name).map(drop),
+        "seed" => number(&settings, name).map(drop),
+        "max_cycles" | "max_launches" => match number(&settings, name) {
+            Ok(Some(0)) => Err(format!("`{name}` is 0{HELP}write 1 or more")),
+            checked => checked.map(drop),
+        },
         "allocate" | "spill_shared" | "shared" => small(&settings, name).map(drop),
         "again" => is_on(&settings, name).map(drop),
         "allocator" => method(&settings).map(drop),
@@ -382,6 +400,15 @@ impl Simulator for Finder {
                 Ok(report)
             }
         }
+    }
+
+    fn bound(&mut self, run: &PlannedRun, report: &RunReport) -> Option<String> {
+        let targets = setting(&run.settings, "target").unwrap_or_default();
+        let targets: Vec<String> = targets.split(" + ").map(str::to_owned).collect();
+        let machine = self.machine(&targets, &run.settings).ok()?;
+        let sustainable = self.sustainable.entry(machine.spec.digest());
+        let sustainable = *sustainable.or_insert_with(|| warploom_noc::sustainable(&machine.spec));
+        bound(&machine.spec, sustainable, report).map(str::to_owned)
     }
 
     fn memory_of_others(&self) -> u64 {

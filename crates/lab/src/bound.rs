@@ -1,0 +1,17 @@
+//! The verdict on a run in a few words.
+
+use warploom_analyze::{Machine, analyze};
+use warploom_config::GpuSpec;
+use warploom_stats::result::RunReport;
+
+/// Bound of the kernel of a run that took the most cycles, as `run --explain` names it. `None`
+/// where nothing was timed, and for several programs at once, which have no common bound.
+/// `sustainable` is the share of the network's peak that the machine sustains.
+pub fn bound(gpu: &GpuSpec, sustainable: f64, report: &RunReport) -> Option<&'static str> {
+    let began = report.totals.figures.thread_instructions > 0;
+    if !report.processes.is_empty() || !began {
+        return None;
+    }
+    let analysis = analyze(&Machine::new(gpu, sustainable), report)?;
+    Some(analysis.longest().0.bound.name())
+}

@@ -1,0 +1,161 @@
+//! Columns of a comparison, and the cells of a run in them.
+
+use super::{Comparison, Vary, is_cut, is_stopped};
+use crate::bound::bound;
+use warploom_config::GpuSpec;
+use warploom_report::page::{Cell, Column};
+use warploom_stats::energy::EnergyReport;
+use warploom_stats::result::{Reached, RunReport};
+
+/// Columns of every comparison, with what they mean.
+const MEASURED: [(&str, &str); 10] = [
+    ("cycles", "Core cycles."),
+    ("ipc", "Thread instructions per core cycle."),
+    (
+        "speedup",
+        "Speed over that of the first row: cycles of runs that did the same work, IPC of runs that \
+         are cut.",
+    ),
+    ("l1d.hit_rate", "Hits over accesses of the L1 data caches."),
+    ("l2.hit_rate", "Hits over accesses of L2."),
+    (
+        "dram.utilisation",
+        "Share of DRAM's cycles in which data moved.",
+    ),
+    (
+        "blocks_per_sm",
+        "Number of the first launch's blocks that fit an SM.",
+    ),
+    (
+        "limit",
+        "What limits this number: `grid` if an SM gets no more blocks of it.",
+    ),
+    (
+        "bound",
+        "What bound the kernel that took the most cycles, as `run --explain` names it.",
+    ),
+    (
+        "status",
+        "`finished`, `cut` for a run that was stopped at --max-cycles, or `stopped` after \
+         --max-launches.",
+    ),
+];
+
+/// Columns of comparisons whose runs may be cut, with what they mean.
+const REACHED: [(&str, &str); 3] = [
+    (
+        "blocks_ended",
+        "Blocks of the last launch that had ended when the run did.",
+    ),
+    ("blocks", "Blocks in the grid of this launch."),
+    (
+        "waves",
+        "Waves of blocks that had ended in all launches: a wave is as many blocks as the machine \
+         holds at once.",
+    ),
+];
+
+/// Columns of energy with what they mean.
+const ENERGY: [(&str, &str); 4] = [
+    ("power.w", "Mean power in watts."),
+    ("energy.mj", "Energy in millijoules."),
+    (
+        "energy_delay.uj_s",
+        "Energy times time, in microjoule seconds.",
+    ),
+    (
+        "energy.ratio",
+        "Energy over that of the first row: of runs that did the same work, otherwise energy for \
+         each thread instruction.",
+    ),
+];
+
+impl Comparison {
+    pub(super) fn columns(&self) -> Vec<Column> {
+        let key = |vary: &Vary| Column::new(&vary.key, "The value of the varied key.");
+        let found = |vary: &Vary| {
+            let about = "The value of the searched key with which the run is fastest; none where \
+                         the key changes nothing.";
+            Column::new(&vary.key, about)
+        };
+        let varied = self.vary.iter().map(key);
+        let mut columns: Vec<_> = varied.chain(self.best.iter().map(found)).collect();
+        let mut add = |all: &[(&str, &str)]| {
+            columns.extend(all.iter().map(|(name, about)| Column::new(*name, *about)));
+        };
+        add(&MEASURED);
+        if self.max_cycles.is_some() {
+            add(&REACHED);
+        }
+        if let Some(programs) = &self.programs {
+            columns.extend(programs.columns(&self.input));
+        }
+        if self.energy.is_some() {
+            columns.extend(ENERGY.map(|(name, about)| Column::new(name, about)));
+        }
+        columns
+    }
+
+    /// Cells of a run on a machine, after those of the keys.
+    pub(super) fn measured(
+        &self,
+        report: &RunReport,
+        machine: &GpuSpec,
+        speedup: Option<f64>,
+    ) -> Vec<Cell> {
+        let figures = &report.totals.figures;
+        let rate = |rate: Option<f64>| rate.map_or(Cell::None, Cell::Number);
+        let text = |text: Option<&str>| text.map_or(Cell::None, Cell::from);
+        let first = report.kernels.first();
+        let blocks = first.map(|kernel| kernel.blocks_per_sm);
+        let mut cells = vec![
+            Cell::Count(figures.cycles),
+            Cell::Number(figures.ipc),
+            rate(speedup.filter(|speedup| speedup.is_finite())),
+            rate(figures.l1d.hit_rate),
+            rate(figures.l2.hit_rate),
+            rate(figures.dram.utilisation),
+            blocks.map_or(Cell::None, |blocks| Cell::Count(blocks.into())),
+            text(first.map(|kernel| kernel.occupancy_limit.as_str())),
+            text(bound(machine, warploom_noc::sustainable(machine), report)),
+            Cell::from(status(report)),
+        ];
+        if self.max_cycles.is_some() {
+            cells.extend(reached(report.reached()));
+        }
+        cells
+    }
+}
+
+/// How a run ended, in a word.
+fn status(report: &RunReport) -> &'static str {
+    match (is_cut(report), is_stopped(report)) {
+        (true, _) => "cut",
+        (_, true) => "stopped",
+        _ => "finished",
+    }
+}
+
+fn reached(reached: Option<Reached>) -> [Cell; REACHED.len()] {
+    reached.map_or([const { Cell::None }; REACHED.len()], |reached| {
+        let waves = (reached.waves * 100.0).round() / 100.0;
+        [
+            Cell::Count(reached.blocks_ended),
+            Cell::Count(reached.blocks),
+            Cell::Number(waves),
+        ]
+    })
+}
+
+pub(super) fn energy_cells(energy: &EnergyReport, ratio: f64) -> [Cell; ENERGY.len()] {
+    let number = |value: f64| match value.is_finite() {
+        true => Cell::Number(value),
+        false => Cell::None,
+    };
+    [
+        number(energy.watts),
+        number(1e3 * energy.joules),
+        number(1e6 * energy.energy_delay),
+        number(ratio),
+    ]
+}

@@ -1,0 +1,255 @@
+//! Sentences on how runs ended, and how far those came that a limit of cycles ended.
+
+use crate::format::{grouped, places};
+use crate::wrap::lines_wrapped;
+use std::fmt::Write;
+use warploom_names::{WIDTH, shortened};
+use warploom_stats::result::{ConfigValue, Outcome, Reached, RunReport};
+
+/// Largest number of lines of an outcome's message.
+pub(crate) const LINES_SHOWN: usize = 24;
+/// Most runs that a sentence names.
+const MOST_NAMED: usize = 6;
+
+/// Writes a run's outcome, if it did not finish, and below it how far the run came.
+pub(crate) fn outcome(
+    text: &mut String,
+    outcome: &Outcome,
+    reached: Option<String>,
+    width: Option<u16>,
+) {
+    if let Some(told) = outcome_told(outcome) {
+        let reached = reached.map_or_else(String::new, |reached| format!("\n  {reached}"));
+        let _ = writeln!(text, "{}", lines_wrapped(&(told + &reached), width));
+    }
+}
+
+/// Text of a run's outcome, such as `FAULT: ...`. `None` if the run finished.
+pub fn outcome_told(outcome: &Outcome) -> Option<String> {
+    Some(match outcome {
+        Outcome::Finished => return None,
+        Outcome::CycleLimit { cycles } => {
+            let limit = grouped(*cycles);
+            format!("stopped at --max-cycles {limit}; outputs were not checked")
+        }
+        Outcome::LaunchLimit { launches } => format!(
+            "stopped after --max-launches {}, before another launch; outputs were not checked",
+            grouped(*launches)
+        ),
+        Outcome::Interrupted {
+            kernel,
+            blocks_ended,
+            blocks,
+            waits,
+        } => interrupted(kernel, *blocks_ended, *blocks) + &places(waits),
+        Outcome::Fault { message } => format!("FAULT: {}", first_lines(message)),
+        Outcome::Assertion(failed) => format!("ASSERTION: {}", first_lines(&failed.message)),
+        Outcome::Deadlock { message } => format!("DEADLOCK: {}", first_lines(message)),
+        Outcome::Livelock { message } => format!("LIVELOCK: {}", first_lines(message)),
+    })
+}
+
+/// Names of kernels that ran at once, as people read them.
+fn shown(kernels: &str) -> String {
+    let names = kernels.split(" + ").map(|name| shortened(name, WIDTH));
+    names.collect::<Vec<_>>().join(" + ")
+}
+
+/// How far an interrupted run came.
+fn interrupted(kernel: &str, ended: u64, blocks: u64) -> String {
+    let place = match kernel {
+        "" => "between launches".to_owned(),
+        kernels => format!(
+            "in {}, after {} of {} blocks",
+            shown(kernels),
+            grouped(ended),
+            grouped(blocks)
+        ),
+    };
+    format!("INTERRUPTED {place}; outputs were not checked")
+}
+
+/// The first lines of a message, and the number of further ones.
+fn first_lines(message: &str) -> String {
+    let lines: Vec<&str> = message.lines().collect();
+    if lines.len() <= LINES_SHOWN {
+        return message.to_owned();
+    }
+    let hidden = lines.len() - LINES_SHOWN;
+    format!(
+        "{}\n({hidden} further lines in --json and --stats)",
+        lines[..LINES_SHOWN].join("\n")
+    )
+}
+
+/// Blocks and waves that a run has ended at a limit of cycles, or that nothing had begun by then.
+pub(crate) fn cut_told(run: &RunReport) -> Option<String> {
+    let Outcome::CycleLimit { .. } = run.outcome else {
+        return None;
+    };
+    if run.totals.figures.thread_instructions == 0 {
+        let Some(ConfigValue::Integer(cycles)) = run.gpu.config.get("gpu.kernel_launch_cycles")
+        else {
+            return None;
+        };
+        let cycles = u64::try_from(*cycles).unwrap_or(0);
+        return Some(nothing_began("", cycles, "--max-cycles"));
+    }
+    let reached = run.reached()?;
+    Some(format!(
+        "launch {} had ended {}",
+        grouped(reached.launches),
+        blocks_told(&reached)
+    ))
+}
+
+/// Blocks of the last launch that have ended, and waves of all.
+fn blocks_told(reached: &Reached) -> String {
+    format!(
+        "{} of {} blocks ({:.1} waves; {} blocks fill the machine)",
+        grouped(reached.blocks_ended),
+        grouped(reached.blocks),
+        reached.waves,
+        grouped(reached.wave)
+    )
+}
+
+/// Names of the first runs, and the number of the others.
+fn named(names: &[&str]) -> String {
+    let shown = names[..names.len().min(MOST_NAMED)].join(", ");
+    match names.len().saturating_sub(MOST_NAMED) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
+}
+
+/// Sentence that no block had started in `runs`. `option` sets the limit.
+fn nothing_began(runs: &str, launch_cycles: u64, option: &str) -> String {
+    format!(
+        "no block had started by then{runs}: the first block of a launch starts {} cycles after it \
+         (gpu.kernel_launch_cycles); write a larger {option}",
+        grouped(launch_cycles)
+    )
+}
+
+/// Sentence on runs that were cut before their first instruction, if there are any. `launch_cycles`
+/// are the most that a launch of theirs takes, and `option` sets the limit.
+pub fn unbegun_told(names: &[&str], launch_cycles: u64, option: &str) -> Option<String> {
+    let runs = format!(" in {}", named(names));
+    (!names.is_empty()).then(|| nothing_began(&runs, launch_cycles, option))
+}
+
+/// Sentence on those of the cut runs in which fewer than two waves of blocks ended, if there are
+/// any. Most SMs have then not run one block after another.
+pub fn short_runs_told(runs: &[(&str, Reached)]) -> Option<String> {
+    let short = runs.iter().filter(|(_, reached)| reached.is_short());
+    let told: Vec<String> = short
+        .map(|(name, reached)| format!("{name} {}", blocks_told(reached)))
+        .collect();
+    let names: Vec<&str> = told.iter().map(String::as_str).collect();
+    (!told.is_empty()).then(|| {
+        format!(
+            "fewer than two waves of blocks ended in {} of the cut runs, so that their order may be \
+             that of the first blocks alone, at twice the cycles too: {}",
+            told.len(),
+            named(&names)
+        )
+    })
+}
+
+/// Sentence on a program whose largest launch has fewer blocks than the machine has SMs.
+pub fn idle_sms_told(program: &str, blocks: u64, sms: u64) -> Option<String> {
+    let word = if blocks == 1 { "block" } else { "blocks" };
+    (blocks < sms).then(|| {
+        format!(
+            "{program} has {} {word} for {} SMs in its largest launch: {} SMs are idle, and a \
+             larger input may give another picture",
+            grouped(blocks),
+            grouped(sms),
+            grouped(sms - blocks)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{idle_sms_told, short_runs_told, unbegun_told};
+    use crate::run::run_report;
+    use crate::run::tests::run;
+    use warploom_stats::result::{ConfigValue, Outcome, Reached};
+
+    fn reached(waves: f64) -> Reached {
+        Reached {
+            launches: 1,
+            blocks_ended: (waves * 1104.0) as u64,
+            blocks: 1920,
+            wave: 1104,
+            waves,
+        }
+    }
+
+    #[test]
+    fn runs_of_fewer_than_two_waves_are_named_with_their_blocks() {
+        let told = short_runs_told(&[("lrr", reached(0.5)), ("gto", reached(2.0))]).unwrap();
+        assert!(
+            told.contains("in 1 of the cut runs")
+                && told.ends_with(
+                    "lrr 552 of 1,920 blocks (0.5 waves; 1,104 blocks fill the machine)"
+                ),
+            "{told}"
+        );
+        assert_eq!(short_runs_told(&[("gto", reached(2.0))]), None);
+        let many = vec![("lrr", reached(1.0)); 8];
+        assert!(short_runs_told(&many).unwrap().ends_with(" and 2 more"));
+    }
+
+    #[test]
+    fn a_cut_run_tells_its_blocks_below_its_outcome() {
+        let mut cut = run(1);
+        cut.outcome = Outcome::CycleLimit { cycles: 1000 };
+        let config = &mut cut.gpu.config;
+        config.insert("gpu.sms".to_owned(), ConfigValue::Integer(15));
+        config.insert(
+            "gpu.kernel_launch_cycles".to_owned(),
+            ConfigValue::Integer(700),
+        );
+        let counts = &mut cut.kernels[0].figures.statistics;
+        counts.insert("sm.blocks_finished".to_owned(), 3);
+        let (blocks, wave) = (
+            cut.kernels[0].grid.count(),
+            15 * cut.kernels[0].blocks_per_sm,
+        );
+        let told = format!(
+            "stopped at --max-cycles 1,000; outputs were not checked\n  launch 1 had ended 3 of \
+             {blocks} blocks ({:.1} waves; {wave} blocks fill the machine)\n",
+            3.0 / f64::from(wave)
+        );
+        let text = run_report(&cut, None);
+        assert!(text.contains(&told), "{told}: {text}");
+        cut.totals.figures.thread_instructions = 0;
+        let text = run_report(&cut, None);
+        assert!(
+            text.contains("no block had started by then: the first"),
+            "{text}"
+        );
+        assert!(text.contains("starts 700 cycles after it"), "{text}");
+    }
+
+    #[test]
+    fn runs_without_an_instruction_say_why() {
+        let told = unbegun_told(&["lrr", "gto"], 5000, "--max-cycles").unwrap();
+        assert!(
+            told.contains("lrr, gto") && told.contains("5,000 cycles"),
+            "{told}"
+        );
+        assert!(told.ends_with("write a larger --max-cycles"), "{told}");
+        assert_eq!(unbegun_told(&[], 5000, "--max-cycles"), None);
+    }
+
+    #[test]
+    fn a_grid_is_too_small_below_a_block_for_each_sm() {
+        let told = idle_sms_told("nn", 1, 15).unwrap();
+        assert!(told.starts_with("nn has 1 block for 15 SMs") && told.contains("14 SMs are idle"));
+        assert_eq!(idle_sms_told("nn", 15, 15), None);
+    }
+}

@@ -1,0 +1,199 @@
+//! Values of a sweep's axes, and the axes that a picture shows.
+
+use crate::folder::{Folder, FolderError};
+use crate::plan::{Plan, Sweep};
+use std::collections::HashSet;
+use std::path::Path;
+use warploom_report::ColumnType;
+use warploom_report::page::Cell;
+
+/// Most values of an axis that a map shows.
+const MOST_VALUES: usize = 60;
+
+/// Most panels of a picture where the sweep does not choose them.
+const MOST_PANELS: usize = 12;
+
+/// Values of the axes of a sweep in the order of its plan.
+#[derive(Clone, Debug, Default)]
+pub struct AxisValues {
+    pub(super) values: Vec<Vec<String>>,
+    /// Labels of the values of each axis in charts.
+    pub(super) labels: Vec<Vec<String>>,
+}
+
+impl AxisValues {
+    /// Reads the values of all axes.
+    ///
+    /// # Errors
+    /// If the plan cannot be read.
+    pub fn read(folder: &Folder, sweep: &Sweep) -> Result<Self, FolderError> {
+        let mut values = vec![Vec::new(); sweep.axes.len()];
+        let mut names = values.clone();
+        let mut seen = vec![HashSet::new(); sweep.axes.len()];
+        for run in Plan::open(folder)? {
+            let run = run?;
+            for (at, value) in run.values.into_iter().enumerate() {
+                if seen[at].insert(value.clone()) {
+                    names[at].push(match sweep.axes[at].as_str() {
+                        "gpu" if !run.machine.is_empty() => run.machine.clone(),
+                        _ => value.clone(),
+                    });
+                    values[at].push(value);
+                }
+            }
+        }
+        let pairs = names.iter().zip(&values);
+        let labels = pairs.map(|(names, values)| labels(names, values)).collect();
+        Ok(Self { values, labels })
+    }
+
+    /// Type of the column of each axis: numbers where all values are numbers.
+    pub fn types(&self) -> Vec<ColumnType> {
+        let all = |values: &[String], is: fn(&str) -> bool| {
+            values.iter().all(|value| value.is_empty() || is(value))
+        };
+        let kind = |values: &Vec<String>| {
+            if all(values, |value| {
+                value.parse::<i64>().is_ok_and(|value| value >= 0)
+            }) {
+                ColumnType::Count
+            } else if all(values, |value| {
+                value.parse::<f64>().is_ok_and(f64::is_finite)
+            }) {
+                ColumnType::Number
+            } else {
+                ColumnType::Text
+            }
+        };
+        self.values.iter().map(kind).collect()
+    }
+
+    /// The label of a value of an axis.
+    pub(super) fn label(&self, sweep: &Sweep, axis: &str, value: &str) -> String {
+        let label = || {
+            let at = sweep.axes.iter().position(|name| name == axis)?;
+            let place = self.values[at].iter().position(|other| other == value)?;
+            Some(self.labels[at][place].clone())
+        };
+        label().unwrap_or_else(|| value.to_owned())
+    }
+
+    /// The two axes of a map: those that the sweep names, otherwise the first that vary, settings
+    /// of the machine before inputs.
+    pub(super) fn chosen(&self, sweep: &Sweep) -> [Option<usize>; 2] {
+        let named = |name: &Option<String>| {
+            let name = name.as_ref()?;
+            sweep.axes.iter().position(|axis| axis == name)
+        };
+        let is_input = |at: &usize| matches!(sweep.axes[*at].as_str(), "target" | "size" | "seed");
+        let varies = |at: &usize| (2..=MOST_VALUES).contains(&self.values[*at].len());
+        let mut varying: Vec<usize> = (0..self.values.len()).filter(varies).collect();
+        varying.sort_by_key(is_input);
+        let mut chosen = [&sweep.report.rows, &sweep.report.columns].map(named);
+        for place in 0..2 {
+            let other = chosen[1 - place];
+            let next = || varying.iter().copied().find(|at| Some(*at) != other);
+            chosen[place] = chosen[place].or_else(next);
+        }
+        chosen
+    }
+
+    /// Axes that a map leaves out although they vary.
+    pub(super) fn others(&self, map: [Option<usize>; 2]) -> impl Iterator<Item = usize> {
+        let axes = (0..self.values.len()).filter(move |at| !map.contains(&Some(*at)));
+        axes.filter(|at| self.values[*at].len() > 1)
+    }
+
+    /// Axes with a picture for each of their values: those that the sweep names. If it names
+    /// neither these nor both axes of the map, all that the map leaves out except for seeds, if
+    /// that is not too many pictures.
+    pub(super) fn panels(&self, sweep: &Sweep, map: [Option<usize>; 2]) -> Vec<usize> {
+        let report = &sweep.report;
+        if let Some(named) = &report.panels {
+            let at = |name: &String| sweep.axes.iter().position(|axis| axis == name);
+            return named.iter().filter_map(at).collect();
+        }
+        if report.rows.is_some() && report.columns.is_some() {
+            return Vec::new();
+        }
+        let others = self.others(map).filter(|at| sweep.axes[*at] != "seed");
+        let others: Vec<usize> = others.collect();
+        let number: usize = others.iter().map(|at| self.values[*at].len()).product();
+        if number <= MOST_PANELS {
+            others
+        } else {
+            Vec::new()
+        }
+    }
+
+    /// All combinations of the values of some axes; the first varies slowest.
+    pub(super) fn combinations(&self, axes: &[usize]) -> Vec<Vec<String>> {
+        axes.iter().fold(vec![Vec::new()], |rows, at| {
+            let with = |row: Vec<String>| {
+                let extended =
+                    |value: &String| [row.as_slice(), std::slice::from_ref(value)].concat();
+                self.values[*at].iter().map(extended).collect::<Vec<_>>()
+            };
+            rows.into_iter().flat_map(with).collect()
+        })
+    }
+}
+
+/// A cell with a value in the type of its column.
+pub fn typed(text: &str, kind: ColumnType) -> Cell {
+    let number = || text.parse().map_or(Cell::None, Cell::Number);
+    match kind {
+        _ if text.is_empty() => Cell::None,
+        ColumnType::Text => Cell::from(text),
+        ColumnType::Count => text.parse().map_or(Cell::None, Cell::Count),
+        ColumnType::Number => number(),
+    }
+}
+
+/// Labels of an axis' values by their names. Files are named without folder and ending. A value
+/// whose label another one has, too, is its own label.
+fn labels(names: &[String], values: &[String]) -> Vec<String> {
+    let stem = |value: &String| {
+        let path = Path::new(value);
+        let is_file = path
+            .extension()
+            .is_some_and(|ending| ["toml", "ptx", "cu"].iter().any(|known| ending == *known));
+        let stem = path
+            .file_stem()
+            .filter(|_| is_file && !value.contains(" + "));
+        stem.map_or_else(|| value.clone(), |stem| stem.to_string_lossy().into_owned())
+    };
+    let stems: Vec<_> = names.iter().map(stem).collect();
+    let alone = |name: &String| stems.iter().filter(|other| *other == name).count() == 1;
+    let pairs = values.iter().zip(&stems);
+    let label = |(value, stem): (&String, &String)| if alone(stem) { stem } else { value }.clone();
+    pairs.map(label).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::labels;
+
+    #[test]
+    fn files_are_named_shortly_unless_two_would_have_one_name() {
+        let of = |values: &[&str]| {
+            let values: Vec<_> = values.iter().map(|value| (*value).to_owned()).collect();
+            labels(&values, &values)
+        };
+        assert_eq!(of(&["spmv", "../mine/knn.toml"]), ["spmv", "knn"]);
+        assert_eq!(of(&["a/k.toml", "b/k.toml"]), ["a/k.toml", "b/k.toml"]);
+        assert_eq!(of(&["bfs", "bfs.ptx"]), ["bfs", "bfs.ptx"]);
+        assert_eq!(of(&["0.5", "slicer/IMG"]), ["0.5", "slicer/IMG"]);
+        assert_eq!(of(&["a.toml + b.toml"]), ["a.toml + b.toml"]);
+    }
+
+    #[test]
+    fn machines_have_names_of_their_own_unless_two_have_the_same() {
+        let of = |names: [&str; 2]| {
+            let values = ["a/big.toml", "gtx480"].map(str::to_owned);
+            labels(&names.map(str::to_owned), &values)
+        };
+        assert_eq!(of(["big-l1", "gtx480"]), ["big-l1", "gtx480"]);
+        assert_eq!(of(["gtx480", "gtx480"]), ["a/big.toml", "gtx480"]);
+    }
+}

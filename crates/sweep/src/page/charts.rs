@@ -1,0 +1,263 @@
+//! Pictures of a sweep's metric: one for each panel, and one of the means over all.
+
+use super::{CUT, PageBuilder, metric};
+use crate::spec::ChartKind;
+use warploom_report::page::{Cell, Column, Table};
+use warploom_report::{Axis, BarChart, BarSeries, Chart, HeatMap};
+
+/// Most bars of a group where the sweep does not choose between bars and map.
+const MOST_BARS: usize = 7;
+
+/// Most groups of bars where the sweep does not choose.
+const MOST_GROUPS: usize = 40;
+
+/// Name of the group of means.
+pub(super) const MEAN: &str = "geometric mean";
+
+/// Beginning of the names of geometric means in the summary of a page.
+pub const MEAN_OF: &str = "geometric_mean.";
+
+/// Beginning of the names of single speedups in the summary of a page.
+pub const SPEEDUP_OF: &str = "speedup.";
+
+/// A map of values, and the chart that shows it.
+struct Picture {
+    /// Values of the panel's axes; empty where the map is over all.
+    panel: Vec<String>,
+    map: HeatMap,
+    chart: Chart,
+}
+
+/// The pictures of a page.
+pub(super) struct Pictures {
+    panels: Vec<Picture>,
+    /// Means over all panels; `None` if there is nothing to show, and for values of which a mean
+    /// over panels says nothing.
+    all: Option<Picture>,
+}
+
+impl Pictures {
+    /// The charts in the order of the page.
+    pub fn charts(self) -> Vec<Chart> {
+        let all = self.panels.into_iter().chain(self.all);
+        all.map(|picture| picture.chart).collect()
+    }
+
+    /// The values of all panels, or else of the only map, as a table. `axes` name the panels.
+    pub fn table(&self, axes: &[&str]) -> Table {
+        let pictures = match self.panels.is_empty() {
+            true => self.all.as_slice(),
+            false => self.panels.as_slice(),
+        };
+        let Some(first) = pictures.first() else {
+            return Table::default();
+        };
+        let axes = axes.iter().copied().take(first.panel.len());
+        let axes = axes.chain([first.map.row_axis.as_str()]);
+        let mut columns: Vec<_> = axes
+            .map(|axis| Column::new(axis, "Value of the axis."))
+            .collect();
+        let values = first.map.columns.iter();
+        columns.extend(values.map(|name| Column::new(name, &*first.map.title)));
+        let rows = pictures.iter().flat_map(|picture| {
+            let pairs = picture.map.rows.iter().zip(&picture.map.values);
+            pairs.map(|(name, values)| {
+                let names = picture.panel.iter().chain([name]);
+                let names = names.map(|name| Cell::from(name.as_str()));
+                let values = values
+                    .iter()
+                    .map(|value| value.map_or(Cell::None, Cell::Number));
+                names.chain(values).collect()
+            })
+        });
+        Table {
+            rows: rows.collect(),
+            columns,
+        }
+    }
+}
+
+impl PageBuilder<'_> {
+    /// The pictures of the metric: one for each panel and, without panels or of speedups, one of
+    /// all.
+    pub(super) fn pictures(&self, title: &str) -> Pictures {
+        let shows_all = (self.panels.is_empty() && !self.refuses_means()) || self.is_ratio();
+        let picture = |panel: Option<&[String]>| {
+            let map = self.map(title, panel);
+            Picture {
+                panel: panel.unwrap_or_default().to_vec(),
+                chart: self.chart(map.clone()),
+                map,
+            }
+        };
+        let is_empty = self.cells.is_empty();
+        let panels = self.axes.combinations(&self.panels).into_iter();
+        let panels = panels.filter(|_| !self.panels.is_empty());
+        let panels = panels.map(|panel| picture(Some(&panel)));
+        let has_values = |of: &Picture| of.map.values.iter().flatten().any(Option::is_some);
+        Pictures {
+            panels: panels.filter(has_values).collect(),
+            all: (shows_all && !is_empty).then(|| picture(None)),
+        }
+    }
+
+    /// A map of the values of one panel, or of means over all.
+    fn map(&self, title: &str, panel: Option<&[String]>) -> HeatMap {
+        let none = || vec![String::new()];
+        let values = |at: Option<usize>| at.map_or_else(none, |at| self.axes.values[at].clone());
+        let labels = |at: Option<usize>| at.map_or_else(none, |at| self.axes.labels[at].clone());
+        let name = |at: Option<usize>| at.map_or(String::new(), |at| self.sweep.axes[at].clone());
+        let [rows, columns] = self.map.map(values);
+        let [row_names, column_names] = self.map.map(labels);
+        let [row_axis, column_axis] = self.map.map(name);
+        let cells = |row: &String| {
+            let cells = columns
+                .iter()
+                .map(|column| self.cells.mean(panel, row, column));
+            cells.collect::<Vec<_>>()
+        };
+        HeatMap {
+            title: self.title_of(title, panel),
+            axis: Axis::default(),
+            row_axis,
+            column_axis,
+            values: rows.iter().map(cells).collect(),
+            rows: row_names,
+            columns: column_names,
+        }
+    }
+
+    /// The picture of the map: as such or, where the sweep chooses it or speedups of several
+    /// targets are compared, as bars.
+    fn chart(&self, map: HeatMap) -> Chart {
+        let map = match map.column_axis.as_str() {
+            "target" | "app" => transposed(map),
+            _ => map,
+        };
+        let of_targets = matches!(map.row_axis.as_str(), "target" | "app");
+        let few = map.columns.len() <= MOST_BARS && map.rows.len() <= MOST_GROUPS;
+        let bars = match self.sweep.report.chart {
+            Some(kind) => kind == ChartKind::Bars,
+            None => of_targets && few && self.is_ratio(),
+        };
+        match bars {
+            true => Chart::Bars(self.bars(map)),
+            false => Chart::Heat(map),
+        }
+    }
+
+    /// The label of the value of an axis that the baseline has, if the baseline chooses one.
+    fn baseline(&self, axis: Option<usize>) -> Option<String> {
+        let axis = &self.sweep.axes[axis?];
+        let value = self.sweep.report.baseline.get(axis)?;
+        Some(self.axes.label(self.sweep, axis, value))
+    }
+
+    /// Axis of the groups of bars: that of programs where the sweep has one.
+    fn groups(&self) -> Option<usize> {
+        let of_programs = |at: &Option<usize>| {
+            at.is_some_and(|at| matches!(self.sweep.axes[at].as_str(), "target" | "app"))
+        };
+        let [rows, columns] = self.map;
+        if of_programs(&columns) { columns } else { rows }
+    }
+
+    /// Figures of the chart of all speedups: the geometric means, or the speedups over a baseline
+    /// that is one of the groups.
+    pub(super) fn figures(&self, pictures: &Pictures) -> Vec<(String, Cell)> {
+        let Some(all) = &pictures.all else {
+            return Vec::new();
+        };
+        match (&all.chart, self.baseline(self.groups())) {
+            (Chart::Bars(bars), Some(base)) if self.is_ratio() => speedups(bars, &base),
+            _ => means(&all.chart),
+        }
+    }
+
+    /// The rows of a map as groups of bars, after those of speedups their geometric means. There is
+    /// none over groups of which one is the baseline.
+    fn bars(&self, map: HeatMap) -> BarChart {
+        let is_whole = |row: &&Vec<Option<f64>>| row.iter().all(Option::is_some);
+        let whole: Vec<_> = map.values.iter().filter(is_whole).collect();
+        let of_others = self.baseline(self.groups()).is_none();
+        let has_means = self.is_ratio() && of_others && whole.len() > 1;
+        let mean = |column: usize| {
+            let logarithms = whole.iter().filter_map(|row| row[column]).map(f64::ln);
+            (logarithms.sum::<f64>() / whole.len() as f64).exp()
+        };
+        let series = map.columns.iter().enumerate().map(|(column, name)| {
+            let values = map.values.iter().map(|row| row[column]);
+            BarSeries {
+                name: match name.as_str() {
+                    "" => metric(self.sweep).to_owned(),
+                    name => name.to_owned(),
+                },
+                values: values
+                    .chain(has_means.then(|| Some(mean(column))))
+                    .collect(),
+            }
+        });
+        let series = series.collect();
+        let means = has_means.then(|| MEAN.to_owned());
+        BarChart {
+            title: map.title,
+            axis: Axis {
+                label: match self.counts.contains_key(CUT) && self.is_ratio() {
+                    true => self.metric_label() + " (ratio of IPC)",
+                    false => self.metric_label(),
+                },
+                ..Axis::default()
+            },
+            groups: map.rows.into_iter().chain(means).collect(),
+            series,
+            marks: Vec::new(),
+        }
+    }
+}
+
+/// The geometric means of a chart's bars, as values of a summary.
+fn means(chart: &Chart) -> Vec<(String, Cell)> {
+    let Chart::Bars(bars) = chart else {
+        return Vec::new();
+    };
+    let Some(at) = bars.groups.iter().position(|group| group == MEAN) else {
+        return Vec::new();
+    };
+    let mean = |series: &BarSeries| {
+        let value = series.values.get(at).copied().flatten()?;
+        Some((format!("{MEAN_OF}{}", series.name), Cell::Number(value)))
+    };
+    bars.series.iter().filter_map(mean).collect()
+}
+
+/// The speedups of all groups but that of the baseline, as values of a summary.
+fn speedups(bars: &BarChart, base: &str) -> Vec<(String, Cell)> {
+    let groups = bars.groups.iter().enumerate();
+    let others = groups.filter(|(_, group)| *group != base);
+    let of_group = |(at, group): (usize, &String)| {
+        let named = |series: &BarSeries| {
+            let value = series.values.get(at).copied().flatten()?;
+            let name = match bars.series.len() {
+                1 => format!("{SPEEDUP_OF}{group}"),
+                _ => format!("{SPEEDUP_OF}{group}, {}", series.name),
+            };
+            Some((name, Cell::Number(value)))
+        };
+        bars.series.iter().filter_map(named).collect::<Vec<_>>()
+    };
+    others.flat_map(of_group).collect()
+}
+
+/// A map with rows for columns.
+fn transposed(map: HeatMap) -> HeatMap {
+    let column = |at: usize| map.values.iter().map(|row| row[at]).collect();
+    HeatMap {
+        values: (0..map.columns.len()).map(column).collect(),
+        title: map.title,
+        axis: map.axis,
+        row_axis: map.column_axis,
+        column_axis: map.row_axis,
+        rows: map.columns,
+        columns: map.rows,
+    }
+}

@@ -1,0 +1,199 @@
+//! Pictures, columns and notes of sweeps from a user's view.
+
+use super::{folder_of, rows, sweep};
+use crate::support::{json, refusal, warploom_in};
+use std::path::Path;
+
+const AXES: &str = "[axes]\ntarget = [\"vectoradd\", \"spmv\"]\nsize = \"test\"\n\
+                    sm.warp_scheduler = [\"lrr\", \"gto\"]\ngpu.sms = [2, 4]\n";
+
+/// The charts of a sweep and what it printed.
+fn pictures(folder: &Path, report: &str) -> (Vec<serde_json::Value>, String) {
+    std::fs::write(folder.join("study.toml"), format!("{AXES}{report}")).unwrap();
+    let ran = sweep(folder, &["study.toml"]);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let page = std::fs::read_to_string(folder.join("results/sweep/study.json")).unwrap();
+    (json(&page)["charts"].as_array().unwrap().clone(), ran.out)
+}
+
+fn titles(charts: &[serde_json::Value]) -> Vec<String> {
+    let title = |chart: &serde_json::Value| {
+        let kind = chart.as_object().unwrap().values().next().unwrap();
+        kind["title"].as_str().unwrap().to_owned()
+    };
+    charts.iter().map(title).collect()
+}
+
+/// Three axes: a map for each program, and after those of speedups that of their means.
+#[test]
+fn programs_have_pictures_of_their_own() {
+    let folder = folder_of("");
+    let (charts, out) = pictures(folder.path(), "");
+    let ipc = "ipc on gtx480 by sm.warp_scheduler and gpu.sms";
+    let expected = ["vectoradd", "spmv"].map(|name| format!("{ipc}: {name}"));
+    assert_eq!(titles(&charts), expected);
+    let table = rows(folder.path());
+    let shown = charts[1]["heat"]["values"][1][0].as_f64().unwrap();
+    let row = table.values().find(|row| {
+        row["target"] == "spmv" && row["sm.warp_scheduler"] == "gto" && row["gpu.sms"] == "2"
+    });
+    assert_eq!(shown.to_string(), row.unwrap()["ipc"]);
+    assert!(
+        out.contains(&expected[0]) && out.contains(&expected[1]),
+        "{out}"
+    );
+
+    let baseline = "[report]\nbaseline = { warp_scheduler = \"lrr\", sms = 2 }\n";
+    let (charts, _) = pictures(folder.path(), baseline);
+    let title = "speedup over lrr, sms 2 on gtx480 by sm.warp_scheduler and gpu.sms";
+    let expected = [
+        ": vectoradd",
+        ": spmv",
+        ": geometric mean over target (vectoradd, spmv)",
+    ];
+    assert_eq!(titles(&charts), expected.map(|end| format!("{title}{end}")));
+    let value = |chart: usize| charts[chart]["heat"]["values"][1][1].as_f64().unwrap();
+    assert!((value(0) * value(1) - value(2) * value(2)).abs() < 1e-9);
+
+    let (charts, _) = pictures(folder.path(), &format!("{baseline}panels = []\n"));
+    assert_eq!(titles(&charts), [format!("{title}{}", expected[2])]);
+    let (charts, _) = pictures(
+        folder.path(),
+        "[report]\npanels = [\"sms\"]\nrows = \"target\"\n",
+    );
+    assert_eq!(
+        titles(&charts)[0],
+        "ipc on gtx480 by target and sm.warp_scheduler: sms 2"
+    );
+}
+
+/// Fourteen pictures would be too many, and means of IPC over them say nothing unless one asks.
+#[test]
+fn means_of_ipc_are_refused_unless_the_file_asks_for_them() {
+    let axes = "[axes]\ntarget = \"vectoradd\"\nsize = \"test\"\ngpu.sms = [2, 4]\n\
+                sm.warp_scheduler = [\"lrr\", \"gto\"]\nl1d.sets = [16, 32]\n\
+                l1d.ways = [1, 2, 3, 4, 5, 6, 8]\n";
+    let folder = folder_of(axes);
+    let picture = folder.path().join("results/sweep/study.svg");
+    let ran = sweep(folder.path(), &["study.toml"]);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let note = "note: there is no picture, because its cells would be means over l1d.sets (16, 32) \
+                and 7 values of l1d.ways: `[report]` chooses";
+    assert!(ran.out.contains(note), "{}", ran.out);
+    assert!(!picture.exists());
+    let asked = format!("{axes}[report]\npanels = []\n");
+    std::fs::write(folder.path().join("study.toml"), asked).unwrap();
+    let out = sweep(folder.path(), &["study.toml"]).out;
+    let title = "ipc on gtx480 by gpu.sms and sm.warp_scheduler: mean over l1d.sets (16, 32) and";
+    assert!(out.contains(title) && picture.exists(), "{out}");
+}
+
+#[test]
+fn axes_of_panels_and_columns_of_words_are_checked() {
+    let folder = folder_of(&format!(
+        "{AXES}[report]\nrows = \"target\"\npanels = [\"target\", \"smss\"]\nmetric = \"bound\"\n"
+    ));
+    let told = refusal(folder.path(), 2, &["sweep", "study.toml"]);
+    for part in [
+        "`target` is an axis of each picture already",
+        "there is no axis `smss`",
+        "did you mean `sms`?",
+        "the table has no column `bound`",
+    ] {
+        assert!(told.contains(part), "{part}: {told}");
+    }
+}
+
+/// A row names what limits its blocks and what bound its run, and the page shows the causes.
+#[test]
+fn rows_say_what_bound_their_runs() {
+    let folder = folder_of("[axes]\ntarget = [\"vectoradd\", \"nn\"]\nsize = \"test\"\n");
+    let ran = sweep(folder.path(), &["study.toml"]);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let rows = rows(folder.path());
+    let explained = warploom_in(
+        folder.path(),
+        &[
+            "compare",
+            "vectoradd",
+            "--size",
+            "test",
+            "--vary",
+            "gpu.sms=15",
+            "--json",
+        ],
+    );
+    let compared = json(&explained.out)["rows"][0].clone();
+    assert_eq!(compared["bound"], rows["vectoradd"]["bound"].as_str());
+    assert!(!rows["vectoradd"]["bound"].is_empty());
+    assert_eq!(compared["limit"], rows["vectoradd"]["limit"].as_str());
+    let note = "note: nn has ";
+    assert!(
+        ran.out.contains(note) && ran.out.contains("SMs are idle"),
+        "{}",
+        ran.out
+    );
+    assert_eq!(warploom_in(folder.path(), &["report", "results"]).status, 0);
+    let page = std::fs::read_to_string(folder.path().join("results/index.html")).unwrap();
+    assert!(page.contains("Why: scheduler cycles by cause") && page.contains("instruction_buffer"));
+}
+
+#[test]
+fn cut_and_stopped_runs_say_how_far_they_came() {
+    let axes =
+        "[axes]\ntarget = \"bfs\"\nsize = \"test\"\nsm.warp_scheduler = [\"lrr\", \"gto\"]\n";
+    let folder = folder_of(&format!("{axes}max_cycles = 3000\n"));
+    let ran = sweep(folder.path(), &["study.toml"]);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let note = "note: fewer than two waves of blocks ended in 2 of the cut runs";
+    assert!(ran.out.contains(note), "{}", ran.out);
+    let cut = rows(folder.path());
+    let blocks = |row: &str| -> u64 { cut["gto"][row].parse().unwrap() };
+    assert!(blocks("blocks_ended") <= blocks("blocks") && blocks("blocks") > 0);
+    let written = |text: &str| {
+        std::fs::write(folder.path().join("study.toml"), format!("{axes}{text}")).unwrap();
+        sweep(folder.path(), &["study.toml"])
+    };
+    let unbegun = written("max_cycles = 10\ngpu.kernel_launch_cycles = 500\n").out;
+    let told =
+        "no block had started by then in lrr, gto: the first block of a launch starts 500 cycles";
+    assert!(unbegun.contains(told), "{unbegun}");
+
+    let ran = written("max_launches = 2\n[report]\nbaseline = { warp_scheduler = \"lrr\" }\n");
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    assert!(
+        ran.out
+            .contains("note: 2 of 2 runs were stopped after max_launches")
+            && ran.out.contains(", first 2 launches"),
+        "{}",
+        ran.out
+    );
+    let stopped = rows(folder.path());
+    let of = |name: &str, column: &str| stopped[name][column].parse::<f64>().unwrap();
+    assert_eq!(
+        (&*stopped["gto"]["status"], of("gto", "launches")),
+        ("stopped", 2.0)
+    );
+    let speedup = of("lrr", "cycles") / of("gto", "cycles");
+    assert!((of("gto", "speedup") - speedup).abs() < 1e-9, "{stopped:?}");
+    for (text, told) in [
+        ("max_launches = 0\n", "write 1 or more"),
+        (
+            "[[product]]\naxes = { target = \"bfs + nn\", max_launches = 2 }\n",
+            "is for one program",
+        ),
+        (
+            "[[product]]\naxes = { app = \"./a\", max_launches = 2 }\n",
+            "launches = \"..4\"",
+        ),
+    ] {
+        let axes = if text.contains("product") {
+            "[axes]\nsize = \"test\"\n"
+        } else {
+            axes
+        };
+        std::fs::write(folder.path().join("study.toml"), format!("{axes}{text}")).unwrap();
+        let message = refusal(folder.path(), 2, &["sweep", "study.toml"]);
+        assert!(message.contains(told), "{message}");
+    }
+}
