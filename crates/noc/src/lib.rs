@@ -294,6 +294,7 @@ impl Network {
     fn arrived_elsewhere(&self, index: usize) -> u64 {
         match &self.kind {
             Kind::LargeFly(fly) => fly.arrived(index),
+            Kind::Local(local) => local.arrived(index),
             _ if self.inside == 0 => 0,
             _ => {
                 let outputs = 64 * index..self.outputs.min(64 * index + 64);

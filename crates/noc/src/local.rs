@@ -10,15 +10,26 @@ use crate::counters::Counted;
 use crate::store::{PacketId, Store};
 use warploom_base::{BitSet, FixedQueue};
 use warploom_config::NocSpec;
-use warploom_state::State;
+use warploom_state::{State, Value};
+
+/// A packet at an input, with what arbitration needs of its header: the header of a packet that has
+/// waited has left the host's caches.
+#[derive(Clone, Copy, Debug, Value)]
+struct Waiting {
+    id: PacketId,
+    output: u16,
+    bytes: u16,
+}
 
 /// Crossbar with queues at inputs and outputs.
 #[derive(Clone, Debug, State)]
 pub(crate) struct LocalCrossbar {
     #[state(each)]
-    inputs: Box<[FixedQueue<PacketId>]>,
+    inputs: Box<[FixedQueue<Waiting>]>,
     #[state(each)]
     outputs: Box<[FixedQueue<PacketId>]>,
+    /// Outputs with a packet.
+    arrived: BitSet,
     /// Inputs whose head wants an output, by output.
     wanted_by: Box<[BitSet]>,
     /// Outputs that a head wants.
@@ -42,6 +53,7 @@ impl LocalCrossbar {
         Self {
             inputs: vec![input; inputs].into(),
             outputs: vec![output; outputs].into(),
+            arrived: BitSet::new(outputs),
             wanted_by: vec![BitSet::new(inputs); outputs].into(),
             wanted: BitSet::new(outputs),
             heads: 0,
@@ -58,11 +70,18 @@ impl LocalCrossbar {
     }
 
     pub(crate) fn inject(&mut self, input: usize, id: PacketId, store: &mut Store) {
+        let header = store.header(id);
+        let (output, bytes) = (header.output as u16, header.bytes as u16);
+        debug_assert_eq!(
+            (output.into(), bytes.into()),
+            (header.output, header.bytes),
+            "a port and a packet of usual size"
+        );
         if self.inputs[input].is_empty() {
-            self.want(input, store.header(id).output as usize);
+            self.want(input, output.into());
             self.heads += 1;
         }
-        self.inputs[input].push(id);
+        self.inputs[input].push(Waiting { id, output, bytes });
         self.at_inputs += 1;
     }
 
@@ -89,11 +108,12 @@ impl LocalCrossbar {
         counted.detail.output_packet_cycles += self.at_outputs;
     }
 
+    /// An output with room takes the head of an input in turn.
     fn grant(&mut self, output: usize, store: &Store, counted: &mut Counted) {
         let Some(input) = self.wanted_by[output].in_turn(self.next[output]) else {
             return;
         };
-        let Some(id) = self.inputs[input].pop() else {
+        let Some(Waiting { id, bytes, .. }) = self.inputs[input].pop() else {
             return;
         };
         self.wanted_by[output].remove(input);
@@ -101,16 +121,20 @@ impl LocalCrossbar {
             self.wanted.remove(output);
         }
         match self.inputs[input].front() {
-            Some(&next) => self.want(input, store.header(next).output as usize),
+            Some(next) => self.want(input, next.output.into()),
             None => self.heads -= 1,
         }
         self.next[output] = (input + 1) % self.inputs.len();
+        if self.outputs[output].is_empty() {
+            self.arrived.insert(output);
+            store.fetch(id);
+        }
         self.outputs[output].push(id);
         self.at_inputs -= 1;
         self.at_outputs += 1;
         self.full_outputs += u64::from(self.outputs[output].is_full());
         counted.counters.flits += 1;
-        counted.counters.bytes += u64::from(store.header(id).bytes);
+        counted.counters.bytes += u64::from(bytes);
     }
 
     pub(crate) fn skip(&mut self, _cycles: u64) {}
@@ -120,10 +144,21 @@ impl LocalCrossbar {
         self.outputs[output].front().copied()
     }
 
+    /// Outputs from 64 `index` to 64 `index` + 63 at which a packet waits, as bits.
     #[inline]
-    pub(crate) fn pop(&mut self, output: usize, _store: &mut Store) -> Option<PacketId> {
+    pub(crate) fn arrived(&self, index: usize) -> u64 {
+        self.arrived.word(index)
+    }
+
+    /// Takes the packet that waits at an output, and prefetches the next one.
+    #[inline]
+    pub(crate) fn pop(&mut self, output: usize, store: &mut Store) -> Option<PacketId> {
         let was_full = self.outputs[output].is_full();
         let id = self.outputs[output].pop()?;
+        match self.outputs[output].front() {
+            Some(next) => store.fetch(*next),
+            None => self.arrived.remove(output),
+        }
         self.at_outputs -= 1;
         self.full_outputs -= u64::from(was_full);
         Some(id)

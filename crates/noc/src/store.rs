@@ -100,6 +100,14 @@ impl Store {
         &self.packets[id.index()].header
     }
 
+    /// Prefetches a packet.
+    #[inline]
+    pub(crate) fn fetch(&self, id: PacketId) {
+        if let Some(packet) = self.packets.get(id.index()) {
+            fetch_ahead(packet);
+        }
+    }
+
     /// Prefetches the next packet of the queue that a packet is in, if there is one.
     #[inline]
     pub(crate) fn fetch_next(&self, header: &Header) {
