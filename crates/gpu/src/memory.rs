@@ -17,7 +17,7 @@ use warploom_mem::address::AddressDecoder;
 use warploom_mem::cache::{Replay, SEGMENT_BYTES};
 use warploom_mem::dram::DramChannel;
 use warploom_mem::partition::SubPartition;
-use warploom_noc::{Network, PacketId};
+use warploom_noc::{Lodged, Network};
 use warploom_sm::Outgoing;
 use warploom_state::{State, Value};
 
@@ -26,8 +26,7 @@ use warploom_state::{State, Value};
 struct Inbound {
     /// Cycle in which it has crossed the link.
     at: Cycle,
-    packet: PacketId,
-    flits: u32,
+    packet: Lodged,
 }
 
 /// Requests on the way from an SM to the network, oldest first.
@@ -45,8 +44,7 @@ impl Lane {
         Self {
             first: Inbound {
                 at: 0,
-                packet: PacketId(0),
-                flits: 0,
+                packet: Lodged::NONE,
             },
             flits: 0,
             others: VecDeque::new(),
@@ -56,7 +54,7 @@ impl Lane {
     /// Drops the first request. Returns whether there is another one.
     #[inline]
     fn step_up(&mut self) -> bool {
-        self.flits -= self.first.flits;
+        self.flits -= self.first.packet.flits;
         let next = self.others.pop_front();
         match next {
             Some(next) => self.first = next,
@@ -69,7 +67,7 @@ impl Lane {
     /// True if the first request has crossed the link and finds room at an input of the network.
     #[inline(always)]
     fn can_enter(&self, requests: &Network, input: usize, now: Cycle) -> bool {
-        self.first.at <= now && requests.has_room(input, self.first.flits)
+        self.first.at <= now && requests.has_room(input, self.first.packet.flits)
     }
 }
 
@@ -159,14 +157,13 @@ impl MemorySystem {
         let request = &sent.request;
         let to = self.decoder.sub_partition(request.addr).index();
         let bytes = request.request_bytes();
-        let (packet, flits) = self.requests.lodge(to, request, bytes);
+        let packet = self.requests.lodge(to, request, bytes);
         let new = Inbound {
             at: sent.sent_at + self.link,
             packet,
-            flits,
         };
         let lane = &mut self.inbound[sm];
-        lane.flits += new.flits;
+        lane.flits += packet.flits;
         if self.sending.contains(sm) {
             lane.others.push_back(new);
         } else {
@@ -232,13 +229,13 @@ impl MemorySystem {
                     && self.inbound[sm].first.at <= now
                 {
                     let lane = &mut self.inbound[sm];
-                    let Inbound { packet, flits, .. } = lane.first;
+                    let Lodged { id, flits, .. } = lane.first.packet;
                     if !lane.step_up() {
                         self.sending.remove(sm);
                     }
                     self.free(sm, flits);
-                    let request = *self.requests.content(packet);
-                    self.requests.release(packet);
+                    let request = *self.requests.content(id);
+                    self.requests.release(id);
                     self.backend_mut().answer(request, now, sink);
                 }
             }
@@ -335,9 +332,9 @@ impl MemorySystem {
         let (lane, requests) = (&mut self.inbound[sm], &mut self.requests);
         let mut entered = 0;
         loop {
-            let Inbound { packet, flits, .. } = lane.first;
-            requests.enter(cluster, (packet, flits));
-            entered += flits;
+            let Inbound { packet, .. } = lane.first;
+            requests.enter(cluster, packet);
+            entered += packet.flits;
             if !lane.step_up() {
                 self.sending.remove(sm);
                 break;

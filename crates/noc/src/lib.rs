@@ -19,7 +19,7 @@ mod turns;
 
 pub use counters::{Direction, NocCounters, NocDetail};
 pub use saturation::{saturated_throughput, sustainable};
-pub use store::PacketId;
+pub use store::{Lodged, PacketId};
 
 use counters::Counted;
 use fly::{Few, Fly, Many, is_small};
@@ -182,50 +182,50 @@ impl Network {
     ) -> Option<PacketId> {
         let flits = self.flits_of(bytes);
         self.has_room(input, flits).then(|| {
-            let (id, content) = self.store.lodge(request, output as u32, flits, bytes);
+            let output = output as u32;
+            let (id, content) = self.store.lodge(request, output, flits, bytes);
             change(content);
-            self.put_in(input, (id, flits));
+            self.put_in(input, Lodged::new(id, output, flits, bytes));
             id
         })
     }
 
     /// Stores a packet of `bytes` bytes for an output until it enters, or is released without
-    /// having entered. Returns the packet and its number of flits.
+    /// having entered.
     #[inline]
-    pub fn lodge(&mut self, output: usize, request: &Request, bytes: u32) -> (PacketId, u32) {
-        let flits = self.flits_of(bytes);
-        let (id, _) = self.store.lodge(request, output as u32, flits, bytes);
-        (id, flits)
+    pub fn lodge(&mut self, output: usize, request: &Request, bytes: u32) -> Lodged {
+        let (output, flits) = (output as u32, self.flits_of(bytes));
+        let (id, _) = self.store.lodge(request, output, flits, bytes);
+        Lodged::new(id, output, flits, bytes)
     }
 
-    /// Puts a stored packet with its number of flits into an input's buffer. Requires `has_room`
-    /// for them.
+    /// Puts a stored packet into an input's buffer. Requires `has_room` for its flits.
     #[inline]
-    pub fn enter(&mut self, input: usize, (id, flits): (PacketId, u32)) {
-        debug_assert!(self.has_room(input, flits), "no room at {input}");
-        debug_assert_eq!(self.store.header(id).flits, flits);
-        self.put_in(input, (id, flits));
+    pub fn enter(&mut self, input: usize, packet: Lodged) {
+        debug_assert!(self.has_room(input, packet.flits), "no room at {input}");
+        debug_assert_eq!(self.store.header(packet.id).flits, packet.flits);
+        self.put_in(input, packet);
     }
 
     #[inline]
-    fn put_in(&mut self, input: usize, packet: (PacketId, u32)) {
+    fn put_in(&mut self, input: usize, packet: Lodged) {
         self.inside += 1;
         self.counted.counters.packets += 1;
         match &mut self.kind {
-            Kind::Fly(fly) => fly.inject(input, packet, &mut self.store),
+            Kind::Fly(fly) => fly.inject(input, (packet.id, packet.flits), &mut self.store),
             _ => self.put_in_elsewhere(input, packet),
         }
     }
 
     #[inline(never)]
-    fn put_in_elsewhere(&mut self, input: usize, packet: (PacketId, u32)) {
-        let (id, store) = (packet.0, &mut self.store);
+    fn put_in_elsewhere(&mut self, input: usize, packet: Lodged) {
+        let (Lodged { id, flits, .. }, store) = (packet, &mut self.store);
         match &mut self.kind {
             Kind::Random(net) => net.inject(input, id, store),
-            Kind::Local(net) => net.inject(input, id, store),
+            Kind::Local(net) => net.inject(input, packet),
             Kind::Turns(net) => net.inject(input, id, store),
-            Kind::Fly(net) => net.inject(input, packet, store),
-            Kind::LargeFly(net) => net.inject(input, packet, store),
+            Kind::Fly(net) => net.inject(input, (id, flits), store),
+            Kind::LargeFly(net) => net.inject(input, (id, flits), store),
         }
     }
 

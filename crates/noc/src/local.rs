@@ -7,31 +7,73 @@
 //! next packet to a later output in the same cycle.
 
 use crate::counters::Counted;
-use crate::store::{PacketId, Store};
+use crate::store::{Lodged, PacketId, Store};
 use warploom_base::{BitSet, FixedQueue};
 use warploom_config::NocSpec;
 use warploom_state::{State, Value};
 
-/// A packet at an input, with what arbitration needs of its header: the header of a packet that has
-/// waited has left the host's caches.
-#[derive(Clone, Copy, Debug, Value)]
-struct Waiting {
-    id: PacketId,
-    output: u16,
-    bytes: u16,
+/// A set of inputs for each output, all next to each other in memory.
+#[derive(Clone, Debug, Value)]
+struct InputSets {
+    /// Number of words of a set.
+    words: usize,
+    bits: Box<[u64]>,
+}
+
+impl InputSets {
+    fn new(inputs: usize, outputs: usize) -> Self {
+        let words = inputs.div_ceil(64);
+        Self {
+            words,
+            bits: vec![0; words * outputs].into(),
+        }
+    }
+
+    /// Set of an output.
+    #[inline]
+    fn of(&mut self, output: usize) -> &mut [u64] {
+        &mut self.bits[self.words * output..][..self.words]
+    }
+
+    #[inline]
+    fn insert(&mut self, output: usize, input: usize) {
+        self.of(output)[input / 64] |= 1 << (input % 64);
+    }
+
+    /// Removes an input from the set of an output. Returns whether the set is empty then.
+    #[inline]
+    fn remove(&mut self, output: usize, input: usize) -> bool {
+        let set = self.of(output);
+        set[input / 64] &= !(1 << (input % 64));
+        set.iter().all(|word| *word == 0)
+    }
+
+    /// Round-robin search in the set of an output: the first input from `from` on, else the first.
+    #[inline]
+    fn in_turn(&mut self, output: usize, from: usize) -> Option<usize> {
+        let (first, set) = (from / 64, self.of(output));
+        let input = |index: usize, word: u64| 64 * index + word.trailing_zeros() as usize;
+        let after = set[first] & !0 << (from % 64);
+        if after != 0 {
+            return Some(input(first, after));
+        }
+        let mut others = (first + 1..set.len()).chain(0..=first);
+        let index = others.find(|index| set[*index] != 0)?;
+        Some(input(index, set[index]))
+    }
 }
 
 /// Crossbar with queues at inputs and outputs.
 #[derive(Clone, Debug, State)]
 pub(crate) struct LocalCrossbar {
     #[state(each)]
-    inputs: Box<[FixedQueue<Waiting>]>,
+    inputs: Box<[FixedQueue<Lodged>]>,
     #[state(each)]
     outputs: Box<[FixedQueue<PacketId>]>,
     /// Outputs with a packet.
     arrived: BitSet,
     /// Inputs whose head wants an output, by output.
-    wanted_by: Box<[BitSet]>,
+    wanted_by: InputSets,
     /// Outputs that a head wants.
     wanted: BitSet,
     /// Number of inputs with a packet, each of which has a head.
@@ -42,8 +84,8 @@ pub(crate) struct LocalCrossbar {
     at_inputs: u64,
     /// Number of packets at outputs.
     at_outputs: u64,
-    /// Number of outputs without room.
-    full_outputs: u64,
+    /// Outputs without room.
+    full: BitSet,
 }
 
 impl LocalCrossbar {
@@ -54,13 +96,13 @@ impl LocalCrossbar {
             inputs: vec![input; inputs].into(),
             outputs: vec![output; outputs].into(),
             arrived: BitSet::new(outputs),
-            wanted_by: vec![BitSet::new(inputs); outputs].into(),
+            wanted_by: InputSets::new(inputs, outputs),
             wanted: BitSet::new(outputs),
             heads: 0,
             next: vec![0; outputs].into(),
             at_inputs: 0,
             at_outputs: 0,
-            full_outputs: 0,
+            full: BitSet::new(outputs),
         }
     }
 
@@ -69,39 +111,34 @@ impl LocalCrossbar {
         !self.inputs[input].is_full()
     }
 
-    pub(crate) fn inject(&mut self, input: usize, id: PacketId, store: &mut Store) {
-        let header = store.header(id);
-        let (output, bytes) = (header.output as u16, header.bytes as u16);
-        debug_assert_eq!(
-            (output.into(), bytes.into()),
-            (header.output, header.bytes),
-            "a port and a packet of usual size"
-        );
+    pub(crate) fn inject(&mut self, input: usize, packet: Lodged) {
         if self.inputs[input].is_empty() {
-            self.want(input, output.into());
+            self.want(input, packet.output.into());
             self.heads += 1;
         }
-        self.inputs[input].push(Waiting { id, output, bytes });
+        self.inputs[input].push(packet);
         self.at_inputs += 1;
     }
 
     #[inline]
     fn want(&mut self, input: usize, output: usize) {
-        self.wanted_by[output].insert(input);
+        self.wanted_by.insert(output, input);
         self.wanted.insert(output);
     }
 
     pub(crate) fn cycle(&mut self, store: &mut Store, counted: &mut Counted) {
         counted.detail.active_cycles += u64::from(self.at_inputs > 0);
-        counted.detail.full_output_cycles += self.full_outputs;
+        counted.detail.full_output_cycles += u64::from(self.full.len());
         // Counted before any head moves, as GPGPU-Sim 4.2 does: a packet that becomes head in this
         // cycle causes no conflict in it.
         counted.counters.conflicts += self.heads - u64::from(self.wanted.len());
-        let mut from = 0;
-        while let Some(output) = self.wanted.at_or_after(from) {
-            from = output + 1;
-            if !self.outputs[output].is_full() {
-                self.grant(output, store, counted);
+        for index in 0..self.wanted.words() {
+            let mut left = !0;
+            // A grant may make a later output wanted.
+            while let word @ 1.. = self.wanted.word(index) & !self.full.word(index) & left {
+                let bit = word.trailing_zeros();
+                left = !1 << bit;
+                self.grant(64 * index + bit as usize, store, counted);
             }
         }
         counted.detail.input_packet_cycles += self.at_inputs;
@@ -110,21 +147,21 @@ impl LocalCrossbar {
 
     /// An output with room takes the head of an input in turn.
     fn grant(&mut self, output: usize, store: &Store, counted: &mut Counted) {
-        let Some(input) = self.wanted_by[output].in_turn(self.next[output]) else {
+        let Some(input) = self.wanted_by.in_turn(output, self.next[output]) else {
             return;
         };
-        let Some(Waiting { id, bytes, .. }) = self.inputs[input].pop() else {
+        let Some(Lodged { id, bytes, .. }) = self.inputs[input].pop() else {
             return;
         };
-        self.wanted_by[output].remove(input);
-        if self.wanted_by[output].is_empty() {
+        if self.wanted_by.remove(output, input) {
             self.wanted.remove(output);
         }
         match self.inputs[input].front() {
             Some(next) => self.want(input, next.output.into()),
             None => self.heads -= 1,
         }
-        self.next[output] = (input + 1) % self.inputs.len();
+        let is_last = input + 1 == self.inputs.len();
+        self.next[output] = if is_last { 0 } else { input + 1 };
         if self.outputs[output].is_empty() {
             self.arrived.insert(output);
             store.fetch(id);
@@ -132,7 +169,9 @@ impl LocalCrossbar {
         self.outputs[output].push(id);
         self.at_inputs -= 1;
         self.at_outputs += 1;
-        self.full_outputs += u64::from(self.outputs[output].is_full());
+        if self.outputs[output].is_full() {
+            self.full.insert(output);
+        }
         counted.counters.flits += 1;
         counted.counters.bytes += u64::from(bytes);
     }
@@ -153,14 +192,13 @@ impl LocalCrossbar {
     /// Takes the packet that waits at an output, and prefetches the next one.
     #[inline]
     pub(crate) fn pop(&mut self, output: usize, store: &mut Store) -> Option<PacketId> {
-        let was_full = self.outputs[output].is_full();
         let id = self.outputs[output].pop()?;
         match self.outputs[output].front() {
             Some(next) => store.fetch(*next),
             None => self.arrived.remove(output),
         }
         self.at_outputs -= 1;
-        self.full_outputs -= u64::from(was_full);
+        self.full.remove(output);
         Some(id)
     }
 }
@@ -169,7 +207,7 @@ impl LocalCrossbar {
 mod tests {
     use super::LocalCrossbar;
     use crate::counters::Counted;
-    use crate::store::Store;
+    use crate::store::{Lodged, Store};
     use crate::testing::packet;
 
     /// A crossbar of `ports` inputs and outputs with its packets and statistics.
@@ -194,7 +232,7 @@ mod tests {
 
         fn inject(&mut self, input: usize, token: u32, output: u32) {
             let (id, _) = self.store.lodge(&packet(token), output, 1, 40);
-            self.net.inject(input, id, &mut self.store);
+            self.net.inject(input, Lodged::new(id, output, 1, 40));
         }
 
         /// Runs one cycle. Returns the token of the packet that left at each output.

@@ -33,6 +33,40 @@ struct Packet {
 
 const _: () = assert!(size_of::<Packet>() == 64);
 
+/// A stored packet before it enters the network, with what is asked of it there: its header has left
+/// the host's caches by then.
+#[derive(Clone, Copy, Debug, Value)]
+pub struct Lodged {
+    /// The packet.
+    pub id: PacketId,
+    /// Number of its flits.
+    pub flits: u32,
+    pub(crate) output: u16,
+    pub(crate) bytes: u16,
+}
+
+impl Lodged {
+    /// Stands for a packet where there is none.
+    pub const NONE: Self = Self {
+        id: PacketId(NONE),
+        flits: 0,
+        output: 0,
+        bytes: 0,
+    };
+
+    /// A packet of `flits` flits and `bytes` bytes for an output. Requires numbers of usual size.
+    #[inline]
+    pub(crate) fn new(id: PacketId, output: u32, flits: u32, bytes: u32) -> Self {
+        debug_assert!(output.max(bytes) <= u16::MAX.into(), "{output}, {bytes}");
+        Self {
+            id,
+            flits,
+            output: output as u16,
+            bytes: bytes as u16,
+        }
+    }
+}
+
 /// Store of all packets of a network.
 #[derive(Clone, Debug, State)]
 pub(crate) struct Store {

@@ -300,7 +300,7 @@ impl Backend {
                 let reply = Reply::from(&reply);
                 self.atomics.push(AtomicEvent { at: now, reply });
             }
-            let (packet, _) = self.replies.lodge(0, &reply, reply.reply_bytes());
+            let packet = self.replies.lodge(0, &reply, reply.reply_bytes()).id;
             self.send_out(packet, now, sink);
         }
     }
