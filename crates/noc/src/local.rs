@@ -84,7 +84,7 @@ pub(crate) struct LocalCrossbar {
     at_inputs: u64,
     /// Number of packets at outputs.
     at_outputs: u64,
-    /// Outputs without room.
+    /// Outputs without room for a packet.
     full: BitSet,
 }
 

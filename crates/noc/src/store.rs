@@ -33,11 +33,11 @@ struct Packet {
 
 const _: () = assert!(size_of::<Packet>() == 64);
 
-/// A stored packet before it enters the network, with what is asked of it there: its header has left
-/// the host's caches by then.
+/// A stored packet before it enters the network, with what is asked of it there: by then its header
+/// has left the host's caches.
 #[derive(Clone, Copy, Debug, Value)]
 pub struct Lodged {
-    /// The packet.
+    /// Number of the packet in the store.
     pub id: PacketId,
     /// Number of its flits.
     pub flits: u32,
@@ -134,7 +134,7 @@ impl Store {
         &self.packets[id.index()].header
     }
 
-    /// Prefetches a packet.
+    /// Prefetches a packet that will be looked at soon.
     #[inline]
     pub(crate) fn fetch(&self, id: PacketId) {
         if let Some(packet) = self.packets.get(id.index()) {
