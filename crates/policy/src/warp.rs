@@ -173,6 +173,11 @@ pub trait WarpScheduler: State + Send {
         false
     }
 
+    /// True for a policy that is told of the places of the warps that issue, through `on_progress`.
+    fn wants_progress(&self) -> bool {
+        false
+    }
+
     /// True for a policy that uses the ranges of addresses that warps access.
     fn wants_ranges(&self) -> bool {
         false
@@ -204,7 +209,9 @@ pub trait WarpScheduler: State + Send {
         0
     }
 
-    /// Warps of the scheduler whose loads may send misses, where loads can be parked.
+    /// Warps of the scheduler whose loads may send misses, where loads can be parked. The answer
+    /// may depend on issues, starts, exits, events and the view alone, since cycles in which
+    /// nothing changes are told late.
     fn may_miss(&self) -> WarpMask {
         !0
     }
@@ -217,6 +224,8 @@ pub trait WarpScheduler: State + Send {
     /// True if a read of a warp from global memory that misses the data cache takes a line of it,
     /// false if it goes past. Only called if `decides_allocation` is true, and for warps of the
     /// scheduler. A read that the key `sm.l1d_allocation` sends past the cache goes past it, too.
+    /// The answer may depend on issues, starts, exits and the view, and on cycles that pass if it
+    /// stays the same in the next `holds_for` of them.
     fn allocates(&self, _warp: WarpSlot) -> bool {
         true
     }
@@ -260,11 +269,12 @@ pub trait WarpScheduler: State + Send {
         0
     }
 
-    /// Begins a cycle, before `pick`. A run of skipped cycles gets one call, because all of its
-    /// views are the same: a second call with the same view must change nothing.
+    /// Begins a cycle, before `pick`. A run of cycles in which no warp issues and nothing changes
+    /// gets one call or two, because all of its views are the same: a second call with the same
+    /// view must change nothing.
     fn begin_cycle(&mut self, _view: &WarpView<'_>) {}
 
-    /// Ends a cycle, after `pick`, or a run of `cycles` skipped cycles. `picked` is the warp that
+    /// Ends a cycle, after `pick`, or a run of `cycles` equal cycles. `picked` is the warp that
     /// issues, of which `on_issue` tells afterwards. `stalled` holds the warps of `view.own` that
     /// have a decoded instruction, neither wait nor have exited, and were kept from issuing by a
     /// control hazard (a buffer from the wrong path), the scoreboard or a full pipe.
@@ -281,7 +291,7 @@ pub trait WarpScheduler: State + Send {
     fn on_issue(&mut self, _slot: WarpSlot) {}
 
     /// Notes the place of the warp in `slot`. Called after the warp's instructions of a cycle have
-    /// issued, and only if `wants_cycles` is true.
+    /// issued, and only if `wants_progress` is true.
     fn on_progress(&mut self, _slot: WarpSlot, _progress: &Progress) {}
 
     /// Notes that a warp came into `slot`: a new one, or one whose context was switched in.
@@ -337,12 +347,12 @@ impl WarpPolicy {
     }
 
     /// All calls of a cycle from `begin_cycle` to `on_issue`, for a policy that is told of every
-    /// cycle. `sorted` returns the warps of `ready` by their next instructions, and `next` the next
-    /// instruction of a warp. Cheaper than single calls, each of which finds out which policy it
-    /// is for.
+    /// cycle. `view` gets the warps that are held back. `sorted` returns the warps of `ready` by
+    /// their next instructions, and `next` the next instruction of a warp. Cheaper than single
+    /// calls, each of which finds out which policy it is for.
     pub fn run_cycle(
         &mut self,
-        view: &WarpView<'_>,
+        view: &mut WarpView<'_>,
         (ready, stalled): (WarpMask, WarpMask),
         sorted: impl FnOnce() -> ReadyWarps,
         next: impl Fn(WarpSlot) -> NextInst,
@@ -355,13 +365,29 @@ impl WarpPolicy {
                 ready
             };
             let picked = if admitted == 0 { None } else { p.pick(view, admitted) };
-            let held = ready & !admitted;
-            p.end_cycles(&WarpView { held, ..*view }, stalled, picked, 1);
+            view.held = ready & !admitted;
+            p.end_cycles(view, stalled, picked, 1);
             if let Some(slot) = picked {
                 p.on_issue(slot);
             }
             picked
         })
+    }
+
+    /// Tells the policy, which is told of every cycle, that `cycles` cycles have passed in which no
+    /// warp issued: `begin_cycle`, then `end_cycles` with the warps that stalled and those that
+    /// were held back.
+    pub fn pass_cycles(
+        &mut self,
+        mut view: WarpView<'_>,
+        (stalled, held): (WarpMask, WarpMask),
+        cycles: u64,
+    ) {
+        of_policy!(self, p => {
+            p.begin_cycle(&view);
+            view.held = held;
+            p.end_cycles(&view, stalled, None, cycles);
+        });
     }
 
     /// Calls `pick` with a view that is created only where the policy uses it.
@@ -435,6 +461,10 @@ impl WarpScheduler for WarpPolicy {
 
     fn admits(&mut self, view: &WarpView<'_>, next: &NextInst) -> bool {
         of_policy!(self, p => p.admits(view, next))
+    }
+
+    fn wants_progress(&self) -> bool {
+        of_policy!(self, p => p.wants_progress())
     }
 
     fn wants_ranges(&self) -> bool {

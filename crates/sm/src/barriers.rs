@@ -55,11 +55,12 @@ impl Sm {
     /// Marks a warp as one that issues no further instruction.
     pub(crate) fn end_warp(&mut self, slot: WarpSlot) {
         let w = slot.index();
+        let scheduler = w % self.schedulers.len();
+        self.schedulers[scheduler].tell_passed(&self.warps.table);
         self.at_rest = false;
         self.warps.done.insert(w);
         self.warps.touched.insert(w);
         self.warps.drop_buffer(w);
-        let scheduler = w % self.schedulers.len();
         self.schedulers[scheduler].exits(slot);
     }
 

@@ -9,7 +9,7 @@ use warploom_base::{Cycle, WarpSlot};
 use warploom_policy::{NextInst, WarpMask, WarpScheduler, WarpView, warps_of};
 
 /// A cycle that never comes. The one after it says that no policy holds back warps.
-const LAST: Cycle = Cycle::MAX - 1;
+pub(crate) const LAST: Cycle = Cycle::MAX - 1;
 
 impl Sm {
     /// The warps of `ready` whose next instruction the policy's gate admits in this cycle.
@@ -72,30 +72,30 @@ impl Sm {
         let same = !issued && self.held_view == self.seen_by_policies();
         for scheduler in &mut self.schedulers {
             let asked = same && scheduler.held != 0 && scheduler.held_at == now;
-            let cycles = if asked {
-                scheduler.policy.holds_for()
-            } else {
-                0
+            let until = match asked {
+                true if scheduler.wants_cycles => scheduler.idle.until,
+                true => (now + 1).saturating_add(scheduler.policy.holds_for()),
+                false => 0,
             };
-            if cycles == 0 {
+            if until <= now + 1 {
                 scheduler.held = 0;
             } else {
-                let until = (now + 1).saturating_add(cycles);
                 self.held_until = self.held_until.min(until).min(LAST);
             }
         }
     }
 
     /// Tells policies of the use of the path to memory, if it has changed.
-    #[cold]
+    #[inline(never)]
     pub(crate) fn tell_memory_use(&mut self) {
         let mut used = self.ldst.memory_use();
-        (used.parked, used.can_park) = self.parked_warps();
+        used.parked = self.parked_warps();
         if self.memory_use == Some(used) {
             return;
         }
         self.memory_use = Some(used);
         for scheduler in &mut self.schedulers {
+            scheduler.before_event(&self.warps.table);
             scheduler.policy.on_memory_use(&used);
         }
         self.review_held();
@@ -104,6 +104,7 @@ impl Sm {
     /// Lets the policies of the schedulers begin anew with the warps that run, between cycles.
     pub fn begin_policies(&mut self) {
         let running = self.warps.running();
+        self.end_idle_cycles();
         for scheduler in &mut self.schedulers {
             warps_of(running & scheduler.own).for_each(|slot| scheduler.starts(slot));
         }

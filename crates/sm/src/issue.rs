@@ -5,7 +5,6 @@
 use crate::counters::{KernelCounters, SlotCause, SmCounters, count_lanes};
 use crate::detail::{MAX_SCHEDULERS, MAX_SLOTS};
 use crate::flight::{Flight, FlightId, MemId};
-use crate::gate::next_inst;
 use crate::prepared_kernel::{EnergyFacts, Pipe, prepared_kernel};
 use crate::scheduler::Scheduler;
 use crate::sm::Sm;
@@ -14,7 +13,7 @@ use crate::warps::{CopyRole, WarpPipelineState};
 use warploom_base::{BlockId, Cycle, KernelSlot, WarpSlot};
 use warploom_config::ModelStyle;
 use warploom_exec::{DeviceMemory, Effect, Fault, MemPort, StepOut, report_finding, step};
-use warploom_policy::{Progress, WarpMask, WarpScheduler, WarpView};
+use warploom_policy::{Progress, WarpMask, WarpScheduler};
 
 /// Most findings of the checks that an SM keeps.
 const MAX_FINDINGS: usize = 64;
@@ -107,7 +106,12 @@ impl Sm {
 
     /// The warp that the policy picks from `ready`. Whenever the policy picks a warp of `wrong`
     /// instead, that warp's buffer is emptied and the policy is asked again.
-    fn search(&mut self, s: usize, ready: WarpMask, mut wrong: WarpMask) -> Option<WarpSlot> {
+    pub(crate) fn search(
+        &mut self,
+        s: usize,
+        ready: WarpMask,
+        mut wrong: WarpMask,
+    ) -> Option<WarpSlot> {
         while ready | wrong != 0 {
             let Scheduler { own, policy, .. } = &mut self.schedulers[s];
             let slot = policy.pick_by(|| self.warps.view(*own), ready | wrong)?;
@@ -125,77 +129,6 @@ impl Sm {
     fn pick_to_issue(&mut self, s: usize, among: WarpMask) -> Option<WarpSlot> {
         let Scheduler { own, policy, .. } = &mut self.schedulers[s];
         policy.pick_to_issue(|| self.warps.view(*own), among)
-    }
-
-    /// As [`pick`](Self::pick), for a policy that is told of every cycle, and where some warps
-    /// issue last.
-    #[inline(never)]
-    pub(crate) fn pick_watched(
-        &mut self,
-        s: usize,
-        ready: WarpMask,
-        wrong: WarpMask,
-    ) -> Option<WarpSlot> {
-        let last = self.pauses.warps | self.spent_warps();
-        if wrong | last != 0 {
-            return self.pick_in_order(s, ready, wrong, last);
-        }
-        let Self {
-            schedulers,
-            warps,
-            kernels,
-            ..
-        } = self;
-        let Scheduler {
-            own, policy, next, ..
-        } = &mut schedulers[s];
-        let view = warps.view(*own);
-        let stalled = *own & warps.buffered & !view.waiting & !ready;
-        let look_up = |slot| next_inst(warps, kernels, slot);
-        let sorted = || {
-            let memory = ready & warps.next_pipe[Pipe::Mem as usize];
-            next.sort(ready, memory, |slot| look_up(slot).access)
-        };
-        let picked = policy.run_cycle(&view, (ready, stalled), sorted, look_up);
-        if let Some(slot) = picked {
-            next.forget(slot);
-        }
-        picked
-    }
-
-    /// As [`pick_watched`](Self::pick_watched), where some warps issue `last` or have instructions
-    /// from the `wrong` path.
-    #[inline(never)]
-    fn pick_in_order(
-        &mut self,
-        s: usize,
-        ready: WarpMask,
-        wrong: WarpMask,
-        last: WarpMask,
-    ) -> Option<WarpSlot> {
-        let own = self.schedulers[s].own;
-        // Computed before the pick, which may empty buffers: those warps were stalled too.
-        let stalled = own & self.warps.buffered & !self.warps.waiting() & !ready;
-        self.schedulers[s].policy.begin_cycle(&self.warps.view(own));
-        let admitted = if ready != 0 && self.schedulers[s].policy.has_gate() {
-            self.admitted(s, ready)
-        } else {
-            ready
-        };
-        let picked = self
-            .search(s, admitted & !last, wrong & !last)
-            .or_else(|| self.search(s, admitted & last, wrong & last));
-        let view = WarpView {
-            held: ready & !admitted,
-            ..self.warps.view(own)
-        };
-        let Scheduler { policy, next, .. } = &mut self.schedulers[s];
-        policy.end_cycles(&view, stalled, picked, 1);
-        if let Some(slot) = picked {
-            next.forget(slot);
-            policy.on_issue(slot);
-        }
-        picked
     }
 
     /// Sub-core of a scheduler; 0 where the SM is not split.
@@ -261,7 +194,7 @@ impl Sm {
             ready &= !self.warps.next_pipe[Pipe::Mem as usize];
         }
         let picked = if wants_cycles {
-            self.pick_watched(s, ready, wrong)
+            self.pick_watched::<FEW>(now, s, ready, wrong)
         } else {
             self.pick(s, ready, wrong)
         };
@@ -284,7 +217,7 @@ impl Sm {
             sub_core: self.sub_core(s),
         };
         let issued = self.issue_from(issuer, now, memory)?;
-        if wants_cycles {
+        if self.schedulers[s].wants_progress {
             self.tell_progress(issuer, issued);
         }
         self.detail.issues[usize::from(issued > 1)][s % MAX_SCHEDULERS] += 1;

@@ -81,6 +81,7 @@ impl Sm {
     /// Finds out which schedulers have to look at the order of their warps in every cycle.
     pub(crate) fn order_has_changed(&mut self) {
         self.count_rested();
+        self.end_idle_cycles();
         self.at_rest = false;
         let (paused, has_quotas) = (self.pauses.warps, self.issue_quotas.is_some());
         for Scheduler {

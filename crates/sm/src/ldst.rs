@@ -443,7 +443,7 @@ impl Ldst {
     #[inline]
     fn is_still_blocked(&self, link: &Link) -> bool {
         self.blocked.as_ref().is_some_and(|b| match &b.cause {
-            Cause::Refused(_) => false,
+            Cause::Refused(_) | Cause::Parked => false,
             Cause::NoRoom(request) => !link.can_send(request),
             Cause::FullBank(bank) => self.banks[*bank].delayed.is_full(),
         })
@@ -452,9 +452,12 @@ impl Ldst {
     /// Use of the path to memory, for policies.
     pub(crate) fn memory_use(&self) -> MemoryUse {
         let refuses = |bank: &Bank| bank.blocked.is_some();
+        let is_refused = |blocked: &Blocked| !blocked.by_parked();
         MemoryUse {
             free_misses: self.l1d.as_ref().map(Cache::free_misses),
-            refuses: self.blocked.is_some() || self.banks.iter().any(refuses),
+            refuses: self.blocked.as_ref().is_some_and(is_refused)
+                || self.banks.iter().any(refuses),
+            can_park: self.parked.has_room(),
             ..MemoryUse::default()
         }
     }

@@ -33,6 +33,7 @@ mod flight;
 mod frontend;
 mod gate;
 mod host;
+mod idle_cycles;
 mod issue;
 mod issue_quotas;
 mod issue_slots;
@@ -54,6 +55,7 @@ mod taken_slots;
 mod tracing;
 mod units;
 mod warps;
+mod watched;
 
 pub use blocks::Resources;
 pub use context::ContextCounters;

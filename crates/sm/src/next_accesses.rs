@@ -1,5 +1,6 @@
 //! Accesses to memory by the next instructions of warps, for gates of warp schedulers.
 
+use crate::warps::Slots;
 use warploom_base::WarpSlot;
 use warploom_policy::{MemoryAccess, ReadyWarps, WarpMask, warps_of};
 use warploom_state::Value;
@@ -9,7 +10,7 @@ use warploom_state::Value;
 #[derive(Clone, Copy, Default, Debug, Value)]
 pub(crate) struct NextAccesses {
     /// Warps whose next instruction has been looked up since they issued last.
-    known: WarpMask,
+    known: Slots,
     accesses: WarpMask,
     loads: WarpMask,
 }
@@ -18,7 +19,7 @@ impl NextAccesses {
     /// Forgets the next instruction of a warp that issues or starts.
     #[inline]
     pub(crate) fn forget(&mut self, slot: WarpSlot) {
-        self.known &= !(1 << slot.index());
+        self.known.remove(slot.index());
     }
 
     /// The warps of `ready` by their next instructions. Those of `memory` go to the memory pipe;
@@ -42,7 +43,7 @@ impl NextAccesses {
     fn note(&mut self, slot: WarpSlot, access: Option<MemoryAccess>) {
         let bit: WarpMask = 1 << slot.index();
         let put = |mask: &mut WarpMask, on: bool| *mask = *mask & !bit | if on { bit } else { 0 };
-        put(&mut self.known, true);
+        self.known.insert(slot.index());
         put(
             &mut self.accesses,
             access.is_some_and(MemoryAccess::may_go_to_memory),

@@ -2,12 +2,14 @@
 //! (docs/model/sm.md, Issue).
 
 use crate::counters::SlotCause;
+use crate::idle_cycles::{Idle, IdleCycles};
 use crate::issue_slots::IssueSlots;
 use crate::next_accesses::NextAccesses;
 use crate::pipe::Pipe;
+use crate::warps::Warps;
 use warploom_base::{Cycle, WarpSlot};
 use warploom_config::GpuSpec;
-use warploom_policy::{CustomPolicies, WarpMask, WarpPolicy, WarpScheduler};
+use warploom_policy::{CustomPolicies, WarpMask, WarpPolicy, WarpScheduler, WarpTable};
 use warploom_state::State;
 
 /// A warp scheduler of an SM. Small fields come first, because a policy takes the room of the
@@ -19,6 +21,9 @@ pub(crate) struct Scheduler {
     pub own: WarpMask,
     /// True if the policy must see every cycle, or some warps issue after all others.
     pub wants_cycles: bool,
+    /// True if the policy is told of the places of warps that issue.
+    #[state(fixed)]
+    pub wants_progress: bool,
     /// Cause for which it issues nothing while the SM is at rest.
     pub resting: SlotCause,
     /// Warps that could issue and that the policy let not issue in cycle `held_at`. While the SM is
@@ -34,14 +39,18 @@ pub(crate) struct Scheduler {
     memory_cycles: Cycle,
     /// Next instructions, for the policy's gate.
     pub next: NextAccesses,
+    /// Cycles in which it issues nothing.
+    #[state(scratch)]
+    pub idle: IdleCycles,
     /// Policy that picks the warp.
     pub policy: WarpPolicy,
 }
 
 impl Scheduler {
-    /// Notes that a warp came into a slot.
+    /// Notes that a warp came into a slot. The policy has been told of all cycles before.
     pub(crate) fn starts(&mut self, slot: WarpSlot) {
         self.held = 0;
+        self.idle.end();
         self.next.forget(slot);
         self.policy.on_start(slot);
     }
@@ -56,11 +65,90 @@ impl Scheduler {
         }
     }
 
-    /// Notes that the warp in a slot has exited, or that its context was switched out.
+    /// Notes that the warp in a slot has exited, or that its context was switched out. The policy
+    /// has been told of all cycles before.
     pub(crate) fn exits(&mut self, slot: WarpSlot) {
         self.held = 0;
+        self.idle.end();
         self.policy.on_exit(slot);
     }
+}
+
+/// Cycles in which no warp issues.
+impl Scheduler {
+    /// Tells the policy of all cycles that have passed.
+    #[inline]
+    pub(crate) fn tell_passed(&mut self, table: &WarpTable) {
+        if self.idle.untold != 0 {
+            self.tell_untold(table);
+        }
+    }
+
+    #[inline(never)]
+    fn tell_untold(&mut self, table: &WarpTable) {
+        let cycles = std::mem::take(&mut self.idle.untold);
+        let idle = self.idle.first;
+        self.tell(&idle, cycles, table);
+    }
+
+    /// Tells the policy of `cycles` cycles.
+    fn tell(&mut self, idle: &Idle, cycles: Cycle, table: &WarpTable) {
+        let view = idle.view(self.own, table);
+        let warps = (idle.stalled, idle.held);
+        self.policy.pass_cycles(view, warps, cycles);
+    }
+
+    /// Lets `cycles` cycles pass in which no warp issues. The policy is told of them now, unless
+    /// they are like the last one.
+    #[inline(always)]
+    pub(crate) fn pass<const FEW: bool>(&mut self, warps: &Warps, cycles: Cycle) {
+        if self.idle.any && self.idle.first.is_same::<FEW>(&self.idles(warps)) {
+            self.idle.untold += cycles;
+        } else {
+            // Made anew, so that it need not be in memory before.
+            let idle = self.idles(warps);
+            self.pass_others(&idle, cycles, &warps.table);
+        }
+    }
+
+    /// A cycle in which no warp is ready but those that the policy holds back.
+    #[inline(always)]
+    fn idles(&self, warps: &Warps) -> Idle {
+        let held = self.held & warps.buffered & !warps.waiting();
+        Idle::of(warps, self.own, held)
+    }
+
+    #[inline(never)]
+    pub(crate) fn pass_others(&mut self, idle: &Idle, cycles: Cycle, table: &WarpTable) {
+        self.tell_passed(table);
+        self.tell(idle, cycles, table);
+        let until = if idle.held == 0 { Cycle::MAX } else { 0 };
+        self.idle.begin(idle, until);
+    }
+
+    /// Tells the policy of all cycles that have passed, before an event by which it may let a warp
+    /// issue that it holds back.
+    #[inline]
+    pub(crate) fn before_event(&mut self, table: &WarpTable) {
+        self.tell_passed(table);
+        if self.idle.until != Cycle::MAX {
+            self.idle.until = 0;
+        }
+    }
+}
+
+/// Tells policies of all cycles that have passed.
+#[inline]
+pub(crate) fn tell_passed(schedulers: &mut [Scheduler], table: &WarpTable) {
+    let tell = |scheduler: &mut Scheduler| scheduler.tell_passed(table);
+    schedulers.iter_mut().for_each(tell);
+}
+
+/// Tells policies of all cycles that have passed if their choices may have changed with them.
+pub(crate) fn tell_changing(schedulers: &mut [Scheduler], table: &WarpTable) {
+    let may_change = |s: &&mut Scheduler| s.idle.untold >= s.policy.holds_for();
+    let changing = schedulers.iter_mut().filter(may_change);
+    changing.for_each(|scheduler| scheduler.tell_passed(table));
 }
 
 /// Warp schedulers of an SM; warp slot w belongs to scheduler w modulo their number.
@@ -76,6 +164,7 @@ pub(crate) fn schedulers(
         Scheduler {
             own: own(s),
             wants_cycles: policy.wants_cycles(),
+            wants_progress: policy.wants_progress(),
             resting: SlotCause::NoWarp,
             held: 0,
             held_at: 0,
@@ -83,6 +172,7 @@ pub(crate) fn schedulers(
             memory_from: 0,
             memory_cycles: spec.sm.memory_issue_cycles.into(),
             next: NextAccesses::default(),
+            idle: IdleCycles::default(),
             policy,
         }
     };

@@ -383,6 +383,7 @@ impl Sm {
         self.count_received();
         self.sleep_to(now);
         self.count_rested();
+        self.end_idle_cycles();
     }
 
     /// `count_to` without the counts that can be made later.
@@ -418,6 +419,7 @@ impl Sm {
         }
         self.wake_at = self.wake_at.max(now);
         self.count_rested();
+        self.end_idle_cycles();
     }
 
     /// Takes the packets that were sent in the last step, oldest first. Counts them here, so that a

@@ -180,6 +180,7 @@ impl Sm {
         if self.ldst.l1d_use == L1dUse::Empties {
             self.go_on_emptying(now);
         }
+        self.tell_passed();
         let decoding = self.front.decoding();
         let Some(context) = &mut self.context else {
             return;

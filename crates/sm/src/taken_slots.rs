@@ -18,7 +18,7 @@ impl Sm {
     #[inline]
     pub(crate) fn pass_taken_slot(&mut self, s: usize, now: Cycle) -> Option<SlotCause> {
         if self.schedulers[s].slots.is_taken(now) {
-            self.pass_slot(s)
+            self.pass_slot(s, now)
         } else {
             None
         }
@@ -26,13 +26,13 @@ impl Sm {
 
     /// Slots of warps that have ended are free.
     #[cold]
-    fn pass_slot(&mut self, s: usize) -> Option<SlotCause> {
+    fn pass_slot(&mut self, s: usize, now: Cycle) -> Option<SlotCause> {
         let scheduler = &self.schedulers[s];
         if scheduler.own & self.warps.running() == 0 {
             return None;
         }
         if scheduler.wants_cycles {
-            self.pick_watched(s, 0, 0);
+            self.pick_watched::<false>(now, s, 0, 0);
         }
         Some(SlotCause::Issued)
     }

@@ -136,6 +136,10 @@ impl WarpScheduler for Cawa {
         true
     }
 
+    fn wants_progress(&self) -> bool {
+        true
+    }
+
     fn end_cycles(
         &mut self,
         _view: &WarpView<'_>,

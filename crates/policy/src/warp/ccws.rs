@@ -295,6 +295,10 @@ impl WarpScheduler for Ccws {
         true
     }
 
+    fn wants_progress(&self) -> bool {
+        true
+    }
+
     /// True while a warp loses locality. Otherwise every warp may load.
     fn has_gate(&self) -> bool {
         !self.raised.is_empty()

@@ -264,6 +264,10 @@ impl WarpScheduler for Daws {
         true
     }
 
+    fn wants_progress(&self) -> bool {
+        true
+    }
+
     fn has_gate(&self) -> bool {
         self.held != 0 && !self.is_open()
     }

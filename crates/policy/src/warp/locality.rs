@@ -53,6 +53,8 @@ pub struct Locality {
     #[state(fixed)]
     settings: WarpLocalitySettings,
     active: WarpMask,
+    /// Number of warps in `active`.
+    members: u32,
     last: WarpSlot,
     /// The table of pairs, by slots of both warps.
     pairs: Vec<u16>,
@@ -94,6 +96,7 @@ impl Locality {
         Self {
             settings,
             active: 0,
+            members: 0,
             last: WarpSlot(63),
             pairs: Vec::new(),
             known: 0,
@@ -183,20 +186,23 @@ impl Locality {
         if leaving == 0 {
             return;
         }
-        self.counters.demotions += u64::from(leaving.count_ones());
-        self.groups.group_changes += u64::from(leaving.count_ones());
+        let number = leaving.count_ones();
+        self.counters.demotions += u64::from(number);
+        self.groups.group_changes += u64::from(number);
+        self.members -= number;
         self.active &= !blocked;
     }
 
     /// Fills the group. Each time, the pending warp that shares most with the group's warps joins.
     fn promote(&mut self, view: &WarpView<'_>, blocked: WarpMask) {
-        while self.active.count_ones() < self.settings.active_warps {
+        while self.members < self.settings.active_warps {
             let pending = view.own & view.live & !blocked & !self.active;
             let Some(next) = self.closest(view, pending, self.active) else {
                 return;
             };
             self.counters.promotions += u64::from(Some(next) != view.oldest(pending));
             self.active |= only(next);
+            self.members += 1;
         }
     }
 
@@ -295,6 +301,7 @@ impl WarpScheduler for Locality {
     }
 
     fn on_exit(&mut self, slot: WarpSlot) {
+        self.members -= u32::from(holds(self.active, slot));
         self.active &= !only(slot);
         self.filled_for = None;
     }

@@ -6,11 +6,11 @@
 
 use crate::counters::{PipeBlocker, SlotCause};
 use crate::ldst::L1dUse;
-use crate::scheduler::Scheduler;
+use crate::scheduler::{Scheduler, tell_passed};
 use crate::sm::Sm;
 use crate::warps::Slots;
 use warploom_base::Cycle;
-use warploom_policy::{WarpMask, WarpScheduler, WarpView};
+use warploom_policy::WarpMask;
 
 impl Sm {
     /// The next cycle, from `now` on, in which anything can happen.
@@ -66,12 +66,12 @@ impl Sm {
     /// do, or everything was tried in the last cycle and cannot go on before such an event.
     fn is_quiet(&self) -> bool {
         self.ldst.is_quiet(&self.link)
-            && self.parked_loads_wait()
             && self.front.sends_nothing(&self.link)
             && (self.at_rest
                 || self.ldst.l1d_use != L1dUse::Empties
                     && self.context.as_ref().is_none_or(|c| c.is_quiet())
                     && self.moves_nothing())
+            && self.parked_loads_wait()
     }
 
     /// True if neither fetch nor schedulers nor collectors have anything to do.
@@ -127,24 +127,41 @@ impl Sm {
     /// warp was ready but those that the policy holds back, and no buffer held the wrong path.
     #[inline]
     pub(crate) fn tell_idle(&mut self, cycles: u64) {
-        for s in 0..self.schedulers.len() {
-            if self.schedulers[s].wants_cycles {
-                self.tell_idle_of(s, cycles);
+        if self.schedulers.iter().any(|s| s.wants_cycles) {
+            if self.warps.slots() <= u64::BITS as usize {
+                self.tell_idle_of::<true>(cycles);
+            } else {
+                self.tell_idle_of::<false>(cycles);
             }
         }
     }
 
+    /// `FEW` says that the SM has at most 64 warp slots.
     #[inline(never)]
-    fn tell_idle_of(&mut self, s: usize, cycles: u64) {
-        let Scheduler {
-            own, held, policy, ..
-        } = &mut self.schedulers[s];
-        let valid = *own & self.warps.buffered & !self.warps.waiting();
-        let view = self.warps.view(*own);
-        policy.begin_cycle(&view);
-        let held = *held & valid;
-        let view = WarpView { held, ..view };
-        policy.end_cycles(&view, valid & !held, None, cycles);
+    fn tell_idle_of<const FEW: bool>(&mut self, cycles: u64) {
+        let Self {
+            schedulers, warps, ..
+        } = self;
+        for scheduler in schedulers.iter_mut().filter(|s| s.wants_cycles) {
+            scheduler.pass::<FEW>(warps, cycles);
+        }
+    }
+
+    /// Tells policies of all cycles that have passed.
+    #[inline]
+    pub(crate) fn tell_passed(&mut self) {
+        tell_passed(&mut self.schedulers, &self.warps.table);
+    }
+
+    /// Tells policies of all cycles that have passed, before counters are read or state is saved.
+    #[inline]
+    pub(crate) fn end_idle_cycles(&mut self) {
+        for scheduler in &mut self.schedulers {
+            if scheduler.wants_cycles {
+                scheduler.tell_passed(&self.warps.table);
+                scheduler.idle.end();
+            }
+        }
     }
 
     /// Counts `cycles` cycles of schedulers that are or were at rest.

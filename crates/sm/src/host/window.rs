@@ -43,6 +43,7 @@ impl Sm {
             self.run_on(&mut run, to, known, memory);
         }
         self.count_rested();
+        self.end_idle_cycles();
         // After a fault the SM does nothing, once the scheduler has been told of blocks that ended.
         if self.fault.is_some() && run.reason != Reason::BlockSlot {
             run.at = to;

@@ -37,7 +37,7 @@ pub(super) struct Parts<'a> {
 }
 
 /// Accesses the data cache, and notes the events.
-#[cold]
+#[inline(never)]
 pub(super) fn access(mut parts: Parts<'_>, now: Cycle, request: &Request) -> Access {
     if parts.names_accessors {
         name_accessor(
@@ -98,7 +98,7 @@ pub(super) struct Filled<'a> {
 
 /// Notes a reply that the data cache has taken. Without allocation on a miss, the line comes in
 /// now.
-#[cold]
+#[inline(never)]
 pub(super) fn note_fill(parts: Filled<'_>, now: Cycle, reply: &Reply) {
     let Filled { l1d, insts, .. } = parts;
     if parts.watch.is_none() && parts.victims.is_none() {

@@ -45,7 +45,7 @@ impl Blocked {
     /// A blocked instruction whose attempts fail for this cause.
     pub(super) fn new(path: Path, kind: AccessKind, cause: Cause) -> Self {
         let why = match cause {
-            Cause::Refused(_) => LdstStall::Reservation,
+            Cause::Refused(_) | Cause::Parked => LdstStall::Reservation,
             Cause::NoRoom(_) => LdstStall::Network,
             Cause::FullBank(_) => LdstStall::BankConflict,
         };
@@ -57,10 +57,16 @@ impl Blocked {
         }
     }
 
+    /// True if an earlier load of the warp is parked.
+    #[inline]
+    pub(super) fn by_parked(&self) -> bool {
+        matches!(self.cause, Cause::Parked)
+    }
+
     /// Result of each further attempt.
     pub(super) fn outcome(&self) -> Try {
         match self.cause {
-            Cause::Refused(_) => Try::Reservation,
+            Cause::Refused(_) | Cause::Parked => Try::Reservation,
             Cause::NoRoom(_) => Try::Network,
             Cause::FullBank(_) => Try::BankConflict,
         }
@@ -89,6 +95,8 @@ pub(super) enum Cause {
     NoRoom(Request),
     /// The bank of this number of the data cache was full.
     FullBank(usize),
+    /// An earlier load of the warp is parked.
+    Parked,
 }
 
 /// Result of an attempt on a path.

@@ -136,13 +136,15 @@ impl Sm {
     }
 
     /// Tells the schedulers' policies of the new events of the data cache.
-    #[cold]
+    #[inline(never)]
     pub(super) fn tell_of_l1d(&mut self) {
-        let Some(watch) = &mut self.ldst.watch else {
+        let watch = self.ldst.watch.as_mut();
+        let Some(watch) = watch.filter(|watch| watch.has_events()) else {
             return;
         };
         for event in watch.take_events() {
             for scheduler in &mut self.schedulers {
+                scheduler.before_event(&self.warps.table);
                 scheduler.policy.on_l1d(&event);
             }
         }

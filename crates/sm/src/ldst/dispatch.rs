@@ -19,10 +19,10 @@ impl Sm {
         if self.ldst.is_still_blocked(&self.link) {
             return self.count_blocked(1);
         }
-        self.ldst.blocked = None;
-        if self.ldst.parked.is_used() && self.waits_or_parks(now, flight, id) {
+        if self.ldst.parked.is_used() && self.waits_or_parks(flight, id) {
             return;
         }
+        self.ldst.blocked = None;
         let outcome = match self.ldst.insts[id.0].path {
             Path::Shared | Path::Peers => self.try_shared(id),
             Path::Constant => self.try_constant(now, id),
@@ -44,6 +44,7 @@ impl Sm {
 
     /// Counts the attempts that fail in `cycles` further cycles as they did in the last one.
     pub(crate) fn ldst_retries(&mut self, cycles: u64) {
+        self.ldst.parked.pass_on_for(cycles);
         if self.ldst.dispatch.is_some() {
             self.count_blocked(cycles);
         }
@@ -56,7 +57,7 @@ impl Sm {
     }
 
     /// Counts `times` further attempts of the blocked instruction, if there is one.
-    fn count_blocked(&mut self, times: u64) {
+    pub(super) fn count_blocked(&mut self, times: u64) {
         let Some(blocked) = &self.ldst.blocked else {
             return;
         };

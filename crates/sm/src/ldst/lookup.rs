@@ -3,6 +3,7 @@
 use super::{allocation, mem_of};
 use crate::flight::MemId;
 use crate::prepared_kernel::prepared_kernel;
+use crate::scheduler::tell_changing;
 use crate::sm::Sm;
 use warploom_base::Cycle;
 use warploom_mem::cache::AccessOutcome;
@@ -34,6 +35,9 @@ impl Sm {
         let access = if ldst.plain_l1d {
             l1d.access(now, request)
         } else {
+            if ldst.warps_allocate {
+                tell_changing(&mut self.schedulers, &self.warps.table);
+            }
             let parts = allocation::Parts {
                 l1d,
                 policy: &mut ldst.allocation,

@@ -7,7 +7,8 @@
 //! that is refused again goes to the end. A warp has one parked load, and its later accesses wait
 //! for it.
 //!
-//! Nothing can change for parked loads that are not due, so that an SM may sleep while it has some.
+//! Nothing can change for parked loads that are not due, so that an SM may sleep while it has some,
+//! and while those that are due would send misses that they may not.
 
 use crate::flight::MemId;
 use warploom_base::FixedQueue;
@@ -22,6 +23,8 @@ const MOST: usize = 32;
 #[derive(Debug, State)]
 pub(super) struct ParkedLoads {
     pub(super) queue: FixedQueue<MemId>,
+    /// Warps of these loads, by the slots that they had when the queue changed last.
+    pub(super) warps: WarpMask,
     /// Number of loads, from the front on, that have not been tried since something changed.
     pub(super) due: usize,
     /// Warps that could send misses when it was looked at last, as `Sm::may_miss` tells.
@@ -43,6 +46,7 @@ impl ParkedLoads {
         let at_once = l1d_latency_cycles == 0 && !global_skips_l1d;
         Self {
             queue: FixedQueue::new(MOST),
+            warps: 0,
             due: 0,
             may_miss: !0,
             entries: match at_once && spec.l1d.enabled {
@@ -73,6 +77,12 @@ impl ParkedLoads {
     #[inline]
     pub(super) fn cache_has_changed(&mut self) {
         self.due = self.queue.len();
+    }
+
+    /// Lets `cycles` cycles pass in which loads that are due are tried in vain.
+    pub(super) fn pass_on_for(&mut self, cycles: u64) {
+        let due = self.due as u64;
+        (0..due.min(cycles)).for_each(|_| self.pass_on());
     }
 
     /// Moves the first load to the end: it was tried in vain.

@@ -6,6 +6,7 @@ use super::blocked::{Blocked, Cause, Try};
 use super::{Ldst, MemInst};
 use crate::flight::MemId;
 use crate::prepared_kernel::{physical_base, prepared_kernel};
+use crate::scheduler::tell_changing;
 use crate::sm::Sm;
 use warploom_base::Cycle;
 use warploom_mem::Request;
@@ -43,7 +44,7 @@ impl Sm {
     }
 
     /// `try_data` where policies take part in accesses.
-    #[cold]
+    #[inline(never)]
     fn try_data_by_policy(&mut self, now: Cycle, id: MemId) -> Try {
         let Some((mut request, left)) = self.next_transaction(now, id) else {
             return Try::Done;
@@ -57,6 +58,9 @@ impl Sm {
         };
         if !l1d.data_port_free(now) {
             return Try::DataPort;
+        }
+        if ldst.warps_allocate {
+            tell_changing(&mut self.schedulers, &self.warps.table);
         }
         let parts = Parts {
             l1d,
@@ -200,7 +204,7 @@ impl Sm {
     }
 
     /// Notes that attempts of the instruction fail for this cause until a reply or a credit comes.
-    fn block(&mut self, id: MemId, cause: Cause) -> Try {
+    pub(super) fn block(&mut self, id: MemId, cause: Cause) -> Try {
         let MemInst { path, kind, .. } = self.ldst.insts[id.0];
         let blocked = Blocked::new(path, kind, cause);
         self.ldst.blocked = Some(blocked);
@@ -215,6 +219,14 @@ impl Sm {
         let asid = prepared_kernel(&self.kernels, inst.kernel).asid;
         let number = list.len();
         Some((self.ldst.request(now, id, number, last, asid), number - 1))
+    }
+
+    /// Address of the next transaction of an instruction.
+    pub(super) fn next_address(&self, id: MemId) -> Option<u64> {
+        let inst = &self.ldst.insts[id.0];
+        let last = self.ldst.lists[inst.list].last()?;
+        let asid = prepared_kernel(&self.kernels, inst.kernel).asid;
+        Some(physical_base(asid) + last.addr)
     }
 
     /// Drops the transaction that was sent, after which `left` are left.

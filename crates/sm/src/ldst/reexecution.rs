@@ -1,10 +1,11 @@
 //! Parking of loads that the data cache refuses, and their further attempts.
 
-use super::Path;
-use super::blocked::Try;
+use super::blocked::{Blocked, Cause, Try};
+use super::{Ldst, Path};
 use crate::flight::{FlightId, MemId};
 use crate::scheduler::Scheduler;
 use crate::sm::Sm;
+use crate::warps::Slots;
 use warploom_base::Cycle;
 use warploom_mem::AccessKind;
 use warploom_policy::{WarpMask, WarpScheduler};
@@ -18,46 +19,67 @@ impl Sm {
 
     /// True if a warp with a parked load may send misses and could not before.
     fn parked_may_miss_now(&self, may_miss: WarpMask) -> bool {
-        may_miss & !self.ldst.parked.may_miss & self.parked_warps().0 != 0
+        let now = may_miss & !self.ldst.parked.may_miss;
+        now != 0 && now & self.parked_warps() != 0
     }
 
     /// True if parked loads wait for a reply, a credit, or a decision of a policy, and none will be
     /// parked before.
     pub(crate) fn parked_loads_wait(&self) -> bool {
-        if self.ldst.in_dispatch.is_some_and(|id| self.can_park(id)) {
+        let parks = |id| self.can_park(id) && !self.waits_for_parked(id);
+        if self.ldst.in_dispatch.is_some_and(parks) {
             return false;
         }
-        let parked = &self.ldst.parked;
-        parked.is_empty() || parked.due == 0 && !self.parked_may_miss_now(self.may_miss())
+        self.ldst.parked.is_empty() || self.all_must_wait()
     }
 
-    /// Slots of the warps that have a parked load, and whether another load can be parked.
-    pub(crate) fn parked_warps(&self) -> (WarpMask, bool) {
-        let parked = &self.ldst.parked;
+    /// True if parked loads are not due, or would be refused again.
+    fn all_must_wait(&self) -> bool {
+        let (parked, may_miss) = (&self.ldst.parked, self.may_miss());
+        let mut due = parked.queue.iter().take(parked.due);
+        !self.parked_may_miss_now(may_miss) && due.all(|id| self.must_not_miss(*id, may_miss))
+    }
+
+    /// Slots of the warps that have a parked load.
+    #[inline]
+    pub(crate) fn parked_warps(&self) -> WarpMask {
+        match &self.context {
+            None => self.ldst.parked.warps,
+            // Warps change their slots.
+            Some(_) => self.find_parked_warps(),
+        }
+    }
+
+    fn find_parked_warps(&self) -> WarpMask {
         let slot = |id: &MemId| self.place(self.ldst.insts[id.0].warp.0);
-        let slots = parked.queue.iter().map(slot);
+        let slots = self.ldst.parked.queue.iter().map(slot);
         let slots = slots.filter(|slot| *slot < self.warps.slots());
-        let warps = slots.fold(0, |mask, slot| mask | 1 << slot);
-        (warps, parked.has_room())
+        slots.fold(0, |mask, slot| mask | 1 << slot)
     }
 
     /// True if an access waits in the dispatch register for an earlier load of its warp.
     fn waits_for_parked(&self, id: MemId) -> bool {
-        let insts = &self.ldst.insts;
+        let Ldst { insts, parked, .. } = &self.ldst;
         let of_warp = |other: &MemId| insts[other.0].warp == insts[id.0].warp;
-        matches!(insts[id.0].path, Path::Data | Path::BypassL1)
-            && self.ldst.parked.queue.iter().any(of_warp)
+        let has_parked = match &self.context {
+            None => Slots::from(parked.warps).has(insts[id.0].warp.index()),
+            Some(_) => parked.queue.iter().any(of_warp),
+        };
+        has_parked && matches!(insts[id.0].path, Path::Data | Path::BypassL1)
     }
 
     /// Deals with an instruction in the dispatch register that waits for a parked load of its warp,
     /// or is to be parked without an attempt. Returns true if it was one.
-    #[cold]
-    pub(super) fn waits_or_parks(&mut self, now: Cycle, flight: FlightId, id: MemId) -> bool {
+    #[inline(never)]
+    pub(super) fn waits_or_parks(&mut self, flight: FlightId, id: MemId) -> bool {
         if self.waits_for_parked(id) {
-            self.count_vain(id, Try::Reservation);
+            if !self.ldst.blocked.as_ref().is_some_and(Blocked::by_parked) {
+                self.block(id, Cause::Parked);
+            }
+            self.count_blocked(1);
             return true;
         }
-        let parks = self.can_park(id) && self.must_not_miss(now, id);
+        let parks = self.can_park(id) && self.must_not_miss(id, self.may_miss());
         if parks {
             self.park(flight, id);
         }
@@ -71,16 +93,16 @@ impl Sm {
         self.ldst.parked.has_room() && inst.path == Path::Data && reads && inst.replies
     }
 
-    /// True if the next access of a load would send a miss, and its warp may not.
-    fn must_not_miss(&self, now: Cycle, id: MemId) -> bool {
+    /// True if the next access of a load would send a miss, and its warp is not one of those that
+    /// may.
+    fn must_not_miss(&self, id: MemId, may_miss: WarpMask) -> bool {
         let place = self.place(self.ldst.insts[id.0].warp.0);
-        if place >= self.warps.slots() || self.may_miss() >> place & 1 != 0 {
+        if place >= self.warps.slots() || Slots::from(may_miss).has(place) {
             return false;
         }
-        let next = self.next_transaction(now, id);
         let l1d = self.ldst.l1d.as_ref();
-        l1d.zip(next)
-            .is_some_and(|(l1d, (request, _))| l1d.is_missing(request.addr))
+        l1d.zip(self.next_address(id))
+            .is_some_and(|(l1d, addr)| l1d.is_missing(addr))
     }
 
     /// Takes a load out of the dispatch register and parks it.
@@ -90,6 +112,7 @@ impl Sm {
         ldst.blocked = None;
         (ldst.dispatch, ldst.in_dispatch) = (None, None);
         ldst.parked.queue.push(id);
+        self.ldst.parked.warps = self.find_parked_warps();
         self.ldst.parked.may_miss = self.may_miss();
         self.flights.give(flight.0);
         self.detail.parked_loads += 1;
@@ -97,7 +120,7 @@ impl Sm {
     }
 
     /// Tries a parked load again, if one is due. Returns true if it accessed the data cache.
-    #[cold]
+    #[inline(never)]
     pub(super) fn try_parked(&mut self, now: Cycle) -> bool {
         let may_miss = self.may_miss();
         if self.parked_may_miss_now(may_miss) {
@@ -109,7 +132,7 @@ impl Sm {
         let Some(id) = first.filter(|_| parked.due > 0) else {
             return false;
         };
-        if self.must_not_miss(now, id) {
+        if self.must_not_miss(id, may_miss) {
             self.ldst.parked.pass_on();
             return false;
         }
@@ -122,6 +145,9 @@ impl Sm {
             Try::Done => {
                 self.ldst.parked.queue.drop_oldest();
                 self.ldst.parked.due -= 1;
+                self.ldst.parked.warps = self.find_parked_warps();
+                // The instruction in the dispatch register may have waited for this one.
+                self.ldst.blocked.take_if(|blocked| blocked.by_parked());
                 self.at_rest = false;
                 self.end_sending(id);
             }

@@ -50,6 +50,12 @@ impl L1dWatch {
         }
     }
 
+    /// True if there are events that no policy has been told of.
+    #[inline]
+    pub(super) fn has_events(&self) -> bool {
+        !self.events.is_empty()
+    }
+
     /// Takes the events that no policy has been told of, in their order.
     pub(super) fn take_events(&mut self) -> impl Iterator<Item = L1dEvent> + '_ {
         self.events.drain(..)

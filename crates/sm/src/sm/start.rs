@@ -19,6 +19,7 @@ impl Sm {
     #[cold]
     fn start_block(&mut self, start: Start) {
         self.count_rested();
+        self.tell_passed();
         let issued_before = self.issued_from(start.kernel, start.first_warp);
         let image = self.kernels[start.kernel.index()]
             .clone()

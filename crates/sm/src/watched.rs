@@ -1,0 +1,112 @@
+//! The choice of a warp by a policy that is told of every cycle, or where some warps issue last.
+
+use crate::gate::{LAST, next_inst};
+use crate::idle_cycles::Idle;
+use crate::prepared_kernel::Pipe;
+use crate::scheduler::Scheduler;
+use crate::sm::Sm;
+use warploom_base::{Cycle, WarpSlot};
+use warploom_policy::{WarpMask, WarpScheduler, WarpView};
+
+impl Sm {
+    /// The warp from which a scheduler issues, for a policy that is told of every cycle, and where
+    /// some warps issue last.
+    #[inline(never)]
+    pub(crate) fn pick_watched<const FEW: bool>(
+        &mut self,
+        now: Cycle,
+        s: usize,
+        ready: WarpMask,
+        wrong: WarpMask,
+    ) -> Option<WarpSlot> {
+        let last = match self.issue_quotas {
+            None => self.pauses.warps,
+            Some(_) => self.pauses.warps | self.spent_warps(),
+        };
+        if wrong | last != 0 {
+            return self.pick_in_order(s, ready, wrong, last);
+        }
+        let Scheduler { own, idle, .. } = &mut self.schedulers[s];
+        if idle.passes::<FEW>(now, &Idle::of(&self.warps, *own, ready)) {
+            return None;
+        }
+        self.ask(now, s, ready)
+    }
+
+    /// Asks the policy for one of the ready warps, if there are any, and tells it of the cycle.
+    #[inline(never)]
+    fn ask(&mut self, now: Cycle, s: usize, ready: WarpMask) -> Option<WarpSlot> {
+        let Self {
+            schedulers,
+            warps,
+            kernels,
+            ..
+        } = self;
+        let scheduler = &mut schedulers[s];
+        let idle = Idle::of(warps, scheduler.own, ready);
+        if ready == 0 {
+            scheduler.pass_others(&idle, 1, &warps.table);
+            return None;
+        }
+        scheduler.tell_passed(&warps.table);
+        let Scheduler {
+            own, policy, next, ..
+        } = scheduler;
+        let mut view = idle.view(*own, &warps.table);
+        let look_up = |slot| next_inst(warps, kernels, slot);
+        let sorted = || {
+            let memory = ready & warps.next_pipe[Pipe::Mem as usize];
+            next.sort(ready, memory, |slot| look_up(slot).access)
+        };
+        let picked = policy.run_cycle(&mut view, (ready, idle.stalled), sorted, look_up);
+        match picked {
+            Some(slot) => {
+                next.forget(slot);
+                scheduler.idle.end();
+            }
+            None => {
+                let until = (now + 1).saturating_add(policy.holds_for());
+                scheduler.idle.begin(&idle, until.min(LAST));
+            }
+        }
+        picked
+    }
+
+    /// As [`pick_watched`](Self::pick_watched), where some warps issue `last` or have instructions
+    /// from the `wrong` path.
+    #[inline(never)]
+    fn pick_in_order(
+        &mut self,
+        s: usize,
+        ready: WarpMask,
+        wrong: WarpMask,
+        last: WarpMask,
+    ) -> Option<WarpSlot> {
+        let scheduler = &mut self.schedulers[s];
+        scheduler.tell_passed(&self.warps.table);
+        scheduler.idle.end();
+        let own = scheduler.own;
+        // Computed before the pick, which may empty buffers: those warps were stalled too.
+        let stalled = own & self.warps.buffered & !self.warps.waiting() & !ready;
+        self.schedulers[s].policy.begin_cycle(&self.warps.view(own));
+        let admitted = if ready != 0 && self.schedulers[s].policy.has_gate() {
+            self.admitted(s, ready)
+        } else {
+            ready
+        };
+        let picked = self
+            .search(s, admitted & !last, wrong & !last)
+            .or_else(|| self.search(s, admitted & last, wrong & last));
+        let view = WarpView {
+            held: ready & !admitted,
+            ..self.warps.view(own)
+        };
+        let Scheduler { policy, next, .. } = &mut self.schedulers[s];
+        policy.end_cycles(&view, stalled, picked, 1);
+        if let Some(slot) = picked {
+            next.forget(slot);
+            policy.on_issue(slot);
+        }
+        picked
+    }
+}
