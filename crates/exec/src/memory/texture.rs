@@ -113,6 +113,13 @@ fn tile_width_log2(texel_bytes: u32) -> u32 {
     4 - texel_bytes / 2
 }
 
+/// Bytes as channels of 32 bits.
+#[inline(always)]
+fn words(bytes: &[u8; 16]) -> [u32; 4] {
+    let word = |k: usize| [bytes[k], bytes[k + 1], bytes[k + 2], bytes[k + 3]];
+    [0, 4, 8, 12].map(|k| u32::from_le_bytes(word(k)))
+}
+
 impl Texture {
     /// Size of a texel in bytes.
     pub(crate) fn texel_bytes(&self) -> usize {
@@ -148,15 +155,17 @@ impl Texture {
         })
     }
 
-    /// Address of a texel as the caches see it. GPGPU-Sim stores two-dimensional textures in tiles
+    /// True if the caches see the texture in tiles, where its coordinates have `dims` dimensions.
+    pub(crate) fn is_tiled(&self, dims: usize) -> bool {
+        dims == 2 && self.layers <= 1
+    }
+
+    /// Address of a texel as the caches see it, of a texture in tiles. GPGPU-Sim stores two-dimensional textures in tiles
     /// of the size of a line (`gpgpu_ptx_sim_bindTextureToArray`, `tex_impl`), independently of the
     /// order in which its functional model stores them. Tiles have 128 bytes but begin every 64
     /// bytes, in GPGPU-Sim and here. The lower rows of a tile therefore share addresses with the
     /// upper rows of the next one.
-    pub(crate) fn cached_address_of(&self, place: [u32; 3], layer: u32, dims: usize) -> u64 {
-        if dims != 2 || self.layers > 1 {
-            return self.address_of(place, layer);
-        }
+    pub(crate) fn tiled_address_of(&self, place: [u32; 3]) -> u64 {
         let (x, y) = (u64::from(place[0]), u64::from(place[1]));
         // All sizes are powers of two.
         let texel = self.texel_bytes().ilog2();
@@ -215,6 +224,9 @@ impl Texture {
                 let part = |k: usize| PARTS_OF_255[usize::from(bytes[k])];
                 [part(0), part(1), part(2), part(3)]
             }
+            (ChannelKind::Float, 32) => words(bytes).map(|raw| f64::from(f32::from_bits(raw))),
+            (ChannelKind::Unsigned, 32) => words(bytes).map(f64::from),
+            (ChannelKind::Signed, 32) => words(bytes).map(|raw| f64::from(raw as i32)),
             _ => self.any_channels(bytes),
         };
         // Missing channels are zero, except the last one, which is one.

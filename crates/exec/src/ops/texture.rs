@@ -52,6 +52,15 @@ impl Fetch<'_> {
         self.texture.base.wrapping_add(offset)
     }
 
+    /// Address of a texel inside a lane's layer.
+    #[inline(always)]
+    fn address(&self, c: &Coordinates, lane: usize, place: [u32; 3]) -> u64 {
+        let steps = place.into_iter().zip(self.strides);
+        steps.fold(self.layer(c, lane), |at, (i, stride)| {
+            at.wrapping_add(stride.wrapping_mul(i.into()))
+        })
+    }
+
     /// Offset in bytes of a texel on an axis. `None` stands for the border.
     #[inline(always)]
     fn offset(&self, axis: usize, i: i64) -> Option<u64> {
@@ -225,11 +234,15 @@ impl<'a> InstExec<'a, '_> {
     pub(crate) fn fetch(&self, lanes: LaneMask, whole: bool) -> Exec<Fetch<'a>> {
         let first = lanes.trailing_zeros() as usize;
         let texture = self.bound(first)?;
-        let handles = self.gather::<u64>(self.inst.src[0], true);
-        let same = |lane: &usize| handles[*lane] == handles[first];
-        let lanes = lanes_of(lanes).take_while(same);
-        let lanes = lanes.fold(0, |mask, lane| mask | 1 << lane);
-        Ok(self.fetch_of(texture, lanes, whole, handles[first]))
+        let handles = self.src::<u64>(0);
+        let handle = handles[first];
+        let lanes = if handles.iter().all(|other| *other == handle) {
+            lanes
+        } else {
+            let same = lanes_of(lanes).take_while(|lane| handles[*lane] == handle);
+            same.fold(0, |mask, lane| mask | 1 << lane)
+        };
+        Ok(self.fetch_of(texture, lanes, whole, handle))
     }
 
     /// Fetch of a given texture by given lanes.
@@ -298,17 +311,18 @@ impl<'a> InstExec<'a, '_> {
     }
 
     /// Reads the texel with the given indices, relative to the address `base`, or the border.
-    fn texel_or_border(
+    #[inline(always)]
+    fn texel_or_border<const DIMS: usize>(
         &self,
         fetch: &Fetch<'_>,
         reader: &mut FewReader<'_>,
         base: u64,
-        at: &[i64],
+        at: [i64; DIMS],
         lane: usize,
     ) -> Exec<Texel> {
         let mut address = base;
-        for (axis, i) in at.iter().enumerate() {
-            match fetch.offset(axis, *i) {
+        for (axis, i) in at.into_iter().enumerate() {
+            match fetch.offset(axis, i) {
                 Some(offset) => address = address.wrapping_add(offset),
                 None => return Ok(fetch.border),
             }
@@ -357,16 +371,41 @@ impl<'a> InstExec<'a, '_> {
         Ok(sum)
     }
 
+    /// Reads the texels of all lanes with the given indices, in `DIMS` dimensions.
+    #[inline(always)]
+    fn texels<const DIMS: usize>(
+        &self,
+        fetch: &Fetch<'_>,
+        reader: &mut FewReader<'_>,
+        c: &Coordinates,
+        indices: &[Lanes<i64>; 3],
+        put: &mut impl FnMut(usize, Texel),
+    ) -> Exec {
+        for lane in lanes_of(fetch.lanes) {
+            let mut at = [0; DIMS];
+            for (at, indices) in at.iter_mut().zip(indices) {
+                *at = indices[lane];
+            }
+            let base = fetch.layer(c, lane);
+            put(lane, self.texel_or_border(fetch, reader, base, at, lane)?);
+        }
+        Ok(())
+    }
+
     /// Reports the address of each lane's first texel for the timing.
+    #[inline]
     fn note_addresses(&mut self, fetch: &Fetch<'_>, c: &Coordinates, nearest: &[Lanes<i64>; 3]) {
+        let is_tiled = fetch.texture.is_tiled(c.dims);
         for lane in lanes_of(fetch.lanes) {
             let mut place = [0; 3];
             for axis in 0..c.dims {
                 let last = i64::from(fetch.texture.extent(axis)) - 1;
                 place[axis] = nearest[axis][lane].clamp(0, last) as u32;
             }
-            let layer = c.layer[lane].min(fetch.texture.layers.saturating_sub(1));
-            self.out.addrs[lane] = fetch.texture.cached_address_of(place, layer, c.dims);
+            self.out.addrs[lane] = match is_tiled {
+                true => fetch.texture.tiled_address_of(place),
+                false => fetch.address(c, lane, place),
+            };
         }
     }
 
@@ -384,13 +423,10 @@ impl<'a> InstExec<'a, '_> {
         self.port.prepare_reader();
         let mut reader = self.port.reader(self.ctx.asid);
         if !fetch.texture.linear || fetch.whole {
-            for lane in lanes_of(fetch.lanes) {
-                let (base, at) = (fetch.layer(c, lane), nearest.map(|axis| axis[lane]));
-                let at = &at[..c.dims];
-                put(
-                    lane,
-                    self.texel_or_border(fetch, &mut reader, base, at, lane)?,
-                );
+            match c.dims {
+                1 => self.texels::<1>(fetch, &mut reader, c, &nearest, &mut put)?,
+                2 => self.texels::<2>(fetch, &mut reader, c, &nearest, &mut put)?,
+                _ => self.texels::<3>(fetch, &mut reader, c, &nearest, &mut put)?,
             }
             self.out.texture.pages.add(&reader.pages);
             return Ok(());
@@ -509,8 +545,7 @@ impl<'a> InstExec<'a, '_> {
             let base = fetch.layer(c, lane);
             let [x, y, _] = around.lower.map(|axis| axis[lane]);
             for (corner, (dx, dy)) in CORNERS.into_iter().enumerate() {
-                let at = [x.saturating_add(dx), y.saturating_add(dy), 0];
-                let at = &at[..c.dims];
+                let at = [x.saturating_add(dx), y.saturating_add(dy)];
                 let texel = self.texel_or_border(fetch, &mut reader, base, at, lane)?;
                 put(lane, corner, texel);
             }
