@@ -208,7 +208,12 @@ fn help_for_unknown_key(name: &str, keys: &[&str]) -> String {
         .copied()
         .filter(|key| name.contains('.') && table_of(key) == table_of(name));
     if let Some(near) = near_key(name, in_table.clone()) {
-        return format!("did you mean `{near}`?");
+        // A name may be the end of a longer one, too: `sm.scheduler` of `sm.warp_scheduler`.
+        let end = format!("_{}", last_word(name));
+        let longer = in_table.filter(|key| *key != near && key.ends_with(&end));
+        let meant = std::iter::once(near).chain(longer).take(SUGGESTIONS);
+        let meant: Vec<_> = meant.map(|key| format!("`{key}`")).collect();
+        return format!("did you mean {}?", meant.join(" or "));
     }
     if in_table.clone().next().is_some() {
         let words: Vec<_> = in_table.map(last_word).collect();

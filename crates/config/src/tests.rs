@@ -240,6 +240,7 @@ fn unknown_names_get_the_nearest() {
         [
             message("l1d.allocate=on-fil"),
             message("sm.warp_schedular=gto"),
+            message("sm.scheduler=gto"),
             message("warp_scheduler=gto"),
             message("sm=3"),
             message("frobnicate.it=3"),
