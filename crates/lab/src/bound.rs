@@ -2,14 +2,13 @@
 
 use warploom_analyze::{Machine, analyze};
 use warploom_config::GpuSpec;
-use warploom_stats::result::RunReport;
+use warploom_stats::result::{Begun, RunReport};
 
 /// Bound of the kernel of a run that took the most cycles, as `run --explain` names it. `None`
 /// where nothing was timed, and for several programs at once, which have no common bound.
 /// `sustainable` is the share of the network's peak that the machine sustains.
 pub fn bound(gpu: &GpuSpec, sustainable: f64, report: &RunReport) -> Option<&'static str> {
-    let began = report.totals.figures.thread_instructions > 0;
-    if !report.processes.is_empty() || !began {
+    if !report.processes.is_empty() || report.begun() < Begun::Instructions {
         return None;
     }
     let analysis = analyze(&Machine::new(gpu, sustainable), report)?;

@@ -6,6 +6,7 @@ mod programs;
 #[cfg(test)]
 mod tests;
 
+pub use columns::measured_columns;
 pub use programs::Programs;
 
 use crate::energy::add_energy;
@@ -20,7 +21,7 @@ use warploom_energy::{EnergyPreset, energy_of};
 use warploom_report::page::{Cell, Page, Table};
 use warploom_report::{Axis, BarChart, BarSeries, Chart, causes_chart, energy_chart, grouped};
 use warploom_stats::energy::EnergyReport;
-use warploom_stats::result::{Outcome, RunReport};
+use warploom_stats::result::{Begun, Outcome, RunReport};
 
 /// A key and the values that are compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,9 +155,11 @@ impl Comparison {
         }
         if let Some(cycles) = self.max_cycles.filter(|_| runs.clone().any(is_cut)) {
             title += &format!(", first {} cycles", grouped(cycles));
-            if runs.clone().all(|run| !has_begun(run)) {
-                title += ": nothing had begun";
-            }
+            title += match runs.clone().map(RunReport::begun).max() {
+                Some(Begun::Nothing) => ": no block had started",
+                Some(Begun::Blocks) => ": no instruction had been issued",
+                Some(Begun::Instructions) | None => "",
+            };
         }
         title
     }
@@ -220,7 +223,6 @@ impl Comparison {
             Some(cells.chain(energy.into_iter().flatten()).collect())
         };
         let rows = combinations.iter().enumerate().filter_map(row).collect();
-        let best = speedups.iter().flatten().copied().fold(0.0, f64::max);
         let mut charts = vec![self.chart(specs, &shown, &speedups)];
         if self.energy.is_some() {
             let names = combinations.iter().map(|values| values.join(", "));
@@ -233,7 +235,7 @@ impl Comparison {
         let columns = self.columns();
         Figure {
             table: Table { columns, rows },
-            summary: BTreeMap::from([("highest_speedup".to_owned(), Cell::Number(best))]),
+            summary: BTreeMap::new(),
             charts,
         }
     }
@@ -433,11 +435,6 @@ fn is_cut(run: &RunReport) -> bool {
 /// True if a run was stopped after a number of launches.
 fn is_stopped(run: &RunReport) -> bool {
     matches!(run.outcome, Outcome::LaunchLimit { .. })
-}
-
-/// True if a run has issued an instruction.
-fn has_begun(run: &RunReport) -> bool {
-    run.totals.figures.thread_instructions > 0
 }
 
 /// True if two runs of the same input did the same work: both to their end, or the same launches.

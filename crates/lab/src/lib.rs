@@ -31,7 +31,7 @@ mod verdict;
 pub use allocated::{Allocate, Subject};
 pub use bound::bound;
 pub use claims::{Claim, claim, claims, claims_on};
-pub use compare::{Comparison, Programs, Vary, speedup};
+pub use compare::{Comparison, Programs, Vary, measured_columns, speedup};
 pub use costs::{Cost, cost};
 pub use energy::{ChooseEnergy, add_energy};
 pub use figure::{Figure, Request, Scale, UnknownScale, page};

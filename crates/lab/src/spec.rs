@@ -7,7 +7,8 @@ use warploom_base::Digest;
 use warploom_config::{Base, ConfigErrors, GpuSpec, find, resolve};
 use warploom_regalloc::Method;
 use warploom_run::HostProgram;
-use warploom_workloads::{Size, Target, Times, UnknownTarget, architecture};
+use warploom_stats::result::Launches;
+use warploom_workloads::{LaunchShape, Size, Target, Times, UnknownTarget, architecture};
 
 /// Seed of every workload's inputs in figures; the default of `warploom run`.
 pub const SEED: u64 = 1;
@@ -29,6 +30,8 @@ pub struct Input {
     pub(crate) digest: String,
     /// Approximate number of threads that it launches; long runs start first.
     weight: u64,
+    /// Launches that it makes, as far as that is known.
+    launches: Launches,
     make: Arc<Make>,
 }
 
@@ -49,6 +52,7 @@ impl Input {
             allocated: None,
             digest: digest.into(),
             weight: 0,
+            launches: Launches::default(),
             make: Arc::new(make),
         }
     }
@@ -78,6 +82,7 @@ impl Input {
         let settings = [("size", size.to_string()), ("seed", seed.to_string())];
         Ok(Self {
             weight: threads(&target, size),
+            launches: launches(&target, size),
             options,
             settings: Some(named(settings)),
             ..Self::new(name, name, digest.hex(), make)
@@ -100,7 +105,22 @@ impl Input {
         }
     }
 
-    /// Name of the input.
+    /// The same input, which makes `number` launches.
+    #[must_use]
+    pub fn with_launches(self, number: u64) -> Self {
+        let launches = Launches {
+            least: number,
+            is_exact: true,
+        };
+        Self { launches, ..self }
+    }
+
+    /// Launches that the program makes, as far as that is known.
+    pub fn launches(&self) -> Launches {
+        self.launches
+    }
+
+    /// Name of the input
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -166,7 +186,7 @@ fn allocation<'a>(programs: impl Iterator<Item = &'a Input>) -> String {
 /// Number of threads of all launches. Launches that repeat until done count once.
 fn threads(target: &Target, size: Size) -> u64 {
     let launches = target.launches(size);
-    let of = |shape: &warploom_workloads::LaunchShape| {
+    let of = |shape: &LaunchShape| {
         let times = match shape.times {
             Times::Fixed(times) => u64::from(times),
             Times::UntilDone => 1,
@@ -174,6 +194,20 @@ fn threads(target: &Target, size: Size) -> u64 {
         shape.grid.count() * shape.block.count() * times
     };
     launches.iter().map(of).sum()
+}
+
+/// Launches that a workload makes. Those that repeat until done are made at least once.
+fn launches(target: &Target, size: Size) -> Launches {
+    let shapes = target.launches(size);
+    let times = shapes.iter().map(|shape| match shape.times {
+        Times::Fixed(times) => u64::from(times),
+        Times::UntilDone => 1,
+    });
+    let is_fixed = |shape: &LaunchShape| matches!(shape.times, Times::Fixed(_));
+    Launches {
+        least: times.sum(),
+        is_exact: shapes.iter().all(is_fixed),
+    }
 }
 
 /// A variant of a machine: a base and its changes.
@@ -417,6 +451,15 @@ impl RunSpec {
             format!("{} without timing", self.input.name)
         } else {
             format!("{}{others} on {}", self.input.name, self.machine.name)
+        }
+    }
+
+    /// Launches that the program makes, as far as that is known and all of them are timed.
+    pub fn launches(&self) -> Launches {
+        let times_all = self.time_kernels.is_empty() && !self.from_analysis_start;
+        match self.mix.is_none() && times_all {
+            true => self.input.launches,
+            false => Launches::default(),
         }
     }
 

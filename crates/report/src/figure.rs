@@ -86,9 +86,26 @@ pub struct HeatMap {
     pub columns: Vec<String>,
     /// Values of each row. `None` leaves a cell empty.
     pub values: Vec<Vec<Option<f64>>>,
+    /// Values with the weakest and with the strongest colour, which several maps of a picture
+    /// share. `None` means the smallest and the greatest value of this map.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub range: Option<[f64; 2]>,
 }
 
 impl HeatMap {
+    /// Line below the title: what the values are, if the title does not begin with it, and what
+    /// the colours of several maps mean.
+    pub fn legend(&self) -> Option<String> {
+        let label = self.axis.label.as_str();
+        let label = (!self.title.starts_with(label)).then(|| label.to_owned());
+        let colours = self.range.map(|range| {
+            let [low, high] = range.map(|end| self.shown(Some(end)));
+            format!("colours of all maps from {low} (weak) to {high} (strong)")
+        });
+        let parts: Vec<String> = label.into_iter().chain(colours).collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+
     /// Text of a cell: all cells have two decimals, unless all values are whole.
     pub fn shown(&self, value: Option<f64>) -> String {
         let Some(value) = value else {

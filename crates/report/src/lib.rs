@@ -7,6 +7,7 @@ mod analysis;
 mod chart;
 mod context;
 mod csv;
+mod cut;
 mod effects;
 mod energy;
 mod figure;
@@ -31,6 +32,7 @@ mod wrap;
 pub use analysis::{analysis_chart, analysis_report, explanation_report};
 pub use chart::{bar, bar_with_marks, sparkline};
 pub use csv::{Rows, series_csv, statistics_csv};
+pub use cut::{CutRun, cut_runs_told};
 pub use effects::effect_chart;
 pub use energy::energy_chart;
 pub use figure::{
@@ -39,7 +41,7 @@ pub use figure::{
 pub use format::{grouped, percent, rate, seconds};
 pub use gpgpusim::gpgpusim_report;
 pub use html::{Imprint, html};
-pub use outcome::{idle_sms_told, outcome_told, short_runs_told, unbegun_told};
+pub use outcome::{idle_sms_told, outcome_told, unbegun_told};
 pub use page_text::{bar_lines, map_table, page_report};
 pub use parquet::{ColumnType, ParquetEncoder};
 pub use perfetto::perfetto;

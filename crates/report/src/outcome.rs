@@ -4,12 +4,12 @@ use crate::format::{grouped, places};
 use crate::wrap::lines_wrapped;
 use std::fmt::Write;
 use warploom_names::{WIDTH, shortened};
-use warploom_stats::result::{ConfigValue, Outcome, Reached, RunReport};
+use warploom_stats::result::{Begun, ConfigValue, Outcome, Reached, RunReport};
 
 /// Largest number of lines of an outcome's message.
 pub(crate) const LINES_SHOWN: usize = 24;
 /// Most runs that a sentence names.
-const MOST_NAMED: usize = 6;
+pub(crate) const MOST_NAMED: usize = 6;
 
 /// Writes a run's outcome, if it did not finish, and below it how far the run came.
 pub(crate) fn outcome(
@@ -87,35 +87,50 @@ pub(crate) fn cut_told(run: &RunReport) -> Option<String> {
     let Outcome::CycleLimit { .. } = run.outcome else {
         return None;
     };
-    if run.totals.figures.thread_instructions == 0 {
-        let Some(ConfigValue::Integer(cycles)) = run.gpu.config.get("gpu.kernel_launch_cycles")
-        else {
-            return None;
+    if run.is_cut_at_start() {
+        let cycles = match run.gpu.config.get("gpu.kernel_launch_cycles") {
+            Some(ConfigValue::Integer(cycles)) => u64::try_from(*cycles).unwrap_or(0),
+            _ => 0,
         };
-        let cycles = u64::try_from(*cycles).unwrap_or(0);
-        return Some(nothing_began("", cycles, "--max-cycles"));
+        return Some(nothing_began(run.begun(), "", cycles, "--max-cycles"));
     }
     let reached = run.reached()?;
     Some(format!(
         "launch {} had ended {}",
         grouped(reached.launches),
-        blocks_told(&reached)
+        blocks_told(std::slice::from_ref(&reached))
     ))
 }
 
-/// Blocks of the last launch that have ended, and waves of all.
-fn blocks_told(reached: &Reached) -> String {
+/// Blocks of the last launch that have ended, and waves of all: of several runs the least and the
+/// most.
+pub(crate) fn blocks_told(runs: &[Reached]) -> String {
+    let count = |of: fn(&Reached) -> u64| range(runs.iter().map(of), grouped);
+    let waves = runs.iter().map(|run| (100.0 * run.waves).round() as u64);
     format!(
-        "{} of {} blocks ({:.1} waves; {} blocks fill the machine)",
-        grouped(reached.blocks_ended),
-        grouped(reached.blocks),
-        reached.waves,
-        grouped(reached.wave)
+        "{} of {} blocks ({} waves; {} blocks fill the machine)",
+        count(|run| run.blocks_ended),
+        count(|run| run.blocks),
+        range(waves, |hundredths| format!(
+            "{:.2}",
+            hundredths as f64 / 100.0
+        )),
+        count(|run| run.wave)
     )
 }
 
+/// The least and the greatest of some values, or the only one.
+pub(crate) fn range(values: impl Iterator<Item = u64>, shown: impl Fn(u64) -> String) -> String {
+    let values: Vec<u64> = values.collect();
+    let ends = [values.iter().min(), values.iter().max()];
+    match ends.map(|end| shown(end.copied().unwrap_or(0))) {
+        [least, most] if least == most => least,
+        [least, most] => format!("{least} to {most}"),
+    }
+}
+
 /// Names of the first runs, and the number of the others.
-fn named(names: &[&str]) -> String {
+pub(crate) fn named(names: &[&str]) -> String {
     let shown = names[..names.len().min(MOST_NAMED)].join(", ");
     match names.len().saturating_sub(MOST_NAMED) {
         0 => shown,
@@ -123,38 +138,34 @@ fn named(names: &[&str]) -> String {
     }
 }
 
-/// Sentence that no block had started in `runs`. `option` sets the limit.
-fn nothing_began(runs: &str, launch_cycles: u64, option: &str) -> String {
-    format!(
-        "no block had started by then{runs}: the first block of a launch starts {} cycles after it \
-         (gpu.kernel_launch_cycles); write a larger {option}",
-        grouped(launch_cycles)
-    )
+/// Sentence that no block had started in `runs`, or no instruction had been issued. `option` sets
+/// the limit.
+fn nothing_began(begun: Begun, runs: &str, launch_cycles: u64, option: &str) -> String {
+    let what = match (begun, launch_cycles) {
+        (Begun::Nothing, 0) => format!("no block had started by then{runs}"),
+        (Begun::Nothing, cycles) => format!(
+            "no block had started by then{runs}: the first block of a launch starts {} cycles after \
+             it (gpu.kernel_launch_cycles)",
+            grouped(cycles)
+        ),
+        _ => format!("blocks had started by then, and no instruction had been issued{runs}"),
+    };
+    format!("{what}; write a larger {option}")
 }
 
-/// Sentence on runs that were cut before their first instruction, if there are any. `launch_cycles`
-/// are the most that a launch of theirs takes, and `option` sets the limit.
-pub fn unbegun_told(names: &[&str], launch_cycles: u64, option: &str) -> Option<String> {
-    let runs = format!(" in {}", named(names));
-    (!names.is_empty()).then(|| nothing_began(&runs, launch_cycles, option))
-}
-
-/// Sentence on those of the cut runs in which fewer than two waves of blocks ended, if there are
-/// any. Most SMs have then not run one block after another.
-pub fn short_runs_told(runs: &[(&str, Reached)]) -> Option<String> {
-    let short = runs.iter().filter(|(_, reached)| reached.is_short());
-    let told: Vec<String> = short
-        .map(|(name, reached)| format!("{name} {}", blocks_told(reached)))
-        .collect();
-    let names: Vec<&str> = told.iter().map(String::as_str).collect();
-    (!told.is_empty()).then(|| {
-        format!(
-            "fewer than two waves of blocks ended in {} of the cut runs, so that their order may be \
-             that of the first blocks alone, at twice the cycles too: {}",
-            told.len(),
-            named(&names)
-        )
-    })
+/// Sentences on runs that were cut before their first instruction. `launch_cycles` are the most
+/// that a launch of theirs takes, and `option` sets the limit.
+pub fn unbegun_told(runs: &[(&str, Begun)], launch_cycles: u64, option: &str) -> Vec<String> {
+    let told = |begun: Begun| {
+        let of = runs.iter().filter(|(_, own)| *own == begun);
+        let names: Vec<&str> = of.map(|(name, _)| *name).collect();
+        let runs = format!(" in {}", named(&names));
+        (!names.is_empty()).then(|| nothing_began(begun, &runs, launch_cycles, option))
+    };
+    [Begun::Nothing, Begun::Blocks]
+        .into_iter()
+        .filter_map(told)
+        .collect()
 }
 
 /// Sentence on a program whose largest launch has fewer blocks than the machine has SMs.
@@ -173,35 +184,10 @@ pub fn idle_sms_told(program: &str, blocks: u64, sms: u64) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{idle_sms_told, short_runs_told, unbegun_told};
+    use super::{idle_sms_told, unbegun_told};
     use crate::run::run_report;
     use crate::run::tests::run;
-    use warploom_stats::result::{ConfigValue, Outcome, Reached};
-
-    fn reached(waves: f64) -> Reached {
-        Reached {
-            launches: 1,
-            blocks_ended: (waves * 1104.0) as u64,
-            blocks: 1920,
-            wave: 1104,
-            waves,
-        }
-    }
-
-    #[test]
-    fn runs_of_fewer_than_two_waves_are_named_with_their_blocks() {
-        let told = short_runs_told(&[("lrr", reached(0.5)), ("gto", reached(2.0))]).unwrap();
-        assert!(
-            told.contains("in 1 of the cut runs")
-                && told.ends_with(
-                    "lrr 552 of 1,920 blocks (0.5 waves; 1,104 blocks fill the machine)"
-                ),
-            "{told}"
-        );
-        assert_eq!(short_runs_told(&[("gto", reached(2.0))]), None);
-        let many = vec![("lrr", reached(1.0)); 8];
-        assert!(short_runs_told(&many).unwrap().ends_with(" and 2 more"));
-    }
+    use warploom_stats::result::{Begun, ConfigValue, Outcome};
 
     #[test]
     fn a_cut_run_tells_its_blocks_below_its_outcome() {
@@ -221,7 +207,7 @@ mod tests {
         );
         let told = format!(
             "stopped at --max-cycles 1,000; outputs were not checked\n  launch 1 had ended 3 of \
-             {blocks} blocks ({:.1} waves; {wave} blocks fill the machine)\n",
+             {blocks} blocks ({:.2} waves; {wave} blocks fill the machine)\n",
             3.0 / f64::from(wave)
         );
         let text = run_report(&cut, None);
@@ -233,17 +219,34 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("starts 700 cycles after it"), "{text}");
+        let counts = &mut cut.totals.figures.statistics;
+        counts.insert("sm.blocks_started".to_owned(), 3);
+        let text = run_report(&cut, None);
+        let told = "blocks had started by then, and no instruction had been issued; write a larger";
+        assert!(text.contains(told), "{text}");
     }
 
     #[test]
     fn runs_without_an_instruction_say_why() {
-        let told = unbegun_told(&["lrr", "gto"], 5000, "--max-cycles").unwrap();
-        assert!(
-            told.contains("lrr, gto") && told.contains("5,000 cycles"),
-            "{told}"
+        let runs = [
+            ("lrr", Begun::Nothing),
+            ("gto", Begun::Nothing),
+            ("ccws", Begun::Blocks),
+        ];
+        let told = unbegun_told(&runs, 5000, "--max-cycles");
+        let expected = [
+            "no block had started by then in lrr, gto: the first block of a launch starts 5,000 \
+             cycles after it (gpu.kernel_launch_cycles); write a larger --max-cycles",
+            "blocks had started by then, and no instruction had been issued in ccws; write a larger \
+             --max-cycles",
+        ];
+        assert_eq!(told, expected);
+        let told = unbegun_told(&runs[..1], 0, "max_cycles");
+        assert_eq!(
+            told,
+            ["no block had started by then in lrr; write a larger max_cycles"]
         );
-        assert!(told.ends_with("write a larger --max-cycles"), "{told}");
-        assert_eq!(unbegun_told(&[], 5000, "--max-cycles"), None);
+        assert_eq!(unbegun_told(&[], 5000, "--max-cycles"), [""; 0]);
     }
 
     #[test]

@@ -40,8 +40,9 @@ pub fn page_report(page: &Page, width: Option<u16>) -> String {
             Chart::Lines(_) | Chart::Effects(_) | Chart::Heat(_) => {}
         }
     }
-    // Without bars that show what they stand for, the columns are explained.
-    if text.len() == before {
+    // Without bars that show what they stand for, the columns are explained. Those of comparisons
+    // are in the help.
+    if text.len() == before && page.paper != "compare" {
         for Column { name, about } in &page.table.columns {
             text.push_str(&wrapped("  ", &format!("{name}: {about}"), width));
         }
@@ -81,7 +82,14 @@ pub fn map_table(map: &HeatMap, width: Option<u16>) -> String {
         std::iter::once(name.clone()).chain(cells).collect()
     };
     let rows: Vec<Vec<_>> = map.rows.iter().zip(&map.values).map(row).collect();
-    wrapped("", &map.title, width) + &figures(&header, &rows, width)
+    // A table has no colours.
+    let plain = HeatMap {
+        range: None,
+        ..map.clone()
+    };
+    let legend = plain.legend();
+    let legend = legend.map_or_else(String::new, |legend| wrapped("", &legend, width));
+    wrapped("", &map.title, width) + &legend + &figures(&header, &rows, width)
 }
 
 /// Number of columns that name the rows: those before the first with a number, and at least one.

@@ -15,7 +15,7 @@ mod reached;
 pub use context::{ContextDecline, ContextReport};
 pub use fork::ForkReport;
 pub use outcome::{FailedAssertion, Outcome};
-pub use reached::Reached;
+pub use reached::{Begun, Launches, Reached};
 
 use crate::PEAK_SUFFIX;
 use crate::energy::EnergyReport;

@@ -7,7 +7,7 @@ use crate::record::{Cost, Facts, Record, Summary, failure};
 use std::collections::HashMap;
 use warploom_report::ColumnType;
 use warploom_report::page::{Cell, Column};
-use warploom_stats::result::Reached;
+use warploom_stats::result::{Launches, Reached};
 
 /// A run of the table.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +30,8 @@ pub struct Row {
     pub command: String,
     /// Name of the machine for titles.
     pub machine: String,
+    /// Launches that the program makes, as far as that is known.
+    pub launches: Launches,
     /// Digest of a finished run.
     pub digest: Option<String>,
     /// True if the run finished and nothing compared its outputs.
@@ -239,6 +241,7 @@ impl<'a> Collector<'a> {
             cost,
             command: run.command.clone(),
             machine: run.machine.clone(),
+            launches: run.launches,
             digest: None,
             is_unchecked: false,
             facts: None,
@@ -364,13 +367,14 @@ impl Times {
         Ok(times)
     }
 
-    fn add(&mut self, subject: &str, seconds: f64) {
+    /// Adds the time of a finished run.
+    pub(crate) fn add(&mut self, subject: &str, seconds: f64) {
         let (sum, number) = self.0.entry(subject.to_owned()).or_default();
         *sum += seconds;
         *number += 1;
     }
 
-    /// Mean time in seconds of finished runs with the same target and size.
+    /// Mean time in seconds of finished runs with the same target, size and limits.
     pub fn of(&self, subject: &str) -> Option<f64> {
         let (sum, number) = self.0.get(subject)?;
         Some(sum / *number as f64)

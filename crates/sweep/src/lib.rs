@@ -42,7 +42,8 @@ pub use pattern::Pattern;
 pub use plan::{Plan, PlanError, PlanIndex, PlannedRun, Resolved, Sweep};
 pub use read::{Known, Refused, read, read_cluster};
 pub use record::{
-    Cost, Failure, FailureKind, Record, Summary, failure, forget_failure, store, store_failure,
+    Cost, Facts, Failure, FailureKind, Record, Summary, failure, forget_failure, store,
+    store_failure,
 };
 pub use spec::{
     Axis, AxisValue, ChartKind, Cluster, Limits, NAMED_AXES, Product, ReportSpec, SlurmSpec, Spec,

@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom};
 use std::path::Path;
 use warploom_base::Digest;
+use warploom_stats::result::Launches;
 
 /// Version of the layout of a sweep's folder.
 const FORMAT: u32 = 1;
@@ -51,7 +52,7 @@ pub struct PlannedRun {
     pub settings: Settings,
     /// Everything on which the run depends, from which the key is made.
     pub identity: String,
-    /// Target and size, by which runs of similar length are found.
+    /// Target, size and limits, by which runs of similar length are found.
     pub subject: String,
     /// Command that makes the run alone.
     pub command: String,
@@ -60,6 +61,9 @@ pub struct PlannedRun {
     /// Name of the machine for titles; empty in plans of earlier versions.
     #[serde(default)]
     pub machine: String,
+    /// Launches that the program makes, as far as that is known.
+    #[serde(default)]
+    pub launches: Launches,
 }
 
 /// Facts about a run that its settings determine.
@@ -67,7 +71,7 @@ pub struct PlannedRun {
 pub struct Resolved {
     /// Everything on which the run depends, except for the program.
     pub identity: String,
-    /// Target and size, by which runs of similar length are found.
+    /// Target, size and limits, by which runs of similar length are found.
     pub subject: String,
     /// Command that makes the run alone.
     pub command: String,
@@ -75,6 +79,8 @@ pub struct Resolved {
     pub weight: u64,
     /// Name of the machine for titles.
     pub machine: String,
+    /// Launches that the program makes, as far as that is known.
+    pub launches: Launches,
 }
 
 /// A sweep whose plan cannot be read.
@@ -172,6 +178,7 @@ impl Sweep {
             command: resolved.command,
             weight: resolved.weight,
             machine: resolved.machine,
+            launches: resolved.launches,
         }
     }
 

@@ -5,7 +5,7 @@ mod axes;
 use crate::collect::{MEASURED, TEXTS};
 use crate::pattern::{Pattern, is_called};
 use crate::spec::{
-    Axis, ChartKind, Cluster, Limits, Product, ReportSpec, SlurmSpec, Spec, SpecErrors,
+    Axis, ChartKind, Cluster, Limits, NAMED_AXES, Product, ReportSpec, SlurmSpec, Spec, SpecErrors,
 };
 use axes::ProductReader;
 use std::collections::BTreeMap;
@@ -269,7 +269,20 @@ fn limits(top: &mut Fields<'_, '_>) -> Limits {
         return Limits::default();
     };
     let keys = ["time", "memory", "kills"];
-    let mut inner = Fields::new(table, "[limits]", &keys, top.diagnostics());
+    let misplaced = table.0.keys().map(|key| (key.get_ref().as_ref(), key));
+    let is_axis = |name: &str| NAMED_AXES.iter().any(|(axis, _)| *axis == name);
+    let misplaced: Vec<(&str, _)> = misplaced.filter(|(name, _)| is_axis(name)).collect();
+    for (name, key) in &misplaced {
+        let message = format!(
+            "`{name}` is an axis, and [limits] takes {}",
+            keys.join(", ")
+        );
+        let help = format!("write `{name}` below `[axes]`; one value applies to all runs");
+        top.problem(Diagnostic::error("unknown-key", span(key.span()), message).help(help));
+    }
+    let misplaced = misplaced.into_iter().map(|(name, _)| name);
+    let allowed: Vec<&str> = keys.into_iter().chain(misplaced).collect();
+    let mut inner = Fields::new(table, "[limits]", &allowed, top.diagnostics());
     Limits {
         seconds: inner.measured("time", "\"10m\"", &[("s", 1), ("m", 60), ("h", 3600)]),
         memory_bytes: inner.measured(

@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
-use warploom_stats::result::{ConfigValue, Reached, RunReport};
+use warploom_stats::result::{Begun, ConfigValue, Reached, RunReport};
 
 /// Summary of a finished run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Everything on which the run depends, from which its key is made.
     pub identity: String,
-    /// Target and size, by which runs of similar length are found.
+    /// Target, size and limits, by which runs of similar length are found.
     pub subject: String,
     /// Way in which the run ended: `finished`, `cycle-limit` where it was cut, or `launch-limit`.
     pub outcome: String,
@@ -52,6 +52,7 @@ pub struct Summary {
 
 /// Bound and progress of a run, for tables and notes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Facts {
     /// Resource that limits the first launch's blocks on an SM.
     pub limit: Option<String>,
@@ -59,8 +60,8 @@ pub struct Facts {
     pub bound: Option<String>,
     /// Number of blocks of the launch with the most.
     pub largest_grid: Option<u64>,
-    /// True if the run issued an instruction.
-    pub has_begun: bool,
+    /// Progress of the run before its first instruction.
+    pub begun: Begun,
     /// Number of SMs of the machine.
     pub sms: u64,
     /// Core cycles from a launch to its first block.
@@ -83,7 +84,7 @@ impl Facts {
             limit: first.map(|kernel| kernel.occupancy_limit.clone()),
             bound,
             largest_grid: grids.max().filter(|_| report.processes.is_empty()),
-            has_begun: report.totals.figures.thread_instructions > 0,
+            begun: report.begun(),
             sms: key("gpu.sms"),
             launch_cycles: key("gpu.kernel_launch_cycles"),
             reached: report.reached(),

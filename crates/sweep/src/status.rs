@@ -1,8 +1,9 @@
 //! State of a sweep: how many runs wait, run, are finished or have failed.
 
 use crate::claims::{Worker, known, waiting, workers};
+use crate::collect::Times;
 use crate::folder::{Folder, FolderError};
-use crate::plan::Plan;
+use crate::plan::{Plan, PlannedRun};
 use crate::record::{FailureKind, Record, failure};
 use serde::Serialize;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -30,6 +31,13 @@ pub struct Status {
     pub hosts: Vec<String>,
     /// Sum of the times of finished runs in seconds.
     pub seconds: f64,
+    /// Sum of the expected times of runs that have not ended, in seconds: for each the mean of the
+    /// finished runs of the same target, size and limits, if there are any.
+    #[serde(skip)]
+    pub expected_seconds: f64,
+    /// Number of runs that have not ended and of whose time nothing is known.
+    #[serde(skip)]
+    pub unknown: usize,
     /// True if the sweep is cancelled.
     pub is_cancelled: bool,
 }
@@ -45,13 +53,12 @@ impl Status {
         self.runs - self.finished - self.failures()
     }
 
-    /// Estimate of the time until all runs have ended, in seconds: the mean time of finished runs
-    /// for each that remains, divided by the number of simultaneous runs. `None` if nothing is
+    /// Estimate of the time until all runs have ended whose time is known, in seconds: the sum of
+    /// their expected times, divided by the number of simultaneous runs. `None` if nothing is
     /// known.
     pub fn seconds_left(&self) -> Option<f64> {
-        let mean = self.seconds / self.finished as f64;
-        let left = mean * self.remaining() as f64 / self.running as f64;
-        left.is_finite().then_some(left)
+        let left = self.expected_seconds / self.running as f64;
+        (left.is_finite() && self.unknown < self.remaining()).then_some(left)
     }
 }
 
@@ -96,12 +103,18 @@ impl StatusReader {
         status.hosts.sort();
         status.hosts.dedup();
         let mut seen = HashSet::new();
+        let (mut times, mut remaining) = (Times::default(), Vec::new());
         for run in Plan::open(folder)? {
-            let key = run?.key;
+            let PlannedRun { key, subject, .. } = run?;
             status.runs += 1;
-            match self.ended(folder, &key)? {
+            let ended = self.ended(folder, &key)?;
+            if ended.is_none() {
+                remaining.push(subject.clone());
+            }
+            match ended {
                 Some(Ended::Finished(seconds)) => {
                     status.finished += 1;
+                    times.add(&subject, seconds);
                     // Points of equal content share one run.
                     status.seconds += if seen.insert(key) { seconds } else { 0.0 };
                 }
@@ -110,6 +123,12 @@ impl StatusReader {
                 None if todo.contains(&key) => status.waiting += 1,
                 None if !known.contains(&key) => status.unrequested += 1,
                 None => {}
+            }
+        }
+        for subject in remaining {
+            match times.of(&subject) {
+                Some(mean) => status.expected_seconds += mean,
+                None => status.unknown += 1,
             }
         }
         Ok(status)
@@ -127,5 +146,37 @@ impl StatusReader {
             self.ended.insert(key.to_owned(), ended);
         }
         Ok(ended)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Status;
+
+    #[test]
+    fn the_time_left_is_that_of_the_runs_whose_time_is_known() {
+        let status = Status {
+            runs: 5,
+            finished: 2,
+            running: 2,
+            expected_seconds: 8.0,
+            unknown: 1,
+            ..Status::default()
+        };
+        assert_eq!(status.seconds_left(), Some(4.0));
+        let unknown = Status {
+            expected_seconds: 0.0,
+            unknown: 3,
+            ..status.clone()
+        };
+        assert_eq!(unknown.seconds_left(), None);
+        assert_eq!(
+            Status {
+                running: 0,
+                ..status
+            }
+            .seconds_left(),
+            None
+        );
     }
 }

@@ -198,7 +198,8 @@ pub fn input(target: &str, size: Size, seed: u64, launch: &LaunchArgs) -> Result
         }
     };
     let name = file_name(target, launch.kernel.as_deref());
-    Ok(Input::new(name, command, file.digest(), make))
+    let launches = file.launches() as u64;
+    Ok(Input::new(name, command, file.digest(), make).with_launches(launches))
 }
 
 /// Name of a file among inputs: its folder and its own name, and the kernel if one was chosen.

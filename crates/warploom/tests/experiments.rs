@@ -247,7 +247,28 @@ fn a_comparison_names_its_machine_and_its_values() {
         out.contains(&chart) && out.contains("\n  ways 4 warp"),
         "{out}"
     );
-    assert!(out.contains("\nhighest_speedup 1"), "{out}");
+}
+
+/// Runs without an instruction have no explanation, and are not said to be equal.
+#[test]
+fn runs_that_are_cut_before_their_first_instruction_get_no_advice() {
+    let folder = tempfile::tempdir().unwrap();
+    let ran = |args: &str| {
+        let args: Vec<_> = args.split_whitespace().collect();
+        warploom_in(folder.path(), &args).out
+    };
+    let told = "blocks had started by then, and no instruction had been issued";
+    let out = ran("compare vectoradd --size test --max-cycles 20 --vary sm.warp_scheduler=lrr,gto");
+    assert!(
+        out.contains(told) && !out.contains("same in every cycle"),
+        "{out}"
+    );
+    let out = ran("run vectoradd --size test --max-cycles 20 --explain");
+    assert!(out.contains(told), "{out}");
+    assert!(!out.contains("smaller or straighter"), "{out}");
+    let out = ran("analyze vectoradd --size test --max-cycles 20");
+    assert!(out.contains(told), "{out}");
+    assert!(!out.contains("smaller or straighter"), "{out}");
 }
 
 /// Several programs share the GPU. Somebody who expects a row for each is told so.
@@ -322,6 +343,7 @@ fn what_cannot_be_done_is_refused_with_a_remedy() {
             ],
         ),
         refusal(at, 2, &["compare", "vectorad", "--vary", "gpu.sms=1,2"]),
+        refusal(at, 2, &["compare", "lbm,spmv", "--vary", "gpu.sms=1,2"]),
         refusal(
             at,
             2,

@@ -42,7 +42,8 @@ const MEASURED: [(&str, &str); 10] = [
 ];
 
 /// Columns of comparisons whose runs may be cut, with what they mean.
-const REACHED: [(&str, &str); 3] = [
+const REACHED: [(&str, &str); 4] = [
+    ("launch", "Number of the last launch that had begun."),
     (
         "blocks_ended",
         "Blocks of the last launch that had ended when the run did.",
@@ -69,6 +70,11 @@ const ENERGY: [(&str, &str); 4] = [
          each thread instruction.",
     ),
 ];
+
+/// Names of the measured columns with what they mean, in their order.
+pub fn measured_columns() -> impl Iterator<Item = (&'static str, &'static str)> {
+    MEASURED.into_iter().chain(REACHED)
+}
 
 impl Comparison {
     pub(super) fn columns(&self) -> Vec<Column> {
@@ -140,6 +146,7 @@ fn reached(reached: Option<Reached>) -> [Cell; REACHED.len()] {
     reached.map_or([const { Cell::None }; REACHED.len()], |reached| {
         let waves = (reached.waves * 100.0).round() / 100.0;
         [
+            Cell::Count(reached.launches),
             Cell::Count(reached.blocks_ended),
             Cell::Count(reached.blocks),
             Cell::Number(waves),

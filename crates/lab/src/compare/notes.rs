@@ -1,9 +1,9 @@
 //! Sentences without which a comparison would be misread.
 
-use super::{Comparison, compared, has_begun, is_cut, is_stopped};
+use super::{Comparison, compared, is_cut, is_stopped};
 use crate::runs::UsedRun;
-use warploom_report::{grouped, idle_sms_told, short_runs_told, unbegun_told};
-use warploom_stats::result::RunReport;
+use warploom_report::{CutRun, cut_runs_told, grouped, idle_sms_told, unbegun_told};
+use warploom_stats::result::{Begun, RunReport};
 
 impl Comparison {
     /// Sentences on runs that were cut, and how far they came, on grids without a block for each
@@ -15,7 +15,7 @@ impl Comparison {
         notes.extend(self.stopped(&reports));
         if self.programs.is_none() {
             notes.extend(unbegun(&runs));
-            notes.extend(short(&runs));
+            notes.extend(cut_runs(&runs));
             notes.extend(self.idle(&runs));
         }
         notes.extend(silent(&reports));
@@ -40,10 +40,15 @@ impl Comparison {
     fn stopped(&self, runs: &[&RunReport]) -> Option<String> {
         let launches = self.max_launches?;
         let stopped = runs.iter().filter(|run| is_stopped(run)).count();
+        let all = self.input.launches();
+        let all = match all.is_exact {
+            true => format!(" of {}", grouped(all.least)),
+            false => String::new(),
+        };
         (stopped > 0).then(|| {
             format!(
-                "{stopped} of {} runs were stopped after --max-launches {}: cycles and speedups are \
-                 for these launches, and outputs were not checked",
+                "{stopped} of {} runs were stopped after --max-launches {}{all}: cycles and speedups \
+                 are for these launches, and outputs were not checked",
                 runs.len(),
                 grouped(launches)
             )
@@ -67,24 +72,33 @@ impl Comparison {
 }
 
 /// Runs that were cut before their first instruction.
-fn unbegun(runs: &[&UsedRun]) -> Option<String> {
-    let unbegun = || {
-        runs.iter()
-            .filter(|(_, run)| is_cut(run) && !has_begun(run))
-    };
-    let names: Vec<&str> = unbegun()
-        .map(|(spec, _)| spec.machine.name.as_str())
+fn unbegun(runs: &[&UsedRun]) -> Vec<String> {
+    let unbegun = runs.iter().filter(|(_, run)| run.is_cut_at_start());
+    let cycles = unbegun
+        .clone()
+        .map(|(spec, _)| spec.machine.spec.gpu.kernel_launch_cycles);
+    let cycles = cycles.max().unwrap_or(0).into();
+    let named: Vec<_> = unbegun
+        .map(|(spec, run)| (spec.machine.name.as_str(), run.begun()))
         .collect();
-    let cycles = unbegun().map(|(spec, _)| spec.machine.spec.gpu.kernel_launch_cycles);
-    unbegun_told(&names, cycles.max().unwrap_or(0).into(), "--max-cycles")
+    unbegun_told(&named, cycles, "--max-cycles")
 }
 
-/// Cut runs in which few blocks ended.
-fn short(runs: &[&UsedRun]) -> Option<String> {
-    let cut = runs.iter().filter(|(_, run)| is_cut(run) && has_begun(run));
-    let reached = cut.filter_map(|(spec, run)| Some((spec.machine.name.as_str(), run.reached()?)));
-    let reached: Vec<_> = reached.collect();
-    short_runs_told(&reached)
+/// How far cut runs came, and which launches they lack.
+fn cut_runs(runs: &[&UsedRun]) -> Vec<String> {
+    let cut = runs.iter().filter(|(_, run)| is_cut(run));
+    let begun = cut.filter(|(_, run)| run.begun() == Begun::Instructions);
+    let cut: Vec<_> = begun
+        .filter_map(|(spec, run)| {
+            Some(CutRun {
+                program: spec.input.name(),
+                name: &spec.machine.name,
+                reached: run.reached()?,
+                launches: spec.launches(),
+            })
+        })
+        .collect();
+    cut_runs_told(&cut)
 }
 
 /// The programs of cut runs that never issued an instruction.

@@ -229,8 +229,9 @@ fn runs_that_were_cut_and_idle_sms_are_named() {
     assert_eq!(column("status"), ["cut", "cut"]);
     assert_eq!(column("limit"), ["grid", "grid"]);
     assert_eq!(column("blocks_ended"), ["0", "0"]);
-    assert_eq!((&*column("blocks")[0], &*column("waves")[0]), ("1", "0"));
-    let [cut_note, short, idle] = page.notes.as_slice() else {
+    let reached = ["launch", "blocks", "waves"].map(|name| column(name).swap_remove(0));
+    assert_eq!(reached, ["1", "1", "0"]);
+    let [cut_note, short, later, idle] = page.notes.as_slice() else {
         panic!("{:?}", page.notes)
     };
     assert!(
@@ -240,9 +241,11 @@ fn runs_that_were_cut_and_idle_sms_are_named() {
     );
     assert!(
         short.starts_with("fewer than two waves of blocks ended in 2 of the cut runs")
-            && short.ends_with("gto 0 of 1 blocks (0.0 waves; 15 blocks fill the machine)"),
+            && short.ends_with(": mvt 0 of 1 blocks (0.00 waves; 15 blocks fill the machine)"),
         "{short}"
     );
+    let missing = "cut in launch 1 of 2 (mvt): later launches are not in the comparison";
+    assert_eq!(later, missing);
     let expected = "mvt has 1 block for 15 SMs in its largest launch: 14 SMs are idle";
     assert!(idle.starts_with(expected), "{idle}");
     let whole = page_of(&comparison());
@@ -250,7 +253,7 @@ fn runs_that_were_cut_and_idle_sms_are_named() {
     assert!(!whole.title.contains("cycles"), "{}", whole.title);
 }
 
-/// Runs that are cut before the first block of their launch have no speedup, and a note says why.
+/// Runs that are cut before their first instruction have no speedup, and a note says why.
 #[test]
 fn runs_that_are_cut_before_their_first_block_say_so() {
     let cut = Comparison {
@@ -261,7 +264,8 @@ fn runs_that_are_cut_before_their_first_block_say_so() {
     };
     let page = page_of(&cut);
     assert!(
-        page.title.ends_with("first 100 cycles: nothing had begun"),
+        page.title
+            .ends_with("first 100 cycles: no block had started"),
         "{}",
         page.title
     );
@@ -269,6 +273,38 @@ fn runs_that_are_cut_before_their_first_block_say_so() {
                     5,000 cycles after it (gpu.kernel_launch_cycles); write a larger --max-cycles";
     assert_eq!(page.notes[1], expected);
     assert_eq!(page.further_charts.len(), 1);
+    let started = page_of(&Comparison {
+        max_cycles: Some(20),
+        sets: vec!["gpu.kernel_launch_cycles=0".to_owned()],
+        ..cut
+    });
+    let end = "first 20 cycles: no instruction had been issued";
+    assert!(started.title.ends_with(end), "{}", started.title);
+    let expected = "blocks had started by then, and no instruction had been issued in lrr, gto; \
+                    write a larger --max-cycles";
+    assert_eq!(started.notes[1], expected);
+}
+
+/// Launches of workloads are known before they run, where no kernel repeats until it is done.
+#[test]
+fn programs_have_the_launches_that_are_told() {
+    for (name, is_exact) in [("mvt", true), ("bfs", false), ("nw", true)] {
+        let comparison = Comparison {
+            input: Input::workload(name, Size::Test, 1).unwrap(),
+            vary: vec![Vary {
+                values: vec!["gto".to_owned()],
+                ..comparison().vary[0].clone()
+            }],
+            ..comparison()
+        };
+        let spec = comparison.runs().unwrap().swap_remove(0);
+        let go_on = &mut |_: &_| std::ops::ControlFlow::Continue(());
+        let made = spec.simulate(go_on).unwrap().kernels.len() as u64;
+        let known = spec.launches();
+        assert_eq!(known.is_exact, is_exact, "{name}");
+        assert!(known.least >= 2 && known.least <= made, "{name}: {made}");
+        assert!(!is_exact || known.least == made, "{name}: {made}");
+    }
 }
 
 /// Runs that stop after some launches did the same work: their speedups are ratios of cycles, which
@@ -295,6 +331,7 @@ fn runs_stop_after_a_number_of_launches() {
     assert_eq!(part.checks, []);
     let page = page_of(&stopped);
     assert!(page.title.ends_with(", first 2 launches"), "{}", page.title);
+    // How many launches `bfs` makes is known only after it ran.
     let told = "2 of 2 runs were stopped after --max-launches 2: cycles and speedups are for these";
     assert!(page.notes[0].starts_with(told), "{:?}", page.notes);
     let column = |name: &str| {

@@ -7,6 +7,8 @@ use crate::figure::HeatMap;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
+/// Distance from the first line below a title to the end of the head.
+const LEGEND_ABOVE: i32 = 30;
 /// Least height of a row of cells.
 const ROW: i32 = 30;
 /// Space for the names of columns in one line and their axis.
@@ -68,9 +70,10 @@ impl Cells {
             }
             _ => (Above::Turned, longest - LINE),
         };
+        let head = head_height(&map.title, &[], &[], shape.width());
         Self {
             left,
-            top: head_height(&map.title, &[], &[], shape.width()) + NAMES + more.max(0),
+            top: head + legend_height(map, width) + NAMES + more.max(0),
             width: column,
             row: ROW.max(most_lines(&map.rows, names) * LINE + GAP),
             names,
@@ -90,9 +93,28 @@ impl Cells {
     }
 }
 
+/// Lines of the text below a title.
+fn legend_lines(map: &HeatMap, width: i32) -> Vec<String> {
+    let legend = map.legend().into_iter();
+    let lines = legend.flat_map(|legend| in_lines(&legend, width - 2 * MARGIN, text_width));
+    lines.collect()
+}
+
+/// Height of these lines. The first one has room where other charts have the legend.
+fn legend_height(map: &HeatMap, width: i32) -> i32 {
+    (legend_lines(map, width).len() as i32 - 1).max(0) * LINE
+}
+
 /// Draws a map of values.
 pub(super) fn draw(area: &Area<'_>, map: &HeatMap, shape: Shape) -> Drawn {
-    let below = head(area, &map.title, &[], &[])?;
+    let width = shape.width() as i32;
+    let head = head(area, &map.title, &[], &[])?;
+    let first = head - LEGEND_ABOVE;
+    let lines = legend_lines(map, width).into_iter();
+    for (line, y) in lines.zip((first..).step_by(LINE as usize)) {
+        area.draw(&Text::new(line, (MARGIN, y), words(TEXT)))?;
+    }
+    let below = head + legend_height(map, width);
     let cells = Cells::of(map, shape);
     let all = (cells.width * map.columns.len() as f64) as i32;
     let middle = words(TEXT).pos(Pos::new(HPos::Center, VPos::Top));
@@ -162,10 +184,17 @@ fn draw_cell(
 /// greatest value. Smaller differences have colours that hardly differ.
 const LEAST_SPREAD: f64 = 0.05;
 
-/// Strength of the colour of a value between the smallest and the greatest of the map.
+/// The smallest and the greatest value of a map.
+fn ends(map: &HeatMap) -> [f64; 2] {
+    let values = map.values.iter().flatten().flatten();
+    values.fold([f64::MAX, f64::MIN], |[low, high], value| {
+        [low.min(*value), high.max(*value)]
+    })
+}
+
+/// Strength of the colour of a value between the ends of the map's range.
 fn strength(map: &HeatMap, value: f64) -> f64 {
-    let all = map.values.iter().flatten().flatten();
-    let (low, high) = all.fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(*v), b.max(*v)));
+    let [low, high] = map.range.unwrap_or_else(|| ends(map));
     let spread = (high - low).max(LEAST_SPREAD * high.abs());
     let share = match spread > 0.0 {
         true => 0.5 + (value - f64::midpoint(low, high)) / spread,
@@ -201,6 +230,42 @@ mod tests {
         }
         let [low, middle, high] = [1.0, 1.5, 2.0].map(|value| strength(&map(), value));
         assert!(low < middle && middle < high && high <= 0.61);
+    }
+
+    /// Maps of one picture have the same colour for the same value, and a line below the title
+    /// says what is shown.
+    #[test]
+    fn what_is_shown_stands_below_a_title_of_another_kind() {
+        let mut named = map();
+        named.axis.label = "speedup over lrr on gtx480".to_owned();
+        named.title = "Schedulers".to_owned();
+        let picture = svg(&[Chart::Heat(named.clone())]);
+        assert!(
+            picture.contains("speedup over lrr on gtx480\n"),
+            "{picture}"
+        );
+        named.title = "speedup over lrr on gtx480 by sms".to_owned();
+        assert_eq!(named.legend(), None);
+        named.range = Some([0.5, 4.0]);
+        let colours = "colours of all maps from 0.50 (weak) to 4.00 (strong)";
+        assert_eq!(named.legend().as_deref(), Some(colours));
+        let other = HeatMap {
+            values: vec![vec![Some(2.0), Some(4.0)]],
+            ..named.clone()
+        };
+        assert_eq!(strength(&named, 2.0), strength(&other, 2.0));
+        assert!(strength(&named, 2.0) < strength(&map(), 2.0));
+        for shape in [Shape::Wide, Shape::Narrow] {
+            named.title = "Schedulers".to_owned();
+            let picture = svg_shaped(&[Chart::Heat(named.clone())], shape);
+            let boxes = boxes(&picture);
+            assert_eq!(overlaps(&boxes), [], "{shape:?}");
+            let whole: Vec<_> = boxes.iter().map(|(text, _)| text.as_str()).collect();
+            assert!(
+                whole.join(" ").contains(&named.legend().unwrap()),
+                "{whole:?}"
+            );
+        }
     }
 
     /// The values have the same number of decimals, so that 1.0024 is not `1.` among 1.1 and 1.01.

@@ -83,6 +83,12 @@ pub(super) fn read_module(
 }
 
 impl LaunchFile {
+    /// Number of launches that the file describes.
+    #[must_use]
+    pub fn launches(&self) -> usize {
+        self.plan.launches.len()
+    }
+
     /// Reads a launch file, its module and its data files.
     ///
     /// # Errors

@@ -194,6 +194,21 @@ fn shares_sum_to_one() {
     assert!(shares([("a", 0)]).is_empty());
 }
 
+/// A run that was cut before its first instruction has started blocks or not.
+#[test]
+fn a_run_tells_what_had_begun() {
+    let mut run = report();
+    assert_eq!(run.begun(), Begun::Instructions);
+    run.outcome = Outcome::CycleLimit { cycles: 20 };
+    assert!(!run.is_cut_at_start());
+    run.totals.figures.thread_instructions = 0;
+    let counts = &mut run.totals.figures.statistics;
+    counts.insert("sm.blocks_started".to_owned(), 8);
+    assert_eq!((run.begun(), run.is_cut_at_start()), (Begun::Blocks, true));
+    run.totals.figures.statistics.remove("sm.blocks_started");
+    assert_eq!((run.begun(), run.is_cut_at_start()), (Begun::Nothing, true));
+}
+
 /// 90 blocks of six on each of 15 SMs are a wave.
 #[test]
 fn a_run_tells_how_many_blocks_and_waves_have_ended() {
@@ -202,6 +217,7 @@ fn a_run_tells_how_many_blocks_and_waves_have_ended() {
         kernel.grid = Dim3::linear(grid).into();
         let counts = &mut kernel.figures.statistics;
         counts.insert("sm.blocks_finished".to_owned(), ended);
+        counts.insert("sm.blocks_started".to_owned(), grid.min(360).into());
         kernel
     };
     let mut run = report();
@@ -212,8 +228,21 @@ fn a_run_tells_how_many_blocks_and_waves_have_ended() {
         blocks: 900,
         wave: 90,
         waves: 3.5,
+        running: 90,
+        sms: 15,
     };
     assert_eq!(run.reached(), Some(expected));
+    assert!(!expected.is_tail());
+    run.kernels[1] = launch(300, 293);
+    let tail = run.reached().unwrap();
+    assert!(tail.running == 7 && tail.is_tail(), "{tail:?}");
+    run.kernels[1] = launch(300, 292);
+    assert!(
+        !run.reached().unwrap().is_tail(),
+        "eight of 15 SMs have a block"
+    );
+    run.kernels[1] = launch(7, 0);
+    assert!(!run.reached().unwrap().is_tail(), "the grid is small");
     run.kernels[0].concurrent = Some(Concurrent {
         process: 0,
         stream: 1,

@@ -1,6 +1,6 @@
 //! Pictures of a sweep's metric: one for each panel, and one of the means over all.
 
-use super::{CUT, PageBuilder, metric};
+use super::{PageBuilder, metric};
 use crate::spec::ChartKind;
 use warploom_report::page::{Cell, Column, Table};
 use warploom_report::{Axis, BarChart, BarSeries, Chart, HeatMap};
@@ -37,6 +37,26 @@ pub(super) struct Pictures {
 }
 
 impl Pictures {
+    /// Gives all maps the same colour for the same value, if there are several.
+    fn share_colours(&mut self) {
+        let charts = self.panels.iter_mut().chain(&mut self.all);
+        let mut maps: Vec<&mut HeatMap> = charts
+            .filter_map(|picture| match &mut picture.chart {
+                Chart::Heat(map) => Some(map),
+                _ => None,
+            })
+            .collect();
+        let values = maps
+            .iter()
+            .flat_map(|map| map.values.iter().flatten().flatten());
+        let range = values.fold([f64::MAX, f64::MIN], |[low, high], value| {
+            [low.min(*value), high.max(*value)]
+        });
+        if maps.len() > 1 {
+            maps.iter_mut().for_each(|map| map.range = Some(range));
+        }
+    }
+
     /// The charts in the order of the page.
     pub fn charts(self) -> Vec<Chart> {
         let all = self.panels.into_iter().chain(self.all);
@@ -95,10 +115,12 @@ impl PageBuilder<'_> {
         let panels = panels.filter(|_| !self.panels.is_empty());
         let panels = panels.map(|panel| picture(Some(&panel)));
         let has_values = |of: &Picture| of.map.values.iter().flatten().any(Option::is_some);
-        Pictures {
+        let mut pictures = Pictures {
             panels: panels.filter(has_values).collect(),
             all: (shows_all && !is_empty).then(|| picture(None)),
-        }
+        };
+        pictures.share_colours();
+        pictures
     }
 
     /// A map of the values of one panel, or of means over all.
@@ -118,7 +140,11 @@ impl PageBuilder<'_> {
         };
         HeatMap {
             title: self.title_of(title, panel),
-            axis: Axis::default(),
+            range: None,
+            axis: Axis {
+                label: self.map_label(),
+                ..Axis::default()
+            },
             row_axis,
             column_axis,
             values: rows.iter().map(cells).collect(),
@@ -202,10 +228,7 @@ impl PageBuilder<'_> {
         BarChart {
             title: map.title,
             axis: Axis {
-                label: match self.counts.contains_key(CUT) && self.is_ratio() {
-                    true => self.metric_label() + " (ratio of IPC)",
-                    false => self.metric_label(),
-                },
+                label: self.bars_label(),
                 ..Axis::default()
             },
             groups: map.rows.into_iter().chain(means).collect(),
@@ -255,6 +278,7 @@ fn transposed(map: HeatMap) -> HeatMap {
         values: (0..map.columns.len()).map(column).collect(),
         title: map.title,
         axis: map.axis,
+        range: map.range,
         row_axis: map.column_axis,
         column_axis: map.row_axis,
         rows: map.columns,

@@ -4,16 +4,19 @@ use super::{CUT, PageBuilder, STOPPED};
 use crate::collect::Row;
 use crate::plan::Sweep;
 use crate::record::Facts;
-use warploom_report::{idle_sms_told, short_runs_told, unbegun_told};
-use warploom_stats::result::Reached;
+use std::collections::BTreeMap;
+use warploom_report::{CutRun, cut_runs_told, grouped, idle_sms_told, unbegun_told};
+use warploom_stats::result::{Begun, Launches, Reached};
 
 /// Runs that the notes name.
 #[derive(Debug, Default)]
 pub(super) struct Doubts {
-    /// Names of cut runs, and how far they came.
-    cut: Vec<(String, Reached)>,
+    /// Runs that were cut after their first instruction.
+    cut: Vec<Cut>,
     /// Names of runs that were cut before their first instruction.
-    unbegun: Vec<String>,
+    unbegun: Vec<(String, Begun)>,
+    /// Launches of the programs of runs that were stopped, where their number is known.
+    stopped: BTreeMap<String, u64>,
     /// Most core cycles from a launch to its first block, in these runs.
     launch_cycles: u64,
     /// SMs without a block, blocks of the largest launch and SMs of the run that has most of the
@@ -21,25 +24,45 @@ pub(super) struct Doubts {
     idle: Option<([u64; 3], String)>,
 }
 
+/// A run that was cut after its first instruction.
+#[derive(Debug)]
+struct Cut {
+    program: String,
+    name: String,
+    reached: Reached,
+    launches: Launches,
+}
+
+/// Name of the program of a run.
+fn program<'r>(sweep: &Sweep, row: &'r Row) -> &'r String {
+    let mut named = sweep.axes.iter().zip(&row.values);
+    let program = named.find(|(axis, _)| matches!(axis.as_str(), "target" | "app"));
+    program.map_or(&row.name, |(_, value)| value)
+}
+
 impl Doubts {
     /// Adds a run that has a result.
     pub fn add(&mut self, sweep: &Sweep, row: &Row, facts: &Facts) {
-        if row.status == CUT && facts.has_begun {
-            let reached = facts.reached.map(|reached| (row.name.clone(), reached));
-            self.cut.extend(reached);
+        if row.status == CUT && facts.begun == Begun::Instructions {
+            self.cut.extend(facts.reached.map(|reached| Cut {
+                program: program(sweep, row).clone(),
+                name: row.name.clone(),
+                reached,
+                launches: row.launches,
+            }));
         } else if row.status == CUT {
-            self.unbegun.push(row.name.clone());
+            self.unbegun.push((row.name.clone(), facts.begun));
             self.launch_cycles = self.launch_cycles.max(facts.launch_cycles);
+        } else if row.status == STOPPED && row.launches.is_exact {
+            let program = program(sweep, row).clone();
+            self.stopped.insert(program, row.launches.least);
         }
         let Some(blocks) = facts.largest_grid.filter(|blocks| *blocks < facts.sms) else {
             return;
         };
         let figures = [facts.sms - blocks, blocks, facts.sms];
         if self.idle.as_ref().is_none_or(|(most, _)| figures > *most) {
-            let program = sweep.axes.iter().zip(&row.values);
-            let mut program = program.filter(|(axis, _)| matches!(axis.as_str(), "target" | "app"));
-            let name = program.next().map_or(&row.name, |(_, value)| value);
-            self.idle = Some((figures, name.clone()));
+            self.idle = Some((figures, program(sweep, row).clone()));
         }
     }
 }
@@ -48,22 +71,28 @@ impl PageBuilder<'_> {
     /// Sentences on the runs and the picture.
     pub(super) fn notes(&self) -> Vec<String> {
         let doubts = &self.doubts;
-        let unbegun: Vec<&str> = doubts.unbegun.iter().map(String::as_str).collect();
-        let cut = doubts.cut.iter();
-        let cut: Vec<_> = cut
-            .map(|(name, reached)| (name.as_str(), *reached))
+        let unbegun = doubts.unbegun.iter();
+        let unbegun: Vec<_> = unbegun
+            .map(|(name, begun)| (name.as_str(), *begun))
             .collect();
+        let cut = doubts.cut.iter().map(|cut| CutRun {
+            program: &cut.program,
+            name: &cut.name,
+            reached: cut.reached,
+            launches: cut.launches,
+        });
+        let cut: Vec<_> = cut.collect();
         let idle = doubts.idle.as_ref();
         let idle = idle.and_then(|([_, blocks, sms], name)| idle_sms_told(name, *blocks, *sms));
-        let all = [
-            self.cut_runs(),
-            self.stopped_runs(),
-            unbegun_told(&unbegun, doubts.launch_cycles, "max_cycles"),
-            short_runs_told(&cut),
-            idle,
-            self.no_picture(),
-        ];
-        all.into_iter().flatten().collect()
+        let ends = [self.cut_runs(), self.stopped_runs()];
+        let unbegun = unbegun_told(&unbegun, doubts.launch_cycles, "max_cycles");
+        let others = [idle, self.no_picture(), self.no_baseline()];
+        ends.into_iter()
+            .flatten()
+            .chain(unbegun)
+            .chain(cut_runs_told(&cut))
+            .chain(others.into_iter().flatten())
+            .collect()
     }
 
     /// Number of runs of a status, and of all that have a result.
@@ -92,9 +121,40 @@ impl PageBuilder<'_> {
     /// A sentence on runs that were stopped after some launches, if any were.
     fn stopped_runs(&self) -> Option<String> {
         let (stopped, all) = self.of(STOPPED)?;
+        let known = self.doubts.stopped.iter();
+        let known: Vec<_> = known
+            .map(|(program, launches)| format!("{program} has {}", grouped(*launches)))
+            .collect();
+        let known = match known.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", known.join(", ")),
+        };
         Some(format!(
-            "{stopped} of {all} runs were stopped after max_launches: what is measured is for \
-             these launches, and outputs were not checked"
+            "{stopped} of {all} runs were stopped after max_launches{known}: what is measured is \
+             for these launches, and outputs were not checked"
+        ))
+    }
+
+    /// How to get speedups, if the sweep compares something and chose neither a baseline nor a
+    /// metric.
+    fn no_baseline(&self) -> Option<String> {
+        let report = &self.sweep.report;
+        if !report.baseline.is_empty() || report.metric.is_some() {
+            return None;
+        }
+        let axes = self.sweep.axes.iter().zip(&self.axes.values);
+        let mut varied = axes.filter(|(axis, values)| {
+            !["target", "app", "size", "seed"].contains(&axis.as_str()) && values.len() > 1
+        });
+        let (axis, values) = varied.next()?;
+        let name = axis.rsplit('.').next().unwrap_or(axis);
+        let value = match values[0].parse::<f64>() {
+            Ok(_) => values[0].clone(),
+            Err(_) => format!("{:?}", values[0]),
+        };
+        Some(format!(
+            "there are no speedups, because no run is the baseline: `[report]` with `baseline = {{ \
+             {name} = {value} }}` gives them"
         ))
     }
 

@@ -50,18 +50,68 @@ impl PageBuilder<'_> {
         }
     }
 
-    /// The metric, the machine if all runs have the same, and the axes.
+    /// The metric, the program and the machine if all runs have the same, and the axes.
     fn described(&self) -> String {
         let name = |at: Option<usize>| at.map_or("", |at| self.sweep.axes[at].as_str());
         let mut title = self.metric_label();
-        let mut machines = self.machines.iter().filter(|machine| !machine.is_empty());
-        if let (Some(machine), None) = (machines.next(), machines.next()) {
+        if let Some(program) = self.program() {
+            title += &format!(": {program}");
+        }
+        if let Some(machine) = self.machine() {
             title += &format!(" on {machine}");
         }
         match self.map.map(name) {
             ["", _] => title,
             [rows, ""] => format!("{title} by {rows}"),
             [rows, columns] => format!("{title} by {rows} and {columns}"),
+        }
+    }
+
+    /// Name of the machine, if all runs have the same.
+    fn machine(&self) -> Option<&str> {
+        let mut machines = self.machines.iter().filter(|machine| !machine.is_empty());
+        let (machine, None) = (machines.next()?, machines.next()) else {
+            return None;
+        };
+        Some(machine)
+    }
+
+    /// Name of the program, if all runs have the same: of a CUDA program that without folder and
+    /// arguments.
+    fn program(&self) -> Option<&str> {
+        let mut axes = self.sweep.axes.iter().zip(&self.axes.labels);
+        let mut programs = axes
+            .by_ref()
+            .filter(|(axis, _)| matches!(axis.as_str(), "target" | "app"));
+        let ((axis, labels), None) = (programs.next()?, programs.next()) else {
+            return None;
+        };
+        let [only] = labels.as_slice() else {
+            return None;
+        };
+        match axis.as_str() {
+            "app" => only.split_whitespace().next()?.rsplit('/').next(),
+            _ => Some(only),
+        }
+    }
+
+    /// Label of the cells of a map: below a title of the file with program and machine, which other
+    /// titles have.
+    pub(super) fn map_label(&self) -> String {
+        let label = self.bars_label();
+        if self.sweep.report.title.is_none() {
+            return label;
+        }
+        let program = self.program().map(|program| format!(": {program}"));
+        let machine = self.machine().map(|machine| format!(" on {machine}"));
+        label + &program.unwrap_or_default() + &machine.unwrap_or_default()
+    }
+
+    /// Label of the values of bars.
+    pub(super) fn bars_label(&self) -> String {
+        match self.counts.contains_key(CUT) && self.is_ratio() {
+            true => self.metric_label() + " (ratio of IPC)",
+            false => self.metric_label(),
         }
     }
 

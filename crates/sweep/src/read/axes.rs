@@ -1,6 +1,6 @@
 //! Axes and filters of a product.
 
-use super::{Known, Refused};
+use super::{KEYS, Known, Refused};
 use crate::condition::{Condition, Test};
 use crate::spec::{Axis, AxisValue, NAMED_AXES, Product};
 use std::collections::BTreeSet;
@@ -196,6 +196,10 @@ impl<'k> ProductReader<'k> {
         }
         let near = nearest(name, named().chain(keys()));
         let help = match near {
+            _ if KEYS.contains(&name) => format!(
+                "write `{name}` above `[axes]`: all that stands below `[axes]`, up to the next \
+                 table, is an axis"
+            ),
             Some(near) => format!("did you mean `{near}`?"),
             None if name.contains('.') => {
                 "`warploom show gpu gtx480 --keys` shows all keys".to_owned()

@@ -84,7 +84,8 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
         None => make(args)?,
     };
     let machine = Machine::new(&gpu, warploom_noc::sustainable(&gpu));
-    let Some(analysis) = analyze(&machine, &result) else {
+    let analysis = analyze(&machine, &result).filter(|_| !result.is_cut_at_start());
+    let Some(analysis) = analysis else {
         return nothing_to_analyze(args, &result);
     };
     let most = args.lines.unwrap_or(0) as usize;
@@ -186,9 +187,10 @@ fn time(
     )
 }
 
-/// Reports a run that ended before its first launch did, or that has no launch.
+/// Reports a run that ended before its first launch did or issued an instruction, or that has no
+/// launch.
 fn nothing_to_analyze(args: &Args, result: &RunReport) -> Result<ExitCode, Failure> {
-    if result.succeeded() {
+    if result.succeeded() && !result.is_cut_at_start() {
         let target = &args.subject.target;
         return Err(Failure::Input(format!(
             "`{target}` has no timed launch: there is nothing to analyse"

@@ -17,7 +17,7 @@ use crate::target::{self, WorkloadArgs};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use warploom_lab::{Comparison, FigureJob, FigureOutcome, Input, Programs, Vary};
+use warploom_lab::{Comparison, FigureJob, FigureOutcome, Input, Programs, Vary, measured_columns};
 use warploom_report::page::{Page, RunLine};
 use warploom_report::{page_report, svg, wrapped};
 
@@ -33,10 +33,17 @@ Examples:
   warploom compare spmv --vary sm.warp_scheduler=gto,static-limit --best static-limit.warps=2,4,8
 With -o, runs are kept: stopped at any moment, the same command goes on where it was.";
 
+/// Text below the options: examples, and what the columns mean.
+fn examples_and_columns() -> String {
+    let column = |(name, about)| format!("\n  {name}: {about}");
+    let columns: String = measured_columns().map(column).collect();
+    format!("{EXAMPLES}\nColumns (from `launch` on: with --max-cycles):{columns}")
+}
+
 /// Run a target, or several at once, on machines that differ in some keys: a table and chart with
 /// one row per value and speedups over the first
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = examples_and_columns())]
 pub struct Args {
     /// Workload (`warploom list workloads`), launch file (*.toml), PTX file (*.ptx) or CUDA source
     /// (*.cu); several run at once, each with an address space of its own
@@ -158,6 +165,14 @@ fn inputs(args: &Args) -> Result<Vec<Input>, Failure> {
         args.workload.tell_unused(name);
         let made = allocated.map_or_else(|| target::input(name, size, seed, &args.launch), Ok);
         made.map_err(|failure| match failure {
+            Failure::Input(told) if told.starts_with("no workload") && name.contains(',') => {
+                Failure::Input(format!(
+                    "{told}\n  = help: names of programs are separated by spaces: {}; they then run \
+                     at the same time, and `warploom sweep` runs programs one after the other \
+                     (docs/sweeps.md)",
+                    name.replace(',', " ")
+                ))
+            }
             Failure::Input(told) if nth > 0 && told.starts_with("no workload") => Failure::Input(
                 told + "\n  = help: values of --vary are separated by commas, without spaces",
             ),
@@ -346,7 +361,8 @@ fn give(args: &Args, page: &Page) -> Result<(), Failure> {
 /// differently had no effect.
 fn equal_runs(runs: &[RunLine], width: Option<u16>) -> String {
     let mut equal: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
-    for run in runs {
+    // Runs that were cut before their first instruction say nothing about their settings.
+    for run in runs.iter().filter(|run| run.ipc > 0.0) {
         let names = equal.entry((&run.input, &run.digest)).or_default();
         if !names.contains(&run.configuration.as_str()) {
             names.push(&run.configuration);
@@ -387,6 +403,11 @@ mod tests {
                         settings changed nothing: lrr; two-level\n";
         assert_eq!(told, expected);
         assert_eq!(equal_runs(&[run("lrr", "a"), run("gto", "b")], None), "");
+        let unbegun = ["lrr", "gto"].map(|name| RunLine {
+            ipc: 0.0,
+            ..run(name, "a")
+        });
+        assert_eq!(equal_runs(&unbegun, None), "");
     }
 
     #[test]

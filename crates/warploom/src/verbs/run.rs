@@ -274,9 +274,9 @@ fn told(args: &Args, gpu: &GpuSpec, result: &RunReport) -> String {
     report + &unchecked(result, &searched, width()) + &explained(args, gpu, result)
 }
 
-/// The explanation of a run, if it was requested and the run has timed launches.
+/// The explanation of a run, if it was requested and the run has timed instructions.
 fn explained(args: &Args, gpu: &GpuSpec, result: &RunReport) -> String {
-    if !args.explain {
+    if !args.explain || result.is_cut_at_start() {
         return String::new();
     }
     let machine = Machine::new(gpu, warploom_noc::sustainable(gpu));

@@ -66,8 +66,8 @@ struct Begin {
     /// Go on with the program that began the sweep, although this one is another build
     #[arg(long)]
     resume: bool,
-    /// List the runs, with estimates of their times where finished runs of the same target and size
-    /// tell them, and run nothing
+    /// List the runs, with estimates of their times where finished runs of the same target, size
+    /// and limits tell them, and run nothing
     #[arg(long)]
     dry_run: bool,
     /// With --engine slurm: number of workers [default: one for each run, at most 64]

@@ -108,7 +108,9 @@ fn a_dry_run_lists_runs_and_takes_times_from_finished_ones() {
     let folder = folder_of(STUDY);
     let dry = sweep(folder.path(), &["study.toml", "--dry-run"]).out;
     assert!(
-        dry.contains("8 to be made: no finished run tells their time"),
+        dry.contains(
+            "8 to be made: their time is not known, as no run of the same target, size and"
+        ),
         "{dry}"
     );
     assert!(!dry.contains("unknown"), "{dry}");
@@ -127,9 +129,35 @@ fn a_dry_run_lists_runs_and_takes_times_from_finished_ones() {
     let dry = sweep(folder.path(), &["study.toml", "--dry-run"]).out;
     assert_eq!(dry.matches("finished  warploom").count(), 2, "{dry}");
     assert!(
-        dry.contains("6 to be made: about") && dry.contains("for the 2 whose"),
+        dry.contains("6 to be made: about")
+            && dry.contains("of one core for 2; the time of 4 is not"),
         "{dry}"
     );
+}
+
+/// The time of a run that is cut says nothing about that of a whole one, nor about one that is cut
+/// later.
+#[test]
+fn a_dry_run_takes_times_from_runs_of_the_same_limits_alone() {
+    let axes =
+        "[axes]\ntarget = \"bfs\"\nsize = \"test\"\nsm.warp_scheduler = [\"lrr\", \"gto\"]\n";
+    let folder = folder_of(&format!("{axes}max_cycles = 1000\n"));
+    assert_eq!(sweep(folder.path(), &["study.toml"]).status, 0);
+    let dry = |limit: &str, change: &str| {
+        let text = format!("{axes}{limit}").replace("\"gto\"", change);
+        std::fs::write(folder.path().join("study.toml"), text).unwrap();
+        sweep(folder.path(), &["study.toml", "--dry-run"]).out
+    };
+    for other in ["", "max_cycles = 2000\n", "max_launches = 1\n"] {
+        let told = dry(other, "\"gto\"");
+        assert!(
+            told.contains("2 to be made: their time is not known"),
+            "{told}"
+        );
+    }
+    let same = dry("max_cycles = 1000\n", "\"oldest\"");
+    let told = "1 to be made: about";
+    assert!(same.contains(told) && !same.contains("not known"), "{same}");
 }
 
 #[test]
@@ -170,6 +198,28 @@ time = "soon"
     ] {
         assert!(message.contains(part), "{part}: {message}");
     }
+}
+
+/// Keys that stand in the wrong table are told where they belong.
+#[test]
+fn keys_in_the_wrong_table_are_told_where_they_belong() {
+    let folder = folder_of(
+        "[axes]\ntarget = \"bfs\"\nstatistics = [\"sm.barriers\"]\n[limits]\n\
+         max_cycles = 1000\ntim = \"1m\"\n",
+    );
+    let message = refusal(folder.path(), 2, &["sweep", "study.toml"]);
+    for part in [
+        "study.toml:3:1",
+        "write `statistics` above `[axes]`",
+        "study.toml:5:1",
+        "`max_cycles` is an axis, and [limits] takes time, memory, kills",
+        "write `max_cycles` below `[axes]`",
+        "did you mean `time`?",
+    ] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    assert_eq!(message.matches("`max_cycles` is an axis").count(), 1);
+    assert!(!message.contains("has no key `max_cycles`"), "{message}");
 }
 
 /// A contradiction between two values is known for a run only.
@@ -229,7 +279,7 @@ fn machines_of_files_have_names_and_maps_are_printed() {
     );
     write("small.toml", "base = \"gtx480\"\n[l1d]\nsets = 16\n");
     let out = sweep(folder.path(), &["study.toml"]).out;
-    let map = "speedup over sms 2 by gpu.sms and gpu\n\
+    let map = "speedup over sms 2: vectoradd by gpu.sms and gpu\n\
                gpu.sms  big-l1  small\n\
                2          1.00   1.00\n\
                4          ";
@@ -237,13 +287,13 @@ fn machines_of_files_have_names_and_maps_are_printed() {
     write("study.toml", &text.replace(", \"small.toml\"", ""));
     let out = sweep(folder.path(), &["study.toml"]).out;
     assert!(
-        out.contains("speedup over sms 2 on big-l1 by gpu.sms\n"),
+        out.contains("speedup over sms 2: vectoradd on big-l1 by gpu.sms\n"),
         "{out}"
     );
     write("study.toml", &text.replace("\"own.toml\", ", ""));
     let out = sweep(folder.path(), &["study.toml"]).out;
     assert!(
-        out.contains("speedup over sms 2 on small by gpu.sms\n"),
+        out.contains("speedup over sms 2: vectoradd on small by gpu.sms\n"),
         "{out}"
     );
     assert!(!out.contains(&*folder.path().to_string_lossy()), "{out}");
@@ -470,7 +520,7 @@ fn the_example_is_what_its_page_shows_and_runs() {
     let ran = warploom_in(folder.path(), &["report", "results"]);
     assert_eq!(ran.status, 0, "{}", ran.err);
     let page = std::fs::read_to_string(folder.path().join("results/index.html")).unwrap();
-    let title = "speedup over lrr, max_blocks_per_sm 1 on gtx480 by sm.warp_scheduler and \
+    let title = "speedup over lrr, max_blocks_per_sm 1: saxpy on gtx480 by sm.warp_scheduler and \
                  gpu.max_blocks_per_sm";
     assert!(page.contains(title) && page.contains("oldest"), "no map");
     let text = std::fs::read_to_string(folder.path().join("results/sweep/saxpy-sweep.json"));
@@ -511,5 +561,19 @@ fn a_sweep_says_what_was_cut_and_over_what_cells_are_means() {
     assert_eq!(
         page["charts"][0]["bars"]["title"],
         "Schedulers for the talk"
+    );
+    // A map has no axis with a label: below its title stands what it shows.
+    std::fs::write(
+        folder.path().join("study.toml"),
+        format!("{titled}chart = \"map\"\n"),
+    )
+    .unwrap();
+    let out = sweep(folder.path(), &["study.toml"]).out;
+    let shown = "Schedulers for the talk\nspeedup over lrr on gtx480\n";
+    assert!(out.contains(shown), "{out}");
+    let picture = std::fs::read_to_string(folder.path().join("results/sweep/study.svg")).unwrap();
+    assert!(
+        picture.contains("speedup over lrr on gtx480\n"),
+        "{picture}"
     );
 }

@@ -24,6 +24,11 @@ fn titles(charts: &[serde_json::Value]) -> Vec<String> {
     charts.iter().map(title).collect()
 }
 
+fn cells(row: &serde_json::Value) -> impl Iterator<Item = f64> {
+    let cells = row.as_array().unwrap().iter();
+    cells.map(|cell| cell.as_f64().unwrap())
+}
+
 /// Three axes: a map for each program, and after those of speedups that of their means.
 #[test]
 fn programs_have_pictures_of_their_own() {
@@ -34,6 +39,21 @@ fn programs_have_pictures_of_their_own() {
     assert_eq!(titles(&charts), expected);
     let table = rows(folder.path());
     let shown = charts[1]["heat"]["values"][1][0].as_f64().unwrap();
+    // One scale of colours for both.
+    let ranges = charts
+        .iter()
+        .map(|chart| chart["heat"]["range"].as_array().unwrap());
+    let values = charts.iter().map(|chart| &chart["heat"]["values"]);
+    let values = values.flat_map(|rows| rows.as_array().unwrap().iter().flat_map(cells));
+    let (low, high) = values.fold((f64::MAX, f64::MIN), |(low, high), value| {
+        (low.min(value), high.max(value))
+    });
+    for range in ranges {
+        assert_eq!([&range[0], &range[1]], [low, high]);
+    }
+    let hint = "note: there are no speedups, because no run is the baseline: `[report]` with \
+                `baseline = { warp_scheduler = \"lrr\" }` gives them";
+    assert!(out.contains(hint), "{out}");
     let row = table.values().find(|row| {
         row["target"] == "spmv" && row["sm.warp_scheduler"] == "gto" && row["gpu.sms"] == "2"
     });
@@ -84,7 +104,7 @@ fn means_of_ipc_are_refused_unless_the_file_asks_for_them() {
     let asked = format!("{axes}[report]\npanels = []\n");
     std::fs::write(folder.path().join("study.toml"), asked).unwrap();
     let out = sweep(folder.path(), &["study.toml"]).out;
-    let title = "ipc on gtx480 by gpu.sms and sm.warp_scheduler: mean over l1d.sets (16, 32) and";
+    let title = "ipc: vectoradd on gtx480 by gpu.sms and sm.warp_scheduler: mean over l1d.sets (16, 32) and";
     assert!(out.contains(title) && picture.exists(), "{out}");
 }
 
@@ -145,8 +165,13 @@ fn cut_and_stopped_runs_say_how_far_they_came() {
     let folder = folder_of(&format!("{axes}max_cycles = 3000\n"));
     let ran = sweep(folder.path(), &["study.toml"]);
     assert_eq!(ran.status, 0, "{}", ran.err);
-    let note = "note: fewer than two waves of blocks ended in 2 of the cut runs";
-    assert!(ran.out.contains(note), "{}", ran.out);
+    for told in [
+        "note: fewer than two waves of blocks ended in 2 of the cut runs",
+        " 15 blocks fill the machine)",
+        "note: cut in launch 1 (bfs): later launches",
+    ] {
+        assert!(ran.out.contains(told), "{told}: {}", ran.out);
+    }
     let cut = rows(folder.path());
     let blocks = |row: &str| -> u64 { cut["gto"][row].parse().unwrap() };
     assert!(blocks("blocks_ended") <= blocks("blocks") && blocks("blocks") > 0);
@@ -158,12 +183,24 @@ fn cut_and_stopped_runs_say_how_far_they_came() {
     let told =
         "no block had started by then in lrr, gto: the first block of a launch starts 500 cycles";
     assert!(unbegun.contains(told), "{unbegun}");
+    let said = "the same in every cycle";
+    assert!(!unbegun.contains(said), "{unbegun}");
+    let unissued = written("max_cycles = 20\ngpu.kernel_launch_cycles = 0\n").out;
+    let told = "blocks had started by then, and no instruction had been issued in lrr, gto";
+    assert!(
+        unissued.contains(told) && !unissued.contains(said),
+        "{unissued}"
+    );
+    // Equal runs have the names that the table has.
+    let equal = written("max_cycles = 300\nl1d.ways = [4, 8]\n").out;
+    let named = "settings changed nothing: gto-4; gto-8\n";
+    assert!(equal.contains(said) && equal.contains(named), "{equal}");
 
     let ran = written("max_launches = 2\n[report]\nbaseline = { warp_scheduler = \"lrr\" }\n");
     assert_eq!(ran.status, 0, "{}", ran.err);
     assert!(
         ran.out
-            .contains("note: 2 of 2 runs were stopped after max_launches")
+            .contains("note: 2 of 2 runs were stopped after max_launches: what")
             && ran.out.contains(", first 2 launches"),
         "{}",
         ran.out

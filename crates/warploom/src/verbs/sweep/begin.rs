@@ -297,11 +297,22 @@ fn dry_run(folder: &Folder, expanded: &Expanded, runs: &[PlannedRun]) -> Result<
     }
     let estimate = match open - unknown {
         0 if open == 0 => String::new(),
-        0 => ": no finished run tells their time".to_owned(),
+        0 => {
+            ": their time is not known, as no run of the same target, size and limits has finished"
+                .to_owned()
+        }
         known => format!(
-            ": about {} of one core for the {} whose time finished runs tell",
+            ": about {} of one core for {}{}",
             seconds(sum),
-            grouped(known as u64)
+            grouped(known as u64),
+            match unknown {
+                0 => String::new(),
+                unknown => format!(
+                    "; the time of {} is not known, as no run of the same target, size and limits \
+                     has finished",
+                    grouped(unknown as u64)
+                ),
+            }
         ),
     };
     let excluded = match expanded.skipped {

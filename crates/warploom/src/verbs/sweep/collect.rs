@@ -12,9 +12,10 @@ use warploom_report::page::{Cell, Page, csv_line};
 use warploom_report::{
     BarChart, Chart, ColumnType, ParquetEncoder, bar_lines, grouped, map_table, svg, wrapped,
 };
+use warploom_stats::result::Begun;
 use warploom_sweep::{
-    AxisValues, Collector, Folder, MEAN_OF, NewFile, PageBuilder, Row, SPEEDUP_OF, Sweep, Worker,
-    typed, write_whole,
+    AxisValues, Collector, Facts, Folder, MEAN_OF, NewFile, PageBuilder, Row, SPEEDUP_OF, Sweep,
+    Worker, typed, write_whole,
 };
 
 /// Number of failures that are told one by one.
@@ -51,16 +52,20 @@ struct Summary {
     notes: String,
     /// Number of runs whose outputs nothing compared.
     unchecked: usize,
-    /// Runs by their digests, by the values of the axes.
+    /// Names of runs by their digests.
     equal: BTreeMap<String, Vec<String>>,
 }
 
 impl Summary {
     fn add(&mut self, row: &Row) {
         self.unchecked += usize::from(row.is_unchecked);
-        if let Some(digest) = &row.digest {
+        // Runs that were cut before their first instruction say nothing about their settings.
+        let has_begun = |facts: &Facts| facts.begun == Begun::Instructions;
+        if let Some(digest) = row.digest.as_ref()
+            && row.facts.as_ref().is_some_and(has_begun)
+        {
             let same = self.equal.entry(digest.clone()).or_default();
-            same.push(row.values.join(" "));
+            same.push(row.name.clone());
         }
         match row.status {
             "finished" | "cut" | "stopped" => self.finished += 1,

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use warploom_config::{Key, preset};
 use warploom_lab::{Allocate, Input, MachineVariant, Mix, RunSpec, bound};
 use warploom_regalloc::Method;
-use warploom_stats::result::RunReport;
+use warploom_stats::result::{Launches, RunReport};
 use warploom_sweep::{PlannedRun, Refused, Resolved, Settings, Simulator, setting};
 use warploom_workloads::Size;
 
@@ -333,24 +333,50 @@ fn check_preset(name: &str) -> Result<(), String> {
 /// Facts of a run for the plan.
 pub fn resolve(finder: &mut Finder, settings: &Settings) -> Result<Resolved, String> {
     let found = finder.find(settings)?;
-    let of = |name: &str| setting(settings, name);
-    let target = of("target").or(of("app")).unwrap_or_default();
-    let size = of("size").unwrap_or("small");
     let (command, weight) = match &found {
         Found::Simulation(spec) => (spec.command(), spec.weight()),
         Found::Program(program) => (program.command.clone(), 0),
     };
-    let machine = match &found {
-        Found::Simulation(spec) => spec.machine.title(),
-        Found::Program(_) => finder.machine(&[], settings)?.title(),
+    let (machine, launches) = match &found {
+        Found::Simulation(spec) => (spec.machine.title(), spec.launches()),
+        Found::Program(_) => (finder.machine(&[], settings)?.title(), Launches::default()),
     };
     Ok(Resolved {
         identity: found.identity(),
-        subject: format!("{target} {size}"),
+        subject: subject(settings),
         command,
         weight,
         machine,
+        launches,
     })
+}
+
+/// Settings that decide how much of which program a run times.
+const WORK: [&str; 14] = [
+    "target",
+    "app",
+    "size",
+    "max_cycles",
+    "max_launches",
+    "instructions",
+    "again",
+    "launches",
+    "kernel",
+    "time_kernel",
+    "grid",
+    "block",
+    "args",
+    "sharing",
+];
+
+/// Everything that decides the amount of a run's work, by which runs of similar length are found.
+fn subject(settings: &Settings) -> String {
+    let of = |name: &&str| {
+        let default = (*name == "size").then_some("small");
+        let value = setting(settings, name).or(default)?;
+        Some(format!("{name}={value}"))
+    };
+    WORK.iter().filter_map(of).collect::<Vec<_>>().join(" ")
 }
 
 /// True if a target or machine is named by a file.

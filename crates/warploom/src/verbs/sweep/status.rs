@@ -113,7 +113,14 @@ fn shown(folder: &Folder, status: &Status) -> String {
         text += &format!("{:>12}  a run on average\n", seconds(mean));
     }
     if let Some(left) = status.seconds_left().filter(|_| status.remaining() > 0) {
-        text += &format!("{:>12}  left, about\n", seconds(left));
+        let without = match status.unknown {
+            0 => String::new(),
+            unknown => format!(
+                ", without {} runs: none of their target, size and limits has finished",
+                count(unknown)
+            ),
+        };
+        text += &format!("{:>12}  left, about{without}\n", seconds(left));
     }
     if status.is_cancelled {
         text += "The sweep is cancelled; the same `warploom sweep` command goes on.\n";
