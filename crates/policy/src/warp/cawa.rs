@@ -18,7 +18,8 @@
 //! `docs/policies-compared.md` lists what the paper leaves open.
 
 use super::{
-    OrderCounters, Progress, WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, holds, warps_of,
+    OrderCounters, Progress, WarpMask, WarpPolicyCounters, WarpScheduler, WarpView, holds, only,
+    warps_of,
 };
 use crate::facts::{schedulers, warps, warps_a_scheduler};
 use crate::{Facts, Part, PolicyFacts, bits_for};
@@ -67,6 +68,14 @@ impl History {
         needed.checked_div(self.issued).unwrap_or(0) + self.stalls
     }
 
+    /// True if the criticality in cycle `now` is `least` or more. Costs no division, unlike the
+    /// criticality. A warp that has issued nothing may reach any.
+    fn may_reach(&self, least: u64, now: u64) -> bool {
+        let needed = self.left * (now - self.started);
+        let least = u128::from(least.saturating_sub(self.stalls)) * u128::from(self.issued);
+        u128::from(needed) >= least
+    }
+
     /// Criticality as of the warp's last issue.
     fn last_criticality(&self) -> u64 {
         self.criticality(self.issued_at)
@@ -85,7 +94,7 @@ impl PolicyFacts for Cawa {
         },
         bits_on_gtx480: 48 * 160 + 2 * (32 + 5 + 1),
         part: Part::Sm,
-        complexity: "a division for each ready warp, unless the last one goes on",
+        complexity: "a product for each ready warp, unless the last one goes on",
     };
 }
 
@@ -101,20 +110,34 @@ impl Cawa {
             order: OrderCounters::default(),
         }
     }
+
+    /// The most critical of some warps, of which `oldest` is the oldest.
+    fn most_critical(&self, view: &WarpView<'_>, ready: WarpMask, oldest: WarpSlot) -> WarpSlot {
+        let criticality = |slot: WarpSlot| self.warps[slot.index()].criticality(self.now);
+        let rank = |slot: WarpSlot, criticality| (criticality, Reverse(view.age[slot.index()]));
+        let (mut first, mut most) = (oldest, criticality(oldest));
+        for slot in warps_of(ready & !only(oldest)) {
+            if !self.warps[slot.index()].may_reach(most, self.now) {
+                continue;
+            }
+            let criticality = criticality(slot);
+            if rank(slot, criticality) > rank(first, most) {
+                (first, most) = (slot, criticality);
+            }
+        }
+        first
+    }
 }
 
 impl WarpScheduler for Cawa {
     fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
-        let rank = |slot: &WarpSlot| {
-            let criticality = self.warps[slot.index()].criticality(self.now);
-            (criticality, Reverse(view.age[slot.index()]))
-        };
+        let oldest = view.oldest(ready)?;
         let first = match self.last {
-            Some(last) if holds(ready, last) => Some(last),
-            _ => warps_of(ready).max_by_key(rank),
+            Some(last) if holds(ready, last) => last,
+            _ => self.most_critical(view, ready, oldest),
         };
-        self.reorders = first != view.oldest(ready);
-        first
+        self.reorders = first != oldest;
+        Some(first)
     }
 
     /// True if enough of the warps of the block that the scheduler has are less critical. All

@@ -127,6 +127,28 @@ impl LongLatencyFirst {
         (block, Reverse(self.stalls(slot)), view.age[w])
     }
 
+    /// The first of some warps in the order, of which `oldest` is the oldest. Its block is the
+    /// oldest, too.
+    fn first(&self, view: &WarpView<'_>, ready: WarpMask, oldest: WarpSlot) -> WarpSlot {
+        let block = match self.settings.scope {
+            SortScope::Block => Some(view.block_age[oldest.index()]),
+            SortScope::Sm => None,
+        };
+        let (mut first, mut most) = (oldest, self.stalls(oldest));
+        for slot in warps_of(ready & !only(oldest)) {
+            let w = slot.index();
+            if block.is_some_and(|block| view.block_age[w] != block) {
+                continue;
+            }
+            let stalls = self.stalls(slot);
+            let before = stalls == most && view.age[w] < view.age[first.index()];
+            if stalls > most || before {
+                (first, most) = (slot, stalls);
+            }
+        }
+        first
+    }
+
     /// The part of `stalled` that the scheduler came to before it issued from `picked`.
     fn examined(
         &self,
@@ -145,21 +167,19 @@ impl LongLatencyFirst {
 
 impl WarpScheduler for LongLatencyFirst {
     fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
-        if ready & ready.wrapping_sub(1) == 0 {
-            self.reorders = false;
-            return warps_of(ready).next();
-        }
-        let first = warps_of(ready).min_by_key(|slot| self.rank(view, *slot));
         // Without counters either scope comes down to the oldest warp: a block's warps start
         // together.
-        self.reorders = first != view.oldest(ready);
-        first
+        let oldest = view.oldest(ready)?;
+        let first = self.first(view, ready, oldest);
+        self.reorders = first != oldest;
+        Some(first)
     }
 
     fn wants_cycles(&self) -> bool {
         true
     }
 
+    #[inline]
     fn end_cycles(
         &mut self,
         view: &WarpView<'_>,
