@@ -30,6 +30,7 @@ pub struct Array {
 impl Array {
     /// Returns the column (in cache lines) and the row of an address in the array. Columns and rows
     /// begin at the cache line that contains the start of the array.
+    #[inline]
     pub fn line(&self, address: u64) -> Rect {
         let offset = self.offset(address);
         let (row, column) = match self.pitch {
@@ -43,6 +44,7 @@ impl Array {
     }
 
     /// Returns the distance in bytes of an address from the first cache line of the array.
+    #[inline]
     pub(crate) fn offset(&self, address: u64) -> i64 {
         address.wrapping_sub(self.address / LINE_BYTES * LINE_BYTES) as i64
     }
@@ -148,8 +150,9 @@ impl Footprints {
         })
     }
 
-    /// Reports the cache lines that one warp of a block touches, lane by lane. `report` receives
-    /// the index into [`Footprints::arrays`] and the column and row of the line.
+    /// Reports the cache lines that one warp of a block touches, in the order of lanes; a line that
+    /// lanes touch one after the other is reported once. `report` receives the index into
+    /// [`Footprints::arrays`] and the column and row of the line.
     ///
     /// # Errors
     /// Returns the fault if the kernel would fault in the warp.
@@ -162,8 +165,13 @@ impl Footprints {
         let (arrays, array_of) = (&self.arrays, &self.array_of);
         self.predictor.run(ctaid, warp, |record: Record<'_>| {
             if let Some(array) = array_of[record.access] {
+                let mut last = None;
                 for lane in lanes_of(record.lanes) {
-                    report(array, arrays[array].line(record.addresses[lane]));
+                    let line = arrays[array].line(record.addresses[lane]);
+                    if last != Some(line) {
+                        report(array, line);
+                        last = Some(line);
+                    }
                 }
             }
         })
