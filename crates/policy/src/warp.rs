@@ -145,6 +145,18 @@ combine_stats! {
     }
 }
 
+impl WarpView<'_> {
+    /// Number of warps that are held back: none in most cycles.
+    #[inline]
+    pub(crate) const fn held_warps(&self) -> u64 {
+        if self.held == 0 {
+            0
+        } else {
+            self.held.count_ones() as u64
+        }
+    }
+}
+
 impl Deref for WarpView<'_> {
     type Target = WarpTable;
     #[inline]

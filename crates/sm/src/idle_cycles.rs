@@ -34,10 +34,18 @@ pub(crate) struct IdleCycles {
 
 impl IdleCycles {
     /// Lets a cycle pass if it is like the one before and the policy would let no warp issue
-    /// again. Returns false if the policy must be asked.
+    /// again. Returns false if the policy must be asked. `idle` is asked only after a cycle in
+    /// which nothing issued.
     #[inline(always)]
-    pub(crate) fn passes<const FEW: bool>(&mut self, now: Cycle, idle: &Idle) -> bool {
-        let same = now < self.until && self.first.is_same::<FEW>(idle);
+    pub(crate) fn passes<const FEW: bool>(
+        &mut self,
+        now: Cycle,
+        idle: impl FnOnce() -> Idle,
+    ) -> bool {
+        if now >= self.until {
+            return false;
+        }
+        let same = self.first.is_same::<FEW>(&idle());
         self.untold += Cycle::from(same);
         same
     }
@@ -129,14 +137,14 @@ mod tests {
             Idle { held: 0, ..idle },
         ];
         let mut cycles = IdleCycles::default();
-        assert!(!cycles.passes::<false>(5, &idle), "no cycle before");
+        assert!(!cycles.passes::<false>(5, || idle), "no cycle before");
         cycles.begin(&idle, 9);
-        assert!(cycles.passes::<false>(6, &idle));
-        for other in &changed {
-            assert!(!cycles.passes::<false>(7, other), "{other:?}");
+        assert!(cycles.passes::<false>(6, || idle));
+        for other in changed {
+            assert!(!cycles.passes::<false>(7, || other), "{other:?}");
         }
-        assert!(cycles.passes::<false>(8, &idle));
-        assert!(!cycles.passes::<false>(9, &idle), "must be asked");
+        assert!(cycles.passes::<false>(8, || idle));
+        assert!(!cycles.passes::<false>(9, || idle), "must be asked");
         assert_eq!(cycles.untold, 2);
     }
 

@@ -27,14 +27,27 @@ impl Sm {
             return self.pick_in_order(s, ready, wrong, last);
         }
         let Scheduler { own, idle, .. } = &mut self.schedulers[s];
-        if idle.passes::<FEW>(now, &Idle::of(&self.warps, *own, ready)) {
+        if idle.passes::<FEW>(now, || Idle::of(&self.warps, *own, ready)) {
+            return None;
+        }
+        if ready == 0 {
+            self.pass_cycle(s);
             return None;
         }
         self.ask(now, s, ready)
     }
 
-    /// Asks the policy for one of the ready warps, if there are any, and tells it of the cycle.
+    /// Tells the policy of a cycle in which no warp is ready.
     #[inline(never)]
+    fn pass_cycle(&mut self, s: usize) {
+        let (scheduler, warps) = (&mut self.schedulers[s], &self.warps);
+        let idle = Idle::of(warps, scheduler.own, 0);
+        scheduler.pass_others(&idle, 1, &warps.table);
+    }
+
+    /// Asks the policy for one of the ready warps, of which there are some, and tells it of the
+    /// cycle.
+    #[inline(always)]
     fn ask(&mut self, now: Cycle, s: usize, ready: WarpMask) -> Option<WarpSlot> {
         let Self {
             schedulers,
@@ -43,22 +56,18 @@ impl Sm {
             ..
         } = self;
         let scheduler = &mut schedulers[s];
-        let idle = Idle::of(warps, scheduler.own, ready);
-        if ready == 0 {
-            scheduler.pass_others(&idle, 1, &warps.table);
-            return None;
-        }
         scheduler.tell_passed(&warps.table);
         let Scheduler {
             own, policy, next, ..
         } = scheduler;
-        let mut view = idle.view(*own, &warps.table);
+        let mut view = warps.view(*own);
+        let stalled = *own & warps.buffered & !view.waiting & !ready;
         let look_up = |slot| next_inst(warps, kernels, slot);
         let sorted = || {
             let memory = ready & warps.next_pipe[Pipe::Mem as usize];
             next.sort(ready, memory, |slot| look_up(slot).access)
         };
-        let picked = policy.run_cycle(&mut view, (ready, idle.stalled), sorted, look_up);
+        let picked = policy.run_cycle(&mut view, (ready, stalled), sorted, look_up);
         match picked {
             Some(slot) => {
                 next.forget(slot);
@@ -66,6 +75,7 @@ impl Sm {
             }
             None => {
                 let until = (now + 1).saturating_add(policy.holds_for());
+                let idle = Idle::of(warps, scheduler.own, ready);
                 scheduler.idle.begin(&idle, until.min(LAST));
             }
         }

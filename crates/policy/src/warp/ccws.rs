@@ -263,6 +263,7 @@ impl Ccws {
 }
 
 impl WarpScheduler for Ccws {
+    #[inline]
     fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
         self.order.pick(view, ready)
     }
@@ -324,6 +325,7 @@ impl WarpScheduler for Ccws {
         self.settled_until.saturating_sub(self.now)
     }
 
+    #[inline]
     fn end_cycles(
         &mut self,
         view: &WarpView<'_>,
@@ -331,7 +333,7 @@ impl WarpScheduler for Ccws {
         _picked: Option<WarpSlot>,
         cycles: u64,
     ) {
-        self.counters.loads_held_back += u64::from(view.held.count_ones()) * cycles;
+        self.counters.loads_held_back += view.held_warps() * cycles;
         if self.raised.is_empty() {
             self.now += cycles;
         } else {

@@ -232,6 +232,7 @@ impl Daws {
 }
 
 impl WarpScheduler for Daws {
+    #[inline]
     fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
         self.order.pick(view, ready)
     }
@@ -272,6 +273,7 @@ impl WarpScheduler for Daws {
         self.held != 0 && !self.is_open()
     }
 
+    #[inline]
     fn begin_cycle(&mut self, view: &WarpView<'_>) {
         if self.held_for != Some(view.waiting) {
             self.find_held(view);
@@ -313,7 +315,7 @@ impl WarpScheduler for Daws {
         _picked: Option<WarpSlot>,
         cycles: u64,
     ) {
-        self.victim_tags.loads_held_back += u64::from(view.held.count_ones()) * cycles;
+        self.victim_tags.loads_held_back += view.held_warps() * cycles;
         self.now += cycles;
     }
 

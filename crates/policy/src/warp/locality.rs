@@ -250,6 +250,7 @@ fn late(view: &WarpView<'_>) -> WarpMask {
 }
 
 impl WarpScheduler for Locality {
+    #[inline]
     fn begin_cycle(&mut self, view: &WarpView<'_>) {
         let blocked = view.waiting | view.long_wait;
         if self.filled_for == Some((view.live, blocked)) {

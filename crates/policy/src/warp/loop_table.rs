@@ -146,8 +146,14 @@ impl LoopTable {
 
     /// The smallest loop around an instruction.
     pub(super) fn around(&self, place: Place) -> Option<usize> {
-        let around = (0..self.loops.len()).filter(|nth| self.loops[*nth].has(place));
-        around.min_by_key(|nth| self.loops[*nth].length())
+        let mut smallest = None;
+        for (nth, known) in self.loops.iter().enumerate() {
+            let is_smaller = |(_, length)| known.length() < length;
+            if known.has(place) && smallest.is_none_or(is_smaller) {
+                smallest = Some((nth, known.length()));
+            }
+        }
+        smallest.map(|(nth, _)| nth)
     }
 
     /// Notes that a warp went back to `head` from `tail`. Returns true if the loop is a new one.

@@ -114,6 +114,7 @@ impl Mascar {
 }
 
 impl WarpScheduler for Mascar {
+    #[inline]
     fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
         let owner = ready & self.owner;
         if self.saturated && owner != 0 {
@@ -201,7 +202,7 @@ impl WarpScheduler for Mascar {
     ) {
         self.changed = false;
         self.counters.saturated_cycles += u64::from(self.saturated) * cycles;
-        self.counters.accesses_held_back += u64::from(view.held.count_ones()) * cycles;
+        self.counters.accesses_held_back += view.held_warps() * cycles;
     }
 
     fn on_issue(&mut self, slot: WarpSlot) {

@@ -131,6 +131,7 @@ impl Owl {
 
 impl WarpScheduler for Owl {
     /// The ready warp of the first group that has one, from the front group on.
+    #[inline]
     fn pick(&mut self, _view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
         let (before, from) = self.groups.split_at(self.front());
         let groups = from.iter().chain(before);

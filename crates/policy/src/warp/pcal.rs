@@ -241,6 +241,7 @@ impl Pcal {
 }
 
 impl WarpScheduler for Pcal {
+    #[inline]
     fn pick(&mut self, view: &WarpView<'_>, ready: WarpMask) -> Option<WarpSlot> {
         let issuers = self.issuers(view);
         self.order.pick(view, ready & issuers)
@@ -266,6 +267,7 @@ impl WarpScheduler for Pcal {
         holds(self.holders, warp)
     }
 
+    #[inline]
     fn end_cycles(
         &mut self,
         _view: &WarpView<'_>,

@@ -43,7 +43,14 @@ impl VictimTags {
 
     /// Place of the first tag of a line's set.
     fn first(&self, line: u64) -> usize {
-        (line / LINE_BYTES) as usize % self.sets * self.ways
+        let number = (line / LINE_BYTES) as usize;
+        // A write asks the tags of every warp, which the time of a division would multiply.
+        let set = if self.sets.is_power_of_two() {
+            number & (self.sets - 1)
+        } else {
+            number % self.sets
+        };
+        set * self.ways
     }
 
     /// True if the array has the line.
