@@ -17,6 +17,8 @@ pub(crate) struct Accesses {
     pub one: &'static str,
     /// Number of these accesses.
     count: f64,
+    /// Bytes that an access moves.
+    pub bytes: f64,
     /// Transactions of an access.
     pub transactions: f64,
     /// Transactions of an access whose lanes use neighbouring words, of as many bytes.
@@ -46,6 +48,7 @@ impl Accesses {
             (count > 0.0).then(|| Self {
                 one,
                 count,
+                bytes: get("access_bytes") / count,
                 transactions: get("access_transactions") / count,
                 ideal: (get("access_bytes") / bytes / count).max(1.0),
             })
@@ -58,6 +61,7 @@ impl Accesses {
         Self {
             one: "an access",
             count: 1.0,
+            bytes: 0.0,
             transactions,
             ideal: transactions,
         }
@@ -71,6 +75,10 @@ impl Accesses {
     /// Transactions that neighbouring words would save.
     fn excess(&self) -> f64 {
         (self.transactions - self.ideal) * self.count
+    }
+
+    pub(crate) fn is_load(&self) -> bool {
+        self.one == KINDS[0].1
     }
 
     pub(crate) fn is_atomic(&self) -> bool {
@@ -120,9 +128,10 @@ pub(crate) struct SharedWait {
 pub(crate) const LAYOUT: &str = "change the layout in shared memory, for example by a padding \
                                  column, so that the lanes of a warp use different banks";
 /// Remedy against atomics of shared memory whose lanes take turns.
-pub(crate) const PRIVATE: &str = "let fewer lanes update the same word of shared memory: combine \
-                                  the values of a warp first (shuffles, `__match_any_sync`), or \
-                                  give each warp a copy of the array and add the copies at the end";
+pub(crate) const PRIVATE: &str = "let fewer lanes of a warp update the same word of shared memory: \
+                                  give each lane a copy of the array (`copies[i * 32 + lane]`, or \
+                                  fewer copies of a large one) and add the copies at the end, or \
+                                  combine the values of a warp first (`__match_any_sync`, shuffles)";
 
 impl SharedWait {
     /// The wait of the kind of access with most of these cycles, if it is a cycle or longer.

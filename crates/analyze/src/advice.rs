@@ -4,6 +4,7 @@
 
 use crate::accesses::{Accesses, SPREAD, SharedWait};
 use crate::analysis::KernelAnalysis;
+use crate::atomics::Atomics;
 use crate::hot_banks::queueing;
 use crate::occupancy::{Occupancy, WARP};
 use crate::verdict::Bound;
@@ -79,6 +80,8 @@ pub(crate) struct Facts {
     pub atomics: Option<f64>,
     /// Lanes of an atomic's transaction.
     pub atomic_lanes: Option<f64>,
+    /// Memory whose atomics take longest in all; `None` without atomics.
+    pub atomic_memory: Option<Atomics>,
     /// Cycles that accesses to shared memory wait for each other's lanes.
     pub shared_wait: Option<SharedWait>,
     /// Lanes in which an instruction takes effect, over those that do in any: a branch that no lane
@@ -143,6 +146,7 @@ impl Facts {
             queueing: queueing(spec, figures, hit_rate("l2")),
             atomics: ratio(atomics, get("sm.memory_transactions")),
             atomic_lanes: ratio(updates, atomics),
+            atomic_memory: Atomics::of(spec, counts),
             shared_wait: SharedWait::of(counts),
             lanes: ratio(
                 get("sm.thread_instructions"),

@@ -4,6 +4,7 @@ use crate::advice::{Facts, advice};
 use crate::classes::Category;
 use crate::context::DuetAnalysis;
 use crate::explain::explanation;
+use crate::hot_banks::busy;
 use crate::occupancy::Occupancy;
 use crate::pipes::UnitUse;
 use crate::verdict::{Bound, Evidence};
@@ -60,6 +61,8 @@ pub struct KernelAnalysis {
     pub throughput: Throughputs,
     /// Use of the function units and of the load/store units.
     pub units: UnitUse,
+    /// Share of the cycles for which the busiest of the L2 banks with the longest waits is busy.
+    pub hot_l2_bank: Option<f64>,
     /// Verdict: what bounds the kernel, over all parts and causes that are counted.
     pub bound: Bound,
     /// Category of GPUDuet: the part of its six that bounds the kernel (section 4.2).
@@ -172,6 +175,7 @@ impl Launches<'_> {
             utilisation,
             throughput: machine.throughputs(&utilisation),
             units: UnitUse::new(machine.spec, figures, cycles),
+            hot_l2_bank: busy(figures),
             bound: evidence.bound(),
             category: Category::of(&utilisation),
             class,

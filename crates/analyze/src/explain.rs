@@ -4,6 +4,7 @@
 use crate::accesses::{Accesses, SharedWait};
 use crate::advice::{Facts, HALF, because, counted, limit_in_words, nearest, percent, plural};
 use crate::analysis::KernelAnalysis;
+use crate::atomics::Atomics;
 use crate::hot_banks::Hot;
 use crate::loadstore::{FullUnit, Stall};
 use crate::occupancy::WARP;
@@ -56,11 +57,15 @@ pub(crate) struct Subject<'a> {
 impl Subject<'_> {
     /// The bound on the SMs that hold a block.
     pub(crate) fn within_sms(&self) -> Bound {
+        self.evidence().bound_within_sms()
+    }
+
+    fn evidence(&self) -> Evidence<'_> {
         let (used, threads) = (
             &self.analysis.utilisation,
             self.analysis.occupancy.block_threads,
         );
-        Evidence::new(used, self.figures, &self.facts, threads).bound_within_sms()
+        Evidence::new(used, self.figures, &self.facts, threads)
     }
 
     /// Share of the scheduler cycles with a cause.
@@ -196,10 +201,11 @@ impl Subject<'_> {
                 let hot = Hot::of(self.figures);
                 hot.map_or_else(String::new, |hot| hot.in_words(&kernel))
             }
-            Bound::Barriers if self.has_no_barriers() => format!(
-                "Atomics and fences bound `{kernel}`: in {share} of the scheduler cycles all warps \
-                 wait for them."
+            Bound::Fences => format!(
+                "Fences bound `{kernel}`: in {share} of the scheduler cycles all warps wait there \
+                 for their accesses."
             ),
+            Bound::Atomics => self.atomics_in_words(&share),
             Bound::Barriers => format!(
                 "Barriers bound `{kernel}`: in {share} of the scheduler cycles all warps wait at \
                  barriers, at fences or for atomics{}.",
@@ -222,6 +228,21 @@ impl Subject<'_> {
                 self.held_in_words()
             ),
         }
+    }
+
+    /// Sentence on atomics as the bound, for which all warps wait in a share of the cycles.
+    fn atomics_in_words(&self, share: &str) -> String {
+        let kernel = self.name();
+        let (of, wait) = match self.facts.atomic_memory {
+            Some(Atomics::Shared) => (" of shared memory", self.facts.shared_wait),
+            _ => ("", None),
+        };
+        let wait = wait.filter(|wait| wait.is_atomic);
+        let wait = wait.map_or_else(String::new, |wait| format!("; {}", wait.in_words()));
+        format!(
+            "The latency of atomics{of} bounds `{kernel}`: in {share} of the scheduler cycles all \
+             warps wait for theirs{wait}."
+        )
     }
 
     /// Clause on the share of warps that wait at barriers, if it is worth naming.
@@ -389,9 +410,10 @@ impl Subject<'_> {
         });
         match waits.max_by(|a, b| a.1.total_cmp(b.1)) {
             Some((cause, share)) if *share > 0.0 => format!(
-                "Schedulers issue in {issued} {of}, and wait most often, in {}, {} (`{cause}`).",
+                "Schedulers issue in {issued} {of}, and wait most often, in {}, {} ({}).",
                 percent(*share / with_work),
-                self.because(cause)
+                self.because(cause),
+                self.label(cause)
             ),
             _ => format!("Schedulers issue in {issued} {of}."),
         }
@@ -405,7 +427,22 @@ impl Subject<'_> {
                 "for function units behind accesses that hold the operand collectors"
             }
             "execution_pipe" if full.operands > full.units => "for the operand collectors",
+            "barrier" => match self.evidence().at_barrier() {
+                Bound::Atomics => "for atomics",
+                Bound::Fences => "at fences",
+                _ => because(cause),
+            },
             cause => because(cause),
+        }
+    }
+
+    /// The label of a cause of `sm.slots`, explained where its name misleads.
+    fn label(&self, cause: &str) -> String {
+        match cause {
+            "barrier" if self.evidence().at_barrier() != Bound::Barriers => {
+                format!("`{cause}`: barrier, fence or atomic")
+            }
+            cause => format!("`{cause}`"),
         }
     }
 
@@ -435,10 +472,14 @@ impl Subject<'_> {
         );
         match facts.transactions {
             Some(mean) => format!(
-                "{moved}; L1D hits {} of its accesses, L2 {}{}; {}.",
+                "{moved}; L1D hits {} of its accesses, L2 {}{}{}; {}.",
                 rate(facts.l1d_hit_rate),
                 rate(facts.l2_hit_rate),
                 self.copies_in_words(),
+                match self.analysis.bound {
+                    Bound::HotBanks => String::new(),
+                    _ => Hot::beside(self.figures),
+                },
                 match facts.accesses.as_slice() {
                     // Results of earlier versions do not count kinds of accesses.
                     [] => format!("an access takes {mean:.1} transactions"),

@@ -5,8 +5,13 @@ use crate::advice::percent;
 use warploom_config::GpuSpec;
 use warploom_stats::result::{Figures, HotBanks};
 
-/// Share of the time of accesses that requests wait for a few banks from which these are the bound.
+/// Share of the time of accesses that requests wait for a few banks from which these are the bound,
+/// and share of the cycles for which one is busy from which it is.
 const LONG: f64 = 1.0 / 3.0;
+/// Share of the cycles for which a bank is busy from which it is named beside another bound.
+const WORTH_NAMING: f64 = 0.2;
+/// Ratio to the mean over all banks from which one is busier than others.
+const BUSIER: f64 = 2.0;
 
 /// A few L2 banks for which requests wait long.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,20 +21,44 @@ pub(crate) struct Hot {
     packets: f64,
     /// Share of the time of accesses that requests wait for these banks.
     waits: f64,
+    /// Share of the cycles for which the busiest of these banks is busy; 0 if all banks are about as
+    /// busy.
+    pub busy: f64,
 }
 
 impl Hot {
     /// The banks for which requests wait longest, if these are at most half of all, and the waits a
-    /// large part of the time of accesses.
+    /// large part of the time of accesses, or one of them busy for a large part of the cycles.
     pub(crate) fn of(figures: &Figures) -> Option<Self> {
+        Self::few(figures).filter(|hot| hot.waits > LONG || hot.busy > LONG)
+    }
+
+    /// The banks for which requests wait longest, if these are at most half of all.
+    fn few(figures: &Figures) -> Option<Self> {
         let banks = figures.hot_banks?;
         let get = |name: &str| figures.statistics.get(name).copied().unwrap_or(0) as f64;
+        let busy = busy(figures).unwrap_or(0.0);
+        let mean = get("partition.packets") / get("partition.cycles").max(1.0);
         let hot = Self {
             banks,
             packets: banks.packets as f64 / get("partition.packets").max(1.0),
             waits: banks.wait_cycles as f64 / get("sm.fetch_cycles").max(1.0),
+            busy: if busy >= BUSIER * mean { busy } else { 0.0 },
         };
-        (2 * banks.banks <= banks.of_banks && hot.waits > LONG).then_some(hot)
+        (2 * banks.banks <= banks.of_banks).then_some(hot)
+    }
+
+    /// Clause on a bank that is busy for long beside another bound.
+    pub(crate) fn beside(figures: &Figures) -> String {
+        let hot = Self::few(figures).filter(|hot| hot.busy > WORTH_NAMING);
+        hot.map_or_else(String::new, |hot| {
+            format!(
+                "; one of {} L2 banks is busy in {} of the cycles, mostly with {}",
+                hot.banks.of_banks,
+                percent(hot.busy),
+                hot.requests()
+            )
+        })
     }
 
     /// True if the DRAM behind the banks is what they wait for: most requests miss in L2.
@@ -82,9 +111,14 @@ impl Hot {
             _ => format!("{few} of {all} {parts} bound `{kernel}`"),
         };
         let it = if few == 1 { "it" } else { "them" };
+        let busy = match (self.busy > LONG, few) {
+            (false, _) => String::new(),
+            (true, 1) => format!("; it is busy in {} of the cycles", percent(self.busy)),
+            (true, _) => format!("; one is busy in {} of the cycles", percent(self.busy)),
+        };
         format!(
             "{bound}: {} of the requests, mostly {}, go to {it}, and wait {:.0} cycles for {it} on \
-             average, {} of the time that accesses take.",
+             average, {} of the time that accesses take{busy}.",
             percent(self.packets),
             self.requests(),
             self.banks.wait_cycles as f64 / self.banks.packets.max(1) as f64,
@@ -113,6 +147,15 @@ impl Hot {
             _ => apart.to_owned(),
         }
     }
+}
+
+/// Share of the cycles for which the busiest of the L2 banks with the longest waits is busy. `None`
+/// if no requests wait, and for results that do not count it.
+pub(crate) fn busy(figures: &Figures) -> Option<f64> {
+    let banks = figures.hot_banks?;
+    let all = figures.statistics.get("partition.cycles").copied()?;
+    let cycles = all as f64 / f64::from(banks.of_banks.max(1));
+    (banks.busy_cycles > 0).then(|| (banks.busy_cycles as f64 / cycles.max(1.0)).min(1.0))
 }
 
 /// Share of the time of accesses that they would not take on an idle machine: they wait in queues.

@@ -11,6 +11,7 @@
 mod accesses;
 mod advice;
 mod analysis;
+mod atomics;
 mod classes;
 mod context;
 mod explain;

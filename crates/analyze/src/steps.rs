@@ -2,6 +2,7 @@
 
 use crate::accesses::{Accesses, LAYOUT, SPREAD, SharedWait};
 use crate::advice::{FEW_LANES, HALF, NEIGHBOURS, counted, percent, remedy};
+use crate::atomics::Atomics;
 use crate::explain::Subject;
 use crate::hot_banks::Hot;
 use crate::loadstore::{FullUnit, Stall};
@@ -15,6 +16,9 @@ use warploom_policy::utilisation::Part;
 const MOSTLY_LOCAL: f64 = 0.5;
 /// Share of the loads that hit in a cache from which data counts as read again.
 const AGAIN: f64 = 0.05;
+
+/// Bytes that a load moves for a full warp with 16 bytes in each lane.
+const WIDEST: f64 = 512.0;
 
 /// Remedy against many accesses to shared memory without conflicts.
 const FEWER_SHARED: &str = "access shared memory less often: wider accesses (`float4`), values \
@@ -63,7 +67,11 @@ impl Subject<'_> {
             Bound::Operands => "use instructions with fewer registers as operands, such as \
                                 immediates; or compare machines by sm.collectors"
                 .to_owned(),
-            Bound::Barriers if self.has_no_barriers() => self.fewer_atomics(),
+            Bound::Fences => "let fewer warps execute a fence, or each fewer of them: a fence is \
+                              needed where a block publishes results to others, `__syncthreads` \
+                              orders those within a block"
+                .to_owned(),
+            Bound::Atomics => self.faster_atomics(),
             Bound::Barriers => {
                 "use smaller blocks, so that another block runs while one waits, or \
                                 fewer barriers; and give all warps of a block the same work \
@@ -210,10 +218,20 @@ impl Subject<'_> {
         self.facts.atomics.is_some_and(|share| share > 0.5)
     }
 
-    /// True if warps wait for atomics and fences alone: no warp has come to a barrier.
-    pub(crate) fn has_no_barriers(&self) -> bool {
-        let barriers = self.figures.statistics.get("sm.barriers").copied();
-        barriers.unwrap_or(0) == 0
+    /// Step where warps wait for atomics.
+    fn faster_atomics(&self) -> String {
+        let wait = self.facts.shared_wait.filter(|wait| wait.is_atomic);
+        match (self.facts.atomic_memory, wait) {
+            (Some(Atomics::Shared), Some(wait)) => {
+                format!("{}; then {}", wait.remedy(), self.more_warps())
+            }
+            (Some(Atomics::Shared), None) => format!(
+                "update shared memory less often: let a thread combine several values in registers \
+                 first; and {}",
+                self.more_warps()
+            ),
+            _ => self.fewer_atomics(),
+        }
     }
 
     fn less_traffic(&self, part: Part) -> String {
@@ -286,9 +304,28 @@ impl Subject<'_> {
         let nearer = |a: &Part, b: &Part| used.of(*a).total_cmp(&used.of(*b));
         let nearest = memory.into_iter().max_by(nearer);
         match (self.slow_shared(), nearest) {
-            (Some(wait), _) => format!("{}; then {}", wait.remedy(), self.more_warps()),
+            // Loads are no faster without the turns of atomics.
+            (Some(wait), _) if wait.is_atomic => {
+                format!("{}; then {}", self.more_loads(), wait.remedy())
+            }
+            (Some(wait), _) => format!("{}; then {}", wait.remedy(), self.more_loads()),
             (None, Some(part)) if self.facts.queueing > HALF => self.less_traffic(part),
-            _ => self.more_warps(),
+            _ => self.more_loads(),
+        }
+    }
+
+    /// Step that has more loads in flight: more warps, or wider loads.
+    fn more_loads(&self) -> String {
+        let load = self.facts.accesses.iter().find(|kind| kind.is_load());
+        let narrow = load.filter(|kind| kind.spread() < SPREAD && 2.0 * kind.bytes <= WIDEST);
+        let warps = self.more_warps();
+        match narrow {
+            Some(kind) => format!(
+                "{warps}; or load wider words, such as `float4` or `uint4` (a load of a warp moves \
+                 {:.0} bytes, of up to {WIDEST:.0})",
+                kind.bytes
+            ),
+            None => warps,
         }
     }
 

@@ -12,9 +12,13 @@
 //!    count for what fills it: the units, the load/store unit whose instructions hold the operand
 //!    collectors, or the operand collectors themselves.
 //!
-//! Where requests wait for a few L2 banks, these are named instead of load/store units, loads, or
-//! atomics that all warps wait for. Where most warps on an SM wait at a barrier on average, barriers
-//! are named instead of latencies.
+//! A cause of `sm.slots` stands for barriers, fences and atomics together; the warps at barriers and
+//! the counts of atomics tell which of them it is.
+//!
+//! Where requests wait for a few L2 banks, or one of these is busy for long, these are named instead
+//! of load/store units, loads and atomics, and instead of idle SMs if the bank is busy for longer
+//! than SMs are idle. Where most warps on an SM wait at a barrier on average, barriers are named
+//! instead of latencies.
 //!
 //! Where instructions are the bound and take effect in less than half of the lanes, diverged warps
 //! are named instead.
@@ -64,8 +68,12 @@ pub enum Bound {
     Operands,
     /// A few L2 banks, or DRAM channels, that most requests go to.
     HotBanks,
-    /// Barriers, fences and atomics.
+    /// Barriers.
     Barriers,
+    /// Memory fences.
+    Fences,
+    /// Latency of atomics.
+    Atomics,
     /// Fetch of instructions by the SM.
     Fetch,
     /// The warp scheduler's policy.
@@ -87,6 +95,8 @@ impl Bound {
             Self::Operands => "operand-collectors",
             Self::HotBanks => "hot-banks",
             Self::Barriers => "barriers",
+            Self::Fences => "fences",
+            Self::Atomics => "atomic-latency",
             Self::Fetch => "fetch",
             Self::Policy => "policy",
         }
@@ -105,7 +115,9 @@ impl Bound {
             Self::Units => "function units",
             Self::Operands => "operand collectors",
             Self::HotBanks => "a few L2 banks",
-            Self::Barriers => "barriers, fences and atomics",
+            Self::Barriers => "barriers",
+            Self::Fences => "fences",
+            Self::Atomics => "latency of atomics",
             Self::Fetch => "fetch of instructions",
             Self::Policy => "scheduling policy",
         }
@@ -121,7 +133,7 @@ impl Bound {
             Self::Operands => FullPipes::of(figures).operands,
             Self::Loads => share("memory_dependence"),
             Self::Arithmetic => share("execution_dependence"),
-            Self::Barriers => share("barrier"),
+            Self::Barriers | Self::Fences | Self::Atomics => share("barrier"),
             Self::Fetch => share("instruction_buffer"),
             Self::Policy => share("policy"),
             Self::Part(_) | Self::Shared | Self::IdleSms | Self::Divergence | Self::HotBanks => 0.0,
@@ -135,7 +147,8 @@ impl Serialize for Bound {
     }
 }
 
-/// Bounds that are causes in `sm.slots`. `no_warp` and `issued` name none.
+/// Bounds that are causes in `sm.slots`, barriers also for fences and atomics. `no_warp` and `issued`
+/// name none.
 const CAUSES: [Bound; 8] = [
     Bound::LoadStore,
     Bound::Units,
@@ -215,7 +228,9 @@ impl<'a> Evidence<'a> {
         if issuing(self.used, self.figures) > thresholds(Part::Scheduler).high {
             return Bound::Part(Part::Scheduler);
         }
-        if self.active() < ACTIVE || self.idle_is_largest() {
+        let idle = self.active() < ACTIVE || self.idle_is_largest();
+        let hot = Hot::of(self.figures).filter(|hot| hot.busy > 1.0 - self.active());
+        if idle && hot.is_none() {
             return Bound::IdleSms;
         }
         self.within_sms()
@@ -242,8 +257,11 @@ impl<'a> Evidence<'a> {
 
     /// What makes warps wait as long as for a cause, if it is not the cause itself.
     fn behind(&self, cause: Bound) -> Bound {
-        let of_memory = matches!(cause, Bound::Loads | Bound::LoadStore)
-            || cause == Bound::Barriers && self.barriers() == 0;
+        let cause = match cause {
+            Bound::Barriers => self.at_barrier(),
+            cause => cause,
+        };
+        let of_memory = matches!(cause, Bound::Loads | Bound::LoadStore | Bound::Atomics);
         let of_latency = matches!(cause, Bound::Loads | Bound::Arithmetic | Bound::Fetch);
         if of_memory && Hot::of(self.figures).is_some() {
             Bound::HotBanks
@@ -254,9 +272,20 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    fn barriers(&self) -> u64 {
-        let barriers = self.figures.statistics.get("sm.barriers").copied();
-        barriers.unwrap_or(0)
+    /// What most warps wait for in the cycles of the cause `barrier`, in which all warps of a
+    /// scheduler wait. It is not barriers if warps wait at them for less than half of that time over
+    /// the whole run.
+    pub(crate) fn at_barrier(&self) -> Bound {
+        let counts = &self.figures.statistics;
+        let waits = Bound::Barriers.waits(self.figures) / self.active();
+        let executed = counts.contains_key("sm.barriers");
+        if executed && (!counts_waits(counts) || at_barriers(counts) >= waits / 2.0) {
+            return Bound::Barriers;
+        }
+        match self.facts.atomic_memory {
+            Some(_) => Bound::Atomics,
+            None => Bound::Fences,
+        }
     }
 
     fn largest_cause(&self) -> Bound {
@@ -271,6 +300,18 @@ impl<'a> Evidence<'a> {
 pub(crate) fn issuing(used: &Utilisation, figures: &Figures) -> f64 {
     let issued = figures.stalls.get("issued").copied().unwrap_or(0.0);
     used.scheduler.max(issued)
+}
+
+/// True unless the result is of an earlier version, which counts no warps at barriers.
+fn counts_waits(counts: &Counts) -> bool {
+    let has = |name: &str| counts.contains_key(name);
+    let accesses = "sm.memory_accesses.";
+    let mut names = counts.range(accesses.to_owned()..);
+    has("sm.barrier_warp_cycles")
+        || has("sm.shared_atomics")
+        || names
+            .next()
+            .is_some_and(|(name, _)| name.starts_with(accesses))
 }
 
 /// Share of the warps on an SM that wait at a barrier, on average.

@@ -17,6 +17,8 @@ struct BankLoad {
     stores: u64,
     atomics: u64,
     misses: u64,
+    /// L2 cycles in which the data port moved data.
+    port_cycles: u64,
 }
 
 impl BankLoad {
@@ -44,6 +46,7 @@ impl BankLoad {
                 .sum::<u64>()
         };
         self.misses = l2.misses();
+        self.port_cycles = l2.data_port_busy;
         self.atomics = taken(GlobalAtomic);
         self.stores = [GlobalWrite, LocalWrite, L1WriteBack]
             .map(taken)
@@ -60,7 +63,14 @@ impl BankLoad {
             stores: self.stores - earlier.stores,
             atomics: self.atomics - earlier.atomics,
             misses: self.misses - earlier.misses,
+            port_cycles: self.port_cycles - earlier.port_cycles,
         }
+    }
+
+    /// L2 cycles for which the bank was busy: it looks up at most one request a cycle.
+    fn busy_cycles(self) -> u64 {
+        let looked_up = self.loads + self.stores + self.atomics;
+        looked_up.max(self.port_cycles)
     }
 }
 
@@ -123,6 +133,7 @@ impl Loads {
             hot.stores += bank.stores;
             hot.atomics += bank.atomics;
             hot.misses += bank.misses;
+            hot.busy_cycles = hot.busy_cycles.max(bank.busy_cycles());
         }
         hot.longest_wait_cycles = hot.wait_cycles;
         Some(hot)
@@ -140,6 +151,24 @@ mod tests {
             atomics: 2,
             ..BankLoad::default()
         }
+    }
+
+    /// A bank is busy for its two look-ups, or for as long as its port moves data.
+    #[test]
+    fn the_busiest_of_the_hot_banks_counts() {
+        let moves = |wait_cycles, port_cycles| BankLoad {
+            port_cycles,
+            ..bank(wait_cycles)
+        };
+        let busy = |banks: [BankLoad; 3]| {
+            let loads = Loads {
+                banks: banks.to_vec(),
+                channel_wait_cycles: vec![0; 3],
+            };
+            loads.hottest().map(|hot| hot.busy_cycles)
+        };
+        assert_eq!(busy([moves(100, 1), moves(60, 0), moves(9, 50)]), Some(2));
+        assert_eq!(busy([moves(100, 1), moves(60, 7), moves(9, 50)]), Some(7));
     }
 
     /// Six banks of three channels. With half of what waits in DRAM, banks 1, 4 and 5 have at least

@@ -21,6 +21,8 @@ const WIDE: u16 = 104;
 const WINDOWS_SHOWN: usize = 80;
 /// Characters of a line of windows beside the windows.
 const BESIDE_WINDOWS: u16 = 22;
+/// Label of the L2 bank for which requests wait longest.
+const HOT_BANK: &str = "hottest L2 bank";
 /// Line width of sentences.
 const LINE: usize = 80;
 
@@ -127,7 +129,9 @@ fn utilisation(text: &mut String, kernel: &KernelAnalysis, width: Option<u16>) {
         ("function units", units.function_units, &[], pipe),
         ("register file", registers, &[], String::new()),
     ];
-    for (name, used, marks, beside) in others {
+    let hot = kernel.hot_l2_bank;
+    let hot = hot.map(|used| (HOT_BANK, used, [].as_slice(), String::new()));
+    for (name, used, marks, beside) in others.into_iter().chain(hot) {
         let bar = bar_with_marks(used, marks, bars);
         let line = format!("  {name:<18}{:>6}  {bar}  {beside}", percent(Some(used)));
         let _ = writeln!(text, "{}", line.trim_end());
@@ -135,7 +139,13 @@ fn utilisation(text: &mut String, kernel: &KernelAnalysis, width: Option<u16>) {
     text.push_str("  (marks: heavily used above the first, saturated above the second;\n");
     text.push_str("  load/store units: cycles with an access that they have not finished;\n");
     text.push_str("  function units: cycles in which those of the most used pipe take no other\n");
-    text.push_str("  instruction)\n\n");
+    text.push_str("  instruction");
+    if hot.is_some() {
+        text.push_str(
+            ";\n  hottest L2 bank: L2 cycles in which the bank with the longest waits is busy",
+        );
+    }
+    text.push_str(")\n\n");
 }
 
 const fn label(part: Part) -> &'static str {
@@ -289,16 +299,20 @@ pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
             units.function_units,
         ),
     ];
+    let hot = whole.hot_l2_bank.map(|used| (HOT_BANK.to_owned(), used));
+    let others = others.into_iter().chain(hot);
     let labels = Part::ALL.map(|part| label(part).to_owned());
     let (labels, used): (Vec<_>, Vec<_>) = labels.into_iter().zip(of_parts).chain(others).unzip();
-    let mark = |name: &str, of: fn(Part) -> f64, others: [Option<f64>; 3]| Mark {
-        name: name.to_owned(),
-        values: Part::ALL
-            .map(|part| Some(of(part)))
-            .into_iter()
-            .chain(others)
-            .collect(),
-        series: None,
+    let bars = labels.len();
+    let mark = |name: &str, of: fn(Part) -> f64, shared: Option<f64>| {
+        let parts = Part::ALL.map(|part| Some(of(part)));
+        let mut values: Vec<_> = parts.into_iter().chain([shared]).collect();
+        values.resize(bars, None);
+        Mark {
+            name: name.to_owned(),
+            values,
+            series: None,
+        }
     };
     let bars = BarChart {
         title: format!(
@@ -317,9 +331,9 @@ pub fn analysis_chart(analysis: &Analysis) -> Vec<Chart> {
             mark(
                 "heavily used",
                 |part| thresholds(part).high,
-                [Some(SHARED_BUSY), None, None],
+                Some(SHARED_BUSY),
             ),
-            mark("saturated", |part| thresholds(part).saturated, [None; 3]),
+            mark("saturated", |part| thresholds(part).saturated, None),
         ],
     };
     let mut charts = vec![Chart::Bars(bars)];

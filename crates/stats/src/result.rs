@@ -263,6 +263,10 @@ pub struct HotBanks {
     pub atomics: u64,
     /// Look-ups that missed.
     pub misses: u64,
+    /// L2 cycles in which the busiest of these banks looked up a request or moved data, whichever
+    /// are more. 0 in results of earlier versions.
+    #[serde(default)]
+    pub busy_cycles: u64,
 }
 
 impl HotBanks {
@@ -280,6 +284,7 @@ impl HotBanks {
             stores: longer.stores + shorter.stores,
             atomics: longer.atomics + shorter.atomics,
             misses: longer.misses + shorter.misses,
+            busy_cycles: longer.busy_cycles + shorter.busy_cycles,
             ..longer
         }
     }

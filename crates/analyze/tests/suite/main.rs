@@ -1,5 +1,6 @@
 //! Tests of analyses of results.
 
+mod atomics;
 mod known;
 mod support;
 mod verdict;

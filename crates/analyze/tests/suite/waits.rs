@@ -172,7 +172,8 @@ fn serialised_atomics_are_told_from_bank_conflicts() {
     let verdict = "Shared memory bounds `k`: it is busy in 55% of the cycles, and an atomic of \
                    shared memory waits 31.0 cycles, because its lanes update the same word, or \
                    words of the same bank, one after the other.";
-    let next = "Next: let fewer lanes update the same word of shared memory: combine the values";
+    let next = "Next: let fewer lanes of a warp update the same word of shared memory: give each lane \
+                a copy of the array";
     told(&of(3100), Bound::Shared, verdict, next);
     let found = of(100);
     assert!(

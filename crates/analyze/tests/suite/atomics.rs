@@ -1,0 +1,181 @@
+//! Verdicts on warps that wait for atomics, at fences or at barriers, all of which are the cause
+//! `barrier`, and on L2 banks that atomics keep busy. Results are made by hand.
+
+use crate::support::{analysed, launched, told};
+use warploom_analyze::{Bound, KernelAnalysis};
+use warploom_stats::result::{HotBanks, KernelReport};
+
+/// A kernel on `h200-hopper` with a barrier at each end of a block. In half of the scheduler cycles
+/// all warps wait, and of 100 warps on average `at_barriers` are at a barrier.
+fn waiting(at_barriers: u64, more: &[(&str, u64)]) -> KernelReport {
+    let mut counts = vec![
+        ("sm.active_cycles", 132 * 10_000),
+        ("sm.resident_warp_cycles", 100 * 132 * 10_000),
+        ("sm.barrier_warp_cycles", at_barriers * 132 * 10_000),
+        ("sm.barriers", 16_896),
+        ("sm.memory_instructions", 16_896),
+        ("sm.memory_transactions", 16_896),
+        ("sm.fetches", 10_000),
+        ("sm.fetch_cycles", 10_000 * 400),
+        ("sm.slots.issued", 20),
+        ("sm.slots.barrier", 50),
+        ("sm.slots.execution_dependence", 30),
+    ];
+    counts.extend_from_slice(more);
+    launched(10_000, &counts)
+}
+
+fn found(at_barriers: u64, more: &[(&str, u64)]) -> KernelAnalysis {
+    analysed("h200-hopper", waiting(at_barriers, more))
+}
+
+/// In the half of the time in which all warps wait, 25 of 100 at barriers on average over the whole
+/// time are half of those that wait.
+#[test]
+fn warps_that_hardly_wait_at_barriers_wait_for_atomics() {
+    let atomics = [("sm.memory_accesses.atomic", 16_896), ("gpu.atomics", 1)];
+    let verdict = "The latency of atomics bounds `k`: in 50% of the scheduler cycles all warps wait \
+                   for theirs.";
+    let next = "Next: let a warp or a block combine its values first";
+    let few = found(3, &atomics);
+    told(&few, Bound::Atomics, verdict, next);
+    let cause = "in 50%, for atomics (`barrier`: barrier, fence or atomic).";
+    assert!(few.explanation[1].ends_with(cause), "{few:#?}");
+    told(&found(24, &atomics), Bound::Atomics, verdict, next);
+    let verdict = "Barriers bound `k`";
+    told(&found(25, &atomics), Bound::Barriers, verdict, "Next: use");
+}
+
+#[test]
+fn without_atomics_warps_wait_at_fences() {
+    let verdict = "Fences bound `k`: in 50% of the scheduler cycles all warps wait there";
+    let next = "Next: let fewer warps execute a fence";
+    let fences = found(3, &[]);
+    told(&fences, Bound::Fences, verdict, next);
+    assert!(fences.explanation[1].contains("at fences"), "{fences:#?}");
+}
+
+/// 10,000 atomics of shared memory take longer than 100 on global memory of 400 cycles each.
+#[test]
+fn atomics_of_shared_memory_are_told_from_those_of_global_memory() {
+    let global = ("sm.memory_accesses.atomic", 100);
+    let shared = ("sm.shared_atomics", 10_000);
+    let accesses = ("sm.shared_instructions", 10_000);
+    let turns = ("sm.shared_atomic_cycles", 27_000);
+    let conflicts = ("sm.shared_conflict_cycles", 27_000);
+    let verdict = "The latency of atomics of shared memory bounds `k`: in 50% of the scheduler \
+                   cycles all warps wait for theirs; an atomic of shared memory waits 2.7 cycles, \
+                   because its lanes";
+    let next = "Next: let fewer lanes of a warp update the same word of shared memory: give each \
+                lane a copy of the array (`copies[i * 32 + lane]`";
+    let serial = found(2, &[global, shared, accesses, turns, conflicts]);
+    told(&serial, Bound::Atomics, verdict, next);
+    let verdict = "in 50% of the scheduler cycles all warps wait for theirs.";
+    let next = "Next: update shared memory less often";
+    let apart = found(2, &[global, shared, accesses]);
+    told(&apart, Bound::Atomics, verdict, next);
+    // As many on global memory take longer.
+    let global = ("sm.memory_accesses.atomic", 10_000);
+    let verdict = "The latency of atomics bounds `k`";
+    let both = found(2, &[global, shared, accesses]);
+    told(
+        &both,
+        Bound::Atomics,
+        verdict,
+        "Next: let a warp or a block",
+    );
+}
+
+/// One of 192 banks, to which 9,000 of 100,000 packets go, with these waits, in kernels of 12,000 L2
+/// cycles.
+fn with_hot_bank(mut launch: KernelReport, wait_cycles: u64, busy_cycles: u64) -> KernelReport {
+    let counts = [
+        ("partition.cycles", 192 * 12_000),
+        ("partition.packets", 100_000),
+    ];
+    let counts = counts.map(|(name, n)| (name.to_owned(), n));
+    launch.figures.statistics.extend(counts);
+    launch.figures.hot_banks = Some(HotBanks {
+        of_banks: 192,
+        banks: 1,
+        of_channels: 192,
+        channels: 1,
+        wait_cycles,
+        longest_wait_cycles: wait_cycles,
+        packets: 9000,
+        atomics: 8500,
+        loads: 500,
+        busy_cycles,
+        ..HotBanks::default()
+    });
+    launch
+}
+
+/// Atomics wait half of the 4,000,000 cycles of all accesses for one bank. The barriers of the
+/// kernel, at which hardly any warp waits, hide nothing of it.
+#[test]
+fn barriers_do_not_hide_the_bank_that_atomics_wait_for() {
+    let atomics = [("sm.memory_accesses.atomic", 16_896)];
+    let of = |at_barriers: u64| {
+        let launch = with_hot_bank(waiting(at_barriers, &atomics), 2_000_000, 600);
+        analysed("h200-hopper", launch)
+    };
+    let verdict = "One of 192 L2 banks bounds `k`: 9% of the requests, mostly atomics, go to it, and \
+                   wait 222 cycles for it on average, 50% of the time that accesses take.";
+    let next = "Next: let each block update a copy of its own";
+    told(&of(3), Bound::HotBanks, verdict, next);
+    told(&of(60), Bound::Barriers, "Barriers bound `k`", "Next: use");
+}
+
+/// A tail of atomics on one bank: requests wait a tenth of the time of accesses for it, and it is
+/// busy for 5,640 of 12,000 cycles, on 10 times as many as a bank on average. With 2,640 cycles it
+/// is named beside the bound, and with 2,400 it is not.
+#[test]
+fn a_bank_that_is_busy_for_long_is_named() {
+    let atomics = [("sm.memory_accesses.atomic", 16_896)];
+    let of = |busy_cycles: u64| {
+        let launch = with_hot_bank(waiting(3, &atomics), 400_000, busy_cycles);
+        analysed("h200-hopper", launch)
+    };
+    let verdict = "10% of the time that accesses take; it is busy in 47% of the cycles.";
+    let next = "Next: let each block update a copy of its own";
+    let long = of(5640);
+    told(&long, Bound::HotBanks, verdict, next);
+    assert_eq!(long.hot_l2_bank, Some(0.47));
+    assert!(!long.explanation[3].contains("L2 banks"), "{long:#?}");
+    let beside = of(2640);
+    assert_eq!(beside.bound, Bound::Atomics);
+    let told = "; one of 192 L2 banks is busy in 22% of the cycles, mostly with atomics";
+    assert!(beside.explanation[3].contains(told), "{beside:#?}");
+    assert!(!of(2400).explanation[3].contains("L2 banks"));
+}
+
+/// All banks are busy for 5,000 of 12,000 cycles on average, so that one with 5,640 is like others.
+#[test]
+fn a_bank_among_busy_ones_is_not_named() {
+    let atomics = [("sm.memory_accesses.atomic", 16_896)];
+    let mut launch = with_hot_bank(waiting(3, &atomics), 400_000, 5640);
+    let packets = ("partition.packets".to_owned(), 192 * 5000);
+    launch.figures.statistics.extend([packets]);
+    assert_eq!(analysed("h200-hopper", launch).bound, Bound::Atomics);
+}
+
+/// SMs hold no block for 30% of the cycles. A bank that is busy for longer is the bound.
+#[test]
+fn a_bank_that_is_busy_for_longer_than_sms_are_idle_comes_first() {
+    let of = |busy_cycles: u64| {
+        let counts = [
+            ("sm.active_cycles", 132 * 7000),
+            ("sm.memory_accesses.atomic", 16_896),
+            ("sm.slots.issued", 10),
+            ("sm.slots.no_warp", 50),
+            ("sm.slots.memory_pipe", 40),
+        ];
+        let launch = with_hot_bank(launched(10_000, &counts), 400_000, busy_cycles);
+        analysed("h200-hopper", launch).bound
+    };
+    // Of the cycles without a warp, 30 of 50 are those of idle SMs.
+    assert_eq!(of(0), Bound::IdleSms);
+    assert_eq!(of(3600), Bound::IdleSms);
+    assert_eq!(of(5640), Bound::HotBanks);
+}
