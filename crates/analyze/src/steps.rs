@@ -25,6 +25,10 @@ const FEWER_SHARED: &str = "access shared memory less often: wider accesses (`fl
                             kept in registers, and several outputs a thread, so that a value that \
                             is read serves all of them";
 
+/// Remedy against many atomics on shared memory whose lanes take no turns.
+const FEWER_UPDATES: &str = "update shared memory less often: let a thread combine several values in \
+                             registers first";
+
 impl Subject<'_> {
     /// Sentence on the next step.
     pub(crate) fn next_step(&self, bound: Bound) -> String {
@@ -128,6 +132,9 @@ impl Subject<'_> {
         if unit.is_atomic {
             return self.fewer_atomics();
         }
+        if let Some(step) = self.fewer_shared() {
+            return step;
+        }
         let part = match unit.is_store() {
             true => Part::NocToL2,
             false => Part::NocToSm,
@@ -148,6 +155,22 @@ impl Subject<'_> {
         }
     }
 
+    /// Step where accesses to shared memory take more cycles of the load/store units than the stalls
+    /// of any other accesses.
+    fn fewer_shared(&self) -> Option<String> {
+        let counts = &self.figures.statistics;
+        let get = |name: &str| counts.get(name).copied().unwrap_or(0);
+        let accesses = get("sm.shared_instructions");
+        let cycles = accesses + get("sm.shared_conflict_cycles");
+        let remedy = match 2 * get("sm.shared_atomics") > accesses {
+            true => FEWER_UPDATES,
+            false => FEWER_SHARED,
+        };
+        (cycles > FullUnit::largest(counts)).then(|| {
+            format!("{remedy} (these accesses take more cycles of the units than any stall)")
+        })
+    }
+
     /// Step where the lines of a set of L1D are short.
     fn more_lines(&self, unit: FullUnit) -> String {
         let keys = "compare machines by l1d.ways, l1d.sets and l1d.index";
@@ -163,13 +186,20 @@ impl Subject<'_> {
 
     /// Step where bytes of loads are too many.
     fn fewer_loads(&self) -> String {
-        let (l1d, l2) = (self.facts.l1d_reads, self.facts.l2_reads);
+        // What copies left in L2 is not read again.
+        let copied = self.facts.copied.unwrap_or(0.0);
+        let l2 = self.facts.l2_reads.map(|share| (share - copied).max(0.0));
+        let l1d = self.facts.l1d_reads;
         let again = |share: Option<f64>| share.is_some_and(|share| share >= AGAIN);
         let hits = |share: Option<f64>| share.map_or_else(|| "-".to_owned(), percent);
         let found = format!(
-            "with lines that are on their way, L1D hits {} of the loads, L2 {}",
+            "with lines that are on their way, L1D hits {} of the loads, L2 {}{}",
             hits(l1d),
-            hits(l2)
+            hits(l2),
+            match copied > 0.0 {
+                true => " beside what copies left there",
+                false => "",
+            }
         );
         if again(l1d) {
             format!(
@@ -225,11 +255,7 @@ impl Subject<'_> {
             (Some(Atomics::Shared), Some(wait)) => {
                 format!("{}; then {}", wait.remedy(), self.more_warps())
             }
-            (Some(Atomics::Shared), None) => format!(
-                "update shared memory less often: let a thread combine several values in registers \
-                 first; and {}",
-                self.more_warps()
-            ),
+            (Some(Atomics::Shared), None) => format!("{FEWER_UPDATES}; and {}", self.more_warps()),
             _ => self.fewer_atomics(),
         }
     }

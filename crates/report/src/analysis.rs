@@ -129,18 +129,20 @@ fn utilisation(text: &mut String, kernel: &KernelAnalysis, width: Option<u16>) {
         ("function units", units.function_units, &[], pipe),
         ("register file", registers, &[], String::new()),
     ];
+    let none: &[f64] = &[];
     let hot = kernel.hot_l2_bank;
-    let hot = hot.map(|used| (HOT_BANK, used, [].as_slice(), String::new()));
+    let hot = hot.map(|used| (HOT_BANK, used, none, String::new()));
     for (name, used, marks, beside) in others.into_iter().chain(hot) {
         let bar = bar_with_marks(used, marks, bars);
         let line = format!("  {name:<18}{:>6}  {bar}  {beside}", percent(Some(used)));
         let _ = writeln!(text, "{}", line.trim_end());
     }
     text.push_str("  (marks: heavily used above the first, saturated above the second;\n");
+    text.push_str("  network: of the GB/s that it sustains, which are below its peak;\n");
     text.push_str("  load/store units: cycles with an access that they have not finished;\n");
     text.push_str("  function units: cycles in which those of the most used pipe take no other\n");
     text.push_str("  instruction");
-    if hot.is_some() {
+    if kernel.hot_l2_bank.is_some() {
         text.push_str(
             ";\n  hottest L2 bank: L2 cycles in which the bank with the longest waits is busy",
         );

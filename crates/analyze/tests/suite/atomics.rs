@@ -179,3 +179,72 @@ fn a_bank_that_is_busy_for_longer_than_sms_are_idle_comes_first() {
     assert_eq!(of(3600), Bound::IdleSms);
     assert_eq!(of(5640), Bound::HotBanks);
 }
+
+/// Load/store units that are full while loads wait in the queue of misses for 83,000 cycles.
+fn full_units(more: &[(&str, u64)]) -> KernelAnalysis {
+    let mut counts = vec![
+        ("sm.active_cycles", 132 * 6600),
+        ("sm.ldst_stalls.global_load.bank_conflict", 83_000),
+        ("l1d.fails.global_read.miss_queue_full", 169_000),
+        ("l2.accesses.hit.global_read", 100),
+        ("sm.slots.issued", 50),
+        ("sm.slots.memory_pipe", 50),
+    ];
+    counts.extend_from_slice(more);
+    analysed("h200-hopper", launched(6700, &counts))
+}
+
+/// Units spend more cycles on 182,000 accesses to shared memory, most of them atomics, than loads
+/// wait there. Of 100 hits in L2, 98 are of data that copies left.
+#[test]
+fn accesses_to_shared_memory_that_fill_the_units_are_advised_on() {
+    let verdict = "loads find the queue from L1D to the network full";
+    let shared = ("sm.shared_instructions", 82_000);
+    let atomics = ("sm.shared_atomics", 60_000);
+    let next = "Next: update shared memory less often: let a thread combine";
+    let turns = ("sm.shared_conflict_cycles", 1001);
+    let most = full_units(&[shared, atomics, turns]);
+    told(&most, Bound::LoadStore, verdict, next);
+    let next = "Next: access shared memory less often";
+    told(
+        &full_units(&[shared, turns]),
+        Bound::LoadStore,
+        verdict,
+        next,
+    );
+    let next = "Next: load fewer bytes, for example smaller types; hardly a line is read again (with \
+                lines that are on their way, L1D hits - of the loads, L2 2% beside what copies left";
+    let copied = ("partition.copied_hits", 98);
+    let loads = full_units(&[shared, atomics, copied]);
+    told(&loads, Bound::LoadStore, verdict, next);
+}
+
+/// Loads of a byte a lane, beside atomics of shared memory that take turns: turns are no reason for
+/// slow loads, so that loads come first.
+#[test]
+fn remedies_for_slow_loads_come_before_those_for_atomics() {
+    let of = |bytes: u64| {
+        let counts = [
+            ("sm.active_cycles", 132 * 1000),
+            ("sm.resident_warp_cycles", 64 * 132 * 1000),
+            ("sm.memory_instructions", 100),
+            ("sm.memory_transactions", 100),
+            ("sm.memory_accesses.load", 100),
+            ("sm.access_bytes.load", 100 * bytes),
+            ("sm.access_transactions.load", 100 * bytes.div_ceil(32)),
+            ("sm.shared_instructions", 10_000),
+            ("sm.shared_atomics", 10_000),
+            ("sm.shared_conflict_cycles", 27_000),
+            ("sm.shared_atomic_cycles", 27_000),
+            ("sm.slots.issued", 10),
+            ("sm.slots.memory_dependence", 90),
+        ];
+        analysed("h200-hopper", launched(1000, &counts)).explanation[4].clone()
+    };
+    let byte = of(32);
+    let wider = "; or load wider words, such as `float4` or `uint4` (a load of a warp moves 32 bytes, \
+                 of up to 512); then let fewer lanes of a warp update the same word";
+    assert!(byte.contains(wider), "{byte}");
+    assert!(!byte.starts_with("Next: let fewer lanes"), "{byte}");
+    assert!(!of(512).contains("wider words"), "{}", of(512));
+}
