@@ -126,11 +126,23 @@ impl Hot {
         )
     }
 
-    /// Step that spreads the requests.
-    pub(crate) fn step(&self) -> String {
+    /// True if these banks limit a kernel more than a cause for which schedulers do not issue in this
+    /// share of their cycles: accesses wait for them for long, or one is busy for longer.
+    pub(crate) fn is_behind(&self, cause: f64) -> bool {
+        self.waits > LONG || self.busy > cause
+    }
+
+    /// Step that spreads the requests, in a kernel that has atomics on shared memory or none.
+    pub(crate) fn step(&self, in_shared: bool) -> String {
         let apart = "pad the rows of arrays, or let blocks begin at different rows, so that the \
                      distance of addresses that are used at a time does not lead to the same few \
                      again (partition camping)";
+        if self.are_atomics() && !self.is_dram() && in_shared {
+            return "launch fewer blocks that work on more each, since every block adds its results \
+                    to the same words of global memory; or let blocks add to several copies there, \
+                    which spread over more banks, and add those at the end"
+                .to_owned();
+        }
         if self.are_atomics() && !self.is_dram() {
             return "let each block update a copy of its own in shared memory (privatisation), or \
                     each warp combine its values by shuffles, and update global memory once for \

@@ -59,7 +59,9 @@ impl Subject<'_> {
             Bound::LoadStore => self.free_unit(),
             Bound::HotBanks => {
                 let hot = Hot::of(self.figures);
-                hot.map_or_else(|| self.more_warps(), |hot| hot.step())
+                let counts = &self.figures.statistics;
+                let in_shared = counts.contains_key("sm.shared_atomics");
+                hot.map_or_else(|| self.more_warps(), |hot| hot.step(in_shared))
             }
             Bound::Loads => self.faster_loads(),
             Bound::Arithmetic => self.more_warps(),

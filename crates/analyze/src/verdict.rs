@@ -263,7 +263,8 @@ impl<'a> Evidence<'a> {
         };
         let of_memory = matches!(cause, Bound::Loads | Bound::LoadStore | Bound::Atomics);
         let of_latency = matches!(cause, Bound::Loads | Bound::Arithmetic | Bound::Fetch);
-        if of_memory && Hot::of(self.figures).is_some() {
+        let hot = Hot::of(self.figures);
+        if of_memory && hot.is_some_and(|hot| hot.is_behind(cause.waits(self.figures))) {
             Bound::HotBanks
         } else if of_latency && at_barriers(&self.figures.statistics) > MOST {
             Bound::Barriers

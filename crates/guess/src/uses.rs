@@ -60,6 +60,8 @@ pub struct Buffer {
     pub element: ScalarType,
     /// True if the kernel reads it before or without writing.
     pub is_read: bool,
+    /// True if all accesses are vectors of elements.
+    pub is_vector: bool,
 }
 
 /// Set of parameters: bit n stands for parameter n.
@@ -102,6 +104,7 @@ fn parameter(param: &Variable, address_bits: u32, access: Option<Buffer>) -> Par
     let unused = Buffer {
         element: ScalarType::F32,
         is_read: false,
+        is_vector: false,
     };
     let declared = param.pointer.filter(|_| param.ty.bits() == address_bits);
     match access.or_else(|| declared.map(|_| unused)) {
@@ -336,6 +339,7 @@ impl<'a> Scan<'a> {
             for n in (0..64).filter(|n| meant & (1 << n) != 0) {
                 let known = buffers.entry(n).or_insert(buffer);
                 known.is_read |= buffer.is_read;
+                known.is_vector &= buffer.is_vector;
                 // A float that is stored as a constant is stored as an integer of its width.
                 let (old, new) = (known.element, buffer.element);
                 let is_same_float = new.is_float() && !old.is_float() && new.bits() == old.bits();
@@ -366,6 +370,10 @@ impl<'a> Scan<'a> {
                 _ => ty,
             },
             is_read: !is_stored,
+            is_vector: instruction
+                .modifiers
+                .iter()
+                .any(|modifier| modifier.node.vector_len().is_some()),
         }
     }
 

@@ -146,7 +146,13 @@ fn number_for_a_buffer(
         .iter()
         .filter(|(_, text)| text.parse() != Ok(0_u64))
         .filter_map(|(at, text)| Some((at + 1, text, buffer(*at)?)));
-    let (number, text, Buffer { element, is_read }) = wrong.next()?;
+    let (
+        number,
+        text,
+        Buffer {
+            element, is_read, ..
+        },
+    ) = wrong.next()?;
     let does = match is_read {
         true => "reads",
         false => "writes",
@@ -181,8 +187,8 @@ pub fn other_sizes(args: &[Typed], module: &Source, kernel: &str) -> String {
     pairs.filter_map(told).collect()
 }
 
-/// The same notes about the buffers of a launch file, each once.
-pub fn other_sizes_in(file: &LaunchFile) -> String {
+/// The same notes about the buffers of the launch file `target`, each once.
+pub fn other_sizes_in(file: &LaunchFile, target: &str) -> String {
     let (tree, _) = warploom_ptx::read(file.module());
     let names: Vec<&str> = functions(&tree).map(|f| f.name.node.as_str()).collect();
     let mut notes: Vec<String> = Vec::new();
@@ -195,7 +201,8 @@ pub fn other_sizes_in(file: &LaunchFile) -> String {
         for (at, name, element) in buffers {
             let parameter = parameters.get(at);
             let told = parameter.and_then(|parameter| {
-                other_size(&format!("buffer `{name}`"), element, parameter, kernel)
+                let subject = format!("buffer `{name}` of {target}");
+                other_size(&subject, element, parameter, kernel)
             });
             notes.extend(told.filter(|told| !notes.contains(told)));
         }
@@ -204,6 +211,7 @@ pub fn other_sizes_in(file: &LaunchFile) -> String {
 }
 
 /// The note about a buffer with elements of type `given` for a parameter, if their sizes differ.
+/// Vectors over smaller elements are accesses to several of these at a time.
 fn other_size(
     subject: &str,
     given: Element,
@@ -214,10 +222,16 @@ fn other_size(
         return None;
     };
     let used = Element::find(buffer.element.text())?;
-    (given.bytes() != used.bytes()).then(|| {
+    let is_part = given.bytes() < used.bytes();
+    let differ = given.bytes() != used.bytes() && !(is_part && buffer.is_vector);
+    differ.then(|| {
+        let as_it_is = match is_part {
+            true => format!(", and `.view(\"{}\")` takes its bytes as they are", used.numpy()),
+            false => String::new(),
+        };
         let told = format!(
             "{subject} has elements of type {}, and `{}` accesses {} there, which has another size; \
-             NumPy's `.astype(\"{}\")` converts an array",
+             NumPy's `.astype(\"{}\")` converts an array{as_it_is}",
             given.name(),
             warploom_names::shortened(kernel, warploom_names::WIDTH),
             buffer.element.text(),
@@ -292,7 +306,7 @@ mod tests {
 
     #[test]
     fn buffers_of_a_launch_file_are_told_once() {
-        let told = |element: &str| {
+        let of = |element: &str, kernel: &str| {
             let launch = "[[launch]]\nkernel = \"k\"\ngrid = 1\nblock = 32\nargs = [\"x\", 4]\n";
             let text = format!(
                 "module = \"k.ptx\"\n[[buffer]]\nname = \"x\"\ntype = \"{element}\"\n\
@@ -300,18 +314,34 @@ mod tests {
             );
             let source = Source::new("run.toml", text);
             let plan = parse(&source).expect("a launch file");
-            let module = Source::new("k.ptx", KERNEL);
+            let module = Source::new("k.ptx", kernel);
             let file = LaunchFile::new(source, plan, PathBuf::new(), module);
-            other_sizes_in(&file.expect("a launch file"))
+            other_sizes_in(&file.expect("a launch file"), "run.toml")
         };
+        let told = |element: &str| of(element, KERNEL);
         assert_eq!(told("f32"), "");
         let other = told("f64").replace("\n ", "");
         assert_eq!(other.matches("note: ").count(), 1, "{other}");
         assert!(
-            other.contains("buffer `x` has elements of type f64, and `k` accesses f32"),
+            other.contains("buffer `x` of run.toml has elements of type f64, and `k` accesses f32"),
             "{other}"
         );
         assert!(other.contains(".astype(\"float32\")"), "{other}");
+        assert!(!other.contains(".view("), "{other}");
+        // Bytes may be meant as floats, and four at a time are an access to 16 of them.
+        let bytes = told("u8").replace("\n ", "");
+        assert!(
+            bytes.contains("`.view(\"float32\")` takes its bytes"),
+            "{bytes}"
+        );
+        let vectors = KERNEL
+            .replace("ld.global.f32 %f,", "ld.global.v4.f32 {%f, %f, %f, %f},")
+            .replace(
+                "st.global.f32 [%d1], %f",
+                "st.global.v4.f32 [%d1], {%f, %f, %f, %f}",
+            );
+        assert_eq!(of("u8", &vectors), "");
+        assert!(of("f64", &vectors).contains("accesses f32"));
     }
 
     #[test]

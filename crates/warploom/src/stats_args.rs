@@ -12,10 +12,11 @@ use warploom_stats::result::{Figures, Gpu, Program, RunReport, Series};
 
 /// Default length of a window in core cycles.
 const WINDOW_CYCLES: u64 = 10_000;
-/// Length of the windows of a page as long as the run is short, in core cycles.
-const SHORT_WINDOW_CYCLES: u64 = 100;
-/// Number of windows of a page at which pairs are joined, so that a page has at least half as many.
-const MOST_WINDOWS: usize = 128;
+/// Length of the windows of a page or an analysis as long as the run is short, in core cycles.
+pub const SHORT_WINDOW_CYCLES: u64 = 100;
+/// Number of windows of a page or an analysis at which pairs are joined, so that it has at least half
+/// as many.
+pub const MOST_WINDOWS: usize = 128;
 
 /// Options for destinations of statistics.
 #[derive(clap::Args)]

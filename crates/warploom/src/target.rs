@@ -236,7 +236,7 @@ fn launch_file(target: &str, launch: &LaunchArgs) -> Result<Option<Described>, F
     }
     if target.ends_with(".toml") {
         let file = load(Path::new(target))?;
-        note(&other_sizes_in(&file));
+        note(&other_sizes_in(&file, target));
         Ok(Some(Described {
             file,
             command: target.to_owned(),

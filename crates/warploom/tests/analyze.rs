@@ -40,7 +40,8 @@ fn a_kept_result_is_analysed_and_reported_as_it_was_when_made() {
     let what = ["spmv", "--size", "test"];
     let kept = ["--stats", "r.json", "--window", "10000"];
     let report = run(&[&["run"], &what[..], &gpu, &kept].concat());
-    let fresh = json(&run(&[&["analyze"], &what[..], &gpu, &["--json"]].concat()));
+    let windows = ["--window", "10000", "--json"];
+    let fresh = json(&run(&[&["analyze"], &what[..], &gpu, &windows].concat()));
     let again = json(&run(&["analyze", "r.json", "--json"]));
     for part in [
         "utilisation",

@@ -128,25 +128,36 @@ fn barriers_do_not_hide_the_bank_that_atomics_wait_for() {
 }
 
 /// A tail of atomics on one bank: requests wait a tenth of the time of accesses for it, and it is
-/// busy for 5,640 of 12,000 cycles, on 10 times as many as a bank on average. With 2,640 cycles it
-/// is named beside the bound, and with 2,400 it is not.
+/// busy for 5,640 of 12,000 cycles, 10 times as long as a bank on average. All warps of a scheduler
+/// wait for 40 of 90 cycles. A bank that is busy for 5,280 is named beside that, and one with 2,400
+/// is not.
 #[test]
 fn a_bank_that_is_busy_for_long_is_named() {
-    let atomics = [("sm.memory_accesses.atomic", 16_896)];
-    let of = |busy_cycles: u64| {
-        let launch = with_hot_bank(waiting(3, &atomics), 400_000, busy_cycles);
+    let atomics = ("sm.memory_accesses.atomic", 16_896);
+    let with = |busy_cycles: u64, more: &[(&str, u64)]| {
+        let counts = [&[atomics, ("sm.slots.barrier", 40)], more].concat();
+        let launch = with_hot_bank(waiting(3, &counts), 400_000, busy_cycles);
         analysed("h200-hopper", launch)
     };
+    let of = |busy_cycles| with(busy_cycles, &[]);
     let verdict = "10% of the time that accesses take; it is busy in 47% of the cycles.";
     let next = "Next: let each block update a copy of its own";
     let long = of(5640);
     told(&long, Bound::HotBanks, verdict, next);
     assert_eq!(long.hot_l2_bank, Some(0.47));
     assert!(!long.explanation[3].contains("L2 banks"), "{long:#?}");
-    let beside = of(2640);
+    // A block has a copy of its own in shared memory already.
+    let next = "Next: launch fewer blocks that work on more each";
+    told(
+        &with(5640, &[("sm.shared_instructions", 1), ("sm.shared_atomics", 1)]),
+        Bound::HotBanks,
+        verdict,
+        next,
+    );
+    let beside = of(5280);
     assert_eq!(beside.bound, Bound::Atomics);
-    let told = "; one of 192 L2 banks is busy in 22% of the cycles, mostly with atomics";
-    assert!(beside.explanation[3].contains(told), "{beside:#?}");
+    let clause = "; one of 192 L2 banks is busy in 44% of the cycles, mostly with atomics";
+    assert!(beside.explanation[3].contains(clause), "{beside:#?}");
     assert!(!of(2400).explanation[3].contains("L2 banks"));
 }
 

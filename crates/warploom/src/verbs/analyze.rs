@@ -5,6 +5,7 @@ use crate::interrupt::{Interrupt, status};
 use crate::lines::{LineCounter, LineCounts, table};
 use crate::output::{check_outputs, command_line, print, print_json, width, write_file, wrote};
 use crate::simulate::simulate;
+use crate::stats_args::{MOST_WINDOWS, SHORT_WINDOW_CYCLES};
 use crate::target::TargetArgs;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -45,14 +46,9 @@ pub struct Args {
     /// [default: the first; bfs begins with the launch of its largest frontier]
     #[arg(long, value_name = "N")]
     skip_launches: Option<u64>,
-    /// Length of a window of the time series in core cycles
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 10_000,
-        value_parser = clap::value_parser!(u64).range(1..)
-    )]
-    window: u64,
+    /// Length of a window of the time series in core cycles [default: by the length of the run]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    window: Option<u64>,
     /// Also list this many lines of the source [default: 10]: instructions, transactions of loads
     /// and stores, bank conflicts. For this, the program is executed once more without timing
     #[arg(
@@ -170,7 +166,8 @@ fn time(
     let options = Options {
         threads: args.subject.threads,
         max_cycles: Some(args.max_cycles),
-        window_cycles: Some(args.window),
+        window_cycles: args.window.or(Some(SHORT_WINDOW_CYCLES)),
+        most_windows: args.window.is_none().then_some(MOST_WINDOWS),
         timed: Timed::from(
             args.skip_launches
                 .unwrap_or_else(|| program.analysis_start()),
