@@ -33,6 +33,7 @@ mod sheet;
 mod spec;
 #[cfg(test)]
 mod tests;
+mod unread;
 mod validate;
 mod value;
 
@@ -50,4 +51,5 @@ pub use resolve::{Base, preset, resolve};
 pub use section::Key;
 pub use sheet::*;
 pub use spec::*;
+pub use unread::UnreadKeys;
 pub use value::{NamedValue, Refusal, Rule};

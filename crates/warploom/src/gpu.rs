@@ -5,7 +5,7 @@ use crate::names::{Names, changes, presets};
 use crate::output::{error_style, note};
 use std::path::Path;
 use warploom_config::gpgpusim::{Class, Request, import};
-use warploom_config::{Base, GpuSpec, find, resolve};
+use warploom_config::{Base, GpuSpec, UnreadKeys, find, resolve};
 use warploom_diag::Source;
 use warploom_run::launch_file::read;
 use warploom_workloads::{Target, preset_of_paper};
@@ -64,7 +64,7 @@ impl GpuArgs {
 
     /// The specification for these targets.
     pub fn spec(&self, targets: &[String]) -> Result<GpuSpec, Failure> {
-        spec(&self.name(targets), &self.sets)
+        told_spec(&self.name(targets), &self.sets)
     }
 }
 
@@ -81,6 +81,17 @@ fn preset_of(targets: &[String]) -> Option<&'static str> {
 /// Specification of a preset or file with changes.
 pub fn spec(gpu: &str, sets: &[String]) -> Result<GpuSpec, Failure> {
     Ok(resolve(&base(gpu)?, sets)?)
+}
+
+/// As [`spec`], with a note about changes that the machine does not read.
+pub fn told_spec(gpu: &str, sets: &[String]) -> Result<GpuSpec, Failure> {
+    let spec = spec(gpu, sets)?;
+    for (told, choice) in UnreadKeys::of_sets(sets, &spec).told() {
+        note(&format!(
+            "note: {told}\n  = help: `--set {choice}` chooses it\n"
+        ));
+    }
+    Ok(spec)
 }
 
 /// The preset or file with this name.

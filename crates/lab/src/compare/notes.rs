@@ -2,16 +2,18 @@
 
 use super::{Comparison, compared, is_cut, is_stopped};
 use crate::runs::UsedRun;
+use warploom_config::UnreadKeys;
 use warploom_report::{CutRun, cut_runs_told, grouped, idle_sms_told, unbegun_told};
 use warploom_stats::result::{Begun, RunReport};
 
 impl Comparison {
-    /// Sentences on runs that were cut, and how far they came, on grids without a block for each
-    /// SM, and on programs that never issued an instruction.
+    /// Sentences on keys that no run reads, on runs that were cut, and how far they came, on grids
+    /// without a block for each SM, and on programs that never issued an instruction.
     pub(super) fn notes(&self, used: &[UsedRun]) -> Vec<String> {
         let runs: Vec<&UsedRun> = compared(used).collect();
         let reports: Vec<&RunReport> = runs.iter().map(|(_, report)| &**report).collect();
-        let mut notes: Vec<String> = self.cut(&reports).into_iter().collect();
+        let mut notes = unread(&runs);
+        notes.extend(self.cut(&reports));
         notes.extend(self.stopped(&reports));
         if self.programs.is_none() {
             notes.extend(unbegun(&runs));
@@ -69,6 +71,17 @@ impl Comparison {
         let (_, most, sms) = runs.iter().copied().filter_map(|run| largest(&run)).max()?;
         idle_sms_told(self.input.name(), most, sms)
     }
+}
+
+/// Keys that were set or varied and that none of the runs reads.
+fn unread(runs: &[&UsedRun]) -> Vec<String> {
+    let mut keys = UnreadKeys::new();
+    for (spec, _) in runs {
+        let names = spec.machine.sets.iter();
+        let names = names.filter_map(|set| Some(set.split_once('=')?.0.trim()));
+        keys.add(names, &spec.machine.spec);
+    }
+    keys.told().into_iter().map(|(told, _)| told).collect()
 }
 
 /// Runs that were cut before their first instruction.

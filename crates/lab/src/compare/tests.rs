@@ -202,6 +202,38 @@ fn a_search_names_no_value_of_a_key_that_changes_nothing() {
     assert!(gto[2] != Cell::None && limited[2] != Cell::None);
 }
 
+#[test]
+fn a_key_that_no_row_reads_is_named() {
+    let all = comparison();
+    let key = Vary {
+        key: "static-limit.warps".to_owned(),
+        values: ["1", "16"].map(str::to_owned).to_vec(),
+    };
+    let told = "the key `static-limit.warps` changes nothing: it is a setting of the policy \
+                `sm.warp_scheduler=static-limit`, and `sm.warp_scheduler` is gto";
+    let alone = Comparison {
+        vary: vec![key.clone()],
+        ..all.clone()
+    };
+    assert_eq!(
+        page_of(&alone).notes.first().map(String::as_str),
+        Some(told)
+    );
+    let scheduler = Vary {
+        values: ["gto", "static-limit"].map(str::to_owned).to_vec(),
+        ..all.vary[0].clone()
+    };
+    let chosen = Comparison {
+        vary: vec![scheduler, key],
+        ..all
+    };
+    let notes = page_of(&chosen).notes;
+    assert!(
+        !notes.iter().any(|note| note.contains("changes nothing")),
+        "{notes:?}"
+    );
+}
+
 /// Runs that were cut say so in titles, axis, rows and a note; so does a grid that leaves SMs idle.
 #[test]
 fn runs_that_were_cut_and_idle_sms_are_named() {

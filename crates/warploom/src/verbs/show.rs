@@ -3,7 +3,7 @@
 mod sheet;
 
 use crate::failure::Failure;
-use crate::gpu::spec;
+use crate::gpu::told_spec;
 use crate::output::{print, print_json, width};
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -76,7 +76,7 @@ fn kind(text: &str) -> Result<Kind, String> {
 
 pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     let Kind::Gpu = args.what;
-    let gpu = spec(&args.name, &args.sets)?;
+    let gpu = told_spec(&args.name, &args.sets)?;
     let about = find(&args.name).map(Preset::about);
     match (args.keys, args.json) {
         (true, true) => print_json(&settings(&gpu))?,

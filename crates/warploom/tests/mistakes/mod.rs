@@ -254,6 +254,29 @@ fn an_argument_that_is_no_buffer_is_named() {
     }
 }
 
+/// A setting of a policy that the machine does not have is no error, and a note names it.
+#[test]
+fn a_key_that_nothing_reads_is_named() {
+    let folder = folder();
+    let told = |command: &str| {
+        let args: Vec<_> = command.split(' ').collect();
+        let ran = warploom_in(folder.path(), &args);
+        assert_eq!(ran.status, 0, "{command}: {}", ran.err);
+        ran.err
+    };
+    let note = "note: the key `duet.port_bytes` changes nothing: it is a setting of the policy \
+                `sm.context=duet`, and `sm.context` is none\n  \
+                = help: `--set sm.context=duet` chooses it\n";
+    for command in ["run vectoradd --size test", "show gpu gtx480"] {
+        let with = |more: &str| told(&format!("{command} --set duet.port_bytes=64{more}"));
+        assert!(with("").contains(note), "{command}: {}", with(""));
+        assert!(
+            !with(" --set sm.context=duet").contains("note"),
+            "{command}"
+        );
+    }
+}
+
 /// Typing errors and files of other kinds: each message has a remedy.
 #[test]
 fn mistyped_commands_and_files_of_other_kinds_are_answered() {

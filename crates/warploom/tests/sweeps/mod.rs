@@ -119,6 +119,13 @@ fn a_dry_run_lists_runs_and_takes_times_from_finished_ones() {
         "{dry}"
     );
     assert!(!folder.path().join("results").exists());
+    let unread = STUDY.replace("[axes]", "[axes]\n\"static-limit.warps\" = 1");
+    std::fs::write(folder.path().join("unread.toml"), unread).unwrap();
+    let told = sweep(folder.path(), &["unread.toml", "--dry-run"]).err;
+    assert!(
+        told.contains("note: the key `static-limit.warps` changes nothing: it is a setting of the"),
+        "{told}"
+    );
     std::fs::write(
         folder.path().join("study.toml"),
         STUDY.replace("\"vectoradd\", ", "").replace("[2, 4]", "2"),

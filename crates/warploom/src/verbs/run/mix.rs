@@ -3,7 +3,7 @@
 use super::Args;
 use crate::energy_args::with_energy;
 use crate::failure::Failure;
-use crate::gpu::spec;
+use crate::gpu::told_spec;
 use crate::interrupt::{Interrupt, is_interrupted, status};
 use crate::output::{command_line, json, note, width};
 use crate::simulate::{printing, shown};
@@ -67,7 +67,7 @@ impl MixArgs {
             Some(policy) => sets.push(format!("gpu.multiprogram={policy}")),
             None => {}
         }
-        spec(&args.gpu.name(&args.targets), &sets)
+        told_spec(&args.gpu.name(&args.targets), &sets)
     }
 
     /// Refuses options that a file with a list of programs specifies itself.

@@ -13,6 +13,7 @@ use crate::verbs::app::library;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use warploom_app::stub::LIBRARY;
+use warploom_config::UnreadKeys;
 use warploom_report::{grouped, listing, seconds};
 use warploom_run::io_reason;
 use warploom_run::launch_file::read as read_text;
@@ -146,12 +147,16 @@ fn plan(
     let mut runs = Vec::with_capacity(expanded.points.len());
     let mut problems: Vec<(String, String)> = Vec::new();
     let mut refused = 0;
+    let mut unread = UnreadKeys::new();
     for point in &expanded.points {
         let mut point = point.clone();
         point.settings = rooted(&point.settings, own);
         let compiled = sources.compile(&mut point.settings);
         match compiled.and_then(|()| resolve(&mut finder, &point.settings)) {
-            Ok(resolved) => runs.push(sweep.plan(point, resolved)),
+            Ok(resolved) => {
+                finder.tell_keys(&point.settings, &mut unread);
+                runs.push(sweep.plan(point, resolved));
+            }
             Err(reason) => {
                 refused += 1;
                 if problems.len() < SHOWN && !problems.iter().any(|(_, known)| *known == reason) {
@@ -159,6 +164,9 @@ fn plan(
                 }
             }
         }
+    }
+    for (told, _) in unread.told() {
+        note(&format!("note: {told} in all runs\n"));
     }
     match refused {
         0 => Ok(runs),

@@ -9,7 +9,7 @@ use crate::target;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use warploom_config::{Key, preset};
+use warploom_config::{Key, UnreadKeys, preset};
 use warploom_lab::{Allocate, Input, MachineVariant, Mix, RunSpec, bound};
 use warploom_regalloc::Method;
 use warploom_stats::result::{Launches, RunReport};
@@ -107,6 +107,16 @@ impl Finder {
             mix: mix(inputs, settings)?,
             ..RunSpec::new(&first, &machine)
         })
+    }
+
+    /// Adds the machine of a run whose settings are understood, and the keys that the run sets.
+    pub fn tell_keys(&mut self, settings: &Settings, unread: &mut UnreadKeys) {
+        let target = setting(settings, "target").unwrap_or_default();
+        let targets: Vec<String> = target.split(" + ").map(str::to_owned).collect();
+        if let Ok(machine) = self.machine(&targets, settings) {
+            let names = settings.iter().map(|(name, _)| name.as_str());
+            unread.add(names, &machine.spec);
+        }
     }
 
     fn machine(
