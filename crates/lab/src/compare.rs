@@ -141,12 +141,16 @@ impl Comparison {
         )
     }
 
-    /// Title of the chart and of the page. It states where runs were cut or stopped.
+    /// Title of the chart and of the page. It states what all runs set, and where they were cut or
+    /// stopped.
     fn title<'r>(&self, runs: impl Iterator<Item = &'r RunReport> + Clone) -> String {
         let keys: Vec<_> = self.vary.iter().map(|vary| vary.key.as_str()).collect();
         let (inputs, machine) = (self.inputs(), self.machine());
         let by = keys.join(" and ");
         let mut title = format!("{inputs} on {machine} by {by}");
+        if !self.sets.is_empty() {
+            title += &format!(", with {}", self.sets.join(", "));
+        }
         if let Some(launches) = self.max_launches.filter(|_| runs.clone().any(is_stopped)) {
             title += &match launches {
                 1 => ", first launch".to_owned(),

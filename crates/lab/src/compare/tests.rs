@@ -455,7 +455,7 @@ fn several_programs_have_figures_of_a_mix() {
     assert_eq!(page.figure, "vectoradd+transpose-multiprogram");
     assert_eq!(
         page.title,
-        "vectoradd + transpose on gtx480 by gpu.multiprogram"
+        "vectoradd + transpose on gtx480 by gpu.multiprogram, with gpu.sms=2"
     );
     let at = |row: usize, name: &str| {
         let column = page.table.columns.iter().position(|c| c.name == name);
