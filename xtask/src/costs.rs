@@ -58,7 +58,8 @@ pub fn run(args: &Args, root: &Path) -> Result<()> {
         })?;
     }
     let pages = stored(&root.join("docs/results"))?;
-    fs::write(root.join(TABLE), table(&pages, &times))?;
+    let old = fs::read_to_string(root.join(TABLE))?;
+    fs::write(root.join(TABLE), with_runless(table(&pages, &times), &old))?;
     Ok(writeln!(io::stdout(), "{TABLE}")?)
 }
 
@@ -171,6 +172,14 @@ fn with_row(old: &str, figure: &str, row: &str) -> String {
     lines.join("\n") + "\n"
 }
 
+/// The table with the rows of `old` that are of figures without runs, whose costs were measured.
+fn with_runless(table: String, old: &str) -> String {
+    let rows = old
+        .lines()
+        .filter_map(|row| Some((row.split_once(",0,")?.0, row)));
+    rows.fold(table, |table, (figure, row)| with_row(&table, figure, row))
+}
+
 /// Row of a figure whose runs take some seconds together.
 fn row(name: &str, runs: usize, seconds: f64) -> String {
     format!("{name},{runs},{:.1}", seconds / 60.0)
@@ -178,7 +187,7 @@ fn row(name: &str, runs: usize, seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Times, fit, processor_seconds, row, seconds, table, with_row};
+    use super::{Times, fit, processor_seconds, row, seconds, table, with_row, with_runless};
     use warploom_report::page::{Page, RunLine};
 
     /// Two microseconds for a cycle and ten nanoseconds for an instruction.
@@ -198,6 +207,13 @@ mod tests {
             assert!((found / expected - 1.0).abs() < 0.01, "{found}");
         }
         assert_eq!(fit(&[]), None);
+    }
+
+    #[test]
+    fn measured_figures_without_runs_stay() {
+        let old = "figure,runs,minutes\np/a,2,9.0\np/b,0,0.3\np/c,10,0.0\n";
+        let new = with_runless("figure,runs,minutes\np/a,3,1.0\n".to_owned(), old);
+        assert_eq!(new, "figure,runs,minutes\np/a,3,1.0\np/b,0,0.3\n");
     }
 
     #[test]

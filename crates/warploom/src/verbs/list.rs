@@ -86,9 +86,13 @@ pub fn run(args: &Args) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Cost of a figure that was neither computed nor measured.
+const UNKNOWN: &str = "unknown";
+
 /// Explanation of the costs of figures on a terminal.
 const COSTS: &str = "Runs and minutes are those of --scale paper; minutes are processor time of an \
-                     idle computer, together on all cores. Figures of a paper share runs.";
+                     idle computer, together on all cores. Figures of a paper share runs, and one \
+                     of no runs is computed.";
 
 /// Columns that a terminal shows: names, sentences, and costs of figures. A pipe and `--json` give
 /// all.
@@ -311,7 +315,7 @@ fn figures() -> Columns {
         let cost = warploom_lab::cost(&info.full_name());
         let [runs, minutes] = cost
             .as_ref()
-            .map_or([String::new(), String::new()], cost_cells);
+            .map_or([UNKNOWN, UNKNOWN].map(str::to_owned), cost_cells);
         vec![info.full_name(), runs, minutes, info.title.to_owned()]
     };
     let every = warploom_lab::all()
