@@ -47,6 +47,13 @@ impl<'a> Data<'a> {
         &self.page.scale
     }
 
+    /// Number of the figure's runs that were cut at a limit of cycles, and of all of its runs.
+    pub fn cut_runs(&self) -> [usize; 2] {
+        let runs = &self.page.runs;
+        let cut = runs.iter().filter(|run| run.ended == "cut").count();
+        [cut, runs.len()]
+    }
+
     /// The rows that have this text in a column.
     pub fn of(&self, column: &str, text: &str) -> Self {
         let column = self.index(column);
@@ -122,7 +129,7 @@ fn is_of_same_machines(one: &Page, other: &Page) -> bool {
 #[cfg(test)]
 mod tests {
     use super::Data;
-    use warploom_report::page::{Cell, Column, Page};
+    use warploom_report::page::{Cell, Column, Page, RunLine};
     use warploom_stats::result::ConfigValue;
 
     #[test]
@@ -146,6 +153,26 @@ mod tests {
         assert!(!beside(&[named("e", 1400)]));
         assert!(!beside(&[of("paper")]));
         assert!(beside(&[of("paper"), of("test")]));
+    }
+
+    #[test]
+    fn runs_that_were_cut_are_counted() {
+        let run = |ended: &str| RunLine {
+            input: String::new(),
+            configuration: String::new(),
+            command: String::new(),
+            cycles: 9,
+            ipc: 1.0,
+            ended: ended.to_owned(),
+            input_digest: String::new(),
+            digest: String::new(),
+            energy: None,
+        };
+        let page = Page {
+            runs: ["cut", "finished", "stopped"].map(run).to_vec(),
+            ..page()
+        };
+        assert_eq!(Data::new(&page, &[]).cut_runs(), [1, 3]);
     }
 
     fn page() -> Page {

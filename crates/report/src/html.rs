@@ -142,7 +142,7 @@ fn verdict(page: &Page, of: &Verdict) -> Value {
     let statement = |of: &Statement| {
         let paper = match &of.paper {
             Cell::None => String::new(),
-            paper => paper.shown(),
+            _ => of.paper_shown(),
         };
         context! {
             what => of.what.as_str(),
@@ -157,6 +157,7 @@ fn verdict(page: &Page, of: &Verdict) -> Value {
         label => label,
         claim => of.claim.as_str(),
         place => of.place.as_str(),
+        near => of.why_near().filter(|_| page.caveat().is_none()),
         note => of.note.as_str(),
         statements => of.statements.iter().map(statement).collect::<Vec<_>>(),
     }
@@ -337,7 +338,7 @@ pub(crate) mod tests {
             "12,345",
             "gto.mean",
             "cooperative.warp.vs_rr",
-            "1.0123",
+            "1.012x",
             "MUMmerGPU",
             "near",
             "sm.warp_scheduler=gto",

@@ -59,7 +59,7 @@ pub fn page_report(page: &Page, width: Option<u16>) -> String {
     if let Some(caveat) = page.caveat() {
         let _ = write!(text, "\n{}", wrapped("", &caveat, width));
     }
-    claims(&mut text, &page.verdicts, width);
+    claims(&mut text, page, width);
     text
 }
 
@@ -188,42 +188,54 @@ fn stacks(text: &mut String, chart: &BarChart, room: Option<u16>) {
 }
 
 /// Writes the paper's values next to ours, then each claim with its statements.
-fn claims(text: &mut String, verdicts: &[Verdict], width: Option<u16>) {
+fn claims(text: &mut String, page: &Page, width: Option<u16>) {
+    let verdicts = &page.verdicts;
     if verdicts.is_empty() {
         return;
     }
+    // Words of smaller data sets are no verdicts, and say so wherever they stand.
+    let label = |verdict: &Verdict| match page.caveat() {
+        Some(_) => format!("{} ({})", verdict.label(), page.scale),
+        None => verdict.label().to_owned(),
+    };
     let row = |verdict: &Verdict| {
         let own = verdict.statements.iter().find(|statement| statement.own);
-        let shown = |of: fn(&Statement) -> &Cell| {
-            own.map_or("see below".to_owned(), |statement| of(statement).shown())
-        };
+        let shown = |of: fn(&Statement) -> String| own.map_or("see below".to_owned(), of);
         vec![
             verdict.id.clone(),
             own.map_or("statements", |statement| statement.kind.name())
                 .to_owned(),
-            shown(|statement| &statement.paper),
-            shown(|statement| &statement.ours),
-            verdict.label().to_owned(),
+            shown(Statement::paper_shown),
+            shown(|statement| statement.kind.quantity(&statement.ours)),
+            label(verdict),
         ]
     };
-    let rows: Vec<_> = verdicts.iter().map(row).collect();
-    let header = ["claim", "kind", "paper", "ours", "verdict"];
-    let _ = write!(text, "\n{}", figures(&header, &rows, width));
+    // A single claim without a figure of its own has nothing to show in a table.
+    let has_own = |verdict: &Verdict| verdict.statements.iter().any(|statement| statement.own);
+    if verdicts.len() > 1 || verdicts.iter().any(has_own) {
+        let rows: Vec<_> = verdicts.iter().map(row).collect();
+        let header = ["claim", "kind", "paper", "ours", "verdict"];
+        let _ = write!(text, "\n{}", figures(&header, &rows, width));
+    }
     let line = Some(width.map_or(LINE, |width| width.min(LINE)));
     for verdict in verdicts {
-        let (id, place, label) = (&verdict.id, &verdict.place, verdict.label());
+        let (id, place, label) = (&verdict.id, &verdict.place, label(verdict));
         text.push('\n');
         sentence(text, "", &format!("{id} ({place}): {label}"), line);
         sentence(text, "  the paper: ", &verdict.claim, line);
         for statement in &verdict.statements {
             let paper = match &statement.paper {
                 Cell::None => String::new(),
-                paper => format!("paper {}, ", paper.shown()),
+                _ => format!("paper {}, ", statement.paper_shown()),
             };
-            let told = format!("{}: {paper}ours {}", statement.what, statement.ours_shown());
+            let ours = statement.ours_shown();
+            let kind = statement.kind.direction();
+            let kind = kind.map_or(String::new(), |kind| format!(" ({kind})"));
+            let told = format!("{}: {paper}ours {ours}{kind}", statement.what);
             let judgement = statement.judgement.map_or("not measured", Judgement::name);
             sentence(text, &format!("  [{judgement}] "), &told, line);
         }
+        sentence(text, "  ", &verdict.why_near().unwrap_or_default(), line);
         sentence(text, "  ", &verdict.note, line);
     }
 }

@@ -120,7 +120,10 @@ fn escaped(text: &str) -> String {
 
 fn claim_row(claim: &Claim, judged: Option<(&Page, &Verdict)>) -> String {
     let (text, place) = (escaped(&claim.text), &claim.place);
-    let paper = claim.value.map_or(Cell::None, Cell::Number).shown();
+    let value = claim.value.map_or(Cell::None, Cell::Number);
+    let paper = claim
+        .kind
+        .map_or(value.shown(), |kind| kind.quantity(&value));
     let Some((page, verdict)) = judged else {
         return format!("| {text} | {place} | {paper} | - | not measured | - |\n");
     };
@@ -165,6 +168,9 @@ pub(super) fn statements(judged: &Judged<'_>, paper: &str, title: &str) -> Strin
         for statement in &verdict.statements {
             text += &statement_row(statement);
         }
+        if let Some(told) = verdict.why_near() {
+            let _ = writeln!(text, "\n{told}.");
+        }
         let _ = writeln!(text, "\n{}", verdict.note);
     }
     text
@@ -176,7 +182,7 @@ fn statement_row(statement: &Statement) -> String {
         "| {} | {} | {} | {} | {judgement} |\n",
         escaped(&statement.what),
         statement.kind.name(),
-        statement.paper.shown(),
+        statement.paper_shown(),
         escaped(&statement.ours_shown())
     )
 }

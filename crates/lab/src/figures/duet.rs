@@ -28,6 +28,7 @@ use crate::runs::Runs;
 use crate::spec::{Input, MachineVariant, RunSpec, SEED};
 use std::sync::Arc;
 use warploom_analyze::KernelAnalysis;
+use warploom_config::preset;
 use warploom_stats::result::{KernelReport, RunReport};
 
 pub(super) use claims::verdicts;
@@ -162,6 +163,16 @@ fn analysis(report: &RunReport) -> KernelAnalysis {
     let machine = warploom_analyze::Machine::new(&machine.spec, sustainable);
     let analysis = warploom_analyze::analyze(&machine, report);
     analysis.expect("a timed run of a kernel").whole
+}
+
+/// What the column of the network's utilisation contains.
+fn network_about() -> String {
+    let machine = preset(GPU).unwrap_or_else(|errors| panic!("{errors}"));
+    format!(
+        "Utilisation of the network from L2 to the SMs: share of the rate that it sustains, which \
+         is {:.0} % of its peak.",
+        warploom_noc::sustainable(&machine) * 100.0
+    )
 }
 
 /// The launch that took longest.

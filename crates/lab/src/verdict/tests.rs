@@ -179,7 +179,7 @@ fn a_mean_is_printed_with_its_range() {
     let statement = &claim.verdict("").statements[0];
     assert_eq!(
         statement.ours_shown(),
-        "1.1 (1.000 without 1 to 1.210 without 0)"
+        "1.1x (1.000 without 1 to 1.210 without 0)"
     );
     assert!(statement.own && statement.effect().is_some());
 }

@@ -128,6 +128,39 @@ impl Kind {
         }
     }
 
+    /// A value of the kind with its unit, for people. Digits that never decide are left out.
+    pub fn quantity(self, cell: &Cell) -> String {
+        let Some(value) = cell.number() else {
+            return cell.shown();
+        };
+        let decimals = match self {
+            Self::Speedup | Self::Number | Self::Count => 3,
+            _ if value.abs() < 10.0 => 2,
+            _ => 1,
+        };
+        let rounded = 10_f64.powi(decimals);
+        let shown = match cell {
+            Cell::Count(_) => cell.shown(),
+            _ => Cell::Number((value * rounded).round() / rounded).shown(),
+        };
+        match self {
+            Self::Speedup => format!("{shown}x"),
+            Self::Increase | Self::Decrease | Self::Percent => format!("{shown} %"),
+            Self::Points => format!("{shown} points"),
+            Self::Bytes => format!("{shown} bytes"),
+            Self::Number | Self::Count | Self::Predicate | Self::Series => shown,
+        }
+    }
+
+    /// Word for the direction of an effect, which its value alone does not tell.
+    pub const fn direction(self) -> Option<&'static str> {
+        match self {
+            Self::Increase => Some("increase"),
+            Self::Decrease => Some("decrease"),
+            _ => None,
+        }
+    }
+
     /// The ratio to the baseline that a value states, if the kind is an effect.
     pub fn ratio(self, value: f64) -> Option<f64> {
         match self {
@@ -222,17 +255,19 @@ impl Statement {
         Some([ratio(&self.paper)?, ratio(&self.ours)?])
     }
 
-    /// Our value for people, with its range.
+    /// The paper's value for people, with its unit.
+    pub fn paper_shown(&self) -> String {
+        self.kind.quantity(&self.paper)
+    }
+
+    /// Our value for people, with its unit and its range.
     pub fn ours_shown(&self) -> String {
+        let ours = self.kind.quantity(&self.ours);
         match &self.range {
-            None => self.ours.shown(),
+            None => ours,
             Some(range) => format!(
-                "{} ({:.3} without {} to {:.3} without {})",
-                self.ours.shown(),
-                range.least,
-                range.least_without,
-                range.most,
-                range.most_without
+                "{ours} ({:.3} without {} to {:.3} without {})",
+                range.least, range.least_without, range.most, range.most_without
             ),
         }
     }
@@ -275,6 +310,21 @@ impl Verdict {
         }
     }
 
+    /// Why the claim is near although not all of its statements are reproduced, if it has several:
+    /// how many hold, and how many would suffice.
+    pub fn why_near(&self) -> Option<String> {
+        let is_near = self.judgement == Some(Judgement::Near) && self.statements.len() > 1;
+        let measured = self.statements.iter().filter_map(|of| of.judgement);
+        let count = measured.clone().count();
+        let hold = measured.filter(|of| *of >= Judgement::Near).count();
+        is_near.then(|| {
+            format!(
+                "near: {hold} of {count} statements are at least near, and half of them suffice \
+                 (docs/reproducing.md, Verdicts)"
+            )
+        })
+    }
+
     /// Our value for tables: the claim's own figure, or the number of statements at each judgement.
     pub fn ours_shown(&self) -> String {
         if let Some(own) = self.statements.iter().find(|statement| statement.own) {
@@ -289,5 +339,60 @@ impl Verdict {
             (reproduced, 0) => format!("{reproduced} of {all} reproduced"),
             (reproduced, near) => format!("{reproduced} of {all} reproduced, {near} near"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Judgement, Kind, Origin, Statement, Verdict};
+    use crate::page::Cell;
+
+    #[test]
+    fn values_have_the_unit_of_their_kind_and_few_digits() {
+        for (kind, value, shown) in [
+            (Kind::Decrease, 1.3052, "1.31 %"),
+            (Kind::Increase, 18.98, "19 %"),
+            (Kind::Percent, 58.63, "58.6 %"),
+            (Kind::Points, -0.126, "-0.13 points"),
+            (Kind::Speedup, 1.07, "1.07x"),
+            (Kind::Speedup, 1.30519, "1.305x"),
+            (Kind::Bytes, 1034.0, "1034 bytes"),
+            (Kind::Count, 7.0, "7"),
+        ] {
+            assert_eq!(kind.quantity(&Cell::Number(value)), shown, "{kind:?}");
+        }
+        let text = Cell::Text("16 warps".to_owned());
+        assert_eq!(Kind::Predicate.quantity(&text), "16 warps");
+        assert_eq!(Kind::Speedup.quantity(&Cell::None), "-");
+    }
+
+    #[test]
+    fn a_claim_that_is_near_says_how_many_statements_hold() {
+        let statement = |judgement| Statement {
+            what: String::new(),
+            kind: Kind::Predicate,
+            own: false,
+            paper: Cell::None,
+            ours: Cell::None,
+            judgement,
+            range: None,
+            agreement: None,
+        };
+        let of = |all: &[Option<Judgement>], judgement| Verdict {
+            id: String::new(),
+            claim: String::new(),
+            place: String::new(),
+            origin: Origin::Measured,
+            judgement: Some(judgement),
+            note: String::new(),
+            statements: all.iter().copied().map(statement).collect(),
+        };
+        let [yes, near, no] = Judgement::ALL.map(Some);
+        let told = of(&[yes, near, no, None], Judgement::Near).why_near();
+        let expected = "near: 2 of 3 statements are at least near, and half of them suffice \
+                        (docs/reproducing.md, Verdicts)";
+        assert_eq!(told.as_deref(), Some(expected));
+        assert_eq!(of(&[near], Judgement::Near).why_near(), None);
+        assert_eq!(of(&[no, no], Judgement::Differs).why_near(), None);
     }
 }

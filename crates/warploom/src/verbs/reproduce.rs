@@ -169,6 +169,13 @@ fn make(args: &Args, name: &str, wanted: &[FigureJob<'_>]) -> Result<Vec<FigureO
     make_figures(wanted, &name, &args.engine, &args.runner, &args.output)
 }
 
+/// Part of the name of a run that another machine makes.
+const EQUAL_RUN: &str = "(equal to ";
+/// Why such a run is the same.
+const EQUAL_RUNS: &str = "A run `equal to` one of another machine is that run: its blocks fit both \
+                          machines, which differ only in how much fits (a test compares such runs, \
+                          counter by counter).\n";
+
 /// Runs that figures request and that the folder's store does not have, and the figures' costs.
 fn dry_run(
     args: &Args,
@@ -185,11 +192,15 @@ fn dry_run(
         0 => String::new(),
         _ => listing(&["run", "command"], &rows, width()) + "\n",
     };
+    if rows.iter().any(|row| row[0].contains(EQUAL_RUN)) {
+        text += &wrapped("", EQUAL_RUNS, width());
+    }
     let count = |runs: usize| match runs {
         1 => "1 run".to_owned(),
         runs => format!("{} runs", grouped(runs as u64)),
     };
     text += &match missing.len() {
+        0 if stored == 0 => "nothing is simulated: no runs are needed\n".to_owned(),
         0 => format!("all {} are stored\n", count(stored)),
         open => format!(
             "{} to make now, {stored} stored; others may follow from their results\n",
@@ -334,7 +345,9 @@ fn refusal(unknown: &UnknownFigure) -> String {
         .iter()
         .filter_map(|full| Some(full.split_once('/')?.0))
         .collect();
+    let paper = papers.iter().find(|paper| *paper == name).copied();
     let near = of_shortened_paper(name, known)
+        .or(paper)
         .or_else(|| nearest(name, papers))
         .or(near);
     let meant = known.iter().find(|full| *full == name);
@@ -423,6 +436,7 @@ mod tests {
             ("cooperative/3", "did you mean `cooperative/fig3`?"),
             ("duet/fig2", "duet has the figures fig1, fig3b, fig4, "),
             ("Duet/Fig. 3b", "did you mean `duet/fig3b`?"),
+            ("DUET", "did you mean `duet`?"),
             ("Fig. 1", "name the paper, too: "),
             (
                 "thuan/fig99",

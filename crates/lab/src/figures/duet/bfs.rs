@@ -1,7 +1,7 @@
 //! BFS from its first launch, as in all other figures, and from the launch of its largest frontier,
 //! where the search does most of its work.
 
-use super::{DUET, PAPER, PLAIN, VT, analysis, bars, column, run, workload};
+use super::{DUET, PAPER, PLAIN, VT, analysis, bars, column, network_about, run, workload};
 use crate::compare::speedup;
 use crate::figure::{Figure, Request};
 use crate::figures::FigureInfo;
@@ -50,10 +50,7 @@ fn make(request: &Request, runs: &mut Runs<'_>) -> Option<Figure> {
                 column("window", "Launch with which statistics begin."),
                 column("class", "Class by the rules of Table 3."),
                 column("scheduler", "Utilisation of the schedulers."),
-                column(
-                    "noc_to_sm",
-                    "Utilisation of the network from L2 to the SMs.",
-                ),
+                column("noc_to_sm", &network_about()),
                 column("dram", "Utilisation of DRAM."),
                 column("virtual-thread", "Speedup of Virtual Thread."),
                 column("duet", "Speedup of GPUDuet with its monitor."),

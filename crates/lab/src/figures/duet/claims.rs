@@ -6,6 +6,7 @@ use crate::data::Data;
 use crate::samples::{Measured, Samples};
 use crate::verdict::Judged;
 use warploom_config::preset;
+use warploom_report::grouped;
 use warploom_report::page::{Kind, Verdict};
 
 /// Categories of section 4.2, by our names. The section names ST under compute and under DRAM, and
@@ -28,9 +29,11 @@ const TIE: f64 = 0.005;
 
 /// Verdicts on the claims about a figure.
 pub(crate) fn verdicts(data: &Data<'_>) -> Vec<Verdict> {
+    let [cut, runs] = data.cut_runs();
     let note = format!(
-        "At scale {}; runs cut at {MAX_CYCLES} cycles, on {GPU}.",
-        data.scale()
+        "At scale {} on {GPU}; limit {} cycles, reached by {cut} of {runs} runs.",
+        data.scale(),
+        grouped(MAX_CYCLES)
     );
     let all = |judged: Vec<Judged>| judged.into_iter().map(|j| j.verdict(note.as_str()));
     match data.figure() {

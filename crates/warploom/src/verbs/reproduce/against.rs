@@ -89,7 +89,9 @@ fn compared(stored: &Page, page: &Page) -> (String, bool) {
     lines.extend(keys_only("this build", page, stored));
     lines.extend(keys_only("the stored figure", stored, page));
     lines.push(match differs.is_empty() {
-        true => "the figures are the same".to_owned(),
+        true => "the figures are the same: this build repeats the stored one; how it agrees with \
+                 the paper is in the verdicts"
+            .to_owned(),
         false => format!("the figures differ in {}", differs.join(" and in ")),
     });
     let lines = lines.iter().map(|line| format!("  {line}\n"));
@@ -133,6 +135,9 @@ fn table(stored: &Page, page: &Page) -> Option<String> {
     ))
 }
 
+/// Most keys at their defaults that are named.
+const NAMED_KEYS: usize = 4;
+
 /// Most runs of one figure alone that are named.
 const NAMED_RUNS: usize = 5;
 
@@ -155,6 +160,7 @@ impl<'a> Matched<'a> {
             (&a.input, &a.configuration, &a.ended) == (&b.input, &b.configuration, &b.ended)
         };
         matched.pair(&|old, new| alike(old, new) && old.command == new.command);
+        matched.pair(&|old, new| old.command == new.command);
         matched.pair(&alike);
         matched
     }
@@ -220,11 +226,18 @@ fn keys_only(owner: &str, page: &Page, other: &Page) -> Option<String> {
     let set = beyond.iter().filter(|(key, value)| !is_default(key, value));
     let set: BTreeSet<&str> = set.map(|(key, _)| *key).collect();
     let named = set.iter().copied().collect::<Vec<_>>().join(", ");
+    let first = all.iter().copied().take(NAMED_KEYS).collect::<Vec<_>>();
+    let first = match all.len() {
+        few if few <= NAMED_KEYS => first.join(", "),
+        _ => format!("{}, ...", first.join(", ")),
+    };
     match (all.len(), set.len()) {
         (0, _) => None,
-        (1, 0) => Some(format!("only {owner} has 1 key more, at its default")),
+        (1, 0) => Some(format!(
+            "only {owner} has 1 key more, at its default ({first})"
+        )),
         (count, 0) => Some(format!(
-            "only {owner} has {count} keys more, all at their defaults"
+            "only {owner} has {count} keys more, all at their defaults ({first})"
         )),
         (count, some) if count == some => Some(format!("only {owner} has the keys {named}")),
         (count, _) => Some(format!(
@@ -281,7 +294,8 @@ mod tests {
         let runs = old.runs.len();
         let expected = format!(
             "  the table is the same\n  all {runs} runs have the same cycles and digests\n  \
-             only this build has the keys sm.new\n  the figures are the same\n"
+             only this build has the keys sm.new\n  the figures are the same: this build repeats \
+             the stored one; how it agrees with the paper is in the verdicts\n"
         );
         assert_eq!((told, is_equal), (expected, true));
     }
@@ -293,7 +307,7 @@ mod tests {
         for keys in old.presets.values_mut() {
             keys.remove("sm.context");
         }
-        let one = "  only this build has 1 key more, at its default";
+        let one = "  only this build has 1 key more, at its default (sm.context)";
         assert_eq!(lines(&old).as_deref(), Some(one));
         for keys in old.presets.values_mut() {
             keys.remove("gpu.sms_per_cluster");
@@ -334,6 +348,13 @@ mod tests {
         page.runs[1].configuration = page.runs[0].configuration.clone();
         assert_ne!(page.runs[0].digest, page.runs[1].digest);
         assert!(compared(&page, &page).1);
+    }
+
+    #[test]
+    fn a_run_with_another_name_is_found_by_its_command() {
+        let (old, mut new) = (stored(), stored());
+        new.runs[0].configuration = "another name".to_owned();
+        assert!(compared(&old, &new).1);
     }
 
     #[test]
