@@ -131,7 +131,8 @@ pub(crate) const LAYOUT: &str = "change the layout in shared memory, for example
 pub(crate) const PRIVATE: &str = "let fewer lanes of a warp update the same word of shared memory: \
                                   give each lane a copy of the array (`copies[i * 32 + lane]`, or \
                                   fewer copies of a large one) and add the copies at the end, or \
-                                  combine the values of a warp first (`__match_any_sync`, shuffles)";
+                                  combine the values of a warp first (`__match_any_sync`, \
+                                  shuffles)";
 
 impl SharedWait {
     /// The wait of the kind of access with most of these cycles, if it is a cycle or longer.
