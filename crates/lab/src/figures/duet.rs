@@ -165,7 +165,7 @@ fn analysis(report: &RunReport) -> KernelAnalysis {
     analysis.expect("a timed run of a kernel").whole
 }
 
-/// What the column of the network's utilisation contains.
+/// Description of the column with the network's utilisation.
 fn network_about() -> String {
     let machine = preset(GPU).unwrap_or_else(|errors| panic!("{errors}"));
     format!(
