@@ -13,7 +13,7 @@ const WORTH_NAMING: f64 = 1.05;
 /// Accesses of one kind to global and local memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Accesses {
-    /// One of them, with its article.
+    /// Noun for a single access, with its article.
     pub one: &'static str,
     /// Number of these accesses.
     count: f64,

@@ -21,8 +21,8 @@ pub(crate) struct Hot {
     packets: f64,
     /// Share of the time of accesses that requests wait for these banks.
     waits: f64,
-    /// Share of the cycles for which the busiest of these banks is busy; 0 if all banks are about as
-    /// busy.
+    /// Share of the cycles for which the busiest of these banks is busy; 0 if all banks are about
+    /// as busy.
     pub busy: f64,
 }
 
@@ -126,8 +126,8 @@ impl Hot {
         )
     }
 
-    /// True if these banks limit a kernel more than a cause for which schedulers do not issue in this
-    /// share of their cycles: accesses wait for them for long, or one is busy for longer.
+    /// True if these banks limit a kernel more than a cause for which schedulers do not issue in
+    /// this share of their cycles: accesses wait for them for long, or one is busy for longer.
     pub(crate) fn is_behind(&self, cause: f64) -> bool {
         self.waits > LONG || self.busy > cause
     }

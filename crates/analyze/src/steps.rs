@@ -157,8 +157,8 @@ impl Subject<'_> {
         }
     }
 
-    /// Step where accesses to shared memory take more cycles of the load/store units than the stalls
-    /// of any other accesses.
+    /// Step where accesses to shared memory take more cycles of the load/store units than the
+    /// stalls of any other accesses.
     fn fewer_shared(&self) -> Option<String> {
         let counts = &self.figures.statistics;
         let get = |name: &str| counts.get(name).copied().unwrap_or(0);

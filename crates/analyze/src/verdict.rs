@@ -12,13 +12,13 @@
 //!    count for what fills it: the units, the load/store unit whose instructions hold the operand
 //!    collectors, or the operand collectors themselves.
 //!
-//! A cause of `sm.slots` stands for barriers, fences and atomics together; the warps at barriers and
-//! the counts of atomics tell which of them it is.
+//! A cause of `sm.slots` stands for barriers, fences and atomics together; the warps at barriers
+//! and the counts of atomics tell which of them it is.
 //!
-//! Where requests wait for a few L2 banks, or one of these is busy for long, these are named instead
-//! of load/store units, loads and atomics, and instead of idle SMs if the bank is busy for longer
-//! than SMs are idle. Where most warps on an SM wait at a barrier on average, barriers are named
-//! instead of latencies.
+//! Where requests wait for a few L2 banks, or one of these is busy for long, these are named
+//! instead of load/store units, loads and atomics, and instead of idle SMs if the bank is busy for
+//! longer than SMs are idle. Where most warps on an SM wait at a barrier on average, barriers are
+//! named instead of latencies.
 //!
 //! Where instructions are the bound and take effect in less than half of the lanes, diverged warps
 //! are named instead.
@@ -68,11 +68,11 @@ pub enum Bound {
     Operands,
     /// A few L2 banks, or DRAM channels, that most requests go to.
     HotBanks,
-    /// Barriers.
+    /// Waits at barriers of blocks.
     Barriers,
-    /// Memory fences.
+    /// Waits at memory fences.
     Fences,
-    /// Latency of atomics.
+    /// Latency of atomic operations.
     Atomics,
     /// Fetch of instructions by the SM.
     Fetch,
@@ -147,8 +147,8 @@ impl Serialize for Bound {
     }
 }
 
-/// Bounds that are causes in `sm.slots`, barriers also for fences and atomics. `no_warp` and `issued`
-/// name none.
+/// Bounds that are causes in `sm.slots`, barriers also for fences and atomics. `no_warp` and
+/// `issued` name none.
 const CAUSES: [Bound; 8] = [
     Bound::LoadStore,
     Bound::Units,
@@ -255,7 +255,7 @@ impl<'a> Evidence<'a> {
         self.behind(self.largest_cause())
     }
 
-    /// What makes warps wait as long as for a cause, if it is not the cause itself.
+    /// The bound that makes warps wait as long as for a cause, if it is not the cause itself.
     fn behind(&self, cause: Bound) -> Bound {
         let cause = match cause {
             Bound::Barriers => self.at_barrier(),
@@ -273,9 +273,9 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// What most warps wait for in the cycles of the cause `barrier`, in which all warps of a
-    /// scheduler wait. It is not barriers if warps wait at them for less than half of that time over
-    /// the whole run.
+    /// The bound that most warps wait for in the cycles of the cause `barrier`, in which all warps
+    /// of a scheduler wait. It is not barriers if warps wait at them for less than half of that
+    /// time over the whole run.
     pub(crate) fn at_barrier(&self) -> Bound {
         let counts = &self.figures.statistics;
         let waits = Bound::Barriers.waits(self.figures) / self.active();

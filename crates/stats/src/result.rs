@@ -236,9 +236,9 @@ impl ContentionFigures {
     }
 }
 
-/// L2 banks for which requests wait longest: in all, at least half as long as for the bank for which
-/// they wait longest of all. Waits are those of packets until they come to the bank, and of requests
-/// in the scheduler of its DRAM channel.
+/// L2 banks for which requests wait longest: in all, at least half as long as for the bank for
+/// which they wait longest of all. Waits are those of packets until they come to the bank, and of
+/// requests in the scheduler of its DRAM channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, Value)]
 pub struct HotBanks {
     /// L2 banks of the machine.

@@ -14,8 +14,8 @@ use warploom_stats::result::{Figures, Gpu, Program, RunReport, Series};
 const WINDOW_CYCLES: u64 = 10_000;
 /// Length of the windows of a page or an analysis as long as the run is short, in core cycles.
 pub const SHORT_WINDOW_CYCLES: u64 = 100;
-/// Number of windows of a page or an analysis at which pairs are joined, so that it has at least half
-/// as many.
+/// Number of windows of a page or an analysis at which pairs are joined, so that it has at least
+/// half as many.
 pub const MOST_WINDOWS: usize = 128;
 
 /// Options for destinations of statistics.

@@ -86,8 +86,8 @@ fn atomics_of_shared_memory_are_told_from_those_of_global_memory() {
     );
 }
 
-/// One of 192 banks, to which 9,000 of 100,000 packets go, with these waits, in kernels of 12,000 L2
-/// cycles.
+/// A single bank of 192, to which 9,000 of 100,000 packets go, with these waits, in kernels of
+/// 12,000 L2 cycles.
 fn with_hot_bank(mut launch: KernelReport, wait_cycles: u64, busy_cycles: u64) -> KernelReport {
     let counts = [
         ("partition.cycles", 192 * 12_000),
@@ -149,7 +149,10 @@ fn a_bank_that_is_busy_for_long_is_named() {
     // A block has a copy of its own in shared memory already.
     let next = "Next: launch fewer blocks that work on more each";
     told(
-        &with(5640, &[("sm.shared_instructions", 1), ("sm.shared_atomics", 1)]),
+        &with(
+            5640,
+            &[("sm.shared_instructions", 1), ("sm.shared_atomics", 1)],
+        ),
         Bound::HotBanks,
         verdict,
         next,

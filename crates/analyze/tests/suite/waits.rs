@@ -185,7 +185,8 @@ fn serialised_atomics_are_told_from_bank_conflicts() {
     told(&found, Bound::Shared, verdict, next);
 }
 
-/// One warp of eight works while the others wait at a barrier: their scheduler waits for arithmetic.
+/// A single warp of eight works while the others wait at a barrier: their scheduler waits for
+/// arithmetic.
 #[test]
 fn barriers_are_named_where_most_warps_wait_at_them() {
     let of = |waiting: u64| {

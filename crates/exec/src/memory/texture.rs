@@ -160,11 +160,11 @@ impl Texture {
         dims == 2 && self.layers <= 1
     }
 
-    /// Address of a texel as the caches see it, of a texture in tiles. GPGPU-Sim stores two-dimensional textures in tiles
-    /// of the size of a line (`gpgpu_ptx_sim_bindTextureToArray`, `tex_impl`), independently of the
-    /// order in which its functional model stores them. Tiles have 128 bytes but begin every 64
-    /// bytes, in GPGPU-Sim and here. The lower rows of a tile therefore share addresses with the
-    /// upper rows of the next one.
+    /// Address of a texel as the caches see it, of a texture in tiles. GPGPU-Sim stores
+    /// two-dimensional textures in tiles of the size of a line (`gpgpu_ptx_sim_bindTextureToArray`,
+    /// `tex_impl`), independently of the order in which its functional model stores them. Tiles
+    /// have 128 bytes but begin every 64 bytes, in GPGPU-Sim and here. The lower rows of a tile
+    /// therefore share addresses with the upper rows of the next one.
     pub(crate) fn tiled_address_of(&self, place: [u32; 3]) -> u64 {
         let (x, y) = (u64::from(place[0]), u64::from(place[1]));
         // All sizes are powers of two.

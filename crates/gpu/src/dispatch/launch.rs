@@ -52,7 +52,8 @@ pub struct KernelEnd {
     pub counters: MachineCounters,
     /// The same by part, if it was requested ([`Gpu::count_parts`](crate::Gpu::count_parts)).
     pub parts: Option<Box<PartCounters>>,
-    /// L2 banks for which requests waited longest meanwhile; `None` if other kernels were in flight.
+    /// L2 banks for which requests waited longest meanwhile; `None` if other kernels were in
+    /// flight.
     pub hot_banks: Option<HotBanks>,
     /// True if other kernels were in flight meanwhile.
     pub shared: bool,

@@ -1,5 +1,6 @@
-//! Counts from which an analysis tells what warps wait for: accesses and their transactions by kind,
-//! turns of atomics, warps at barriers, L2 banks that requests wait for, hits that copies made.
+//! Counts from which an analysis tells what warps wait for: accesses and their transactions by
+//! kind, turns of atomics, warps at barriers, L2 banks that requests wait for, hits that copies
+//! made.
 
 use crate::timing::run_on;
 use warploom_config::{GpuSpec, preset};

@@ -48,8 +48,8 @@ pub(super) struct State {
 pub(super) const BYTES: u8 = 1;
 /// Flag of a line that counts written bytes as dirty when its fill comes.
 pub(super) const BYTES_ON_FILL: u8 = 2;
-/// Flag of sector 0 that a copy brought it and that no access has found it since; those of the other
-/// sectors follow.
+/// Flag of sector 0 that a copy brought it and that no access has found it since; those of the
+/// other sectors follow.
 pub(super) const COPIED: u8 = 1 << 4;
 
 impl State {
