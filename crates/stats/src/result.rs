@@ -261,7 +261,7 @@ pub struct HotBanks {
     pub stores: u64,
     /// Atomics that they looked up.
     pub atomics: u64,
-    /// Look-ups that missed.
+    /// Look-ups that missed in L2.
     pub misses: u64,
     /// L2 cycles in which the busiest of these banks looked up a request or moved data, whichever
     /// are more. 0 in results of earlier versions.

@@ -26,8 +26,8 @@ fn counts<const N: usize>(report: &RunReport, names: [&str; N]) -> [u64; N] {
 const ADDRESSES: &str = "ld.param.u64 %rd1, [buf];\nmov.u32 %r1, %tid.x;\n\
                          mul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\n";
 
-/// Of a warp: a load of neighbouring words, a store to a line for each lane, and an atomic on one
-/// word, which takes the lanes one after the other.
+/// The instructions of a warp: a load of neighbouring words, a store to a line for each lane, and
+/// an atomic on one word, which takes the lanes one after the other.
 #[test]
 fn accesses_are_counted_by_kind() {
     let body = format!(

@@ -171,7 +171,7 @@ fn counts_add_up_and_peaks_do_not() {
     );
 }
 
-/// Of two launches the banks of the one with longer waits are told.
+/// The banks of the launch with longer waits, of two, are told.
 #[test]
 fn hot_banks_of_launches_add_up() {
     let launch = |banks, wait_cycles| HotBanks {
