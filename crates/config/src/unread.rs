@@ -119,7 +119,10 @@ mod tests {
             let (chooser, name) = &policies[&key.name];
             let set = format!("{chooser}={name}");
             // Some policies contradict the preset; those settings were found all the same.
-            if let Ok(machine) = resolve(&Base::Preset("gtx480".to_owned()), &[set.clone()]) {
+            if let Ok(machine) = resolve(
+                &Base::Preset("gtx480".to_owned()),
+                std::slice::from_ref(&set),
+            ) {
                 assert!(machine.settings().contains_key(&key.name), "{set} {key:?}");
             }
         }

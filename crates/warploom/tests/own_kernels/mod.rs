@@ -175,7 +175,7 @@ fn turns_of_atomics_and_uneven_work_are_named() {
     let launch = "--grid 264 --block 256 --arg u32[2112] --arg 32 --gpu h200-hopper \
                   --set gpu.kernel_launch_cycles=0 --set gpu.sms=33";
     let shared = "Shared memory bounds `tally`: it is busy in ";
-    let next = "Next: let fewer lanes update the same word of shared memory";
+    let next = "Next: let fewer lanes of a warp update the same word of shared memory";
     bound("tally", launch, shared, next);
     let told = explained("tally", launch);
     assert!(
