@@ -4,6 +4,7 @@ use super::{folder_of, left_behind, rows};
 use crate::support::{Ran, json, ran};
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// Root of the repository.
 fn root() -> &'static Path {
@@ -172,6 +173,19 @@ fn of_script(script: &str, limits: &str) -> tempfile::TempDir {
     folder
 }
 
+/// Waits until a process that was killed has ended, which takes it a moment.
+fn assert_ends(process: &str) {
+    let until = Instant::now() + Duration::from_secs(2);
+    loop {
+        let state = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        if state.is_empty() || state.contains(") Z") {
+            return;
+        }
+        assert!(Instant::now() < until, "{process} runs on: {state}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
 #[test]
 #[allow(clippy::print_stderr, reason = "the tests' log says what is skipped")]
 fn a_program_is_stopped_at_the_limit_with_all_that_it_started() {
@@ -185,9 +199,7 @@ fn a_program_is_stopped_at_the_limit_with_all_that_it_started() {
     assert!(ran.err.contains("time: stopped after 5 s"), "{}", ran.err);
     let numbers = std::fs::read_to_string(folder.path().join("pid")).unwrap();
     for process in numbers.lines() {
-        let state = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
-        let runs = !state.is_empty() && !state.contains(") Z");
-        assert!(!runs, "{process} runs on: {state}");
+        assert_ends(process);
     }
     assert_eq!(left_behind(folder.path()), 0);
     for (script, part) in [
