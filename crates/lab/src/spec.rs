@@ -105,7 +105,7 @@ impl Input {
         }
     }
 
-    /// The same input, which makes `number` launches.
+    /// Input with the number of launches that it is known to make.
     #[must_use]
     pub fn with_launches(self, number: u64) -> Self {
         let launches = Launches {

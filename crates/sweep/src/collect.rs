@@ -5,9 +5,9 @@ use crate::folder::{Folder, FolderError};
 use crate::plan::{Plan, PlannedRun, Sweep};
 use crate::record::{Cost, Facts, Record, Summary, failure};
 use std::collections::HashMap;
-use warploom_report::ColumnType;
 use warploom_report::page::{Cell, Column};
-use warploom_stats::result::{Launches, Reached};
+use warploom_report::{ColumnType, OF_RUN, REACHED, reached_cells};
+use warploom_stats::result::Launches;
 
 /// A run of the table.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,43 +59,17 @@ pub const MEASURED: [(&str, &str); 11] = [
         "thread_instructions",
         "Thread instructions of all timed launches.",
     ),
-    ("l1d.hit_rate", "Hits over accesses of the L1 data caches."),
-    ("l2.hit_rate", "Hits over accesses of L2."),
-    (
-        "dram.utilisation",
-        "Share of DRAM's cycles in which data moved.",
-    ),
-    (
-        "blocks_per_sm",
-        "Number of the first launch's blocks that fit an SM.",
-    ),
-    (
-        "limit",
-        "What limits this number: `grid` if an SM gets no more blocks of it.",
-    ),
-    (
-        "bound",
-        "What bound the kernel that took the most cycles, as `run --explain` names it.",
-    ),
+    OF_RUN[0],
+    OF_RUN[1],
+    OF_RUN[2],
+    OF_RUN[3],
+    OF_RUN[4],
+    OF_RUN[5],
     ("launches", "Number of timed launches."),
 ];
 
 /// Columns of [`MEASURED`] that are no numbers.
 pub const TEXTS: [&str; 2] = ["limit", "bound"];
-
-/// Columns of sweeps whose runs may be cut, with what they are.
-const REACHED: [(&str, &str); 3] = [
-    (
-        "blocks_ended",
-        "Blocks of the last launch that had ended when the run did.",
-    ),
-    ("blocks", "Blocks in the grid of this launch."),
-    (
-        "waves",
-        "Waves of blocks that had ended in all launches: a wave is as many blocks as the machine \
-         holds at once.",
-    ),
-];
 
 const SPEEDUP: (&str, &str) = (
     "speedup",
@@ -294,7 +268,7 @@ impl<'a> Collector<'a> {
             Cell::Count(summary.launches),
         ];
         if self.may_cut() {
-            cells.extend(reached(summary.facts.reached));
+            cells.extend(reached_cells(summary.facts.reached));
         }
         if self.has_baseline() {
             let (_, others) = self.baseline(&run.values);
@@ -325,17 +299,6 @@ impl<'a> Collector<'a> {
 
 fn text(text: Option<&str>) -> Cell {
     text.map_or(Cell::None, Cell::from)
-}
-
-fn reached(reached: Option<Reached>) -> [Cell; REACHED.len()] {
-    reached.map_or([const { Cell::None }; REACHED.len()], |reached| {
-        let waves = (reached.waves * 100.0).round() / 100.0;
-        [
-            Cell::Count(reached.blocks_ended),
-            Cell::Count(reached.blocks),
-            number(waves),
-        ]
-    })
 }
 
 fn number(value: f64) -> Cell {

@@ -4,8 +4,9 @@ use super::{Comparison, Vary, is_cut, is_stopped};
 use crate::bound::bound;
 use warploom_config::GpuSpec;
 use warploom_report::page::{Cell, Column};
+use warploom_report::{OF_RUN, REACHED, reached_cells};
 use warploom_stats::energy::EnergyReport;
-use warploom_stats::result::{Reached, RunReport};
+use warploom_stats::result::RunReport;
 
 /// Columns of every comparison, with what they mean.
 const MEASURED: [(&str, &str); 10] = [
@@ -16,43 +17,16 @@ const MEASURED: [(&str, &str); 10] = [
         "Speed over that of the first row: cycles of runs that did the same work, IPC of runs that \
          are cut.",
     ),
-    ("l1d.hit_rate", "Hits over accesses of the L1 data caches."),
-    ("l2.hit_rate", "Hits over accesses of L2."),
-    (
-        "dram.utilisation",
-        "Share of DRAM's cycles in which data moved.",
-    ),
-    (
-        "blocks_per_sm",
-        "Number of the first launch's blocks that fit an SM.",
-    ),
-    (
-        "limit",
-        "What limits this number: `grid` if an SM gets no more blocks of it.",
-    ),
-    (
-        "bound",
-        "What bound the kernel that took the most cycles, as `run --explain` names it.",
-    ),
+    OF_RUN[0],
+    OF_RUN[1],
+    OF_RUN[2],
+    OF_RUN[3],
+    OF_RUN[4],
+    OF_RUN[5],
     (
         "status",
         "`finished`, `cut` for a run that was stopped at --max-cycles, or `stopped` after \
          --max-launches.",
-    ),
-];
-
-/// Columns of comparisons whose runs may be cut, with what they mean.
-const REACHED: [(&str, &str); 4] = [
-    ("launch", "Number of the last launch that had begun."),
-    (
-        "blocks_ended",
-        "Blocks of the last launch that had ended when the run did.",
-    ),
-    ("blocks", "Blocks in the grid of this launch."),
-    (
-        "waves",
-        "Waves of blocks that had ended in all launches: a wave is as many blocks as the machine \
-         holds at once.",
     ),
 ];
 
@@ -127,7 +101,7 @@ impl Comparison {
             Cell::from(status(report)),
         ];
         if self.max_cycles.is_some() {
-            cells.extend(reached(report.reached()));
+            cells.extend(reached_cells(report.reached()));
         }
         cells
     }
@@ -140,18 +114,6 @@ fn status(report: &RunReport) -> &'static str {
         (_, true) => "stopped",
         _ => "finished",
     }
-}
-
-fn reached(reached: Option<Reached>) -> [Cell; REACHED.len()] {
-    reached.map_or([const { Cell::None }; REACHED.len()], |reached| {
-        let waves = (reached.waves * 100.0).round() / 100.0;
-        [
-            Cell::Count(reached.launches),
-            Cell::Count(reached.blocks_ended),
-            Cell::Count(reached.blocks),
-            Cell::Number(waves),
-        ]
-    })
 }
 
 pub(super) fn energy_cells(energy: &EnergyReport, ratio: f64) -> [Cell; ENERGY.len()] {

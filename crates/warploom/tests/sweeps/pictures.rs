@@ -39,7 +39,7 @@ fn programs_have_pictures_of_their_own() {
     assert_eq!(titles(&charts), expected);
     let table = rows(folder.path());
     let shown = charts[1]["heat"]["values"][1][0].as_f64().unwrap();
-    // One scale of colours for both.
+    // Both maps have the same scale of colours.
     let ranges = charts
         .iter()
         .map(|chart| chart["heat"]["range"].as_array().unwrap());
