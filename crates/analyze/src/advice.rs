@@ -7,6 +7,7 @@ use crate::analysis::KernelAnalysis;
 use crate::atomics::Atomics;
 use crate::hot_banks::queueing;
 use crate::occupancy::{Occupancy, WARP};
+use crate::recovery::Recovery;
 use crate::verdict::Bound;
 use warploom_config::{GpuSpec, OccupancyLimit, WritePolicy};
 use warploom_policy::load_class::{LoadClass, thresholds};
@@ -76,6 +77,10 @@ pub(crate) struct Facts {
     pub copied: Option<f64>,
     /// Share of the time of accesses that they wait in queues of the memory system.
     pub queueing: f64,
+    /// Writes that keep L2 banks busy for longer than the data that they move.
+    pub recovery: Option<Recovery>,
+    /// Flits of a packet from L2 to an SM.
+    pub reply_flits: Option<f64>,
     /// Share of atomics in the transactions.
     pub atomics: Option<f64>,
     /// Lanes of an atomic's transaction.
@@ -144,6 +149,8 @@ impl Facts {
             accesses: Accesses::of(spec, counts),
             copied: ratio(get("partition.copied_hits"), looked_up("l2")),
             queueing: queueing(spec, figures, hit_rate("l2")),
+            recovery: Recovery::of(spec, counts),
+            reply_flits: ratio(get("noc_to_sm.flits"), get("noc_to_sm.packets")),
             atomics: ratio(atomics, get("sm.memory_transactions")),
             atomic_lanes: ratio(updates, atomics),
             atomic_memory: Atomics::of(spec, counts),
@@ -164,6 +171,14 @@ impl Facts {
     /// save.
     pub(crate) fn scattered(&self) -> Option<Accesses> {
         Accesses::worst(&self.accesses).filter(|kind| kind.spread() >= SPREAD)
+    }
+
+    /// Clause on the flits of a packet to an SM.
+    fn flits_in_words(&self) -> String {
+        let flits = self.reply_flits;
+        flits.map_or_else(String::new, |flits| {
+            format!(", in packets of {flits:.1} flits")
+        })
     }
 
     /// Sentences on ratios that are unusually high or low, apart from remedies that the explanation
@@ -214,10 +229,11 @@ fn detail(machine: &Machine<'_>, analysis: &KernelAnalysis, facts: &Facts) -> Op
     let sustained = percent(machine.sustainable);
     Some(match part {
         Part::NocToSm => format!(
-            "The network sustains {sustained} of its peak. L1D hits {} of its accesses; every miss \
-             comes through here: make L1D hit more, or widen the wires (noc.flit_bytes is {}).",
-            rate(facts.l1d_hit_rate),
+            "The network sustains {sustained} of its peak (noc.flit_bytes is {}). L1D hits {} of \
+             the loads; every miss comes through here{}.",
             machine.spec.noc.flit_bytes,
+            rate(facts.l1d_reads),
+            facts.flits_in_words(),
         ),
         Part::NocToL2 => format!(
             "The network sustains {sustained} of its peak. {} of the packets carry data of stores \

@@ -7,7 +7,7 @@ use crate::explain::explanation;
 use crate::hot_banks::busy;
 use crate::occupancy::Occupancy;
 use crate::pipes::UnitUse;
-use crate::verdict::{Bound, Evidence};
+use crate::verdict::{BeforeBlocks, Bound, Evidence};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use warploom_policy::load_class::LoadClass;
@@ -166,14 +166,16 @@ impl Launches<'_> {
         let class = LoadClass::of(&utilisation);
         let occupancy = Occupancy::new(machine.spec, longest, figures);
         let facts = Facts::new(machine.spec, figures);
-        let evidence = Evidence::new(&utilisation, figures, &facts, occupancy.block_threads);
+        let launch = BeforeBlocks::of(machine.spec, *count, figures).share;
+        let threads = occupancy.block_threads;
+        let evidence = Evidence::new(&utilisation, figures, &facts, threads, launch);
         let mut analysis = KernelAnalysis {
             kernel: longest.name.clone(),
             launches: *count,
             cycles: figures.cycles,
             ipc: figures.ipc,
             utilisation,
-            throughput: machine.throughputs(&utilisation),
+            throughput: machine.throughputs(&utilisation, counts),
             units: UnitUse::new(machine.spec, figures, cycles),
             hot_l2_bank: busy(figures),
             bound: evidence.bound(),

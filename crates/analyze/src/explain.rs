@@ -9,7 +9,9 @@ use crate::hot_banks::Hot;
 use crate::loadstore::{FullUnit, Stall};
 use crate::occupancy::WARP;
 use crate::pipes::{FullPipes, computes};
-use crate::verdict::{Bound, Evidence, IdleCycles, at_barriers, conflicts_beside, issuing};
+use crate::verdict::{
+    BeforeBlocks, Bound, Evidence, IdleCycles, at_barriers, conflicts_beside, issuing,
+};
 use warploom_names::shortened;
 use warploom_policy::utilisation::{Machine, Part};
 use warploom_stats::result::Figures;
@@ -65,7 +67,8 @@ impl Subject<'_> {
             &self.analysis.utilisation,
             self.analysis.occupancy.block_threads,
         );
-        Evidence::new(used, self.figures, &self.facts, threads)
+        let launch = BeforeBlocks::of(self.machine.spec, self.analysis.launches, self.figures);
+        Evidence::new(used, self.figures, &self.facts, threads, launch.share)
     }
 
     /// Share of the scheduler cycles with a cause.
@@ -119,7 +122,7 @@ impl Subject<'_> {
                  hold one, the bound is: {}.",
                 percent(1.0 - self.facts.active.unwrap_or(0.0)),
                 self.idle_in_words(),
-                self.within_sms().name()
+                self.within_sms_in_words()
             ),
             Bound::Divergence => format!(
                 "Diverged warps bound `{kernel}`: an instruction takes effect in {:.1} of {WARP} \
@@ -127,6 +130,18 @@ impl Subject<'_> {
                 self.facts.lanes.unwrap_or(0.0)
             ),
             bound => self.cause_in_words(bound),
+        }
+    }
+
+    /// Name of the bound on the SMs that hold a block, with the use of a part in that time.
+    fn within_sms_in_words(&self) -> String {
+        let bound = self.within_sms();
+        match bound {
+            Bound::Part(part) if part != Part::Scheduler => {
+                let used = self.evidence().after_launch().of(part);
+                format!("{} ({} used in that time)", bound.name(), percent(used))
+            }
+            _ => bound.name().to_owned(),
         }
     }
 
@@ -144,6 +159,11 @@ impl Subject<'_> {
                 "DRAM bounds `{kernel}`: {:.0} of {:.0} GB/s move, {used} of the peak.",
                 of.used_gb_per_s, of.sustainable_gb_per_s
             ),
+            (Part::L2, Some(_)) => format!(
+                "The L2 banks bound `{kernel}`: they are in use for {used} of their cycles{}{}.",
+                self.recovery_in_words(),
+                self.scattered_in_words()
+            ),
             (_, Some(of)) => format!(
                 "The {} bounds `{kernel}`: {:.0} of the {:.0} GB/s that it sustains, {used}{}.",
                 part.name(),
@@ -152,6 +172,14 @@ impl Subject<'_> {
                 self.scattered_in_words()
             ),
         }
+    }
+
+    /// Clause on stores that keep L2 banks busy.
+    fn recovery_in_words(&self) -> String {
+        let recovery = self.facts.recovery;
+        recovery.map_or_else(String::new, |stores| {
+            format!(", mostly for stores: {}", stores.in_words())
+        })
     }
 
     /// Clause on accesses that are not coalesced.
@@ -275,8 +303,10 @@ impl Subject<'_> {
         let reason = match unit.stall {
             Stall::Lines => format!(
                 "{accesses} find all lines of their set in {cache} reserved for misses on their \
-                 way (l1d.sets is {}, l1d.ways {})",
-                l1d.sets, l1d.ways
+                 way{} (l1d.sets is {}, l1d.ways {})",
+                self.spared_in_words(),
+                l1d.sets,
+                l1d.ways
             ),
             Stall::MissQueue => format!(
                 "{accesses} find the queue from {cache} to the network full (l1d.miss_queue is {}): \
@@ -316,6 +346,17 @@ impl Subject<'_> {
         format!(", mostly because {reason}")
     }
 
+    /// Clause on written lines of L1D that are not replaced.
+    fn spared_in_words(&self) -> String {
+        match self.machine.spec.l1d.write_ratio_percent {
+            0 => String::new(),
+            percent => format!(
+                ", or written, and not replaced while less than {percent}% of all lines are \
+                 (l1d.write_ratio_percent)"
+            ),
+        }
+    }
+
     /// Clause on cycles in which instructions that wait for the load/store units keep others out.
     fn held_in_words(&self) -> String {
         let held = FullPipes::of(self.figures).load_store;
@@ -346,12 +387,7 @@ impl Subject<'_> {
 
     pub(crate) fn idle(&self) -> IdleCycles {
         let active = self.facts.active.unwrap_or(1.0);
-        IdleCycles::of(
-            self.machine,
-            self.analysis,
-            active,
-            &self.figures.statistics,
-        )
+        IdleCycles::of(self.machine.spec, self.analysis, active, self.figures)
     }
 
     /// Clause on the reasons why SMs hold no block, each with its share if there are two.
@@ -361,13 +397,13 @@ impl Subject<'_> {
             format!(
                 "before the first block of a launch starts ({} of {} cycles; \
                  gpu.kernel_launch_cycles is {})",
-                idle.before, self.analysis.cycles, gpu.kernel_launch_cycles
+                idle.before.cycles, self.analysis.cycles, gpu.kernel_launch_cycles
             )
         };
-        match (idle.launch >= WORTH_NAMING, idle.rest >= WORTH_NAMING) {
+        match (idle.before.share >= WORTH_NAMING, idle.rest >= WORTH_NAMING) {
             (true, true) => format!(
                 ": {} {}, and {} {}",
-                percent(idle.launch),
+                percent(idle.before.share),
                 launch(),
                 percent(idle.rest),
                 self.tail_in_words()

@@ -38,7 +38,8 @@ impl Hot {
         let banks = figures.hot_banks?;
         let get = |name: &str| figures.statistics.get(name).copied().unwrap_or(0) as f64;
         let busy = busy(figures).unwrap_or(0.0);
-        let mean = get("partition.packets") / get("partition.cycles").max(1.0);
+        let taken = get("partition.packets") + get("partition.write_recovery_cycles");
+        let mean = taken / get("partition.cycles").max(1.0);
         let hot = Self {
             banks,
             packets: banks.packets as f64 / get("partition.packets").max(1.0),

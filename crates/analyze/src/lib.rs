@@ -19,6 +19,7 @@ mod hot_banks;
 mod loadstore;
 mod occupancy;
 mod pipes;
+mod recovery;
 mod steps;
 mod verdict;
 

@@ -175,7 +175,10 @@ impl Subject<'_> {
 
     /// Step where the lines of a set of L1D are short.
     fn more_lines(&self, unit: FullUnit) -> String {
-        let keys = "compare machines by l1d.ways, l1d.sets and l1d.index";
+        let keys = match self.machine.spec.l1d.write_ratio_percent {
+            0 => "compare machines by l1d.ways, l1d.sets and l1d.index",
+            _ => "compare machines by l1d.write_ratio_percent, l1d.ways, l1d.sets and l1d.index",
+        };
         match (unit.is_store(), self.facts.l1d_reads) {
             (false, Some(share)) if share < AGAIN => format!(
                 "load past L1D (`__ldcg`, `ld.global.cg`), since it hits {} of the loads; or {keys}",
@@ -265,6 +268,9 @@ impl Subject<'_> {
     fn less_traffic(&self, part: Part) -> String {
         if self.mostly_atomics() {
             return self.fewer_atomics();
+        }
+        if let Some(stores) = self.facts.recovery.filter(|_| part == Part::L2) {
+            return stores.step().to_owned();
         }
         if self.facts.scattered().is_some() {
             return self.fewer_transactions();

@@ -4,6 +4,8 @@
 //!
 //! 1. a part of the machine above the lower threshold of its load class, or shared memory if it is
 //!    busy in more than half of the cycles and more than that part;
+//!    Of two directions of the network that are used about equally, the one in which packets take
+//!    longer is named;
 //! 2. SMs without a block: for more than half of the time, or as the largest part of the largest
 //!    cause for which schedulers do not issue;
 //! 3. on the SMs that hold a block: schedulers or shared memory above such a threshold;
@@ -32,8 +34,9 @@ use crate::loadstore::{FullUnit, Stall};
 use crate::occupancy::WARP;
 use crate::pipes::FullPipes;
 use serde::{Serialize, Serializer};
+use warploom_config::GpuSpec;
 use warploom_policy::load_class::thresholds;
-use warploom_policy::utilisation::{Machine, Part, Utilisation};
+use warploom_policy::utilisation::{Part, Utilisation};
 use warploom_stats::result::{Counts, Figures};
 
 /// Share of its cycles above which shared memory counts as the bound.
@@ -42,6 +45,8 @@ pub const SHARED_BUSY: f64 = 0.5;
 const ACTIVE: f64 = 0.5;
 /// Share of the warps on an SM above which their waits at barriers are the bound.
 const MOST: f64 = 0.5;
+/// Ratio to the more used direction of the network from which the other is used equally.
+const EQUAL: f64 = 0.9;
 /// Lanes of an instruction below which diverged warps count as the bound.
 const HALF: f64 = 16.0;
 
@@ -167,21 +172,26 @@ pub(crate) struct Evidence<'a> {
     facts: &'a Facts,
     /// Threads of a block.
     block_threads: u32,
+    /// Share of the cycles before the first blocks of launches.
+    launch: f64,
 }
 
 impl<'a> Evidence<'a> {
-    /// Figures of a kernel whose blocks have `block_threads`.
+    /// Figures of a kernel whose blocks have `block_threads`, and whose launches spend the share
+    /// `launch` of their cycles before their first block starts.
     pub(crate) const fn new(
         used: &'a Utilisation,
         figures: &'a Figures,
         facts: &'a Facts,
         block_threads: u32,
+        launch: f64,
     ) -> Self {
         Self {
             used,
             figures,
             facts,
             block_threads,
+            launch,
         }
     }
 
@@ -190,9 +200,17 @@ impl<'a> Evidence<'a> {
         self.unless_diverged(self.first_bound())
     }
 
-    /// The bound of the kernel on the SMs that hold a block.
+    /// The bound of the kernel on the SMs that hold a block. Parts outside of SMs count by their
+    /// utilisation after launches have started.
     pub(crate) fn bound_within_sms(&self) -> Bound {
-        self.unless_diverged(self.within_sms())
+        let part = Category::of(&self.after_launch()).part();
+        let memory = part.filter(|part| !matches!(part, Part::Scheduler | Part::L1d));
+        memory.map_or_else(|| self.unless_diverged(self.within_sms()), Bound::Part)
+    }
+
+    /// Utilisation in the time after launches have started.
+    pub(crate) fn after_launch(&self) -> Utilisation {
+        self.used.within((1.0 - self.launch).max(1e-9))
     }
 
     fn unless_diverged(&self, bound: Bound) -> Bound {
@@ -219,6 +237,7 @@ impl<'a> Evidence<'a> {
 
     fn first_bound(&self) -> Bound {
         if let Some(part) = Category::of(self.used).part() {
+            let part = self.slower_direction(part);
             let shared = self.used.shared;
             return match shared > SHARED_BUSY && shared > self.used.of(part) {
                 true => Bound::Shared,
@@ -234,6 +253,31 @@ impl<'a> Evidence<'a> {
             return Bound::IdleSms;
         }
         self.within_sms()
+    }
+
+    /// Of the two directions of the network, the one in which a packet takes longer, if both are
+    /// used about equally; else `part`.
+    fn slower_direction(&self, part: Part) -> Part {
+        let other = match part {
+            Part::NocToSm => Part::NocToL2,
+            Part::NocToL2 => Part::NocToSm,
+            part => return part,
+        };
+        let counts = &self.figures.statistics;
+        let takes = |part: Part| {
+            let get = |of: &str| {
+                counts
+                    .get(&format!("{}.{of}", part.key()))
+                    .copied()
+                    .unwrap_or(0)
+            };
+            get("packet_cycles") as f64 / get("packets").max(1) as f64
+        };
+        let is_equal = self.used.of(other) > EQUAL * self.used.of(part);
+        match is_equal && takes(other) > takes(part) {
+            true => other,
+            false => part,
+        }
     }
 
     /// True if schedulers most often have no warp, and mostly because their SM has no block.
@@ -332,15 +376,38 @@ pub(crate) enum Idle {
     Tail,
 }
 
+/// Core cycles that pass before the first blocks of launches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct BeforeBlocks {
+    /// `gpu.kernel_launch_cycles` of each launch, and the cycles before each block starts.
+    pub cycles: u64,
+    /// The share of these cycles in all; at most the share in which SMs hold no block.
+    pub share: f64,
+}
+
+impl BeforeBlocks {
+    /// The cycles before the blocks of `launches` launches.
+    pub(crate) fn of(spec: &GpuSpec, launches: u64, figures: &Figures) -> Self {
+        let counts = &figures.statistics;
+        let get = |name: &str| counts.get(name).copied().unwrap_or(0);
+        let cycles = launches * u64::from(spec.gpu.kernel_launch_cycles)
+            + get("sm.blocks_started") * u64::from(spec.gpu.block_launch_cycles);
+        let held = get("sm.active_cycles") as f64;
+        let all = get("gpu.cycles") as f64 * f64::from(spec.gpu.sms);
+        let idle = if all > 0.0 { 1.0 - held / all } else { 0.0 };
+        Self {
+            cycles,
+            share: (cycles as f64 / figures.cycles.max(1) as f64).min(idle),
+        }
+    }
+}
+
 /// Cycles in which SMs hold no block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct IdleCycles {
     pub reason: Idle,
-    /// Core cycles that pass before the first blocks of launches, `gpu.kernel_launch_cycles`, and
-    /// before blocks start.
-    pub before: u64,
-    /// Share of the SMs' cycles that pass so.
-    pub launch: f64,
+    /// Those before the first blocks of launches.
+    pub before: BeforeBlocks,
     /// Share of the SMs' cycles without a block at other times.
     pub rest: f64,
 }
@@ -348,20 +415,16 @@ pub(crate) struct IdleCycles {
 impl IdleCycles {
     /// The cycles without a block of a kernel whose SMs hold one in a share `active` of theirs.
     pub(crate) fn of(
-        machine: &Machine<'_>,
+        spec: &GpuSpec,
         analysis: &KernelAnalysis,
         active: f64,
-        counts: &Counts,
+        figures: &Figures,
     ) -> Self {
-        let gpu = &machine.spec.gpu;
-        let blocks = counts.get("sm.blocks_started").copied().unwrap_or(0);
-        let launches = analysis.launches * u64::from(gpu.kernel_launch_cycles);
-        let before = launches + blocks * u64::from(gpu.block_launch_cycles);
+        let before = BeforeBlocks::of(spec, analysis.launches, figures);
         let idle = 1.0 - active;
-        let launch = (before as f64 / analysis.cycles.max(1) as f64).min(idle);
-        let reason = if launch > idle / 2.0 {
+        let reason = if before.share > idle / 2.0 {
             Idle::Launch
-        } else if analysis.occupancy.grid_blocks < u64::from(gpu.sms) {
+        } else if analysis.occupancy.grid_blocks < u64::from(spec.gpu.sms) {
             Idle::Grid
         } else {
             Idle::Tail
@@ -369,8 +432,7 @@ impl IdleCycles {
         Self {
             reason,
             before,
-            launch,
-            rest: idle - launch,
+            rest: idle - before.share,
         }
     }
 }

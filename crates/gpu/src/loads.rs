@@ -19,6 +19,8 @@ struct BankLoad {
     misses: u64,
     /// L2 cycles in which the data port moved data.
     port_cycles: u64,
+    /// L2 cycles after writes in which the bank took no request.
+    recovery_cycles: u64,
 }
 
 impl BankLoad {
@@ -27,6 +29,7 @@ impl BankLoad {
         let mut load = Self {
             packets: counters.packets,
             wait_cycles: counters.arrival_cycles,
+            recovery_cycles: counters.write_recovery_cycles,
             ..Self::default()
         };
         if let Some(l2) = bank.l2_counters() {
@@ -64,13 +67,15 @@ impl BankLoad {
             atomics: self.atomics - earlier.atomics,
             misses: self.misses - earlier.misses,
             port_cycles: self.port_cycles - earlier.port_cycles,
+            recovery_cycles: self.recovery_cycles - earlier.recovery_cycles,
         }
     }
 
-    /// L2 cycles for which the bank was busy: it looks up at most one request a cycle.
+    /// L2 cycles for which the bank was busy: it looks up at most one request a cycle, and none while
+    /// it recovers from a write.
     fn busy_cycles(self) -> u64 {
         let looked_up = self.loads + self.stores + self.atomics;
-        looked_up.max(self.port_cycles)
+        (looked_up + self.recovery_cycles).max(self.port_cycles)
     }
 }
 
@@ -153,7 +158,8 @@ mod tests {
         }
     }
 
-    /// A bank is busy for its two look-ups, or for as long as its port moves data.
+    /// A bank is busy for its two look-ups and while it recovers from writes, or for as long as its
+    /// port moves data.
     #[test]
     fn the_busiest_of_the_hot_banks_counts() {
         let moves = |wait_cycles, port_cycles| BankLoad {
@@ -169,6 +175,11 @@ mod tests {
         };
         assert_eq!(busy([moves(100, 1), moves(60, 0), moves(9, 50)]), Some(2));
         assert_eq!(busy([moves(100, 1), moves(60, 7), moves(9, 50)]), Some(7));
+        let recovers = BankLoad {
+            recovery_cycles: 6,
+            ..moves(100, 1)
+        };
+        assert_eq!(busy([recovers, moves(60, 7), moves(9, 50)]), Some(8));
     }
 
     /// Six banks of three channels. With half of what waits in DRAM, banks 1, 4 and 5 have at least

@@ -279,11 +279,16 @@ impl SubPartition {
             }
         };
         if request.kind.is_write() {
+            let is_whole = fills_sectors(request);
             let sector = request.addr / u64::from(SECTOR_BYTES);
-            let again = self.written == sector;
-            let cycles = self.write_cycles[usize::from(fills_sectors(request))];
-            self.written_at = self.now + if again { 1 } else { cycles };
+            let cycles = match self.written == sector {
+                true => 1,
+                false => self.write_cycles[usize::from(is_whole)],
+            };
+            self.written_at = self.now + cycles;
             self.written = sector;
+            self.counters.partial_writes += u64::from(!is_whole);
+            self.counters.write_recovery_cycles += cycles - 1;
         }
         let replies = answers_now & wants_reply(request.kind);
         self.to_noc.keep_newest_if(replies);

@@ -2,7 +2,7 @@
 //!
 //! - Scheduler: instructions issued over the cycles of all schedulers.
 //! - L1D, L2: time in which the data port moves data of hits, which port width and request size
-//!   give, over all time. An L1D with a latency queue (4.x) looks up one transaction a bank and
+//!   give, over all time. The port of an L2 bank that recovers from a write is in use. An L1D with a latency queue (4.x) looks up one transaction a bank and
 //!   cycle; there the banks are the port.
 //! - Interconnect, each direction: flits over what the network sustains. A flit takes its wire for
 //!   a cycle, however much of it a packet fills.
@@ -25,7 +25,7 @@ pub enum Part {
     Scheduler,
     /// Data ports of the L1 data caches.
     L1d,
-    /// Data ports of all L2 banks.
+    /// All L2 banks: their data ports, and the time in which they recover from writes.
     L2,
     /// Interconnect from the SMs to L2.
     NocToL2,
@@ -63,7 +63,7 @@ impl Part {
         match self {
             Self::Scheduler => "warp schedulers",
             Self::L1d => "L1 data cache port",
-            Self::L2 => "L2 data ports",
+            Self::L2 => "L2 banks",
             Self::NocToL2 => "network from the SMs to L2",
             Self::NocToSm => "network from L2 to the SMs",
             Self::Dram => "DRAM",
@@ -100,12 +100,25 @@ impl Utilisation {
             Part::Dram => self.dram,
         }
     }
+
+    /// Utilisation of the memory system in a share of the cycles, above 0, outside of which it has
+    /// nothing to do. What belongs to an SM stays as it is.
+    pub fn within(&self, share: f64) -> Self {
+        let within = |used: f64| (used / share).min(1.0);
+        Self {
+            l2: within(self.l2),
+            noc_to_l2: within(self.noc_to_l2),
+            noc_to_sm: within(self.noc_to_sm),
+            dram: within(self.dram),
+            ..*self
+        }
+    }
 }
 
 /// Data that passes a part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Throughput {
-    /// Throughput that the part's time in use is worth, in 10^9 bytes per second.
+    /// Throughput that the time in which the part moves data is worth, in 10^9 bytes per second.
     pub used_gb_per_s: f64,
     /// Throughput that the part can sustain: the peak, except for the interconnect.
     pub sustainable_gb_per_s: f64,
@@ -177,7 +190,7 @@ impl<'a> Machine<'a> {
                 _ => share(hits(counts, "l1d"), sms * f64::from(sm.l1d_banks)),
             },
             l2: share(
-                get("l2.data_port_hits"),
+                get("l2.data_port_hits") + get("partition.write_recovery_cycles"),
                 cycles as f64 * l2_per_core * f64::from(self.peaks.l2.parts),
             ),
             noc_to_l2: network("noc_to_l2"),
@@ -191,12 +204,21 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Bandwidths of the parts with these utilisations.
-    pub fn throughputs(&self, utilisation: &Utilisation) -> Throughputs {
+    /// Bandwidths of the parts with these utilisations, which come from `counts`.
+    pub fn throughputs(&self, utilisation: &Utilisation, counts: &Counts) -> Throughputs {
+        let get = |name: &str| counts.get(name).copied().unwrap_or(0) as f64;
+        let (moves, recovers) = (
+            get("l2.data_port_hits"),
+            get("partition.write_recovery_cycles"),
+        );
         let of = |part: Part, peak: &Bandwidth, sustainable: f64| {
             let peak = peak.gigabytes_per_second();
+            let moving = match part {
+                Part::L2 => utilisation.l2 * share(moves, moves + recovers),
+                part => utilisation.of(part),
+            };
             Throughput {
-                used_gb_per_s: utilisation.of(part) * sustainable * peak,
+                used_gb_per_s: moving * sustainable * peak,
                 sustainable_gb_per_s: sustainable * peak,
                 peak_gb_per_s: peak,
             }
@@ -213,7 +235,7 @@ impl<'a> Machine<'a> {
 }
 
 /// Names, or prefixes of names, of the counters from which utilisations are computed.
-const NEEDED: [&str; 13] = [
+const NEEDED: [&str; 14] = [
     "sm.warp_instructions",
     "sm.register_reads",
     "sm.shared_instructions",
@@ -221,6 +243,7 @@ const NEEDED: [&str; 13] = [
     "l1d.data_port_hits",
     "l1d.accesses.hit.",
     "l2.data_port_hits",
+    "partition.write_recovery_cycles",
     "noc_to_l2.cycles",
     "noc_to_l2.flits",
     "noc_to_sm.cycles",

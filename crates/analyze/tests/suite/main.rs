@@ -2,6 +2,7 @@
 
 mod atomics;
 mod known;
+mod memory;
 mod support;
 mod verdict;
 mod waits;

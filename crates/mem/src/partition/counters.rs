@@ -24,6 +24,11 @@ declare_stats! {
         pub requests: u64 = Requests;
         /// Replies handed to the network.
         pub replies: u64 = Packets, as "partiton_replys_in_parallel";
+        /// Writes of parts of sectors that L2 took.
+        pub partial_writes: u64 = Requests;
+        /// L2 cycles after a write in which its bank takes no other request (`write_cycles` and
+        /// `partial_write_cycles` of the partition, less the cycle of the write itself).
+        pub write_recovery_cycles: u64 = Cycles;
         /// Reads and atomics that found in L2 what a copy between host and device had left there:
         /// the first of each sector.
         pub copied_hits: u64 = Requests;

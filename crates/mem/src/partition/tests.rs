@@ -163,6 +163,31 @@ fn a_further_write_of_a_sector_takes_a_cycle() {
     assert_eq!(busy_with(32), 9);
 }
 
+/// A write of a part of a sector takes 9 cycles, one to the same sector after it a single one, and a
+/// whole sector 4.
+#[test]
+fn cycles_in_which_a_bank_recovers_from_writes_are_counted() {
+    let mut spec = fermi_spec();
+    spec.partition.write_cycles = 4;
+    spec.partition.partial_write_cycles = 9;
+    let counted = |writes: &[(u64, u16)]| {
+        let mut sub = SubPartition::new(&spec, SubPartitionId(0), ROP);
+        for (at, (addr, bytes)) in writes.iter().enumerate() {
+            let now = 100 * at as u64;
+            sub.push(now, &write(*addr, *bytes));
+            assert!(
+                reply_at(&mut sub, now, now + 99).is_some(),
+                "an acknowledgement"
+            );
+        }
+        let counters = sub.counters();
+        (counters.partial_writes, counters.write_recovery_cycles)
+    };
+    assert_eq!(counted(&[(0, 4)]), (1, 8));
+    assert_eq!(counted(&[(0, 4), (8, 4)]), (2, 8));
+    assert_eq!(counted(&[(0, 4), (32, 32)]), (1, 8 + 3));
+}
+
 /// GPGPU-Sim 4.2 knows a texture request by its instruction, which the parts of a line that a
 /// sectored L2 splits do not have.
 #[test]

@@ -1,0 +1,108 @@
+//! Verdicts on L2 banks that recover from writes, on directions of the network, and on parts of the
+//! memory system in the time after a launch has started. Results are made by hand.
+
+use crate::support::{analysed, launched, told};
+use warploom_analyze::{Bound, Part};
+use warploom_config::preset;
+
+/// Core cycles of the launches here.
+const CYCLES: u64 = 10_000;
+
+/// L2 cycles of all banks of `h200-hopper` in a launch.
+fn l2_cycles() -> u64 {
+    let gpu = preset("h200-hopper").unwrap_or_else(|errors| panic!("{errors}"));
+    let banks = u64::from(gpu.gpu.channels * gpu.gpu.sub_partitions_per_channel);
+    banks * CYCLES * u64::from(gpu.clocks.l2_khz) / u64::from(gpu.clocks.core_khz)
+}
+
+/// Banks move data in a tenth of their cycles, and recover from writes in six tenths. A write of a
+/// part of a sector takes 8 cycles on this preset, another 3.
+#[test]
+fn banks_that_recover_from_writes_are_in_use() {
+    let recovery = l2_cycles() / 10 * 6;
+    let stores = |partial: u64| {
+        [
+            ("sm.active_cycles", 132 * CYCLES),
+            ("l2.data_port_hits", l2_cycles() / 10),
+            ("partition.write_recovery_cycles", recovery),
+            ("partition.partial_writes", partial),
+            ("sm.slots.memory_dependence", 1),
+        ]
+    };
+    let l2 = Bound::Part(Part::L2);
+    let found = analysed("h200-hopper", launched(CYCLES, &stores(recovery / 7)));
+    let verdict = "The L2 banks bound `k`: they are in use for 70% of their cycles, mostly for \
+                   stores: a store to a part of a sector occupies its bank for 8 cycles";
+    told(
+        &found,
+        l2,
+        verdict,
+        "Next: let a warp store whole sectors of 32 bytes",
+    );
+    let moved = found.throughput.l2;
+    let share = moved.used_gb_per_s / moved.peak_gb_per_s;
+    assert!((share - 0.1).abs() < 1e-3, "data moves in a tenth: {share}");
+
+    let found = analysed("h200-hopper", launched(CYCLES, &stores(recovery / 15)));
+    let verdict = "mostly for stores: a store occupies its bank for 3 cycles";
+    told(&found, l2, verdict, "Next: store less");
+
+    let mut moves = stores(recovery / 7);
+    moves[1].1 = l2_cycles() / 10 * 7;
+    moves[2].1 = l2_cycles() / 10;
+    let found = analysed("h200-hopper", launched(CYCLES, &moves));
+    let verdict = "The L2 banks bound `k`: they are in use for 80% of their cycles.";
+    told(&found, l2, verdict, "Next: read near data less often");
+}
+
+/// Both directions are full. The one in which a packet takes longer is named.
+#[test]
+fn of_two_full_directions_the_slower_one_is_the_bound() {
+    let full = |to_l2: u64, to_sm: u64| {
+        let counts = [
+            ("sm.active_cycles", 132 * CYCLES),
+            ("noc_to_l2.cycles", CYCLES),
+            ("noc_to_l2.flits", 1_000_000_000),
+            ("noc_to_l2.packets", 1000),
+            ("noc_to_l2.packet_cycles", to_l2 * 1000),
+            ("noc_to_sm.cycles", CYCLES),
+            ("noc_to_sm.flits", 1_000_000_000),
+            ("noc_to_sm.packets", 2000),
+            ("noc_to_sm.packet_cycles", to_sm * 2000),
+        ];
+        analysed("h200-hopper", launched(CYCLES, &counts)).bound
+    };
+    assert_eq!(full(20, 300), Bound::Part(Part::NocToSm));
+    assert_eq!(full(300, 20), Bound::Part(Part::NocToL2));
+    assert_eq!(
+        full(20, 20),
+        Bound::Part(Part::NocToSm),
+        "the paper's order"
+    );
+}
+
+/// A launch of 10,000 cycles on `h200-hopper`, of which 2,900 pass before its first block, and in
+/// whose other cycles SMs hold a block half of the time. DRAM moves data in 40 % of all cycles.
+#[test]
+fn parts_count_by_the_time_after_the_launch_where_sms_hold_blocks() {
+    let counts = |data: u64| {
+        [
+            ("sm.active_cycles", 132 * 3550),
+            ("sm.slots.no_warp", 3),
+            ("sm.slots.memory_dependence", 1),
+            ("dram.cycles", 100_000),
+            ("dram.data_cycles", data),
+        ]
+    };
+    let idle = Bound::IdleSms;
+    let found = analysed("h200-hopper", launched(CYCLES, &counts(40_000)));
+    let verdict = "Where they hold one, the bound is: DRAM (56% used in that time).";
+    told(&found, idle, verdict, "Next: launch a larger problem");
+    let found = analysed("h200-hopper", launched(CYCLES, &counts(35_000)));
+    told(
+        &found,
+        idle,
+        "the bound is: latency of loads.",
+        "Next: launch a larger",
+    );
+}
